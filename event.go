@@ -1,0 +1,91 @@
+package fanfold
+
+import "time"
+
+// Kind is what an event says.
+type Kind string
+
+// The kinds of event in the log.
+const (
+	KindPut    Kind = "put"    // the whole document, as written
+	KindPatch  Kind = "patch"  // a merge patch or JSON Patch on the revision in Base
+	KindDelete Kind = "delete" // the document is gone
+	KindModel  Kind = "model"  // the whole model, from this position on
+	KindFence  Kind = "fence"  // nothing: readers wait for its sequence
+)
+
+// PatchType tells the two patch formats apart.
+type PatchType string
+
+// The patch formats: RFC 7396 and RFC 6902.
+const (
+	MergePatch PatchType = "merge"
+	JSONPatch  PatchType = "json"
+)
+
+// Event is one fact of the log. An event that is in the log was accepted; folding it never
+// rejects it.
+type Event struct {
+	Seq  uint64    // stream sequence; 0 until appended
+	Time time.Time // the log's timestamp
+	Kind Kind
+	Key  Key    // of put, patch and delete
+	Body []byte // of put (document), patch (patch) and model (model as JSON): the bytes as written
+
+	Patch PatchType // of patch
+	Base  Revision  // of patch: the revision it was computed on
+}
+
+// Expect is the condition under which an event is appended: what the revision of its subject
+// must be. The zero value is no condition.
+type Expect struct {
+	Set bool
+	Rev Revision // 0: nothing must have been written there
+}
+
+// Exactly is the condition that the last event of the subject is rev.
+func Exactly(rev Revision) Expect { return Expect{Set: true, Rev: rev} }
+
+// Op is what a change did to a document.
+type Op string
+
+// The operations of a change.
+const (
+	OpCreate  Op = "create"
+	OpReplace Op = "replace"
+	OpPatch   Op = "patch"
+	OpDelete  Op = "delete"
+	OpDerive  Op = "derive" // a derived value changed; the document's revision did not
+)
+
+// Change is one change of one document, as the change feed tells it.
+type Change struct {
+	Position Position
+	Ordinal  int64 // how many changes there were up to and including this one
+	Key      Key
+	Op       Op
+	Revision Revision // of the document after the change; of a delete, the delete's own
+	Time     time.Time
+	Rules    []string // of a derived change: the rules whose values changed, in path order
+	Delta    []byte   // of a derived change: a JSON Patch (RFC 6902) whose operations also carry "old"
+
+	// Previous are both views before a direct change; PreviousSource is nil where they were equal.
+	Previous       []byte
+	PreviousSource []byte
+}
+
+// Document is one document of the read model.
+type Document struct {
+	Key      Key
+	Number   int64    // order of arrival: the sequence of the event that created it
+	Revision Revision // changes with writes only
+	Position Position // changes with derived values too
+	Created  time.Time
+	Updated  time.Time // of the last write
+	Body     []byte    // the view asked for
+}
+
+// ETagOf returns the document's entity tag under the given fold version.
+func (d *Document) ETagOf(fold int) ETag {
+	return ETag{Revision: d.Revision, Position: d.Position, Fold: fold}
+}

@@ -1,0 +1,105 @@
+package jsondoc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// SyntaxError says why text is not a JSON value we accept: where by byte offset and JSON
+// pointer (RFC 6901).
+type SyntaxError struct {
+	Offset  int64
+	Pointer string
+	Reason  string
+	Depth   bool // too deep rather than wrong
+}
+
+func (e *SyntaxError) Error() string {
+	where := e.Pointer
+	if where == "" {
+		where = "the top level"
+	}
+	return fmt.Sprintf("%s at byte %d, in %s", e.Reason, e.Offset, where)
+}
+
+// Check accepts exactly one JSON value (RFC 8259) of at most maxDepth nested objects and
+// arrays, in valid UTF-8, without duplicate member names. The error is a *SyntaxError.
+func Check(src []byte, maxDepth int) error {
+	d := jsontext.NewDecoder(bytes.NewReader(src))
+	for {
+		tok, err := d.ReadToken()
+		if err != nil {
+			return syntaxError(d, err)
+		}
+		if d.StackDepth() > maxDepth {
+			return &SyntaxError{Offset: d.InputOffset(), Pointer: clipPointer(string(d.StackPointer())),
+				Reason: fmt.Sprintf("nested deeper than %d", maxDepth), Depth: true}
+		}
+		if d.StackDepth() == 0 && tok.Kind() != '{' && tok.Kind() != '[' {
+			break
+		}
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return &SyntaxError{Offset: d.InputOffset(), Reason: "more text after the JSON value"}
+	}
+	return nil
+}
+
+func clipPointer(p string) string {
+	if len(p) > 120 {
+		return p[:120] + "…"
+	}
+	return p
+}
+
+func syntaxError(d *jsontext.Decoder, err error) error {
+	out := &SyntaxError{Offset: d.InputOffset(), Pointer: clipPointer(string(d.StackPointer())), Reason: "not JSON"}
+	var se *jsontext.SyntacticError
+	if errors.As(err, &se) {
+		out.Offset, out.Pointer = se.ByteOffset, clipPointer(string(se.JSONPointer))
+		if se.Err != nil {
+			out.Reason = strings.TrimPrefix(se.Err.Error(), "jsontext: ")
+		}
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		out.Reason = "the JSON value ends too early"
+	}
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		out.Reason = "duplicate member"
+	}
+	return out
+}
+
+// Compact appends src without the whitespace outside strings; every other byte stays.
+func Compact(dst, src []byte) []byte {
+	for i := 0; i < len(src); {
+		switch c := src[i]; c {
+		case ' ', '\t', '\n', '\r':
+			i++
+		case '"':
+			end := i + 1
+			for src[end] != '"' {
+				if src[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			dst = append(dst, src[i:end+1]...)
+			i = end + 1
+		default:
+			dst = append(dst, c)
+			i++
+		}
+	}
+	return dst
+}
+
+// IsCompact tells whether Compact would change nothing.
+func IsCompact(src []byte) bool {
+	return !bytes.ContainsAny(src, " \t\r\n") || len(Compact(nil, src)) == len(src)
+}

@@ -1,0 +1,177 @@
+package fanfold
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// OnDelete says what becomes of the copies on a holder when the relation's target is deleted.
+type OnDelete string
+
+// The delete policies. In both the id stays in the holder.
+const (
+	Clear OnDelete = "clear" // the copies go (default)
+	Keep  OnDelete = "keep"  // the last copied values stay
+)
+
+// Relation says where documents of a collection hold ids of another's.
+type Relation struct {
+	Name       string
+	Collection string // whose documents hold the ids
+	Path       Path
+	To         string
+	OnDelete   OnDelete
+}
+
+// FullName is "<collection>.<relation>", as derived fields of the target name it.
+func (r *Relation) FullName() string { return r.Collection + "." + r.Name }
+
+// RuleKind is what a derived field holds.
+type RuleKind string
+
+// The rule kinds.
+const (
+	Copy  RuleKind = "copy"  // a value of the relation's target
+	Count RuleKind = "count" // how many documents refer to this one
+	IDs   RuleKind = "ids"   // which documents refer to this one, in order of arrival
+)
+
+// Rule declares one derived field: a member the store owns and keeps right.
+type Rule struct {
+	Collection string // whose documents carry the field
+	Path       Path
+	Kind       RuleKind
+	Relation   *Relation // of Copy: a relation of this collection; else one that leads to it
+	Value      string    // of Copy: a CEL expression over doc, the target's embedded view
+	Where      string    // of Count: a CEL expression over doc, the child's referenced view; "" for all
+	Limit      int       // of IDs: how many ids at most
+	TakeOver   bool      // the field may hide a member that stored documents already have
+
+	// Index is the rule's place in Model.Rules; Level how many rules it may depend on in a row.
+	Index, Level int
+	// Reads are the top-level members of the target that a Copy's expression can look at; nil
+	// means any.
+	Reads []string
+	// Base is the length of Path's prefix in which the field's object stands: inside the
+	// relation's array, for a copy beside each id.
+	Base int
+
+	def []byte
+}
+
+// Name is "<collection>.<path>", unique in a model.
+func (r *Rule) Name() string { return r.Collection + "." + r.Path.String() }
+
+// List tells whether a Copy holds a list of values, one an id.
+func (r *Rule) List() bool { return r.Kind == Copy && r.Relation.Path[r.Base:].Arrays() }
+
+// SameAs tells whether both rules always give the same value.
+func (r *Rule) SameAs(o *Rule) bool {
+	return bytes.Equal(r.def, o.def) && r.Relation.SameAs(o.Relation)
+}
+
+// SameAs tells whether both relations find the same ids and treat their loss alike.
+func (r *Relation) SameAs(o *Relation) bool {
+	return r.FullName() == o.FullName() && r.Path.String() == o.Path.String() && r.To == o.To && r.OnDelete == o.OnDelete
+}
+
+// TruncatedField is the member beside an IDs field that is true where ids were cut off, and
+// absent where none were.
+func TruncatedField(name string) string { return name + "Truncated" }
+
+// Collection is what the model says of one collection.
+type Collection struct {
+	Name      string
+	Relations []*Relation // by name
+	Rules     []*Rule     // by path
+	Release   []string    // paths of removed rules that may be written again
+}
+
+// Relation returns the collection's relation of that name, or nil.
+func (c *Collection) Relation(name string) *Relation {
+	if c == nil {
+		return nil
+	}
+	for _, r := range c.Relations {
+		if r.Name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// Model is a checked model. It does not change after ParseModel.
+type Model struct {
+	Collections []*Collection // by name
+	Rules       []*Rule       // by level, then name: every rule comes after those it depends on
+	Source      []byte        // the model as compact JSON
+
+	byName map[string]*Collection
+	to     map[string][]*Relation
+}
+
+// Collection returns what the model says of the collection, or nil where it says nothing.
+func (m *Model) Collection(name string) *Collection { return m.byName[name] }
+
+// RelationsTo are the relations that lead to the collection, by full name.
+func (m *Model) RelationsTo(name string) []*Relation { return m.to[name] }
+
+// Relation finds a relation by its full name, or nil.
+func (m *Model) Relation(full string) *Relation {
+	collection, name, _ := strings.Cut(full, ".")
+	return m.byName[collection].Relation(name)
+}
+
+// Relations are all relations, by full name.
+func (m *Model) Relations() []*Relation {
+	var all []*Relation
+	for _, c := range m.Collections {
+		all = append(all, c.Relations...)
+	}
+	return all
+}
+
+// EmptyModel is the model of a store to which none was applied.
+func EmptyModel() *Model {
+	return &Model{Source: []byte(`{"collections":{}}`)}
+}
+
+// ExprCompiler checks expressions. Reads returns the top-level members of doc that the
+// expression can look at, nil for any; the error says what is wrong with it.
+type ExprCompiler interface {
+	Reads(expr string) ([]string, error)
+}
+
+// ParseModel reads a model in YAML or JSON. The error is Invalid and lists every mistake with
+// its path.
+func ParseModel(src []byte, exprs ExprCompiler) (*Model, error) {
+	text, err := modelJSON(src)
+	if err != nil {
+		return nil, err
+	}
+	p := &modelParser{tree: jsondoc.MustParse(text), exprs: exprs,
+		model: &Model{Source: text, byName: map[string]*Collection{}, to: map[string][]*Relation{}}}
+	p.parse()
+	p.link()
+	p.order()
+	if len(p.problems) > 0 {
+		return nil, &Error{Code: Invalid, Message: "the model has mistakes; nothing was changed", Problems: p.problems}
+	}
+	return p.model, nil
+}
+
+func (m *Model) addCollection(c *Collection) {
+	m.Collections = append(m.Collections, c)
+	m.byName[c.Name] = c
+}
+
+func (m *Model) sort() {
+	slices.SortFunc(m.Collections, func(a, b *Collection) int { return strings.Compare(a.Name, b.Name) })
+	for _, c := range m.Collections {
+		slices.SortFunc(c.Relations, func(a, b *Relation) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(c.Rules, func(a, b *Rule) int { return strings.Compare(a.Path.String(), b.Path.String()) })
+	}
+}

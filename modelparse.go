@@ -1,0 +1,501 @@
+package fanfold
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// modelJSON turns YAML into JSON, so that there is one reader and one form in the log.
+func modelJSON(src []byte) ([]byte, error) {
+	text := src
+	if trimmed := strings.TrimSpace(string(src)); !strings.HasPrefix(trimmed, "{") {
+		converted, err := yaml.YAMLToJSON(src)
+		if err != nil {
+			return nil, Errorf(Invalid, "the model is not YAML: %s", strings.TrimSpace(err.Error()))
+		}
+		text = converted
+	}
+	if err := jsondoc.Check(text, DefaultMaxDepth); err != nil {
+		return nil, Errorf(Invalid, "the model is not JSON: %v", err)
+	}
+	return jsondoc.Compact(nil, text), nil
+}
+
+type modelParser struct {
+	tree     *jsondoc.Tree
+	exprs    ExprCompiler
+	model    *Model
+	problems []Problem
+	pending  []pendingRule
+}
+
+// pendingRule is a rule whose relation is looked up once all collections are known.
+type pendingRule struct {
+	rule     *Rule
+	at       string
+	relation string
+}
+
+func (p *modelParser) problem(at, format string, args ...any) {
+	p.problems = append(p.problems, Problem{Path: at, Detail: fmt.Sprintf(format, args...)})
+}
+
+// members calls fn for each member of the object n; anything but an object is a problem.
+func (p *modelParser) members(n jsondoc.Node, at string, fn func(name string, value jsondoc.Node)) {
+	if n == jsondoc.None || p.tree.Kind(n) == jsondoc.Null {
+		return
+	}
+	if p.tree.Kind(n) != jsondoc.Object {
+		p.problem(at, "must be a mapping")
+		return
+	}
+	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
+		fn(p.tree.Key(c), c)
+	}
+}
+
+func (p *modelParser) text(n jsondoc.Node, at string) string {
+	if p.tree.Kind(n) != jsondoc.String || p.tree.Text(n) == "" {
+		p.problem(at, "must be a string that is not empty")
+		return ""
+	}
+	return p.tree.Text(n)
+}
+
+func (p *modelParser) flag(n jsondoc.Node, at string) bool {
+	kind := p.tree.Kind(n)
+	if kind != jsondoc.True && kind != jsondoc.False {
+		p.problem(at, "must be true or false")
+	}
+	return kind == jsondoc.True
+}
+
+func (p *modelParser) parse() {
+	if p.tree.Kind(jsondoc.Root) != jsondoc.Object {
+		p.problem("", "the model must be a mapping with the member collections")
+		return
+	}
+	p.members(jsondoc.Root, "", func(name string, n jsondoc.Node) {
+		if name != "collections" {
+			p.problem(name, "unknown member; the model has one: collections")
+			return
+		}
+		p.members(n, "collections", p.collection)
+	})
+	p.model.sort()
+}
+
+func (p *modelParser) collection(name string, n jsondoc.Node) {
+	at := "collections." + name
+	if err := CheckCollection(name); err != nil {
+		p.problem(at, "cannot name a collection: use [a-z][a-z0-9_-]*, at most %d bytes", MaxCollectionLen)
+	}
+	c := &Collection{Name: name}
+	p.model.addCollection(c)
+	p.members(n, at, func(member string, v jsondoc.Node) {
+		at := at + "." + member
+		switch member {
+		case "relations":
+			p.members(v, at, func(rel string, v jsondoc.Node) { p.relation(c, rel, v, at+"."+rel) })
+		case "derive":
+			p.members(v, at, func(path string, v jsondoc.Node) { p.rule(c, path, v, fmt.Sprintf("%s[%q]", at, path)) })
+		case "release":
+			c.Release = p.release(v, at)
+		case "unique", "pages", "schema":
+			p.problem(at, "not supported by this version")
+		default:
+			p.problem(at, "unknown member; a collection has relations, derive and release")
+		}
+	})
+}
+
+func (p *modelParser) release(n jsondoc.Node, at string) []string {
+	if p.tree.Kind(n) != jsondoc.Array {
+		p.problem(at, "must be a list of paths")
+		return nil
+	}
+	var paths []string
+	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
+		path, err := ParsePath(p.tree.Text(c))
+		if err != nil {
+			p.problem(at, "%s", err.(*Error).Message)
+			continue
+		}
+		paths = append(paths, path.String())
+	}
+	return paths
+}
+
+func (p *modelParser) path(s, at string) Path {
+	path, err := ParsePath(s)
+	if err != nil {
+		p.problem(at, "%s", err.(*Error).Message)
+	}
+	return path
+}
+
+func (p *modelParser) relation(c *Collection, name string, n jsondoc.Node, at string) {
+	r := &Relation{Name: name, Collection: c.Name, OnDelete: Clear}
+	if name == "" || strings.ContainsAny(name, ".,[] ") {
+		p.problem(at, "a relation's name must not be empty nor hold '.', ',', '[', ']' or spaces")
+	}
+	c.Relations = append(c.Relations, r)
+	if p.tree.Kind(n) != jsondoc.Object {
+		p.problem(at, "must be a mapping with path and to")
+		return
+	}
+	p.members(n, at, func(member string, v jsondoc.Node) {
+		at := at + "." + member
+		switch member {
+		case "path":
+			if s := p.text(v, at); s != "" {
+				r.Path = p.path(s, at)
+			}
+		case "to":
+			r.To = p.text(v, at)
+		case "onDelete":
+			p.onDelete(r, p.text(v, at), at)
+		case "strict":
+			if p.flag(v, at) {
+				p.problem(at, "strict relations are not supported by this version")
+			}
+		default:
+			p.problem(at, "unknown member; a relation has path, to, onDelete and strict")
+		}
+	})
+	for _, member := range []string{"path", "to"} {
+		if p.tree.Member(n, member) == jsondoc.None {
+			p.problem(at, "%s is missing", member)
+		}
+	}
+	if len(r.Path) > 0 && (r.Path.String() == "id" || strings.HasPrefix(r.Path[0].Name, "_")) {
+		p.problem(at+".path", "%q cannot hold a relation's ids", r.Path)
+	}
+}
+
+func (p *modelParser) onDelete(r *Relation, policy, at string) {
+	switch OnDelete(policy) {
+	case Clear, Keep:
+		r.OnDelete = OnDelete(policy)
+	case "unlink", "cascade", "restrict":
+		p.problem(at, "%s is not supported by this version: use clear or keep", policy)
+	case "":
+	default:
+		p.problem(at, "unknown policy %q: use clear or keep", policy)
+	}
+}
+
+func (p *modelParser) rule(c *Collection, path string, n jsondoc.Node, at string) {
+	r := &Rule{Collection: c.Name, Path: p.path(path, at), def: p.tree.Raw(n)}
+	if p.tree.Kind(n) != jsondoc.Object {
+		p.problem(at, "must be a mapping with copy, count or ids")
+		return
+	}
+	relation := ""
+	p.members(n, at, func(member string, v jsondoc.Node) {
+		at := at + "." + member
+		switch member {
+		case "copy", "count", "ids":
+			if r.Kind != "" {
+				p.problem(at, "a field has one of copy, count and ids; this one also has %s", r.Kind)
+			}
+			r.Kind, relation = RuleKind(member), p.text(v, at)
+		case "value":
+			r.Value = p.expr(v, at)
+		case "where":
+			r.Where = p.expr(v, at)
+		case "limit":
+			r.Limit = p.limit(v, at)
+		case "takeOver":
+			r.TakeOver = p.flag(v, at)
+		case "sum", "min", "max", "avg", "recent", "frozen", "of", "fields", "orderBy":
+			p.problem(at, "not supported by this version: a field has one of copy, count and ids")
+		default:
+			p.problem(at, "unknown member; a derived field has one of copy (with value), count (with where) and ids (with limit), and takeOver")
+		}
+	})
+	if r.Kind == "" {
+		p.problem(at, "must have one of copy, count and ids")
+		return
+	}
+	p.ruleOptions(r, n, at)
+	if r.Path == nil {
+		return
+	}
+	if r.Path[0].Name == "id" || strings.HasPrefix(r.Path[0].Name, "_") {
+		p.problem(at, "%q cannot be derived: id and names that begin with _ are taken", r.Path[0].Name)
+	}
+	c.Rules = append(c.Rules, r)
+	p.pending = append(p.pending, pendingRule{rule: r, at: at, relation: relation})
+}
+
+// ruleOptions checks that a rule has the options of its kind and no others.
+func (p *modelParser) ruleOptions(r *Rule, n jsondoc.Node, at string) {
+	allowed := map[RuleKind]string{Copy: "value", Count: "where", IDs: "limit"}
+	for _, option := range []string{"value", "where", "limit"} {
+		has := p.tree.Member(n, option) != jsondoc.None
+		if has && allowed[r.Kind] != option {
+			p.problem(at+"."+option, "does not go with %s", r.Kind)
+		}
+		if !has && r.Kind == Copy && option == "value" {
+			p.problem(at, "value is missing: a CEL expression over doc, such as doc.name")
+		}
+	}
+	if r.Kind == IDs && r.Limit == 0 {
+		r.Limit = DefaultIDsLimit
+	}
+}
+
+func (p *modelParser) expr(n jsondoc.Node, at string) string {
+	s := p.text(n, at)
+	if s == "" {
+		return ""
+	}
+	if _, err := p.exprs.Reads(s); err != nil {
+		p.problem(at, "%v", err)
+	}
+	return s
+}
+
+func (p *modelParser) limit(n jsondoc.Node, at string) int {
+	v, err := strconv.Atoi(p.tree.Text(n))
+	if p.tree.Kind(n) != jsondoc.Number || err != nil || v < 1 || v > 100_000 {
+		p.problem(at, "must be a whole number from 1 to 100000")
+		return DefaultIDsLimit
+	}
+	return v
+}
+
+// link resolves relations and checks that paths do not stand in each other's way.
+func (p *modelParser) link() {
+	for _, c := range p.model.Collections {
+		for _, r := range c.Relations {
+			if r.To == "" {
+				continue
+			}
+			if p.model.byName[r.To] == nil {
+				p.problem(fmt.Sprintf("collections.%s.relations.%s.to", c.Name, r.Name), "unknown collection %q: declare it, if only as %s: {}", r.To, r.To)
+				continue
+			}
+			p.model.to[r.To] = append(p.model.to[r.To], r)
+		}
+	}
+	for _, pr := range p.pending {
+		p.linkRule(pr)
+	}
+	for _, c := range p.model.Collections {
+		p.overlaps(c)
+	}
+}
+
+func (p *modelParser) linkRule(pr pendingRule) {
+	r, at := pr.rule, pr.at+"."+string(pr.rule.Kind)
+	if pr.relation == "" {
+		return
+	}
+	if r.Kind == Copy {
+		r.Relation = p.model.byName[r.Collection].Relation(pr.relation)
+		if r.Relation == nil {
+			p.problem(at, "unknown relation %q: %s has %s", pr.relation, r.Collection, relationNames(p.model.byName[r.Collection].Relations, (*Relation).name))
+			return
+		}
+		p.copyPath(r, pr.at)
+		return
+	}
+	r.Relation = p.model.Relation(pr.relation)
+	switch {
+	case r.Relation == nil:
+		p.problem(at, "unknown relation %q: relations to %s are %s", pr.relation, r.Collection, relationNames(p.model.to[r.Collection], (*Relation).FullName))
+	case r.Relation.To != r.Collection:
+		p.problem(at, "relation %s leads to %s, not to %s", pr.relation, r.Relation.To, r.Collection)
+	case r.Path.Arrays():
+		p.problem(pr.at, "%s stands once in a document, so its path cannot go through an array", r.Kind)
+	}
+}
+
+func (r *Relation) name() string { return r.Name }
+
+func relationNames(rels []*Relation, name func(*Relation) string) string {
+	if len(rels) == 0 {
+		return "none"
+	}
+	names := make([]string, len(rels))
+	for i, r := range rels {
+		names[i] = name(r)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// copyPath finds where the copied value stands: inside the innermost array that the field's
+// path shares with the relation's.
+func (p *modelParser) copyPath(r *Rule, at string) {
+	if len(r.Relation.Path) == 0 {
+		return
+	}
+	r.Base = r.Path.sharedArrays(r.Relation.Path)
+	switch {
+	case r.Path[r.Base:].Arrays():
+		p.problem(at, "goes through an array that relation %s (%s) does not: a copy stands beside the id, or outside the array as a list", r.Relation.Name, r.Relation.Path)
+	case len(r.Path) == r.Base:
+		p.problem(at, "must name a member inside the array's elements")
+	case len(r.Relation.Path) == r.Base:
+		p.problem(at, "relation %s (%s) holds bare ids, which have no room for a member beside them: put the copy outside the array, as a list", r.Relation.Name, r.Relation.Path)
+	}
+}
+
+// overlaps refuses two rules on one field, and relations or ids in derived fields.
+func (p *modelParser) overlaps(c *Collection) {
+	at := func(r *Rule) string { return fmt.Sprintf("collections.%s.derive[%q]", c.Name, r.Path.String()) }
+	for i, r := range c.Rules {
+		for _, o := range c.Rules[:i] {
+			for _, a := range r.fields() {
+				for _, b := range o.fields() {
+					if a.overlaps(b) {
+						p.problem(at(r), "stands in the way of %q: two rules cannot own one field", o.Path.String())
+					}
+				}
+			}
+		}
+		for _, rel := range c.Relations {
+			if r.Path.overlaps(rel.Path) && len(rel.Path) > 0 {
+				p.problem(at(r), "stands in the way of relation %s, whose ids are read at %s", rel.Name, rel.Path)
+			}
+		}
+	}
+}
+
+// fields are the paths of all members the rule owns.
+func (r *Rule) fields() []Path {
+	if r.Kind != IDs {
+		return []Path{r.Path}
+	}
+	flag := slices.Clone(r.Path)
+	flag[len(flag)-1].Name = TruncatedField(flag[len(flag)-1].Name)
+	return []Path{r.Path, flag}
+}
+
+func (r *Rule) owns(path string) bool {
+	return slices.ContainsFunc(r.fields(), func(f Path) bool { return f.String() == path })
+}
+
+// order gives every rule its level and refuses cycles. A copy depends on the derived fields of
+// its target that its expression can look at; counts and ids look at documents as written.
+func (p *modelParser) order() {
+	if len(p.problems) > 0 {
+		return
+	}
+	deps := map[*Rule][]*Rule{}
+	var all []*Rule
+	for _, c := range p.model.Collections {
+		for _, r := range c.Rules {
+			all = append(all, r)
+			if r.Kind != Copy {
+				continue
+			}
+			r.Reads, _ = p.exprs.Reads(r.Value)
+			for _, o := range p.model.byName[r.Relation.To].Rules {
+				if r.reads(o) {
+					deps[r] = append(deps[r], o)
+				}
+			}
+		}
+	}
+	state := map[*Rule]int{} // 1 on the stack, 2 done
+	var stack []*Rule
+	var visit func(r *Rule)
+	visit = func(r *Rule) {
+		state[r] = 1
+		stack = append(stack, r)
+		for _, d := range deps[r] {
+			switch state[d] {
+			case 0:
+				visit(d)
+			case 1:
+				p.cycle(stack[slices.Index(stack, d):])
+			}
+			r.Level = max(r.Level, d.Level+1)
+		}
+		stack = stack[:len(stack)-1]
+		state[r] = 2
+	}
+	for _, r := range all {
+		if state[r] == 0 {
+			visit(r)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Rule) int { return a.Level - b.Level })
+	for i, r := range all {
+		r.Index = i
+	}
+	p.model.Rules = all
+}
+
+func (p *modelParser) cycle(rules []*Rule) {
+	names := make([]string, 0, len(rules)+1)
+	for _, r := range rules {
+		names = append(names, r.Name())
+	}
+	names = append(names, rules[0].Name())
+	p.problem(fmt.Sprintf("collections.%s.derive[%q]", rules[0].Collection, rules[0].Path.String()),
+		"a copy cannot depend on itself: %s", strings.Join(names, " -> "))
+}
+
+// reads tells whether the copy r can look at a field that o owns in r's target.
+func (r *Rule) reads(o *Rule) bool {
+	if r.Reads == nil {
+		return true
+	}
+	for _, f := range o.fields() {
+		if slices.Contains(r.Reads, f[0].Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Reserved keeps the paths of removed rules, by collection, until they are released: a
+// document read before the removal must not bring its copies back as data.
+type Reserved map[string][]string
+
+// Next is what is reserved once next replaces prev.
+func (v Reserved) Next(prev, next *Model) Reserved {
+	out := Reserved{}
+	keep := func(collection, path string) {
+		c := next.Collection(collection)
+		if c != nil {
+			if slices.Contains(c.Release, path) {
+				return
+			}
+			if slices.ContainsFunc(c.Rules, func(r *Rule) bool { return r.owns(path) }) {
+				return
+			}
+		}
+		if !slices.Contains(out[collection], path) {
+			out[collection] = append(out[collection], path)
+		}
+	}
+	for collection, paths := range v {
+		for _, path := range paths {
+			keep(collection, path)
+		}
+	}
+	for _, c := range prev.Collections {
+		for _, r := range c.Rules {
+			for _, f := range r.fields() {
+				keep(c.Name, f.String())
+			}
+		}
+	}
+	for _, c := range slices.Sorted(maps.Keys(out)) {
+		slices.Sort(out[c])
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+package fanfold
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// Shape is the tree of the members of a collection's documents that belong to the store: the
+// derived fields of its rules and the paths still reserved. It does not change once made.
+type Shape struct {
+	Name    string   // of the member; "" at the root and for array elements
+	Members []*Shape // by name
+	Elem    *Shape   // of an array's elements
+	Rule    *Rule    // the rule that owns this member; nil where none does
+	Flag    bool     // the member is the rule's TruncatedField
+	Owned   bool     // belongs to the store: by Rule, or reserved
+}
+
+// NewShape makes the shape of a collection; either argument may be nil.
+func NewShape(c *Collection, reserved []string) *Shape {
+	root := &Shape{}
+	if c != nil {
+		for _, r := range c.Rules {
+			for i, f := range r.fields() {
+				leaf := root.at(f)
+				leaf.Owned, leaf.Rule, leaf.Flag = true, r, i == 1
+			}
+		}
+	}
+	for _, path := range reserved {
+		p, err := ParsePath(path)
+		if err == nil {
+			root.at(p).Owned = true
+		}
+	}
+	return root
+}
+
+// at finds or makes the place of the path.
+func (s *Shape) at(p Path) *Shape {
+	for _, step := range p {
+		if step.Each() {
+			if s.Elem == nil {
+				s.Elem = &Shape{}
+			}
+			s = s.Elem
+			continue
+		}
+		i, found := slices.BinarySearchFunc(s.Members, step.Name, func(m *Shape, name string) int { return strings.Compare(m.Name, name) })
+		if !found {
+			s.Members = slices.Insert(s.Members, i, &Shape{Name: step.Name})
+		}
+		s = s.Members[i]
+	}
+	return s
+}
+
+// Empty tells whether nothing belongs to the store.
+func (s *Shape) Empty() bool { return !s.Owned && len(s.Members) == 0 && s.Elem == nil }
+
+// Member is the place of the object member n of t, or nil where none of it is the store's.
+func (s *Shape) Member(t *jsondoc.Tree, n jsondoc.Node) *Shape {
+	for _, m := range s.Members {
+		if t.KeyIs(n, m.Name) {
+			return m
+		}
+	}
+	return nil
+}
+
+// Strip returns the document without the members the store owns, every other byte as it was,
+// and the JSON pointers of what it dropped. Where nothing was dropped it returns the source.
+func (s *Shape) Strip(t *jsondoc.Tree) (body []byte, dropped []string) {
+	if s.Empty() {
+		return t.Raw(jsondoc.Root), nil
+	}
+	w := stripper{t: t}
+	w.value(jsondoc.Root, s, "")
+	if len(w.dropped) == 0 {
+		return t.Raw(jsondoc.Root), nil
+	}
+	return w.out, w.dropped
+}
+
+type stripper struct {
+	t       *jsondoc.Tree
+	out     []byte
+	dropped []string
+}
+
+func (w *stripper) value(n jsondoc.Node, s *Shape, at string) {
+	switch {
+	case s == nil:
+		w.out = append(w.out, w.t.Raw(n)...)
+	case w.t.Kind(n) == jsondoc.Object && len(s.Members) > 0:
+		w.children(n, at, func(c jsondoc.Node, _ int) (*Shape, string) {
+			m := s.Member(w.t, c)
+			return m, jsondoc.PointerEscape(w.t.Key(c))
+		})
+	case w.t.Kind(n) == jsondoc.Array && s.Elem != nil:
+		w.children(n, at, func(_ jsondoc.Node, i int) (*Shape, string) { return s.Elem, strconv.Itoa(i) })
+	default:
+		w.out = append(w.out, w.t.Raw(n)...)
+	}
+}
+
+// children writes an object or array without its owned members, keeping the text between.
+func (w *stripper) children(n jsondoc.Node, at string, place func(jsondoc.Node, int) (*Shape, string)) {
+	first := w.t.First(n)
+	if first == jsondoc.None {
+		w.out = append(w.out, w.t.Raw(n)...)
+		return
+	}
+	i, kept, last := 0, 0, jsondoc.None
+	for c := first; c != jsondoc.None; c = w.t.Next(c) {
+		m, name := place(c, i)
+		i++
+		pointer := at + "/" + name
+		switch {
+		case m != nil && m.Owned:
+			w.dropped = append(w.dropped, pointer)
+		default:
+			if kept == 0 {
+				w.out = append(w.out, w.t.Before(n, first)...)
+			} else {
+				w.out = append(w.out, w.t.Between(last, c)...)
+			}
+			kept++
+			w.out = append(w.out, w.t.RawKeyColon(c)...)
+			w.value(c, m, pointer)
+		}
+		last = c
+	}
+	if kept == 0 {
+		w.out = append(w.out, w.t.Before(n, first)...)
+	}
+	w.out = append(w.out, w.t.After(n, last)...)
+}
