@@ -1,0 +1,110 @@
+package events
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/fanfold/fanfold"
+)
+
+// MaxPayload is the largest message the embedded server takes, in bytes.
+const MaxPayload = 8 << 20
+
+// Durability says what an acknowledged write survives.
+type Durability string
+
+// The durabilities of the embedded server.
+const (
+	Always   Durability = "always"   // loss of power: every write is synced before its ack
+	Interval Durability = "interval" // loss of the process; power loss can take the last two minutes
+)
+
+// Embedded is a NATS server in this process.
+type Embedded struct {
+	server *server.Server
+}
+
+// StartEmbedded starts a NATS server that keeps its streams under dir. listen is an address
+// for ordinary NATS clients, or "" for none. Close it after every connection to it.
+func StartEmbedded(dir string, durability Durability, listen string, logger *slog.Logger) (*Embedded, error) {
+	opts := &server.Options{
+		ServerName: "fanfold-embedded", DontListen: listen == "", JetStream: true,
+		StoreDir: filepath.Clean(dir), SyncAlways: durability == Always,
+		MaxPayload: MaxPayload, NoSigs: true, NoLog: true,
+		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 60,
+	}
+	if listen != "" {
+		host, port, err := net.SplitHostPort(listen)
+		if err != nil {
+			return nil, fanfold.Errorf(fanfold.Invalid, "--nats-listen %q is not an address such as 127.0.0.1:4222", listen)
+		}
+		if opts.Port, err = strconv.Atoi(port); err != nil {
+			return nil, fanfold.Errorf(fanfold.Invalid, "--nats-listen %q is not an address such as 127.0.0.1:4222", listen)
+		}
+		opts.Host = host
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fanfold.Errorf(fanfold.Unavailable, "cannot make %s: %v", dir, err)
+	}
+	s, err := server.NewServer(opts)
+	if err != nil {
+		return nil, fmt.Errorf("cannot start the embedded NATS server: %w", err)
+	}
+	s.SetLoggerV2(natsLogger{logger}, false, false, false)
+	s.Start()
+	if !s.ReadyForConnections(30 * time.Second) {
+		s.Shutdown()
+		return nil, fanfold.Errorf(fanfold.Unavailable, "the embedded NATS server did not become ready on %s", dir)
+	}
+	if !s.JetStreamEnabled() {
+		s.Shutdown()
+		return nil, fanfold.Errorf(fanfold.Unavailable, "the embedded NATS server cannot store in %s", dir)
+	}
+	return &Embedded{server: s}, nil
+}
+
+// Connect returns a connection through memory; close it before the server.
+func (e *Embedded) Connect() (*nats.Conn, error) {
+	return Connect("", nats.InProcessServer(e.server))
+}
+
+// Close stops the server and waits until its files are closed.
+func (e *Embedded) Close() error {
+	e.server.Shutdown()
+	e.server.WaitForShutdown()
+	return nil
+}
+
+// Connect connects to a NATS server and keeps reconnecting until closed. While it is
+// disconnected publishes fail at once instead of waiting in a buffer.
+func Connect(url string, opts ...nats.Option) (*nats.Conn, error) {
+	opts = append([]nats.Option{nats.Name("fanfold"), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1),
+		nats.ReconnectWait(200 * time.Millisecond), nats.Timeout(5 * time.Second)}, opts...)
+	nc, err := nats.Connect(url, opts...)
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot connect to NATS at %s: %v", url, err)
+	}
+	return nc, nil
+}
+
+// natsLogger passes the server's warnings and errors on.
+type natsLogger struct{ log *slog.Logger }
+
+func (l natsLogger) Noticef(string, ...any)        {}
+func (l natsLogger) Debugf(string, ...any)         {}
+func (l natsLogger) Tracef(string, ...any)         {}
+func (l natsLogger) Warnf(format string, v ...any) { l.log.Warn("nats: " + fmt.Sprintf(format, v...)) }
+func (l natsLogger) Errorf(format string, v ...any) {
+	l.log.Error("nats: " + fmt.Sprintf(format, v...))
+}
+func (l natsLogger) Fatalf(format string, v ...any) {
+	l.log.Error("nats: " + fmt.Sprintf(format, v...))
+}

@@ -1,0 +1,98 @@
+package events
+
+import (
+	"strings"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Subjects of one database: fanfold.<db>.doc.<collection>.<id>, fanfold.<db>.model and
+// fanfold.<db>.fence.
+type subjects struct{ db string }
+
+func (s subjects) all() string   { return "fanfold." + s.db + ".>" }
+func (s subjects) model() string { return "fanfold." + s.db + ".model" }
+func (s subjects) fence() string { return "fanfold." + s.db + ".fence" }
+
+func (s subjects) document(k fanfold.Key) string {
+	return "fanfold." + s.db + ".doc." + k.Collection + "." + EscapeToken(k.ID)
+}
+
+// parse tells what a subject is about.
+func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err error) {
+	rest, ok := strings.CutPrefix(subject, "fanfold."+s.db+".")
+	switch {
+	case ok && rest == "model":
+		return fanfold.KindModel, key, nil
+	case ok && rest == "fence":
+		return fanfold.KindFence, key, nil
+	case ok && strings.HasPrefix(rest, "doc."):
+		collection, token, dotted := strings.Cut(rest[len("doc."):], ".")
+		id, err := UnescapeToken(token)
+		if dotted && err == nil {
+			key = fanfold.Key{Collection: collection, ID: id}
+			return "", key, key.Validate()
+		}
+	}
+	return "", key, fanfold.Errorf(fanfold.Invalid, "unknown subject %q", subject)
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// plain are the bytes an id's token shows as they are. The rest, among them '.', '*', '>',
+// spaces and '%' itself, are percent-encoded, which NATS takes in a token.
+var plain = func() (set [256]bool) {
+	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~:@+=" {
+		set[c] = true
+	}
+	return set
+}()
+
+// EscapeToken makes one NATS subject token of an id, in a way that UnescapeToken undoes.
+func EscapeToken(id string) string {
+	for i := 0; i < len(id); i++ {
+		if !plain[id[i]] {
+			return escapeFrom(id, i)
+		}
+	}
+	return id
+}
+
+func escapeFrom(id string, i int) string {
+	var b strings.Builder
+	b.Grow(len(id) + 16)
+	b.WriteString(id[:i])
+	for ; i < len(id); i++ {
+		if c := id[i]; plain[c] {
+			b.WriteByte(c)
+		} else {
+			b.WriteByte('%')
+			b.WriteByte(hexDigits[c>>4])
+			b.WriteByte(hexDigits[c&15])
+		}
+	}
+	return b.String()
+}
+
+// UnescapeToken is the id that EscapeToken made the token of. The error is Invalid for a
+// token it cannot have made, so that an id has one subject only.
+func UnescapeToken(token string) (string, error) {
+	var b strings.Builder
+	b.Grow(len(token))
+	for i := 0; i < len(token); i++ {
+		c := token[i]
+		if c == '%' && i+2 < len(token) {
+			hi, lo := strings.IndexByte(hexDigits, token[i+1]), strings.IndexByte(hexDigits, token[i+2])
+			if hi >= 0 && lo >= 0 {
+				c = byte(hi<<4 | lo)
+				i += 2
+			}
+		}
+		b.WriteByte(c)
+	}
+	id := b.String()
+	if id == "" || EscapeToken(id) != token {
+		return "", fanfold.Errorf(fanfold.Invalid, "%q is not the token of an id", token)
+	}
+	return id, nil
+}

@@ -1,0 +1,88 @@
+-- +goose Up
+-- The read model. Everything in it can be rebuilt from the log; the same log prefix gives the
+-- same rows. Times are nanoseconds since 1970 in UTC, positions are sequence<<20 | n.
+
+CREATE TABLE checkpoint (
+  id       INTEGER PRIMARY KEY CHECK (id = 1),
+  seq      INTEGER NOT NULL,  -- the last event folded
+  position INTEGER NOT NULL,  -- the last change at or before it
+  time     INTEGER NOT NULL,  -- running maximum of the log's timestamps
+  changes  INTEGER NOT NULL,  -- how many changes there are
+  fold     TEXT    NOT NULL   -- fingerprint of the fold that made these rows
+) STRICT;
+
+CREATE TABLE model (
+  seq      INTEGER PRIMARY KEY,  -- the event that applied it
+  source   TEXT NOT NULL,        -- the model as JSON
+  reserved TEXT NOT NULL         -- paths of removed rules not yet released, by collection, as JSON
+) STRICT;
+
+CREATE TABLE document (
+  number     INTEGER PRIMARY KEY,  -- order of arrival: the sequence of the event that created it
+  collection TEXT    NOT NULL,
+  id         TEXT    NOT NULL,
+  revision   INTEGER NOT NULL,     -- sequence of its last event
+  position   INTEGER NOT NULL,     -- of its last change, derived ones included
+  created    INTEGER NOT NULL,
+  updated    INTEGER NOT NULL,     -- of its last write
+  body       TEXT    NOT NULL      -- the embedded view, ready to send
+) STRICT;
+CREATE UNIQUE INDEX document_key ON document (collection, id);
+
+-- The referenced view: the document as written. A document of a collection without rules whose
+-- bytes equal its body has no row.
+CREATE TABLE source (
+  number INTEGER PRIMARY KEY,
+  body   TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE tombstone (
+  collection TEXT    NOT NULL,
+  id         TEXT    NOT NULL,
+  revision   INTEGER NOT NULL,  -- sequence of the delete
+  position   INTEGER NOT NULL,
+  PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
+
+-- Who refers to whom, whether or not the target exists. What a document refers to stands in
+-- the document itself.
+CREATE TABLE link (
+  relation TEXT    NOT NULL,  -- <collection>.<relation>
+  target   TEXT    NOT NULL,  -- the id's text
+  holder   INTEGER NOT NULL,  -- the referring document's number
+  PRIMARY KEY (relation, target, holder)
+) STRICT, WITHOUT ROWID;
+
+-- Values that stay on their holder after the target's delete (onDelete: keep).
+CREATE TABLE kept (
+  rule   TEXT    NOT NULL,
+  target TEXT    NOT NULL,
+  holder INTEGER NOT NULL,
+  value  TEXT    NOT NULL,
+  PRIMARY KEY (rule, target, holder)
+) STRICT, WITHOUT ROWID;
+
+-- Every change of every document, in order.
+CREATE TABLE change (
+  position        INTEGER PRIMARY KEY,
+  ordinal         INTEGER NOT NULL,  -- 1, 2, 3, ...
+  collection      TEXT    NOT NULL,
+  id              TEXT    NOT NULL,
+  op              TEXT    NOT NULL,  -- create, replace, patch, delete, derive
+  revision        INTEGER NOT NULL,
+  time            INTEGER NOT NULL,
+  rules           TEXT,              -- derive: the rules' names, separated by commas
+  delta           TEXT,              -- derive: a JSON Patch with old values
+  previous        TEXT,              -- the embedded view before a direct change
+  previous_source TEXT               -- the referenced view before it, where it differed
+) STRICT;
+
+-- +goose Down
+DROP TABLE change;
+DROP TABLE kept;
+DROP TABLE link;
+DROP TABLE tombstone;
+DROP TABLE source;
+DROP TABLE document;
+DROP TABLE model;
+DROP TABLE checkpoint;

@@ -1,0 +1,114 @@
+package sqlite
+
+import (
+	"context"
+	"sync"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Applied tells waiters how far the log is folded. The zero value is not usable.
+type Applied struct {
+	mu      sync.Mutex
+	seq     uint64
+	stopped error // why nothing more will be folded
+	changed chan struct{}
+	waiters map[chan struct{}]uint64
+}
+
+func newApplied() *Applied {
+	return &Applied{changed: make(chan struct{}), waiters: map[chan struct{}]uint64{}}
+}
+
+// Set says that everything up to seq is folded and visible; it wakes who waits for that.
+func (a *Applied) Set(seq uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopped = nil
+	if seq <= a.seq {
+		return
+	}
+	a.seq = seq
+	close(a.changed)
+	a.changed = make(chan struct{})
+	for w, want := range a.waiters {
+		if want <= seq {
+			delete(a.waiters, w)
+			close(w)
+		}
+	}
+}
+
+// Stop fails every wait, now and later, with err, until Set is called again.
+func (a *Applied) Stop(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopped = err
+	close(a.changed)
+	a.changed = make(chan struct{})
+	for w := range a.waiters {
+		delete(a.waiters, w)
+		close(w)
+	}
+}
+
+// Seq is the last event folded.
+func (a *Applied) Seq() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.seq
+}
+
+// Err is why nothing more will be folded, nil while something may be.
+func (a *Applied) Err() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.stopped
+}
+
+// Wait blocks until everything up to seq is folded. Errors are ctx's, and Unavailable where the
+// projector has stopped before that.
+func (a *Applied) Wait(ctx context.Context, seq uint64) error {
+	a.mu.Lock()
+	if a.seq >= seq {
+		a.mu.Unlock()
+		return nil
+	}
+	if err := a.stopped; err != nil {
+		a.mu.Unlock()
+		return err
+	}
+	w := make(chan struct{})
+	a.waiters[w] = seq
+	a.mu.Unlock()
+	select {
+	case <-w:
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.seq >= seq {
+			return nil
+		}
+		if a.stopped != nil {
+			return a.stopped
+		}
+		return fanfold.Errorf(fanfold.Unavailable, "the projector was interrupted")
+	case <-ctx.Done():
+		a.mu.Lock()
+		delete(a.waiters, w)
+		a.mu.Unlock()
+		return ctx.Err()
+	}
+}
+
+// Changed returns a channel that is closed when more than seq is folded, or nothing more will
+// be; already closed where that is so now.
+func (a *Applied) Changed(seq uint64) <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.seq > seq || a.stopped != nil {
+		closed := make(chan struct{})
+		close(closed)
+		return closed
+	}
+	return a.changed
+}

@@ -1,0 +1,166 @@
+// Package sqlite keeps the read models: one SQLite file a generation, with one writing
+// connection for the projector and a pool of read-only ones for everybody else.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/migrations"
+)
+
+// Checkpoint says which prefix of the log a read model shows.
+type Checkpoint struct {
+	Seq      uint64           // the last event folded
+	Position fanfold.Position // the last change at or before it
+	Time     time.Time        // running maximum of the log's timestamps
+	Changes  int64            // how many changes there are
+	Fold     string           // fingerprint of the fold that made it
+}
+
+// At is the position readers are told: the checkpoint's event, with its last change where it
+// made one.
+func (c Checkpoint) At() fanfold.Position {
+	return max(c.Position, fanfold.At(c.Seq, 0))
+}
+
+// DB is one generation of the read model. Update is for one goroutine; reads are for any.
+type DB struct {
+	path    string
+	writer  *conn
+	readers chan *conn
+	size    int
+	tx      *Tx
+}
+
+// readersPerCPU lets reads overlap where SQLite waits for the disk.
+const readersPerCPU = 2
+
+// openDB opens or makes the file at path. fail, for tests, is asked before every write.
+func openDB(path string, fail func() error) (*DB, error) {
+	if err := migrate(path); err != nil {
+		return nil, err
+	}
+	// A read model can be rebuilt, and in WAL mode a power loss takes the last transactions but
+	// never consistency with synchronous=NORMAL (SQLite documentation, PRAGMA synchronous).
+	writer, err := openConn(dsn(path, "rwc"), "journal_mode=WAL", "synchronous=NORMAL", "temp_store=FILE",
+		"cache_size=-32768", "busy_timeout=10000", "wal_autocheckpoint=4000", "journal_size_limit=67108864")
+	if err != nil {
+		return nil, failure(err)
+	}
+	writer.fail = fail
+	db := &DB{path: path, writer: writer, size: readersPerCPU * max(2, runtime.GOMAXPROCS(0))}
+	db.readers = make(chan *conn, db.size)
+	for range db.size {
+		c, err := openConn(dsn(path, "rw"), "query_only=ON", "cache_size=-4096", "busy_timeout=10000", "mmap_size=268435456")
+		if err != nil {
+			return nil, errors.Join(failure(err), db.Close())
+		}
+		db.readers <- c
+	}
+	if err := db.prepareTemp(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+func dsn(path, mode string) string {
+	return "file:" + url.PathEscape(path) + "?mode=" + mode + "&_mutex=no"
+}
+
+func migrate(path string) error {
+	db, err := sql.Open("sqlite3", dsn(path, "rwc")+"&_busy_timeout=10000")
+	if err != nil {
+		return failure(err)
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, migrations.FS, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	if _, err := p.Up(context.Background()); err != nil {
+		return errors.Join(fmt.Errorf("cannot bring %s to this version's schema: %w", path, failure(err)), db.Close())
+	}
+	return db.Close()
+}
+
+// Path is the file's path.
+func (db *DB) Path() string { return db.path }
+
+// Close waits for running reads and closes every connection.
+func (db *DB) Close() error {
+	var errs []error
+	for range db.size {
+		select {
+		case c := <-db.readers:
+			errs = append(errs, c.close())
+		case <-time.After(30 * time.Second):
+			return fmt.Errorf("a reader of %s did not end", db.path)
+		}
+	}
+	return errors.Join(append(errs, db.writer.close())...)
+}
+
+// remove deletes the closed file.
+func (db *DB) remove() error { return removeFiles(db.path) }
+
+func removeFiles(path string) error {
+	var errs []error
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Update runs fn in one write transaction: committed if it returns nil, rolled back if it
+// returns an error or panics.
+func (db *DB) Update(fn func(tx *Tx) error) (err error) {
+	if err := db.writer.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			_ = db.rollback()
+			panic(p)
+		}
+		if err != nil {
+			err = errors.Join(err, db.rollback())
+		}
+	}()
+	tx := db.tx
+	if err := tx.begin(); err != nil {
+		return err
+	}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := tx.flush(); err != nil {
+		return err
+	}
+	return db.writer.exec("COMMIT")
+}
+
+// rollback ends the transaction; SQLite may have done so itself (a full disk, for one).
+func (db *DB) rollback() error {
+	if db.writer.raw.AutoCommit() {
+		return nil
+	}
+	_, err := db.writer.raw.Exec("ROLLBACK", nil)
+	return err
+}
+
+// Truncate gives the space of a large transaction's log back to the disk, as far as readers
+// allow.
+func (db *DB) Truncate() error {
+	return db.writer.query("PRAGMA wal_checkpoint(TRUNCATE)", func([]sqlValue) error { return nil })
+}

@@ -1,0 +1,206 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fanfold/fanfold"
+)
+
+// View is one of the two forms in which a document is read.
+type View int
+
+// The views.
+const (
+	Embedded   View = iota // with derived fields
+	Referenced             // as written
+)
+
+// Snapshot is one consistent prefix of the log; it is valid within DB.Read only.
+type Snapshot struct {
+	c          *conn
+	Checkpoint Checkpoint
+}
+
+// reader takes a connection from the pool; it blocks while all are in use.
+func (db *DB) reader(fn func(c *conn) error) error {
+	c := <-db.readers
+	defer func() { db.readers <- c }()
+	return fn(c)
+}
+
+// Read runs fn on one snapshot. It should take less than a second: a longer one keeps SQLite
+// from reusing its log.
+func (db *DB) Read(fn func(s *Snapshot) error) error {
+	return db.reader(func(c *conn) error { return snapshot(c, fn) })
+}
+
+func snapshot(c *conn, fn func(s *Snapshot) error) (err error) {
+	if err := c.exec("BEGIN"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.exec("ROLLBACK")) }()
+	cp, err := readCheckpoint(c)
+	if err != nil {
+		return err
+	}
+	return fn(&Snapshot{c: c, Checkpoint: cp})
+}
+
+// The checkpoint stands in each row, so that one statement reads both from one snapshot.
+const (
+	docColumns      = "d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, "
+	fromDocument    = " FROM document d "
+	fromSource      = " FROM document d LEFT JOIN source s ON s.number = d.number "
+	sourceBody      = "coalesce(s.body, d.body)"
+	checkpointAt    = ", (SELECT max(position, seq << 20) FROM checkpoint WHERE id = 1)"
+	getEmbeddedSQL  = "SELECT " + docColumns + "d.body" + checkpointAt + fromDocument + "WHERE d.collection = ? AND d.id = ?"
+	getReferenceSQL = "SELECT " + docColumns + sourceBody + checkpointAt + fromSource + "WHERE d.collection = ? AND d.id = ?"
+)
+
+func documentOf(r []sqlValue) *fanfold.Document {
+	return &fanfold.Document{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])},
+		Revision: fanfold.Revision(intOf(r[3])), Position: fanfold.Position(intOf(r[4])),
+		Created: timeOf(r[5]), Updated: timeOf(r[6]), Body: bytesOf(r[7])}
+}
+
+// Get returns the document, nil where there is none, and the position of the prefix read, 0
+// where there is no document.
+func (db *DB) Get(key fanfold.Key, view View) (doc *fanfold.Document, at fanfold.Position, err error) {
+	query := getEmbeddedSQL
+	if view == Referenced {
+		query = getReferenceSQL
+	}
+	err = db.reader(func(c *conn) error {
+		_, err := c.first(query, func(r []sqlValue) {
+			doc, at = documentOf(r), fanfold.Position(intOf(r[8]))
+		}, key.Collection, key.ID)
+		return err
+	})
+	return doc, at, err
+}
+
+// Get returns the document, or nil where there is none.
+func (s *Snapshot) Get(key fanfold.Key, view View) (doc *fanfold.Document, err error) {
+	query := getEmbeddedSQL
+	if view == Referenced {
+		query = getReferenceSQL
+	}
+	_, err = s.c.first(query, func(r []sqlValue) { doc = documentOf(r) }, key.Collection, key.ID)
+	return doc, err
+}
+
+// selectView is the start of a query for documents in one view.
+func selectView(view View) (columns, from string) {
+	if view == Referenced {
+		return "SELECT " + docColumns + sourceBody, fromSource
+	}
+	return "SELECT " + docColumns + "d.body", fromDocument
+}
+
+func (s *Snapshot) documents(query string, args ...sqlValue) (docs []*fanfold.Document, err error) {
+	err = s.c.query(query, func(r []sqlValue) error {
+		docs = append(docs, documentOf(r))
+		return nil
+	}, args...)
+	return docs, err
+}
+
+// List returns up to limit documents of the collection whose ids come after one, by id.
+func (s *Snapshot) List(collection, after string, limit int, view View) ([]*fanfold.Document, error) {
+	columns, from := selectView(view)
+	return s.documents(columns+from+"WHERE d.collection = ? AND d.id > ? ORDER BY d.id LIMIT ?", collection, after, int64(limit))
+}
+
+// Holders returns up to limit documents that refer to target through the relation and arrived
+// after one, in order of arrival.
+func (s *Snapshot) Holders(relation, target string, after int64, limit int, view View) ([]*fanfold.Document, error) {
+	columns, from := selectView(view)
+	return s.documents(columns+strings.Replace(from, "FROM document d", "FROM link l JOIN document d ON d.number = l.holder", 1)+
+		"WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder LIMIT ?", relation, target, after, int64(limit))
+}
+
+// Scan returns up to limit documents of the collection that arrived after one, in order of
+// arrival, with both views.
+func (s *Snapshot) Scan(collection string, after int64, limit int) (rows []*Row, err error) {
+	err = s.c.query(rowSQL+"d.number > ? AND +d.collection = ? ORDER BY d.number LIMIT ?", func(r []sqlValue) error {
+		rows = append(rows, rowOf(r))
+		return nil
+	}, after, collection, int64(limit))
+	return rows, err
+}
+
+// Row returns the document with both views, or nil.
+func (s *Snapshot) Row(key fanfold.Key) (row *Row, err error) {
+	_, err = s.c.first(rowSQL+"d.collection = ? AND d.id = ?", func(r []sqlValue) { row = rowOf(r) }, key.Collection, key.ID)
+	return row, err
+}
+
+// RowByNumber returns the document with both views, or nil.
+func (s *Snapshot) RowByNumber(number int64) (row *Row, err error) {
+	_, err = s.c.first(rowSQL+"d.number = ?", func(r []sqlValue) { row = rowOf(r) }, number)
+	return row, err
+}
+
+// Collections returns the names of the collections that hold documents, with their counts.
+func (s *Snapshot) Collections() (names []string, counts []int64, err error) {
+	err = s.c.query("SELECT collection, count(*) FROM document GROUP BY collection ORDER BY collection", func(r []sqlValue) error {
+		names, counts = append(names, textOf(r[0])), append(counts, intOf(r[1]))
+		return nil
+	})
+	return names, counts, err
+}
+
+// Kept returns the value that stayed on the holder after its target's delete, or nil.
+func (s *Snapshot) Kept(rule, target string, holder int64) (value []byte, err error) {
+	_, err = s.c.first("SELECT value FROM kept WHERE rule = ? AND target = ? AND holder = ?",
+		func(r []sqlValue) { value = bytesOf(r[0]) }, rule, target, holder)
+	return value, err
+}
+
+// Links calls fn for every link of the relation, by target, then holder.
+func (s *Snapshot) Links(relation string, fn func(target string, holder int64) error) error {
+	return s.c.query("SELECT target, holder FROM link WHERE relation = ? ORDER BY target, holder", func(r []sqlValue) error {
+		return fn(textOf(r[0]), intOf(r[1]))
+	}, relation)
+}
+
+// LinkedRelations returns the relations that have links.
+func (s *Snapshot) LinkedRelations() (names []string, err error) {
+	err = s.c.query("SELECT DISTINCT relation FROM link ORDER BY relation", func(r []sqlValue) error {
+		names = append(names, textOf(r[0]))
+		return nil
+	})
+	return names, err
+}
+
+// Tombstone returns the revision of the document's last delete, 0 where it was not deleted.
+func (s *Snapshot) Tombstone(key fanfold.Key) (rev fanfold.Revision, err error) {
+	_, err = s.c.first("SELECT revision FROM tombstone WHERE collection = ? AND id = ?",
+		func(r []sqlValue) { rev = fanfold.Revision(intOf(r[0])) }, key.Collection, key.ID)
+	return rev, err
+}
+
+// StoredModel is a model as the read model keeps it.
+type StoredModel struct {
+	Seq      uint64 // 0: none was applied
+	Source   []byte
+	Reserved fanfold.Reserved
+}
+
+// Model returns the model that applies.
+func (s *Snapshot) Model() (m StoredModel, err error) {
+	var reserved string
+	found, err := s.c.first("SELECT seq, source, reserved FROM model ORDER BY seq DESC LIMIT 1", func(r []sqlValue) {
+		m.Seq, m.Source, reserved = uint64(intOf(r[0])), bytesOf(r[1]), textOf(r[2])
+	})
+	if err != nil || !found {
+		return m, err
+	}
+	if err := json.Unmarshal([]byte(reserved), &m.Reserved); err != nil {
+		return m, fmt.Errorf("reserved paths of model %d: %w", m.Seq, err)
+	}
+	return m, nil
+}
