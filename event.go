@@ -89,3 +89,35 @@ type Document struct {
 func (d *Document) ETagOf(fold int) ETag {
 	return ETag{Revision: d.Revision, Position: d.Position, Fold: fold}
 }
+
+// View is one of the two forms in which a document is read.
+type View int
+
+// The views.
+const (
+	Embedded   View = iota // with derived fields
+	Referenced             // as written
+)
+
+// ChangeQuery asks for a page of the change feed.
+type ChangeQuery struct {
+	After       Position
+	Limit       int      // most rows to look at; all of one event are returned together or in a row
+	Collections []string // none: all
+	Latest      bool     // only each document's newest change
+	Docs        bool     // with the documents as they are now
+}
+
+// ChangeRow is a change with what the feed tells besides.
+type ChangeRow struct {
+	*Change
+	Cause *Key      // of a derived change: the document whose write caused it; nil for a model
+	Doc   *Document // the embedded view now, where asked for and there
+}
+
+// ChangePage is a page of the change feed, from one snapshot.
+type ChangePage struct {
+	Rows    []ChangeRow
+	Last    Position // everything up to here was looked at
+	Pending int64    // changes behind Last, of every kind
+}

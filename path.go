@@ -1,7 +1,10 @@
 package fanfold
 
 import (
+	"slices"
 	"strings"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // Step is one step of a Path: into the member Name, or, where Name is "", into each element
@@ -86,4 +89,50 @@ func (p Path) sharedArrays(q Path) int {
 		}
 	}
 	return shared
+}
+
+// AppendIDs appends the ids that t holds at the path below node n, in order, duplicates
+// included. What is no id (neither string nor number, empty, too long) is passed over.
+func (p Path) AppendIDs(dst []string, t *jsondoc.Tree, n jsondoc.Node) []string {
+	for i, step := range p {
+		if step.Each() {
+			if t.Kind(n) != jsondoc.Array {
+				return dst
+			}
+			for c := t.First(n); c != jsondoc.None; c = t.Next(c) {
+				dst = p[i+1:].AppendIDs(dst, t, c)
+			}
+			return dst
+		}
+		if n = t.Member(n, step.Name); n == jsondoc.None {
+			return dst
+		}
+	}
+	if id := t.Text(n); id != "" && len(id) <= MaxIDLen {
+		dst = append(dst, id)
+	}
+	return dst
+}
+
+// Targets are the distinct ids a document refers to through the relation, in document order.
+func (r *Relation) Targets(t *jsondoc.Tree) []string {
+	ids := r.Path.AppendIDs(nil, t, jsondoc.Root)
+	if len(ids) < 2 {
+		return ids
+	}
+	if len(ids) <= 8 {
+		out := ids[:0]
+		for _, id := range ids {
+			if !slices.Contains(out, id) {
+				out = append(out, id)
+			}
+		}
+		return out
+	}
+	seen := make(map[string]bool, len(ids))
+	return slices.DeleteFunc(ids, func(id string) bool {
+		dup := seen[id]
+		seen[id] = true
+		return dup
+	})
 }

@@ -139,3 +139,26 @@ func (w *stripper) children(n jsondoc.Node, at string, place func(jsondoc.Node, 
 	}
 	w.out = append(w.out, w.t.After(n, last)...)
 }
+
+// OwnsPointer tells whether the tokens of a JSON pointer lead to a member the store owns, or
+// into one.
+func (s *Shape) OwnsPointer(tokens []string) bool {
+	for _, token := range tokens {
+		var next *Shape
+		for _, m := range s.Members {
+			if m.Name == token {
+				next = m
+			}
+		}
+		if next == nil {
+			next = s.Elem
+		}
+		if next == nil {
+			return false
+		}
+		if s = next; s.Owned {
+			return true
+		}
+	}
+	return false
+}

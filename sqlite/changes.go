@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,13 +21,59 @@ func changeOf(r []sqlValue) *fanfold.Change {
 	return ch
 }
 
-// Changes returns up to limit changes after a position, in order.
-func (s *Snapshot) Changes(after fanfold.Position, limit int) (changes []*fanfold.Change, err error) {
+// Changes returns a page of the change feed.
+func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err error) {
+	var all []*fanfold.Change
+	size := 0
 	err = s.c.query("SELECT "+changeColumns+" FROM change c WHERE c.position > ? ORDER BY c.position LIMIT ?", func(r []sqlValue) error {
-		changes = append(changes, changeOf(r))
+		ch := changeOf(r)
+		all = append(all, ch)
+		size += len(ch.Delta) + len(ch.Previous) + len(ch.PreviousSource)
+		if size > pageBytes {
+			return errStop
+		}
 		return nil
-	}, int64(after), int64(limit))
-	return changes, err
+	}, int64(q.After), int64(q.Limit))
+	if err != nil && !errors.Is(err, errStop) {
+		return page, err
+	}
+	page.Last, page.Pending = max(q.After, s.Checkpoint.At()), 0
+	if len(all) == q.Limit || size > pageBytes {
+		last := all[len(all)-1]
+		page.Last, page.Pending = last.Position, s.Checkpoint.Changes-last.Ordinal
+	}
+	var cause *fanfold.Change
+	for _, ch := range all {
+		if len(q.Collections) > 0 && !slices.Contains(q.Collections, ch.Key.Collection) {
+			continue
+		}
+		row := fanfold.ChangeRow{Change: ch}
+		if q.Latest {
+			if newest, err := s.isLatest(ch); err != nil || !newest {
+				if err != nil {
+					return page, err
+				}
+				continue
+			}
+		}
+		if ch.Op == fanfold.OpDerive {
+			if cause == nil || cause.Position.Seq() != ch.Position.Seq() {
+				if cause, err = s.Change(fanfold.At(ch.Position.Seq(), 0)); err != nil {
+					return page, err
+				}
+			}
+			if cause != nil && cause.Op != fanfold.OpDerive {
+				row.Cause = &cause.Key
+			}
+		}
+		if q.Docs && ch.Op != fanfold.OpDelete {
+			if row.Doc, err = s.Get(ch.Key, fanfold.Embedded); err != nil {
+				return page, err
+			}
+		}
+		page.Rows = append(page.Rows, row)
+	}
+	return page, nil
 }
 
 // Change returns the change at a position, or nil.
@@ -34,8 +82,8 @@ func (s *Snapshot) Change(at fanfold.Position) (ch *fanfold.Change, err error) {
 	return ch, err
 }
 
-// IsLatest tells whether the change is its document's newest.
-func (s *Snapshot) IsLatest(ch *fanfold.Change) (bool, error) {
+// isLatest tells whether the change is its document's newest.
+func (s *Snapshot) isLatest(ch *fanfold.Change) (bool, error) {
 	table := "document"
 	if ch.Op == fanfold.OpDelete {
 		table = "tombstone"
@@ -44,43 +92,22 @@ func (s *Snapshot) IsLatest(ch *fanfold.Change) (bool, error) {
 		ch.Key.Collection, ch.Key.ID, int64(ch.Position))
 }
 
-// OrdinalAt is how many changes there are up to and including a position.
-func (s *Snapshot) OrdinalAt(p fanfold.Position) (n int64, err error) {
-	_, err = s.c.first("SELECT ordinal FROM change WHERE position <= ? ORDER BY position DESC LIMIT 1",
-		func(r []sqlValue) { n = intOf(r[0]) }, int64(p))
-	return n, err
-}
-
-// Before returns the position of the last change that happened before t, 0 where there is none.
-// Times never decrease from position to position, so it can halve the range.
+// Before returns a position with every change that happened before t at or before it, and every
+// later change behind it. Times never decrease from position to position, so it can halve the range.
 func (s *Snapshot) Before(t time.Time) (fanfold.Position, error) {
-	low, high := fanfold.Position(0), s.Checkpoint.Position // the answer is at low or behind it
+	low, high := fanfold.Position(0), s.Checkpoint.Position // the answer is in [low, high]
 	for low < high {
-		mid := low + (high-low+1)/2
+		mid := low + (high-low)/2
 		var at fanfold.Position
 		var when int64
-		found, err := s.c.first("SELECT position, time FROM change WHERE position <= ? AND position > ? ORDER BY position DESC LIMIT 1",
-			func(r []sqlValue) { at, when = fanfold.Position(intOf(r[0])), intOf(r[1]) }, int64(mid), int64(low))
-		if err != nil {
+		if _, err := s.c.first("SELECT position, time FROM change WHERE position > ? ORDER BY position LIMIT 1",
+			func(r []sqlValue) { at, when = fanfold.Position(intOf(r[0])), intOf(r[1]) }, int64(mid)); err != nil {
 			return 0, err
 		}
-		switch {
-		case found && when < t.UnixNano():
-			low = mid
-		case found:
-			high = at - 1
-		default:
-			// nothing between low and mid: look behind mid only
-			next := fanfold.Position(0)
-			behind, err := s.c.first("SELECT position FROM change WHERE position > ? AND position <= ? AND time < ? ORDER BY position LIMIT 1",
-				func(r []sqlValue) { next = fanfold.Position(intOf(r[0])) }, int64(mid), int64(high), t.UnixNano())
-			if err != nil {
-				return 0, err
-			}
-			if !behind {
-				return low, nil
-			}
-			low = next
+		if when < t.UnixNano() {
+			low = at
+		} else {
+			high = mid
 		}
 	}
 	return low, nil

@@ -96,7 +96,9 @@ func (s *Store) openUsable(n int) (*DB, error) {
 	return db, nil
 }
 
-func (s *Store) file(n int) string { return filepath.Join(s.dir, fmt.Sprintf("%s%06d.db", filePrefix, n)) }
+func (s *Store) file(n int) string {
+	return filepath.Join(s.dir, fmt.Sprintf("%s%06d.db", filePrefix, n))
+}
 
 func numberOf(name, prefix string) int {
 	n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(name, prefix), ".db"))
@@ -166,7 +168,7 @@ func (s *Store) Read(fn func(snap *Snapshot) error) error {
 }
 
 // Get is DB.Get on the current generation.
-func (s *Store) Get(key fanfold.Key, view View) (*fanfold.Document, fanfold.Position, error) {
+func (s *Store) Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, fanfold.Position, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.current.Get(key, view)

@@ -9,15 +9,6 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// View is one of the two forms in which a document is read.
-type View int
-
-// The views.
-const (
-	Embedded   View = iota // with derived fields
-	Referenced             // as written
-)
-
 // Snapshot is one consistent prefix of the log; it is valid within DB.Read only.
 type Snapshot struct {
 	c          *conn
@@ -68,9 +59,9 @@ func documentOf(r []sqlValue) *fanfold.Document {
 
 // Get returns the document, nil where there is none, and the position of the prefix read, 0
 // where there is no document.
-func (db *DB) Get(key fanfold.Key, view View) (doc *fanfold.Document, at fanfold.Position, err error) {
+func (db *DB) Get(key fanfold.Key, view fanfold.View) (doc *fanfold.Document, at fanfold.Position, err error) {
 	query := getEmbeddedSQL
-	if view == Referenced {
+	if view == fanfold.Referenced {
 		query = getReferenceSQL
 	}
 	err = db.reader(func(c *conn) error {
@@ -82,10 +73,13 @@ func (db *DB) Get(key fanfold.Key, view View) (doc *fanfold.Document, at fanfold
 	return doc, at, err
 }
 
+// At is the position of the prefix the snapshot shows.
+func (s *Snapshot) At() fanfold.Position { return s.Checkpoint.At() }
+
 // Get returns the document, or nil where there is none.
-func (s *Snapshot) Get(key fanfold.Key, view View) (doc *fanfold.Document, err error) {
+func (s *Snapshot) Get(key fanfold.Key, view fanfold.View) (doc *fanfold.Document, err error) {
 	query := getEmbeddedSQL
-	if view == Referenced {
+	if view == fanfold.Referenced {
 		query = getReferenceSQL
 	}
 	_, err = s.c.first(query, func(r []sqlValue) { doc = documentOf(r) }, key.Collection, key.ID)
@@ -93,33 +87,49 @@ func (s *Snapshot) Get(key fanfold.Key, view View) (doc *fanfold.Document, err e
 }
 
 // selectView is the start of a query for documents in one view.
-func selectView(view View) (columns, from string) {
-	if view == Referenced {
+func selectView(view fanfold.View) (columns, from string) {
+	if view == fanfold.Referenced {
 		return "SELECT " + docColumns + sourceBody, fromSource
 	}
 	return "SELECT " + docColumns + "d.body", fromDocument
 }
 
-func (s *Snapshot) documents(query string, args ...sqlValue) (docs []*fanfold.Document, err error) {
-	err = s.c.query(query, func(r []sqlValue) error {
-		docs = append(docs, documentOf(r))
+// pageBytes bounds the bodies of one page of documents.
+const pageBytes = 8 << 20
+
+// documents reads up to limit documents, fewer where they are large; more tells whether there
+// are others behind them.
+func (s *Snapshot) documents(limit int, query string, args ...sqlValue) (docs []*fanfold.Document, more bool, err error) {
+	size := 0
+	err = s.c.query(query+" LIMIT ?", func(r []sqlValue) error {
+		if len(docs) == limit || size > pageBytes {
+			more = true
+			return errStop
+		}
+		doc := documentOf(r)
+		size += len(doc.Body)
+		docs = append(docs, doc)
 		return nil
-	}, args...)
-	return docs, err
+	}, append(args, int64(limit)+1)...)
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return docs, more, err
 }
 
-// List returns up to limit documents of the collection whose ids come after one, by id.
-func (s *Snapshot) List(collection, after string, limit int, view View) ([]*fanfold.Document, error) {
+// List returns up to limit documents of the collection whose ids come after one, by id; more
+// tells whether there are others behind them.
+func (s *Snapshot) List(collection, after string, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error) {
 	columns, from := selectView(view)
-	return s.documents(columns+from+"WHERE d.collection = ? AND d.id > ? ORDER BY d.id LIMIT ?", collection, after, int64(limit))
+	return s.documents(limit, columns+from+"WHERE d.collection = ? AND d.id > ? ORDER BY d.id", collection, after)
 }
 
 // Holders returns up to limit documents that refer to target through the relation and arrived
-// after one, in order of arrival.
-func (s *Snapshot) Holders(relation, target string, after int64, limit int, view View) ([]*fanfold.Document, error) {
+// after one, in order of arrival; more tells whether there are others behind them.
+func (s *Snapshot) Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error) {
 	columns, from := selectView(view)
-	return s.documents(columns+strings.Replace(from, "FROM document d", "FROM link l JOIN document d ON d.number = l.holder", 1)+
-		"WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder LIMIT ?", relation, target, after, int64(limit))
+	return s.documents(limit, columns+strings.Replace(from, "FROM document d", "FROM link l JOIN document d ON d.number = l.holder", 1)+
+		"WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder", relation, target, after)
 }
 
 // Scan returns up to limit documents of the collection that arrived after one, in order of
@@ -158,29 +168,6 @@ func (s *Snapshot) Kept(rule, target string, holder int64) (value []byte, err er
 	_, err = s.c.first("SELECT value FROM kept WHERE rule = ? AND target = ? AND holder = ?",
 		func(r []sqlValue) { value = bytesOf(r[0]) }, rule, target, holder)
 	return value, err
-}
-
-// Links calls fn for every link of the relation, by target, then holder.
-func (s *Snapshot) Links(relation string, fn func(target string, holder int64) error) error {
-	return s.c.query("SELECT target, holder FROM link WHERE relation = ? ORDER BY target, holder", func(r []sqlValue) error {
-		return fn(textOf(r[0]), intOf(r[1]))
-	}, relation)
-}
-
-// LinkedRelations returns the relations that have links.
-func (s *Snapshot) LinkedRelations() (names []string, err error) {
-	err = s.c.query("SELECT DISTINCT relation FROM link ORDER BY relation", func(r []sqlValue) error {
-		names = append(names, textOf(r[0]))
-		return nil
-	})
-	return names, err
-}
-
-// Tombstone returns the revision of the document's last delete, 0 where it was not deleted.
-func (s *Snapshot) Tombstone(key fanfold.Key) (rev fanfold.Revision, err error) {
-	_, err = s.c.first("SELECT revision FROM tombstone WHERE collection = ? AND id = ?",
-		func(r []sqlValue) { rev = fanfold.Revision(intOf(r[0])) }, key.Collection, key.ID)
-	return rev, err
 }
 
 // StoredModel is a model as the read model keeps it.

@@ -360,3 +360,10 @@ func WithLast(object []byte, name string, value []byte) []byte {
 	out = append(append(out, ':'), value...)
 	return append(out, object[end:]...)
 }
+
+// Reset parses new text, as Parse, and panics where it is not JSON: for text of our own.
+func (t *Tree) Reset(src []byte) {
+	if err := t.Parse(src); err != nil {
+		panic(err)
+	}
+}

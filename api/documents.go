@@ -1,0 +1,532 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+func newID() (string, error) {
+	id, err := uuid.NewV7()
+	return id.String(), err
+}
+
+// get answers one document.
+func (s *Server) get(c echo.Context) error {
+	key, err := keyOf(c)
+	if err != nil {
+		return err
+	}
+	if err := parameters(c, "view", "expand", "consistency"); err != nil {
+		return err
+	}
+	view, err := viewOf(c)
+	if err != nil {
+		return err
+	}
+	if err := s.freshness(c); err != nil {
+		return err
+	}
+	if c.Request().URL.RawQuery != "" && c.QueryParam("expand") != "" {
+		return s.getExpanded(c, key, view)
+	}
+	doc, at, err := s.reader.Get(key, view)
+	if err != nil {
+		return err
+	}
+	if doc == nil {
+		return missing(key)
+	}
+	return s.sendDocument(c, http.StatusOK, doc, at, s.etag(doc))
+}
+
+func missing(key fanfold.Key) error {
+	return fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
+}
+
+func (s *Server) etag(doc *fanfold.Document) fanfold.ETag { return doc.ETagOf(s.opt.FoldVersion) }
+
+// Header names in canonical form, so that setting one costs no conversion.
+var (
+	keyETag     = http.CanonicalHeaderKey("ETag")
+	keyRevision = http.CanonicalHeaderKey(headerRevision)
+	keyPosition = http.CanonicalHeaderKey(headerPosition)
+	typeJSON    = []string{"application/json"}
+)
+
+func (s *Server) sendDocument(c echo.Context, status int, doc *fanfold.Document, at fanfold.Position, etag fanfold.ETag) error {
+	h := c.Response().Header()
+	tag := etag.String()
+	values := []string{tag, strconv.FormatUint(uint64(doc.Revision), 10), at.String(), doc.Updated.Format(http.TimeFormat), strconv.Itoa(len(doc.Body))}
+	h[keyETag], h[keyRevision], h[keyPosition], h["Last-Modified"] = values[0:1:1], values[1:2:2], values[2:3:3], values[3:4:4]
+	if none := c.Request().Header["If-None-Match"]; len(none) > 0 && matches(none, tag) {
+		return c.NoContent(http.StatusNotModified)
+	}
+	h["Content-Type"], h["Content-Length"] = typeJSON, values[4:5:5]
+	w := c.Response()
+	w.WriteHeader(status)
+	if c.Request().Method == http.MethodHead {
+		return nil
+	}
+	_, err := w.Write(doc.Body)
+	return err
+}
+
+// matches compares weakly (RFC 9110, 13.1.2), by the whole tag.
+func matches(lines []string, tag string) bool {
+	for _, line := range lines {
+		for v := range strings.SplitSeq(line, ",") {
+			v = strings.TrimSpace(v)
+			if v == "*" || strings.TrimPrefix(v, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// create answers POST: the id comes from the body, or is made.
+func (s *Server) create(c echo.Context) error {
+	collection, err := collectionOf(c)
+	if err != nil {
+		return err
+	}
+	if err := parameters(c); err != nil {
+		return err
+	}
+	cond, err := parseConditions(c.Request())
+	if err != nil {
+		return err
+	}
+	if cond.exists || len(cond.match) > 0 {
+		return fanfold.Errorf(fanfold.Invalid, "If-Match does not go with POST, which only creates: use PUT")
+	}
+	body, _, err := s.readBody(c, "application/json")
+	if err != nil {
+		return err
+	}
+	key := fanfold.Key{Collection: collection}
+	w, err := s.newWrite(c, &key, body)
+	if err != nil {
+		return err
+	}
+	w.created = true
+	seq, err := s.appendNew(c.Request().Context(), w.event)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Location", "/v1/"+collection+"/"+url.PathEscape(key.ID))
+	return s.finish(c, w, seq)
+}
+
+// write is one write on its way.
+type write struct {
+	event   *fanfold.Event
+	prefer  preferences
+	limit   time.Duration
+	dropped bool // members of the body were
+	created bool // POST: the answer to success is 201
+}
+
+// newWrite checks the body of a POST or PUT.
+func (s *Server) newWrite(c echo.Context, key *fanfold.Key, body []byte) (*write, error) {
+	w := &write{prefer: prefer(c)}
+	var err error
+	if w.limit, err = s.timeout(c); err != nil {
+		return nil, err
+	}
+	source, dropped, err := s.document(body, key)
+	if err != nil {
+		return nil, err
+	}
+	if len(dropped) > 0 && w.prefer.strict {
+		e := fanfold.Errorf(fanfold.Unprocessable, "the body has members that the store derives; leave them out, or send no Prefer: handling=strict")
+		for _, p := range dropped {
+			e.Problems = append(e.Problems, fanfold.Problem{Path: p, Detail: "is derived"})
+		}
+		return nil, e
+	}
+	w.dropped = len(dropped) > 0
+	w.event = &fanfold.Event{Kind: fanfold.KindPut, Key: *key, Body: source}
+	return w, nil
+}
+
+// appendNew appends an event that must create its document. A deleted document's tombstone is
+// what to expect then.
+func (s *Server) appendNew(ctx context.Context, ev *fanfold.Event) (uint64, error) {
+	doc, _, err := s.reader.Get(ev.Key, fanfold.Embedded)
+	if err != nil {
+		return 0, err
+	}
+	if doc != nil {
+		if rev, deleted, err := s.log.Last(ctx, ev.Key); err != nil || !deleted {
+			return 0, errors.Join(err, exists(ev.Key, rev))
+		}
+	}
+	expect := fanfold.Exactly(0)
+	for {
+		seq, err := s.log.Append(ctx, ev, expect)
+		if fanfold.CodeOf(err) != fanfold.Stale {
+			return seq, err
+		}
+		rev, deleted, lerr := s.log.Last(ctx, ev.Key)
+		if lerr != nil {
+			return 0, lerr
+		}
+		if !deleted {
+			return 0, exists(ev.Key, rev)
+		}
+		expect = fanfold.Exactly(rev)
+	}
+}
+
+func exists(key fanfold.Key, rev fanfold.Revision) error {
+	return &fanfold.Error{Code: fanfold.Exists, Message: "document " + key.String() + " exists already: PUT replaces it", Current: rev}
+}
+
+// put answers PUT: create or replace, under the request's conditions.
+func (s *Server) put(c echo.Context) error {
+	key, err := keyOf(c)
+	if err != nil {
+		return err
+	}
+	if err := parameters(c); err != nil {
+		return err
+	}
+	cond, err := parseConditions(c.Request())
+	if err != nil {
+		return err
+	}
+	body, _, err := s.readBody(c, "application/json")
+	if err != nil {
+		return err
+	}
+	w, err := s.newWrite(c, &key, body)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	var seq uint64
+	switch {
+	case cond.noneness:
+		seq, err = s.appendNew(ctx, w.event)
+		if fanfold.CodeOf(err) == fanfold.Exists {
+			err = s.stale(c, key, err)
+		}
+	case cond.any():
+		seq, err = s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
+			return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
+		})
+		err = s.stale(c, key, err)
+	default:
+		seq, err = s.log.Append(ctx, w.event, fanfold.Expect{})
+	}
+	if err != nil {
+		return err
+	}
+	return s.finish(c, w, seq)
+}
+
+// stale turns a lost condition into a 412 with the current ETag.
+func (s *Server) stale(c echo.Context, key fanfold.Key, err error) error {
+	var e *fanfold.Error
+	if !errors.As(err, &e) || e.Code != fanfold.Stale && e.Code != fanfold.Exists {
+		return err
+	}
+	if e.Current > 0 { // the tag below should not be older than the revision told
+		_ = s.wait(c.Request().Context(), uint64(e.Current), s.opt.Timeout)
+	}
+	if doc, at, gerr := s.reader.Get(key, fanfold.Embedded); gerr == nil && doc != nil {
+		h := c.Response().Header()
+		h[keyETag] = []string{s.etag(doc).String()}
+		h.Set(headerRevision, strconv.FormatUint(uint64(doc.Revision), 10))
+		h.Set(headerPosition, at.String())
+	}
+	return &fanfold.Error{Code: fanfold.Stale, Message: e.Message, Current: e.Current, Err: e.Err}
+}
+
+// onCurrent runs try with the document's current revision, as far as cond allows it, until it
+// is not Stale any more. Without If-Match it starts over however often others come first;
+// every time it does so, one of them has made progress.
+func (s *Server) onCurrent(ctx context.Context, key fanfold.Key, cond conditions, try func(rev fanfold.Revision) (uint64, error)) (uint64, error) {
+	for {
+		rev, err := s.current(ctx, key, cond)
+		if err != nil {
+			return 0, err
+		}
+		seq, err := try(rev)
+		var e *fanfold.Error
+		if !errors.As(err, &e) || e.Code != fanfold.Stale || len(cond.match) > 0 {
+			return seq, err
+		}
+		if err := s.wait(ctx, uint64(e.Current), s.opt.Timeout); err != nil {
+			return 0, fanfold.Wrap(err, fanfold.Unavailable, "the document is written to faster than this node can follow: try again")
+		}
+	}
+}
+
+// current is the revision that a write is to replace. What the read model shows is checked
+// against the log only where it does not meet the condition, for it may lag.
+func (s *Server) current(ctx context.Context, key fanfold.Key, cond conditions) (fanfold.Revision, error) {
+	doc, _, err := s.reader.Get(key, fanfold.Referenced)
+	if err != nil {
+		return 0, err
+	}
+	meets := func(rev fanfold.Revision) bool {
+		for _, want := range cond.match {
+			if want == rev {
+				return true
+			}
+		}
+		return len(cond.match) == 0
+	}
+	if doc != nil && meets(doc.Revision) {
+		return doc.Revision, nil
+	}
+	rev, deleted, err := s.log.Last(ctx, key)
+	switch {
+	case err != nil:
+		return 0, err
+	case rev == 0 || deleted:
+		if cond.any() {
+			return 0, fanfold.Errorf(fanfold.Stale, "there is no document %s", key)
+		}
+		return 0, missing(key)
+	case !meets(rev):
+		return 0, &fanfold.Error{Code: fanfold.Stale, Current: rev,
+			Message: "document " + key.String() + " is at revision " + strconv.FormatUint(uint64(rev), 10)}
+	}
+	if err := s.wait(ctx, uint64(rev), s.opt.Timeout); err != nil {
+		return 0, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again", rev)
+	}
+	return rev, nil
+}
+
+// delete answers DELETE.
+func (s *Server) delete(c echo.Context) error {
+	key, err := keyOf(c)
+	if err != nil {
+		return err
+	}
+	if err := parameters(c); err != nil {
+		return err
+	}
+	cond, err := parseConditions(c.Request())
+	if err != nil {
+		return err
+	}
+	if cond.noneness {
+		return fanfold.Errorf(fanfold.Invalid, "If-None-Match does not go with DELETE")
+	}
+	w := &write{event: &fanfold.Event{Kind: fanfold.KindDelete, Key: key}, prefer: prefer(c)}
+	if w.limit, err = s.timeout(c); err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	seq, err := s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
+		return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
+	})
+	if err != nil {
+		return s.stale(c, key, err)
+	}
+	return s.finish(c, w, seq)
+}
+
+// patch answers PATCH: the patch is applied to the referenced view, checked, and stored as it
+// is, on the revision it was checked with.
+func (s *Server) patch(c echo.Context) error {
+	key, err := keyOf(c)
+	if err != nil {
+		return err
+	}
+	if err := parameters(c); err != nil {
+		return err
+	}
+	cond, err := parseConditions(c.Request())
+	if err != nil {
+		return err
+	}
+	if cond.noneness {
+		return fanfold.Errorf(fanfold.Invalid, "If-None-Match does not go with PATCH")
+	}
+	c.Response().Header().Set("Accept-Patch", mergePatchType+", "+jsonPatchType)
+	body, contentType, err := s.readBody(c, mergePatchType, jsonPatchType)
+	if err != nil {
+		return err
+	}
+	if err := s.checkJSON(body); err != nil {
+		return err
+	}
+	w := &write{event: &fanfold.Event{Kind: fanfold.KindPatch, Key: key, Body: body, Patch: fanfold.MergePatch}, prefer: prefer(c)}
+	if contentType == jsonPatchType {
+		w.event.Patch = fanfold.JSONPatch
+	}
+	if w.limit, err = s.timeout(c); err != nil {
+		return err
+	}
+	if err := s.checkPatch(key, w.event); err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	seq, err := s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
+		if err := s.tryPatch(w.event, rev); err != nil {
+			return 0, err
+		}
+		return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
+	})
+	if err != nil {
+		return s.stale(c, key, err)
+	}
+	return s.finish(c, w, seq)
+}
+
+const (
+	mergePatchType = "application/merge-patch+json"
+	jsonPatchType  = "application/json-patch+json"
+)
+
+// checkPatch refuses what no document makes right: a malformed patch, or one on derived fields.
+func (s *Server) checkPatch(key fanfold.Key, ev *fanfold.Event) error {
+	m, _, reserved := s.models.Model()
+	shape := fanfold.NewShape(m.Collection(key.Collection), reserved[key.Collection])
+	t := jsondoc.MustParse(ev.Body)
+	if ev.Patch == fanfold.MergePatch {
+		if t.Kind(jsondoc.Root) != jsondoc.Object {
+			return fanfold.Errorf(fanfold.Invalid, "a merge patch of a document is a JSON object")
+		}
+		if _, derived := shape.Strip(t); len(derived) > 0 {
+			return derivedError(derived)
+		}
+		return nil
+	}
+	ops, err := jsondoc.ParsePatch(ev.Body)
+	if err != nil {
+		return fanfold.Errorf(fanfold.Invalid, "the JSON Patch cannot be read: %v", err)
+	}
+	var derived []string
+	for _, op := range ops {
+		if op.Op != "test" && shape.OwnsPointer(op.Path) || op.Op == "move" && shape.OwnsPointer(op.From) {
+			derived = append(derived, "/"+strings.Join(op.Path, "/"))
+		}
+	}
+	if len(derived) > 0 {
+		return derivedError(derived)
+	}
+	return nil
+}
+
+func derivedError(pointers []string) error {
+	e := fanfold.Errorf(fanfold.Unprocessable, "the patch changes members that the store derives")
+	for _, p := range pointers {
+		e.Problems = append(e.Problems, fanfold.Problem{Path: p, Detail: "is derived"})
+	}
+	return e
+}
+
+// tryPatch checks that the patch can be applied to the revision and gives a document we take.
+func (s *Server) tryPatch(ev *fanfold.Event, rev fanfold.Revision) error {
+	doc, _, err := s.reader.Get(ev.Key, fanfold.Referenced)
+	if err != nil {
+		return err
+	}
+	if doc == nil || doc.Revision != rev {
+		return &fanfold.Error{Code: fanfold.Stale, Message: "the document changed meanwhile", Current: max(rev, revisionOf(doc))}
+	}
+	ev.Base = rev
+	var patched []byte
+	if ev.Patch == fanfold.MergePatch {
+		patched = jsondoc.Merge(doc.Body, ev.Body)
+	} else {
+		ops, err := jsondoc.ParsePatch(ev.Body)
+		if err != nil {
+			return err
+		}
+		if patched, err = jsondoc.Apply(doc.Body, ops); err != nil {
+			return fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
+		}
+	}
+	if int64(len(patched)) > s.opt.MaxBody {
+		return fanfold.Errorf(fanfold.TooLarge, "the patched document has %d bytes; at most %d are taken", len(patched), s.opt.MaxBody)
+	}
+	key := ev.Key
+	source, _, err := s.document(patched, &key)
+	if err != nil {
+		var e *fanfold.Error
+		if errors.As(err, &e) {
+			return fanfold.Errorf(fanfold.Unprocessable, "the patched document is not one that is taken: %s", e.Message)
+		}
+		return err
+	}
+	if !bytes.Equal(source, patched) { // the id is gone, or a member of the store's own came by copy or move
+		return fanfold.Errorf(fanfold.Unprocessable, "the patch removes the id, or adds members that are the store's own")
+	}
+	return nil
+}
+
+func revisionOf(doc *fanfold.Document) fanfold.Revision {
+	if doc == nil {
+		return 0
+	}
+	return doc.Revision
+}
+
+// finish waits for the fold and answers a write.
+func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
+	h := c.Response().Header()
+	h.Set(headerRevision, strconv.FormatUint(seq, 10))
+	h.Set(headerPosition, fanfold.At(seq, 0).String())
+	if len(w.prefer.applied) > 0 {
+		h.Set("Preference-Applied", strings.Join(w.prefer.applied, ", "))
+	}
+	if w.prefer.async {
+		return c.NoContent(http.StatusAccepted)
+	}
+	if err := s.wait(c.Request().Context(), seq, w.limit); err != nil {
+		return c.NoContent(http.StatusAccepted) // it is in the log; when it is folded is told by its position
+	}
+	var doc *fanfold.Document
+	created := w.created
+	if err := s.reader.Read(func(snap Snapshot) (err error) {
+		if doc, err = snap.Get(w.event.Key, fanfold.Embedded); err != nil {
+			return err
+		}
+		if doc != nil {
+			created = created || uint64(doc.Number) == seq
+			return nil
+		}
+		ch, err := snap.Change(fanfold.At(seq, 0)) // deleted again already
+		created = created || ch != nil && ch.Op == fanfold.OpCreate
+		return err
+	}); err != nil {
+		return err
+	}
+	status := http.StatusNoContent
+	if created {
+		status = http.StatusCreated
+	}
+	if doc == nil || uint64(doc.Revision) != seq { // deleted, or overwritten meanwhile: nothing of ours to show
+		return c.NoContent(status)
+	}
+	if w.prefer.representation {
+		if status == http.StatusNoContent {
+			status = http.StatusOK
+		}
+		c.Request().Header.Del("If-None-Match") // a write's condition, not a read's
+		return s.sendDocument(c, status, doc, fanfold.At(seq, 0), s.etag(doc))
+	}
+	if !w.dropped {
+		h[keyETag] = []string{s.etag(doc).String()}
+	}
+	return c.NoContent(status)
+}

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+)
+
+// statusOf is the only place that picks a status; a code missing here is a 500.
+var statusOf = map[fanfold.Code]int{
+	fanfold.Invalid: http.StatusBadRequest, fanfold.NotFound: http.StatusNotFound, fanfold.Exists: http.StatusConflict,
+	fanfold.Conflict: http.StatusConflict, fanfold.Gone: http.StatusGone, fanfold.Stale: http.StatusPreconditionFailed,
+	fanfold.TooLarge: http.StatusRequestEntityTooLarge, fanfold.UnsupportedMedia: http.StatusUnsupportedMediaType,
+	fanfold.Unprocessable: http.StatusUnprocessableEntity, fanfold.Unavailable: http.StatusServiceUnavailable,
+	fanfold.OutcomeUnknown: http.StatusServiceUnavailable, fanfold.Timeout: http.StatusGatewayTimeout,
+}
+
+var titleOf = map[fanfold.Code]string{
+	fanfold.Invalid: "The request cannot be understood", fanfold.NotFound: "There is nothing here",
+	fanfold.Exists: "The document exists already", fanfold.Conflict: "The request does not fit the document's state",
+	fanfold.Gone: "The log no longer has this position", fanfold.Stale: "The document is at another revision",
+	fanfold.TooLarge: "The request is too large", fanfold.UnsupportedMedia: "This content type is not read here",
+	fanfold.Unprocessable: "The request breaks a rule", fanfold.Unavailable: "The store cannot answer now",
+	fanfold.OutcomeUnknown: "It is not known whether the write was stored", fanfold.Timeout: "It did not happen in time",
+	fanfold.Internal: "The server made a mistake",
+}
+
+// problem is an RFC 9457 problem document.
+type problem struct {
+	Type     string            `json:"type"`
+	Title    string            `json:"title"`
+	Status   int               `json:"status"`
+	Detail   string            `json:"detail,omitempty"`
+	Problems []fanfold.Problem `json:"problems,omitempty"`
+	Revision fanfold.Revision  `json:"revision,omitempty"`
+}
+
+// ProblemType is the stable type of the problems with a code.
+func ProblemType(code fanfold.Code) string { return "urn:fanfold:problem:" + string(code) }
+
+// fail writes err as a problem. Only an Error's message is shown; everything else is logged.
+func (s *Server) fail(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	var e *fanfold.Error
+	if !errors.As(err, &e) {
+		e = s.foreign(err)
+	}
+	status := statusOf[e.Code]
+	p := problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Message, Problems: e.Problems, Revision: e.Current}
+	if status == 0 {
+		status = http.StatusInternalServerError
+		p = problem{Type: ProblemType(fanfold.Internal), Title: titleOf[fanfold.Internal], Status: status, Detail: "The details are in the server's log."}
+	}
+	var he *echo.HTTPError
+	if errors.As(err, &he) && he.Code == http.StatusMethodNotAllowed {
+		status, p.Status, p.Title = he.Code, he.Code, "The method is not allowed here"
+	}
+	if status >= http.StatusInternalServerError {
+		s.opt.Logger.Error("request failed", "method", c.Request().Method, "path", c.Request().URL.Path, "status", status, "err", err)
+		c.Response().Header().Set("Retry-After", "1")
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		body = []byte(`{}`)
+	}
+	h := c.Response().Header()
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if err := c.Blob(status, "application/problem+json", body); err != nil {
+		s.opt.Logger.Debug("the client did not take the answer", "err", err)
+	}
+}
+
+// foreign translates what Echo and net/http report.
+func (s *Server) foreign(err error) *fanfold.Error {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return fanfold.Errorf(fanfold.TooLarge, "the body is larger than %d bytes", tooLarge.Limit)
+	}
+	var he *echo.HTTPError
+	if errors.As(err, &he) {
+		switch he.Code {
+		case http.StatusNotFound:
+			return fanfold.Errorf(fanfold.NotFound, "no such route: see /openapi.json")
+		case http.StatusMethodNotAllowed:
+			return fanfold.Errorf(fanfold.Invalid, "this route does not take that method: the Allow header lists those it does")
+		}
+	}
+	return &fanfold.Error{Code: fanfold.Internal, Err: err}
+}

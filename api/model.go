@@ -1,0 +1,105 @@
+package api
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+)
+
+// maxModel bounds a model, in bytes.
+const maxModel = 1 << 20
+
+func modelTag(seq uint64) string { return `"` + strconv.FormatUint(seq, 10) + `"` }
+
+// getModel answers the model that applies, as JSON, or as YAML where Accept asks for it.
+func (s *Server) getModel(c echo.Context) error {
+	if err := parameters(c, "consistency"); err != nil {
+		return err
+	}
+	if err := s.freshness(c); err != nil {
+		return err
+	}
+	m, seq, _ := s.models.Model()
+	h := c.Response().Header()
+	h.Set("ETag", modelTag(seq))
+	h.Set(headerRevision, strconv.FormatUint(seq, 10))
+	if matches(c.Request().Header.Values("If-None-Match"), modelTag(seq)) {
+		return c.NoContent(http.StatusNotModified)
+	}
+	if strings.Contains(c.Request().Header.Get("Accept"), "yaml") {
+		text, err := yaml.JSONToYAML(m.Source)
+		if err != nil {
+			return err
+		}
+		return c.Blob(http.StatusOK, "application/yaml", text)
+	}
+	return c.JSONBlob(http.StatusOK, m.Source)
+}
+
+// putModel checks a model, tells what it would do, and, unless that is all that was asked for,
+// applies it.
+func (s *Server) putModel(c echo.Context) error {
+	if err := parameters(c, "dryRun"); err != nil {
+		return err
+	}
+	dry, err := boolParam(c, "dryRun")
+	if err != nil {
+		return err
+	}
+	src, err := s.readModel(c)
+	if err != nil {
+		return err
+	}
+	limit, err := s.timeout(c)
+	if err != nil {
+		return err
+	}
+	_, seq, _ := s.models.Model()
+	if match := c.Request().Header.Get("If-Match"); match != "" && match != "*" && match != modelTag(seq) {
+		return &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(seq), Message: "the model was applied at event " + strconv.FormatUint(seq, 10)}
+	}
+	ctx := c.Request().Context()
+	m, report, err := s.models.Preview(ctx, src, !dry)
+	if err != nil {
+		return err
+	}
+	if dry {
+		return c.JSON(http.StatusOK, report)
+	}
+	if len(m.Source) > s.log.MaxPayload()-1024 {
+		return fanfold.Errorf(fanfold.TooLarge, "the model is larger than the log takes")
+	}
+	applied, err := s.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: m.Source}, fanfold.Exactly(fanfold.Revision(seq)))
+	if err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h.Set(headerRevision, strconv.FormatUint(applied, 10))
+	h.Set(headerPosition, fanfold.At(applied, 0).String())
+	h.Set("ETag", modelTag(applied))
+	if err := s.wait(ctx, applied, limit); err != nil {
+		return c.JSON(http.StatusAccepted, report)
+	}
+	return c.JSON(http.StatusOK, report)
+}
+
+var modelTypes = []string{"application/yaml", "application/x-yaml", "text/yaml", "application/json"}
+
+func (s *Server) readModel(c echo.Context) ([]byte, error) {
+	contentType, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
+	if !slices.Contains(modelTypes, strings.ToLower(strings.TrimSpace(contentType))) {
+		return nil, fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Type %q is not read here: send %s", contentType, strings.Join(modelTypes, " or "))
+	}
+	src, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, maxModel))
+	if err != nil {
+		return nil, s.foreign(err)
+	}
+	return src, nil
+}

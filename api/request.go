@@ -1,0 +1,352 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// Header names of ours.
+const (
+	headerRevision    = "Fanfold-Revision"
+	headerPosition    = "Fanfold-Position"
+	headerMinPosition = "Fanfold-Min-Position"
+	headerTimeout     = "Fanfold-Timeout"
+)
+
+// param is a path parameter, unescaped.
+func param(c echo.Context, name string) (string, error) {
+	v := c.Param(name)
+	if c.Request().URL.RawPath == "" {
+		return v, nil
+	}
+	out, err := url.PathUnescape(v)
+	if err != nil {
+		return "", fanfold.Errorf(fanfold.Invalid, "%s in the path is not percent-encoded rightly", name)
+	}
+	return out, nil
+}
+
+func collectionOf(c echo.Context) (string, error) {
+	name, err := param(c, "collection")
+	if err != nil {
+		return "", err
+	}
+	if strings.HasPrefix(name, "_") {
+		return "", fanfold.Errorf(fanfold.NotFound, "no such route: names that begin with _ are the store's own; see /openapi.json")
+	}
+	return name, fanfold.CheckCollection(name)
+}
+
+func keyOf(c echo.Context) (key fanfold.Key, err error) {
+	if key.Collection, err = collectionOf(c); err != nil {
+		return key, err
+	}
+	if key.ID, err = param(c, "id"); err != nil {
+		return key, err
+	}
+	return key, fanfold.CheckID(key.ID)
+}
+
+// parameters refuses query parameters the route does not know, and repeated ones.
+func parameters(c echo.Context, known ...string) error {
+	if c.Request().URL.RawQuery == "" {
+		return nil
+	}
+	q, err := url.ParseQuery(c.Request().URL.RawQuery)
+	if err != nil {
+		return fanfold.Errorf(fanfold.Invalid, "the query string cannot be read: %v", err)
+	}
+	for name, values := range q {
+		if !slices.Contains(known, name) {
+			list := "no parameters"
+			if len(known) > 0 {
+				list = strings.Join(known, ", ")
+			}
+			return fanfold.Errorf(fanfold.Invalid, "unknown parameter %q: this route takes %s", name, list)
+		}
+		if len(values) > 1 {
+			return fanfold.Errorf(fanfold.Invalid, "parameter %q is given more than once", name)
+		}
+	}
+	return nil
+}
+
+func viewOf(c echo.Context) (fanfold.View, error) {
+	if c.Request().URL.RawQuery == "" {
+		return fanfold.Embedded, nil
+	}
+	switch v := c.QueryParam("view"); v {
+	case "", "embedded":
+		return fanfold.Embedded, nil
+	case "referenced":
+		return fanfold.Referenced, nil
+	default:
+		return 0, fanfold.Errorf(fanfold.Invalid, "view=%s is not one of embedded and referenced", v)
+	}
+}
+
+func boolParam(c echo.Context, name string) (bool, error) {
+	switch v := c.QueryParam(name); v {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, fanfold.Errorf(fanfold.Invalid, "%s=%s is not true or false", name, v)
+	}
+}
+
+// preferences are what Prefer (RFC 7240) asks for, as far as we know it; the rest is ignored,
+// as the RFC has it.
+type preferences struct {
+	strict         bool
+	async          bool
+	representation bool
+	applied        []string
+}
+
+func prefer(c echo.Context) (p preferences) {
+	for _, line := range c.Request().Header.Values("Prefer") {
+		for item := range strings.SplitSeq(line, ",") {
+			item, _, _ = strings.Cut(item, ";")
+			name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(item)), "=")
+			value = strings.Trim(strings.TrimSpace(value), `"`)
+			switch name = strings.TrimSpace(name); {
+			case name == "handling" && value == "strict":
+				p.strict = true
+			case name == "respond-async":
+				p.async = true
+			case name == "return" && value == "representation":
+				p.representation = true
+			case name == "return" && value == "minimal", name == "handling" && value == "lenient":
+			default:
+				continue
+			}
+			p.applied = append(p.applied, strings.TrimSpace(item))
+		}
+	}
+	return p
+}
+
+// timeout is how long the request may wait for the fold: Fanfold-Timeout in seconds, or with
+// a unit, such as 500ms.
+func (s *Server) timeout(c echo.Context) (time.Duration, error) {
+	v := c.Request().Header.Get(headerTimeout)
+	if v == "" {
+		return s.opt.Timeout, nil
+	}
+	d, err := time.ParseDuration(v)
+	if seconds, ferr := strconv.ParseFloat(v, 64); ferr == nil {
+		d, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	if err != nil || d < 0 || d > time.Minute {
+		return 0, fanfold.Errorf(fanfold.Invalid, "%s: %q is not a time of up to 60 seconds, such as 5 or 500ms", headerTimeout, v)
+	}
+	return d, nil
+}
+
+// freshness waits until the read model shows what the reader asks for.
+func (s *Server) freshness(c echo.Context) error {
+	r := c.Request()
+	minPosition := r.Header.Get(headerMinPosition)
+	if minPosition == "" && r.URL.RawQuery == "" {
+		return nil
+	}
+	var want uint64
+	if minPosition != "" {
+		p, err := fanfold.ParsePosition(minPosition)
+		if err != nil {
+			return err
+		}
+		want = p.Seq()
+	}
+	switch v := c.QueryParam("consistency"); v {
+	case "", "local":
+	case "strong":
+		seq, err := s.log.Fence(r.Context())
+		if err != nil {
+			return err
+		}
+		want = max(want, seq)
+	default:
+		return fanfold.Errorf(fanfold.Invalid, "consistency=%s is not one of local and strong", v)
+	}
+	if want == 0 {
+		return nil
+	}
+	limit, err := s.timeout(c)
+	if err != nil {
+		return err
+	}
+	if err := s.wait(r.Context(), want, limit); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", s.reader.Applied(), want, limit)
+		}
+		return err
+	}
+	return nil
+}
+
+func (s *Server) wait(ctx context.Context, seq uint64, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return s.reader.Wait(ctx, seq)
+}
+
+// conditions are a write's If-Match and If-None-Match.
+type conditions struct {
+	match    []fanfold.Revision // any of these
+	exists   bool               // If-Match: *
+	noneness bool               // If-None-Match: *
+}
+
+func (cond conditions) any() bool { return len(cond.match) > 0 || cond.exists || cond.noneness }
+
+func parseConditions(r *http.Request) (cond conditions, err error) {
+	for _, line := range r.Header.Values("If-Match") {
+		for tag := range strings.SplitSeq(line, ",") {
+			if tag = strings.TrimSpace(tag); tag == "*" {
+				cond.exists = true
+				continue
+			}
+			etag, err := fanfold.ParseETag(tag)
+			if err != nil {
+				return cond, err
+			}
+			cond.match = append(cond.match, etag.Revision)
+		}
+	}
+	if v := strings.TrimSpace(r.Header.Get("If-None-Match")); v != "" {
+		if v != "*" {
+			return cond, fanfold.Errorf(fanfold.Invalid, "If-None-Match takes * on a write: create only")
+		}
+		cond.noneness = true
+	}
+	if cond.noneness && (cond.exists || len(cond.match) > 0) {
+		return cond, fanfold.Errorf(fanfold.Invalid, "If-Match and If-None-Match exclude each other")
+	}
+	return cond, nil
+}
+
+// readBody reads and checks a JSON body of at most limit bytes.
+func (s *Server) readBody(c echo.Context, media ...string) (body []byte, contentType string, err error) {
+	contentType, _, _ = strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
+	contentType = strings.ToLower(strings.TrimSpace(contentType))
+	if !slices.Contains(media, contentType) {
+		return nil, "", fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Type %q is not read here: send %s", contentType, strings.Join(media, " or "))
+	}
+	if c.Request().Header.Get("Content-Encoding") != "" {
+		return nil, "", fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Encoding is not supported: send the body as it is")
+	}
+	if c.Request().ContentLength > s.opt.MaxBody {
+		return nil, "", fanfold.Errorf(fanfold.TooLarge, "the body has %d bytes; at most %d are taken", c.Request().ContentLength, s.opt.MaxBody)
+	}
+	body, err = io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, s.opt.MaxBody))
+	if err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return nil, "", fanfold.Errorf(fanfold.TooLarge, "the body has more than %d bytes", s.opt.MaxBody)
+		}
+		return nil, "", fanfold.Wrap(err, fanfold.Invalid, "the body ended early")
+	}
+	return body, contentType, nil
+}
+
+// checkJSON checks JSON text against what we take.
+func (s *Server) checkJSON(body []byte) error {
+	err := jsondoc.Check(body, s.opt.MaxDepth)
+	var syntax *jsondoc.SyntaxError
+	if errors.As(err, &syntax) {
+		code := fanfold.Invalid
+		if syntax.Depth {
+			code = fanfold.Unprocessable
+		}
+		return fanfold.Errorf(code, "the body is not a JSON value that is taken: %v", syntax)
+	}
+	return err
+}
+
+// document checks a written document against its key, drops what the store owns and gives it
+// its id. An empty id in key is taken from the body, or made.
+func (s *Server) document(body []byte, key *fanfold.Key) (source []byte, dropped []string, err error) {
+	if err := s.checkJSON(body); err != nil {
+		return nil, nil, err
+	}
+	t := jsondoc.MustParse(body)
+	if t.Kind(jsondoc.Root) != jsondoc.Object {
+		return nil, nil, fanfold.Errorf(fanfold.Invalid, "the body must be a JSON object, the document")
+	}
+	hasID, err := documentID(t, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
+		if name := t.Key(n); strings.HasPrefix(name, "_") && name != "_meta" && name != "_expanded" {
+			return nil, nil, fanfold.Errorf(fanfold.Unprocessable, "member %q: names that begin with _ are the store's own at the top level", name)
+		}
+	}
+	m, _, reserved := s.models.Model()
+	collection := m.Collection(key.Collection)
+	shape := fanfold.NewShape(collection, append([]string{"_meta", "_expanded"}, reserved[key.Collection]...))
+	source, dropped = shape.Strip(t)
+	if collection != nil {
+		if err := checkRelations(collection, source); err != nil {
+			return nil, nil, err
+		}
+	}
+	dropped = slices.DeleteFunc(dropped, func(p string) bool { return p == "/_meta" || p == "/_expanded" })
+	if !hasID {
+		source = jsondoc.WithFirst(source, "id", jsondoc.Quote(key.ID))
+	}
+	return source, dropped, nil
+}
+
+// documentID compares the body's id with the key's, or gives the key its id.
+func documentID(t *jsondoc.Tree, key *fanfold.Key) (hasID bool, err error) {
+	n := t.Member(jsondoc.Root, "id")
+	if n == jsondoc.None {
+		if key.ID == "" {
+			key.ID, err = newID()
+		}
+		return false, err
+	}
+	if kind := t.Kind(n); kind != jsondoc.String && kind != jsondoc.Number {
+		return true, fanfold.Errorf(fanfold.Unprocessable, "member \"id\" must be a string or a number")
+	}
+	id := t.Text(n)
+	if err := fanfold.CheckID(id); err != nil {
+		return true, err
+	}
+	if key.ID == "" {
+		key.ID = id
+	}
+	if id != key.ID {
+		return true, fanfold.Errorf(fanfold.Unprocessable, "the body's id %q is not the path's id %q", id, key.ID)
+	}
+	return true, nil
+}
+
+func checkRelations(c *fanfold.Collection, source []byte) error {
+	if len(c.Relations) == 0 {
+		return nil
+	}
+	t := jsondoc.MustParse(source)
+	for _, r := range c.Relations {
+		if n := len(r.Path.AppendIDs(nil, t, jsondoc.Root)); n > fanfold.MaxRelationIDs {
+			return fanfold.Errorf(fanfold.Unprocessable, "relation %s holds %d ids at %s; at most %d are taken", r.Name, n, r.Path, fanfold.MaxRelationIDs)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+// Package api serves the store over HTTP: writes become events, reads come from the read model.
+package api
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Appender is what the API needs of the log.
+type Appender interface {
+	// Append returns the event's sequence once it is durable; Stale if expect is not met.
+	Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (uint64, error)
+	// Last is the document's last event as the log's leader knows it.
+	Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, deleted bool, err error)
+	// Fence returns a sequence at or behind everything acknowledged before the call.
+	Fence(ctx context.Context) (uint64, error)
+	// MaxPayload is the largest event the log takes, in bytes.
+	MaxPayload() int
+}
+
+// Snapshot is one consistent prefix of the log.
+type Snapshot interface {
+	At() fanfold.Position
+	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, error)
+	List(collection, after string, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
+	Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
+	Change(at fanfold.Position) (*fanfold.Change, error)
+}
+
+// Reader is what the API needs of the read model.
+type Reader interface {
+	// Get is one document, nil where there is none, and the position it was read at.
+	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, fanfold.Position, error)
+	Read(fn func(s Snapshot) error) error
+	// Wait blocks until seq is folded; Unavailable if the projector has stopped before that.
+	Wait(ctx context.Context, seq uint64) error
+	// Applied is the last event folded.
+	Applied() uint64
+}
+
+// Models is what the API needs of the projector: the model, and long work on all documents.
+type Models interface {
+	Model() (m *fanfold.Model, seq uint64, reserved fanfold.Reserved)
+	// Preview parses and checks a model and tells what applying it would do, as JSON, with the
+	// checked model. With apply, what stands in the way of applying it is an error.
+	Preview(ctx context.Context, src []byte, apply bool) (m *fanfold.Model, report any, err error)
+	Verify(ctx context.Context) (report any, err error)
+	// Replay starts a replay and returns; Conflict where one runs.
+	Replay() error
+	// Status is how the fold stands, as JSON, and why it has stopped, nil where it has not.
+	Status() (report any, stopped error)
+}
+
+// Feed serves the change feed; an error is written as a problem.
+type Feed interface {
+	ServeHTTP(w http.ResponseWriter, r *http.Request) error
+}
+
+// Options of a Server; the zero value works.
+type Options struct {
+	MaxBody     int64         // of a document, in bytes; default 2 MiB, less where the log takes less
+	MaxDepth    int           // of nesting; default 64
+	Timeout     time.Duration // a write's or read's wait for the fold; default 5 s
+	FoldVersion int           // part of every ETag
+	Info        map[string]any
+	Metrics     http.Handler // GET /metrics; nil for none
+	Logger      *slog.Logger // default slog.Default()
+}
+
+// Server is the HTTP API. Its handler may be called from many goroutines.
+type Server struct {
+	log    Appender
+	reader Reader
+	models Models
+	feed   Feed
+	opt    Options
+	echo   *echo.Echo
+}
+
+// New makes a server; call Run, or use Handler.
+func New(log Appender, reader Reader, models Models, feed Feed, opt Options) *Server {
+	if opt.MaxBody == 0 {
+		opt.MaxBody = fanfold.DefaultMaxBody
+	}
+	if most := int64(log.MaxPayload()) - 1024; opt.MaxBody > most { // room for the envelope and headers
+		opt.MaxBody = most
+	}
+	if opt.MaxDepth == 0 {
+		opt.MaxDepth = fanfold.DefaultMaxDepth
+	}
+	if opt.Timeout == 0 {
+		opt.Timeout = 5 * time.Second
+	}
+	if opt.Logger == nil {
+		opt.Logger = slog.Default()
+	}
+	s := &Server{log: log, reader: reader, models: models, feed: feed, opt: opt, echo: echo.New()}
+	s.echo.HideBanner, s.echo.HidePort = true, true
+	s.echo.HTTPErrorHandler = s.fail
+	s.routes()
+	return s
+}
+
+//go:embed openapi.json
+var openAPI []byte
+
+func (s *Server) routes() {
+	e := s.echo
+	e.GET("/v1/_changes", func(c echo.Context) error { return s.feed.ServeHTTP(c.Response(), c.Request()) })
+	e.GET("/v1/_model", s.getModel)
+	e.PUT("/v1/_model", s.putModel)
+	e.GET("/v1/_status", s.status)
+	e.POST("/v1/_replay", s.replay)
+	e.POST("/v1/_verify", s.verify)
+	e.POST("/v1/:collection", s.create)
+	e.GET("/v1/:collection", s.list)
+	e.GET("/v1/:collection/:id", s.get)
+	e.HEAD("/v1/:collection/:id", s.get)
+	e.PUT("/v1/:collection/:id", s.put)
+	e.PATCH("/v1/:collection/:id", s.patch)
+	e.DELETE("/v1/:collection/:id", s.delete)
+	e.GET("/v1/:collection/:id/:child", s.children)
+	e.GET("/healthz", func(c echo.Context) error { return c.JSONBlob(http.StatusOK, []byte(`{"status":"ok"}`)) })
+	e.GET("/readyz", s.ready)
+	e.GET("/openapi.json", func(c echo.Context) error { return c.JSONBlob(http.StatusOK, openAPI) })
+	if s.opt.Metrics != nil {
+		e.GET("/metrics", echo.WrapHandler(s.opt.Metrics))
+	}
+}
+
+// Handler is the API without a listener.
+func (s *Server) Handler() http.Handler { return s.echo }
+
+// Routes lists "METHOD /path" for every route, paths as OpenAPI writes them.
+func (s *Server) Routes() []string {
+	var out []string
+	for _, r := range s.echo.Routes() {
+		if r.Method != echo.RouteNotFound {
+			out = append(out, r.Method+" "+r.Path)
+		}
+	}
+	return out
+}
+
+// Run serves on l until ctx ends, then lets running requests finish for a moment. closeFeeds
+// is called first, so that open feeds do not hold it up. It returns nil after a clean end.
+func (s *Server) Run(ctx context.Context, l net.Listener, closeFeeds func()) error {
+	srv := &http.Server{Handler: s.echo, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(l) }()
+	select {
+	case err := <-failed:
+		closeFeeds()
+		return err
+	case <-ctx.Done():
+	}
+	closeFeeds()
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := srv.Shutdown(end); err != nil {
+		return errors.Join(err, srv.Close())
+	}
+	return nil
+}
+
+func (s *Server) ready(c echo.Context) error {
+	if _, stopped := s.models.Status(); stopped != nil {
+		return stopped
+	}
+	return c.JSONBlob(http.StatusOK, []byte(`{"status":"ready"}`))
+}
+
+func (s *Server) status(c echo.Context) error {
+	if err := parameters(c); err != nil {
+		return err
+	}
+	report, _ := s.models.Status()
+	return c.JSON(http.StatusOK, report)
+}
+
+func (s *Server) replay(c echo.Context) error {
+	if err := parameters(c); err != nil {
+		return err
+	}
+	if err := s.models.Replay(); err != nil {
+		return err
+	}
+	report, _ := s.models.Status()
+	return c.JSON(http.StatusAccepted, report)
+}
+
+func (s *Server) verify(c echo.Context) error {
+	if err := parameters(c); err != nil {
+		return err
+	}
+	report, err := s.models.Verify(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, report)
+}

@@ -1,0 +1,411 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/node"
+	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+func getCommand() *cobra.Command {
+	var view, expand string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "get COLLECTION ID",
+		Short:   "Print one document",
+		Example: "  fanfold get books b1\n  fanfold get portfolios 1 --expand stock",
+		Args:    cobra.ExactArgs(2),
+	}
+	c := serverFlag(cmd)
+	cmd.Flags().StringVar(&view, "view", "embedded", "embedded (with derived fields) or referenced (as written)")
+	cmd.Flags().StringVar(&expand, "expand", "", "relations to expand, such as stock or authors.publisher")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the document exactly as the server sends it")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		q := url.Values{"view": {view}}
+		if expand != "" {
+			q.Set("expand", expand)
+		}
+		resp, err := c.do(cmd.Context(), http.MethodGet, "/v1/"+url.PathEscape(args[0])+"/"+url.PathEscape(args[1])+"?"+q.Encode(), nil, nil)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), string(body))
+			return err
+		}
+		return printJSON(cmd, json.RawMessage(body))
+	}
+	return cmd
+}
+
+func changesCommand() *cobra.Command {
+	var since, collections, mode string
+	var docs, once, asJSON bool
+	cmd := &cobra.Command{
+		Use:     "changes",
+		Short:   "Tail the change feed",
+		Example: "  fanfold changes\n  fanfold changes --since 0 --mode all --collections books --json",
+		Args:    cobra.NoArgs,
+	}
+	c := serverFlag(cmd)
+	f := cmd.Flags()
+	f.StringVar(&since, "since", "now", "position, 0, now or an RFC 3339 time")
+	f.StringVar(&collections, "collections", "", "only these, separated by commas")
+	f.StringVar(&mode, "mode", "all", "all changes, or only the latest of each document")
+	f.BoolVar(&docs, "include-docs", false, "with the documents as they are now")
+	f.BoolVar(&once, "once", false, "print what there is and end")
+	f.BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		q := url.Values{"since": {since}, "mode": {mode}, "feed": {"eventsource"}}
+		if collections != "" {
+			q.Set("collections", collections)
+		}
+		if docs {
+			q.Set("include_docs", "true")
+		}
+		out := cmd.OutOrStdout()
+		show := func(data []byte) error { return showChange(out, data, asJSON) }
+		if once {
+			q.Set("feed", "normal")
+			return c.changesOnce(cmd.Context(), q, show)
+		}
+		err := c.tail(cmd.Context(), q, show)
+		if errors.Is(err, context.Canceled) {
+			return nil
+		}
+		return err
+	}
+	return cmd
+}
+
+func (c *client) changesOnce(ctx context.Context, q url.Values, show func([]byte) error) error {
+	resp, err := c.do(ctx, http.MethodGet, "/v1/_changes?"+q.Encode(), nil, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	dec := json.NewDecoder(resp.Body)
+	for { // to the first element of results
+		t, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		if t == json.Delim('[') {
+			break
+		}
+	}
+	for dec.More() {
+		var row json.RawMessage
+		if err := dec.Decode(&row); err != nil {
+			return err
+		}
+		if err := show(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tail follows the feed and resumes where it was when the connection breaks.
+func (c *client) tail(ctx context.Context, q url.Values, show func([]byte) error) error {
+	last := ""
+	for {
+		h := header{"Accept": "text/event-stream"}
+		if last != "" {
+			h["Last-Event-ID"] = last
+		}
+		resp, err := c.do(ctx, http.MethodGet, "/v1/_changes?"+q.Encode(), nil, h)
+		if err != nil {
+			if last == "" || ctx.Err() != nil || fanfold.CodeOf(err) != fanfold.Unavailable {
+				return err
+			}
+		} else if last, err = readEvents(resp.Body, last, show); err != nil {
+			return errors.Join(err, resp.Body.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// readEvents reads server-sent events until the stream ends; an error is show's.
+func readEvents(r io.Reader, last string, show func([]byte) error) (string, error) {
+	sc := bufio.NewReader(r)
+	event := ""
+	for {
+		line, err := sc.ReadString('\n')
+		if err != nil {
+			return last, nil //nolint:nilerr // the connection broke; the caller resumes
+		}
+		field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch field {
+		case "id":
+			last = value
+		case "event":
+			event = value
+		case "data":
+			if event == "change" {
+				if err := show([]byte(value)); err != nil {
+					return last, err
+				}
+			}
+		}
+	}
+}
+
+func showChange(out io.Writer, data []byte, asJSON bool) error {
+	if asJSON {
+		_, err := fmt.Fprintf(out, "%s\n", data)
+		return err
+	}
+	var row struct {
+		Seq, Collection, ID, Op, Time string
+		Rev                           uint64
+		Cause                         struct{ Collection, ID, Rule string }
+		Patch                         []struct {
+			Path       string
+			Value, Old json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(data, &row); err != nil {
+		return err
+	}
+	line := fmt.Sprintf("%-12s %-8s %s/%s", row.Seq, row.Op, row.Collection, row.ID)
+	for _, p := range row.Patch {
+		line += fmt.Sprintf("  %s: %s -> %s", p.Path, orNone(p.Old), orNone(p.Value))
+	}
+	if row.Cause.Rule != "" {
+		line += fmt.Sprintf("  (%s, from %s/%s)", row.Cause.Rule, row.Cause.Collection, row.Cause.ID)
+	}
+	_, err := fmt.Fprintln(out, line)
+	return err
+}
+
+func orNone(v json.RawMessage) string {
+	if v == nil {
+		return "none"
+	}
+	return string(v)
+}
+
+func statusCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "status", Short: "Show how a server stands", Example: "  fanfold status\n  fanfold status --json", Args: cobra.NoArgs}
+	c := serverFlag(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var s node.Status
+		if err := c.json(cmd.Context(), http.MethodGet, "/v1/_status", nil, nil, &s); err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd, s)
+		}
+		out := cmd.OutOrStdout()
+		fmt.Fprintf(out, "version     %s (%s)\nposition    %s\nlag         %d events\nmodel       applied at event %d\nlog         %s\ndurability  %s\n",
+			s.Version, s.Fold, s.Position, s.Lag, s.Model, s.Log, s.Durability)
+		if s.Stopped != nil {
+			fmt.Fprintf(out, "stopped     at event %d: %s\n", s.Stopped.Seq, s.Stopped.Reason)
+		}
+		for _, e := range s.RuleErrors {
+			fmt.Fprintf(out, "rule error  %s: %d times, last on %s: %s\n", e.Rule, e.Count, e.Document, e.Error)
+		}
+		if p := s.Replay; p != nil {
+			fmt.Fprintf(out, "replay      %s\n", progressLine(p))
+		}
+		return nil
+	}
+	return cmd
+}
+
+func progressLine(p *projector.Progress) string {
+	switch {
+	case p.Error != "":
+		return "failed: " + p.Error
+	case p.Running:
+		return fmt.Sprintf("event %d of %d, %.0f events/s, %.0f s left", p.Seq, p.Target, p.Rate, p.Left)
+	}
+	return fmt.Sprintf("done: %d events in %.1f s (%.0f events/s)", p.Seq, p.Seconds, p.Rate)
+}
+
+// offline runs fn on a node that serves nobody, over the files of a server that is not running.
+func offline(ctx context.Context, data string, fn func(ctx context.Context, n *node.Node) error) error {
+	if _, err := os.Stat(filepath.Join(data, "nats")); err != nil {
+		return fanfold.Wrap(err, fanfold.Invalid, "%s is not the data directory of a server with an embedded log: %v", data, err)
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	n, err := node.Open(ctx, node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", Logger: logger})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var result error
+	err = n.Run(ctx, func(ctx context.Context) error {
+		defer cancel()
+		last, err := n.Log.LastSeq(ctx)
+		if err == nil {
+			err = n.Store.Applied.Wait(ctx, last)
+		}
+		if err == nil {
+			err = fn(ctx, n)
+		}
+		result = err
+		return nil
+	})
+	return errors.Join(result, err)
+}
+
+func replayCommand() *cobra.Command {
+	var data string
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Build the read model anew from the log, and put it in place of the old one",
+		Long: `Build the read model anew from the log's first event, beside the one that is served, and
+put it in its place once it has caught up. Reads never stop. Rows, positions and answers are
+the same afterwards.`,
+		Example: "  fanfold replay\n  fanfold replay --data ./fanfold-data   (where no server runs)",
+		Args:    cobra.NoArgs,
+	}
+	c := serverFlag(cmd)
+	cmd.Flags().StringVar(&data, "data", "", "directory of a server that is not running")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		out := cmd.OutOrStdout()
+		if data != "" {
+			return offline(cmd.Context(), data, func(ctx context.Context, n *node.Node) error {
+				err := n.Projector.Replay(ctx)
+				fmt.Fprintln(out, "replay "+progressLine(n.Projector.Status().Replay))
+				return err
+			})
+		}
+		var s node.Status
+		if err := c.json(cmd.Context(), http.MethodPost, "/v1/_replay", nil, nil, &s); err != nil {
+			return err
+		}
+		return c.followReplay(cmd.Context(), out)
+	}
+	return cmd
+}
+
+func (c *client) followReplay(ctx context.Context, out io.Writer) error {
+	for {
+		var s node.Status
+		if err := c.json(ctx, http.MethodGet, "/v1/_status", nil, nil, &s); err != nil {
+			return err
+		}
+		if p := s.Replay; p != nil && !p.Running {
+			if onTerminal() {
+				fmt.Fprint(os.Stderr, "\r\033[K")
+			}
+			fmt.Fprintln(out, "replay "+progressLine(p))
+			if p.Error != "" {
+				return errors.New("the replay failed; the read model is the one before it")
+			}
+			return nil
+		} else if p != nil && onTerminal() {
+			fmt.Fprint(os.Stderr, "\r\033[Kreplay "+progressLine(p))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// errWrong makes verify's exit code 3.
+var errWrong = errors.New("wrong values found")
+
+func verifyCommand() *cobra.Command {
+	var data string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Recompute every derived value from the documents as written, and list wrong ones",
+		Long: `Recompute every derived value and the link index from the documents as written, and list
+what differs. The exit code is 0 where nothing does and 3 where something does.`,
+		Example: "  fanfold verify\n  fanfold verify --data ./fanfold-data   (where no server runs)",
+		Args:    cobra.NoArgs,
+	}
+	c := serverFlag(cmd)
+	cmd.Flags().StringVar(&data, "data", "", "directory of a server that is not running")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var v projector.Verified
+		var err error
+		if data != "" {
+			v, err = verifyOffline(cmd.Context(), data)
+		} else {
+			err = c.json(cmd.Context(), http.MethodPost, "/v1/_verify", nil, nil, &v)
+		}
+		if err != nil {
+			return err
+		}
+		return showVerified(cmd, &v, asJSON)
+	}
+	return cmd
+}
+
+// verifyOffline looks at the files as they are: nothing is folded first.
+func verifyOffline(ctx context.Context, data string) (out projector.Verified, err error) {
+	dir := filepath.Join(data, "readmodel")
+	if _, err := os.Stat(dir); err != nil {
+		return out, fanfold.Wrap(err, fanfold.Invalid, "%s is not the data directory of a server: %v", data, err)
+	}
+	lock, err := node.LockDir(data)
+	if err != nil {
+		return out, err
+	}
+	store, err := sqlite.OpenStore(dir, sqlite.Options{Fingerprint: projector.Fingerprint()})
+	if err != nil {
+		return out, errors.Join(err, lock.Close())
+	}
+	v, err := projector.VerifyStore(ctx, store)
+	if v != nil {
+		out = *v
+	}
+	return out, errors.Join(err, store.Close(), lock.Close())
+}
+
+func showVerified(cmd *cobra.Command, v *projector.Verified, asJSON bool) error {
+	if asJSON {
+		if err := printJSON(cmd, v); err != nil {
+			return err
+		}
+	} else {
+		out := cmd.OutOrStdout()
+		for _, w := range v.Wrong {
+			fmt.Fprintf(out, "wrong: %s %s\n  %s\n", w.Document, w.Rule, w.Detail)
+		}
+		if v.More > 0 {
+			fmt.Fprintf(out, "and %d more\n", v.More)
+		}
+		fmt.Fprintf(out, "%d documents verified at position %s: %d wrong\n", v.Documents, v.Position, int64(len(v.Wrong))+v.More)
+	}
+	if len(v.Wrong) > 0 {
+		return errWrong
+	}
+	return nil
+}

@@ -1,0 +1,256 @@
+package projector
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// fold applies events to one transaction. It is a function of the plan, the event and the rows
+// it asks for: no clock, no map order, no batch boundary enters into what it writes. What it
+// keeps from one event to the next are caches.
+type fold struct {
+	tx     *sqlite.Tx
+	plan   *plan
+	cache  valueCache
+	report *report
+
+	// of the event being folded
+	event  *fanfold.Event
+	now    time.Time
+	n      int   // changes so far
+	direct int64 // number of the document it writes to; 0 for none
+	levels []*level
+}
+
+func newFold(p *plan, r *report) *fold {
+	f := &fold{report: r}
+	f.use(p)
+	return f
+}
+
+// use switches to another model.
+func (f *fold) use(p *plan) {
+	f.plan = p
+	f.cache.reset(len(p.rules))
+	f.levels = make([]*level, p.levels)
+	for i := range f.levels {
+		f.levels[i] = &level{}
+	}
+}
+
+// apply folds one event into the transaction. The error says why it cannot be folded.
+func (f *fold) apply(tx *sqlite.Tx, ev *fanfold.Event) error {
+	f.tx, f.event, f.n, f.direct = tx, ev, 0, 0
+	f.now = tx.Checkpoint().Time
+	if ev.Time.After(f.now) {
+		f.now = ev.Time
+	}
+	if err := f.fold(ev); err != nil {
+		return fmt.Errorf("event %d (%s %s): %w", ev.Seq, ev.Kind, ev.Key, err)
+	}
+	tx.SetCheckpoint(ev.Seq, f.now, Fingerprint())
+	return nil
+}
+
+func (f *fold) fold(ev *fanfold.Event) error {
+	switch ev.Kind {
+	case fanfold.KindFence:
+		return nil
+	case fanfold.KindModel:
+		return f.model(ev)
+	case fanfold.KindDelete:
+		return f.delete(ev)
+	default:
+		return f.write(ev)
+	}
+}
+
+// position is where the next change of this event goes.
+func (f *fold) position() (fanfold.Position, error) {
+	if f.n > fanfold.MaxChanges {
+		return 0, fanfold.Errorf(fanfold.Unavailable, "the event causes more than %d changes", fanfold.MaxChanges)
+	}
+	p := fanfold.At(f.event.Seq, f.n)
+	f.n++
+	return p, nil
+}
+
+// write folds a put or patch.
+func (f *fold) write(ev *fanfold.Event) error {
+	old, err := f.tx.Get(ev.Key)
+	if err != nil {
+		return err
+	}
+	source, op, err := written(ev, old)
+	if err != nil {
+		return err
+	}
+	row := &sqlite.Row{Number: int64(ev.Seq), Key: ev.Key, Created: f.now}
+	oldSource := emptyTree
+	if old != nil {
+		row.Number, row.Created = old.Number, old.Created
+		oldSource = jsondoc.MustParse(old.Source())
+	}
+	row.Revision, row.Updated, f.direct = fanfold.Revision(ev.Seq), f.now, row.Number
+	if row.Position, err = f.position(); err != nil {
+		return err
+	}
+	c := f.plan.collection(ev.Key.Collection)
+	t := jsondoc.MustParse(source)
+	if err := f.relink(c, row, oldSource, t, old != nil); err != nil {
+		return err
+	}
+	values := &fresh{f: f, id: ev.Key.ID, holder: row.Number}
+	if old != nil {
+		values.old = jsondoc.MustParse(old.Body)
+	}
+	if row.Body, err = f.plan.embed(c, values, t, values.old); err != nil {
+		return err
+	}
+	if c.storesSource() || !bytes.Equal(row.Body, source) {
+		row.Stored = source
+	}
+	if err := f.store(row, old, op); err != nil {
+		return err
+	}
+	if err := f.markReaders(c, row.Key, old, row.Body); err != nil {
+		return err
+	}
+	return f.propagate()
+}
+
+var emptyTree = jsondoc.MustParse([]byte("{}"))
+
+// written is the document's new referenced view.
+func written(ev *fanfold.Event, old *sqlite.Row) (source []byte, op fanfold.Op, err error) {
+	switch {
+	case ev.Kind == fanfold.KindPatch && (old == nil || old.Revision != ev.Base):
+		return nil, "", fanfold.Errorf(fanfold.Internal, "a patch on revision %d, which is not the document's last", ev.Base)
+	case ev.Kind == fanfold.KindPatch:
+		source, err = ApplyPatch(old.Source(), ev.Patch, ev.Body)
+		return source, fanfold.OpPatch, err
+	case old != nil:
+		return ev.Body, fanfold.OpReplace, nil
+	default:
+		return ev.Body, fanfold.OpCreate, nil
+	}
+}
+
+// ApplyPatch returns the document after a patch, both as JSON text that Check has accepted. The
+// error is a *jsondoc.PatchError.
+func ApplyPatch(doc []byte, kind fanfold.PatchType, patch []byte) ([]byte, error) {
+	if kind == fanfold.MergePatch {
+		return jsondoc.Merge(doc, patch), nil
+	}
+	ops, err := jsondoc.ParsePatch(patch)
+	if err != nil {
+		return nil, err
+	}
+	return jsondoc.Apply(doc, ops)
+}
+
+// store writes the document's row and its direct change.
+func (f *fold) store(row, old *sqlite.Row, op fanfold.Op) error {
+	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now}
+	if old == nil {
+		if err := f.tx.Insert(row); err != nil {
+			return err
+		}
+		return f.tx.AddChange(ch)
+	}
+	ch.Previous, ch.PreviousSource = old.Body, old.Stored
+	if err := f.tx.Replace(row); err != nil {
+		return err
+	}
+	return f.tx.AddChange(ch)
+}
+
+func (f *fold) delete(ev *fanfold.Event) error {
+	old, err := f.tx.Get(ev.Key)
+	if err != nil {
+		return err
+	}
+	if old == nil { // a delete of nothing changes nothing but the revision to expect
+		return f.tx.Tombstone(ev.Key, fanfold.Revision(ev.Seq), 0)
+	}
+	at, err := f.position()
+	if err != nil {
+		return err
+	}
+	c := f.plan.collection(ev.Key.Collection)
+	if err := f.relink(c, old, jsondoc.MustParse(old.Source()), emptyTree, true); err != nil {
+		return err
+	}
+	if err := f.tx.Delete(old, fanfold.Revision(ev.Seq), at); err != nil {
+		return err
+	}
+	if err := f.tx.AddChange(&fanfold.Change{Position: at, Key: ev.Key, Op: fanfold.OpDelete, Revision: fanfold.Revision(ev.Seq),
+		Time: f.now, Previous: old.Body, PreviousSource: old.Stored}); err != nil {
+		return err
+	}
+	if err := f.markReaders(c, ev.Key, old, nil); err != nil {
+		return err
+	}
+	return f.propagate()
+}
+
+// relink brings the links of one document from its old to its new referenced view and marks
+// the counts and id lists it enters or leaves. existed is false for a new document.
+func (f *fold) relink(c *collectionPlan, row *sqlite.Row, before, after *jsondoc.Tree, existed bool) error {
+	for _, r := range c.relations {
+		was, is := r.Targets(before), r.Targets(after)
+		name := r.FullName()
+		for _, id := range was {
+			if contains(is, id) {
+				continue
+			}
+			if err := f.tx.RemoveLink(name, id, row.Number); err != nil {
+				return err
+			}
+			if err := f.forgetKept(c, r, id, row.Number); err != nil {
+				return err
+			}
+		}
+		for _, id := range is {
+			if !contains(was, id) {
+				if err := f.tx.AddLink(name, id, row.Number); err != nil {
+					return err
+				}
+			}
+		}
+		f.markCounters(c, r, row.Key, was, is, before, after)
+	}
+	return nil
+}
+
+func contains(ids []string, id string) bool {
+	for _, v := range ids {
+		if v == id {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetKept drops what the holder kept of a target that it no longer refers to.
+func (f *fold) forgetKept(c *collectionPlan, r *fanfold.Relation, target string, holder int64) error {
+	if r.OnDelete != fanfold.Keep {
+		return nil
+	}
+	for _, rule := range c.rules {
+		if rule.Kind == fanfold.Copy && rule.Relation == r {
+			if err := f.tx.ForgetKept(rule.name, target, holder); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// body is a document's embedded view as it is now, or nil.
+func (f *fold) body(key fanfold.Key) ([]byte, error) { return f.tx.Body(key) }

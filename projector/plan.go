@@ -1,0 +1,112 @@
+// Package projector folds the log into the read model: events in, documents, links and changes
+// out, every derived value right after each event.
+package projector
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/migrations"
+)
+
+// FoldVersion is raised when the fold gives other values for the same events.
+const FoldVersion = 1
+
+// Fingerprint names everything a read model depends on besides the log. A file with another
+// one is rebuilt.
+func Fingerprint() string {
+	return fmt.Sprintf("fold %d, %s, %s", FoldVersion, migrations.Fingerprint, expr.Version)
+}
+
+// plan is a model made ready to fold with. It does not change once made.
+type plan struct {
+	seq         uint64 // of the event that applied it; 0 for none
+	model       *fanfold.Model
+	reserved    fanfold.Reserved
+	collections map[string]*collectionPlan
+	rules       []*rulePlan // by fanfold.Rule.Index: every rule after those it depends on
+	levels      int
+}
+
+type rulePlan struct {
+	*fanfold.Rule
+	name     string
+	relation string // full name
+	value    *expr.Program
+	where    *expr.Program
+}
+
+type collectionPlan struct {
+	name      string
+	shape     *fanfold.Shape // derived members only
+	relations []*fanfold.Relation
+	rules     []*rulePlan // that this collection's documents carry
+	readers   []*rulePlan // copies of other documents that read this collection's
+	counters  []*rulePlan // counts and id lists that this collection's documents enter into
+	top       int         // the highest level among rules that are copies, -1 without any
+}
+
+var nothing = &collectionPlan{shape: &fanfold.Shape{}, top: -1}
+
+// collection returns what the plan says of a collection, never nil.
+func (p *plan) collection(name string) *collectionPlan {
+	if c := p.collections[name]; c != nil {
+		return c
+	}
+	return nothing
+}
+
+// ParseModel reads and checks a model, expressions included. The error is Invalid and lists
+// every mistake with its path.
+func ParseModel(src []byte) (*fanfold.Model, error) {
+	return fanfold.ParseModel(src, expr.Compiler{})
+}
+
+// newPlan compiles a checked model.
+func newPlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved) (*plan, error) {
+	p := &plan{seq: seq, model: m, reserved: reserved, collections: map[string]*collectionPlan{}}
+	for _, c := range m.Collections {
+		p.collections[c.Name] = &collectionPlan{name: c.Name, shape: fanfold.NewShape(c, nil), relations: c.Relations, top: -1}
+	}
+	for _, r := range m.Rules {
+		rp := &rulePlan{Rule: r, name: r.Name(), relation: r.Relation.FullName()}
+		var err error
+		if r.Value != "" {
+			if rp.value, err = expr.Compile(r.Value); err != nil {
+				return nil, fmt.Errorf("rule %s: %w", rp.name, err)
+			}
+		}
+		if r.Where != "" {
+			if rp.where, err = expr.Compile(r.Where); err != nil {
+				return nil, fmt.Errorf("rule %s: %w", rp.name, err)
+			}
+		}
+		p.rules = append(p.rules, rp)
+		p.levels = max(p.levels, r.Level+1)
+		own := p.collections[r.Collection]
+		own.rules = append(own.rules, rp)
+		if r.Kind == fanfold.Copy {
+			own.top = max(own.top, r.Level)
+			target := p.collections[r.Relation.To]
+			target.readers = append(target.readers, rp)
+		} else {
+			child := p.collections[r.Relation.Collection]
+			child.counters = append(child.counters, rp)
+		}
+	}
+	return p, nil
+}
+
+// storesSource tells whether documents of the collection always have a row of their own for
+// the referenced view.
+func (c *collectionPlan) storesSource() bool { return len(c.rules) > 0 }
+
+// reads tells whether the rule's expression can look at a member that changed; nil means any.
+func (r *rulePlan) reads(changed map[string]bool) bool {
+	if changed == nil || r.Reads == nil {
+		return true
+	}
+	return slices.ContainsFunc(r.Reads, func(name string) bool { return changed[name] })
+}

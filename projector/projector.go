@@ -1,0 +1,340 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// Reader delivers events in order; Next blocks.
+type Reader interface {
+	Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error)
+	Close()
+}
+
+// Source is what the projector needs of the log.
+type Source interface {
+	// Events reads from sequence from on.
+	Events(ctx context.Context, from uint64) (Reader, error)
+}
+
+// Options of a Projector; the zero value works.
+type Options struct {
+	BatchEvents int          // most events in one transaction; default 1000
+	BatchBytes  int          // most bytes of bodies in one transaction; default 8 MiB
+	Logger      *slog.Logger // default slog.Default()
+}
+
+func (o *Options) defaults() {
+	if o.BatchEvents == 0 {
+		o.BatchEvents = 1000
+	}
+	if o.BatchBytes == 0 {
+		o.BatchBytes = 8 << 20
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+}
+
+// Projector folds the log into the store's current read model. Run does the work; the other
+// methods may be called from many goroutines.
+type Projector struct {
+	source Source
+	store  *sqlite.Store
+	opt    Options
+	report report
+
+	folding sync.Mutex // held while a batch is folded, and by a replay to take over
+	fold    *fold      // under folding; nil: to be loaded from the read model
+
+	plan    atomic.Pointer[plan]
+	stopped atomic.Pointer[Stopped]
+	lag     atomic.Uint64
+	folded  atomic.Uint64
+	replay  replayState
+}
+
+// Stopped says why nothing is folded at present.
+type Stopped struct {
+	Seq    uint64 `json:"seq"` // the event that cannot be folded
+	Reason string `json:"reason"`
+}
+
+// New makes a projector and loads the model that applies.
+func New(source Source, store *sqlite.Store, opt Options) (*Projector, error) {
+	opt.defaults()
+	p := &Projector{source: source, store: store, opt: opt}
+	pl, err := loadPlan(store.Read)
+	if err != nil {
+		return nil, err
+	}
+	p.plan.Store(pl)
+	return p, nil
+}
+
+// loadPlan compiles the model that the read model holds.
+func loadPlan(read func(func(*sqlite.Snapshot) error) error) (*plan, error) {
+	var m sqlite.StoredModel
+	if err := read(func(s *sqlite.Snapshot) (err error) {
+		m, err = s.Model()
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if m.Seq == 0 {
+		return newPlan(fanfold.EmptyModel(), 0, nil)
+	}
+	parsed, err := ParseModel(m.Source)
+	if err != nil {
+		return nil, err
+	}
+	return newPlan(parsed, m.Seq, m.Reserved)
+}
+
+// Model returns the model that applies now, the event that applied it (0 for none) and the
+// paths still reserved.
+func (p *Projector) Model() (m *fanfold.Model, seq uint64, reserved fanfold.Reserved) {
+	pl := p.plan.Load()
+	return pl.model, pl.seq, pl.reserved
+}
+
+// Run folds until ctx ends, and then returns nil. An event that cannot be folded stops it: it
+// stays blocked, reads go on, waits fail, and Status says why. What the environment causes (a
+// full disk, a log out of reach) it tries again.
+func (p *Projector) Run(ctx context.Context) error {
+	const first, most = 50 * time.Millisecond, 5 * time.Second
+	for wait := first; ; wait = min(2*wait, most) {
+		began := p.store.Applied.Seq()
+		err := p.run(ctx)
+		if ctx.Err() != nil {
+			p.store.Applied.Stop(fanfold.Errorf(fanfold.Unavailable, "the server is shutting down"))
+			return nil
+		}
+		if p.store.Applied.Seq() > began {
+			wait = first
+		}
+		stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: err.Error()}
+		if old := p.stopped.Load(); old == nil || *old != *stop {
+			p.opt.Logger.Error("the projector has stopped", "seq", stop.Seq, "err", err)
+		}
+		p.stopped.Store(stop)
+		p.store.Applied.Stop(fanfold.Wrap(err, fanfold.Unavailable, "the projector has stopped at event %d; reads show the state before it: see /v1/_status", stop.Seq))
+		var again <-chan time.Time
+		if fanfold.CodeOf(err) == fanfold.Unavailable {
+			again = time.After(wait)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again:
+		}
+	}
+}
+
+func (p *Projector) run(ctx context.Context) error {
+	from := p.store.Applied.Seq() + 1
+	feed, err := p.follow(ctx, from)
+	if err != nil {
+		return err
+	}
+	defer feed.stop()
+	for {
+		batch, err := feed.next(ctx, p.opt, ^uint64(0))
+		if err != nil {
+			return err
+		}
+		p.lag.Store(feed.pending)
+		if err := p.foldLive(batch); err != nil {
+			return err
+		}
+	}
+}
+
+// foldLive folds a batch into the current read model; where it fails as a whole, event by
+// event, to come as far as possible.
+func (p *Projector) foldLive(batch []*fanfold.Event) error {
+	p.folding.Lock()
+	defer p.folding.Unlock()
+	return p.store.Use(func(db *sqlite.DB) error {
+		err := p.foldBatch(db, batch)
+		if err == nil || len(batch) == 1 {
+			return err
+		}
+		for i := range batch {
+			if err := p.foldBatch(db, batch[i:i+1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (p *Projector) foldBatch(db *sqlite.DB, batch []*fanfold.Event) error {
+	if p.fold == nil {
+		pl, err := loadPlan(db.Read)
+		if err != nil {
+			return err
+		}
+		p.fold = newFold(pl, &p.report)
+	}
+	if err := apply(db, p.fold, batch); err != nil {
+		p.fold = nil // its caches and model may be ahead of what was rolled back
+		return err
+	}
+	p.plan.Store(p.fold.plan)
+	p.folded.Add(uint64(len(batch)))
+	if p.stopped.Swap(nil) != nil {
+		p.opt.Logger.Info("the projector goes on", "seq", batch[0].Seq)
+	}
+	p.store.Applied.Set(batch[len(batch)-1].Seq)
+	return nil
+}
+
+// largeFold is from how many changes on SQLite's log is given back to the disk at once.
+const largeFold = 50_000
+
+// apply folds a batch in one transaction.
+func apply(db *sqlite.DB, f *fold, batch []*fanfold.Event) error {
+	changes := int64(0)
+	err := db.Update(func(tx *sqlite.Tx) error {
+		changes = -tx.Checkpoint().Changes
+		for _, ev := range batch {
+			if want := tx.Checkpoint().Seq + 1; ev.Seq != want {
+				return fanfold.Errorf(fanfold.Internal, "event %d follows %d", ev.Seq, want-1)
+			}
+			if err := f.apply(tx, ev); err != nil {
+				return err
+			}
+		}
+		changes += tx.Checkpoint().Changes
+		return nil
+	})
+	if err == nil && changes > largeFold {
+		err = db.Truncate()
+	}
+	return err
+}
+
+// follower reads ahead of the fold.
+type follower struct {
+	reader  Reader
+	events  chan followed
+	end     context.CancelFunc
+	done    chan struct{}
+	held    *fanfold.Event // read, but for a later batch
+	pending uint64
+}
+
+type followed struct {
+	ev      *fanfold.Event
+	pending uint64
+	err     error
+}
+
+func (p *Projector) follow(ctx context.Context, from uint64) (*follower, error) {
+	reader, err := p.source.Events(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	f := &follower{reader: reader, events: make(chan followed, 512), end: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(f.done)
+		for {
+			ev, pending, err := reader.Next(ctx)
+			select {
+			case f.events <- followed{ev, pending, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return f, nil
+}
+
+func (f *follower) stop() {
+	f.end()
+	<-f.done
+	f.reader.Close()
+}
+
+// next waits for an event and takes with it what else is waiting, up to event last.
+func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfold.Event, error) {
+	var batch []*fanfold.Event
+	size := 0
+	take := func(ev *fanfold.Event) bool {
+		if ev.Seq > last {
+			f.held = ev
+			return false
+		}
+		batch = append(batch, ev)
+		size += len(ev.Body)
+		return len(batch) < opt.BatchEvents && size < opt.BatchBytes && ev.Seq < last
+	}
+	if f.held != nil {
+		ev := f.held
+		f.held = nil
+		if !take(ev) {
+			return batch, nil
+		}
+	}
+	for {
+		if len(batch) == 0 {
+			select {
+			case e := <-f.events:
+				if e.err != nil {
+					return nil, e.err
+				}
+				f.pending = e.pending
+				if !take(e.ev) {
+					return batch, nil
+				}
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			continue
+		}
+		select {
+		case e := <-f.events:
+			if e.err != nil {
+				f.events <- e // for the next call; the reader has ended, so there is room
+				return batch, nil
+			}
+			f.pending = e.pending
+			if !take(e.ev) {
+				return batch, nil
+			}
+		default:
+			return batch, nil
+		}
+	}
+}
+
+// Status is how the fold stands.
+type Status struct {
+	Applied    uint64      `json:"applied"` // last event folded
+	Lag        uint64      `json:"lag"`     // events in the log, not folded, when last heard
+	Stopped    *Stopped    `json:"stopped,omitempty"`
+	RuleErrors []RuleError `json:"ruleErrors,omitempty"`
+	Replay     *Progress   `json:"replay,omitempty"`
+	Folded     uint64      `json:"-"` // events folded by this process
+}
+
+// Status returns how the fold stands now.
+func (p *Projector) Status() Status {
+	return Status{Applied: p.store.Applied.Seq(), Lag: p.lag.Load(), Stopped: p.stopped.Load(),
+		RuleErrors: p.report.list(), Replay: p.replay.progress(), Folded: p.folded.Load()}
+}
+
+// errBusy is for a replay while one runs.
+var errBusy = errors.New("a replay is running")

@@ -1,0 +1,214 @@
+package projector
+
+import (
+	"bytes"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// remodel is what a new model changes on the documents that are there.
+type remodel struct {
+	prev, next *plan
+	fresh      map[string]bool // names of rules that are new or changed
+	touched    map[string]bool // collections whose rules came, went or changed
+	relations  map[string]bool // full names of relations that came, went or changed
+}
+
+func compare(prev, next *plan) *remodel {
+	m := &remodel{prev: prev, next: next, fresh: map[string]bool{}, touched: map[string]bool{}, relations: map[string]bool{}}
+	before := map[string]*rulePlan{}
+	for _, r := range prev.rules {
+		before[r.name] = r
+	}
+	for _, r := range next.rules {
+		if old := before[r.name]; old == nil || !old.SameAs(r.Rule) {
+			m.fresh[r.name], m.touched[r.Collection] = true, true
+		}
+		delete(before, r.name)
+	}
+	for _, r := range before {
+		m.touched[r.Collection] = true
+	}
+	for _, r := range prev.model.Relations() {
+		if o := next.model.Relation(r.FullName()); o == nil || o.Path.String() != r.Path.String() {
+			m.relations[r.FullName()] = true
+		}
+	}
+	for _, r := range next.model.Relations() {
+		if o := prev.model.Relation(r.FullName()); o == nil {
+			m.relations[r.FullName()] = true
+		}
+	}
+	return m
+}
+
+// model folds a model event: links of changed relations first, then what the old rules leave
+// behind, then the new rules level by level.
+func (f *fold) model(ev *fanfold.Event) error {
+	parsed, err := ParseModel(ev.Body)
+	if err != nil {
+		return err
+	}
+	prev := f.plan
+	next, err := newPlan(parsed, ev.Seq, prev.reserved.Next(prev.model, parsed))
+	if err != nil {
+		return err
+	}
+	if err := f.tx.AddModel(ev.Seq, parsed.Source, next.reserved); err != nil {
+		return err
+	}
+	m := compare(prev, next)
+	f.use(next)
+	for name := range m.relations {
+		if err := f.tx.RemoveLinks(name); err != nil {
+			return err
+		}
+	}
+	if err := f.forgetRules(m); err != nil {
+		return err
+	}
+	for _, r := range next.rules {
+		if m.fresh[r.name] {
+			l := f.levels[r.Level]
+			if l.every == nil {
+				l.every = map[*rulePlan]bool{}
+			}
+			l.every[r] = true
+		}
+	}
+	if err := f.restructure(m); err != nil {
+		return err
+	}
+	return f.propagate()
+}
+
+// forgetRules drops kept values of rules that went or changed.
+func (f *fold) forgetRules(m *remodel) error {
+	names, err := f.tx.KeptRules()
+	if err != nil {
+		return err
+	}
+	still := map[string]bool{}
+	for _, r := range m.next.rules {
+		still[r.name] = !m.fresh[r.name]
+	}
+	for _, name := range names {
+		if !still[name] {
+			if err := f.tx.ForgetKept(name, "", 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// restructure takes the values of rules that went or changed out of the documents, gives
+// documents of collections with rules their own row for the referenced view, and links
+// changed relations.
+func (f *fold) restructure(m *remodel) error {
+	for _, name := range collectionsOf(m) {
+		c := f.plan.collection(name)
+		numbers, err := f.tx.Numbers(name, 0, -1)
+		if err != nil {
+			return err
+		}
+		for _, number := range numbers {
+			row, err := f.tx.ByNumber(number)
+			if err != nil {
+				return err
+			}
+			if err := f.restructureOne(m, c, row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// collectionsOf are the collections that a new model makes the fold go through, in order.
+func collectionsOf(m *remodel) []string {
+	var names []string
+	seen := map[string]bool{}
+	add := func(name string, relations []*fanfold.Relation) {
+		need := m.touched[name]
+		for _, r := range relations {
+			need = need || m.relations[r.FullName()]
+		}
+		if need && !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	for _, c := range m.next.model.Collections {
+		add(c.Name, c.Relations)
+	}
+	for _, c := range m.prev.model.Collections {
+		add(c.Name, nil)
+	}
+	return names
+}
+
+func (f *fold) restructureOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
+	source := row.Source()
+	t := jsondoc.MustParse(source)
+	for _, r := range c.relations {
+		if !m.relations[r.FullName()] {
+			continue
+		}
+		for _, id := range r.Targets(t) {
+			if err := f.tx.AddLink(r.FullName(), id, row.Number); err != nil {
+				return err
+			}
+		}
+	}
+	if !m.touched[row.Key.Collection] {
+		return nil
+	}
+	body, err := f.plan.embed(c, unchanged{m}, t, jsondoc.MustParse(row.Body))
+	if err != nil {
+		return err
+	}
+	stored := source
+	if !c.storesSource() && bytes.Equal(body, source) {
+		stored = nil
+	}
+	if (stored == nil) != (row.Stored == nil) {
+		if err := f.tx.SetSource(row.Number, stored); err != nil {
+			return err
+		}
+	}
+	if bytes.Equal(body, row.Body) {
+		return nil
+	}
+	if err := f.tx.Remember(row); err != nil {
+		return err
+	}
+	if err := f.tx.SetBody(row.Number, row.Position, body); err != nil {
+		return err
+	}
+	for _, r := range c.readers {
+		if err := f.mark(r, row.Key, row.Body, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unchanged keeps the values of rules that the new model has as the old one had them.
+type unchanged struct{ m *remodel }
+
+func (u unchanged) value(r *rulePlan, _ *jsondoc.Tree, _ jsondoc.Node) (raw []byte, same bool, err error) {
+	return nil, !u.m.fresh[r.name], nil
+}
+
+// shapeOf is the shape by which changes of a document are told: of a model event, with the
+// fields that the model before it owned.
+func (f *fold) shapeOf(collection string) *fanfold.Shape {
+	c := f.plan.model.Collection(collection)
+	if f.event.Kind != fanfold.KindModel {
+		return f.plan.collection(collection).shape
+	}
+	return fanfold.NewShape(c, f.plan.reserved[collection])
+}

@@ -1,0 +1,52 @@
+package projector
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fanfold/fanfold"
+)
+
+// RuleError is a rule whose expression could not be evaluated, so that its field is absent.
+type RuleError struct {
+	Rule     string `json:"rule"`
+	Count    int64  `json:"count"`    // since this process started
+	Document string `json:"document"` // the last one it failed on
+	Error    string `json:"error"`
+}
+
+// report collects rule errors. It is no part of the read model. A nil report drops them.
+type report struct {
+	mu     sync.Mutex
+	errors map[string]*RuleError
+}
+
+func (r *report) failed(rule *rulePlan, key fanfold.Key, err error) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.errors == nil {
+		r.errors = map[string]*RuleError{}
+	}
+	e := r.errors[rule.name]
+	if e == nil {
+		e = &RuleError{Rule: rule.name}
+		r.errors[rule.name] = e
+	}
+	e.Count++
+	e.Document, e.Error = key.String(), err.Error()
+}
+
+func (r *report) list() []RuleError {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]RuleError, 0, len(r.errors))
+	for _, e := range r.errors {
+		out = append(out, *e)
+	}
+	slices.SortFunc(out, func(a, b RuleError) int { return strings.Compare(a.Rule, b.Rule) })
+	return out
+}

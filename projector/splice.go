@@ -1,0 +1,145 @@
+package projector
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// splicer replaces derived values where they stand in an embedded view, which is much cheaper
+// than writing the view anew. It gives up where a value comes or goes, because then the
+// members' order is the embedder's to decide.
+type splicer struct {
+	plan   *plan
+	values values
+	dirty  func(r *rulePlan) bool
+	t      *jsondoc.Tree // the embedded view
+	out    []byte
+	from   int // how much of the view is in out
+	diff   difference
+	fits   bool
+	path   []byte // JSON pointer to where the walk is
+	err    error
+}
+
+// splice returns the new embedded view and what changed; fits is false where it gave up.
+func (p *plan) splice(c *collectionPlan, v values, dirty func(*rulePlan) bool, t *jsondoc.Tree) (body []byte, d *difference, fits bool, err error) {
+	s := &splicer{plan: p, values: v, dirty: dirty, t: t, fits: true, diff: difference{changed: map[string]bool{}}}
+	s.walk(jsondoc.Root, jsondoc.Root, c.shape, "")
+	if s.err != nil || !s.fits {
+		return nil, nil, false, s.err
+	}
+	src := t.Raw(jsondoc.Root)
+	if len(s.diff.ops) == 0 {
+		return src, &s.diff, true, nil
+	}
+	return append(s.out, src[s.from:]...), &s.diff, true, nil
+}
+
+func (s *splicer) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, top string) {
+	mark := len(s.path)
+	defer func() { s.path = s.path[:mark] }()
+	if shape.Elem != nil && s.t.Kind(n) == jsondoc.Array {
+		i := 0
+		for c := s.t.First(n); c != jsondoc.None && s.fits; c = s.t.Next(c) {
+			s.path = strconv.AppendInt(append(s.path[:mark], '/'), int64(i), 10)
+			s.walk(c, c, shape.Elem, top)
+			i++
+		}
+		return
+	}
+	if s.t.Kind(n) != jsondoc.Object {
+		return
+	}
+	found := 0
+	for c := s.t.First(n); c != jsondoc.None && s.fits; c = s.t.Next(c) {
+		m := shape.Member(s.t, c)
+		if m == nil {
+			continue
+		}
+		found++
+		s.path = append(append(s.path[:mark], '/'), jsondoc.PointerEscape(m.Name)...)
+		t := top
+		if t == "" {
+			t = m.Name
+		}
+		if m.Owned {
+			s.leaf(c, anchor, m, t)
+		} else {
+			s.walk(c, anchor, m, t)
+		}
+	}
+	if found < len(shape.Members) && s.fits {
+		s.missing(n, anchor, shape)
+	}
+}
+
+// missing gives up if a member that is not there would have to be.
+func (s *splicer) missing(n, anchor jsondoc.Node, shape *fanfold.Shape) {
+	for _, m := range shape.Members {
+		if s.t.Member(n, m.Name) != jsondoc.None {
+			continue
+		}
+		if !m.Owned {
+			s.fits = s.fits && (m.Elem != nil || !s.dirtyBelow(m))
+			continue
+		}
+		if raw, same := s.valueOf(anchor, m); !same && raw != nil {
+			s.fits = false
+		}
+	}
+}
+
+func (s *splicer) dirtyBelow(shape *fanfold.Shape) bool {
+	if shape.Rule != nil {
+		return s.dirty(s.plan.rules[shape.Rule.Index])
+	}
+	for _, m := range shape.Members {
+		if s.dirtyBelow(m) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *splicer) valueOf(anchor jsondoc.Node, m *fanfold.Shape) (raw []byte, same bool) {
+	r := s.plan.rules[m.Rule.Index]
+	if !s.dirty(r) {
+		return nil, true
+	}
+	raw, same, err := s.values.value(r, s.t, anchor)
+	if err != nil {
+		s.err, s.fits = err, false
+		return nil, true
+	}
+	if r.Kind == fanfold.IDs {
+		list, flag := splitIDs(raw)
+		if m.Flag {
+			return flag, same
+		}
+		return list, same
+	}
+	return raw, same
+}
+
+func (s *splicer) leaf(n, anchor jsondoc.Node, m *fanfold.Shape, top string) {
+	raw, same := s.valueOf(anchor, m)
+	old := s.t.Raw(n)
+	switch {
+	case same || bytes.Equal(raw, old):
+		return
+	case raw == nil:
+		s.fits = false
+		return
+	}
+	start, end := s.t.Span(n)
+	if s.out == nil {
+		s.out = make([]byte, 0, len(s.t.Raw(jsondoc.Root))+len(raw)+64)
+	}
+	s.out = append(append(s.out, s.t.Raw(jsondoc.Root)[s.from:start]...), raw...)
+	s.from = end
+	s.diff.add("replace", string(s.path), s.plan.rules[m.Rule.Index].name, raw, old)
+	s.diff.changed[top] = true
+}

@@ -1,0 +1,285 @@
+package projector
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// copied answers what a copy rule's expression gives for one id; raw nil is "no value".
+type copied func(r *rulePlan, id string) (raw []byte, err error)
+
+// copyValue is a copy rule's value below anchor: of the id beside it, or a list with one entry
+// an id, null where that id has no value, absent where none has.
+func copyValue(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node, get copied) ([]byte, error) {
+	path := r.Relation.Path[r.Base:]
+	if !r.List() {
+		id, ok := single(t, anchor, path)
+		if !ok {
+			return nil, nil
+		}
+		return get(r, id)
+	}
+	out, some := []byte{'['}, false
+	for i, id := range path.AppendIDs(nil, t, anchor) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		raw, err := get(r, id)
+		if err != nil {
+			return nil, err
+		}
+		if raw == nil {
+			raw = []byte("null")
+		} else {
+			some = true
+		}
+		out = append(out, raw...)
+	}
+	if !some {
+		return nil, nil
+	}
+	return append(out, ']'), nil
+}
+
+// single follows a path without arrays to the one id at its end.
+func single(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) (string, bool) {
+	for _, step := range path {
+		if n = t.Member(n, step.Name); n == jsondoc.None {
+			return "", false
+		}
+	}
+	id := t.Text(n)
+	return id, id != "" && len(id) <= fanfold.MaxIDLen
+}
+
+// evaluate runs a copy's expression on a target's embedded view. Errors other than a missing
+// member leave the field absent too, but are reported.
+func (r *rulePlan) evaluate(body []byte, id string, report *report) []byte {
+	raw, err := r.value.Eval(jsondoc.MustParse(body))
+	if err == nil {
+		return raw
+	}
+	if !errors.Is(err, expr.ErrNoValue) {
+		report.failed(r, fanfold.Key{Collection: r.Relation.To, ID: id}, err)
+	}
+	return nil
+}
+
+// counts tells whether the count's condition holds for a child, given its referenced view.
+func (r *rulePlan) counts(t *jsondoc.Tree, key fanfold.Key, report *report) bool {
+	if r.where == nil {
+		return true
+	}
+	ok, err := r.where.Matches(t)
+	if err != nil {
+		report.failed(r, key, err)
+	}
+	return ok
+}
+
+// idList is an IDs rule's value, of up to Limit+1 ids.
+func idList(ids []string, limit int) []byte {
+	cut := len(ids) > limit
+	if cut {
+		ids = ids[:limit]
+	}
+	out := []byte{'['}
+	for i, id := range ids {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = jsondoc.AppendQuote(out, id)
+	}
+	return joinIDs(append(out, ']'), cut)
+}
+
+// valueCache holds what copy rules gave for their targets, so that a thousand books of one
+// author ask once.
+type valueCache struct {
+	byRule []map[string][]byte
+	size   int
+}
+
+const cacheLimit = 100_000 // entries
+
+func (c *valueCache) reset(rules int) {
+	c.byRule, c.size = make([]map[string][]byte, rules), 0
+}
+
+func (c *valueCache) get(r *rulePlan, id string) (raw []byte, ok bool) {
+	raw, ok = c.byRule[r.Index][id]
+	return raw, ok
+}
+
+func (c *valueCache) put(r *rulePlan, id string, raw []byte) {
+	if c.size >= cacheLimit {
+		c.reset(len(c.byRule))
+	}
+	m := c.byRule[r.Index]
+	if m == nil {
+		m = map[string][]byte{}
+		c.byRule[r.Index] = m
+	}
+	if _, ok := m[id]; !ok {
+		c.size++
+	}
+	m[id] = bytes.Clone(raw)
+}
+
+func (c *valueCache) drop(r *rulePlan, id string) {
+	if m := c.byRule[r.Index]; m != nil {
+		if _, ok := m[id]; ok {
+			delete(m, id)
+			c.size--
+		}
+	}
+}
+
+// fresh gives every derived value of one document anew, from the rows as they are. Counts and
+// id lists that old holds stay as they are: what changes them is marked as work.
+type fresh struct {
+	f      *fold
+	id     string
+	holder int64
+	old    *jsondoc.Tree // nil for none
+}
+
+func (v *fresh) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
+	switch {
+	case r.Kind == fanfold.Copy:
+		raw, err = copyValue(r, t, anchor, func(r *rulePlan, id string) ([]byte, error) { return v.f.copied(r, id, v.holder) })
+		return raw, false, err
+	case v.old != nil && at(v.old, r.Path) != jsondoc.None:
+		return nil, true, nil
+	case r.Kind == fanfold.Count:
+		raw, err = v.f.count(r, v.id)
+	default:
+		raw, err = v.f.ids(r, v.id)
+	}
+	return raw, false, err
+}
+
+// at follows a path without arrays.
+func at(t *jsondoc.Tree, path fanfold.Path) jsondoc.Node {
+	n := jsondoc.Root
+	for _, step := range path {
+		n = t.Member(n, step.Name)
+	}
+	return n
+}
+
+// copied is the value of a copy for one id: the target's, or the one kept from it.
+func (f *fold) copied(r *rulePlan, id string, holder int64) ([]byte, error) {
+	if raw, ok := f.cache.get(r, id); ok && raw != nil {
+		return raw, nil
+	}
+	body, err := f.body(fanfold.Key{Collection: r.Relation.To, ID: id})
+	if err != nil {
+		return nil, err
+	}
+	if body == nil {
+		if r.Relation.OnDelete == fanfold.Keep {
+			return f.tx.Kept(r.name, id, holder)
+		}
+		return nil, nil
+	}
+	raw := r.evaluate(body, id, f.report)
+	f.cache.put(r, id, raw)
+	return raw, nil
+}
+
+// count recomputes a count from the links.
+func (f *fold) count(r *rulePlan, target string) ([]byte, error) {
+	if r.where == nil {
+		n, err := f.tx.CountHolders(r.relation, target)
+		return strconv.AppendInt(nil, n, 10), err
+	}
+	holders, err := f.tx.Holders(nil, r.relation, target, -1)
+	if err != nil {
+		return nil, err
+	}
+	n := int64(0)
+	for _, number := range holders {
+		row, err := f.tx.ByNumber(number)
+		if err != nil {
+			return nil, err
+		}
+		if row == nil {
+			continue // the document being created: it enters the count once it is there
+		}
+		if r.counts(jsondoc.MustParse(row.Source()), row.Key, f.report) {
+			n++
+		}
+	}
+	return strconv.AppendInt(nil, n, 10), nil
+}
+
+func (f *fold) ids(r *rulePlan, target string) ([]byte, error) {
+	ids, err := f.tx.HolderIDs(r.relation, target, r.Limit+1)
+	return idList(ids, r.Limit), err
+}
+
+// updated gives new values for copies of changed targets and for changed counts and id lists;
+// everything else is as before.
+type updated struct {
+	f    *fold
+	row  *sqlite.Row
+	work *level
+}
+
+func (v *updated) dirty(r *rulePlan) bool {
+	if v.work.every[r] || r.Kind == fanfold.Copy && len(v.work.targets[r]) > 0 {
+		return true
+	}
+	if r.Kind == fanfold.Copy {
+		return false
+	}
+	_, counted := v.work.counted[r][v.row.Key.ID]
+	return counted
+}
+
+func (v *updated) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
+	switch {
+	case !v.dirty(r):
+		return nil, true, nil
+	case v.work.every[r]:
+		return (&fresh{f: v.f, id: v.row.Key.ID, holder: v.row.Number}).value(r, t, anchor)
+	case r.Kind == fanfold.IDs:
+		raw, err = v.f.ids(r, v.row.Key.ID)
+		return raw, false, err
+	case r.Kind == fanfold.Count:
+		raw, err = v.count(r)
+		return raw, false, err
+	}
+	changed := v.work.targets[r]
+	path := r.Relation.Path[r.Base:]
+	hit := func(id string) bool { _, ok := changed[id]; return ok }
+	if r.List() {
+		if !slices.ContainsFunc(path.AppendIDs(nil, t, anchor), hit) {
+			return nil, true, nil
+		}
+	} else if id, ok := single(t, anchor, path); !ok || !hit(id) {
+		return nil, true, nil
+	}
+	raw, err = copyValue(r, t, anchor, func(r *rulePlan, id string) ([]byte, error) { return v.f.copied(r, id, v.row.Number) })
+	return raw, false, err
+}
+
+// count adds the event's difference to the count in the stored view, so that a count costs
+// the same however many there are to count.
+func (v *updated) count(r *rulePlan) ([]byte, error) {
+	change := v.work.counted[r][v.row.Key.ID]
+	t := jsondoc.MustParse(v.row.Body)
+	before, err := strconv.ParseInt(t.Text(at(t, r.Path)), 10, 64)
+	if err != nil || change.recount {
+		return v.f.count(r, v.row.Key.ID)
+	}
+	return strconv.AppendInt(nil, before+change.delta, 10), nil
+}

@@ -1,0 +1,433 @@
+package projector
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// Wrong is one value of the read model that is not what the documents as written give.
+type Wrong struct {
+	Document string `json:"document"` // collection/id
+	Rule     string `json:"rule,omitempty"`
+	Detail   string `json:"detail"` // the stored value and the right one, as a JSON Patch, or what else is wrong
+}
+
+// Verified is what a verification found.
+type Verified struct {
+	Position  fanfold.Position `json:"position"` // of the prefix looked at
+	Documents int64            `json:"documents"`
+	Wrong     []Wrong          `json:"wrong"`
+	More      int64            `json:"more,omitempty"` // wrong values beyond those listed
+}
+
+// maxListed bounds what a verification lists; the rest is counted.
+const maxListed = 1000
+
+// Verify recomputes every derived value and the link index from the documents as written, on
+// one snapshot, and lists what differs. It blocks for as long as that takes; reads and folding
+// go on.
+func (p *Projector) Verify(ctx context.Context) (*Verified, error) {
+	return verify(ctx, p.store)
+}
+
+// VerifyStore is Verify for a store that no projector runs on.
+func VerifyStore(ctx context.Context, store *sqlite.Store) (*Verified, error) {
+	return verify(ctx, store)
+}
+
+func verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error) {
+	sc, err := store.Scan()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	pl, err := loadPlan(func(fn func(*sqlite.Snapshot) error) error { return fn(sc.Snapshot) })
+	if err != nil {
+		return nil, err
+	}
+	out = &Verified{Position: sc.Checkpoint.At(), Wrong: []Wrong{}}
+	c := newChecker(ctx, sc, pl)
+	if err := c.link(); err != nil {
+		return nil, err
+	}
+	if err := sc.CompareLinks(func(d sqlite.LinkDifference) error { return out.link(sc, d) }); err != nil {
+		return nil, err
+	}
+	err = c.each(func(row *sqlite.Row, right []byte) error {
+		out.Documents++
+		if !bytes.Equal(row.Body, right) {
+			out.body(pl, row, right)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (v *Verified) add(w Wrong) {
+	if len(v.Wrong) >= maxListed {
+		v.More++
+		return
+	}
+	v.Wrong = append(v.Wrong, w)
+}
+
+func (v *Verified) link(sc *sqlite.Scanner, d sqlite.LinkDifference) error {
+	key, found, err := sc.KeyOf(d.Holder)
+	if err != nil {
+		return err
+	}
+	name := key.String()
+	if !found {
+		name = "document number " + strconv.FormatInt(d.Holder, 10)
+	}
+	detail := fmt.Sprintf("the link index lacks relation %s to %q", d.Relation, d.Target)
+	if d.Stored {
+		detail = fmt.Sprintf("the link index has relation %s to %q, which the document does not", d.Relation, d.Target)
+	}
+	v.add(Wrong{Document: name, Detail: detail})
+	return nil
+}
+
+func (v *Verified) body(pl *plan, row *sqlite.Row, right []byte) {
+	var stored jsondoc.Tree
+	if jsondoc.Check(row.Body, fanfold.DefaultMaxDepth*4) != nil || stored.Parse(row.Body) != nil {
+		v.add(Wrong{Document: row.Key.String(), Detail: "the embedded view is not JSON"})
+		return
+	}
+	d := diff(row.Key.Collection, pl.collection(row.Key.Collection).shape, &stored, jsondoc.MustParse(right))
+	if len(d.ops) == 0 {
+		v.add(Wrong{Document: row.Key.String(), Detail: "the embedded view is not the canonical form of the referenced one: " + clipBytes(row.Body)})
+		return
+	}
+	for i, rule := range d.rules {
+		detail := "see the first rule of this document"
+		if i == 0 {
+			detail = "from stored (old) to right: " + clipBytes(d.patch())
+		}
+		v.add(Wrong{Document: row.Key.String(), Rule: rule, Detail: detail})
+	}
+}
+
+func clipBytes(b []byte) string {
+	if len(b) > 2000 {
+		return string(b[:2000]) + "…"
+	}
+	return string(b)
+}
+
+// checker recomputes embedded views the slow way: every derived value from the referenced
+// views, none from what is stored.
+type checker struct {
+	ctx    context.Context
+	sc     *sqlite.Scanner
+	plan   *plan
+	report *report
+	memo   map[memoKey][]byte
+}
+
+type memoKey struct {
+	rule *rulePlan
+	id   string
+}
+
+const memoLimit = 200_000
+
+func newChecker(ctx context.Context, sc *sqlite.Scanner, pl *plan) *checker {
+	return &checker{ctx: ctx, sc: sc, plan: pl, memo: map[memoKey][]byte{}}
+}
+
+// link builds the private link index.
+func (c *checker) link() error {
+	return c.scan(func(row *sqlite.Row) error {
+		t := jsondoc.MustParse(row.Source())
+		for _, r := range c.plan.collection(row.Key.Collection).relations {
+			for _, id := range r.Targets(t) {
+				if err := c.sc.AddLink(r.FullName(), id, row.Number); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (c *checker) scan(fn func(row *sqlite.Row) error) error {
+	names, _, err := c.sc.Collections()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		for after := int64(0); ; {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
+			rows, err := c.sc.Snapshot.Scan(name, after, page)
+			if err != nil {
+				return err
+			}
+			if len(rows) == 0 {
+				break
+			}
+			for _, row := range rows {
+				if err := fn(row); err != nil {
+					return err
+				}
+				after = row.Number
+			}
+		}
+	}
+	return nil
+}
+
+// each calls fn with every document and its right embedded view.
+func (c *checker) each(fn func(row *sqlite.Row, right []byte) error) error {
+	return c.scan(func(row *sqlite.Row) error {
+		right, err := c.right(row, c.plan.levels)
+		if err != nil {
+			return err
+		}
+		return fn(row, right)
+	})
+}
+
+// right is the document's embedded view with the rules of the levels below top.
+func (c *checker) right(row *sqlite.Row, top int) ([]byte, error) {
+	return c.plan.embed(c.plan.collection(row.Key.Collection), &checked{c, row, top}, jsondoc.MustParse(row.Source()), nil)
+}
+
+type checked struct {
+	c   *checker
+	row *sqlite.Row
+	top int
+}
+
+func (v *checked) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
+	switch {
+	case r.Level >= v.top:
+	case r.Kind == fanfold.Copy:
+		raw, err = copyValue(r, t, anchor, func(r *rulePlan, id string) ([]byte, error) { return v.c.copied(r, id, v.row.Number) })
+	case r.Kind == fanfold.Count:
+		raw, err = v.c.count(r, v.row.Key.ID)
+	default:
+		raw, err = v.c.ids(r, v.row.Key.ID)
+	}
+	return raw, false, err
+}
+
+func (c *checker) copied(r *rulePlan, id string, holder int64) ([]byte, error) {
+	key := memoKey{r, id}
+	if raw, ok := c.memo[key]; ok {
+		return raw, nil
+	}
+	row, err := c.sc.Row(fanfold.Key{Collection: r.Relation.To, ID: id})
+	if err != nil {
+		return nil, err
+	}
+	if row == nil {
+		if r.Relation.OnDelete == fanfold.Keep {
+			return c.sc.Kept(r.name, id, holder)
+		}
+		return nil, nil
+	}
+	body, err := c.right(row, r.Level)
+	if err != nil {
+		return nil, err
+	}
+	raw := r.evaluate(body, id, c.report)
+	if len(c.memo) >= memoLimit {
+		clear(c.memo)
+	}
+	c.memo[key] = raw
+	return raw, nil
+}
+
+func (c *checker) count(r *rulePlan, target string) ([]byte, error) {
+	holders, err := c.sc.Holders(r.relation, target, -1)
+	if err != nil {
+		return nil, err
+	}
+	n := len(holders)
+	if r.where != nil {
+		n = 0
+		for _, number := range holders {
+			row, err := c.sc.RowByNumber(number)
+			if err != nil {
+				return nil, err
+			}
+			if row != nil && r.counts(jsondoc.MustParse(row.Source()), row.Key, c.report) {
+				n++
+			}
+		}
+	}
+	return strconv.AppendInt(nil, int64(n), 10), nil
+}
+
+func (c *checker) ids(r *rulePlan, target string) ([]byte, error) {
+	holders, err := c.sc.Holders(r.relation, target, r.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, number := range holders {
+		key, _, err := c.sc.KeyOf(number)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, key.ID)
+	}
+	return idList(ids, r.Limit), nil
+}
+
+// Preview is what applying a model would do.
+type Preview struct {
+	Position fanfold.Position  `json:"position"` // of the prefix looked at
+	Rules    []RulePreview     `json:"rules"`
+	Changes  int64             `json:"changes"` // documents whose embedded view would change
+	Problems []fanfold.Problem `json:"problems,omitempty"`
+}
+
+// RulePreview is what one rule would do.
+type RulePreview struct {
+	Rule      string   `json:"rule"`
+	Change    string   `json:"change"`          // new, changed, removed or same
+	Documents int64    `json:"documents"`       // whose value of this rule would change
+	Hides     []string `json:"hides,omitempty"` // documents that have a member of their own there: the first few
+}
+
+const maxHides = 20
+
+// Preview tells what applying the model would do, without doing it. Problems names rules that
+// need takeOver, because stored documents have a member of their own at their path. It blocks
+// for as long as recomputing everything takes.
+func (p *Projector) Preview(ctx context.Context, m *fanfold.Model) (out *Preview, err error) {
+	sc, err := p.store.Scan()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	prev, err := loadPlan(func(fn func(*sqlite.Snapshot) error) error { return fn(sc.Snapshot) })
+	if err != nil {
+		return nil, err
+	}
+	next, err := newPlan(m, 0, prev.reserved.Next(prev.model, m))
+	if err != nil {
+		return nil, err
+	}
+	v := &previewer{prev: prev, next: next, cmp: compare(prev, next), rules: map[string]*RulePreview{}, out: &Preview{Position: sc.Checkpoint.At()}}
+	v.list()
+	c := newChecker(ctx, sc, next)
+	if err := c.link(); err != nil {
+		return nil, err
+	}
+	if err := c.each(v.document); err != nil {
+		return nil, err
+	}
+	v.problems()
+	return v.out, nil
+}
+
+type previewer struct {
+	prev, next *plan
+	cmp        *remodel
+	rules      map[string]*RulePreview
+	order      []string
+	out        *Preview
+}
+
+// list enters every rule of both models, by name.
+func (v *previewer) list() {
+	for _, r := range v.prev.rules {
+		v.rules[r.name] = &RulePreview{Rule: r.name, Change: "removed"}
+	}
+	for _, r := range v.next.rules {
+		change := "same"
+		switch old := v.rules[r.name]; {
+		case old == nil:
+			change = "new"
+		case v.cmp.fresh[r.name]:
+			change = "changed"
+		}
+		v.rules[r.name] = &RulePreview{Rule: r.name, Change: change}
+	}
+	for name := range v.rules {
+		v.order = append(v.order, name)
+	}
+	slices.Sort(v.order)
+}
+
+func (v *previewer) document(row *sqlite.Row, right []byte) error {
+	name := row.Key.Collection
+	c := v.next.collection(name)
+	if !c.shape.Empty() {
+		v.hidden(c, row)
+	}
+	if bytes.Equal(row.Body, right) {
+		return nil
+	}
+	v.out.Changes++
+	shape := fanfold.NewShape(v.next.model.Collection(name), v.next.reserved[name])
+	for _, rule := range diff(name, shape, jsondoc.MustParse(row.Body), jsondoc.MustParse(right)).rules {
+		if r := v.rules[rule]; r != nil {
+			r.Documents++
+		}
+	}
+	return nil
+}
+
+// hidden notes members of the document's own that a new rule would hide.
+func (v *previewer) hidden(c *collectionPlan, row *sqlite.Row) {
+	t := jsondoc.MustParse(row.Source())
+	for _, r := range c.rules {
+		old := v.prev.model.Collection(r.Collection)
+		if old != nil && slices.ContainsFunc(old.Rules, func(o *fanfold.Rule) bool { return o.Name() == r.name }) {
+			continue // owned already
+		}
+		if holds(t, jsondoc.Root, r.Path) {
+			if p := v.rules[r.name]; len(p.Hides) < maxHides {
+				p.Hides = append(p.Hides, row.Key.String())
+			}
+		}
+	}
+}
+
+// holds tells whether the document has a member at path.
+func holds(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) bool {
+	for i, step := range path {
+		if step.Each() {
+			if t.Kind(n) != jsondoc.Array {
+				return false
+			}
+			for c := t.First(n); c != jsondoc.None; c = t.Next(c) {
+				if holds(t, c, path[i+1:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if n = t.Member(n, step.Name); n == jsondoc.None {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *previewer) problems() {
+	for _, name := range v.order {
+		v.out.Rules = append(v.out.Rules, *v.rules[name])
+	}
+	for _, r := range v.next.rules {
+		if p := v.rules[r.name]; len(p.Hides) > 0 && !r.TakeOver {
+			v.out.Problems = append(v.out.Problems, fanfold.Problem{
+				Path:   fmt.Sprintf("collections.%s.derive[%q]", r.Collection, r.Path.String()),
+				Detail: fmt.Sprintf("stored documents have this member already (%s, ...): their values would be hidden; say takeOver: true if that is meant", p.Hides[0])})
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package sqlite
+
+import (
+	"errors"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Scanner is a long-lived snapshot on a connection of its own, with a private link index to
+// recompute against. SQLite cannot reuse its log while one is open. Close it.
+type Scanner struct {
+	*Snapshot
+	c *conn
+}
+
+// Scan opens a scanner on the current generation, which a replay's swap does not take away.
+func (s *Store) Scan() (*Scanner, error) {
+	var sc *Scanner
+	err := s.Use(func(db *DB) error {
+		c, err := openConn(dsn(db.path, "ro"), "cache_size=-16384", "busy_timeout=10000", "temp_store=FILE")
+		if err != nil {
+			return failure(err)
+		}
+		if err := c.exec("CREATE TEMP TABLE fresh (relation TEXT, target TEXT, holder INTEGER, PRIMARY KEY (relation, target, holder)) WITHOUT ROWID"); err != nil {
+			return errors.Join(err, c.close())
+		}
+		if err := c.exec("BEGIN"); err != nil {
+			return errors.Join(err, c.close())
+		}
+		cp, err := readCheckpoint(c)
+		if err != nil {
+			return errors.Join(err, c.close())
+		}
+		sc = &Scanner{Snapshot: &Snapshot{c: c, Checkpoint: cp}, c: c}
+		return nil
+	})
+	return sc, err
+}
+
+// Close ends the snapshot.
+func (s *Scanner) Close() error { return errors.Join(s.c.exec("ROLLBACK"), s.c.close()) }
+
+// AddLink enters a link into the private index.
+func (s *Scanner) AddLink(relation, target string, holder int64) error {
+	return s.c.exec("INSERT OR IGNORE INTO temp.fresh (relation, target, holder) VALUES (?, ?, ?)", relation, target, holder)
+}
+
+// Holders returns the numbers of up to limit holders in the private index, in order of arrival.
+func (s *Scanner) Holders(relation, target string, limit int) (numbers []int64, err error) {
+	err = s.c.query("SELECT holder FROM temp.fresh WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?", func(r []sqlValue) error {
+		numbers = append(numbers, intOf(r[0]))
+		return nil
+	}, relation, target, int64(limit))
+	return numbers, err
+}
+
+// LinkDifference is a link that one index has and the other has not.
+type LinkDifference struct {
+	Relation string
+	Target   string
+	Holder   int64
+	Stored   bool // it is in the read model, and should not be
+}
+
+// CompareLinks calls fn for every link that the read model and the private index disagree on.
+func (s *Scanner) CompareLinks(fn func(LinkDifference) error) error {
+	for _, q := range []struct {
+		sql    string
+		stored bool
+	}{
+		{"SELECT relation, target, holder FROM main.link EXCEPT SELECT relation, target, holder FROM temp.fresh", true},
+		{"SELECT relation, target, holder FROM temp.fresh EXCEPT SELECT relation, target, holder FROM main.link", false},
+	} {
+		if err := s.c.query(q.sql, func(r []sqlValue) error {
+			return fn(LinkDifference{Relation: textOf(r[0]), Target: textOf(r[1]), Holder: intOf(r[2]), Stored: q.stored})
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// KeyOf returns the key of a document by number; false where there is none.
+func (s *Snapshot) KeyOf(number int64) (key fanfold.Key, found bool, err error) {
+	found, err = s.c.first("SELECT collection, id FROM document WHERE number = ?", func(r []sqlValue) {
+		key = fanfold.Key{Collection: textOf(r[0]), ID: textOf(r[1])}
+	}, number)
+	return key, found, err
+}

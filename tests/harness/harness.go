@@ -1,0 +1,339 @@
+// Package harness runs real Fanfold nodes, with real NATS and real SQLite, for tests. Every
+// store it opens is verified when the test ends.
+package harness
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/fanfold/fanfold/internal/node"
+)
+
+// TB is what the harness needs of a test; *testing.T, *testing.B and *rapid.T have it.
+type TB interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Logf(format string, args ...any)
+}
+
+// Options of a store; the zero value works.
+type Options struct {
+	Dir       string       // data directory; the caller's to make and remove
+	NATS      string       // URL of an outside server; "" for the embedded one
+	FailWrite func() error // see node.Config
+	Sync      bool         // sync every write, as in production; off makes histories fast
+	Replicas  int
+}
+
+// Store is one running node and a client of it.
+type Store struct {
+	*Client
+	Node *node.Node
+	opt  Options
+	tb   TB
+	stop context.CancelFunc
+	done chan error
+}
+
+// Open starts a node. Close it, or register Close as a cleanup.
+func Open(tb TB, opt Options) *Store {
+	tb.Helper()
+	s, err := Start(tb, opt)
+	if err != nil {
+		tb.Fatalf("open: %v", err)
+	}
+	return s
+}
+
+// OpenTemp starts a node on a directory of the test's, applies the model ("" for none), and, at
+// the test's end, verifies and closes it.
+func OpenTemp(t testing.TB, model string) *Store {
+	t.Helper()
+	s := Open(t, Options{Dir: t.TempDir()})
+	t.Cleanup(func() {
+		s.Verify()
+		s.Close()
+	})
+	if model != "" {
+		s.Model(model)
+	}
+	return s
+}
+
+// Start is Open with an error instead of a failed test.
+func Start(tb TB, opt Options) (*Store, error) {
+	durability := "interval"
+	if opt.Sync {
+		durability = "always"
+	}
+	n, err := node.Open(context.Background(), node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
+		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite})
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Store{Client: NewClient(tb, n.URL()), Node: n, opt: opt, tb: tb, stop: stop, done: make(chan error, 1)}
+	go func() { s.done <- n.Run(ctx, nil) }()
+	return s, nil
+}
+
+// Close stops the node and waits for its end.
+func (s *Store) Close() {
+	s.tb.Helper()
+	s.HTTP.CloseIdleConnections()
+	s.stop()
+	if err := <-s.done; err != nil {
+		s.tb.Fatalf("close: %v", err)
+	}
+}
+
+// Abandon stops the node and does not care how it ends: after a simulated crash.
+func (s *Store) Abandon() {
+	s.HTTP.CloseIdleConnections()
+	s.stop()
+	<-s.done
+}
+
+// Reopen closes the node and starts another on the same files, without faults.
+func (s *Store) Reopen() *Store {
+	s.tb.Helper()
+	s.Close()
+	opt := s.opt
+	opt.FailWrite = nil
+	return Open(s.tb, opt)
+}
+
+// CatchUp waits until everything in the log is folded.
+func (s *Store) CatchUp() {
+	s.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	seq, err := s.Node.Log.LastSeq(ctx)
+	if err == nil {
+		err = s.Node.Store.Applied.Wait(ctx, seq)
+	}
+	if err != nil {
+		s.tb.Fatalf("catch up: %v", err)
+	}
+}
+
+// Verify fails the test if any derived value or link is wrong.
+func (s *Store) Verify() {
+	s.tb.Helper()
+	s.CatchUp()
+	v, err := s.Node.Projector.Verify(context.Background())
+	if err != nil {
+		s.tb.Fatalf("verify: %v", err)
+	}
+	if len(v.Wrong) > 0 {
+		text, _ := json.MarshalIndent(v.Wrong, "", " ")
+		s.tb.Fatalf("verify at %s: %s", v.Position, text)
+	}
+}
+
+// Replay rebuilds the read model and waits for the end.
+func (s *Store) Replay() {
+	s.tb.Helper()
+	if err := s.Node.Projector.Replay(context.Background()); err != nil {
+		s.tb.Fatalf("replay: %v", err)
+	}
+}
+
+// tables are the read model's, with what orders their rows.
+var tables = []struct{ name, order string }{
+	{"checkpoint", "id"}, {"model", "seq"}, {"document", "number"}, {"source", "number"}, {"tombstone", "collection, id"},
+	{"link", "relation, target, holder"}, {"kept", "rule, target, holder"}, {"change", "position"},
+}
+
+// Digest is a hash of every row of the read model: equal for equal rows, positions included.
+func (s *Store) Digest() string {
+	s.tb.Helper()
+	s.CatchUp()
+	sum, err := s.digest()
+	if err != nil {
+		s.tb.Fatalf("digest: %v", err)
+	}
+	return sum
+}
+
+func (s *Store) digest() (string, error) {
+	h := sha256.New()
+	var path string
+	if err := s.Node.Store.Use(pathInto(&path)); err != nil {
+		return "", err
+	}
+	c, err := (&sqlite3.SQLiteDriver{}).Open("file:" + url.PathEscape(path) + "?mode=ro")
+	if err != nil {
+		return "", err
+	}
+	conn := c.(*sqlite3.SQLiteConn)
+	for _, t := range tables {
+		rows, err := conn.Query("SELECT * FROM "+t.name+" ORDER BY "+t.order, nil) //nolint:staticcheck // the plain driver, without a pool
+		if err != nil {
+			return "", errors.Join(err, c.Close())
+		}
+		if err := hashRows(h, t.name, rows); err != nil {
+			return "", errors.Join(err, c.Close())
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), c.Close()
+}
+
+// FailWrite returns a fault that lets k-1 writes of SQLite through and fails the k-th and all
+// later ones, and a function that tells whether it struck.
+func FailWrite(k int64) (fault func() error, struck func() bool) {
+	var n atomic.Int64
+	return func() error {
+		if n.Add(1) >= k {
+			return errors.New("injected fault")
+		}
+		return nil
+	}, func() bool { return n.Load() >= k }
+}
+
+// Client is a small HTTP client that fails the test on what it does not expect.
+type Client struct {
+	URL  string
+	HTTP *http.Client
+	tb   TB
+}
+
+// NewClient makes a client of the server at base.
+func NewClient(tb TB, base string) *Client {
+	return &Client{URL: base, HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: 2 * time.Minute}, tb: tb}
+}
+
+// Response is an answer, read to its end.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Problem is the answer's problem type without its prefix, or "".
+func (r *Response) Problem() string {
+	var p struct{ Type string }
+	if json.Unmarshal(r.Body, &p) != nil {
+		return ""
+	}
+	return p.Type
+}
+
+// Do sends a request; headers are name, value, name, value. The error is the transport's.
+func (c *Client) Do(method, path string, body []byte, headers ...string) (*Response, error) {
+	req, err := http.NewRequestWithContext(context.Background(), method, c.URL+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	out := &Response{Status: resp.StatusCode, Header: resp.Header}
+	out.Body, err = io.ReadAll(resp.Body)
+	return out, err
+}
+
+// Want sends a request and fails the test unless it is answered with status.
+func (c *Client) Want(status int, method, path string, body string, headers ...string) *Response {
+	c.tb.Helper()
+	r, err := c.Do(method, path, []byte(body), headers...)
+	if err != nil {
+		c.tb.Fatalf("%s %s: %v", method, path, err)
+	}
+	if r.Status != status {
+		c.tb.Fatalf("%s %s %s: status %d, want %d: %s", method, path, body, r.Status, status, r.Body)
+	}
+	return r
+}
+
+// Path is a document's path.
+func Path(collection, id string) string { return "/v1/" + collection + "/" + url.PathEscape(id) }
+
+// Put writes a document and waits for its fold.
+func (c *Client) Put(collection, id, body string) *Response {
+	c.tb.Helper()
+	r, err := c.Do(http.MethodPut, Path(collection, id), []byte(body))
+	if err != nil || r.Status != http.StatusCreated && r.Status != http.StatusNoContent {
+		c.tb.Fatalf("PUT %s/%s %s: %v %+v", collection, id, body, err, r)
+	}
+	return r
+}
+
+// Delete deletes a document that is there.
+func (c *Client) Delete(collection, id string) {
+	c.tb.Helper()
+	c.Want(http.StatusNoContent, http.MethodDelete, Path(collection, id), "")
+}
+
+// Merge applies a merge patch.
+func (c *Client) Merge(collection, id, patch string) *Response {
+	c.tb.Helper()
+	return c.Want(http.StatusNoContent, http.MethodPatch, Path(collection, id), patch, "Content-Type", "application/merge-patch+json")
+}
+
+// Get returns a document's embedded view.
+func (c *Client) Get(collection, id string) string {
+	c.tb.Helper()
+	return string(c.Want(http.StatusOK, http.MethodGet, Path(collection, id), "").Body)
+}
+
+// WantDoc fails the test unless the embedded view is want, byte for byte.
+func (c *Client) WantDoc(collection, id, want string) {
+	c.tb.Helper()
+	if got := c.Get(collection, id); got != want {
+		c.tb.Fatalf("%s/%s is\n  %s\nwant\n  %s", collection, id, got, want)
+	}
+}
+
+// Model applies a model in YAML or JSON.
+func (c *Client) Model(src string) *Response {
+	c.tb.Helper()
+	return c.Want(http.StatusOK, http.MethodPut, "/v1/_model", src, "Content-Type", "application/yaml", "Fanfold-Timeout", "60")
+}
+
+// Change is a row of the change feed.
+type Change struct {
+	Seq, Collection, ID, Op, Time string
+	Rev                           uint64
+	Cause                         *struct {
+		Seq, Collection, ID, Rule string
+		Rules                     []string
+	}
+	Doc, Previous, Patch json.RawMessage
+}
+
+// Changes reads the feed to its end.
+func (c *Client) Changes(query string) (rows []Change, last string) {
+	c.tb.Helper()
+	r := c.Want(http.StatusOK, http.MethodGet, "/v1/_changes?"+query, "")
+	var out struct {
+		Results []Change
+		LastSeq string `json:"last_seq"`
+	}
+	if err := json.Unmarshal(r.Body, &out); err != nil {
+		c.tb.Fatalf("changes: %v in %s", err, r.Body)
+	}
+	return out.Results, out.LastSeq
+}
+

@@ -1,0 +1,36 @@
+package harness
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+func pathInto(path *string) func(db *sqlite.DB) error {
+	return func(db *sqlite.DB) error {
+		*path = db.Path()
+		return nil
+	}
+}
+
+// hashRows hashes every value of every row.
+func hashRows(h hash.Hash, table string, rows driver.Rows) error {
+	fmt.Fprintln(h, table)
+	dest := make([]driver.Value, len(rows.Columns()))
+	for {
+		if err := rows.Next(dest); err != nil {
+			if errors.Is(err, io.EOF) {
+				return rows.Close()
+			}
+			return errors.Join(err, rows.Close())
+		}
+		for _, v := range dest {
+			fmt.Fprintf(h, "%T %v\x00", v, v)
+		}
+		fmt.Fprintln(h)
+	}
+}
