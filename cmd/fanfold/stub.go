@@ -4,4 +4,3 @@ import "github.com/spf13/cobra"
 
 func demoCommand() *cobra.Command   { return &cobra.Command{Use: "demo"} }
 func importCommand() *cobra.Command { return &cobra.Command{Use: "import"} }
-func benchCommand() *cobra.Command  { return &cobra.Command{Use: "bench"} }

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/bench"
+	"github.com/fanfold/fanfold/internal/node"
+)
+
+func benchCommand() *cobra.Command {
+	var only string
+	var quick, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure this machine: each speed as a ratio to the limit measured in the same run",
+		Long: `Measure reads, replay and fan-out on a temporary directory. Each figure stands beside the
+limit for it, measured in the same run: a bare Echo handler that reads one SQLite row, a
+hand-written SQLite loop that writes the same rows, one UPDATE with json_set.`,
+		Example: "  fanfold bench\n  fanfold bench --only get --quick",
+		Args:    cobra.NoArgs,
+	}
+	f := cmd.Flags()
+	f.StringVar(&only, "only", "", "one of get, replay, rename")
+	f.BoolVar(&quick, "quick", false, "a tenth of the size")
+	f.BoolVar(&asJSON, "json", false, "print the results as JSON")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		results, err := runBench(cmd.Context(), only, quick)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd, results)
+		}
+		for _, r := range results {
+			fmt.Fprintln(cmd.OutOrStdout(), r)
+		}
+		return nil
+	}
+	return cmd
+}
+
+func runBench(ctx context.Context, only string, quick bool) (results []bench.Result, err error) {
+	dir, err := os.MkdirTemp("", "fanfold-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	scale := 1
+	if quick {
+		scale = 10
+	}
+	for _, b := range []struct {
+		name string
+		run  func(ctx context.Context, dir string, scale int) (bench.Result, error)
+	}{{"get", benchGet}, {"replay", benchReplay}, {"rename", benchRename}} {
+		if only != "" && only != b.name {
+			continue
+		}
+		r, err := b.run(ctx, filepath.Join(dir, b.name), scale)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.name, err)
+		}
+		results = append(results, r)
+	}
+	if len(results) == 0 {
+		return nil, fanfold.Errorf(fanfold.Invalid, "--only %q is not one of get, replay and rename", only)
+	}
+	return results, nil
+}
+
+const benchModel = `{"collections":{"authors":{},"books":{
+"relations":{"authors":{"path":"authors[].id","to":"authors"}},
+"derive":{"authors[].name":{"copy":"authors","value":"doc.firstName + ' ' + doc.lastName"}}}}}`
+
+// filled runs fn on a node whose log holds the model, authors, and books with two authors each.
+// The log is not synced while it is filled.
+func filled(ctx context.Context, dir string, authors, books int, second func(i int) int, fn func(ctx context.Context, n *node.Node) error) error {
+	n, err := node.Open(ctx, node.Config{Data: dir, Listen: "127.0.0.1:0", Durability: "interval", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var result error
+	err = n.Run(ctx, func(ctx context.Context) error {
+		defer cancel()
+		if result = fill(ctx, n, authors, books, second); result == nil {
+			result = fn(ctx, n)
+		}
+		return nil
+	})
+	return errors.Join(result, err)
+}
+
+func fill(ctx context.Context, n *node.Node, authors, books int, second func(i int) int) error {
+	last, err := n.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: []byte(benchModel)}, fanfold.Expect{})
+	if err != nil {
+		return err
+	}
+	put := func(collection string, i int, body string) (uint64, error) {
+		return n.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: collection, ID: strconv.Itoa(i)}, Body: []byte(body)}, fanfold.Expect{})
+	}
+	if err := parallel(authors, &last, func(i int) (uint64, error) {
+		return put("authors", i, fmt.Sprintf(`{"id":"%d","firstName":"Ann%d","lastName":"Author","born":1900,"bio":"%0200d"}`, i, i, i))
+	}); err != nil {
+		return err
+	}
+	if err := parallel(books, &last, func(i int) (uint64, error) {
+		return put("books", i, fmt.Sprintf(`{"id":"%d","title":"The book that has the number %d","year":1984,"language":"en","authors":[{"id":"%d"},{"id":"%d"}],"summary":"%0250d"}`,
+			i, i, i%authors, second(i), i))
+	}); err != nil {
+		return err
+	}
+	return n.Store.Applied.Wait(ctx, last)
+}
+
+// parallel calls fn for 0 to n-1 from a few goroutines and keeps the highest sequence.
+func parallel(n int, last *uint64, fn func(i int) (uint64, error)) error {
+	var next atomic.Int64
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var failed error
+	for range 32 {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				seq, err := fn(i)
+				mu.Lock()
+				failed = errors.Join(failed, err)
+				*last = max(*last, seq)
+				mu.Unlock()
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return failed
+}
+
+func benchGet(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
+	err = filled(ctx, dir, 1000, 20_000/scale, func(i int) int { return (i + 7) % 1000 }, func(ctx context.Context, n *node.Node) error {
+		r, err = bench.Get(ctx, n.Store, n.Addr(), 64, 20_000/scale)
+		return err
+	})
+	return r, err
+}
+
+func benchReplay(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
+	events := 200_000 / scale
+	err = filled(ctx, dir, 1000, events-1001, func(i int) int { return (i + 7) % 1000 }, func(context.Context, *node.Node) error { return nil })
+	if err != nil {
+		return r, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return r, err
+	}
+	return bench.Replay(ctx, self, dir, events)
+}
+
+func benchRename(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
+	holders := 100_000 / scale
+	// Author 0 is the second author of every book; the first is one of a thousand others.
+	err = filled(ctx, dir, 1000, holders, func(int) int { return 0 }, func(ctx context.Context, n *node.Node) error {
+		c := &client{server: n.URL()}
+		r, err = bench.Rename(ctx, n.Store, dir, holders, func(name string) error {
+			resp, err := c.do(ctx, "PATCH", "/v1/authors/0", strings.NewReader(`{"firstName":"`+name+`"}`),
+				header{"Content-Type": "application/merge-patch+json", "Fanfold-Timeout": "60"})
+			if err != nil {
+				return err
+			}
+			return resp.Body.Close()
+		})
+		return err
+	})
+	return r, err
+}
