@@ -19,6 +19,10 @@ type fold struct {
 	cache  valueCache
 	report *report
 
+	// memory used again from document to document
+	view    jsondoc.Tree
+	splicer splicer
+
 	// of the event being folded
 	event  *fanfold.Event
 	now    time.Time

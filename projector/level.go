@@ -157,10 +157,8 @@ func (f *fold) propagate() error {
 		if err != nil {
 			return err
 		}
-		for _, number := range numbers {
-			if err := f.update(number, l); err != nil {
-				return err
-			}
+		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return f.update(row, l) }); err != nil {
+			return err
 		}
 		f.levels[i] = &level{}
 	}
@@ -232,19 +230,19 @@ func (f *fold) affected(l *level) ([]int64, error) {
 }
 
 // update brings one document up to a level.
-func (f *fold) update(number int64, l *level) error {
-	row, err := f.tx.ByNumber(number)
-	if err != nil || row == nil {
-		return err
-	}
+func (f *fold) update(row *sqlite.Row, l *level) error {
 	c := f.plan.collection(row.Key.Collection)
 	v := &updated{f: f, row: row, work: l}
-	old := jsondoc.MustParse(row.Body)
-	body, d, fits, err := f.plan.splice(c, v, v.dirty, old)
+	old := &f.view
+	old.Reset(row.Body)
+	body, d, fits, err := f.splicer.splice(f.plan, c, v, old)
 	if err != nil {
 		return err
 	}
 	if !fits {
+		if row.Stored, err = f.tx.Stored(row.Number); err != nil {
+			return err
+		}
 		if body, err = f.plan.embed(c, v, jsondoc.MustParse(row.Source()), old); err != nil {
 			return err
 		}

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -26,14 +28,14 @@ type Source interface {
 
 // Options of a Projector; the zero value works.
 type Options struct {
-	BatchEvents int          // most events in one transaction; default 1000
+	BatchEvents int          // most events in one transaction; default 4000
 	BatchBytes  int          // most bytes of bodies in one transaction; default 8 MiB
 	Logger      *slog.Logger // default slog.Default()
 }
 
 func (o *Options) defaults() {
 	if o.BatchEvents == 0 {
-		o.BatchEvents = 1000
+		o.BatchEvents = 4000
 	}
 	if o.BatchBytes == 0 {
 		o.BatchBytes = 8 << 20
@@ -230,6 +232,18 @@ type follower struct {
 	done    chan struct{}
 	held    *fanfold.Event // read, but for a later batch
 	pending uint64
+	room    *semaphore.Weighted // bytes that may wait in events
+}
+
+// readAhead bounds the bodies that wait to be folded, in bytes.
+const readAhead = 16 << 20
+
+// weight is what an event takes of the room.
+func weight(ev *fanfold.Event) int64 {
+	if ev == nil {
+		return 0
+	}
+	return min(int64(len(ev.Body)), readAhead)
 }
 
 type followed struct {
@@ -244,11 +258,14 @@ func (p *Projector) follow(ctx context.Context, from uint64) (*follower, error) 
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	f := &follower{reader: reader, events: make(chan followed, 512), end: cancel, done: make(chan struct{})}
+	f := &follower{reader: reader, events: make(chan followed, 4096), end: cancel, done: make(chan struct{}), room: semaphore.NewWeighted(readAhead)}
 	go func() {
 		defer close(f.done)
 		for {
 			ev, pending, err := reader.Next(ctx)
+			if f.room.Acquire(ctx, weight(ev)) != nil {
+				return
+			}
 			select {
 			case f.events <- followed{ev, pending, err}:
 			case <-ctx.Done():
@@ -277,6 +294,7 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 			f.held = ev
 			return false
 		}
+		f.room.Release(weight(ev))
 		batch = append(batch, ev)
 		size += len(ev.Body)
 		return len(batch) < opt.BatchEvents && size < opt.BatchBytes && ev.Seq < last

@@ -13,8 +13,7 @@ import (
 // members' order is the embedder's to decide.
 type splicer struct {
 	plan   *plan
-	values values
-	dirty  func(r *rulePlan) bool
+	values *updated
 	t      *jsondoc.Tree // the embedded view
 	out    []byte
 	from   int // how much of the view is in out
@@ -24,9 +23,15 @@ type splicer struct {
 	err    error
 }
 
-// splice returns the new embedded view and what changed; fits is false where it gave up.
-func (p *plan) splice(c *collectionPlan, v values, dirty func(*rulePlan) bool, t *jsondoc.Tree) (body []byte, d *difference, fits bool, err error) {
-	s := &splicer{plan: p, values: v, dirty: dirty, t: t, fits: true, diff: difference{changed: map[string]bool{}}}
+// splice returns the new embedded view and what changed, both valid until the next call; fits
+// is false where it gave up.
+func (s *splicer) splice(p *plan, c *collectionPlan, v *updated, t *jsondoc.Tree) (body []byte, d *difference, fits bool, err error) {
+	clear(s.diff.changed)
+	*s = splicer{plan: p, values: v, t: t, fits: true, out: s.out[:0], path: s.path[:0],
+		diff: difference{ops: s.diff.ops[:0], rules: s.diff.rules[:0], changed: s.diff.changed}}
+	if s.diff.changed == nil {
+		s.diff.changed = map[string]bool{}
+	}
 	s.walk(jsondoc.Root, jsondoc.Root, c.shape, "")
 	if s.err != nil || !s.fits {
 		return nil, nil, false, s.err
@@ -35,7 +40,8 @@ func (p *plan) splice(c *collectionPlan, v values, dirty func(*rulePlan) bool, t
 	if len(s.diff.ops) == 0 {
 		return src, &s.diff, true, nil
 	}
-	return append(s.out, src[s.from:]...), &s.diff, true, nil
+	s.out = append(s.out, src[s.from:]...)
+	return s.out, &s.diff, true, nil
 }
 
 func (s *splicer) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, top string) {
@@ -94,7 +100,7 @@ func (s *splicer) missing(n, anchor jsondoc.Node, shape *fanfold.Shape) {
 
 func (s *splicer) dirtyBelow(shape *fanfold.Shape) bool {
 	if shape.Rule != nil {
-		return s.dirty(s.plan.rules[shape.Rule.Index])
+		return s.values.dirty(s.plan.rules[shape.Rule.Index])
 	}
 	for _, m := range shape.Members {
 		if s.dirtyBelow(m) {
@@ -106,7 +112,7 @@ func (s *splicer) dirtyBelow(shape *fanfold.Shape) bool {
 
 func (s *splicer) valueOf(anchor jsondoc.Node, m *fanfold.Shape) (raw []byte, same bool) {
 	r := s.plan.rules[m.Rule.Index]
-	if !s.dirty(r) {
+	if !s.values.dirty(r) {
 		return nil, true
 	}
 	raw, same, err := s.values.value(r, s.t, anchor)
@@ -135,9 +141,6 @@ func (s *splicer) leaf(n, anchor jsondoc.Node, m *fanfold.Shape, top string) {
 		return
 	}
 	start, end := s.t.Span(n)
-	if s.out == nil {
-		s.out = make([]byte, 0, len(s.t.Raw(jsondoc.Root))+len(raw)+64)
-	}
 	s.out = append(append(s.out, s.t.Raw(jsondoc.Root)[s.from:start]...), raw...)
 	s.from = end
 	s.diff.add("replace", string(s.path), s.plan.rules[m.Rule.Index].name, raw, old)

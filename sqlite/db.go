@@ -159,8 +159,31 @@ func (db *DB) rollback() error {
 	return err
 }
 
+// sync sets how the writing connection waits for the disk (SQLite documentation, PRAGMA
+// synchronous).
+func (db *DB) sync(mode string) error {
+	_, err := db.writer.raw.Exec("PRAGMA synchronous="+mode, nil)
+	return err
+}
+
+// settle brings everything written so far to the disk, and from now on what SQLite needs to
+// keep the file consistent.
+func (db *DB) settle() error {
+	if err := db.Truncate(); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(db.path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close(), db.sync("NORMAL"))
+}
+
 // Truncate gives the space of a large transaction's log back to the disk, as far as readers
 // allow.
 func (db *DB) Truncate() error {
-	return db.writer.query("PRAGMA wal_checkpoint(TRUNCATE)", func([]sqlValue) error { return nil })
+	if _, err := db.writer.raw.Exec("PRAGMA main.wal_checkpoint(TRUNCATE)", nil); err != nil {
+		return failure(err)
+	}
+	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -110,6 +112,45 @@ func (tx *Tx) Get(key fanfold.Key) (*Row, error) {
 
 // ByNumber returns the document, or nil where there is none.
 func (tx *Tx) ByNumber(number int64) (*Row, error) { return tx.row("d.number = ?", number) }
+
+// Each calls fn with the documents of these numbers, in the order given, without what only a
+// write needs: times and the referenced view's own row. Numbers without a document are passed
+// over. fn may write, but must not call Each.
+func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
+	const chunk = 256 // rows read ahead of their updates
+	rows := make([]Row, 0, chunk)
+	list := make([]byte, 0, 16*chunk)
+	for some := range slices.Chunk(numbers, chunk) {
+		rows, list = rows[:0], append(list[:0], '[')
+		for i, n := range some {
+			if i > 0 {
+				list = append(list, ',')
+			}
+			list = strconv.AppendInt(list, n, 10)
+		}
+		list = append(list, ']')
+		if err := tx.c.query(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.body
+			FROM json_each(?) j CROSS JOIN document d ON d.number = j.value`, func(r []sqlValue) error {
+			rows = append(rows, Row{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])},
+				Revision: fanfold.Revision(intOf(r[3])), Position: fanfold.Position(intOf(r[4])), Body: bytesOf(r[5])})
+			return nil
+		}, text(list)); err != nil {
+			return err
+		}
+		for i := range rows {
+			if err := fn(&rows[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Stored returns the referenced view's own row, or nil where there is none.
+func (tx *Tx) Stored(number int64) (body []byte, err error) {
+	_, err = tx.c.first("SELECT body FROM source WHERE number = ?", func(r []sqlValue) { body = bytesOf(r[0]) }, number)
+	return body, err
+}
 
 // Body returns the document's embedded view, or nil where there is none.
 func (tx *Tx) Body(key fanfold.Key) (body []byte, err error) {
