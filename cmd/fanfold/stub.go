@@ -3,4 +3,3 @@ package main
 import "github.com/spf13/cobra"
 
 func demoCommand() *cobra.Command   { return &cobra.Command{Use: "demo"} }
-func importCommand() *cobra.Command { return &cobra.Command{Use: "import"} }

@@ -15,6 +15,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/ext"
 
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
@@ -32,7 +33,7 @@ var ErrNoValue = errors.New("no value")
 
 // environment is made once: building the standard library takes milliseconds.
 var environment = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewCustomEnv(cel.StdLib(), cel.Variable("doc", cel.DynType), cel.CustomTypeAdapter(adapter{}))
+	return cel.NewCustomEnv(cel.StdLib(), ext.Strings(ext.StringsVersion(2)), cel.Variable("doc", cel.DynType), cel.CustomTypeAdapter(adapter{}))
 })
 
 // Program is a compiled expression. It may be used from many goroutines.
