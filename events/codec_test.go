@@ -1,0 +1,102 @@
+package events
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write golden files anew")
+
+func FuzzToken(f *testing.F) {
+	for _, s := range []string{"a", "a.b", "*", ">", "%", "%41", "a b", "😀", "", "\x00", "~:@+=", strings.Repeat("é", 127)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if id, err := UnescapeToken(s); err == nil && EscapeToken(id) != s {
+			t.Fatalf("%q and %q are tokens of one id", s, EscapeToken(id))
+		}
+		if s == "" || !utf8.ValidString(s) || len(s) > fanfold.MaxIDLen {
+			return
+		}
+		token := EscapeToken(s)
+		if strings.ContainsAny(token, ".*> \t\r\n\x00") {
+			t.Fatalf("%q has characters that NATS takes apart", token)
+		}
+		if back, err := UnescapeToken(token); err != nil || back != s {
+			t.Fatalf("%q came back as %q, %v", s, back, err)
+		}
+		sub := subjects{"db"}
+		kind, key, err := sub.parse(sub.document(fanfold.Key{Collection: "c", ID: s}))
+		if err != nil || kind != "" || key.ID != s || key.Collection != "c" {
+			t.Fatalf("subject of %q came back as %v, %v", s, key, err)
+		}
+	})
+}
+
+// golden are the payloads that events/README.md documents; anybody may read them.
+var golden = map[string]fanfold.Event{
+	"put.json":         {Kind: fanfold.KindPut, Body: []byte(`{ "id":"b1", "price": 2.50, "name":"Gr\u00fc\u00dfe" }`)},
+	"patch-merge.json": {Kind: fanfold.KindPatch, Patch: fanfold.MergePatch, Base: 41, Body: []byte(`{"name":null}`)},
+	"patch-json.json":  {Kind: fanfold.KindPatch, Patch: fanfold.JSONPatch, Base: 42, Body: []byte(`[{"op":"remove","path":"/name"}]`)},
+	"delete.json":      {Kind: fanfold.KindDelete},
+	"model.json":       {Kind: fanfold.KindModel, Body: []byte(`{"collections":{"books":{}}}`)},
+	"fence.json":       {Kind: fanfold.KindFence},
+}
+
+func TestGoldenEnvelopes(t *testing.T) {
+	for name, ev := range golden {
+		path := filepath.Join("testdata", name)
+		got := Encode(&ev)
+		if *rewrite {
+			if err := os.WriteFile(path, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		var back fanfold.Event
+		if err := Decode(want, &back); err != nil || !reflect.DeepEqual(back, ev) {
+			t.Errorf("%s came back as %+v, %v", name, back, err)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for _, payload := range []string{``, `{`, `[]`, `{}`, `{"v":2,"op":"put","body":{}}`, `{"v":1,"op":"nope"}`, `{"v":1,"op":"put"}`,
+		`{"v":1,"op":"put","body":[]}`, `{"v":1,"op":"patch","body":{}}`, `{"v":1,"op":"patch","type":"x","base":1,"body":{}}`, `{"v":1,"op":"patch","type":"merge","base":-1,"body":{}}`} {
+		var ev fanfold.Event
+		if err := Decode([]byte(payload), &ev); fanfold.CodeOf(err) != fanfold.Invalid {
+			t.Errorf("%s: %v", payload, err)
+		}
+	}
+}
+
+func FuzzEnvelope(f *testing.F) {
+	for _, ev := range golden {
+		f.Add(Encode(&ev))
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		var ev fanfold.Event
+		if jsondoc.Check(payload, 64) != nil || Decode(payload, &ev) != nil {
+			return
+		}
+		var again fanfold.Event
+		if err := Decode(Encode(&ev), &again); err != nil || !reflect.DeepEqual(ev, again) {
+			t.Fatalf("%s: %+v came back as %+v, %v", payload, ev, again, err)
+		}
+	})
+}
