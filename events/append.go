@@ -47,8 +47,20 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opt.Timeout)
 	defer cancel()
-	return l.publish(ctx, msg, expect)
+	if l.opt.FailAppend == nil {
+		return l.publish(ctx, msg, expect)
+	}
+	if err := l.opt.FailAppend(false); err != nil {
+		return 0, fanfold.Wrap(err, fanfold.Unavailable, "the log does not answer; nothing was written, try again")
+	}
+	seq, err := l.publish(ctx, msg, expect)
+	if fault := l.opt.FailAppend(true); err == nil && fault != nil {
+		return 0, fanfold.Wrap(fault, fanfold.OutcomeUnknown, outcomeUnknown)
+	}
+	return seq, err
 }
+
+const outcomeUnknown = "the log has not said whether the write was stored: read the document before trying again"
 
 // publish sends msg until an answer decides. Sending the same message again is safe: its id
 // makes the server drop it, and its condition can be met only once.
@@ -76,7 +88,7 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect)
 			if !sent {
 				return 0, fanfold.Wrap(err, fanfold.Unavailable, "the log does not answer; nothing was written, try again")
 			}
-			return 0, fanfold.Wrap(err, fanfold.OutcomeUnknown, "the log has not said whether the write was stored: read the document before trying again")
+			return 0, fanfold.Wrap(err, fanfold.OutcomeUnknown, outcomeUnknown)
 		}
 	}
 }

@@ -22,6 +22,10 @@ type Options struct {
 	Timeout  time.Duration // how long an append may take before its outcome is unknown; default 10 s
 	Attempt  time.Duration // how long one publish may take before it is sent again; default 2 s
 	Logger   *slog.Logger  // default slog.Default()
+
+	// FailAppend, for tests, is asked before an event is published and after it is stored; its
+	// error stands for a log that is out of reach, or an acknowledgement that never came.
+	FailAppend func(stored bool) error
 }
 
 func (o *Options) defaults() {

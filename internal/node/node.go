@@ -36,7 +36,8 @@ type Config struct {
 	Replicas   int    // of the stream, where it is made on an outside server
 	Logger     *slog.Logger
 
-	FailWrite func() error // for tests: see sqlite.Options
+	FailWrite  func() error            // for tests: see sqlite.Options
+	FailAppend func(stored bool) error // for tests: see events.Options
 }
 
 // Node is one running Fanfold: the log, the projector, the read model and the API.
@@ -129,7 +130,7 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	n.Log, err = events.Open(ctx, n.nc, events.Options{Replicas: replicas, Logger: cfg.Logger})
+	n.Log, err = events.Open(ctx, n.nc, events.Options{Replicas: replicas, Logger: cfg.Logger, FailAppend: cfg.FailAppend})
 	return err
 }
 

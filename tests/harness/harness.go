@@ -20,6 +20,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/fanfold/fanfold/internal/node"
+	"github.com/fanfold/fanfold/sqlite"
 )
 
 // TB is what the harness needs of a test; *testing.T, *testing.B and *rapid.T have it.
@@ -34,8 +35,10 @@ type Options struct {
 	Dir       string       // data directory; the caller's to make and remove
 	NATS      string       // URL of an outside server; "" for the embedded one
 	FailWrite func() error // see node.Config
-	Sync      bool         // sync every write, as in production; off makes histories fast
-	Replicas  int
+	// FailAppend, see node.Config
+	FailAppend func(stored bool) error
+	Sync       bool // sync every write, as in production; off makes histories fast
+	Replicas   int
 }
 
 // Store is one running node and a client of it.
@@ -80,7 +83,7 @@ func Start(tb TB, opt Options) (*Store, error) {
 		durability = "always"
 	}
 	n, err := node.Open(context.Background(), node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
-		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite})
+		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite, FailAppend: opt.FailAppend})
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +103,18 @@ func (s *Store) Close() {
 	}
 }
 
-// Abandon stops the node and does not care how it ends: after a simulated crash.
-func (s *Store) Abandon() {
+// Abandon stops the node, does not care how it ends, and starts another on the same files,
+// without faults: after a simulated crash.
+func (s *Store) Abandon() *Store {
+	s.tb.Helper()
 	s.HTTP.CloseIdleConnections()
 	s.stop()
-	<-s.done
+	if err := <-s.done; err != nil {
+		s.tb.Logf("the crashed node ended with %v", err)
+	}
+	opt := s.opt
+	opt.FailWrite, opt.FailAppend = nil, nil
+	return Open(s.tb, opt)
 }
 
 // Reopen closes the node and starts another on the same files, without faults.
@@ -112,7 +122,7 @@ func (s *Store) Reopen() *Store {
 	s.tb.Helper()
 	s.Close()
 	opt := s.opt
-	opt.FailWrite = nil
+	opt.FailWrite, opt.FailAppend = nil, nil
 	return Open(s.tb, opt)
 }
 
@@ -170,11 +180,16 @@ func (s *Store) Digest() string {
 }
 
 func (s *Store) digest() (string, error) {
-	h := sha256.New()
 	var path string
-	if err := s.Node.Store.Use(pathInto(&path)); err != nil {
+	if err := s.Node.Store.Use(func(db *sqlite.DB) error { path = db.Path(); return nil }); err != nil {
 		return "", err
 	}
+	return DigestFile(path)
+}
+
+// DigestFile is Digest of a read model's file.
+func DigestFile(path string) (string, error) {
+	h := sha256.New()
 	c, err := (&sqlite3.SQLiteDriver{}).Open("file:" + url.PathEscape(path) + "?mode=ro")
 	if err != nil {
 		return "", err
@@ -336,4 +351,3 @@ func (c *Client) Changes(query string) (rows []Change, last string) {
 	}
 	return out.Results, out.LastSeq
 }
-

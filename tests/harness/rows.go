@@ -6,16 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
-
-	"github.com/fanfold/fanfold/sqlite"
 )
-
-func pathInto(path *string) func(db *sqlite.DB) error {
-	return func(db *sqlite.DB) error {
-		*path = db.Path()
-		return nil
-	}
-}
 
 // hashRows hashes every value of every row.
 func hashRows(h hash.Hash, table string, rows driver.Rows) error {

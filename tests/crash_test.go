@@ -1,0 +1,171 @@
+package tests
+
+import (
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+const crashModel = `
+collections:
+  authors:
+    derive:
+      countOfBooks: {count: books.authors}
+      books: {ids: books.authors, limit: 2}
+  books:
+    relations:
+      authors: {path: "authors[].id", to: authors}
+      publisher: {path: pub-id, to: publishers, onDelete: keep}
+    derive:
+      "authors[].name": {copy: authors, value: doc.name}
+      "authors[].n": {copy: authors, value: doc.countOfBooks}
+      publisherName: {copy: publisher, value: doc.name}
+  publishers: {}
+`
+
+// smallerModel drops, changes and adds rules of crashModel.
+const smallerModel = `
+collections:
+  authors: {derive: {works: {count: books.authors}}}
+  books:
+    relations: {authors: {path: "authors[].id", to: authors}}
+    derive: {"authors[].name": {copy: authors, value: "doc.name + '!'"}}
+`
+
+type crashStep struct{ method, path, body, contentType string }
+
+var crashScript = []crashStep{
+	{"PUT", "/v1/_model", crashModel, "application/yaml"},
+	{"PUT", "/v1/books/b1", `{"authors":[{"id":"a1"},{"id":"a2"}],"pub-id":"p"}`, ""},
+	{"PUT", "/v1/authors/a1", `{"name":"One"}`, ""},
+	{"PUT", "/v1/publishers/p", `{"name":"Press"}`, ""},
+	{"PUT", "/v1/books/b2", `{ "authors": [{"id":"a1"}] }`, ""},
+	{"PATCH", "/v1/authors/a1", `{"name":"Uno"}`, "application/merge-patch+json"},
+	{"PUT", "/v1/authors/a2", `{"name":"Two"}`, ""},
+	{"DELETE", "/v1/publishers/p", "", ""},
+	{"DELETE", "/v1/authors/a2", "", ""},
+	{"PUT", "/v1/_model", smallerModel, "application/yaml"},
+	{"PUT", "/v1/authors/a2", `{"name":"Zwei"}`, ""},
+	{"PATCH", "/v1/books/b1", `[{"op":"remove","path":"/authors/0"}]`, "application/json-patch+json"},
+	{"DELETE", "/v1/books/b2", "", ""},
+}
+
+// runScript sends the steps; acknowledged are those that the store took.
+func runScript(t *testing.T, s *harness.Store) (acknowledged []crashStep) {
+	t.Helper()
+	for _, st := range crashScript {
+		headers := []string{"Fanfold-Timeout", "2"}
+		if st.contentType != "" {
+			headers = append(headers, "Content-Type", st.contentType)
+		}
+		r, err := s.Do(st.method, st.path, []byte(st.body), headers...)
+		if err != nil {
+			t.Fatalf("%s %s: %v", st.method, st.path, err)
+		}
+		if r.Status < http.StatusMultipleChoices {
+			acknowledged = append(acknowledged, st)
+		}
+	}
+	return acknowledged
+}
+
+// finalState is what every run of the script must end with.
+var finalState = map[string]string{
+	"/v1/authors/a1": `{"id":"a1","name":"Uno","works":0}`,
+	"/v1/authors/a2": `{"id":"a2","name":"Zwei","works":1}`,
+	"/v1/books/b1":   `{"id":"b1","authors":[{"id":"a2","name":"Zwei!"}],"pub-id":"p"}`,
+}
+
+func requireFinalState(t *testing.T, s *harness.Store) {
+	t.Helper()
+	for path, want := range finalState {
+		if got := string(s.Want(http.StatusOK, "GET", path, "").Body); got != want {
+			t.Fatalf("%s is %s, want %s", path, got, want)
+		}
+	}
+	s.Want(http.StatusNotFound, "GET", "/v1/books/b2", "")
+}
+
+// TestCrashAtEveryWrite lets every SQLite write in turn be the last one that works. After a
+// restart everything acknowledged is there, and the read model is what a replay makes of it.
+func TestCrashAtEveryWrite(t *testing.T) {
+	t.Parallel()
+	crashes := 0
+	for k := int64(1); ; k++ {
+		dir := t.TempDir()
+		fault, struck := harness.FailWrite(k)
+		s, err := harness.Start(t, harness.Options{Dir: dir, FailWrite: fault})
+		acknowledged := 0
+		if err != nil { // struck while the file was made
+			s = harness.Open(t, harness.Options{Dir: dir})
+		} else {
+			acknowledged = len(runScript(t, s))
+			s = s.Abandon()
+		}
+		s.CatchUp()
+		if acknowledged == len(crashScript) {
+			requireFinalState(t, s)
+		}
+		requireReplayed(t, s)
+		if !struck() {
+			t.Logf("%d crashes", crashes)
+			if acknowledged != len(crashScript) {
+				t.Fatalf("%d of %d steps were taken without a crash", acknowledged, len(crashScript))
+			}
+			return
+		}
+		crashes++
+	}
+}
+
+// requireReplayed verifies the store, compares it with its replay, and closes it.
+func requireReplayed(t *testing.T, s *harness.Store) {
+	t.Helper()
+	s.Verify()
+	before := s.Digest()
+	s.Replay()
+	if s.Digest() != before {
+		t.Fatal("the replay's rows differ")
+	}
+	s.Verify()
+	s.Close()
+}
+
+// TestCrashAtEveryAppend lets the log fail at every append in turn, once before and once after
+// the event is stored, and from then on. What was acknowledged is there after a restart; the
+// one write whose outcome the client does not know is there whole or not at all.
+func TestCrashAtEveryAppend(t *testing.T) {
+	t.Parallel()
+	for _, stored := range []bool{false, true} {
+		for k := int64(1); k <= int64(len(crashScript)); k++ {
+			var n atomic.Int64
+			s := harness.Open(t, harness.Options{Dir: t.TempDir(), FailAppend: func(after bool) error {
+				if !after {
+					n.Add(1)
+				}
+				if n.Load() > k || n.Load() == k && after == stored {
+					return errors.New("injected fault")
+				}
+				return nil
+			}})
+			acknowledged := runScript(t, s)
+			if int64(len(acknowledged)) > k-1 {
+				t.Fatalf("%d steps were acknowledged, and the log failed at %d", len(acknowledged), k)
+			}
+			s = s.Abandon()
+			s.CatchUp()
+			events, err := s.Node.Log.LastSeq(t.Context())
+			want := uint64(k - 1)
+			if stored {
+				want = uint64(k)
+			}
+			if err != nil || events != want {
+				t.Fatalf("the log has %d events after a fault at append %d (stored: %v), want %d: %v", events, k, stored, want, err)
+			}
+			requireReplayed(t, s)
+		}
+	}
+}
