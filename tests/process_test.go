@@ -1,0 +1,345 @@
+package tests
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/natsserver"
+)
+
+// program builds the fanfold binary once.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "fanfold-test-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "fanfold")
+	out, err := exec.Command("go", "build", "-o", path, "../cmd/fanfold").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := program(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// process is a real fanfold server.
+type process struct {
+	*harness.Client
+	cmd *exec.Cmd
+}
+
+// startProcess runs `fanfold serve` and waits until it is ready.
+func startProcess(t *testing.T, args ...string) *process {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, append([]string{"serve", "--listen", addr}, args...)...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{Client: harness.NewClient(t, "http://"+addr), cmd: cmd}
+	t.Cleanup(func() { p.signal(syscall.SIGKILL) })
+	ready, buf := make(chan string, 1), make([]byte, 64<<10)
+	go func() {
+		var text strings.Builder
+		for told := false; ; {
+			n, err := stderr.Read(buf)
+			text.Write(buf[:n])
+			if !told && (strings.Contains(text.String(), "fanfold is ready") || err != nil) {
+				told = true
+				ready <- text.String()
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	if text := <-ready; !strings.Contains(text, "fanfold is ready") {
+		t.Fatalf("fanfold serve %v: %s", args, text)
+	}
+	return p
+}
+
+// signal ends the process and waits for its end; it may have ended before.
+func (p *process) signal(s syscall.Signal) {
+	p.HTTP.CloseIdleConnections()
+	_ = p.cmd.Process.Signal(s)
+	_ = p.cmd.Wait()
+}
+
+// verify fails the test unless verify finds nothing wrong.
+func (p *process) verify(t *testing.T) {
+	t.Helper()
+	r := p.Want(http.StatusOK, "POST", "/v1/_verify", "")
+	var v struct{ Wrong []json.RawMessage }
+	if err := json.Unmarshal(r.Body, &v); err != nil || len(v.Wrong) > 0 {
+		t.Fatalf("verify: %s %v", r.Body, err)
+	}
+}
+
+const killRounds, killWriters = 20, 16
+
+// TestKill writes with 16 clients and kills the process with SIGKILL, 20 times on the same
+// data: everything acknowledged is there, and every promise holds.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	acked := make([]atomic.Int64, killWriters)
+	sent := make([]atomic.Int64, killWriters)
+	for round := range killRounds {
+		p := startProcess(t, "--data", dir)
+		if round == 0 {
+			p.Model(crashModel)
+		}
+		checkAcked(t, p, acked, sent)
+		writeUntilKilled(t, p, acked, sent)
+	}
+	p := startProcess(t, "--data", dir)
+	checkAcked(t, p, acked, sent)
+	before := p.Get("authors", "0")
+	p.Want(http.StatusAccepted, "POST", "/v1/_replay", "")
+	waitReplay(t, p)
+	p.verify(t)
+	if after := p.Get("authors", "0"); after != before {
+		t.Fatalf("after the replay %s, before %s", after, before)
+	}
+	total := int64(0)
+	for i := range acked {
+		total += acked[i].Load()
+	}
+	t.Logf("%d acknowledged writes in %d rounds", total, killRounds)
+}
+
+// checkAcked compares every writer's document with what was acknowledged and sent.
+func checkAcked(t *testing.T, p *process, acked, sent []atomic.Int64) {
+	t.Helper()
+	for i := range acked {
+		r, err := p.Do("GET", harness.Path("authors", fmt.Sprint(i))+"?consistency=strong", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc struct{ N int64 }
+		if r.Status == http.StatusOK {
+			if err := json.Unmarshal(r.Body, &doc); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if doc.N < acked[i].Load() || doc.N > sent[i].Load() {
+			t.Fatalf("writer %d: the document says %d, acknowledged were %d, sent %d", i, doc.N, acked[i].Load(), sent[i].Load())
+		}
+		acked[i].Store(doc.N)
+		sent[i].Store(doc.N)
+	}
+	p.verify(t)
+}
+
+// writeUntilKilled counts up one author and one book a writer, and kills the process once
+// enough was acknowledged.
+func writeUntilKilled(t *testing.T, p *process, acked, sent []atomic.Int64) {
+	t.Helper()
+	var done atomic.Int64
+	limit := 40 + rand.Int64N(200)
+	var wg sync.WaitGroup
+	for i := range acked {
+		wg.Go(func() {
+			for {
+				n := sent[i].Add(1)
+				body := fmt.Sprintf(`{"name":"Author %d.%d","n":%d}`, i, n, n)
+				r, err := p.Do("PUT", harness.Path("authors", fmt.Sprint(i)), []byte(body))
+				if err != nil {
+					return
+				}
+				if r.Status != http.StatusCreated && r.Status != http.StatusNoContent && r.Status != http.StatusAccepted {
+					t.Errorf("writer %d: %d %s", i, r.Status, r.Body)
+					return
+				}
+				acked[i].Store(n)
+				book := fmt.Sprintf(`{"authors":[{"id":"%d"},{"id":%d}]}`, i, (i+int(n))%killWriters)
+				if _, err := p.Do("PUT", harness.Path("books", fmt.Sprint(int64(i)*10_000+n%50)), []byte(book)); err != nil {
+					return
+				}
+				if done.Add(1) == limit {
+					_ = p.cmd.Process.Kill()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	p.signal(syscall.SIGKILL)
+}
+
+func waitReplay(t *testing.T, p *process) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		var s struct {
+			Replay struct {
+				Running bool
+				Error   string
+			}
+		}
+		if err := json.Unmarshal(p.Want(http.StatusOK, "GET", "/v1/_status", "").Body, &s); err != nil || s.Replay.Error != "" {
+			t.Fatalf("%v %+v", err, s)
+		}
+		if !s.Replay.Running {
+			return
+		}
+	}
+	t.Fatal("the replay did not end")
+}
+
+// TestTwoProcesses lets two API processes on one outside NATS server write the same documents
+// with If-Match: no update is lost, and both end with identical read models.
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	url := natsserver.Start(t, 1)[0]
+	dirs := []string{t.TempDir(), t.TempDir()}
+	nodes := make([]*process, 2)
+	for i := range nodes {
+		nodes[i] = startProcess(t, "--data", dirs[i], "--nats", url)
+	}
+	nodes[0].Model(crashModel)
+	const writers, increments, documents = 8, 25, 3
+	for d := range documents {
+		nodes[0].Put("authors", fmt.Sprint(d), `{"name":"x","n":0}`)
+	}
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range increments {
+				increment(t, nodes[w%2], fmt.Sprint((w+i)%documents))
+				nodes[w%2].Put("books", fmt.Sprintf("%d-%d", w, i), fmt.Sprintf(`{"authors":[{"id":%d}]}`, i%documents))
+			}
+		})
+	}
+	wg.Wait()
+	total := 0
+	for d := range documents {
+		var doc struct{ N, CountOfBooks int }
+		r := nodes[1].Want(http.StatusOK, "GET", harness.Path("authors", fmt.Sprint(d))+"?consistency=strong", "")
+		if err := json.Unmarshal(r.Body, &doc); err != nil {
+			t.Fatal(err)
+		}
+		total += doc.N
+	}
+	if total != writers*increments {
+		t.Fatalf("%d increments are there of %d", total, writers*increments)
+	}
+	position := nodes[1].Want(http.StatusOK, "GET", "/v1/authors?consistency=strong", "").Header.Get("Fanfold-Position")
+	nodes[0].Want(http.StatusOK, "GET", "/v1/authors", "", "Fanfold-Min-Position", position)
+	requireSameFiles(t, nodes, dirs)
+}
+
+// increment adds one to a document's n by GET and PUT with If-Match.
+func increment(t *testing.T, p *process, id string) {
+	for {
+		r := p.Want(http.StatusOK, "GET", harness.Path("authors", id), "")
+		var doc struct {
+			ID, Name string
+			N        int
+		}
+		if err := json.Unmarshal(r.Body, &doc); err != nil {
+			t.Error(err)
+			return
+		}
+		w, err := p.Do("PUT", harness.Path("authors", id), fmt.Appendf(nil, `{"id":%q,"name":%q,"n":%d}`, doc.ID, doc.Name, doc.N+1), "If-Match", r.Header.Get("ETag"))
+		switch {
+		case err != nil:
+			t.Error(err)
+			return
+		case w.Status == http.StatusNoContent:
+			return
+		case w.Status != http.StatusPreconditionFailed:
+			t.Errorf("increment: %d %s", w.Status, w.Body)
+			return
+		}
+		// The answer names the revision that won; a read at that position shows it.
+		var lost struct{ Revision uint64 }
+		if err := json.Unmarshal(w.Body, &lost); err == nil && lost.Revision > 0 {
+			p.Want(http.StatusOK, "GET", harness.Path("authors", id), "", "Fanfold-Min-Position", fmt.Sprintf("%d-0", lost.Revision))
+		}
+	}
+}
+
+// requireSameFiles stops the nodes and compares every row of their read models.
+func requireSameFiles(t *testing.T, nodes []*process, dirs []string) {
+	t.Helper()
+	for _, p := range nodes {
+		p.verify(t)
+	}
+	sums := make([]string, len(nodes))
+	for i, p := range nodes {
+		p.signal(syscall.SIGTERM)
+		files, err := filepath.Glob(filepath.Join(dirs[i], "readmodel", "*.db"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("read models %v, %v", files, err)
+		}
+		if sums[i], err = harness.DigestFile(files[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sums[0] != sums[1] {
+		t.Fatalf("the read models differ: %v", sums)
+	}
+}
+
+// TestDataDirectoryRefusals: a directory that is in use, or cannot be written, is refused in one line.
+func TestDataDirectoryRefusals(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	startProcess(t, "--data", dir)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for data, want := range map[string]string{dir: "in use by another fanfold process", file: "cannot make the data directory", "/proc/nowhere": "cannot make the data directory"} {
+		out, err := mustProgram(t, "serve", "--data", data, "--listen", "127.0.0.1:0")
+		if err == nil || !strings.Contains(out, want) || strings.Count(out, "\n") != 1 {
+			t.Errorf("--data %s: %v, %q; want one line with %q", data, err, out, want)
+		}
+	}
+}
+
+// mustProgram runs a command to its end.
+func mustProgram(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(path, args...).CombinedOutput()
+	return string(out), err
+}
