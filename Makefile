@@ -1,0 +1,31 @@
+# What CI runs: formatting, vet, linters, every test under the race detector.
+LINT = go tool -modfile=tools/go.mod golangci-lint
+
+.PHONY: check build test lint race fuzz bench
+check: lint race fuzz
+
+build:
+	go build -o bin/fanfold ./cmd/fanfold
+
+test:
+	go test ./...
+
+lint:
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	go vet ./...
+	$(LINT) run ./...
+
+race:
+	go test -race -timeout 40m ./...
+
+# A short run of each fuzz test; longer: go test -fuzz FuzzToken -fuzztime 10m ./events
+fuzz:
+	go test -run '^$$' -fuzz '^FuzzToken$$' -fuzztime 5s ./events
+	go test -run '^$$' -fuzz '^FuzzEnvelope$$' -fuzztime 5s ./events
+	go test -run '^$$' -fuzz '^FuzzPatch$$' -fuzztime 5s ./internal/jsondoc
+	go test -run '^$$' -fuzz '^FuzzTree$$' -fuzztime 5s ./internal/jsondoc
+	go test -run '^$$' -fuzz '^FuzzETag$$' -fuzztime 5s .
+	go test -run '^$$' -fuzz '^FuzzModel$$' -fuzztime 5s ./projector
+
+bench:
+	go run ./cmd/fanfold bench

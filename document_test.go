@@ -1,0 +1,40 @@
+package fanfold
+
+import (
+	"testing"
+)
+
+func FuzzETag(f *testing.F) {
+	for _, s := range []string{`"1042.1050-3.1"`, `W/"7.7-0.1"`, `"7"`, `"7.7-0.1.00ff"`, `*`, `"`, `"01"`, `"1.2"`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		tag, err := ParseETag(s)
+		if err != nil {
+			if CodeOf(err) != Invalid {
+				t.Fatal(err)
+			}
+			return
+		}
+		back, err := ParseETag(tag.String())
+		if err != nil || back != tag {
+			t.Fatalf("%q is %+v and comes back as %+v, %v", s, tag, back, err)
+		}
+	})
+}
+
+func TestPosition(t *testing.T) {
+	for s, want := range map[string]Position{"0-0": 0, "1042-17": At(1042, 17), "8796093022207-1048575": At(1<<43-1, MaxChanges), "5": At(5, MaxChanges)} {
+		if p, err := ParsePosition(s); err != nil || p != want {
+			t.Errorf("%s is %v, %v", s, p, err)
+		}
+	}
+	for _, s := range []string{"", "-", "1-", "-1", "a-b", "1-2-3", "+1-0", "01-0", "1-01", "8796093022208-0", "1-1048576", " 1-0"} {
+		if p, err := ParsePosition(s); err == nil {
+			t.Errorf("%q is read as %v", s, p)
+		}
+	}
+	if At(1042, 17).String() != "1042-17" || At(1042, 17) >= At(1042, 18) || At(1042, MaxChanges) >= At(1043, 0) {
+		t.Error("positions do not order as they should")
+	}
+}
