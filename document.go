@@ -44,6 +44,8 @@ func CheckID(id string) error {
 		return Errorf(Invalid, "an id must have 1 to %d bytes; this one is empty", MaxIDLen)
 	case len(id) > MaxIDLen:
 		return Errorf(Invalid, "an id must have 1 to %d bytes; this one has %d", MaxIDLen, len(id))
+	case id == "." || id == "..":
+		return Errorf(Invalid, "%q cannot be an id: clients take it out of URLs", id)
 	case !utf8.ValidString(id):
 		return Errorf(Invalid, "an id must be valid UTF-8; %q is not", id)
 	}

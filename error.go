@@ -67,6 +67,15 @@ func Wrap(err error, code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Err: err}
 }
 
+// messageOf is the message of an Error, without its code.
+func messageOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
+}
+
 // CodeOf returns the code of the first Error in err's chain, Internal where there is none,
 // and "" for nil.
 func CodeOf(err error) Code {

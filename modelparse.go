@@ -125,7 +125,7 @@ func (p *modelParser) release(n jsondoc.Node, at string) []string {
 	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
 		path, err := ParsePath(p.tree.Text(c))
 		if err != nil {
-			p.problem(at, "%s", err.(*Error).Message)
+			p.problem(at, "%s", messageOf(err))
 			continue
 		}
 		paths = append(paths, path.String())
@@ -136,7 +136,7 @@ func (p *modelParser) release(n jsondoc.Node, at string) []string {
 func (p *modelParser) path(s, at string) Path {
 	path, err := ParsePath(s)
 	if err != nil {
-		p.problem(at, "%s", err.(*Error).Message)
+		p.problem(at, "%s", messageOf(err))
 	}
 	return path
 }
@@ -259,7 +259,8 @@ func (p *modelParser) expr(n jsondoc.Node, at string) string {
 		return ""
 	}
 	if _, err := p.exprs.Reads(s); err != nil {
-		p.problem(at, "%v", err)
+		text, _, _ := strings.Cut(err.Error(), "\n") // behind it CEL draws where
+		p.problem(at, "%s", text)
 	}
 	return s
 }

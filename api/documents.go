@@ -1,11 +1,11 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -452,24 +452,48 @@ func (s *Server) tryPatch(ev *fanfold.Event, rev fanfold.Revision) error {
 		if err != nil {
 			return err
 		}
-		if patched, err = jsondoc.Apply(doc.Body, ops); err != nil {
+		patched, err = jsondoc.Apply(doc.Body, ops)
+		var pe *jsondoc.PatchError
+		if errors.As(err, &pe) && pe.Large {
+			return fanfold.Errorf(fanfold.TooLarge, "the patch cannot be applied: %v", err)
+		}
+		if err != nil {
 			return fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
 		}
 	}
 	if int64(len(patched)) > s.opt.MaxBody {
 		return fanfold.Errorf(fanfold.TooLarge, "the patched document has %d bytes; at most %d are taken", len(patched), s.opt.MaxBody)
 	}
-	key := ev.Key
-	source, _, err := s.document(patched, &key)
+	return s.checkPatched(ev.Key, doc.Body, patched)
+}
+
+// checkPatched checks the document that a patch makes. Members of the store's own may only be
+// there if they were there before: hidden by a rule that took them over.
+func (s *Server) checkPatched(key fanfold.Key, before, patched []byte) error {
+	_, dropped, err := s.document(patched, &key)
+	var e *fanfold.Error
+	if errors.As(err, &e) {
+		return fanfold.Errorf(fanfold.Unprocessable, "the patched document is not one that is taken: %s", e.Message)
+	}
 	if err != nil {
-		var e *fanfold.Error
-		if errors.As(err, &e) {
-			return fanfold.Errorf(fanfold.Unprocessable, "the patched document is not one that is taken: %s", e.Message)
-		}
 		return err
 	}
-	if !bytes.Equal(source, patched) { // the id is gone, or a member of the store's own came by copy or move
-		return fanfold.Errorf(fanfold.Unprocessable, "the patch removes the id, or adds members that are the store's own")
+	t := jsondoc.MustParse(patched)
+	for _, name := range []string{"_meta", "_expanded"} {
+		if t.Member(jsondoc.Root, name) != jsondoc.None {
+			return fanfold.Errorf(fanfold.Unprocessable, "the patch adds %q, which is the store's own", name)
+		}
+	}
+	if t.Member(jsondoc.Root, "id") == jsondoc.None {
+		return fanfold.Errorf(fanfold.Unprocessable, "the patch removes the document's id")
+	}
+	_, had, err := s.document(before, &key)
+	if err != nil {
+		return err
+	}
+	dropped = slices.DeleteFunc(dropped, func(p string) bool { return slices.Contains(had, p) })
+	if len(dropped) > 0 {
+		return derivedError(dropped)
 	}
 	return nil
 }
@@ -486,13 +510,13 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 	h := c.Response().Header()
 	h.Set(headerRevision, strconv.FormatUint(seq, 10))
 	h.Set(headerPosition, fanfold.At(seq, 0).String())
-	if len(w.prefer.applied) > 0 {
-		h.Set("Preference-Applied", strings.Join(w.prefer.applied, ", "))
+	applied := func(body bool) {
+		if list := w.prefer.applied(w.event.Kind == fanfold.KindPut, w.prefer.async, body); list != "" {
+			h.Set("Preference-Applied", list)
+		}
 	}
-	if w.prefer.async {
-		return c.NoContent(http.StatusAccepted)
-	}
-	if err := s.wait(c.Request().Context(), seq, w.limit); err != nil {
+	if w.prefer.async || s.wait(c.Request().Context(), seq, w.limit) != nil {
+		applied(false)
 		return c.NoContent(http.StatusAccepted) // it is in the log; when it is folded is told by its position
 	}
 	var doc *fanfold.Document
@@ -515,7 +539,9 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 	if created {
 		status = http.StatusCreated
 	}
-	if doc == nil || uint64(doc.Revision) != seq { // deleted, or overwritten meanwhile: nothing of ours to show
+	show := doc != nil && uint64(doc.Revision) == seq
+	applied(show && w.prefer.representation)
+	if !show { // deleted, or overwritten meanwhile: nothing of ours to show
 		return c.NoContent(status)
 	}
 	if w.prefer.representation {

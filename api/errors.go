@@ -45,8 +45,8 @@ func ProblemType(code fanfold.Code) string { return "urn:fanfold:problem:" + str
 
 // fail writes err as a problem. Only an Error's message is shown; everything else is logged.
 func (s *Server) fail(err error, c echo.Context) {
-	if c.Response().Committed {
-		return
+	if c.Response().Committed || c.Request().Context().Err() != nil {
+		return // told already, or nobody is there to tell
 	}
 	var e *fanfold.Error
 	if !errors.As(err, &e) {

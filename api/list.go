@@ -152,10 +152,11 @@ func (s *Server) sendPage(c echo.Context, p page, read func(Snapshot) ([]*fanfol
 			if i > 0 {
 				out = append(out, ',')
 			}
-			if doc.Body, err = x.expand(doc.Body, p.tree); err != nil {
+			body, err := x.expand(doc.WithMeta(), p.tree)
+			if err != nil {
 				return err
 			}
-			out = append(out, doc.WithMeta()...)
+			out = append(out, body...)
 		}
 		out = append(out, ']')
 		if more {

@@ -26,8 +26,10 @@ func (s *Server) getModel(c echo.Context) error {
 	if err := s.freshness(c); err != nil {
 		return err
 	}
+	at := fanfold.At(s.reader.Applied(), 0)
 	m, seq, _ := s.models.Model()
 	h := c.Response().Header()
+	h.Set(headerPosition, at.String())
 	h.Set("ETag", modelTag(seq))
 	h.Set(headerRevision, strconv.FormatUint(seq, 10))
 	if matches(c.Request().Header.Values("If-None-Match"), modelTag(seq)) {
@@ -62,8 +64,13 @@ func (s *Server) putModel(c echo.Context) error {
 		return err
 	}
 	_, seq, _ := s.models.Model()
-	if match := c.Request().Header.Get("If-Match"); match != "" && match != "*" && match != modelTag(seq) {
-		return &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(seq), Message: "the model was applied at event " + strconv.FormatUint(seq, 10)}
+	cond, err := parseConditions(c.Request())
+	if err != nil {
+		return err
+	}
+	if cond.noneness && seq > 0 || cond.exists && seq == 0 || len(cond.match) > 0 && !slices.Contains(cond.match, fanfold.Revision(seq)) {
+		c.Response().Header().Set("ETag", modelTag(seq))
+		return &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(seq), Message: "the model that applies is the one of event " + strconv.FormatUint(seq, 10)}
 	}
 	ctx := c.Request().Context()
 	m, report, err := s.models.Preview(ctx, src, !dry)

@@ -112,29 +112,57 @@ func boolParam(c echo.Context, name string) (bool, error) {
 // as the RFC has it.
 type preferences struct {
 	strict         bool
+	lenient        bool
 	async          bool
 	representation bool
-	applied        []string
+	minimal        bool
+}
+
+// applied lists the preferences that an answer follows; body tells whether it has one.
+func (p preferences) applied(put, async, body bool) string {
+	var list []string
+	switch {
+	case p.strict && put:
+		list = append(list, "handling=strict")
+	case p.lenient && put:
+		list = append(list, "handling=lenient")
+	}
+	if p.async && async {
+		list = append(list, "respond-async")
+	}
+	switch {
+	case p.representation && body:
+		list = append(list, "return=representation")
+	case p.minimal && !body:
+		list = append(list, "return=minimal")
+	}
+	return strings.Join(list, ", ")
 }
 
 func prefer(c echo.Context) (p preferences) {
+	seen := map[string]bool{}
 	for _, line := range c.Request().Header.Values("Prefer") {
 		for item := range strings.SplitSeq(line, ",") {
 			item, _, _ = strings.Cut(item, ";")
 			name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(item)), "=")
 			value = strings.Trim(strings.TrimSpace(value), `"`)
-			switch name = strings.TrimSpace(name); {
+			name = strings.TrimSpace(name)
+			if seen[name] { // the first counts (RFC 7240, 2)
+				continue
+			}
+			seen[name] = true
+			switch {
 			case name == "handling" && value == "strict":
 				p.strict = true
-			case name == "respond-async":
+			case name == "handling" && value == "lenient":
+				p.lenient = true
+			case name == "respond-async" && value == "":
 				p.async = true
 			case name == "return" && value == "representation":
 				p.representation = true
-			case name == "return" && value == "minimal", name == "handling" && value == "lenient":
-			default:
-				continue
+			case name == "return" && value == "minimal":
+				p.minimal = true
 			}
-			p.applied = append(p.applied, strings.TrimSpace(item))
 		}
 	}
 	return p

@@ -129,8 +129,11 @@ func (s *Server) routes() {
 	e.PATCH("/v1/:collection/:id", s.patch)
 	e.DELETE("/v1/:collection/:id", s.delete)
 	e.GET("/v1/:collection/:id/:child", s.children)
-	e.GET("/healthz", func(c echo.Context) error { return c.JSONBlob(http.StatusOK, []byte(`{"status":"ok"}`)) })
+	health := func(c echo.Context) error { return c.JSONBlob(http.StatusOK, []byte(`{"status":"ok"}`)) }
+	e.GET("/healthz", health)
+	e.HEAD("/healthz", health)
 	e.GET("/readyz", s.ready)
+	e.HEAD("/readyz", s.ready)
 	e.GET("/openapi.json", func(c echo.Context) error { return c.JSONBlob(http.StatusOK, openAPI) })
 	if s.opt.Metrics != nil {
 		e.GET("/metrics", echo.WrapHandler(s.opt.Metrics))

@@ -84,10 +84,13 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	control := http.NewResponseController(w)
 	go func() {
 		select {
 		case <-f.done:
 			cancel()
+			// A client that does not read must not hold up the end.
+			_ = control.SetWriteDeadline(time.Now().Add(lastWords)) // not supported: then nothing blocks for long
 		case <-ctx.Done():
 		}
 	}()
@@ -97,7 +100,26 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 	case "longpoll":
 		return f.longpoll(ctx, w, req)
 	}
-	return f.answer(w, req)
+	return f.answer(ctx, w, req)
+}
+
+// lastWords is how long a feed that is closed may take to send what it has.
+const lastWords = 500 * time.Millisecond
+
+// deadline gives a client time to read the next piece, less once the feed is closed.
+func (f *Feed) deadline(control *http.ResponseController) error {
+	limit := f.opt.WriteTimeout
+	for range 2 { // closed meanwhile: the shorter time must be the last one set
+		select {
+		case <-f.done:
+			limit = lastWords
+		default:
+		}
+		if err := control.SetWriteDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+	}
+	return nil
 }
 
 var parameters = []string{"since", "feed", "limit", "timeout", "heartbeat", "include_docs", "mode", "collections"}
@@ -178,7 +200,7 @@ func flag(q url.Values, name string) (bool, error) {
 }
 
 func number(q url.Values, name string, otherwise, low, high int) (int, error) {
-	if !q.Has(name) {
+	if q.Get(name) == "" {
 		return otherwise, nil
 	}
 	n, err := strconv.Atoi(q.Get(name))

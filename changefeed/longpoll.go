@@ -11,21 +11,24 @@ import (
 )
 
 // answer writes what there is now as one JSON object.
-func (f *Feed) answer(w http.ResponseWriter, req *request) error {
+func (f *Feed) answer(ctx context.Context, w http.ResponseWriter, req *request) error {
 	s := &scan{store: f.store, req: req, at: req.since}
-	out := newWriter(w, f.opt.WriteTimeout)
-	err := s.run(context.Background(), out.row(req))
+	out := newWriter(f, w)
+	err := s.run(ctx, out.row(req))
 	return out.finish(s, err)
 }
 
 // longpoll waits for the first change that the consumer asks about, or its timeout.
 func (f *Feed) longpoll(ctx context.Context, w http.ResponseWriter, req *request) error {
 	s := &scan{store: f.store, req: req, at: req.since}
-	out := newWriter(w, f.opt.WriteTimeout)
+	out := newWriter(f, w)
 	timeout := time.NewTimer(req.timeout)
 	defer timeout.Stop()
 	for {
 		err := s.run(ctx, out.row(req))
+		if errors.Is(err, context.Canceled) && s.sent == 0 { // closed, or the client is gone
+			return out.finish(s, nil)
+		}
 		if err != nil || s.sent > 0 {
 			return out.finish(s, err)
 		}
@@ -46,16 +49,16 @@ func (f *Feed) longpoll(ctx context.Context, w http.ResponseWriter, req *request
 // more memory than a page of them.
 type writer struct {
 	w       http.ResponseWriter
+	feed    *Feed
 	control *http.ResponseController
-	timeout time.Duration
 	buf     []byte
 	begun   bool
 }
 
 const flushAt = 64 << 10 // bytes
 
-func newWriter(w http.ResponseWriter, timeout time.Duration) *writer {
-	return &writer{w: w, control: http.NewResponseController(w), timeout: timeout}
+func newWriter(f *Feed, w http.ResponseWriter) *writer {
+	return &writer{w: w, feed: f, control: http.NewResponseController(w)}
 }
 
 func (o *writer) row(req *request) func(fanfold.ChangeRow) error {
@@ -76,7 +79,7 @@ func (o *writer) flush() error {
 		o.begun = true
 		o.w.Header().Set("Content-Type", "application/json")
 	}
-	if err := o.control.SetWriteDeadline(time.Now().Add(o.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := o.feed.deadline(o.control); err != nil {
 		return err
 	}
 	_, err := o.w.Write(o.buf)

@@ -41,8 +41,8 @@ func appendCause(dst []byte, row fanfold.ChangeRow) []byte {
 		dst = jsondoc.AppendQuote(dst, row.Cause.ID)
 	}
 	for i, rule := range row.Rules {
-		switch {
-		case i == 0:
+		switch i {
+		case 0:
 			dst = jsondoc.AppendQuote(append(dst, `,"rule":`...), rule)
 			if len(row.Rules) == 1 {
 				continue

@@ -13,7 +13,7 @@ import (
 // and, when it has been quiet for a heartbeat, the position alone.
 func (f *Feed) events(ctx context.Context, w http.ResponseWriter, req *request) error {
 	s := &scan{store: f.store, req: req, at: req.since}
-	o := &stream{w: w, control: http.NewResponseController(w), timeout: f.opt.WriteTimeout}
+	o := &stream{w: w, feed: f, control: http.NewResponseController(w)}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -64,8 +64,8 @@ func (f *Feed) pause(ctx context.Context, beat <-chan time.Time, o *stream, s *s
 // its connection; what it costs until then is one buffer.
 type stream struct {
 	w       http.ResponseWriter
+	feed    *Feed
 	control *http.ResponseController
-	timeout time.Duration
 	buf     []byte
 }
 
@@ -84,7 +84,7 @@ func (o *stream) heartbeat(at fanfold.Position) error {
 }
 
 func (o *stream) flush() error {
-	if err := o.control.SetWriteDeadline(time.Now().Add(o.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := o.feed.deadline(o.control); err != nil {
 		return err
 	}
 	_, err := o.w.Write(o.buf)

@@ -100,12 +100,11 @@ func (l *Log) verdict(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 		seq, err = l.winner(ctx, msg, expect)
 		return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
 	case codeInFlight:
-		last, err := l.lastBySubject(ctx, msg.Subject)
-		if err != nil || last.seq() == uint64(expect.Rev) {
-			return 0, false, nil
+		if last, err := l.lastBySubject(ctx, msg.Subject); err == nil && last.seq() != uint64(expect.Rev) {
+			seq, err = l.winner(ctx, msg, expect)
+			return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
 		}
-		seq, err = l.winner(ctx, msg, expect)
-		return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
+		return 0, false, nil
 	case codeDuplicateInFlight:
 		return 0, false, nil
 	case codeMessageTooLarge:
@@ -130,6 +129,9 @@ func (l *Log) winner(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) 
 	last, err := l.lastBySubject(ctx, msg.Subject)
 	if err != nil {
 		return 0, err
+	}
+	if last.seq() == uint64(expect.Rev) { // what was in the way has not been stored, and may never be
+		return 0, fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	}
 	return 0, &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(last.seq()),
 		Message: fmt.Sprintf("the document is at revision %d, not %d", last.seq(), expect.Rev)}

@@ -106,7 +106,7 @@ func (f *fold) write(ev *fanfold.Event) error {
 	}
 	c := f.plan.collection(ev.Key.Collection)
 	t := jsondoc.MustParse(source)
-	if err := f.relink(c, row, oldSource, t, old != nil); err != nil {
+	if err := f.relink(c, row, oldSource, t); err != nil {
 		return err
 	}
 	values := &fresh{f: f, id: ev.Key.ID, holder: row.Number}
@@ -187,7 +187,7 @@ func (f *fold) delete(ev *fanfold.Event) error {
 		return err
 	}
 	c := f.plan.collection(ev.Key.Collection)
-	if err := f.relink(c, old, jsondoc.MustParse(old.Source()), emptyTree, true); err != nil {
+	if err := f.relink(c, old, jsondoc.MustParse(old.Source()), emptyTree); err != nil {
 		return err
 	}
 	if err := f.tx.Delete(old, fanfold.Revision(ev.Seq), at); err != nil {
@@ -204,8 +204,8 @@ func (f *fold) delete(ev *fanfold.Event) error {
 }
 
 // relink brings the links of one document from its old to its new referenced view and marks
-// the counts and id lists it enters or leaves. existed is false for a new document.
-func (f *fold) relink(c *collectionPlan, row *sqlite.Row, before, after *jsondoc.Tree, existed bool) error {
+// the counts and id lists it enters or leaves.
+func (f *fold) relink(c *collectionPlan, row *sqlite.Row, before, after *jsondoc.Tree) error {
 	for _, r := range c.relations {
 		was, is := r.Targets(before), r.Targets(after)
 		name := r.FullName()

@@ -2,6 +2,7 @@ package projector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -70,7 +71,10 @@ func (m *machine) run(d *datadriven.TestData) string {
 
 func message(err error) string {
 	var b strings.Builder
-	e := err.(*fanfold.Error)
+	var e *fanfold.Error
+	if !errors.As(err, &e) {
+		return err.Error() + "\n"
+	}
 	fmt.Fprintf(&b, "%s: %s\n", e.Code, e.Message)
 	for _, p := range e.Problems {
 		fmt.Fprintf(&b, "  %s: %s\n", p.Path, p.Detail)

@@ -2,7 +2,6 @@ package projector
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -58,7 +57,7 @@ type Projector struct {
 
 	plan    atomic.Pointer[plan]
 	stopped atomic.Pointer[Stopped]
-	lag     atomic.Uint64
+	heard   atomic.Uint64 // last event the log is known to have
 	folded  atomic.Uint64
 	replay  replayState
 }
@@ -115,7 +114,7 @@ func (p *Projector) Run(ctx context.Context) error {
 	for wait := first; ; wait = min(2*wait, most) {
 		began := p.store.Applied.Seq()
 		err := p.run(ctx)
-		if ctx.Err() != nil {
+		if ctx.Err() != nil { //nolint:nilerr // the end that was asked for
 			p.store.Applied.Stop(fanfold.Errorf(fanfold.Unavailable, "the server is shutting down"))
 			return nil
 		}
@@ -152,7 +151,7 @@ func (p *Projector) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.lag.Store(feed.pending)
+		p.heard.Store(batch[len(batch)-1].Seq + feed.pending)
 		if err := p.foldLive(batch); err != nil {
 			return err
 		}
@@ -324,7 +323,7 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 		}
 		select {
 		case e := <-f.events:
-			if e.err != nil {
+			if e.err != nil { //nolint:nilerr // told by the next call
 				f.events <- e // for the next call; the reader has ended, so there is room
 				return batch, nil
 			}
@@ -350,9 +349,7 @@ type Status struct {
 
 // Status returns how the fold stands now.
 func (p *Projector) Status() Status {
-	return Status{Applied: p.store.Applied.Seq(), Lag: p.lag.Load(), Stopped: p.stopped.Load(),
+	applied := p.store.Applied.Seq()
+	return Status{Applied: applied, Lag: max(p.heard.Load(), applied) - applied, Stopped: p.stopped.Load(),
 		RuleErrors: p.report.list(), Replay: p.replay.progress(), Folded: p.folded.Load()}
 }
-
-// errBusy is for a replay while one runs.
-var errBusy = errors.New("a replay is running")

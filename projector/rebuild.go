@@ -71,12 +71,24 @@ func (r *replayState) end(err error) {
 // and puts it in its place once it has caught up. It blocks until then; reads never stop, and
 // folding does for the last moment only. One runs at a time: another is a Conflict.
 func (p *Projector) Replay(ctx context.Context) error {
-	if !p.replay.begin(p.store.Applied.Seq()) {
-		return fanfold.Wrap(errBusy, fanfold.Conflict, "a replay is running already: see /v1/_status")
+	run, err := p.BeginReplay()
+	if err != nil {
+		return err
 	}
-	err := p.rebuild(ctx)
-	p.replay.end(err)
-	return err
+	return run(ctx)
+}
+
+// BeginReplay is Replay in two steps: Status shows the replay from now on, and run, which must
+// be called, does it.
+func (p *Projector) BeginReplay() (run func(ctx context.Context) error, err error) {
+	if !p.replay.begin(p.store.Applied.Seq()) {
+		return nil, fanfold.Errorf(fanfold.Conflict, "a replay is running already: see /v1/_status")
+	}
+	return func(ctx context.Context) error {
+		err := p.rebuild(ctx)
+		p.replay.end(err)
+		return err
+	}, nil
 }
 
 func (p *Projector) rebuild(ctx context.Context) error {

@@ -169,7 +169,7 @@ func (c *checker) scan(fn func(row *sqlite.Row) error) error {
 			if err := c.ctx.Err(); err != nil {
 				return err
 			}
-			rows, err := c.sc.Snapshot.Scan(name, after, page)
+			rows, err := c.sc.Scan(name, after, page)
 			if err != nil {
 				return err
 			}
@@ -321,7 +321,7 @@ func (p *Projector) Preview(ctx context.Context, m *fanfold.Model) (out *Preview
 	if err != nil {
 		return nil, err
 	}
-	v := &previewer{prev: prev, next: next, cmp: compare(prev, next), rules: map[string]*RulePreview{}, out: &Preview{Position: sc.Checkpoint.At()}}
+	v := &previewer{prev: prev, next: next, cmp: compare(prev, next), rules: map[string]*RulePreview{}, out: &Preview{Position: sc.Checkpoint.At(), Rules: []RulePreview{}}}
 	v.list()
 	c := newChecker(ctx, sc, next)
 	if err := c.link(); err != nil {

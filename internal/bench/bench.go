@@ -132,7 +132,9 @@ func bareEcho(path string) (addr string, stop func() error, err error) {
 	go func() { done <- srv.Serve(l) }()
 	return l.Addr().String(), func() error {
 		err := srv.Close()
-		<-done
+		if served := <-done; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
 		return errors.Join(err, stmt.Close(), db.Close())
 	}, nil
 }

@@ -44,8 +44,9 @@ func Check(src []byte, maxDepth int) error {
 			break
 		}
 	}
-	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return &SyntaxError{Offset: d.InputOffset(), Reason: "more text after the JSON value"}
+	end := d.InputOffset()
+	if rest := bytes.TrimLeft(src[end:], " \t\r\n"); len(rest) > 0 {
+		return &SyntaxError{Offset: int64(len(src) - len(rest)), Reason: "more text after the JSON value"}
 	}
 	return nil
 }

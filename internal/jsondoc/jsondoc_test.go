@@ -12,7 +12,7 @@ import (
 
 func TestCheck(t *testing.T) {
 	for src, want := range map[string]string{
-		`{"a":1}`: "", ` [1, {"a":[]}] `: "", `"x"`: "", `1e5`: "",
+		`{"a":1}`: "", `[1, {"a":[]}]`: "", `"x"`: "", `1e5`: "",
 		``: "ends too early", `{`: "ends too early", `{"a":1,"a":2}`: "duplicate member", `{"a":1}x`: "", `nul`: "",
 		`{"a":"` + "\xff" + `"}`: "UTF-8", `[[[[[]]]]]`: "nested deeper", `{"a":{"b":{"c":{"d":{}}}}}`: "nested deeper", "{\"a\":\"\n\"}": "",
 	} {

@@ -12,6 +12,7 @@ type PatchError struct {
 	Index  int // of the operation; -1 for the patch as a whole
 	Path   string
 	Reason string
+	Large  bool // the document would grow past what is taken
 }
 
 func (e *PatchError) Error() string {
@@ -292,28 +293,27 @@ func (v *item) add(path []string, value *item) error {
 	return nil
 }
 
-func (v *item) remove(path []string) (*item, error) {
+func (v *item) remove(path []string) error {
 	if len(path) == 0 {
-		return nil, fmt.Errorf("the whole document cannot be removed by a patch")
+		return fmt.Errorf("the whole document cannot be removed by a patch")
 	}
 	last := len(path) - 1
 	parent, err := v.get(path[:last])
 	if err != nil {
-		return nil, err
+		return err
 	}
 	i, found, err := parent.find(path[last])
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !found {
-		return nil, errNoSuchPath
+		return errNoSuchPath
 	}
-	out := parent.items[i]
 	parent.items = append(parent.items[:i], parent.items[i+1:]...)
 	if parent.kind == Object {
 		parent.keys = append(parent.keys[:i], parent.keys[i+1:]...)
 	}
-	return out, nil
+	return nil
 }
 
 // maxPatched bounds what copy operations can make of a document, in bytes.
@@ -326,7 +326,7 @@ func Apply(doc []byte, ops []Operation) ([]byte, error) {
 	for i, op := range ops {
 		grown, err := root.apply(op)
 		if size += grown; err == nil && size > maxPatched {
-			err = fmt.Errorf("the document grows past %d bytes", maxPatched)
+			return nil, &PatchError{Index: i, Path: "/" + strings.Join(op.Path, "/"), Large: true, Reason: fmt.Sprintf("the document grows past %d bytes", maxPatched)}
 		}
 		if err != nil {
 			return nil, &PatchError{Index: i, Path: "/" + strings.Join(op.Path, "/"), Reason: err.Error()}
@@ -340,7 +340,7 @@ func (v *item) apply(op Operation) (grown int, err error) {
 	case "add":
 		return len(op.Value), v.add(op.Path, newItem(op.Value))
 	case "remove":
-		_, err = v.remove(op.Path)
+		err = v.remove(op.Path)
 	case "replace":
 		var at *item
 		if at, err = v.get(op.Path); err == nil {
@@ -376,7 +376,7 @@ func (v *item) move(op Operation) error {
 		return nil
 	}
 	moved := *from
-	if _, err := v.remove(op.From); err != nil {
+	if err := v.remove(op.From); err != nil {
 		return err
 	}
 	return v.add(op.Path, &moved)

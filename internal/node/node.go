@@ -276,11 +276,12 @@ func (m *models) Verify(ctx context.Context) (any, error) { return m.node.Projec
 
 // Replay starts a replay that goes on after the request; its end is told by Status and the log.
 func (m *models) Replay() error {
-	if p := m.node.Projector.Status().Replay; p != nil && p.Running {
-		return fanfold.Errorf(fanfold.Conflict, "a replay is running already: see /v1/_status")
+	run, err := m.node.Projector.BeginReplay()
+	if err != nil {
+		return err
 	}
 	m.node.background.Go(func() {
-		err := m.node.Projector.Replay(m.node.running)
+		err := run(m.node.running)
 		m.node.cfg.Logger.Info("replay ended", "err", err)
 	})
 	return nil

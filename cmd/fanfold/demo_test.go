@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// fanfoldCommand runs a command line as main does, without the process.
+func fanfoldCommand(ctx context.Context, out io.Writer, args ...string) error {
+	cmd := command()
+	cmd.SetArgs(args)
+	cmd.SetOut(out)
+	cmd.SetErr(out)
+	return cmd.ExecuteContext(ctx)
+}
+
+func TestDemoTour(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	var out bytes.Buffer
+	if err := fanfoldCommand(t.Context(), &out, "demo", "--once", "--listen", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`Fanfold demo: a bookshop at http://127\.0\.0\.1:\d+, on a temporary directory\.`,
+		`\d+ books, \d+ authors, \d+ publishers,`,
+		`"firstName": "Samuel",`,
+		`"countOfBooks": 8`,
+		`The Innocents Abroad +1869  Samuel Clemens -> Mark Twain\n`,
+		`The Gilded Age +1873  Samuel Clemens -> Mark Twain\n`,
+		`\d+-0 +patch +authors/samuel-clemens\n`,
+		`derive +books/[a-z-]+\s+/authors/0/name: "Samuel Clemens" -> "Mark Twain"\s+\(books\.authors\[\]\.name, from authors/samuel-clemens\)`,
+		`derive +shelves/[a-z-]+\s+/books/0/by: \["Samuel Clemens"[^]]*\] -> \["Mark Twain"`,
+		`revision  (\d+) -> (\d+)\n`,
+		`countOfBooks of the author +8 -> 9\n`,
+		`countOfBooks of the publisher +4 -> 5\n`,
+		`nothing is wrong`,
+	} {
+		if !regexp.MustCompile(want).Match(out.Bytes()) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if m := regexp.MustCompile(`revision  (\d+) -> (\d+)\n`).FindStringSubmatch(out.String()); m != nil && m[1] != m[2] {
+		t.Errorf("a copy changed the revision from %s to %s", m[1], m[2])
+	}
+	if strings.Contains(out.String(), "Ctrl-C") {
+		t.Error("--once says that it waits")
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > demoWidth {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("left in the temporary directory: %v %v", left, err)
+	}
+	if t.Failed() {
+		t.Log(out.String())
+	}
+}
+
+// printedCommands are the curl lines of the tour, with their continuations.
+func printedCommands(out string) (commands []string) {
+	current := ""
+	for line := range strings.Lines(out) {
+		if current == "" && !strings.HasPrefix(line, "   curl ") {
+			continue
+		}
+		if current += line; !strings.HasSuffix(line, "\\\n") {
+			commands, current = append(commands, current), ""
+		}
+	}
+	return commands
+}
+
+// TestDemoCommands pastes every line the tour prints into a shell. A .curlrc makes curl fail
+// where the server refuses, without a change to the line.
+func TestDemoCommands(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("no curl here")
+	}
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte("fail-with-body\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := harness.OpenTemp(t, "") // verifies at the end
+	var out bytes.Buffer
+	if err := newTour(s.URL, &out).run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wants := []string{ // what each answer has, in the order in which they are printed
+		"204", `"by":["George Eliot"]`,
+		`"authors":[{"id":"samuel-clemens","name":"Mark Twain"`, `"authors":[{"id":"samuel-clemens"},{"id":"charles-dudley-warner"}]}`,
+		`"_expanded":{"stock":{"1":{"id":"1","symbol":"zaza"`,
+		"204", `"publisherName":"Thomas Cautley Newby"`,
+		`["Mary Ann Evans"]`, `"collections"`,
+	}
+	commands := printedCommands(out.String())
+	if len(commands) != len(wants) {
+		t.Fatalf("%d commands, want %d: %q", len(commands), len(wants), commands)
+	}
+	for i, line := range commands {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+		cmd.Env = append(os.Environ(), "CURL_HOME="+home, "HOME="+home)
+		answer, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(answer), wants[i]) {
+			t.Errorf("%s%v\n%s\nwant %s", line, err, answer, wants[i])
+		}
+	}
+}
+
+// TestDemoStaysUp interrupts a demo that waits, on a directory that it must keep.
+func TestDemoStaysUp(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kept")
+	ctx, interrupt := context.WithTimeout(t.Context(), time.Minute)
+	defer interrupt()
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := fanfoldCommand(ctx, w, "demo", "--listen", "127.0.0.1:0", "--data", dir)
+		done <- err
+		_ = w.CloseWithError(io.EOF)
+	}()
+	var seen []byte
+	buf := make([]byte, 4096)
+	for !bytes.Contains(seen, []byte("Press Ctrl-C to stop.\n")) {
+		n, err := r.Read(buf)
+		if err != nil {
+			t.Fatalf("%v: %v after %s", err, <-done, seen)
+		}
+		seen = append(seen, buf[:n]...)
+	}
+	base := regexp.MustCompile(`http://[0-9.:]+`).FindString(string(seen))
+	if b := harness.NewClient(t, base).Get("books", "tom-sawyer"); !strings.Contains(b, `"Mark Twain"`) {
+		t.Errorf("while it waits, tom-sawyer is %s", b)
+	}
+	interrupt()
+	if err := <-done; err != nil {
+		t.Fatalf("interrupted: %v", err)
+	}
+	var out bytes.Buffer
+	if err := fanfoldCommand(t.Context(), &out, "verify", "--data", dir); err != nil || !strings.Contains(out.String(), "232 documents verified") {
+		t.Errorf("verify: %v %s", err, out.String())
+	}
+	if err := fanfoldCommand(t.Context(), &out, "demo", "--once", "--listen", "127.0.0.1:0", "--data", dir); fanfold.CodeOf(err) != fanfold.Invalid {
+		t.Errorf("a second demo on %s: %v", dir, err)
+	}
+}
+
+func TestDemoPortTaken(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	err = fanfoldCommand(t.Context(), io.Discard, "demo", "--once", "--listen", l.Addr().String())
+	if err == nil {
+		t.Fatal("started on a port that is taken")
+	}
+	if m := message(err); !strings.HasPrefix(m, l.Addr().String()+" is in use") || !strings.Contains(m, "--listen") {
+		t.Errorf("port taken: %s", m)
+	}
+}
+
+func TestDemoBaseURL(t *testing.T) {
+	for addr, want := range map[string]string{
+		"127.0.0.1:8080": "http://127.0.0.1:8080", "0.0.0.0:80": "http://127.0.0.1:80",
+		"[::]:8080": "http://127.0.0.1:8080", "[::1]:8080": "http://[::1]:8080",
+	} {
+		if got := baseURL(addr); got != want {
+			t.Errorf("%s: %s, want %s", addr, got, want)
+		}
+	}
+}

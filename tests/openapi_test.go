@@ -1,0 +1,440 @@
+package tests
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// contractModel has every kind of rule, and relations that expand far.
+const contractModel = `
+collections:
+  authors:
+    derive:
+      countOfBooks: {count: books.authors}
+      books: {ids: books.authors}
+  books:
+    relations:
+      authors: {path: "authors[].id", to: authors}
+      also: {path: see, to: books}
+    derive:
+      "authors[].name": {copy: authors, value: doc.name}
+  wide:
+    relations: {to: {path: "to[]", to: wide}}
+`
+
+// contract is a transport that holds every answer against the OpenAPI document.
+type contract struct {
+	tb   testing.TB
+	next http.RoundTripper
+	doc  *openapi3.T
+	mu   sync.Mutex
+	seen map[string]bool // "METHOD /path status"
+}
+
+// underContract puts a contract between the store's client and the server.
+func underContract(t testing.TB, s *harness.Store) *contract {
+	t.Helper()
+	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.PlainBodyDecoder)
+	text := s.Want(http.StatusOK, http.MethodGet, "/openapi.json", "").Body
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &contract{tb: t, next: s.HTTP.Transport, doc: doc, seen: map[string]bool{}}
+	s.HTTP.Transport = c
+	t.Cleanup(func() { s.HTTP.Transport = c.next })
+	return c
+}
+
+// RoundTrip sends the request and fails the test if the answer is not what the document says.
+func (c *contract) RoundTrip(r *http.Request) (*http.Response, error) {
+	var sent []byte
+	if r.Body != nil {
+		var err error
+		if sent, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(sent))
+	}
+	resp, err := c.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	if err := c.check(r, sent, resp, body); err != nil {
+		c.tb.Errorf("%s %s: %d %s: %v", r.Method, r.URL, resp.StatusCode, clipped(body), err)
+	}
+	return resp, nil
+}
+
+// find is the operation of a path; a literal segment goes before a parameter.
+func (c *contract) find(r *http.Request) (route *routers.Route, params map[string]string) {
+	got := strings.Split(r.URL.EscapedPath(), "/")
+	best := -1
+	for path, item := range c.doc.Paths.Map() {
+		want := strings.Split(path, "/")
+		values, literal := map[string]string{}, 0
+		fits := len(got) == len(want) && item.GetOperation(r.Method) != nil
+		for i := 0; fits && i < len(want); i++ {
+			switch name, isParam := strings.CutPrefix(want[i], "{"); {
+			case isParam:
+				values[strings.TrimSuffix(name, "}")] = got[i]
+			case want[i] == got[i]:
+				literal++
+			default:
+				fits = false
+			}
+		}
+		if fits && literal > best {
+			best, params = literal, values
+			route = &routers.Route{Spec: c.doc, Path: path, PathItem: item, Method: r.Method, Operation: item.GetOperation(r.Method)}
+		}
+	}
+	return route, params
+}
+
+func (c *contract) check(r *http.Request, sent []byte, resp *http.Response, body []byte) error {
+	route, params := c.find(r)
+	if route == nil {
+		return errors.New("the document has no such operation")
+	}
+	declared := route.Operation.Responses.Status(resp.StatusCode)
+	if declared == nil {
+		return errors.New("the document does not have this status")
+	}
+	c.mu.Lock()
+	c.seen[fmt.Sprintf("%s %s %d", r.Method, route.Path, resp.StatusCode)] = true
+	c.mu.Unlock()
+	in := &openapi3filter.RequestValidationInput{Request: r.Clone(context.Background()), PathParams: params, Route: route}
+	if resp.StatusCode < 300 {
+		if err := acceptable(in, sent); err != nil {
+			return fmt.Errorf("the request, which was taken, is not in the document: %w", err)
+		}
+	}
+	for name, h := range declared.Value.Headers {
+		if h.Value.Required && resp.Header.Get(name) == "" {
+			return fmt.Errorf("header %s is missing", name)
+		}
+	}
+	if len(declared.Value.Content) == 0 && len(body) > 0 {
+		return errors.New("the document has no body here")
+	}
+	if resp.StatusCode >= 400 && r.Method != http.MethodHead {
+		if err := wholeProblem(resp, body); err != nil {
+			return err
+		}
+	}
+	empty := resp.StatusCode == http.StatusCreated && len(body) == 0 // without return=representation
+	return openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in, Status: resp.StatusCode, Header: resp.Header, Body: io.NopCloser(bytes.NewReader(body)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: empty}})
+}
+
+// acceptable checks a request that the server has taken: parameters, headers of ours, body.
+func acceptable(in *openapi3filter.RequestValidationInput, sent []byte) error {
+	in.Request.Body = io.NopCloser(bytes.NewReader(sent))
+	in.Options = &openapi3filter.Options{SkipSettingDefaults: true, ExcludeRequestBody: in.Route.Operation.RequestBody == nil}
+	declared := slices.Concat(in.Route.PathItem.Parameters, in.Route.Operation.Parameters)
+	known := func(where, name string) bool { return declared.GetByInAndName(where, name) != nil }
+	for name := range in.Request.URL.Query() {
+		if !known("query", name) {
+			return fmt.Errorf("parameter %s", name)
+		}
+	}
+	for name := range in.Request.Header {
+		ours := strings.HasPrefix(name, "Fanfold-") || strings.HasPrefix(name, "If-") || name == "Prefer" || name == "Last-Event-Id"
+		if name == "Last-Event-Id" {
+			name = "Last-Event-ID"
+		}
+		if ours && !known("header", name) {
+			return fmt.Errorf("header %s", name)
+		}
+	}
+	return openapi3filter.ValidateRequest(context.Background(), in)
+}
+
+// wholeProblem checks what the schema of a problem cannot: that it tells its own status.
+func wholeProblem(resp *http.Response, body []byte) error {
+	var p struct {
+		Status int
+		Detail string
+	}
+	if err := json.Unmarshal(body, &p); err != nil {
+		return err
+	}
+	if p.Status != resp.StatusCode || p.Detail == "" {
+		return errors.New("the problem has another status, or no detail")
+	}
+	return nil
+}
+
+func clipped(b []byte) string {
+	if len(b) > 300 {
+		return string(b[:300]) + "…"
+	}
+	return string(b)
+}
+
+func TestOpenAPIDocumentIsValid(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	c := underContract(t, s)
+	if err := c.doc.Validate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !c.doc.IsOpenAPI31OrLater() {
+		t.Fatalf("version %s", c.doc.OpenAPI)
+	}
+	ids := map[string]string{}
+	for path, item := range c.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if other := ids[op.OperationID]; other != "" || op.OperationID == "" || op.Summary == "" {
+				t.Errorf("%s %s: operationId %q (also of %q), summary %q", method, path, op.OperationID, other, op.Summary)
+			}
+			ids[op.OperationID] = method + " " + path
+		}
+	}
+}
+
+func TestOpenAPIHasEveryRoute(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	c := underContract(t, s)
+	documented := map[string]bool{}
+	for path, item := range c.doc.Paths.Map() {
+		for method := range item.Operations() {
+			documented[method+" "+path] = true
+		}
+	}
+	served := map[string]bool{}
+	for _, r := range s.Node.API().Routes() {
+		method, path, _ := strings.Cut(r, " ")
+		segments := strings.Split(path, "/")
+		for i, seg := range segments {
+			if name, isParam := strings.CutPrefix(seg, ":"); isParam {
+				segments[i] = "{" + name + "}"
+			}
+		}
+		served[method+" "+strings.Join(segments, "/")] = true
+	}
+	for _, r := range slices.Sorted(maps.Keys(served)) {
+		if asGet := "GET" + strings.TrimPrefix(r, "HEAD"); !documented[r] && !(strings.HasPrefix(r, "HEAD ") && documented[asGet]) {
+			t.Errorf("the document lacks %s", r)
+		}
+	}
+	for _, r := range slices.Sorted(maps.Keys(documented)) {
+		if !served[r] {
+			t.Errorf("the server does not have %s", r)
+		}
+	}
+}
+
+// step is one request and the status of its answer.
+type step struct {
+	want         int
+	method, path string
+	body         string
+	headers      []string
+}
+
+const (
+	mergeType = "application/merge-patch+json"
+	patchType = "application/json-patch+json"
+)
+
+var writeSteps = []step{
+	{201, "POST", "/v1/authors", `{"name":"A"}`, nil},
+	{201, "POST", "/v1/authors", `{"id":"a1","name":"A"}`, []string{"Prefer", "return=representation"}},
+	{202, "POST", "/v1/authors", `{"name":"B"}`, []string{"Prefer", "respond-async"}},
+	{400, "POST", "/v1/authors", `{"name":`, nil},
+	{404, "POST", "/v1/_authors", `{}`, nil},
+	{409, "POST", "/v1/authors", `{"id":"a1"}`, nil},
+	{413, "POST", "/v1/authors", `{"x":"` + strings.Repeat("x", 3<<20) + `"}`, nil},
+	{415, "POST", "/v1/authors", `x`, []string{"Content-Type", "text/plain"}},
+	{422, "POST", "/v1/authors", `{"_x":1}`, nil},
+
+	{201, "PUT", "/v1/books/b1", `{"authors":[{"id":"a1"}]}`, []string{"If-None-Match", "*"}},
+	{200, "PUT", "/v1/books/b1", `{"authors":[{"id":"a1","name":"?"}]}`, []string{"Prefer", "return=representation"}},
+	{204, "PUT", "/v1/books/b1", `{"authors":[{"id":"a1"}],"see":"b1"}`, []string{"If-Match", "*"}},
+	{202, "PUT", "/v1/books/b2", `{}`, []string{"Prefer", "respond-async"}},
+	{400, "PUT", "/v1/books/b1", `{}`, []string{"If-Match", "x"}},
+	{404, "PUT", "/v1/_books/b1", `{}`, nil},
+	{412, "PUT", "/v1/books/b1", `{}`, []string{"If-None-Match", "*"}},
+	{412, "PUT", "/v1/books/b3", `{}`, []string{"If-Match", "*"}},
+	{413, "PUT", "/v1/books/b1", `{"x":"` + strings.Repeat("x", 3<<20) + `"}`, nil},
+	{415, "PUT", "/v1/books/b1", `x`, []string{"Content-Type", "text/plain"}},
+	{422, "PUT", "/v1/books/b1", `{"authors":[{"id":"a1","name":"?"}]}`, []string{"Prefer", "handling=strict"}},
+
+	{204, "PATCH", "/v1/books/b1", `{"title":"T"}`, []string{"Content-Type", mergeType}},
+	{200, "PATCH", "/v1/books/b1", `[{"op":"add","path":"/year","value":1}]`, []string{"Content-Type", patchType, "Prefer", "return=representation"}},
+	{202, "PATCH", "/v1/books/b1", `{"title":"U"}`, []string{"Content-Type", mergeType, "Prefer", "respond-async"}},
+	{400, "PATCH", "/v1/books/b1", `[]`, []string{"Content-Type", mergeType}},
+	{404, "PATCH", "/v1/books/none", `{}`, []string{"Content-Type", mergeType}},
+	{409, "PATCH", "/v1/books/b1", `[{"op":"test","path":"/year","value":2}]`, []string{"Content-Type", patchType}},
+	{412, "PATCH", "/v1/books/b1", `{}`, []string{"Content-Type", mergeType, "If-Match", `"1"`}},
+	{413, "PATCH", "/v1/books/b1", `{"x":"` + strings.Repeat("x", 3<<20) + `"}`, []string{"Content-Type", mergeType}},
+	{415, "PATCH", "/v1/books/b1", `{}`, nil},
+	{422, "PATCH", "/v1/books/b1", `{"_x":1}`, []string{"Content-Type", mergeType}},
+
+	{201, "PUT", "/v1/books/gone", `{}`, nil},
+	{400, "DELETE", "/v1/books/gone?x=1", ``, nil},
+	{412, "DELETE", "/v1/books/gone", ``, []string{"If-Match", `"1.1-0.1"`}},
+	{204, "DELETE", "/v1/books/gone", ``, nil},
+	{404, "DELETE", "/v1/books/gone", ``, nil},
+	{201, "PUT", "/v1/books/gone", `{}`, nil},
+	{202, "DELETE", "/v1/books/gone", ``, []string{"Prefer", "respond-async"}},
+}
+
+var late = []string{"Fanfold-Min-Position", "999999", "Fanfold-Timeout", "1ms"}
+
+var readSteps = []step{
+	{200, "GET", "/v1/books/b1", ``, nil},
+	{200, "GET", "/v1/books/b1?view=referenced&consistency=strong", ``, nil},
+	{200, "GET", "/v1/books/b1?expand=authors,also.authors", ``, []string{"Fanfold-Min-Position", "1-0"}},
+	{304, "GET", "/v1/books/b1", ``, []string{"If-None-Match", "*"}},
+	{400, "GET", "/v1/books/b1?view=x", ``, nil},
+	{404, "GET", "/v1/books/none", ``, nil},
+	{422, "GET", "/v1/wide/w?expand=to.to", ``, nil},
+	{504, "GET", "/v1/books/b1", ``, late},
+	{200, "HEAD", "/v1/books/b1", ``, nil},
+	{304, "HEAD", "/v1/books/b1", ``, []string{"If-None-Match", "*"}},
+	{400, "HEAD", "/v1/books/b1?view=x", ``, nil},
+	{404, "HEAD", "/v1/books/none", ``, nil},
+	{422, "HEAD", "/v1/wide/w?expand=to.to", ``, nil},
+	{504, "HEAD", "/v1/books/b1", ``, late},
+
+	{200, "GET", "/v1/books?limit=1&expand=authors&view=referenced", ``, nil},
+	{200, "GET", "/v1/none", ``, nil},
+	{400, "GET", "/v1/books?limit=0", ``, nil},
+	{404, "GET", "/v1/_books", ``, nil},
+	{422, "GET", "/v1/wide?expand=to.to", ``, nil},
+	{504, "GET", "/v1/books", ``, late},
+
+	{200, "GET", "/v1/authors/a1/books?relation=authors&limit=1&consistency=strong", ``, nil},
+	{400, "GET", "/v1/authors/a1/books?cursor=x", ``, nil},
+	{404, "GET", "/v1/authors/none/books", ``, nil},
+	{422, "GET", "/v1/wide/q0/wide?expand=to.to", ``, nil},
+	{504, "GET", "/v1/authors/a1/books", ``, late},
+
+	{200, "GET", "/v1/_changes", ``, nil},
+	{200, "GET", "/v1/_changes?mode=all&include_docs=true&collections=books,authors", ``, nil},
+	{200, "GET", "/v1/_changes?since=now&feed=longpoll&timeout=1", ``, nil},
+	{200, "GET", "/v1/_changes?since=2020-01-01T00:00:00Z&limit=2&heartbeat=true&feed=eventsource", ``, nil},
+	{200, "GET", "/v1/_changes?limit=2", ``, []string{"Accept", "text/event-stream", "Last-Event-ID", "2-0"}},
+	{400, "GET", "/v1/_changes?since=x", ``, nil},
+	{504, "GET", "/v1/_changes?since=999999-0&timeout=1", ``, nil},
+}
+
+var otherSteps = []step{
+	{200, "GET", "/v1/_model", ``, nil},
+	{200, "GET", "/v1/_model", ``, []string{"Accept", "application/yaml"}},
+	{304, "GET", "/v1/_model?consistency=strong", ``, []string{"If-None-Match", "*"}},
+	{400, "GET", "/v1/_model?x=1", ``, nil},
+	{504, "GET", "/v1/_model", ``, late},
+	{200, "PUT", "/v1/_model?dryRun=true", `collections: {}`, []string{"Content-Type", "application/yaml"}},
+	{200, "PUT", "/v1/_model?dryRun=true", contractModel, []string{"Content-Type", "application/yaml"}},
+	{200, "PUT", "/v1/_model", contractModel, []string{"Content-Type", "application/x-yaml"}},
+	{0, "PUT", "/v1/_model", contractModel, []string{"Content-Type", "application/yaml", "Fanfold-Timeout", "0"}}, // 200 or 202
+	{400, "PUT", "/v1/_model", `collections: [`, []string{"Content-Type", "application/yaml"}},
+	{412, "PUT", "/v1/_model", contractModel, []string{"Content-Type", "application/yaml", "If-Match", `"7777"`}},
+	{413, "PUT", "/v1/_model", strings.Repeat(" ", 2<<20), []string{"Content-Type", "application/yaml"}},
+	{415, "PUT", "/v1/_model", `collections: {}`, []string{"Content-Type", "text/plain"}},
+	{422, "PUT", "/v1/_model", `collections: {books: {relations: {also: {path: see, to: books}}, derive: {title: {count: books.also}}}}`, []string{"Content-Type", "application/yaml"}},
+	{200, "POST", "/v1/_verify", ``, nil},
+	{400, "POST", "/v1/_verify?x=1", ``, nil},
+	{400, "POST", "/v1/_replay?x=1", ``, nil},
+	{202, "POST", "/v1/_replay", ``, nil},
+	{200, "GET", "/v1/_status", ``, nil},
+	{400, "GET", "/v1/_status?x=1", ``, nil},
+	{200, "GET", "/healthz", ``, nil},
+	{200, "GET", "/readyz", ``, nil},
+	{200, "GET", "/metrics", ``, nil},
+	{200, "GET", "/openapi.json", ``, nil},
+}
+
+// unseen are answers that a healthy server does not give, or only when it is lucky.
+func unseen(answer string) bool {
+	return strings.HasSuffix(answer, " 500") || strings.HasSuffix(answer, " 503") || answer == "POST /v1/_replay 409" || answer == "PUT /v1/_model 202"
+}
+
+func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
+	s := harness.OpenTemp(t, contractModel)
+	for i := range 8 {
+		var ids []string
+		for n := range 1000 {
+			ids = append(ids, strconv.Itoa(i*1000+n))
+		}
+		s.Put("wide", fmt.Sprint("q", i), `{"to":["w","`+strings.Join(ids[1:], `","`)+`"]}`)
+	}
+	s.Put("wide", "w", `{"to":["q0","q1","q2","q3","q4","q5","q6","q7"]}`)
+	c := underContract(t, s)
+	for _, st := range slices.Concat(writeSteps, readSteps, otherSteps) {
+		r, err := s.Do(st.method, st.path, []byte(st.body), st.headers...)
+		if err != nil || st.want != 0 && r.Status != st.want {
+			t.Fatalf("%s %s %q: %v, want %d: %+v", st.method, st.path, st.headers, err, st.want, r)
+		}
+	}
+	for path, item := range c.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for status := range op.Responses.Map() {
+				if answer := method + " " + path + " " + status; !c.seen[answer] && !unseen(answer) {
+					t.Errorf("no request had the answer %s", answer)
+				}
+			}
+		}
+	}
+}
+
+// TestOpenAPIOfStoppedProjector holds the answers of a store whose disk has failed.
+func TestOpenAPIOfStoppedProjector(t *testing.T) {
+	var failing atomic.Bool
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), FailWrite: func() error {
+		if failing.Load() {
+			return errors.New("injected fault")
+		}
+		return nil
+	}})
+	t.Cleanup(func() {
+		again := s.Abandon()
+		again.Verify()
+		again.WantDoc("books", "b2", `{"id":"b2"}`)
+		again.Close()
+	})
+	c := underContract(t, s)
+	s.Put("books", "b1", `{}`)
+	failing.Store(true)
+	r := s.Want(http.StatusAccepted, http.MethodPut, "/v1/books/b2", `{}`)
+	for _, st := range []step{
+		{503, "GET", "/readyz", ``, nil},
+		{503, "GET", "/v1/books/b1", ``, []string{"Fanfold-Min-Position", r.Header.Get("Fanfold-Position")}},
+		{200, "GET", "/v1/books/b1", ``, nil},
+		{200, "GET", "/v1/_changes", ``, nil},
+		{200, "GET", "/v1/_status", ``, nil},
+		{200, "GET", "/healthz", ``, nil},
+	} {
+		s.Want(st.want, st.method, st.path, st.body, st.headers...)
+	}
+	if !c.seen["GET /readyz 503"] {
+		t.Error("the contract was not asked")
+	}
+}

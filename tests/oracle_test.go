@@ -1,0 +1,556 @@
+package tests
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The oracle recomputes embedded views from a history of accepted writes and models: slow,
+// obvious, and without a line of the product's code.
+
+// jv is a JSON value that keeps the text of scalars and names and the order of members.
+type jv struct {
+	kind  byte   // '{', '[', '"', '0' for numbers, else the literal's first letter
+	text  string // of a scalar, as written
+	items []jmember
+}
+
+// jmember is a member of an object or, without names, an element of an array.
+type jmember struct {
+	key, raw string // decoded, and as written
+	val      *jv
+	derived  bool // stands behind the written ones, by name
+}
+
+type jparser struct {
+	s  string
+	at int
+}
+
+// parseJSON reads text that is known to be JSON.
+func parseJSON(s string) *jv { return (&jparser{s: s}).value() }
+
+func (p *jparser) space() byte {
+	for strings.IndexByte(" \t\r\n", p.s[p.at]) >= 0 {
+		p.at++
+	}
+	return p.s[p.at]
+}
+
+func (p *jparser) value() *jv {
+	switch c := p.space(); c {
+	case '{', '[':
+		return p.container(c)
+	case '"':
+		return &jv{kind: c, text: p.str()}
+	}
+	start := p.at
+	for p.at < len(p.s) && strings.IndexByte(" \t\r\n,]}", p.s[p.at]) < 0 {
+		p.at++
+	}
+	v := &jv{kind: p.s[start], text: p.s[start:p.at]}
+	if strings.IndexByte("-0123456789", v.kind) >= 0 {
+		v.kind = '0'
+	}
+	return v
+}
+
+func (p *jparser) container(open byte) *jv {
+	v := &jv{kind: open}
+	p.at++
+	for {
+		switch p.space() {
+		case '}', ']':
+			p.at++
+			return v
+		case ',':
+			p.at++
+			continue
+		}
+		m := jmember{}
+		if open == '{' {
+			m.raw = p.str()
+			m.key = unquote(m.raw)
+			p.space()
+			p.at++ // the colon
+		}
+		m.val = p.value()
+		v.items = append(v.items, m)
+	}
+}
+
+func (p *jparser) str() string {
+	start := p.at
+	for p.at++; p.s[p.at] != '"'; p.at++ {
+		if p.s[p.at] == '\\' {
+			p.at++
+		}
+	}
+	p.at++
+	return p.s[start:p.at]
+}
+
+func unquote(raw string) string {
+	var s string
+	if err := json.Unmarshal([]byte(raw), &s); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func quote(s string) string { return `"` + s + `"` } // the tests' strings need no escapes
+
+// String is the canonical form: no whitespace, derived members last, by name.
+func (v *jv) String() string {
+	switch v.kind {
+	case '[':
+		parts := make([]string, len(v.items))
+		for i, m := range v.items {
+			parts[i] = m.val.String()
+		}
+		return "[" + strings.Join(parts, ",") + "]"
+	case '{':
+		items := slices.Clone(v.items)
+		slices.SortStableFunc(items, func(a, b jmember) int {
+			if a.derived && b.derived {
+				return strings.Compare(a.key, b.key)
+			}
+			return rank(a) - rank(b)
+		})
+		parts := make([]string, len(items))
+		for i, m := range items {
+			parts[i] = m.raw + ":" + m.val.String()
+		}
+		return "{" + strings.Join(parts, ",") + "}"
+	}
+	return v.text
+}
+
+func rank(m jmember) int {
+	if m.derived {
+		return 1
+	}
+	return 0
+}
+
+// sorted is a form in which the order of members does not matter.
+func (v *jv) sorted() string {
+	c := v.clone()
+	c.sortKeys()
+	return c.String()
+}
+
+func (v *jv) sortKeys() {
+	for i := range v.items {
+		v.items[i].derived = false
+		v.items[i].val.sortKeys()
+	}
+	if v.kind == '{' {
+		slices.SortFunc(v.items, func(a, b jmember) int { return strings.Compare(a.key, b.key) })
+	}
+}
+
+func (v *jv) clone() *jv {
+	c := &jv{kind: v.kind, text: v.text, items: slices.Clone(v.items)}
+	for i := range c.items {
+		c.items[i].val = c.items[i].val.clone()
+	}
+	return c
+}
+
+func (v *jv) index(key string) int {
+	if v == nil || v.kind != '{' {
+		return -1
+	}
+	return slices.IndexFunc(v.items, func(m jmember) bool { return m.key == key })
+}
+
+func (v *jv) get(key string) *jv {
+	if i := v.index(key); i >= 0 {
+		return v.items[i].val
+	}
+	return nil
+}
+
+// all are the values at a path, in document order; a step "[]" goes into each element.
+func (v *jv) all(path []string) []*jv {
+	switch {
+	case v == nil:
+		return nil
+	case len(path) == 0:
+		return []*jv{v}
+	case path[0] != "[]":
+		return v.get(path[0]).all(path[1:])
+	case v.kind != '[':
+		return nil
+	}
+	var out []*jv
+	for _, m := range v.items {
+		out = append(out, m.val.all(path[1:])...)
+	}
+	return out
+}
+
+// ids are the ids at a path; what is no id is passed over.
+func (v *jv) ids(path []string) []string {
+	var out []string
+	for _, n := range v.all(path) {
+		id := n.text
+		switch n.kind {
+		case '"':
+			id = unquote(id)
+		case '0':
+		default:
+			continue
+		}
+		if id != "" && len(id) <= 255 {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// place puts a derived value at a path of names, making the objects that are missing.
+func (v *jv) place(path []string, val *jv) {
+	for _, name := range path[:len(path)-1] {
+		if v.kind != '{' {
+			return
+		}
+		if v.index(name) < 0 {
+			v.items = append(v.items, jmember{key: name, raw: quote(name), val: &jv{kind: '{'}, derived: true})
+		}
+		v = v.get(name)
+	}
+	if v.kind == '{' {
+		name := path[len(path)-1]
+		v.items = append(v.items, jmember{key: name, raw: quote(name), val: val, derived: true})
+	}
+}
+
+// strip removes the members at a path and tells whether there were any.
+func (v *jv) strip(path []string) bool {
+	some := false
+	for _, n := range v.all(path[:len(path)-1]) {
+		if i := n.index(path[len(path)-1]); i >= 0 {
+			n.items = slices.Delete(n.items, i, i+1)
+			some = true
+		}
+	}
+	return some
+}
+
+// steps splits "a[].b" into "a", "[]", "b".
+func steps(path string) []string {
+	return strings.Split(strings.ReplaceAll(path, "[]", ".[]"), ".")
+}
+
+// okey names a document.
+type okey struct{ collection, id string }
+
+func (k okey) String() string { return k.collection + "/" + k.id }
+
+// orel, orule and omodel are a model as the tests generate it.
+type orel struct{ collection, name, path, to, onDelete string }
+
+type orule struct {
+	collection, path, kind string // kind is copy, count or ids
+	rel                    *orel
+	expr                   oexpr  // of copy
+	where                  string // of count
+	limit                  int    // of ids; 0 for the default
+}
+
+type omodel struct {
+	rels  []*orel
+	rules []*orule
+}
+
+func (r *orule) name() string { return r.collection + "." + r.path }
+
+// fields are all paths the rule owns.
+func (r *orule) fields() []string {
+	if r.kind == "ids" {
+		return []string{r.path, r.path + "Truncated"}
+	}
+	return []string{r.path}
+}
+
+// definition is equal for rules that always give the same value.
+func (r *orule) definition() string {
+	rel := *r.rel
+	return strings.Join([]string{r.json(), rel.collection, rel.name, rel.path, rel.to, rel.onDelete}, "|")
+}
+
+func (m *omodel) rule(name string) *orule {
+	for _, r := range m.rules {
+		if r.name() == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// oexpr is one of the few expressions the oracle knows.
+type oexpr struct {
+	kind  string // member, concat, nested, pair
+	names []string
+}
+
+func (e oexpr) String() string {
+	switch e.kind {
+	case "concat":
+		return "doc." + e.names[0] + " + '-' + doc." + e.names[1]
+	case "nested":
+		return "doc." + e.names[0] + "." + e.names[1]
+	case "pair":
+		return "[doc." + e.names[0] + ", doc." + e.names[1] + "]"
+	}
+	return "doc." + e.names[0]
+}
+
+// reads are the top-level members the expression looks at.
+func (e oexpr) reads() []string {
+	if e.kind == "nested" {
+		return e.names[:1]
+	}
+	return e.names
+}
+
+type odoc struct {
+	key     okey
+	body    *jv
+	written string // the body's exact text; "" where only its canonical form is known
+	arrival int
+}
+
+// okept is the place of a value kept from a deleted target.
+type okept struct {
+	rule           string
+	target, holder okey
+}
+
+type oracle struct {
+	model  *omodel
+	docs   map[okey]*odoc
+	kept   map[okept]string
+	owned  map[string]map[string]bool // by collection: paths of all rules there ever were
+	events int
+}
+
+func newOracle() *oracle {
+	return &oracle{model: &omodel{}, docs: map[okey]*odoc{}, kept: map[okept]string{}, owned: map[string]map[string]bool{}}
+}
+
+// put accepts a whole document.
+func (o *oracle) put(key okey, text string) {
+	body, written := parseJSON(text), text
+	if body.get("id") == nil {
+		body.items = slices.Insert(body.items, 0, jmember{key: "id", raw: `"id"`, val: parseJSON(quote(key.id))})
+		written = ""
+	}
+	for path := range o.owned[key.collection] {
+		if body.strip(steps(path)) {
+			written = ""
+		}
+	}
+	o.write(key, body, written)
+}
+
+func (o *oracle) write(key okey, body *jv, written string) {
+	o.events++
+	d := o.docs[key]
+	if d == nil {
+		d = &odoc{key: key, arrival: o.events}
+		o.docs[key] = d
+		o.forget(func(k okept) bool { return k.target == key })
+	}
+	d.body, d.written = body, written
+	o.forget(func(k okept) bool {
+		return k.holder == key && !slices.Contains(body.ids(steps(o.model.rule(k.rule).rel.path)), k.target.id)
+	})
+}
+
+func (o *oracle) forget(which func(okept) bool) {
+	for k := range o.kept {
+		if which(k) {
+			delete(o.kept, k)
+		}
+	}
+}
+
+// remove accepts a delete.
+func (o *oracle) remove(key okey) {
+	o.events++
+	for _, r := range o.model.rules {
+		if r.kind != "copy" || r.rel.to != key.collection || r.rel.onDelete != "keep" {
+			continue
+		}
+		value := o.eval(r.expr, o.docs[key])
+		for _, h := range o.holders(r.rel, key.id) {
+			if value != nil {
+				o.kept[okept{r.name(), key, h.key}] = value.String()
+			}
+		}
+	}
+	delete(o.docs, key)
+	o.forget(func(k okept) bool { return k.holder == key })
+}
+
+// apply accepts a model.
+func (o *oracle) apply(m *omodel) {
+	o.events++
+	prev := o.model
+	o.model = m
+	o.forget(func(k okept) bool {
+		r := m.rule(k.rule)
+		return r == nil || r.definition() != prev.rule(k.rule).definition()
+	})
+	for _, r := range m.rules {
+		if o.owned[r.collection] == nil {
+			o.owned[r.collection] = map[string]bool{}
+		}
+		for _, f := range r.fields() {
+			o.owned[r.collection][f] = true
+		}
+	}
+}
+
+// holders are the documents that refer to an id, in order of arrival.
+func (o *oracle) holders(rel *orel, id string) []*odoc {
+	var out []*odoc
+	for _, d := range o.docs {
+		if d.key.collection == rel.collection && slices.Contains(d.body.ids(steps(rel.path)), id) {
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, func(a, b *odoc) int { return a.arrival - b.arrival })
+	return out
+}
+
+// views are all embedded views.
+func (o *oracle) views() map[okey]string {
+	out := make(map[okey]string, len(o.docs))
+	for k, d := range o.docs {
+		out[k] = o.embed(d, "").String()
+	}
+	return out
+}
+
+// embed is a document with its derived members; with top, only those in that top-level member.
+func (o *oracle) embed(d *odoc, top string) *jv {
+	root := d.body.clone()
+	var rules []*orule
+	for _, r := range o.model.rules {
+		if r.collection == d.key.collection {
+			rules = append(rules, r)
+			for _, f := range r.fields() { // a member the rule took over
+				root.strip(steps(f))
+			}
+		}
+	}
+	for _, r := range rules {
+		for i, f := range r.fields() {
+			path := steps(f)
+			if top == "" || path[0] == top {
+				o.derive(root, d, r, path, i == 1)
+			}
+		}
+	}
+	return root
+}
+
+// derive puts one rule's values into root.
+func (o *oracle) derive(root *jv, d *odoc, r *orule, path []string, flag bool) {
+	if r.kind == "copy" {
+		base := sharedArrays(path, steps(r.rel.path))
+		for _, anchor := range root.all(path[:base]) {
+			if v := o.copied(r, anchor, steps(r.rel.path)[base:], d.key); v != nil {
+				anchor.place(path[base:], v)
+			}
+		}
+		return
+	}
+	var ids []string
+	for _, h := range o.holders(r.rel, d.key.id) {
+		if r.where == "" || h.body.get("flag") != nil && h.body.get("flag").text == "true" {
+			ids = append(ids, quote(h.key.id))
+		}
+	}
+	limit := r.limit
+	if limit == 0 {
+		limit = 1000
+	}
+	cut := len(ids) > limit
+	switch {
+	case r.kind == "count":
+		root.place(path, parseJSON(strconv.Itoa(len(ids))))
+	case flag && cut:
+		root.place(path, parseJSON("true"))
+	case !flag:
+		root.place(path, parseJSON("["+strings.Join(ids[:min(limit, len(ids))], ",")+"]"))
+	}
+}
+
+// sharedArrays is how many steps both paths go together, up to the last array.
+func sharedArrays(a, b []string) int {
+	n := 0
+	for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
+		if a[i] == "[]" {
+			n = i + 1
+		}
+	}
+	return n
+}
+
+// copied is a copy's value below anchor, one or a list, or nil.
+func (o *oracle) copied(r *orule, anchor *jv, rest []string, holder okey) *jv {
+	list, some := &jv{kind: '['}, false
+	for _, id := range anchor.ids(rest) {
+		var v *jv
+		target := okey{r.rel.to, id}
+		if d := o.docs[target]; d != nil {
+			v = o.eval(r.expr, d)
+		} else if text, ok := o.kept[okept{r.name(), target, holder}]; ok {
+			v = parseJSON(text)
+		}
+		if !slices.Contains(rest, "[]") {
+			return v
+		}
+		some = some || v != nil
+		if v == nil {
+			v = parseJSON("null")
+		}
+		list.items = append(list.items, jmember{val: v})
+	}
+	if !some {
+		return nil
+	}
+	return list
+}
+
+// eval is an expression's value on a document's embedded view, or nil. It makes only the part
+// of the view it needs, for a document may refer to itself.
+func (o *oracle) eval(e oexpr, d *odoc) *jv {
+	var args []*jv
+	for _, name := range e.reads() {
+		v := o.embed(d, name).get(name)
+		if v == nil {
+			return nil
+		}
+		args = append(args, v)
+	}
+	switch e.kind {
+	case "concat":
+		if args[0].kind != '"' || args[1].kind != '"' {
+			return nil
+		}
+		return parseJSON(quote(unquote(args[0].text) + "-" + unquote(args[1].text)))
+	case "nested":
+		return args[0].get(e.names[1])
+	case "pair":
+		return parseJSON("[" + args[0].String() + "," + args[1].String() + "]")
+	}
+	return args[0]
+}

@@ -1,0 +1,277 @@
+package tests
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// The patterns of the article the product was made from; each test carries its pattern's number.
+
+// body gets a path and wants 200.
+func body(s *harness.Store, path string) string {
+	return string(s.Want(http.StatusOK, http.MethodGet, path, "").Body)
+}
+
+// items are the ids on one page of a list, and the cursor of the next.
+func items(t *testing.T, s *harness.Store, path string) (ids []string, next string) {
+	t.Helper()
+	var page struct {
+		Items []struct{ ID string }
+		Next  string
+	}
+	if err := json.Unmarshal([]byte(body(s, path)), &page); err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range page.Items {
+		ids = append(ids, it.ID)
+	}
+	return ids, page.Next
+}
+
+func wantText(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Fatalf("got\n  %s\nwant\n  %s", got, want)
+	}
+}
+
+const person = `{"id":"1","firstName":"Thomas","lastName":"Andersen","addresses":[{"line1":"100 Some Street","line2":"Unit 1","city":"Seattle","state":"WA","zip":98012}],"contactDetails":[{"email":"thomas@andersen.com"},{"phone":"+1 555 555-5555","extension":5555}]}`
+
+func TestP01SelfContained(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	r := s.Put("people", "1", person)
+	if r.Status != http.StatusCreated {
+		t.Fatalf("status %d, want 201", r.Status)
+	}
+	s.WantDoc("people", "1", person)
+	if rows, _ := s.Changes("mode=all"); len(rows) != 1 {
+		t.Fatalf("one write made %d changes", len(rows))
+	}
+}
+
+func TestP02NoFixedSchema(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	spaced := "{\n  \"zip\": 98012, \"id\" : \"1\",\n  \"contactDetails\": [ {\"email\":\"t@a.com\"}, {\"phone\":\"+1 555\", \"extension\":5555.0} ],\n  \"big\": 12345678901234567890, \"small\": 1E-2\n}"
+	s.Put("people", "1", spaced)
+	s.Put("people", "2", `{"id":2,"contactDetails":"none","zip":null}`)
+	wantText(t, body(s, "/v1/people/1?view=referenced"), spaced)
+	s.WantDoc("people", "1", `{"zip":98012,"id":"1","contactDetails":[{"email":"t@a.com"},{"phone":"+1 555","extension":5555.0}],"big":12345678901234567890,"small":1E-2}`)
+	s.WantDoc("people", "2", `{"id":2,"contactDetails":"none","zip":null}`)
+}
+
+func TestP04EmbeddedStocks(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  stocks: {derive: {holders: {count: portfolios.stock}}}
+  portfolios:
+    relations: {stock: {path: "holdings[].stockId", to: stocks}}
+    derive: {"holdings[].stock": {copy: stock, value: "{'symbol': doc.symbol, 'open': doc.open, 'high': doc.high, 'low': doc.low}"}}
+`)
+	s.Put("stocks", "1", `{"id":"1","symbol":"zaza","open":1,"high":2,"low":0.5}`)
+	s.Put("stocks", "2", `{"id":"2","symbol":"xcxc","open":89,"high":93.24,"low":88.87}`)
+	s.Put("portfolios", "1", `{"id":"1","firstName":"Thomas","lastName":"Andersen","holdings":[{"numberHeld":100,"stockId":1},{"numberHeld":50,"stockId":2}]}`)
+	s.Put("portfolios", "2", `{"id":"2","holdings":[{"numberHeld":1,"stockId":"1"}]}`)
+	s.Put("portfolios", "3", `{"id":"3","holdings":[{"numberHeld":1,"stockId":"2"}]}`)
+	s.WantDoc("portfolios", "1", `{"id":"1","firstName":"Thomas","lastName":"Andersen","holdings":[`+
+		`{"numberHeld":100,"stockId":1,"stock":{"symbol":"zaza","open":1,"high":2,"low":0.5}},`+
+		`{"numberHeld":50,"stockId":2,"stock":{"symbol":"xcxc","open":89,"high":93.24,"low":88.87}}]}`)
+
+	// What a trade will cost can be read before it is made.
+	s.WantDoc("stocks", "1", `{"id":"1","symbol":"zaza","open":1,"high":2,"low":0.5,"holders":2}`)
+	_, before := s.Changes("mode=all")
+	s.Merge("stocks", "1", `{"high":2.10}`)
+	rows, _ := s.Changes("mode=all&since=" + before)
+	var touched []string
+	for _, row := range rows[1:] {
+		if row.Op != "derive" || row.Cause.Collection != "stocks" || row.Cause.ID != "1" || row.Cause.Rule != "portfolios.holdings[].stock" {
+			t.Fatalf("unexpected change %+v", row)
+		}
+		touched = append(touched, row.ID)
+	}
+	wantText(t, strings.Join(touched, " "), "1 2")
+	s.WantDoc("portfolios", "2", `{"id":"2","holdings":[{"numberHeld":1,"stockId":"1","stock":{"symbol":"zaza","open":1,"high":2.10,"low":0.5}}]}`)
+}
+
+func TestP05ReferenceExpand(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  stocks: {relations: {exchange: {path: exchange, to: exchanges}}}
+  exchanges: {}
+  portfolios: {relations: {stock: {path: "holdings[].stockId", to: stocks}}}
+`)
+	s.Put("exchanges", "x", `{"id":"x","city":"Zurich"}`)
+	s.Put("stocks", "1", `{"id":"1","symbol":"zaza","open":1,"high":2,"low":0.5,"vol":11970000,"mkt-cap":42000000,"pe":5.89}`)
+	s.Put("stocks", "2", `{"id":"2","symbol":"xcxc","exchange":"x","mkt-cap":1005000,"pe":75.82}`)
+	s.Put("portfolios", "1", `{"id":"1","holdings":[{"numberHeld":100,"stockId":1},{"numberHeld":50,"stockId":2},{"numberHeld":1,"stockId":3},{"numberHeld":2,"stockId":1}]}`)
+	const doc = `{"id":"1","holdings":[{"numberHeld":100,"stockId":1},{"numberHeld":50,"stockId":2},{"numberHeld":1,"stockId":3},{"numberHeld":2,"stockId":1}]`
+	const first = `"1":{"id":"1","symbol":"zaza","open":1,"high":2,"low":0.5,"vol":11970000,"mkt-cap":42000000,"pe":5.89`
+	const second = `"2":{"id":"2","symbol":"xcxc","exchange":"x","mkt-cap":1005000,"pe":75.82`
+	s.WantDoc("portfolios", "1", doc+`}`)
+	wantText(t, body(s, "/v1/portfolios/1?expand=stock"), doc+`,"_expanded":{"stock":{`+first+`},`+second+`}}}}`)
+	wantText(t, body(s, "/v1/portfolios/1?expand=stock.exchange"),
+		doc+`,"_expanded":{"stock":{`+first+`,"_expanded":{"exchange":{}}},`+second+`,"_expanded":{"exchange":{"x":{"id":"x","city":"Zurich"}}}}}}}`)
+
+	_, before := s.Changes("mode=all")
+	s.Merge("stocks", "1", `{"pe":6}`)
+	if rows, _ := s.Changes("mode=all&since=" + before); len(rows) != 1 {
+		t.Fatalf("a quote made %d changes, want its own only", len(rows))
+	}
+}
+
+func TestP06WeakLinks(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  books: {relations: {publisher: {path: pub-id, to: publishers}}, derive: {publisherName: {copy: publisher, value: doc.name}}}
+  publishers: {}
+`)
+	s.Put("books", "1", `{"id":"1","pub-id":"nobody"}`)
+	s.WantDoc("books", "1", `{"id":"1","pub-id":"nobody"}`)
+	s.Put("publishers", "nobody", `{"id":"nobody","name":"Now Here"}`)
+	s.WantDoc("books", "1", `{"id":"1","pub-id":"nobody","publisherName":"Now Here"}`)
+	s.Delete("publishers", "nobody")
+	s.WantDoc("books", "1", `{"id":"1","pub-id":"nobody"}`)
+}
+
+func TestP07OneToMany(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  publishers: {}
+  books: {relations: {publisher: {path: pub-id, to: publishers}}}
+`)
+	s.Put("publishers", "mspress", `{"id":"mspress","name":"Microsoft Press"}`)
+	s.Put("books", "9", `{"id":"9","name":"DocumentDB for C# developers","pub-id":"mspress"}`)
+	s.Put("books", "1", `{"id":"1","name":"Azure Cosmos DB 101","pub-id":"mspress"}`)
+	s.Put("books", "3", `{"id":"3","name":"Taking over the world one JSON doc at a time"}`)
+	s.Put("books", "2", `{"id":"2","name":"Azure Cosmos DB for RDBMS Users","pub-id":"mspress"}`)
+	s.WantDoc("publishers", "mspress", `{"id":"mspress","name":"Microsoft Press"}`)
+	ids, next := items(t, s, "/v1/publishers/mspress/books?limit=2")
+	wantText(t, strings.Join(ids, " "), "9 1")
+	s.Put("books", "4", `{"id":"4","pub-id":"mspress"}`) // a list under a reader's hands
+	ids, next = items(t, s, "/v1/publishers/mspress/books?limit=2&cursor="+next)
+	wantText(t, strings.Join(ids, " "), "2 4")
+	if next != "" {
+		ids, next = items(t, s, "/v1/publishers/mspress/books?limit=2&cursor="+next)
+	}
+	if next != "" {
+		t.Fatalf("another page after %v", ids)
+	}
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/publishers/gone/books", "")
+}
+
+func TestP08JoiningDocuments(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  authors: {}
+  books: {}
+  writings:
+    relations: {author: {path: authorId, to: authors}, book: {path: bookId, to: books}}
+    derive: {authorName: {copy: author, value: doc.name}}
+`)
+	s.Put("authors", "a1", `{"id":"a1","name":"Thomas Andersen"}`)
+	s.Put("authors", "a2", `{"id":"a2","name":"William Wakefield"}`)
+	s.Put("books", "b1", `{"id":"b1","name":"Azure Cosmos DB 101"}`)
+	s.Put("books", "b2", `{"id":"b2","name":"Azure Cosmos DB for RDBMS Users"}`)
+	s.Put("writings", "w1", `{"id":"w1","authorId":"a1","bookId":"b1"}`)
+	s.Put("writings", "w2", `{"id":"w2","authorId":"a2","bookId":"b1"}`)
+	s.Put("writings", "w3", `{"id":"w3","authorId":"a1","bookId":"b2"}`)
+	ids, _ := items(t, s, "/v1/books/b1/writings")
+	wantText(t, strings.Join(ids, " "), "w1 w2")
+	ids, _ = items(t, s, "/v1/authors/a1/writings")
+	wantText(t, strings.Join(ids, " "), "w1 w3")
+	wantText(t, body(s, "/v1/writings/w2?expand=author,book"), `{"id":"w2","authorId":"a2","bookId":"b1","authorName":"William Wakefield",`+
+		`"_expanded":{"author":{"a2":{"id":"a2","name":"William Wakefield"}},"book":{"b1":{"id":"b1","name":"Azure Cosmos DB 101"}}}}`)
+}
+
+const bookshop = `
+collections:
+  authors:
+    derive:
+      countOfBooks: {count: books.authors}
+      books: {ids: books.authors, limit: 1000}
+  books:
+    relations: {authors: {path: "authors[].id", to: authors}}
+    derive:
+      "authors[].name": {copy: authors, value: "doc.firstName + ' ' + doc.lastName"}
+      "authors[].thumbnailUrl": {copy: authors, value: "doc.images.filter(i, has(i.thumbnail))[0].thumbnail"}
+`
+
+func TestP09ManyToMany(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  authors: {derive: {books: {ids: books.authors}}}
+  books: {relations: {authors: {path: "authors[]", to: authors}}}
+`)
+	s.Put("authors", "a1", `{"id":"a1","name":"Thomas Andersen"}`)
+	s.Put("authors", "a2", `{"id":"a2","name":"William Wakefield"}`)
+	s.WantDoc("authors", "a1", `{"id":"a1","name":"Thomas Andersen","books":[]}`)
+	s.Put("books", "b1", `{"id":"b1","name":"Azure Cosmos DB 101","authors":["a1","a2"]}`)
+	s.Put("books", "b2", `{"id":"b2","name":"Azure Cosmos DB for RDBMS Users","authors":["a1"]}`)
+	s.Put("books", "b3", `{"id":"b3","name":"Taking over the world one JSON doc at a time","authors":["a1"]}`)
+	s.WantDoc("authors", "a1", `{"id":"a1","name":"Thomas Andersen","books":["b1","b2","b3"]}`)
+	s.WantDoc("authors", "a2", `{"id":"a2","name":"William Wakefield","books":["b1"]}`)
+	s.Merge("books", "b2", `{"authors":["a2"]}`)
+	s.Delete("books", "b1")
+	s.WantDoc("authors", "a1", `{"id":"a1","name":"Thomas Andersen","books":["b3"]}`)
+	s.WantDoc("authors", "a2", `{"id":"a2","name":"William Wakefield","books":["b2"]}`)
+}
+
+const (
+	thomas  = `{"id":"a1","firstName":"Thomas","lastName":"Andersen","images":[{"thumbnail":"http://t1.png"},{"profile":"http://p.png"},{"large":"http://l.png"}]}`
+	william = `{"id":"a2","firstName":"William","lastName":"Wakefield","images":[{"profile":"http://p.png"},{"thumbnail":"http://t2.png"}]}`
+)
+
+func TestP10Hybrid(t *testing.T) {
+	s := harness.OpenTemp(t, bookshop)
+	s.Put("authors", "a1", thomas)
+	s.Put("authors", "a2", william)
+	s.Put("books", "b1", `{"id":"b1","name":"Azure Cosmos DB 101","authors":[{"id":"a1"},{"id":"a2"}]}`)
+	s.Put("books", "b2", `{"id":"b2","authors":[{"id":"a1"}]}`)
+	s.Put("books", "b3", `{"id":"b3","authors":[{"id":"a1"}]}`)
+	s.WantDoc("authors", "a1", strings.TrimSuffix(thomas, "}")+`,"books":["b1","b2","b3"],"countOfBooks":3}`)
+	s.WantDoc("books", "b1", `{"id":"b1","name":"Azure Cosmos DB 101","authors":[`+
+		`{"id":"a1","name":"Thomas Andersen","thumbnailUrl":"http://t1.png"},`+
+		`{"id":"a2","name":"William Wakefield","thumbnailUrl":"http://t2.png"}]}`)
+}
+
+func TestP11CopiedValueChanges(t *testing.T) {
+	s := harness.OpenTemp(t, bookshop)
+	s.Put("authors", "a1", thomas)
+	s.Put("authors", "a2", william)
+	s.Put("books", "b1", `{"id":"b1","authors":[{"id":"a1"},{"id":"a2"}]}`)
+	s.Put("books", "b2", `{"id":"b2","authors":[{"id":"a1"}]}`)
+	s.Put("books", "b3", `{"id":"b3","authors":[{"id":"a2"}]}`)
+	tag := s.Want(http.StatusOK, http.MethodGet, "/v1/books/b2", "").Header.Get("ETag")
+	_, before := s.Changes("mode=all")
+	s.Merge("authors", "a1", `{"lastName":"Anders","images":[{"thumbnail":"http://new.png"}]}`)
+	s.WantDoc("books", "b1", `{"id":"b1","authors":[{"id":"a1","name":"Thomas Anders","thumbnailUrl":"http://new.png"},{"id":"a2","name":"William Wakefield","thumbnailUrl":"http://t2.png"}]}`)
+	s.WantDoc("books", "b2", `{"id":"b2","authors":[{"id":"a1","name":"Thomas Anders","thumbnailUrl":"http://new.png"}]}`)
+	rows, _ := s.Changes("mode=all&since=" + before)
+	if len(rows) != 3 || rows[1].ID != "b1" || rows[2].ID != "b2" {
+		t.Fatalf("changes %+v, want the author, b1 and b2", rows)
+	}
+	wantText(t, string(rows[2].Patch), `[{"op":"replace","path":"/authors/0/name","value":"Thomas Anders","old":"Thomas Andersen"},`+
+		`{"op":"replace","path":"/authors/0/thumbnailUrl","value":"http://new.png","old":"http://t1.png"}]`)
+	// A copy never makes a writer fail.
+	s.Want(http.StatusNoContent, http.MethodPut, "/v1/books/b2", `{"id":"b2","authors":[{"id":"a2"}]}`, "If-Match", tag)
+	s.WantDoc("books", "b2", `{"id":"b2","authors":[{"id":"a2","name":"William Wakefield","thumbnailUrl":"http://t2.png"}]}`)
+}
+
+func TestP12PreCalculated(t *testing.T) {
+	s := harness.OpenTemp(t, bookshop)
+	s.Put("authors", "a1", `{"id":"a1"}`)
+	s.WantDoc("authors", "a1", `{"id":"a1","books":[],"countOfBooks":0}`)
+	s.Put("books", "b1", `{"id":"b1","authors":[{"id":"a1"},{"id":"a1"}]}`)
+	s.WantDoc("authors", "a1", `{"id":"a1","books":["b1"],"countOfBooks":1}`)
+	s.Put("books", "b2", `{"id":"b2","authors":[{"id":"a1"}]}`)
+	s.WantDoc("authors", "a1", `{"id":"a1","books":["b1","b2"],"countOfBooks":2}`)
+	s.Put("books", "b1", `{"id":"b1","authors":[]}`)
+	s.Delete("books", "b2")
+	s.WantDoc("authors", "a1", `{"id":"a1","books":[],"countOfBooks":0}`)
+	if rev := s.Want(http.StatusOK, http.MethodGet, "/v1/authors/a1", "").Header.Get("ETag"); !strings.HasPrefix(rev, `"2.`) {
+		t.Fatalf("ETag %s: the count changed the author's revision", rev)
+	}
+}
