@@ -114,9 +114,9 @@ func (p *Projector) Run(ctx context.Context) error {
 	for wait := first; ; wait = min(2*wait, most) {
 		began := p.store.Applied.Seq()
 		err := p.run(ctx)
-		if ctx.Err() != nil { //nolint:nilerr // the end that was asked for
+		if ctx.Err() != nil {
 			p.store.Applied.Stop(fanfold.Errorf(fanfold.Unavailable, "the server is shutting down"))
-			return nil
+			return nil //nolint:nilerr // the end that was asked for
 		}
 		if p.store.Applied.Seq() > began {
 			wait = first
@@ -323,9 +323,9 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 		}
 		select {
 		case e := <-f.events:
-			if e.err != nil { //nolint:nilerr // told by the next call
+			if e.err != nil {
 				f.events <- e // for the next call; the reader has ended, so there is room
-				return batch, nil
+				return batch, nil //nolint:nilerr // told by the next call
 			}
 			f.pending = e.pending
 			if !take(e.ev) {

@@ -681,7 +681,7 @@ func openSSE(t *testing.T, s *harness.Store, query string, headers ...string) *s
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, "GET", s.URL+"/v1/_changes?"+query, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/_changes?"+query, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -693,7 +693,7 @@ func openSSE(t *testing.T, s *harness.Store, query string, headers ...string) *s
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { resp.Body.Close() })
-	if got := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || got != "text/event-stream" {
+	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != "text/event-stream" {
 		t.Fatalf("%d %s", resp.StatusCode, got)
 	}
 	return &sse{t: t, body: resp.Body, in: bufio.NewScanner(resp.Body)}

@@ -536,7 +536,7 @@ func hugeBody(t *testing.T, s *harness.Store, path, framing string) {
 		t.Fatal(err)
 	}
 	body, _ := io.ReadAll(resp.Body)
-	if resp.StatusCode != 413 || !strings.Contains(string(body), "urn:fanfold:problem:too-large") {
+	if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(body), "urn:fanfold:problem:too-large") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 	conn.Close()

@@ -238,7 +238,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 		served[method+" "+strings.Join(segments, "/")] = true
 	}
 	for _, r := range slices.Sorted(maps.Keys(served)) {
-		if asGet := "GET" + strings.TrimPrefix(r, "HEAD"); !documented[r] && !(strings.HasPrefix(r, "HEAD ") && documented[asGet]) {
+		if asGet := "GET" + strings.TrimPrefix(r, "HEAD"); !documented[r] && (!strings.HasPrefix(r, "HEAD ") || !documented[asGet]) {
 			t.Errorf("the document lacks %s", r)
 		}
 	}
