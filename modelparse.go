@@ -383,8 +383,13 @@ func (r *Rule) fields() []Path {
 	return []Path{r.Path, flag}
 }
 
-func (r *Rule) owns(path string) bool {
-	return slices.ContainsFunc(r.fields(), func(f Path) bool { return f.String() == path })
+// Paths are the paths of all members the rule owns, as text.
+func (r *Rule) Paths() []string {
+	var out []string
+	for _, f := range r.fields() {
+		out = append(out, f.String())
+	}
+	return out
 }
 
 // order gives every rule its level and refuses cycles. A copy depends on the derived fields of
@@ -475,7 +480,7 @@ func (v Reserved) Next(prev, next *Model) Reserved {
 			if slices.Contains(c.Release, path) {
 				return
 			}
-			if slices.ContainsFunc(c.Rules, func(r *Rule) bool { return r.owns(path) }) {
+			if slices.ContainsFunc(c.Rules, func(r *Rule) bool { return slices.Contains(r.Paths(), path) }) {
 				return
 			}
 		}
@@ -490,8 +495,8 @@ func (v Reserved) Next(prev, next *Model) Reserved {
 	}
 	for _, c := range prev.Collections {
 		for _, r := range c.Rules {
-			for _, f := range r.fields() {
-				keep(c.Name, f.String())
+			for _, path := range r.Paths() {
+				keep(c.Name, path)
 			}
 		}
 	}

@@ -29,6 +29,8 @@ type fold struct {
 	n      int   // changes so far
 	direct int64 // number of the document it writes to; 0 for none
 	levels []*level
+
+	remodel *remodel // of a model event
 }
 
 func newFold(p *plan, r *report) *fold {

@@ -329,7 +329,10 @@ func (f *fold) flush(number int64, before []byte) error {
 	if err != nil || row == nil || bytes.Equal(row.Body, before) {
 		return err
 	}
-	shape := f.shapeOf(row.Key.Collection)
+	shape := f.plan.collection(row.Key.Collection).shape
+	if f.remodel != nil {
+		shape = f.remodel.shape(row.Key.Collection)
+	}
 	d := diff(row.Key.Collection, shape, jsondoc.MustParse(before), jsondoc.MustParse(row.Body))
 	if len(d.ops) == 0 {
 		d.add("replace", "", row.Key.Collection, row.Body, before) // a member that was hidden shows again

@@ -324,7 +324,7 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 		select {
 		case e := <-f.events:
 			if e.err != nil {
-				f.events <- e // for the next call; the reader has ended, so there is room
+				f.events <- e     // for the next call; the reader has ended, so there is room
 				return batch, nil //nolint:nilerr // told by the next call
 			}
 			f.pending = e.pending

@@ -2,6 +2,7 @@ package projector
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -61,6 +62,8 @@ func (f *fold) model(ev *fanfold.Event) error {
 	}
 	m := compare(prev, next)
 	f.use(next)
+	f.remodel = m
+	defer func() { f.remodel = nil }()
 	for name := range m.relations {
 		if err := f.tx.RemoveLinks(name); err != nil {
 			return err
@@ -203,12 +206,12 @@ func (u unchanged) value(r *rulePlan, _ *jsondoc.Tree, _ jsondoc.Node) (raw []by
 	return nil, !u.m.fresh[r.name], nil
 }
 
-// shapeOf is the shape by which changes of a document are told: of a model event, with the
-// fields that the model before it owned.
-func (f *fold) shapeOf(collection string) *fanfold.Shape {
-	c := f.plan.model.Collection(collection)
-	if f.event.Kind != fanfold.KindModel {
-		return f.plan.collection(collection).shape
+// shape is the shape by which changes of a collection's documents are told: with the fields
+// that the model before owned, released or not.
+func (m *remodel) shape(collection string) *fanfold.Shape {
+	paths := slices.Clone(m.next.reserved[collection])
+	for _, r := range m.prev.collection(collection).rules {
+		paths = append(paths, r.Paths()...)
 	}
-	return fanfold.NewShape(c, f.plan.reserved[collection])
+	return fanfold.NewShape(m.next.model.Collection(collection), paths)
 }

@@ -373,8 +373,7 @@ func (v *previewer) document(row *sqlite.Row, right []byte) error {
 		return nil
 	}
 	v.out.Changes++
-	shape := fanfold.NewShape(v.next.model.Collection(name), v.next.reserved[name])
-	for _, rule := range diff(name, shape, jsondoc.MustParse(row.Body), jsondoc.MustParse(right)).rules {
+	for _, rule := range diff(name, v.cmp.shape(name), jsondoc.MustParse(row.Body), jsondoc.MustParse(right)).rules {
 		if r := v.rules[rule]; r != nil {
 			r.Documents++
 		}

@@ -263,8 +263,9 @@ type orule struct {
 }
 
 type omodel struct {
-	rels  []*orel
-	rules []*orule
+	rels    []*orel
+	rules   []*orule
+	release map[string][]string // by collection
 }
 
 func (r *orule) name() string { return r.collection + "." + r.path }
@@ -335,7 +336,7 @@ type oracle struct {
 	model  *omodel
 	docs   map[okey]*odoc
 	kept   map[okept]string
-	owned  map[string]map[string]bool // by collection: paths of all rules there ever were
+	owned  map[string]map[string]bool // by collection: paths of all rules there were and that are not released
 	events int
 }
 
@@ -407,6 +408,11 @@ func (o *oracle) apply(m *omodel) {
 		r := m.rule(k.rule)
 		return r == nil || r.definition() != prev.rule(k.rule).definition()
 	})
+	for c, paths := range m.release {
+		for _, path := range paths {
+			delete(o.owned[c], path)
+		}
+	}
 	for _, r := range m.rules {
 		if o.owned[r.collection] == nil {
 			o.owned[r.collection] = map[string]bool{}

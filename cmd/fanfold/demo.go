@@ -74,6 +74,8 @@ func demo(ctx context.Context, out io.Writer, cfg node.Config, once bool) (err e
 	n, err := node.Open(ctx, cfg)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fanfold.Wrap(err, fanfold.Unavailable, "%s is in use by another program; choose another port with --listen, or any free one:\n  fanfold demo --listen 127.0.0.1:0", cfg.Listen)
+	} else if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
 	} else if err != nil {
 		return err
 	}
@@ -437,10 +439,14 @@ func wrap(line, indent string) string {
 	const room = "        "
 	var b strings.Builder
 	b.WriteString(indent)
-	for len(line) > demoWidth-len(indent) {
+	for start := 0; len(line) > demoWidth-len(indent); start = len(room) {
 		at := strings.LastIndex(line[:demoWidth-len(indent)], "  ")
-		if at <= len(room) {
-			break // one part that is too long by itself
+		if at < start+1 { // the first part is too long by itself
+			next := strings.Index(line[start:], "  ")
+			if next < 0 {
+				break
+			}
+			at = start + next
 		}
 		b.WriteString(strings.TrimRight(line[:at], " ") + "\n" + indent)
 		line = room + strings.TrimLeft(line[at:], " ")
