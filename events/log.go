@@ -21,6 +21,7 @@ type Options struct {
 	Replicas int           // of the stream, where it is made; default 1
 	Timeout  time.Duration // how long an append may take before its outcome is unknown; default 10 s
 	Attempt  time.Duration // how long one publish may take before it is sent again; default 2 s
+	Window   time.Duration // in which the server drops a message it has, where the stream is made; default 2 minutes
 	Logger   *slog.Logger  // default slog.Default()
 
 	// FailAppend, for tests, is asked before an event is published and after it is stored; its
@@ -40,6 +41,9 @@ func (o *Options) defaults() {
 	}
 	if o.Attempt == 0 {
 		o.Attempt = 2 * time.Second
+	}
+	if o.Window == 0 {
+		o.Window = 2 * time.Minute
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -75,6 +79,7 @@ func (l *Log) config() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: l.opt.Database, Subjects: []string{l.sub.all()}, Storage: jetstream.FileStorage,
 		Description: "Fanfold's event log: every write of database " + l.opt.Database,
+		Duplicates:  l.opt.Window,
 		Replicas:    l.opt.Replicas, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1,
 		AllowAtomicPublish: true, AllowDirect: true, DenyDelete: true, DenyPurge: true,
 	}
@@ -119,8 +124,9 @@ type Reader struct {
 	next uint64
 }
 
-// readAhead bounds what waits in memory between the log and its reader, in bytes.
-const readAhead = 16 << 20
+// readAhead bounds what waits in memory between the log and its reader, in bytes. The server
+// refuses a pull that its largest message does not fit into.
+const readAhead = MaxPayload + 1<<20
 
 // Read delivers events from sequence from on, which is 1 or more.
 func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {

@@ -21,6 +21,7 @@ type fold struct {
 
 	// memory used again from document to document
 	view    jsondoc.Tree
+	source  jsondoc.Tree
 	splicer splicer
 
 	// of the event being folded
@@ -107,7 +108,8 @@ func (f *fold) write(ev *fanfold.Event) error {
 		return err
 	}
 	c := f.plan.collection(ev.Key.Collection)
-	t := jsondoc.MustParse(source)
+	t := &f.source
+	t.Reset(source)
 	if err := f.relink(c, row, oldSource, t); err != nil {
 		return err
 	}

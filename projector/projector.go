@@ -195,17 +195,12 @@ func (p *Projector) foldBatch(db *sqlite.DB, batch []*fanfold.Event) error {
 		p.opt.Logger.Info("the projector goes on", "seq", batch[0].Seq)
 	}
 	p.store.Applied.Set(batch[len(batch)-1].Seq)
-	return nil
+	return db.Tidy()
 }
-
-// largeFold is from how many changes on SQLite's log is given back to the disk at once.
-const largeFold = 50_000
 
 // apply folds a batch in one transaction.
 func apply(db *sqlite.DB, f *fold, batch []*fanfold.Event) error {
-	changes := int64(0)
-	err := db.Update(func(tx *sqlite.Tx) error {
-		changes = -tx.Checkpoint().Changes
+	return db.Update(func(tx *sqlite.Tx) error {
 		for _, ev := range batch {
 			if want := tx.Checkpoint().Seq + 1; ev.Seq != want {
 				return fanfold.Errorf(fanfold.Internal, "event %d follows %d", ev.Seq, want-1)
@@ -214,13 +209,8 @@ func apply(db *sqlite.DB, f *fold, batch []*fanfold.Event) error {
 				return err
 			}
 		}
-		changes += tx.Checkpoint().Changes
 		return nil
 	})
-	if err == nil && changes > largeFold {
-		err = db.Truncate()
-	}
-	return err
 }
 
 // follower reads ahead of the fold.
@@ -235,7 +225,7 @@ type follower struct {
 }
 
 // readAhead bounds the bodies that wait to be folded, in bytes.
-const readAhead = 16 << 20
+const readAhead = 4 << 20
 
 // weight is what an event takes of the room.
 func weight(ev *fanfold.Event) int64 {

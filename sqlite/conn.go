@@ -18,6 +18,7 @@ import (
 type conn struct {
 	raw   *sqlite3.SQLiteConn
 	stmts map[string]*stmt
+	wrote int // statements that wrote
 	// fail is asked before every statement that writes; its error stands for SQLite's.
 	fail func() error
 }
@@ -70,9 +71,12 @@ func (c *conn) exec(query string, args ...driver.Value) error {
 	if err != nil {
 		return err
 	}
-	if s.writes && c.fail != nil {
-		if err := c.fail(); err != nil {
-			return err
+	if s.writes {
+		c.wrote++
+		if c.fail != nil {
+			if err := c.fail(); err != nil {
+				return err
+			}
 		}
 	}
 	if _, err := s.Exec(args); err != nil {

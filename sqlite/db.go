@@ -47,30 +47,64 @@ const readersPerCPU = 2
 
 // openDB opens or makes the file at path. fail, for tests, is asked before every write.
 func openDB(path string, fail func() error) (*DB, error) {
+	db, err := writeDB(path, fail)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.serve(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// buildDB opens a file that nobody reads before serve. Nothing protects it from a crash or a
+// rollback until then: who builds it begins anew after either.
+func buildDB(path string, fail func() error) (*DB, error) {
+	return writeDB(path, fail, "synchronous=OFF", "journal_mode=OFF")
+}
+
+// writeDB opens a file with its writing connection only.
+func writeDB(path string, fail func() error, pragmas ...string) (*DB, error) {
 	if err := migrate(path); err != nil {
 		return nil, err
 	}
-	// A read model can be rebuilt, and in WAL mode a power loss takes the last transactions but
-	// never consistency with synchronous=NORMAL (SQLite documentation, PRAGMA synchronous).
-	writer, err := openConn(dsn(path, "rwc"), "journal_mode=WAL", "synchronous=NORMAL", "temp_store=FILE",
-		"cache_size=-32768", "busy_timeout=10000", "wal_autocheckpoint=4000", "journal_size_limit=67108864")
+	writer, err := openConn(dsn(path, "rwc"), append(pragmas, "busy_timeout=10000", "temp_store=FILE", "cache_size=-32768")...)
 	if err != nil {
 		return nil, failure(err)
 	}
 	writer.fail = fail
-	db := &DB{path: path, writer: writer, size: readersPerCPU * max(2, runtime.GOMAXPROCS(0))}
-	db.readers = make(chan *conn, db.size)
-	for range db.size {
-		c, err := openConn(dsn(path, "rw"), "query_only=ON", "cache_size=-4096", "busy_timeout=10000", "mmap_size=268435456")
-		if err != nil {
-			return nil, errors.Join(failure(err), db.Close())
-		}
-		db.readers <- c
-	}
+	db := &DB{path: path, writer: writer, readers: make(chan *conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
 	if err := db.prepareTemp(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// serve brings everything written so far to the disk and opens the file to readers. From here
+// on a power loss takes the last transactions at most, and never consistency: that is what
+// synchronous=NORMAL gives in WAL mode (SQLite documentation, PRAGMA synchronous).
+func (db *DB) serve() error {
+	f, err := os.OpenFile(db.path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return failure(err)
+	}
+	for _, p := range []string{"journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit=67108864"} {
+		if _, err := db.writer.raw.Exec("PRAGMA "+p, nil); err != nil {
+			return failure(err)
+		}
+	}
+	for db.size < cap(db.readers) {
+		c, err := openConn(dsn(db.path, "rw"), "query_only=ON", "cache_size=-4096", "busy_timeout=10000", "mmap_size=268435456")
+		if err != nil {
+			return failure(err)
+		}
+		db.readers <- c
+		db.size++
+	}
+	return nil
 }
 
 func dsn(path, mode string) string {
@@ -159,30 +193,26 @@ func (db *DB) rollback() error {
 	return err
 }
 
-// sync sets how the writing connection waits for the disk (SQLite documentation, PRAGMA
-// synchronous).
-func (db *DB) sync(mode string) error {
-	_, err := db.writer.raw.Exec("PRAGMA synchronous="+mode, nil)
-	return err
-}
+// When a part of the log is brought into the file: after so many writes, and after so many
+// with the log cut to nothing.
+const (
+	tidyWrites     = 10_000
+	truncateWrites = 200_000
+)
 
-// settle brings everything written so far to the disk, and from now on what SQLite needs to
-// keep the file consistent.
-func (db *DB) settle() error {
-	if err := db.Truncate(); err != nil {
-		return err
+// Tidy brings SQLite's log into the file now and then, as far as readers allow. It is called
+// between transactions, by whom Update is called by: done within a commit, it would make
+// writers wait.
+func (db *DB) Tidy() error {
+	mode := "PASSIVE"
+	switch {
+	case db.writer.wrote < tidyWrites:
+		return nil
+	case db.writer.wrote > truncateWrites:
+		mode = "TRUNCATE"
 	}
-	f, err := os.OpenFile(db.path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close(), db.sync("NORMAL"))
-}
-
-// Truncate gives the space of a large transaction's log back to the disk, as far as readers
-// allow.
-func (db *DB) Truncate() error {
-	if _, err := db.writer.raw.Exec("PRAGMA main.wal_checkpoint(TRUNCATE)", nil); err != nil {
+	db.writer.wrote = 0
+	if _, err := db.writer.raw.Exec("PRAGMA main.wal_checkpoint("+mode+")", nil); err != nil {
 		return failure(err)
 	}
 	return nil

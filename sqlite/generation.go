@@ -65,7 +65,7 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := errors.Join(db.settle(), s.marker(next)); err != nil {
+		if err := errors.Join(db.serve(), s.marker(next)); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 		s.current, s.number = db, next
@@ -190,11 +190,8 @@ func (s *Store) Build() (*DB, int, error) {
 	if err := removeFiles(s.file(n)); err != nil {
 		return nil, 0, err
 	}
-	db, err := openDB(s.file(n), s.opt.FailWrite)
-	if err != nil {
-		return nil, 0, err
-	}
-	return db, n, db.sync("OFF") // until Swap: a crash leaves a file that nobody opens
+	db, err := buildDB(s.file(n), s.opt.FailWrite)
+	return db, n, err
 }
 
 // Discard closes and removes a generation that Build made.
@@ -203,7 +200,7 @@ func (s *Store) Discard(db *DB) error { return errors.Join(db.Close(), db.remove
 // Swap makes the generation that Build made the current one and removes the old one. It blocks
 // until running reads have ended. A crash finds the old or the new one, never neither.
 func (s *Store) Swap(db *DB, n int) error {
-	if err := db.settle(); err != nil {
+	if err := db.serve(); err != nil {
 		return err
 	}
 	if err := s.marker(n); err != nil {

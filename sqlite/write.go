@@ -318,13 +318,13 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 	tx.checkpoint.Changes++
 	ch.Ordinal = tx.checkpoint.Changes
 	tx.checkpoint.Position = max(tx.checkpoint.Position, ch.Position)
-	var rules sqlValue
-	if len(ch.Rules) > 0 {
-		rules = strings.Join(ch.Rules, ",")
+	if ch.Op == fanfold.OpDerive { // by far the most, so nothing is bound that is always the same
+		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, rules, delta) VALUES (?, ?, ?, ?, 'derive', ?, ?, ?, ?)",
+			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, int64(ch.Revision), ch.Time.UnixNano(), strings.Join(ch.Rules, ","), text(ch.Delta))
 	}
-	return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, rules, delta, previous, previous_source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, previous, previous_source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(),
-		rules, text(ch.Delta), text(ch.Previous), text(ch.PreviousSource))
+		text(ch.Previous), text(ch.PreviousSource))
 }
 
 // Remember keeps the embedded view from before the event, once, for a change row written

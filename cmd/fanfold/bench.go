@@ -11,10 +11,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/internal/bench"
 	"github.com/fanfold/fanfold/internal/node"
 )
@@ -84,49 +86,52 @@ const benchModel = `{"collections":{"authors":{},"books":{
 "relations":{"authors":{"path":"authors[].id","to":"authors"}},
 "derive":{"authors[].name":{"copy":"authors","value":"doc.firstName + ' ' + doc.lastName"}}}}}`
 
-// filled runs fn on a node whose log holds the model, authors, and books with two authors each.
-// The log is not synced while it is filled.
-func filled(ctx context.Context, dir string, authors, books int, second func(i int) int, fn func(ctx context.Context, n *node.Node) error) error {
-	n, err := node.Open(ctx, node.Config{Data: dir, Listen: "127.0.0.1:0", Durability: "interval", Logger: slog.New(slog.DiscardHandler)})
+// fill makes a log with the model, authors, and books with two authors each. It is not synced
+// while it is filled, and its window for duplicates is short, as in a log that is not new.
+func fill(ctx context.Context, dir string, authors, books int, second func(i int) int) (err error) {
+	logger := slog.New(slog.DiscardHandler)
+	server, err := events.StartEmbedded(filepath.Join(dir, "nats"), events.Interval, "", logger)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var result error
-	err = n.Run(ctx, func(ctx context.Context) error {
-		defer cancel()
-		if result = fill(ctx, n, authors, books, second); result == nil {
-			result = fn(ctx, n)
-		}
-		return nil
-	})
-	return errors.Join(result, err)
-}
-
-func fill(ctx context.Context, n *node.Node, authors, books int, second func(i int) int) error {
-	last, err := n.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: []byte(benchModel)}, fanfold.Expect{})
+	defer func() { err = errors.Join(err, server.Close()) }()
+	nc, err := server.Connect()
 	if err != nil {
 		return err
 	}
-	put := func(collection string, i int, body string) (uint64, error) {
-		return n.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: collection, ID: strconv.Itoa(i)}, Body: []byte(body)}, fanfold.Expect{})
+	defer nc.Close()
+	log, err := events.Open(ctx, nc, events.Options{Window: 100 * time.Millisecond, Logger: logger})
+	if err != nil {
+		return err
 	}
-	if err := parallel(authors, &last, func(i int) (uint64, error) {
+	if _, err := log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: []byte(benchModel)}, fanfold.Expect{}); err != nil {
+		return err
+	}
+	put := func(collection string, i int, body string) error {
+		_, err := log.Append(ctx, &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: collection, ID: strconv.Itoa(i)}, Body: []byte(body)}, fanfold.Expect{})
+		return err
+	}
+	if err := parallel(authors, func(i int) error {
 		return put("authors", i, fmt.Sprintf(`{"id":"%d","firstName":"Ann%d","lastName":"Author","born":1900,"bio":"%0200d"}`, i, i, i))
 	}); err != nil {
 		return err
 	}
-	if err := parallel(books, &last, func(i int) (uint64, error) {
+	return parallel(books, func(i int) error {
 		return put("books", i, fmt.Sprintf(`{"id":"%d","title":"The book that has the number %d","year":1984,"language":"en","authors":[{"id":"%d"},{"id":"%d"}],"summary":"%0250d"}`,
 			i, i, i%authors, second(i), i))
-	}); err != nil {
-		return err
-	}
-	return n.Store.Applied.Wait(ctx, last)
+	})
 }
 
-// parallel calls fn for 0 to n-1 from a few goroutines and keeps the highest sequence.
-func parallel(n int, last *uint64, fn func(i int) (uint64, error)) error {
+// filled runs fn on a node over such a log, once it has folded it.
+func filled(ctx context.Context, dir string, authors, books int, second func(i int) int, fn func(ctx context.Context, n *node.Node) error) error {
+	if err := fill(ctx, dir, authors, books, second); err != nil {
+		return err
+	}
+	return offline(ctx, dir, fn)
+}
+
+// parallel calls fn for 0 to n-1 from a few goroutines.
+func parallel(n int, fn func(i int) error) error {
 	var next atomic.Int64
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -134,12 +139,10 @@ func parallel(n int, last *uint64, fn func(i int) (uint64, error)) error {
 	for range 32 {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				seq, err := fn(i)
-				mu.Lock()
-				failed = errors.Join(failed, err)
-				*last = max(*last, seq)
-				mu.Unlock()
-				if err != nil {
+				if err := fn(i); err != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					failed = errors.Join(failed, err)
 					return
 				}
 			}
