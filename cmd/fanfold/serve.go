@@ -41,6 +41,9 @@ keeps its files in the data directory, beside the read model.`,
 func serve(ctx context.Context, cfg node.Config) error {
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // interrupted while it opened: the end that was asked for
+		}
 		return err
 	}
 	cfg.Logger.Info("fanfold is ready", "url", n.URL(), "data", cfg.Data, "applied", n.Store.Applied.Seq())

@@ -111,6 +111,9 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	return n, nil
 }
 
+// minPayload is the smallest limit of an outside server that leaves room for documents, in bytes.
+const minPayload = 64 << 10
+
 func (n *Node) openLog(ctx context.Context) (err error) {
 	cfg := n.cfg
 	replicas := cfg.Replicas
@@ -129,6 +132,9 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	if most := n.nc.MaxPayload(); most < minPayload {
+		return fanfold.Errorf(fanfold.Invalid, "the NATS server takes messages of at most %d bytes; set its max_payload to %d or more (8MB gives the full body limit)", most, minPayload)
 	}
 	n.Log, err = events.Open(ctx, n.nc, events.Options{Replicas: replicas, Logger: cfg.Logger, FailAppend: cfg.FailAppend})
 	return err
