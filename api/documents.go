@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 func newID() (string, error) {
@@ -197,14 +195,7 @@ func exists(key fanfold.Key, rev fanfold.Revision) error {
 
 // put answers PUT: create or replace, under the request's conditions.
 func (s *Server) put(c echo.Context) error {
-	key, err := keyOf(c)
-	if err != nil {
-		return err
-	}
-	if err := parameters(c); err != nil {
-		return err
-	}
-	cond, err := parseConditions(c.Request())
+	key, cond, err := addressed(c)
 	if err != nil {
 		return err
 	}
@@ -236,6 +227,21 @@ func (s *Server) put(c echo.Context) error {
 		return err
 	}
 	return s.finish(c, w, seq)
+}
+
+// addressed reads what a write to one document has besides its body.
+func addressed(c echo.Context) (key fanfold.Key, cond conditions, err error) {
+	if key, err = keyOf(c); err != nil {
+		return key, cond, err
+	}
+	if err := parameters(c); err != nil {
+		return key, cond, err
+	}
+	cond, err = parseConditions(c.Request())
+	if err == nil && cond.noneness && c.Request().Method != http.MethodPut {
+		err = fanfold.Errorf(fanfold.Invalid, "If-None-Match does not go with %s", c.Request().Method)
+	}
+	return key, cond, err
 }
 
 // stale turns a lost condition into a 412 with the current ETag.
@@ -315,19 +321,9 @@ func (s *Server) current(ctx context.Context, key fanfold.Key, cond conditions) 
 
 // delete answers DELETE.
 func (s *Server) delete(c echo.Context) error {
-	key, err := keyOf(c)
+	key, cond, err := addressed(c)
 	if err != nil {
 		return err
-	}
-	if err := parameters(c); err != nil {
-		return err
-	}
-	cond, err := parseConditions(c.Request())
-	if err != nil {
-		return err
-	}
-	if cond.noneness {
-		return fanfold.Errorf(fanfold.Invalid, "If-None-Match does not go with DELETE")
 	}
 	w := &write{event: &fanfold.Event{Kind: fanfold.KindDelete, Key: key}, prefer: prefer(c)}
 	if w.limit, err = s.timeout(c); err != nil {
@@ -341,161 +337,6 @@ func (s *Server) delete(c echo.Context) error {
 		return s.stale(c, key, err)
 	}
 	return s.finish(c, w, seq)
-}
-
-// patch answers PATCH: the patch is applied to the referenced view, checked, and stored as it
-// is, on the revision it was checked with.
-func (s *Server) patch(c echo.Context) error {
-	key, err := keyOf(c)
-	if err != nil {
-		return err
-	}
-	if err := parameters(c); err != nil {
-		return err
-	}
-	cond, err := parseConditions(c.Request())
-	if err != nil {
-		return err
-	}
-	if cond.noneness {
-		return fanfold.Errorf(fanfold.Invalid, "If-None-Match does not go with PATCH")
-	}
-	c.Response().Header().Set("Accept-Patch", mergePatchType+", "+jsonPatchType)
-	body, contentType, err := s.readBody(c, mergePatchType, jsonPatchType)
-	if err != nil {
-		return err
-	}
-	if err := s.checkJSON(body); err != nil {
-		return err
-	}
-	w := &write{event: &fanfold.Event{Kind: fanfold.KindPatch, Key: key, Body: body, Patch: fanfold.MergePatch}, prefer: prefer(c)}
-	if contentType == jsonPatchType {
-		w.event.Patch = fanfold.JSONPatch
-	}
-	if w.limit, err = s.timeout(c); err != nil {
-		return err
-	}
-	if err := s.checkPatch(key, w.event); err != nil {
-		return err
-	}
-	ctx := c.Request().Context()
-	seq, err := s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
-		if err := s.tryPatch(w.event, rev); err != nil {
-			return 0, err
-		}
-		return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
-	})
-	if err != nil {
-		return s.stale(c, key, err)
-	}
-	return s.finish(c, w, seq)
-}
-
-const (
-	mergePatchType = "application/merge-patch+json"
-	jsonPatchType  = "application/json-patch+json"
-)
-
-// checkPatch refuses what no document makes right: a malformed patch, or one on derived fields.
-func (s *Server) checkPatch(key fanfold.Key, ev *fanfold.Event) error {
-	m, _, reserved := s.models.Model()
-	shape := fanfold.NewShape(m.Collection(key.Collection), reserved[key.Collection])
-	t := jsondoc.MustParse(ev.Body)
-	if ev.Patch == fanfold.MergePatch {
-		if t.Kind(jsondoc.Root) != jsondoc.Object {
-			return fanfold.Errorf(fanfold.Invalid, "a merge patch of a document is a JSON object")
-		}
-		if _, derived := shape.Strip(t); len(derived) > 0 {
-			return derivedError(derived)
-		}
-		return nil
-	}
-	ops, err := jsondoc.ParsePatch(ev.Body)
-	if err != nil {
-		return fanfold.Errorf(fanfold.Invalid, "the JSON Patch cannot be read: %v", err)
-	}
-	var derived []string
-	for _, op := range ops {
-		if op.Op != "test" && shape.OwnsPointer(op.Path) || op.Op == "move" && shape.OwnsPointer(op.From) {
-			derived = append(derived, "/"+strings.Join(op.Path, "/"))
-		}
-	}
-	if len(derived) > 0 {
-		return derivedError(derived)
-	}
-	return nil
-}
-
-func derivedError(pointers []string) error {
-	e := fanfold.Errorf(fanfold.Unprocessable, "the patch changes members that the store derives")
-	for _, p := range pointers {
-		e.Problems = append(e.Problems, fanfold.Problem{Path: p, Detail: "is derived"})
-	}
-	return e
-}
-
-// tryPatch checks that the patch can be applied to the revision and gives a document we take.
-func (s *Server) tryPatch(ev *fanfold.Event, rev fanfold.Revision) error {
-	doc, _, err := s.reader.Get(ev.Key, fanfold.Referenced)
-	if err != nil {
-		return err
-	}
-	if doc == nil || doc.Revision != rev {
-		return &fanfold.Error{Code: fanfold.Stale, Message: "the document changed meanwhile", Current: max(rev, revisionOf(doc))}
-	}
-	ev.Base = rev
-	var patched []byte
-	if ev.Patch == fanfold.MergePatch {
-		patched = jsondoc.Merge(doc.Body, ev.Body)
-	} else {
-		ops, err := jsondoc.ParsePatch(ev.Body)
-		if err != nil {
-			return err
-		}
-		patched, err = jsondoc.Apply(doc.Body, ops)
-		var pe *jsondoc.PatchError
-		if errors.As(err, &pe) && pe.Large {
-			return fanfold.Errorf(fanfold.TooLarge, "the patch cannot be applied: %v", err)
-		}
-		if err != nil {
-			return fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
-		}
-	}
-	if int64(len(patched)) > s.opt.MaxBody {
-		return fanfold.Errorf(fanfold.TooLarge, "the patched document has %d bytes; at most %d are taken", len(patched), s.opt.MaxBody)
-	}
-	return s.checkPatched(ev.Key, doc.Body, patched)
-}
-
-// checkPatched checks the document that a patch makes. Members of the store's own may only be
-// there if they were there before: hidden by a rule that took them over.
-func (s *Server) checkPatched(key fanfold.Key, before, patched []byte) error {
-	_, dropped, err := s.document(patched, &key)
-	var e *fanfold.Error
-	if errors.As(err, &e) {
-		return fanfold.Errorf(fanfold.Unprocessable, "the patched document is not one that is taken: %s", e.Message)
-	}
-	if err != nil {
-		return err
-	}
-	t := jsondoc.MustParse(patched)
-	for _, name := range []string{"_meta", "_expanded"} {
-		if t.Member(jsondoc.Root, name) != jsondoc.None {
-			return fanfold.Errorf(fanfold.Unprocessable, "the patch adds %q, which is the store's own", name)
-		}
-	}
-	if t.Member(jsondoc.Root, "id") == jsondoc.None {
-		return fanfold.Errorf(fanfold.Unprocessable, "the patch removes the document's id")
-	}
-	_, had, err := s.document(before, &key)
-	if err != nil {
-		return err
-	}
-	dropped = slices.DeleteFunc(dropped, func(p string) bool { return slices.Contains(had, p) })
-	if len(dropped) > 0 {
-		return derivedError(dropped)
-	}
-	return nil
 }
 
 func revisionOf(doc *fanfold.Document) fanfold.Revision {

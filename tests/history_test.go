@@ -150,7 +150,11 @@ func randomHistory(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}()
 	h := &history{t: t, o: newOracle(), views: map[okey]string{}}
 	h.s = harness.Open(t, harness.Options{Dir: dir})
 	defer func() { h.s.Close() }()

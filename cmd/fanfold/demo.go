@@ -72,11 +72,12 @@ func demo(ctx context.Context, out io.Writer, cfg node.Config, once bool) (err e
 		return fanfold.Errorf(fanfold.Invalid, "%s holds a store already, and the demo wants an empty one: name a new directory, or run fanfold serve --data %s", cfg.Data, cfg.Data)
 	}
 	n, err := node.Open(ctx, cfg)
-	if errors.Is(err, syscall.EADDRINUSE) {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
 		return fanfold.Wrap(err, fanfold.Unavailable, "%s is in use by another program; choose another port with --listen, or any free one:\n  fanfold demo --listen 127.0.0.1:0", cfg.Listen)
-	} else if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return nil
-	} else if err != nil {
+	case err != nil:
 		return err
 	}
 	running, stop := context.WithCancel(ctx)
@@ -136,14 +137,14 @@ func (t *tour) run(ctx context.Context) error {
 	return nil
 }
 
-// send writes, and returns the answer's header.
-func (t *tour) send(ctx context.Context, method, path, body string, h header) (http.Header, error) {
+// send writes.
+func (t *tour) send(ctx context.Context, method, path, body string, h header) error {
 	resp, err := t.client.do(ctx, method, path, strings.NewReader(body), h)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	_, err = io.Copy(io.Discard, resp.Body)
-	return resp.Header, errors.Join(err, resp.Body.Close())
+	return errors.Join(err, resp.Body.Close())
 }
 
 // get reads a document into out, and returns the answer's header and the text itself.
@@ -170,7 +171,7 @@ func (t *tour) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.send(ctx, http.MethodPut, "/v1/_model", string(model), header{"Content-Type": "application/yaml"}); err != nil {
+	if err := t.send(ctx, http.MethodPut, "/v1/_model", string(model), header{"Content-Type": "application/yaml"}); err != nil {
 		return err
 	}
 	m, err := projector.ParseModel(model)
@@ -210,7 +211,7 @@ func (t *tour) loadFile(ctx context.Context, g *errgroup.Group, collection strin
 	err = readNDJSON(bytes.NewReader(text), collection, refuse, func(r record) error {
 		n++
 		g.Go(func() error {
-			_, err := t.send(ctx, http.MethodPut, "/v1/"+r.collection+"/"+url.PathEscape(r.id), string(r.body), header{"Content-Type": "application/json"})
+			err := t.send(ctx, http.MethodPut, "/v1/"+r.collection+"/"+url.PathEscape(r.id), string(r.body), header{"Content-Type": "application/json"})
 			return err
 		})
 		return nil
@@ -271,7 +272,7 @@ func (t *tour) rename(ctx context.Context) error {
 		return err
 	}
 	since, began := h.Get("Fanfold-Position"), time.Now()
-	if _, err := t.send(ctx, http.MethodPatch, heroPath, penName, header{"Content-Type": "application/merge-patch+json"}); err != nil {
+	if err := t.send(ctx, http.MethodPatch, heroPath, penName, header{"Content-Type": "application/merge-patch+json"}); err != nil {
 		return err
 	}
 	took := time.Since(began)
@@ -328,7 +329,7 @@ func (t *tour) revision(ctx context.Context, old http.Header) error {
 	t.say("\n   Nobody wrote to the book itself: its ETag is new for caches, its revision the old for writers.\n")
 	t.say("   %s", heroBook)
 	t.say("   revision  %s -> %s\n   ETag      %s -> %s", old.Get("Fanfold-Revision"), now.Get("Fanfold-Revision"), tag, now.Get("ETag"))
-	if _, err := t.send(ctx, http.MethodPatch, heroBook, `{"shelfmark":"PS1305"}`, header{"Content-Type": "application/merge-patch+json", "If-Match": tag}); err != nil {
+	if err := t.send(ctx, http.MethodPatch, heroBook, `{"shelfmark":"PS1305"}`, header{"Content-Type": "application/merge-patch+json", "If-Match": tag}); err != nil {
 		return err
 	}
 	t.say("   PATCH with If-Match: %s, read before the rename, is still accepted.", tag)
@@ -348,7 +349,7 @@ func (t *tour) publish(ctx context.Context) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	if _, err := t.send(ctx, http.MethodPost, "/v1/books", newBook, header{"Content-Type": "application/json"}); err != nil {
+	if err := t.send(ctx, http.MethodPost, "/v1/books", newBook, header{"Content-Type": "application/json"}); err != nil {
 		return err
 	}
 	_, _, err1 = t.get(ctx, heroPath, &now.Author)

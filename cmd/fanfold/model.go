@@ -74,56 +74,40 @@ func showPreview(out io.Writer, p *projector.Preview, would string) {
 }
 
 func modelDiffCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return putModelCommand(true, "would change", &cobra.Command{
 		Use:     "diff FILE",
 		Short:   "Show how many documents each rule of a model would touch, and change nothing",
 		Example: "  fanfold model diff model.yaml",
-		Args:    cobra.ExactArgs(1),
-	}
-	c := serverFlag(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		src, err := readModelFile(args[0])
-		if err != nil {
-			return err
-		}
-		p, err := c.putModel(cmd, src, true)
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return printJSON(cmd, p)
-		}
-		showPreview(cmd.OutOrStdout(), p, "would change")
-		return nil
-	}
-	return cmd
+	})
 }
 
 func modelApplyCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return putModelCommand(false, "changed", &cobra.Command{
 		Use:     "apply FILE",
 		Short:   "Apply a model; documents that are there are brought up to it at once",
 		Example: "  fanfold model apply model.yaml",
-		Args:    cobra.ExactArgs(1),
-	}
+	})
+}
+
+// putModelCommand completes a command that sends a model; did names what became of documents.
+func putModelCommand(dry bool, did string, cmd *cobra.Command) *cobra.Command {
+	var asJSON bool
 	c := serverFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer")
+	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		src, err := readModelFile(args[0])
 		if err != nil {
 			return err
 		}
-		p, err := c.putModel(cmd, src, false)
+		p, err := c.putModel(cmd, src, dry)
 		if err != nil {
 			return err
 		}
 		if asJSON {
 			return printJSON(cmd, p)
 		}
-		showPreview(cmd.OutOrStdout(), p, "changed")
+		showPreview(cmd.OutOrStdout(), p, did)
 		return nil
 	}
 	return cmd

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/node"
+	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// offline runs fn on a node that serves nobody, over the files of a server that is not running.
+func offline(ctx context.Context, data string, fn func(ctx context.Context, n *node.Node) error) error {
+	if _, err := os.Stat(filepath.Join(data, "nats")); err != nil {
+		return fanfold.Wrap(err, fanfold.Invalid, "%s is not the data directory of a server with an embedded log: %v", data, err)
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	n, err := node.Open(ctx, node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", Logger: logger})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var result error
+	err = n.Run(ctx, func(ctx context.Context) error {
+		defer cancel()
+		last, err := n.Log.LastSeq(ctx)
+		if err == nil {
+			err = n.Store.Applied.Wait(ctx, last)
+		}
+		if err == nil {
+			err = fn(ctx, n)
+		}
+		result = err
+		return nil
+	})
+	return errors.Join(result, err)
+}
+
+func replayCommand() *cobra.Command {
+	var data string
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Build the read model anew from the log, and put it in place of the old one",
+		Long: `Build the read model anew from the log's first event, beside the one that is served, and
+put it in its place once it has caught up. Reads never stop. Rows, positions and answers are
+the same afterwards.`,
+		Example: "  fanfold replay\n  fanfold replay --data ./fanfold-data   (where no server runs)",
+		Args:    cobra.NoArgs,
+	}
+	c := serverFlag(cmd)
+	cmd.Flags().StringVar(&data, "data", "", "directory of a server that is not running")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		out := cmd.OutOrStdout()
+		if data != "" {
+			debug.SetGCPercent(40) // nobody is served meanwhile: less memory is worth a little time
+			return offline(cmd.Context(), data, func(ctx context.Context, n *node.Node) error {
+				err := n.Projector.Replay(ctx)
+				fmt.Fprintln(out, "replay "+progressLine(n.Projector.Status().Replay))
+				return err
+			})
+		}
+		var s node.Status
+		if err := c.json(cmd.Context(), http.MethodPost, "/v1/_replay", nil, nil, &s); err != nil {
+			return err
+		}
+		return c.followReplay(cmd.Context(), out)
+	}
+	return cmd
+}
+
+func (c *client) followReplay(ctx context.Context, out io.Writer) error {
+	for {
+		var s node.Status
+		if err := c.json(ctx, http.MethodGet, "/v1/_status", nil, nil, &s); err != nil {
+			return err
+		}
+		if p := s.Replay; p != nil && !p.Running {
+			if onTerminal() {
+				fmt.Fprint(os.Stderr, "\r\033[K")
+			}
+			fmt.Fprintln(out, "replay "+progressLine(p))
+			if p.Error != "" {
+				return errors.New("the replay failed; the read model is the one before it")
+			}
+			return nil
+		} else if p != nil && onTerminal() {
+			fmt.Fprint(os.Stderr, "\r\033[Kreplay "+progressLine(p))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// errWrong makes verify's exit code 3.
+var errWrong = errors.New("wrong values found")
+
+func verifyCommand() *cobra.Command {
+	var data string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Recompute every derived value from the documents as written, and list wrong ones",
+		Long: `Recompute every derived value and the link index from the documents as written, and list
+what differs. The exit code is 0 where nothing does and 3 where something does.`,
+		Example: "  fanfold verify\n  fanfold verify --data ./fanfold-data   (where no server runs)",
+		Args:    cobra.NoArgs,
+	}
+	c := serverFlag(cmd)
+	cmd.Flags().StringVar(&data, "data", "", "directory of a server that is not running")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var v projector.Verified
+		var err error
+		if data != "" {
+			v, err = verifyOffline(cmd.Context(), data)
+		} else {
+			err = c.json(cmd.Context(), http.MethodPost, "/v1/_verify", nil, nil, &v)
+		}
+		if err != nil {
+			return err
+		}
+		return showVerified(cmd, &v, asJSON)
+	}
+	return cmd
+}
+
+// verifyOffline looks at the files as they are: nothing is folded first.
+func verifyOffline(ctx context.Context, data string) (out projector.Verified, err error) {
+	dir := filepath.Join(data, "readmodel")
+	if _, err := os.Stat(dir); err != nil {
+		return out, fanfold.Wrap(err, fanfold.Invalid, "%s is not the data directory of a server: %v", data, err)
+	}
+	lock, err := node.LockDir(data)
+	if err != nil {
+		return out, err
+	}
+	store, err := sqlite.OpenStore(dir, sqlite.Options{Fingerprint: projector.Fingerprint()})
+	if err != nil {
+		return out, errors.Join(err, lock.Close())
+	}
+	v, err := projector.VerifyStore(ctx, store)
+	if v != nil {
+		out = *v
+	}
+	return out, errors.Join(err, store.Close(), lock.Close())
+}
+
+func showVerified(cmd *cobra.Command, v *projector.Verified, asJSON bool) error {
+	if asJSON {
+		if err := printJSON(cmd, v); err != nil {
+			return err
+		}
+	} else {
+		out := cmd.OutOrStdout()
+		for _, w := range v.Wrong {
+			fmt.Fprintf(out, "wrong: %s %s\n  %s\n", w.Document, w.Rule, w.Detail)
+		}
+		if v.More > 0 {
+			fmt.Fprintf(out, "and %d more\n", v.More)
+		}
+		fmt.Fprintf(out, "%d documents verified at position %s: %d wrong\n", v.Documents, v.Position, int64(len(v.Wrong))+v.More)
+	}
+	if len(v.Wrong) > 0 {
+		return errWrong
+	}
+	return nil
+}

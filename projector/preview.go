@@ -1,0 +1,158 @@
+package projector
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// Preview is what applying a model would do.
+type Preview struct {
+	Position fanfold.Position  `json:"position"` // of the prefix looked at
+	Rules    []RulePreview     `json:"rules"`
+	Changes  int64             `json:"changes"` // documents whose embedded view would change
+	Problems []fanfold.Problem `json:"problems,omitempty"`
+}
+
+// RulePreview is what one rule would do.
+type RulePreview struct {
+	Rule      string   `json:"rule"`
+	Change    string   `json:"change"`          // new, changed, removed or same
+	Documents int64    `json:"documents"`       // whose value of this rule would change
+	Hides     []string `json:"hides,omitempty"` // documents that have a member of their own there: the first few
+}
+
+const maxHides = 20
+
+// Preview tells what applying the model would do, without doing it. Problems names rules that
+// need takeOver, because stored documents have a member of their own at their path. It blocks
+// for as long as recomputing everything takes.
+func (p *Projector) Preview(ctx context.Context, m *fanfold.Model) (out *Preview, err error) {
+	sc, err := p.store.Scan()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	prev, err := loadPlan(func(fn func(*sqlite.Snapshot) error) error { return fn(sc.Snapshot) })
+	if err != nil {
+		return nil, err
+	}
+	next, err := newPlan(m, 0, prev.reserved.Next(prev.model, m))
+	if err != nil {
+		return nil, err
+	}
+	v := &previewer{prev: prev, next: next, cmp: compare(prev, next), rules: map[string]*RulePreview{}, out: &Preview{Position: sc.Checkpoint.At(), Rules: []RulePreview{}}}
+	v.list()
+	c := newChecker(ctx, sc, next)
+	if err := c.link(); err != nil {
+		return nil, err
+	}
+	if err := c.each(v.document); err != nil {
+		return nil, err
+	}
+	v.problems()
+	return v.out, nil
+}
+
+type previewer struct {
+	prev, next *plan
+	cmp        *remodel
+	rules      map[string]*RulePreview
+	order      []string
+	out        *Preview
+}
+
+// list enters every rule of both models, by name.
+func (v *previewer) list() {
+	for _, r := range v.prev.rules {
+		v.rules[r.name] = &RulePreview{Rule: r.name, Change: "removed"}
+	}
+	for _, r := range v.next.rules {
+		change := "same"
+		switch old := v.rules[r.name]; {
+		case old == nil:
+			change = "new"
+		case v.cmp.fresh[r.name]:
+			change = "changed"
+		}
+		v.rules[r.name] = &RulePreview{Rule: r.name, Change: change}
+	}
+	for name := range v.rules {
+		v.order = append(v.order, name)
+	}
+	slices.Sort(v.order)
+}
+
+func (v *previewer) document(row *sqlite.Row, right []byte) error {
+	name := row.Key.Collection
+	c := v.next.collection(name)
+	if !c.shape.Empty() {
+		v.hidden(c, row)
+	}
+	if bytes.Equal(row.Body, right) {
+		return nil
+	}
+	v.out.Changes++
+	for _, rule := range diff(name, v.cmp.shape(name), jsondoc.MustParse(row.Body), jsondoc.MustParse(right)).rules {
+		if r := v.rules[rule]; r != nil {
+			r.Documents++
+		}
+	}
+	return nil
+}
+
+// hidden notes members of the document's own that a new rule would hide.
+func (v *previewer) hidden(c *collectionPlan, row *sqlite.Row) {
+	t := jsondoc.MustParse(row.Source())
+	for _, r := range c.rules {
+		old := v.prev.model.Collection(r.Collection)
+		if old != nil && slices.ContainsFunc(old.Rules, func(o *fanfold.Rule) bool { return o.Name() == r.name }) {
+			continue // owned already
+		}
+		if holds(t, jsondoc.Root, r.Path) {
+			if p := v.rules[r.name]; len(p.Hides) < maxHides {
+				p.Hides = append(p.Hides, row.Key.String())
+			}
+		}
+	}
+}
+
+// holds tells whether the document has a member at path.
+func holds(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) bool {
+	for i, step := range path {
+		if step.Each() {
+			if t.Kind(n) != jsondoc.Array {
+				return false
+			}
+			for c := t.First(n); c != jsondoc.None; c = t.Next(c) {
+				if holds(t, c, path[i+1:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if n = t.Member(n, step.Name); n == jsondoc.None {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *previewer) problems() {
+	for _, name := range v.order {
+		v.out.Rules = append(v.out.Rules, *v.rules[name])
+	}
+	for _, r := range v.next.rules {
+		if p := v.rules[r.name]; len(p.Hides) > 0 && !r.TakeOver {
+			v.out.Problems = append(v.out.Problems, fanfold.Problem{
+				Path:   fmt.Sprintf("collections.%s.derive[%q]", r.Collection, r.Path.String()),
+				Detail: fmt.Sprintf("stored documents have this member already (%s, ...): their values would be hidden; say takeOver: true if that is meant", p.Hides[0])})
+		}
+	}
+}
