@@ -233,9 +233,11 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	nodes[0].Model(crashModel)
 	const writers, increments, documents = 8, 25, 3
+	made := ""
 	for d := range documents {
-		nodes[0].Put("authors", fmt.Sprint(d), `{"name":"x","n":0}`)
+		made = nodes[0].Put("authors", fmt.Sprint(d), `{"name":"x","n":0}`).Header.Get("Fanfold-Position")
 	}
+	nodes[1].Want(http.StatusOK, "GET", "/v1/authors", "", "Fanfold-Min-Position", made)
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
