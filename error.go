@@ -3,6 +3,7 @@ package fanfold
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Code classifies an error; the API picks the HTTP status and problem type from it.
@@ -48,7 +49,7 @@ func (e *Error) Error() string {
 	for _, p := range e.Problems {
 		s += "\n  " + p.Path + ": " + p.Detail
 	}
-	if e.Err != nil {
+	if e.Err != nil && !strings.Contains(s, e.Err.Error()) {
 		s += ": " + e.Err.Error()
 	}
 	return s

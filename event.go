@@ -120,4 +120,5 @@ type ChangePage struct {
 	Rows    []ChangeRow
 	Last    Position // everything up to here was looked at
 	Pending int64    // changes behind Last, of every kind
+	Changes int64    // how many there are
 }

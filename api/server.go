@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/fanfold/fanfold"
 )
@@ -106,6 +107,10 @@ func New(log Appender, reader Reader, models Models, feed Feed, opt Options) *Se
 	s := &Server{log: log, reader: reader, models: models, feed: feed, opt: opt, echo: echo.New()}
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.fail
+	s.echo.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{DisableErrorHandler: true, LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
+		s.opt.Logger.Error("a handler panicked", "err", err, "stack", string(stack))
+		return err
+	}}))
 	s.routes()
 	return s
 }

@@ -260,7 +260,7 @@ func (s *scan) run(ctx context.Context, send func(fanfold.ChangeRow) error) erro
 		}
 		for _, row := range page.Rows {
 			if s.req.limit > 0 && s.sent >= s.req.limit && row.Position.Seq() != s.lastSeq {
-				s.pending = max(page.Pending, 1)
+				s.pending = page.Changes - row.Ordinal + 1
 				return errLimit
 			}
 			if err := send(row); err != nil {

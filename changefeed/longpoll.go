@@ -34,7 +34,11 @@ func (f *Feed) longpoll(ctx context.Context, w http.ResponseWriter, req *request
 		}
 		select {
 		case <-f.store.Changed(s.at.Seq()):
-			if err := f.store.Wait(ctx, s.at.Seq()+1); err != nil {
+			if err := f.store.Wait(ctx, s.at.Seq()+1); err != nil { // nothing more is folded for now
+				select {
+				case <-timeout.C:
+				case <-ctx.Done():
+				}
 				return out.finish(s, nil)
 			}
 		case <-timeout.C:

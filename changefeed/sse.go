@@ -16,6 +16,7 @@ func (f *Feed) events(ctx context.Context, w http.ResponseWriter, req *request) 
 	o := &stream{w: w, feed: f, control: http.NewResponseController(w)}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Fanfold-Position", req.since.String())
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	if err := o.flush(); err != nil {

@@ -48,7 +48,9 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opt.Timeout)
 	defer cancel()
 	if l.opt.FailAppend == nil {
-		return l.publish(ctx, msg, expect)
+		seq, err := l.publish(ctx, msg, expect)
+		l.note(err)
+		return seq, err
 	}
 	if err := l.opt.FailAppend(false); err != nil {
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, "the log does not answer; nothing was written, try again")
@@ -58,6 +60,19 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 		return 0, fanfold.Wrap(fault, fanfold.OutcomeUnknown, outcomeUnknown)
 	}
 	return seq, err
+}
+
+// note keeps why the log failed. A refusal by a condition is an answer like any other.
+func (l *Log) note(err error) {
+	switch fanfold.CodeOf(err) {
+	case fanfold.Unavailable, fanfold.OutcomeUnknown, fanfold.Internal:
+		reason := err.Error()
+		l.failing.Store(&reason)
+	default:
+		if l.failing.Load() != nil {
+			l.failing.Store(nil)
+		}
+	}
 }
 
 const outcomeUnknown = "the log has not said whether the write was stored: read the document before trying again"

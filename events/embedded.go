@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
 
 	"github.com/fanfold/fanfold"
 )
@@ -29,7 +30,8 @@ const (
 
 // Embedded is a NATS server in this process.
 type Embedded struct {
-	server *server.Server
+	server   *server.Server
+	password string // of ownUser; "" where nobody else connects
 }
 
 // StartEmbedded starts a NATS server that keeps its streams under dir. listen is an address
@@ -50,6 +52,10 @@ func StartEmbedded(dir string, durability Durability, listen string, logger *slo
 			return nil, fanfold.Errorf(fanfold.Invalid, "--nats-listen %q is not an address such as 127.0.0.1:4222", listen)
 		}
 		opts.Host = host
+		if err := portFree(listen); err != nil {
+			return nil, err
+		}
+		readersOnly(opts)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fanfold.Errorf(fanfold.Unavailable, "cannot make %s: %v", dir, err)
@@ -68,12 +74,46 @@ func StartEmbedded(dir string, durability Durability, listen string, logger *slo
 		s.Shutdown()
 		return nil, fanfold.Errorf(fanfold.Unavailable, "the embedded NATS server cannot store in %s", dir)
 	}
-	return &Embedded{server: s}, nil
+	e := &Embedded{server: s}
+	if len(opts.Users) > 0 {
+		e.password = opts.Users[0].Password
+	}
+	return e, nil
+}
+
+// portFree tells at once what the server would only log.
+func portFree(listen string) error {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "cannot listen on --nats-listen %s: %v", listen, err)
+	}
+	return l.Close()
+}
+
+// ownUser is who this process connects as; everybody else is a reader.
+const ownUser = "fanfold"
+
+// readersOnly lets ordinary clients read the log, and nothing else: an event that Fanfold did not
+// write would stop every projector for good.
+func readersOnly(opts *server.Options) {
+	opts.Users = []*server.User{
+		{Username: ownUser, Password: nuid.Next()},
+		{Username: "reader", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Allow: []string{"$JS.API.INFO", "$JS.API.STREAM.INFO.>", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST",
+				"$JS.API.STREAM.MSG.GET.>", "$JS.API.DIRECT.GET.>", "$JS.API.CONSUMER.>", "$JS.ACK.>", "$JS.FC.>"}},
+			Subscribe: &server.SubjectPermission{Allow: []string{">"}},
+		}},
+	}
+	opts.NoAuthUser = "reader"
 }
 
 // Connect returns a connection through memory; close it before the server.
 func (e *Embedded) Connect() (*nats.Conn, error) {
-	return Connect("", nats.InProcessServer(e.server))
+	opts := []nats.Option{nats.InProcessServer(e.server)}
+	if e.password != "" {
+		opts = append(opts, nats.UserInfo(ownUser, e.password))
+	}
+	return Connect("", opts...)
 }
 
 // Close stops the server and waits until its files are closed.

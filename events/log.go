@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -52,12 +53,13 @@ func (o *Options) defaults() {
 
 // Log is the event log of one database. Its methods may be called from many goroutines.
 type Log struct {
-	nc     *nats.Conn
-	js     jetstream.JetStream
-	stream jetstream.Stream
-	sub    subjects
-	opt    Options
-	fences fences
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	stream  jetstream.Stream
+	sub     subjects
+	opt     Options
+	fences  fences
+	failing atomic.Pointer[string] // why the last append failed; nil after one that did not
 }
 
 // Open makes the stream if there is none and checks it if there is. The connection stays the
@@ -98,11 +100,20 @@ func (l *Log) makeStream(ctx context.Context) (jetstream.Stream, error) {
 	}
 	have, want := s.CachedInfo().Config, l.config()
 	if have.MaxAge != 0 || have.MaxMsgs > 0 || have.MaxBytes > 0 || have.MaxMsgsPerSubject > 0 ||
-		have.Storage != want.Storage || have.Retention != want.Retention || !have.AllowAtomicPublish || !have.AllowDirect {
+		have.Storage != want.Storage || have.Retention != want.Retention || !have.AllowAtomicPublish || !have.AllowDirect ||
+		!have.DenyDelete || !have.DenyPurge {
 		return nil, fanfold.Errorf(fanfold.Invalid, "stream %s exists with settings that could lose events; "+
-			"it must be in files, without limits, with atomic publish and direct get", l.opt.Database)
+			"it must be in files, without limits, with delete and purge denied, atomic publish and direct get", l.opt.Database)
 	}
 	return s, nil
+}
+
+// Failing is why the last append was not stored, as far as the log is to blame, or nil.
+func (l *Log) Failing() error {
+	if reason := l.failing.Load(); reason != nil {
+		return fanfold.Errorf(fanfold.Unavailable, "the log took no event at the last try (%s); if its disk was full, free some space and restart the server that keeps it", *reason)
+	}
+	return nil
 }
 
 // MaxPayload is the largest event, in bytes, the server takes.

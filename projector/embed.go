@@ -260,7 +260,7 @@ func (d *differ) compare(a, b jsondoc.Node, s *fanfold.Shape, pointer, path, top
 		} else {
 			p = path + "." + m.Name
 		}
-		if !m.Owned && m.Elem == nil && (am == jsondoc.None || bm == jsondoc.None) {
+		if !m.Owned && len(m.Members) > 0 && (am == jsondoc.None || bm == jsondoc.None) {
 			d.leaf(am, bm, firstLeaf(m), pointer+"/"+jsondoc.PointerEscape(m.Name), "", t) // a made object came or went
 			continue
 		}

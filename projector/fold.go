@@ -80,7 +80,7 @@ func (f *fold) fold(ev *fanfold.Event) error {
 // position is where the next change of this event goes.
 func (f *fold) position() (fanfold.Position, error) {
 	if f.n > fanfold.MaxChanges {
-		return 0, fanfold.Errorf(fanfold.Unavailable, "the event causes more than %d changes", fanfold.MaxChanges)
+		return 0, fanfold.Errorf(fanfold.Internal, "the event causes more than %d changes", fanfold.MaxChanges)
 	}
 	p := fanfold.At(f.event.Seq, f.n)
 	f.n++

@@ -145,6 +145,10 @@ func holds(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) bool {
 }
 
 func (v *previewer) problems() {
+	if v.out.Changes > fanfold.MaxChanges {
+		v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: "collections",
+			Detail: fmt.Sprintf("%d documents would change; one event can change at most %d: apply the rules in several steps", v.out.Changes, fanfold.MaxChanges)})
+	}
 	for _, name := range v.order {
 		v.out.Rules = append(v.out.Rules, *v.rules[name])
 	}

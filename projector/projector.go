@@ -2,6 +2,7 @@ package projector
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -60,18 +61,21 @@ type Projector struct {
 	heard   atomic.Uint64 // last event the log is known to have
 	folded  atomic.Uint64
 	replay  replayState
+	resume  chan struct{} // a replay put a sound read model in place
 }
 
 // Stopped says why nothing is folded at present.
 type Stopped struct {
 	Seq    uint64 `json:"seq"` // the event that cannot be folded
 	Reason string `json:"reason"`
+
+	reading bool // the log could not be read, rather than an event not folded
 }
 
 // New makes a projector and loads the model that applies.
 func New(source Source, store *sqlite.Store, opt Options) (*Projector, error) {
 	opt.defaults()
-	p := &Projector{source: source, store: store, opt: opt}
+	p := &Projector{source: source, store: store, opt: opt, resume: make(chan struct{}, 1)}
 	pl, err := loadPlan(store.Read)
 	if err != nil {
 		return nil, err
@@ -121,7 +125,11 @@ func (p *Projector) Run(ctx context.Context) error {
 		if p.store.Applied.Seq() > began {
 			wait = first
 		}
-		stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: err.Error()}
+		var read *readError
+		stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: err.Error(), reading: errors.As(err, &read)}
+		if !stop.reading || fanfold.CodeOf(err) == fanfold.Invalid {
+			p.heard.Store(max(p.heard.Load(), stop.Seq))
+		}
 		if old := p.stopped.Load(); old == nil || *old != *stop {
 			p.opt.Logger.Error("the projector has stopped", "seq", stop.Seq, "err", err)
 		}
@@ -135,21 +143,31 @@ func (p *Projector) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-again:
+		case <-p.resume:
 		}
 	}
 }
+
+// readError is an error of the log rather than of the fold.
+type readError struct{ error }
+
+func (e *readError) Unwrap() error { return e.error }
 
 func (p *Projector) run(ctx context.Context) error {
 	from := p.store.Applied.Seq() + 1
 	feed, err := p.follow(ctx, from)
 	if err != nil {
-		return err
+		return &readError{err}
 	}
 	defer feed.stop()
+	if s := p.stopped.Load(); s != nil && s.reading { // the log is there again, and may have nothing to fold
+		p.stopped.Store(nil)
+		p.store.Applied.Resume()
+	}
 	for {
 		batch, err := feed.next(ctx, p.opt, ^uint64(0))
 		if err != nil {
-			return err
+			return &readError{err}
 		}
 		p.heard.Store(batch[len(batch)-1].Seq + feed.pending)
 		if err := p.foldLive(batch); err != nil {
@@ -195,11 +213,20 @@ func (p *Projector) foldBatch(db *sqlite.DB, batch []*fanfold.Event) error {
 		p.opt.Logger.Info("the projector goes on", "seq", batch[0].Seq)
 	}
 	p.store.Applied.Set(batch[len(batch)-1].Seq)
-	return db.Tidy()
+	if err := db.Tidy(); err != nil { // the batch is folded all the same; the next one tries again
+		p.opt.Logger.Warn("SQLite's log could not be brought into the file", "err", err)
+	}
+	return nil
 }
 
-// apply folds a batch in one transaction.
-func apply(db *sqlite.DB, f *fold, batch []*fanfold.Event) error {
+// apply folds a batch in one transaction. A panic (rows that are not what the fold wrote, for
+// one) is an error like any other: it stops the projector, not the process.
+func apply(db *sqlite.DB, f *fold, batch []*fanfold.Event) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fanfold.Errorf(fanfold.Internal, "the fold failed: %v; run fanfold verify, then fanfold replay", p)
+		}
+	}()
 	return db.Update(func(tx *sqlite.Tx) error {
 		for _, ev := range batch {
 			if want := tx.Checkpoint().Seq + 1; ev.Seq != want {

@@ -85,13 +85,25 @@ func (p *Projector) BeginReplay() (run func(ctx context.Context) error, err erro
 		return nil, fanfold.Errorf(fanfold.Conflict, "a replay is running already: see /v1/_status")
 	}
 	return func(ctx context.Context) error {
-		err := p.rebuild(ctx)
+		err := p.rebuild(ctx, p.store.Applied.Seq)
 		p.replay.end(err)
 		return err
 	}, nil
 }
 
-func (p *Projector) rebuild(ctx context.Context) error {
+// ReplayTo is Replay up to a given event, for a store that no projector runs on: the read model
+// that is there may be behind, or damaged.
+func (p *Projector) ReplayTo(ctx context.Context, last uint64) error {
+	if !p.replay.begin(last) {
+		return fanfold.Errorf(fanfold.Conflict, "a replay is running already")
+	}
+	err := p.rebuild(ctx, func() uint64 { return last })
+	p.replay.end(err)
+	return err
+}
+
+// rebuild replays up to target, which may move on meanwhile.
+func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	db, n, err := p.store.Build()
 	if err != nil {
 		return err
@@ -106,12 +118,12 @@ func (p *Projector) rebuild(ctx context.Context) error {
 		return errors.Join(err, p.store.Discard(db))
 	}
 	defer feed.stop()
-	if err := p.catchUp(ctx, db, f, feed, 0); err != nil {
+	if err := p.catchUp(ctx, db, f, feed, 0, target); err != nil {
 		return errors.Join(err, p.store.Discard(db))
 	}
 	p.folding.Lock()
 	defer p.folding.Unlock()
-	if err := p.catchUp(ctx, db, f, feed, p.replay.progress().Seq); err != nil {
+	if err := p.catchUp(ctx, db, f, feed, p.replay.progress().Seq, target); err != nil {
 		return errors.Join(err, p.store.Discard(db))
 	}
 	p.fold = nil // loaded again, should the swap end halfway
@@ -121,13 +133,18 @@ func (p *Projector) rebuild(ctx context.Context) error {
 	f.report = &p.report
 	p.fold = f
 	p.plan.Store(f.plan)
+	p.store.Applied.Set(target())
+	select {
+	case p.resume <- struct{}{}:
+	default: // told already
+	}
 	return nil
 }
 
-// catchUp replays up to where the live read model is.
-func (p *Projector) catchUp(ctx context.Context, db *sqlite.DB, f *fold, feed *follower, at uint64) error {
-	for target := p.store.Applied.Seq(); at < target; target = p.store.Applied.Seq() {
-		batch, err := feed.next(ctx, p.opt, target)
+// catchUp replays from at up to target.
+func (p *Projector) catchUp(ctx context.Context, db *sqlite.DB, f *fold, feed *follower, at uint64, target func() uint64) error {
+	for last := target(); at < last; last = target() {
+		batch, err := feed.next(ctx, p.opt, last)
 		if err != nil {
 			return err
 		}
@@ -135,7 +152,7 @@ func (p *Projector) catchUp(ctx context.Context, db *sqlite.DB, f *fold, feed *f
 			return err
 		}
 		at = batch[len(batch)-1].Seq
-		p.replay.at(at, target)
+		p.replay.at(at, last)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func (s *splicer) missing(n, anchor jsondoc.Node, shape *fanfold.Shape) {
 			continue
 		}
 		if !m.Owned {
-			s.fits = s.fits && (m.Elem != nil || !s.dirtyBelow(m))
+			s.fits = s.fits && !s.dirtyBelow(m)
 			continue
 		}
 		if raw, same := s.valueOf(anchor, m); !same && raw != nil {

@@ -54,6 +54,9 @@ func verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error)
 	}
 	out = &Verified{Position: sc.Checkpoint.At(), Wrong: []Wrong{}}
 	c := newChecker(ctx, sc, pl)
+	if err := c.readable(out); err != nil || len(out.Wrong) > 0 {
+		return out, err // nothing can be computed from what is not JSON
+	}
 	if err := c.link(); err != nil {
 		return nil, err
 	}
@@ -141,6 +144,16 @@ const memoLimit = 200_000
 
 func newChecker(ctx context.Context, sc *sqlite.Scanner, pl *plan) *checker {
 	return &checker{ctx: ctx, sc: sc, plan: pl, memo: map[memoKey][]byte{}}
+}
+
+// readable lists documents whose referenced view is not JSON.
+func (c *checker) readable(out *Verified) error {
+	return c.scan(func(row *sqlite.Row) error {
+		if err := jsondoc.Check(row.Source(), 10*fanfold.DefaultMaxDepth); err != nil {
+			out.add(Wrong{Document: row.Key.String(), Detail: "the referenced view is not JSON: " + err.Error()})
+		}
+		return nil
+	})
 }
 
 // link builds the private link index.

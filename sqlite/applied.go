@@ -52,6 +52,13 @@ func (a *Applied) Stop(err error) {
 	}
 }
 
+// Resume takes Stop back.
+func (a *Applied) Resume() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopped = nil
+}
+
 // Seq is the last event folded.
 func (a *Applied) Seq() uint64 {
 	a.mu.Lock()

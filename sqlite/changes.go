@@ -37,7 +37,7 @@ func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err 
 	if err != nil && !errors.Is(err, errStop) {
 		return page, err
 	}
-	page.Last, page.Pending = max(q.After, s.Checkpoint.At()), 0
+	page.Last, page.Changes = max(q.After, s.Checkpoint.At()), s.Checkpoint.Changes
 	if len(all) == q.Limit || size > pageBytes {
 		last := all[len(all)-1]
 		page.Last, page.Pending = last.Position, s.Checkpoint.Changes-last.Ordinal

@@ -140,10 +140,18 @@ func failure(err error) error {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the disk that holds the read model is full: free some space")
 	case sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrPerm:
 		return fanfold.Wrap(err, fanfold.Unavailable, "the read model's files cannot be written: check their permissions")
+	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
+		return fanfold.Wrap(err, fanfold.Internal, "the read model's file is damaged: run fanfold replay, which builds it anew from the log")
 	case sqlite3.ErrIoErr:
 		return fanfold.Wrap(err, fanfold.Unavailable, "the disk that holds the read model fails: %s", strings.TrimSpace(e.Error()))
 	}
 	return err
+}
+
+// damaged tells whether err says that a file is not, or no longer, a database.
+func damaged(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB)
 }
 
 // text and bytes convert without copying. SQLite copies what is bound to it, and nothing here

@@ -80,21 +80,29 @@ func writeDB(path string, fail func() error, pragmas ...string) (*DB, error) {
 	return db, nil
 }
 
-// serve brings everything written so far to the disk and opens the file to readers. From here
-// on a power loss takes the last transactions at most, and never consistency: that is what
-// synchronous=NORMAL gives in WAL mode (SQLite documentation, PRAGMA synchronous).
-func (db *DB) serve() error {
-	f, err := os.OpenFile(db.path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return failure(err)
-	}
-	for _, p := range []string{"journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit=67108864"} {
+// pragmas sets several, one after the other.
+func (db *DB) pragmas(list ...string) error {
+	for _, p := range list {
 		if _, err := db.writer.raw.Exec("PRAGMA "+p, nil); err != nil {
 			return failure(err)
 		}
+	}
+	return nil
+}
+
+// seal brings a file that buildDB made to the disk. SQLite does it, by a checkpoint of a small
+// write: a descriptor of our own would, when closed, take away every lock this process has on
+// the file (SQLite documentation, How To Corrupt, 2.2).
+func (db *DB) seal() error {
+	return db.pragmas("journal_mode=WAL", "synchronous=FULL", "user_version=1", "main.wal_checkpoint(TRUNCATE)")
+}
+
+// serve opens the file to readers. From here on a power loss takes the last transactions at
+// most, and never consistency: that is what synchronous=NORMAL gives in WAL mode (SQLite
+// documentation, PRAGMA synchronous).
+func (db *DB) serve() error {
+	if err := db.pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit=67108864"); err != nil {
+		return err
 	}
 	for db.size < cap(db.readers) {
 		c, err := openConn(dsn(db.path, "rw"), "query_only=ON", "cache_size=-4096", "busy_timeout=10000", "mmap_size=268435456")
@@ -200,20 +208,20 @@ const (
 	truncateWrites = 200_000
 )
 
-// Tidy brings SQLite's log into the file now and then, as far as readers allow. It is called
-// between transactions, by whom Update is called by: done within a commit, it would make
-// writers wait.
+// Tidy brings SQLite's log into the file now and then, as far as readers allow, and without
+// waiting for them. It is called between transactions, by whom Update is called by: done within
+// a commit, it would make writers wait.
 func (db *DB) Tidy() error {
-	mode := "PASSIVE"
-	switch {
-	case db.writer.wrote < tidyWrites:
+	if db.writer.wrote < tidyWrites {
 		return nil
-	case db.writer.wrote > truncateWrites:
+	}
+	mode := "PASSIVE"
+	if db.writer.wrote > truncateWrites {
 		mode = "TRUNCATE"
 	}
-	db.writer.wrote = 0
-	if _, err := db.writer.raw.Exec("PRAGMA main.wal_checkpoint("+mode+")", nil); err != nil {
-		return failure(err)
+	if err := db.pragmas("busy_timeout=0", "main.wal_checkpoint("+mode+")", "busy_timeout=10000"); err != nil {
+		return errors.Join(err, db.pragmas("busy_timeout=10000"))
 	}
+	db.writer.wrote = 0
 	return nil
 }

@@ -65,7 +65,7 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := errors.Join(db.serve(), s.marker(next)); err != nil {
+		if err := errors.Join(db.seal(), db.serve(), s.marker(next)); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 		s.current, s.number = db, next
@@ -79,14 +79,22 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 	return s, nil
 }
 
-// openUsable returns nil where the file was made by another fold version.
+// openUsable returns nil where the file was made by another fold version, or is damaged.
 func (s *Store) openUsable(n int) (*DB, error) {
 	db, err := openDB(s.file(n), s.opt.FailWrite)
+	if damaged(err) {
+		s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "file", s.file(n), "err", err)
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	var cp Checkpoint
 	if err := db.Read(func(snap *Snapshot) error { cp = snap.Checkpoint; return nil }); err != nil {
+		if damaged(err) {
+			s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "file", s.file(n), "err", err)
+			return nil, db.Close()
+		}
 		return nil, errors.Join(err, db.Close())
 	}
 	if cp.Seq > 0 && cp.Fold != s.opt.Fingerprint {
@@ -200,11 +208,11 @@ func (s *Store) Discard(db *DB) error { return errors.Join(db.Close(), db.remove
 // Swap makes the generation that Build made the current one and removes the old one. It blocks
 // until running reads have ended. A crash finds the old or the new one, never neither.
 func (s *Store) Swap(db *DB, n int) error {
-	if err := db.serve(); err != nil {
-		return err
+	if err := errors.Join(db.seal(), db.serve()); err != nil {
+		return errors.Join(err, s.Discard(db))
 	}
 	if err := s.marker(n); err != nil {
-		return err
+		return errors.Join(err, db.Close()) // the marker may be there after all: the file stays
 	}
 	s.mu.Lock()
 	old := s.current

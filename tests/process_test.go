@@ -35,6 +35,9 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	if statement := os.Getenv(readerEnv); statement != "" {
+		os.Exit(runStatement(statement, os.Args[1]))
+	}
 	code := m.Run()
 	if path, err := program(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))

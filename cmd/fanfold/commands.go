@@ -125,19 +125,25 @@ func (c *client) changesOnce(ctx context.Context, q url.Values, show func([]byte
 
 // tail follows the feed and resumes where it was when the connection breaks.
 func (c *client) tail(ctx context.Context, q url.Values, show func([]byte) error) error {
-	last := ""
+	last, connected := "", false
 	for {
 		h := header{"Accept": "text/event-stream"}
 		if last != "" {
 			h["Last-Event-ID"] = last
 		}
 		resp, err := c.do(ctx, http.MethodGet, "/v1/_changes?"+q.Encode(), nil, h)
-		if err != nil {
-			if last == "" || ctx.Err() != nil || fanfold.CodeOf(err) != fanfold.Unavailable {
+		switch {
+		case err == nil:
+			connected = true
+			if last == "" { // where since led to, should the connection break before the first event
+				last = resp.Header.Get("Fanfold-Position")
+			}
+			last, err = readEvents(resp.Body, last, show)
+			if err = errors.Join(err, resp.Body.Close()); err != nil {
 				return err
 			}
-		} else if last, err = readEvents(resp.Body, last, show); err != nil {
-			return errors.Join(err, resp.Body.Close())
+		case !connected || ctx.Err() != nil || fanfold.CodeOf(err) != fanfold.Unavailable:
+			return err
 		}
 		select {
 		case <-ctx.Done():

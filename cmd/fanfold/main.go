@@ -25,7 +25,18 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := command().ExecuteContext(ctx)
+	root := command()
+	usable := false
+	configured := root.PersistentPreRunE
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		usable = true
+		return configured(cmd, args)
+	}
+	err := root.ExecuteContext(ctx)
+	if err != nil && !usable { // cobra did not come as far as running a command
+		fmt.Fprintf(os.Stderr, "fanfold: %v; see fanfold --help\n", err)
+		return 2
+	}
 	switch {
 	case err == nil:
 		return 0
@@ -101,6 +112,9 @@ func configure(cmd *cobra.Command, path string) error {
 		if !given {
 			v, ok := file[f.Name]
 			value, given = fmt.Sprint(v), ok
+		}
+		if f.Name == "data" && cmd.Name() != "serve" {
+			return // a server's directory; given by hand it means that no server runs
 		}
 		if given && !f.Changed && f.Name != "config" {
 			if err := f.Value.Set(value); err != nil {

@@ -22,17 +22,27 @@ import (
 
 // offline runs fn on a node that serves nobody, over the files of a server that is not running.
 func offline(ctx context.Context, data string, fn func(ctx context.Context, n *node.Node) error) error {
-	if _, err := os.Stat(filepath.Join(data, "nats")); err != nil {
-		return fanfold.Wrap(err, fanfold.Invalid, "%s is not the data directory of a server with an embedded log: %v", data, err)
-	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	n, err := node.Open(ctx, node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", Logger: logger})
+	n, err := openOffline(ctx, data)
 	if err != nil {
 		return err
 	}
+	return runOffline(ctx, n, fn)
+}
+
+// openOffline opens the files of a server that is not running.
+func openOffline(ctx context.Context, data string) (*node.Node, error) {
+	if _, err := os.Stat(filepath.Join(data, "nats")); err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Invalid, "%s is not the data directory of a server with an embedded log: %v", data, err)
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return node.Open(ctx, node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", Logger: logger})
+}
+
+// runOffline runs fn once everything in the log is folded, and stops the node.
+func runOffline(ctx context.Context, n *node.Node, fn func(ctx context.Context, n *node.Node) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var result error
-	err = n.Run(ctx, func(ctx context.Context) error {
+	err := n.Run(ctx, func(ctx context.Context) error {
 		defer cancel()
 		last, err := n.Log.LastSeq(ctx)
 		if err == nil {
@@ -64,11 +74,7 @@ the same afterwards.`,
 		out := cmd.OutOrStdout()
 		if data != "" {
 			debug.SetGCPercent(40) // nobody is served meanwhile: less memory is worth a little time
-			return offline(cmd.Context(), data, func(ctx context.Context, n *node.Node) error {
-				err := n.Projector.Replay(ctx)
-				fmt.Fprintln(out, "replay "+progressLine(n.Projector.Status().Replay))
-				return err
-			})
+			return replayOffline(cmd.Context(), out, data)
 		}
 		var s node.Status
 		if err := c.json(cmd.Context(), http.MethodPost, "/v1/_replay", nil, nil, &s); err != nil {
@@ -77,6 +83,20 @@ the same afterwards.`,
 		return c.followReplay(cmd.Context(), out)
 	}
 	return cmd
+}
+
+// replayOffline builds the read model from the whole log; what is there may be damaged.
+func replayOffline(ctx context.Context, out io.Writer, data string) error {
+	n, err := openOffline(ctx, data)
+	if err != nil {
+		return err
+	}
+	last, err := n.Log.LastSeq(ctx)
+	if err == nil {
+		err = n.Projector.ReplayTo(ctx, last)
+		fmt.Fprintln(out, "replay "+progressLine(n.Projector.Status().Replay))
+	}
+	return errors.Join(err, n.Close())
 }
 
 func (c *client) followReplay(ctx context.Context, out io.Writer) error {

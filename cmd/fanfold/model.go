@@ -18,6 +18,8 @@ func modelCommand() *cobra.Command {
 		Use:     "model",
 		Short:   "Check, compare and apply models",
 		Example: "  fanfold model check model.yaml\n  fanfold model diff model.yaml\n  fanfold model apply model.yaml",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(modelCheckCommand(), modelDiffCommand(), modelApplyCommand())
 	return cmd

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/node"
+	"github.com/fanfold/fanfold/projector"
 )
 
 func serveCommand() *cobra.Command {
@@ -39,6 +39,15 @@ keeps its files in the data directory, beside the read model.`,
 }
 
 func serve(ctx context.Context, cfg node.Config) error {
+	if cfg.Model != "" { // a mistake in it should be known before anything starts
+		src, err := readModelFile(cfg.Model)
+		if err == nil {
+			_, err = projector.ParseModel(src)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -60,9 +69,9 @@ func serve(ctx context.Context, cfg node.Config) error {
 
 // applyFile applies the model in a file through the API, once the node answers.
 func applyFile(ctx context.Context, url, path string, logger *slog.Logger) error {
-	src, err := os.ReadFile(path)
+	src, err := readModelFile(path)
 	if err != nil {
-		return fanfold.Wrap(err, fanfold.Invalid, "cannot read the model: %v", err)
+		return err
 	}
 	c := &client{server: url}
 	same, err := c.sameModel(ctx, src)

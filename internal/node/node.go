@@ -273,7 +273,7 @@ func (m *models) Preview(ctx context.Context, src []byte, apply bool) (*fanfold.
 	}
 	p, err := m.node.Projector.Preview(ctx, model)
 	if err == nil && apply && len(p.Problems) > 0 {
-		err = &fanfold.Error{Code: fanfold.Unprocessable, Message: "the model would hide values that stored documents have; nothing was changed", Problems: p.Problems}
+		err = &fanfold.Error{Code: fanfold.Unprocessable, Message: "the model cannot be applied to the documents as they are; nothing was changed", Problems: p.Problems}
 	}
 	return model, p, err
 }
@@ -301,6 +301,7 @@ type Status struct {
 	Model      uint64           `json:"model"` // the event that applied it
 	Durability string           `json:"durability"`
 	Log        string           `json:"log"` // embedded, or the outside server's URL
+	LogError   string           `json:"logError,omitempty"`
 	projector.Status
 }
 
@@ -312,6 +313,9 @@ func (m *models) Status() (any, error) {
 		// A client cannot see whether a server syncs before it acknowledges.
 		s.Log, s.Durability = n.nc.ConnectedUrlRedacted(), "unverified"
 	}
+	if err := n.Log.Failing(); err != nil {
+		s.LogError = err.Error()
+	}
 	if cp, err := n.Store.Checkpoint(); err == nil {
 		s.Position = cp.At()
 	}
@@ -321,5 +325,5 @@ func (m *models) Status() (any, error) {
 	if !n.nc.IsConnected() {
 		return s, fanfold.Errorf(fanfold.Unavailable, "the log cannot be reached")
 	}
-	return s, nil
+	return s, n.Log.Failing()
 }
