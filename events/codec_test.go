@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -24,7 +23,7 @@ func FuzzToken(f *testing.F) {
 		if id, err := UnescapeToken(s); err == nil && EscapeToken(id) != s {
 			t.Fatalf("%q and %q are tokens of one id", s, EscapeToken(id))
 		}
-		if s == "" || !utf8.ValidString(s) || len(s) > fanfold.MaxIDLen {
+		if fanfold.CheckID(s) != nil {
 			return
 		}
 		token := EscapeToken(s)
