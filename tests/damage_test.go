@@ -140,3 +140,23 @@ func TestPending(t *testing.T) {
 		}
 	}
 }
+
+// TestReplayWakesTheProjector: rows that the fold cannot use stop it, and reads go on; a replay
+// puts sound ones in place, and folding goes on by itself.
+func TestReplayWakesTheProjector(t *testing.T) {
+	dir := t.TempDir()
+	s := harness.Open(t, harness.Options{Dir: dir})
+	s.Model(damageModel)
+	s.Put("authors", "a", `{"name":"A"}`)
+	s.Put("books", "b", `{"author":"a"}`)
+	outside(t, readModel(t, dir), `UPDATE source SET body = '{broken'`)
+	s.Want(http.StatusAccepted, "PUT", "/v1/books/b", `{"author":"a","x":1}`)
+	s.Want(http.StatusServiceUnavailable, "GET", "/readyz", "")
+	s.WantDoc("books", "b", `{"id":"b","author":"a","name":"A"}`)
+	s.Replay()
+	s.CatchUp()
+	s.WantDoc("books", "b", `{"id":"b","author":"a","x":1,"name":"A"}`)
+	s.Want(http.StatusOK, "GET", "/readyz", "")
+	s.Verify()
+	s.Close()
+}
