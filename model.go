@@ -116,9 +116,6 @@ type Model struct {
 // Collection returns what the model says of the collection, or nil where it says nothing.
 func (m *Model) Collection(name string) *Collection { return m.byName[name] }
 
-// RelationsTo are the relations that lead to the collection, by full name.
-func (m *Model) RelationsTo(name string) []*Relation { return m.to[name] }
-
 // Relation finds a relation by its full name, or nil.
 func (m *Model) Relation(full string) *Relation {
 	collection, name, _ := strings.Cut(full, ".")

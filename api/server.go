@@ -72,9 +72,8 @@ type Options struct {
 	MaxDepth    int           // of nesting; default 64
 	Timeout     time.Duration // a write's or read's wait for the fold; default 5 s
 	FoldVersion int           // part of every ETag
-	Info        map[string]any
-	Metrics     http.Handler // GET /metrics; nil for none
-	Logger      *slog.Logger // default slog.Default()
+	Metrics     http.Handler  // GET /metrics; nil for none
+	Logger      *slog.Logger  // default slog.Default()
 }
 
 // Server is the HTTP API. Its handler may be called from many goroutines.

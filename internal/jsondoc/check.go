@@ -99,8 +99,3 @@ func Compact(dst, src []byte) []byte {
 	}
 	return dst
 }
-
-// IsCompact tells whether Compact would change nothing.
-func IsCompact(src []byte) bool {
-	return !bytes.ContainsAny(src, " \t\r\n") || len(Compact(nil, src)) == len(src)
-}
