@@ -21,6 +21,10 @@ const (
 	Gone             Code = "gone"              // a position the log no longer has
 	UnsupportedMedia Code = "unsupported-media" // a content type this route does not read
 	Timeout          Code = "timeout"           // not there within the time asked for
+	KeyReused        Code = "key-reused"        // the Idempotency-Key was used for another request
+	TooSlow          Code = "too-slow"          // the request did not arrive in time
+	Busy             Code = "busy"              // more at once than is taken; try again
+	Duplicate        Code = "duplicate"         // the log has an event of this Idempotency-Key already
 	Unavailable      Code = "unavailable"       // cannot be answered now; try again
 	OutcomeUnknown   Code = "outcome-unknown"   // sent to the log, and the log cannot be asked
 	Internal         Code = "internal"          // a defect
@@ -33,6 +37,8 @@ type Error struct {
 	Message string
 	// Current is the document's revision, set on Stale and Exists where it is known.
 	Current Revision
+	// Operation is the index of the transaction's operation at fault; nil outside one.
+	Operation *int
 	// Problems lists every mistake at once where there can be several (models, patches).
 	Problems []Problem
 	Err      error
@@ -53,6 +59,18 @@ func (e *Error) Error() string {
 		s += ": " + e.Err.Error()
 	}
 	return s
+}
+
+// AtOperation is err as the fault of a transaction's operation, by index.
+func AtOperation(err error, index int) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	at := *e
+	at.Operation = &index
+	at.Message = fmt.Sprintf("operation %d: %s", index, e.Message)
+	return &at
 }
 
 // Unwrap returns the cause, or nil.

@@ -12,6 +12,8 @@ const (
 	KindDelete Kind = "delete" // the document is gone
 	KindModel  Kind = "model"  // the whole model, from this position on
 	KindFence  Kind = "fence"  // nothing: readers wait for its sequence
+	KindCheck  Kind = "check"  // nothing: a transaction required this revision of the document
+	KindImport Kind = "import" // nothing: how far an import has come
 )
 
 // PatchType tells the two patch formats apart.
@@ -29,11 +31,44 @@ type Event struct {
 	Seq  uint64    // stream sequence; 0 until appended
 	Time time.Time // the log's timestamp
 	Kind Kind
-	Key  Key    // of put, patch and delete
-	Body []byte // of put (document), patch (patch) and model (model as JSON): the bytes as written
+	Key  Key    // of put, patch, delete and check; of import its ID alone
+	Body []byte // of put (document), patch (patch), model (model as JSON) and import (progress): the bytes as written
 
 	Patch PatchType // of patch
-	Base  Revision  // of patch: the revision it was computed on
+	Base  Revision  // of patch: the revision it was computed on; of check: the one required
+
+	Tx   TxPart
+	Once Once
+}
+
+// TxPart is an event's place in its transaction; the zero value is none.
+type TxPart struct {
+	ID    string
+	Index int // from 0
+	Count int
+}
+
+// Open tells whether more events of the transaction follow.
+func (t TxPart) Open() bool { return t.Index+1 < t.Count }
+
+// Once makes a request happen once: the hash of its Idempotency-Key and a digest of what it
+// asks for. The zero value is no key. In a transaction the first event carries it.
+type Once struct {
+	Key    string
+	Digest string
+}
+
+// OnceRecord is what is known of a request that was made under an Idempotency-Key.
+type OnceRecord struct {
+	Once
+	Seq   uint64 // of its first event
+	Count int    // of its events
+}
+
+// Write is an event and the condition under which it is appended.
+type Write struct {
+	Event  *Event
+	Expect Expect
 }
 
 // Expect is the condition under which an event is appended: what the revision of its subject
@@ -66,6 +101,7 @@ type Change struct {
 	Op       Op
 	Revision Revision // of the document after the change; of a delete, the delete's own
 	Time     time.Time
+	Tx       string   // the transaction's id, "" outside one
 	Rules    []string // of a derived change: the rules whose values changed, in path order
 	Delta    []byte   // of a derived change: a JSON Patch (RFC 6902) whose operations also carry "old"
 

@@ -119,12 +119,11 @@ func (s *Server) create(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	w.created = true
-	seq, err := s.appendNew(c.Request().Context(), w.event)
+	ctx := c.Request().Context()
+	seq, err := s.once(ctx, w.event.Once, func() (uint64, error) { return s.appendNew(ctx, w.event) })
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set("Location", "/v1/"+collection+"/"+url.PathEscape(key.ID))
 	return s.finish(c, w, seq)
 }
 
@@ -133,31 +132,41 @@ type write struct {
 	event   *fanfold.Event
 	prefer  preferences
 	limit   time.Duration
-	dropped bool // members of the body were
-	created bool // POST: the answer to success is 201
+	begun   time.Duration // since the server's own beginning
+	dropped bool          // members of the body were
 }
 
 // newWrite checks the body of a POST or PUT.
 func (s *Server) newWrite(c echo.Context, key *fanfold.Key, body []byte) (*write, error) {
-	w := &write{prefer: prefer(c)}
+	w := &write{prefer: prefer(c), begun: s.now()}
 	var err error
 	if w.limit, err = s.timeout(c); err != nil {
 		return nil, err
 	}
-	source, dropped, err := s.document(body, key)
-	if err != nil {
+	w.event = &fanfold.Event{Kind: fanfold.KindPut}
+	if w.event.Body, w.dropped, err = s.written(body, key, w.prefer.strict); err != nil {
 		return nil, err
 	}
-	if len(dropped) > 0 && w.prefer.strict {
+	w.event.Key = *key
+	w.event.Once, err = onceOf(c.Request(), body)
+	return w, err
+}
+
+// written checks a document that is to be stored and drops what the store owns; with strict it
+// refuses that.
+func (s *Server) written(body []byte, key *fanfold.Key, strict bool) (source []byte, dropped bool, err error) {
+	source, list, err := s.document(body, key)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(list) > 0 && strict {
 		e := fanfold.Errorf(fanfold.Unprocessable, "the body has members that the store derives; leave them out, or send no Prefer: handling=strict")
-		for _, p := range dropped {
+		for _, p := range list {
 			e.Problems = append(e.Problems, fanfold.Problem{Path: p, Detail: "is derived"})
 		}
-		return nil, e
+		return nil, false, e
 	}
-	w.dropped = len(dropped) > 0
-	w.event = &fanfold.Event{Kind: fanfold.KindPut, Key: *key, Body: source}
-	return w, nil
+	return source, len(list) > 0, nil
 }
 
 // appendNew appends an event that must create its document. A deleted document's tombstone is
@@ -208,23 +217,20 @@ func (s *Server) put(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	var seq uint64
-	switch {
-	case cond.noneness:
-		seq, err = s.appendNew(ctx, w.event)
-		if fanfold.CodeOf(err) == fanfold.Exists {
-			err = s.stale(c, key, err)
+	seq, err := s.once(ctx, w.event.Once, func() (uint64, error) {
+		switch {
+		case cond.noneness:
+			return s.appendNew(ctx, w.event)
+		case cond.any():
+			return s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
+				return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
+			})
+		default:
+			return s.log.Append(ctx, w.event, fanfold.Expect{})
 		}
-	case cond.any():
-		seq, err = s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
-			return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
-		})
-		err = s.stale(c, key, err)
-	default:
-		seq, err = s.log.Append(ctx, w.event, fanfold.Expect{})
-	}
+	})
 	if err != nil {
-		return err
+		return s.stale(c, key, err)
 	}
 	return s.finish(c, w, seq)
 }
@@ -263,9 +269,17 @@ func (s *Server) stale(c echo.Context, key fanfold.Key, err error) error {
 }
 
 // onCurrent runs try with the document's current revision, as far as cond allows it, until it
-// is not Stale any more. Without If-Match it starts over however often others come first;
-// every time it does so, one of them has made progress.
+// is not Stale any more. Without If-Match one on this node does so at a time, in order of arrival;
+// it starts over only where another node was faster, and that one has made progress.
 func (s *Server) onCurrent(ctx context.Context, key fanfold.Key, cond conditions, try func(rev fanfold.Revision) (uint64, error)) (uint64, error) {
+	alone := len(cond.match) == 0
+	if alone {
+		done, err := s.turns.take(ctx, key)
+		if err != nil {
+			return 0, err
+		}
+		defer done()
+	}
 	for {
 		rev, err := s.current(ctx, key, cond)
 		if err != nil {
@@ -273,13 +287,22 @@ func (s *Server) onCurrent(ctx context.Context, key fanfold.Key, cond conditions
 		}
 		seq, err := try(rev)
 		var e *fanfold.Error
-		if !errors.As(err, &e) || e.Code != fanfold.Stale || len(cond.match) > 0 {
+		if !errors.As(err, &e) || e.Code != fanfold.Stale || !alone {
+			if err == nil && alone { // whose turn is next should see it
+				_ = s.wait(ctx, seq, s.opt.Timeout)
+			}
 			return seq, err
 		}
+		s.retries.Add(1)
 		if err := s.wait(ctx, uint64(e.Current), s.opt.Timeout); err != nil {
-			return 0, fanfold.Wrap(err, fanfold.Unavailable, "the document is written to faster than this node can follow: try again")
+			return 0, behind(err)
 		}
 	}
+}
+
+// behind is the error of a write that needs to see what this node has not folded.
+func behind(err error) error {
+	return fanfold.Wrap(err, fanfold.Unavailable, "the document changes faster than this node follows: try again%s", reasonOf(err))
 }
 
 // current is the revision that a write is to replace. What the read model shows is checked
@@ -314,7 +337,7 @@ func (s *Server) current(ctx context.Context, key fanfold.Key, cond conditions) 
 			Message: "document " + key.String() + " is at revision " + strconv.FormatUint(uint64(rev), 10)}
 	}
 	if err := s.wait(ctx, uint64(rev), s.opt.Timeout); err != nil {
-		return 0, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again", rev)
+		return 0, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again%s", rev, reasonOf(err))
 	}
 	return rev, nil
 }
@@ -325,13 +348,18 @@ func (s *Server) delete(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	w := &write{event: &fanfold.Event{Kind: fanfold.KindDelete, Key: key}, prefer: prefer(c)}
+	w := &write{event: &fanfold.Event{Kind: fanfold.KindDelete, Key: key}, prefer: prefer(c), begun: s.now()}
 	if w.limit, err = s.timeout(c); err != nil {
 		return err
 	}
+	if w.event.Once, err = onceOf(c.Request(), nil); err != nil {
+		return err
+	}
 	ctx := c.Request().Context()
-	seq, err := s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
-		return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
+	seq, err := s.once(ctx, w.event.Once, func() (uint64, error) {
+		return s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
+			return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
+		})
 	})
 	if err != nil {
 		return s.stale(c, key, err)
@@ -346,54 +374,118 @@ func revisionOf(doc *fanfold.Document) fanfold.Revision {
 	return doc.Revision
 }
 
+// outcome is what a write did.
+type outcome struct {
+	key fanfold.Key
+	op  fanfold.Op
+	tx  string
+	rev fanfold.Revision
+	at  fanfold.Position  // the document's last change by this write
+	doc *fanfold.Document // as it is now, nil where that is not this write's revision
+}
+
+// document is enough of the document for its tag.
+func (o *outcome) document() *fanfold.Document {
+	return &fanfold.Document{Revision: o.rev, Position: o.at}
+}
+
+func (o *outcome) status() int {
+	if o.op == fanfold.OpCreate {
+		return http.StatusCreated
+	}
+	return http.StatusNoContent
+}
+
+// outcomeOf reads what the folded event seq did. key, where it is known, saves a look.
+func outcomeOf(snap Snapshot, seq uint64, key fanfold.Key) (o outcome, err error) {
+	o = outcome{key: key, rev: fanfold.Revision(seq), at: fanfold.At(seq, 0)}
+	if key.ID != "" {
+		if o.doc, err = snap.Get(key, fanfold.Embedded); err != nil {
+			return o, err
+		}
+	}
+	if o.doc == nil || o.doc.Revision != o.rev {
+		o.doc = nil
+		ch, err := snap.Change(o.at)
+		if err != nil || ch == nil { // nothing was there to delete
+			return o, err
+		}
+		o.key, o.op, o.tx = ch.Key, ch.Op, ch.Tx
+		if o.doc, err = snap.Get(o.key, fanfold.Embedded); err != nil {
+			return o, err
+		}
+	}
+	switch {
+	case o.doc == nil || o.doc.Revision != o.rev:
+		o.doc = nil
+	case uint64(o.doc.Number) == seq:
+		o.op = fanfold.OpCreate
+	}
+	if o.doc != nil && o.doc.Position.Seq() == seq {
+		o.at = o.doc.Position
+		return o, nil
+	}
+	o.at, err = snap.LastOf(o.key, seq)
+	return o, err
+}
+
+// waitFor waits for the fold of a write's last event, unless that was not asked for.
+func (s *Server) waitFor(c echo.Context, w *write, seq uint64) error {
+	if w.prefer.async {
+		return nil
+	}
+	err := s.wait(c.Request().Context(), seq, w.limit)
+	if err == nil {
+		s.provenAt(w.begun)
+	}
+	return err
+}
+
 // finish waits for the fold and answers a write.
 func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 	h := c.Response().Header()
-	h.Set(headerRevision, strconv.FormatUint(seq, 10))
-	h.Set(headerPosition, fanfold.At(seq, 0).String())
+	h[keyRevision] = []string{strconv.FormatUint(seq, 10)}
+	h[keyPosition] = []string{fanfold.At(seq, 0).String()}
 	applied := func(body bool) {
 		if list := w.prefer.applied(w.event.Kind == fanfold.KindPut, w.prefer.async, body); list != "" {
 			h.Set("Preference-Applied", list)
 		}
 	}
-	if w.prefer.async || s.wait(c.Request().Context(), seq, w.limit) != nil {
-		applied(false)
-		return c.NoContent(http.StatusAccepted) // it is in the log; when it is folded is told by its position
+	key := w.event.Key
+	if w.event.Once.Key != "" { // made under the key before, it may have another id
+		key = fanfold.Key{}
 	}
-	var doc *fanfold.Document
-	created := w.created
+	post := c.Request().Method == http.MethodPost
+	located := func(key fanfold.Key) {
+		if post && key.ID != "" {
+			h.Set("Location", "/v1/"+key.Collection+"/"+url.PathEscape(key.ID))
+		}
+	}
+	if waited := s.waitFor(c, w, seq); waited != nil || w.prefer.async {
+		located(key)
+		applied(false)
+		return s.accepted(c, w, seq, waited, nil)
+	}
+	var o outcome
 	if err := s.reader.Read(func(snap Snapshot) (err error) {
-		if doc, err = snap.Get(w.event.Key, fanfold.Embedded); err != nil {
-			return err
-		}
-		if doc != nil {
-			created = created || uint64(doc.Number) == seq
-			return nil
-		}
-		ch, err := snap.Change(fanfold.At(seq, 0)) // deleted again already
-		created = created || ch != nil && ch.Op == fanfold.OpCreate
+		o, err = outcomeOf(snap, seq, key)
 		return err
 	}); err != nil {
 		return err
 	}
-	status := http.StatusNoContent
-	if created {
-		status = http.StatusCreated
-	}
-	show := doc != nil && uint64(doc.Revision) == seq
+	located(o.key)
+	status := o.status()
+	show := o.doc != nil
 	applied(show && w.prefer.representation)
-	if !show { // deleted, or overwritten meanwhile: nothing of ours to show
-		return c.NoContent(status)
-	}
-	if w.prefer.representation {
+	if show && w.prefer.representation {
 		if status == http.StatusNoContent {
 			status = http.StatusOK
 		}
 		c.Request().Header.Del("If-None-Match") // a write's condition, not a read's
-		return s.sendDocument(c, status, doc, fanfold.At(seq, 0), s.etag(doc))
+		return s.sendDocument(c, status, o.doc, fanfold.At(seq, 0), s.etag(o.doc))
 	}
-	if !w.dropped {
-		h[keyETag] = []string{s.etag(doc).String()}
+	if !w.dropped && o.op != fanfold.OpDelete && o.key.ID != "" {
+		h[keyETag] = []string{s.etag(o.document()).String()}
 	}
 	return c.NoContent(status)
 }

@@ -17,6 +17,7 @@ var statusOf = map[fanfold.Code]int{
 	fanfold.Conflict: http.StatusConflict, fanfold.Gone: http.StatusGone, fanfold.Stale: http.StatusPreconditionFailed,
 	fanfold.TooLarge: http.StatusRequestEntityTooLarge, fanfold.UnsupportedMedia: http.StatusUnsupportedMediaType,
 	fanfold.Unprocessable: http.StatusUnprocessableEntity, fanfold.Unavailable: http.StatusServiceUnavailable,
+	fanfold.KeyReused: http.StatusUnprocessableEntity, fanfold.Busy: http.StatusTooManyRequests, fanfold.TooSlow: http.StatusRequestTimeout,
 	fanfold.OutcomeUnknown: http.StatusServiceUnavailable, fanfold.Timeout: http.StatusGatewayTimeout,
 }
 
@@ -27,6 +28,7 @@ var titleOf = map[fanfold.Code]string{
 	fanfold.TooLarge: "The request is too large", fanfold.UnsupportedMedia: "This content type is not read here",
 	fanfold.Unprocessable: "The request breaks a rule", fanfold.Unavailable: "The store cannot answer now",
 	fanfold.OutcomeUnknown: "It is not known whether the write was stored", fanfold.Timeout: "It did not happen in time",
+	fanfold.KeyReused: "The key belongs to another request", fanfold.Busy: "The store is busy", fanfold.TooSlow: "The request did not arrive in time",
 	fanfold.Internal: "The server made a mistake",
 }
 
@@ -38,6 +40,8 @@ type problem struct {
 	Detail   string            `json:"detail,omitempty"`
 	Problems []fanfold.Problem `json:"problems,omitempty"`
 	Revision fanfold.Revision  `json:"revision,omitempty"`
+	// Operation is the index of the transaction's operation at fault, from 0.
+	Operation *int `json:"operation,omitempty"`
 }
 
 // ProblemType is the stable type of the problems with a code.
@@ -53,7 +57,7 @@ func (s *Server) fail(err error, c echo.Context) {
 		e = s.foreign(err)
 	}
 	status := statusOf[e.Code]
-	p := problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Message, Problems: e.Problems, Revision: e.Current}
+	p := problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Message, Problems: e.Problems, Revision: e.Current, Operation: e.Operation}
 	if status == 0 {
 		status = http.StatusInternalServerError
 		p = problem{Type: ProblemType(fanfold.Internal), Title: titleOf[fanfold.Internal], Status: status, Detail: "The details are in the server's log."}
@@ -61,6 +65,9 @@ func (s *Server) fail(err error, c echo.Context) {
 	var he *echo.HTTPError
 	if errors.As(err, &he) && he.Code == http.StatusMethodNotAllowed {
 		status, p.Status, p.Title = he.Code, he.Code, "The method is not allowed here"
+	}
+	if status == http.StatusTooManyRequests {
+		c.Response().Header().Set("Retry-After", "1")
 	}
 	if status >= http.StatusInternalServerError {
 		s.opt.Logger.Error("request failed", "method", c.Request().Method, "path", c.Request().URL.Path, "status", status, "err", err)

@@ -106,7 +106,7 @@ func (s *Server) readModel(c echo.Context) ([]byte, error) {
 	}
 	src, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, maxModel))
 	if err != nil {
-		return nil, s.foreign(err)
+		return nil, bodyError(err, maxModel)
 	}
-	return src, nil
+	return src, arrived(c)
 }

@@ -26,7 +26,7 @@ func (s *Server) patch(c echo.Context) error {
 	if err := s.checkJSON(body); err != nil {
 		return err
 	}
-	w := &write{event: &fanfold.Event{Kind: fanfold.KindPatch, Key: key, Body: body, Patch: fanfold.MergePatch}, prefer: prefer(c)}
+	w := &write{event: &fanfold.Event{Kind: fanfold.KindPatch, Key: key, Body: body, Patch: fanfold.MergePatch}, prefer: prefer(c), begun: s.now()}
 	if contentType == jsonPatchType {
 		w.event.Patch = fanfold.JSONPatch
 	}
@@ -36,12 +36,17 @@ func (s *Server) patch(c echo.Context) error {
 	if err := s.checkPatch(key, w.event); err != nil {
 		return err
 	}
+	if w.event.Once, err = onceOf(c.Request(), body); err != nil {
+		return err
+	}
 	ctx := c.Request().Context()
-	seq, err := s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
-		if err := s.tryPatch(w.event, rev); err != nil {
-			return 0, err
-		}
-		return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
+	seq, err := s.once(ctx, w.event.Once, func() (uint64, error) {
+		return s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
+			if err := s.tryPatch(w.event, rev); err != nil {
+				return 0, err
+			}
+			return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
+		})
 	})
 	if err != nil {
 		return s.stale(c, key, err)

@@ -192,7 +192,12 @@ func (s *Server) freshness(c echo.Context) error {
 	if minPosition == "" && r.URL.RawQuery == "" {
 		return nil
 	}
+	limit, err := s.timeout(c)
+	if err != nil {
+		return err
+	}
 	var want uint64
+	strong := false
 	if minPosition != "" {
 		p, err := fanfold.ParsePosition(minPosition)
 		if err != nil {
@@ -203,22 +208,32 @@ func (s *Server) freshness(c echo.Context) error {
 	switch v := c.QueryParam("consistency"); v {
 	case "", "local":
 	case "strong":
-		seq, err := s.log.Fence(r.Context())
+		strong = true
+	default:
+		return fanfold.Errorf(fanfold.Invalid, "consistency=%s is not one of local and strong", v)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), limit)
+	defer cancel()
+	if strong {
+		begun := s.now()
+		seq, err := s.log.Fence(ctx)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fanfold.Errorf(fanfold.Timeout, "the log did not answer within %v; this node stands at event %d", limit, s.reader.Applied())
+		}
 		if err != nil {
 			return err
 		}
 		want = max(want, seq)
-	default:
-		return fanfold.Errorf(fanfold.Invalid, "consistency=%s is not one of local and strong", v)
+		defer func() {
+			if s.reader.Applied() >= seq {
+				s.provenAt(begun)
+			}
+		}()
 	}
 	if want == 0 {
 		return nil
 	}
-	limit, err := s.timeout(c)
-	if err != nil {
-		return err
-	}
-	if err := s.wait(r.Context(), want, limit); err != nil {
+	if err := s.reader.Wait(ctx, want); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", s.reader.Applied(), want, limit)
 		}
@@ -268,33 +283,51 @@ func parseConditions(r *http.Request) (cond conditions, err error) {
 	return cond, nil
 }
 
-// readBody reads and checks a JSON body of at most limit bytes.
+// readBody reads the body of a write to one document.
 func (s *Server) readBody(c echo.Context, media ...string) (body []byte, contentType string, err error) {
-	contentType, _, _ = strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
+	return s.readAny(c, s.opt.MaxBody, media...)
+}
+
+// mediaType checks the request's content type against those that the route reads.
+func mediaType(c echo.Context, media ...string) (string, error) {
+	contentType, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
 	contentType = strings.ToLower(strings.TrimSpace(contentType))
 	if !slices.Contains(media, contentType) {
-		return nil, "", fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Type %q is not read here: send %s", contentType, strings.Join(media, " or "))
+		return "", fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Type %q is not read here: send %s", contentType, strings.Join(media, " or "))
 	}
 	if c.Request().Header.Get("Content-Encoding") != "" {
-		return nil, "", fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Encoding is not supported: send the body as it is")
+		return "", fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Encoding is not supported: send the body as it is")
 	}
-	if c.Request().ContentLength > s.opt.MaxBody {
-		return nil, "", fanfold.Errorf(fanfold.TooLarge, "the body has %d bytes; at most %d are taken", c.Request().ContentLength, s.opt.MaxBody)
+	return contentType, nil
+}
+
+// readAny reads a body of at most most bytes in one of the media types.
+func (s *Server) readAny(c echo.Context, most int64, media ...string) (body []byte, contentType string, err error) {
+	if contentType, err = mediaType(c, media...); err != nil {
+		return nil, "", err
 	}
-	body, err = io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, s.opt.MaxBody))
+	length := c.Request().ContentLength
+	if length > most {
+		return nil, "", fanfold.Errorf(fanfold.TooLarge, "the body has %d bytes; at most %d are taken", length, most)
+	}
+	limited := http.MaxBytesReader(c.Response(), c.Request().Body, most)
+	if length > 0 {
+		body = make([]byte, length)
+		_, err = io.ReadFull(limited, body)
+	} else {
+		body, err = io.ReadAll(limited)
+	}
 	if err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
-			return nil, "", fanfold.Errorf(fanfold.TooLarge, "the body has more than %d bytes", s.opt.MaxBody)
-		}
-		return nil, "", fanfold.Wrap(err, fanfold.Invalid, "the body ended early")
+		return nil, "", bodyError(err, most)
 	}
-	return body, contentType, nil
+	return body, contentType, arrived(c)
 }
 
 // checkJSON checks JSON text against what we take.
-func (s *Server) checkJSON(body []byte) error {
-	err := jsondoc.Check(body, s.opt.MaxDepth)
+func (s *Server) checkJSON(body []byte) error { return s.checkDepth(body, s.opt.MaxDepth) }
+
+func (s *Server) checkDepth(body []byte, most int) error {
+	err := jsondoc.Check(body, most)
 	var syntax *jsondoc.SyntaxError
 	if errors.As(err, &syntax) {
 		code := fanfold.Invalid

@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/fanfold/fanfold"
 )
@@ -20,6 +22,9 @@ import (
 type Appender interface {
 	// Append returns the event's sequence once it is durable; Stale if expect is not met.
 	Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (uint64, error)
+	// AppendAll appends all of the writes or none, as one transaction where tx is not "", and
+	// returns the first one's sequence; a Stale says in Operation whose condition is not met.
+	AppendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error)
 	// Last is the document's last event as the log's leader knows it.
 	Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, deleted bool, err error)
 	// Fence returns a sequence at or behind everything acknowledged before the call.
@@ -35,6 +40,10 @@ type Snapshot interface {
 	List(collection, after string, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
 	Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
 	Change(at fanfold.Position) (*fanfold.Change, error)
+	// LastOf is the document's last change by an event.
+	LastOf(key fanfold.Key, seq uint64) (fanfold.Position, error)
+	// Once is the request made under a key, nil where none is known.
+	Once(key string) (*fanfold.OnceRecord, error)
 }
 
 // Reader is what the API needs of the read model.
@@ -71,6 +80,8 @@ type Options struct {
 	MaxBody     int64         // of a document, in bytes; default 2 MiB, less where the log takes less
 	MaxDepth    int           // of nesting; default 64
 	Timeout     time.Duration // a write's or read's wait for the fold; default 5 s
+	MaxInFlight int64         // bodies of writes in memory at a time, in bytes; default 64 MiB
+	MaxWaiting  int64         // writes that wait for room in it; default 4096
 	FoldVersion int           // part of every ETag
 	Metrics     http.Handler  // GET /metrics; nil for none
 	Logger      *slog.Logger  // default slog.Default()
@@ -84,6 +95,13 @@ type Server struct {
 	feed   Feed
 	opt    Options
 	echo   *echo.Echo
+
+	began   time.Time
+	proven  atomic.Int64 // everything acknowledged this long after began is folded
+	turns   turns
+	retries atomic.Uint64
+	room    *semaphore.Weighted
+	waiting atomic.Int64
 }
 
 // New makes a server; call Run, or use Handler.
@@ -103,7 +121,14 @@ func New(log Appender, reader Reader, models Models, feed Feed, opt Options) *Se
 	if opt.Logger == nil {
 		opt.Logger = slog.Default()
 	}
-	s := &Server{log: log, reader: reader, models: models, feed: feed, opt: opt, echo: echo.New()}
+	if opt.MaxInFlight == 0 {
+		opt.MaxInFlight = 64 << 20
+	}
+	if opt.MaxWaiting == 0 {
+		opt.MaxWaiting = 4096
+	}
+	s := &Server{log: log, reader: reader, models: models, feed: feed, opt: opt, echo: echo.New(),
+		began: time.Now().Add(-2 * provenFor), room: semaphore.NewWeighted(opt.MaxInFlight)}
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.fail
 	s.echo.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{DisableErrorHandler: true, LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
@@ -119,19 +144,21 @@ var openAPI []byte
 
 func (s *Server) routes() {
 	e := s.echo
+	document := func(h echo.HandlerFunc) echo.HandlerFunc { return s.admitted(s.opt.MaxBody, h) }
 	e.GET("/v1/_changes", func(c echo.Context) error { return s.feed.ServeHTTP(c.Response(), c.Request()) })
 	e.GET("/v1/_model", s.getModel)
-	e.PUT("/v1/_model", s.putModel)
+	e.PUT("/v1/_model", unhurried(s.admitted(maxModel, s.putModel)))
 	e.GET("/v1/_status", s.status)
-	e.POST("/v1/_replay", s.replay)
-	e.POST("/v1/_verify", s.verify)
-	e.POST("/v1/:collection", s.create)
+	e.POST("/v1/_replay", unhurried(s.replay))
+	e.POST("/v1/_verify", unhurried(s.verify))
+	e.POST("/v1/_transactions", s.admitted(maxTransaction, s.transact))
+	e.POST("/v1/:collection", document(s.create))
 	e.GET("/v1/:collection", s.list)
 	e.GET("/v1/:collection/:id", s.get)
 	e.HEAD("/v1/:collection/:id", s.get)
-	e.PUT("/v1/:collection/:id", s.put)
-	e.PATCH("/v1/:collection/:id", s.patch)
-	e.DELETE("/v1/:collection/:id", s.delete)
+	e.PUT("/v1/:collection/:id", document(s.put))
+	e.PATCH("/v1/:collection/:id", document(s.patch))
+	e.DELETE("/v1/:collection/:id", document(s.delete))
 	e.GET("/v1/:collection/:id/:child", s.children)
 	health := func(c echo.Context) error { return c.JSONBlob(http.StatusOK, []byte(`{"status":"ok"}`)) }
 	e.GET("/healthz", health)
@@ -143,6 +170,12 @@ func (s *Server) routes() {
 		e.GET("/metrics", echo.WrapHandler(s.opt.Metrics))
 	}
 }
+
+// now is the time since the server's own beginning.
+func (s *Server) now() time.Duration { return time.Since(s.began) }
+
+// Retries is how often a write was tried again inside because another was faster.
+func (s *Server) Retries() uint64 { return s.retries.Load() }
 
 // Handler is the API without a listener.
 func (s *Server) Handler() http.Handler { return s.echo }
@@ -161,7 +194,7 @@ func (s *Server) Routes() []string {
 // Run serves on l until ctx ends, then lets running requests finish for a moment. closeFeeds
 // is called first, so that open feeds do not hold it up. It returns nil after a clean end.
 func (s *Server) Run(ctx context.Context, l net.Listener, closeFeeds func()) error {
-	srv := &http.Server{Handler: s.echo, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
+	srv := &http.Server{Handler: s.echo, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: answerTime, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()

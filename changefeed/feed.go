@@ -245,13 +245,14 @@ type scan struct {
 	pending int64
 	sent    int
 	lastSeq uint64 // event of the last row sent
+	lastTx  string // and its transaction
 }
 
 // errLimit says that as many rows as asked for were sent.
 var errLimit = errors.New("limit reached")
 
 // run calls send for each row up to the newest prefix, and returns nil there. limit ends it
-// behind the event that reaches it.
+// behind the event or transaction that reaches it.
 func (s *scan) run(ctx context.Context, send func(fanfold.ChangeRow) error) error {
 	for ctx.Err() == nil {
 		page, err := s.store.Changes(fanfold.ChangeQuery{After: s.at, Limit: pageRows, Collections: s.req.collections, Latest: !s.req.all, Docs: s.req.docs})
@@ -259,7 +260,7 @@ func (s *scan) run(ctx context.Context, send func(fanfold.ChangeRow) error) erro
 			return err
 		}
 		for _, row := range page.Rows {
-			if s.req.limit > 0 && s.sent >= s.req.limit && row.Position.Seq() != s.lastSeq {
+			if s.req.limit > 0 && s.sent >= s.req.limit && row.Position.Seq() != s.lastSeq && (row.Tx == "" || row.Tx != s.lastTx) {
 				s.pending = page.Changes - row.Ordinal + 1
 				return errLimit
 			}
@@ -267,7 +268,7 @@ func (s *scan) run(ctx context.Context, send func(fanfold.ChangeRow) error) erro
 				return err
 			}
 			s.sent++
-			s.at, s.lastSeq = row.Position, row.Position.Seq()
+			s.at, s.lastSeq, s.lastTx = row.Position, row.Position.Seq(), row.Tx
 		}
 		s.at, s.pending = page.Last, page.Pending
 		if page.Pending == 0 {

@@ -17,6 +17,9 @@ func appendRow(dst []byte, row fanfold.ChangeRow, all bool) []byte {
 	dst = append(dst, `,"time":"`...)
 	dst = row.Time.AppendFormat(dst, time.RFC3339Nano)
 	dst = append(dst, '"')
+	if row.Tx != "" {
+		dst = jsondoc.AppendQuote(append(dst, `,"tx":`...), row.Tx)
+	}
 	if row.Op == fanfold.OpDerive {
 		dst = appendCause(dst, row)
 	}

@@ -2,7 +2,6 @@ package events
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -20,46 +19,72 @@ const (
 	codeWrongLastSequence = 10071 // the condition failed; on one replica also for our own resend
 	codeInFlight          = 10164 // another proposal for the subject is in flight: no verdict yet
 	codeDuplicateInFlight = 10158 // our own first publish is still in flight
+	codeDuplicateInBatch  = 10201 // a member of the batch is stored already; nothing of this batch is
+	codeIncompleteBatch   = 10176 // messages of the batch were lost; nothing of it is stored
+	codeBatchesInFlight   = 10210 // too many batches at once; nothing of this one is stored
 	codeMessageTooLarge   = 10054
 )
 
-// Append returns the sequence of ev once it is durable. It blocks until the log has decided,
-// at most Options.Timeout, whatever becomes of the caller's connection. Errors are Stale with
-// the current revision where expect is not met; TooLarge; Unavailable, where nothing was
-// written; and OutcomeUnknown.
+// expectSubject names the subject that an expected sequence is about, where it is not the
+// message's own (NATS ADR-50 allows it in batches).
+const expectSubject = "Nats-Expected-Last-Subject-Sequence-Subject"
+
+// Append returns the sequence of ev once it is durable; many at a time share one commit. It
+// blocks until the log has decided, at most Options.Timeout, whatever becomes of the caller's
+// connection. Errors are Stale with the current revision where expect is not met; TooLarge;
+// Unavailable, where nothing was written; OutcomeUnknown; and, of an event with a key, KeyReused
+// and Duplicate.
 func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (uint64, error) {
-	subject := l.sub.model()
-	switch ev.Kind {
-	case fanfold.KindModel:
-	case fanfold.KindFence:
-		subject = l.sub.fence()
-	default:
-		subject = l.sub.document(ev.Key)
-	}
-	msg := nats.NewMsg(subject)
-	msg.Data = Encode(ev)
-	if len(msg.Data) > l.MaxPayload() {
-		return 0, fanfold.Errorf(fanfold.TooLarge, "the event has %d bytes; the log takes at most %d", len(msg.Data), l.MaxPayload())
-	}
-	msg.Header.Set(jetstream.MsgIDHeader, nuid.Next())
-	if expect.Set {
-		msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(uint64(expect.Rev), 10))
+	msg, err := l.message(ev, expect)
+	if err != nil {
+		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opt.Timeout)
 	defer cancel()
 	if l.opt.FailAppend == nil {
-		seq, err := l.publish(ctx, msg, expect)
+		seq, err := l.commit.append(ctx, msg, expect)
 		l.note(err)
 		return seq, err
 	}
 	if err := l.opt.FailAppend(false); err != nil {
-		return 0, fanfold.Wrap(err, fanfold.Unavailable, "the log does not answer; nothing was written, try again")
+		return 0, fanfold.Wrap(err, fanfold.Unavailable, unreachable)
 	}
-	seq, err := l.publish(ctx, msg, expect)
+	seq, err := l.commit.append(ctx, msg, expect)
 	if fault := l.opt.FailAppend(true); err == nil && fault != nil {
 		return 0, fanfold.Wrap(fault, fanfold.OutcomeUnknown, outcomeUnknown)
 	}
 	return seq, err
+}
+
+// message makes the message that stores an event. Its id is the event's key where it has one, so
+// that the server drops a second request under that key; otherwise a new one.
+func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, error) {
+	msg := nats.NewMsg(l.sub.of(ev))
+	msg.Data = Encode(ev)
+	if len(msg.Data) > l.MaxPayload() {
+		return nil, fanfold.Errorf(fanfold.TooLarge, "the event has %d bytes; the log takes at most %d", len(msg.Data), l.MaxPayload())
+	}
+	id := nuid.Next()
+	if ev.Once.Key != "" {
+		id = "key." + ev.Once.Key
+	}
+	msg.Header[jetstream.MsgIDHeader] = []string{id}
+	if expect.Set {
+		msg.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(uint64(expect.Rev), 10)}
+		if ev.Kind == fanfold.KindCheck {
+			msg.Header[expectSubject] = []string{l.sub.document(ev.Key)}
+		}
+	}
+	setHeaders(msg.Header, ev)
+	return msg, nil
+}
+
+// guarded is the subject that a message's condition is about.
+func guarded(msg *nats.Msg) string {
+	if v := msg.Header[expectSubject]; len(v) > 0 {
+		return v[0]
+	}
+	return msg.Subject
 }
 
 // note keeps why the log failed. A refusal by a condition is an answer like any other.
@@ -75,52 +100,99 @@ func (l *Log) note(err error) {
 	}
 }
 
-const outcomeUnknown = "the log has not said whether the write was stored: read the document before trying again"
+const (
+	unreachable    = "the log does not answer; nothing was written, try again"
+	outcomeUnknown = "outcome unknown: the log has not said whether the write was stored; retry with the same Idempotency-Key, or without one read the document first"
+)
 
-// publish sends msg until an answer decides. Sending the same message again is safe: its id
-// makes the server drop it, and its condition can be met only once.
-func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
-	sent := false // whether an earlier attempt may have been stored
+// attempts calls try until it has decided, waiting a little longer each time. Sending the same
+// messages again is safe: their ids make the server drop them, and a condition can be met only
+// once. sent tells whether an earlier attempt may have been stored.
+func (l *Log) attempts(ctx context.Context, sent bool, try func(ctx context.Context, sent bool) (seq uint64, done bool, err error)) (uint64, error) {
 	for wait := time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
-		attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
-		ack, err := l.js.PublishMsg(attempt, msg, jetstream.WithRetryAttempts(0))
-		cancel()
-		if err == nil {
-			return ack.Sequence, nil
+		seq, done, err := try(ctx, sent)
+		if done {
+			return seq, err
 		}
-		var api *jetstream.APIError
-		if errors.As(err, &api) {
-			seq, decided, verdict := l.verdict(ctx, msg, expect, api, sent)
-			if decided {
-				return seq, verdict
-			}
-		} else {
-			sent = sent || !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders)
-		}
+		sent = sent || maybeStored(err)
+		l.stats.resent.Add(1)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 			if !sent {
-				return 0, fanfold.Wrap(err, fanfold.Unavailable, "the log does not answer; nothing was written, try again")
+				return 0, fanfold.Wrap(err, fanfold.Unavailable, unreachable)
 			}
 			return 0, fanfold.Wrap(err, fanfold.OutcomeUnknown, outcomeUnknown)
 		}
 	}
 }
 
-// verdict tells what the server's refusal means; decided is false where it means nothing yet.
+// maybeStored tells whether a message may have been stored although its publish gave err.
+func maybeStored(err error) bool {
+	var api *jetstream.APIError
+	return err != nil && !errors.As(err, &api) && !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders)
+}
+
+// publish sends one message until an answer decides. tried, where not nil, is called after the
+// first attempt.
+func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect, sent bool, tried func()) (uint64, error) {
+	return l.attempts(ctx, sent, func(ctx context.Context, sent bool) (uint64, bool, error) {
+		attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
+		ack, err := l.js.PublishMsg(attempt, msg, jetstream.WithRetryAttempts(0))
+		cancel()
+		if tried != nil {
+			tried()
+			tried = nil
+		}
+		var api *jetstream.APIError
+		switch {
+		case err == nil && ack.Duplicate && msg.Header.Get(headerKey) != "":
+			return l.stored(ctx, msg, ack.Sequence)
+		case err == nil:
+			return ack.Sequence, true, nil
+		case errors.As(err, &api):
+			seq, decided, verdict := l.verdict(ctx, msg, expect, api, sent)
+			if decided {
+				return seq, true, verdict
+			}
+		}
+		return 0, false, err
+	})
+}
+
+// stored compares the request that an event with our key was stored for with ours.
+func (l *Log) stored(ctx context.Context, msg *nats.Msg, seq uint64) (uint64, bool, error) {
+	m, err := l.getMsg(ctx, msgGet{Seq: seq})
+	if err != nil || m == nil {
+		return 0, false, errors.Join(errUndecided, err)
+	}
+	return seq, true, sameRequest(m, msg)
+}
+
+// errUndecided says that the log has our message, or nearly: no publish made it uncertain.
+var errUndecided = &jetstream.APIError{ErrorCode: codeInFlight, Description: "not decided yet"}
+
+func sameRequest(m *storedMsg, msg *nats.Msg) error {
+	if m.header.Get(headerDigest) != msg.Header.Get(headerDigest) {
+		return fanfold.Errorf(fanfold.KeyReused, "the Idempotency-Key was used for another request; take a new key")
+	}
+	return nil
+}
+
+// verdict tells what the server's refusal of one message means; decided is false where it means
+// nothing yet.
 func (l *Log) verdict(ctx context.Context, msg *nats.Msg, expect fanfold.Expect, api *jetstream.APIError, sent bool) (seq uint64, decided bool, err error) {
 	switch api.ErrorCode {
 	case codeWrongLastSequence:
 		seq, err = l.winner(ctx, msg, expect)
 		return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
 	case codeInFlight:
-		if last, err := l.lastBySubject(ctx, msg.Subject); err == nil && last.seq() != uint64(expect.Rev) {
+		if last, err := l.lastBySubject(ctx, msg.Subject); err == nil && expect.Set && last.seq() != uint64(expect.Rev) {
 			seq, err = l.winner(ctx, msg, expect)
 			return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
 		}
 		return 0, false, nil
-	case codeDuplicateInFlight:
+	case codeDuplicateInFlight, codeBatchesInFlight:
 		return 0, false, nil
 	case codeMessageTooLarge:
 		return 0, true, fanfold.Wrap(api, fanfold.TooLarge, "the event has %d bytes, more than the log takes", len(msg.Data))
@@ -139,7 +211,7 @@ func (l *Log) winner(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) 
 		return 0, err
 	}
 	if next != nil && next.header.Get(jetstream.MsgIDHeader) == msg.Header.Get(jetstream.MsgIDHeader) {
-		return next.Seq, nil
+		return next.Seq, sameRequest(next, msg)
 	}
 	last, err := l.lastBySubject(ctx, msg.Subject)
 	if err != nil {
@@ -148,80 +220,10 @@ func (l *Log) winner(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) 
 	if last.seq() == uint64(expect.Rev) { // what was in the way has not been stored, and may never be
 		return 0, fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	}
-	return 0, &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(last.seq()),
-		Message: fmt.Sprintf("the document is at revision %d, not %d", last.seq(), expect.Rev)}
+	return 0, stale(last.seq(), expect.Rev)
 }
 
-// Last asks the log's leader for the document's last event: its revision, 0 where there is
-// none, and whether that was a delete. The error is Unavailable.
-func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, deleted bool, err error) {
-	m, err := l.lastBySubject(ctx, l.sub.document(key))
-	if err != nil || m == nil {
-		return 0, false, err
-	}
-	var ev fanfold.Event
-	if err := Decode(m.Data, &ev); err != nil {
-		return 0, false, err
-	}
-	return fanfold.Revision(m.Seq), ev.Kind == fanfold.KindDelete, nil
-}
-
-// msgGet is a request to $JS.API.STREAM.MSG.GET, which the stream's leader answers. A direct
-// get may be answered by a replica that lags (NATS ADR-31), so it cannot settle an outcome.
-type msgGet struct {
-	Seq           uint64 `json:"seq,omitempty"`
-	NextBySubject string `json:"next_by_subj,omitempty"`
-	LastBySubject string `json:"last_by_subj,omitempty"`
-}
-
-type storedMsg struct {
-	Subject string `json:"subject"`
-	Seq     uint64 `json:"seq"`
-	Headers []byte `json:"hdrs"`
-	Data    []byte `json:"data"`
-	header  nats.Header
-}
-
-func (m *storedMsg) seq() uint64 {
-	if m == nil {
-		return 0
-	}
-	return m.Seq
-}
-
-func (l *Log) lastBySubject(ctx context.Context, subject string) (*storedMsg, error) {
-	return l.getMsg(ctx, msgGet{LastBySubject: subject})
-}
-
-// getMsg returns nil where there is no such message; the error is Unavailable.
-func (l *Log) getMsg(ctx context.Context, req msgGet) (*storedMsg, error) {
-	body, err := json.Marshal(req)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, l.opt.Attempt)
-	defer cancel()
-	resp, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+l.opt.Database, body)
-	if err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked")
-	}
-	var out struct {
-		Error   *jetstream.APIError `json:"error"`
-		Message *storedMsg          `json:"message"`
-	}
-	if err := json.Unmarshal(resp.Data, &out); err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log's answer cannot be read")
-	}
-	if out.Error != nil {
-		if out.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound {
-			return nil, nil
-		}
-		return nil, fanfold.Wrap(out.Error, fanfold.Unavailable, "the log cannot be asked: %s", out.Error.Description)
-	}
-	if out.Message != nil && len(out.Message.Headers) > 0 {
-		if out.Message.header, err = nats.DecodeHeadersMsg(out.Message.Headers); err != nil {
-			return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log's answer cannot be read")
-		}
-	}
-	return out.Message, nil
+func stale(last uint64, expected fanfold.Revision) *fanfold.Error {
+	return &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(last),
+		Message: fmt.Sprintf("the document is at revision %d, not %d", last, expected)}
 }

@@ -3,6 +3,8 @@ package events
 import (
 	"strconv"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
@@ -17,6 +19,11 @@ func Encode(ev *fanfold.Event) []byte {
 	b = append(b, `{"v":`+envelopeVersion+`,"op":"`+string(ev.Kind)+`"`...)
 	if ev.Kind == fanfold.KindPatch {
 		b = append(b, `,"type":"`+string(ev.Patch)+`","base":`...)
+		b = strconv.AppendUint(b, uint64(ev.Base), 10)
+	}
+	if ev.Kind == fanfold.KindCheck {
+		b = append(b, `,"collection":"`+ev.Key.Collection+`","id":`...)
+		b = append(jsondoc.AppendQuote(b, ev.Key.ID), `,"base":`...)
 		b = strconv.AppendUint(b, uint64(ev.Base), 10)
 	}
 	if len(ev.Body) > 0 {
@@ -45,23 +52,71 @@ func Decode(payload []byte, ev *fanfold.Event) error {
 		ev.Body = t.Raw(body)
 	}
 	switch ev.Kind {
-	case fanfold.KindPut, fanfold.KindModel:
+	case fanfold.KindPut, fanfold.KindModel, fanfold.KindImport:
 		if t.Kind(body) != jsondoc.Object {
 			return bad("has no object as its body")
 		}
 	case fanfold.KindPatch:
-		base, err := strconv.ParseUint(t.Text(t.Member(jsondoc.Root, "base")), 10, 63)
-		if err != nil || body == jsondoc.None {
+		if err := decodeBase(&t, ev); err != nil || body == jsondoc.None {
 			return bad("is a patch without a base or body")
 		}
-		ev.Base = fanfold.Revision(base)
 		ev.Patch = fanfold.PatchType(t.Text(t.Member(jsondoc.Root, "type")))
 		if ev.Patch != fanfold.MergePatch && ev.Patch != fanfold.JSONPatch {
 			return bad("has an unknown patch type")
 		}
+	case fanfold.KindCheck:
+		ev.Key = fanfold.Key{Collection: t.Text(t.Member(jsondoc.Root, "collection")), ID: t.Text(t.Member(jsondoc.Root, "id"))}
+		if decodeBase(&t, ev) != nil || ev.Key.Validate() != nil {
+			return bad("is a check without a document or base")
+		}
 	case fanfold.KindDelete, fanfold.KindFence:
 	default:
 		return bad("has an unknown op " + strconv.Quote(string(ev.Kind)))
+	}
+	return nil
+}
+
+func decodeBase(t *jsondoc.Tree, ev *fanfold.Event) error {
+	base, err := strconv.ParseUint(t.Text(t.Member(jsondoc.Root, "base")), 10, 63)
+	ev.Base = fanfold.Revision(base)
+	return err
+}
+
+// Headers of ours.
+const (
+	headerTx      = "Fanfold-Tx"
+	headerTxIndex = "Fanfold-Tx-Index"
+	headerTxCount = "Fanfold-Tx-Count"
+	headerKey     = "Fanfold-Key"
+	headerDigest  = "Fanfold-Digest"
+)
+
+// setHeaders writes what an event says besides its payload.
+func setHeaders(h nats.Header, ev *fanfold.Event) {
+	if ev.Tx.ID != "" {
+		h[headerTx] = []string{ev.Tx.ID}
+		h[headerTxIndex] = []string{strconv.Itoa(ev.Tx.Index)}
+		h[headerTxCount] = []string{strconv.Itoa(ev.Tx.Count)}
+	}
+	if ev.Once.Key != "" {
+		h[headerKey] = []string{ev.Once.Key}
+		h[headerDigest] = []string{ev.Once.Digest}
+	}
+}
+
+// readHeaders reads them. The error is Invalid.
+func readHeaders(h nats.Header, ev *fanfold.Event) (err error) {
+	if len(h[headerTx]) > 0 {
+		var errs [2]error
+		ev.Tx.ID = h.Get(headerTx)
+		ev.Tx.Index, errs[0] = strconv.Atoi(h.Get(headerTxIndex))
+		ev.Tx.Count, errs[1] = strconv.Atoi(h.Get(headerTxCount))
+		if errs[0] != nil || errs[1] != nil || ev.Tx.Index < 0 || ev.Tx.Index >= ev.Tx.Count {
+			return fanfold.Errorf(fanfold.Invalid, "the event's transaction headers cannot be read")
+		}
+	}
+	if len(h[headerKey]) > 0 {
+		ev.Once = fanfold.Once{Key: h.Get(headerKey), Digest: h.Get(headerDigest)}
 	}
 	return nil
 }

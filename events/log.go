@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/fanfold/fanfold"
 )
@@ -59,7 +60,11 @@ type Log struct {
 	sub     subjects
 	opt     Options
 	fences  fences
+	commit  committer
+	slots   *semaphore.Weighted    // batches in flight besides the group commit's
+	seen    atomic.Uint64          // the highest sequence the log has told of
 	failing atomic.Pointer[string] // why the last append failed; nil after one that did not
+	stats   struct{ batches, batched, refused, singles, resent atomic.Uint64 }
 }
 
 // Open makes the stream if there is none and checks it if there is. The connection stays the
@@ -70,11 +75,27 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Internal, "cannot use JetStream")
 	}
-	l := &Log{nc: nc, js: js, sub: subjects{opt.Database}, opt: opt}
+	l := &Log{nc: nc, js: js, sub: subjects{opt.Database}, opt: opt, slots: semaphore.NewWeighted(maxBatches - 1)}
+	l.commit.log = l
 	if l.stream, err = l.makeStream(ctx); err != nil {
 		return nil, err
 	}
 	return l, nil
+}
+
+// maxBatches is how many batches this node may have in flight; the server takes 50 a stream.
+const maxBatches = 16
+
+// saw keeps the highest sequence heard of.
+func (l *Log) saw(seq uint64) {
+	for old := l.seen.Load(); old < seq && !l.seen.CompareAndSwap(old, seq); old = l.seen.Load() {
+	}
+}
+
+// Stats returns the counts since the log was opened.
+func (l *Log) Stats() Stats {
+	s := &l.stats
+	return Stats{Batches: s.batches.Load(), Batched: s.batched.Load(), Refused: s.refused.Load(), Singles: s.singles.Load(), Resent: s.resent.Load()}
 }
 
 func (l *Log) config() jetstream.StreamConfig {
@@ -125,6 +146,7 @@ func (l *Log) LastSeq(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked")
 	}
+	l.saw(info.State.LastSeq)
 	return info.State.LastSeq, nil
 }
 
@@ -177,6 +199,9 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	if err == nil {
 		ev.Key = key
 		err = Decode(msg.Data(), ev)
+	}
+	if err == nil {
+		err = readHeaders(msg.Headers(), ev)
 	}
 	if err == nil && kind != "" && kind != ev.Kind {
 		err = fmt.Errorf("op %q does not belong on subject %s", ev.Kind, msg.Subject())

@@ -6,13 +6,34 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Subjects of one database: fanfold.<db>.doc.<collection>.<id>, fanfold.<db>.model and
-// fanfold.<db>.fence.
+// Subjects of one database: fanfold.<db>.doc.<collection>.<id>, fanfold.<db>.model,
+// fanfold.<db>.fence, fanfold.<db>.check and fanfold.<db>.import.<id>.
 type subjects struct{ db string }
 
 func (s subjects) all() string   { return "fanfold." + s.db + ".>" }
 func (s subjects) model() string { return "fanfold." + s.db + ".model" }
 func (s subjects) fence() string { return "fanfold." + s.db + ".fence" }
+func (s subjects) check() string { return "fanfold." + s.db + ".check" }
+
+func (s subjects) progress(id string) string {
+	return "fanfold." + s.db + ".import." + EscapeToken(id)
+}
+
+// of is the subject that an event is stored on.
+func (s subjects) of(ev *fanfold.Event) string {
+	switch ev.Kind {
+	case fanfold.KindModel:
+		return s.model()
+	case fanfold.KindFence:
+		return s.fence()
+	case fanfold.KindCheck:
+		return s.check()
+	case fanfold.KindImport:
+		return s.progress(ev.Key.ID)
+	default:
+		return s.document(ev.Key)
+	}
+}
 
 func (s subjects) document(k fanfold.Key) string {
 	return "fanfold." + s.db + ".doc." + k.Collection + "." + EscapeToken(k.ID)
@@ -26,6 +47,11 @@ func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err
 		return fanfold.KindModel, key, nil
 	case ok && rest == "fence":
 		return fanfold.KindFence, key, nil
+	case ok && rest == "check":
+		return fanfold.KindCheck, key, nil
+	case ok && strings.HasPrefix(rest, "import."):
+		key.ID, err = UnescapeToken(rest[len("import."):])
+		return fanfold.KindImport, key, err
 	case ok && strings.HasPrefix(rest, "doc."):
 		collection, token, dotted := strings.Cut(rest[len("doc."):], ".")
 		id, err := UnescapeToken(token)

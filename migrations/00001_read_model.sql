@@ -71,13 +71,25 @@ CREATE TABLE change (
   op              TEXT    NOT NULL,  -- create, replace, patch, delete, derive
   revision        INTEGER NOT NULL,
   time            INTEGER NOT NULL,
+  tx              TEXT,              -- the transaction's id
   rules           TEXT,              -- derive: the rules' names, separated by commas
   delta           TEXT,              -- derive: a JSON Patch with old values
   previous        TEXT,              -- the embedded view before a direct change
   previous_source TEXT               -- the referenced view before it, where it differed
 ) STRICT;
 
+-- Requests made under an Idempotency-Key in the last 24 hours of the log's time.
+CREATE TABLE once (
+  key    TEXT    PRIMARY KEY,  -- hash of the Idempotency-Key
+  digest TEXT    NOT NULL,     -- of what the request asked for
+  seq    INTEGER NOT NULL,     -- its first event
+  count  INTEGER NOT NULL,     -- its events
+  time   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX once_time ON once (time);
+
 -- +goose Down
+DROP TABLE once;
 DROP TABLE change;
 DROP TABLE kept;
 DROP TABLE link;

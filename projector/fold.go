@@ -26,6 +26,7 @@ type fold struct {
 
 	// of the event being folded
 	event  *fanfold.Event
+	open   fanfold.TxPart // the last event's
 	now    time.Time
 	n      int   // changes so far
 	direct int64 // number of the document it writes to; 0 for none
@@ -57,7 +58,14 @@ func (f *fold) apply(tx *sqlite.Tx, ev *fanfold.Event) error {
 	if ev.Time.After(f.now) {
 		f.now = ev.Time
 	}
-	if err := f.fold(ev); err != nil {
+	err := f.follows(ev)
+	if err == nil {
+		err = f.fold(ev)
+	}
+	if err == nil && ev.Once.Key != "" {
+		err = f.once(ev)
+	}
+	if err != nil {
 		return fmt.Errorf("event %d (%s %s): %w", ev.Seq, ev.Kind, ev.Key, err)
 	}
 	tx.SetCheckpoint(ev.Seq, f.now, Fingerprint())
@@ -66,7 +74,7 @@ func (f *fold) apply(tx *sqlite.Tx, ev *fanfold.Event) error {
 
 func (f *fold) fold(ev *fanfold.Event) error {
 	switch ev.Kind {
-	case fanfold.KindFence:
+	case fanfold.KindFence, fanfold.KindCheck, fanfold.KindImport:
 		return nil
 	case fanfold.KindModel:
 		return f.model(ev)
@@ -75,6 +83,33 @@ func (f *fold) fold(ev *fanfold.Event) error {
 	default:
 		return f.write(ev)
 	}
+}
+
+// follows checks that the event goes on with the transaction before it, or begins after its end.
+func (f *fold) follows(ev *fanfold.Event) error {
+	want := fanfold.TxPart{}
+	if f.open.Open() {
+		want = fanfold.TxPart{ID: f.open.ID, Index: f.open.Index + 1, Count: f.open.Count}
+	} else if ev.Tx.ID != "" {
+		want = fanfold.TxPart{ID: ev.Tx.ID, Count: ev.Tx.Count}
+	}
+	if ev.Tx != want {
+		return fanfold.Errorf(fanfold.Invalid, "part %d of %d of transaction %q, where part %d of %d of %q was to follow: the log has part of a transaction",
+			ev.Tx.Index+1, ev.Tx.Count, ev.Tx.ID, want.Index+1, want.Count, want.ID)
+	}
+	f.open = ev.Tx
+	return nil
+}
+
+// keepOnce is how long a request's key is remembered, by the log's time.
+const keepOnce = 24 * time.Hour
+
+// once remembers the request that the event was stored for.
+func (f *fold) once(ev *fanfold.Event) error {
+	if err := f.tx.ForgetOnce(f.now.Add(-keepOnce)); err != nil {
+		return err
+	}
+	return f.tx.AddOnce(fanfold.OnceRecord{Once: ev.Once, Seq: ev.Seq, Count: max(1, ev.Tx.Count)}, f.now)
 }
 
 // position is where the next change of this event goes.
@@ -164,7 +199,7 @@ func ApplyPatch(doc []byte, kind fanfold.PatchType, patch []byte) ([]byte, error
 
 // store writes the document's row and its direct change.
 func (f *fold) store(row, old *sqlite.Row, op fanfold.Op) error {
-	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now}
+	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID}
 	if old == nil {
 		if err := f.tx.Insert(row); err != nil {
 			return err
@@ -198,7 +233,7 @@ func (f *fold) delete(ev *fanfold.Event) error {
 		return err
 	}
 	if err := f.tx.AddChange(&fanfold.Change{Position: at, Key: ev.Key, Op: fanfold.OpDelete, Revision: fanfold.Revision(ev.Seq),
-		Time: f.now, Previous: old.Body, PreviousSource: old.Stored}); err != nil {
+		Time: f.now, Tx: ev.Tx.ID, Previous: old.Body, PreviousSource: old.Stored}); err != nil {
 		return err
 	}
 	if err := f.markReaders(c, ev.Key, old, nil); err != nil {

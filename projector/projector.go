@@ -134,7 +134,7 @@ func (p *Projector) Run(ctx context.Context) error {
 			p.opt.Logger.Error("the projector has stopped", "seq", stop.Seq, "err", err)
 		}
 		p.stopped.Store(stop)
-		p.store.Applied.Stop(fanfold.Wrap(err, fanfold.Unavailable, "the projector has stopped at event %d; reads show the state before it: see /v1/_status", stop.Seq))
+		p.store.Applied.Stop(fanfold.Wrap(err, fanfold.Unavailable, "the projector has stopped at event %d, and reads show the state before it: %s", stop.Seq, stop.Reason))
 		var again <-chan time.Time
 		if fanfold.CodeOf(err) == fanfold.Unavailable {
 			again = time.After(wait)
@@ -177,7 +177,7 @@ func (p *Projector) run(ctx context.Context) error {
 }
 
 // foldLive folds a batch into the current read model; where it fails as a whole, event by
-// event, to come as far as possible.
+// event or transaction by transaction, to come as far as possible.
 func (p *Projector) foldLive(batch []*fanfold.Event) error {
 	p.folding.Lock()
 	defer p.folding.Unlock()
@@ -186,10 +186,15 @@ func (p *Projector) foldLive(batch []*fanfold.Event) error {
 		if err == nil || len(batch) == 1 {
 			return err
 		}
-		for i := range batch {
-			if err := p.foldBatch(db, batch[i:i+1]); err != nil {
+		for len(batch) > 0 {
+			n := 1
+			for batch[n-1].Tx.Open() {
+				n++
+			}
+			if err := p.foldBatch(db, batch[:n]); err != nil {
 				return err
 			}
+			batch = batch[n:]
 		}
 		return nil
 	})
@@ -219,7 +224,7 @@ func (p *Projector) foldBatch(db *sqlite.DB, batch []*fanfold.Event) error {
 	return nil
 }
 
-// apply folds a batch in one transaction. A panic (rows that are not what the fold wrote, for
+// apply folds a batch, which cuts no transaction of the log, in one transaction. A panic (rows that are not what the fold wrote, for
 // one) is an error like any other: it stops the projector, not the process.
 func apply(db *sqlite.DB, f *fold, batch []*fanfold.Event) (err error) {
 	defer func() {
@@ -301,19 +306,20 @@ func (f *follower) stop() {
 	f.reader.Close()
 }
 
-// next waits for an event and takes with it what else is waiting, up to event last.
+// next waits for an event and takes with it what else is waiting, up to event last, and the rest
+// of a transaction it has begun.
 func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfold.Event, error) {
 	var batch []*fanfold.Event
 	size := 0
 	take := func(ev *fanfold.Event) bool {
-		if ev.Seq > last {
+		if ev.Seq > last && !open(batch) {
 			f.held = ev
 			return false
 		}
 		f.room.Release(weight(ev))
 		batch = append(batch, ev)
 		size += len(ev.Body)
-		return len(batch) < opt.BatchEvents && size < opt.BatchBytes && ev.Seq < last
+		return open(batch) || len(batch) < opt.BatchEvents && size < opt.BatchBytes && ev.Seq < last
 	}
 	if f.held != nil {
 		ev := f.held
@@ -323,7 +329,7 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 		}
 	}
 	for {
-		if len(batch) == 0 {
+		if len(batch) == 0 || open(batch) {
 			select {
 			case e := <-f.events:
 				if e.err != nil {
@@ -352,6 +358,11 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 			return batch, nil
 		}
 	}
+}
+
+// open tells whether the batch's last event has a transaction of which more is to come.
+func open(batch []*fanfold.Event) bool {
+	return len(batch) > 0 && batch[len(batch)-1].Tx.Open()
 }
 
 // Status is how the fold stands.

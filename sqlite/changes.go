@@ -9,13 +9,13 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revision, c.time, c.rules, c.delta, c.previous, c.previous_source"
+const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revision, c.time, c.tx, c.rules, c.delta, c.previous, c.previous_source"
 
 func changeOf(r []sqlValue) *fanfold.Change {
 	ch := &fanfold.Change{Position: fanfold.Position(intOf(r[0])), Ordinal: intOf(r[1]),
 		Key: fanfold.Key{Collection: textOf(r[2]), ID: textOf(r[3])}, Op: fanfold.Op(textOf(r[4])),
-		Revision: fanfold.Revision(intOf(r[5])), Time: timeOf(r[6]), Delta: bytesOf(r[8]), Previous: bytesOf(r[9]), PreviousSource: bytesOf(r[10])}
-	if rules := textOf(r[7]); rules != "" {
+		Revision: fanfold.Revision(intOf(r[5])), Time: timeOf(r[6]), Tx: textOf(r[7]), Delta: bytesOf(r[9]), Previous: bytesOf(r[10]), PreviousSource: bytesOf(r[11])}
+	if rules := textOf(r[8]); rules != "" {
 		ch.Rules = strings.Split(rules, ",")
 	}
 	return ch
@@ -80,6 +80,15 @@ func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err 
 func (s *Snapshot) Change(at fanfold.Position) (ch *fanfold.Change, err error) {
 	_, err = s.c.first("SELECT "+changeColumns+" FROM change c WHERE c.position = ?", func(r []sqlValue) { ch = changeOf(r) }, int64(at))
 	return ch, err
+}
+
+// LastOf returns the position of the document's last change by the event seq, of its first one
+// where it has none.
+func (s *Snapshot) LastOf(key fanfold.Key, seq uint64) (at fanfold.Position, err error) {
+	at = fanfold.At(seq, 0)
+	_, err = s.c.first("SELECT position FROM change WHERE position BETWEEN ? AND ? AND collection = ? AND id = ? ORDER BY position DESC LIMIT 1",
+		func(r []sqlValue) { at = fanfold.Position(intOf(r[0])) }, int64(at), int64(fanfold.At(seq, fanfold.MaxChanges)), key.Collection, key.ID)
+	return at, err
 }
 
 // isLatest tells whether the change is its document's newest.

@@ -319,12 +319,29 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 	ch.Ordinal = tx.checkpoint.Changes
 	tx.checkpoint.Position = max(tx.checkpoint.Position, ch.Position)
 	if ch.Op == fanfold.OpDerive { // by far the most, so nothing is bound that is always the same
-		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, rules, delta) VALUES (?, ?, ?, ?, 'derive', ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, int64(ch.Revision), ch.Time.UnixNano(), strings.Join(ch.Rules, ","), text(ch.Delta))
+		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, tx, rules, delta) VALUES (?, ?, ?, ?, 'derive', ?, ?, ?, ?, ?)",
+			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx), strings.Join(ch.Rules, ","), text(ch.Delta))
 	}
-	return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, previous, previous_source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(),
+	return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, tx, previous, previous_source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx),
 		text(ch.Previous), text(ch.PreviousSource))
+}
+
+func textOrNull(s string) sqlValue {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// AddOnce records a request under its key; an earlier one under the same key stays.
+func (tx *Tx) AddOnce(r fanfold.OnceRecord, now time.Time) error {
+	return tx.c.exec("INSERT OR IGNORE INTO once (key, digest, seq, count, time) VALUES (?, ?, ?, ?, ?)", r.Key, r.Digest, int64(r.Seq), int64(r.Count), now.UnixNano())
+}
+
+// ForgetOnce forgets requests from before t.
+func (tx *Tx) ForgetOnce(t time.Time) error {
+	return tx.c.exec("DELETE FROM once WHERE time < ?", t.UnixNano())
 }
 
 // Remember keeps the embedded view from before the event, once, for a change row written

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -27,14 +29,15 @@ func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure this machine: each speed as a ratio to the limit measured in the same run",
-		Long: `Measure reads, replay and fan-out on a temporary directory. Each figure stands beside the
-limit for it, measured in the same run: a bare Echo handler that reads one SQLite row, a
-hand-written SQLite loop that writes the same rows, one UPDATE with json_set.`,
+		Long: `Measure reads, writes, import, replay and fan-out on a temporary directory. Each figure stands
+beside the limit for it, measured in the same run: a bare Echo handler that reads one SQLite row,
+raw group commit on JetStream, a hand-written SQLite loop that writes the same rows, one UPDATE
+with json_set.`,
 		Example: "  fanfold bench\n  fanfold bench --only get --quick",
 		Args:    cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&only, "only", "", "one of get, replay, rename")
+	f.StringVar(&only, "only", "", "one of get, put, import, replay, rename")
 	f.BoolVar(&quick, "quick", false, "a tenth of the size")
 	f.BoolVar(&asJSON, "json", false, "print the results as JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -63,21 +66,21 @@ func runBench(ctx context.Context, only string, quick bool) (results []bench.Res
 	if quick {
 		scale = 10
 	}
-	for _, b := range []struct {
+	for i, b := range []struct {
 		name string
 		run  func(ctx context.Context, dir string, scale int) (bench.Result, error)
-	}{{"get", benchGet}, {"replay", benchReplay}, {"rename", benchRename}} {
+	}{{"get", benchGet}, {"put", benchPut(64)}, {"put", benchPut(256)}, {"put", benchPut(1)}, {"import", benchImport}, {"replay", benchReplay}, {"rename", benchRename}} {
 		if only != "" && only != b.name {
 			continue
 		}
-		r, err := b.run(ctx, filepath.Join(dir, b.name), scale)
+		r, err := b.run(ctx, filepath.Join(dir, b.name+strconv.Itoa(i)), scale)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b.name, err)
 		}
 		results = append(results, r)
 	}
 	if len(results) == 0 {
-		return nil, fanfold.Errorf(fanfold.Invalid, "--only %q is not one of get, replay and rename", only)
+		return nil, fanfold.Errorf(fanfold.Invalid, "--only %q is not one of get, put, import, replay and rename", only)
 	}
 	return results, nil
 }
@@ -158,6 +161,55 @@ func benchGet(ctx context.Context, dir string, scale int) (r bench.Result, err e
 		return err
 	})
 	return r, err
+}
+
+// benchPut measures writes over conns connections. The raw messages go to a log of their own.
+func benchPut(conns int) func(ctx context.Context, dir string, scale int) (bench.Result, error) {
+	return func(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
+		logger := slog.New(slog.DiscardHandler)
+		server, err := events.StartEmbedded(filepath.Join(dir, "raw"), events.Always, "", logger)
+		if err != nil {
+			return r, err
+		}
+		defer func() { err = errors.Join(err, server.Close()) }()
+		nc, err := server.Connect()
+		if err != nil {
+			return r, err
+		}
+		defer nc.Close()
+		if _, err := events.Open(ctx, nc, events.Options{Logger: logger}); err != nil {
+			return r, err
+		}
+		err = filled(ctx, filepath.Join(dir, "ours"), 1000, 10_000/scale, func(i int) int { return (i + 7) % 1000 }, func(ctx context.Context, n *node.Node) error {
+			r, err = bench.Put(ctx, n.Addr(), nc, "fanfold.fanfold.doc.raw", conns)
+			return err
+		})
+		return r, err
+	}
+}
+
+// benchImport measures POST /v1/_import into empty stores.
+func benchImport(ctx context.Context, dir string, scale int) (bench.Result, error) {
+	at := func(round int) string { return filepath.Join(dir, strconv.Itoa(round)) }
+	return bench.Import(ctx, at, 200_000/scale, func(ctx context.Context, dir string, body []byte) (took time.Duration, err error) {
+		if err := fill(ctx, dir, 1000, 0, nil); err != nil {
+			return 0, err
+		}
+		err = offline(ctx, dir, func(ctx context.Context, n *node.Node) error {
+			c := &client{server: n.URL()}
+			began := time.Now()
+			resp, err := c.do(ctx, "POST", "/v1/_import?collection=books", bytes.NewReader(body), header{"Content-Type": "application/x-ndjson"})
+			if err != nil {
+				return err
+			}
+			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+				return errors.Join(err, resp.Body.Close())
+			}
+			took = time.Since(began)
+			return resp.Body.Close()
+		})
+		return took, err
+	})
 }
 
 func benchReplay(ctx context.Context, dir string, scale int) (r bench.Result, err error) {

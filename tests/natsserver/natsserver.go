@@ -6,85 +6,140 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
 
+// Cluster is one NATS server, or three that form a cluster.
+type Cluster struct {
+	t    testing.TB
+	opts []*server.Options
+
+	mu      sync.Mutex
+	servers []*server.Server
+}
+
 // Start runs one server or a cluster of three on free ports of the loopback interface, and
 // returns their client URLs. They end with the test.
 func Start(t testing.TB, nodes int) []string {
 	t.Helper()
-	servers, urls := make([]*server.Server, nodes), make([]string, nodes)
-	routes := freeRoutes(t, nodes)
-	for i := range servers {
+	return StartCluster(t, nodes, false).URLs()
+}
+
+// StartCluster is Start with the servers at hand. With sync they sync every write before they
+// acknowledge it.
+func StartCluster(t testing.TB, nodes int, sync bool) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, servers: make([]*server.Server, nodes), opts: make([]*server.Options, nodes)}
+	ports, routes := freePorts(t, 2*nodes), make([]*url.URL, nodes)
+	for i := range routes {
+		routes[i] = &url.URL{Scheme: "nats-route", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[nodes+i]))}
+	}
+	for i := range nodes {
 		opts := &server.Options{
-			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
-			JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 64 << 20, MaxPayload: 8 << 20, NoSigs: true, NoLog: true, SyncInterval: time.Minute,
+			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: ports[i], JetStream: true, StoreDir: t.TempDir(),
+			JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 64 << 20, MaxPayload: 8 << 20, NoSigs: true, NoLog: true,
+			SyncInterval: time.Minute, SyncAlways: sync,
 		}
 		if nodes > 1 {
-			port, err := strconv.Atoi(routes[i].Port())
-			if err != nil {
-				t.Fatal(err)
-			}
-			opts.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port}
+			opts.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[nodes+i]}
 			opts.Routes = routes
 		}
-		s, err := server.NewServer(opts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Start()
-		t.Cleanup(func() {
-			s.Shutdown()
-			s.WaitForShutdown()
-		})
-		servers[i] = s
+		c.opts[i] = opts
+		c.Restart(i)
+		t.Cleanup(func() { c.Stop(i) })
 	}
-	for i, s := range servers {
+	for _, s := range c.servers {
 		if !s.ReadyForConnections(20 * time.Second) {
 			t.Fatal("the NATS server did not become ready")
 		}
-		urls[i] = s.ClientURL()
 	}
 	if nodes > 1 {
-		waitForLeader(t, servers)
+		c.waitForLeader()
+	}
+	return c
+}
+
+// URLs are the servers' client URLs.
+func (c *Cluster) URLs() []string {
+	urls := make([]string, len(c.opts))
+	for i, o := range c.opts {
+		urls[i] = "nats://" + net.JoinHostPort(o.Host, strconv.Itoa(o.Port))
 	}
 	return urls
 }
 
-// freeRoutes are cluster addresses on ports that were free a moment ago.
-func freeRoutes(t testing.TB, n int) []*url.URL {
+// Stop shuts a server down, if it runs, and waits for its end.
+func (c *Cluster) Stop(i int) {
+	c.mu.Lock()
+	s := c.servers[i]
+	c.servers[i] = nil
+	c.mu.Unlock()
+	if s != nil {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
+}
+
+// Restart starts a server that is stopped, on its files.
+func (c *Cluster) Restart(i int) {
+	s, err := server.NewServer(c.opts[i].Clone())
+	if err != nil {
+		c.t.Errorf("NATS server %d: %v", i, err)
+		return
+	}
+	s.Start()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.servers[i] = s
+}
+
+// Leader is the index of the server that leads the stream, or -1.
+func (c *Cluster) Leader(stream string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, s := range c.servers {
+		if s != nil && s.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, stream) {
+			return i
+		}
+	}
+	return -1
+}
+
+// freePorts are ports of the loopback interface that were free a moment ago.
+func freePorts(t testing.TB, n int) []int {
 	t.Helper()
-	routes := make([]*url.URL, n)
-	for i := range routes {
+	ports := make([]int, n)
+	for i := range ports {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		routes[i] = &url.URL{Scheme: "nats-route", Host: l.Addr().String()}
 		defer l.Close()
+		ports[i] = l.Addr().(*net.TCPAddr).Port
 	}
-	return routes
+	return ports
 }
 
 // waitForLeader blocks until the cluster can make streams.
-func waitForLeader(t testing.TB, servers []*server.Server) {
-	t.Helper()
+func (c *Cluster) waitForLeader() {
+	c.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	limit := time.After(60 * time.Second)
 	for {
-		for _, s := range servers {
-			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(servers) {
+		for _, s := range c.servers {
+			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(c.servers) {
 				return
 			}
 		}
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatal("the cluster has no leader")
+			c.t.Fatal("the cluster has no leader")
 		}
 	}
 }

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Bounds of what is taken at once and of how long it may take to arrive.
+const (
+	minWeight  = 8 << 10          // what a write costs besides its body, in bytes
+	admission  = 5 * time.Second  // how long a write may wait for room
+	bodyGrace  = 10 * time.Second // for a body to arrive, and besides
+	bodyPerMiB = 5 * time.Second
+	answerTime = 2 * time.Minute // for a client to take its answer
+)
+
+// admitted bounds the bodies in memory: a write waits, in order of arrival, until there is room
+// for its body of at most most bytes, and is refused where that takes too long.
+func (s *Server) admitted(most int64, handle echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		size := r.ContentLength
+		if size < 0 || size > most {
+			size = most // not said; or larger, and then refused unread
+		}
+		weight := min(size+minWeight, s.opt.MaxInFlight)
+		if !s.room.TryAcquire(weight) {
+			if s.waiting.Add(1) > s.opt.MaxWaiting {
+				s.waiting.Add(-1)
+				return busy()
+			}
+			ctx, cancel := context.WithTimeout(r.Context(), admission)
+			err := s.room.Acquire(ctx, weight)
+			cancel()
+			s.waiting.Add(-1)
+			if err != nil {
+				return busy()
+			}
+		}
+		defer s.room.Release(weight)
+		if r.ContentLength == 0 {
+			return handle(c)
+		}
+		control := http.NewResponseController(c.Response())
+		limit := bodyGrace + time.Duration(size>>20)*bodyPerMiB
+		if err := control.SetReadDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+		return handle(c)
+	}
+}
+
+func busy() error {
+	return fanfold.Errorf(fanfold.Busy, "more writes are under way than this node takes at once: try again a little later")
+}
+
+// arrived takes the body's deadline back: net/http would take it for the client's end.
+func arrived(c echo.Context) error {
+	err := http.NewResponseController(c.Response()).SetReadDeadline(time.Time{})
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+// bodyError translates what reading a body gives.
+func bodyError(err error, most int64) error {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return fanfold.Errorf(fanfold.TooLarge, "the body has more than %d bytes", most)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fanfold.Errorf(fanfold.TooSlow, "the body did not arrive in time")
+	default:
+		return fanfold.Wrap(err, fanfold.Invalid, "the body ended early")
+	}
+}
+
+// unhurried lets the answer of a route that works for long take its time.
+func unhurried(handle echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		err := http.NewResponseController(c.Response()).SetWriteDeadline(time.Time{})
+		if err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+		return handle(c)
+	}
+}

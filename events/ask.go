@@ -1,0 +1,85 @@
+package events
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Last asks the log's leader for the document's last event: its revision, 0 where there is
+// none, and whether that was a delete. The error is Unavailable.
+func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, deleted bool, err error) {
+	m, err := l.lastBySubject(ctx, l.sub.document(key))
+	if err != nil || m == nil {
+		return 0, false, err
+	}
+	var ev fanfold.Event
+	if err := Decode(m.Data, &ev); err != nil {
+		return 0, false, err
+	}
+	return fanfold.Revision(m.Seq), ev.Kind == fanfold.KindDelete, nil
+}
+
+// msgGet is a request to $JS.API.STREAM.MSG.GET, which the stream's leader answers. A direct
+// get may be answered by a replica that lags (NATS ADR-31), so it cannot settle an outcome.
+type msgGet struct {
+	Seq           uint64 `json:"seq,omitempty"`
+	NextBySubject string `json:"next_by_subj,omitempty"`
+	LastBySubject string `json:"last_by_subj,omitempty"`
+}
+
+type storedMsg struct {
+	Subject string `json:"subject"`
+	Seq     uint64 `json:"seq"`
+	Headers []byte `json:"hdrs"`
+	Data    []byte `json:"data"`
+	header  nats.Header
+}
+
+func (m *storedMsg) seq() uint64 {
+	if m == nil {
+		return 0
+	}
+	return m.Seq
+}
+
+func (l *Log) lastBySubject(ctx context.Context, subject string) (*storedMsg, error) {
+	return l.getMsg(ctx, msgGet{LastBySubject: subject})
+}
+
+// getMsg returns nil where there is no such message; the error is Unavailable.
+func (l *Log) getMsg(ctx context.Context, req msgGet) (*storedMsg, error) {
+	body, err := json.Marshal(req)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.opt.Attempt)
+	defer cancel()
+	resp, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+l.opt.Database, body)
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked")
+	}
+	var out struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message *storedMsg          `json:"message"`
+	}
+	if err := json.Unmarshal(resp.Data, &out); err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log's answer cannot be read")
+	}
+	if out.Error != nil {
+		if out.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound {
+			return nil, nil
+		}
+		return nil, fanfold.Wrap(out.Error, fanfold.Unavailable, "the log cannot be asked: %s", out.Error.Description)
+	}
+	if out.Message != nil && len(out.Message.Headers) > 0 {
+		if out.Message.header, err = nats.DecodeHeadersMsg(out.Message.Headers); err != nil {
+			return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log's answer cannot be read")
+		}
+	}
+	return out.Message, nil
+}
