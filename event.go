@@ -37,6 +37,10 @@ type Event struct {
 	Patch PatchType // of patch
 	Base  Revision  // of patch: the revision it was computed on; of check: the one required
 
+	// Kept, of put, are values that an import restores: what stayed on the document of targets
+	// that were gone already, as JSON, by rule, then by the target's id. Nil for none.
+	Kept []byte
+
 	Tx   TxPart
 	Once Once
 }

@@ -379,14 +379,6 @@ type outcome struct {
 	key fanfold.Key
 	op  fanfold.Op
 	tx  string
-	rev fanfold.Revision
-	at  fanfold.Position  // the document's last change by this write
-	doc *fanfold.Document // as it is now, nil where that is not this write's revision
-}
-
-// document is enough of the document for its tag.
-func (o *outcome) document() *fanfold.Document {
-	return &fanfold.Document{Revision: o.rev, Position: o.at}
 }
 
 func (o *outcome) status() int {
@@ -396,37 +388,19 @@ func (o *outcome) status() int {
 	return http.StatusNoContent
 }
 
-// outcomeOf reads what the folded event seq did. key, where it is known, saves a look.
-func outcomeOf(snap Snapshot, seq uint64, key fanfold.Key) (o outcome, err error) {
-	o = outcome{key: key, rev: fanfold.Revision(seq), at: fanfold.At(seq, 0)}
-	if key.ID != "" {
-		if o.doc, err = snap.Get(key, fanfold.Embedded); err != nil {
-			return o, err
-		}
+// tag is the entity tag that a document has by a write: the write's own change is the first of
+// its event, and no other change of that event is of the same document.
+func (s *Server) tag(seq uint64) string {
+	return s.etag(&fanfold.Document{Revision: fanfold.Revision(seq), Position: fanfold.At(seq, 0)}).String()
+}
+
+// outcomeOf reads what the folded event seq did.
+func outcomeOf(snap Snapshot, seq uint64) (o outcome, err error) {
+	ch, err := snap.Change(fanfold.At(seq, 0))
+	if err != nil || ch == nil { // nothing was there to delete
+		return o, err
 	}
-	if o.doc == nil || o.doc.Revision != o.rev {
-		o.doc = nil
-		ch, err := snap.Change(o.at)
-		if err != nil || ch == nil { // nothing was there to delete
-			return o, err
-		}
-		o.key, o.op, o.tx = ch.Key, ch.Op, ch.Tx
-		if o.doc, err = snap.Get(o.key, fanfold.Embedded); err != nil {
-			return o, err
-		}
-	}
-	switch {
-	case o.doc == nil || o.doc.Revision != o.rev:
-		o.doc = nil
-	case uint64(o.doc.Number) == seq:
-		o.op = fanfold.OpCreate
-	}
-	if o.doc != nil && o.doc.Position.Seq() == seq {
-		o.at = o.doc.Position
-		return o, nil
-	}
-	o.at, err = snap.LastOf(o.key, seq)
-	return o, err
+	return outcome{key: ch.Key, op: ch.Op, tx: ch.Tx}, nil
 }
 
 // waitFor waits for the fold of a write's last event, unless that was not asked for.
@@ -466,26 +440,41 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 		applied(false)
 		return s.accepted(c, w, seq, waited, nil)
 	}
-	var o outcome
-	if err := s.reader.Read(func(snap Snapshot) (err error) {
-		o, err = outcomeOf(snap, seq, key)
-		return err
-	}); err != nil {
+	o, err := s.outcome(key, seq)
+	if err != nil {
 		return err
 	}
 	located(o.key)
 	status := o.status()
-	show := o.doc != nil
-	applied(show && w.prefer.representation)
-	if show && w.prefer.representation {
-		if status == http.StatusNoContent {
-			status = http.StatusOK
+	if w.prefer.representation {
+		doc, _, err := s.reader.Get(o.key, fanfold.Embedded)
+		if err != nil {
+			return err
 		}
-		c.Request().Header.Del("If-None-Match") // a write's condition, not a read's
-		return s.sendDocument(c, status, o.doc, fanfold.At(seq, 0), s.etag(o.doc))
+		if doc != nil && uint64(doc.Revision) == seq { // else it was overwritten meanwhile: nothing of ours to show
+			if status == http.StatusNoContent {
+				status = http.StatusOK
+			}
+			applied(true)
+			c.Request().Header.Del("If-None-Match") // a write's condition, not a read's
+			return s.sendDocument(c, status, doc, fanfold.At(seq, 0), s.etag(doc))
+		}
 	}
-	if !w.dropped && o.op != fanfold.OpDelete && o.key.ID != "" {
-		h[keyETag] = []string{s.etag(o.document()).String()}
+	applied(false)
+	if !w.dropped && o.op != fanfold.OpDelete && o.op != "" {
+		h[keyETag] = []string{s.tag(seq)}
 	}
 	return c.NoContent(status)
+}
+
+// outcome tells what the folded event seq did; key, where it is known, may save reading it.
+func (s *Server) outcome(key fanfold.Key, seq uint64) (o outcome, err error) {
+	if op, ok := s.reader.Outcome(seq); ok && key.ID != "" {
+		return outcome{key: key, op: op}, nil
+	}
+	err = s.reader.Read(func(snap Snapshot) (err error) {
+		o, err = outcomeOf(snap, seq)
+		return err
+	})
+	return o, err
 }

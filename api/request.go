@@ -342,21 +342,9 @@ func (s *Server) checkDepth(body []byte, most int) error {
 // document checks a written document against its key, drops what the store owns and gives it
 // its id. An empty id in key is taken from the body, or made.
 func (s *Server) document(body []byte, key *fanfold.Key) (source []byte, dropped []string, err error) {
-	if err := s.checkJSON(body); err != nil {
-		return nil, nil, err
-	}
-	t := jsondoc.MustParse(body)
-	if t.Kind(jsondoc.Root) != jsondoc.Object {
-		return nil, nil, fanfold.Errorf(fanfold.Invalid, "the body must be a JSON object, the document")
-	}
-	hasID, err := documentID(t, key)
+	t, hasID, err := s.parse(body, key, "_meta", "_expanded")
 	if err != nil {
 		return nil, nil, err
-	}
-	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
-		if name := t.Key(n); strings.HasPrefix(name, "_") && name != "_meta" && name != "_expanded" {
-			return nil, nil, fanfold.Errorf(fanfold.Unprocessable, "member %q: names that begin with _ are the store's own at the top level", name)
-		}
 	}
 	m, _, reserved := s.models.Model()
 	collection := m.Collection(key.Collection)
@@ -372,6 +360,45 @@ func (s *Server) document(body []byte, key *fanfold.Key) (source []byte, dropped
 		source = jsondoc.WithFirst(source, "id", jsondoc.Quote(key.ID))
 	}
 	return source, dropped, nil
+}
+
+// exact checks a document that is stored as it is: one that _export wrote, whose members may be
+// hidden by derived ones.
+func (s *Server) exact(body []byte, key *fanfold.Key) ([]byte, error) {
+	_, hasID, err := s.parse(body, key)
+	if err == nil && !hasID {
+		err = fanfold.Errorf(fanfold.Unprocessable, "the document has no id")
+	}
+	if c := s.collection(key); err == nil && c != nil {
+		err = checkRelations(c, body)
+	}
+	return body, err
+}
+
+func (s *Server) collection(key *fanfold.Key) *fanfold.Collection {
+	m, _, _ := s.models.Model()
+	return m.Collection(key.Collection)
+}
+
+// parse checks what any document must be. Of the store's own members it lets through those
+// that are dropped later.
+func (s *Server) parse(body []byte, key *fanfold.Key, dropped ...string) (t *jsondoc.Tree, hasID bool, err error) {
+	if err := s.checkJSON(body); err != nil {
+		return nil, false, err
+	}
+	t = jsondoc.MustParse(body)
+	if t.Kind(jsondoc.Root) != jsondoc.Object {
+		return nil, false, fanfold.Errorf(fanfold.Invalid, "the body must be a JSON object, the document")
+	}
+	if hasID, err = documentID(t, key); err != nil {
+		return nil, false, err
+	}
+	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
+		if name := t.Key(n); strings.HasPrefix(name, "_") && !slices.Contains(dropped, name) {
+			return nil, false, fanfold.Errorf(fanfold.Unprocessable, "member %q: names that begin with _ are the store's own at the top level", name)
+		}
+	}
+	return t, hasID, nil
 }
 
 // documentID compares the body's id with the key's, or gives the key its id.

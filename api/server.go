@@ -27,6 +27,8 @@ type Appender interface {
 	AppendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error)
 	// Last is the document's last event as the log's leader knows it.
 	Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, deleted bool, err error)
+	// Progress is the last event of an import: its body, and its revision, 0 for none.
+	Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error)
 	// Fence returns a sequence at or behind everything acknowledged before the call.
 	Fence(ctx context.Context) (uint64, error)
 	// MaxPayload is the largest event the log takes, in bytes.
@@ -40,8 +42,6 @@ type Snapshot interface {
 	List(collection, after string, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
 	Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
 	Change(at fanfold.Position) (*fanfold.Change, error)
-	// LastOf is the document's last change by an event.
-	LastOf(key fanfold.Key, seq uint64) (fanfold.Position, error)
 	// Once is the request made under a key, nil where none is known.
 	Once(key string) (*fanfold.OnceRecord, error)
 }
@@ -51,10 +51,14 @@ type Reader interface {
 	// Get is one document, nil where there is none, and the position it was read at.
 	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, fanfold.Position, error)
 	Read(fn func(s Snapshot) error) error
+	// Scan opens a snapshot that may be read for long.
+	Scan() (Scan, error)
 	// Wait blocks until seq is folded; Unavailable if the projector has stopped before that.
 	Wait(ctx context.Context, seq uint64) error
 	// Applied is the last event folded.
 	Applied() uint64
+	// Outcome is what a recently folded event did to its document; ok is false of older ones.
+	Outcome(seq uint64) (op fanfold.Op, ok bool)
 }
 
 // Models is what the API needs of the projector: the model, and long work on all documents.
@@ -63,6 +67,8 @@ type Models interface {
 	// Preview parses and checks a model and tells what applying it would do, as JSON, with the
 	// checked model. With apply, what stands in the way of applying it is an error.
 	Preview(ctx context.Context, src []byte, apply bool) (m *fanfold.Model, report any, err error)
+	// Parse reads a model's source.
+	Parse(src []byte) (*fanfold.Model, error)
 	Verify(ctx context.Context) (report any, err error)
 	// Replay starts a replay and returns; Conflict where one runs.
 	Replay() error
@@ -151,6 +157,9 @@ func (s *Server) routes() {
 	e.GET("/v1/_status", s.status)
 	e.POST("/v1/_replay", unhurried(s.replay))
 	e.POST("/v1/_verify", unhurried(s.verify))
+	e.POST("/v1/_import", s.admitted(importRoom, s.importLines))
+	e.GET("/v1/_import", s.getImport)
+	e.GET("/v1/_export", s.export)
 	e.POST("/v1/_transactions", s.admitted(maxTransaction, s.transact))
 	e.POST("/v1/:collection", document(s.create))
 	e.GET("/v1/:collection", s.list)

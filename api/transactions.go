@@ -336,13 +336,13 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*operation, f
 				r.Status = http.StatusNoContent
 				continue
 			}
-			o, err := outcomeOf(snap, first+uint64(i), fanfold.Key{})
+			o, err := outcomeOf(snap, first+uint64(i))
 			if err != nil {
 				return err
 			}
 			r.ID, r.Status, result.Tx = o.key.ID, o.status(), o.tx
 			if o.op != fanfold.OpDelete && !op.dropped {
-				r.ETag = s.etag(o.document()).String()
+				r.ETag = s.tag(first + uint64(i))
 			}
 		}
 		return nil

@@ -24,6 +24,20 @@ func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, 
 	return fanfold.Revision(m.Seq), ev.Kind == fanfold.KindDelete, nil
 }
 
+// Progress asks the log's leader for the last event of an import: its body and its revision, 0
+// where there is none. The error is Unavailable.
+func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error) {
+	m, err := l.lastBySubject(ctx, l.sub.progress(id))
+	if err != nil || m == nil {
+		return nil, 0, err
+	}
+	var ev fanfold.Event
+	if err := Decode(m.Data, &ev); err != nil {
+		return nil, 0, err
+	}
+	return ev.Body, fanfold.Revision(m.Seq), nil
+}
+
 // msgGet is a request to $JS.API.STREAM.MSG.GET, which the stream's leader answers. A direct
 // get may be answered by a replica that lags (NATS ADR-31), so it cannot settle an outcome.
 type msgGet struct {

@@ -26,6 +26,9 @@ func Encode(ev *fanfold.Event) []byte {
 		b = append(jsondoc.AppendQuote(b, ev.Key.ID), `,"base":`...)
 		b = strconv.AppendUint(b, uint64(ev.Base), 10)
 	}
+	if len(ev.Kept) > 0 {
+		b = append(append(b, `,"kept":`...), ev.Kept...)
+	}
 	if len(ev.Body) > 0 {
 		b = append(b, `,"body":`...)
 		b = append(b, ev.Body...)
@@ -55,6 +58,9 @@ func Decode(payload []byte, ev *fanfold.Event) error {
 	case fanfold.KindPut, fanfold.KindModel, fanfold.KindImport:
 		if t.Kind(body) != jsondoc.Object {
 			return bad("has no object as its body")
+		}
+		if kept := t.Member(jsondoc.Root, "kept"); kept != jsondoc.None {
+			ev.Kept = t.Raw(kept)
 		}
 	case fanfold.KindPatch:
 		if err := decodeBase(&t, ev); err != nil || body == jsondoc.None {

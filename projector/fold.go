@@ -28,8 +28,9 @@ type fold struct {
 	event  *fanfold.Event
 	open   fanfold.TxPart // the last event's
 	now    time.Time
-	n      int   // changes so far
-	direct int64 // number of the document it writes to; 0 for none
+	n      int              // changes so far
+	did    []sqlite.Outcome // of the events since it was emptied
+	direct int64            // number of the document it writes to; 0 for none
 	levels []*level
 
 	remodel *remodel // of a model event
@@ -148,6 +149,9 @@ func (f *fold) write(ev *fanfold.Event) error {
 	if err := f.relink(c, row, oldSource, t); err != nil {
 		return err
 	}
+	if err := f.restoreKept(c, row, t, ev.Kept); err != nil {
+		return err
+	}
 	values := &fresh{f: f, id: ev.Key.ID, holder: row.Number}
 	if old != nil {
 		values.old = jsondoc.MustParse(old.Body)
@@ -199,6 +203,7 @@ func ApplyPatch(doc []byte, kind fanfold.PatchType, patch []byte) ([]byte, error
 
 // store writes the document's row and its direct change.
 func (f *fold) store(row, old *sqlite.Row, op fanfold.Op) error {
+	f.did = append(f.did, sqlite.Outcome{Seq: f.event.Seq, Op: op})
 	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID}
 	if old == nil {
 		if err := f.tx.Insert(row); err != nil {
@@ -229,6 +234,7 @@ func (f *fold) delete(ev *fanfold.Event) error {
 	if err := f.relink(c, old, jsondoc.MustParse(old.Source()), emptyTree); err != nil {
 		return err
 	}
+	f.did = append(f.did, sqlite.Outcome{Seq: ev.Seq, Op: fanfold.OpDelete})
 	if err := f.tx.Delete(old, fanfold.Revision(ev.Seq), at); err != nil {
 		return err
 	}
@@ -278,6 +284,38 @@ func contains(ids []string, id string) bool {
 		}
 	}
 	return false
+}
+
+// restoreKept takes over what an import says had stayed on the holder, of targets that it refers
+// to and that are not there.
+func (f *fold) restoreKept(c *collectionPlan, row *sqlite.Row, source *jsondoc.Tree, kept []byte) error {
+	if kept == nil {
+		return nil
+	}
+	all := jsondoc.MustParse(kept)
+	for _, rule := range c.rules {
+		values := all.Member(jsondoc.Root, rule.name)
+		if rule.Kind != fanfold.Copy || rule.Relation.OnDelete != fanfold.Keep || values == jsondoc.None {
+			continue
+		}
+		for _, id := range rule.Relation.Targets(source) {
+			value := all.Member(values, id)
+			if value == jsondoc.None {
+				continue
+			}
+			number, err := f.tx.NumberOf(fanfold.Key{Collection: rule.Relation.To, ID: id})
+			if err != nil || number != 0 {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			if err := f.tx.KeepOne(rule.name, id, row.Number, jsondoc.Compact(nil, all.Raw(value))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // forgetKept drops what the holder kept of a target that it no longer refers to.

@@ -217,7 +217,7 @@ func (p *Projector) foldBatch(db *sqlite.DB, batch []*fanfold.Event) error {
 	if p.stopped.Swap(nil) != nil {
 		p.opt.Logger.Info("the projector goes on", "seq", batch[0].Seq)
 	}
-	p.store.Applied.Set(batch[len(batch)-1].Seq)
+	p.store.Applied.Set(batch[len(batch)-1].Seq, p.fold.did...)
 	if err := db.Tidy(); err != nil { // the batch is folded all the same; the next one tries again
 		p.opt.Logger.Warn("SQLite's log could not be brought into the file", "err", err)
 	}
@@ -232,6 +232,7 @@ func apply(db *sqlite.DB, f *fold, batch []*fanfold.Event) (err error) {
 			err = fanfold.Errorf(fanfold.Internal, "the fold failed: %v; run fanfold verify, then fanfold replay", p)
 		}
 	}()
+	f.did = f.did[:0]
 	return db.Update(func(tx *sqlite.Tx) error {
 		for _, ev := range batch {
 			if want := tx.Checkpoint().Seq + 1; ev.Seq != want {
@@ -254,6 +255,7 @@ type follower struct {
 	held    *fanfold.Event // read, but for a later batch
 	pending uint64
 	room    *semaphore.Weighted // bytes that may wait in events
+	timer   *time.Timer
 }
 
 // readAhead bounds the bodies that wait to be folded, in bytes.
@@ -279,7 +281,7 @@ func (p *Projector) follow(ctx context.Context, from uint64) (*follower, error) 
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	f := &follower{reader: reader, events: make(chan followed, 4096), end: cancel, done: make(chan struct{}), room: semaphore.NewWeighted(readAhead)}
+	f := &follower{reader: reader, events: make(chan followed, 4096), end: cancel, done: make(chan struct{}), room: semaphore.NewWeighted(readAhead), timer: time.NewTimer(0)}
 	go func() {
 		defer close(f.done)
 		for {
@@ -344,19 +346,45 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 			}
 			continue
 		}
-		select {
-		case e := <-f.events:
-			if e.err != nil {
-				f.events <- e     // for the next call; the reader has ended, so there is room
-				return batch, nil //nolint:nilerr // told by the next call
-			}
-			f.pending = e.pending
-			if !take(e.ev) {
-				return batch, nil
-			}
-		default:
+		e, ok := f.more(len(batch))
+		if !ok {
 			return batch, nil
 		}
+		if e.err != nil {
+			f.events <- e     // for the next call; the reader has ended, so there is room
+			return batch, nil //nolint:nilerr // told by the next call
+		}
+		f.pending = e.pending
+		if !take(e.ev) {
+			return batch, nil
+		}
+	}
+}
+
+// gather is how many events are waited for where the log has said that it has them, and for how
+// long: a transaction of SQLite costs as much as several events.
+const (
+	gather    = 256
+	gatherFor = 2 * time.Millisecond
+)
+
+// more returns what else is waiting, or on its way.
+func (f *follower) more(have int) (e followed, ok bool) {
+	select {
+	case e = <-f.events:
+		return e, true
+	default:
+	}
+	if f.pending == 0 || have >= gather {
+		return e, false
+	}
+	f.timer.Reset(gatherFor)
+	defer f.timer.Stop()
+	select {
+	case e = <-f.events:
+		return e, true
+	case <-f.timer.C:
+		return e, false
 	}
 }
 

@@ -14,17 +14,31 @@ type Applied struct {
 	stopped error // why nothing more will be folded
 	changed chan struct{}
 	waiters map[chan struct{}]uint64
+	recent  [recentEvents]Outcome
 }
+
+// Outcome is what an event did to the document it is about.
+type Outcome struct {
+	Seq uint64
+	Op  fanfold.Op
+}
+
+// recentEvents is for how many events outcomes are kept.
+const recentEvents = 8192
 
 func newApplied() *Applied {
 	return &Applied{changed: make(chan struct{}), waiters: map[chan struct{}]uint64{}}
 }
 
-// Set says that everything up to seq is folded and visible; it wakes who waits for that.
-func (a *Applied) Set(seq uint64) {
+// Set says that everything up to seq is folded and visible, with what the last events did; it
+// wakes who waits for that.
+func (a *Applied) Set(seq uint64, outcomes ...Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stopped = nil
+	for _, o := range outcomes {
+		a.recent[o.Seq%recentEvents] = o
+	}
 	if seq <= a.seq {
 		return
 	}
@@ -64,6 +78,14 @@ func (a *Applied) Seq() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.seq
+}
+
+// Outcome returns what an event did, where that is still kept.
+func (a *Applied) Outcome(seq uint64) (op fanfold.Op, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	o := a.recent[seq%recentEvents]
+	return o.Op, o.Seq == seq
 }
 
 // Err is why nothing more will be folded, nil while something may be.

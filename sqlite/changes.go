@@ -82,15 +82,6 @@ func (s *Snapshot) Change(at fanfold.Position) (ch *fanfold.Change, err error) {
 	return ch, err
 }
 
-// LastOf returns the position of the document's last change by the event seq, of its first one
-// where it has none.
-func (s *Snapshot) LastOf(key fanfold.Key, seq uint64) (at fanfold.Position, err error) {
-	at = fanfold.At(seq, 0)
-	_, err = s.c.first("SELECT position FROM change WHERE position BETWEEN ? AND ? AND collection = ? AND id = ? ORDER BY position DESC LIMIT 1",
-		func(r []sqlValue) { at = fanfold.Position(intOf(r[0])) }, int64(at), int64(fanfold.At(seq, fanfold.MaxChanges)), key.Collection, key.ID)
-	return at, err
-}
-
 // isLatest tells whether the change is its document's newest.
 func (s *Snapshot) isLatest(ch *fanfold.Change) (bool, error) {
 	table := "document"

@@ -194,6 +194,7 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 
 // rollback ends the transaction; SQLite may have done so itself (a full disk, for one).
 func (db *DB) rollback() error {
+	db.tx.loaded = false
 	if db.writer.raw.AutoCommit() {
 		return nil
 	}

@@ -40,6 +40,21 @@ func (s *Store) Scan() (*Scanner, error) {
 // Close ends the snapshot.
 func (s *Scanner) Close() error { return errors.Join(s.c.exec("ROLLBACK"), s.c.close()) }
 
+// All returns up to limit documents of all collections behind a number, as written, by number;
+// more tells whether there are others behind them.
+func (s *Scanner) All(after int64, limit int) (docs []*fanfold.Document, more bool, err error) {
+	columns, from := selectView(fanfold.Referenced)
+	return s.documents(limit, columns+from+"WHERE d.number > ? ORDER BY d.number", after)
+}
+
+// EachKept calls fn for the values that stayed on the holders from one number to another, by rule and
+// target.
+func (s *Scanner) EachKept(from, to int64, fn func(holder int64, rule, target string, value []byte) error) error {
+	return s.c.query("SELECT holder, rule, target, value FROM kept WHERE holder BETWEEN ? AND ? ORDER BY rule, target, holder", func(r []sqlValue) error {
+		return fn(intOf(r[0]), textOf(r[1]), textOf(r[2]), bytesOf(r[3]))
+	}, from, to)
+}
+
 // AddLink enters a link into the private index.
 func (s *Scanner) AddLink(relation, target string, holder int64) error {
 	return s.c.exec("INSERT OR IGNORE INTO temp.fresh (relation, target, holder) VALUES (?, ?, ?)", relation, target, holder)

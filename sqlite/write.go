@@ -38,6 +38,7 @@ func (r *Row) Source() []byte {
 type Tx struct {
 	c          *conn
 	checkpoint Checkpoint
+	loaded     bool // checkpoint and tombstones are as the file has them: nobody else writes to it
 	tombstones bool // whether there may be any
 	remembered int
 }
@@ -49,12 +50,16 @@ func (db *DB) prepareTemp() error {
 }
 
 func (tx *Tx) begin() error {
+	if tx.loaded {
+		return nil
+	}
 	cp, err := readCheckpoint(tx.c)
 	if err != nil {
 		return err
 	}
 	tx.checkpoint = cp
 	tx.tombstones, err = tx.c.first("SELECT 1 FROM tombstone LIMIT 1", func([]sqlValue) {})
+	tx.loaded = err == nil
 	return err
 }
 
@@ -282,6 +287,11 @@ func (tx *Tx) Numbers(collection string, after int64, limit int) (numbers []int6
 func (tx *Tx) Keep(rule, relation, target string, value []byte) error {
 	return tx.c.exec("INSERT INTO kept (rule, target, holder, value) SELECT ?, target, holder, ? FROM link WHERE relation = ? AND target = ?",
 		rule, text(value), relation, target)
+}
+
+// KeepOne records the value that stays on one holder of target.
+func (tx *Tx) KeepOne(rule, target string, holder int64, value []byte) error {
+	return tx.c.exec("INSERT OR REPLACE INTO kept (rule, target, holder, value) VALUES (?, ?, ?, ?)", rule, target, holder, text(value))
 }
 
 // Kept returns the value that stayed on the holder, or nil.

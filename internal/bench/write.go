@@ -20,7 +20,7 @@ import (
 )
 
 // writeRounds is how many pairs of our and the limit's rounds are measured, after a warm-up.
-const writeRounds = 5
+const writeRounds = 2
 
 // Put compares durable PUTs of new documents through the API at addr, each waiting for its fold,
 // with raw group commit on the connection raw, at the same concurrency: waiting messages of the

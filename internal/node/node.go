@@ -231,8 +231,24 @@ type reader struct{ *sqlite.Store }
 func (r reader) Read(fn func(api.Snapshot) error) error {
 	return r.Store.Read(func(s *sqlite.Snapshot) error { return fn(s) })
 }
+func (r reader) Scan() (api.Scan, error) {
+	sc, err := r.Store.Scan()
+	if err != nil {
+		return nil, err
+	}
+	return scan{sc}, nil
+}
 func (r reader) Wait(ctx context.Context, seq uint64) error { return r.Store.Applied.Wait(ctx, seq) }
 func (r reader) Applied() uint64                            { return r.Store.Applied.Seq() }
+func (r reader) Outcome(seq uint64) (fanfold.Op, bool)      { return r.Store.Applied.Outcome(seq) }
+
+// scan is a long snapshot as the API sees it.
+type scan struct{ *sqlite.Scanner }
+
+func (s scan) Model() ([]byte, error) {
+	m, err := s.Scanner.Model()
+	return m.Source, err
+}
 
 // feedStore is the read model as the change feed sees it.
 type feedStore struct{ *sqlite.Store }
@@ -277,6 +293,8 @@ func (m *models) Preview(ctx context.Context, src []byte, apply bool) (*fanfold.
 	}
 	return model, p, err
 }
+
+func (m *models) Parse(src []byte) (*fanfold.Model, error) { return projector.ParseModel(src) }
 
 func (m *models) Verify(ctx context.Context) (any, error) { return m.node.Projector.Verify(ctx) }
 

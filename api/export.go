@@ -1,0 +1,179 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// Scan is one prefix of the log that stays readable for as long as it is open. Close it.
+type Scan interface {
+	At() fanfold.Position
+	// Model is the model's source, nil where none was applied.
+	Model() ([]byte, error)
+	// All returns up to limit documents of all collections behind a number, as written, by number.
+	All(after int64, limit int) (docs []*fanfold.Document, more bool, err error)
+	// EachKept calls fn for the values that stayed on the holders from one number to another.
+	EachKept(from, to int64, fn func(holder int64, rule, target string, value []byte) error) error
+	Close() error
+}
+
+const exportPage = 512
+
+// export answers GET /v1/_export: the model, then every document in order of arrival, as
+// POST /v1/_import reads them.
+func (s *Server) export(c echo.Context) (err error) {
+	if err := parameters(c, "collections", "consistency"); err != nil {
+		return err
+	}
+	var collections []string
+	if list := c.QueryParam("collections"); list != "" {
+		collections = strings.Split(list, ",")
+		for _, name := range collections {
+			if err := fanfold.CheckCollection(name); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.freshness(c); err != nil {
+		return err
+	}
+	scan, err := s.reader.Scan()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, scan.Close()) }()
+	h := c.Response().Header()
+	h.Set("Content-Type", ndjsonType)
+	h.Set(headerPosition, scan.At().String())
+	ex := &exporter{s: s, scan: scan, out: c.Response(), control: http.NewResponseController(c.Response()), shapes: map[string]*fanfold.Shape{}}
+	if err := ex.run(collections); err != nil {
+		s.opt.Logger.Error("an export ended early", "err", err)
+		panic(http.ErrAbortHandler) // a cut answer must not look whole
+	}
+	return nil
+}
+
+type exporter struct {
+	s       *Server
+	scan    Scan
+	out     http.ResponseWriter
+	control *http.ResponseController
+	model   *fanfold.Model
+	shapes  map[string]*fanfold.Shape
+	buf     []byte
+}
+
+func (ex *exporter) run(collections []string) error {
+	src, err := ex.scan.Model()
+	if err != nil {
+		return err
+	}
+	ex.model = fanfold.EmptyModel()
+	if src != nil {
+		if ex.model, err = ex.s.models.Parse(src); err != nil {
+			return err
+		}
+		if collections == nil {
+			ex.buf = append(append(append(ex.buf, `{"model":`...), src...), "}\n"...)
+		}
+	}
+	after := int64(0)
+	for more := true; more; {
+		var docs []*fanfold.Document
+		if docs, more, err = ex.scan.All(after, exportPage); err != nil {
+			return err
+		}
+		if len(docs) == 0 {
+			break
+		}
+		last := docs[len(docs)-1].Number
+		kept, err := ex.kept(docs[0].Number, last)
+		if err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			if collections == nil || slices.Contains(collections, doc.Key.Collection) {
+				ex.document(doc, kept[doc.Number])
+			}
+		}
+		after = last
+		if err := ex.flush(); err != nil {
+			return err
+		}
+	}
+	return ex.flush()
+}
+
+func (ex *exporter) flush() error {
+	if err := ex.control.SetWriteDeadline(time.Now().Add(importPause)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	_, err := ex.out.Write(ex.buf)
+	ex.buf = ex.buf[:0]
+	return err
+}
+
+// kept reads the kept values of holders, as JSON, by holder.
+func (ex *exporter) kept(from, to int64) (map[int64][]byte, error) {
+	type byRule struct {
+		rule string
+		json []byte
+	}
+	all := map[int64][]byRule{}
+	err := ex.scan.EachKept(from, to, func(holder int64, rule, target string, value []byte) error {
+		rules := all[holder]
+		if len(rules) == 0 || rules[len(rules)-1].rule != rule {
+			rules = append(rules, byRule{rule: rule, json: []byte{'{'}})
+		}
+		r := &rules[len(rules)-1]
+		if len(r.json) > 1 {
+			r.json = append(r.json, ',')
+		}
+		r.json = append(append(jsondoc.AppendQuote(r.json, target), ':'), value...)
+		all[holder] = rules
+		return nil
+	})
+	out := make(map[int64][]byte, len(all))
+	for holder, rules := range all {
+		b := []byte{'{'}
+		for i, r := range rules {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(append(jsondoc.AppendQuote(b, r.rule), ':'), r.json...), '}')
+		}
+		out[holder] = append(b, '}')
+	}
+	return out, err
+}
+
+// document writes one line. A document that has line breaks, or members that an import would drop
+// as derived, stands in it as text.
+func (ex *exporter) document(doc *fanfold.Document, kept []byte) {
+	name := doc.Key.Collection
+	shape := ex.shapes[name]
+	if shape == nil {
+		shape = fanfold.NewShape(ex.model.Collection(name), nil)
+		ex.shapes[name] = shape
+	}
+	_, dropped := shape.Strip(jsondoc.MustParse(doc.Body))
+	ex.buf = append(ex.buf, `{"collection":"`+name+`",`...)
+	if len(kept) > 0 {
+		ex.buf = append(append(append(ex.buf, `"kept":`...), kept...), ',')
+	}
+	if len(dropped) > 0 || bytes.ContainsAny(doc.Body, "\r\n") {
+		ex.buf = jsondoc.AppendQuote(append(ex.buf, `"text":`...), string(doc.Body))
+	} else {
+		ex.buf = append(append(ex.buf, `"doc":`...), doc.Body...)
+	}
+	ex.buf = append(ex.buf, "}\n"...)
+}

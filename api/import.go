@@ -1,0 +1,517 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// Bounds of an import.
+const (
+	importRoom   = 16 << 20         // what an import takes of the room for bodies, in bytes
+	importBatch  = 999              // documents stored at once, besides how far the import has come
+	importBytes  = 4 << 20          // of such a batch
+	importAhead  = 20_000           // events that an import may be ahead of the fold
+	importPause  = 30 * time.Second // how long a client may take to send or to read a piece
+	maxLine      = 16 << 20         // of a line, in bytes
+	importSettle = time.Minute      // for the fold, at the end
+)
+
+const ndjsonType = "application/x-ndjson"
+
+// importProgress is how far an import has come: what its last event in the log says.
+type importProgress struct {
+	Line    int `json:"line"` // everything up to it is stored or was refused
+	Written int `json:"written"`
+	Refused int `json:"refused"`
+}
+
+// getImport answers how far an import has come.
+func (s *Server) getImport(c echo.Context) error {
+	if err := parameters(c, "id"); err != nil {
+		return err
+	}
+	id := c.QueryParam("id")
+	if err := fanfold.CheckID(id); err != nil {
+		return err
+	}
+	p, rev, err := s.importAt(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	if rev == 0 {
+		return fanfold.Errorf(fanfold.NotFound, "there is no import %q", id)
+	}
+	return c.JSON(http.StatusOK, p)
+}
+
+// importAt reads an import's last event; its revision is 0 where there is none.
+func (s *Server) importAt(ctx context.Context, id string) (p importProgress, rev fanfold.Revision, err error) {
+	body, rev, err := s.log.Progress(ctx, id)
+	if err == nil && rev != 0 {
+		err = json.Unmarshal(body, &p)
+	}
+	return p, rev, err
+}
+
+// importLines answers POST /v1/_import. What is wrong with the request as a whole is a problem;
+// afterwards lines of NDJSON tell of refused lines, of progress and of the end.
+func (s *Server) importLines(c echo.Context) error {
+	im, err := s.newImport(c)
+	if err != nil {
+		return err
+	}
+	if err := im.control.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	h := c.Response().Header()
+	h.Set("Content-Type", ndjsonType)
+	c.Response().WriteHeader(http.StatusOK)
+	im.finish(im.run(c.Request().Context()))
+	return nil
+}
+
+func (s *Server) newImport(c echo.Context) (*importRun, error) {
+	if err := parameters(c, "collection", "id", "resume", "first"); err != nil {
+		return nil, err
+	}
+	if _, err := mediaType(c, ndjsonType, "application/jsonl", "application/json"); err != nil {
+		return nil, err
+	}
+	if c.Request().Header.Get(headerOnce) != "" {
+		return nil, fanfold.Errorf(fanfold.Invalid, "%s does not go with an import: give it an id and resume it", headerOnce)
+	}
+	im := &importRun{s: s, id: c.QueryParam("id"), collection: c.QueryParam("collection"), next: 1, out: c.Response(), control: http.NewResponseController(c.Response())}
+	if im.collection != "" {
+		if err := fanfold.CheckCollection(im.collection); err != nil {
+			return nil, err
+		}
+	}
+	resume, err := boolParam(c, "resume")
+	if err != nil {
+		return nil, err
+	}
+	if first := c.QueryParam("first"); first != "" {
+		if im.next, err = strconv.Atoi(first); err != nil || im.next < 1 {
+			return nil, fanfold.Errorf(fanfold.Invalid, "first=%s is not the number of a line", first)
+		}
+	}
+	if im.id == "" {
+		if resume {
+			return nil, fanfold.Errorf(fanfold.Invalid, "only an import with an id can be resumed")
+		}
+	} else {
+		if err := fanfold.CheckID(im.id); err != nil {
+			return nil, err
+		}
+		p, rev, err := s.importAt(c.Request().Context(), im.id)
+		if err != nil {
+			return nil, err
+		}
+		if im.stored = rev; resume {
+			im.at = p
+		}
+	}
+	if im.next > im.at.Line+1 {
+		return nil, fanfold.Errorf(fanfold.Conflict, "the import is at line %d; line %d does not follow", im.at.Line, im.next)
+	}
+	im.in = bufio.NewReaderSize(&pacedReader{r: c.Request().Body, control: im.control}, 64<<10)
+	return im, nil
+}
+
+// pacedReader gives the client time for each piece, not for the whole.
+type pacedReader struct {
+	r       io.Reader
+	control *http.ResponseController
+}
+
+func (p *pacedReader) Read(b []byte) (int, error) {
+	if err := p.control.SetReadDeadline(time.Now().Add(importPause)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return p.r.Read(b)
+}
+
+// importRun is one import on its way. Lines are read and checked while the batch before them is
+// being stored.
+type importRun struct {
+	s          *Server
+	id         string
+	collection string
+	in         *bufio.Reader
+	next       int // the number of the next line read
+	out        io.Writer
+	control    *http.ResponseController
+
+	at     importProgress   // stored
+	stored fanfold.Revision // the event that says so
+	last   uint64           // the last event stored
+	line   []byte
+}
+
+// importItem is what is stored at once: documents, or a model.
+type importItem struct {
+	writes   []fanfold.Write
+	model    []byte
+	bytes    int
+	keys     map[fanfold.Key]struct{}
+	line     int // the last one it covers
+	refusals []refusal
+	err      error // reading ended with it
+}
+
+// refusal is a line that was not stored.
+type refusal struct {
+	Line   int    `json:"line"`
+	Status int    `json:"status"`
+	Type   string `json:"type"`
+	Detail string `json:"detail"`
+}
+
+func refusalOf(line int, err error) refusal {
+	var e *fanfold.Error
+	if !errors.As(err, &e) {
+		e = fanfold.Errorf(fanfold.Internal, "the server made a mistake")
+	}
+	status := statusOf[e.Code]
+	if status == 0 {
+		status = http.StatusInternalServerError
+	}
+	detail := e.Message
+	for _, p := range e.Problems {
+		detail += "; " + p.Path + ": " + p.Detail
+	}
+	return refusal{Line: line, Status: status, Type: ProblemType(e.Code), Detail: detail}
+}
+
+// run stores everything and returns nil once all of it is.
+func (im *importRun) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	items := make(chan *importItem, 1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer close(items)
+		im.read(ctx, items)
+	}()
+	defer func() {
+		cancel()
+		_ = im.control.SetReadDeadline(time.Now()) // a client that sends no more must not hold up the end
+		<-done
+	}()
+	for item := range items {
+		if err := im.store(ctx, item); err != nil {
+			return err
+		}
+		if item.err != nil {
+			return item.err
+		}
+	}
+	return ctx.Err()
+}
+
+// read makes batches of the lines.
+func (im *importRun) read(ctx context.Context, items chan<- *importItem) {
+	item := &importItem{keys: map[fanfold.Key]struct{}{}}
+	send := func() bool {
+		select {
+		case items <- item:
+			item = &importItem{keys: map[fanfold.Key]struct{}{}, line: item.line}
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for {
+		line, err := im.readLine()
+		if err != nil && !errors.Is(err, errLongLine) {
+			if !errors.Is(err, io.EOF) {
+				item.err = bodyError(err, 0)
+			}
+			send()
+			return
+		}
+		number := im.next
+		im.next++
+		if number <= im.at.Line || err == nil && len(line) == 0 {
+			item.line = max(item.line, number)
+			continue
+		}
+		var ev *fanfold.Event
+		shown := number
+		if err == nil {
+			ev, shown, err = im.parse(line, number)
+		}
+		if err != nil {
+			item.line = number
+			item.refusals = append(item.refusals, refusalOf(shown, err))
+			if len(item.refusals) >= importBatch && !send() {
+				return
+			}
+			continue
+		}
+		if ev.Kind == fanfold.KindModel {
+			if !send() {
+				return
+			}
+			item.model, item.line = ev.Body, number
+			if !send() || !im.settled(ctx, items) { // what follows is checked against it
+				return
+			}
+			continue
+		}
+		if _, twice := item.keys[ev.Key]; twice || len(item.writes) == importBatch || item.bytes+len(ev.Body) > importBytes && len(item.writes) > 0 {
+			if !send() {
+				return
+			}
+		}
+		item.keys[ev.Key] = struct{}{}
+		item.writes = append(item.writes, fanfold.Write{Event: ev})
+		item.bytes += len(ev.Body)
+		item.line = number
+	}
+}
+
+// settled waits until everything sent is stored: an empty batch is taken after them.
+func (im *importRun) settled(ctx context.Context, items chan<- *importItem) bool {
+	for range 2 { // one waits in the channel, one is taken when that one is done
+		select {
+		case items <- &importItem{}:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+var errLongLine = fanfold.Errorf(fanfold.TooLarge, "the line has more than %d bytes", maxLine)
+
+// readLine returns the next line without its end, trimmed; errLongLine for one that is not kept.
+func (im *importRun) readLine() ([]byte, error) {
+	im.line = im.line[:0]
+	long := false
+	for {
+		piece, err := im.in.ReadSlice('\n')
+		if long = long || len(im.line)+len(piece) > maxLine; !long {
+			im.line = append(im.line, piece...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && (len(im.line) > 0 || long), err == nil:
+			if long {
+				return nil, errLongLine
+			}
+			return bytes.TrimSpace(im.line), nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// parse makes an event of a line: a document of the collection that the request names, or an
+// object that says more. shown is the number that a refusal is told under.
+func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown int, err error) {
+	s := im.s
+	ev = &fanfold.Event{Kind: fanfold.KindPut}
+	if im.collection != "" {
+		if int64(len(line)) > s.opt.MaxBody {
+			return nil, number, fanfold.Errorf(fanfold.TooLarge, "the document has %d bytes; at most %d are taken", len(line), s.opt.MaxBody)
+		}
+		ev.Key.Collection = im.collection
+		ev.Body, _, err = s.document(bytes.Clone(line), &ev.Key)
+		return ev, number, err
+	}
+	if err := s.checkDepth(line, s.opt.MaxDepth+1); err != nil {
+		return nil, number, err
+	}
+	t := jsondoc.MustParse(line)
+	if t.Kind(jsondoc.Root) != jsondoc.Object {
+		return nil, number, errEnvelope
+	}
+	var body []byte
+	exact := false
+	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
+		switch t.Key(n) {
+		case "line":
+			number, err = strconv.Atoi(t.Text(n))
+		case "collection":
+			ev.Key.Collection = t.Text(n)
+			err = fanfold.CheckCollection(ev.Key.Collection)
+		case "doc":
+			body = bytes.Clone(t.Raw(n))
+		case "text":
+			body, exact = []byte(t.Text(n)), true
+		case "kept":
+			ev.Kept = bytes.Clone(t.Raw(n))
+		case "model":
+			ev.Kind, ev.Body = fanfold.KindModel, bytes.Clone(t.Raw(n))
+		default:
+			err = errEnvelope
+		}
+		if err != nil {
+			return nil, number, err
+		}
+	}
+	switch {
+	case ev.Kind == fanfold.KindModel && (body != nil || ev.Key.Collection != ""), ev.Kind == fanfold.KindPut && (body == nil || ev.Key.Collection == ""):
+		return nil, number, errEnvelope
+	case ev.Kind == fanfold.KindModel:
+		return ev, number, nil
+	case int64(len(body)) > s.opt.MaxBody:
+		return nil, number, fanfold.Errorf(fanfold.TooLarge, "the document has %d bytes; at most %d are taken", len(body), s.opt.MaxBody)
+	}
+	if err := checkKept(ev.Kept); err != nil {
+		return nil, number, err
+	}
+	if exact {
+		ev.Body, err = s.exact(body, &ev.Key)
+	} else {
+		ev.Body, _, err = s.document(body, &ev.Key)
+	}
+	return ev, number, err
+}
+
+var errEnvelope = fanfold.Errorf(fanfold.Invalid, `a line is {"collection":"...","doc":{...}}, as _export writes it; with ?collection= it is the document itself`)
+
+// checkKept checks kept values: an object by rule of objects by id.
+func checkKept(kept []byte) error {
+	if kept == nil {
+		return nil
+	}
+	t := jsondoc.MustParse(kept)
+	ok := t.Kind(jsondoc.Root) == jsondoc.Object
+	for n := t.First(jsondoc.Root); ok && n != jsondoc.None; n = t.Next(n) {
+		ok = t.Kind(n) == jsondoc.Object
+	}
+	if !ok {
+		return fanfold.Errorf(fanfold.Invalid, `"kept" is an object of objects: by rule, then by id`)
+	}
+	return nil
+}
+
+// store appends a batch, tells what was refused and how far the import is.
+func (im *importRun) store(ctx context.Context, item *importItem) error {
+	if item.line <= im.at.Line { // nothing new
+		return nil
+	}
+	if im.last > importAhead { // the fold must not be left far behind
+		if err := im.wait(ctx, im.last-importAhead); err != nil {
+			return err
+		}
+	}
+	p := importProgress{Line: item.line, Written: im.at.Written + len(item.writes), Refused: im.at.Refused + len(item.refusals)}
+	if item.model != nil {
+		if err := im.model(ctx, item.model); err != nil {
+			var e *fanfold.Error
+			if !errors.As(err, &e) || statusOf[e.Code] >= http.StatusInternalServerError || statusOf[e.Code] == 0 {
+				return err
+			}
+			item.refusals = append(item.refusals, refusalOf(item.line, err))
+			p.Refused++
+		}
+	}
+	writes := item.writes
+	if im.id != "" {
+		body, err := json.Marshal(p)
+		if err != nil {
+			return err
+		}
+		writes = append(writes, fanfold.Write{Expect: fanfold.Exactly(im.stored),
+			Event: &fanfold.Event{Kind: fanfold.KindImport, Key: fanfold.Key{ID: im.id}, Body: body}})
+	}
+	if len(writes) > 0 {
+		first, err := im.s.log.AppendAll(ctx, "", writes)
+		switch fanfold.CodeOf(err) {
+		case "":
+		case fanfold.Stale:
+			return fanfold.Errorf(fanfold.Conflict, "the import %q goes on in another request", im.id)
+		default:
+			return err
+		}
+		im.last = first + uint64(len(writes)) - 1
+		im.stored = fanfold.Revision(im.last)
+	}
+	im.at = p
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for _, r := range item.refusals {
+		if err := enc.Encode(r); err != nil {
+			return err
+		}
+	}
+	if err := enc.Encode(map[string]any{"progress": im.at, "position": fanfold.At(im.last, 0)}); err != nil {
+		return err
+	}
+	return im.send(b.Bytes())
+}
+
+// send writes a piece of the answer.
+func (im *importRun) send(b []byte) error {
+	if err := im.control.SetWriteDeadline(time.Now().Add(importPause)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if _, err := im.out.Write(b); err != nil {
+		return err
+	}
+	return im.control.Flush()
+}
+
+func (im *importRun) wait(ctx context.Context, seq uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, importSettle)
+	defer cancel()
+	err := im.s.reader.Wait(ctx, seq)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", im.s.reader.Applied(), seq, importSettle)
+	}
+	return err
+}
+
+// model applies a model, unless it is the one that applies, and waits for its fold.
+func (im *importRun) model(ctx context.Context, src []byte) error {
+	if im.last > 0 {
+		if err := im.wait(ctx, im.last); err != nil {
+			return err
+		}
+	}
+	have, seq, _ := im.s.models.Model()
+	m, _, err := im.s.models.Preview(ctx, src, true)
+	if err != nil || seq > 0 && bytes.Equal(m.Source, have.Source) {
+		return err
+	}
+	if im.last, err = im.s.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: m.Source}, fanfold.Exactly(fanfold.Revision(seq))); err != nil {
+		return err
+	}
+	return im.wait(ctx, im.last)
+}
+
+// finish waits for the fold and writes the last line, which says whether everything was read.
+func (im *importRun) finish(err error) {
+	if err == nil && im.last > 0 {
+		err = im.wait(context.Background(), im.last)
+	}
+	end := map[string]any{"done": err == nil, "line": im.at.Line, "written": im.at.Written, "refused": im.at.Refused, "position": fanfold.At(im.last, 0)}
+	if err != nil {
+		r := refusalOf(im.at.Line+1, err)
+		end["status"], end["type"], end["detail"] = r.Status, r.Type, r.Detail
+		im.s.opt.Logger.Error("an import ended early", "line", im.at.Line, "err", err)
+	}
+	b, merr := json.Marshal(end)
+	if merr == nil {
+		merr = im.send(append(b, '\n'))
+	}
+	if merr != nil {
+		panic(http.ErrAbortHandler) // a cut answer must not look whole
+	}
+}
