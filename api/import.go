@@ -77,6 +77,7 @@ func (s *Server) importLines(c echo.Context) error {
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", ndjsonType)
+	h.Set("Connection", "close") // an import that ends early leaves the connection with a deadline that has passed
 	c.Response().WriteHeader(http.StatusOK)
 	im.finish(im.run(c.Request().Context()))
 	return nil
@@ -86,7 +87,7 @@ func (s *Server) newImport(c echo.Context) (*importRun, error) {
 	if err := parameters(c, "collection", "id", "resume", "first"); err != nil {
 		return nil, err
 	}
-	if _, err := mediaType(c, ndjsonType, "application/jsonl", "application/json"); err != nil {
+	if _, err := mediaType(c, ndjsonType, "application/jsonl"); err != nil {
 		return nil, err
 	}
 	if c.Request().Header.Get(headerOnce) != "" {
@@ -207,8 +208,12 @@ func (im *importRun) run(ctx context.Context) error {
 	}()
 	defer func() {
 		cancel()
-		_ = im.control.SetReadDeadline(time.Now()) // a client that sends no more must not hold up the end
-		<-done
+		select {
+		case <-done:
+		default:
+			_ = im.control.SetReadDeadline(time.Now()) // a client that sends no more must not hold up the end
+			<-done
+		}
 	}()
 	for item := range items {
 		if err := im.store(ctx, item); err != nil {
@@ -236,7 +241,10 @@ func (im *importRun) read(ctx context.Context, items chan<- *importItem) {
 	for {
 		line, err := im.readLine()
 		if err != nil && !errors.Is(err, errLongLine) {
-			if !errors.Is(err, io.EOF) {
+			if errors.Is(err, io.EOF) {
+				err = im.control.SetReadDeadline(time.Time{}) // net/http would take it for the client's end
+			}
+			if err != nil && !errors.Is(err, http.ErrNotSupported) {
 				item.err = bodyError(err, 0)
 			}
 			send()
@@ -355,6 +363,8 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 			body, exact = []byte(t.Text(n)), true
 		case "kept":
 			ev.Kept = bytes.Clone(t.Raw(n))
+		case "refused": // by whoever made the line, to be told with the others
+			err = fanfold.Errorf(fanfold.Invalid, "%s", t.Text(n))
 		case "model":
 			ev.Kind, ev.Body = fanfold.KindModel, bytes.Clone(t.Raw(n))
 		default:

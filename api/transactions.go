@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -353,22 +352,22 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*operation, f
 	return c.JSON(http.StatusOK, result)
 }
 
-// accepted answers a write that is in the log and not folded yet: with its position, and, where
-// that was not asked for, why.
+// accepted answers a write that is in the log and not folded yet: with its position, and why.
 func (s *Server) accepted(c echo.Context, w *write, seq uint64, waited error, result any) error {
-	if w.prefer.async {
-		if result == nil {
-			return c.NoContent(http.StatusAccepted)
-		}
+	var reason string
+	switch {
+	case w.prefer.async && result != nil:
 		return c.JSON(http.StatusAccepted, result)
-	}
-	reason := "this node stands at event " + strconv.FormatUint(s.reader.Applied(), 10) + " and did not reach " + strconv.FormatUint(seq, 10) + " in time"
-	if !errors.Is(waited, context.DeadlineExceeded) {
+	case w.prefer.async:
+		reason = "the request was not to wait for it"
+	case errors.Is(waited, context.DeadlineExceeded):
+		reason = "this node stands at event " + strconv.FormatUint(s.reader.Applied(), 10) + " and did not reach " + strconv.FormatUint(seq, 10) + " in time"
+	default:
 		reason = strings.TrimPrefix(reasonOf(waited), ": ")
 	}
-	body, err := json.Marshal(map[string]any{"position": fanfold.At(seq, 0), "detail": "the write is stored, and not folded here yet: " + reason, "result": result})
-	if err != nil {
-		return err
+	body := map[string]any{"position": fanfold.At(seq, 0), "detail": "the write is stored, and not folded here yet: " + reason}
+	if result != nil {
+		body["result"] = result
 	}
-	return c.JSONBlob(http.StatusAccepted, body)
+	return c.JSON(http.StatusAccepted, body)
 }

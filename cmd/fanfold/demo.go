@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"embed"
 	"encoding/json"
@@ -22,7 +21,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -111,9 +109,6 @@ func baseURL(addr string) string {
 // demoWidth is how many columns the tour takes.
 const demoWidth = 100
 
-// demoWorkers is how many writes are on their way at a time, so that they share their syncs.
-const demoWorkers = 64
-
 // tour loads the bookshop and tells what happens. Everything goes through the HTTP API.
 type tour struct {
 	client *client
@@ -121,7 +116,7 @@ type tour struct {
 }
 
 func newTour(base string, out io.Writer) *tour {
-	return &tour{client: &client{server: base, http: http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: demoWorkers}}}, out: out}
+	return &tour{client: &client{server: base}, out: out}
 }
 
 func (t *tour) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
@@ -180,17 +175,12 @@ func (t *tour) load(ctx context.Context) error {
 	}
 	began, total := time.Now(), 0
 	var counts []string
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(demoWorkers)
 	for _, collection := range demoCollections {
-		n, err := t.loadFile(gctx, g, collection)
+		n, err := t.loadFile(ctx, collection)
 		if err != nil {
-			return errors.Join(err, g.Wait())
+			return err
 		}
 		counts, total = append(counts, fmt.Sprintf("%d %s", n, collection)), total+n
-	}
-	if err := g.Wait(); err != nil {
-		return err
 	}
 	took := time.Since(began).Seconds()
 	t.say("\n1. Loaded\n\n   %s:\n   %d documents in %.2f s (%.0f a second), each on disk before it was answered.", strings.Join(counts, ", "), total, took, float64(total)/took)
@@ -198,25 +188,21 @@ func (t *tour) load(ctx context.Context) error {
 	return nil
 }
 
-// loadFile starts the writes of one collection and counts them.
-func (t *tour) loadFile(ctx context.Context, g *errgroup.Group, collection string) (n int, err error) {
+// loadFile imports the documents of one collection and counts them.
+func (t *tour) loadFile(ctx context.Context, collection string) (n int, err error) {
 	text, err := demoFiles.ReadFile("demo/" + collection + ".ndjson")
 	if err != nil {
 		return 0, err
 	}
-	var refused error
-	refuse := func(line int, reason string) {
-		refused = errors.Join(refused, fmt.Errorf("%s.ndjson, line %d: %s", collection, line, reason))
+	im := &importer{client: t.client, collection: collection, stderr: io.Discard}
+	result, err := im.send(ctx, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}, 0)
+	if err == nil && result.Refused > 0 {
+		err = fmt.Errorf("%d lines of %s.ndjson were refused", result.Refused, collection)
 	}
-	err = readNDJSON(bytes.NewReader(text), collection, refuse, func(r record) error {
-		n++
-		g.Go(func() error {
-			err := t.send(ctx, http.MethodPut, "/v1/"+r.collection+"/"+url.PathEscape(r.id), string(r.body), header{"Content-Type": "application/json"})
-			return err
-		})
-		return nil
-	})
-	return n, errors.Join(refused, err)
+	return result.Written, err
 }
 
 // The author whose story the tour tells.

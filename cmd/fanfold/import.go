@@ -1,34 +1,35 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
-	"sync"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 func importCommand() *cobra.Command {
 	im := &importer{}
 	cmd := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Load documents from NDJSON, or from CSV with a mapping file",
+		Short: "Load documents from NDJSON, from an export, or from CSV with a mapping file",
 		Long: `Load documents from a file, or from standard input where FILE is -.
 
-NDJSON has one document a line; --collection says where they go. A document with an id
+NDJSON has one document a line; --collection says where they go. Without it each line says so
+itself: {"collection":"...","doc":{...}}, as fanfold export writes it. A document with an id
 replaces the one that is there; without, it gets a new id.
 
 CSV has a header line. The mapping file (YAML) says what becomes of each row: a list of
@@ -38,52 +39,48 @@ CSV has a header line. The mapping file (YAML) says what becomes of each row: a 
 Documents that a file gives several times over, byte for byte, are sent once.
 
 A line that is refused is reported with its number, and the rest goes on; the exit code is
-then 1.`,
-		Example: "  fanfold import --collection books books.ndjson\n  fanfold import --mapping mapping.yaml books.csv",
+then 1. An import that was cut short goes on where it was with --resume: every line is loaded
+exactly once. Standard input needs an --id for that.`,
+		Example: "  fanfold import --collection books books.ndjson\n  fanfold import --mapping mapping.yaml books.csv\n  fanfold import --resume --collection books books.ndjson",
 		Args:    cobra.ExactArgs(1),
 	}
 	im.client = serverFlag(cmd)
 	f := cmd.Flags()
-	f.StringVar(&im.collection, "collection", "", "collection of the documents in an NDJSON file")
+	f.StringVar(&im.collection, "collection", "", "where the documents of NDJSON go")
 	f.StringVar(&im.mapping, "mapping", "", "mapping file for CSV")
-	f.IntVar(&im.workers, "workers", 64, "writes on their way at a time")
+	f.BoolVar(&im.resume, "resume", false, "go on with an import that was cut short")
+	f.StringVar(&im.id, "id", "", "name of the import, for --resume (default: made from the file and the flags)")
 	f.BoolVar(&im.json, "json", false, "print the result as JSON")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		im.client.http.Transport = &http.Transport{MaxIdleConnsPerHost: im.workers}
-		return im.run(cmd, args[0])
-	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return im.run(cmd, args[0]) }
 	return cmd
 }
 
-// importer reads documents and writes them through the API.
+// importer sends a file to a server as one stream of lines.
 type importer struct {
 	client     *client
 	collection string
 	mapping    string
-	workers    int
+	resume     bool
+	id         string
 	json       bool
 
 	stderr  io.Writer
 	size    int64 // of the file; 0 where it is not known
 	read    atomic.Int64
 	written atomic.Int64
-	refused atomic.Int64
 	began   time.Time
-
-	mu   sync.Mutex
-	last fanfold.Position // of the last write
-}
-
-// record is a document on its way.
-type record struct {
-	line       int
-	collection string
-	id         string // "" for a new one
-	body       []byte
 }
 
 // errRefused makes the exit code 1 after everything else was loaded.
 var errRefused = errors.New("some documents were refused; the others are loaded")
+
+// importResult is what the command prints.
+type importResult struct {
+	Written  int     `json:"written"`
+	Refused  int     `json:"refused"`
+	Seconds  float64 `json:"seconds"`
+	Position string  `json:"position"`
+}
 
 func (im *importer) run(cmd *cobra.Command, path string) error {
 	im.stderr = cmd.ErrOrStderr()
@@ -92,23 +89,23 @@ func (im *importer) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	defer in.Close()
-	source, err := im.source(in)
+	ctx := cmd.Context()
+	done, err := im.done(ctx)
 	if err != nil {
 		return err
 	}
-	if err := im.load(cmd.Context(), source); err != nil {
+	lines, err := im.lines(in, done)
+	if err != nil {
 		return err
 	}
-	if err := im.settle(cmd.Context()); err != nil {
+	im.began = time.Now()
+	stop := im.progress()
+	result, err := im.send(ctx, lines, done)
+	stop()
+	if err != nil {
 		return err
 	}
-	took := time.Since(im.began)
-	result := struct {
-		Written  int64            `json:"written"`
-		Refused  int64            `json:"refused"`
-		Seconds  float64          `json:"seconds"`
-		Position fanfold.Position `json:"position"`
-	}{im.written.Load(), im.refused.Load(), took.Seconds(), im.last}
+	result.Seconds = time.Since(im.began).Seconds()
 	if im.json {
 		err = printJSON(cmd, result)
 	} else {
@@ -122,39 +119,113 @@ func (im *importer) run(cmd *cobra.Command, path string) error {
 }
 
 func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error) {
-	if (im.collection == "") == (im.mapping == "") {
-		return nil, fanfold.Errorf(fanfold.Invalid, "say --collection for NDJSON, or --mapping for CSV")
+	if im.collection != "" && im.mapping != "" {
+		return nil, fanfold.Errorf(fanfold.Invalid, "--collection is for NDJSON and --mapping for CSV: give one of them")
 	}
-	if im.workers < 1 || im.workers > 1024 {
-		return nil, fanfold.Errorf(fanfold.Invalid, "--workers must be from 1 to 1024")
+	if im.collection != "" {
+		if err := fanfold.CheckCollection(im.collection); err != nil {
+			return nil, err
+		}
 	}
 	if path == "-" {
+		if im.resume && im.id == "" {
+			return nil, fanfold.Errorf(fanfold.Invalid, "--resume of standard input needs the --id that the import was started with")
+		}
 		return io.NopCloser(cmd.InOrStdin()), nil
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Invalid, "cannot read the file: %v", err)
 	}
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if info.Mode().IsRegular() {
 		im.size = info.Size()
+		if im.id == "" {
+			if im.id, err = im.name(f); err != nil {
+				return nil, errors.Join(err, f.Close())
+			}
+		}
 	}
 	return f, nil
 }
 
-// source returns a function that calls emit for each document of the file.
-func (im *importer) source(in io.Reader) (func(emit func(record) error) error, error) {
-	counted := &countingReader{r: in, n: &im.read}
-	if im.collection != "" {
-		if err := fanfold.CheckCollection(im.collection); err != nil {
-			return nil, err
+// name makes the import's id from the flags and the file's size, beginning and end.
+func (im *importer) name(f *os.File) (string, error) {
+	const part = 256 << 10
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %d ", im.collection, im.size)
+	if im.mapping != "" {
+		text, err := os.ReadFile(im.mapping)
+		if err != nil {
+			return "", fanfold.Wrap(err, fanfold.Invalid, "cannot read the mapping: %v", err)
 		}
-		return func(emit func(record) error) error { return readNDJSON(counted, im.collection, im.refuse, emit) }, nil
+		h.Write(text)
+	}
+	for _, from := range []int64{0, max(0, im.size-part)} {
+		if _, err := io.Copy(h, io.NewSectionReader(f, from, part)); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// done asks the server how many lines of the import are stored already.
+func (im *importer) done(ctx context.Context) (lines int, err error) {
+	if !im.resume {
+		return 0, nil
+	}
+	var p struct{ Line, Written, Refused int }
+	err = im.client.json(ctx, http.MethodGet, "/v1/_import?id="+url.QueryEscape(im.id), nil, nil, &p)
+	switch fanfold.CodeOf(err) {
+	case "":
+		fmt.Fprintf(im.stderr, "going on after line %d\n", p.Line)
+	case fanfold.NotFound: // it was cut short before anything was stored
+		return 0, nil
+	}
+	return p.Line, err
+}
+
+// lines returns what writes the lines after the first skip ones.
+func (im *importer) lines(in io.Reader, skip int) (func(w io.Writer) error, error) {
+	counted := &countingReader{r: in, n: &im.read}
+	if im.mapping == "" {
+		return func(w io.Writer) error {
+			r := bufio.NewReaderSize(counted, 256<<10)
+			for range skip {
+				if err := skipLine(r); err != nil {
+					return err
+				}
+			}
+			_, err := io.Copy(w, r)
+			return err
+		}, nil
 	}
 	m, err := readMapping(im.mapping)
 	if err != nil {
 		return nil, err
 	}
-	return func(emit func(record) error) error { return m.readCSV(counted, im.refuse, emit) }, nil
+	return func(w io.Writer) error {
+		out := bufio.NewWriterSize(w, 64<<10)
+		if err := m.readCSV(counted, &lineWriter{w: out, skip: skip}); err != nil {
+			return err
+		}
+		return out.Flush()
+	}, nil
+}
+
+func skipLine(r *bufio.Reader) error {
+	for {
+		_, err := r.ReadSlice('\n')
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return err
+		}
+	}
 }
 
 type countingReader struct {
@@ -168,115 +239,58 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// load sends documents from as many goroutines as there are workers. Those with one id go
-// through one goroutine, so that the last in the file wins.
-func (im *importer) load(ctx context.Context, source func(emit func(record) error) error) error {
-	im.began = time.Now()
-	g, ctx := errgroup.WithContext(ctx)
-	queues := make([]chan record, im.workers)
-	for i := range queues {
-		queues[i] = make(chan record, 16)
-		g.Go(func() error { return im.work(ctx, queues[i]) })
-	}
-	stop := im.progress()
-	defer stop()
-	g.Go(func() error {
-		defer func() {
-			for _, q := range queues {
-				close(q)
-			}
-		}()
-		seed := maphash.MakeSeed()
-		return source(func(r record) error {
-			select {
-			case queues[maphash.String(seed, r.collection+"/"+r.id)%uint64(len(queues))] <- r:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		})
-	})
-	return g.Wait()
+// importLine is a line of the server's answer.
+type importLine struct {
+	Line             int
+	Detail           string
+	Done             *bool
+	Written, Refused int
+	Position         string
+	Type             string
+	Progress         *struct{ Line, Written, Refused int }
 }
 
-// sentLimit bounds what a worker remembers of what it sent.
-const sentLimit = 1 << 18
-
-func (im *importer) work(ctx context.Context, queue <-chan record) error {
-	sent := map[string]uint64{} // the last body sent, by document
-	seed := maphash.MakeSeed()
-	for r := range queue {
-		key, sum := r.collection+"/"+r.id, maphash.Bytes(seed, r.body)
-		if r.id != "" && sent[key] == sum {
-			continue
-		}
-		if err := im.send(ctx, r); err != nil {
-			return err
-		}
-		if len(sent) >= sentLimit {
-			clear(sent)
-		}
-		sent[key] = sum
+// send streams the lines to the server and reads what it says of them meanwhile.
+func (im *importer) send(ctx context.Context, lines func(w io.Writer) error, done int) (result importResult, err error) {
+	q := url.Values{}
+	if im.collection != "" {
+		q.Set("collection", im.collection)
 	}
-	return nil
-}
-
-// send writes one document; a refusal is reported, and what may pass is tried again.
-func (im *importer) send(ctx context.Context, r record) error {
-	method, path := http.MethodPut, "/v1/"+r.collection+"/"+url.PathEscape(r.id)
-	if r.id == "" {
-		method, path = http.MethodPost, "/v1/"+r.collection
+	if im.id != "" {
+		q.Set("id", im.id)
+		q.Set("resume", strconv.FormatBool(im.resume))
+		q.Set("first", strconv.Itoa(done+1))
 	}
-	for wait := 100 * time.Millisecond; ; wait *= 2 {
-		resp, err := im.client.do(ctx, method, path, bytes.NewReader(r.body), header{"Content-Type": "application/json", "Prefer": "respond-async"})
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(lines(w)) }()
+	defer r.Close()
+	resp, err := im.client.do(ctx, http.MethodPost, "/v1/_import?"+q.Encode(), r, header{"Content-Type": "application/x-ndjson"})
+	if err != nil {
+		return result, err
+	}
+	defer resp.Body.Close()
+	dec := json.NewDecoder(resp.Body)
+	stored := done
+	for {
+		var l importLine
+		if err := dec.Decode(&l); err != nil {
+			if ctx.Err() != nil {
+				return result, ctx.Err()
+			}
+			return result, fanfold.Wrap(err, fanfold.Unavailable, "the server went away after line %d: when it is back, run this again with --resume", stored)
+		}
 		switch {
-		case err == nil:
-			im.written.Add(1)
-			im.wrote(resp.Header.Get("Fanfold-Position"))
-			_, err = io.Copy(io.Discard, resp.Body)
-			return errors.Join(err, resp.Body.Close())
-		case fanfold.CodeOf(err) == fanfold.Unavailable && r.id != "" && wait < 10*time.Second:
-			select {
-			case <-time.After(wait):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		case fanfold.CodeOf(err) == fanfold.Unavailable, fanfold.CodeOf(err) == fanfold.OutcomeUnknown, ctx.Err() != nil:
-			return err
+		case l.Done != nil && *l.Done:
+			return importResult{Written: l.Written, Refused: l.Refused, Position: l.Position}, nil
+		case l.Done != nil:
+			return result, fanfold.Errorf(fanfold.Unavailable, "the import ended after line %d: %s; run it again with --resume", l.Line, l.Detail)
+		case l.Progress != nil:
+			stored = l.Progress.Line
+			im.written.Store(int64(l.Progress.Written))
 		default:
-			im.refuse(r.line, message(err))
-			return nil
+			fmt.Fprintf(im.stderr, "line %d: %s\n", l.Line, l.Detail)
 		}
 	}
-}
-
-func (im *importer) refuse(line int, reason string) {
-	im.refused.Add(1)
-	im.mu.Lock()
-	defer im.mu.Unlock()
-	fmt.Fprintf(im.stderr, "line %d: %s\n", line, reason)
-}
-
-func (im *importer) wrote(position string) {
-	p, err := fanfold.ParsePosition(position)
-	if err != nil {
-		return
-	}
-	im.mu.Lock()
-	defer im.mu.Unlock()
-	im.last = max(im.last, p)
-}
-
-// settle waits until the server shows everything that was written.
-func (im *importer) settle(ctx context.Context) error {
-	if im.last == 0 {
-		return nil
-	}
-	resp, err := im.client.do(ctx, http.MethodGet, "/v1/_model?consistency=local", nil, header{"Fanfold-Min-Position": im.last.String(), "Fanfold-Timeout": "60"})
-	if err != nil {
-		return err
-	}
-	return resp.Body.Close()
 }
 
 // progress shows rate and time left on a terminal; the function it returns ends that.
@@ -313,13 +327,4 @@ func (im *importer) progressLine() string {
 		line += fmt.Sprintf(", %d%%, %s left", 100*read/im.size, left.Round(time.Second))
 	}
 	return line
-}
-
-// idOf is the id in a document's text, "" where it has none; the error says it is not JSON.
-func idOf(body []byte) (string, error) {
-	if err := jsondoc.Check(body, fanfold.DefaultMaxDepth); err != nil {
-		return "", err
-	}
-	t := jsondoc.MustParse(body)
-	return t.Text(t.Member(jsondoc.Root, "id")), nil
 }

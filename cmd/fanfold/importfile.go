@@ -1,8 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
+	"crypto/sha256"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -16,28 +15,44 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// maxLine bounds a line of NDJSON, in bytes.
-const maxLine = 64 << 20
+// lineWriter writes documents as lines of an import, each once, without the first skip of them.
+type lineWriter struct {
+	w    io.Writer
+	skip int
+	sent map[[sha256.Size]byte]struct{}
+	buf  []byte
+}
 
-// readNDJSON calls emit for each line; lines that are not JSON are refused.
-func readNDJSON(r io.Reader, collection string, refuse func(line int, reason string), emit func(record) error) error {
-	sc := bufio.NewScanner(r)
-	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
-	for line := 1; sc.Scan(); line++ {
-		text := bytes.TrimSpace(sc.Bytes())
-		if len(text) == 0 {
-			continue
-		}
-		id, err := idOf(text)
-		if err != nil {
-			refuse(line, err.Error())
-			continue
-		}
-		if err := emit(record{line: line, collection: collection, id: id, body: bytes.Clone(text)}); err != nil {
-			return err
-		}
+// sentLimit bounds what is remembered of the documents sent.
+const sentLimit = 1 << 18
+
+// write sends a document that line of the file gave; one that was sent already it passes over.
+func (l *lineWriter) write(line int, collection string, body []byte) error {
+	l.buf = append(append(l.buf[:0], `"collection":"`+collection+`","doc":`...), jsondoc.Compact(nil, body)...)
+	sum := sha256.Sum256(l.buf)
+	if _, twice := l.sent[sum]; twice {
+		return nil
 	}
-	return sc.Err()
+	if l.sent == nil || len(l.sent) >= sentLimit {
+		l.sent = map[[sha256.Size]byte]struct{}{}
+	}
+	l.sent[sum] = struct{}{}
+	return l.raw(line)
+}
+
+// refuse sends what the server will refuse, so that the count of lines is the same every time.
+func (l *lineWriter) refuse(line int, reason string) error {
+	l.buf = jsondoc.AppendQuote(append(l.buf[:0], `"refused":`...), reason)
+	return l.raw(line)
+}
+
+func (l *lineWriter) raw(line int) error {
+	if l.skip > 0 {
+		l.skip--
+		return nil
+	}
+	_, err := fmt.Fprintf(l.w, "{\"line\":%d,%s}\n", line, l.buf)
+	return err
 }
 
 // mapping says what becomes of the rows of a CSV file.
@@ -71,8 +86,8 @@ func readMapping(path string) (mapping, error) {
 	return m, nil
 }
 
-// readCSV calls emit for each document that the mapping makes of the rows.
-func (m mapping) readCSV(r io.Reader, refuse func(line int, reason string), emit func(record) error) error {
+// readCSV writes each document that the mapping makes of the rows.
+func (m mapping) readCSV(r io.Reader, out *lineWriter) error {
 	cr := csv.NewReader(r)
 	cr.ReuseRecord = true
 	columns, err := cr.Read()
@@ -89,21 +104,20 @@ func (m mapping) readCSV(r io.Reader, refuse func(line int, reason string), emit
 			return nil
 		}
 		line, _ := cr.FieldPos(0)
-		if err != nil {
-			var pe *csv.ParseError
-			if !errors.As(err, &pe) {
-				return err
-			}
-			refuse(pe.Line, pe.Err.Error())
-			continue
+		var pe *csv.ParseError
+		switch {
+		case errors.As(err, &pe):
+			err = out.refuse(pe.Line, pe.Err.Error())
+		case err == nil:
+			err = m.row(line, names, row, out)
 		}
-		if err := m.row(line, names, row, refuse, emit); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 }
 
-func (m mapping) row(line int, names [][]byte, row []string, refuse func(line int, reason string), emit func(record) error) error {
+func (m mapping) row(line int, names [][]byte, row []string, w *lineWriter) error {
 	doc := []byte{'{'}
 	for i, v := range row {
 		if i > 0 {
@@ -115,7 +129,9 @@ func (m mapping) row(line int, names [][]byte, row []string, refuse func(line in
 	for _, out := range m {
 		value, err := out.program.Eval(t)
 		if err != nil {
-			refuse(line, fmt.Sprintf("documents of %s: %v", out.Collection, err))
+			if err := w.refuse(line, fmt.Sprintf("documents of %s: %v", out.Collection, err)); err != nil {
+				return err
+			}
 			continue
 		}
 		v := jsondoc.MustParse(value)
@@ -127,13 +143,7 @@ func (m mapping) row(line int, names [][]byte, row []string, refuse func(line in
 			}
 		}
 		for _, n := range nodes {
-			body := v.Raw(n)
-			id, err := idOf(body)
-			if err != nil {
-				refuse(line, err.Error())
-				continue
-			}
-			if err := emit(record{line: line, collection: out.Collection, id: id, body: body}); err != nil {
+			if err := w.write(line, out.Collection, v.Raw(n)); err != nil {
 				return err
 			}
 		}
