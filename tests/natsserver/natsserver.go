@@ -143,3 +143,58 @@ func (c *Cluster) waitForLeader() {
 		}
 	}
 }
+
+// CutClients cuts the connections of the server's clients.
+func (c *Cluster) CutClients(i int) {
+	c.mu.Lock()
+	s := c.servers[i]
+	c.mu.Unlock()
+	if s == nil {
+		return
+	}
+	conns, err := s.Connz(&server.ConnzOptions{})
+	if err != nil {
+		return
+	}
+	for _, conn := range conns.Conns {
+		_ = s.DisconnectClientByID(conn.Cid) // gone meanwhile
+	}
+}
+
+// AwaitLeader blocks until the stream has a leader, a minute at most.
+func (c *Cluster) AwaitLeader(stream string) {
+	c.Await(func() bool { return c.Leader(stream) >= 0 })
+}
+
+// AwaitWhole blocks until every server has caught up with the stream, a minute at most, or until
+// stopped says so.
+func (c *Cluster) AwaitWhole(stream string, stopped func() bool) {
+	c.Await(func() bool {
+		if stopped() {
+			return true
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, s := range c.servers {
+			if s == nil || !s.JetStreamIsCurrent() || !s.JetStreamIsStreamCurrent(server.DEFAULT_GLOBAL_ACCOUNT, stream) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Await blocks until done says so, a minute at most, and tells whether it did.
+func (c *Cluster) Await(done func() bool) bool {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(time.Minute)
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			return false
+		}
+	}
+	return true
+}

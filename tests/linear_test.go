@@ -1,0 +1,445 @@
+package tests
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/natsserver"
+)
+
+// The linearizability test: documents come in groups of three, and a group's history is checked
+// by itself. Every write has a value of its own, so a condition on a revision is one on a value.
+const (
+	groupDocs = 3
+	groupOps  = 48
+	writers   = 8
+
+	faultEvery = 200 // operations between the end of a fault and the next
+)
+
+// act is what an operation does to one document of its group.
+type act struct {
+	Op     string // create, put, patch, delete, check, get
+	Doc    int
+	Value  string // written
+	Expect string // If-Match: the value of that revision; "" for none
+}
+
+type linearInput struct {
+	Group int
+	Acts  []act
+}
+
+type outcomeKind int
+
+const (
+	wasDone    outcomeKind = iota
+	wasRefused             // by a condition
+	wasUnknown
+)
+
+type linearOutput struct {
+	Kind  outcomeKind
+	Value string // read; "" where there is no document
+}
+
+type linearState [groupDocs]string
+
+// allowed tells whether the act's condition holds.
+func (s linearState) allowed(a act) bool {
+	v := s[a.Doc]
+	switch {
+	case a.Expect != "":
+		return v == a.Expect
+	case a.Op == "create":
+		return v == ""
+	case a.Op == "patch" || a.Op == "delete":
+		return v != ""
+	}
+	return true
+}
+
+func (s linearState) apply(acts []act) (linearState, bool) {
+	for _, a := range acts {
+		if !s.allowed(a) {
+			return s, false
+		}
+	}
+	for _, a := range acts {
+		switch a.Op {
+		case "delete":
+			s[a.Doc] = ""
+		case "create", "put", "patch":
+			s[a.Doc] = a.Value
+		}
+	}
+	return s, true
+}
+
+var linearModel = porcupine.Model{
+	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
+		groups := map[int][]porcupine.Operation{}
+		for _, op := range history {
+			g := op.Input.(linearInput).Group
+			groups[g] = append(groups[g], op)
+		}
+		var out [][]porcupine.Operation
+		for _, g := range groups {
+			out = append(out, g)
+		}
+		return out
+	},
+	Init: func() any { return linearState{} },
+	Step: func(state, input, output any) (bool, any) {
+		s, in, out := state.(linearState), input.(linearInput), output.(linearOutput)
+		if in.Acts[0].Op == "get" {
+			return s[in.Acts[0].Doc] == out.Value, s
+		}
+		next, done := s.apply(in.Acts)
+		switch out.Kind {
+		case wasDone:
+			return done, next
+		case wasRefused:
+			return !done, s
+		default: // it may come at any time, also never: then it stands at the end
+			return true, next
+		}
+	},
+	DescribeOperation: func(input, output any) string {
+		return fmt.Sprintf("%+v -> %+v", input.(linearInput).Acts, output.(linearOutput))
+	},
+}
+
+// linearClient is one worker: it talks to one node and remembers the tags of the values it saw.
+type linearClient struct {
+	t      *testing.T
+	c      *harness.Client
+	worker int
+	rng    *rand.Rand
+	began  time.Time
+	tags   map[string]string
+	last   [groupDocs]string // the values last seen
+	n      int
+
+	history []porcupine.Operation
+	unknown int
+}
+
+func docID(group, doc int) string { return fmt.Sprintf("g%d-%d", group, doc) }
+
+// step does one random operation on the group.
+func (l *linearClient) step(group int) {
+	acts := l.choose()
+	in := linearInput{Group: group, Acts: acts}
+	call := time.Since(l.began)
+	out, ok := l.do(in)
+	end := time.Since(l.began)
+	if !ok {
+		return
+	}
+	if out.Kind == wasUnknown {
+		l.unknown++
+		end = 1 << 60
+	}
+	if out.Kind == wasRefused { // what was known is not so any more
+		for _, a := range acts {
+			l.last[a.Doc] = ""
+		}
+	}
+	l.history = append(l.history, porcupine.Operation{ClientId: l.worker, Input: in, Output: out, Call: int64(call), Return: int64(end)})
+}
+
+func (l *linearClient) value() string {
+	l.n++
+	return fmt.Sprintf("w%d-%d", l.worker, l.n)
+}
+
+func (l *linearClient) choose() []act {
+	if l.rng.IntN(4) == 0 { // a transaction over two or three documents
+		var acts []act
+		for _, doc := range l.rng.Perm(groupDocs)[:2+l.rng.IntN(groupDocs-1)] {
+			a := act{Op: []string{"create", "put", "patch", "delete", "check"}[l.rng.IntN(5)], Doc: doc, Expect: l.last[doc]}
+			if a.Op == "check" && a.Expect == "" {
+				a.Op = "put"
+			}
+			if a.Op == "create" || l.rng.IntN(3) == 0 && a.Op != "check" {
+				a.Expect = ""
+			}
+			a.Value = l.value()
+			acts = append(acts, a)
+		}
+		return acts
+	}
+	a := act{Doc: l.rng.IntN(groupDocs)}
+	switch l.rng.IntN(10) {
+	case 0, 1, 2:
+		a.Op = "get"
+		return []act{a}
+	case 3, 4:
+		a.Op = "create"
+	case 5, 6:
+		a.Op, a.Expect = "put", l.last[a.Doc]
+	case 7:
+		a.Op = "put"
+	case 8:
+		a.Op = "patch"
+	default:
+		a.Op = "delete"
+		if l.rng.IntN(2) == 0 {
+			a.Expect = l.last[a.Doc]
+		}
+	}
+	a.Value = l.value()
+	return []act{a}
+}
+
+// do sends the operation. With a key it is sent again until its outcome is known; ok is false for
+// one that certainly did nothing and has nothing to tell.
+func (l *linearClient) do(in linearInput) (out linearOutput, ok bool) {
+	method, path, body, headers := l.request(in)
+	keyed := method != http.MethodGet && l.rng.IntN(2) == 0
+	if keyed {
+		headers = append(headers, "Idempotency-Key", fmt.Sprintf("g%d-w%d-%d", in.Group, l.worker, l.n))
+	}
+	for range 20 {
+		r, err := l.c.Do(method, path, []byte(body), headers...)
+		switch {
+		case err != nil:
+			out.Kind = wasUnknown
+		case r.Status < 300:
+			return l.saw(in, r), true
+		case r.Status == http.StatusNotFound && in.Acts[0].Op == "get":
+			return linearOutput{}, true
+		case r.Status == http.StatusNotFound || r.Status == http.StatusConflict || r.Status == http.StatusPreconditionFailed:
+			return linearOutput{Kind: wasRefused}, true
+		case r.Problem() == "urn:fanfold:problem:outcome-unknown":
+			out.Kind = wasUnknown
+		case r.Status == http.StatusServiceUnavailable || r.Status == http.StatusGatewayTimeout:
+		default:
+			l.t.Errorf("%s %s %s: %d %s", method, path, body, r.Status, r.Body)
+			return out, false
+		}
+		if !keyed {
+			break
+		}
+	}
+	return out, out.Kind == wasUnknown && method != http.MethodGet
+}
+
+// saw reads what a successful answer tells.
+func (l *linearClient) saw(in linearInput, r *harness.Response) linearOutput {
+	first := in.Acts[0]
+	if first.Op == "get" {
+		var doc struct{ V string }
+		if err := json.Unmarshal(r.Body, &doc); err != nil {
+			l.t.Errorf("%s: %v", r.Body, err)
+		}
+		l.know(first.Doc, doc.V, r.Header.Get("ETag"))
+		return linearOutput{Value: doc.V}
+	}
+	if len(in.Acts) == 1 {
+		if first.Op == "delete" {
+			l.last[first.Doc] = ""
+		} else {
+			l.know(first.Doc, first.Value, `"`+r.Header.Get("Fanfold-Revision")+`"`)
+		}
+		return linearOutput{}
+	}
+	var answer struct {
+		Operations []struct{ Revision uint64 }
+		Result     struct{ Operations []struct{ Revision uint64 } }
+	}
+	if err := json.Unmarshal(r.Body, &answer); err != nil {
+		l.t.Errorf("%s: %v", r.Body, err)
+	}
+	ops := answer.Operations
+	if len(ops) == 0 {
+		ops = answer.Result.Operations
+	}
+	for i, a := range in.Acts {
+		switch a.Op {
+		case "delete":
+			l.last[a.Doc] = ""
+		case "check":
+		default:
+			l.know(a.Doc, a.Value, fmt.Sprintf(`"%d"`, ops[i].Revision))
+		}
+	}
+	return linearOutput{}
+}
+
+func (l *linearClient) know(doc int, value, tag string) {
+	l.last[doc] = value
+	l.tags[value] = tag
+}
+
+func (l *linearClient) request(in linearInput) (method, path, body string, headers []string) {
+	a := in.Acts[0]
+	id := docID(in.Group, a.Doc)
+	if len(in.Acts) > 1 {
+		var ops []string
+		for _, a := range in.Acts {
+			op := fmt.Sprintf(`{"op":%q,"collection":"docs","id":%q`, a.Op, docID(in.Group, a.Doc))
+			switch a.Op {
+			case "create", "put":
+				op += fmt.Sprintf(`,"body":{"v":%q}`, a.Value)
+			case "patch":
+				op += fmt.Sprintf(`,"patch":{"v":%q}`, a.Value)
+			}
+			if a.Expect != "" {
+				op += fmt.Sprintf(`,"ifMatch":%q`, l.tags[a.Expect])
+			}
+			ops = append(ops, op+"}")
+		}
+		return http.MethodPost, "/v1/_transactions", `{"operations":[` + strings.Join(ops, ",") + `]}`, nil
+	}
+	if a.Expect != "" {
+		headers = []string{"If-Match", l.tags[a.Expect]}
+	}
+	switch a.Op {
+	case "get":
+		return http.MethodGet, harness.Path("docs", id) + "?consistency=strong", "", []string{"Fanfold-Timeout", "20"}
+	case "create":
+		return http.MethodPost, "/v1/docs", fmt.Sprintf(`{"id":%q,"v":%q}`, id, a.Value), headers
+	case "patch":
+		return http.MethodPatch, harness.Path("docs", id), fmt.Sprintf(`{"v":%q}`, a.Value), append(headers, "Content-Type", mergeType)
+	case "delete":
+		return http.MethodDelete, harness.Path("docs", id), "", headers
+	default:
+		return http.MethodPut, harness.Path("docs", id), fmt.Sprintf(`{"v":%q}`, a.Value), headers
+	}
+}
+
+// TestLinearizable runs writers on two nodes over a cluster of three NATS servers, while the
+// stream's leader and others are stopped and restarted and connections are cut. FANFOLD_LINEAR
+// is for how long; the default suits CI.
+func TestLinearizable(t *testing.T) {
+	long := 25 * time.Second
+	if v := os.Getenv("FANFOLD_LINEAR"); v != "" {
+		var err error
+		if long, err = time.ParseDuration(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cluster := natsserver.StartCluster(t, 3, false)
+	urls := strings.Join(cluster.URLs(), ",")
+	nodes := make([]*harness.Store, 2)
+	for i := range nodes {
+		nodes[i] = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: urls, Replicas: 3})
+		defer nodes[i].Close()
+	}
+	began := time.Now()
+	var stop atomic.Bool
+	var ops, faults atomic.Int64
+	var background sync.WaitGroup
+	background.Go(func() {
+		rng := rand.New(rand.NewPCG(7, 7))
+		for next := int64(faultEvery); !stop.Load(); next = ops.Load() + faultEvery {
+			if !cluster.Await(func() bool { return stop.Load() || ops.Load() >= next }) || stop.Load() {
+				continue
+			}
+			disturb(cluster, rng, &stop)
+			faults.Add(1)
+		}
+	})
+	clients := make([]*linearClient, writers)
+	var wg sync.WaitGroup
+	for i := range clients {
+		l := &linearClient{t: t, c: nodes[i%2].Client, worker: i, rng: rand.New(rand.NewPCG(uint64(i), 1)), began: began, tags: map[string]string{}}
+		clients[i] = l
+		wg.Go(func() {
+			at := -1
+			for time.Since(began) < long {
+				group := int(ops.Add(1)) / groupOps
+				if group != at {
+					at, l.last = group, [groupDocs]string{}
+				}
+				l.step(group)
+			}
+		})
+	}
+	wg.Wait()
+	stop.Store(true)
+	background.Wait()
+	var history []porcupine.Operation
+	unknown := 0
+	for _, l := range clients {
+		history, unknown = append(history, l.history...), unknown+l.unknown
+	}
+	groups := int(ops.Load())/groupOps + 1
+	history = append(history, readAllGroups(t, nodes[0].Client, began, groups)...)
+	t.Logf("%d operations in %d groups, %d of unknown outcome, %d faults, %v", len(history), groups, unknown, faults.Load(), time.Since(began).Round(time.Second))
+	switch result, info := porcupine.CheckOperationsVerbose(linearModel, history, 5*time.Minute); result {
+	case porcupine.Illegal:
+		path := "linearizability.html"
+		_ = porcupine.VisualizePath(linearModel, info, path) // for whoever looks into it
+		t.Fatalf("the history is not linearizable: see tests/%s", path)
+	case porcupine.Unknown:
+		t.Fatal("the check took too long")
+	}
+	for _, n := range nodes {
+		n.Verify()
+	}
+	if a, b := nodes[0].Digest(), nodes[1].Digest(); a != b {
+		t.Fatal("the nodes differ")
+	}
+}
+
+// disturb does one fault and waits until the cluster is whole again.
+func disturb(c *natsserver.Cluster, rng *rand.Rand, stop *atomic.Bool) {
+	server := rng.IntN(3)
+	leader := c.Leader("fanfold")
+	switch rng.IntN(4) {
+	case 0:
+		c.CutClients(server)
+	case 1:
+		if leader >= 0 {
+			c.CutClients(leader)
+		}
+	case 2:
+		c.Stop(server)
+		c.Restart(server)
+	default:
+		if leader >= 0 {
+			c.Stop(leader)
+			c.AwaitLeader("fanfold")
+			c.Restart(leader)
+		}
+	}
+	c.AwaitLeader("fanfold")
+	c.AwaitWhole("fanfold", stop.Load)
+}
+
+// readAllGroups reads every document at the end: nothing acknowledged may be lost.
+func readAllGroups(t *testing.T, c *harness.Client, began time.Time, groups int) (history []porcupine.Operation) {
+	t.Helper()
+	for g := range groups {
+		for doc := range groupDocs {
+			call := time.Since(began)
+			r, err := c.Do(http.MethodGet, harness.Path("docs", docID(g, doc))+"?consistency=strong", nil, "Fanfold-Timeout", "30")
+			var d struct{ V string }
+			switch {
+			case err != nil || r.Status != http.StatusOK && r.Status != http.StatusNotFound:
+				t.Fatalf("reading at the end: %v %+v", err, r)
+			case r.Status == http.StatusOK:
+				if err := json.Unmarshal(r.Body, &d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			history = append(history, porcupine.Operation{ClientId: writers, Input: linearInput{Group: g, Acts: []act{{Op: "get", Doc: doc}}},
+				Output: linearOutput{Value: d.V}, Call: int64(call), Return: int64(time.Since(began))})
+		}
+	}
+	return history
+}
