@@ -174,14 +174,18 @@ func randomHistory(t *rapid.T) {
 		t.Fatal("the replay's rows differ")
 	}
 	h.check()
+	if chance(t, 25) {
+		h.exportAndImport()
+	}
 }
 
 // operation is one step of a history.
 type operation struct {
-	kind  string // put, delete, merge-patch, json-patch, model, replay or restart
+	kind  string // put, delete, merge-patch, json-patch, transaction, model, replay or restart
 	key   okey
 	body  string
 	model *omodel
+	parts []operation // of a transaction: put, delete and merge-patch
 }
 
 // GoString is how rapid prints the operation.
@@ -191,6 +195,8 @@ func (op operation) GoString() string {
 		return "model " + op.model.String()
 	case "replay", "restart":
 		return op.kind
+	case "transaction":
+		return fmt.Sprintf("transaction %#v", op.parts)
 	}
 	return op.kind + " " + op.key.String() + " " + strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(op.body)
 }
@@ -202,8 +208,10 @@ func (h *history) operation(t *rapid.T) operation {
 		n = 0 // nothing happens to an empty store
 	}
 	switch {
-	case n < 55:
+	case n < 47:
 		op.kind, op.body = "put", document(t, op.key, h.o.model)
+	case n < 55:
+		op.kind, op.parts = "transaction", h.parts(t)
 	case n < 64:
 		op.kind, op.body = "merge-patch", memberPatch(t)
 		op.key = h.there(t, op.key)
@@ -283,6 +291,8 @@ func (h *history) run(op operation) {
 		h.patch(op, func(doc *jv) bool { return applyPatch(doc, op.body) })
 	case "delete":
 		h.delete(op.key)
+	case "transaction":
+		h.transaction(op.parts)
 	case "model":
 		r := h.s.Model(op.model.String())
 		h.o.apply(op.model)
@@ -304,6 +314,11 @@ func (h *history) accepted(r *harness.Response, op string, key okey) {
 	if err != nil {
 		h.t.Fatalf("Fanfold-Revision: %v", err)
 	}
+	h.stored(seq, op, key)
+}
+
+// stored notes an event that the oracle has applied.
+func (h *history) stored(seq uint64, op string, key okey) {
 	after := h.o.views()
 	h.expect = append(h.expect, expected{seq, op, key, h.views, after})
 	h.views = after

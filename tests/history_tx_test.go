@@ -1,0 +1,115 @@
+package tests
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// parts are the operations of a transaction, each on another document.
+func (h *history) parts(t *rapid.T) (parts []operation) {
+	seen := map[okey]bool{}
+	for range 2 + upTo(t, 3) {
+		op := operation{key: h.key(t)}
+		switch n := upTo(t, 9); {
+		case n < 6:
+			op.kind, op.body = "put", document(t, op.key, h.o.model)
+		case n < 8:
+			op.kind, op.body, op.key = "merge-patch", memberPatch(t), h.there(t, op.key)
+		default:
+			op.kind, op.key = "delete", h.there(t, op.key)
+		}
+		if !seen[op.key] {
+			seen[op.key] = true
+			parts = append(parts, op)
+		}
+	}
+	return parts
+}
+
+// transaction sends the parts; one that cannot be done refuses them all.
+func (h *history) transaction(parts []operation) {
+	want, at := http.StatusOK, 0
+	var ops []string
+	for i, p := range parts {
+		op := fmt.Sprintf(`{"collection":%q,"id":%q,`, p.key.collection, p.key.id)
+		switch p.kind {
+		case "put":
+			op += `"op":"put","body":` + p.body
+		case "merge-patch":
+			op += `"op":"patch","patch":` + p.body
+		default:
+			op += `"op":"delete"`
+		}
+		if p.kind != "put" && h.o.docs[p.key] == nil && want == http.StatusOK {
+			want, at = http.StatusNotFound, i
+		}
+		ops = append(ops, op+"}")
+	}
+	r := h.s.Want(want, http.MethodPost, "/v1/_transactions", `{"operations":[`+strings.Join(ops, ",")+`]}`)
+	if want != http.StatusOK {
+		var problem struct{ Operation *int }
+		if err := json.Unmarshal(r.Body, &problem); err != nil || problem.Operation == nil || *problem.Operation != at {
+			h.t.Fatalf("operation %d is at fault; told was %s", at, r.Body)
+		}
+		return
+	}
+	var answer struct{ Operations []struct{ Revision uint64 } }
+	if err := json.Unmarshal(r.Body, &answer); err != nil {
+		h.t.Fatalf("%s: %v", r.Body, err)
+	}
+	for i, p := range parts {
+		op := "create"
+		if h.o.docs[p.key] != nil {
+			op = "replace"
+		}
+		switch p.kind {
+		case "put":
+			h.o.put(p.key, p.body)
+		case "merge-patch":
+			op = "patch"
+			body := h.o.docs[p.key].body.clone()
+			mergePatch(body, parseJSON(p.body))
+			h.o.write(p.key, body, "")
+		default:
+			op = "delete"
+			h.o.remove(p.key)
+		}
+		h.stored(answer.Operations[i].Revision, op, p.key)
+	}
+}
+
+// exportAndImport wants an equal store of an export, through _import.
+func (h *history) exportAndImport() {
+	export := h.s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "").Body
+	dir, err := os.MkdirTemp("", "imported")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			h.t.Fatal(err)
+		}
+	}()
+	original := h.s
+	h.s = harness.Open(h.t, harness.Options{Dir: dir})
+	defer func() {
+		h.s.Close()
+		h.s = original
+	}()
+	r := h.s.Want(http.StatusOK, http.MethodPost, "/v1/_import", string(export), "Content-Type", "application/x-ndjson")
+	if !strings.Contains(string(r.Body), `"done":true`) || !strings.Contains(string(r.Body), `"refused":0`) {
+		h.t.Fatalf("the import of\n%s\nsays\n%s", export, r.Body)
+	}
+	h.check()
+	h.s.Verify()
+	if again := h.s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "").Body; string(again) != string(export) {
+		h.t.Fatalf("the export of the import is\n%s\nwant\n%s", again, export)
+	}
+}
