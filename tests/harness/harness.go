@@ -165,7 +165,7 @@ func (s *Store) Replay() {
 // tables are the read model's, with what orders their rows.
 var tables = []struct{ name, order string }{
 	{"checkpoint", "id"}, {"model", "seq"}, {"document", "number"}, {"source", "number"}, {"tombstone", "collection, id"},
-	{"link", "relation, target, holder"}, {"kept", "rule, target, holder"}, {"change", "position"},
+	{"link", "relation, target, holder"}, {"kept", "rule, target, holder"}, {"change", "position"}, {"once", "key"},
 }
 
 // Digest is a hash of every row of the read model: equal for equal rows, positions included.
@@ -329,9 +329,9 @@ func (c *Client) Model(src string) *Response {
 
 // Change is a row of the change feed.
 type Change struct {
-	Seq, Collection, ID, Op, Time string
-	Rev                           uint64
-	Cause                         *struct {
+	Seq, Collection, ID, Op, Time, Tx string
+	Rev                               uint64
+	Cause                             *struct {
 		Seq, Collection, ID, Rule string
 		Rules                     []string
 	}
