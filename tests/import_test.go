@@ -1,0 +1,352 @@
+package tests
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+const ndjson = "application/x-ndjson"
+
+// importText imports lines and wants the import done.
+func importText(t *testing.T, s *harness.Client, query, text string) string {
+	t.Helper()
+	r := s.Want(http.StatusOK, http.MethodPost, "/v1/_import?"+query, text, "Content-Type", ndjson)
+	if !strings.Contains(string(r.Body), `"done":true`) {
+		t.Fatalf("the import says %s", r.Body)
+	}
+	return string(r.Body)
+}
+
+func TestImportTellsOfEachLine(t *testing.T) {
+	s := harness.OpenTemp(t, bookshop)
+	got := importText(t, s.Client, "collection=books", strings.Join([]string{
+		`{"id":"b1","n":1}`, ``, `not json`, `{"id":"b2","_x":1}`, `  {"id":"b3","authors":[{"id":"a1","name":"dropped"}]}  `, `[]`,
+		`{"n":"no id"}`, `{"id":"b1","n":2}`, `{"id":"big","x":"` + strings.Repeat("x", 2<<20) + `"}`, strings.Repeat("[", 100), `{"id":"b4"}`}, "\n"))
+	for line, status := range map[int]int{3: 400, 4: 422, 6: 400, 9: 413, 10: 422} {
+		if !strings.Contains(got, fmt.Sprintf(`{"line":%d,"status":%d,`, line, status)) {
+			t.Errorf("line %d is not refused with %d in %s", line, status, got)
+		}
+	}
+	if !strings.Contains(got, `"refused":5,"written":6}`) && !strings.Contains(got, `"refused":5`) {
+		t.Errorf("the end says %s", got)
+	}
+	s.WantDoc("books", "b1", `{"id":"b1","n":2}`)
+	s.WantDoc("books", "b3", `{"id":"b3","authors":[{"id":"a1"}]}`)
+	s.WantDoc("books", "b4", `{"id":"b4"}`)
+	got = importText(t, s.Client, "", strings.Join([]string{
+		`{"collection":"books","doc":{"id":"e1"}}`, `{"collection":"Books","doc":{}}`, `{"doc":{}}`, `{"line":77,"collection":"books","doc":{"_x":1}}`,
+		`{"collection":"books","text":"{\n \"id\": \"e2\" }"}`, `{"collection":"books","text":"{"}`, `{"model":{"collections":{"x":{"relations":{}}}},"doc":{}}`, `{"more":1}`}, "\n"))
+	for line, status := range map[int]int{2: 400, 3: 400, 77: 422, 6: 400, 7: 400, 8: 400} {
+		if !strings.Contains(got, fmt.Sprintf(`{"line":%d,"status":%d,`, line, status)) {
+			t.Errorf("line %d is not refused with %d in %s", line, status, got)
+		}
+	}
+	if got := referenced(s, "books", "e2"); got != "{\n \"id\": \"e2\" }" {
+		t.Errorf("e2 as written is %q", got)
+	}
+	if import2 := importText(t, s.Client, "collection=books", ""); !strings.Contains(import2, `"written":0`) {
+		t.Errorf("an empty import says %s", import2)
+	}
+}
+
+// TestImportResumes cuts imports short in many places; each line is loaded exactly once, also a
+// line that makes a new id, and a request that was left behind cannot go on.
+func TestImportResumes(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	const lines = 5000
+	var text []string
+	for i := range lines {
+		text = append(text, fmt.Sprintf(`{"n":%d}`, i+1))
+	}
+	whole := strings.Join(text, "\n") + "\n"
+	for cut := 700; cut < lines; cut += 900 {
+		part := strings.Join(text[:cut], "\n") + "\n" + text[cut][:4] // in the middle of a line
+		body := &brokenReader{r: strings.NewReader(part)}
+		req, err := http.NewRequest(http.MethodPost, s.URL+"/v1/_import?collection=c&id=job&resume=true", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", ndjson)
+		if resp, err := s.HTTP.Do(req); err == nil {
+			_, _ = bytes.NewBuffer(nil).ReadFrom(resp.Body)
+			_ = resp.Body.Close()
+		}
+	}
+	importText(t, s.Client, "collection=c&id=job&resume=true", whole)
+	end := importText(t, s.Client, "collection=c&id=job&resume=true", whole)
+	if !strings.Contains(end, fmt.Sprintf(`"line":%d`, lines)) || !strings.Contains(end, fmt.Sprintf(`"written":%d`, lines)) {
+		t.Errorf("an import that is through says %s", end)
+	}
+	requireOnce(t, s.Client, lines)
+	s.Want(http.StatusConflict, http.MethodPost, "/v1/_import?collection=c&id=job&resume=true&first=7000", "{}", "Content-Type", ndjson)
+	// Two requests of one import at a time: at most one of them goes on.
+	var wg sync.WaitGroup
+	done := make([]bool, 4)
+	for i := range done {
+		wg.Go(func() {
+			r, err := s.Do(http.MethodPost, "/v1/_import?collection=d&id=two&resume=true", []byte(whole), "Content-Type", ndjson)
+			done[i] = err == nil && strings.Contains(string(r.Body), `"done":true`)
+		})
+	}
+	wg.Wait()
+	importText(t, s.Client, "collection=d&id=two&resume=true", whole)
+	if n := countDocs(t, s.Client, "d"); n != lines {
+		t.Errorf("%d documents of %d lines; done: %v", n, lines, done)
+	}
+}
+
+// brokenReader ends with an error, as a connection that is cut.
+type brokenReader struct{ r *strings.Reader }
+
+func (b *brokenReader) Read(p []byte) (int, error) {
+	if b.r.Len() == 0 {
+		return 0, fmt.Errorf("cut")
+	}
+	return b.r.Read(p)
+}
+
+// requireOnce wants each line's number once in the collection.
+func requireOnce(t *testing.T, c *harness.Client, lines int) {
+	t.Helper()
+	seen := map[int]int{}
+	cursor := ""
+	for {
+		var list struct {
+			Items []struct{ N int }
+			Next  string
+		}
+		decode(t, c.Want(http.StatusOK, http.MethodGet, "/v1/c?limit=1000"+cursor, "").Body, &list)
+		for _, d := range list.Items {
+			seen[d.N]++
+		}
+		if list.Next == "" {
+			break
+		}
+		cursor = "&cursor=" + list.Next
+	}
+	for n := 1; n <= lines; n++ {
+		if seen[n] != 1 {
+			t.Fatalf("line %d is loaded %d times", n, seen[n])
+		}
+	}
+	if len(seen) != lines {
+		t.Fatalf("%d different documents, want %d", len(seen), lines)
+	}
+}
+
+func countDocs(t *testing.T, c *harness.Client, collection string) (n int) {
+	t.Helper()
+	export := c.Want(http.StatusOK, http.MethodGet, "/v1/_export?collections="+collection, "").Body
+	return bytes.Count(export, []byte("\n"))
+}
+
+// TestImportSurvivesKills kills the client, then the server, in the middle of `fanfold import`,
+// and goes on with --resume.
+func TestImportSurvivesKills(t *testing.T) {
+	const lines = 60_000
+	dir := t.TempDir()
+	file := filepath.Join(dir, "lines.ndjson")
+	var text bytes.Buffer
+	for i := range lines {
+		fmt.Fprintf(&text, "{\"n\":%d,\"x\":%q}\n", i+1, strings.Repeat("x", 200))
+	}
+	if err := os.WriteFile(file, text.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(dir, "data")
+	p := startProcess(t, "--data", data)
+	load := func(after int) {
+		cmd := exec.Command(path, "import", "--server", p.URL, "--resume", "--collection", "c", file)
+		var out bytes.Buffer
+		cmd.Stderr = &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		awaitApplied(t, p.Client, after)
+		if after%2 == 0 {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			return
+		}
+		p.signal(9)
+		_ = cmd.Wait() // it says that the server went away
+		if !strings.Contains(out.String(), "--resume") {
+			t.Errorf("the client says %q", out.String())
+		}
+		p = startProcess(t, "--data", data)
+	}
+	load(8_000)
+	load(20_001)
+	load(30_000)
+	load(45_001)
+	out, err := mustProgram(t, "import", "--server", p.URL, "--resume", "--collection", "c", file)
+	if err != nil || !strings.Contains(out, "60000 documents written") {
+		t.Fatalf("the last import: %v %s", err, out)
+	}
+	requireOnce(t, p.Client, lines)
+	p.verify(t)
+}
+
+// awaitApplied waits until the server has folded an event.
+func awaitApplied(t *testing.T, c *harness.Client, seq int) {
+	t.Helper()
+	for range 600 {
+		r, err := c.Do(http.MethodGet, "/v1/_model", nil, "Fanfold-Min-Position", fmt.Sprint(seq), "Fanfold-Timeout", "1")
+		if err == nil && r.Status == http.StatusOK {
+			return
+		}
+	}
+	t.Fatalf("event %d is not folded", seq)
+}
+
+// TestExportIsOnePrefix: an export shows one position, whatever is written meanwhile; imported
+// into an empty store it gives an equal one.
+func TestExportIsOnePrefix(t *testing.T) {
+	s := harness.OpenTemp(t, bookshop)
+	var lines []string
+	for i := range 3000 {
+		lines = append(lines, fmt.Sprintf(`{"collection":"books","doc":{"id":%d,"n":0,"authors":[{"id":"a%d"}]}}`, i, i%50))
+	}
+	for i := range 50 {
+		lines = append(lines, fmt.Sprintf(`{"collection":"authors","doc":{"id":"a%d","firstName":"F%d","lastName":"L"}}`, i, i))
+	}
+	importText(t, s.Client, "", strings.Join(lines, "\n"))
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for n := 1; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			var ops []string
+			for i := range 300 {
+				ops = append(ops, fmt.Sprintf(`{"op":"patch","collection":"books","id":"%d","patch":{"n":%d}}`, i*10, n))
+			}
+			transact(s.Client, http.StatusOK, strings.Join(ops, ","))
+		}
+	})
+	for range 5 {
+		r := s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "")
+		if r.Header.Get("Fanfold-Position") == "" {
+			t.Error("the export does not say its position")
+		}
+		seen := map[string]bool{}
+		for _, line := range strings.Split(string(r.Body), "\n") {
+			var l struct {
+				Collection string
+				Doc        struct{ ID, N int }
+			}
+			if strings.HasPrefix(line, `{"collection":"books"`) {
+				decode(t, []byte(line), &l)
+				if l.Doc.ID%10 == 0 {
+					seen[fmt.Sprint(l.Doc.N)] = true
+				}
+			}
+		}
+		if len(seen) != 1 {
+			t.Fatalf("the export has documents of %d transactions", len(seen))
+		}
+	}
+	close(stop)
+	wg.Wait()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "export.ndjson")
+	if out, err := mustProgram(t, "export", "--server", s.URL, "--out", file); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	empty := harness.OpenTemp(t, "")
+	if out, err := mustProgram(t, "import", "--server", empty.URL, file); err != nil || !strings.Contains(out, "3050 documents written") {
+		t.Fatalf("%v %s", err, out)
+	}
+	for _, path := range []string{"/v1/_export", "/v1/books?limit=1000&view=embedded", "/v1/authors?limit=1000"} {
+		a, b := withoutMeta(s.Want(http.StatusOK, http.MethodGet, path, "").Body), withoutMeta(empty.Want(http.StatusOK, http.MethodGet, path, "").Body)
+		if a != b {
+			t.Errorf("%s differs", path)
+		}
+	}
+}
+
+// withoutMeta drops what belongs to a store's own history.
+func withoutMeta(list []byte) string {
+	var out []string
+	for i, part := range strings.Split(string(list), `"_meta":`) {
+		if i > 0 {
+			_, part, _ = strings.Cut(part, "}")
+		}
+		if j := strings.Index(part, `"next":`); j >= 0 {
+			part = part[:j]
+		}
+		out = append(out, part)
+	}
+	return strings.Join(out, "")
+}
+
+// TestImportNeedsLittleMemory streams 256 MiB through an import.
+func TestImportNeedsLittleMemory(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	line := []byte(`{"x":"` + strings.Repeat("x", 1<<20-10) + "\"}\n")
+	var most uint64
+	body := &repeated{piece: line, left: 256, each: func() {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		most = max(most, m.HeapInuse)
+	}}
+	req, err := http.NewRequest(http.MethodPost, s.URL+"/v1/_import?collection=c", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", ndjson)
+	client := &http.Client{Timeout: 5 * time.Minute}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var out bytes.Buffer
+	if _, err := out.ReadFrom(resp.Body); err != nil || !strings.Contains(out.String(), `"written":256}`) {
+		t.Fatalf("%v: %.500s", err, out.String())
+	}
+	t.Logf("%d MiB of heap at most, log and client included", most>>20)
+	if most > 400<<20 {
+		t.Errorf("the import took %d MiB", most>>20)
+	}
+}
+
+// repeated reads a piece over and over.
+type repeated struct {
+	piece, rest []byte
+	left        int
+	each        func()
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		if r.left == 0 {
+			return 0, io.EOF
+		}
+		r.left--
+		r.rest = r.piece
+		r.each()
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}

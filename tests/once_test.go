@@ -1,0 +1,217 @@
+package tests
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/natsserver"
+)
+
+// onceRequests are one of each kind of write, each under a key of its own.
+var onceRequests = []crashStep{
+	{"POST", "/v1/books", `{"n":1}`, "application/json"},
+	{"POST", "/v1/books", `{"id":"b2","n":1}`, "application/json"},
+	{"PUT", "/v1/books/b3", `{"n":1}`, "application/json"},
+	{"PUT", "/v1/books/b3", `{"n":2}`, "application/json"},
+	{"PATCH", "/v1/books/b3", `[{"op":"replace","path":"/n","value":3}]`, "application/json-patch+json"},
+	{"DELETE", "/v1/books/b2", ``, ""},
+	{"POST", "/v1/_transactions", `{"operations":[{"op":"create","collection":"books","body":{"n":7}},{"op":"put","collection":"books","id":"b3","body":{"n":8}}]}`, "application/json"},
+}
+
+// sendOnce sends a request under a key and returns everything of the answer that a client acts on.
+func sendOnce(t *testing.T, c *harness.Client, key string, st crashStep) string {
+	t.Helper()
+	r, err := c.Do(st.method, st.path, []byte(st.body), "Idempotency-Key", key, "Content-Type", st.contentType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := r.Header
+	return fmt.Sprintf("%d %s %s %s %s %s", r.Status, h.Get("Location"), h.Get("ETag"), h.Get("Fanfold-Revision"), h.Get("Fanfold-Position"), r.Body)
+}
+
+// TestSameKeySameAnswer: the same request under the same key gets the same answer and writes
+// nothing, also after other writes, a restart, a replay, and on another node.
+func TestSameKeySameAnswer(t *testing.T) {
+	url := natsserver.Start(t, 1)[0]
+	a := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
+	var first []string
+	for i, st := range onceRequests {
+		first = append(first, sendOnce(t, a.Client, fmt.Sprint("key-", i), st))
+		if status := first[i][:3]; status != "201" && status != "204" && status != "200" {
+			t.Fatalf("%s %s: %s", st.method, st.path, first[i])
+		}
+	}
+	a.Put("books", "b3", `{"n":99}`)
+	again := func(s *harness.Store, when string) {
+		t.Helper()
+		for i, st := range onceRequests {
+			if got := sendOnce(t, s.Client, fmt.Sprint("key-", i), st); got != first[i] {
+				t.Errorf("%s, %s %s is answered with\n  %s\nwant\n  %s", when, st.method, st.path, got, first[i])
+			}
+		}
+	}
+	again(a, "at once")
+	a = a.Reopen()
+	again(a, "after a restart")
+	a.Replay()
+	again(a, "after a replay")
+	b := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
+	again(b, "on another node")
+	for i, st := range onceRequests {
+		if st.body == "" {
+			continue
+		}
+		other := strings.Replace(st.body, `"n":`, `"n": 1`, 1)
+		other = strings.Replace(other, `"value":3`, `"value":4`, 1)
+		for _, s := range []*harness.Store{a, b} {
+			r := s.Want(http.StatusUnprocessableEntity, st.method, st.path, other, "Idempotency-Key", fmt.Sprint("key-", i), "Content-Type", st.contentType)
+			if r.Problem() != "urn:fanfold:problem:key-reused" {
+				t.Errorf("another body: %s", r.Body)
+			}
+		}
+	}
+	a.CatchUp()
+	cp, err := a.Node.Store.Checkpoint()
+	if err != nil || cp.Changes != 9 {
+		t.Errorf("%d changes, want the 9 of the first round, %v", cp.Changes, err)
+	}
+	b.CatchUp()
+	if a.Digest() != b.Digest() {
+		t.Error("the nodes differ")
+	}
+	a.Verify()
+	a.Close()
+	b.Close()
+}
+
+// TestRefusalsAreNotKept: a refused request did nothing, and under its key it may succeed later.
+func TestRefusalsAreNotKept(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	key := []string{"Idempotency-Key", `"quoted"`}
+	s.Want(http.StatusNotFound, http.MethodDelete, "/v1/books/b", "", key...)
+	s.Put("books", "b", `{}`)
+	s.Want(http.StatusNoContent, http.MethodDelete, "/v1/books/b", "", key...)
+	s.Want(http.StatusNoContent, http.MethodDelete, "/v1/books/b", "", "Idempotency-Key", "quoted")
+	for _, bad := range [][]string{{"Idempotency-Key", ""}, {"Idempotency-Key", `"`}, {"Idempotency-Key", strings.Repeat("k", 256)}, {"Idempotency-Key", "a\tb"}} {
+		s.Want(http.StatusBadRequest, http.MethodPut, "/v1/books/b", `{}`, bad...)
+	}
+}
+
+// TestNodesRaceOnOneKey: the same requests under the same key at two nodes at once are done once,
+// and everybody gets one answer; where the requests differ, one kind is refused.
+func TestNodesRaceOnOneKey(t *testing.T) {
+	for _, servers := range []int{1, 3} {
+		t.Run(fmt.Sprintf("%d replicas", servers), func(t *testing.T) {
+			cluster := natsserver.StartCluster(t, servers, false)
+			nodes := make([]*harness.Store, 2)
+			for i := range nodes {
+				nodes[i] = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: cluster.URLs()[i%servers], Replicas: servers})
+				defer nodes[i].Close()
+			}
+			for round := range 10 {
+				raceOnKeys(t, nodes, round)
+			}
+			nodes[0].Verify()
+			if nodes[0].Digest() != nodes[1].Digest() {
+				t.Error("the nodes differ")
+			}
+		})
+	}
+}
+
+func raceOnKeys(t *testing.T, nodes []*harness.Store, round int) {
+	t.Helper()
+	requests := []crashStep{
+		{"POST", "/v1/made", `{"n":1}`, "application/json"},
+		{"PUT", fmt.Sprintf("/v1/put/%d", round), `{"n":1}`, "application/json"},
+		{"POST", "/v1/given", fmt.Sprintf(`{"id":"%d"}`, round), "application/json"},
+		{"POST", "/v1/_transactions", fmt.Sprintf(`{"operations":[{"op":"create","collection":"tx","body":{}},{"op":"create","collection":"tx","body":{"id":"%d"}}]}`, round), "application/json"},
+	}
+	var mu sync.Mutex
+	answers := map[int]map[string]int{}
+	var wg sync.WaitGroup
+	for kind, st := range requests {
+		for i := range 6 {
+			wg.Go(func() {
+				got := sendOnce(t, nodes[i%2].Client, fmt.Sprintf("%d-%d", round, kind), st)
+				mu.Lock()
+				defer mu.Unlock()
+				if answers[kind] == nil {
+					answers[kind] = map[string]int{}
+				}
+				answers[kind][got]++
+			})
+		}
+	}
+	wg.Wait()
+	for kind, a := range answers {
+		if len(a) != 1 {
+			t.Errorf("round %d: %s %s has several answers: %v", round, requests[kind].method, requests[kind].path, a)
+		}
+	}
+	for _, n := range nodes {
+		n.CatchUp()
+	}
+	for collection, want := range map[string]int{"made": round + 1, "put": round + 1, "given": round + 1, "tx": 2 * (round + 1)} {
+		var list struct{ Items []json.RawMessage }
+		decode(t, nodes[0].Want(http.StatusOK, http.MethodGet, "/v1/"+collection+"?limit=1000", "").Body, &list)
+		if len(list.Items) != want {
+			t.Errorf("round %d: %d documents in %s, want %d", round, len(list.Items), collection, want)
+		}
+	}
+}
+
+// TestPatchesUnderContention: 64 clients count in one document, each in a member of its own, by
+// JSON Patch with test, and by merge patches of different members. None is refused, none is lost,
+// and everybody comes to an end; on two nodes too.
+func TestPatchesUnderContention(t *testing.T) {
+	const clients, rounds = 64, 10
+	url := natsserver.Start(t, 1)[0]
+	nodes := make([]*harness.Store, 2)
+	for i := range nodes {
+		nodes[i] = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
+		defer nodes[i].Close()
+	}
+	var members []string
+	for i := range clients {
+		members = append(members, fmt.Sprintf(`"c%d":0`, i))
+	}
+	nodes[0].Put("counters", "c", `{`+strings.Join(members, ",")+`}`)
+	nodes[1].CatchUp()
+	var wg sync.WaitGroup
+	for i := range clients {
+		wg.Go(func() {
+			for n := range rounds {
+				if i%2 == 0 {
+					nodes[i/2%2].Want(http.StatusNoContent, http.MethodPatch, "/v1/counters/c", fmt.Sprintf(`[{"op":"test","path":"/c%d","value":%d},{"op":"replace","path":"/c%d","value":%d}]`, i, n, i, n+1), "Content-Type", patchType)
+				} else {
+					nodes[i/2%2].Want(http.StatusNoContent, http.MethodPatch, "/v1/counters/c", fmt.Sprintf(`{"c%d":%d}`, i, n+1), "Content-Type", mergeType)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var doc map[string]any
+	decode(t, nodes[0].Want(http.StatusOK, http.MethodGet, "/v1/counters/c?consistency=strong", "").Body, &doc)
+	for i := range clients {
+		if n, _ := doc[fmt.Sprint("c", i)].(float64); n != rounds {
+			t.Errorf("counter %d is %v, want %d", i, n, rounds)
+		}
+	}
+	cp, err := nodes[0].Node.Store.Checkpoint()
+	if err != nil || cp.Changes != 1+clients*rounds {
+		t.Errorf("%d changes for %d patches, %v", cp.Changes, clients*rounds, err)
+	}
+	metrics := string(nodes[0].Want(http.StatusOK, http.MethodGet, "/metrics", "").Body)
+	if !strings.Contains(metrics, "fanfold_write_retries_total") {
+		t.Error("how often patches are tried again is not in the metrics")
+	}
+	for _, n := range nodes {
+		t.Logf("%d retries", n.Node.API().Retries())
+	}
+}
