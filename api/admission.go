@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"time"
@@ -14,10 +15,8 @@ import (
 
 // Bounds of what is taken at once and of how long it may take to arrive.
 const (
-	minWeight  = 8 << 10          // what a write costs besides its body, in bytes
-	admission  = 5 * time.Second  // how long a write may wait for room
-	bodyGrace  = 10 * time.Second // for a body to arrive, and besides
-	bodyPerMiB = 5 * time.Second
+	minWeight  = 8 << 10         // what a write costs besides its body, in bytes
+	bodyPerMiB = 5 * time.Second // for a body to arrive, besides Options.BodyGrace
 	answerTime = 2 * time.Minute // for a client to take its answer
 )
 
@@ -31,34 +30,37 @@ func (s *Server) admitted(most int64, handle echo.HandlerFunc) echo.HandlerFunc 
 			size = most // not said; or larger, and then refused unread
 		}
 		weight := min(size+minWeight, s.opt.MaxInFlight)
-		if !s.room.TryAcquire(weight) {
-			if s.waiting.Add(1) > s.opt.MaxWaiting {
-				s.waiting.Add(-1)
-				return busy()
-			}
-			ctx, cancel := context.WithTimeout(r.Context(), admission)
-			err := s.room.Acquire(ctx, weight)
-			cancel()
-			s.waiting.Add(-1)
-			if err != nil {
-				return busy()
+		entered := s.room.TryAcquire(weight) || s.enter(r.Context(), weight)
+		if entered {
+			defer s.room.Release(weight)
+		}
+		if r.ContentLength != 0 {
+			limit := s.opt.BodyGrace + time.Duration(size>>20)*bodyPerMiB
+			err := http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(limit))
+			if err != nil && !errors.Is(err, http.ErrNotSupported) {
+				return err
 			}
 		}
-		defer s.room.Release(weight)
-		if r.ContentLength == 0 {
+		if entered {
 			return handle(c)
 		}
-		control := http.NewResponseController(c.Response())
-		limit := bodyGrace + time.Duration(size>>20)*bodyPerMiB
-		if err := control.SetReadDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return err
+		// Closing a connection on a client that is sending loses the answer.
+		if _, err := io.CopyN(io.Discard, r.Body, most); err != nil && !errors.Is(err, io.EOF) {
+			return bodyError(err, most)
 		}
-		return handle(c)
+		return fanfold.Errorf(fanfold.Busy, "more writes are under way than this node takes at once: try again a little later")
 	}
 }
 
-func busy() error {
-	return fanfold.Errorf(fanfold.Busy, "more writes are under way than this node takes at once: try again a little later")
+// enter waits for room.
+func (s *Server) enter(ctx context.Context, weight int64) bool {
+	defer s.waiting.Add(-1)
+	if s.waiting.Add(1) > s.opt.MaxWaiting {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opt.Admission)
+	defer cancel()
+	return s.room.Acquire(ctx, weight) == nil
 }
 
 // arrived takes the body's deadline back: net/http would take it for the client's end.

@@ -49,12 +49,16 @@ func ProblemType(code fanfold.Code) string { return "urn:fanfold:problem:" + str
 
 // fail writes err as a problem. Only an Error's message is shown; everything else is logged.
 func (s *Server) fail(err error, c echo.Context) {
-	if c.Response().Committed || c.Request().Context().Err() != nil {
-		return // told already, or nobody is there to tell
+	if c.Response().Committed {
+		return // told already
 	}
 	var e *fanfold.Error
 	if !errors.As(err, &e) {
 		e = s.foreign(err)
+	}
+	// A body that is too slow ends the request's context like a client that is gone.
+	if c.Request().Context().Err() != nil && e.Code != fanfold.TooSlow {
+		panic(http.ErrAbortHandler) // nobody is there to tell
 	}
 	status := statusOf[e.Code]
 	p := problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Message, Problems: e.Problems, Revision: e.Current, Operation: e.Operation}

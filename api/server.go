@@ -88,6 +88,9 @@ type Options struct {
 	Timeout     time.Duration // a write's or read's wait for the fold; default 5 s
 	MaxInFlight int64         // bodies of writes in memory at a time, in bytes; default 64 MiB
 	MaxWaiting  int64         // writes that wait for room in it; default 4096
+	Admission   time.Duration // how long they wait; default 5 s
+	HeaderTime  time.Duration // for a request's headers to arrive; default 10 s
+	BodyGrace   time.Duration // for its body, and 5 s a MiB besides; default 10 s
 	FoldVersion int           // part of every ETag
 	Metrics     http.Handler  // GET /metrics; nil for none
 	Logger      *slog.Logger  // default slog.Default()
@@ -132,6 +135,14 @@ func New(log Appender, reader Reader, models Models, feed Feed, opt Options) *Se
 	}
 	if opt.MaxWaiting == 0 {
 		opt.MaxWaiting = 4096
+	}
+	for _, d := range []struct {
+		value     *time.Duration
+		otherwise time.Duration
+	}{{&opt.Admission, 5 * time.Second}, {&opt.HeaderTime, 10 * time.Second}, {&opt.BodyGrace, 10 * time.Second}} {
+		if *d.value == 0 {
+			*d.value = d.otherwise
+		}
 	}
 	s := &Server{log: log, reader: reader, models: models, feed: feed, opt: opt, echo: echo.New(),
 		began: time.Now().Add(-2 * provenFor), room: semaphore.NewWeighted(opt.MaxInFlight)}
@@ -203,7 +214,7 @@ func (s *Server) Routes() []string {
 // Run serves on l until ctx ends, then lets running requests finish for a moment. closeFeeds
 // is called first, so that open feeds do not hold it up. It returns nil after a clean end.
 func (s *Server) Run(ctx context.Context, l net.Listener, closeFeeds func()) error {
-	srv := &http.Server{Handler: s.echo, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: answerTime, IdleTimeout: 2 * time.Minute,
+	srv := &http.Server{Handler: s.echo, ReadHeaderTimeout: s.opt.HeaderTime, WriteTimeout: answerTime, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()

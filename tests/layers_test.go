@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"internal/bench":   {"sqlite"},
 	"cmd/fanfold":      {"", "events", "internal/bench", "internal/expr", "internal/jsondoc", "internal/node", "projector", "sqlite"},
 	"tests/natsserver": {},
-	"tests/harness":    {"internal/node", "sqlite"},
+	"tests/harness":    {"api", "internal/node", "sqlite"},
 }
 
 func TestLayers(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -84,24 +85,12 @@ type importResult struct {
 
 func (im *importer) run(cmd *cobra.Command, path string) error {
 	im.stderr = cmd.ErrOrStderr()
-	in, err := im.open(cmd, path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	ctx := cmd.Context()
-	done, err := im.done(ctx)
-	if err != nil {
-		return err
-	}
-	lines, err := im.lines(in, done)
-	if err != nil {
-		return err
-	}
 	im.began = time.Now()
-	stop := im.progress()
-	result, err := im.send(ctx, lines, done)
-	stop()
+	result, err := im.load(cmd, path)
+	for wait := 100 * time.Millisecond; im.resume && path != "-" && fanfold.CodeOf(err) == fanfold.Conflict && wait < 5*time.Second; wait *= 2 {
+		time.Sleep(wait) // what the import was cut short with may still be on its way
+		result, err = im.load(cmd, path)
+	}
 	if err != nil {
 		return err
 	}
@@ -116,6 +105,25 @@ func (im *importer) run(cmd *cobra.Command, path string) error {
 		err = errRefused
 	}
 	return err
+}
+
+// load sends the file, or what is left of it.
+func (im *importer) load(cmd *cobra.Command, path string) (result importResult, err error) {
+	in, err := im.open(cmd, path)
+	if err != nil {
+		return result, err
+	}
+	defer in.Close()
+	done, err := im.done(cmd.Context())
+	if err != nil {
+		return result, err
+	}
+	lines, err := im.lines(in, done)
+	if err != nil {
+		return result, err
+	}
+	defer im.progress()()
+	return im.send(cmd.Context(), lines, done)
 }
 
 func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error) {
@@ -283,7 +291,8 @@ func (im *importer) send(ctx context.Context, lines func(w io.Writer) error, don
 		case l.Done != nil && *l.Done:
 			return importResult{Written: l.Written, Refused: l.Refused, Position: l.Position}, nil
 		case l.Done != nil:
-			return result, fanfold.Errorf(fanfold.Unavailable, "the import ended after line %d: %s; run it again with --resume", l.Line, l.Detail)
+			code := fanfold.Code(strings.TrimPrefix(l.Type, "urn:fanfold:problem:"))
+			return result, fanfold.Errorf(code, "the import ended after line %d: %s; run it again with --resume", l.Line, l.Detail)
 		case l.Progress != nil:
 			stored = l.Progress.Line
 			im.written.Store(int64(l.Progress.Written))

@@ -35,6 +35,7 @@ type Config struct {
 	Durability string // of the embedded server
 	Replicas   int    // of the stream, where it is made on an outside server
 	Logger     *slog.Logger
+	API        api.Options // limits; the zero value is the default
 
 	FailWrite  func() error            // for tests: see sqlite.Options
 	FailAppend func(stored bool) error // for tests: see events.Options
@@ -107,7 +108,9 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	}
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{})
 	m := &models{node: n}
-	n.api = api.New(n.Log, reader{n.Store}, m, n.feed, api.Options{FoldVersion: projector.FoldVersion, Metrics: metrics(n), Logger: cfg.Logger})
+	opt := cfg.API
+	opt.FoldVersion, opt.Metrics, opt.Logger = projector.FoldVersion, metrics(n), cfg.Logger
+	n.api = api.New(n.Log, reader{n.Store}, m, n.feed, opt)
 	return n, nil
 }
 

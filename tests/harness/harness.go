@@ -19,6 +19,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/internal/node"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -39,6 +40,7 @@ type Options struct {
 	FailAppend func(stored bool) error
 	Sync       bool // sync every write, as in production; off makes histories fast
 	Replicas   int
+	API        api.Options // limits
 }
 
 // Store is one running node and a client of it.
@@ -83,7 +85,7 @@ func Start(tb TB, opt Options) (*Store, error) {
 		durability = "always"
 	}
 	n, err := node.Open(context.Background(), node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
-		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite, FailAppend: opt.FailAppend})
+		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite, FailAppend: opt.FailAppend, API: opt.API})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,144 @@
+package tests
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// highWater is the most memory the process has taken, in MiB.
+func (p *process) highWater(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		t.Skipf("this system does not tell a process's memory: %v", err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	kib, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the server took %d MiB at most", kib>>10)
+	return kib >> 10
+}
+
+// TestManyLargeWrites: two thousand connections write bodies of 1 MiB at once. Each is stored, or
+// told to come again later; memory stays bounded, and the server answers afterwards.
+func TestManyLargeWrites(t *testing.T) {
+	const conns = 2000
+	p := startProcess(t, "--data", t.TempDir(), "--durability", "interval")
+	addr := strings.TrimPrefix(p.URL, "http://")
+	body := `{"x":"` + strings.Repeat("x", 1<<20-8) + `"}`
+	var mu sync.Mutex
+	answers := map[string]int{}
+	var wg sync.WaitGroup
+	for i := range conns {
+		wg.Go(func() {
+			status := writeRaw(addr, fmt.Sprintf("PUT /v1/big/%d HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nFanfold-Timeout: 30\r\nContent-Length: %d\r\n\r\n%s", i, len(body), body))
+			mu.Lock()
+			defer mu.Unlock()
+			answers[status]++
+		})
+	}
+	wg.Wait()
+	t.Logf("answers: %v", answers)
+	// On a busy machine a few of the test's own clients do not get to send their headers in time.
+	late := answers["unexpected EOF"] + answers["EOF"] + answers["408"]
+	if answers["201"] == 0 || late > conns/50 || answers["201"]+answers["202"]+answers["429"]+late != conns {
+		t.Errorf("the answers are %v", answers)
+	}
+	// The log's own memory, of what was written in the last ten seconds, is in this.
+	if most := p.highWater(t); most > 2500 {
+		t.Errorf("the server took %d MiB", most)
+	}
+	p.Put("small", "s", `{}`)
+}
+
+// writeRaw sends a request and returns the answer's status, with "" for one that does not say when
+// to come again.
+func writeRaw(addr, request string) string {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return err.Error()
+	}
+	defer conn.Close()
+	go func() { _, _ = io.WriteString(conn, request) }() // an answer may come before the end of the request
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusTooManyRequests && resp.Header.Get("Retry-After") == "" {
+		return "429 without Retry-After"
+	}
+	return strconv.Itoa(resp.StatusCode)
+}
+
+// TestBusy: where there is room for one body, a second writer waits, and is told to come again
+// when the first does not end.
+func TestBusy(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{MaxInFlight: 64 << 10, MaxWaiting: 1, Admission: 300 * time.Millisecond, BodyGrace: 2 * time.Second}})
+	defer s.Close()
+	addr := strings.TrimPrefix(s.URL, "http://")
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "PUT /v1/books/slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 65000\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	slow := bufio.NewReader(conn)
+	body := `{"x":"` + strings.Repeat("x", 60<<10) + `"}`
+	for status := 0; status != http.StatusTooManyRequests; { // until the slow one is in
+		r, err := s.Do(http.MethodPut, "/v1/books/b", []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status = r.Status; status == http.StatusTooManyRequests && (r.Problem() != "urn:fanfold:problem:busy" || r.Header.Get("Retry-After") == "") {
+			t.Errorf("busy is told as %v %s", r.Header, r.Body)
+		}
+	}
+	// The slow body's time ends, and then there is room again.
+	resp, err := http.ReadResponse(slow, nil)
+	if err != nil || resp.StatusCode != http.StatusRequestTimeout {
+		t.Fatalf("the slow client is told %v, %v", resp, err)
+	}
+	_ = resp.Body.Close()
+	if r, err := s.Do(http.MethodPut, "/v1/books/b", []byte(body)); err != nil || r.Status >= 300 {
+		t.Fatalf("there is no room again: %v %d", err, r.Status)
+	}
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/books/slow", "")
+	s.Verify()
+}
+
+// TestSlowHeaders: a client that sends its headers byte by byte loses its connection.
+func TestSlowHeaders(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{HeaderTime: 300 * time.Millisecond}})
+	defer s.Close()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET /v1/books/b HTTP/1.1\r\nHo"); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, conn); err != nil { // it may be told why
+		t.Errorf("the connection is still open: %v", err)
+	}
+}
