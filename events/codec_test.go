@@ -49,6 +49,9 @@ var golden = map[string]fanfold.Event{
 	"delete.json":      {Kind: fanfold.KindDelete},
 	"model.json":       {Kind: fanfold.KindModel, Body: []byte(`{"collections":{"books":{}}}`)},
 	"fence.json":       {Kind: fanfold.KindFence},
+	"check.json":       {Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: "books", ID: "b 1"}, Base: 41},
+	"import.json":      {Kind: fanfold.KindImport, Body: []byte(`{"line":1000,"written":998,"refused":2}`)},
+	"put-kept.json":    {Kind: fanfold.KindPut, Kept: []byte(`{"books.publisherName":{"p1":"Press"}}`), Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
 }
 
 func TestGoldenEnvelopes(t *testing.T) {

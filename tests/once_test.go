@@ -2,10 +2,12 @@ package tests
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
@@ -214,4 +216,73 @@ func TestPatchesUnderContention(t *testing.T) {
 	for _, n := range nodes {
 		t.Logf("%d retries", n.Node.API().Retries())
 	}
+}
+
+// TestOutcomeUnknown: where the log does not say whether a write is stored, the client is told so,
+// and the same request under the same key brings it to an end, once.
+func TestOutcomeUnknown(t *testing.T) {
+	var cut atomic.Bool
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), FailAppend: func(stored bool) error {
+		if stored && cut.Load() {
+			return errors.New("the acknowledgement is lost")
+		}
+		return nil
+	}})
+	defer s.Close()
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/books/none?consistency=strong", "") // from here on the node knows where it stands
+	for i, st := range onceRequests {
+		cut.Store(true)
+		r, err := s.Do(st.method, st.path, []byte(st.body), "Idempotency-Key", fmt.Sprint(i), "Content-Type", st.contentType)
+		if err != nil || r.Status != http.StatusServiceUnavailable || r.Problem() != "urn:fanfold:problem:outcome-unknown" ||
+			!strings.Contains(string(r.Body), "outcome unknown") || !strings.Contains(string(r.Body), "retry with the same Idempotency-Key") || r.Header.Get("Retry-After") == "" {
+			t.Fatalf("%s %s: %v %+v", st.method, st.path, err, r)
+		}
+		cut.Store(false)
+		if got := sendOnce(t, s.Client, fmt.Sprint(i), st); got[0] != '2' {
+			t.Errorf("%s %s again: %s", st.method, st.path, got)
+		}
+	}
+	if cp, err := s.Node.Store.Checkpoint(); err != nil || cp.Changes != 8 {
+		t.Errorf("%d changes, want 8, %v", cp.Changes, err)
+	}
+	s.Verify()
+}
+
+// TestWaitsSayWhere: a wait that does not end in time says where the node stands, and one for a
+// projector that has stopped ends at once, with the reason.
+func TestWaitsSayWhere(t *testing.T) {
+	var failing atomic.Bool
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), FailWrite: func() error {
+		if failing.Load() {
+			return errors.New("injected fault")
+		}
+		return nil
+	}})
+	s.Put("books", "b1", `{}`)
+	r := s.Want(http.StatusGatewayTimeout, http.MethodGet, "/v1/books/b1", "", "Fanfold-Min-Position", "9", "Fanfold-Timeout", "10ms")
+	if !strings.Contains(string(r.Body), "stands at event 1 and did not reach 9 within 10ms") {
+		t.Errorf("the wait says %s", r.Body)
+	}
+	failing.Store(true)
+	r = s.Want(http.StatusAccepted, http.MethodPut, "/v1/books/b2", `{}`, "Fanfold-Timeout", "60")
+	reason := "the projector has stopped at event 2"
+	if !strings.Contains(string(r.Body), reason) || !strings.Contains(string(r.Body), "injected fault") {
+		t.Errorf("a write says %s", r.Body)
+	}
+	for _, path := range []string{"/v1/books/b1?consistency=strong", "/v1/books?consistency=strong", "/v1/_export?consistency=strong"} {
+		r = s.Want(http.StatusServiceUnavailable, http.MethodGet, path, "", "Fanfold-Timeout", "60")
+		if !strings.Contains(string(r.Body), reason) || !strings.Contains(string(r.Body), "injected fault") {
+			t.Errorf("%s says %s", path, r.Body)
+		}
+	}
+	s.Want(http.StatusServiceUnavailable, http.MethodPatch, "/v1/books/b2", `{}`, "Content-Type", mergeType)
+	r = s.Want(http.StatusOK, http.MethodPost, "/v1/_import?collection=books", `{"id":"b4"}`, "Content-Type", ndjson)
+	if !strings.Contains(string(r.Body), `"done":false`) || !strings.Contains(string(r.Body), reason) {
+		t.Errorf("an import says %s", r.Body)
+	}
+	again := s.Abandon()
+	again.CatchUp()
+	again.WantDoc("books", "b2", `{"id":"b2"}`)
+	again.Verify()
+	again.Close()
 }
