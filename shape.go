@@ -74,7 +74,7 @@ func (s *Shape) Member(t *jsondoc.Tree, n jsondoc.Node) *Shape {
 // Strip returns the document without the members the store owns, every other byte as it was,
 // and the JSON pointers of what it dropped. Where nothing was dropped it returns the source.
 func (s *Shape) Strip(t *jsondoc.Tree) (body []byte, dropped []string) {
-	if s.Empty() {
+	if !s.owns(t, jsondoc.Root) {
 		return t.Raw(jsondoc.Root), nil
 	}
 	w := stripper{t: t}
@@ -83,6 +83,25 @@ func (s *Shape) Strip(t *jsondoc.Tree) (body []byte, dropped []string) {
 		return t.Raw(jsondoc.Root), nil
 	}
 	return w.out, w.dropped
+}
+
+// owns tells whether n has members that belong to the store.
+func (s *Shape) owns(t *jsondoc.Tree, n jsondoc.Node) bool {
+	switch kind := t.Kind(n); {
+	case kind == jsondoc.Object && len(s.Members) > 0:
+		for c := t.First(n); c != jsondoc.None; c = t.Next(c) {
+			if m := s.Member(t, c); m != nil && (m.Owned || m.owns(t, c)) {
+				return true
+			}
+		}
+	case kind == jsondoc.Array && s.Elem != nil:
+		for c := t.First(n); c != jsondoc.None; c = t.Next(c) {
+			if s.Elem.Owned || s.Elem.owns(t, c) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 type stripper struct {

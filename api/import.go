@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -120,8 +121,8 @@ func (s *Server) newImport(c echo.Context) (*importRun, error) {
 		if err != nil {
 			return nil, err
 		}
-		if im.stored = rev; resume {
-			im.at = p
+		if im.stored, im.resume = rev, resume; resume {
+			im.at, im.skip = p, p.Line
 		}
 	}
 	if im.next > im.at.Line+1 {
@@ -149,9 +150,11 @@ func (p *pacedReader) Read(b []byte) (int, error) {
 type importRun struct {
 	s          *Server
 	id         string
+	resume     bool
 	collection string
 	in         *bufio.Reader
 	next       int // the number of the next line read
+	skip       int // lines that were stored when the import began
 	out        io.Writer
 	control    *http.ResponseController
 
@@ -164,6 +167,7 @@ type importRun struct {
 // importItem is what is stored at once: documents, or a model.
 type importItem struct {
 	writes   []fanfold.Write
+	lines    []int // of the writes
 	model    []byte
 	bytes    int
 	keys     map[fanfold.Key]struct{}
@@ -178,6 +182,8 @@ type refusal struct {
 	Status int    `json:"status"`
 	Type   string `json:"type"`
 	Detail string `json:"detail"`
+
+	number int // of the line in the stream, where Line is another file's
 }
 
 func refusalOf(line int, err error) refusal {
@@ -252,7 +258,7 @@ func (im *importRun) read(ctx context.Context, items chan<- *importItem) {
 		}
 		number := im.next
 		im.next++
-		if number <= im.at.Line || err == nil && len(line) == 0 {
+		if number <= im.skip || err == nil && len(line) == 0 {
 			item.line = max(item.line, number)
 			continue
 		}
@@ -263,7 +269,9 @@ func (im *importRun) read(ctx context.Context, items chan<- *importItem) {
 		}
 		if err != nil {
 			item.line = number
-			item.refusals = append(item.refusals, refusalOf(shown, err))
+			r := refusalOf(shown, err)
+			r.number = number
+			item.refusals = append(item.refusals, r)
 			if len(item.refusals) >= importBatch && !send() {
 				return
 			}
@@ -285,7 +293,7 @@ func (im *importRun) read(ctx context.Context, items chan<- *importItem) {
 			}
 		}
 		item.keys[ev.Key] = struct{}{}
-		item.writes = append(item.writes, fanfold.Write{Event: ev})
+		item.writes, item.lines = append(item.writes, fanfold.Write{Event: ev}), append(item.lines, number)
 		item.bytes += len(ev.Body)
 		item.line = number
 	}
@@ -416,6 +424,7 @@ func (im *importRun) store(ctx context.Context, item *importItem) error {
 	if item.line <= im.at.Line { // nothing new
 		return nil
 	}
+	item.after(im.at.Line)     // another request may have stored some of it
 	if im.last > importAhead { // the fold must not be left far behind
 		if err := im.wait(ctx, im.last-importAhead); err != nil {
 			return err
@@ -430,9 +439,10 @@ func (im *importRun) store(ctx context.Context, item *importItem) error {
 			}
 			item.refusals = append(item.refusals, refusalOf(item.line, err))
 			p.Refused++
+			item.model = nil
 		}
 	}
-	writes := item.writes
+	writes := slices.Clip(item.writes)
 	if im.id != "" {
 		body, err := json.Marshal(p)
 		if err != nil {
@@ -446,7 +456,10 @@ func (im *importRun) store(ctx context.Context, item *importItem) error {
 		switch fanfold.CodeOf(err) {
 		case "":
 		case fanfold.Stale:
-			return fanfold.Errorf(fanfold.Conflict, "the import %q goes on in another request", im.id)
+			if err := im.overtaken(ctx); err != nil {
+				return err
+			}
+			return im.store(ctx, item)
 		default:
 			return err
 		}
@@ -465,6 +478,30 @@ func (im *importRun) store(ctx context.Context, item *importItem) error {
 		return err
 	}
 	return im.send(b.Bytes())
+}
+
+// overtaken takes over what another request of this import has stored meanwhile: one that was cut
+// off may have had a batch on its way.
+func (im *importRun) overtaken(ctx context.Context) error {
+	p, rev, err := im.s.importAt(ctx, im.id)
+	if err != nil {
+		return err
+	}
+	if !im.resume || p.Line < im.at.Line {
+		return fanfold.Errorf(fanfold.Conflict, "the import %q was begun anew by another request", im.id)
+	}
+	im.at, im.stored = p, rev
+	return nil
+}
+
+// after drops what the item has of lines up to one.
+func (item *importItem) after(line int) {
+	done := 0
+	for done < len(item.lines) && item.lines[done] <= line {
+		done++
+	}
+	item.writes, item.lines = item.writes[done:], item.lines[done:]
+	item.refusals = slices.DeleteFunc(item.refusals, func(r refusal) bool { return r.number <= line })
 }
 
 // send writes a piece of the answer.

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // Header names of ours.
@@ -281,160 +279,4 @@ func parseConditions(r *http.Request) (cond conditions, err error) {
 		return cond, fanfold.Errorf(fanfold.Invalid, "If-Match and If-None-Match exclude each other")
 	}
 	return cond, nil
-}
-
-// readBody reads the body of a write to one document.
-func (s *Server) readBody(c echo.Context, media ...string) (body []byte, contentType string, err error) {
-	return s.readAny(c, s.opt.MaxBody, media...)
-}
-
-// mediaType checks the request's content type against those that the route reads.
-func mediaType(c echo.Context, media ...string) (string, error) {
-	contentType, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
-	contentType = strings.ToLower(strings.TrimSpace(contentType))
-	if !slices.Contains(media, contentType) {
-		return "", fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Type %q is not read here: send %s", contentType, strings.Join(media, " or "))
-	}
-	if c.Request().Header.Get("Content-Encoding") != "" {
-		return "", fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Encoding is not supported: send the body as it is")
-	}
-	return contentType, nil
-}
-
-// readAny reads a body of at most most bytes in one of the media types.
-func (s *Server) readAny(c echo.Context, most int64, media ...string) (body []byte, contentType string, err error) {
-	if contentType, err = mediaType(c, media...); err != nil {
-		return nil, "", err
-	}
-	length := c.Request().ContentLength
-	if length > most {
-		return nil, "", fanfold.Errorf(fanfold.TooLarge, "the body has %d bytes; at most %d are taken", length, most)
-	}
-	limited := http.MaxBytesReader(c.Response(), c.Request().Body, most)
-	if length > 0 {
-		body = make([]byte, length)
-		_, err = io.ReadFull(limited, body)
-	} else {
-		body, err = io.ReadAll(limited)
-	}
-	if err != nil {
-		return nil, "", bodyError(err, most)
-	}
-	return body, contentType, arrived(c)
-}
-
-// checkJSON checks JSON text against what we take.
-func (s *Server) checkJSON(body []byte) error { return s.checkDepth(body, s.opt.MaxDepth) }
-
-func (s *Server) checkDepth(body []byte, most int) error {
-	err := jsondoc.Check(body, most)
-	var syntax *jsondoc.SyntaxError
-	if errors.As(err, &syntax) {
-		code := fanfold.Invalid
-		if syntax.Depth {
-			code = fanfold.Unprocessable
-		}
-		return fanfold.Errorf(code, "the body is not a JSON value that is taken: %v", syntax)
-	}
-	return err
-}
-
-// document checks a written document against its key, drops what the store owns and gives it
-// its id. An empty id in key is taken from the body, or made.
-func (s *Server) document(body []byte, key *fanfold.Key) (source []byte, dropped []string, err error) {
-	t, hasID, err := s.parse(body, key, "_meta", "_expanded")
-	if err != nil {
-		return nil, nil, err
-	}
-	m, _, reserved := s.models.Model()
-	collection := m.Collection(key.Collection)
-	shape := fanfold.NewShape(collection, append([]string{"_meta", "_expanded"}, reserved[key.Collection]...))
-	source, dropped = shape.Strip(t)
-	if collection != nil {
-		if err := checkRelations(collection, source); err != nil {
-			return nil, nil, err
-		}
-	}
-	dropped = slices.DeleteFunc(dropped, func(p string) bool { return p == "/_meta" || p == "/_expanded" })
-	if !hasID {
-		source = jsondoc.WithFirst(source, "id", jsondoc.Quote(key.ID))
-	}
-	return source, dropped, nil
-}
-
-// exact checks a document that is stored as it is: one that _export wrote, whose members may be
-// hidden by derived ones.
-func (s *Server) exact(body []byte, key *fanfold.Key) ([]byte, error) {
-	_, hasID, err := s.parse(body, key)
-	if err == nil && !hasID {
-		err = fanfold.Errorf(fanfold.Unprocessable, "the document has no id")
-	}
-	if c := s.collection(key); err == nil && c != nil {
-		err = checkRelations(c, body)
-	}
-	return body, err
-}
-
-func (s *Server) collection(key *fanfold.Key) *fanfold.Collection {
-	m, _, _ := s.models.Model()
-	return m.Collection(key.Collection)
-}
-
-// parse checks what any document must be. Of the store's own members it lets through those
-// that are dropped later.
-func (s *Server) parse(body []byte, key *fanfold.Key, dropped ...string) (t *jsondoc.Tree, hasID bool, err error) {
-	if err := s.checkJSON(body); err != nil {
-		return nil, false, err
-	}
-	t = jsondoc.MustParse(body)
-	if t.Kind(jsondoc.Root) != jsondoc.Object {
-		return nil, false, fanfold.Errorf(fanfold.Invalid, "the body must be a JSON object, the document")
-	}
-	if hasID, err = documentID(t, key); err != nil {
-		return nil, false, err
-	}
-	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
-		if name := t.Key(n); strings.HasPrefix(name, "_") && !slices.Contains(dropped, name) {
-			return nil, false, fanfold.Errorf(fanfold.Unprocessable, "member %q: names that begin with _ are the store's own at the top level", name)
-		}
-	}
-	return t, hasID, nil
-}
-
-// documentID compares the body's id with the key's, or gives the key its id.
-func documentID(t *jsondoc.Tree, key *fanfold.Key) (hasID bool, err error) {
-	n := t.Member(jsondoc.Root, "id")
-	if n == jsondoc.None {
-		if key.ID == "" {
-			key.ID, err = newID()
-		}
-		return false, err
-	}
-	if kind := t.Kind(n); kind != jsondoc.String && kind != jsondoc.Number {
-		return true, fanfold.Errorf(fanfold.Unprocessable, "member \"id\" must be a string or a number")
-	}
-	id := t.Text(n)
-	if err := fanfold.CheckID(id); err != nil {
-		return true, err
-	}
-	if key.ID == "" {
-		key.ID = id
-	}
-	if id != key.ID {
-		return true, fanfold.Errorf(fanfold.Unprocessable, "the body's id %q is not the path's id %q", id, key.ID)
-	}
-	return true, nil
-}
-
-func checkRelations(c *fanfold.Collection, source []byte) error {
-	if len(c.Relations) == 0 {
-		return nil
-	}
-	t := jsondoc.MustParse(source)
-	for _, r := range c.Relations {
-		if n := len(r.Path.AppendIDs(nil, t, jsondoc.Root)); n > fanfold.MaxRelationIDs {
-			return fanfold.Errorf(fanfold.Unprocessable, "relation %s holds %d ids at %s; at most %d are taken", r.Name, n, r.Path, fanfold.MaxRelationIDs)
-		}
-	}
-	return nil
 }

@@ -108,6 +108,7 @@ type Server struct {
 	began   time.Time
 	proven  atomic.Int64 // everything acknowledged this long after began is folded
 	turns   turns
+	shapes  atomic.Pointer[shapes]
 	retries atomic.Uint64
 	room    *semaphore.Weighted
 	waiting atomic.Int64

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -27,10 +28,14 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s at byte %d, in %s", e.Reason, e.Offset, where)
 }
 
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
 // Check accepts exactly one JSON value (RFC 8259) of at most maxDepth nested objects and
 // arrays, in valid UTF-8, without duplicate member names. The error is a *SyntaxError.
 func Check(src []byte, maxDepth int) error {
-	d := jsontext.NewDecoder(bytes.NewReader(src))
+	d := decoders.Get().(*jsontext.Decoder)
+	defer decoders.Put(d)
+	d.Reset(bytes.NewBuffer(src)) // which it reads in place
 	for {
 		tok, err := d.ReadToken()
 		if err != nil {
