@@ -65,8 +65,7 @@ type Once struct {
 // OnceRecord is what is known of a request that was made under an Idempotency-Key.
 type OnceRecord struct {
 	Once
-	Seq   uint64 // of its first event
-	Count int    // of its events
+	Seq uint64 // of its first event
 }
 
 // Write is an event and the condition under which it is appended.

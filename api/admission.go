@@ -29,7 +29,7 @@ func (s *Server) admitted(most int64, handle echo.HandlerFunc) echo.HandlerFunc 
 		if size < 0 || size > most {
 			size = most // not said; or larger, and then refused unread
 		}
-		weight := min(size+minWeight, s.opt.MaxInFlight)
+		weight := min(size+minWeight, max(s.opt.MaxInFlight/2, 1)) // the largest must not wait for all others to end
 		entered := s.room.TryAcquire(weight) || s.enter(r.Context(), weight)
 		if entered {
 			defer s.room.Release(weight)
@@ -65,11 +65,45 @@ func (s *Server) enter(ctx context.Context, weight int64) bool {
 
 // arrived takes the body's deadline back: net/http would take it for the client's end.
 func arrived(c echo.Context) error {
-	err := http.NewResponseController(c.Response()).SetReadDeadline(time.Time{})
+	control := http.NewResponseController(c.Response())
+	err := control.SetReadDeadline(time.Time{})
+	if c.Request().ContentLength > 1<<20 { // it may have taken a part of the answer's time
+		err = errors.Join(err, control.SetWriteDeadline(time.Now().Add(answerTime)))
+	}
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil
 	}
 	return err
+}
+
+// paced gives a request's body a moment to arrive, on routes that read none too: net/http reads it
+// to its end before it answers.
+func (s *Server) paced(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().ContentLength != 0 {
+			err := http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(s.opt.BodyGrace))
+			if err != nil && !errors.Is(err, http.ErrNotSupported) {
+				return err
+			}
+		}
+		return next(c)
+	}
+}
+
+// few lets n requests in at a time; others wait a little, and are then told to come again.
+func (s *Server) few(n int, handle echo.HandlerFunc) echo.HandlerFunc {
+	long := make(chan struct{}, n)
+	return func(c echo.Context) error {
+		select {
+		case long <- struct{}{}:
+		case <-c.Request().Context().Done():
+			return c.Request().Context().Err()
+		case <-time.After(s.opt.Admission):
+			return fanfold.Errorf(fanfold.Busy, "%d of these run already, as many as this node takes at once: try again later", cap(long))
+		}
+		defer func() { <-long }()
+		return handle(c)
+	}
 }
 
 // bodyError translates what reading a body gives.

@@ -89,6 +89,9 @@ func (s *Server) document(body []byte, key *fanfold.Key) (source []byte, dropped
 	dropped = slices.DeleteFunc(dropped, func(p string) bool { return p == "/_meta" || p == "/_expanded" })
 	if !hasID {
 		source = jsondoc.WithFirst(source, "id", jsondoc.Quote(key.ID))
+		if int64(len(source)) > s.opt.MaxBody {
+			return nil, nil, fanfold.Errorf(fanfold.TooLarge, "with its id the document has %d bytes; at most %d are taken", len(source), s.opt.MaxBody)
+		}
 	}
 	return source, dropped, nil
 }

@@ -120,7 +120,7 @@ func (s *Server) create(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	seq, err := s.once(ctx, w.event.Once, func() (uint64, error) { return s.appendNew(ctx, w.event) })
+	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) { return s.appendNew(ctx, w.event) })
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (s *Server) put(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	seq, err := s.once(ctx, w.event.Once, func() (uint64, error) {
+	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) {
 		switch {
 		case cond.noneness:
 			return s.appendNew(ctx, w.event)
@@ -276,7 +276,7 @@ func (s *Server) onCurrent(ctx context.Context, key fanfold.Key, cond conditions
 	if alone {
 		done, err := s.turns.take(ctx, key)
 		if err != nil {
-			return 0, err
+			return 0, fanfold.Wrap(err, fanfold.Unavailable, "too many others write to the document: try again")
 		}
 		defer done()
 	}
@@ -356,7 +356,7 @@ func (s *Server) delete(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	seq, err := s.once(ctx, w.event.Once, func() (uint64, error) {
+	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) {
 		return s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
 			return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
 		})
@@ -409,7 +409,7 @@ func (s *Server) waitFor(c echo.Context, w *write, seq uint64) error {
 		return nil
 	}
 	err := s.wait(c.Request().Context(), seq, w.limit)
-	if err == nil {
+	if err == nil && c.Request().Header.Get(headerOnce) == "" { // under a key the event may be an old one
 		s.provenAt(w.begun)
 	}
 	return err

@@ -20,7 +20,6 @@ import (
 
 // Bounds of an import.
 const (
-	importRoom   = 16 << 20         // what an import takes of the room for bodies, in bytes
 	importBatch  = 999              // documents stored at once, besides how far the import has come
 	importBytes  = 4 << 20          // of such a batch
 	importAhead  = 20_000           // events that an import may be ahead of the fold
@@ -287,14 +286,14 @@ func (im *importRun) read(ctx context.Context, items chan<- *importItem) {
 			}
 			continue
 		}
-		if _, twice := item.keys[ev.Key]; twice || len(item.writes) == importBatch || item.bytes+len(ev.Body) > importBytes && len(item.writes) > 0 {
+		if _, twice := item.keys[ev.Key]; twice || len(item.writes) == importBatch || item.bytes+len(ev.Body)+len(ev.Kept) > importBytes && len(item.writes) > 0 {
 			if !send() {
 				return
 			}
 		}
 		item.keys[ev.Key] = struct{}{}
 		item.writes, item.lines = append(item.writes, fanfold.Write{Event: ev}), append(item.lines, number)
-		item.bytes += len(ev.Body)
+		item.bytes += len(ev.Body) + len(ev.Kept)
 		item.line = number
 	}
 }
@@ -349,7 +348,7 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 		ev.Body, _, err = s.document(bytes.Clone(line), &ev.Key)
 		return ev, number, err
 	}
-	if err := s.checkDepth(line, s.opt.MaxDepth+1); err != nil {
+	if err := s.checkDepth(line, s.opt.MaxDepth+3); err != nil {
 		return nil, number, err
 	}
 	t := jsondoc.MustParse(line)
@@ -361,7 +360,11 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
 		switch t.Key(n) {
 		case "line":
-			number, err = strconv.Atoi(t.Text(n))
+			if at, bad := strconv.Atoi(t.Text(n)); bad == nil {
+				number = at
+			} else {
+				err = errEnvelope
+			}
 		case "collection":
 			ev.Key.Collection = t.Text(n)
 			err = fanfold.CheckCollection(ev.Key.Collection)
@@ -392,6 +395,9 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 	}
 	if err := checkKept(ev.Kept); err != nil {
 		return nil, number, err
+	}
+	if most := s.log.MaxPayload() - envelopeRoom; len(body)+len(ev.Kept) > most {
+		return nil, number, fanfold.Errorf(fanfold.TooLarge, "the document and what it has kept have %d bytes; the log takes at most %d", len(body)+len(ev.Kept), most)
 	}
 	if exact {
 		ev.Body, err = s.exact(body, &ev.Key)

@@ -80,7 +80,7 @@ func (s *Server) putModel(c echo.Context) error {
 	if dry {
 		return c.JSON(http.StatusOK, report)
 	}
-	if len(m.Source) > s.log.MaxPayload()-1024 {
+	if len(m.Source) > s.log.MaxPayload()-envelopeRoom {
 		return fanfold.Errorf(fanfold.TooLarge, "the model is larger than the log takes")
 	}
 	applied, err := s.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: m.Source}, fanfold.Exactly(fanfold.Revision(seq)))

@@ -51,11 +51,11 @@ func onceOf(r *http.Request, body []byte) (once fanfold.Once, err error) {
 
 // once runs do, which appends events, unless that was done under the same key before. It returns
 // the sequence of the first event, of then or now. Without a key it is do.
-func (s *Server) once(ctx context.Context, once fanfold.Once, do func() (first uint64, err error)) (uint64, error) {
+func (s *Server) once(ctx context.Context, once fanfold.Once, do func(ctx context.Context) (first uint64, err error)) (uint64, error) {
 	if once.Key == "" {
-		return do()
+		return do(ctx)
 	}
-	if time.Since(s.began)-time.Duration(s.proven.Load()) > provenFor {
+	if time.Since(s.began)-time.Duration(s.proven.Load()) > s.opt.ProvenFor {
 		if err := s.prove(ctx); err != nil {
 			return 0, err
 		}
@@ -63,7 +63,9 @@ func (s *Server) once(ctx context.Context, once fanfold.Once, do func() (first u
 	if first, err := s.lookup(once); first != 0 || err != nil {
 		return first, err
 	}
-	first, err := do()
+	bounded, cancel := context.WithTimeout(ctx, s.opt.ProvenFor/2) // what was looked up must not be old when it is written
+	first, err := do(bounded)
+	cancel()
 	switch fanfold.CodeOf(err) {
 	case "", fanfold.Unavailable, fanfold.OutcomeUnknown, fanfold.TooLarge, fanfold.KeyReused, fanfold.Internal:
 		return first, err
@@ -80,10 +82,6 @@ func (s *Server) once(ctx context.Context, once fanfold.Once, do func() (first u
 	}
 	return 0, err
 }
-
-// provenFor is for how long a node may answer for keys after it was seen to have folded
-// everything. The log itself drops a second event of one key for twice that time.
-const provenFor = time.Minute
 
 // prove waits until this node has folded everything acknowledged before the call.
 func (s *Server) prove(ctx context.Context) error {

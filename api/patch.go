@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func (s *Server) patch(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	seq, err := s.once(ctx, w.event.Once, func() (uint64, error) {
+	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) {
 		return s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
 			if err := s.tryPatch(w.event, rev); err != nil {
 				return 0, err

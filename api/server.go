@@ -89,6 +89,9 @@ type Options struct {
 	MaxInFlight int64         // bodies of writes in memory at a time, in bytes; default 64 MiB
 	MaxWaiting  int64         // writes that wait for room in it; default 4096
 	Admission   time.Duration // how long they wait; default 5 s
+	// ProvenFor is for how long a node may answer for keys after it was seen to have folded
+	// everything; default a minute. The log drops a second event of one key for two.
+	ProvenFor   time.Duration
 	HeaderTime  time.Duration // for a request's headers to arrive; default 10 s
 	BodyGrace   time.Duration // for its body, and 5 s a MiB besides; default 10 s
 	FoldVersion int           // part of every ETag
@@ -119,7 +122,7 @@ func New(log Appender, reader Reader, models Models, feed Feed, opt Options) *Se
 	if opt.MaxBody == 0 {
 		opt.MaxBody = fanfold.DefaultMaxBody
 	}
-	if most := int64(log.MaxPayload()) - 1024; opt.MaxBody > most { // room for the envelope and headers
+	if most := int64(log.MaxPayload()) - envelopeRoom; opt.MaxBody > most {
 		opt.MaxBody = most
 	}
 	if opt.MaxDepth == 0 {
@@ -140,22 +143,26 @@ func New(log Appender, reader Reader, models Models, feed Feed, opt Options) *Se
 	for _, d := range []struct {
 		value     *time.Duration
 		otherwise time.Duration
-	}{{&opt.Admission, 5 * time.Second}, {&opt.HeaderTime, 10 * time.Second}, {&opt.BodyGrace, 10 * time.Second}} {
+	}{{&opt.Admission, 5 * time.Second}, {&opt.ProvenFor, time.Minute}, {&opt.HeaderTime, 10 * time.Second}, {&opt.BodyGrace, 10 * time.Second}} {
 		if *d.value == 0 {
 			*d.value = d.otherwise
 		}
 	}
 	s := &Server{log: log, reader: reader, models: models, feed: feed, opt: opt, echo: echo.New(),
-		began: time.Now().Add(-2 * provenFor), room: semaphore.NewWeighted(opt.MaxInFlight)}
+		began: time.Now().Add(-2 * opt.ProvenFor), room: semaphore.NewWeighted(opt.MaxInFlight)}
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.fail
 	s.echo.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{DisableErrorHandler: true, LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
 		s.opt.Logger.Error("a handler panicked", "err", err, "stack", string(stack))
 		return err
 	}}))
+	s.echo.Use(s.paced)
 	s.routes()
 	return s
 }
+
+// envelopeRoom is what an event has besides its body at most, in bytes.
+const envelopeRoom = 1024
 
 //go:embed openapi.json
 var openAPI []byte
@@ -169,9 +176,9 @@ func (s *Server) routes() {
 	e.GET("/v1/_status", s.status)
 	e.POST("/v1/_replay", unhurried(s.replay))
 	e.POST("/v1/_verify", unhurried(s.verify))
-	e.POST("/v1/_import", s.admitted(importRoom, s.importLines))
+	e.POST("/v1/_import", s.few(4, s.importLines))
 	e.GET("/v1/_import", s.getImport)
-	e.GET("/v1/_export", s.export)
+	e.GET("/v1/_export", s.few(4, s.export))
 	e.POST("/v1/_transactions", s.admitted(maxTransaction, s.transact))
 	e.POST("/v1/:collection", document(s.create))
 	e.GET("/v1/:collection", s.list)

@@ -60,7 +60,7 @@ func (s *Server) transact(c echo.Context) error {
 	}
 	ops[0].event.Once = once
 	ctx := c.Request().Context()
-	first, err := s.once(ctx, once, func() (uint64, error) { return s.commit(ctx, ops) })
+	first, err := s.once(ctx, once, func(ctx context.Context) (uint64, error) { return s.commit(ctx, ops) })
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (s *Server) commit(ctx context.Context, ops []*operation) (uint64, error) {
 	}
 	done, err := s.turns.take(ctx, keys...)
 	if err != nil {
-		return 0, err
+		return 0, fanfold.Wrap(err, fanfold.Unavailable, "too many others write to the documents: try again")
 	}
 	defer done()
 	tx := nuid.Next()

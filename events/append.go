@@ -56,13 +56,16 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	return seq, err
 }
 
+// headerRoom is what an event's headers take of a message's size at most, in bytes.
+const headerRoom = 512
+
 // message makes the message that stores an event. Its id is the event's key where it has one, so
 // that the server drops a second request under that key; otherwise a new one.
 func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, error) {
 	msg := nats.NewMsg(l.sub.of(ev))
 	msg.Data = Encode(ev)
-	if len(msg.Data) > l.MaxPayload() {
-		return nil, fanfold.Errorf(fanfold.TooLarge, "the event has %d bytes; the log takes at most %d", len(msg.Data), l.MaxPayload())
+	if most := l.MaxPayload() - headerRoom; len(msg.Data) > most {
+		return nil, fanfold.Errorf(fanfold.TooLarge, "the event has %d bytes; the log takes at most %d", len(msg.Data), most)
 	}
 	id := nuid.Next()
 	if ev.Once.Key != "" {
@@ -149,6 +152,7 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 		case err == nil && ack.Duplicate && msg.Header.Get(headerKey) != "":
 			return l.stored(ctx, msg, ack.Sequence)
 		case err == nil:
+			l.saw(ack.Sequence)
 			return ack.Sequence, true, nil
 		case errors.As(err, &api):
 			seq, decided, verdict := l.verdict(ctx, msg, expect, api, sent)
@@ -171,6 +175,10 @@ func (l *Log) stored(ctx context.Context, msg *nats.Msg, seq uint64) (uint64, bo
 
 // errUndecided says that the log has our message, or nearly: no publish made it uncertain.
 var errUndecided = &jetstream.APIError{ErrorCode: codeInFlight, Description: "not decided yet"}
+
+func sameID(m *storedMsg, msg *nats.Msg) bool {
+	return m.header.Get(jetstream.MsgIDHeader) == msg.Header.Get(jetstream.MsgIDHeader)
+}
 
 func sameRequest(m *storedMsg, msg *nats.Msg) error {
 	if m.header.Get(headerDigest) != msg.Header.Get(headerDigest) {
@@ -210,7 +218,7 @@ func (l *Log) winner(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) 
 	if err != nil {
 		return 0, err
 	}
-	if next != nil && next.header.Get(jetstream.MsgIDHeader) == msg.Header.Get(jetstream.MsgIDHeader) {
+	if next != nil && sameID(next, msg) {
 		return next.Seq, sameRequest(next, msg)
 	}
 	last, err := l.lastBySubject(ctx, msg.Subject)

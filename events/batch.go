@@ -125,7 +125,7 @@ const perMiB = 100 * time.Millisecond
 // member at fault, so the leader is asked about each condition.
 func (l *Log) batchVerdict(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write, floor uint64, api *jetstream.APIError, sent bool) (first uint64, done bool, err error) {
 	if sent || api.ErrorCode == codeDuplicateInBatch {
-		first, err := l.locate(ctx, msgs[0], floor)
+		first, err := l.locate(ctx, msgs, floor)
 		if first != 0 || err != nil {
 			return first, fanfold.CodeOf(err) != fanfold.Unavailable, err
 		}
@@ -146,7 +146,7 @@ func (l *Log) batchVerdict(ctx context.Context, msgs []*nats.Msg, writes []fanfo
 				return 0, false, api
 			}
 			if expect := writes[i].Expect.Rev; last.seq() != uint64(expect) {
-				return l.lost(ctx, msgs[0], floor, sent, fanfold.AtOperation(stale(last.seq(), expect), i))
+				return l.lost(ctx, msgs, floor, sent, fanfold.AtOperation(stale(last.seq(), expect), i))
 			}
 		}
 		return 0, false, api
@@ -163,26 +163,45 @@ func (l *Log) batchVerdict(ctx context.Context, msgs []*nats.Msg, writes []fanfo
 
 // lost is the end of a batch whose condition is not met, unless what broke it is the batch
 // itself, stored by an earlier attempt since locate looked.
-func (l *Log) lost(ctx context.Context, msg *nats.Msg, floor uint64, sent bool, verdict error) (first uint64, done bool, err error) {
+func (l *Log) lost(ctx context.Context, msgs []*nats.Msg, floor uint64, sent bool, verdict error) (first uint64, done bool, err error) {
 	if sent {
-		if first, err := l.locate(ctx, msg, floor); first != 0 || err != nil {
+		if first, err := l.locate(ctx, msgs, floor); first != 0 || err != nil {
 			return first, fanfold.CodeOf(err) != fanfold.Unavailable, err
 		}
 	}
 	return 0, true, verdict
 }
 
-// locate returns the sequence under which a message of ours is stored behind floor, 0 where it
-// is not. Errors are Unavailable, and KeyReused where another request's message has its id.
-func (l *Log) locate(ctx context.Context, msg *nats.Msg, floor uint64) (uint64, error) {
+// locate returns the sequence under which a batch of ours is stored behind floor, 0 where it is
+// not. Errors are Unavailable, also where the batch is not stored to its end, and KeyReused where
+// another request's message has the first one's id.
+func (l *Log) locate(ctx context.Context, msgs []*nats.Msg, floor uint64) (first uint64, err error) {
+	at := 0 // checks share one subject: any other member is sooner found
+	for i, m := range msgs {
+		if m.Header[expectSubject] == nil {
+			at = i
+			break
+		}
+	}
+	last := len(msgs) - 1
 	for seq := floor + 1; ; {
-		m, err := l.getMsg(ctx, msgGet{Seq: seq, NextBySubject: msg.Subject})
+		m, err := l.getMsg(ctx, msgGet{Seq: seq, NextBySubject: msgs[at].Subject})
 		if err != nil || m == nil {
 			return 0, err
 		}
-		if m.header.Get(jetstream.MsgIDHeader) == msg.Header.Get(jetstream.MsgIDHeader) {
-			return m.Seq, sameRequest(m, msg)
+		if !sameID(m, msgs[at]) {
+			seq = m.Seq + 1
+			continue
 		}
-		seq = m.Seq + 1
+		if at == 0 {
+			if err := sameRequest(m, msgs[0]); err != nil {
+				return m.Seq, err
+			}
+		}
+		first = m.Seq - uint64(at)
+		if m, err = l.getMsg(ctx, msgGet{Seq: first + uint64(last)}); err == nil && (m == nil || !sameID(m, msgs[last])) {
+			err = fanfold.Errorf(fanfold.Unavailable, "the log has not stored all of the batch")
+		}
+		return first, err
 	}
 }

@@ -126,6 +126,9 @@ func (l *Log) makeStream(ctx context.Context) (jetstream.Stream, error) {
 		return nil, fanfold.Errorf(fanfold.Invalid, "stream %s exists with settings that could lose events; "+
 			"it must be in files, without limits, with delete and purge denied, atomic publish and direct get", l.opt.Database)
 	}
+	if have.Duplicates < want.Duplicates {
+		return nil, fanfold.Errorf(fanfold.Invalid, "stream %s drops duplicates for %v only, and a write could be stored twice; its duplicate window must be at least %v", l.opt.Database, have.Duplicates, want.Duplicates)
+	}
 	return s, nil
 }
 

@@ -83,7 +83,6 @@ CREATE TABLE once (
   key    TEXT    PRIMARY KEY,  -- hash of the Idempotency-Key
   digest TEXT    NOT NULL,     -- of what the request asked for
   seq    INTEGER NOT NULL,     -- its first event
-  count  INTEGER NOT NULL,     -- its events
   time   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX once_time ON once (time);

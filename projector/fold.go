@@ -110,7 +110,7 @@ func (f *fold) once(ev *fanfold.Event) error {
 	if err := f.tx.ForgetOnce(f.now.Add(-keepOnce)); err != nil {
 		return err
 	}
-	return f.tx.AddOnce(fanfold.OnceRecord{Once: ev.Once, Seq: ev.Seq, Count: max(1, ev.Tx.Count)}, f.now)
+	return f.tx.AddOnce(fanfold.OnceRecord{Once: ev.Once, Seq: ev.Seq}, f.now)
 }
 
 // position is where the next change of this event goes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,7 +127,7 @@ func (p *Projector) Run(ctx context.Context) error {
 			wait = first
 		}
 		var read *readError
-		stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: err.Error(), reading: errors.As(err, &read)}
+		stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: reason(err), reading: errors.As(err, &read)}
 		if !stop.reading || fanfold.CodeOf(err) == fanfold.Invalid {
 			p.heard.Store(max(p.heard.Load(), stop.Seq))
 		}
@@ -146,6 +147,15 @@ func (p *Projector) Run(ctx context.Context) error {
 		case <-p.resume:
 		}
 	}
+}
+
+// reason is what an error says, without the cause that is for the log only.
+func reason(err error) string {
+	var e *fanfold.Error
+	if errors.As(err, &e) && e.Err != nil {
+		return strings.TrimSuffix(err.Error(), ": "+e.Err.Error())
+	}
+	return err.Error()
 }
 
 // readError is an error of the log rather than of the fold.
@@ -334,6 +344,10 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 		if len(batch) == 0 || open(batch) {
 			select {
 			case e := <-f.events:
+				if whole := closed(batch); e.err != nil && len(whole) > 0 {
+					f.events <- e // for the next call; the reader has ended, so there is room
+					return whole, nil
+				}
 				if e.err != nil {
 					return nil, e.err
 				}
@@ -391,6 +405,14 @@ func (f *follower) more(have int) (e followed, ok bool) {
 // open tells whether the batch's last event has a transaction of which more is to come.
 func open(batch []*fanfold.Event) bool {
 	return len(batch) > 0 && batch[len(batch)-1].Tx.Open()
+}
+
+// closed is the batch without a transaction of which more is to come.
+func closed(batch []*fanfold.Event) []*fanfold.Event {
+	if !open(batch) {
+		return batch
+	}
+	return batch[:len(batch)-1-batch[len(batch)-1].Tx.Index]
 }
 
 // Status is how the fold stands.

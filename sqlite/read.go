@@ -88,8 +88,8 @@ func (s *Snapshot) Get(key fanfold.Key, view fanfold.View) (doc *fanfold.Documen
 
 // Once returns the request that was made under a key, nil where none is known.
 func (s *Snapshot) Once(key string) (r *fanfold.OnceRecord, err error) {
-	_, err = s.c.first("SELECT digest, seq, count FROM once WHERE key = ?", func(row []sqlValue) {
-		r = &fanfold.OnceRecord{Once: fanfold.Once{Key: key, Digest: textOf(row[0])}, Seq: uint64(intOf(row[1])), Count: int(intOf(row[2]))}
+	_, err = s.c.first("SELECT digest, seq FROM once WHERE key = ?", func(row []sqlValue) {
+		r = &fanfold.OnceRecord{Once: fanfold.Once{Key: key, Digest: textOf(row[0])}, Seq: uint64(intOf(row[1]))}
 	}, key)
 	return r, err
 }

@@ -346,7 +346,7 @@ func textOrNull(s string) sqlValue {
 
 // AddOnce records a request under its key; an earlier one under the same key stays.
 func (tx *Tx) AddOnce(r fanfold.OnceRecord, now time.Time) error {
-	return tx.c.exec("INSERT OR IGNORE INTO once (key, digest, seq, count, time) VALUES (?, ?, ?, ?, ?)", r.Key, r.Digest, int64(r.Seq), int64(r.Count), now.UnixNano())
+	return tx.c.exec("INSERT OR IGNORE INTO once (key, digest, seq, time) VALUES (?, ?, ?, ?)", r.Key, r.Digest, int64(r.Seq), now.UnixNano())
 }
 
 // ForgetOnce forgets requests from before t.

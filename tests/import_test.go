@@ -340,3 +340,36 @@ func (r *repeated) Read(p []byte) (int, error) {
 	r.rest = r.rest[n:]
 	return n, nil
 }
+
+// TestImportOfBrokenCSV: a row that is not CSV is told with its number, and the rest goes on.
+func TestImportOfBrokenCSV(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	dir := t.TempDir()
+	files := map[string]string{"m.yaml": "- collection: books\n  documents: '{\"id\": doc.id, \"n\": doc.n}'\n", "b.csv": "id,n\n1,a\na\"b,c\n2,b\n2,b\n3,c,d\n4,d\n"}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := mustProgram(t, "import", "--server", s.URL, "--mapping", filepath.Join(dir, "m.yaml"), filepath.Join(dir, "b.csv"))
+	if err == nil || !strings.Contains(out, "line 3: ") || !strings.Contains(out, "line 6: ") || !strings.Contains(out, "3 documents written") {
+		t.Errorf("%v %s", err, out)
+	}
+	if out, err := mustProgram(t, "import", "--server", s.URL, "--collection", "books", dir); err == nil || !strings.Contains(out, "cannot read the file") {
+		t.Errorf("a directory is told as %v %s", err, out)
+	}
+	s.WantDoc("books", "4", `{"id":"4","n":"d"}`)
+}
+
+// TestImportOfLargeLines: a line that the log does not take is refused, and the others of its batch
+// are stored; what the store took it also takes again.
+func TestImportOfLargeLines(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	s.Want(http.StatusRequestEntityTooLarge, http.MethodPost, "/v1/c", `{"x":"`+strings.Repeat("x", 2<<20-8)+`"}`)
+	kept := `{"c.x":{"y":"` + strings.Repeat("y", 9<<20) + `"}}`
+	got := importText(t, s.Client, "", `{"collection":"c","doc":{"id":"1"}}`+"\n"+`{"collection":"c","kept":`+kept+`,"doc":{"id":"2"}}`+"\n"+
+		`{"collection":"c","line":"x","doc":{"id":"3"}}`+"\n"+`{"collection":"c","doc":{"id":"4"}}`+"\n")
+	if !strings.Contains(got, `{"line":2,"status":413,`) || !strings.Contains(got, `{"line":3,"status":400,`) || !strings.Contains(got, `"written":2}`) {
+		t.Errorf("the import says %s", got)
+	}
+}

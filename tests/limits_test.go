@@ -88,7 +88,7 @@ func writeRaw(addr, request string) string {
 // TestBusy: where there is room for one body, a second writer waits, and is told to come again
 // when the first does not end.
 func TestBusy(t *testing.T) {
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{MaxInFlight: 64 << 10, MaxWaiting: 1, Admission: 300 * time.Millisecond, BodyGrace: 2 * time.Second}})
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{MaxInFlight: 1, MaxWaiting: 1, Admission: 300 * time.Millisecond, BodyGrace: 2 * time.Second}})
 	defer s.Close()
 	addr := strings.TrimPrefix(s.URL, "http://")
 	conn, err := net.Dial("tcp", addr)

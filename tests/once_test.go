@@ -9,7 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
@@ -283,6 +285,31 @@ func TestWaitsSayWhere(t *testing.T) {
 	again := s.Abandon()
 	again.CatchUp()
 	again.WantDoc("books", "b2", `{"id":"b2"}`)
+	again.Verify()
+	again.Close()
+}
+
+// TestOldKeysProveNothing: a node whose fold is behind, and that answers for a key it knows, does
+// not take that as a sign that it knows all keys.
+func TestOldKeysProveNothing(t *testing.T) {
+	url := natsserver.Start(t, 1)[0]
+	var failing atomic.Bool
+	b := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, API: api.Options{ProvenFor: 200 * time.Millisecond}, FailWrite: func() error {
+		if failing.Load() {
+			return errors.New("injected fault")
+		}
+		return nil
+	}})
+	b.Want(http.StatusCreated, http.MethodPost, "/v1/books", `{"n":1}`, "Idempotency-Key", "k1")
+	failing.Store(true)
+	for end := time.Now().Add(time.Second); time.Now().Before(end); { // longer than what was proven holds
+		r, err := b.Do(http.MethodPost, "/v1/books", []byte(`{"n":1}`), "Idempotency-Key", "k1", "Fanfold-Timeout", "1")
+		if err != nil || r.Status != http.StatusCreated && r.Status != http.StatusServiceUnavailable {
+			t.Fatalf("%v %+v", err, r)
+		}
+	}
+	b.Want(http.StatusServiceUnavailable, http.MethodPost, "/v1/books", `{"n":2}`, "Idempotency-Key", "k2", "Fanfold-Timeout", "1")
+	again := b.Abandon()
 	again.Verify()
 	again.Close()
 }

@@ -270,8 +270,22 @@ func (im *importer) send(ctx context.Context, lines func(w io.Writer) error, don
 		q.Set("first", strconv.Itoa(done+1))
 	}
 	r, w := io.Pipe()
-	go func() { w.CloseWithError(lines(w)) }()
-	defer r.Close()
+	reading := make(chan error, 1)
+	go func() {
+		err := lines(w)
+		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
+			reading <- fanfold.Wrap(err, fanfold.Invalid, "cannot read the file: %v", err)
+		}
+		w.CloseWithError(err)
+	}()
+	defer func() {
+		_ = r.Close() // ends lines
+		select {
+		case rerr := <-reading: // which is why the server ended
+			err = rerr
+		default:
+		}
+	}()
 	resp, err := im.client.do(ctx, http.MethodPost, "/v1/_import?"+q.Encode(), r, header{"Content-Type": "application/x-ndjson"})
 	if err != nil {
 		return result, err

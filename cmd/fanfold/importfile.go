@@ -103,12 +103,12 @@ func (m mapping) readCSV(r io.Reader, out *lineWriter) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		line, _ := cr.FieldPos(0)
 		var pe *csv.ParseError
 		switch {
 		case errors.As(err, &pe):
 			err = out.refuse(pe.Line, pe.Err.Error())
 		case err == nil:
+			line, _ := cr.FieldPos(0)
 			err = m.row(line, names, row, out)
 		}
 		if err != nil {
