@@ -40,6 +40,7 @@ type DB struct {
 	readers chan *conn
 	size    int
 	tx      *Tx
+	tidier  tidier
 }
 
 // readersPerCPU lets reads overlap where SQLite waits for the disk.
@@ -104,6 +105,9 @@ func (db *DB) serve() error {
 	if err := db.pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit=67108864"); err != nil {
 		return err
 	}
+	if err := db.tidier.open(db.path); err != nil {
+		return err
+	}
 	for db.size < cap(db.readers) {
 		c, err := openConn(dsn(db.path, "rw"), "query_only=ON", "cache_size=-4096", "busy_timeout=10000", "mmap_size=268435456")
 		if err != nil {
@@ -148,7 +152,7 @@ func (db *DB) Close() error {
 			return fmt.Errorf("a reader of %s did not end", db.path)
 		}
 	}
-	return errors.Join(append(errs, db.writer.close())...)
+	return errors.Join(append(errs, db.tidier.close(), db.writer.close())...)
 }
 
 // remove deletes the closed file.
@@ -200,29 +204,4 @@ func (db *DB) rollback() error {
 	}
 	_, err := db.writer.raw.Exec("ROLLBACK", nil)
 	return err
-}
-
-// When a part of the log is brought into the file: after so many writes, and after so many
-// with the log cut to nothing.
-const (
-	tidyWrites     = 10_000
-	truncateWrites = 200_000
-)
-
-// Tidy brings SQLite's log into the file now and then, as far as readers allow, and without
-// waiting for them. It is called between transactions, by whom Update is called by: done within
-// a commit, it would make writers wait.
-func (db *DB) Tidy() error {
-	if db.writer.wrote < tidyWrites {
-		return nil
-	}
-	mode := "PASSIVE"
-	if db.writer.wrote > truncateWrites {
-		mode = "TRUNCATE"
-	}
-	if err := db.pragmas("busy_timeout=0", "main.wal_checkpoint("+mode+")", "busy_timeout=10000"); err != nil {
-		return errors.Join(err, db.pragmas("busy_timeout=10000"))
-	}
-	db.writer.wrote = 0
-	return nil
 }

@@ -117,14 +117,14 @@ func (p *process) verify(t *testing.T) {
 const killRounds, killWriters = 20, 16
 
 // TestKill writes with 16 clients and kills the process with SIGKILL, 20 times on the same
-// data: everything acknowledged is there, and every promise holds.
+// data, under both durabilities: everything acknowledged is there, and every promise holds.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	acked := make([]atomic.Int64, killWriters)
 	sent := make([]atomic.Int64, killWriters)
 	for round := range killRounds {
-		p := startProcess(t, "--data", dir)
+		p := startProcess(t, "--data", dir, "--durability", []string{"always", "interval"}[round%2])
 		if round == 0 {
 			p.Model(crashModel)
 		}
