@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -174,7 +175,7 @@ func (s *Server) complete(op *operation, content []byte, strict bool) error {
 	if ev.Key.ID == "" && op.name != "create" {
 		return fanfold.Errorf(fanfold.Invalid, `member "id" is missing`)
 	}
-	if content == nil && strings.Contains("put create patch", op.name) {
+	if content == nil && slices.Contains([]string{"put", "create", "patch"}, op.name) {
 		return fanfold.Errorf(fanfold.Invalid, "member %q is missing", strings.Fields(members[op.name])[0])
 	}
 	if int64(len(content)) > s.opt.MaxBody {

@@ -33,10 +33,10 @@ func TestGroupCommit(t *testing.T) {
 				wg.Go(func() {
 					for n := range rounds {
 						id, expect := fmt.Sprintf("%d-%d", i, n), fanfold.Exactly(0)
-						switch {
-						case i%10 == 0:
+						switch i % 10 {
+						case 0:
 							id = "taken"
-						case i%10 == 1:
+						case 1:
 							id, expect = "shared", fanfold.Expect{}
 						}
 						seq, err := l.Append(context.Background(), put(id, `{}`), expect)

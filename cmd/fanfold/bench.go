@@ -147,8 +147,8 @@ func usualWindow(ctx context.Context, nc *nats.Conn) error {
 }
 
 // filled runs fn on a node over such a log, once it has folded it.
-func filled(ctx context.Context, dir string, authors, books int, second func(i int) int, fn func(ctx context.Context, n *node.Node) error) error {
-	if err := fill(ctx, dir, authors, books, second); err != nil {
+func filled(ctx context.Context, dir string, books int, second func(i int) int, fn func(ctx context.Context, n *node.Node) error) error {
+	if err := fill(ctx, dir, 1000, books, second); err != nil {
 		return err
 	}
 	return offline(ctx, dir, fn)
@@ -177,7 +177,7 @@ func parallel(n int, fn func(i int) error) error {
 }
 
 func benchGet(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
-	err = filled(ctx, dir, 1000, 20_000/scale, func(i int) int { return (i + 7) % 1000 }, func(ctx context.Context, n *node.Node) error {
+	err = filled(ctx, dir, 20_000/scale, func(i int) int { return (i + 7) % 1000 }, func(ctx context.Context, n *node.Node) error {
 		r, err = bench.Get(ctx, n.Store, n.Addr(), 64, 20_000/scale)
 		return err
 	})
@@ -201,7 +201,7 @@ func benchPut(conns int) func(ctx context.Context, dir string, scale int) (bench
 		if _, err := events.Open(ctx, nc, events.Options{Logger: logger}); err != nil {
 			return r, err
 		}
-		err = filled(ctx, filepath.Join(dir, "ours"), 1000, 10_000/scale, func(i int) int { return (i + 7) % 1000 }, func(ctx context.Context, n *node.Node) error {
+		err = filled(ctx, filepath.Join(dir, "ours"), 10_000/scale, func(i int) int { return (i + 7) % 1000 }, func(ctx context.Context, n *node.Node) error {
 			r, err = bench.Put(ctx, n.Addr(), nc, "fanfold.fanfold.doc.raw", conns)
 			return err
 		})
@@ -235,7 +235,7 @@ func benchImport(ctx context.Context, dir string, scale int) (bench.Result, erro
 
 func benchReplay(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
 	events := 200_000 / scale
-	err = filled(ctx, dir, 1000, events-1001, func(i int) int { return (i + 7) % 1000 }, func(context.Context, *node.Node) error { return nil })
+	err = filled(ctx, dir, events-1001, func(i int) int { return (i + 7) % 1000 }, func(context.Context, *node.Node) error { return nil })
 	if err != nil {
 		return r, err
 	}
@@ -249,7 +249,7 @@ func benchReplay(ctx context.Context, dir string, scale int) (r bench.Result, er
 func benchRename(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
 	holders := 100_000 / scale
 	// Author 0 is the second author of every book; the first is one of a thousand others.
-	err = filled(ctx, dir, 1000, holders, func(int) int { return 0 }, func(ctx context.Context, n *node.Node) error {
+	err = filled(ctx, dir, holders, func(int) int { return 0 }, func(ctx context.Context, n *node.Node) error {
 		c := &client{server: n.URL()}
 		r, err = bench.Rename(ctx, n.Store, dir, holders, func(name string) error {
 			resp, err := c.do(ctx, "PATCH", "/v1/authors/0", strings.NewReader(`{"firstName":"`+name+`"}`),
