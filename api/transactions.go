@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -351,24 +350,4 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*operation, f
 		return err
 	}
 	return c.JSON(http.StatusOK, result)
-}
-
-// accepted answers a write that is in the log and not folded yet: with its position, and why.
-func (s *Server) accepted(c echo.Context, w *write, seq uint64, waited error, result any) error {
-	var reason string
-	switch {
-	case w.prefer.async && result != nil:
-		return c.JSON(http.StatusAccepted, result)
-	case w.prefer.async:
-		reason = "the request was not to wait for it"
-	case errors.Is(waited, context.DeadlineExceeded):
-		reason = "this node stands at event " + strconv.FormatUint(s.reader.Applied(), 10) + " and did not reach " + strconv.FormatUint(seq, 10) + " in time"
-	default:
-		reason = strings.TrimPrefix(reasonOf(waited), ": ")
-	}
-	body := map[string]any{"position": fanfold.At(seq, 0), "detail": "the write is stored, and not folded here yet: " + reason}
-	if result != nil {
-		body["result"] = result
-	}
-	return c.JSON(http.StatusAccepted, body)
 }
