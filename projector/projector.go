@@ -150,7 +150,7 @@ func (p *Projector) Run(ctx context.Context) error {
 // reason is what an error says, without the cause that is for the log only.
 func reason(err error) string {
 	var e *fanfold.Error
-	if errors.As(err, &e) && e.Err != nil {
+	if errors.As(err, &e) && e.Err != nil && !strings.Contains(e.Message, e.Err.Error()) {
 		return strings.TrimSuffix(err.Error(), ": "+e.Err.Error())
 	}
 	return err.Error()
