@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -20,35 +21,93 @@ const (
 	answerTime = 2 * time.Minute // for a client to take its answer
 )
 
+// lease is what one request has of the room.
+type lease struct {
+	s    *Server
+	held int64
+}
+
+const leaseKey = "lease"
+
+// take adds to the lease; false where there is no room in time.
+func (l *lease) take(ctx context.Context, weight int64) bool {
+	if !l.s.room.TryAcquire(weight) && !l.s.enter(ctx, weight) {
+		return false
+	}
+	l.held += weight
+	return true
+}
+
 // admitted bounds the bodies in memory: a write waits, in order of arrival, until there is room
-// for its body of at most most bytes, and is refused where that takes too long.
+// for what it has sent, and is refused where that takes too long. most is the largest body, in bytes.
 func (s *Server) admitted(most int64, handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		size := r.ContentLength
-		if size < 0 || size > most {
-			size = most // not said; or larger, and then refused unread
-		}
-		weight := min(size+minWeight, max(s.opt.MaxInFlight/2, 1)) // the largest must not wait for all others to end
-		entered := s.room.TryAcquire(weight) || s.enter(r.Context(), weight)
-		if entered {
-			defer s.room.Release(weight)
-		}
 		if r.ContentLength != 0 {
+			size := r.ContentLength
+			if size < 0 || size > most {
+				size = most
+			}
 			limit := s.opt.BodyGrace + time.Duration(size>>20)*bodyPerMiB
 			err := http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(limit))
 			if err != nil && !errors.Is(err, http.ErrNotSupported) {
 				return err
 			}
 		}
-		if entered {
-			return handle(c)
+		l := &lease{s: s}
+		defer func() { s.room.Release(l.held) }()
+		if !l.take(r.Context(), min(minWeight, s.opt.MaxInFlight)) {
+			return drained(c, most)
 		}
-		// Closing a connection on a client that is sending loses the answer.
-		if _, err := io.CopyN(io.Discard, r.Body, most); err != nil && !errors.Is(err, io.EOF) {
-			return bodyError(err, most)
+		c.Set(leaseKey, l)
+		return handle(c)
+	}
+}
+
+// drained is the answer where there is no room. It reads what the client still sends, for closing
+// the connection on it would lose the answer.
+func drained(c echo.Context, most int64) error {
+	if _, err := io.CopyN(io.Discard, c.Request().Body, most); err != nil && !errors.Is(err, io.EOF) {
+		return bodyError(err, most)
+	}
+	return fanfold.Errorf(fanfold.Busy, "more writes are under way than this node takes at once: try again a little later")
+}
+
+// firstPiece is what is read of a body before more room is asked for, in bytes.
+const firstPiece = 32 << 10
+
+// receive reads a body, and takes room for it as it arrives: a client that only announces one
+// takes none.
+func receive(c echo.Context, r io.Reader, most int64) ([]byte, error) {
+	l := c.Get(leaseKey).(*lease)
+	piece := int64(firstPiece)
+	if n := c.Request().ContentLength; n >= 0 {
+		piece = min(piece, n)
+	}
+	var body []byte
+	for {
+		weight := min(piece, l.s.opt.MaxInFlight-l.held)
+		if weight > 0 && !l.take(c.Request().Context(), weight) {
+			return nil, drained(c, most)
 		}
-		return fanfold.Errorf(fanfold.Busy, "more writes are under way than this node takes at once: try again a little later")
+		body = slices.Grow(body, int(piece)+1)
+		for full := len(body) + int(piece); len(body) < full; {
+			n, err := r.Read(body[len(body):full])
+			body = body[:len(body)+n]
+			if errors.Is(err, io.EOF) {
+				return body, nil
+			}
+			if err != nil {
+				return nil, bodyError(err, most)
+			}
+		}
+		if int64(len(body)) == c.Request().ContentLength {
+			return body, nil
+		}
+		piece = int64(len(body)) // as much again
+		if left := c.Request().ContentLength - int64(len(body)); left > 0 {
+			piece = min(piece, left)
+		}
 	}
 }
 

@@ -42,6 +42,14 @@ func outcomeOf(snap Snapshot, seq uint64) (o outcome, err error) {
 	return outcome{key: ch.Key, op: ch.Op, tx: ch.Tx}, nil
 }
 
+// settled takes a write that was made under its key before, and is folded, for what it is: it
+// needs no waiting.
+func (w *write) settled(s *Server, once fanfold.Once, seq uint64) {
+	if once.Key != "" && s.reader.Applied() >= seq {
+		w.prefer.async = false
+	}
+}
+
 // waitFor waits for the fold of a write's last event, unless that was not asked for.
 func (s *Server) waitFor(c echo.Context, w *write, seq uint64) error {
 	if w.prefer.async {
@@ -74,6 +82,7 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 			h.Set("Location", "/v1/"+key.Collection+"/"+url.PathEscape(key.ID))
 		}
 	}
+	w.settled(s, w.event.Once, seq)
 	if waited := s.waitFor(c, w, seq); waited != nil || w.prefer.async {
 		located(key)
 		applied(false)

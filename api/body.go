@@ -2,7 +2,6 @@ package api
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -41,14 +40,8 @@ func (s *Server) readAny(c echo.Context, most int64, media ...string) (body []by
 		return nil, "", fanfold.Errorf(fanfold.TooLarge, "the body has %d bytes; at most %d are taken", length, most)
 	}
 	limited := http.MaxBytesReader(c.Response(), c.Request().Body, most)
-	if length > 0 {
-		body = make([]byte, length)
-		_, err = io.ReadFull(limited, body)
-	} else {
-		body, err = io.ReadAll(limited)
-	}
-	if err != nil {
-		return nil, "", bodyError(err, most)
+	if body, err = receive(c, limited, most); err != nil {
+		return nil, "", err
 	}
 	return body, contentType, arrived(c)
 }
@@ -76,16 +69,8 @@ func (s *Server) document(body []byte, key *fanfold.Key) (source []byte, dropped
 	if err != nil {
 		return nil, nil, err
 	}
-	collection, shape := s.shape(key.Collection)
+	_, shape := s.shape(key.Collection)
 	source, dropped = shape.Strip(t)
-	if collection != nil && len(collection.Relations) > 0 {
-		if len(dropped) > 0 {
-			t = jsondoc.MustParse(source)
-		}
-		if err := checkRelations(collection, t); err != nil {
-			return nil, nil, err
-		}
-	}
 	dropped = slices.DeleteFunc(dropped, func(p string) bool { return p == "/_meta" || p == "/_expanded" })
 	if !hasID {
 		source = jsondoc.WithFirst(source, "id", jsondoc.Quote(key.ID))
@@ -99,12 +84,9 @@ func (s *Server) document(body []byte, key *fanfold.Key) (source []byte, dropped
 // exact checks a document that is stored as it is: one that _export wrote, whose members may be
 // hidden by derived ones.
 func (s *Server) exact(body []byte, key *fanfold.Key) ([]byte, error) {
-	t, hasID, err := s.parse(body, key)
+	_, hasID, err := s.parse(body, key)
 	if err == nil && !hasID {
 		err = fanfold.Errorf(fanfold.Unprocessable, "the document has no id")
-	}
-	if c, _ := s.shape(key.Collection); err == nil && c != nil {
-		err = checkRelations(c, t)
 	}
 	return body, err
 }
@@ -181,12 +163,17 @@ func documentID(t *jsondoc.Tree, key *fanfold.Key) (hasID bool, err error) {
 		key.ID = id
 	}
 	if id != key.ID {
-		return true, fanfold.Errorf(fanfold.Unprocessable, "the body's id %q is not the path's id %q", id, key.ID)
+		return true, fanfold.Errorf(fanfold.Unprocessable, "the body's id %q is not %q, under which it is written", id, key.ID)
 	}
 	return true, nil
 }
 
-func checkRelations(c *fanfold.Collection, t *jsondoc.Tree) error {
+// checkRelations refuses a document with more ids than a relation takes.
+func checkRelations(c *fanfold.Collection, source []byte) error {
+	if c == nil || len(c.Relations) == 0 {
+		return nil
+	}
+	t := jsondoc.MustParse(source)
 	for _, r := range c.Relations {
 		if n := len(r.Path.AppendIDs(nil, t, jsondoc.Root)); n > fanfold.MaxRelationIDs {
 			return fanfold.Errorf(fanfold.Unprocessable, "relation %s holds %d ids at %s; at most %d are taken", r.Name, n, r.Path, fanfold.MaxRelationIDs)

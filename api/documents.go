@@ -151,10 +151,25 @@ func (s *Server) newWrite(c echo.Context, key *fanfold.Key, body []byte) (*write
 	return w, err
 }
 
+// parsing waits where several large bodies are being parsed, each of which may need many times its
+// size meanwhile; the function it returns says that this one is done.
+func (s *Server) parsing(body []byte) (done func()) {
+	if len(body) < 64<<10 {
+		return func() {}
+	}
+	s.parsers <- struct{}{}
+	return func() { <-s.parsers }
+}
+
 // written checks a document that is to be stored and drops what the store owns; with strict it
 // refuses that.
 func (s *Server) written(body []byte, key *fanfold.Key, strict bool) (source []byte, dropped bool, err error) {
+	defer s.parsing(body)()
 	source, list, err := s.document(body, key)
+	if err == nil {
+		c, _ := s.shape(key.Collection)
+		err = checkRelations(c, source)
+	}
 	if err != nil {
 		return nil, false, err
 	}

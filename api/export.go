@@ -17,8 +17,8 @@ import (
 // Scan is one prefix of the log that stays readable for as long as it is open. Close it.
 type Scan interface {
 	At() fanfold.Position
-	// Model is the model's source, nil where none was applied.
-	Model() ([]byte, error)
+	// Model is the model's source, nil where none was applied, and the paths still reserved.
+	Model() (src []byte, reserved fanfold.Reserved, err error)
 	// All returns up to limit documents of all collections behind a number, as written, by number.
 	All(after int64, limit int) (docs []*fanfold.Document, more bool, err error)
 	// EachKept calls fn for the values that stayed on the holders from one number to another.
@@ -63,17 +63,19 @@ func (s *Server) export(c echo.Context) (err error) {
 }
 
 type exporter struct {
-	s       *Server
-	scan    Scan
-	out     http.ResponseWriter
-	control *http.ResponseController
-	model   *fanfold.Model
-	shapes  map[string]*fanfold.Shape
-	buf     []byte
+	s        *Server
+	scan     Scan
+	out      http.ResponseWriter
+	control  *http.ResponseController
+	model    *fanfold.Model
+	reserved fanfold.Reserved
+	shapes   map[string]*fanfold.Shape
+	buf      []byte
 }
 
 func (ex *exporter) run(collections []string) error {
-	src, err := ex.scan.Model()
+	src, reserved, err := ex.scan.Model()
+	ex.reserved = reserved
 	if err != nil {
 		return err
 	}
@@ -156,13 +158,14 @@ func (ex *exporter) kept(from, to int64) (map[int64][]byte, error) {
 	return out, err
 }
 
-// document writes one line. A document that has line breaks, or members that an import would drop
-// as derived, stands in it as text.
+// document writes one line. A document that has line breaks, or that an import would not take as
+// it is - for members that are derived or reserved, or for more ids than a relation takes now -
+// stands in it as text.
 func (ex *exporter) document(doc *fanfold.Document, kept []byte) {
 	name := doc.Key.Collection
 	shape := ex.shapes[name]
 	if shape == nil {
-		shape = fanfold.NewShape(ex.model.Collection(name), nil)
+		shape = fanfold.NewShape(ex.model.Collection(name), ex.reserved[name])
 		ex.shapes[name] = shape
 	}
 	_, dropped := shape.Strip(jsondoc.MustParse(doc.Body))
@@ -170,7 +173,7 @@ func (ex *exporter) document(doc *fanfold.Document, kept []byte) {
 	if len(kept) > 0 {
 		ex.buf = append(append(append(ex.buf, `"kept":`...), kept...), ',')
 	}
-	if len(dropped) > 0 || bytes.ContainsAny(doc.Body, "\r\n") {
+	if len(dropped) > 0 || checkRelations(ex.model.Collection(name), doc.Body) != nil || bytes.ContainsAny(doc.Body, "\r\n") {
 		ex.buf = jsondoc.AppendQuote(append(ex.buf, `"text":`...), string(doc.Body))
 	} else {
 		ex.buf = append(append(ex.buf, `"doc":`...), doc.Body...)

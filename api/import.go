@@ -76,7 +76,10 @@ func (s *Server) importLines(c echo.Context) error {
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", ndjsonType)
-	h.Set("Connection", "close") // an import that ends early leaves the connection with a deadline that has passed
+	h.Set("Connection", "close")                // an import that ends early leaves the connection with a deadline that has passed
+	if c.Request().Header.Get("Expect") != "" { // net/http does it at the first read only, which comes after the header
+		c.Response().Writer.WriteHeader(http.StatusContinue)
+	}
 	c.Response().WriteHeader(http.StatusOK)
 	im.finish(im.run(c.Request().Context()))
 	return nil
@@ -120,7 +123,7 @@ func (s *Server) newImport(c echo.Context) (*importRun, error) {
 			return nil, err
 		}
 		if im.stored, im.resume = rev, resume; resume {
-			im.at, im.skip = p, p.Line
+			im.at, im.skip, im.last = p, p.Line, uint64(rev)
 		}
 	}
 	if im.next > im.at.Line+1 {
@@ -354,7 +357,7 @@ func (im *importRun) overtaken(ctx context.Context) error {
 	if !im.resume || p.Line < im.at.Line {
 		return fanfold.Errorf(fanfold.Conflict, "the import %q was begun anew by another request", im.id)
 	}
-	im.at, im.stored = p, rev
+	im.at, im.stored, im.last = p, rev, uint64(rev)
 	return nil
 }
 
@@ -416,7 +419,9 @@ func (im *importRun) finish(err error) {
 	if err != nil {
 		r := refusalOf(im.at.Line+1, err)
 		end["status"], end["type"], end["detail"] = r.Status, r.Type, r.Detail
-		im.s.opt.Logger.Error("an import ended early", "line", im.at.Line, "err", err)
+		if r.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
+			im.s.opt.Logger.Error("an import ended early", "line", im.at.Line, "err", err)
+		}
 	}
 	b, merr := json.Marshal(end)
 	if merr == nil {

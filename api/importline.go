@@ -56,7 +56,11 @@ func (im *importRun) readLine() ([]byte, error) {
 			if long {
 				return nil, errLongLine
 			}
-			return bytes.TrimSpace(im.line), nil
+			line := im.line
+			if im.next == 1 {
+				line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // a byte order mark
+			}
+			return bytes.Trim(line, " \t\r\n"), nil
 		default:
 			return nil, err
 		}
@@ -73,7 +77,7 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 			return nil, number, fanfold.Errorf(fanfold.TooLarge, "the document has %d bytes; at most %d are taken", len(line), s.opt.MaxBody)
 		}
 		ev.Key.Collection = im.collection
-		ev.Body, _, err = s.document(bytes.Clone(line), &ev.Key)
+		ev.Body, _, err = s.written(bytes.Clone(line), &ev.Key, false)
 		return ev, number, err
 	}
 	if err := s.checkDepth(line, s.opt.MaxDepth+3); err != nil {
@@ -84,7 +88,7 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 		return nil, number, errEnvelope
 	}
 	var body []byte
-	exact := false
+	contents, exact := 0, false
 	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
 		switch t.Key(n) {
 		case "line":
@@ -97,9 +101,12 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 			ev.Key.Collection = t.Text(n)
 			err = fanfold.CheckCollection(ev.Key.Collection)
 		case "doc":
-			body = bytes.Clone(t.Raw(n))
+			body, contents = bytes.Clone(t.Raw(n)), contents+1
 		case "text":
-			body, exact = []byte(t.Text(n)), true
+			body, contents, exact = []byte(t.Text(n)), contents+1, true
+			if t.Kind(n) != jsondoc.String {
+				err = fanfold.Errorf(fanfold.Invalid, `"text" must be a string`)
+			}
 		case "kept":
 			ev.Kept = bytes.Clone(t.Raw(n))
 		case "refused": // by whoever made the line, to be told with the others
@@ -114,7 +121,7 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 		}
 	}
 	switch {
-	case ev.Kind == fanfold.KindModel && (body != nil || ev.Key.Collection != ""), ev.Kind == fanfold.KindPut && (body == nil || ev.Key.Collection == ""):
+	case contents > 1, ev.Kind == fanfold.KindModel && (body != nil || ev.Key.Collection != "" || ev.Kept != nil), ev.Kind == fanfold.KindPut && (body == nil || ev.Key.Collection == ""):
 		return nil, number, errEnvelope
 	case ev.Kind == fanfold.KindModel:
 		return ev, number, nil
@@ -130,7 +137,7 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 	if exact {
 		ev.Body, err = s.exact(body, &ev.Key)
 	} else {
-		ev.Body, _, err = s.document(body, &ev.Key)
+		ev.Body, _, err = s.written(body, &ev.Key, false)
 	}
 	return ev, number, err
 }

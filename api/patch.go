@@ -108,6 +108,7 @@ func (s *Server) tryPatch(ev *fanfold.Event, rev fanfold.Revision) error {
 		return &fanfold.Error{Code: fanfold.Stale, Message: "the document changed meanwhile", Current: max(rev, revisionOf(doc))}
 	}
 	ev.Base = rev
+	defer s.parsing(doc.Body)()
 	var patched []byte
 	if ev.Patch == fanfold.MergePatch {
 		patched = jsondoc.Merge(doc.Body, ev.Body)
@@ -158,6 +159,10 @@ func (s *Server) checkPatched(key fanfold.Key, before, patched []byte) error {
 	dropped = slices.DeleteFunc(dropped, func(p string) bool { return slices.Contains(had, p) })
 	if len(dropped) > 0 {
 		return derivedError(dropped)
+	}
+	c, _ := s.shape(key.Collection)
+	if err := checkRelations(c, patched); err != nil && checkRelations(c, before) == nil { // what was there already may stay
+		return err
 	}
 	return nil
 }

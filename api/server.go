@@ -115,6 +115,7 @@ type Server struct {
 	retries atomic.Uint64
 	room    *semaphore.Weighted
 	waiting atomic.Int64
+	parsers chan struct{}
 }
 
 // New makes a server; call Run, or use Handler.
@@ -149,7 +150,7 @@ func New(log Appender, reader Reader, models Models, feed Feed, opt Options) *Se
 		}
 	}
 	s := &Server{log: log, reader: reader, models: models, feed: feed, opt: opt, echo: echo.New(),
-		began: time.Now().Add(-2 * opt.ProvenFor), room: semaphore.NewWeighted(opt.MaxInFlight)}
+		began: time.Now().Add(-2 * opt.ProvenFor), room: semaphore.NewWeighted(opt.MaxInFlight), parsers: make(chan struct{}, 4)}
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.fail
 	s.echo.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{DisableErrorHandler: true, LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {

@@ -67,27 +67,27 @@ func (s *Server) transact(c echo.Context) error {
 	return s.finishTransaction(c, w, ops, first)
 }
 
+// deepest is how much deeper than a document a transaction's request may be: each document says
+// for itself that it is too deep, under its operation's index.
+const deepest = 100
+
 // operations reads and checks the request of a transaction.
 func (s *Server) operations(body []byte, strict bool) ([]*operation, error) {
-	if err := s.checkDepth(body, s.opt.MaxDepth+3); err != nil {
+	if err := s.checkDepth(body, s.opt.MaxDepth+deepest); err != nil {
 		return nil, err
 	}
-	t := jsondoc.MustParse(body)
-	list := t.Member(jsondoc.Root, "operations")
-	if t.Kind(jsondoc.Root) != jsondoc.Object || list == jsondoc.None || t.Kind(list) != jsondoc.Array || t.Next(t.First(jsondoc.Root)) != jsondoc.None {
+	list, ok := jsondoc.Elements(body, "operations")
+	if !ok {
 		return nil, fanfold.Errorf(fanfold.Invalid, `the body must be {"operations":[...]}`)
 	}
-	count := 0
-	for n := t.First(list); n != jsondoc.None; n = t.Next(n) {
-		count++
-	}
+	count := len(list)
 	if count == 0 || count > MaxOperations {
 		return nil, fanfold.Errorf(fanfold.Unprocessable, "a transaction has from 1 to %d operations; this one has %d", MaxOperations, count)
 	}
 	ops := make([]*operation, 0, count)
 	seen := make(map[fanfold.Key]int, count)
-	for n := t.First(list); n != jsondoc.None; n = t.Next(n) {
-		op, err := s.operation(t, n, strict)
+	for _, text := range list {
+		op, err := s.operation(text, strict)
 		if err == nil {
 			if at, twice := seen[op.event.Key]; twice {
 				err = fanfold.Errorf(fanfold.Unprocessable, "document %s is in operation %d already; a transaction has each document once", op.event.Key, at)
@@ -106,7 +106,10 @@ func (s *Server) operations(body []byte, strict bool) ([]*operation, error) {
 var members = map[string]string{"put": "body ifMatch ifNoneMatch", "create": "body", "patch": "patch ifMatch", "delete": "ifMatch", "check": "ifMatch ifNoneMatch"}
 
 // operation reads one operation.
-func (s *Server) operation(t *jsondoc.Tree, n jsondoc.Node, strict bool) (*operation, error) {
+func (s *Server) operation(text []byte, strict bool) (*operation, error) {
+	done := s.parsing(text)
+	t, n := jsondoc.MustParse(text), jsondoc.Root
+	done()
 	if t.Kind(n) != jsondoc.Object {
 		return nil, fanfold.Errorf(fanfold.Invalid, "is not an object")
 	}
@@ -121,7 +124,9 @@ func (s *Server) operation(t *jsondoc.Tree, n jsondoc.Node, strict bool) (*opera
 		switch name := t.Key(m); {
 		case name == "op":
 		case name == "collection":
-			op.event.Key.Collection = t.Text(m)
+			if op.event.Key.Collection = t.Text(m); t.Kind(m) != jsondoc.String {
+				err = fanfold.Errorf(fanfold.Invalid, `member "collection" must be a string`)
+			}
 		case name == "id":
 			if kind := t.Kind(m); kind != jsondoc.String && kind != jsondoc.Number {
 				return nil, fanfold.Errorf(fanfold.Invalid, `member "id" must be a string or a number`)
@@ -146,6 +151,9 @@ func (s *Server) operation(t *jsondoc.Tree, n jsondoc.Node, strict bool) (*opera
 	if op.cond.noneness && (op.cond.exists || len(op.cond.match) > 0) {
 		return nil, fanfold.Errorf(fanfold.Invalid, "ifMatch and ifNoneMatch exclude each other")
 	}
+	if t.Member(n, "collection") == jsondoc.None {
+		return nil, fanfold.Errorf(fanfold.Invalid, `member "collection" is missing`)
+	}
 	if err := fanfold.CheckCollection(op.event.Key.Collection); err != nil {
 		return nil, err
 	}
@@ -156,6 +164,9 @@ func (s *Server) operation(t *jsondoc.Tree, n jsondoc.Node, strict bool) (*opera
 // revision, or "*".
 func (op *operation) ifMatch(t *jsondoc.Tree, n jsondoc.Node) error {
 	text := t.Text(n)
+	if kind := t.Kind(n); kind != jsondoc.String && kind != jsondoc.Number {
+		return fanfold.Errorf(fanfold.Invalid, `ifMatch is a tag as the ETag header has it, a revision, or "*"`)
+	}
 	if text == "*" {
 		op.cond.exists = true
 		return nil
@@ -300,7 +311,7 @@ type transactionResult struct {
 type operationResult struct {
 	Op         string           `json:"op"`
 	Collection string           `json:"collection"`
-	ID         string           `json:"id"`
+	ID         string           `json:"id,omitempty"` // absent where it is not known yet
 	Status     int              `json:"status,omitempty"`
 	Revision   fanfold.Revision `json:"revision,omitempty"`
 	ETag       string           `json:"etag,omitempty"`
@@ -318,6 +329,10 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*operation, f
 		result.Operations[i] = r
 	}
 	c.Response().Header().Set(headerPosition, result.Position.String())
+	if list := w.prefer.applied(true, w.prefer.async, true); list != "" {
+		c.Response().Header().Set("Preference-Applied", list)
+	}
+	w.settled(s, ops[0].event.Once, last)
 	if waited := s.waitFor(c, w, last); waited != nil || w.prefer.async {
 		if ops[0].event.Once.Key != "" { // the ids of then may be others
 			for i, op := range ops {

@@ -131,8 +131,8 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 // gather is how many events are waited for where the log has said that it has them, and for how
 // long: a transaction of SQLite costs as much as several events.
 const (
-	gather    = 256
-	gatherFor = 2 * time.Millisecond
+	gather    = 1024
+	gatherFor = 10 * time.Millisecond
 )
 
 // more returns what else is waiting, or on its way.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -372,4 +373,60 @@ func TestImportOfLargeLines(t *testing.T) {
 	if !strings.Contains(got, `{"line":2,"status":413,`) || !strings.Contains(got, `{"line":3,"status":400,`) || !strings.Contains(got, `"written":2}`) {
 		t.Errorf("the import says %s", got)
 	}
+}
+
+// TestExportIsTakenAsItIs: documents that a write would refuse or change today - for more ids than
+// a relation takes, for members at reserved paths - come back as they were.
+func TestExportIsTakenAsItIs(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	var ids []string
+	for i := range 1200 {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	wide := `{"id":"w","refs":[` + strings.Join(ids, ",") + `]}`
+	s.Put("wide", "w", wide)
+	s.Put("books", "h", `{"id":"h","ex":"hidden","pub":"p"}`)
+	s.Model(`collections: {authors: {}, publishers: {}, wide: {relations: {refs: {path: "refs[]", to: authors}}}, books: {relations: {pub: {path: pub, to: publishers}}, derive: {ex: {copy: pub, value: doc.name, takeOver: true}}}}`)
+	s.Model(`collections: {authors: {}, publishers: {}, wide: {relations: {refs: {path: "refs[]", to: authors}}}, books: {relations: {pub: {path: pub, to: publishers}}}}`)
+	s.Merge("wide", "w", `{"more":1}`)
+	s.Want(http.StatusUnprocessableEntity, http.MethodPut, "/v1/wide/x", wide)
+	export := s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "").Body
+	for _, into := range []*harness.Store{s, harness.OpenTemp(t, "")} {
+		if got := importText(t, into.Client, "", string(export)); !strings.Contains(got, `"refused":0`) {
+			t.Errorf("the import says %s", got)
+		}
+		for _, path := range []string{"/v1/wide/w?view=referenced", "/v1/books/h?view=referenced", "/v1/books/h"} {
+			if a, b := s.Want(http.StatusOK, http.MethodGet, path, "").Body, into.Want(http.StatusOK, http.MethodGet, path, "").Body; !bytes.Equal(a, b) || !bytes.Contains(append(a, wide...), []byte(`"ex":"hidden"`)) && strings.Contains(path, "books") {
+				t.Errorf("%s is %.100s, was %.100s", path, b, a)
+			}
+		}
+	}
+}
+
+// TestImportOddities: what clients send besides plain lines.
+func TestImportOddities(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	got := importText(t, s.Client, "collection=c&id=odd", "\xef\xbb\xbf{\"id\":\"bom\"}\r\n\xc2\xa0{\"id\":\"nbsp\"}\n")
+	if !strings.Contains(got, `{"line":2,"status":400,`) || !strings.Contains(got, `"written":1}`) {
+		t.Errorf("the import says %s", got)
+	}
+	if again := importText(t, s.Client, "collection=c&id=odd&resume=true", "\n\n"); !strings.Contains(again, `"position":"2-0"`) {
+		t.Errorf("an import that was done says %s", again)
+	}
+	got = importText(t, s.Client, "", `{"collection":"c","doc":{"id":"1"},"text":"{\"id\":\"2\"}"}`+"\n"+`{"collection":"c","text":{}}`)
+	if !strings.Contains(got, `"refused":2`) {
+		t.Errorf("the import says %s", got)
+	}
+	req, err := http.NewRequest(http.MethodPost, s.URL+"/v1/_import?collection=c", strings.NewReader(`{"id":"expect"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", ndjson)
+	req.Header.Set("Expect", "100-continue")
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}, Timeout: 20 * time.Second}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
 }

@@ -144,3 +144,47 @@ func TestSlowHeaders(t *testing.T) {
 		t.Errorf("the connection is still open: %v", err)
 	}
 }
+
+// TestAnnouncedBodiesTakeNoRoom: connections that announce large bodies and send nothing do not
+// keep others from writing.
+func TestAnnouncedBodiesTakeNoRoom(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	addr := strings.TrimPrefix(s.URL, "http://")
+	for i := range 40 {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		length := "Content-Length: 68000000"
+		if i%2 == 0 {
+			length = "Transfer-Encoding: chunked"
+		}
+		if _, err := io.WriteString(conn, "POST /v1/_transactions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+length+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 20 {
+		s.Put("books", strconv.Itoa(i), `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
+	}
+}
+
+// TestCutBodyWritesNothing: a body that ends before its end is not one, chunked or not.
+func TestCutBodyWritesNothing(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	for _, framing := range []string{"Transfer-Encoding: chunked\r\n\r\n8\r\n{\"a\":1} \r\n", "Content-Length: 100\r\n\r\n{\"a\":1}"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, "PUT /v1/books/cut HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+framing); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, conn) // until the server is done with it
+		_ = conn.Close()
+	}
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/books/cut?consistency=strong", "")
+}

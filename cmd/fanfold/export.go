@@ -48,6 +48,10 @@ derived values.`,
 		} else {
 			err = writeFile(out, lines)
 		}
+		var file *os.PathError
+		if errors.As(err, &file) {
+			return fanfold.Wrap(err, fanfold.Invalid, "cannot write %s: %v", out, file.Err)
+		}
 		if err != nil {
 			return fanfold.Wrap(err, fanfold.Unavailable, "the export was cut short: %v", err)
 		}

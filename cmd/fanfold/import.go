@@ -274,7 +274,7 @@ func (im *importer) send(ctx context.Context, lines func(w io.Writer) error, don
 	go func() {
 		err := lines(w)
 		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
-			reading <- fanfold.Wrap(err, fanfold.Invalid, "cannot read the file: %v", err)
+			reading <- fanfold.Wrap(err, fanfold.Invalid, "cannot read the file: %s", message(err))
 		}
 		w.CloseWithError(err)
 	}()

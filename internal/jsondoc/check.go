@@ -104,3 +104,29 @@ func Compact(dst, src []byte) []byte {
 	}
 	return dst
 }
+
+// Elements returns the texts of the elements of an array that is the only member of an object,
+// under the given name, without parsing what is in them; ok is false for any other text. src is
+// text that Check has accepted.
+func Elements(src []byte, member string) (elements [][]byte, ok bool) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(src))
+	expect := func(kind jsontext.Kind) bool {
+		tok, err := d.ReadToken()
+		return err == nil && tok.Kind() == kind
+	}
+	if !expect('{') {
+		return nil, false
+	}
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '"' || tok.String() != member || !expect('[') {
+		return nil, false
+	}
+	for d.PeekKind() != ']' {
+		v, err := d.ReadValue()
+		if err != nil {
+			return nil, false
+		}
+		end := d.InputOffset()
+		elements = append(elements, src[end-int64(len(v)):end])
+	}
+	return elements, expect(']') && expect('}')
+}

@@ -248,9 +248,9 @@ func (r reader) Outcome(seq uint64) (fanfold.Op, bool)      { return r.Store.App
 // scan is a long snapshot as the API sees it.
 type scan struct{ *sqlite.Scanner }
 
-func (s scan) Model() ([]byte, error) {
+func (s scan) Model() ([]byte, fanfold.Reserved, error) {
 	m, err := s.Scanner.Model()
-	return m.Source, err
+	return m.Source, m.Reserved, err
 }
 
 // feedStore is the read model as the change feed sees it.
