@@ -63,11 +63,11 @@ func (s *Server) checkDepth(body []byte, most int) error {
 }
 
 // document checks a written document against its key, drops what the store owns and gives it
-// its id. An empty id in key is taken from the body, or made.
-func (s *Server) document(body []byte, key *fanfold.Key) (source []byte, dropped []string, err error) {
+// its id. An empty id in key is taken from the body, or made. t is the body as it came.
+func (s *Server) document(body []byte, key *fanfold.Key) (t *jsondoc.Tree, source []byte, dropped []string, err error) {
 	t, hasID, err := s.parse(body, key, "_meta", "_expanded")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	_, shape := s.shape(key.Collection)
 	source, dropped = shape.Strip(t)
@@ -75,10 +75,10 @@ func (s *Server) document(body []byte, key *fanfold.Key) (source []byte, dropped
 	if !hasID {
 		source = jsondoc.WithFirst(source, "id", jsondoc.Quote(key.ID))
 		if int64(len(source)) > s.opt.MaxBody {
-			return nil, nil, fanfold.Errorf(fanfold.TooLarge, "with its id the document has %d bytes; at most %d are taken", len(source), s.opt.MaxBody)
+			return nil, nil, nil, fanfold.Errorf(fanfold.TooLarge, "with its id the document has %d bytes; at most %d are taken", len(source), s.opt.MaxBody)
 		}
 	}
-	return source, dropped, nil
+	return t, source, dropped, nil
 }
 
 // exact checks a document that is stored as it is: one that _export wrote, whose members may be
@@ -169,11 +169,10 @@ func documentID(t *jsondoc.Tree, key *fanfold.Key) (hasID bool, err error) {
 }
 
 // checkRelations refuses a document with more ids than a relation takes.
-func checkRelations(c *fanfold.Collection, source []byte) error {
-	if c == nil || len(c.Relations) == 0 {
+func checkRelations(c *fanfold.Collection, t *jsondoc.Tree) error {
+	if c == nil {
 		return nil
 	}
-	t := jsondoc.MustParse(source)
 	for _, r := range c.Relations {
 		if n := len(r.Path.AppendIDs(nil, t, jsondoc.Root)); n > fanfold.MaxRelationIDs {
 			return fanfold.Errorf(fanfold.Unprocessable, "relation %s holds %d ids at %s; at most %d are taken", r.Name, n, r.Path, fanfold.MaxRelationIDs)

@@ -165,10 +165,10 @@ func (s *Server) parsing(body []byte) (done func()) {
 // refuses that.
 func (s *Server) written(body []byte, key *fanfold.Key, strict bool) (source []byte, dropped bool, err error) {
 	defer s.parsing(body)()
-	source, list, err := s.document(body, key)
-	if err == nil {
+	t, source, list, err := s.document(body, key)
+	if err == nil { // a derived member is none of a relation's, so it does not matter that they are in the tree
 		c, _ := s.shape(key.Collection)
-		err = checkRelations(c, source)
+		err = checkRelations(c, t)
 	}
 	if err != nil {
 		return nil, false, err

@@ -168,12 +168,13 @@ func (ex *exporter) document(doc *fanfold.Document, kept []byte) {
 		shape = fanfold.NewShape(ex.model.Collection(name), ex.reserved[name])
 		ex.shapes[name] = shape
 	}
-	_, dropped := shape.Strip(jsondoc.MustParse(doc.Body))
+	t := jsondoc.MustParse(doc.Body)
+	_, dropped := shape.Strip(t)
 	ex.buf = append(ex.buf, `{"collection":"`+name+`",`...)
 	if len(kept) > 0 {
 		ex.buf = append(append(append(ex.buf, `"kept":`...), kept...), ',')
 	}
-	if len(dropped) > 0 || checkRelations(ex.model.Collection(name), doc.Body) != nil || bytes.ContainsAny(doc.Body, "\r\n") {
+	if len(dropped) > 0 || checkRelations(ex.model.Collection(name), t) != nil || bytes.ContainsAny(doc.Body, "\r\n") {
 		ex.buf = jsondoc.AppendQuote(append(ex.buf, `"text":`...), string(doc.Body))
 	} else {
 		ex.buf = append(append(ex.buf, `"doc":`...), doc.Body...)

@@ -135,7 +135,7 @@ func (s *Server) tryPatch(ev *fanfold.Event, rev fanfold.Revision) error {
 // checkPatched checks the document that a patch makes. Members of the store's own may only be
 // there if they were there before: hidden by a rule that took them over.
 func (s *Server) checkPatched(key fanfold.Key, before, patched []byte) error {
-	_, dropped, err := s.document(patched, &key)
+	t, _, dropped, err := s.document(patched, &key)
 	var e *fanfold.Error
 	if errors.As(err, &e) {
 		return fanfold.Errorf(fanfold.Unprocessable, "the patched document is not one that is taken: %s", e.Message)
@@ -143,7 +143,6 @@ func (s *Server) checkPatched(key fanfold.Key, before, patched []byte) error {
 	if err != nil {
 		return err
 	}
-	t := jsondoc.MustParse(patched)
 	for _, name := range []string{"_meta", "_expanded"} {
 		if t.Member(jsondoc.Root, name) != jsondoc.None {
 			return fanfold.Errorf(fanfold.Unprocessable, "the patch adds %q, which is the store's own", name)
@@ -152,7 +151,7 @@ func (s *Server) checkPatched(key fanfold.Key, before, patched []byte) error {
 	if t.Member(jsondoc.Root, "id") == jsondoc.None {
 		return fanfold.Errorf(fanfold.Unprocessable, "the patch removes the document's id")
 	}
-	_, had, err := s.document(before, &key)
+	was, _, had, err := s.document(before, &key)
 	if err != nil {
 		return err
 	}
@@ -161,7 +160,7 @@ func (s *Server) checkPatched(key fanfold.Key, before, patched []byte) error {
 		return derivedError(dropped)
 	}
 	c, _ := s.shape(key.Collection)
-	if err := checkRelations(c, patched); err != nil && checkRelations(c, before) == nil { // what was there already may stay
+	if err := checkRelations(c, t); err != nil && checkRelations(c, was) == nil { // what was there already may stay
 		return err
 	}
 	return nil

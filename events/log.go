@@ -31,6 +31,10 @@ type Options struct {
 	FailAppend func(stored bool) error
 }
 
+// DefaultWindow is Options.Window's. A write is sent again for seconds at most, and an
+// Idempotency-Key is looked up in what was folded a minute ago or later: it covers both.
+const DefaultWindow = 2 * time.Minute
+
 func (o *Options) defaults() {
 	if o.Database == "" {
 		o.Database = "fanfold"
@@ -45,7 +49,7 @@ func (o *Options) defaults() {
 		o.Attempt = 2 * time.Second
 	}
 	if o.Window == 0 {
-		o.Window = 2 * time.Minute
+		o.Window = DefaultWindow
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -126,9 +130,6 @@ func (l *Log) makeStream(ctx context.Context) (jetstream.Stream, error) {
 		return nil, fanfold.Errorf(fanfold.Invalid, "stream %s exists with settings that could lose events; "+
 			"it must be in files, without limits, with delete and purge denied, atomic publish and direct get", l.opt.Database)
 	}
-	if have.Duplicates < want.Duplicates {
-		return nil, fanfold.Errorf(fanfold.Invalid, "stream %s drops duplicates for %v only, and a write could be stored twice; its duplicate window must be at least %v", l.opt.Database, have.Duplicates, want.Duplicates)
-	}
 	return s, nil
 }
 
@@ -139,6 +140,9 @@ func (l *Log) Failing() error {
 	}
 	return nil
 }
+
+// Window is for how long the stream drops a message that it has.
+func (l *Log) Window() time.Duration { return l.stream.CachedInfo().Config.Duplicates }
 
 // MaxPayload is the largest event, in bytes, the server takes.
 func (l *Log) MaxPayload() int { return int(l.nc.MaxPayload()) }

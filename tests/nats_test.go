@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/internal/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -97,4 +98,21 @@ func TestUnreadableEvent(t *testing.T) {
 	s.WantDoc("books", "b", `{"id":"b","x":1}`)
 	s.Want(http.StatusAccepted, "PUT", "/v1/books/c", `{}`)
 	s.Want(http.StatusNotFound, "GET", "/v1/books/c", "")
+}
+
+// TestShortWindowIsRefused: on a stream that forgets soon what it has, a write that is sent again
+// could be stored twice.
+func TestShortWindowIsRefused(t *testing.T) {
+	url := natsserver.Start(t, 1)[0]
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if _, err := events.Open(t.Context(), nc, events.Options{Window: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := harness.Start(t, harness.Options{Dir: t.TempDir(), NATS: url}); err == nil || !strings.Contains(err.Error(), "duplicate window") {
+		t.Errorf("the node says %v", err)
+	}
 }

@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
@@ -92,7 +90,7 @@ const benchModel = `{"collections":{"authors":{},"books":{
 "derive":{"authors[].name":{"copy":"authors","value":"doc.firstName + ' ' + doc.lastName"}}}}}`
 
 // fill makes a log with the model, authors, and books with two authors each. It is not synced
-// while it is filled, and its window for duplicates is short meanwhile, as if it were not new.
+// while it is filled, and its window for duplicates is short, as in a log that is not new.
 func fill(ctx context.Context, dir string, authors, books int, second func(i int) int) (err error) {
 	logger := slog.New(slog.DiscardHandler)
 	server, err := events.StartEmbedded(filepath.Join(dir, "nats"), events.Interval, "", logger)
@@ -121,29 +119,10 @@ func fill(ctx context.Context, dir string, authors, books int, second func(i int
 	}); err != nil {
 		return err
 	}
-	if err := parallel(books, func(i int) error {
+	return parallel(books, func(i int) error {
 		return put("books", i, fmt.Sprintf(`{"id":"%d","title":"The book that has the number %d","year":1984,"language":"en","authors":[{"id":"%d"},{"id":"%d"}],"summary":"%0250d"}`,
 			i, i, i%authors, second(i), i))
-	}); err != nil {
-		return err
-	}
-	return usualWindow(ctx, nc)
-}
-
-// usualWindow gives the stream the window for duplicates that a node requires.
-func usualWindow(ctx context.Context, nc *nats.Conn) error {
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return err
-	}
-	stream, err := js.Stream(ctx, "fanfold")
-	if err != nil {
-		return err
-	}
-	cfg := stream.CachedInfo().Config
-	cfg.Duplicates = 2 * time.Minute
-	_, err = js.UpdateStream(ctx, cfg)
-	return err
+	})
 }
 
 // filled runs fn on a node over such a log, once it has folded it.

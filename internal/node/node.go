@@ -140,6 +140,10 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 		return fanfold.Errorf(fanfold.Invalid, "the NATS server takes messages of at most %d bytes; set its max_payload to %d or more (8MB gives the full body limit)", most, minPayload)
 	}
 	n.Log, err = events.Open(ctx, n.nc, events.Options{Replicas: replicas, Logger: cfg.Logger, FailAppend: cfg.FailAppend})
+	if err == nil && cfg.NATS != "" && n.Log.Window() < events.DefaultWindow {
+		return fanfold.Errorf(fanfold.Invalid, "the stream on %s drops duplicates for %v only, and a write could be stored twice; set its duplicate window to %v or more",
+			n.nc.ConnectedUrlRedacted(), n.Log.Window(), events.DefaultWindow)
+	}
 	return err
 }
 
