@@ -109,7 +109,29 @@ func (h *history) exportAndImport() {
 	}
 	h.check()
 	h.s.Verify()
-	if again := h.s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "").Body; string(again) != string(export) {
+	again := h.s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "").Body
+	if h.exported(again) != h.exported(export) {
 		h.t.Fatalf("the export of the import is\n%s\nwant\n%s", again, export)
 	}
+}
+
+// exported is an export without the difference between doc and text: paths that are reserved in
+// one store may not be in the other, and both say the same.
+func (h *history) exported(export []byte) string {
+	var out strings.Builder
+	for line := range strings.Lines(string(export)) {
+		var l struct {
+			Collection       string
+			Model, Kept, Doc json.RawMessage
+			Text             *string
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			h.t.Fatalf("%s: %v", line, err)
+		}
+		if l.Text != nil {
+			l.Doc = json.RawMessage(*l.Text)
+		}
+		fmt.Fprintf(&out, "%s %s %s %s\n", l.Collection, l.Model, l.Kept, l.Doc)
+	}
+	return out.String()
 }
