@@ -49,8 +49,7 @@ func (s *Server) admitted(most int64, handle echo.HandlerFunc) echo.HandlerFunc 
 				size = most
 			}
 			limit := s.opt.BodyGrace + time.Duration(size>>20)*bodyPerMiB
-			err := http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(limit))
-			if err != nil && !errors.Is(err, http.ErrNotSupported) {
+			if err := readUntil(c, time.Now().Add(limit)); err != nil {
 				return err
 			}
 		}
@@ -129,10 +128,20 @@ func arrived(c echo.Context) error {
 	if c.Request().ContentLength > 1<<20 { // it may have taken a part of the answer's time
 		err = errors.Join(err, control.SetWriteDeadline(time.Now().Add(answerTime)))
 	}
+	return supported(err)
+}
+
+// supported passes over what a connection without deadlines says to one.
+func supported(err error) error {
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil
 	}
 	return err
+}
+
+// readUntil sets the time by which the rest of the request must have arrived.
+func readUntil(c echo.Context, at time.Time) error {
+	return supported(http.NewResponseController(c.Response()).SetReadDeadline(at))
 }
 
 // paced gives a request's body a moment to arrive, on routes that read none too: net/http reads it
@@ -140,8 +149,7 @@ func arrived(c echo.Context) error {
 func (s *Server) paced(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().ContentLength != 0 {
-			err := http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(s.opt.BodyGrace))
-			if err != nil && !errors.Is(err, http.ErrNotSupported) {
+			if err := readUntil(c, time.Now().Add(s.opt.BodyGrace)); err != nil {
 				return err
 			}
 		}
@@ -181,8 +189,7 @@ func bodyError(err error, most int64) error {
 // unhurried lets the answer of a route that works for long take its time.
 func unhurried(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		err := http.NewResponseController(c.Response()).SetWriteDeadline(time.Time{})
-		if err != nil && !errors.Is(err, http.ErrNotSupported) {
+		if err := supported(http.NewResponseController(c.Response()).SetWriteDeadline(time.Time{})); err != nil {
 			return err
 		}
 		return handle(c)

@@ -116,7 +116,7 @@ func (ex *exporter) run(collections []string) error {
 }
 
 func (ex *exporter) flush() error {
-	if err := ex.control.SetWriteDeadline(time.Now().Add(importPause)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := supported(ex.control.SetWriteDeadline(time.Now().Add(importPause))); err != nil {
 		return err
 	}
 	_, err := ex.out.Write(ex.buf)

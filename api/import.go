@@ -71,7 +71,7 @@ func (s *Server) importLines(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := im.control.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := supported(im.control.EnableFullDuplex()); err != nil {
 		return err
 	}
 	h := c.Response().Header()
@@ -140,7 +140,7 @@ type pacedReader struct {
 }
 
 func (p *pacedReader) Read(b []byte) (int, error) {
-	if err := p.control.SetReadDeadline(time.Now().Add(importPause)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := supported(p.control.SetReadDeadline(time.Now().Add(importPause))); err != nil {
 		return 0, err
 	}
 	return p.r.Read(b)
@@ -373,7 +373,7 @@ func (item *importItem) after(line int) {
 
 // send writes a piece of the answer.
 func (im *importRun) send(b []byte) error {
-	if err := im.control.SetWriteDeadline(time.Now().Add(importPause)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := supported(im.control.SetWriteDeadline(time.Now().Add(importPause))); err != nil {
 		return err
 	}
 	if _, err := im.out.Write(b); err != nil {
