@@ -449,7 +449,7 @@ func (h *history) checkRow(e expected, row harness.Change, direct bool, revs map
 func (h *history) checkDelta(e expected, row harness.Change, key okey) {
 	h.t.Helper()
 	doc := parseJSON(e.before[key])
-	if doc.sorted() == parseJSON(e.after[key]).sorted() {
+	if e.before[key] == e.after[key] { // the order of members counts
 		h.t.Fatalf("%s: %s did not change: %s", row.Seq, key, row.Patch)
 	}
 	var ops []struct {
