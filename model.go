@@ -24,6 +24,7 @@ type Relation struct {
 	Path       Path
 	To         string
 	OnDelete   OnDelete
+	PageSize   int // documents that refer to one target are kept in pages of so many; 0 for no pages
 }
 
 // FullName is "<collection>.<relation>", as derived fields of the target name it.
@@ -34,10 +35,18 @@ type RuleKind string
 
 // The rule kinds.
 const (
-	Copy  RuleKind = "copy"  // a value of the relation's target
-	Count RuleKind = "count" // how many documents refer to this one
-	IDs   RuleKind = "ids"   // which documents refer to this one, in order of arrival
+	Copy   RuleKind = "copy"   // a value of the relation's target
+	Count  RuleKind = "count"  // how many documents refer to this one
+	Sum    RuleKind = "sum"    // of a number in the documents that refer to this one
+	Min    RuleKind = "min"    // the least such number
+	Max    RuleKind = "max"    // the greatest such number
+	Avg    RuleKind = "avg"    // their mean
+	IDs    RuleKind = "ids"    // which documents refer to this one, in order of arrival
+	Recent RuleKind = "recent" // some members of the newest documents that refer to this one
 )
+
+// Aggregates tells whether the kind is one of Sum, Min, Max and Avg.
+func (k RuleKind) Aggregates() bool { return k == Sum || k == Min || k == Max || k == Avg }
 
 // Rule declares one derived field: a member the store owns and keeps right.
 type Rule struct {
@@ -46,14 +55,18 @@ type Rule struct {
 	Kind       RuleKind
 	Relation   *Relation // of Copy: a relation of this collection; else one that leads to it
 	Value      string    // of Copy: a CEL expression over doc, the target's embedded view
-	Where      string    // of Count: a CEL expression over doc, the child's referenced view; "" for all
-	Limit      int       // of IDs: how many ids at most
+	Frozen     bool      // of Copy: the value stays as it was when the holder began to refer to the target
+	Where      string    // a CEL expression over doc, the child's referenced view; "" for all. Not of Copy and IDs
+	Of         Path      // of aggregates: where the number stands in the child's referenced view
+	Fields     []string  // of Recent: members of the child's embedded view
+	OrderBy    Path      // of Recent: where what children are ordered by stands in their referenced view; nil: arrival
+	Limit      int       // of IDs and Recent: how many at most
 	TakeOver   bool      // the field may hide a member that stored documents already have
 
 	// Index is the rule's place in Model.Rules; Level how many rules it may depend on in a row.
 	Index, Level int
-	// Reads are the top-level members of the target that a Copy's expression can look at; nil
-	// means any.
+	// Reads are the top-level members of the embedded view that the rule looks at, the target's
+	// for a Copy, the child's for Recent; nil means any.
 	Reads []string
 	// Base is the length of Path's prefix in which the field's object stands: inside the
 	// relation's array, for a copy beside each id.
@@ -75,7 +88,12 @@ func (r *Rule) SameAs(o *Rule) bool {
 
 // SameAs tells whether both relations find the same ids and treat their loss alike.
 func (r *Relation) SameAs(o *Relation) bool {
-	return r.FullName() == o.FullName() && r.Path.String() == o.Path.String() && r.To == o.To && r.OnDelete == o.OnDelete
+	return r.SameIDs(o) && r.To == o.To && r.OnDelete == o.OnDelete
+}
+
+// SameIDs tells whether both relations find the same ids.
+func (r *Relation) SameIDs(o *Relation) bool {
+	return r.FullName() == o.FullName() && r.Path.String() == o.Path.String()
 }
 
 // TruncatedField is the member beside an IDs field that is true where ids were cut off, and

@@ -34,6 +34,15 @@ type modelParser struct {
 	model    *Model
 	problems []Problem
 	pending  []pendingRule
+	pages    []pendingPages
+}
+
+// pendingPages are pages whose relation is looked up once the collection is read.
+type pendingPages struct {
+	c    *Collection
+	at   string
+	by   string
+	size int
 }
 
 // pendingRule is a rule whose relation is looked up once all collections are known.
@@ -108,10 +117,12 @@ func (p *modelParser) collection(name string, n jsondoc.Node) {
 			p.members(v, at, func(path string, v jsondoc.Node) { p.rule(c, path, v, fmt.Sprintf("%s[%q]", at, path)) })
 		case "release":
 			c.Release = p.release(v, at)
-		case "unique", "pages", "schema":
+		case "pages":
+			p.parsePages(c, v, at)
+		case "unique", "schema":
 			p.problem(at, "not supported by this version")
 		default:
-			p.problem(at, "unknown member; a collection has relations, derive and release")
+			p.problem(at, "unknown member; a collection has relations, derive, pages and release")
 		}
 	})
 }
@@ -192,40 +203,92 @@ func (p *modelParser) onDelete(r *Relation, policy, at string) {
 	}
 }
 
-func (p *modelParser) rule(c *Collection, path string, n jsondoc.Node, at string) {
-	r := &Rule{Collection: c.Name, Path: p.path(path, at), def: p.tree.Raw(n)}
-	if p.tree.Kind(n) != jsondoc.Object {
-		p.problem(at, "must be a mapping with copy, count or ids")
-		return
-	}
-	relation := ""
+// parsePages reads {by: relation, size: 100}.
+func (p *modelParser) parsePages(c *Collection, n jsondoc.Node, at string) {
+	pages := pendingPages{c: c, at: at}
 	p.members(n, at, func(member string, v jsondoc.Node) {
 		at := at + "." + member
 		switch member {
-		case "copy", "count", "ids":
+		case "by":
+			pages.by = p.text(v, at)
+		case "size":
+			pages.size = p.number(v, at, maxPageSize)
+		default:
+			p.problem(at, "unknown member; pages have by and size")
+		}
+	})
+	for _, member := range []string{"by", "size"} {
+		if p.tree.Kind(n) != jsondoc.Object || p.tree.Member(n, member) == jsondoc.None {
+			p.problem(at, "%s is missing", member)
+		}
+	}
+	p.pages = append(p.pages, pages)
+}
+
+// linkPages finds the relations that pages are by.
+func (p *modelParser) linkPages() {
+	for _, pages := range p.pages {
+		if pages.by == "" {
+			continue
+		}
+		r := pages.c.Relation(pages.by)
+		if r == nil {
+			p.problem(pages.at+".by", "unknown relation %q: %s has %s", pages.by, pages.c.Name, relationNames(pages.c.Relations, (*Relation).name))
+			continue
+		}
+		r.PageSize = pages.size
+	}
+}
+
+// ruleOptions are the options of each kind of rule; those with a ! must be there.
+var ruleOptions = map[RuleKind][]string{
+	Copy:   {"value!", "frozen"},
+	Count:  {"where"},
+	Sum:    {"of!", "where"},
+	Min:    {"of!", "where"},
+	Max:    {"of!", "where"},
+	Avg:    {"of!", "where"},
+	IDs:    {"limit"},
+	Recent: {"max!", "fields!", "orderBy", "where"},
+}
+
+var missingOption = map[string]string{
+	"value":  "a CEL expression over doc, such as doc.name",
+	"of":     "the path of a number in the documents that refer to this one, such as likes",
+	"max":    "how many documents at most",
+	"fields": "which of their members, such as [id, text]",
+}
+
+const kindNames = "copy, count, sum, min, max, avg, ids and recent"
+
+func (p *modelParser) rule(c *Collection, path string, n jsondoc.Node, at string) {
+	r := &Rule{Collection: c.Name, Path: p.path(path, at), def: p.tree.Raw(n)}
+	if p.tree.Kind(n) != jsondoc.Object {
+		p.problem(at, "must be a mapping with one of %s", kindNames)
+		return
+	}
+	relation := ""
+	var options []string
+	p.members(n, at, func(member string, v jsondoc.Node) {
+		at := at + "." + member
+		switch _, kind := ruleOptions[RuleKind(member)]; {
+		case kind && (member != string(Max) || p.tree.Kind(v) != jsondoc.Number):
 			if r.Kind != "" {
-				p.problem(at, "a field has one of copy, count and ids; this one also has %s", r.Kind)
+				p.problem(at, "a field has one of %s; this one also has %s", kindNames, r.Kind)
 			}
 			r.Kind, relation = RuleKind(member), p.text(v, at)
-		case "value":
-			r.Value = p.expr(v, at)
-		case "where":
-			r.Where = p.expr(v, at)
-		case "limit":
-			r.Limit = p.limit(v, at)
-		case "takeOver":
+		case member == "takeOver":
 			r.TakeOver = p.flag(v, at)
-		case "sum", "min", "max", "avg", "recent", "frozen", "of", "fields", "orderBy":
-			p.problem(at, "not supported by this version: a field has one of copy, count and ids")
 		default:
-			p.problem(at, "unknown member; a derived field has one of copy (with value), count (with where) and ids (with limit), and takeOver")
+			options = append(options, member)
+			p.option(r, member, v, at)
 		}
 	})
 	if r.Kind == "" {
-		p.problem(at, "must have one of copy, count and ids")
+		p.problem(at, "must have one of %s", kindNames)
 		return
 	}
-	p.ruleOptions(r, n, at)
+	p.checkOptions(r, options, at)
 	if r.Path == nil {
 		return
 	}
@@ -236,21 +299,88 @@ func (p *modelParser) rule(c *Collection, path string, n jsondoc.Node, at string
 	p.pending = append(p.pending, pendingRule{rule: r, at: at, relation: relation})
 }
 
-// ruleOptions checks that a rule has the options of its kind and no others.
-func (p *modelParser) ruleOptions(r *Rule, n jsondoc.Node, at string) {
-	allowed := map[RuleKind]string{Copy: "value", Count: "where", IDs: "limit"}
-	for _, option := range []string{"value", "where", "limit"} {
-		has := p.tree.Member(n, option) != jsondoc.None
-		if has && allowed[r.Kind] != option {
-			p.problem(at+"."+option, "does not go with %s", r.Kind)
+// option reads one option of a rule, of whatever kind.
+func (p *modelParser) option(r *Rule, name string, v jsondoc.Node, at string) {
+	switch name {
+	case "value":
+		r.Value = p.expr(v, at)
+	case "where":
+		r.Where = p.expr(v, at)
+	case "limit":
+		r.Limit = p.number(v, at, maxIDsLimit)
+	case "max":
+		r.Limit = p.number(v, at, maxRecent)
+	case "frozen":
+		r.Frozen = p.flag(v, at)
+	case "of":
+		r.Of = p.plainPath(v, at)
+	case "orderBy":
+		r.OrderBy = p.plainPath(v, at)
+	case "fields":
+		r.Fields = p.fields(v, at)
+	default:
+		p.problem(at, "unknown member; a derived field has one of %s, what goes with it, and takeOver", kindNames)
+	}
+}
+
+// checkOptions checks that a rule has the options of its kind and no others.
+func (p *modelParser) checkOptions(r *Rule, options []string, at string) {
+	for _, name := range options {
+		_, known := allOptions[name]
+		if known && !slices.Contains(ruleOptions[r.Kind], name) && !slices.Contains(ruleOptions[r.Kind], name+"!") {
+			p.problem(at+"."+name, "does not go with %s", r.Kind)
 		}
-		if !has && r.Kind == Copy && option == "value" {
-			p.problem(at, "value is missing: a CEL expression over doc, such as doc.name")
+	}
+	for _, name := range ruleOptions[r.Kind] {
+		if name, must := strings.CutSuffix(name, "!"); must && !slices.Contains(options, name) {
+			p.problem(at, "%s is missing: %s", name, missingOption[name])
 		}
 	}
 	if r.Kind == IDs && r.Limit == 0 {
 		r.Limit = DefaultIDsLimit
 	}
+}
+
+// allOptions are the names that ruleOptions has.
+var allOptions = func() map[string]struct{} {
+	out := map[string]struct{}{}
+	for _, options := range ruleOptions {
+		for _, name := range options {
+			out[strings.TrimSuffix(name, "!")] = struct{}{}
+		}
+	}
+	return out
+}()
+
+// plainPath reads a path to one value, outside arrays.
+func (p *modelParser) plainPath(n jsondoc.Node, at string) Path {
+	s := p.text(n, at)
+	if s == "" {
+		return nil
+	}
+	path := p.path(s, at)
+	if path.Arrays() {
+		p.problem(at, "%q goes through an array: it must lead to one value", s)
+	}
+	return path
+}
+
+// fields reads a list of member names.
+func (p *modelParser) fields(n jsondoc.Node, at string) []string {
+	var names []string
+	if p.tree.Kind(n) == jsondoc.Array {
+		for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
+			if p.tree.Kind(c) == jsondoc.String && p.tree.Text(c) != "" && !slices.Contains(names, p.tree.Text(c)) {
+				names = append(names, p.tree.Text(c))
+				continue
+			}
+			p.problem(at, "must name members, each once")
+		}
+	}
+	if len(names) == 0 {
+		p.problem(at, "must be a list of member names")
+	}
+	return names
 }
 
 func (p *modelParser) expr(n jsondoc.Node, at string) string {
@@ -265,11 +395,18 @@ func (p *modelParser) expr(n jsondoc.Node, at string) string {
 	return s
 }
 
-func (p *modelParser) limit(n jsondoc.Node, at string) int {
+// Bounds of a model's numbers.
+const (
+	maxIDsLimit = 100_000
+	maxRecent   = 1000
+	maxPageSize = 1000
+)
+
+func (p *modelParser) number(n jsondoc.Node, at string, most int) int {
 	v, err := strconv.Atoi(p.tree.Text(n))
-	if p.tree.Kind(n) != jsondoc.Number || err != nil || v < 1 || v > 100_000 {
-		p.problem(at, "must be a whole number from 1 to 100000")
-		return DefaultIDsLimit
+	if p.tree.Kind(n) != jsondoc.Number || err != nil || v < 1 || v > most {
+		p.problem(at, "must be a whole number from 1 to %d", most)
+		return 1
 	}
 	return v
 }
@@ -288,6 +425,7 @@ func (p *modelParser) link() {
 			p.model.to[r.To] = append(p.model.to[r.To], r)
 		}
 	}
+	p.linkPages()
 	for _, pr := range p.pending {
 		p.linkRule(pr)
 	}
@@ -318,6 +456,18 @@ func (p *modelParser) linkRule(pr pendingRule) {
 		p.problem(at, "relation %s leads to %s, not to %s", pr.relation, r.Relation.To, r.Collection)
 	case r.Path.Arrays():
 		p.problem(pr.at, "%s stands once in a document, so its path cannot go through an array", r.Kind)
+	default:
+		p.childPath(r.Relation.Collection, r.Of, pr.at+".of")
+		p.childPath(r.Relation.Collection, r.OrderBy, pr.at+".orderBy")
+	}
+}
+
+// childPath checks that what a rule reads of children as written is not derived.
+func (p *modelParser) childPath(child string, path Path, at string) {
+	for _, r := range p.model.byName[child].Rules {
+		if len(path) > 0 && len(r.Path) > 0 && r.Path.overlaps(path) {
+			p.problem(at, "%q is derived in %s: only what is written can be read here", path, child)
+		}
 	}
 }
 
@@ -393,7 +543,8 @@ func (r *Rule) Paths() []string {
 }
 
 // order gives every rule its level and refuses cycles. A copy depends on the derived fields of
-// its target that its expression can look at; counts and ids look at documents as written.
+// its target that its expression can look at, recent on those of its children that it shows; the
+// others look at documents as written.
 func (p *modelParser) order() {
 	if len(p.problems) > 0 {
 		return
@@ -403,11 +554,18 @@ func (p *modelParser) order() {
 	for _, c := range p.model.Collections {
 		for _, r := range c.Rules {
 			all = append(all, r)
-			if r.Kind != Copy {
+			other := ""
+			switch r.Kind {
+			case Copy:
+				r.Reads, _ = p.exprs.Reads(r.Value)
+				other = r.Relation.To
+			case Recent:
+				r.Reads = r.Fields
+				other = r.Relation.Collection
+			default:
 				continue
 			}
-			r.Reads, _ = p.exprs.Reads(r.Value)
-			for _, o := range p.model.byName[r.Relation.To].Rules {
+			for _, o := range p.model.byName[other].Rules {
 				if r.reads(o) {
 					deps[r] = append(deps[r], o)
 				}
@@ -451,10 +609,10 @@ func (p *modelParser) cycle(rules []*Rule) {
 	}
 	names = append(names, rules[0].Name())
 	p.problem(fmt.Sprintf("collections.%s.derive[%q]", rules[0].Collection, rules[0].Path.String()),
-		"a copy cannot depend on itself: %s", strings.Join(names, " -> "))
+		"a derived value cannot depend on itself: %s", strings.Join(names, " -> "))
 }
 
-// reads tells whether the copy r can look at a field that o owns in r's target.
+// reads tells whether r can look at a field that o owns.
 func (r *Rule) reads(o *Rule) bool {
 	if r.Reads == nil {
 		return true

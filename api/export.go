@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -124,44 +125,65 @@ func (ex *exporter) flush() error {
 	return err
 }
 
-// kept reads the kept values of holders, as JSON, by holder.
-func (ex *exporter) kept(from, to int64) (map[int64][]byte, error) {
-	type byRule struct {
-		rule string
-		json []byte
-	}
-	all := map[int64][]byRule{}
+// keptValue is one of the values that stay on a document; its value is null where a frozen copy
+// has none.
+type keptValue struct {
+	rule, target string
+	value        []byte
+}
+
+// kept reads the kept values of holders, by holder.
+func (ex *exporter) kept(from, to int64) (map[int64][]keptValue, error) {
+	all := map[int64][]keptValue{}
 	err := ex.scan.EachKept(from, to, func(holder int64, rule, target string, value []byte) error {
-		rules := all[holder]
-		if len(rules) == 0 || rules[len(rules)-1].rule != rule {
-			rules = append(rules, byRule{rule: rule, json: []byte{'{'}})
-		}
-		r := &rules[len(rules)-1]
-		if len(r.json) > 1 {
-			r.json = append(r.json, ',')
-		}
-		r.json = append(append(jsondoc.AppendQuote(r.json, target), ':'), value...)
-		all[holder] = rules
+		all[holder] = append(all[holder], keptValue{rule, target, value})
 		return nil
 	})
-	out := make(map[int64][]byte, len(all))
-	for holder, rules := range all {
-		b := []byte{'{'}
-		for i, r := range rules {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(append(append(jsondoc.AppendQuote(b, r.rule), ':'), r.json...), '}')
-		}
-		out[holder] = append(b, '}')
+	return all, err
+}
+
+// withNothing adds the frozen copies that have no value.
+func (ex *exporter) withNothing(collection string, t *jsondoc.Tree, kept []keptValue) []keptValue {
+	c := ex.model.Collection(collection)
+	if c == nil {
+		return kept
 	}
-	return out, err
+	for _, r := range c.Rules {
+		if !r.Frozen {
+			continue
+		}
+		for _, id := range r.Relation.Targets(t) {
+			if !slices.ContainsFunc(kept, func(k keptValue) bool { return k.rule == r.Name() && k.target == id }) {
+				kept = append(kept, keptValue{r.Name(), id, []byte("null")})
+			}
+		}
+	}
+	slices.SortFunc(kept, func(a, b keptValue) int {
+		return cmp.Or(strings.Compare(a.rule, b.rule), strings.Compare(a.target, b.target))
+	})
+	return kept
+}
+
+// appendKept writes kept values as JSON, by rule, then by id.
+func appendKept(b []byte, kept []keptValue) []byte {
+	for i, k := range kept {
+		switch {
+		case i == 0:
+			b = append(jsondoc.AppendQuote(append(b, '{'), k.rule), ":{"...)
+		case kept[i-1].rule != k.rule:
+			b = append(jsondoc.AppendQuote(append(b, "},"...), k.rule), ":{"...)
+		default:
+			b = append(b, ',')
+		}
+		b = append(append(jsondoc.AppendQuote(b, k.target), ':'), k.value...)
+	}
+	return append(b, "}}"...)
 }
 
 // document writes one line. A document that has line breaks, or that an import would not take as
 // it is - for members that are derived or reserved, or for more ids than a relation takes now -
 // stands in it as text.
-func (ex *exporter) document(doc *fanfold.Document, kept []byte) {
+func (ex *exporter) document(doc *fanfold.Document, kept []keptValue) {
 	name := doc.Key.Collection
 	shape := ex.shapes[name]
 	if shape == nil {
@@ -171,8 +193,8 @@ func (ex *exporter) document(doc *fanfold.Document, kept []byte) {
 	t := jsondoc.MustParse(doc.Body)
 	_, dropped := shape.Strip(t)
 	ex.buf = append(ex.buf, `{"collection":"`+name+`",`...)
-	if len(kept) > 0 {
-		ex.buf = append(append(append(ex.buf, `"kept":`...), kept...), ',')
+	if kept = ex.withNothing(name, t, kept); len(kept) > 0 {
+		ex.buf = append(appendKept(append(ex.buf, `"kept":`...), kept), ',')
 	}
 	if len(dropped) > 0 || checkRelations(ex.model.Collection(name), t) != nil || bytes.ContainsAny(doc.Body, "\r\n") {
 		ex.buf = jsondoc.AppendQuote(append(ex.buf, `"text":`...), string(doc.Body))

@@ -29,6 +29,17 @@ func Encode(ev *fanfold.Event) []byte {
 	if len(ev.Kept) > 0 {
 		b = append(append(b, `,"kept":`...), ev.Kept...)
 	}
+	for i, path := range ev.Refresh {
+		if i == 0 {
+			b = append(b, `,"refresh":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = jsondoc.AppendQuote(b, path)
+		if i == len(ev.Refresh)-1 {
+			b = append(b, ']')
+		}
+	}
 	if len(ev.Body) > 0 {
 		b = append(b, `,"body":`...)
 		b = append(b, ev.Body...)
@@ -53,6 +64,12 @@ func Decode(payload []byte, ev *fanfold.Event) error {
 	body := t.Member(jsondoc.Root, "body")
 	if body != jsondoc.None {
 		ev.Body = t.Raw(body)
+	}
+	refresh := t.Member(jsondoc.Root, "refresh")
+	if refresh != jsondoc.None {
+		for n := t.First(refresh); n != jsondoc.None; n = t.Next(n) {
+			ev.Refresh = append(ev.Refresh, t.Text(n))
+		}
 	}
 	switch ev.Kind {
 	case fanfold.KindPut, fanfold.KindModel, fanfold.KindImport:

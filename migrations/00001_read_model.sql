@@ -50,10 +50,40 @@ CREATE TABLE link (
   relation TEXT    NOT NULL,  -- <collection>.<relation>
   target   TEXT    NOT NULL,  -- the id's text
   holder   INTEGER NOT NULL,  -- the referring document's number
+  ordinal  INTEGER,           -- its place in the target's pages, where the relation has pages
   PRIMARY KEY (relation, target, holder)
 ) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX link_ordinal ON link (relation, target, ordinal) WHERE ordinal IS NOT NULL;
 
--- Values that stay on their holder after the target's delete (onDelete: keep).
+-- How many documents ever came into a target's pages.
+CREATE TABLE paged (
+  relation TEXT    NOT NULL,
+  target   TEXT    NOT NULL,
+  count    INTEGER NOT NULL,
+  PRIMARY KEY (relation, target)
+) STRICT, WITHOUT ROWID;
+
+-- What the documents that refer to a target enter into its min, max and recent, in order.
+CREATE TABLE entry (
+  rule   TEXT    NOT NULL,
+  target TEXT    NOT NULL,
+  sort   BLOB    NOT NULL,
+  id     TEXT    NOT NULL,  -- of the referring document
+  holder INTEGER NOT NULL,  -- its number
+  PRIMARY KEY (rule, target, sort, id)
+) STRICT, WITHOUT ROWID;
+
+-- What they add up to in its sum and avg. None: no row.
+CREATE TABLE total (
+  rule   TEXT    NOT NULL,
+  target TEXT    NOT NULL,
+  count  INTEGER NOT NULL,
+  sum    TEXT    NOT NULL,  -- exact
+  PRIMARY KEY (rule, target)
+) STRICT, WITHOUT ROWID;
+
+-- Values that stay on their holder: after the target's delete (onDelete: keep), or for good
+-- (frozen).
 CREATE TABLE kept (
   rule   TEXT    NOT NULL,
   target TEXT    NOT NULL,
@@ -91,6 +121,9 @@ CREATE INDEX once_time ON once (time);
 DROP TABLE once;
 DROP TABLE change;
 DROP TABLE kept;
+DROP TABLE total;
+DROP TABLE entry;
+DROP TABLE paged;
 DROP TABLE link;
 DROP TABLE tombstone;
 DROP TABLE source;

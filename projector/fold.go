@@ -168,6 +168,9 @@ func (f *fold) write(ev *fanfold.Event) error {
 	if err := f.markReaders(c, row.Key, old, row.Body); err != nil {
 		return err
 	}
+	if err := f.markFrozen(c, row, t, ev); err != nil {
+		return err
+	}
 	return f.propagate()
 }
 
@@ -267,12 +270,14 @@ func (f *fold) relink(c *collectionPlan, row *sqlite.Row, before, after *jsondoc
 		}
 		for _, id := range is {
 			if !contains(was, id) {
-				if err := f.tx.AddLink(name, id, row.Number); err != nil {
+				if err := f.tx.AddLink(name, id, row.Number, r.PageSize > 0); err != nil {
 					return err
 				}
 			}
 		}
-		f.markCounters(c, r, row.Key, was, is, before, after)
+		if err := f.markCounters(c, r, row, was, is, before, after); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -295,19 +300,22 @@ func (f *fold) restoreKept(c *collectionPlan, row *sqlite.Row, source *jsondoc.T
 	all := jsondoc.MustParse(kept)
 	for _, rule := range c.rules {
 		values := all.Member(jsondoc.Root, rule.name)
-		if rule.Kind != fanfold.Copy || rule.Relation.OnDelete != fanfold.Keep || values == jsondoc.None {
+		if !rule.keeps() || values == jsondoc.None {
 			continue
 		}
 		for _, id := range rule.Relation.Targets(source) {
 			value := all.Member(values, id)
-			if value == jsondoc.None {
+			if value == jsondoc.None || all.Kind(value) == jsondoc.Null && rule.Frozen {
 				continue
 			}
-			number, err := f.tx.NumberOf(fanfold.Key{Collection: rule.Relation.To, ID: id})
-			if err != nil || number != 0 {
-				if err != nil {
+			number := int64(0)
+			if !rule.Frozen {
+				var err error
+				if number, err = f.tx.NumberOf(fanfold.Key{Collection: rule.Relation.To, ID: id}); err != nil {
 					return err
 				}
+			}
+			if number != 0 {
 				continue
 			}
 			if err := f.tx.KeepOne(rule.name, id, row.Number, jsondoc.Compact(nil, all.Raw(value))); err != nil {
@@ -320,11 +328,8 @@ func (f *fold) restoreKept(c *collectionPlan, row *sqlite.Row, source *jsondoc.T
 
 // forgetKept drops what the holder kept of a target that it no longer refers to.
 func (f *fold) forgetKept(c *collectionPlan, r *fanfold.Relation, target string, holder int64) error {
-	if r.OnDelete != fanfold.Keep {
-		return nil
-	}
 	for _, rule := range c.rules {
-		if rule.Kind == fanfold.Copy && rule.Relation == r {
+		if rule.keeps() && rule.Relation == r {
 			if err := f.tx.ForgetKept(rule.name, target, holder); err != nil {
 				return err
 			}

@@ -40,6 +40,11 @@ func (m *machine) run(d *datadriven.TestData) string {
 	if len(d.CmdArgs) > 0 {
 		ev.Key.Collection, ev.Key.ID, _ = strings.Cut(d.CmdArgs[0].Key, "/")
 	}
+	for _, arg := range d.CmdArgs {
+		if arg.Key == "refresh" {
+			ev.Refresh = arg.Vals
+		}
+	}
 	switch d.Cmd {
 	case "get":
 		return m.get(ev.Key)

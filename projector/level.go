@@ -13,7 +13,8 @@ import (
 // order, so that whatever a rule reads is final before the rule is computed.
 type level struct {
 	targets map[*rulePlan]map[string]oldValue   // copies: the targets that changed
-	counted map[*rulePlan]map[string]membership // counts and id lists: the parents they changed on
+	counted map[*rulePlan]map[string]membership // counts, lists and aggregates: the parents they changed on
+	capture map[*rulePlan]bool                  // frozen copies to take, on the document written to
 	every   map[*rulePlan]bool                  // rules to compute on every document: a new model's
 }
 
@@ -29,26 +30,35 @@ type membership struct {
 	recount bool
 }
 
-func (l *level) empty() bool { return len(l.targets) == 0 && len(l.counted) == 0 && len(l.every) == 0 }
+func (l *level) empty() bool {
+	return len(l.targets) == 0 && len(l.counted) == 0 && len(l.capture) == 0 && len(l.every) == 0
+}
 
-// markCounters notes the counts and id lists that a document's change from before to after
-// alters, given the ids it held and holds.
-func (f *fold) markCounters(c *collectionPlan, r *fanfold.Relation, key fanfold.Key, was, is []string, before, after *jsondoc.Tree) {
+// markCounters notes what a document's change from before to after alters on those it refers to,
+// given the ids it held and holds.
+func (f *fold) markCounters(c *collectionPlan, r *fanfold.Relation, row *sqlite.Row, was, is []string, before, after *jsondoc.Tree) error {
 	for _, rule := range c.counters {
 		if rule.Relation != r {
 			continue
 		}
-		counted := len(was) > 0 && rule.counts(before, key, nil)
-		counts := len(is) > 0 && rule.counts(after, key, f.report)
+		if rule.Kind != fanfold.Count && rule.Kind != fanfold.IDs {
+			if err := f.enter(rule, row.Key, row.Number, was, is, before, after); err != nil {
+				return err
+			}
+			continue
+		}
+		counted := len(was) > 0 && rule.counts(before, row.Key, nil)
+		counts := len(is) > 0 && rule.counts(after, row.Key, f.report)
 		for _, id := range was {
-			f.markCounter(rule, key, id, counted, counts && contains(is, id))
+			f.markCounter(rule, row.Key, id, counted, counts && contains(is, id))
 		}
 		for _, id := range is {
 			if !contains(was, id) {
-				f.markCounter(rule, key, id, false, counts)
+				f.markCounter(rule, row.Key, id, false, counts)
 			}
 		}
 	}
+	return nil
 }
 
 func (f *fold) markCounter(rule *rulePlan, key fanfold.Key, parent string, before, after bool) {
@@ -63,6 +73,10 @@ func (f *fold) markCounter(rule *rulePlan, key fanfold.Key, parent string, befor
 	if before {
 		m.delta--
 	}
+	f.markCounted(rule, parent, m)
+}
+
+func (f *fold) markCounted(rule *rulePlan, parent string, m membership) {
 	l := f.levels[rule.Level]
 	if l.counted == nil {
 		l.counted = map[*rulePlan]map[string]membership{}
@@ -214,6 +228,9 @@ func (f *fold) affected(l *level) ([]int64, error) {
 			}
 		}
 	}
+	if len(l.capture) > 0 {
+		numbers = append(numbers, f.direct)
+	}
 	seen := map[string]bool{}
 	for r := range l.every {
 		if !seen[r.Collection] {
@@ -277,6 +294,7 @@ func (f *fold) finish(c *collectionPlan, row *sqlite.Row, body []byte, d *differ
 			return err
 		}
 	}
+	f.markShown(c, jsondoc.MustParse(body), d.changed)
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // FoldVersion is raised when the fold gives other values for the same events.
-const FoldVersion = 1
+const FoldVersion = 2
 
 // Fingerprint names everything a read model depends on besides the log. A file with another
 // one is rebuilt.
@@ -44,11 +44,11 @@ type collectionPlan struct {
 	relations []*fanfold.Relation
 	rules     []*rulePlan // that this collection's documents carry
 	readers   []*rulePlan // copies of other documents that read this collection's
-	counters  []*rulePlan // counts and id lists that this collection's documents enter into
-	top       int         // the highest level among rules that are copies, -1 without any
+	counters  []*rulePlan // rules of others that this collection's documents enter into
+	frozen    []*rulePlan // those of rules that are frozen
 }
 
-var nothing = &collectionPlan{shape: &fanfold.Shape{}, top: -1}
+var nothing = &collectionPlan{shape: &fanfold.Shape{}}
 
 // collection returns what the plan says of a collection, never nil.
 func (p *plan) collection(name string) *collectionPlan {
@@ -68,7 +68,7 @@ func ParseModel(src []byte) (*fanfold.Model, error) {
 func newPlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved) (*plan, error) {
 	p := &plan{seq: seq, model: m, reserved: reserved, collections: map[string]*collectionPlan{}}
 	for _, c := range m.Collections {
-		p.collections[c.Name] = &collectionPlan{name: c.Name, shape: fanfold.NewShape(c, nil), relations: c.Relations, top: -1}
+		p.collections[c.Name] = &collectionPlan{name: c.Name, shape: fanfold.NewShape(c, nil), relations: c.Relations}
 	}
 	for _, r := range m.Rules {
 		rp := &rulePlan{Rule: r, name: r.Name(), relation: r.Relation.FullName()}
@@ -87,11 +87,13 @@ func newPlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved) (*plan, er
 		p.levels = max(p.levels, r.Level+1)
 		own := p.collections[r.Collection]
 		own.rules = append(own.rules, rp)
-		if r.Kind == fanfold.Copy {
-			own.top = max(own.top, r.Level)
+		switch {
+		case r.Frozen:
+			own.frozen = append(own.frozen, rp)
+		case r.Kind == fanfold.Copy:
 			target := p.collections[r.Relation.To]
 			target.readers = append(target.readers, rp)
-		} else {
+		default:
 			child := p.collections[r.Relation.Collection]
 			child.counters = append(child.counters, rp)
 		}
@@ -103,7 +105,7 @@ func newPlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved) (*plan, er
 // the referenced view.
 func (c *collectionPlan) storesSource() bool { return len(c.rules) > 0 }
 
-// reads tells whether the rule's expression can look at a member that changed; nil means any.
+// reads tells whether the rule can look at a member that changed; nil means any.
 func (r *rulePlan) reads(changed map[string]bool) bool {
 	if changed == nil || r.Reads == nil {
 		return true

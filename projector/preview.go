@@ -50,6 +50,7 @@ func (p *Projector) Preview(ctx context.Context, m *fanfold.Model) (out *Preview
 	v := &previewer{prev: prev, next: next, cmp: compare(prev, next), rules: map[string]*RulePreview{}, out: &Preview{Position: sc.Checkpoint.At(), Rules: []RulePreview{}}}
 	v.list()
 	c := newChecker(ctx, sc, next)
+	c.fresh = v.cmp.fresh
 	if err := c.link(); err != nil {
 		return nil, err
 	}

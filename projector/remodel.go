@@ -15,10 +15,11 @@ type remodel struct {
 	fresh      map[string]bool // names of rules that are new or changed
 	touched    map[string]bool // collections whose rules came, went or changed
 	relations  map[string]bool // full names of relations that came, went or changed
+	gone       map[string]bool // names of rules that kept something of children, and went or changed
 }
 
 func compare(prev, next *plan) *remodel {
-	m := &remodel{prev: prev, next: next, fresh: map[string]bool{}, touched: map[string]bool{}, relations: map[string]bool{}}
+	m := &remodel{prev: prev, next: next, fresh: map[string]bool{}, touched: map[string]bool{}, relations: map[string]bool{}, gone: map[string]bool{}}
 	before := map[string]*rulePlan{}
 	for _, r := range prev.rules {
 		before[r.name] = r
@@ -26,14 +27,18 @@ func compare(prev, next *plan) *remodel {
 	for _, r := range next.rules {
 		if old := before[r.name]; old == nil || !old.SameAs(r.Rule) {
 			m.fresh[r.name], m.touched[r.Collection] = true, true
+			if old != nil && (old.sorted() || old.totals()) {
+				m.gone[r.name] = true
+			}
 		}
 		delete(before, r.name)
 	}
 	for _, r := range before {
 		m.touched[r.Collection] = true
+		m.gone[r.name] = r.sorted() || r.totals()
 	}
 	for _, r := range prev.model.Relations() {
-		if o := next.model.Relation(r.FullName()); o == nil || o.Path.String() != r.Path.String() {
+		if o := next.model.Relation(r.FullName()); o == nil || !o.SameIDs(r) || (o.PageSize > 0) != (r.PageSize > 0) {
 			m.relations[r.FullName()] = true
 		}
 	}
@@ -72,6 +77,11 @@ func (f *fold) model(ev *fanfold.Event) error {
 	if err := f.forgetRules(m); err != nil {
 		return err
 	}
+	for name := range m.gone {
+		if err := f.tx.ForgetEntries(name); err != nil {
+			return err
+		}
+	}
 	for _, r := range next.rules {
 		if m.fresh[r.name] {
 			l := f.levels[r.Level]
@@ -108,8 +118,8 @@ func (f *fold) forgetRules(m *remodel) error {
 }
 
 // restructure takes the values of rules that went or changed out of the documents, gives
-// documents of collections with rules their own row for the referenced view, and links
-// changed relations.
+// documents of collections with rules their own row for the referenced view, links changed
+// relations, and enters documents into the new rules of those they refer to.
 func (f *fold) restructure(m *remodel) error {
 	for _, name := range collectionsOf(m) {
 		c := f.plan.collection(name)
@@ -139,6 +149,9 @@ func collectionsOf(m *remodel) []string {
 		for _, r := range relations {
 			need = need || m.relations[r.FullName()]
 		}
+		for _, r := range m.next.collection(name).counters {
+			need = need || m.enters(r)
+		}
 		if need && !seen[name] {
 			seen[name] = true
 			names = append(names, name)
@@ -153,6 +166,9 @@ func collectionsOf(m *remodel) []string {
 	return names
 }
 
+// enters tells whether documents are to be entered into a rule.
+func (m *remodel) enters(r *rulePlan) bool { return m.fresh[r.name] && (r.sorted() || r.totals()) }
+
 func (f *fold) restructureOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
 	source := row.Source()
 	t := jsondoc.MustParse(source)
@@ -161,7 +177,14 @@ func (f *fold) restructureOne(m *remodel, c *collectionPlan, row *sqlite.Row) er
 			continue
 		}
 		for _, id := range r.Targets(t) {
-			if err := f.tx.AddLink(r.FullName(), id, row.Number); err != nil {
+			if err := f.tx.AddLink(r.FullName(), id, row.Number, r.PageSize > 0); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range c.counters {
+		if m.enters(r) {
+			if err := f.enter(r, row.Key, row.Number, nil, r.Relation.Targets(t), emptyTree, t); err != nil {
 				return err
 			}
 		}
@@ -196,6 +219,7 @@ func (f *fold) restructureOne(m *remodel, c *collectionPlan, row *sqlite.Row) er
 			return err
 		}
 	}
+	f.markShown(c, t, nil)
 	return nil
 }
 

@@ -149,21 +149,36 @@ type fresh struct {
 	id     string
 	holder int64
 	old    *jsondoc.Tree // nil for none
+	// capture takes frozen values that the document does not have yet.
+	capture bool
 }
 
 func (v *fresh) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
 	switch {
 	case r.Kind == fanfold.Copy:
-		raw, err = copyValue(r, t, anchor, func(r *rulePlan, id string) ([]byte, error) { return v.f.copied(r, id, v.holder) })
+		get := v.f.copied
+		if v.capture {
+			get = v.f.captured
+		}
+		raw, err = copyValue(r, t, anchor, func(r *rulePlan, id string) ([]byte, error) { return get(r, id, v.holder) })
 		return raw, false, err
 	case v.old != nil && at(v.old, r.Path) != jsondoc.None:
 		return nil, true, nil
-	case r.Kind == fanfold.Count:
-		raw, err = v.f.count(r, v.id)
 	default:
-		raw, err = v.f.ids(r, v.id)
+		raw, err = v.f.counted(r, v.id)
 	}
 	return raw, false, err
+}
+
+// counted is the value on a target of a rule about the documents that refer to it.
+func (f *fold) counted(r *rulePlan, target string) ([]byte, error) {
+	switch r.Kind {
+	case fanfold.Count:
+		return f.count(r, target)
+	case fanfold.IDs:
+		return f.ids(r, target)
+	}
+	return r.aggregate(f.tx, target)
 }
 
 // at follows a path without arrays.
@@ -177,6 +192,9 @@ func at(t *jsondoc.Tree, path fanfold.Path) jsondoc.Node {
 
 // copied is the value of a copy for one id: the target's, or the one kept from it.
 func (f *fold) copied(r *rulePlan, id string, holder int64) ([]byte, error) {
+	if r.Frozen {
+		return f.tx.Kept(r.name, id, holder)
+	}
 	if raw, ok := f.cache.get(r, id); ok && raw != nil {
 		return raw, nil
 	}
@@ -235,7 +253,7 @@ type updated struct {
 }
 
 func (v *updated) dirty(r *rulePlan) bool {
-	if v.work.every[r] || r.Kind == fanfold.Copy && len(v.work.targets[r]) > 0 {
+	if v.work.every[r] || r.Kind == fanfold.Copy && len(v.work.targets[r]) > 0 || v.captures(r) {
 		return true
 	}
 	if r.Kind == fanfold.Copy {
@@ -245,17 +263,19 @@ func (v *updated) dirty(r *rulePlan) bool {
 	return counted
 }
 
+func (v *updated) captures(r *rulePlan) bool { return v.work.capture[r] && v.row.Number == v.f.direct }
+
 func (v *updated) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
 	switch {
 	case !v.dirty(r):
 		return nil, true, nil
-	case v.work.every[r]:
-		return (&fresh{f: v.f, id: v.row.Key.ID, holder: v.row.Number}).value(r, t, anchor)
-	case r.Kind == fanfold.IDs:
-		raw, err = v.f.ids(r, v.row.Key.ID)
-		return raw, false, err
+	case v.work.every[r] || v.captures(r):
+		return (&fresh{f: v.f, id: v.row.Key.ID, holder: v.row.Number, capture: r.Frozen}).value(r, t, anchor)
 	case r.Kind == fanfold.Count:
 		raw, err = v.count(r)
+		return raw, false, err
+	case r.Kind != fanfold.Copy:
+		raw, err = v.f.counted(r, v.row.Key.ID)
 		return raw, false, err
 	}
 	changed := v.work.targets[r]

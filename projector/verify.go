@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -133,6 +136,7 @@ type checker struct {
 	plan   *plan
 	report *report
 	memo   map[memoKey][]byte
+	fresh  map[string]bool // rules that are yet to be applied
 }
 
 type memoKey struct {
@@ -228,13 +232,18 @@ func (v *checked) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw 
 		raw, err = copyValue(r, t, anchor, func(r *rulePlan, id string) ([]byte, error) { return v.c.copied(r, id, v.row.Number) })
 	case r.Kind == fanfold.Count:
 		raw, err = v.c.count(r, v.row.Key.ID)
-	default:
+	case r.Kind == fanfold.IDs:
 		raw, err = v.c.ids(r, v.row.Key.ID)
+	default:
+		raw, err = v.c.aggregate(r, v.row.Key.ID)
 	}
 	return raw, false, err
 }
 
 func (c *checker) copied(r *rulePlan, id string, holder int64) ([]byte, error) {
+	if r.Frozen && !c.fresh[r.name] {
+		return c.sc.Kept(r.name, id, holder)
+	}
 	key := memoKey{r, id}
 	if raw, ok := c.memo[key]; ok {
 		return raw, nil
@@ -296,4 +305,58 @@ func (c *checker) ids(r *rulePlan, target string) ([]byte, error) {
 		ids = append(ids, key.ID)
 	}
 	return idList(ids, r.Limit), nil
+}
+
+// aggregate recomputes a Sum, Min, Max, Avg or Recent from all documents that refer to target.
+func (c *checker) aggregate(r *rulePlan, target string) ([]byte, error) {
+	holders, err := c.sc.Holders(r.relation, target, -1)
+	if err != nil {
+		return nil, err
+	}
+	var in []child
+	for _, number := range holders {
+		row, err := c.sc.RowByNumber(number)
+		if err != nil {
+			return nil, err
+		}
+		if e := r.entry(jsondoc.MustParse(row.Source()), row.Key, row.Number, c.report); e.in {
+			in = append(in, child{e, row})
+		}
+	}
+	slices.SortStableFunc(in, func(a, b child) int { // holders come by number, so an entry without a key sorts by arrival
+		if order := bytes.Compare(a.sort, b.sort); order != 0 || a.sort == nil {
+			return order
+		}
+		return strings.Compare(a.row.Key.ID, b.row.Key.ID)
+	})
+	switch {
+	case r.totals():
+		sum := decimal.Decimal{}
+		for _, e := range in {
+			sum = decimal.Add(sum, e.n)
+		}
+		return r.result(int64(len(in)), sum), nil
+	case r.Kind == fanfold.Min && len(in) > 0:
+		return extreme(in[0].sort, nil)
+	case r.Kind == fanfold.Max && len(in) > 0:
+		return extreme(in[len(in)-1].sort, nil)
+	case r.Kind != fanfold.Recent:
+		return nil, nil
+	}
+	slices.Reverse(in)
+	var bodies [][]byte
+	for _, e := range in[:min(len(in), r.Limit)] {
+		body, err := c.right(e.row, r.Level)
+		if err != nil {
+			return nil, err
+		}
+		bodies = append(bodies, body)
+	}
+	return r.excerpts(bodies), nil
+}
+
+// child is a document and what it enters into a rule.
+type child struct {
+	entry
+	row *sqlite.Row
 }

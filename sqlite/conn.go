@@ -65,7 +65,7 @@ func (c *conn) prepare(query string) (*stmt, error) {
 	return s, nil
 }
 
-// exec runs a statement. Arguments are int64, string, or nil.
+// exec runs a statement. Arguments are int64, string, []byte for a blob, or nil.
 func (c *conn) exec(query string, args ...driver.Value) error {
 	s, err := c.prepare(query)
 	if err != nil {
@@ -170,6 +170,8 @@ func bytesOf(v driver.Value) []byte {
 	}
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
+
+func blobOf(v driver.Value) []byte { b, _ := v.([]byte); return b }
 
 func intOf(v driver.Value) int64 { i, _ := v.(int64); return i }
 

@@ -228,9 +228,16 @@ func (tx *Tx) Tombstone(key fanfold.Key, revision fanfold.Revision, position fan
 		key.Collection, key.ID, int64(revision), int64(position))
 }
 
-// AddLink records that holder refers to target; once, however often it does.
-func (tx *Tx) AddLink(relation, target string, holder int64) error {
-	return tx.c.exec("INSERT INTO link (relation, target, holder) VALUES (?, ?, ?)", relation, target, holder)
+// AddLink records that holder refers to target; once, however often it does. Where the relation
+// has pages, holder gets the next place in target's.
+func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
+	if !paged {
+		return tx.c.exec("INSERT INTO link (relation, target, holder) VALUES (?, ?, ?)", relation, target, holder)
+	}
+	if err := tx.c.exec("INSERT INTO paged (relation, target, count) VALUES (?, ?, 1) ON CONFLICT (relation, target) DO UPDATE SET count = count + 1", relation, target); err != nil {
+		return err
+	}
+	return tx.c.exec("INSERT INTO link (relation, target, holder, ordinal) SELECT relation, target, ?, count - 1 FROM paged WHERE relation = ? AND target = ?", holder, relation, target)
 }
 
 // RemoveLink forgets that holder refers to target.
@@ -238,8 +245,11 @@ func (tx *Tx) RemoveLink(relation, target string, holder int64) error {
 	return tx.c.exec("DELETE FROM link WHERE relation = ? AND target = ? AND holder = ?", relation, target, holder)
 }
 
-// RemoveLinks forgets every link of the relation.
+// RemoveLinks forgets every link of the relation, and its pages.
 func (tx *Tx) RemoveLinks(relation string) error {
+	if err := tx.c.exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
+		return err
+	}
 	return tx.c.exec("DELETE FROM link WHERE relation = ?", relation)
 }
 

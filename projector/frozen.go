@@ -1,0 +1,86 @@
+package projector
+
+import (
+	"slices"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// keeps tells whether the rule's values stay on their holders by rows of their own.
+func (r *rulePlan) keeps() bool {
+	return r.Kind == fanfold.Copy && (r.Frozen || r.Relation.OnDelete == fanfold.Keep)
+}
+
+// markFrozen notes the frozen copies that a write of the document takes: of ids that it has no
+// value for yet, and of those that the write asks to refresh. They are taken when everything that
+// they read is final, like all copies.
+func (f *fold) markFrozen(c *collectionPlan, row *sqlite.Row, source *jsondoc.Tree, ev *fanfold.Event) error {
+	for _, rule := range c.frozen {
+		refresh := slices.Contains(ev.Refresh, rule.Path.String())
+		for _, id := range rule.Relation.Targets(source) {
+			value, err := f.tx.Kept(rule.name, id, row.Number)
+			if err != nil {
+				return err
+			}
+			if value != nil && refresh {
+				if err := f.thaw(rule, id, row.Number); err != nil {
+					return err
+				}
+				value = nil
+			}
+			if value == nil && !withheld(rule, id, ev.Kept) {
+				l := f.levels[rule.Level]
+				if l.capture == nil {
+					l.capture = map[*rulePlan]bool{}
+				}
+				l.capture[rule] = true
+			}
+		}
+	}
+	return nil
+}
+
+// thaw forgets a frozen value, unless there is no target to take another from.
+func (f *fold) thaw(rule *rulePlan, id string, holder int64) error {
+	number, err := f.tx.NumberOf(fanfold.Key{Collection: rule.Relation.To, ID: id})
+	if err != nil || number == 0 {
+		return err
+	}
+	return f.tx.ForgetKept(rule.name, id, holder)
+}
+
+// withheld tells whether an import says that the document has no value for the id.
+func withheld(rule *rulePlan, id string, kept []byte) bool {
+	if kept == nil {
+		return false
+	}
+	t := jsondoc.MustParse(kept)
+	values := t.Member(jsondoc.Root, rule.name)
+	if values == jsondoc.None {
+		return false
+	}
+	n := t.Member(values, id)
+	return n != jsondoc.None && t.Kind(n) == jsondoc.Null
+}
+
+// captured is a frozen copy's value for one id: the one taken before, or the target's, which is
+// kept from now on.
+func (f *fold) captured(r *rulePlan, id string, holder int64) ([]byte, error) {
+	raw, err := f.tx.Kept(r.name, id, holder)
+	if err != nil || raw != nil {
+		return raw, err
+	}
+	if withheld(r, id, f.event.Kept) {
+		return nil, nil
+	}
+	body, err := f.body(fanfold.Key{Collection: r.Relation.To, ID: id})
+	if err != nil || body == nil {
+		return nil, err
+	}
+	if raw = r.evaluate(body, id, f.report); raw == nil {
+		return nil, nil
+	}
+	return raw, f.tx.KeepOne(r.name, id, holder, raw)
+}
