@@ -38,8 +38,8 @@ type Event struct {
 	Base  Revision  // of patch: the revision it was computed on; of check: the one required
 
 	// Kept, of put, are values that an import restores: what stayed on the document of targets
-	// that were gone already and its frozen copies (null for one without a value), as JSON, by
-	// rule, then by the target's id. Nil for none.
+	// that were gone already and its frozen copies, as JSON, by rule, then by the target's id; a
+	// frozen copy of a rule that is there has no value for ids that are not. Nil for none.
 	Kept []byte
 	// Refresh, of put and patch, are the paths of frozen copies to take anew.
 	Refresh []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -218,7 +219,7 @@ func exists(key fanfold.Key, rev fanfold.Revision) error {
 
 // put answers PUT: create or replace, under the request's conditions.
 func (s *Server) put(c echo.Context) error {
-	key, cond, err := addressed(c)
+	key, cond, err := addressed(c, "refresh")
 	if err != nil {
 		return err
 	}
@@ -228,6 +229,9 @@ func (s *Server) put(c echo.Context) error {
 	}
 	w, err := s.newWrite(c, &key, body)
 	if err != nil {
+		return err
+	}
+	if err := s.refresh(c, w.event); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
@@ -249,12 +253,31 @@ func (s *Server) put(c echo.Context) error {
 	return s.finish(c, w, seq)
 }
 
+// refresh reads refresh=field[,field]: the frozen copies that the write takes anew.
+func (s *Server) refresh(c echo.Context, ev *fanfold.Event) error {
+	if v := c.QueryParam("refresh"); v != "" {
+		ev.Refresh = strings.Split(v, ",")
+	}
+	return s.checkRefresh(ev)
+}
+
+func (s *Server) checkRefresh(ev *fanfold.Event) error {
+	m, _, _ := s.models.Model()
+	for _, path := range ev.Refresh {
+		c := m.Collection(ev.Key.Collection)
+		if c == nil || !slices.ContainsFunc(c.Rules, func(r *fanfold.Rule) bool { return r.Frozen && r.Path.String() == path }) {
+			return fanfold.Errorf(fanfold.Unprocessable, "refresh: %q is no frozen field of %s", path, ev.Key.Collection)
+		}
+	}
+	return nil
+}
+
 // addressed reads what a write to one document has besides its body.
-func addressed(c echo.Context) (key fanfold.Key, cond conditions, err error) {
+func addressed(c echo.Context, known ...string) (key fanfold.Key, cond conditions, err error) {
 	if key, err = keyOf(c); err != nil {
 		return key, cond, err
 	}
-	if err := parameters(c); err != nil {
+	if err := parameters(c, known...); err != nil {
 		return key, cond, err
 	}
 	cond, err = parseConditions(c.Request())

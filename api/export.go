@@ -125,8 +125,8 @@ func (ex *exporter) flush() error {
 	return err
 }
 
-// keptValue is one of the values that stay on a document; its value is null where a frozen copy
-// has none.
+// keptValue is one of the values that stay on a document; nil says that a frozen copy has none
+// for some id.
 type keptValue struct {
 	rule, target string
 	value        []byte
@@ -142,7 +142,7 @@ func (ex *exporter) kept(from, to int64) (map[int64][]keptValue, error) {
 	return all, err
 }
 
-// withNothing adds the frozen copies that have no value.
+// withNothing says of frozen copies that they lack values.
 func (ex *exporter) withNothing(collection string, t *jsondoc.Tree, kept []keptValue) []keptValue {
 	c := ex.model.Collection(collection)
 	if c == nil {
@@ -152,10 +152,10 @@ func (ex *exporter) withNothing(collection string, t *jsondoc.Tree, kept []keptV
 		if !r.Frozen {
 			continue
 		}
-		for _, id := range r.Relation.Targets(t) {
-			if !slices.ContainsFunc(kept, func(k keptValue) bool { return k.rule == r.Name() && k.target == id }) {
-				kept = append(kept, keptValue{r.Name(), id, []byte("null")})
-			}
+		if slices.ContainsFunc(r.Relation.Targets(t), func(id string) bool {
+			return !slices.ContainsFunc(kept, func(k keptValue) bool { return k.rule == r.Name() && k.target == id })
+		}) {
+			kept = append(kept, keptValue{rule: r.Name()})
 		}
 	}
 	slices.SortFunc(kept, func(a, b keptValue) int {
@@ -166,13 +166,19 @@ func (ex *exporter) withNothing(collection string, t *jsondoc.Tree, kept []keptV
 
 // appendKept writes kept values as JSON, by rule, then by id.
 func appendKept(b []byte, kept []keptValue) []byte {
+	open := byte('{')
 	for i, k := range kept {
-		switch {
-		case i == 0:
-			b = append(jsondoc.AppendQuote(append(b, '{'), k.rule), ":{"...)
-		case kept[i-1].rule != k.rule:
-			b = append(jsondoc.AppendQuote(append(b, "},"...), k.rule), ":{"...)
-		default:
+		if i == 0 || kept[i-1].rule != k.rule {
+			if i > 0 {
+				b = append(b, '}')
+			}
+			b = append(jsondoc.AppendQuote(append(b, open), k.rule), ":{"...)
+			open = ','
+		}
+		if k.value == nil {
+			continue
+		}
+		if b[len(b)-1] != '{' {
 			b = append(b, ',')
 		}
 		b = append(append(jsondoc.AppendQuote(b, k.target), ':'), k.value...)

@@ -1,8 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"encoding/base64"
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,12 +86,16 @@ func (s *Server) children(c echo.Context) error {
 	if strings.HasPrefix(child, "_") {
 		return fanfold.Errorf(fanfold.NotFound, "no such route: see /openapi.json")
 	}
-	if err := parameters(c, "limit", "cursor", "view", "expand", "consistency", "relation"); err != nil {
+	if err := parameters(c, "limit", "cursor", "view", "expand", "consistency", "relation", "page"); err != nil {
 		return err
 	}
-	rel, err := s.childRelation(key.Collection, child, c.QueryParam("relation"))
+	paged := c.QueryParams().Has("page")
+	rel, err := s.childRelation(key.Collection, child, c.QueryParam("relation"), paged)
 	if err != nil {
 		return err
+	}
+	if paged {
+		return s.childPage(c, key, rel)
 	}
 	p, err := s.parsePage(c, child)
 	if err != nil {
@@ -112,8 +119,9 @@ func (s *Server) children(c echo.Context) error {
 	}, func(last *fanfold.Document) string { return strconv.FormatInt(last.Number, 10) })
 }
 
-// childRelation finds the one relation by which documents of child refer to parent.
-func (s *Server) childRelation(parent, child, name string) (*fanfold.Relation, error) {
+// childRelation finds the one relation by which documents of child refer to parent; with paged
+// those that have pages come first.
+func (s *Server) childRelation(parent, child, name string, paged bool) (*fanfold.Relation, error) {
 	m, _, _ := s.models.Model()
 	var found []*fanfold.Relation
 	var names []string
@@ -127,6 +135,9 @@ func (s *Server) childRelation(parent, child, name string) (*fanfold.Relation, e
 			}
 		}
 	}
+	if i := slices.IndexFunc(found, func(r *fanfold.Relation) bool { return r.PageSize > 0 }); paged && i >= 0 {
+		return found[i], nil // a collection has pages by one relation
+	}
 	switch {
 	case len(names) == 0:
 		return nil, fanfold.Errorf(fanfold.NotFound, "no relation leads from %q to %s", child, parent)
@@ -138,6 +149,78 @@ func (s *Server) childRelation(parent, child, name string) (*fanfold.Relation, e
 	return found[0], nil
 }
 
+// childPage answers one of the fixed pages of the documents that refer to one. A place that a
+// document has left stays empty, so that no other page changes.
+func (s *Server) childPage(c echo.Context, key fanfold.Key, rel *fanfold.Relation) error {
+	if rel.PageSize == 0 {
+		return fanfold.Errorf(fanfold.Invalid, "%s has no pages by %s: declare pages: {by: %s, size: 100} in the model, or leave out page=", rel.Collection, rel.Name, rel.Name)
+	}
+	for _, name := range []string{"limit", "cursor"} {
+		if c.QueryParam(name) != "" {
+			return fanfold.Errorf(fanfold.Invalid, "%s does not go with page", name)
+		}
+	}
+	wanted := int64(0)
+	if v := c.QueryParam("page"); v != "last" {
+		var err error
+		if wanted, err = strconv.ParseInt(v, 10, 64); err != nil || wanted < 1 {
+			return fanfold.Errorf(fanfold.Invalid, "page=%s is neither a whole number from 1 on nor last", v)
+		}
+	}
+	p, err := s.parsePage(c, rel.Collection)
+	if err != nil {
+		return err
+	}
+	var out []byte
+	if err := s.reader.Read(func(snap Snapshot) error {
+		parent, err := snap.Get(key, fanfold.Embedded)
+		if err != nil || parent == nil {
+			return cmp.Or(err, missing(key))
+		}
+		count, err := snap.Paged(rel.FullName(), key.ID)
+		if err != nil {
+			return err
+		}
+		size := int64(rel.PageSize)
+		pages := max(1, (count+size-1)/size)
+		if wanted == 0 {
+			wanted = pages
+		}
+		if wanted > pages {
+			return fanfold.Errorf(fanfold.NotFound, "there is no page %d: the last one is %d", wanted, pages)
+		}
+		docs, err := snap.Page(rel.FullName(), key.ID, (wanted-1)*size, rel.PageSize, p.view)
+		if err != nil {
+			return err
+		}
+		out = jsondoc.AppendQuote([]byte{'{'}, rel.Path.String())
+		out = jsondoc.AppendQuote(append(out, ':'), key.ID)
+		out = fmt.Appendf(out, `,"page":%d,"pages":%d,"%s":[`, wanted, pages, rel.Collection)
+		out, err = s.appendItems(c, out, snap, docs, p)
+		return err
+	}); err != nil {
+		return err
+	}
+	return c.JSONBlob(http.StatusOK, append(out, "]}"...))
+}
+
+// appendItems writes documents as a list has them.
+func (s *Server) appendItems(c echo.Context, out []byte, snap Snapshot, docs []*fanfold.Document, p page) ([]byte, error) {
+	c.Response().Header().Set(headerPosition, snap.At().String())
+	x, _ := newExpander(snap, p.view)
+	for i, doc := range docs {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		body, err := x.expand(doc.WithMeta(), p.tree)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, body...)
+	}
+	return out, nil
+}
+
 // sendPage reads a page from one snapshot and writes it.
 func (s *Server) sendPage(c echo.Context, p page, read func(Snapshot) ([]*fanfold.Document, bool, error), cursorOf func(last *fanfold.Document) string) error {
 	out := []byte(`{"items":[`)
@@ -146,17 +229,8 @@ func (s *Server) sendPage(c echo.Context, p page, read func(Snapshot) ([]*fanfol
 		if err != nil {
 			return err
 		}
-		c.Response().Header().Set(headerPosition, snap.At().String())
-		x, _ := newExpander(snap, p.view)
-		for i, doc := range docs {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			body, err := x.expand(doc.WithMeta(), p.tree)
-			if err != nil {
-				return err
-			}
-			out = append(out, body...)
+		if out, err = s.appendItems(c, out, snap, docs, p); err != nil {
+			return err
 		}
 		out = append(out, ']')
 		if more {

@@ -19,7 +19,7 @@ const headerOnce = "Idempotency-Key"
 const maxOnce = 255
 
 // onceOf reads the request's Idempotency-Key and digests what the request asks for: method,
-// path, content type, conditions and body. Without the header it is the zero value.
+// path, parameters, content type, conditions and body. Without the header it is the zero value.
 func onceOf(r *http.Request, body []byte) (once fanfold.Once, err error) {
 	values := r.Header[headerOnce]
 	if len(values) == 0 {
@@ -40,8 +40,12 @@ func onceOf(r *http.Request, body []byte) (once fanfold.Once, err error) {
 	once.Key = base64.RawURLEncoding.EncodeToString(sum[:])
 	contentType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	digest := sha256.New()
-	for _, part := range []string{r.Method, r.URL.EscapedPath(), strings.ToLower(strings.TrimSpace(contentType)),
-		strings.Join(r.Header["If-Match"], ","), strings.Join(r.Header["If-None-Match"], ","), string(body)} {
+	parts := []string{r.Method, r.URL.EscapedPath(), strings.ToLower(strings.TrimSpace(contentType)),
+		strings.Join(r.Header["If-Match"], ","), strings.Join(r.Header["If-None-Match"], ","), string(body)}
+	if r.URL.RawQuery != "" {
+		parts = append(parts, r.URL.RawQuery)
+	}
+	for _, part := range parts {
 		digest.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(part))))
 		digest.Write([]byte(part))
 	}

@@ -15,7 +15,7 @@ import (
 // patch answers PATCH: the patch is applied to the referenced view, checked, and stored as it
 // is, on the revision it was checked with.
 func (s *Server) patch(c echo.Context) error {
-	key, cond, err := addressed(c)
+	key, cond, err := addressed(c, "refresh")
 	if err != nil {
 		return err
 	}
@@ -35,6 +35,9 @@ func (s *Server) patch(c echo.Context) error {
 		return err
 	}
 	if err := s.checkPatch(key, w.event); err != nil {
+		return err
+	}
+	if err := s.refresh(c, w.event); err != nil {
 		return err
 	}
 	if w.event.Once, err = onceOf(c.Request(), body); err != nil {

@@ -41,6 +41,10 @@ type Snapshot interface {
 	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, error)
 	List(collection, after string, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
 	Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
+	// Paged is how many documents ever came into target's pages; Page those that have the places
+	// from first on, up to size places.
+	Paged(relation, target string) (int64, error)
+	Page(relation, target string, first int64, size int, view fanfold.View) ([]*fanfold.Document, error)
 	Change(at fanfold.Position) (*fanfold.Change, error)
 	// Once is the request made under a key, nil where none is known.
 	Once(key string) (*fanfold.OnceRecord, error)

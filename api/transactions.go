@@ -103,7 +103,7 @@ func (s *Server) operations(body []byte, strict bool) ([]*operation, error) {
 }
 
 // members are what an operation of each kind may have besides op, collection and id.
-var members = map[string]string{"put": "body ifMatch ifNoneMatch", "create": "body", "patch": "patch ifMatch", "delete": "ifMatch", "check": "ifMatch ifNoneMatch"}
+var members = map[string]string{"put": "body ifMatch ifNoneMatch refresh", "create": "body", "patch": "patch ifMatch refresh", "delete": "ifMatch", "check": "ifMatch ifNoneMatch"}
 
 // operation reads one operation.
 func (s *Server) operation(text []byte, strict bool) (*operation, error) {
@@ -137,6 +137,13 @@ func (s *Server) operation(text []byte, strict bool) (*operation, error) {
 			err = fanfold.Errorf(fanfold.Invalid, "unknown member %q: %s takes op, collection, id, %s", name, op.name, strings.ReplaceAll(known, " ", ", "))
 		case name == "ifMatch":
 			err = op.ifMatch(t, m)
+		case name == "refresh":
+			for e := t.First(m); e != jsondoc.None; e = t.Next(e) {
+				op.event.Refresh = append(op.event.Refresh, t.Text(e))
+			}
+			if len(op.event.Refresh) == 0 || t.Kind(m) != jsondoc.Array {
+				err = fanfold.Errorf(fanfold.Invalid, "refresh is a list of frozen fields")
+			}
 		case name == "ifNoneMatch":
 			if op.cond.noneness = t.Text(m) == "*"; !op.cond.noneness {
 				err = fanfold.Errorf(fanfold.Invalid, `ifNoneMatch takes "*": the document must not be there`)
@@ -187,6 +194,9 @@ func (s *Server) complete(op *operation, content []byte, strict bool) error {
 	}
 	if content == nil && slices.Contains([]string{"put", "create", "patch"}, op.name) {
 		return fanfold.Errorf(fanfold.Invalid, "member %q is missing", strings.Fields(members[op.name])[0])
+	}
+	if err := s.checkRefresh(ev); err != nil {
+		return err
 	}
 	if int64(len(content)) > s.opt.MaxBody {
 		return fanfold.Errorf(fanfold.TooLarge, "it has %d bytes; at most %d are taken", len(content), s.opt.MaxBody)

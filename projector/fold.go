@@ -305,7 +305,7 @@ func (f *fold) restoreKept(c *collectionPlan, row *sqlite.Row, source *jsondoc.T
 		}
 		for _, id := range rule.Relation.Targets(source) {
 			value := all.Member(values, id)
-			if value == jsondoc.None || all.Kind(value) == jsondoc.Null && rule.Frozen {
+			if value == jsondoc.None {
 				continue
 			}
 			number := int64(0)

@@ -51,7 +51,8 @@ func (f *fold) thaw(rule *rulePlan, id string, holder int64) error {
 	return f.tx.ForgetKept(rule.name, id, holder)
 }
 
-// withheld tells whether an import says that the document has no value for the id.
+// withheld tells whether an import says that the document has no value for the id: it lists those
+// of the rule that there are.
 func withheld(rule *rulePlan, id string, kept []byte) bool {
 	if kept == nil {
 		return false
@@ -61,8 +62,7 @@ func withheld(rule *rulePlan, id string, kept []byte) bool {
 	if values == jsondoc.None {
 		return false
 	}
-	n := t.Member(values, id)
-	return n != jsondoc.None && t.Kind(n) == jsondoc.Null
+	return t.Member(values, id) == jsondoc.None
 }
 
 // captured is a frozen copy's value for one id: the one taken before, or the target's, which is

@@ -45,6 +45,7 @@ const (
 	docColumns      = "d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, "
 	fromDocument    = " FROM document d "
 	fromSource      = " FROM document d LEFT JOIN source s ON s.number = d.number "
+	fromHolders     = "FROM link l JOIN document d ON d.number = l.holder"
 	sourceBody      = "coalesce(s.body, d.body)"
 	checkpointAt    = ", (SELECT max(position, seq << 20) FROM checkpoint WHERE id = 1)"
 	getEmbeddedSQL  = "SELECT " + docColumns + "d.body" + checkpointAt + fromDocument + "WHERE d.collection = ? AND d.id = ?"
@@ -136,8 +137,26 @@ func (s *Snapshot) List(collection, after string, limit int, view fanfold.View) 
 // after one, in order of arrival; more tells whether there are others behind them.
 func (s *Snapshot) Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error) {
 	columns, from := selectView(view)
-	return s.documents(limit, columns+strings.Replace(from, "FROM document d", "FROM link l JOIN document d ON d.number = l.holder", 1)+
+	return s.documents(limit, columns+strings.Replace(from, "FROM document d", fromHolders, 1)+
 		"WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder", relation, target, after)
+}
+
+// Paged returns how many documents ever came into target's pages.
+func (s *Snapshot) Paged(relation, target string) (count int64, err error) {
+	_, err = s.c.first("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r []sqlValue) { count = intOf(r[0]) }, relation, target)
+	return count, err
+}
+
+// Page returns the documents that have the places from first on in target's pages, up to size
+// places, in order.
+func (s *Snapshot) Page(relation, target string, first int64, size int, view fanfold.View) (docs []*fanfold.Document, err error) {
+	columns, from := selectView(view)
+	err = s.c.query(columns+strings.Replace(from, "FROM document d", fromHolders, 1)+
+		"WHERE l.relation = ? AND l.target = ? AND l.ordinal >= ? AND l.ordinal < ? ORDER BY l.ordinal", func(r []sqlValue) error {
+		docs = append(docs, documentOf(r))
+		return nil
+	}, relation, target, first, first+int64(size))
+	return docs, err
 }
 
 // Scan returns up to limit documents of the collection that arrived after one, in order of

@@ -437,12 +437,25 @@ collections:
       away: {count: authors.nothing}
       option: {count: authors.policy, limit: 3}
       limit: {ids: authors.policy, limit: 0}
-      later: {sum: authors.policy, of: x}
+      nonumber: {sum: authors.policy}
+      deep: {max: authors.policy, of: "x[].y"}
+      nofields: {recent: authors.policy, max: 3}
+      nomax: {recent: authors.policy, fields: [id]}
+      twice: {recent: authors.policy, max: 1, fields: [id, id]}
+      toomany: {recent: authors.policy, max: 1001, fields: [id]}
+      melting: {count: authors.policy, frozen: true}
+      byDerived: {recent: authors.policy, max: 1, fields: [id], orderBy: count}
+      ofDerived: {sum: authors.policy, of: count.x}
+      count: {count: authors.policy}
       id: {count: authors.policy}
       _x: {count: authors.policy}
       "l[]": {ids: authors.policy}
       word: 3
     release: 7
+  paged:
+    relations: {a: {path: a, to: authors}}
+    pages: {by: b, size: 0, of: 3}
+  unpaged: {pages: {}}
 `
 
 // TestModelMistakesAreAllListed: one answer names every mistake and where it is.
@@ -452,8 +465,9 @@ func TestModelMistakesAreAllListed(t *testing.T) {
 	paths := []string{"extra", "collections.Upper", "collections.list", "collections.authors.colour", "collections.authors.unique",
 		`collections.authors.relations.a.b`, "collections.authors.relations.nowhere.to", "collections.authors.relations.half",
 		"collections.authors.relations.badpath.path", "collections.authors.relations.policy.onDelete", "collections.authors.relations.later.onDelete",
-		"collections.authors.relations.later.strict", "collections.authors.relations.own.path", "collections.authors.release"}
-	for _, rule := range []string{"none", "two", "novalue", "syntax", "clock", "norel", "away", "option", "limit", "later", "id", "_x", "l[]", "word"} {
+		"collections.authors.relations.later.strict", "collections.authors.relations.own.path", "collections.authors.release",
+		"collections.paged.pages.by", "collections.paged.pages.size", "collections.paged.pages.of", "collections.unpaged.pages"}
+	for _, rule := range []string{"none", "two", "novalue", "syntax", "clock", "norel", "away", "option", "limit", "nonumber", "deep", "nofields", "nomax", "twice", "toomany", "melting", "byDerived", "ofDerived", "id", "_x", "l[]", "word"} {
 		paths = append(paths, fmt.Sprintf("collections.authors.derive[%q]", rule))
 	}
 	for _, query := range []string{"", "?dryRun=true"} {

@@ -18,11 +18,12 @@ const module = "github.com/fanfold/fanfold"
 var mayImport = map[string][]string{
 	"":                 {"internal/jsondoc"},
 	"internal/jsondoc": {},
+	"internal/decimal": {},
 	"internal/expr":    {"internal/jsondoc"},
 	"migrations":       {},
 	"events":           {"", "internal/jsondoc"},
 	"sqlite":           {"", "migrations"},
-	"projector":        {"", "internal/expr", "internal/jsondoc", "migrations", "sqlite"},
+	"projector":        {"", "internal/decimal", "internal/expr", "internal/jsondoc", "migrations", "sqlite"},
 	"changefeed":       {"", "internal/jsondoc"},
 	"api":              {"", "internal/jsondoc"},
 	"internal/node":    {"", "api", "changefeed", "events", "projector", "sqlite"},

@@ -30,12 +30,16 @@ collections:
     derive:
       countOfBooks: {count: books.authors}
       books: {ids: books.authors}
+      pagesWritten: {sum: books.authors, of: pages}
+      newest: {recent: books.authors, max: 2, fields: [id, title]}
   books:
     relations:
       authors: {path: "authors[].id", to: authors}
       also: {path: see, to: books}
     derive:
       "authors[].name": {copy: authors, value: doc.name}
+      "authors[].then": {copy: authors, value: doc.name, frozen: true}
+    pages: {by: authors, size: 2}
   wide:
     relations: {to: {path: "to[]", to: wide}}
 `
@@ -279,6 +283,9 @@ var writeSteps = []step{
 	{202, "PUT", "/v1/books/b2", `{}`, []string{"Prefer", "respond-async"}},
 	{400, "PUT", "/v1/books/b1", `{}`, []string{"If-Match", "x"}},
 	{404, "PUT", "/v1/_books/b1", `{}`, nil},
+	{204, "PUT", "/v1/books/b1?refresh=authors%5B%5D.then", `{"authors":[{"id":"a1"}],"see":"b1"}`, nil},
+	{422, "PUT", "/v1/books/b1?refresh=title", `{}`, nil},
+	{204, "PATCH", "/v1/books/b1?refresh=authors%5B%5D.then", `{}`, []string{"Content-Type", mergeType}},
 	{412, "PUT", "/v1/books/b1", `{}`, []string{"If-None-Match", "*"}},
 	{412, "PUT", "/v1/books/b3", `{}`, []string{"If-Match", "*"}},
 	{413, "PUT", "/v1/books/b1", `{"x":"` + strings.Repeat("x", 3<<20) + `"}`, nil},
@@ -306,7 +313,7 @@ var writeSteps = []step{
 }
 
 var transactionSteps = []step{
-	{200, "POST", "/v1/_transactions", `{"operations":[{"op":"put","collection":"books","id":"t1","body":{}},{"op":"create","collection":"books","body":{"id":"t2"}},{"op":"patch","collection":"books","id":"b1","patch":{"n":1}},{"op":"check","collection":"authors","id":"a1","ifMatch":"*"}]}`, nil},
+	{200, "POST", "/v1/_transactions", `{"operations":[{"op":"put","collection":"books","id":"t1","body":{}},{"op":"create","collection":"books","body":{"id":"t2"}},{"op":"patch","collection":"books","id":"b1","patch":{"n":1},"refresh":["authors[].then"]},{"op":"check","collection":"authors","id":"a1","ifMatch":"*"}]}`, nil},
 	{200, "POST", "/v1/_transactions", `{"operations":[{"op":"delete","collection":"books","id":"t1","ifMatch":"*"}]}`, []string{"Idempotency-Key", "k1"}},
 	{200, "POST", "/v1/_transactions", `{"operations":[{"op":"delete","collection":"books","id":"t1","ifMatch":"*"}]}`, []string{"Idempotency-Key", "k1"}},
 	{422, "POST", "/v1/_transactions", `{"operations":[{"op":"delete","collection":"books","id":"t1"}]}`, []string{"Idempotency-Key", "k1"}},
@@ -359,6 +366,9 @@ var readSteps = []step{
 	{504, "GET", "/v1/books", ``, late},
 
 	{200, "GET", "/v1/authors/a1/books?relation=authors&limit=1&consistency=strong", ``, nil},
+	{200, "GET", "/v1/authors/a1/books?page=last&expand=authors", ``, nil},
+	{400, "GET", "/v1/authors/a1/books?page=0", ``, nil},
+	{404, "GET", "/v1/authors/a1/books?page=99", ``, nil},
 	{400, "GET", "/v1/authors/a1/books?cursor=x", ``, nil},
 	{404, "GET", "/v1/authors/none/books", ``, nil},
 	{422, "GET", "/v1/wide/q0/wide?expand=to.to", ``, nil},

@@ -252,14 +252,20 @@ type okey struct{ collection, id string }
 func (k okey) String() string { return k.collection + "/" + k.id }
 
 // orel, orule and omodel are a model as the tests generate it.
-type orel struct{ collection, name, path, to, onDelete string }
+type orel struct {
+	collection, name, path, to, onDelete string
+	pages                                int // documents on a page; 0 for none
+}
 
 type orule struct {
-	collection, path, kind string // kind is copy, count or ids
+	collection, path, kind string
 	rel                    *orel
-	expr                   oexpr  // of copy
-	where                  string // of count
-	limit                  int    // of ids; 0 for the default
+	expr                   oexpr    // of copy
+	frozen                 bool     // of copy
+	where                  string   // of counts, aggregates and recent
+	limit                  int      // of ids, 0 for the default, and recent
+	of, orderBy            string   // of aggregates, of recent
+	shown                  []string // of recent
 }
 
 type omodel struct {
@@ -281,7 +287,7 @@ func (r *orule) fields() []string {
 // definition is equal for rules that always give the same value.
 func (r *orule) definition() string {
 	rel := *r.rel
-	return strings.Join([]string{r.json(), rel.collection, rel.name, rel.path, rel.to, rel.onDelete}, "|")
+	return strings.Join([]string{r.json(), rel.collection, rel.name, rel.path, rel.to, strings.TrimPrefix(rel.onDelete, "clear")}, "|")
 }
 
 func (m *omodel) rule(name string) *orule {
@@ -335,17 +341,19 @@ type okept struct {
 type oracle struct {
 	model  *omodel
 	docs   map[okey]*odoc
-	kept   map[okept]string
+	kept   map[okept]string           // of deleted targets, and frozen
+	places map[okept]int              // in pages; rule is the relation
+	came   map[okept]int              // how many ever came into a target's pages
 	owned  map[string]map[string]bool // by collection: paths of all rules there were and that are not released
 	events int
 }
 
 func newOracle() *oracle {
-	return &oracle{model: &omodel{}, docs: map[okey]*odoc{}, kept: map[okept]string{}, owned: map[string]map[string]bool{}}
+	return &oracle{model: &omodel{}, docs: map[okey]*odoc{}, kept: map[okept]string{}, places: map[okept]int{}, came: map[okept]int{}, owned: map[string]map[string]bool{}}
 }
 
 // put accepts a whole document.
-func (o *oracle) put(key okey, text string) {
+func (o *oracle) put(key okey, text string, refresh ...string) {
 	body, written := parseJSON(text), text
 	if body.get("id") == nil {
 		body.items = slices.Insert(body.items, 0, jmember{key: "id", raw: `"id"`, val: parseJSON(quote(key.id))})
@@ -356,21 +364,31 @@ func (o *oracle) put(key okey, text string) {
 			written = ""
 		}
 	}
-	o.write(key, body, written)
+	o.write(key, body, written, refresh...)
 }
 
-func (o *oracle) write(key okey, body *jv, written string) {
+func (o *oracle) write(key okey, body *jv, written string, refresh ...string) {
 	o.events++
 	d := o.docs[key]
 	if d == nil {
 		d = &odoc{key: key, arrival: o.events}
 		o.docs[key] = d
-		o.forget(func(k okept) bool { return k.target == key })
+		o.forget(func(k okept) bool { return k.target == key && !o.model.rule(k.rule).frozen })
 	}
 	d.body, d.written = body, written
 	o.forget(func(k okept) bool {
 		return k.holder == key && !slices.Contains(body.ids(steps(o.model.rule(k.rule).rel.path)), k.target.id)
 	})
+	o.forget(func(k okept) bool {
+		r := o.model.rule(k.rule)
+		return k.holder == key && r.frozen && slices.Contains(refresh, r.path) && o.docs[k.target] != nil
+	})
+	o.placeIn(d)
+	for _, r := range o.frozenRules() {
+		if r.collection == key.collection {
+			o.capture(r, d)
+		}
+	}
 }
 
 func (o *oracle) forget(which func(okept) bool) {
@@ -385,7 +403,7 @@ func (o *oracle) forget(which func(okept) bool) {
 func (o *oracle) remove(key okey) {
 	o.events++
 	for _, r := range o.model.rules {
-		if r.kind != "copy" || r.rel.to != key.collection || r.rel.onDelete != "keep" {
+		if r.kind != "copy" || r.frozen || r.rel.to != key.collection || r.rel.onDelete != "keep" {
 			continue
 		}
 		value := o.eval(r.expr, o.docs[key])
@@ -397,6 +415,11 @@ func (o *oracle) remove(key okey) {
 	}
 	delete(o.docs, key)
 	o.forget(func(k okept) bool { return k.holder == key })
+	for k := range o.places {
+		if k.holder == key {
+			delete(o.places, k)
+		}
+	}
 }
 
 // apply accepts a model.
@@ -408,6 +431,17 @@ func (o *oracle) apply(m *omodel) {
 		r := m.rule(k.rule)
 		return r == nil || r.definition() != prev.rule(k.rule).definition()
 	})
+	o.placeAll(prev)
+	for _, r := range o.frozenRules() {
+		if old := prev.rule(r.name()); old != nil && old.definition() == r.definition() {
+			continue
+		}
+		for _, d := range o.docs {
+			if d.key.collection == r.collection {
+				o.capture(r, d)
+			}
+		}
+	}
 	for c, paths := range m.release {
 		for _, path := range paths {
 			delete(o.owned[c], path)
@@ -478,11 +512,15 @@ func (o *oracle) derive(root *jv, d *odoc, r *orule, path []string, flag bool) {
 		}
 		return
 	}
+	var in []*odoc
 	var ids []string
 	for _, h := range o.holders(r.rel, d.key.id) {
 		if r.where == "" || h.body.get("flag") != nil && h.body.get("flag").text == "true" {
-			ids = append(ids, quote(h.key.id))
+			in, ids = append(in, h), append(ids, quote(h.key.id))
 		}
+	}
+	if v := o.aggregate(r, in); v != "" {
+		root.place(path, parseJSON(v))
 	}
 	limit := r.limit
 	if limit == 0 {
@@ -494,7 +532,7 @@ func (o *oracle) derive(root *jv, d *odoc, r *orule, path []string, flag bool) {
 		root.place(path, parseJSON(strconv.Itoa(len(ids))))
 	case flag && cut:
 		root.place(path, parseJSON("true"))
-	case !flag:
+	case r.kind == "ids" && !flag:
 		root.place(path, parseJSON("["+strings.Join(ids[:min(limit, len(ids))], ",")+"]"))
 	}
 }
@@ -516,7 +554,7 @@ func (o *oracle) copied(r *orule, anchor *jv, rest []string, holder okey) *jv {
 	for _, id := range anchor.ids(rest) {
 		var v *jv
 		target := okey{r.rel.to, id}
-		if d := o.docs[target]; d != nil {
+		if d := o.docs[target]; d != nil && !r.frozen {
 			v = o.eval(r.expr, d)
 		} else if text, ok := o.kept[okept{r.name(), target, holder}]; ok {
 			v = parseJSON(text)

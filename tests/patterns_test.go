@@ -2,7 +2,9 @@ package tests
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,6 +63,88 @@ func TestP02NoFixedSchema(t *testing.T) {
 	wantText(t, body(s, "/v1/people/1?view=referenced"), spaced)
 	s.WantDoc("people", "1", `{"zip":98012,"id":"1","contactDetails":[{"email":"t@a.com"},{"phone":"+1 555","extension":5555.0}],"big":12345678901234567890,"small":1E-2}`)
 	s.WantDoc("people", "2", `{"id":2,"contactDetails":"none","zip":null}`)
+}
+
+// TestP03NewestAndPages: the post shows the newest three; all comments stand in pages, of which a
+// delete makes one shorter and changes no other.
+func TestP03NewestAndPages(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  posts:
+    derive:
+      recentComments: {recent: comments.post, max: 3, fields: [id, author, comment]}
+      comments: {count: comments.post}
+  comments:
+    relations: {post: {path: postId, to: posts}}
+    pages: {by: post, size: 4}
+`)
+	const post = `{"id":"1","name":"What's new in the coolest Cloud","summary":"A blog post by someone real famous"`
+	s.Put("posts", "1", post+"}")
+	wantText(t, body(s, "/v1/posts/1/comments?page=last"), `{"postId":"1","page":1,"pages":1,"comments":[]}`)
+	for i := 1; i <= 10; i++ {
+		s.Put("comments", strconv.Itoa(i), fmt.Sprintf(`{"id":%d,"postId":1,"author":"anon","comment":"no. %d","ip":"secret"}`, i, i))
+	}
+	newest := func(ids ...int) string {
+		var shown []string
+		for _, id := range ids {
+			shown = append(shown, fmt.Sprintf(`{"id":%d,"author":"anon","comment":"no. %d"}`, id, id))
+		}
+		return `"recentComments":[` + strings.Join(shown, ",") + "]}"
+	}
+	s.WantDoc("posts", "1", post+`,"comments":10,`+newest(10, 9, 8))
+	s.Delete("comments", "9")
+	s.Delete("comments", "6")
+	s.WantDoc("posts", "1", post+`,"comments":8,`+newest(10, 8, 7))
+
+	page := func(which string) (ids []int, number, pages int) {
+		var p struct {
+			PostID      string `json:"postId"`
+			Page, Pages int
+			Comments    []struct {
+				ID   int
+				Meta struct{ Rev, Position any } `json:"_meta"`
+			}
+		}
+		if err := json.Unmarshal([]byte(body(s, "/v1/posts/1/comments?page="+which)), &p); err != nil || p.PostID != "1" {
+			t.Fatalf("%+v: %v", p, err)
+		}
+		for _, c := range p.Comments {
+			if c.Meta.Rev == nil || c.Meta.Position == nil {
+				t.Fatalf("no _meta in %+v", c)
+			}
+			ids = append(ids, c.ID)
+		}
+		return ids, p.Page, p.Pages
+	}
+	for which, want := range map[string]string{"1": "[1 2 3 4] 1 3", "2": "[5 7 8] 2 3", "3": "[10] 3 3", "last": "[10] 3 3"} {
+		ids, number, pages := page(which)
+		wantText(t, fmt.Sprint(ids, number, pages), want)
+	}
+	s.Merge("comments", "1", `{"postId":2}`) // moves away, and back to the end
+	s.Merge("comments", "1", `{"postId":1}`)
+	ids, _, _ := page("1")
+	wantText(t, fmt.Sprint(ids), "[2 3 4]")
+	ids, _, _ = page("last")
+	wantText(t, fmt.Sprint(ids), "[10 1]")
+	wantText(t, body(s, "/v1/posts/1/comments?page=2&view=referenced&expand=post")[:40], `{"postId":"1","page":2,"pages":3,"commen`)
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/posts/2/comments?page=1", "")
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/posts/1/comments?page=4", "")
+	for _, wrong := range []string{"page=0", "page=x", "page=", "page=1&limit=3", "page=1&cursor=eA"} {
+		s.Want(http.StatusBadRequest, http.MethodGet, "/v1/posts/1/comments?"+wrong, "")
+	}
+
+	// Another size is another cut of the same order; none is none.
+	s.Model(`
+collections:
+  posts: {}
+  comments:
+    relations: {post: {path: postId, to: posts}}
+    pages: {by: post, size: 100}
+`)
+	ids, _, _ = page("1")
+	wantText(t, fmt.Sprint(ids), "[2 3 4 5 7 8 10 1]")
+	s.Model("collections: {posts: {}, comments: {relations: {post: {path: postId, to: posts}}}}")
+	s.Want(http.StatusBadRequest, http.MethodGet, "/v1/posts/1/comments?page=1", "")
 }
 
 func TestP04EmbeddedStocks(t *testing.T) {

@@ -167,7 +167,9 @@ func (s *Store) Replay() {
 // tables are the read model's, with what orders their rows.
 var tables = []struct{ name, order string }{
 	{"checkpoint", "id"}, {"model", "seq"}, {"document", "number"}, {"source", "number"}, {"tombstone", "collection, id"},
-	{"link", "relation, target, holder"}, {"kept", "rule, target, holder"}, {"change", "position"}, {"once", "key"},
+	{"link", "relation, target, holder"}, {"kept", "rule, target, holder"},
+	{"paged", "relation, target"}, {"entry", "rule, target, sort, id"}, {"total", "rule, target"},
+	{"change", "position"}, {"once", "key"},
 }
 
 // Digest is a hash of every row of the read model: equal for equal rows, positions included.

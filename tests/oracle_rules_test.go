@@ -1,0 +1,236 @@
+package tests
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"strings"
+)
+
+// The oracle's aggregates, recents, frozen copies and pages.
+
+// aggregate is the value of a sum, min, max, avg or recent over documents in order of arrival, ""
+// for none or another kind.
+func (o *oracle) aggregate(r *orule, in []*odoc) string {
+	if r.kind == "recent" {
+		return o.recent(r, in)
+	}
+	var numbers []*big.Rat
+	for _, d := range in {
+		for _, v := range d.body.all(steps(r.of)) {
+			if v.kind == '0' {
+				n, _ := new(big.Rat).SetString(v.text)
+				numbers = append(numbers, n)
+			}
+		}
+	}
+	sum := new(big.Rat)
+	for _, n := range numbers {
+		sum.Add(sum, n)
+	}
+	switch {
+	case r.kind == "sum":
+		return decimalText(sum)
+	case len(numbers) == 0:
+		return ""
+	case r.kind == "min":
+		return decimalText(slices.MinFunc(numbers, (*big.Rat).Cmp))
+	case r.kind == "max":
+		return decimalText(slices.MaxFunc(numbers, (*big.Rat).Cmp))
+	case r.kind == "avg":
+		return decimalText(digits20(sum.Quo(sum, big.NewRat(int64(len(numbers)), 1))))
+	}
+	return ""
+}
+
+// decimalText is a fraction that has an end, without zeros that say nothing.
+func decimalText(n *big.Rat) string {
+	s := strings.TrimRight(strings.TrimRight(n.FloatString(100), "0"), ".")
+	if s == "-0" || s == "" {
+		return "0"
+	}
+	return s
+}
+
+// digits20 rounds to 20 significant digits, half to even.
+func digits20(n *big.Rat) *big.Rat {
+	if n.Sign() == 0 {
+		return n
+	}
+	ten, scale := big.NewRat(10, 1), big.NewRat(1, 1)
+	low, high := new(big.Rat).SetInt(pow10(19)), new(big.Rat).SetInt(pow10(20))
+	scaled := func() *big.Rat { return new(big.Rat).Abs(new(big.Rat).Mul(n, scale)) }
+	for scaled().Cmp(low) < 0 {
+		scale.Mul(scale, ten)
+	}
+	for scaled().Cmp(high) >= 0 {
+		scale.Quo(scale, ten)
+	}
+	v := scaled()
+	q, rest := new(big.Int).QuoRem(v.Num(), v.Denom(), new(big.Int))
+	twice := new(big.Int).Lsh(rest, 1)
+	if c := twice.Cmp(v.Denom()); c > 0 || c == 0 && q.Bit(0) == 1 {
+		q.Add(q, big.NewInt(1))
+	}
+	out := new(big.Rat).Quo(new(big.Rat).SetInt(q), scale)
+	if n.Sign() < 0 {
+		out.Neg(out)
+	}
+	return out
+}
+
+func pow10(n int64) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil) }
+
+// recent shows the fields of the last documents, the last one first.
+func (o *oracle) recent(r *orule, in []*odoc) string {
+	in = slices.Clone(in)
+	if r.orderBy != "" {
+		slices.SortFunc(in, func(a, b *odoc) int {
+			return cmp.Or(compareValues(a.body.get(r.orderBy), b.body.get(r.orderBy)), strings.Compare(a.key.id, b.key.id))
+		})
+	}
+	slices.Reverse(in)
+	list := &jv{kind: '['}
+	for _, d := range in[:min(len(in), r.limit)] {
+		shown := &jv{kind: '{'}
+		for _, name := range r.shown {
+			if v := o.embed(d, name).get(name); v != nil {
+				shown.items = append(shown.items, jmember{key: name, raw: quote(name), val: v})
+			}
+		}
+		list.items = append(list.items, jmember{val: shown})
+	}
+	return list.String()
+}
+
+// compareValues orders what is neither number nor text, numbers, texts.
+func compareValues(a, b *jv) int {
+	class := func(v *jv) int {
+		switch {
+		case v != nil && v.kind == '"':
+			return 2
+		case v != nil && v.kind == '0':
+			return 1
+		}
+		return 0
+	}
+	if c := cmp.Compare(class(a), class(b)); c != 0 || class(a) == 0 {
+		return c
+	}
+	if class(a) == 2 {
+		return strings.Compare(unquote(a.text), unquote(b.text))
+	}
+	x, _ := new(big.Rat).SetString(a.text)
+	y, _ := new(big.Rat).SetString(b.text)
+	return x.Cmp(y)
+}
+
+// frozenRules are the model's frozen copies, each after those that it may read.
+func (o *oracle) frozenRules() []*orule {
+	var out []*orule
+	for _, r := range o.model.rules {
+		if r.frozen {
+			out = append(out, r)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *orule) int { return cmp.Compare(o.model.depth(a), o.model.depth(b)) })
+	return out
+}
+
+// depth is how many rules the rule may depend on in a row.
+func (m *omodel) depth(r *orule) int {
+	n := 0
+	for _, other := range m.dependencies(r) {
+		n = max(n, 1+m.depth(other))
+	}
+	return n
+}
+
+// capture takes the values that a document does not have yet.
+func (o *oracle) capture(r *orule, d *odoc) {
+	for _, id := range d.body.ids(steps(r.rel.path)) {
+		k := okept{r.name(), okey{r.rel.to, id}, d.key}
+		target := o.docs[k.target]
+		if _, has := o.kept[k]; has || target == nil {
+			continue
+		}
+		if v := o.eval(r.expr, target); v != nil {
+			o.kept[k] = v.String()
+		}
+	}
+}
+
+// placeIn gives a document its places in the pages of those it refers to, and takes it from
+// those it no longer refers to.
+func (o *oracle) placeIn(d *odoc) {
+	for _, rel := range o.model.rels {
+		if rel.collection == d.key.collection && rel.pages > 0 {
+			o.placeBy(rel, d)
+		}
+	}
+}
+
+func (o *oracle) placeBy(rel *orel, d *odoc) {
+	ids := d.body.ids(steps(rel.path))
+	for k := range o.places {
+		if k.rule == rel.full() && k.holder == d.key && !slices.Contains(ids, k.target.id) {
+			delete(o.places, k)
+		}
+	}
+	for _, id := range ids {
+		k := okept{rel.full(), okey{id: id}, d.key}
+		if _, has := o.places[k]; !has {
+			count := okept{rule: rel.full(), target: k.target}
+			o.places[k] = o.came[count]
+			o.came[count]++
+		}
+	}
+}
+
+// placeAll makes anew the pages of relations that are not what they were.
+func (o *oracle) placeAll(prev *omodel) {
+	same := map[string]bool{}
+	for _, rel := range o.model.rels {
+		for _, old := range prev.rels {
+			same[rel.full()] = same[rel.full()] || old.full() == rel.full() && old.path == rel.path && old.pages > 0 && rel.pages > 0
+		}
+	}
+	for _, m := range []map[okept]int{o.places, o.came} {
+		for k := range m {
+			if !same[k.rule] {
+				delete(m, k)
+			}
+		}
+	}
+	docs := slices.SortedFunc(func(yield func(*odoc) bool) {
+		for _, d := range o.docs {
+			if !yield(d) {
+				return
+			}
+		}
+	}, func(a, b *odoc) int { return a.arrival - b.arrival })
+	for _, rel := range o.model.rels {
+		for _, d := range docs {
+			if rel.pages > 0 && !same[rel.full()] && d.key.collection == rel.collection {
+				o.placeBy(rel, d)
+			}
+		}
+	}
+}
+
+func (r *orel) full() string { return r.collection + "." + r.name }
+
+// pages are the ids on each page of a target.
+func (o *oracle) pages(rel *orel, id string) [][]string {
+	target := okey{id: id}
+	count := o.came[okept{rule: rel.full(), target: target}]
+	pages := make([][]string, max(1, (count+rel.pages-1)/rel.pages))
+	for at := range count {
+		for k, place := range o.places {
+			if k.rule == rel.full() && k.target == target && place == at {
+				pages[at/rel.pages] = append(pages[at/rel.pages], k.holder.id)
+			}
+		}
+	}
+	return pages
+}
