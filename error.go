@@ -16,6 +16,7 @@ const (
 	Exists           Code = "exists"            // create-only on a document that exists
 	Stale            Code = "stale"             // the revision asked for is not the current one
 	Conflict         Code = "conflict"          // the change does not fit the document's state
+	Restricted       Code = "restricted"        // holders do not let their target be deleted
 	Unprocessable    Code = "unprocessable"     // well-formed, but breaks a rule of the model
 	TooLarge         Code = "too-large"         // past a configured limit of size
 	Gone             Code = "gone"              // a position the log no longer has

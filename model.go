@@ -8,14 +8,21 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// OnDelete says what becomes of the copies on a holder when the relation's target is deleted.
+// OnDelete says what becomes of a holder when the relation's target is deleted.
 type OnDelete string
 
-// The delete policies. In both the id stays in the holder.
+// The delete policies.
 const (
-	Clear OnDelete = "clear" // the copies go (default)
-	Keep  OnDelete = "keep"  // the last copied values stay
+	Clear    OnDelete = "clear"    // the id stays, the copies go (default)
+	Keep     OnDelete = "keep"     // the id stays, and the last copied values do
+	Unlink   OnDelete = "unlink"   // the id goes, or the array's element that holds it
+	Cascade  OnDelete = "cascade"  // the holder is deleted too
+	Restrict OnDelete = "restrict" // the target cannot be deleted
 )
+
+// Writes tells whether a delete of the target has to do with its holders: deletes them, changes
+// them, or is refused because of them.
+func (d OnDelete) Writes() bool { return d == Unlink || d == Cascade || d == Restrict }
 
 // Relation says where documents of a collection hold ids of another's.
 type Relation struct {
@@ -139,6 +146,9 @@ func (m *Model) Relation(full string) *Relation {
 	collection, name, _ := strings.Cut(full, ".")
 	return m.byName[collection].Relation(name)
 }
+
+// RelationsTo are the relations that lead to a collection.
+func (m *Model) RelationsTo(collection string) []*Relation { return m.to[collection] }
 
 // Relations are all relations, by full name.
 func (m *Model) Relations() []*Relation {

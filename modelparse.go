@@ -193,13 +193,11 @@ func (p *modelParser) relation(c *Collection, name string, n jsondoc.Node, at st
 
 func (p *modelParser) onDelete(r *Relation, policy, at string) {
 	switch OnDelete(policy) {
-	case Clear, Keep:
+	case Clear, Keep, Unlink, Cascade, Restrict:
 		r.OnDelete = OnDelete(policy)
-	case "unlink", "cascade", "restrict":
-		p.problem(at, "%s is not supported by this version: use clear or keep", policy)
 	case "":
 	default:
-		p.problem(at, "unknown policy %q: use clear or keep", policy)
+		p.problem(at, "unknown policy %q: use clear, keep, unlink, cascade or restrict", policy)
 	}
 }
 

@@ -2,6 +2,7 @@ package fanfold
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -112,6 +113,36 @@ func (p Path) AppendIDs(dst []string, t *jsondoc.Tree, n jsondoc.Node) []string 
 		dst = append(dst, id)
 	}
 	return dst
+}
+
+// Find calls fn with every place in t where the path leads to id: the node itself, the innermost
+// array element around it on the path, None where there is no array, and the JSON pointers of both.
+func (p Path) Find(t *jsondoc.Tree, id string, fn func(node, elem jsondoc.Node, pointer, elemPointer string)) {
+	p.find(t, jsondoc.Root, jsondoc.None, id, "", "", fn)
+}
+
+func (p Path) find(t *jsondoc.Tree, n, elem jsondoc.Node, id, pointer, elemPointer string, fn func(node, elem jsondoc.Node, pointer, elemPointer string)) {
+	for i, step := range p {
+		if step.Each() {
+			if t.Kind(n) != jsondoc.Array {
+				return
+			}
+			at := 0
+			for c := t.First(n); c != jsondoc.None; c = t.Next(c) {
+				inner := pointer + "/" + strconv.Itoa(at)
+				p[i+1:].find(t, c, c, id, inner, inner, fn)
+				at++
+			}
+			return
+		}
+		if n = t.Member(n, step.Name); n == jsondoc.None {
+			return
+		}
+		pointer += "/" + jsondoc.PointerEscape(step.Name)
+	}
+	if t.Text(n) == id {
+		fn(n, elem, pointer, elemPointer)
+	}
 }
 
 // Targets are the distinct ids a document refers to through the relation, in document order.

@@ -381,7 +381,11 @@ func (s *Server) current(ctx context.Context, key fanfold.Key, cond conditions) 
 
 // delete answers DELETE.
 func (s *Server) delete(c echo.Context) error {
-	key, cond, err := addressed(c)
+	key, cond, err := addressed(c, "steps")
+	if err != nil {
+		return err
+	}
+	steps, err := boolParam(c, "steps")
 	if err != nil {
 		return err
 	}
@@ -389,11 +393,19 @@ func (s *Server) delete(c echo.Context) error {
 	if w.limit, err = s.timeout(c); err != nil {
 		return err
 	}
+	if steps {
+		return s.deleteStep(c, key, cond, w)
+	}
 	if w.event.Once, err = onceOf(c.Request(), nil); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
 	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) {
+		op := &operation{name: "delete", event: w.event, cond: cond}
+		if s.deletes([]*operation{op}) {
+			first, err := s.commit(ctx, []*operation{op})
+			return first, alone(err)
+		}
 		return s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
 			return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
 		})
@@ -402,6 +414,17 @@ func (s *Server) delete(c echo.Context) error {
 		return s.stale(c, key, err)
 	}
 	return s.finish(c, w, seq)
+}
+
+// alone is the error of a transaction with one operation as that of a request without any.
+func alone(err error) error {
+	var e *fanfold.Error
+	if !errors.As(err, &e) || e.Operation == nil {
+		return err
+	}
+	own := *e
+	own.Operation, own.Message = nil, strings.TrimPrefix(e.Message, "operation 0: ")
+	return &own
 }
 
 func revisionOf(doc *fanfold.Document) fanfold.Revision {

@@ -46,7 +46,7 @@ func (s *Server) patch(c echo.Context) error {
 	ctx := c.Request().Context()
 	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) {
 		return s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
-			if err := s.tryPatch(w.event, rev); err != nil {
+			if _, err := s.tryPatch(w.event, rev); err != nil {
 				return 0, err
 			}
 			return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
@@ -101,38 +101,38 @@ func derivedError(pointers []string) error {
 	return e
 }
 
-// tryPatch checks that the patch can be applied to the revision and gives a document we take.
-func (s *Server) tryPatch(ev *fanfold.Event, rev fanfold.Revision) error {
+// tryPatch checks that the patch can be applied to the revision and gives a document we take,
+// which it returns.
+func (s *Server) tryPatch(ev *fanfold.Event, rev fanfold.Revision) (patched []byte, err error) {
 	doc, _, err := s.reader.Get(ev.Key, fanfold.Referenced)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if doc == nil || doc.Revision != rev {
-		return &fanfold.Error{Code: fanfold.Stale, Message: "the document changed meanwhile", Current: max(rev, revisionOf(doc))}
+		return nil, &fanfold.Error{Code: fanfold.Stale, Message: "the document changed meanwhile", Current: max(rev, revisionOf(doc))}
 	}
 	ev.Base = rev
 	defer s.parsing(doc.Body)()
-	var patched []byte
 	if ev.Patch == fanfold.MergePatch {
 		patched = jsondoc.Merge(doc.Body, ev.Body)
 	} else {
 		ops, err := jsondoc.ParsePatch(ev.Body)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		patched, err = jsondoc.Apply(doc.Body, ops)
 		var pe *jsondoc.PatchError
 		if errors.As(err, &pe) && pe.Large {
-			return fanfold.Errorf(fanfold.TooLarge, "the patch cannot be applied: %v", err)
+			return nil, fanfold.Errorf(fanfold.TooLarge, "the patch cannot be applied: %v", err)
 		}
 		if err != nil {
-			return fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
+			return nil, fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
 		}
 	}
 	if int64(len(patched)) > s.opt.MaxBody {
-		return fanfold.Errorf(fanfold.TooLarge, "the patched document has %d bytes; at most %d are taken", len(patched), s.opt.MaxBody)
+		return nil, fanfold.Errorf(fanfold.TooLarge, "the patched document has %d bytes; at most %d are taken", len(patched), s.opt.MaxBody)
 	}
-	return s.checkPatched(ev.Key, doc.Body, patched)
+	return patched, s.checkPatched(ev.Key, doc.Body, patched)
 }
 
 // checkPatched checks the document that a patch makes. Members of the store's own may only be

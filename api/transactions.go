@@ -27,7 +27,8 @@ type operation struct {
 	cond    conditions
 	expect  fanfold.Expect
 	dropped bool
-	ask     bool // create-only: the log is to be asked what is there
+	patched []byte // of a patch: the document it makes
+	ask     bool   // create-only: the log is to be asked what is there
 }
 
 // settles tells whether the operation goes by the current revision, whatever it is, so that it is
@@ -241,8 +242,14 @@ func (s *Server) commit(ctx context.Context, ops []*operation) (uint64, error) {
 	}
 	defer done()
 	tx := nuid.Next()
+	deletes := s.deletes(ops)
 	writes := make([]fanfold.Write, len(ops))
 	for again := false; ; again = true {
+		if deletes { // whom they concern is read here, and nobody acknowledged may be missed
+			if err := s.catchUp(ctx); err != nil {
+				return 0, err
+			}
+		}
 		for i, op := range ops {
 			if again && !op.settles() {
 				continue
@@ -252,11 +259,18 @@ func (s *Server) commit(ctx context.Context, ops []*operation) (uint64, error) {
 			}
 			writes[i] = fanfold.Write{Event: op.event, Expect: op.expect}
 		}
+		if deletes {
+			more, err := s.removals(ops)
+			if err != nil {
+				return 0, err
+			}
+			writes = append(writes[:len(ops)], more...)
+		}
 		first, err := s.log.AppendAll(ctx, tx, writes)
 		var e *fanfold.Error
-		if !errors.As(err, &e) || e.Code != fanfold.Stale || e.Operation == nil || !ops[*e.Operation].settles() {
+		if !errors.As(err, &e) || e.Code != fanfold.Stale || e.Operation == nil || *e.Operation < len(ops) && !ops[*e.Operation].settles() {
 			if err == nil && len(keys) > 0 { // whose turn is next should see it
-				_ = s.wait(ctx, first+uint64(len(ops))-1, s.opt.Timeout)
+				_ = s.wait(ctx, first+uint64(len(writes))-1, s.opt.Timeout)
 			}
 			return first, err
 		}
@@ -294,7 +308,7 @@ func (s *Server) settle(ctx context.Context, op *operation) error {
 	for {
 		rev, err := s.current(ctx, key, op.cond)
 		if err == nil && op.name == "patch" {
-			err = s.tryPatch(op.event, rev)
+			op.patched, err = s.tryPatch(op.event, rev)
 		}
 		var e *fanfold.Error
 		if errors.As(err, &e) && e.Code == fanfold.Stale && op.settles() && op.name == "patch" && e.Current != 0 {

@@ -464,7 +464,7 @@ func TestModelMistakesAreAllListed(t *testing.T) {
 	before := s.Want(200, "GET", "/v1/_model", "")
 	paths := []string{"extra", "collections.Upper", "collections.list", "collections.authors.colour", "collections.authors.unique",
 		`collections.authors.relations.a.b`, "collections.authors.relations.nowhere.to", "collections.authors.relations.half",
-		"collections.authors.relations.badpath.path", "collections.authors.relations.policy.onDelete", "collections.authors.relations.later.onDelete",
+		"collections.authors.relations.badpath.path", "collections.authors.relations.policy.onDelete",
 		"collections.authors.relations.later.strict", "collections.authors.relations.own.path", "collections.authors.release",
 		"collections.paged.pages.by", "collections.paged.pages.size", "collections.paged.pages.of", "collections.unpaged.pages"}
 	for _, rule := range []string{"none", "two", "novalue", "syntax", "clock", "norel", "away", "option", "limit", "nonumber", "deep", "nofields", "nomax", "twice", "toomany", "melting", "byDerived", "ofDerived", "id", "_x", "l[]", "word"} {

@@ -340,7 +340,7 @@ func (m *omodel) change(t *rapid.T) {
 		m.rules[i].options(t, m)
 	case op == "policy" && len(m.rels) > 0:
 		i := upTo(t, len(m.rels)-1)
-		m.rels[i].onDelete = draw(t, "", "clear", "keep")
+		m.rels[i].onDelete = draw(t, append(policies, "clear")...)
 	case op == "pages" && len(m.rels) > 0:
 		m.paged(t, m.rels[upTo(t, len(m.rels)-1)])
 	case op == "drop relation" && len(m.rels) > 0:
@@ -359,10 +359,12 @@ func (m *omodel) addRelation(t *rapid.T) {
 	if slices.ContainsFunc(m.rels, func(r *orel) bool { return r.collection == c && r.name == name }) {
 		return
 	}
-	rel := &orel{c, name, path, draw(t, collections...), draw(t, "", "keep", "keep", "keep"), 0}
+	rel := &orel{c, name, path, draw(t, collections...), draw(t, policies...), 0}
 	m.rels = append(m.rels, rel)
 	m.paged(t, rel)
 }
+
+var policies = []string{"", "keep", "keep", "keep", "unlink", "unlink", "cascade", "restrict"}
 
 // paged gives a relation pages, or none; a collection has them by one relation.
 func (m *omodel) paged(t *rapid.T, rel *orel) {

@@ -358,14 +358,48 @@ func (h *history) put(op operation) {
 }
 
 func (h *history) delete(key okey) {
-	want := http.StatusNoContent
+	path := harness.Path(key.collection, key.id)
 	if h.o.docs[key] == nil {
-		want = http.StatusNotFound
+		h.s.Want(http.StatusNotFound, http.MethodDelete, path, "")
+		return
 	}
-	r := h.s.Want(want, http.MethodDelete, harness.Path(key.collection, key.id), "")
-	if want == http.StatusNoContent {
-		h.o.remove(key)
-		h.accepted(r, "delete", key)
+	gone, edits, held := h.o.removal([]okey{key}, nil)
+	if held {
+		h.s.Want(http.StatusConflict, http.MethodDelete, path, "")
+		return
+	}
+	r := h.s.Want(http.StatusNoContent, http.MethodDelete, path, "")
+	h.o.remove(key)
+	h.accepted(r, "delete", key)
+	delete(gone, key)
+	h.removed(gone, edits)
+}
+
+// removed applies what a delete brought with it, in the order in which the feed has it.
+func (h *history) removed(gone map[okey]bool, edits map[okey]*jv) {
+	if len(gone)+len(edits) == 0 {
+		return
+	}
+	rows, _ := h.s.Changes("mode=all&since=0")
+	after := h.expect[len(h.expect)-1].seq
+	for _, row := range rows {
+		key := okey{row.Collection, row.ID}
+		switch {
+		case row.Op == "derive" || row.Rev <= after:
+		case row.Op == "delete" && gone[key]:
+			delete(gone, key)
+			h.o.remove(key)
+			h.stored(row.Rev, "delete", key)
+		case row.Op == "patch" && edits[key] != nil:
+			h.o.write(key, edits[key], "")
+			h.stored(row.Rev, "patch", key)
+			delete(edits, key)
+		default:
+			h.t.Fatalf("the delete brought %+v with it", row)
+		}
+	}
+	if len(gone)+len(edits) > 0 {
+		h.t.Fatalf("the delete did not delete %v and not edit %v", gone, edits)
 	}
 }
 

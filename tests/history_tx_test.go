@@ -35,27 +35,40 @@ func (h *history) parts(t *rapid.T) (parts []operation) {
 
 // transaction sends the parts; one that cannot be done refuses them all.
 func (h *history) transaction(parts []operation) {
-	want, at := http.StatusOK, 0
+	want, at := http.StatusOK, -1
 	var ops []string
+	var roots []okey
+	others, bodies := map[okey]bool{}, make([]*jv, len(parts))
 	for i, p := range parts {
 		op := fmt.Sprintf(`{"collection":%q,"id":%q,`, p.key.collection, p.key.id)
 		switch p.kind {
 		case "put":
 			op += `"op":"put","body":` + p.body
+			bodies[i] = parseJSON(p.body)
 		case "merge-patch":
 			op += `"op":"patch","patch":` + p.body
+			if d := h.o.docs[p.key]; d != nil {
+				bodies[i] = d.body.clone()
+				mergePatch(bodies[i], parseJSON(p.body))
+			}
 		default:
 			op += `"op":"delete"`
+			roots = append(roots, p.key)
 		}
+		others[p.key] = true
 		if p.kind != "put" && h.o.docs[p.key] == nil && want == http.StatusOK {
 			want, at = http.StatusNotFound, i
 		}
 		ops = append(ops, op+"}")
 	}
+	gone, edits, held := h.o.removal(roots, others)
+	if want == http.StatusOK {
+		want, at = h.allowed(parts, bodies, gone, held)
+	}
 	r := h.s.Want(want, http.MethodPost, "/v1/_transactions", `{"operations":[`+strings.Join(ops, ",")+`]}`)
 	if want != http.StatusOK {
 		var problem struct{ Operation *int }
-		if err := json.Unmarshal(r.Body, &problem); err != nil || problem.Operation == nil || *problem.Operation != at {
+		if err := json.Unmarshal(r.Body, &problem); err != nil || at >= 0 && (problem.Operation == nil || *problem.Operation != at) {
 			h.t.Fatalf("operation %d is at fault; told was %s", at, r.Body)
 		}
 		return
@@ -74,15 +87,29 @@ func (h *history) transaction(parts []operation) {
 			h.o.put(p.key, p.body)
 		case "merge-patch":
 			op = "patch"
-			body := h.o.docs[p.key].body.clone()
-			mergePatch(body, parseJSON(p.body))
-			h.o.write(p.key, body, "")
+			h.o.write(p.key, bodies[i], "")
 		default:
 			op = "delete"
 			h.o.remove(p.key)
+			delete(gone, p.key)
 		}
 		h.stored(answer.Operations[i].Revision, op, p.key)
 	}
+	h.removed(gone, edits)
+}
+
+// allowed is the answer to a transaction with deletes whose documents are there, and the index of
+// the operation at fault, -1 for none.
+func (h *history) allowed(parts []operation, bodies []*jv, gone map[okey]bool, held bool) (status, at int) {
+	if held {
+		return http.StatusConflict, -1
+	}
+	for i, p := range parts {
+		if bodies[i] != nil && h.o.refersTo(p.key.collection, bodies[i], gone) {
+			return http.StatusUnprocessableEntity, i
+		}
+	}
+	return http.StatusOK, -1
 }
 
 // exportAndImport wants an equal store of an export, through _import.

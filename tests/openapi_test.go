@@ -36,12 +36,13 @@ collections:
     relations:
       authors: {path: "authors[].id", to: authors}
       also: {path: see, to: books}
+      part: {path: partOf, to: books, onDelete: restrict}
     derive:
       "authors[].name": {copy: authors, value: doc.name}
       "authors[].then": {copy: authors, value: doc.name, frozen: true}
     pages: {by: authors, size: 2}
   wide:
-    relations: {to: {path: "to[]", to: wide}}
+    relations: {to: {path: "to[]", to: wide, onDelete: cascade}}
 `
 
 // contract is a transport that holds every answer against the OpenAPI document.
@@ -310,6 +311,11 @@ var writeSteps = []step{
 	{404, "DELETE", "/v1/books/gone", ``, nil},
 	{201, "PUT", "/v1/books/gone", `{}`, nil},
 	{202, "DELETE", "/v1/books/gone", ``, []string{"Prefer", "respond-async"}},
+	{201, "PUT", "/v1/books/gone", `{}`, nil},
+	{200, "DELETE", "/v1/books/gone?steps=true", ``, nil},
+	{201, "PUT", "/v1/books/whole", `{}`, nil},
+	{201, "PUT", "/v1/books/part", `{"partOf":"whole"}`, nil},
+	{409, "DELETE", "/v1/books/whole", ``, nil},
 }
 
 var transactionSteps = []step{

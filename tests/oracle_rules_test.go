@@ -43,6 +43,89 @@ func (o *oracle) aggregate(r *orule, in []*odoc) string {
 	return ""
 }
 
+// removal is what a delete of documents brings with it: the others that are deleted, the bodies of
+// those that lose references, and whether some document restricts it. Those in others are written
+// otherwise.
+func (o *oracle) removal(roots []okey, others map[okey]bool) (gone map[okey]bool, edits map[okey]*jv, held bool) {
+	gone, edits = map[okey]bool{}, map[okey]*jv{}
+	for _, key := range roots {
+		gone[key] = true
+	}
+	each := func(policy string, fn func(rel *orel, key okey, h *odoc)) {
+		for key := range gone {
+			for _, rel := range o.model.rels {
+				if rel.to != key.collection || rel.onDelete != policy {
+					continue
+				}
+				for _, h := range o.holders(rel, key.id) {
+					if !gone[h.key] && !others[h.key] {
+						fn(rel, key, h)
+					}
+				}
+			}
+		}
+	}
+	for before := 0; before < len(gone); {
+		before = len(gone)
+		each("cascade", func(_ *orel, _ okey, h *odoc) { gone[h.key] = true })
+	}
+	each("restrict", func(*orel, okey, *odoc) { held = true })
+	hits := map[*jv]bool{} // ids and elements to go
+	each("unlink", func(rel *orel, key okey, h *odoc) {
+		if edits[h.key] == nil {
+			edits[h.key] = h.body.clone()
+		}
+		edits[h.key].markLinks(steps(rel.path), key.id, nil, hits)
+	})
+	for _, body := range edits {
+		body.drop(hits)
+	}
+	return gone, edits, held
+}
+
+// markLinks marks what goes where the path leads to id: the innermost array element, or the id.
+func (v *jv) markLinks(path []string, id string, elem *jv, hits map[*jv]bool) {
+	switch {
+	case v == nil:
+	case len(path) == 0:
+		if len(v.ids(nil)) == 1 && v.ids(nil)[0] == id {
+			if elem == nil {
+				elem = v
+			}
+			hits[elem] = true
+		}
+	case path[0] != "[]":
+		v.get(path[0]).markLinks(path[1:], id, elem, hits)
+	case v.kind == '[':
+		for _, m := range v.items {
+			m.val.markLinks(path[1:], id, m.val, hits)
+		}
+	}
+}
+
+func (v *jv) drop(hits map[*jv]bool) {
+	v.items = slices.DeleteFunc(v.items, func(m jmember) bool { return hits[m.val] })
+	for _, m := range v.items {
+		m.val.drop(hits)
+	}
+}
+
+// refersTo tells whether a body refers to one of the documents by a relation with a policy that
+// writes.
+func (o *oracle) refersTo(collection string, body *jv, gone map[okey]bool) bool {
+	for _, rel := range o.model.rels {
+		if rel.collection != collection || !slices.Contains([]string{"unlink", "cascade", "restrict"}, rel.onDelete) {
+			continue
+		}
+		for _, id := range body.ids(steps(rel.path)) {
+			if gone[okey{rel.to, id}] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // decimalText is a fraction that has an end, without zeros that say nothing.
 func decimalText(n *big.Rat) string {
 	s := strings.TrimRight(strings.TrimRight(n.FloatString(100), "0"), ".")

@@ -81,7 +81,7 @@ YAML file named by --config; a flag wins over the environment, and that over the
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return configure(cmd, config) },
 	}
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
-	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), getCommand(), modelCommand(),
+	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), getCommand(), deleteCommand(), modelCommand(),
 		replayCommand(), verifyCommand(), statusCommand(), benchCommand())
 	return root
 }

@@ -1,0 +1,443 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"github.com/nats-io/nuid"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// What a delete does to the documents that refer to the deleted one, by their relations' policies:
+// explicit writes, in the delete's transaction.
+
+// deletes tells whether an operation deletes a document whose holders a policy is about.
+func (s *Server) deletes(ops []*operation) bool {
+	m, _, _ := s.models.Model()
+	return slices.ContainsFunc(ops, func(op *operation) bool {
+		return op.name == "delete" && slices.ContainsFunc(m.RelationsTo(op.event.Key.Collection), func(r *fanfold.Relation) bool { return r.OnDelete.Writes() })
+	})
+}
+
+// catchUp waits until this node shows everything acknowledged before.
+func (s *Server) catchUp(ctx context.Context) error {
+	seq, err := s.log.Fence(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.wait(ctx, seq, s.opt.Timeout); err != nil {
+		return behind(err)
+	}
+	return nil
+}
+
+// holderPage is how many holders are read at a time.
+const holderPage = 256
+
+// states of a document that is to be deleted.
+const (
+	visiting = 1 + iota // its holders are being looked at
+	leaving             // it is among the writes
+	staying             // holders keep it
+)
+
+// removal finds what goes, and what changes, with documents that are deleted.
+type removal struct {
+	snap   Snapshot
+	model  *fanfold.Model
+	room   int                              // writes at most
+	steps  bool                             // as much as there is room for, children first
+	others map[fanfold.Key]*operation       // what else the transaction writes
+	state  map[fanfold.Key]int              // of documents to be deleted
+	leave  []*fanfold.Document              // those that can be, each after its children
+	edits  map[fanfold.Key]*edit            // holders that stay and lose ids
+	order  []fanfold.Key                    // of edits
+	held   []fanfold.Problem                // by whom deletes are refused
+	later  []func() (fanfold.Problem, bool) // refusals that depend on what else is deleted
+	used   int
+	full   bool // there is more than there is room for
+}
+
+// edit is a holder and the nodes to be removed from it.
+type edit struct {
+	doc     *fanfold.Document
+	tree    *jsondoc.Tree
+	remove  map[jsondoc.Node]string // their JSON pointers
+	targets []fanfold.Key
+}
+
+// removals are the writes that the operations' deletes bring with them.
+func (s *Server) removals(ops []*operation) (writes []fanfold.Write, err error) {
+	m, _, _ := s.models.Model()
+	err = s.reader.Read(func(snap Snapshot) error {
+		r := newRemoval(snap, m, MaxOperations-len(ops))
+		for _, op := range ops {
+			r.others[op.event.Key] = op
+		}
+		for i, op := range ops {
+			if op.name != "delete" {
+				continue
+			}
+			doc, err := snap.Get(op.event.Key, fanfold.Referenced)
+			if err != nil {
+				return err
+			}
+			if doc == nil || !op.expect.Set || doc.Revision != op.expect.Rev { // its turn was lost meanwhile
+				return fanfold.AtOperation(&fanfold.Error{Code: fanfold.Stale, Current: revisionOf(doc), Message: "document " + op.event.Key.String() + " changed meanwhile: try again"}, i)
+			}
+			if r.state[doc.Key] != 0 { // it goes with another one
+				continue
+			}
+			if _, err := r.visit(doc); err != nil {
+				return fanfold.AtOperation(err, i)
+			}
+		}
+		if r.full {
+			return r.tooMany(ops)
+		}
+		if err := r.refusal(); err != nil {
+			return err
+		}
+		if err := r.dangling(ops); err != nil {
+			return err
+		}
+		writes = r.writes(func(key fanfold.Key) bool { return r.others[key] != nil })
+		return nil
+	})
+	return writes, err
+}
+
+func newRemoval(snap Snapshot, m *fanfold.Model, room int) *removal {
+	return &removal{snap: snap, model: m, room: room, others: map[fanfold.Key]*operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}}
+}
+
+// visit notes a document to be deleted and, before it, what its delete brings with it; gone tells
+// whether it can be deleted with what is noted.
+func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
+	r.state[doc.Key] = visiting
+	gone = true
+	for _, rel := range r.model.RelationsTo(doc.Key.Collection) {
+		if !rel.OnDelete.Writes() {
+			continue
+		}
+		if err := r.holders(rel, doc.Key, func(holder *fanfold.Document) error {
+			free, err := r.holder(rel, doc.Key, holder)
+			gone = gone && free
+			return err
+		}); err != nil {
+			return false, err
+		}
+	}
+	_, edited := r.edits[doc.Key]
+	if gone && !edited && !r.take(doc.Key) {
+		gone = false
+	}
+	if !gone {
+		r.state[doc.Key] = staying
+		return false, nil
+	}
+	r.state[doc.Key] = leaving
+	r.leave = append(r.leave, doc)
+	if edited { // its delete is the one write
+		delete(r.edits, doc.Key)
+		r.order = slices.DeleteFunc(r.order, func(k fanfold.Key) bool { return k == doc.Key })
+	}
+	return true, nil
+}
+
+// take makes room for a write of the document, unless the transaction writes it anyway.
+func (r *removal) take(key fanfold.Key) bool {
+	if r.others[key] != nil {
+		return true
+	}
+	r.full = r.used == r.room
+	if !r.full {
+		r.used++
+	}
+	return !r.full
+}
+
+// holders calls fn for the documents that refer to target until there is no more room.
+func (r *removal) holders(rel *fanfold.Relation, target fanfold.Key, fn func(holder *fanfold.Document) error) error {
+	after := int64(0)
+	for more := true; more; {
+		docs, rest, err := r.snap.Holders(rel.FullName(), target.ID, after, holderPage, fanfold.Referenced)
+		if err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			if r.full {
+				return nil
+			}
+			after = doc.Number
+			if err := fn(doc); err != nil {
+				return err
+			}
+		}
+		more = rest
+	}
+	return nil
+}
+
+// holder does with one holder of target what the relation's policy says; free tells whether
+// target can go.
+func (r *removal) holder(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool, err error) {
+	if r.state[holder.Key] == leaving || holder.Key == target {
+		return true, nil
+	}
+	if op := r.others[holder.Key]; op != nil && op.name != "delete" && op.name != "check" {
+		return true, nil // dangling looks at what the operation makes of it
+	}
+	if op := r.others[holder.Key]; op != nil && op.name == "check" && rel.OnDelete != fanfold.Restrict {
+		return false, fanfold.Errorf(fanfold.Unprocessable, "its delete writes to %s too (%s), which another operation checks", holder.Key, rel.FullName())
+	}
+	switch rel.OnDelete {
+	case fanfold.Restrict:
+		return r.restrict(rel, target, holder), nil
+	case fanfold.Unlink:
+		return r.unlink(rel, target, holder), nil
+	}
+	switch r.state[holder.Key] {
+	case visiting:
+		return true, nil // it waits for what is being looked at
+	case staying:
+		return false, nil
+	}
+	return r.visit(holder)
+}
+
+func (r *removal) restrict(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool) {
+	key := holder.Key
+	problem := fanfold.Problem{Path: key.String(), Detail: fmt.Sprintf("refers to %s by %s, which restricts deletes", target, rel.FullName())}
+	if r.steps {
+		if r.state[key] == visiting {
+			return true
+		}
+		r.held = append(r.held, problem)
+		return false
+	}
+	r.later = append(r.later, func() (fanfold.Problem, bool) { return problem, r.state[key] != leaving })
+	return true
+}
+
+func (r *removal) unlink(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool) {
+	e := r.edits[holder.Key]
+	if e == nil {
+		if !r.take(holder.Key) {
+			return false
+		}
+		e = &edit{doc: holder, tree: jsondoc.MustParse(holder.Body), remove: map[jsondoc.Node]string{}}
+		r.edits[holder.Key] = e
+		r.order = append(r.order, holder.Key)
+	}
+	e.targets = append(e.targets, target)
+	rel.Path.Find(e.tree, target.ID, func(node, elem jsondoc.Node, pointer, elemPointer string) {
+		if elem != jsondoc.None {
+			node, pointer = elem, elemPointer
+		}
+		e.remove[node] = pointer
+	})
+	return true
+}
+
+// maxNamed is how many documents a refusal names.
+const maxNamed = 20
+
+// refusal is an error if a holder that stays restricts a delete.
+func (r *removal) refusal() error {
+	held := r.held
+	for _, check := range r.later {
+		if p, holds := check(); holds {
+			held = append(held, p)
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	e := fanfold.Errorf(fanfold.Restricted, "%d documents restrict the delete: delete them first, or take their references away", len(held))
+	if len(held) == 1 {
+		e.Message = "1 document restricts the delete: delete it first, or take its reference away"
+	}
+	e.Problems = held[:min(len(held), maxNamed)]
+	return e
+}
+
+// dangling is an error if an operation writes a reference that a delete of the same transaction
+// would have to treat.
+func (r *removal) dangling(ops []*operation) error {
+	for i, op := range ops {
+		body := op.event.Body
+		if op.name == "patch" {
+			body = op.patched
+		}
+		if op.name == "delete" || op.name == "check" {
+			continue
+		}
+		c := r.model.Collection(op.event.Key.Collection)
+		if c == nil {
+			continue
+		}
+		t := jsondoc.MustParse(body)
+		for _, rel := range c.Relations {
+			if !rel.OnDelete.Writes() {
+				continue
+			}
+			for _, id := range rel.Targets(t) {
+				if target := (fanfold.Key{Collection: rel.To, ID: id}); r.state[target] == leaving {
+					return fanfold.AtOperation(fanfold.Errorf(fanfold.Unprocessable, "it refers to %s by %s, which the transaction deletes", target, rel.FullName()), i)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// writes are the deletes and edits, but for those of documents that are written otherwise.
+func (r *removal) writes(otherwise func(fanfold.Key) bool) (writes []fanfold.Write) {
+	for _, doc := range r.leave {
+		if !otherwise(doc.Key) {
+			writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindDelete, Key: doc.Key}, Expect: fanfold.Exactly(doc.Revision)})
+		}
+	}
+	for _, key := range r.order {
+		e := r.edits[key]
+		writes = append(writes, fanfold.Write{Expect: fanfold.Exactly(e.doc.Revision), Event: &fanfold.Event{Kind: fanfold.KindPatch, Key: key,
+			Patch: fanfold.JSONPatch, Base: e.doc.Revision, Body: e.patch()}})
+	}
+	return writes
+}
+
+// patch removes the nodes from the last to the first, so that the pointers stay right.
+func (e *edit) patch() []byte {
+	nodes := make([]jsondoc.Node, 0, len(e.remove))
+	for n := range e.remove {
+		nodes = append(nodes, n)
+	}
+	slices.Sort(nodes) // nodes stand in document order
+	slices.Reverse(nodes)
+	out := []byte{'['}
+	for _, n := range nodes {
+		if slices.ContainsFunc(nodes, func(o jsondoc.Node) bool { return strings.HasPrefix(e.remove[n], e.remove[o]+"/") }) {
+			continue // it goes with what is around it
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(jsondoc.AppendQuote(append(out, `{"op":"remove","path":`...), e.remove[n]), '}')
+	}
+	return append(out, ']')
+}
+
+// stepResult is what one step of a delete in steps did.
+type stepResult struct {
+	Done     bool             `json:"done"`    // the document itself is deleted
+	Deleted  int              `json:"deleted"` // documents, this one included
+	Changed  int              `json:"changed"` // documents that lost their reference
+	Position fanfold.Position `json:"position"`
+}
+
+// deleteStep deletes as much of what goes with a document as one transaction takes, children
+// first, and last the document.
+func (s *Server) deleteStep(c echo.Context, key fanfold.Key, cond conditions, w *write) error {
+	if cond.any() || c.Request().Header.Get(headerOnce) != "" || w.prefer.async {
+		return fanfold.Errorf(fanfold.Invalid, "If-Match, %s and respond-async do not go with steps: repeat the request until it says done", headerOnce)
+	}
+	ctx := c.Request().Context()
+	for {
+		if err := s.catchUp(ctx); err != nil {
+			return err
+		}
+		writes, result, err := s.nextStep(key)
+		if err != nil {
+			return err
+		}
+		first, err := s.log.AppendAll(ctx, nuid.Next(), writes)
+		var e *fanfold.Error
+		if errors.As(err, &e) && e.Code == fanfold.Stale {
+			s.retries.Add(1)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		last := first + uint64(len(writes)) - 1
+		result.Position = fanfold.At(last, 0)
+		c.Response().Header().Set(headerPosition, result.Position.String())
+		if err := s.wait(ctx, last, w.limit); err != nil {
+			return s.accepted(c, w, last, err, result)
+		}
+		return c.JSON(http.StatusOK, result)
+	}
+}
+
+func (s *Server) nextStep(key fanfold.Key) (writes []fanfold.Write, result *stepResult, err error) {
+	m, _, _ := s.models.Model()
+	err = s.reader.Read(func(snap Snapshot) error {
+		doc, err := snap.Get(key, fanfold.Referenced)
+		if err != nil || doc == nil {
+			return cmp.Or(err, missing(key))
+		}
+		r := newRemoval(snap, m, MaxOperations)
+		r.steps = true
+		done, err := r.visit(doc)
+		if err != nil {
+			return err
+		}
+		if writes = r.writes(func(fanfold.Key) bool { return false }); len(writes) == 0 {
+			return cmp.Or(r.refusal(), error(fanfold.Errorf(fanfold.Internal, "a step of the delete of %s has nothing to do", key)))
+		}
+		result = &stepResult{Done: done, Deleted: len(r.leave), Changed: len(r.order)}
+		return nil
+	})
+	return writes, result, err
+}
+
+// maxCounted is up to how many documents a refused delete tells what it would touch.
+const maxCounted = 100_000
+
+// tooMany refuses deletes that bring more with them than a transaction has room for, and says what.
+func (r *removal) tooMany(ops []*operation) error {
+	all := newRemoval(r.snap, r.model, maxCounted)
+	all.others = r.others
+	for _, op := range ops {
+		if op.name != "delete" {
+			continue
+		}
+		doc, err := r.snap.Get(op.event.Key, fanfold.Referenced)
+		if err != nil || doc == nil {
+			return err
+		}
+		if _, err := all.visit(doc); err != nil {
+			return err
+		}
+	}
+	deleted, changed := map[string]int{}, map[string]int{}
+	for _, doc := range all.leave {
+		deleted[doc.Key.Collection]++
+	}
+	for _, key := range all.order {
+		changed[key.Collection]++
+	}
+	more := ""
+	if all.full {
+		more = "at least "
+	}
+	e := fanfold.Errorf(fanfold.Unprocessable, "the delete would write %s%d documents; a transaction writes at most %d: delete in steps (DELETE with steps=true, fanfold delete --steps)", more, all.used+len(ops), MaxOperations)
+	for _, c := range r.model.Collections {
+		if n := deleted[c.Name]; n > 0 {
+			e.Problems = append(e.Problems, fanfold.Problem{Path: c.Name, Detail: fmt.Sprintf("%s%d documents would be deleted", more, n)})
+		}
+		if n := changed[c.Name]; n > 0 {
+			e.Problems = append(e.Problems, fanfold.Problem{Path: c.Name, Detail: fmt.Sprintf("%s%d documents would lose their reference", more, n)})
+		}
+	}
+	return e
+}

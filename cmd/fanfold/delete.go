@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold"
+)
+
+func deleteCommand() *cobra.Command {
+	var steps, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "delete COLLECTION ID",
+		Short: "Delete a document, with what the model's policies delete with it",
+		Long: `Delete a document. What the relations' onDelete policies say of the documents that refer to it is
+done in the same transaction. A delete that would write more than a transaction takes is refused,
+and says what it would touch; --steps does it in several transactions, children first, the document
+last. It can be interrupted, and goes on where it was when it is run again.`,
+		Example: "  fanfold delete comments 7\n  fanfold delete posts 1 --steps",
+		Args:    cobra.ExactArgs(2),
+	}
+	c := serverFlag(cmd)
+	cmd.Flags().BoolVar(&steps, "steps", false, "in as many transactions as it takes")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		path := "/v1/" + url.PathEscape(args[0]) + "/" + url.PathEscape(args[1])
+		total := deleteResult{Done: true}
+		if !steps {
+			resp, err := c.do(cmd.Context(), http.MethodDelete, path, nil, nil)
+			if err != nil {
+				return err
+			}
+			total.Position = resp.Header.Get("Fanfold-Position")
+			if err := resp.Body.Close(); err != nil {
+				return err
+			}
+		} else if err := c.deleteInSteps(cmd, path, &total); err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd, total)
+		}
+		with := ""
+		if steps {
+			with = fmt.Sprintf("; %d documents in all, and %d lost their reference", total.Deleted, total.Changed)
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "deleted %s/%s at %s%s\n", args[0], args[1], total.Position, with)
+		return err
+	}
+	return cmd
+}
+
+// deleteResult is what a delete did; in steps all of them together.
+type deleteResult struct {
+	Done     bool   `json:"done"`
+	Deleted  int    `json:"deleted,omitempty"`
+	Changed  int    `json:"changed,omitempty"`
+	Position string `json:"position"`
+}
+
+func (c *client) deleteInSteps(cmd *cobra.Command, path string, total *deleteResult) error {
+	*total = deleteResult{}
+	for !total.Done {
+		var step deleteResult
+		err := c.json(cmd.Context(), http.MethodDelete, path+"?steps=true", nil, nil, &step)
+		if fanfold.CodeOf(err) == fanfold.NotFound && total.Deleted > 0 { // somebody else was faster
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		total.Done, total.Deleted, total.Changed, total.Position = step.Done, total.Deleted+step.Deleted, total.Changed+step.Changed, step.Position
+		if onTerminal() {
+			fmt.Fprintf(cmd.ErrOrStderr(), "\r\033[K%d documents deleted, %d lost their reference", total.Deleted, total.Changed)
+		}
+	}
+	if onTerminal() {
+		fmt.Fprint(cmd.ErrOrStderr(), "\r\033[K")
+	}
+	return nil
+}
