@@ -310,7 +310,7 @@ func (f *fold) derive(row *sqlite.Row, d *difference) (fanfold.Position, error) 
 		return 0, err
 	}
 	return at, f.tx.AddChange(&fanfold.Change{Position: at, Key: row.Key, Op: fanfold.OpDerive,
-		Revision: row.Revision, Time: f.now, Rules: d.rules, Delta: d.patch()})
+		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.rules, Delta: d.patch()})
 }
 
 const page = 512

@@ -227,3 +227,29 @@ func quoteJSON(s string) string {
 	}
 	return string(b)
 }
+
+// TestDerivedChangesAreOfTheTransaction: every row of a transaction has its tx, and no page ends
+// within it, whatever else it changes.
+func TestDerivedChangesAreOfTheTransaction(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  authors: {derive: {n: {count: books.author}}}
+  books: {relations: {author: {path: author, to: authors}}, derive: {name: {copy: author, value: doc.name}}}
+`)
+	s.Put("authors", "a", `{"name":"Ann"}`)
+	s.Put("books", "1", `{"author":"a"}`)
+	_, before := s.Changes("mode=all")
+	s.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", `{"operations":[
+		{"op":"patch","collection":"authors","id":"a","patch":{"name":"Bea"}},
+		{"op":"put","collection":"books","id":"2","body":{"author":"a"}},
+		{"op":"put","collection":"books","id":"3","body":{"author":"a"}}]}`)
+	rows, _ := s.Changes("mode=all&limit=1&since=" + before)
+	var ops []string
+	for _, row := range rows {
+		ops = append(ops, row.Op+" "+row.Collection+"/"+row.ID)
+		if row.Tx == "" || row.Tx != rows[0].Tx {
+			t.Errorf("%+v has another transaction than %s", row, rows[0].Tx)
+		}
+	}
+	wantText(t, strings.Join(ops, ", "), "patch authors/a, derive books/1, create books/2, derive authors/a, create books/3, derive authors/a")
+}
