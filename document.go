@@ -10,12 +10,14 @@ import (
 
 // Limits of the written form. Sizes are in bytes.
 const (
-	MaxIDLen         = 255
-	DefaultMaxBody   = 2 << 20
-	DefaultMaxDepth  = 64
-	MaxRelationIDs   = 1000
-	DefaultIDsLimit  = 1000
-	MaxCollectionLen = 64
+	MaxIDLen        = 255
+	DefaultMaxBody  = 2 << 20
+	DefaultMaxDepth = 64
+	MaxRelationIDs  = 1000
+	DefaultIDsLimit = 1000
+	// DefaultFanoutLimit is how many derived changes a write may cause where the model says nothing.
+	DefaultFanoutLimit = 1_000_000
+	MaxCollectionLen   = 64
 )
 
 // Key names a document: its collection and its id's text (the number 1 and the string "1"

@@ -17,6 +17,7 @@ const (
 	Stale            Code = "stale"             // the revision asked for is not the current one
 	Conflict         Code = "conflict"          // the change does not fit the document's state
 	Restricted       Code = "restricted"        // holders do not let their target be deleted
+	FanoutLimit      Code = "fanout-limit"      // more derived changes than the model allows one write
 	Unprocessable    Code = "unprocessable"     // well-formed, but breaks a rule of the model
 	TooLarge         Code = "too-large"         // past a configured limit of size
 	Gone             Code = "gone"              // a position the log no longer has

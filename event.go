@@ -116,6 +116,15 @@ type Change struct {
 	PreviousSource []byte
 }
 
+// Fanout is what writes cause: derived changes in all, by rule and by collection. A change that
+// several rules cause counts once in all, and once for each rule.
+type Fanout struct {
+	Position    Position         `json:"position"` // of the prefix it is computed on
+	Derived     int64            `json:"derived"`
+	Rules       map[string]int64 `json:"rules"`
+	Collections map[string]int64 `json:"collections"`
+}
+
 // Document is one document of the read model.
 type Document struct {
 	Key      Key

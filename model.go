@@ -131,6 +131,7 @@ func (c *Collection) Relation(name string) *Relation {
 // Model is a checked model. It does not change after ParseModel.
 type Model struct {
 	Collections []*Collection // by name
+	FanoutLimit int64         // derived changes that one write may cause
 	Rules       []*Rule       // by level, then name: every rule comes after those it depends on
 	Source      []byte        // the model as compact JSON
 
@@ -161,7 +162,7 @@ func (m *Model) Relations() []*Relation {
 
 // EmptyModel is the model of a store to which none was applied.
 func EmptyModel() *Model {
-	return &Model{Source: []byte(`{"collections":{}}`)}
+	return &Model{Source: []byte(`{"collections":{}}`), FanoutLimit: DefaultFanoutLimit}
 }
 
 // ExprCompiler checks expressions. Reads returns the top-level members of doc that the
@@ -178,7 +179,7 @@ func ParseModel(src []byte, exprs ExprCompiler) (*Model, error) {
 		return nil, err
 	}
 	p := &modelParser{tree: jsondoc.MustParse(text), exprs: exprs,
-		model: &Model{Source: text, byName: map[string]*Collection{}, to: map[string][]*Relation{}}}
+		model: &Model{Source: text, FanoutLimit: DefaultFanoutLimit, byName: map[string]*Collection{}, to: map[string][]*Relation{}}}
 	p.parse()
 	p.link()
 	p.order()

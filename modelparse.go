@@ -92,11 +92,20 @@ func (p *modelParser) parse() {
 		return
 	}
 	p.members(jsondoc.Root, "", func(name string, n jsondoc.Node) {
-		if name != "collections" {
-			p.problem(name, "unknown member; the model has one: collections")
-			return
+		switch name {
+		case "collections":
+			p.members(n, name, p.collection)
+		case "fanout":
+			p.members(n, name, func(member string, v jsondoc.Node) {
+				if member != "limit" {
+					p.problem("fanout."+member, "unknown member; fanout has one: limit")
+					return
+				}
+				p.model.FanoutLimit = int64(p.number(v, "fanout.limit", MaxChanges))
+			})
+		default:
+			p.problem(name, "unknown member; the model has collections and fanout")
 		}
-		p.members(n, "collections", p.collection)
 	})
 	p.model.sort()
 }

@@ -15,9 +15,10 @@ import (
 
 // outcome is what a write did.
 type outcome struct {
-	key fanfold.Key
-	op  fanfold.Op
-	tx  string
+	key     fanfold.Key
+	op      fanfold.Op
+	tx      string
+	derived int64 // changes, those of the transaction behind it included
 }
 
 func (o *outcome) status() int {
@@ -92,6 +93,7 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 	if err != nil {
 		return err
 	}
+	h[keyDerived] = []string{strconv.FormatInt(o.derived, 10)}
 	located(o.key)
 	status := o.status()
 	if w.prefer.representation {
@@ -117,11 +119,13 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 
 // outcome tells what the folded event seq did; key, where it is known, may save reading it.
 func (s *Server) outcome(key fanfold.Key, seq uint64) (o outcome, err error) {
-	if op, ok := s.reader.Outcome(seq); ok && key.ID != "" {
-		return outcome{key: key, op: op}, nil
+	if op, derived, ok := s.reader.Outcome(seq); ok && key.ID != "" {
+		return outcome{key: key, op: op, derived: derived}, nil
 	}
 	err = s.reader.Read(func(snap Snapshot) (err error) {
-		o, err = outcomeOf(snap, seq)
+		if o, err = outcomeOf(snap, seq); err == nil {
+			o.derived, err = snap.Derived(seq)
+		}
 		return err
 	})
 	return o, err

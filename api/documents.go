@@ -60,6 +60,7 @@ var (
 	keyETag     = http.CanonicalHeaderKey("ETag")
 	keyRevision = http.CanonicalHeaderKey(headerRevision)
 	keyPosition = http.CanonicalHeaderKey(headerPosition)
+	keyDerived  = http.CanonicalHeaderKey(headerDerived)
 	typeJSON    = []string{"application/json"}
 )
 
@@ -100,7 +101,7 @@ func (s *Server) create(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := parameters(c); err != nil {
+	if err := parameters(c, askParameters...); err != nil {
 		return err
 	}
 	cond, err := parseConditions(c.Request())
@@ -119,7 +120,10 @@ func (s *Server) create(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
+	ctx, err := asked(c, w.prefer)
+	if err != nil {
+		return err
+	}
 	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) { return s.appendNew(ctx, w.event) })
 	if err != nil {
 		return err
@@ -198,7 +202,7 @@ func (s *Server) appendNew(ctx context.Context, ev *fanfold.Event) (uint64, erro
 	}
 	expect := fanfold.Exactly(0)
 	for {
-		seq, err := s.log.Append(ctx, ev, expect)
+		seq, err := s.append(ctx, ev, expect)
 		if fanfold.CodeOf(err) != fanfold.Stale {
 			return seq, err
 		}
@@ -234,17 +238,20 @@ func (s *Server) put(c echo.Context) error {
 	if err := s.refresh(c, w.event); err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
+	ctx, err := asked(c, w.prefer)
+	if err != nil {
+		return err
+	}
 	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) {
 		switch {
 		case cond.noneness:
 			return s.appendNew(ctx, w.event)
 		case cond.any():
 			return s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
-				return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
+				return s.append(ctx, w.event, fanfold.Exactly(rev))
 			})
 		default:
-			return s.log.Append(ctx, w.event, fanfold.Expect{})
+			return s.append(ctx, w.event, fanfold.Expect{})
 		}
 	})
 	if err != nil {
@@ -277,7 +284,7 @@ func addressed(c echo.Context, known ...string) (key fanfold.Key, cond condition
 	if key, err = keyOf(c); err != nil {
 		return key, cond, err
 	}
-	if err := parameters(c, known...); err != nil {
+	if err := parameters(c, append(known, askParameters...)...); err != nil {
 		return key, cond, err
 	}
 	cond, err = parseConditions(c.Request())
@@ -393,13 +400,16 @@ func (s *Server) delete(c echo.Context) error {
 	if w.limit, err = s.timeout(c); err != nil {
 		return err
 	}
-	if steps {
-		return s.deleteStep(c, key, cond, w)
-	}
 	if w.event.Once, err = onceOf(c.Request(), nil); err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
+	ctx, err := asked(c, w.prefer)
+	if err != nil {
+		return err
+	}
+	if steps {
+		return s.deleteStep(ctx, c, key, cond, w)
+	}
 	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) {
 		op := &operation{name: "delete", event: w.event, cond: cond}
 		if s.deletes([]*operation{op}) {
@@ -407,7 +417,7 @@ func (s *Server) delete(c echo.Context) error {
 			return first, alone(err)
 		}
 		return s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
-			return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
+			return s.append(ctx, w.event, fanfold.Exactly(rev))
 		})
 	})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // statusOf is the only place that picks a status; a code missing here is a 500.
 var statusOf = map[fanfold.Code]int{
 	fanfold.Invalid: http.StatusBadRequest, fanfold.NotFound: http.StatusNotFound, fanfold.Exists: http.StatusConflict,
-	fanfold.Conflict: http.StatusConflict, fanfold.Restricted: http.StatusConflict, fanfold.Gone: http.StatusGone, fanfold.Stale: http.StatusPreconditionFailed,
+	fanfold.Conflict: http.StatusConflict, fanfold.Restricted: http.StatusConflict, fanfold.FanoutLimit: http.StatusUnprocessableEntity, fanfold.Gone: http.StatusGone, fanfold.Stale: http.StatusPreconditionFailed,
 	fanfold.TooLarge: http.StatusRequestEntityTooLarge, fanfold.UnsupportedMedia: http.StatusUnsupportedMediaType,
 	fanfold.Unprocessable: http.StatusUnprocessableEntity, fanfold.Unavailable: http.StatusServiceUnavailable,
 	fanfold.KeyReused: http.StatusUnprocessableEntity, fanfold.Busy: http.StatusTooManyRequests, fanfold.TooSlow: http.StatusRequestTimeout,
@@ -24,8 +24,9 @@ var statusOf = map[fanfold.Code]int{
 var titleOf = map[fanfold.Code]string{
 	fanfold.Invalid: "The request cannot be understood", fanfold.NotFound: "There is nothing here",
 	fanfold.Exists: "The document exists already", fanfold.Conflict: "The request does not fit the document's state",
-	fanfold.Restricted: "Other documents do not let it be deleted",
-	fanfold.Gone:       "The log no longer has this position", fanfold.Stale: "The document is at another revision",
+	fanfold.FanoutLimit: "The write would change too many documents",
+	fanfold.Restricted:  "Other documents do not let it be deleted",
+	fanfold.Gone:        "The log no longer has this position", fanfold.Stale: "The document is at another revision",
 	fanfold.TooLarge: "The request is too large", fanfold.UnsupportedMedia: "This content type is not read here",
 	fanfold.Unprocessable: "The request breaks a rule", fanfold.Unavailable: "The store cannot answer now",
 	fanfold.OutcomeUnknown: "It is not known whether the write was stored", fanfold.Timeout: "It did not happen in time",

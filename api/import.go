@@ -86,7 +86,7 @@ func (s *Server) importLines(c echo.Context) error {
 }
 
 func (s *Server) newImport(c echo.Context) (*importRun, error) {
-	if err := parameters(c, "collection", "id", "resume", "first"); err != nil {
+	if err := parameters(c, "collection", "id", "resume", "first", "allowFanout"); err != nil {
 		return nil, err
 	}
 	if _, err := mediaType(c, ndjsonType, "application/jsonl"); err != nil {
@@ -103,6 +103,9 @@ func (s *Server) newImport(c echo.Context) (*importRun, error) {
 	}
 	resume, err := boolParam(c, "resume")
 	if err != nil {
+		return nil, err
+	}
+	if im.allow, err = boolParam(c, "allowFanout"); err != nil {
 		return nil, err
 	}
 	if first := c.QueryParam("first"); first != "" {
@@ -152,6 +155,7 @@ type importRun struct {
 	s          *Server
 	id         string
 	resume     bool
+	allow      bool // past the model's fanout limit
 	collection string
 	in         *bufio.Reader
 	next       int // the number of the next line read
@@ -169,6 +173,7 @@ type importRun struct {
 type importItem struct {
 	writes   []fanfold.Write
 	lines    []int // of the writes
+	shown    []int // the lines that refusals tell
 	model    []byte
 	bytes    int
 	keys     map[fanfold.Key]struct{}
@@ -269,6 +274,7 @@ func (im *importRun) read(ctx context.Context, items chan<- *importItem) {
 		}
 		item.keys[ev.Key] = struct{}{}
 		item.writes, item.lines = append(item.writes, fanfold.Write{Event: ev}), append(item.lines, number)
+		item.shown = append(item.shown, shown)
 		item.bytes += len(ev.Body) + len(ev.Kept)
 		item.line = number
 	}
@@ -291,7 +297,10 @@ func (im *importRun) store(ctx context.Context, item *importItem) error {
 	if item.line <= im.at.Line { // nothing new
 		return nil
 	}
-	item.after(im.at.Line)     // another request may have stored some of it
+	item.after(im.at.Line) // another request may have stored some of it
+	if err := im.bound(ctx, item); err != nil {
+		return err
+	}
 	if im.last > importAhead { // the fold must not be left far behind
 		if err := im.wait(ctx, im.last-importAhead); err != nil {
 			return err
@@ -347,6 +356,30 @@ func (im *importRun) store(ctx context.Context, item *importItem) error {
 	return im.send(b.Bytes())
 }
 
+// bound refuses the lines that would cause more than the model allows.
+func (im *importRun) bound(ctx context.Context, item *importItem) error {
+	if im.allow {
+		ctx = context.WithValue(ctx, intentKey{}, intent{allow: true})
+	}
+	kept := 0
+	for i, w := range item.writes {
+		err := im.s.bounded(ctx, []fanfold.Write{w})
+		switch fanfold.CodeOf(err) {
+		case "":
+			item.writes[kept], item.lines[kept], item.shown[kept] = w, item.lines[i], item.shown[i]
+			kept++
+		case fanfold.FanoutLimit:
+			r := refusalOf(item.shown[i], err)
+			r.number = item.lines[i]
+			item.refusals = append(item.refusals, r)
+		default:
+			return err
+		}
+	}
+	item.writes, item.lines, item.shown = item.writes[:kept], item.lines[:kept], item.shown[:kept]
+	return nil
+}
+
 // overtaken takes over what another request of this import has stored meanwhile: one that was cut
 // off may have had a batch on its way.
 func (im *importRun) overtaken(ctx context.Context) error {
@@ -367,7 +400,7 @@ func (item *importItem) after(line int) {
 	for done < len(item.lines) && item.lines[done] <= line {
 		done++
 	}
-	item.writes, item.lines = item.writes[done:], item.lines[done:]
+	item.writes, item.lines, item.shown = item.writes[done:], item.lines[done:], item.shown[done:]
 	item.refusals = slices.DeleteFunc(item.refusals, func(r refusal) bool { return r.number <= line })
 }
 

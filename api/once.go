@@ -56,7 +56,7 @@ func onceOf(r *http.Request, body []byte) (once fanfold.Once, err error) {
 // once runs do, which appends events, unless that was done under the same key before. It returns
 // the sequence of the first event, of then or now. Without a key it is do.
 func (s *Server) once(ctx context.Context, once fanfold.Once, do func(ctx context.Context) (first uint64, err error)) (uint64, error) {
-	if once.Key == "" {
+	if once.Key == "" || intentOf(ctx).dry {
 		return do(ctx)
 	}
 	if time.Since(s.began)-time.Duration(s.proven.Load()) > s.opt.ProvenFor {

@@ -43,13 +43,16 @@ func (s *Server) patch(c echo.Context) error {
 	if w.event.Once, err = onceOf(c.Request(), body); err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
+	ctx, err := asked(c, w.prefer)
+	if err != nil {
+		return err
+	}
 	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) {
 		return s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
 			if _, err := s.tryPatch(w.event, rev); err != nil {
 				return 0, err
 			}
-			return s.log.Append(ctx, w.event, fanfold.Exactly(rev))
+			return s.append(ctx, w.event, fanfold.Exactly(rev))
 		})
 	})
 	if err != nil {

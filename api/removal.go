@@ -346,11 +346,10 @@ type stepResult struct {
 
 // deleteStep deletes as much of what goes with a document as one transaction takes, children
 // first, and last the document.
-func (s *Server) deleteStep(c echo.Context, key fanfold.Key, cond conditions, w *write) error {
+func (s *Server) deleteStep(ctx context.Context, c echo.Context, key fanfold.Key, cond conditions, w *write) error {
 	if cond.any() || c.Request().Header.Get(headerOnce) != "" || w.prefer.async {
 		return fanfold.Errorf(fanfold.Invalid, "If-Match, %s and respond-async do not go with steps: repeat the request until it says done", headerOnce)
 	}
-	ctx := c.Request().Context()
 	for {
 		if err := s.catchUp(ctx); err != nil {
 			return err
@@ -359,7 +358,7 @@ func (s *Server) deleteStep(c echo.Context, key fanfold.Key, cond conditions, w 
 		if err != nil {
 			return err
 		}
-		first, err := s.log.AppendAll(ctx, nuid.Next(), writes)
+		first, err := s.appendAll(ctx, nuid.Next(), writes)
 		var e *fanfold.Error
 		if errors.As(err, &e) && e.Code == fanfold.Stale {
 			s.retries.Add(1)

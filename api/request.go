@@ -21,6 +21,7 @@ const (
 	headerPosition    = "Fanfold-Position"
 	headerMinPosition = "Fanfold-Min-Position"
 	headerTimeout     = "Fanfold-Timeout"
+	headerDerived     = "Fanfold-Derived-Changes"
 )
 
 // param is a path parameter, unescaped.
@@ -114,6 +115,7 @@ type preferences struct {
 	async          bool
 	representation bool
 	minimal        bool
+	dry            bool
 }
 
 // applied lists the preferences that an answer follows; body tells whether it has one.
@@ -156,6 +158,8 @@ func prefer(c echo.Context) (p preferences) {
 				p.lenient = true
 			case name == "respond-async" && value == "":
 				p.async = true
+			case name == "dry-run" && value == "":
+				p.dry = true
 			case name == "return" && value == "representation":
 				p.representation = true
 			case name == "return" && value == "minimal":

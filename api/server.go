@@ -41,6 +41,8 @@ type Snapshot interface {
 	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, error)
 	List(collection, after string, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
 	Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
+	// Derived is how many derived changes an event caused, and those of its transaction behind it.
+	Derived(seq uint64) (int64, error)
 	// Paged is how many documents ever came into target's pages; Page those that have the places
 	// from first on, up to size places.
 	Paged(relation, target string) (int64, error)
@@ -62,7 +64,7 @@ type Reader interface {
 	// Applied is the last event folded.
 	Applied() uint64
 	// Outcome is what a recently folded event did to its document; ok is false of older ones.
-	Outcome(seq uint64) (op fanfold.Op, ok bool)
+	Outcome(seq uint64) (op fanfold.Op, derived int64, ok bool)
 }
 
 // Models is what the API needs of the projector: the model, and long work on all documents.
@@ -71,6 +73,12 @@ type Models interface {
 	// Preview parses and checks a model and tells what applying it would do, as JSON, with the
 	// checked model. With apply, what stands in the way of applying it is an error.
 	Preview(ctx context.Context, src []byte, apply bool) (m *fanfold.Model, report any, err error)
+	// DryRun tells what events would cause, were they the next ones, and changes nothing. Conflict
+	// and NotFound where they do not fit the documents as they are.
+	DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error)
+	// Reaches tells whether events may cause more than limit derived changes. It may say so of
+	// events that do not.
+	Reaches(events []*fanfold.Event, limit int64) (bool, error)
 	// Parse reads a model's source.
 	Parse(src []byte) (*fanfold.Model, error)
 	Verify(ctx context.Context) (report any, err error)
@@ -174,7 +182,7 @@ var openAPI []byte
 
 func (s *Server) routes() {
 	e := s.echo
-	document := func(h echo.HandlerFunc) echo.HandlerFunc { return s.admitted(s.opt.MaxBody, h) }
+	document := func(h echo.HandlerFunc) echo.HandlerFunc { return s.rehearsed(s.admitted(s.opt.MaxBody, h)) }
 	e.GET("/v1/_changes", func(c echo.Context) error { return s.feed.ServeHTTP(c.Response(), c.Request()) })
 	e.GET("/v1/_model", s.getModel)
 	e.PUT("/v1/_model", unhurried(s.admitted(maxModel, s.putModel)))
@@ -184,7 +192,7 @@ func (s *Server) routes() {
 	e.POST("/v1/_import", s.few(4, s.importLines))
 	e.GET("/v1/_import", s.getImport)
 	e.GET("/v1/_export", s.few(4, s.export))
-	e.POST("/v1/_transactions", s.admitted(maxTransaction, s.transact))
+	e.POST("/v1/_transactions", s.rehearsed(s.admitted(maxTransaction, s.transact)))
 	e.POST("/v1/:collection", document(s.create))
 	e.GET("/v1/:collection", s.list)
 	e.GET("/v1/:collection/:id", s.get)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -39,7 +40,7 @@ func (op *operation) settles() bool {
 
 // transact answers POST /v1/_transactions.
 func (s *Server) transact(c echo.Context) error {
-	if err := parameters(c); err != nil {
+	if err := parameters(c, askParameters...); err != nil {
 		return err
 	}
 	w := &write{prefer: prefer(c), begun: s.now()}
@@ -60,7 +61,10 @@ func (s *Server) transact(c echo.Context) error {
 		return err
 	}
 	ops[0].event.Once = once
-	ctx := c.Request().Context()
+	ctx, err := asked(c, w.prefer)
+	if err != nil {
+		return err
+	}
 	first, err := s.once(ctx, once, func(ctx context.Context) (uint64, error) { return s.commit(ctx, ops) })
 	if err != nil {
 		return err
@@ -266,7 +270,7 @@ func (s *Server) commit(ctx context.Context, ops []*operation) (uint64, error) {
 			}
 			writes = append(writes[:len(ops)], more...)
 		}
-		first, err := s.log.AppendAll(ctx, tx, writes)
+		first, err := s.appendAll(ctx, tx, writes)
 		var e *fanfold.Error
 		if !errors.As(err, &e) || e.Code != fanfold.Stale || e.Operation == nil || *e.Operation < len(ops) && !ops[*e.Operation].settles() {
 			if err == nil && len(keys) > 0 { // whose turn is next should see it
@@ -368,6 +372,11 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*operation, f
 		return s.accepted(c, w, last, waited, result)
 	}
 	err := s.reader.Read(func(snap Snapshot) error {
+		derived, err := snap.Derived(first)
+		if err != nil {
+			return err
+		}
+		c.Response().Header()[keyDerived] = []string{strconv.FormatInt(derived, 10)}
 		for i, op := range ops {
 			r := &result.Operations[i]
 			if op.name == "check" {

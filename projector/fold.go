@@ -30,6 +30,8 @@ type fold struct {
 	now    time.Time
 	n      int              // changes so far
 	did    []sqlite.Outcome // of the events since it was emptied
+	fanout *fanfold.Fanout  // counts derived changes; nil does not
+	causes int64            // derived changes so far
 	direct int64            // number of the document it writes to; 0 for none
 	levels []*level
 
@@ -54,7 +56,7 @@ func (f *fold) use(p *plan) {
 
 // apply folds one event into the transaction. The error says why it cannot be folded.
 func (f *fold) apply(tx *sqlite.Tx, ev *fanfold.Event) error {
-	f.tx, f.event, f.n, f.direct = tx, ev, 0, 0
+	f.tx, f.event, f.n, f.direct, f.causes = tx, ev, 0, 0, 0
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {
 		f.now = ev.Time
@@ -62,6 +64,9 @@ func (f *fold) apply(tx *sqlite.Tx, ev *fanfold.Event) error {
 	err := f.follows(ev)
 	if err == nil {
 		err = f.fold(ev)
+	}
+	if last := len(f.did) - 1; last >= 0 && f.did[last].Seq == ev.Seq {
+		f.did[last].Derived = f.causes
 	}
 	if err == nil && ev.Once.Key != "" {
 		err = f.once(ev)

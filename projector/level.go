@@ -309,6 +309,14 @@ func (f *fold) derive(row *sqlite.Row, d *difference) (fanfold.Position, error) 
 	if err != nil {
 		return 0, err
 	}
+	f.causes++
+	if f.fanout != nil {
+		f.fanout.Derived++
+		f.fanout.Collections[row.Key.Collection]++
+		for _, rule := range d.rules {
+			f.fanout.Rules[rule]++
+		}
+	}
 	return at, f.tx.AddChange(&fanfold.Change{Position: at, Key: row.Key, Op: fanfold.OpDerive,
 		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.rules, Delta: d.patch()})
 }

@@ -46,6 +46,7 @@ type collectionPlan struct {
 	readers   []*rulePlan // copies of other documents that read this collection's
 	counters  []*rulePlan // rules of others that this collection's documents enter into
 	frozen    []*rulePlan // those of rules that are frozen
+	fansOut   bool        // a write can change more than the documents that it refers to
 }
 
 var nothing = &collectionPlan{shape: &fanfold.Shape{}}
@@ -96,6 +97,12 @@ func newPlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved) (*plan, er
 		default:
 			child := p.collections[r.Relation.Collection]
 			child.counters = append(child.counters, rp)
+		}
+	}
+	for _, c := range p.collections {
+		c.fansOut = len(c.readers) > 0
+		for _, rule := range c.counters {
+			c.fansOut = c.fansOut || p.collections[rule.Collection].leads(rule.tops())
 		}
 	}
 	return p, nil

@@ -19,8 +19,9 @@ type Applied struct {
 
 // Outcome is what an event did to the document it is about.
 type Outcome struct {
-	Seq uint64
-	Op  fanfold.Op
+	Seq     uint64
+	Op      fanfold.Op
+	Derived int64 // derived changes that it caused
 }
 
 // recentEvents is for how many events outcomes are kept.
@@ -81,11 +82,11 @@ func (a *Applied) Seq() uint64 {
 }
 
 // Outcome returns what an event did, where that is still kept.
-func (a *Applied) Outcome(seq uint64) (op fanfold.Op, ok bool) {
+func (a *Applied) Outcome(seq uint64) (op fanfold.Op, derived int64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	o := a.recent[seq%recentEvents]
-	return o.Op, o.Seq == seq
+	return o.Op, o.Derived, o.Seq == seq
 }
 
 // Err is why nothing more will be folded, nil while something may be.

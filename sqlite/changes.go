@@ -82,6 +82,28 @@ func (s *Snapshot) Change(at fanfold.Position) (ch *fanfold.Change, err error) {
 	return ch, err
 }
 
+// Derived returns how many derived changes the event seq caused, and those of its transaction
+// behind it.
+func (s *Snapshot) Derived(seq uint64) (n int64, err error) {
+	tx, first := "", true
+	err = s.c.query("SELECT position, op, tx FROM change WHERE position >= ? ORDER BY position", func(r []sqlValue) error {
+		if first {
+			tx, first = textOf(r[2]), false
+		}
+		if own := fanfold.Position(intOf(r[0])).Seq() == seq; !own && (tx == "" || textOf(r[2]) != tx) {
+			return errStop
+		}
+		if textOf(r[1]) == string(fanfold.OpDerive) {
+			n++
+		}
+		return nil
+	}, int64(fanfold.At(seq, 0)))
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return n, err
+}
+
 // isLatest tells whether the change is its document's newest.
 func (s *Snapshot) isLatest(ch *fanfold.Change) (bool, error) {
 	table := "document"

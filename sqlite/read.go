@@ -218,3 +218,33 @@ func (s *Snapshot) Model() (m StoredModel, err error) {
 	}
 	return m, nil
 }
+
+// CountHolders returns how many documents refer to target, limit at most.
+func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, err error) {
+	_, err = s.c.first("SELECT count(*) FROM (SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT ?)", func(r []sqlValue) { n = intOf(r[0]) }, relation, target, limit)
+	return n, err
+}
+
+// EachHolder calls fn with the documents that refer to target, in order of arrival. fn may read,
+// and call EachHolder.
+func (s *Snapshot) EachHolder(relation, target string, fn func(row *Row) error) error {
+	const chunk = 256
+	for after := int64(0); ; {
+		var rows []*Row
+		if err := s.c.query(strings.Replace(rowSQL, "FROM document d", fromHolders, 1)+"l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder LIMIT ?", func(r []sqlValue) error {
+			rows = append(rows, rowOf(r))
+			return nil
+		}, relation, target, after, int64(chunk)); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			after = row.Number
+			if err := fn(row); err != nil {
+				return err
+			}
+		}
+		if len(rows) < chunk {
+			return nil
+		}
+	}
+}

@@ -247,7 +247,9 @@ func (r reader) Scan() (api.Scan, error) {
 }
 func (r reader) Wait(ctx context.Context, seq uint64) error { return r.Store.Applied.Wait(ctx, seq) }
 func (r reader) Applied() uint64                            { return r.Store.Applied.Seq() }
-func (r reader) Outcome(seq uint64) (fanfold.Op, bool)      { return r.Store.Applied.Outcome(seq) }
+func (r reader) Outcome(seq uint64) (fanfold.Op, int64, bool) {
+	return r.Store.Applied.Outcome(seq)
+}
 
 // scan is a long snapshot as the API sees it.
 type scan struct{ *sqlite.Scanner }
@@ -299,6 +301,14 @@ func (m *models) Preview(ctx context.Context, src []byte, apply bool) (*fanfold.
 		err = &fanfold.Error{Code: fanfold.Unprocessable, Message: "the model cannot be applied to the documents as they are; nothing was changed", Problems: p.Problems}
 	}
 	return model, p, err
+}
+
+func (m *models) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error) {
+	return m.node.Projector.DryRun(ctx, events)
+}
+
+func (m *models) Reaches(events []*fanfold.Event, limit int64) (bool, error) {
+	return m.node.Projector.Reaches(events, limit)
 }
 
 func (m *models) Parse(src []byte) (*fanfold.Model, error) { return projector.ParseModel(src) }
