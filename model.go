@@ -113,6 +113,7 @@ type Collection struct {
 	Relations []*Relation // by name
 	Rules     []*Rule     // by path
 	Release   []string    // paths of removed rules that may be written again
+	Schema    []byte      // a JSON Schema that documents as written must fit; nil for none
 }
 
 // Relation returns the collection's relation of that name, or nil.
@@ -171,14 +172,17 @@ type ExprCompiler interface {
 	Reads(expr string) ([]string, error)
 }
 
+// SchemaCompiler checks a JSON Schema; the error says what is wrong with it.
+type SchemaCompiler func(source []byte) error
+
 // ParseModel reads a model in YAML or JSON. The error is Invalid and lists every mistake with
-// its path.
-func ParseModel(src []byte, exprs ExprCompiler) (*Model, error) {
+// its path. A nil schemas takes schemas as they are: those of a model that was accepted before.
+func ParseModel(src []byte, exprs ExprCompiler, schemas SchemaCompiler) (*Model, error) {
 	text, err := modelJSON(src)
 	if err != nil {
 		return nil, err
 	}
-	p := &modelParser{tree: jsondoc.MustParse(text), exprs: exprs,
+	p := &modelParser{tree: jsondoc.MustParse(text), exprs: exprs, schemas: schemas,
 		model: &Model{Source: text, FanoutLimit: DefaultFanoutLimit, byName: map[string]*Collection{}, to: map[string][]*Relation{}}}
 	p.parse()
 	p.link()

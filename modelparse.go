@@ -31,6 +31,7 @@ func modelJSON(src []byte) ([]byte, error) {
 type modelParser struct {
 	tree     *jsondoc.Tree
 	exprs    ExprCompiler
+	schemas  SchemaCompiler
 	model    *Model
 	problems []Problem
 	pending  []pendingRule
@@ -128,10 +129,18 @@ func (p *modelParser) collection(name string, n jsondoc.Node) {
 			c.Release = p.release(v, at)
 		case "pages":
 			p.parsePages(c, v, at)
-		case "unique", "schema":
+		case "schema":
+			c.Schema = p.tree.Raw(v)
+			if p.schemas == nil {
+				break
+			}
+			if err := p.schemas(c.Schema); err != nil {
+				p.problem(at, "%v", err)
+			}
+		case "unique":
 			p.problem(at, "not supported by this version")
 		default:
-			p.problem(at, "unknown member; a collection has relations, derive, pages and release")
+			p.problem(at, "unknown member; a collection has relations, derive, pages, schema and release")
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/schema"
 )
 
 // readBody reads the body of a write to one document.
@@ -96,17 +97,49 @@ type shapes struct {
 	model      *fanfold.Model
 	undeclared *fanfold.Shape
 	declared   map[string]*fanfold.Shape
+	schemas    map[string]*schema.Schema
 }
 
 // shape returns what the model says of a collection, nil where it is not declared, and what of its
 // documents is the store's own.
 func (s *Server) shape(name string) (*fanfold.Collection, *fanfold.Shape) {
+	all := s.shapesNow()
+	if shape := all.declared[name]; shape != nil {
+		return all.model.Collection(name), shape
+	}
+	return nil, all.undeclared
+}
+
+// misfit is an error where a document, as it is to be stored, does not fit its collection's schema.
+func (s *Server) misfit(collection string, source []byte) error {
+	compiled, declared := s.shapesNow().schemas[collection]
+	if !declared {
+		return nil
+	}
+	if compiled == nil {
+		return fanfold.Errorf(fanfold.Internal, "the schema of %s cannot be read", collection)
+	}
+	problems := compiled.Check(source)
+	if problems == nil {
+		return nil
+	}
+	return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the document does not fit the schema of " + collection, Problems: problems}
+}
+
+func (s *Server) shapesNow() *shapes {
 	m, _, reserved := s.models.Model()
 	all := s.shapes.Load()
 	if all == nil || all.model != m {
 		own := []string{"_meta", "_expanded"}
-		all = &shapes{model: m, undeclared: fanfold.NewShape(nil, own), declared: map[string]*fanfold.Shape{}}
+		all = &shapes{model: m, undeclared: fanfold.NewShape(nil, own), declared: map[string]*fanfold.Shape{}, schemas: map[string]*schema.Schema{}}
 		for _, c := range m.Collections {
+			if c.Schema != nil {
+				compiled, err := schema.Compile(c.Schema)
+				if err != nil { // it was compiled when the model was applied, by this version or another
+					s.opt.Logger.Error("a schema that was accepted cannot be read: documents of its collection are refused", "collection", c.Name, "err", err)
+				}
+				all.schemas[c.Name] = compiled
+			}
 			all.declared[c.Name] = fanfold.NewShape(c, append(own, reserved[c.Name]...))
 		}
 		for name, paths := range reserved {
@@ -116,10 +149,7 @@ func (s *Server) shape(name string) (*fanfold.Collection, *fanfold.Shape) {
 		}
 		s.shapes.Store(all)
 	}
-	if shape := all.declared[name]; shape != nil {
-		return m.Collection(name), shape
-	}
-	return nil, all.undeclared
+	return all
 }
 
 // parse checks what any document must be. Of the store's own members it lets through those

@@ -173,7 +173,9 @@ func (s *Server) written(body []byte, key *fanfold.Key, strict bool) (source []b
 	t, source, list, err := s.document(body, key)
 	if err == nil { // a derived member is none of a relation's, so it does not matter that they are in the tree
 		c, _ := s.shape(key.Collection)
-		err = checkRelations(c, t)
+		if err = checkRelations(c, t); err == nil {
+			err = s.misfit(key.Collection, source)
+		}
 	}
 	if err != nil {
 		return nil, false, err

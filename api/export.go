@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/schema"
 )
 
 // Scan is one prefix of the log that stays readable for as long as it is open. Close it.
@@ -55,7 +56,7 @@ func (s *Server) export(c echo.Context) (err error) {
 	h := c.Response().Header()
 	h.Set("Content-Type", ndjsonType)
 	h.Set(headerPosition, scan.At().String())
-	ex := &exporter{s: s, scan: scan, out: c.Response(), control: http.NewResponseController(c.Response()), shapes: map[string]*fanfold.Shape{}}
+	ex := &exporter{s: s, scan: scan, out: c.Response(), control: http.NewResponseController(c.Response()), shapes: map[string]*fanfold.Shape{}, schemas: map[string]*schema.Schema{}}
 	if err := ex.run(collections); err != nil {
 		s.opt.Logger.Error("an export ended early", "err", err)
 		panic(http.ErrAbortHandler) // a cut answer must not look whole
@@ -71,6 +72,7 @@ type exporter struct {
 	model    *fanfold.Model
 	reserved fanfold.Reserved
 	shapes   map[string]*fanfold.Shape
+	schemas  map[string]*schema.Schema
 	buf      []byte
 }
 
@@ -186,9 +188,25 @@ func appendKept(b []byte, kept []keptValue) []byte {
 	return append(b, "}}"...)
 }
 
+// misfits tells whether the document does not fit the schema.
+func (ex *exporter) misfits(collection string, body []byte) bool {
+	c := ex.model.Collection(collection)
+	if c == nil || c.Schema == nil {
+		return false
+	}
+	if ex.schemas[collection] == nil {
+		compiled, err := schema.Compile(c.Schema)
+		if err != nil {
+			return true
+		}
+		ex.schemas[collection] = compiled
+	}
+	return ex.schemas[collection].Check(body) != nil
+}
+
 // document writes one line. A document that has line breaks, or that an import would not take as
-// it is - for members that are derived or reserved, or for more ids than a relation takes now -
-// stands in it as text.
+// it is - for members that are derived or reserved, for more ids than a relation takes now, or for
+// its schema - stands in it as text.
 func (ex *exporter) document(doc *fanfold.Document, kept []keptValue) {
 	name := doc.Key.Collection
 	shape := ex.shapes[name]
@@ -202,7 +220,7 @@ func (ex *exporter) document(doc *fanfold.Document, kept []keptValue) {
 	if kept = ex.withNothing(name, t, kept); len(kept) > 0 {
 		ex.buf = append(appendKept(append(ex.buf, `"kept":`...), kept), ',')
 	}
-	if len(dropped) > 0 || checkRelations(ex.model.Collection(name), t) != nil || bytes.ContainsAny(doc.Body, "\r\n") {
+	if len(dropped) > 0 || ex.misfits(name, doc.Body) || checkRelations(ex.model.Collection(name), t) != nil || bytes.ContainsAny(doc.Body, "\r\n") {
 		ex.buf = jsondoc.AppendQuote(append(ex.buf, `"text":`...), string(doc.Body))
 	} else {
 		ex.buf = append(append(ex.buf, `"doc":`...), doc.Body...)

@@ -433,7 +433,7 @@ func (im *importRun) model(ctx context.Context, src []byte) error {
 		}
 	}
 	have, seq, _ := im.s.models.Model()
-	m, _, err := im.s.models.Preview(ctx, src, true)
+	m, _, err := im.s.models.Preview(ctx, src, true, true)
 	if err != nil || seq > 0 && bytes.Equal(m.Source, have.Source) {
 		return err
 	}

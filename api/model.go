@@ -48,10 +48,14 @@ func (s *Server) getModel(c echo.Context) error {
 // putModel checks a model, tells what it would do, and, unless that is all that was asked for,
 // applies it.
 func (s *Server) putModel(c echo.Context) error {
-	if err := parameters(c, "dryRun"); err != nil {
+	if err := parameters(c, "dryRun", "allowMisfits"); err != nil {
 		return err
 	}
 	dry, err := boolParam(c, "dryRun")
+	if err != nil {
+		return err
+	}
+	misfits, err := boolParam(c, "allowMisfits")
 	if err != nil {
 		return err
 	}
@@ -73,7 +77,7 @@ func (s *Server) putModel(c echo.Context) error {
 		return &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(seq), Message: "the model that applies is the one of event " + strconv.FormatUint(seq, 10)}
 	}
 	ctx := c.Request().Context()
-	m, report, err := s.models.Preview(ctx, src, !dry)
+	m, report, err := s.models.Preview(ctx, src, !dry, misfits)
 	if err != nil {
 		return err
 	}

@@ -165,6 +165,9 @@ func (s *Server) checkPatched(key fanfold.Key, before, patched []byte) error {
 	if len(dropped) > 0 {
 		return derivedError(dropped)
 	}
+	if err := s.misfit(key.Collection, patched); err != nil {
+		return err
+	}
 	c, _ := s.shape(key.Collection)
 	if err := checkRelations(c, t); err != nil && checkRelations(c, was) == nil { // what was there already may stay
 		return err

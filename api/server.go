@@ -71,8 +71,9 @@ type Reader interface {
 type Models interface {
 	Model() (m *fanfold.Model, seq uint64, reserved fanfold.Reserved)
 	// Preview parses and checks a model and tells what applying it would do, as JSON, with the
-	// checked model. With apply, what stands in the way of applying it is an error.
-	Preview(ctx context.Context, src []byte, apply bool) (m *fanfold.Model, report any, err error)
+	// checked model. With apply, what stands in the way of applying it is an error: without misfits
+	// also documents that do not fit a new schema.
+	Preview(ctx context.Context, src []byte, apply, misfits bool) (m *fanfold.Model, report any, err error)
 	// DryRun tells what events would cause, were they the next ones, and changes nothing. Conflict
 	// and NotFound where they do not fit the documents as they are.
 	DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/internal/schema"
 	"github.com/fanfold/fanfold/migrations"
 )
 
@@ -59,10 +60,18 @@ func (p *plan) collection(name string) *collectionPlan {
 	return nothing
 }
 
-// ParseModel reads and checks a model, expressions included. The error is Invalid and lists
-// every mistake with its path.
+// ParseModel reads and checks a model, expressions and schemas included. The error is Invalid and
+// lists every mistake with its path.
 func ParseModel(src []byte) (*fanfold.Model, error) {
-	return fanfold.ParseModel(src, expr.Compiler{})
+	return fanfold.ParseModel(src, expr.Compiler{}, func(source []byte) error {
+		_, err := schema.Compile(source)
+		return err
+	})
+}
+
+// acceptedModel reads a model that the log has. Its schemas say nothing to the fold.
+func acceptedModel(src []byte) (*fanfold.Model, error) {
+	return fanfold.ParseModel(src, expr.Compiler{}, nil)
 }
 
 // newPlan compiles a checked model.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/schema"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -17,7 +18,21 @@ type Preview struct {
 	Position fanfold.Position  `json:"position"` // of the prefix looked at
 	Rules    []RulePreview     `json:"rules"`
 	Changes  int64             `json:"changes"` // documents whose embedded view would change
+	Misfits  []Misfits         `json:"misfits,omitempty"`
 	Problems []fanfold.Problem `json:"problems,omitempty"`
+}
+
+// Misfits are a collection's documents that do not fit its schema.
+type Misfits struct {
+	Collection string   `json:"collection"`
+	Documents  int64    `json:"documents"`
+	First      []Misfit `json:"first"`
+}
+
+// Misfit is one of them.
+type Misfit struct {
+	Document string            `json:"document"` // collection/id
+	Problems []fanfold.Problem `json:"problems"`
 }
 
 // RulePreview is what one rule would do.
@@ -47,8 +62,19 @@ func (p *Projector) Preview(ctx context.Context, m *fanfold.Model) (out *Preview
 	if err != nil {
 		return nil, err
 	}
-	v := &previewer{prev: prev, next: next, cmp: compare(prev, next), rules: map[string]*RulePreview{}, out: &Preview{Position: sc.Checkpoint.At(), Rules: []RulePreview{}}}
+	v := &previewer{prev: prev, next: next, cmp: compare(prev, next), rules: map[string]*RulePreview{}, schemas: map[string]*schema.Schema{}, misfits: map[string]*Misfits{}, out: &Preview{Position: sc.Checkpoint.At(), Rules: []RulePreview{}}}
 	v.list()
+	for _, c := range m.Collections {
+		if old := prev.model.Collection(c.Name); c.Schema == nil || old != nil && bytes.Equal(old.Schema, c.Schema) {
+			continue // what does not fit was told when the schema came
+		}
+		compiled, err := schema.Compile(c.Schema)
+		if err != nil {
+			return nil, err
+		}
+		v.schemas[c.Name] = compiled
+		v.misfits[c.Name] = &Misfits{Collection: c.Name}
+	}
 	c := newChecker(ctx, sc, next)
 	c.fresh = v.cmp.fresh
 	if err := c.link(); err != nil {
@@ -65,6 +91,8 @@ type previewer struct {
 	prev, next *plan
 	cmp        *remodel
 	rules      map[string]*RulePreview
+	schemas    map[string]*schema.Schema // new or changed
+	misfits    map[string]*Misfits
 	order      []string
 	out        *Preview
 }
@@ -96,6 +124,7 @@ func (v *previewer) document(row *sqlite.Row, right []byte) error {
 	if !c.shape.Empty() {
 		v.hidden(c, row)
 	}
+	v.fits(row)
 	if bytes.Equal(row.Body, right) {
 		return nil
 	}
@@ -106,6 +135,22 @@ func (v *previewer) document(row *sqlite.Row, right []byte) error {
 		}
 	}
 	return nil
+}
+
+// fits notes a document that a new schema refuses.
+func (v *previewer) fits(row *sqlite.Row) {
+	s := v.schemas[row.Key.Collection]
+	if s == nil {
+		return
+	}
+	problems := s.Check(row.Source())
+	if problems == nil {
+		return
+	}
+	m := v.misfits[row.Key.Collection]
+	if m.Documents++; len(m.First) < maxHides {
+		m.First = append(m.First, Misfit{row.Key.String(), problems})
+	}
 }
 
 // hidden notes members of the document's own that a new rule would hide.
@@ -149,6 +194,11 @@ func (v *previewer) problems() {
 	if v.out.Changes > fanfold.MaxChanges {
 		v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: "collections",
 			Detail: fmt.Sprintf("%d documents would change; one event can change at most %d: apply the rules in several steps", v.out.Changes, fanfold.MaxChanges)})
+	}
+	for _, c := range v.next.model.Collections {
+		if m := v.misfits[c.Name]; m != nil && m.Documents > 0 {
+			v.out.Misfits = append(v.out.Misfits, *m)
+		}
 	}
 	for _, name := range v.order {
 		v.out.Rules = append(v.out.Rules, *v.rules[name])

@@ -95,7 +95,7 @@ func loadPlan(read func(func(*sqlite.Snapshot) error) error) (*plan, error) {
 	if m.Seq == 0 {
 		return newPlan(fanfold.EmptyModel(), 0, nil)
 	}
-	parsed, err := ParseModel(m.Source)
+	parsed, err := acceptedModel(m.Source)
 	if err != nil {
 		return nil, err
 	}

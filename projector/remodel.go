@@ -53,7 +53,7 @@ func compare(prev, next *plan) *remodel {
 // model folds a model event: links of changed relations first, then what the old rules leave
 // behind, then the new rules level by level.
 func (f *fold) model(ev *fanfold.Event) error {
-	parsed, err := ParseModel(ev.Body)
+	parsed, err := acceptedModel(ev.Body)
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,7 @@ collections:
       "authors[].name": {copy: authors, value: doc.name}
       "authors[].then": {copy: authors, value: doc.name, frozen: true}
     pages: {by: authors, size: 2}
+  shaped: {schema: {type: object, required: [x]}}
   wide:
     relations: {to: {path: "to[]", to: wide, onDelete: cascade}}
 `
@@ -402,6 +403,7 @@ var otherSteps = []step{
 	{504, "GET", "/v1/_model", ``, late},
 	{200, "PUT", "/v1/_model?dryRun=true", `collections: {}`, []string{"Content-Type", "application/yaml"}},
 	{200, "PUT", "/v1/_model?dryRun=true", contractModel, []string{"Content-Type", "application/yaml"}},
+	{200, "PUT", "/v1/_model?dryRun=true&allowMisfits=true", `collections: {books: {schema: {required: [none]}}}`, []string{"Content-Type", "application/yaml"}},
 	{200, "PUT", "/v1/_model", contractModel, []string{"Content-Type", "application/x-yaml"}},
 	{0, "PUT", "/v1/_model", contractModel, []string{"Content-Type", "application/yaml", "Fanfold-Timeout", "0"}}, // 200 or 202
 	{400, "PUT", "/v1/_model", `collections: [`, []string{"Content-Type", "application/yaml"}},

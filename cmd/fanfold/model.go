@@ -56,9 +56,9 @@ func modelCheckCommand() *cobra.Command {
 }
 
 // putModel sends a model, to be applied or, with dry, previewed.
-func (c *client) putModel(cmd *cobra.Command, src []byte, dry bool) (*projector.Preview, error) {
+func (c *client) putModel(cmd *cobra.Command, src []byte, dry, misfits bool) (*projector.Preview, error) {
 	var p projector.Preview
-	err := c.json(cmd.Context(), http.MethodPut, fmt.Sprintf("/v1/_model?dryRun=%v", dry), bytes.NewReader(src),
+	err := c.json(cmd.Context(), http.MethodPut, fmt.Sprintf("/v1/_model?dryRun=%v&allowMisfits=%v", dry, misfits), bytes.NewReader(src),
 		header{"Content-Type": "application/yaml", "Fanfold-Timeout": "60"}, &p)
 	return &p, err
 }
@@ -68,6 +68,9 @@ func showPreview(out io.Writer, p *projector.Preview, would string) {
 		if r.Change != "same" || r.Documents > 0 {
 			fmt.Fprintf(out, "%-8s %-40s %d documents\n", r.Change, r.Rule, r.Documents)
 		}
+	}
+	for _, m := range p.Misfits {
+		fmt.Fprintf(out, "misfits  %-40s %d documents, such as %s%s: %s\n", m.Collection, m.Documents, m.First[0].Document, m.First[0].Problems[0].Path, m.First[0].Problems[0].Detail)
 	}
 	for _, m := range p.Problems {
 		fmt.Fprintf(out, "problem  %s: %s\n", m.Path, m.Detail)
@@ -93,16 +96,19 @@ func modelApplyCommand() *cobra.Command {
 
 // putModelCommand completes a command that sends a model; did names what became of documents.
 func putModelCommand(dry bool, did string, cmd *cobra.Command) *cobra.Command {
-	var asJSON bool
+	var asJSON, misfits bool
 	c := serverFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer")
+	if !dry {
+		cmd.Flags().BoolVar(&misfits, "allow-misfits", false, "also where stored documents do not fit a new schema")
+	}
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		src, err := readModelFile(args[0])
 		if err != nil {
 			return err
 		}
-		p, err := c.putModel(cmd, src, dry)
+		p, err := c.putModel(cmd, src, dry, misfits)
 		if err != nil {
 			return err
 		}

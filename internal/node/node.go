@@ -291,7 +291,7 @@ type models struct{ node *Node }
 
 func (m *models) Model() (*fanfold.Model, uint64, fanfold.Reserved) { return m.node.Projector.Model() }
 
-func (m *models) Preview(ctx context.Context, src []byte, apply bool) (*fanfold.Model, any, error) {
+func (m *models) Preview(ctx context.Context, src []byte, apply, misfits bool) (*fanfold.Model, any, error) {
 	model, err := projector.ParseModel(src)
 	if err != nil {
 		return nil, nil, err
@@ -299,6 +299,15 @@ func (m *models) Preview(ctx context.Context, src []byte, apply bool) (*fanfold.
 	p, err := m.node.Projector.Preview(ctx, model)
 	if err == nil && apply && len(p.Problems) > 0 {
 		err = &fanfold.Error{Code: fanfold.Unprocessable, Message: "the model cannot be applied to the documents as they are; nothing was changed", Problems: p.Problems}
+	}
+	if err == nil && apply && !misfits && len(p.Misfits) > 0 {
+		e := fanfold.Errorf(fanfold.Unprocessable, "stored documents do not fit the new schema; nothing was changed: mend them first, or send the model with allowMisfits=true, after which each has to fit when it is next written")
+		for _, m := range p.Misfits {
+			for _, d := range m.First {
+				e.Problems = append(e.Problems, fanfold.Problem{Path: d.Document + d.Problems[0].Path, Detail: d.Problems[0].Detail})
+			}
+		}
+		err = e
 	}
 	return model, p, err
 }
