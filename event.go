@@ -102,7 +102,8 @@ const (
 // Change is one change of one document, as the change feed tells it.
 type Change struct {
 	Position Position
-	Ordinal  int64 // how many changes there were up to and including this one
+	Ordinal  int64    // how many changes there were up to and including this one
+	Prior    Position // the document's change before it; 0 for a create
 	Key      Key
 	Op       Op
 	Revision Revision // of the document after the change; of a delete, the delete's own

@@ -49,6 +49,25 @@ func (s *Server) get(c echo.Context) error {
 	return s.sendDocument(c, http.StatusOK, doc, at, s.etag(doc))
 }
 
+// lineage answers where a document's derived values come from.
+func (s *Server) lineage(c echo.Context) error {
+	key, err := keyOf(c)
+	if err != nil {
+		return err
+	}
+	if err := parameters(c, "consistency"); err != nil {
+		return err
+	}
+	if err := s.freshness(c); err != nil {
+		return err
+	}
+	report, err := s.models.Lineage(key)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, report)
+}
+
 func missing(key fanfold.Key) error {
 	return fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
 }

@@ -80,6 +80,9 @@ type Models interface {
 	// Reaches tells whether events may cause more than limit derived changes. It may say so of
 	// events that do not.
 	Reaches(events []*fanfold.Event, limit int64) (bool, error)
+	// Lineage tells where a document's derived values come from and who carries copies of it, as
+	// JSON; NotFound where there is none.
+	Lineage(key fanfold.Key) (report any, err error)
 	// Parse reads a model's source.
 	Parse(src []byte) (*fanfold.Model, error)
 	Verify(ctx context.Context) (report any, err error)
@@ -201,6 +204,7 @@ func (s *Server) routes() {
 	e.PUT("/v1/:collection/:id", document(s.put))
 	e.PATCH("/v1/:collection/:id", document(s.patch))
 	e.DELETE("/v1/:collection/:id", document(s.delete))
+	e.GET("/v1/:collection/:id/_lineage", s.lineage)
 	e.GET("/v1/:collection/:id/:child", s.children)
 	health := func(c echo.Context) error { return c.JSONBlob(http.StatusOK, []byte(`{"status":"ok"}`)) }
 	e.GET("/healthz", health)

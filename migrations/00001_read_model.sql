@@ -96,6 +96,7 @@ CREATE TABLE kept (
 CREATE TABLE change (
   position        INTEGER PRIMARY KEY,
   ordinal         INTEGER NOT NULL,  -- 1, 2, 3, ...
+  prior           INTEGER,           -- the document's change before it; none for a create
   collection      TEXT    NOT NULL,
   id              TEXT    NOT NULL,
   op              TEXT    NOT NULL,  -- create, replace, patch, delete, derive

@@ -219,7 +219,7 @@ func (f *fold) store(row, old *sqlite.Row, op fanfold.Op) error {
 		}
 		return f.tx.AddChange(ch)
 	}
-	ch.Previous, ch.PreviousSource = old.Body, old.Stored
+	ch.Prior, ch.Previous, ch.PreviousSource = old.Position, old.Body, old.Stored
 	if err := f.tx.Replace(row); err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (f *fold) delete(ev *fanfold.Event) error {
 		return err
 	}
 	if err := f.tx.AddChange(&fanfold.Change{Position: at, Key: ev.Key, Op: fanfold.OpDelete, Revision: fanfold.Revision(ev.Seq),
-		Time: f.now, Tx: ev.Tx.ID, Previous: old.Body, PreviousSource: old.Stored}); err != nil {
+		Time: f.now, Tx: ev.Tx.ID, Prior: old.Position, Previous: old.Body, PreviousSource: old.Stored}); err != nil {
 		return err
 	}
 	if err := f.markReaders(c, ev.Key, old, nil); err != nil {

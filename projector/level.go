@@ -317,7 +317,7 @@ func (f *fold) derive(row *sqlite.Row, d *difference) (fanfold.Position, error) 
 			f.fanout.Rules[rule]++
 		}
 	}
-	return at, f.tx.AddChange(&fanfold.Change{Position: at, Key: row.Key, Op: fanfold.OpDerive,
+	return at, f.tx.AddChange(&fanfold.Change{Position: at, Prior: row.Position, Key: row.Key, Op: fanfold.OpDerive,
 		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.rules, Delta: d.patch()})
 }
 

@@ -339,11 +339,11 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 	ch.Ordinal = tx.checkpoint.Changes
 	tx.checkpoint.Position = max(tx.checkpoint.Position, ch.Position)
 	if ch.Op == fanfold.OpDerive { // by far the most, so nothing is bound that is always the same
-		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, tx, rules, delta) VALUES (?, ?, ?, ?, 'derive', ?, ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx), strings.Join(ch.Rules, ","), text(ch.Delta))
+		return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta) VALUES (?, ?, ?, ?, ?, 'derive', ?, ?, ?, ?, ?)",
+			int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx), strings.Join(ch.Rules, ","), text(ch.Delta))
 	}
-	return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, tx, previous, previous_source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx),
+	return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, previous, previous_source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		int64(ch.Position), ch.Ordinal, positionOrNull(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx),
 		text(ch.Previous), text(ch.PreviousSource))
 }
 
@@ -352,6 +352,13 @@ func textOrNull(s string) sqlValue {
 		return nil
 	}
 	return s
+}
+
+func positionOrNull(p fanfold.Position) sqlValue {
+	if p == 0 {
+		return nil
+	}
+	return int64(p)
 }
 
 // AddOnce records a request under its key; an earlier one under the same key stays.

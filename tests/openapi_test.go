@@ -378,6 +378,11 @@ var readSteps = []step{
 	{504, "GET", "/v1/books", ``, late},
 
 	{200, "GET", "/v1/authors/a1/books?relation=authors&limit=1&consistency=strong", ``, nil},
+	{200, "GET", "/v1/books/b1/_lineage?consistency=strong", ``, nil},
+	{200, "GET", "/v1/authors/a1/_lineage", ``, nil},
+	{400, "GET", "/v1/authors/a1/_lineage?view=embedded", ``, nil},
+	{404, "GET", "/v1/authors/none/_lineage", ``, nil},
+	{504, "GET", "/v1/authors/a1/_lineage", ``, late},
 	{200, "GET", "/v1/authors/a1/books?page=last&expand=authors", ``, nil},
 	{400, "GET", "/v1/authors/a1/books?page=0", ``, nil},
 	{404, "GET", "/v1/authors/a1/books?page=99", ``, nil},

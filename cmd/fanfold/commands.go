@@ -21,7 +21,7 @@ import (
 
 func getCommand() *cobra.Command {
 	var view, expand string
-	var asJSON bool
+	var asJSON, lineage bool
 	cmd := &cobra.Command{
 		Use:     "get COLLECTION ID",
 		Short:   "Print one document",
@@ -32,12 +32,22 @@ func getCommand() *cobra.Command {
 	cmd.Flags().StringVar(&view, "view", "embedded", "embedded (with derived fields) or referenced (as written)")
 	cmd.Flags().StringVar(&expand, "expand", "", "relations to expand, such as stock or authors.publisher")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the document exactly as the server sends it")
+	cmd.Flags().BoolVar(&lineage, "lineage", false, "print instead where each derived value comes from, and who carries copies")
+	cmd.MarkFlagsMutuallyExclusive("lineage", "view")
+	cmd.MarkFlagsMutuallyExclusive("lineage", "expand")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q := url.Values{"view": {view}}
 		if expand != "" {
 			q.Set("expand", expand)
 		}
-		resp, err := c.do(cmd.Context(), http.MethodGet, "/v1/"+url.PathEscape(args[0])+"/"+url.PathEscape(args[1])+"?"+q.Encode(), nil, nil)
+		path := "/v1/" + url.PathEscape(args[0]) + "/" + url.PathEscape(args[1])
+		if lineage && !asJSON {
+			return c.showLineage(cmd, path+"/_lineage")
+		}
+		if path += "?" + q.Encode(); lineage {
+			path = strings.TrimSuffix(path, "?"+q.Encode()) + "/_lineage"
+		}
+		resp, err := c.do(cmd.Context(), http.MethodGet, path, nil, nil)
 		if err != nil {
 			return err
 		}
@@ -53,6 +63,38 @@ func getCommand() *cobra.Command {
 		return printJSON(cmd, json.RawMessage(body))
 	}
 	return cmd
+}
+
+// showLineage prints a line for each derived value, and one for each rule that copies from the
+// document.
+func (c *client) showLineage(cmd *cobra.Command, path string) error {
+	var l projector.Lineage
+	if err := c.json(cmd.Context(), http.MethodGet, path, nil, nil, &l); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	for _, v := range l.Derived {
+		var sources []string
+		for _, s := range v.Sources[:min(len(v.Sources), 3)] {
+			name := s.Collection + "/" + s.ID
+			if s.Revision > 0 {
+				name += fmt.Sprintf(" (rev %d)", s.Revision)
+			}
+			sources = append(sources, name)
+		}
+		if more := v.Documents - int64(len(sources)); more > 0 {
+			sources = append(sources, fmt.Sprintf("%d more", more))
+		}
+		since := "long ago"
+		if v.Event != nil {
+			since = v.Event.Seq.String()
+		}
+		fmt.Fprintf(out, "%s  by %s%s  of %s  since %s\n", v.Path, v.Rule, strings.TrimSuffix(", "+v.State, ", "), strings.Join(sources, ", "), since)
+	}
+	for _, e := range l.Copies {
+		fmt.Fprintf(out, "-> %s  in %d documents  %s\n", e.Rule, e.Documents, strings.Join(e.First[:min(len(e.First), 5)], ", "))
+	}
+	return nil
 }
 
 func changesCommand() *cobra.Command {

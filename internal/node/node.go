@@ -316,6 +316,8 @@ func (m *models) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.
 	return m.node.Projector.DryRun(ctx, events)
 }
 
+func (m *models) Lineage(key fanfold.Key) (any, error) { return m.node.Projector.Lineage(key) }
+
 func (m *models) Reaches(events []*fanfold.Event, limit int64) (bool, error) {
 	return m.node.Projector.Reaches(events, limit)
 }
