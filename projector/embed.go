@@ -261,7 +261,8 @@ func (d *differ) compare(a, b jsondoc.Node, s *fanfold.Shape, pointer, path, top
 			p = path + "." + m.Name
 		}
 		if !m.Owned && len(m.Members) > 0 && (am == jsondoc.None || bm == jsondoc.None) {
-			d.leaf(am, bm, firstLeaf(m), pointer+"/"+jsondoc.PointerEscape(m.Name), "", t) // a made object came or went
+			first, at := firstLeaf(m, p) // a made object came or went
+			d.leaf(am, bm, first, pointer+"/"+jsondoc.PointerEscape(m.Name), at, t)
 			continue
 		}
 		d.compare(am, bm, m, pointer+"/"+jsondoc.PointerEscape(m.Name), p, t)
@@ -283,12 +284,13 @@ func member(t *jsondoc.Tree, n jsondoc.Node, name string) jsondoc.Node {
 	return t.Member(n, name)
 }
 
-// firstLeaf is the first owned member below s.
-func firstLeaf(s *fanfold.Shape) *fanfold.Shape {
+// firstLeaf is the first owned member below s, which is at path.
+func firstLeaf(s *fanfold.Shape, path string) (first *fanfold.Shape, at string) {
 	for !s.Owned && len(s.Members) > 0 {
 		s = s.Members[0]
+		path += "." + s.Name
 	}
-	return s
+	return s, path
 }
 
 func (d *differ) leaf(a, b jsondoc.Node, s *fanfold.Shape, pointer, path, top string) {

@@ -25,7 +25,7 @@ type DerivedValue struct {
 	// Sources are the documents it is made of, the first 100: a copy's targets, in order, and for the
 	// other rules the documents that refer to this one, by arrival. Documents is how many there are.
 	Sources   []ValueSource `json:"sources"`
-	Documents int64    `json:"documents"`
+	Documents int64         `json:"documents"`
 	// Event is the change of this document that gave it the value; absent where it is further back
 	// than is looked.
 	Event *Origin `json:"event,omitempty"`

@@ -91,6 +91,9 @@ func (f *fold) model(ev *fanfold.Event) error {
 			l.every[r] = true
 		}
 	}
+	if err := f.relinkAll(m); err != nil {
+		return err
+	}
 	if err := f.restructure(m); err != nil {
 		return err
 	}
@@ -117,51 +120,57 @@ func (f *fold) forgetRules(m *remodel) error {
 	return nil
 }
 
-// restructure takes the values of rules that went or changed out of the documents, gives
-// documents of collections with rules their own row for the referenced view, links changed
-// relations, and enters documents into the new rules of those they refer to.
-func (f *fold) restructure(m *remodel) error {
-	for _, name := range collectionsOf(m) {
+// relinkAll links changed relations, and enters documents into the new rules of those they refer
+// to. All links are there before any value is looked at.
+func (f *fold) relinkAll(m *remodel) error {
+	for _, name := range collectionsOf(m, func(name string) bool {
+		c := m.next.collection(name)
+		return slices.ContainsFunc(c.relations, func(r *fanfold.Relation) bool { return m.relations[r.FullName()] }) || slices.ContainsFunc(c.counters, m.enters)
+	}) {
 		c := f.plan.collection(name)
-		numbers, err := f.tx.Numbers(name, 0, -1)
-		if err != nil {
+		if err := f.eachDocument(name, func(row *sqlite.Row) error { return f.relinkOne(m, c, row) }); err != nil {
 			return err
-		}
-		for _, number := range numbers {
-			row, err := f.tx.ByNumber(number)
-			if err != nil {
-				return err
-			}
-			if err := f.restructureOne(m, c, row); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
 }
 
-// collectionsOf are the collections that a new model makes the fold go through, in order.
-func collectionsOf(m *remodel) []string {
+// restructure takes the values of rules that went or changed out of the documents, and gives
+// documents of collections with rules their own row for the referenced view.
+func (f *fold) restructure(m *remodel) error {
+	for _, name := range collectionsOf(m, func(name string) bool { return m.touched[name] }) {
+		c := f.plan.collection(name)
+		if err := f.eachDocument(name, func(row *sqlite.Row) error { return f.restructureOne(m, c, row) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fold) eachDocument(collection string, fn func(row *sqlite.Row) error) error {
+	numbers, err := f.tx.Numbers(collection, 0, -1)
+	if err != nil {
+		return err
+	}
+	for _, number := range numbers {
+		row, err := f.tx.ByNumber(number)
+		if err != nil {
+			return err
+		}
+		if err := fn(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collectionsOf are the collections of either model that which holds for, in order.
+func collectionsOf(m *remodel, which func(name string) bool) []string {
 	var names []string
-	seen := map[string]bool{}
-	add := func(name string, relations []*fanfold.Relation) {
-		need := m.touched[name]
-		for _, r := range relations {
-			need = need || m.relations[r.FullName()]
+	for _, c := range slices.Concat(m.next.model.Collections, m.prev.model.Collections) {
+		if which(c.Name) && !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
 		}
-		for _, r := range m.next.collection(name).counters {
-			need = need || m.enters(r)
-		}
-		if need && !seen[name] {
-			seen[name] = true
-			names = append(names, name)
-		}
-	}
-	for _, c := range m.next.model.Collections {
-		add(c.Name, c.Relations)
-	}
-	for _, c := range m.prev.model.Collections {
-		add(c.Name, nil)
 	}
 	return names
 }
@@ -169,9 +178,8 @@ func collectionsOf(m *remodel) []string {
 // enters tells whether documents are to be entered into a rule.
 func (m *remodel) enters(r *rulePlan) bool { return m.fresh[r.name] && (r.sorted() || r.totals()) }
 
-func (f *fold) restructureOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
-	source := row.Source()
-	t := jsondoc.MustParse(source)
+func (f *fold) relinkOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
+	t := jsondoc.MustParse(row.Source())
 	for _, r := range c.relations {
 		if !m.relations[r.FullName()] {
 			continue
@@ -189,9 +197,12 @@ func (f *fold) restructureOne(m *remodel, c *collectionPlan, row *sqlite.Row) er
 			}
 		}
 	}
-	if !m.touched[row.Key.Collection] {
-		return nil
-	}
+	return nil
+}
+
+func (f *fold) restructureOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
+	source := row.Source()
+	t := jsondoc.MustParse(source)
 	body, err := f.plan.embed(c, unchanged{m}, t, jsondoc.MustParse(row.Body))
 	if err != nil {
 		return err

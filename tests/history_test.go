@@ -23,13 +23,13 @@ const histories = 1000
 // TestRandomHistories folds random histories and compares every view and every row of the feed
 // with what the oracle makes of the same history.
 func TestRandomHistories(t *testing.T) {
-	checks := histories / 2
+	checks := histories / 6
 	if testing.Short() {
 		checks = 25
 	}
 	setFlag(t, "rapid.checks", strconv.Itoa(checks))
 	setFlag(t, "rapid.nofailfile", "true")
-	for _, name := range []string{"a", "b"} { // two at a time
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, randomHistory)
