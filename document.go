@@ -14,6 +14,7 @@ const (
 	DefaultMaxBody  = 2 << 20
 	DefaultMaxDepth = 64
 	MaxRelationIDs  = 1000
+	MaxUniqueLen    = 1025 // of a unique value and its kind
 	DefaultIDsLimit = 1000
 	// DefaultFanoutLimit is how many derived changes a write may cause where the model says nothing.
 	DefaultFanoutLimit = 1_000_000

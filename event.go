@@ -14,6 +14,8 @@ const (
 	KindFence  Kind = "fence"  // nothing: readers wait for its sequence
 	KindCheck  Kind = "check"  // nothing: a transaction required this revision of the document
 	KindImport Kind = "import" // nothing: how far an import has come
+	KindLink   Kind = "link"   // nothing: a document refers to another strictly, or no longer
+	KindClaim  Kind = "claim"  // a document has a unique value, or no longer
 )
 
 // PatchType tells the two patch formats apart.
@@ -31,7 +33,7 @@ type Event struct {
 	Seq  uint64    // stream sequence; 0 until appended
 	Time time.Time // the log's timestamp
 	Kind Kind
-	Key  Key    // of put, patch, delete and check; of import its ID alone
+	Key  Key    // of put, patch, delete, check and claim; of link the target; of import its ID alone
 	Body []byte // of put (document), patch (patch), model (model as JSON) and import (progress): the bytes as written
 
 	Patch PatchType // of patch
@@ -43,6 +45,12 @@ type Event struct {
 	Kept []byte
 	// Refresh, of put and patch, are the paths of frozen copies to take anew.
 	Refresh []string
+
+	Holder Key    // of link: the document that refers to Key
+	Path   string // of claim: where the value stands
+	Value  string // of claim: the value, as UniqueValue writes it
+	Held   bool   // of link and claim: from now on, rather than no longer
+	Links  bool   // of check: it is about the links to Key; Base is the last one's sequence
 
 	Tx   TxPart
 	Once Once

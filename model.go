@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -31,7 +32,8 @@ type Relation struct {
 	Path       Path
 	To         string
 	OnDelete   OnDelete
-	PageSize   int // documents that refer to one target are kept in pages of so many; 0 for no pages
+	Strict     bool // targets must exist when they are referred to, and cannot go while they are
+	PageSize   int  // documents that refer to one target are kept in pages of so many; 0 for no pages
 }
 
 // FullName is "<collection>.<relation>", as derived fields of the target name it.
@@ -112,6 +114,7 @@ type Collection struct {
 	Name      string
 	Relations []*Relation // by name
 	Rules     []*Rule     // by path
+	Unique    []Path      // of members that no two documents have with the same value
 	Release   []string    // paths of removed rules that may be written again
 	Schema    []byte      // a JSON Schema that documents as written must fit; nil for none
 }
@@ -148,6 +151,42 @@ func (m *Model) Relation(full string) *Relation {
 	collection, name, _ := strings.Cut(full, ".")
 	return m.byName[collection].Relation(name)
 }
+
+// UniqueValue is a value of a unique member as claims tell it apart from others: the kind, then a
+// string's text or a number's one form; "" for what is neither, which any number of documents may
+// have.
+func UniqueValue(t *jsondoc.Tree, path Path) (value string, err error) {
+	n := jsondoc.Root
+	for _, step := range path {
+		if n = t.Member(n, step.Name); n == jsondoc.None {
+			return "", nil
+		}
+	}
+	switch t.Kind(n) {
+	case jsondoc.String:
+		if value = "s" + t.Text(n); len(value) > MaxUniqueLen {
+			return "", Errorf(Unprocessable, "the unique member %s has more than %d bytes", path, MaxUniqueLen-1)
+		}
+	case jsondoc.Number:
+		d, err := decimal.Parse(t.Text(n))
+		if err != nil {
+			return "", Errorf(Unprocessable, "the unique member %s is a number of more than 1000 digits, or beyond 1e±1000", path)
+		}
+		value = "n" + d.String()
+	}
+	return value, nil
+}
+
+// Guards tells whether writes of the collection's documents have to do with strict relations or
+// unique members; deletes also where strict relations lead to it.
+func (m *Model) Guards(collection string, delete bool) bool {
+	if c := m.byName[collection]; c != nil && (len(c.Unique) > 0 || slices.ContainsFunc(c.Relations, (*Relation).strict)) {
+		return true
+	}
+	return delete && slices.ContainsFunc(m.to[collection], (*Relation).strict)
+}
+
+func (r *Relation) strict() bool { return r.Strict }
 
 // RelationsTo are the relations that lead to a collection.
 func (m *Model) RelationsTo(collection string) []*Relation { return m.to[collection] }

@@ -138,11 +138,31 @@ func (p *modelParser) collection(name string, n jsondoc.Node) {
 				p.problem(at, "%v", err)
 			}
 		case "unique":
-			p.problem(at, "not supported by this version")
+			c.Unique = p.unique(v, at)
 		default:
-			p.problem(at, "unknown member; a collection has relations, derive, pages, schema and release")
+			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, unique and release")
 		}
 	})
+}
+
+// unique reads a list of paths, each to one value.
+func (p *modelParser) unique(n jsondoc.Node, at string) []Path {
+	if p.tree.Kind(n) != jsondoc.Array {
+		p.problem(at, "must be a list of paths")
+		return nil
+	}
+	var paths []Path
+	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
+		path := p.plainPath(c, at)
+		if path == nil {
+			continue
+		}
+		if slices.ContainsFunc(paths, func(o Path) bool { return o.String() == path.String() }) {
+			p.problem(at, "%q is listed twice", path)
+		}
+		paths = append(paths, path)
+	}
+	return paths
 }
 
 func (p *modelParser) release(n jsondoc.Node, at string) []string {
@@ -192,9 +212,7 @@ func (p *modelParser) relation(c *Collection, name string, n jsondoc.Node, at st
 		case "onDelete":
 			p.onDelete(r, p.text(v, at), at)
 		case "strict":
-			if p.flag(v, at) {
-				p.problem(at, "strict relations are not supported by this version")
-			}
+			r.Strict = p.flag(v, at)
 		default:
 			p.problem(at, "unknown member; a relation has path, to, onDelete and strict")
 		}
@@ -386,6 +404,11 @@ func (p *modelParser) overlaps(c *Collection) {
 						p.problem(at(r), "stands in the way of %q: two rules cannot own one field", o.Path.String())
 					}
 				}
+			}
+		}
+		for _, path := range c.Unique {
+			if r.Path.overlaps(path) {
+				p.problem(at(r), "stands in the way of unique member %s", path)
 			}
 		}
 		for _, rel := range c.Relations {

@@ -58,14 +58,23 @@ func (r *rehearsal) Error() string { return "a dry run" }
 
 // append appends an event, unless it is to be told only or is past the fanout limit.
 func (s *Server) append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (uint64, error) {
-	if err := s.bounded(ctx, []fanfold.Write{{Event: ev, Expect: expect}}); err != nil {
+	writes := []fanfold.Write{{Event: ev, Expect: expect}}
+	if s.constrained(writes) {
+		seq, _, err := s.appendConstrained(ctx, "", writes)
+		return seq, alone(err)
+	}
+	if err := s.bounded(ctx, writes); err != nil {
 		return 0, alone(err)
 	}
 	return s.log.Append(ctx, ev, expect)
 }
 
-// appendAll is append of a transaction.
-func (s *Server) appendAll(ctx context.Context, tx string, writes []fanfold.Write) (uint64, error) {
+// appendAll is append of a transaction; first is the sequence of the first of the writes.
+func (s *Server) appendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error) {
+	if s.constrained(writes) {
+		first, _, err := s.appendConstrained(ctx, tx, writes)
+		return first, err
+	}
 	if err := s.bounded(ctx, writes); err != nil {
 		return 0, err
 	}

@@ -6,10 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -328,7 +330,17 @@ func (im *importRun) store(ctx context.Context, item *importItem) error {
 			Event: &fanfold.Event{Kind: fanfold.KindImport, Key: fanfold.Key{ID: im.id}, Body: body}})
 	}
 	if len(writes) > 0 {
-		first, err := im.s.log.AppendAll(ctx, "", writes)
+		last, err := im.append(ctx, writes)
+		if im.refused(item, err) {
+			return im.store(ctx, item)
+		}
+		if half := len(item.writes) / 2; errors.Is(err, errMessages) && half > 0 {
+			rest := item.split(half)
+			if err := im.store(ctx, item); err != nil {
+				return err
+			}
+			return im.store(ctx, rest)
+		}
 		switch fanfold.CodeOf(err) {
 		case "":
 		case fanfold.Stale:
@@ -339,7 +351,7 @@ func (im *importRun) store(ctx context.Context, item *importItem) error {
 		default:
 			return err
 		}
-		im.last = first + uint64(len(writes)) - 1
+		im.last = last
 		im.stored = fanfold.Revision(im.last)
 	}
 	im.at = p
@@ -354,6 +366,48 @@ func (im *importRun) store(ctx context.Context, item *importItem) error {
 		return err
 	}
 	return im.send(b.Bytes())
+}
+
+// append appends a batch and returns its last sequence. Its lines were bounded one by one.
+func (im *importRun) append(ctx context.Context, writes []fanfold.Write) (last uint64, err error) {
+	if !im.s.constrained(writes) {
+		first, err := im.s.log.AppendAll(ctx, "", writes)
+		return first + uint64(len(writes)) - 1, err
+	}
+	if err := im.wait(ctx, im.last); err != nil { // the lines may refer to those before
+		return 0, err
+	}
+	_, last, err = im.s.appendConstrained(context.WithValue(ctx, intentKey{}, intent{allow: true}), "", writes)
+	return last, err
+}
+
+// refused takes the line that an error is about out of the batch.
+func (im *importRun) refused(item *importItem, err error) bool {
+	var e *fanfold.Error
+	if !errors.As(err, &e) || e.Operation == nil || *e.Operation >= len(item.writes) || e.Code != fanfold.Unprocessable && e.Code != fanfold.Conflict {
+		return false
+	}
+	i := *e.Operation
+	own := *e
+	own.Message = strings.TrimPrefix(e.Message, fmt.Sprintf("operation %d: ", i))
+	r := refusalOf(item.shown[i], &own)
+	r.number = item.lines[i]
+	item.refusals = append(item.refusals, r)
+	item.writes, item.lines, item.shown = slices.Delete(item.writes, i, i+1), slices.Delete(item.lines, i, i+1), slices.Delete(item.shown, i, i+1)
+	return true
+}
+
+// split leaves the first n writes, and returns the rest with what the item tells at its end.
+func (item *importItem) split(n int) (rest *importItem) {
+	rest = &importItem{writes: item.writes[n:], lines: item.lines[n:], shown: item.shown[n:], line: item.line}
+	item.writes, item.lines, item.shown, item.line = item.writes[:n:n], item.lines[:n:n], item.shown[:n:n], item.lines[n-1]
+	for _, r := range item.refusals {
+		if r.number > item.line {
+			rest.refusals = append(rest.refusals, r)
+		}
+	}
+	item.refusals = slices.DeleteFunc(item.refusals, func(r refusal) bool { return r.number > item.line })
+	return rest
 }
 
 // bound refuses the lines that would cause more than the model allows.

@@ -350,15 +350,19 @@ func (s *Server) deleteStep(ctx context.Context, c echo.Context, key fanfold.Key
 	if cond.any() || c.Request().Header.Get(headerOnce) != "" || w.prefer.async {
 		return fanfold.Errorf(fanfold.Invalid, "If-Match, %s and respond-async do not go with steps: repeat the request until it says done", headerOnce)
 	}
-	for {
+	for room := MaxOperations; ; {
 		if err := s.catchUp(ctx); err != nil {
 			return err
 		}
-		writes, result, err := s.nextStep(key)
+		writes, result, err := s.nextStep(key, room)
 		if err != nil {
 			return err
 		}
 		first, err := s.appendAll(ctx, nuid.Next(), writes)
+		if errors.Is(err, errMessages) && room > 1 { // with what guards the writes it is too much
+			room /= 2
+			continue
+		}
 		var e *fanfold.Error
 		if errors.As(err, &e) && e.Code == fanfold.Stale {
 			s.retries.Add(1)
@@ -377,14 +381,14 @@ func (s *Server) deleteStep(ctx context.Context, c echo.Context, key fanfold.Key
 	}
 }
 
-func (s *Server) nextStep(key fanfold.Key) (writes []fanfold.Write, result *stepResult, err error) {
+func (s *Server) nextStep(key fanfold.Key, room int) (writes []fanfold.Write, result *stepResult, err error) {
 	m, _, _ := s.models.Model()
 	err = s.reader.Read(func(snap Snapshot) error {
 		doc, err := snap.Get(key, fanfold.Referenced)
 		if err != nil || doc == nil {
 			return cmp.Or(err, missing(key))
 		}
-		r := newRemoval(snap, m, MaxOperations)
+		r := newRemoval(snap, m, room)
 		r.steps = true
 		done, err := r.visit(doc)
 		if err != nil {

@@ -27,6 +27,8 @@ type Appender interface {
 	AppendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error)
 	// Last is the document's last event as the log's leader knows it.
 	Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, deleted bool, err error)
+	// LastLink is the sequence of the last event about strict references to target, 0 for none.
+	LastLink(ctx context.Context, target fanfold.Key) (uint64, error)
 	// Progress is the last event of an import: its body, and its revision, 0 for none.
 	Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error)
 	// Fence returns a sequence at or behind everything acknowledged before the call.
@@ -41,6 +43,10 @@ type Snapshot interface {
 	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, error)
 	List(collection, after string, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
 	Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
+	// Tombstone is the sequence of the delete of a document that is not there, 0 for none.
+	Tombstone(key fanfold.Key) (fanfold.Revision, error)
+	// Claim is who has a unique value, "" for nobody, and the sequence of the last event about it.
+	Claim(collection, path, value string) (holder string, seq uint64, err error)
 	// Derived is how many derived changes an event caused, and those of its transaction behind it.
 	Derived(seq uint64) (int64, error)
 	// Paged is how many documents ever came into target's pages; Page those that have the places

@@ -74,7 +74,10 @@ func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, erro
 	msg.Header[jetstream.MsgIDHeader] = []string{id}
 	if expect.Set {
 		msg.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(uint64(expect.Rev), 10)}
-		if ev.Kind == fanfold.KindCheck {
+		switch {
+		case ev.Kind == fanfold.KindCheck && ev.Links:
+			msg.Header[expectSubject] = []string{l.sub.link(ev.Key) + ".>"}
+		case ev.Kind == fanfold.KindCheck, ev.Kind == fanfold.KindLink:
 			msg.Header[expectSubject] = []string{l.sub.document(ev.Key)}
 		}
 	}

@@ -24,6 +24,13 @@ func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, 
 	return fanfold.Revision(m.Seq), ev.Kind == fanfold.KindDelete, nil
 }
 
+// LastLink asks the log's leader for the last event about strict references to the document: its
+// sequence, 0 where there is none. The error is Unavailable.
+func (l *Log) LastLink(ctx context.Context, target fanfold.Key) (uint64, error) {
+	m, err := l.lastBySubject(ctx, l.sub.link(target)+".>")
+	return m.seq(), err
+}
+
 // Progress asks the log's leader for the last event of an import: its body and its revision, 0
 // where there is none. The error is Unavailable.
 func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error) {

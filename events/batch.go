@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,7 +30,7 @@ const (
 
 // AppendAll stores all of the writes or none of them, next to each other, and returns the
 // sequence of the first once they are durable. tx is the transaction's id, or "" for events that
-// need not be folded together. At most one of the events has a key, the first. It blocks as Append
+// need not be folded together. At most one of the events has a key. It blocks as Append
 // does. Errors are Append's; a Stale names the write at fault by index, in Operation.
 func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error) {
 	if len(writes) > MaxBatch {
@@ -132,7 +133,7 @@ func (l *Log) batchVerdict(ctx context.Context, msgs []*nats.Msg, writes []fanfo
 	}
 	switch api.ErrorCode {
 	case codeDuplicateInBatch:
-		if msgs[0].Header.Get(headerKey) != "" {
+		if keyed(msgs) >= 0 {
 			return 0, true, fanfold.Errorf(fanfold.Duplicate, "the Idempotency-Key was used a moment ago")
 		}
 		return 0, false, api
@@ -161,6 +162,11 @@ func (l *Log) batchVerdict(ctx context.Context, msgs []*nats.Msg, writes []fanfo
 	return 0, true, fanfold.Wrap(api, fanfold.Unavailable, "the log refused the write: %s; nothing was written", api.Description)
 }
 
+// keyed is the index of the message with a request's key, -1 for none.
+func keyed(msgs []*nats.Msg) int {
+	return slices.IndexFunc(msgs, func(m *nats.Msg) bool { return m.Header.Get(headerKey) != "" })
+}
+
 // lost is the end of a batch whose condition is not met, unless what broke it is the batch
 // itself, stored by an earlier attempt since locate looked.
 func (l *Log) lost(ctx context.Context, msgs []*nats.Msg, floor uint64, sent bool, verdict error) (first uint64, done bool, err error) {
@@ -176,13 +182,13 @@ func (l *Log) lost(ctx context.Context, msgs []*nats.Msg, floor uint64, sent boo
 // not. Errors are Unavailable, also where the batch is not stored to its end, and KeyReused where
 // another request's message has the first one's id.
 func (l *Log) locate(ctx context.Context, msgs []*nats.Msg, floor uint64) (first uint64, err error) {
-	at := 0 // checks share one subject: any other member is sooner found
-	for i, m := range msgs {
-		if m.Header[expectSubject] == nil {
+	at := keyed(msgs)
+	for i := 0; at < 0 && i < len(msgs); i++ { // checks share one subject: any other member is sooner found
+		if msgs[i].Header[expectSubject] == nil {
 			at = i
-			break
 		}
 	}
+	at = max(at, 0)
 	last := len(msgs) - 1
 	for seq := floor + 1; ; {
 		m, err := l.getMsg(ctx, msgGet{Seq: seq, NextBySubject: msgs[at].Subject})
@@ -193,8 +199,8 @@ func (l *Log) locate(ctx context.Context, msgs []*nats.Msg, floor uint64) (first
 			seq = m.Seq + 1
 			continue
 		}
-		if at == 0 {
-			if err := sameRequest(m, msgs[0]); err != nil {
+		if at == keyed(msgs) {
+			if err := sameRequest(m, msgs[at]); err != nil {
 				return m.Seq, err
 			}
 		}

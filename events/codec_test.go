@@ -51,6 +51,10 @@ var golden = map[string]fanfold.Event{
 	"fence.json":       {Kind: fanfold.KindFence},
 	"check.json":       {Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: "books", ID: "b 1"}, Base: 41},
 	"import.json":      {Kind: fanfold.KindImport, Body: []byte(`{"line":1000,"written":998,"refused":2}`)},
+	"check-links.json": {Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: "authors", ID: "a 1"}, Base: 17, Links: true},
+	"link.json":        {Kind: fanfold.KindLink, Key: fanfold.Key{Collection: "authors", ID: "a \"1\""}, Holder: fanfold.Key{Collection: "books", ID: "b1"}, Held: true},
+	"claim.json":       {Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "isbn.13", Value: "s978", Held: true},
+	"claim-freed.json": {Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "n", Value: "n1.5"},
 	"put-refresh.json": {Kind: fanfold.KindPut, Refresh: []string{"publisherName", "authors[].name"}, Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
 	"put-kept.json":    {Kind: fanfold.KindPut, Kept: []byte(`{"books.publisherName":{"p1":"Press"}}`), Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
 }

@@ -21,10 +21,25 @@ func Encode(ev *fanfold.Event) []byte {
 		b = append(b, `,"type":"`+string(ev.Patch)+`","base":`...)
 		b = strconv.AppendUint(b, uint64(ev.Base), 10)
 	}
-	if ev.Kind == fanfold.KindCheck {
+	switch ev.Kind {
+	case fanfold.KindCheck, fanfold.KindLink, fanfold.KindClaim:
 		b = append(b, `,"collection":"`+ev.Key.Collection+`","id":`...)
-		b = append(jsondoc.AppendQuote(b, ev.Key.ID), `,"base":`...)
-		b = strconv.AppendUint(b, uint64(ev.Base), 10)
+		b = jsondoc.AppendQuote(b, ev.Key.ID)
+	}
+	switch ev.Kind {
+	case fanfold.KindCheck:
+		b = strconv.AppendUint(append(b, `,"base":`...), uint64(ev.Base), 10)
+		if ev.Links {
+			b = append(b, `,"links":true`...)
+		}
+	case fanfold.KindLink:
+		b = append(b, `,"holder":{"collection":"`+ev.Holder.Collection+`","id":`...)
+		b = append(jsondoc.AppendQuote(b, ev.Holder.ID), `},"held":`...)
+		b = strconv.AppendBool(b, ev.Held)
+	case fanfold.KindClaim:
+		b = jsondoc.AppendQuote(append(b, `,"path":`...), ev.Path)
+		b = jsondoc.AppendQuote(append(b, `,"value":`...), ev.Value)
+		b = strconv.AppendBool(append(b, `,"held":`...), ev.Held)
 	}
 	if len(ev.Kept) > 0 {
 		b = append(append(b, `,"kept":`...), ev.Kept...)
@@ -91,6 +106,24 @@ func Decode(payload []byte, ev *fanfold.Event) error {
 		ev.Key = fanfold.Key{Collection: t.Text(t.Member(jsondoc.Root, "collection")), ID: t.Text(t.Member(jsondoc.Root, "id"))}
 		if decodeBase(&t, ev) != nil || ev.Key.Validate() != nil {
 			return bad("is a check without a document or base")
+		}
+		ev.Links = t.Kind(t.Member(jsondoc.Root, "links")) == jsondoc.True
+	case fanfold.KindLink, fanfold.KindClaim:
+		member := func(n jsondoc.Node, name string) string { return t.Text(t.Member(n, name)) }
+		ev.Key = fanfold.Key{Collection: member(jsondoc.Root, "collection"), ID: member(jsondoc.Root, "id")}
+		ev.Held = t.Kind(t.Member(jsondoc.Root, "held")) == jsondoc.True
+		if ev.Key.Validate() != nil {
+			return bad("is about no document")
+		}
+		if ev.Kind == fanfold.KindClaim {
+			if ev.Path, ev.Value = member(jsondoc.Root, "path"), member(jsondoc.Root, "value"); ev.Path == "" || ev.Value == "" {
+				return bad("is a claim of no value")
+			}
+			break
+		}
+		holder := t.Member(jsondoc.Root, "holder")
+		if ev.Holder = (fanfold.Key{Collection: member(holder, "collection"), ID: member(holder, "id")}); ev.Holder.Validate() != nil {
+			return bad("is a link of no holder")
 		}
 	case fanfold.KindDelete, fanfold.KindFence:
 	default:

@@ -1,13 +1,17 @@
 package events
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"strings"
 
 	"github.com/fanfold/fanfold"
 )
 
 // Subjects of one database: fanfold.<db>.doc.<collection>.<id>, fanfold.<db>.model,
-// fanfold.<db>.fence, fanfold.<db>.check and fanfold.<db>.import.<id>.
+// fanfold.<db>.fence, fanfold.<db>.check, fanfold.<db>.import.<id>,
+// fanfold.<db>.link.<collection>.<id>.<holder collection>.<holder id> and
+// fanfold.<db>.claim.<collection>.<path>.<hash of the value>.
 type subjects struct{ db string }
 
 func (s subjects) all() string   { return "fanfold." + s.db + ".>" }
@@ -30,6 +34,11 @@ func (s subjects) of(ev *fanfold.Event) string {
 		return s.check()
 	case fanfold.KindImport:
 		return s.progress(ev.Key.ID)
+	case fanfold.KindLink:
+		return s.link(ev.Key) + "." + ev.Holder.Collection + "." + EscapeToken(ev.Holder.ID)
+	case fanfold.KindClaim:
+		sum := sha256.Sum256([]byte(ev.Value))
+		return "fanfold." + s.db + ".claim." + ev.Key.Collection + "." + EscapeToken(ev.Path) + "." + base64.RawURLEncoding.EncodeToString(sum[:])
 	default:
 		return s.document(ev.Key)
 	}
@@ -37,6 +46,10 @@ func (s subjects) of(ev *fanfold.Event) string {
 
 func (s subjects) document(k fanfold.Key) string {
 	return "fanfold." + s.db + ".doc." + k.Collection + "." + EscapeToken(k.ID)
+}
+
+func (s subjects) link(target fanfold.Key) string {
+	return "fanfold." + s.db + ".link." + target.Collection + "." + EscapeToken(target.ID)
 }
 
 // parse tells what a subject is about.
@@ -49,6 +62,10 @@ func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err
 		return fanfold.KindFence, key, nil
 	case ok && rest == "check":
 		return fanfold.KindCheck, key, nil
+	case ok && strings.HasPrefix(rest, "link."):
+		return fanfold.KindLink, key, nil
+	case ok && strings.HasPrefix(rest, "claim."):
+		return fanfold.KindClaim, key, nil
 	case ok && strings.HasPrefix(rest, "import."):
 		key.ID, err = UnescapeToken(rest[len("import."):])
 		return fanfold.KindImport, key, err

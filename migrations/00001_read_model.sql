@@ -82,6 +82,16 @@ CREATE TABLE total (
   PRIMARY KEY (rule, target)
 ) STRICT, WITHOUT ROWID;
 
+-- Who has the values of unique members. A value that was freed keeps its row, for the sequence.
+CREATE TABLE claim (
+  collection TEXT    NOT NULL,
+  path       TEXT    NOT NULL,
+  value      TEXT    NOT NULL,
+  holder     TEXT,              -- the document's id; none where it is free
+  seq        INTEGER NOT NULL,  -- of the last claim event about it; 0 where there was none
+  PRIMARY KEY (collection, path, value)
+) STRICT, WITHOUT ROWID;
+
 -- Values that stay on their holder: after the target's delete (onDelete: keep), or for good
 -- (frozen).
 CREATE TABLE kept (
@@ -122,6 +132,7 @@ CREATE INDEX once_time ON once (time);
 DROP TABLE once;
 DROP TABLE change;
 DROP TABLE kept;
+DROP TABLE claim;
 DROP TABLE total;
 DROP TABLE entry;
 DROP TABLE paged;

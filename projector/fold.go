@@ -80,8 +80,14 @@ func (f *fold) apply(tx *sqlite.Tx, ev *fanfold.Event) error {
 
 func (f *fold) fold(ev *fanfold.Event) error {
 	switch ev.Kind {
-	case fanfold.KindFence, fanfold.KindCheck, fanfold.KindImport:
+	case fanfold.KindFence, fanfold.KindCheck, fanfold.KindImport, fanfold.KindLink:
 		return nil
+	case fanfold.KindClaim:
+		holder := ""
+		if ev.Held {
+			holder = ev.Key.ID
+		}
+		return f.tx.SetClaim(ev.Key.Collection, ev.Path, ev.Value, holder, ev.Seq)
 	case fanfold.KindModel:
 		return f.model(ev)
 	case fanfold.KindDelete:

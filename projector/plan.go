@@ -13,7 +13,7 @@ import (
 )
 
 // FoldVersion is raised when the fold gives other values for the same events.
-const FoldVersion = 3
+const FoldVersion = 4
 
 // Fingerprint names everything a read model depends on besides the log. A file with another
 // one is rebuilt.

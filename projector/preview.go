@@ -80,6 +80,9 @@ func (p *Projector) Preview(ctx context.Context, m *fanfold.Model) (out *Preview
 	if err := c.link(); err != nil {
 		return nil, err
 	}
+	if err := v.guarded(c); err != nil {
+		return nil, err
+	}
 	if err := c.each(v.document); err != nil {
 		return nil, err
 	}
@@ -135,6 +138,60 @@ func (v *previewer) document(row *sqlite.Row, right []byte) error {
 		}
 	}
 	return nil
+}
+
+// guarded notes stored documents that break a new strict relation or unique member.
+func (v *previewer) guarded(c *checker) error {
+	for _, r := range v.next.model.Relations() {
+		if old := v.prev.model.Relation(r.FullName()); !r.Strict || old != nil && old.Strict && old.SameIDs(r) && old.To == r.To {
+			continue
+		}
+		if err := c.sc.Dangling(r.FullName(), r.To, maxHides, func(holder int64, target string) error {
+			key, _, err := c.sc.KeyOf(holder)
+			v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: fmt.Sprintf("collections.%s.relations.%s.strict", r.Collection, r.Name),
+				Detail: fmt.Sprintf("%s refers to %s/%s, which does not exist", key, r.To, target)})
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	for _, col := range v.next.model.Collections {
+		for _, path := range v.cmp.unique[col.Name] {
+			if err := v.unique(c, col.Name, path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (v *previewer) unique(c *checker, collection string, path fanfold.Path) error {
+	at, index := fmt.Sprintf("collections.%s.unique", collection), "unique "+collection+"."+path.String()
+	if err := c.scan(func(row *sqlite.Row) error {
+		if row.Key.Collection != collection {
+			return nil
+		}
+		value, err := fanfold.UniqueValue(jsondoc.MustParse(row.Source()), path)
+		if err != nil {
+			v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: at, Detail: fmt.Sprintf("%s: %v", row.Key, err)})
+			return nil
+		}
+		if value == "" {
+			return nil
+		}
+		return c.sc.AddLink(index, value, row.Number)
+	}); err != nil {
+		return err
+	}
+	return c.sc.Shared(index, maxHides, func(value string, first, second int64) error {
+		a, _, err := c.sc.KeyOf(first)
+		if err != nil {
+			return err
+		}
+		b, _, err := c.sc.KeyOf(second)
+		v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: at, Detail: fmt.Sprintf("%s and %s both have %s %q", a, b, path, value[1:])})
+		return err
+	})
 }
 
 // fits notes a document that a new schema refuses.

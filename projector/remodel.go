@@ -12,14 +12,15 @@ import (
 // remodel is what a new model changes on the documents that are there.
 type remodel struct {
 	prev, next *plan
-	fresh      map[string]bool // names of rules that are new or changed
-	touched    map[string]bool // collections whose rules came, went or changed
-	relations  map[string]bool // full names of relations that came, went or changed
-	gone       map[string]bool // names of rules that kept something of children, and went or changed
+	fresh      map[string]bool           // names of rules that are new or changed
+	touched    map[string]bool           // collections whose rules came, went or changed
+	relations  map[string]bool           // full names of relations that came, went or changed
+	gone       map[string]bool           // names of rules that kept something of children, and went or changed
+	unique     map[string][]fanfold.Path // new unique members, by collection
 }
 
 func compare(prev, next *plan) *remodel {
-	m := &remodel{prev: prev, next: next, fresh: map[string]bool{}, touched: map[string]bool{}, relations: map[string]bool{}, gone: map[string]bool{}}
+	m := &remodel{prev: prev, next: next, fresh: map[string]bool{}, touched: map[string]bool{}, relations: map[string]bool{}, gone: map[string]bool{}, unique: map[string][]fanfold.Path{}}
 	before := map[string]*rulePlan{}
 	for _, r := range prev.rules {
 		before[r.name] = r
@@ -36,6 +37,14 @@ func compare(prev, next *plan) *remodel {
 	for _, r := range before {
 		m.touched[r.Collection] = true
 		m.gone[r.name] = r.sorted() || r.totals()
+	}
+	for _, c := range next.model.Collections {
+		old := prev.model.Collection(c.Name)
+		for _, path := range c.Unique {
+			if old == nil || !slices.ContainsFunc(old.Unique, func(o fanfold.Path) bool { return o.String() == path.String() }) {
+				m.unique[c.Name] = append(m.unique[c.Name], path)
+			}
+		}
 	}
 	for _, r := range prev.model.Relations() {
 		if o := next.model.Relation(r.FullName()); o == nil || !o.SameIDs(r) || (o.PageSize > 0) != (r.PageSize > 0) {
@@ -76,6 +85,13 @@ func (f *fold) model(ev *fanfold.Event) error {
 	}
 	if err := f.forgetRules(m); err != nil {
 		return err
+	}
+	for name, paths := range m.unique {
+		for _, path := range paths {
+			if err := f.tx.FreeClaims(name, path.String()); err != nil {
+				return err
+			}
+		}
 	}
 	for name := range m.gone {
 		if err := f.tx.ForgetEntries(name); err != nil {
@@ -125,7 +141,7 @@ func (f *fold) forgetRules(m *remodel) error {
 func (f *fold) relinkAll(m *remodel) error {
 	for _, name := range collectionsOf(m, func(name string) bool {
 		c := m.next.collection(name)
-		return slices.ContainsFunc(c.relations, func(r *fanfold.Relation) bool { return m.relations[r.FullName()] }) || slices.ContainsFunc(c.counters, m.enters)
+		return len(m.unique[name]) > 0 || slices.ContainsFunc(c.relations, func(r *fanfold.Relation) bool { return m.relations[r.FullName()] }) || slices.ContainsFunc(c.counters, m.enters)
 	}) {
 		c := f.plan.collection(name)
 		if err := f.eachDocument(name, func(row *sqlite.Row) error { return f.relinkOne(m, c, row) }); err != nil {
@@ -188,6 +204,15 @@ func (f *fold) relinkOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
 			if err := f.tx.AddLink(r.FullName(), id, row.Number, r.PageSize > 0); err != nil {
 				return err
 			}
+		}
+	}
+	for _, path := range m.unique[row.Key.Collection] {
+		value, err := fanfold.UniqueValue(t, path)
+		if err != nil || value == "" { // what cannot be compared has no claim; a preview has told of it
+			continue
+		}
+		if err := f.tx.AddClaim(row.Key.Collection, path.String(), value, row.Key.ID); err != nil {
+			return err
 		}
 	}
 	for _, r := range c.counters {

@@ -1,5 +1,7 @@
 package sqlite
 
+import "github.com/fanfold/fanfold"
+
 // What a rule takes from the documents that refer to a target.
 
 // AddEntry enters a document into a rule's order on target.
@@ -56,6 +58,37 @@ func (tx *Tx) SetTotal(rule, target string, count int64, sum string) error {
 		return tx.c.exec("DELETE FROM total WHERE rule = ? AND target = ?", rule, target)
 	}
 	return tx.c.exec("INSERT INTO total (rule, target, count, sum) VALUES (?, ?, ?, ?) ON CONFLICT (rule, target) DO UPDATE SET count = excluded.count, sum = excluded.sum", rule, target, count, sum)
+}
+
+// SetClaim records what a claim event says: holder "" frees the value.
+func (tx *Tx) SetClaim(collection, path, value, holder string, seq uint64) error {
+	return tx.c.exec("INSERT INTO claim (collection, path, value, holder, seq) VALUES (?, ?, ?, ?, ?) ON CONFLICT (collection, path, value) DO UPDATE SET holder = excluded.holder, seq = excluded.seq",
+		collection, path, value, textOrNull(holder), int64(seq))
+}
+
+// FreeClaims frees every value of a member.
+func (tx *Tx) FreeClaims(collection, path string) error {
+	return tx.c.exec("UPDATE claim SET holder = NULL WHERE collection = ? AND path = ?", collection, path)
+}
+
+// AddClaim gives a document a value that nobody has, without an event.
+func (tx *Tx) AddClaim(collection, path, value, holder string) error {
+	return tx.c.exec("INSERT INTO claim (collection, path, value, holder, seq) VALUES (?, ?, ?, ?, 0) ON CONFLICT (collection, path, value) DO UPDATE SET holder = coalesce(holder, excluded.holder)",
+		collection, path, value, holder)
+}
+
+// Claim returns who has a unique value, "" for nobody, and the sequence of the last event about it.
+func (s *Snapshot) Claim(collection, path, value string) (holder string, seq uint64, err error) {
+	_, err = s.c.first("SELECT holder, seq FROM claim WHERE collection = ? AND path = ? AND value = ?", func(r []sqlValue) {
+		holder, seq = textOf(r[0]), uint64(intOf(r[1]))
+	}, collection, path, value)
+	return holder, seq, err
+}
+
+// Tombstone returns the sequence of the delete of a document that is not there, 0 for none.
+func (s *Snapshot) Tombstone(key fanfold.Key) (revision fanfold.Revision, err error) {
+	_, err = s.c.first("SELECT revision FROM tombstone WHERE collection = ? AND id = ?", func(r []sqlValue) { revision = fanfold.Revision(intOf(r[0])) }, key.Collection, key.ID)
+	return revision, err
 }
 
 // ForgetEntries drops everything that a rule took from documents.

@@ -69,6 +69,19 @@ func (s *Scanner) Holders(relation, target string, limit int) (numbers []int64, 
 	return numbers, err
 }
 
+// Dangling calls fn for the first links of a relation in the private index whose target is not there.
+func (s *Scanner) Dangling(relation, to string, limit int, fn func(holder int64, target string) error) error {
+	return s.c.query("SELECT f.holder, f.target FROM temp.fresh f WHERE f.relation = ? AND NOT EXISTS (SELECT 1 FROM document d WHERE d.collection = ? AND d.id = f.target) ORDER BY f.holder LIMIT ?",
+		func(r []sqlValue) error { return fn(intOf(r[0]), textOf(r[1])) }, relation, to, int64(limit))
+}
+
+// Shared calls fn for the first targets of a relation in the private index that several documents
+// refer to, with the first two of them.
+func (s *Scanner) Shared(relation string, limit int, fn func(target string, first, second int64) error) error {
+	return s.c.query("SELECT target, min(holder), max(holder) FROM temp.fresh WHERE relation = ? GROUP BY target HAVING count(*) > 1 LIMIT ?",
+		func(r []sqlValue) error { return fn(textOf(r[0]), intOf(r[1]), intOf(r[2])) }, relation, int64(limit))
+}
+
 // LinkDifference is a link that one index has and the other has not.
 type LinkDifference struct {
 	Relation string

@@ -418,7 +418,7 @@ collections:
   list: []
   authors:
     colour: red
-    unique: [x]
+    unique: ["x[]", 7, y, y]
     relations:
       "a.b": {path: x, to: authors}
       nowhere: {path: x, to: nobody}
@@ -465,7 +465,7 @@ func TestModelMistakesAreAllListed(t *testing.T) {
 	paths := []string{"extra", "collections.Upper", "collections.list", "collections.authors.colour", "collections.authors.unique",
 		`collections.authors.relations.a.b`, "collections.authors.relations.nowhere.to", "collections.authors.relations.half",
 		"collections.authors.relations.badpath.path", "collections.authors.relations.policy.onDelete",
-		"collections.authors.relations.later.strict", "collections.authors.relations.own.path", "collections.authors.release",
+		"collections.authors.relations.own.path", "collections.authors.release",
 		"collections.paged.pages.by", "collections.paged.pages.size", "collections.paged.pages.of", "collections.unpaged.pages"}
 	for _, rule := range []string{"none", "two", "novalue", "syntax", "clock", "norel", "away", "option", "limit", "nonumber", "deep", "nofields", "nomax", "twice", "toomany", "melting", "byDerived", "ofDerived", "id", "_x", "l[]", "word"} {
 		paths = append(paths, fmt.Sprintf("collections.authors.derive[%q]", rule))

@@ -16,7 +16,7 @@ const module = "github.com/fanfold/fanfold"
 // mayImport says which packages of this module each may import; data flows
 // api -> events -> projector -> sqlite -> changefeed and reads.
 var mayImport = map[string][]string{
-	"":                 {"internal/jsondoc"},
+	"":                 {"internal/decimal", "internal/jsondoc"},
 	"internal/jsondoc": {},
 	"internal/decimal": {},
 	"internal/schema":  {"", "internal/decimal", "internal/jsondoc"},

@@ -41,7 +41,7 @@ collections:
       "authors[].name": {copy: authors, value: doc.name}
       "authors[].then": {copy: authors, value: doc.name, frozen: true}
     pages: {by: authors, size: 2}
-  shaped: {schema: {type: object, required: [x]}}
+  shaped: {schema: {type: object, required: [x]}, unique: [x], relations: {to: {path: to, to: shaped, strict: true}}}
   wide:
     relations: {to: {path: "to[]", to: wide, onDelete: cascade}}
 `
@@ -309,6 +309,9 @@ var writeSteps = []step{
 	{415, "PATCH", "/v1/books/b1", `{}`, nil},
 	{422, "PATCH", "/v1/books/b1", `{"_x":1}`, []string{"Content-Type", mergeType}},
 
+	{201, "PUT", "/v1/shaped/1", `{"x":1}`, nil},
+	{409, "PUT", "/v1/shaped/2", `{"x":1}`, nil},
+	{422, "PUT", "/v1/shaped/2", `{"x":2,"to":3}`, nil},
 	{201, "PUT", "/v1/books/gone", `{}`, nil},
 	{400, "DELETE", "/v1/books/gone?x=1", ``, nil},
 	{412, "DELETE", "/v1/books/gone", ``, []string{"If-Match", `"1.1-0.1"`}},

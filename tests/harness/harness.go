@@ -168,7 +168,7 @@ func (s *Store) Replay() {
 var tables = []struct{ name, order string }{
 	{"checkpoint", "id"}, {"model", "seq"}, {"document", "number"}, {"source", "number"}, {"tombstone", "collection, id"},
 	{"link", "relation, target, holder"}, {"kept", "rule, target, holder"},
-	{"paged", "relation, target"}, {"entry", "rule, target, sort, id"}, {"total", "rule, target"},
+	{"paged", "relation, target"}, {"entry", "rule, target, sort, id"}, {"total", "rule, target"}, {"claim", "collection, path, value"},
 	{"change", "position"}, {"once", "key"},
 }
 
