@@ -61,7 +61,7 @@ func (s *Server) appendConstrained(ctx context.Context, tx string, writes []fanf
 		if err := s.bounded(ctx, j.writes); err != nil {
 			return 0, 0, err
 		}
-		all := append(j.guards, j.writes...)
+		all := slices.Concat(j.guards, j.writes)
 		if len(all) > MaxOperations {
 			return 0, 0, fanfold.Wrap(errMessages, fanfold.Unprocessable, "with what guards its strict relations and unique members the request has %d messages; a transaction has at most %d", len(all), MaxOperations)
 		}

@@ -2,6 +2,7 @@ package tests
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,6 +40,8 @@ func TestMain(m *testing.M) {
 	if statement := os.Getenv(readerEnv); statement != "" {
 		os.Exit(runStatement(statement, os.Args[1]))
 	}
+	flag.Parse()
+	setFlag("test.parallel", strconv.Itoa(lanes))
 	code := m.Run()
 	if path, err := program(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))
