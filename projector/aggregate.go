@@ -243,10 +243,14 @@ func (r *rulePlan) excerpts(bodies [][]byte) []byte {
 }
 
 // markShown marks the recents that show what a derived change altered on a child.
-func (f *fold) markShown(c *collectionPlan, t *jsondoc.Tree, changed map[string]bool) {
+func (f *fold) markShown(c *collectionPlan, body []byte, changed map[string]bool) {
+	var t *jsondoc.Tree
 	for _, rule := range c.counters {
 		if rule.Kind != fanfold.Recent || !rule.reads(changed) || f.levels[rule.Level].every[rule] {
 			continue
+		}
+		if t == nil {
+			t = jsondoc.MustParse(body)
 		}
 		for _, id := range rule.Relation.Targets(t) {
 			f.markCounted(rule, id, membership{recount: true})

@@ -65,22 +65,33 @@ func withheld(rule *rulePlan, id string, kept []byte) bool {
 	return t.Member(values, id) == jsondoc.None
 }
 
-// captured is a frozen copy's value for one id: the one taken before, or the target's, which is
-// kept from now on.
-func (f *fold) captured(r *rulePlan, id string, holder int64) ([]byte, error) {
-	raw, err := f.tx.Kept(r.name, id, holder)
-	if err != nil || raw != nil {
-		return raw, err
+// take keeps the frozen values of a level that the document does not have yet, whether or not there
+// is room for them in it.
+func (f *fold) take(c *collectionPlan, row *sqlite.Row, l *level, t *jsondoc.Tree) error {
+	for _, r := range c.frozen {
+		if !l.every[r] && !(l.capture[r] && row.Number == f.direct) {
+			continue
+		}
+		for _, id := range r.Relation.Targets(t) {
+			if err := f.takeOne(r, id, row.Number); err != nil {
+				return err
+			}
+		}
 	}
-	if withheld(r, id, f.event.Kept) {
-		return nil, nil
+	return nil
+}
+
+func (f *fold) takeOne(r *rulePlan, id string, holder int64) error {
+	raw, err := f.tx.Kept(r.name, id, holder)
+	if err != nil || raw != nil || withheld(r, id, f.event.Kept) {
+		return err
 	}
 	body, err := f.body(fanfold.Key{Collection: r.Relation.To, ID: id})
 	if err != nil || body == nil {
-		return nil, err
+		return err
 	}
 	if raw = r.evaluate(body, id, f.report); raw == nil {
-		return nil, nil
+		return nil
 	}
-	return raw, f.tx.KeepOne(r.name, id, holder, raw)
+	return f.tx.KeepOne(r.name, id, holder, raw)
 }

@@ -252,6 +252,9 @@ func (f *fold) update(row *sqlite.Row, l *level) error {
 	v := &updated{f: f, row: row, work: l}
 	old := &f.view
 	old.Reset(row.Body)
+	if err := f.take(c, row, l, old); err != nil {
+		return err
+	}
 	body, d, fits, err := f.splicer.splice(f.plan, c, v, old)
 	if err != nil {
 		return err
@@ -294,7 +297,7 @@ func (f *fold) finish(c *collectionPlan, row *sqlite.Row, body []byte, d *differ
 			return err
 		}
 	}
-	f.markShown(c, jsondoc.MustParse(body), d.changed)
+	f.markShown(c, body, d.changed)
 	return nil
 }
 

@@ -255,7 +255,7 @@ func (f *fold) restructureOne(m *remodel, c *collectionPlan, row *sqlite.Row) er
 			return err
 		}
 	}
-	f.markShown(c, t, nil)
+	f.markShown(c, source, nil)
 	return nil
 }
 

@@ -149,18 +149,12 @@ type fresh struct {
 	id     string
 	holder int64
 	old    *jsondoc.Tree // nil for none
-	// capture takes frozen values that the document does not have yet.
-	capture bool
 }
 
 func (v *fresh) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
 	switch {
 	case r.Kind == fanfold.Copy:
-		get := v.f.copied
-		if v.capture {
-			get = v.f.captured
-		}
-		raw, err = copyValue(r, t, anchor, func(r *rulePlan, id string) ([]byte, error) { return get(r, id, v.holder) })
+		raw, err = copyValue(r, t, anchor, func(r *rulePlan, id string) ([]byte, error) { return v.f.copied(r, id, v.holder) })
 		return raw, false, err
 	case v.old != nil && at(v.old, r.Path) != jsondoc.None:
 		return nil, true, nil
@@ -270,7 +264,7 @@ func (v *updated) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw 
 	case !v.dirty(r):
 		return nil, true, nil
 	case v.work.every[r] || v.captures(r):
-		return (&fresh{f: v.f, id: v.row.Key.ID, holder: v.row.Number, capture: r.Frozen}).value(r, t, anchor)
+		return (&fresh{f: v.f, id: v.row.Key.ID, holder: v.row.Number}).value(r, t, anchor)
 	case r.Kind == fanfold.Count:
 		raw, err = v.count(r)
 		return raw, false, err
