@@ -34,10 +34,17 @@ type Relation struct {
 	OnDelete   OnDelete
 	Strict     bool // targets must exist when they are referred to, and cannot go while they are
 	PageSize   int  // documents that refer to one target are kept in pages of so many; 0 for no pages
+
+	full string // FullName, made once
 }
 
 // FullName is "<collection>.<relation>", as derived fields of the target name it.
-func (r *Relation) FullName() string { return r.Collection + "." + r.Name }
+func (r *Relation) FullName() string {
+	if r.full == "" {
+		return r.Collection + "." + r.Name
+	}
+	return r.full
+}
 
 // RuleKind is what a derived field holds.
 type RuleKind string

@@ -191,7 +191,7 @@ func (p *modelParser) path(s, at string) Path {
 }
 
 func (p *modelParser) relation(c *Collection, name string, n jsondoc.Node, at string) {
-	r := &Relation{Name: name, Collection: c.Name, OnDelete: Clear}
+	r := &Relation{Name: name, Collection: c.Name, full: c.Name + "." + name, OnDelete: Clear}
 	if name == "" || strings.ContainsAny(name, ".,[] ") {
 		p.problem(at, "a relation's name must not be empty nor hold '.', ',', '[', ']' or spaces")
 	}

@@ -23,6 +23,7 @@ type fold struct {
 	view    jsondoc.Tree
 	source  jsondoc.Tree
 	splicer splicer
+	links   []sqlite.Link
 
 	// of the event being folded
 	event  *fanfold.Event
@@ -265,6 +266,7 @@ func (f *fold) delete(ev *fanfold.Event) error {
 // relink brings the links of one document from its old to its new referenced view and marks
 // the counts and id lists it enters or leaves.
 func (f *fold) relink(c *collectionPlan, row *sqlite.Row, before, after *jsondoc.Tree) error {
+	f.links = f.links[:0]
 	for _, r := range c.relations {
 		was, is := r.Targets(before), r.Targets(after)
 		name := r.FullName()
@@ -280,8 +282,12 @@ func (f *fold) relink(c *collectionPlan, row *sqlite.Row, before, after *jsondoc
 			}
 		}
 		for _, id := range is {
-			if !contains(was, id) {
-				if err := f.tx.AddLink(name, id, row.Number, r.PageSize > 0); err != nil {
+			switch {
+			case contains(was, id):
+			case r.PageSize == 0:
+				f.links = append(f.links, sqlite.Link{Relation: name, Target: id})
+			default:
+				if err := f.tx.AddLink(name, id, row.Number, true); err != nil {
 					return err
 				}
 			}
@@ -290,7 +296,7 @@ func (f *fold) relink(c *collectionPlan, row *sqlite.Row, before, after *jsondoc
 			return err
 		}
 	}
-	return nil
+	return f.tx.AddLinks(f.links, row.Number)
 }
 
 func contains(ids []string, id string) bool {

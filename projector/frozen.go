@@ -35,7 +35,7 @@ func (f *fold) markFrozen(c *collectionPlan, row *sqlite.Row, source *jsondoc.Tr
 				if l.capture == nil {
 					l.capture = map[*rulePlan]bool{}
 				}
-				l.capture[rule] = true
+				l.capture[rule], l.marked = true, true
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 // level is what one event leaves to do for the rules of one level. Levels are worked off in
 // order, so that whatever a rule reads is final before the rule is computed.
 type level struct {
+	marked  bool                                // something is left to do
 	targets map[*rulePlan]map[string]oldValue   // copies: the targets that changed
 	counted map[*rulePlan]map[string]membership // counts, lists and aggregates: the parents they changed on
 	capture map[*rulePlan]bool                  // frozen copies to take, on the document written to
@@ -30,8 +31,27 @@ type membership struct {
 	recount bool
 }
 
-func (l *level) empty() bool {
-	return len(l.targets) == 0 && len(l.counted) == 0 && len(l.capture) == 0 && len(l.every) == 0
+func (l *level) empty() bool { return !l.marked }
+
+// reset empties the level; its maps are used again unless they have grown large.
+func (l *level) reset() {
+	l.marked = false
+	for r, ids := range l.targets {
+		resetMap(l.targets, r, ids)
+	}
+	for r, parents := range l.counted {
+		resetMap(l.counted, r, parents)
+	}
+	clear(l.capture)
+	clear(l.every)
+}
+
+func resetMap[V any](all map[*rulePlan]map[string]V, r *rulePlan, inner map[string]V) {
+	if len(inner) > 64 {
+		delete(all, r)
+		return
+	}
+	clear(inner)
 }
 
 // markCounters notes what a document's change from before to after alters on those it refers to,
@@ -78,6 +98,7 @@ func (f *fold) markCounter(rule *rulePlan, key fanfold.Key, parent string, befor
 
 func (f *fold) markCounted(rule *rulePlan, parent string, m membership) {
 	l := f.levels[rule.Level]
+	l.marked = true
 	if l.counted == nil {
 		l.counted = map[*rulePlan]map[string]membership{}
 	}
@@ -148,6 +169,7 @@ func (f *fold) mark(r *rulePlan, target fanfold.Key, before []byte, changed map[
 	if before != nil {
 		old = oldValue{raw: bytes.Clone(r.evaluate(before, target.ID, nil)), known: true}
 	}
+	l.marked = true
 	if l.targets == nil {
 		l.targets = map[*rulePlan]map[string]oldValue{}
 	}
@@ -160,7 +182,7 @@ func (f *fold) mark(r *rulePlan, target fanfold.Key, before []byte, changed map[
 
 // propagate works off the levels and writes the changes they cause.
 func (f *fold) propagate() error {
-	for i, l := range f.levels {
+	for _, l := range f.levels {
 		if l.empty() {
 			continue
 		}
@@ -174,7 +196,7 @@ func (f *fold) propagate() error {
 		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return f.update(row, l) }); err != nil {
 			return err
 		}
-		f.levels[i] = &level{}
+		l.reset()
 	}
 	return f.flushRemembered()
 }

@@ -104,7 +104,7 @@ func (f *fold) model(ev *fanfold.Event) error {
 			if l.every == nil {
 				l.every = map[*rulePlan]bool{}
 			}
-			l.every[r] = true
+			l.every[r], l.marked = true, true
 		}
 	}
 	if err := f.relinkAll(m); err != nil {

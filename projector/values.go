@@ -290,7 +290,7 @@ func (v *updated) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw 
 // the same however many there are to count.
 func (v *updated) count(r *rulePlan) ([]byte, error) {
 	change := v.work.counted[r][v.row.Key.ID]
-	t := jsondoc.MustParse(v.row.Body)
+	t := &v.f.view // of v.row.Body
 	before, err := strconv.ParseInt(t.Text(at(t, r.Path)), 10, 64)
 	if err != nil || change.recount {
 		return v.f.count(r, v.row.Key.ID)

@@ -39,6 +39,9 @@ func (tx *Tx) NewestBodies(relation, target string, limit int) ([][]byte, error)
 }
 
 func (tx *Tx) bodies(query string, args ...sqlValue) (bodies [][]byte, err error) {
+	if err := tx.writeHot(); err != nil {
+		return nil, err
+	}
 	err = tx.c.query(query, func(r []sqlValue) error {
 		bodies = append(bodies, bytesOf(r[0]))
 		return nil

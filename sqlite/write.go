@@ -41,6 +41,8 @@ type Tx struct {
 	loaded     bool // checkpoint and tombstones are as the file has them: nobody else writes to it
 	tombstones bool // whether there may be any
 	remembered int
+	hot        hot
+	args       []sqlValue // used again and again
 }
 
 // prepareTemp makes what the writing connection keeps beside the file.
@@ -57,7 +59,8 @@ func (tx *Tx) begin() error {
 	if err != nil {
 		return err
 	}
-	tx.checkpoint = cp
+	tx.checkpoint, tx.remembered = cp, 0
+	tx.hot.clear()
 	tx.tombstones, err = tx.c.first("SELECT 1 FROM tombstone LIMIT 1", func([]sqlValue) {})
 	tx.loaded = err == nil
 	return err
@@ -89,6 +92,9 @@ func (tx *Tx) SetCheckpoint(seq uint64, now time.Time, fold string) {
 }
 
 func (tx *Tx) flush() error {
+	if err := tx.writeHot(); err != nil {
+		return err
+	}
 	cp := tx.checkpoint
 	return tx.c.exec(`INSERT INTO checkpoint (id, seq, position, time, changes, fold) VALUES (1, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, position = excluded.position,
@@ -112,16 +118,31 @@ func (tx *Tx) row(where string, args ...sqlValue) (row *Row, err error) {
 
 // Get returns the document, or nil where there is none.
 func (tx *Tx) Get(key fanfold.Key) (*Row, error) {
+	if err := tx.cool(tx.hot.keys[key]); err != nil {
+		return nil, err
+	}
 	return tx.row("d.collection = ? AND d.id = ?", key.Collection, key.ID)
 }
 
 // ByNumber returns the document, or nil where there is none.
-func (tx *Tx) ByNumber(number int64) (*Row, error) { return tx.row("d.number = ?", number) }
+func (tx *Tx) ByNumber(number int64) (*Row, error) {
+	if err := tx.cool(number); err != nil {
+		return nil, err
+	}
+	return tx.row("d.number = ?", number)
+}
 
 // Each calls fn with the documents of these numbers, in the order given, without what only a
 // write needs: times and the referenced view's own row. Numbers without a document are passed
 // over. fn may write, but must not call Each.
 func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
+	if len(numbers) <= hotFew {
+		return tx.eachHot(numbers, fn)
+	}
+	if err := tx.writeHot(); err != nil {
+		return err
+	}
+	tx.hot.clear()
 	const chunk = 256 // rows read ahead of their updates
 	rows := make([]Row, 0, chunk)
 	list := make([]byte, 0, 16*chunk)
@@ -159,6 +180,9 @@ func (tx *Tx) Stored(number int64) (body []byte, err error) {
 
 // Body returns the document's embedded view, or nil where there is none.
 func (tx *Tx) Body(key fanfold.Key) (body []byte, err error) {
+	if h := tx.hot.rows[tx.hot.keys[key]]; h != nil {
+		return h.row.Body, nil
+	}
 	_, err = tx.c.first("SELECT body FROM document WHERE collection = ? AND id = ?",
 		func(r []sqlValue) { body = bytesOf(r[0]) }, key.Collection, key.ID)
 	return body, err
@@ -166,6 +190,9 @@ func (tx *Tx) Body(key fanfold.Key) (body []byte, err error) {
 
 // NumberOf returns the document's number, 0 where there is none.
 func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
+	if number := tx.hot.keys[key]; number != 0 {
+		return number, nil
+	}
 	_, err = tx.c.first("SELECT number FROM document WHERE collection = ? AND id = ?",
 		func(r []sqlValue) { number = intOf(r[0]) }, key.Collection, key.ID)
 	return number, err
@@ -190,6 +217,7 @@ func (tx *Tx) Insert(r *Row) error {
 
 // Replace writes both views of a document after a write to it.
 func (tx *Tx) Replace(r *Row) error {
+	tx.hot.drop(r.Number)
 	if err := tx.c.exec("UPDATE document SET revision = ?, position = ?, updated = ?, body = ? WHERE number = ?",
 		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), text(r.Body), r.Number); err != nil {
 		return err
@@ -207,11 +235,19 @@ func (tx *Tx) SetSource(number int64, body []byte) error {
 
 // SetBody writes the embedded view after a derived change at position.
 func (tx *Tx) SetBody(number int64, position fanfold.Position, body []byte) error {
+	if h := tx.hot.rows[number]; h != nil {
+		return tx.heat(h, position, body)
+	}
+	return tx.setBody(number, position, body)
+}
+
+func (tx *Tx) setBody(number int64, position fanfold.Position, body []byte) error {
 	return tx.c.exec("UPDATE document SET position = ?, body = ? WHERE number = ?", int64(position), text(body), number)
 }
 
 // Delete removes the document and leaves a tombstone.
 func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Position) error {
+	tx.hot.drop(r.Number)
 	if err := tx.c.exec("DELETE FROM document WHERE number = ?", r.Number); err != nil {
 		return err
 	}
@@ -238,6 +274,31 @@ func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
 		return err
 	}
 	return tx.c.exec("INSERT INTO link (relation, target, holder, ordinal) SELECT relation, target, ?, count - 1 FROM paged WHERE relation = ? AND target = ?", holder, relation, target)
+}
+
+// Link says that a document refers to target.
+type Link struct{ Relation, Target string }
+
+// linkRows are statements that insert 1, 2, 3, ... links.
+var linkRows = func() (list [8]string) {
+	for i := range list {
+		list[i] = "INSERT INTO link (relation, target, holder) VALUES (?, ?, ?)" + strings.Repeat(", (?, ?, ?)", i)
+	}
+	return list
+}()
+
+// AddLinks is AddLink of several, without pages.
+func (tx *Tx) AddLinks(links []Link, holder int64) error {
+	for some := range slices.Chunk(links, len(linkRows)) {
+		tx.args = tx.args[:0]
+		for _, l := range some {
+			tx.args = append(tx.args, l.Relation, l.Target, holder)
+		}
+		if err := tx.c.exec(linkRows[len(some)-1], tx.args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // RemoveLink forgets that holder refers to target.
@@ -342,8 +403,12 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 		return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta) VALUES (?, ?, ?, ?, ?, 'derive', ?, ?, ?, ?, ?)",
 			int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx), strings.Join(ch.Rules, ","), text(ch.Delta))
 	}
+	if ch.Previous == nil {
+		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, tx) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx))
+	}
 	return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, previous, previous_source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		int64(ch.Position), ch.Ordinal, positionOrNull(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx),
+		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx),
 		text(ch.Previous), text(ch.PreviousSource))
 }
 
@@ -352,13 +417,6 @@ func textOrNull(s string) sqlValue {
 		return nil
 	}
 	return s
-}
-
-func positionOrNull(p fanfold.Position) sqlValue {
-	if p == 0 {
-		return nil
-	}
-	return int64(p)
 }
 
 // AddOnce records a request under its key; an earlier one under the same key stays.

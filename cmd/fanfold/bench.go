@@ -89,9 +89,13 @@ const benchModel = `{"collections":{"authors":{},"books":{
 "relations":{"authors":{"path":"authors[].id","to":"authors"}},
 "derive":{"authors[].name":{"copy":"authors","value":"doc.firstName + ' ' + doc.lastName"}}}}}`
 
+// replayModel has two relations and a count.
+const replayModel = `{"collections":{"authors":{"derive":{"countOfBooks":{"count":"books.authors"}}},"publishers":{},"books":{
+"relations":{"authors":{"path":"authors[].id","to":"authors"},"publisher":{"path":"pub","to":"publishers"}}}}}`
+
 // fill makes a log with the model, authors, and books with two authors each. It is not synced
 // while it is filled, and its window for duplicates is short, as in a log that is not new.
-func fill(ctx context.Context, dir string, authors, books int, second func(i int) int) (err error) {
+func fill(ctx context.Context, dir, model string, authors, books int, second func(i int) int) (err error) {
 	logger := slog.New(slog.DiscardHandler)
 	server, err := events.StartEmbedded(filepath.Join(dir, "nats"), events.Interval, "", logger)
 	if err != nil {
@@ -107,12 +111,17 @@ func fill(ctx context.Context, dir string, authors, books int, second func(i int
 	if err != nil {
 		return err
 	}
-	if _, err := log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: []byte(benchModel)}, fanfold.Expect{}); err != nil {
+	if _, err := log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: []byte(model)}, fanfold.Expect{}); err != nil {
 		return err
 	}
 	put := func(collection string, i int, body string) error {
 		_, err := log.Append(ctx, &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: collection, ID: strconv.Itoa(i)}, Body: []byte(body)}, fanfold.Expect{})
 		return err
+	}
+	if strings.Contains(model, "publishers") {
+		if err := parallel(authors, func(i int) error { return put("publishers", i, fmt.Sprintf(`{"id":"%d","name":"Press %d"}`, i, i)) }); err != nil {
+			return err
+		}
 	}
 	if err := parallel(authors, func(i int) error {
 		return put("authors", i, fmt.Sprintf(`{"id":"%d","firstName":"Ann%d","lastName":"Author","born":1900,"bio":"%0200d"}`, i, i, i))
@@ -120,14 +129,14 @@ func fill(ctx context.Context, dir string, authors, books int, second func(i int
 		return err
 	}
 	return parallel(books, func(i int) error {
-		return put("books", i, fmt.Sprintf(`{"id":"%d","title":"The book that has the number %d","year":1984,"language":"en","authors":[{"id":"%d"},{"id":"%d"}],"summary":"%0250d"}`,
-			i, i, i%authors, second(i), i))
+		return put("books", i, fmt.Sprintf(`{"id":"%d","title":"The book that has the number %d","year":1984,"language":"en","authors":[{"id":"%d"},{"id":"%d"}],"pub":"%d","summary":"%0250d"}`,
+			i, i, i%authors, second(i), i/7%authors, i))
 	})
 }
 
 // filled runs fn on a node over such a log, once it has folded it.
-func filled(ctx context.Context, dir string, books int, second func(i int) int, fn func(ctx context.Context, n *node.Node) error) error {
-	if err := fill(ctx, dir, 1000, books, second); err != nil {
+func filled(ctx context.Context, dir, model string, books int, second func(i int) int, fn func(ctx context.Context, n *node.Node) error) error {
+	if err := fill(ctx, dir, model, 1000, books, second); err != nil {
 		return err
 	}
 	return offline(ctx, dir, fn)
@@ -156,7 +165,7 @@ func parallel(n int, fn func(i int) error) error {
 }
 
 func benchGet(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
-	err = filled(ctx, dir, 20_000/scale, func(i int) int { return (i + 7) % 1000 }, func(ctx context.Context, n *node.Node) error {
+	err = filled(ctx, dir, benchModel, 20_000/scale, func(i int) int { return (i + 7) % 1000 }, func(ctx context.Context, n *node.Node) error {
 		r, err = bench.Get(ctx, n.Store, n.Addr(), 64, 20_000/scale)
 		return err
 	})
@@ -180,7 +189,7 @@ func benchPut(conns int) func(ctx context.Context, dir string, scale int) (bench
 		if _, err := events.Open(ctx, nc, events.Options{Logger: logger}); err != nil {
 			return r, err
 		}
-		err = filled(ctx, filepath.Join(dir, "ours"), 10_000/scale, func(i int) int { return (i + 7) % 1000 }, func(ctx context.Context, n *node.Node) error {
+		err = filled(ctx, filepath.Join(dir, "ours"), benchModel, 10_000/scale, func(i int) int { return (i + 7) % 1000 }, func(ctx context.Context, n *node.Node) error {
 			r, err = bench.Put(ctx, n.Addr(), nc, "fanfold.fanfold.doc.raw", conns)
 			return err
 		})
@@ -192,7 +201,7 @@ func benchPut(conns int) func(ctx context.Context, dir string, scale int) (bench
 func benchImport(ctx context.Context, dir string, scale int) (bench.Result, error) {
 	at := func(round int) string { return filepath.Join(dir, strconv.Itoa(round)) }
 	return bench.Import(ctx, at, 200_000/scale, func(ctx context.Context, dir string, body []byte) (took time.Duration, err error) {
-		if err := fill(ctx, dir, 1000, 0, nil); err != nil {
+		if err := fill(ctx, dir, benchModel, 1000, 0, nil); err != nil {
 			return 0, err
 		}
 		err = offline(ctx, dir, func(ctx context.Context, n *node.Node) error {
@@ -214,7 +223,7 @@ func benchImport(ctx context.Context, dir string, scale int) (bench.Result, erro
 
 func benchReplay(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
 	events := 200_000 / scale
-	err = filled(ctx, dir, events-1001, func(i int) int { return (i + 7) % 1000 }, func(context.Context, *node.Node) error { return nil })
+	err = filled(ctx, dir, replayModel, events-2001, func(i int) int { return (i + 7) % 1000 }, func(context.Context, *node.Node) error { return nil })
 	if err != nil {
 		return r, err
 	}
@@ -228,7 +237,7 @@ func benchReplay(ctx context.Context, dir string, scale int) (r bench.Result, er
 func benchRename(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
 	holders := 100_000 / scale
 	// Author 0 is the second author of every book; the first is one of a thousand others.
-	err = filled(ctx, dir, holders, func(int) int { return 0 }, func(ctx context.Context, n *node.Node) error {
+	err = filled(ctx, dir, benchModel, holders, func(int) int { return 0 }, func(ctx context.Context, n *node.Node) error {
 		c := &client{server: n.URL()}
 		r, err = bench.Rename(ctx, n.Store, dir, holders, func(name string) error {
 			resp, err := c.do(ctx, "PATCH", "/v1/authors/0", strings.NewReader(`{"firstName":"`+name+`"}`),
