@@ -167,19 +167,8 @@ func (v *previewer) guarded(c *checker) error {
 
 func (v *previewer) unique(c *checker, collection string, path fanfold.Path) error {
 	at, index := fmt.Sprintf("collections.%s.unique", collection), "unique "+collection+"."+path.String()
-	if err := c.scan(func(row *sqlite.Row) error {
-		if row.Key.Collection != collection {
-			return nil
-		}
-		value, err := fanfold.UniqueValue(jsondoc.MustParse(row.Source()), path)
-		if err != nil {
-			v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: at, Detail: fmt.Sprintf("%s: %v", row.Key, err)})
-			return nil
-		}
-		if value == "" {
-			return nil
-		}
-		return c.sc.AddLink(index, value, row.Number)
+	if err := c.values(collection, path, index, func(row *sqlite.Row, err error) {
+		v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: at, Detail: fmt.Sprintf("%s: %v", row.Key, err)})
 	}); err != nil {
 		return err
 	}

@@ -66,6 +66,9 @@ func verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error)
 	if err := sc.CompareLinks(func(d sqlite.LinkDifference) error { return out.link(sc, d) }); err != nil {
 		return nil, err
 	}
+	if err := c.constraints(out); err != nil {
+		return nil, err
+	}
 	err = c.each(func(row *sqlite.Row, right []byte) error {
 		out.Documents++
 		if !bytes.Equal(row.Body, right) {
@@ -148,6 +151,60 @@ const memoLimit = 200_000
 
 func newChecker(ctx context.Context, sc *sqlite.Scanner, pl *plan) *checker {
 	return &checker{ctx: ctx, sc: sc, plan: pl, memo: map[memoKey][]byte{}}
+}
+
+// constraints lists strict references without a target, and unique values that are not their
+// holders', or several documents'.
+func (c *checker) constraints(out *Verified) error {
+	for _, r := range c.plan.model.Relations() {
+		if !r.Strict {
+			continue
+		}
+		if err := c.sc.Dangling(r.FullName(), r.To, maxListed, func(holder int64, target string) error {
+			key, _, err := c.sc.KeyOf(holder)
+			out.add(Wrong{Document: key.String(), Detail: fmt.Sprintf("refers to %s/%s by %s, which is strict, and it is not there", r.To, target, r.FullName())})
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	for _, col := range c.plan.model.Collections {
+		for _, path := range col.Unique {
+			index := "unique " + col.Name + "." + path.String()
+			if err := c.values(col.Name, path, index, func(*sqlite.Row, error) {}); err != nil {
+				return err
+			}
+			if err := c.sc.CompareClaims(col.Name, path.String(), index, func(value, holder string, stored bool) error {
+				detail := fmt.Sprintf("has %s %q, which is claimed by another document or by none", path, value[1:])
+				if stored {
+					detail = fmt.Sprintf("claims %s %q, which it does not have", path, value[1:])
+				}
+				out.add(Wrong{Document: col.Name + "/" + holder, Detail: detail})
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// values enters the values of a unique member into the private index. bad is told of what cannot be
+// compared, which has no claim.
+func (c *checker) values(collection string, path fanfold.Path, index string, bad func(row *sqlite.Row, err error)) error {
+	return c.scan(func(row *sqlite.Row) error {
+		if row.Key.Collection != collection {
+			return nil
+		}
+		value, err := fanfold.UniqueValue(jsondoc.MustParse(row.Source()), path)
+		if err != nil {
+			bad(row, err)
+		}
+		if value == "" {
+			return nil
+		}
+		return c.sc.AddLink(index, value, row.Number)
+	})
 }
 
 // readable lists documents whose referenced view is not JSON.

@@ -82,6 +82,20 @@ func (s *Scanner) Shared(relation string, limit int, fn func(target string, firs
 		func(r []sqlValue) error { return fn(textOf(r[0]), intOf(r[1]), intOf(r[2])) }, relation, int64(limit))
 }
 
+// CompareClaims calls fn for every value of a unique member that the read model and a relation of the
+// private index disagree on; stored tells which of the two has it.
+func (s *Scanner) CompareClaims(collection, path, index string, fn func(value, holder string, stored bool) error) error {
+	const claimed = "SELECT value, holder FROM claim WHERE collection = ? AND path = ? AND holder IS NOT NULL"
+	const had = "SELECT f.target, d.id FROM temp.fresh f JOIN document d ON d.number = f.holder WHERE f.relation = ?"
+	tell := func(stored bool) func(r []sqlValue) error {
+		return func(r []sqlValue) error { return fn(textOf(r[0]), textOf(r[1]), stored) }
+	}
+	if err := s.c.query(claimed+" EXCEPT "+had, tell(true), collection, path, index); err != nil {
+		return err
+	}
+	return s.c.query(had+" EXCEPT "+claimed, tell(false), index, collection, path)
+}
+
 // LinkDifference is a link that one index has and the other has not.
 type LinkDifference struct {
 	Relation string

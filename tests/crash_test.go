@@ -16,14 +16,22 @@ collections:
     derive:
       countOfBooks: {count: books.authors}
       books: {ids: books.authors, limit: 2}
+      stars: {avg: books.authors, of: stars}
+      newest: {recent: books.authors, max: 1, fields: [id, publisherName]}
+      best: {max: books.authors, of: stars}
+  series: {}
   books:
+    unique: [isbn]
+    pages: {by: authors, size: 2}
     relations:
+      series: {path: series, to: series, strict: true, onDelete: cascade}
       authors: {path: "authors[].id", to: authors}
       publisher: {path: pub-id, to: publishers, onDelete: keep}
     derive:
       "authors[].name": {copy: authors, value: doc.name}
       "authors[].n": {copy: authors, value: doc.countOfBooks}
       publisherName: {copy: publisher, value: doc.name}
+      first: {copy: authors, value: doc.name, frozen: true}
   publishers: {}
 `
 
@@ -47,6 +55,10 @@ var crashScript = []crashStep{
 	{"PATCH", "/v1/authors/a1", `{"name":"Uno"}`, "application/merge-patch+json"},
 	{"PUT", "/v1/authors/a2", `{"name":"Two"}`, ""},
 	{"POST", "/v1/_transactions", `{"operations":[{"op":"put","collection":"books","id":"b3","body":{"authors":[{"id":"a1"},{"id":"a2"}]}},{"op":"patch","collection":"authors","id":"a1","patch":{"n":3}},{"op":"create","collection":"authors","body":{"id":"a3"}},{"op":"check","collection":"books","id":"b1","ifMatch":"*"}]}`, ""},
+	{"PUT", "/v1/series/s", `{}`, ""},
+	{"PUT", "/v1/books/b4", `{"series":"s","isbn":"1","stars":0.1,"authors":[{"id":"a1"}]}`, ""},
+	{"PUT", "/v1/books/b5", `{"series":"s","isbn":"2","stars":0.2,"authors":[{"id":"a1"}]}`, ""},
+	{"DELETE", "/v1/series/s", "", ""},
 	{"DELETE", "/v1/publishers/p", "", ""},
 	{"DELETE", "/v1/authors/a2", "", ""},
 	{"PUT", "/v1/_model", smallerModel, "application/yaml"},
@@ -88,7 +100,9 @@ func requireFinalState(t *testing.T, s *harness.Store) {
 			t.Fatalf("%s is %s, want %s", path, got, want)
 		}
 	}
-	s.Want(http.StatusNotFound, "GET", "/v1/books/b2", "")
+	for _, gone := range []string{"b2", "b4", "b5"} {
+		s.Want(http.StatusNotFound, "GET", "/v1/books/"+gone, "")
+	}
 }
 
 // TestCrashAtEveryWrite lets every SQLite write in turn be the last one that works. After a
