@@ -32,12 +32,12 @@ func benchCommand() *cobra.Command {
 		Long: `Measure reads, writes, import, replay and fan-out on a temporary directory. Each figure stands
 beside the limit for it, measured in the same run: a bare Echo handler that reads one SQLite row,
 raw group commit on JetStream, a hand-written SQLite loop that writes the same rows, one UPDATE
-with json_set.`,
+with json_set, the first of many comments on a post.`,
 		Example: "  fanfold bench\n  fanfold bench --only get --quick",
 		Args:    cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&only, "only", "", "one of get, put, import, replay, rename")
+	f.StringVar(&only, "only", "", "one of get, put, import, replay, rename, comments")
 	f.BoolVar(&quick, "quick", false, "a tenth of the size")
 	f.BoolVar(&asJSON, "json", false, "print the results as JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -69,7 +69,7 @@ func runBench(ctx context.Context, only string, quick bool) (results []bench.Res
 	for i, b := range []struct {
 		name string
 		run  func(ctx context.Context, dir string, scale int) (bench.Result, error)
-	}{{"get", benchGet}, {"put", benchPut(64)}, {"put", benchPut(256)}, {"put", benchPut(1)}, {"import", benchImport}, {"replay", benchReplay}, {"rename", benchRename}} {
+	}{{"get", benchGet}, {"put", benchPut(64)}, {"put", benchPut(256)}, {"put", benchPut(1)}, {"import", benchImport}, {"replay", benchReplay}, {"rename", benchRename}, {"comments", benchComments}} {
 		if only != "" && only != b.name {
 			continue
 		}
@@ -80,7 +80,7 @@ func runBench(ctx context.Context, only string, quick bool) (results []bench.Res
 		results = append(results, r)
 	}
 	if len(results) == 0 {
-		return nil, fanfold.Errorf(fanfold.Invalid, "--only %q is not one of get, put, import, replay and rename", only)
+		return nil, fanfold.Errorf(fanfold.Invalid, "--only %q is not one of get, put, import, replay, rename and comments", only)
 	}
 	return results, nil
 }
@@ -219,6 +219,44 @@ func benchImport(ctx context.Context, dir string, scale int) (bench.Result, erro
 		})
 		return took, err
 	})
+}
+
+// benchComments measures writes of comments on a post that has more and more of them.
+func benchComments(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
+	const model = `{"collections":{"posts":{"derive":{
+"recent":{"recent":"comments.post","max":3,"fields":["id","text"]},"n":{"count":"comments.post"},"stars":{"avg":"comments.post","of":"stars"}}},
+"comments":{"relations":{"post":{"path":"post","to":"posts"}},"pages":{"by":"post","size":100}}}}`
+	if err := fill(ctx, dir, model, 0, 0, nil); err != nil {
+		return r, err
+	}
+	comment := func(id int) string {
+		return fmt.Sprintf(`{"id":"%d","post":"1","text":"comment no. %d","stars":%d.5}`, id, id, id%5)
+	}
+	err = offline(ctx, dir, func(ctx context.Context, n *node.Node) error {
+		c := &client{server: n.URL()}
+		send := func(method, path, contentType, body string) error {
+			resp, err := c.do(ctx, method, path, strings.NewReader(body), header{"Content-Type": contentType})
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(io.Discard, resp.Body)
+			return errors.Join(err, resp.Body.Close())
+		}
+		if err := send("PUT", "/v1/posts/1", "application/json", `{}`); err != nil {
+			return err
+		}
+		r, err = bench.Comments(100_000/scale, func(id int) error {
+			return send("PUT", "/v1/comments/"+strconv.Itoa(id), "application/json", comment(id))
+		}, func(from, to int) error {
+			var lines strings.Builder
+			for id := from; id < to; id++ {
+				lines.WriteString(comment(id) + "\n")
+			}
+			return send("POST", "/v1/_import?collection=comments", "application/x-ndjson", lines.String())
+		})
+		return err
+	})
+	return r, err
 }
 
 func benchReplay(ctx context.Context, dir string, scale int) (r bench.Result, err error) {

@@ -268,3 +268,38 @@ func Import(ctx context.Context, dir func(round int) string, count int, load fun
 	r.Notes = append(r.Notes, "limit: a hand-written SQLite loop writing the same rows; ours includes the log, synced, and the fold")
 	return r, nil
 }
+
+// Comments compares the last thousand of count comments on one post with the first thousand, each
+// written by itself and waited for: write stores one, fill many. The figure is of the median write.
+func Comments(count int, write func(id int) error, fill func(from, to int) error) (r Result, err error) {
+	const some = 1000
+	measure := func(from int) (rate float64, err error) {
+		lats := make([]float64, 0, some)
+		for id := from; id < from+some; id++ {
+			began := time.Now()
+			if err := write(id); err != nil {
+				return 0, err
+			}
+			lats = append(lats, time.Since(began).Seconds())
+		}
+		slices.Sort(lats)
+		return 1 / percentile(lats, 50), nil
+	}
+	if _, err := measure(0); err != nil { // a warm-up
+		return r, err
+	}
+	first, err := measure(some)
+	if err == nil {
+		err = fill(2*some, count-some)
+	}
+	if err != nil {
+		return r, err
+	}
+	last, err := measure(count - some)
+	if err != nil {
+		return r, err
+	}
+	r = result(fmt.Sprintf("comment no. %d on one post", count), "writes/s", []float64{last}, []float64{first})
+	r.Notes = append(r.Notes, "limit: the same for comment no. 2000; the post has the newest three, a count, a mean and pages")
+	return r, nil
+}
