@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -39,16 +40,8 @@ func (s *Server) constrained(writes []fanfold.Write) bool {
 // deleted, Conflict where another document has a unique value.
 func (s *Server) appendConstrained(ctx context.Context, tx string, writes []fanfold.Write) (first, last uint64, err error) {
 	for sure := false; ; {
-		links, err := s.lastLinks(ctx, writes)
+		j, err := s.judged(ctx, writes)
 		if err != nil {
-			return 0, 0, err
-		}
-		var j *judge
-		if err := s.reader.Read(func(snap Snapshot) error {
-			m, _, _ := s.models.Model()
-			j = &judge{snap: snap, model: m, links: links, writes: slices.Clone(writes), after: map[fanfold.Key]*jsondoc.Tree{}, at: map[fanfold.Key]int{}}
-			return j.all()
-		}); err != nil {
 			if sure || fanfold.CodeOf(err) == fanfold.Stale {
 				return 0, 0, err
 			}
@@ -61,27 +54,54 @@ func (s *Server) appendConstrained(ctx context.Context, tx string, writes []fanf
 		if err := s.bounded(ctx, j.writes); err != nil {
 			return 0, 0, err
 		}
-		all := slices.Concat(j.guards, j.writes)
-		if len(all) > MaxOperations {
-			return 0, 0, fanfold.Wrap(errMessages, fanfold.Unprocessable, "with what guards its strict relations and unique members the request has %d messages; a transaction has at most %d", len(all), MaxOperations)
-		}
-		seq, err := s.log.AppendAll(ctx, tx, all)
-		var e *fanfold.Error
-		if errors.As(err, &e) && e.Operation != nil {
-			at := *e.Operation - len(j.guards)
-			if e.Code == fanfold.Stale && (at < 0 || !writes[at].Expect.Set) {
-				if err := s.again(ctx, e); err != nil {
-					return 0, 0, err
-				}
-				continue
+		seq, err := s.log.AppendAll(ctx, tx, slices.Concat(j.guards, j.writes))
+		if seen, ok := overtaken(err, j, writes); ok {
+			if err := s.again(ctx, seen); err != nil {
+				return 0, 0, err
 			}
-			if own := *e; at >= 0 {
-				own.Operation = &at
-				err = &own
-			}
+			continue
 		}
-		return seq + uint64(len(j.guards)), seq + uint64(len(all)) - 1, err
+		return seq + uint64(len(j.guards)), seq + uint64(len(j.guards)+len(writes)) - 1, j.ofWrite(err)
 	}
+}
+
+// judged judges writes by what this node shows.
+func (s *Server) judged(ctx context.Context, writes []fanfold.Write) (j *judge, err error) {
+	links, err := s.lastLinks(ctx, writes)
+	if err != nil {
+		return nil, err
+	}
+	err = s.reader.Read(func(snap Snapshot) error {
+		m, _, _ := s.models.Model()
+		j = &judge{snap: snap, model: m, links: links, writes: slices.Clone(writes), after: map[fanfold.Key]*jsondoc.Tree{}, at: map[fanfold.Key]int{}}
+		return j.all()
+	})
+	if all := len(j.guards) + len(writes); err == nil && all > MaxOperations {
+		err = fanfold.Wrap(errMessages, fanfold.Unprocessable, "with what guards its strict relations and unique members the request has %d messages; a transaction has at most %d", all, MaxOperations)
+	}
+	return j, err
+}
+
+// overtaken tells whether what the log refuses is only what the writes were judged by, and where
+// that stands now.
+func overtaken(err error, j *judge, writes []fanfold.Write) (seen *fanfold.Error, ok bool) {
+	if !errors.As(err, &seen) || seen.Code != fanfold.Stale || seen.Operation == nil {
+		return nil, false
+	}
+	at := *seen.Operation - len(j.guards)
+	return seen, at < 0 || !writes[at].Expect.Set
+}
+
+// ofWrite is an error of the whole batch as one about the write at fault.
+func (j *judge) ofWrite(err error) error {
+	var e *fanfold.Error
+	if !errors.As(err, &e) || e.Operation == nil || *e.Operation < len(j.guards) {
+		return err
+	}
+	at := *e.Operation - len(j.guards)
+	own := *e
+	own.Operation, own.Message = &at, strings.TrimPrefix(e.Message, fmt.Sprintf("operation %d: ", *e.Operation))
+	return fanfold.AtOperation(&own, at)
 }
 
 // errMessages is the cause of a refusal because of too many messages.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -454,7 +455,7 @@ func alone(err error) error {
 		return err
 	}
 	own := *e
-	own.Operation, own.Message = nil, strings.TrimPrefix(e.Message, "operation 0: ")
+	own.Operation, own.Message = nil, strings.TrimPrefix(e.Message, fmt.Sprintf("operation %d: ", *e.Operation))
 	return &own
 }
 

@@ -59,12 +59,16 @@ func (r *rehearsal) Error() string { return "a dry run" }
 // append appends an event, unless it is to be told only or is past the fanout limit.
 func (s *Server) append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (uint64, error) {
 	writes := []fanfold.Write{{Event: ev, Expect: expect}}
-	if s.constrained(writes) {
+	constrained := s.constrained(writes)
+	if constrained && (intentOf(ctx).dry || ev.Once.Key != "" || ev.Kind == fanfold.KindDelete) {
 		seq, _, err := s.appendConstrained(ctx, "", writes)
 		return seq, alone(err)
 	}
 	if err := s.bounded(ctx, writes); err != nil {
 		return 0, alone(err)
+	}
+	if constrained {
+		return s.company.append(s, writes[0])
 	}
 	return s.log.Append(ctx, ev, expect)
 }

@@ -133,6 +133,7 @@ type Server struct {
 	began   time.Time
 	proven  atomic.Int64 // everything acknowledged this long after began is folded
 	turns   turns
+	company company
 	shapes  atomic.Pointer[shapes]
 	retries atomic.Uint64
 	room    *semaphore.Weighted

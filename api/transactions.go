@@ -263,14 +263,15 @@ func (s *Server) commit(ctx context.Context, ops []*operation) (uint64, error) {
 			}
 			writes[i] = fanfold.Write{Event: op.event, Expect: op.expect}
 		}
+		var more []fanfold.Write
 		if deletes {
-			more, err := s.removals(ops)
-			if err != nil {
-				return 0, err
-			}
-			writes = append(writes[:len(ops)], more...)
+			more, err = s.removals(ops)
 		}
-		first, err := s.appendAll(ctx, tx, writes)
+		var first uint64
+		if err == nil {
+			writes = append(writes[:len(ops)], more...)
+			first, err = s.appendAll(ctx, tx, writes)
+		}
 		var e *fanfold.Error
 		if !errors.As(err, &e) || e.Code != fanfold.Stale || e.Operation == nil || *e.Operation < len(ops) && !ops[*e.Operation].settles() {
 			if err == nil && len(keys) > 0 { // whose turn is next should see it
