@@ -65,10 +65,15 @@ func Encode(ev *fanfold.Event) []byte {
 // Decode reads a payload into ev, whose Body aliases it. The error is Invalid: an event of an
 // unknown version or form, which nobody may skip.
 func Decode(payload []byte, ev *fanfold.Event) error {
+	var t jsondoc.Tree
+	return decode(&t, payload, ev)
+}
+
+// decode is Decode with a tree that is used again.
+func decode(t *jsondoc.Tree, payload []byte, ev *fanfold.Event) error {
 	bad := func(what string) error {
 		return fanfold.Errorf(fanfold.Invalid, "the event's payload %s", what)
 	}
-	var t jsondoc.Tree
 	if t.Parse(payload) != nil || t.Kind(jsondoc.Root) != jsondoc.Object {
 		return bad("is not a JSON object")
 	}
@@ -95,7 +100,7 @@ func Decode(payload []byte, ev *fanfold.Event) error {
 			ev.Kept = t.Raw(kept)
 		}
 	case fanfold.KindPatch:
-		if err := decodeBase(&t, ev); err != nil || body == jsondoc.None {
+		if err := decodeBase(t, ev); err != nil || body == jsondoc.None {
 			return bad("is a patch without a base or body")
 		}
 		ev.Patch = fanfold.PatchType(t.Text(t.Member(jsondoc.Root, "type")))
@@ -104,7 +109,7 @@ func Decode(payload []byte, ev *fanfold.Event) error {
 		}
 	case fanfold.KindCheck:
 		ev.Key = fanfold.Key{Collection: t.Text(t.Member(jsondoc.Root, "collection")), ID: t.Text(t.Member(jsondoc.Root, "id"))}
-		if decodeBase(&t, ev) != nil || ev.Key.Validate() != nil {
+		if decodeBase(t, ev) != nil || ev.Key.Validate() != nil {
 			return bad("is a check without a document or base")
 		}
 		ev.Links = t.Kind(t.Member(jsondoc.Root, "links")) == jsondoc.True

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // Options of a Log; the zero value works.
@@ -162,6 +163,7 @@ type Reader struct {
 	sub  subjects
 	msgs jetstream.MessagesContext
 	next uint64
+	tree jsondoc.Tree
 }
 
 // readAhead bounds what waits in memory between the log and its reader, in bytes. The server
@@ -205,7 +207,7 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	kind, key, err := r.sub.parse(msg.Subject())
 	if err == nil {
 		ev.Key = key
-		err = Decode(msg.Data(), ev)
+		err = decode(&r.tree, msg.Data(), ev)
 	}
 	if err == nil {
 		err = readHeaders(msg.Headers(), ev)

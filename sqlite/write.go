@@ -43,6 +43,7 @@ type Tx struct {
 	remembered int
 	hot        hot
 	args       []sqlValue // used again and again
+	derived    []sqlValue // derived changes yet to be written
 }
 
 // prepareTemp makes what the writing connection keeps beside the file.
@@ -59,7 +60,7 @@ func (tx *Tx) begin() error {
 	if err != nil {
 		return err
 	}
-	tx.checkpoint, tx.remembered = cp, 0
+	tx.checkpoint, tx.remembered, tx.derived = cp, 0, tx.derived[:0]
 	tx.hot.clear()
 	tx.tombstones, err = tx.c.first("SELECT 1 FROM tombstone LIMIT 1", func([]sqlValue) {})
 	tx.loaded = err == nil
@@ -93,6 +94,9 @@ func (tx *Tx) SetCheckpoint(seq uint64, now time.Time, fold string) {
 
 func (tx *Tx) flush() error {
 	if err := tx.writeHot(); err != nil {
+		return err
+	}
+	if err := tx.writeDerived(); err != nil {
 		return err
 	}
 	cp := tx.checkpoint
@@ -399,9 +403,13 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 	tx.checkpoint.Changes++
 	ch.Ordinal = tx.checkpoint.Changes
 	tx.checkpoint.Position = max(tx.checkpoint.Position, ch.Position)
-	if ch.Op == fanfold.OpDerive { // by far the most, so nothing is bound that is always the same
-		return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta) VALUES (?, ?, ?, ?, ?, 'derive', ?, ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx), strings.Join(ch.Rules, ","), text(ch.Delta))
+	if ch.Op == fanfold.OpDerive { // by far the most, so several go at once
+		tx.derived = append(tx.derived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID,
+			int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx), strings.Join(ch.Rules, ","), string(ch.Delta))
+		if len(tx.derived) < len(derivedRows)*derivedArgs {
+			return nil
+		}
+		return tx.writeDerived()
 	}
 	if ch.Previous == nil {
 		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, tx) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -410,6 +418,27 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 	return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, previous, previous_source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx),
 		text(ch.Previous), text(ch.PreviousSource))
+}
+
+// derivedRows are statements that insert 1, 2, 3, ... derived changes.
+var derivedRows = func() (list [8]string) {
+	const row = "(?, ?, ?, ?, ?, 'derive', ?, ?, ?, ?, ?)"
+	for i := range list {
+		list[i] = "INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta) VALUES " + row + strings.Repeat(", "+row, i)
+	}
+	return list
+}()
+
+const derivedArgs = 10 // of a row
+
+// writeDerived writes the derived changes that wait for more.
+func (tx *Tx) writeDerived() error {
+	if len(tx.derived) == 0 {
+		return nil
+	}
+	args := tx.derived
+	tx.derived = tx.derived[:0]
+	return tx.c.exec(derivedRows[len(args)/derivedArgs-1], args...)
 }
 
 func textOrNull(s string) sqlValue {
