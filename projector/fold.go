@@ -84,11 +84,7 @@ func (f *fold) fold(ev *fanfold.Event) error {
 	case fanfold.KindFence, fanfold.KindCheck, fanfold.KindImport, fanfold.KindLink:
 		return nil
 	case fanfold.KindClaim:
-		holder := ""
-		if ev.Held {
-			holder = ev.Key.ID
-		}
-		return f.tx.SetClaim(ev.Key.Collection, ev.Path, ev.Value, holder, ev.Seq)
+		return f.tx.ClaimedAt(ev.Key.Collection, ev.Path, ev.Value, ev.Seq)
 	case fanfold.KindModel:
 		return f.model(ev)
 	case fanfold.KindDelete:
@@ -296,7 +292,33 @@ func (f *fold) relink(c *collectionPlan, row *sqlite.Row, before, after *jsondoc
 			return err
 		}
 	}
-	return f.tx.AddLinks(f.links, row.Number)
+	if err := f.tx.AddLinks(f.links, row.Number); err != nil {
+		return err
+	}
+	return f.reclaim(c, row.Key, before, after)
+}
+
+// reclaim brings what a document claims from its old to its new referenced view. Documents say who
+// has a value, and claim events only which of them was the last.
+func (f *fold) reclaim(c *collectionPlan, key fanfold.Key, before, after *jsondoc.Tree) error {
+	for _, path := range c.unique {
+		was, _ := fanfold.UniqueValue(before, path) // what cannot be compared is not claimed
+		is, _ := fanfold.UniqueValue(after, path)
+		if was == is {
+			continue
+		}
+		if was != "" {
+			if err := f.tx.FreeClaim(key.Collection, path.String(), was, key.ID); err != nil {
+				return err
+			}
+		}
+		if is != "" {
+			if err := f.tx.SetClaim(key.Collection, path.String(), is, key.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func contains(ids []string, id string) bool {

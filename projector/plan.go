@@ -13,7 +13,7 @@ import (
 )
 
 // FoldVersion is raised when the fold gives other values for the same events.
-const FoldVersion = 4
+const FoldVersion = 5
 
 // Fingerprint names everything a read model depends on besides the log. A file with another
 // one is rebuilt.
@@ -43,6 +43,7 @@ type collectionPlan struct {
 	name      string
 	shape     *fanfold.Shape // derived members only
 	relations []*fanfold.Relation
+	unique    []fanfold.Path
 	rules     []*rulePlan // that this collection's documents carry
 	readers   []*rulePlan // copies of other documents that read this collection's
 	counters  []*rulePlan // rules of others that this collection's documents enter into
@@ -78,7 +79,7 @@ func acceptedModel(src []byte) (*fanfold.Model, error) {
 func newPlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved) (*plan, error) {
 	p := &plan{seq: seq, model: m, reserved: reserved, collections: map[string]*collectionPlan{}}
 	for _, c := range m.Collections {
-		p.collections[c.Name] = &collectionPlan{name: c.Name, shape: fanfold.NewShape(c, nil), relations: c.Relations}
+		p.collections[c.Name] = &collectionPlan{name: c.Name, shape: fanfold.NewShape(c, nil), relations: c.Relations, unique: c.Unique}
 	}
 	for _, r := range m.Rules {
 		rp := &rulePlan{Rule: r, name: r.Name(), relation: r.Relation.FullName()}

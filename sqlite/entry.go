@@ -63,10 +63,21 @@ func (tx *Tx) SetTotal(rule, target string, count int64, sum string) error {
 	return tx.c.exec("INSERT INTO total (rule, target, count, sum) VALUES (?, ?, ?, ?) ON CONFLICT (rule, target) DO UPDATE SET count = excluded.count, sum = excluded.sum", rule, target, count, sum)
 }
 
-// SetClaim records what a claim event says: holder "" frees the value.
-func (tx *Tx) SetClaim(collection, path, value, holder string, seq uint64) error {
-	return tx.c.exec("INSERT INTO claim (collection, path, value, holder, seq) VALUES (?, ?, ?, ?, ?) ON CONFLICT (collection, path, value) DO UPDATE SET holder = excluded.holder, seq = excluded.seq",
-		collection, path, value, textOrNull(holder), int64(seq))
+// ClaimedAt records the sequence of a claim event.
+func (tx *Tx) ClaimedAt(collection, path, value string, seq uint64) error {
+	return tx.c.exec("INSERT INTO claim (collection, path, value, seq) VALUES (?, ?, ?, ?) ON CONFLICT (collection, path, value) DO UPDATE SET seq = excluded.seq",
+		collection, path, value, int64(seq))
+}
+
+// SetClaim records that a document has a value.
+func (tx *Tx) SetClaim(collection, path, value, holder string) error {
+	return tx.c.exec("INSERT INTO claim (collection, path, value, holder, seq) VALUES (?, ?, ?, ?, 0) ON CONFLICT (collection, path, value) DO UPDATE SET holder = excluded.holder",
+		collection, path, value, holder)
+}
+
+// FreeClaim records that a document no longer has a value, unless another one has it by now.
+func (tx *Tx) FreeClaim(collection, path, value, holder string) error {
+	return tx.c.exec("UPDATE claim SET holder = NULL WHERE collection = ? AND path = ? AND value = ? AND holder = ?", collection, path, value, holder)
 }
 
 // FreeClaims frees every value of a member.
