@@ -1,7 +1,6 @@
 package fanfold
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -87,8 +86,6 @@ type Rule struct {
 	// Base is the length of Path's prefix in which the field's object stands: inside the
 	// relation's array, for a copy beside each id.
 	Base int
-
-	def []byte
 }
 
 // Name is "<collection>.<path>", unique in a model.
@@ -99,13 +96,13 @@ func (r *Rule) List() bool { return r.Kind == Copy && r.Relation.Path[r.Base:].A
 
 // SameAs tells whether both rules always give the same value.
 func (r *Rule) SameAs(o *Rule) bool {
-	return bytes.Equal(r.def, o.def) && r.Relation.SameAs(o.Relation)
+	return r.Kind == o.Kind && r.Value == o.Value && r.Frozen == o.Frozen && r.Where == o.Where && r.Limit == o.Limit &&
+		r.Of.String() == o.Of.String() && r.OrderBy.String() == o.OrderBy.String() && slices.Equal(r.Fields, o.Fields) &&
+		r.Relation.SameIDs(o.Relation) && r.Relation.To == o.Relation.To && r.KeepsGone() == o.KeepsGone()
 }
 
-// SameAs tells whether both relations find the same ids and treat their loss alike.
-func (r *Relation) SameAs(o *Relation) bool {
-	return r.SameIDs(o) && r.To == o.To && r.OnDelete == o.OnDelete
-}
+// KeepsGone tells whether the values of a copy stay on their holders when the target goes.
+func (r *Rule) KeepsGone() bool { return r.Kind == Copy && !r.Frozen && r.Relation.OnDelete == Keep }
 
 // SameIDs tells whether both relations find the same ids.
 func (r *Relation) SameIDs(o *Relation) bool {
@@ -194,6 +191,25 @@ func (m *Model) Guards(collection string, delete bool) bool {
 }
 
 func (r *Relation) strict() bool { return r.Strict }
+
+// AddsGuards tells whether the model has strict relations or unique members that prev has not.
+func (m *Model) AddsGuards(prev *Model) bool {
+	for _, c := range m.Collections {
+		old := prev.Collection(c.Name)
+		if slices.ContainsFunc(c.Relations, func(r *Relation) bool {
+			o := old.Relation(r.Name)
+			return r.Strict && (o == nil || !o.Strict || !o.SameIDs(r) || o.To != r.To)
+		}) {
+			return true
+		}
+		if slices.ContainsFunc(c.Unique, func(p Path) bool {
+			return old == nil || !slices.ContainsFunc(old.Unique, func(o Path) bool { return o.String() == p.String() })
+		}) {
+			return true
+		}
+	}
+	return false
+}
 
 // RelationsTo are the relations that lead to a collection.
 func (m *Model) RelationsTo(collection string) []*Relation { return m.to[collection] }

@@ -270,6 +270,9 @@ func (p *modelParser) linkPages() {
 			p.problem(pages.at+".by", "unknown relation %q: %s has %s", pages.by, pages.c.Name, relationNames(pages.c.Relations, (*Relation).name))
 			continue
 		}
+		if name := r.Path.String(); slices.Contains([]string{"page", "pages"}, name) || slices.Contains([]string{"page", "pages", name}, r.Collection) {
+			p.problem(pages.at, "a page has the members page and pages besides %s and %s: rename one", name, r.Collection)
+		}
 		r.PageSize = pages.size
 	}
 }

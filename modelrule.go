@@ -30,7 +30,7 @@ var missingOption = map[string]string{
 const kindNames = "copy, count, sum, min, max, avg, ids and recent"
 
 func (p *modelParser) rule(c *Collection, path string, n jsondoc.Node, at string) {
-	r := &Rule{Collection: c.Name, Path: p.path(path, at), def: p.tree.Raw(n)}
+	r := &Rule{Collection: c.Name, Path: p.path(path, at)}
 	if p.tree.Kind(n) != jsondoc.Object {
 		p.problem(at, "must be a mapping with one of %s", kindNames)
 		return

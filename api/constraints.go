@@ -271,9 +271,15 @@ func (j *judge) one(i int, before *jsondoc.Tree) error {
 	return nil
 }
 
+// maxStrict is how many documents one may refer to strictly: dropping them all takes as many messages.
+const maxStrict = 900
+
 // references adds link events for the difference of a document's strict references.
 func (j *judge) references(c *fanfold.Collection, key fanfold.Key, before, after *jsondoc.Tree) error {
 	was, is := strictTargets(c, before), strictTargets(c, after)
+	if len(is) > maxStrict && len(is) > len(was) {
+		return fanfold.Errorf(fanfold.Unprocessable, "it would refer strictly to %d documents; at most %d are taken, so that it can be deleted in one transaction", len(is), maxStrict)
+	}
 	for _, t := range is {
 		if slices.Contains(was, t) {
 			if j.gone(t) {

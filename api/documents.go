@@ -448,6 +448,15 @@ func (s *Server) delete(c echo.Context) error {
 	return s.finish(c, w, seq)
 }
 
+// within is the error of a transaction, as that of none of its operations where it is about a write that
+// they brought with them.
+func within(err error, operations int) error {
+	if operationOf(err) >= operations {
+		return alone(err)
+	}
+	return err
+}
+
 // alone is the error of a transaction with one operation as that of a request without any.
 func alone(err error) error {
 	var e *fanfold.Error

@@ -58,6 +58,8 @@ func (r *rehearsal) Error() string { return "a dry run" }
 
 // append appends an event, unless it is to be told only or is past the fanout limit.
 func (s *Server) append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (uint64, error) {
+	s.remodeling.RLock()
+	defer s.remodeling.RUnlock()
 	writes := []fanfold.Write{{Event: ev, Expect: expect}}
 	constrained := s.constrained(writes)
 	if constrained && (intentOf(ctx).dry || ev.Once.Key != "" || ev.Kind == fanfold.KindDelete) {
@@ -75,6 +77,8 @@ func (s *Server) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 
 // appendAll is append of a transaction; first is the sequence of the first of the writes.
 func (s *Server) appendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error) {
+	s.remodeling.RLock()
+	defer s.remodeling.RUnlock()
 	if s.constrained(writes) {
 		first, _, err := s.appendConstrained(ctx, tx, writes)
 		return first, err

@@ -370,6 +370,8 @@ func (im *importRun) store(ctx context.Context, item *importItem) error {
 
 // append appends a batch and returns its last sequence. Its lines were bounded one by one.
 func (im *importRun) append(ctx context.Context, writes []fanfold.Write) (last uint64, err error) {
+	im.s.remodeling.RLock()
+	defer im.s.remodeling.RUnlock()
 	if !im.s.constrained(writes) {
 		first, err := im.s.log.AppendAll(ctx, "", writes)
 		return first + uint64(len(writes)) - 1, err
@@ -384,6 +386,9 @@ func (im *importRun) append(ctx context.Context, writes []fanfold.Write) (last u
 // refused takes the line that an error is about out of the batch.
 func (im *importRun) refused(item *importItem, err error) bool {
 	var e *fanfold.Error
+	if errors.Is(err, errMessages) && len(item.writes) == 1 {
+		err = fanfold.AtOperation(err, 0)
+	}
 	if !errors.As(err, &e) || e.Operation == nil || *e.Operation >= len(item.writes) || e.Code != fanfold.Unprocessable && e.Code != fanfold.Conflict {
 		return false
 	}
@@ -491,7 +496,7 @@ func (im *importRun) model(ctx context.Context, src []byte) error {
 	if err != nil || seq > 0 && bytes.Equal(m.Source, have.Source) {
 		return err
 	}
-	if im.last, err = im.s.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: m.Source}, fanfold.Exactly(fanfold.Revision(seq))); err != nil {
+	if im.last, err = im.s.applyModel(ctx, m, seq, true); err != nil {
 		return err
 	}
 	return im.wait(ctx, im.last)

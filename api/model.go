@@ -1,11 +1,13 @@
 package api
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/labstack/echo/v4"
@@ -87,7 +89,7 @@ func (s *Server) putModel(c echo.Context) error {
 	if len(m.Source) > s.log.MaxPayload()-envelopeRoom {
 		return fanfold.Errorf(fanfold.TooLarge, "the model is larger than the log takes")
 	}
-	applied, err := s.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: m.Source}, fanfold.Exactly(fanfold.Revision(seq)))
+	applied, err := s.applyModel(ctx, m, seq, misfits)
 	if err != nil {
 		return err
 	}
@@ -100,6 +102,36 @@ func (s *Server) putModel(c echo.Context) error {
 	}
 	return c.JSON(http.StatusOK, report)
 }
+
+// applyModel stores a model that was previewed, in place of the one that event seq applied. Where it
+// has new strict relations or unique members, no write of this node comes between the last look at
+// the documents and the model's fold.
+func (s *Server) applyModel(ctx context.Context, m *fanfold.Model, seq uint64, misfits bool) (applied uint64, err error) {
+	have, _, _ := s.models.Model()
+	guards := m.AddsGuards(have)
+	if guards {
+		s.remodeling.Lock()
+		defer s.remodeling.Unlock()
+		if err := s.catchUp(ctx); err != nil {
+			return 0, err
+		}
+		if _, _, err := s.models.Preview(ctx, m.Source, true, misfits); err != nil {
+			return 0, err
+		}
+	}
+	applied, err = s.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: m.Source}, fanfold.Exactly(fanfold.Revision(seq)))
+	if err == nil && guards {
+		err = s.wait(context.WithoutCancel(ctx), applied, guardTime)
+		if err != nil {
+			s.opt.Logger.Error("a model with new strict relations or unique members is stored and not folded: until it is, writes of this node are not guarded", "seq", applied, "err", err)
+		}
+		err = nil
+	}
+	return applied, err
+}
+
+// guardTime is for how long writes wait for such a model's fold.
+const guardTime = time.Minute
 
 var modelTypes = []string{"application/yaml", "application/x-yaml", "text/yaml", "application/json"}
 

@@ -51,27 +51,27 @@ const (
 
 // removal finds what goes, and what changes, with documents that are deleted.
 type removal struct {
-	snap   Snapshot
-	model  *fanfold.Model
-	room   int                              // writes at most
-	steps  bool                             // as much as there is room for, children first
-	others map[fanfold.Key]*operation       // what else the transaction writes
-	state  map[fanfold.Key]int              // of documents to be deleted
-	leave  []*fanfold.Document              // those that can be, each after its children
-	edits  map[fanfold.Key]*edit            // holders that stay and lose ids
-	order  []fanfold.Key                    // of edits
-	held   []fanfold.Problem                // by whom deletes are refused
-	later  []func() (fanfold.Problem, bool) // refusals that depend on what else is deleted
-	used   int
-	full   bool // there is more than there is room for
+	snap     Snapshot
+	model    *fanfold.Model
+	room     int                              // writes at most
+	counting bool                             // only how much there is
+	steps    bool                             // as much as there is room for, children first
+	others   map[fanfold.Key]*operation       // what else the transaction writes
+	state    map[fanfold.Key]int              // of documents to be deleted
+	leave    []*fanfold.Document              // those that can be, each after its children
+	edits    map[fanfold.Key]*edit            // holders that stay and lose ids
+	order    []fanfold.Key                    // of edits
+	held     []fanfold.Problem                // by whom deletes are refused
+	later    []func() (fanfold.Problem, bool) // refusals that depend on what else is deleted
+	used     int
+	full     bool // there is more than there is room for
 }
 
 // edit is a holder and the nodes to be removed from it.
 type edit struct {
-	doc     *fanfold.Document
-	tree    *jsondoc.Tree
-	remove  map[jsondoc.Node]string // their JSON pointers
-	targets []fanfold.Key
+	doc    *fanfold.Document
+	tree   *jsondoc.Tree
+	remove map[jsondoc.Node]string // their JSON pointers
 }
 
 // removals are the writes that the operations' deletes bring with them.
@@ -145,8 +145,8 @@ func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
 		return false, nil
 	}
 	r.state[doc.Key] = leaving
-	r.leave = append(r.leave, doc)
-	if edited { // its delete is the one write
+	r.leave = append(r.leave, &fanfold.Document{Key: doc.Key, Revision: doc.Revision}) // there may be many
+	if edited {                                                                        // its delete is the one write
 		delete(r.edits, doc.Key)
 		r.order = slices.DeleteFunc(r.order, func(k fanfold.Key) bool { return k == doc.Key })
 	}
@@ -234,11 +234,15 @@ func (r *removal) unlink(rel *fanfold.Relation, target fanfold.Key, holder *fanf
 		if !r.take(holder.Key) {
 			return false
 		}
-		e = &edit{doc: holder, tree: jsondoc.MustParse(holder.Body), remove: map[jsondoc.Node]string{}}
+		if e = new(edit); !r.counting {
+			e.doc, e.tree, e.remove = holder, jsondoc.MustParse(holder.Body), map[jsondoc.Node]string{}
+		}
 		r.edits[holder.Key] = e
 		r.order = append(r.order, holder.Key)
 	}
-	e.targets = append(e.targets, target)
+	if r.counting {
+		return true
+	}
 	rel.Path.Find(e.tree, target.ID, func(node, elem jsondoc.Node, pointer, elemPointer string) {
 		if elem != jsondoc.None {
 			node, pointer = elem, elemPointer
@@ -369,7 +373,7 @@ func (s *Server) deleteStep(ctx context.Context, c echo.Context, key fanfold.Key
 			continue
 		}
 		if err != nil {
-			return err
+			return alone(err)
 		}
 		last := first + uint64(len(writes)) - 1
 		result.Position = fanfold.At(last, 0)
@@ -409,7 +413,7 @@ const maxCounted = 100_000
 // tooMany refuses deletes that bring more with them than a transaction has room for, and says what.
 func (r *removal) tooMany(ops []*operation) error {
 	all := newRemoval(r.snap, r.model, maxCounted)
-	all.others = r.others
+	all.others, all.counting = r.others, true
 	for _, op := range ops {
 		if op.name != "delete" {
 			continue

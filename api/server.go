@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -134,11 +135,13 @@ type Server struct {
 	proven  atomic.Int64 // everything acknowledged this long after began is folded
 	turns   turns
 	company company
-	shapes  atomic.Pointer[shapes]
-	retries atomic.Uint64
-	room    *semaphore.Weighted
-	waiting atomic.Int64
-	parsers chan struct{}
+	// remodeling is held for writing while a model is applied that guards more than the one before
+	remodeling sync.RWMutex
+	shapes     atomic.Pointer[shapes]
+	retries    atomic.Uint64
+	room       *semaphore.Weighted
+	waiting    atomic.Int64
+	parsers    chan struct{}
 }
 
 // New makes a server; call Run, or use Handler.

@@ -277,7 +277,10 @@ func (s *Server) commit(ctx context.Context, ops []*operation) (uint64, error) {
 			if err == nil && len(keys) > 0 { // whose turn is next should see it
 				_ = s.wait(ctx, first+uint64(len(writes))-1, s.opt.Timeout)
 			}
-			return first, err
+			if errors.Is(err, errMessages) && len(more) > 0 {
+				err = fanfold.Wrap(errMessages, fanfold.Unprocessable, "with what the delete brings with it the request has more than %d messages: delete in steps (DELETE with steps=true, fanfold delete --steps)", MaxOperations)
+			}
+			return first, within(err, len(ops))
 		}
 		s.retries.Add(1)
 		for _, op := range ops {

@@ -11,7 +11,7 @@ import (
 // Subjects of one database: fanfold.<db>.doc.<collection>.<id>, fanfold.<db>.model,
 // fanfold.<db>.fence, fanfold.<db>.check, fanfold.<db>.import.<id>,
 // fanfold.<db>.link.<collection>.<id>.<holder collection>.<holder id> and
-// fanfold.<db>.claim.<collection>.<path>.<hash of the value>.
+// fanfold.<db>.claim.<collection>.<hash of path and value>.
 type subjects struct{ db string }
 
 func (s subjects) all() string   { return "fanfold." + s.db + ".>" }
@@ -37,8 +37,8 @@ func (s subjects) of(ev *fanfold.Event) string {
 	case fanfold.KindLink:
 		return s.link(ev.Key) + "." + ev.Holder.Collection + "." + EscapeToken(ev.Holder.ID)
 	case fanfold.KindClaim:
-		sum := sha256.Sum256([]byte(ev.Value))
-		return "fanfold." + s.db + ".claim." + ev.Key.Collection + "." + EscapeToken(ev.Path) + "." + base64.RawURLEncoding.EncodeToString(sum[:])
+		sum := sha256.Sum256([]byte(ev.Path + "\x00" + ev.Value)) // either may be longer than a subject
+		return "fanfold." + s.db + ".claim." + ev.Key.Collection + "." + base64.RawURLEncoding.EncodeToString(sum[:])
 	default:
 		return s.document(ev.Key)
 	}

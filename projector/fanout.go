@@ -78,7 +78,16 @@ func (p *Projector) Reaches(events []*fanfold.Event, limit int64) (more bool, er
 		return int64(len(events))*maxParents > limit && slices.ContainsFunc(events, func(ev *fanfold.Event) bool { return len(pl.collection(ev.Key.Collection).counters) > 0 }), nil
 	}
 	err = p.store.Read(func(s *sqlite.Snapshot) error {
-		r := &reach{s: s, plan: pl, left: limit}
+		r := &reach{s: s, plan: pl, left: limit, links: map[sqlite.Link]int64{}}
+		own := events
+		if len(events) == 1 {
+			own = nil
+		}
+		for _, ev := range own { // links that a transaction makes itself
+			if err := r.link(ev); err != nil {
+				return err
+			}
+		}
 		for _, ev := range events {
 			if err := r.event(ev); err != nil {
 				return err
@@ -100,9 +109,38 @@ var errReached = errors.New("the limit is reached")
 
 // reach counts documents down.
 type reach struct {
-	s    *sqlite.Snapshot
-	plan *plan
-	left int64
+	s     *sqlite.Snapshot
+	plan  *plan
+	left  int64
+	links map[sqlite.Link]int64 // that the events make
+}
+
+// link counts the links of an event that writes a document.
+func (r *reach) link(ev *fanfold.Event) error {
+	c := r.plan.collection(ev.Key.Collection)
+	var t *jsondoc.Tree
+	switch ev.Kind {
+	case fanfold.KindPut:
+		t = jsondoc.MustParse(ev.Body)
+	case fanfold.KindPatch:
+		row, err := r.s.Row(ev.Key)
+		if err != nil || row == nil {
+			return err
+		}
+		body, err := ApplyPatch(row.Source(), ev.Patch, ev.Body)
+		if err != nil {
+			return nil //nolint:nilerr // the append will tell
+		}
+		t = jsondoc.MustParse(body)
+	default:
+		return nil
+	}
+	for _, rel := range c.relations {
+		for _, id := range rel.Targets(t) {
+			r.links[sqlite.Link{Relation: rel.FullName(), Target: id}]++
+		}
+	}
+	return nil
 }
 
 func (r *reach) take(n int64) error {
@@ -227,6 +265,14 @@ func (r *reach) copies(c *collectionPlan, id string, changed map[string]bool) er
 		}
 		holders := r.plan.collection(rule.Collection)
 		tops := rule.tops()
+		if made := r.links[sqlite.Link{Relation: rule.relation, Target: id}]; made > 0 {
+			if holders.leads(tops) { // what they lead to is not there to be looked at
+				return errReached
+			}
+			if err := r.take(made); err != nil {
+				return err
+			}
+		}
 		if !holders.leads(tops) {
 			n, err := r.s.CountHolders(rule.relation, id, r.left+1)
 			if err == nil {

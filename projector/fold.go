@@ -214,7 +214,7 @@ func ApplyPatch(doc []byte, kind fanfold.PatchType, patch []byte) ([]byte, error
 
 // store writes the document's row and its direct change.
 func (f *fold) store(row, old *sqlite.Row, op fanfold.Op) error {
-	f.did = append(f.did, sqlite.Outcome{Seq: f.event.Seq, Op: op})
+	f.did = append(f.did, sqlite.Outcome{Seq: f.event.Seq, Op: op, Tx: f.event.Tx.ID != ""})
 	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID}
 	if old == nil {
 		if err := f.tx.Insert(row); err != nil {
@@ -245,7 +245,7 @@ func (f *fold) delete(ev *fanfold.Event) error {
 	if err := f.relink(c, old, jsondoc.MustParse(old.Source()), emptyTree); err != nil {
 		return err
 	}
-	f.did = append(f.did, sqlite.Outcome{Seq: ev.Seq, Op: fanfold.OpDelete})
+	f.did = append(f.did, sqlite.Outcome{Seq: ev.Seq, Op: fanfold.OpDelete, Tx: ev.Tx.ID != ""})
 	if err := f.tx.Delete(old, fanfold.Revision(ev.Seq), at); err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func withheld(rule *rulePlan, id string, kept []byte) bool {
 // is room for them in it.
 func (f *fold) take(c *collectionPlan, row *sqlite.Row, l *level, t *jsondoc.Tree) error {
 	for _, r := range c.frozen {
-		if !l.every[r] && !(l.capture[r] && row.Number == f.direct) {
+		if !l.every[r] && (!l.capture[r] || row.Number != f.direct) {
 			continue
 		}
 		for _, id := range r.Relation.Targets(t) {

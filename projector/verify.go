@@ -310,7 +310,7 @@ func (c *checker) copied(r *rulePlan, id string, holder int64) ([]byte, error) {
 		return nil, err
 	}
 	if row == nil {
-		if r.Relation.OnDelete == fanfold.Keep {
+		if r.KeepsGone() && !c.fresh[r.name] {
 			return c.sc.Kept(r.name, id, holder)
 		}
 		return nil, nil

@@ -22,6 +22,7 @@ type Outcome struct {
 	Seq     uint64
 	Op      fanfold.Op
 	Derived int64 // derived changes that it caused
+	Tx      bool  // it is part of a transaction
 }
 
 // recentEvents is for how many events outcomes are kept.
@@ -81,12 +82,12 @@ func (a *Applied) Seq() uint64 {
 	return a.seq
 }
 
-// Outcome returns what an event did, where that is still kept.
+// Outcome returns what an event did, where that is still kept and it was no part of a transaction.
 func (a *Applied) Outcome(seq uint64) (op fanfold.Op, derived int64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	o := a.recent[seq%recentEvents]
-	return o.Op, o.Derived, o.Seq == seq
+	return o.Op, o.Derived, o.Seq == seq && !o.Tx
 }
 
 // Err is why nothing more will be folded, nil while something may be.

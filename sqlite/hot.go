@@ -122,7 +122,7 @@ func (tx *Tx) eachHot(numbers []int64, fn func(r *Row) error) error {
 
 // load reads a document to be kept; nil where there is none.
 func (tx *Tx) load(number int64) (r *hotRow, err error) {
-	if len(tx.hot.rows) >= hotRows {
+	if len(tx.hot.rows) >= hotRows || tx.hot.bytes > hotBytes {
 		if err := tx.writeHot(); err != nil {
 			return nil, err
 		}

@@ -68,10 +68,15 @@ var crashScript = []crashStep{
 	{"DELETE", "/v1/books/b2", "", ""},
 }
 
-// plainScript is crashScript without the steps that store more events than they have operations.
-var plainScript = slices.DeleteFunc(slices.Clone(crashScript), func(st crashStep) bool {
-	return slices.Contains([]string{"/v1/series/s", "/v1/books/b4", "/v1/books/b5"}, st.path)
-})
+// plainScript is crashScript without what stores more events than there are operations: constraints,
+// and the steps that need them.
+var plainScript = func() []crashStep {
+	script := slices.DeleteFunc(slices.Clone(crashScript), func(st crashStep) bool {
+		return slices.Contains([]string{"/v1/series/s", "/v1/books/b4", "/v1/books/b5"}, st.path)
+	})
+	script[0].body = strings.NewReplacer("    unique: [isbn]\n", "", "strict: true, ", "").Replace(crashModel)
+	return script
+}()
 
 // runScript sends the steps; acknowledged are those that the store took.
 func runScript(t *testing.T, s *harness.Store, script []crashStep) (acknowledged []crashStep) {

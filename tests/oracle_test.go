@@ -287,7 +287,10 @@ func (r *orule) fields() []string {
 // definition is equal for rules that always give the same value.
 func (r *orule) definition() string {
 	rel := *r.rel
-	return strings.Join([]string{r.json(), rel.collection, rel.name, rel.path, rel.to, strings.TrimPrefix(rel.onDelete, "clear")}, "|")
+	if rel.onDelete != "keep" || r.kind != "copy" || r.frozen {
+		rel.onDelete = ""
+	}
+	return strings.Join([]string{r.json(), rel.collection, rel.name, rel.path, rel.to, rel.onDelete}, "|")
 }
 
 func (m *omodel) rule(name string) *orule {

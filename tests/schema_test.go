@@ -111,6 +111,8 @@ func TestSchemaOnStoredDocuments(t *testing.T) {
 	}
 
 	for schema, want := range map[string]string{
+		`{$ref: "#"}`:                         "without end",
+		"{minimum: 1e30000000}":               "/minimum",
 		"7":                                   "not a JSON Schema",
 		"{type: text}":                        "not a JSON Schema",
 		"{minimum: x}":                        "/minimum",

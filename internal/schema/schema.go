@@ -3,11 +3,14 @@ package schema
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
@@ -39,6 +42,12 @@ func Compile(source []byte) (*Schema, error) {
 			return nil, fmt.Errorf("$schema is %v; only %s is read", version, draft)
 		}
 	}
+	if !json.Valid(source) {
+		return nil, errors.New("not JSON")
+	}
+	if p := extreme(jsondoc.MustParse(source), jsondoc.Root, ""); p != nil {
+		return nil, fmt.Errorf("at %q %s", p.Path, p.Detail)
+	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(local{})
@@ -58,7 +67,17 @@ func Compile(source []byte) (*Schema, error) {
 		}
 		return nil, err
 	}
+	var cycle *jsonschema.ValidationError
+	if errors.As(compiled.Validate(map[string]any{}), &cycle) && circular(cycle) {
+		return nil, errors.New("not a JSON Schema: it refers to itself without end")
+	}
 	return &Schema{compiled}, nil
+}
+
+// circular tells whether a schema could not be applied because it leads back to itself.
+func circular(e *jsonschema.ValidationError) bool {
+	_, own := e.ErrorKind.(*kind.RefCycle)
+	return own || slices.ContainsFunc(e.Causes, circular)
 }
 
 // maxProblems is how many problems of one document are told.
