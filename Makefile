@@ -9,7 +9,7 @@ build:
 	go build -o bin/fanfold ./cmd/fanfold
 
 test:
-	go test ./...
+	go test -timeout 30m ./...
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
