@@ -263,15 +263,7 @@ func (s *Server) commit(ctx context.Context, ops []*operation) (uint64, error) {
 			}
 			writes[i] = fanfold.Write{Event: op.event, Expect: op.expect}
 		}
-		var more []fanfold.Write
-		if deletes {
-			more, err = s.removals(ops)
-		}
-		var first uint64
-		if err == nil {
-			writes = append(writes[:len(ops)], more...)
-			first, err = s.appendAll(ctx, tx, writes)
-		}
+		first, more, err := s.commitOnce(ctx, tx, ops, &writes, deletes)
 		var e *fanfold.Error
 		if !errors.As(err, &e) || e.Code != fanfold.Stale || e.Operation == nil || *e.Operation < len(ops) && !ops[*e.Operation].settles() {
 			if err == nil && len(keys) > 0 { // whose turn is next should see it
@@ -290,6 +282,19 @@ func (s *Server) commit(ctx context.Context, ops []*operation) (uint64, error) {
 			return 0, behind(err)
 		}
 	}
+}
+
+// commitOnce appends the writes of the operations, which stand first in writes, with more that their
+// deletes bring with them.
+func (s *Server) commitOnce(ctx context.Context, tx string, ops []*operation, writes *[]fanfold.Write, deletes bool) (first uint64, more []fanfold.Write, err error) {
+	if deletes {
+		if more, err = s.removals(ops); err != nil {
+			return 0, nil, err
+		}
+	}
+	*writes = append((*writes)[:len(ops)], more...)
+	first, err = s.appendAll(ctx, tx, *writes)
+	return first, more, err
 }
 
 // settle finds the revision that the operation goes by, and checks a patch against it.
