@@ -90,6 +90,13 @@ func (s *Server) appendTogether(ctx context.Context, round []*companion) {
 			writes[i] = w.write
 		}
 		j, err := s.judged(ctx, writes)
+		if ahead := s.ahead(err); ahead != nil {
+			if err := s.again(ctx, ahead); err != nil {
+				fail(err)
+				return
+			}
+			continue
+		}
 		switch at := operationOf(err); {
 		case err == nil:
 		case errors.Is(err, errMessages) && len(round) > 1:

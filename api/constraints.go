@@ -41,6 +41,12 @@ func (s *Server) constrained(writes []fanfold.Write) bool {
 func (s *Server) appendConstrained(ctx context.Context, tx string, writes []fanfold.Write) (first, last uint64, err error) {
 	for sure := false; ; {
 		j, err := s.judged(ctx, writes)
+		if ahead := s.ahead(err); ahead != nil {
+			if err := s.again(ctx, ahead); err != nil {
+				return 0, 0, err
+			}
+			continue
+		}
 		if err != nil {
 			if sure || fanfold.CodeOf(err) == fanfold.Stale {
 				return 0, 0, err
@@ -63,6 +69,15 @@ func (s *Server) appendConstrained(ctx context.Context, tx string, writes []fanf
 		}
 		return seq + uint64(len(j.guards)), seq + uint64(len(j.guards)+len(writes)) - 1, j.ofWrite(err)
 	}
+}
+
+// ahead is a Stale whose write goes by a revision that this node does not show yet, nil for others.
+func (s *Server) ahead(err error) *fanfold.Error {
+	var e *fanfold.Error
+	if errors.As(err, &e) && e.Code == fanfold.Stale && uint64(e.Current) > s.reader.Applied() {
+		return e
+	}
+	return nil
 }
 
 // judged judges writes by what this node shows.
