@@ -86,15 +86,17 @@ func (s *Server) judged(ctx context.Context, writes []fanfold.Write) (j *judge, 
 	if err != nil {
 		return nil, err
 	}
-	err = s.reader.Read(func(snap Snapshot) error {
+	if err := s.reader.Read(func(snap Snapshot) error {
 		m, _, _ := s.models.Model()
 		j = &judge{snap: snap, model: m, links: links, writes: slices.Clone(writes), after: map[fanfold.Key]*jsondoc.Tree{}, at: map[fanfold.Key]int{}}
 		return j.all()
-	})
-	if all := len(j.guards) + len(writes); err == nil && all > MaxOperations {
-		err = fanfold.Wrap(errMessages, fanfold.Unprocessable, "with what guards its strict relations and unique members the request has %d messages; a transaction has at most %d", all, MaxOperations)
+	}); err != nil {
+		return nil, err
 	}
-	return j, err
+	if all := len(j.guards) + len(writes); all > MaxOperations {
+		return nil, fanfold.Wrap(errMessages, fanfold.Unprocessable, "with what guards its strict relations and unique members the request has %d messages; a transaction has at most %d", all, MaxOperations)
+	}
+	return j, nil
 }
 
 // overtaken tells whether what the log refuses is only what the writes were judged by, and where
