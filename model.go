@@ -187,7 +187,12 @@ func (m *Model) Guards(collection string, delete bool) bool {
 	if c := m.byName[collection]; c != nil && (len(c.Unique) > 0 || slices.ContainsFunc(c.Relations, (*Relation).strict)) {
 		return true
 	}
-	return delete && slices.ContainsFunc(m.to[collection], (*Relation).strict)
+	return delete && m.StrictTo(collection)
+}
+
+// StrictTo tells whether strict relations lead to the collection.
+func (m *Model) StrictTo(collection string) bool {
+	return slices.ContainsFunc(m.to[collection], (*Relation).strict)
 }
 
 func (r *Relation) strict() bool { return r.Strict }

@@ -144,7 +144,7 @@ func (s *Server) lastLinks(ctx context.Context, writes []fanfold.Write) (map[fan
 	most := uint64(0)
 	for _, w := range writes {
 		key := w.Event.Key
-		if w.Event.Kind != fanfold.KindDelete || !strictTo(m, key.Collection) {
+		if w.Event.Kind != fanfold.KindDelete || !m.StrictTo(key.Collection) {
 			continue
 		}
 		seq, err := s.log.LastLink(ctx, key)
@@ -163,10 +163,6 @@ func (s *Server) lastLinks(ctx context.Context, writes []fanfold.Write) (map[fan
 		}
 	}
 	return links, nil
-}
-
-func strictTo(m *fanfold.Model, collection string) bool {
-	return slices.ContainsFunc(m.RelationsTo(collection), func(r *fanfold.Relation) bool { return r.Strict })
 }
 
 // judge judges writes by one snapshot.

@@ -7,6 +7,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite"
 )
 
 // entry is what a document enters into a rule of those it refers to, besides its link: a sort key
@@ -158,17 +159,8 @@ func totalOf(count int64, text string) (decimal.Decimal, error) {
 	return decimal.ParseExact(text)
 }
 
-// lookup answers what a rule keeps of a target's documents.
-type lookup interface {
-	Total(rule, target string) (count int64, sum string, err error)
-	FirstEntry(rule, target string) (sort []byte, err error)
-	LastEntry(rule, target string) (sort []byte, err error)
-	LastBodies(rule, target string, limit int) ([][]byte, error)
-	NewestBodies(relation, target string, limit int) ([][]byte, error)
-}
-
 // aggregate is the value of a Sum, Min, Max, Avg or Recent on target.
-func (r *rulePlan) aggregate(from lookup, target string) ([]byte, error) {
+func (r *rulePlan) aggregate(from *sqlite.Tx, target string) ([]byte, error) {
 	switch r.Kind {
 	case fanfold.Sum, fanfold.Avg:
 		count, text, err := from.Total(r.name, target)
