@@ -7,15 +7,17 @@ type Kind string
 
 // The kinds of event in the log.
 const (
-	KindPut    Kind = "put"    // the whole document, as written
-	KindPatch  Kind = "patch"  // a merge patch or JSON Patch on the revision in Base
-	KindDelete Kind = "delete" // the document is gone
-	KindModel  Kind = "model"  // the whole model, from this position on
-	KindFence  Kind = "fence"  // nothing: readers wait for its sequence
-	KindCheck  Kind = "check"  // nothing: a transaction required this revision of the document
-	KindImport Kind = "import" // nothing: how far an import has come
-	KindLink   Kind = "link"   // nothing: a document refers to another strictly, or no longer
-	KindClaim  Kind = "claim"  // a document has a unique value, or no longer
+	KindPut     Kind = "put"     // the whole document, as written
+	KindPatch   Kind = "patch"   // a merge patch or JSON Patch on the revision in Base
+	KindDelete  Kind = "delete"  // the document is gone
+	KindModel   Kind = "model"   // the whole model, from this position on
+	KindPrepare Kind = "prepare" // nothing yet: a model that is to come, for which nodes make themselves ready
+	KindCancel  Kind = "cancel"  // nothing: that model does not come
+	KindFence   Kind = "fence"   // nothing: readers wait for its sequence
+	KindCheck   Kind = "check"   // nothing: a transaction required this revision of the document
+	KindImport  Kind = "import"  // nothing: how far an import has come
+	KindLink    Kind = "link"    // nothing: a document refers to another strictly, or no longer
+	KindClaim   Kind = "claim"   // a document has a unique value, or no longer
 )
 
 // PatchType tells the two patch formats apart.
@@ -34,7 +36,7 @@ type Event struct {
 	Time time.Time // the log's timestamp
 	Kind Kind
 	Key  Key    // of put, patch, delete, check and claim; of link the target; of import its ID alone
-	Body []byte // of put (document), patch (patch), model (model as JSON) and import (progress): the bytes as written
+	Body []byte // of put (document), patch (patch), model and prepare (model as JSON), cancel (its reason, as JSON) and import (progress): the bytes as written
 
 	Patch PatchType // of patch
 	Base  Revision  // of patch: the revision it was computed on; of check: the one required
@@ -77,6 +79,13 @@ type Once struct {
 type OnceRecord struct {
 	Once
 	Seq uint64 // of its first event
+}
+
+// Proposal is a model that the log announces, and that does not apply yet.
+type Proposal struct {
+	Seq    uint64 // of the event that announces it
+	Model  *Model
+	Source []byte // as announced, as JSON
 }
 
 // Write is an event and the condition under which it is appended.

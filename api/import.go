@@ -320,11 +320,15 @@ func (im *importRun) model(ctx context.Context, src []byte) error {
 		}
 	}
 	have, seq, _ := im.s.models.Model()
+	proposal, last := im.s.models.Proposal()
 	m, _, err := im.s.models.Preview(ctx, src, true, true)
 	if err != nil || seq > 0 && bytes.Equal(m.Source, have.Source) {
 		return err
 	}
-	if im.last, err = im.s.applyModel(ctx, m, seq, true); err != nil {
+	if proposal != nil {
+		return im.s.underWay(proposal)
+	}
+	if im.last, err = im.s.applyModel(ctx, m, last, true); err != nil {
 		return err
 	}
 	return im.wait(ctx, im.last)

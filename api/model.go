@@ -50,7 +50,7 @@ func (s *Server) getModel(c echo.Context) error {
 // putModel checks a model, tells what it would do, and, unless that is all that was asked for,
 // applies it.
 func (s *Server) putModel(c echo.Context) error {
-	if err := parameters(c, "dryRun", "allowMisfits"); err != nil {
+	if err := parameters(c, "dryRun", "allowMisfits", "background"); err != nil {
 		return err
 	}
 	dry, err := boolParam(c, "dryRun")
@@ -61,6 +61,10 @@ func (s *Server) putModel(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	beside, err := boolParam(c, "background")
+	if err != nil {
+		return err
+	}
 	src, err := s.readModel(c)
 	if err != nil {
 		return err
@@ -68,6 +72,10 @@ func (s *Server) putModel(c echo.Context) error {
 	limit, err := s.timeout(c)
 	if err != nil {
 		return err
+	}
+	proposal, last := s.models.Proposal()
+	if proposal != nil && !dry {
+		return s.underWay(proposal)
 	}
 	_, seq, _ := s.models.Model()
 	cond, err := parseConditions(c.Request())
@@ -89,24 +97,39 @@ func (s *Server) putModel(c echo.Context) error {
 	if len(m.Source) > s.log.MaxPayload()-envelopeRoom {
 		return fanfold.Errorf(fanfold.TooLarge, "the model is larger than the log takes")
 	}
-	applied, err := s.applyModel(ctx, m, seq, misfits)
+	given := c.QueryParams().Has("background")
+	if beside && len(report.Entangled()) > 0 {
+		return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared in the background, because values that stay on their holders by %s come from documents that it changes; send it with background=false", strings.Join(report.Entangled(), ", "))
+	}
+	if !given {
+		beside = report.Touches() > backgroundFrom && len(report.Entangled()) == 0
+	}
+	if beside {
+		return s.propose(c, m, last, report, limit)
+	}
+	applied, err := s.applyModel(ctx, m, last, misfits)
 	if err != nil {
 		return err
 	}
+	return s.answerModel(c, applied, report, limit)
+}
+
+// answerModel answers a write of a model by what it did, once it is folded.
+func (s *Server) answerModel(c echo.Context, applied uint64, report ModelPreview, limit time.Duration) error {
 	h := c.Response().Header()
 	h.Set(headerRevision, strconv.FormatUint(applied, 10))
 	h.Set(headerPosition, fanfold.At(applied, 0).String())
 	h.Set("ETag", modelTag(applied))
-	if err := s.wait(ctx, applied, limit); err != nil {
+	if err := s.wait(c.Request().Context(), applied, limit); err != nil {
 		return c.JSON(http.StatusAccepted, report)
 	}
 	return c.JSON(http.StatusOK, report)
 }
 
-// applyModel stores a model that was previewed, in place of the one that event seq applied. Where it
+// applyModel stores a model that was previewed, where last is the last event about models. Where it
 // has new strict relations or unique members, no write of this node comes between the last look at
 // the documents and the model's fold.
-func (s *Server) applyModel(ctx context.Context, m *fanfold.Model, seq uint64, misfits bool) (applied uint64, err error) {
+func (s *Server) applyModel(ctx context.Context, m *fanfold.Model, last uint64, misfits bool) (applied uint64, err error) {
 	have, _, _ := s.models.Model()
 	guards := m.AddsGuards(have)
 	if guards {
@@ -119,15 +142,20 @@ func (s *Server) applyModel(ctx context.Context, m *fanfold.Model, seq uint64, m
 			return 0, err
 		}
 	}
-	applied, err = s.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: m.Source}, fanfold.Exactly(fanfold.Revision(seq)))
-	if err == nil && guards {
-		err = s.wait(context.WithoutCancel(ctx), applied, guardTime)
-		if err != nil {
-			s.opt.Logger.Error("a model with new strict relations or unique members is stored and not folded: until it is, writes of this node are not guarded", "seq", applied, "err", err)
-		}
-		err = nil
+	return s.storeModel(ctx, m.Source, last, guards)
+}
+
+// storeModel appends a model where last is the last event about models; with guards, it waits for
+// the model's fold.
+func (s *Server) storeModel(ctx context.Context, source []byte, last uint64, guards bool) (applied uint64, err error) {
+	applied, err = s.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: source}, fanfold.Exactly(fanfold.Revision(last)))
+	if err != nil || !guards {
+		return applied, err
 	}
-	return applied, err
+	if err := s.wait(context.WithoutCancel(ctx), applied, guardTime); err != nil {
+		s.opt.Logger.Error("a model with new strict relations or unique members is stored and not folded: until it is, writes of this node are not guarded", "seq", applied, "err", err)
+	}
+	return applied, nil
 }
 
 // guardTime is for how long writes wait for such a model's fold.

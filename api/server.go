@@ -80,7 +80,15 @@ type Models interface {
 	// Preview parses and checks a model and tells what applying it would do, as JSON, with the
 	// checked model. With apply, what stands in the way of applying it is an error: without misfits
 	// also documents that do not fit a new schema.
-	Preview(ctx context.Context, src []byte, apply, misfits bool) (m *fanfold.Model, report any, err error)
+	Preview(ctx context.Context, src []byte, apply, misfits bool) (m *fanfold.Model, report ModelPreview, err error)
+	// Proposal is the model that is to come, nil for none, and the last event about models.
+	Proposal() (proposal *fanfold.Proposal, last uint64)
+	// Ready has an element when this node has become ready for a model that is to come.
+	Ready() <-chan struct{}
+	// Broken lists what stands in the way of the model that event seq announces.
+	Broken(seq uint64) ([]fanfold.Problem, error)
+	// Settled waits until that model applies; an Error says why it does not come.
+	Settled(ctx context.Context, seq uint64) error
 	// DryRun tells what events would cause, were they the next ones, and changes nothing. Conflict
 	// and NotFound where they do not fit the documents as they are.
 	DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error)
@@ -99,6 +107,12 @@ type Models interface {
 	Status() (report any, stopped error)
 }
 
+// ModelPreview is what applying a model would do; its JSON is the answer.
+type ModelPreview interface {
+	Touches() int64      // documents that it would change
+	Entangled() []string // rules because of which it cannot be prepared
+}
+
 // Feed serves the change feed; an error is written as a problem.
 type Feed interface {
 	ServeHTTP(w http.ResponseWriter, r *http.Request) error
@@ -114,12 +128,14 @@ type Options struct {
 	Admission   time.Duration // how long they wait; default 5 s
 	// ProvenFor is for how long a node may answer for keys after it was seen to have folded
 	// everything; default a minute. The log drops a second event of one key for two.
-	ProvenFor   time.Duration
-	HeaderTime  time.Duration // for a request's headers to arrive; default 10 s
-	BodyGrace   time.Duration // for its body, and 5 s a MiB besides; default 10 s
-	FoldVersion int           // part of every ETag
-	Metrics     http.Handler  // GET /metrics; nil for none
-	Logger      *slog.Logger  // default slog.Default()
+	ProvenFor  time.Duration
+	HeaderTime time.Duration // for a request's headers to arrive; default 10 s
+	BodyGrace  time.Duration // for its body, and 5 s a MiB besides; default 10 s
+	// BeforeActivate, for tests, is called before a model that is prepared is applied.
+	BeforeActivate func(ctx context.Context) error
+	FoldVersion    int          // part of every ETag
+	Metrics        http.Handler // GET /metrics; nil for none
+	Logger         *slog.Logger // default slog.Default()
 }
 
 // Server is the HTTP API. Its handler may be called from many goroutines.
@@ -200,6 +216,8 @@ func (s *Server) routes() {
 	e.GET("/v1/_changes", func(c echo.Context) error { return s.feed.ServeHTTP(c.Response(), c.Request()) })
 	e.GET("/v1/_model", s.getModel)
 	e.PUT("/v1/_model", unhurried(s.admitted(maxModel, s.putModel)))
+	e.GET("/v1/_model/_pending", s.getPending)
+	e.DELETE("/v1/_model/_pending", s.withdraw)
 	e.GET("/v1/_status", s.status)
 	e.POST("/v1/_replay", unhurried(s.replay))
 	e.POST("/v1/_verify", unhurried(s.verify))
@@ -252,18 +270,24 @@ func (s *Server) Routes() []string {
 func (s *Server) Run(ctx context.Context, l net.Listener, closeFeeds func()) error {
 	srv := &http.Server{Handler: s.echo, ReadHeaderTimeout: s.opt.HeaderTime, WriteTimeout: answerTime, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	var activating sync.WaitGroup
+	activating.Go(func() { s.activateAll(ctx) })
+	defer activating.Wait()
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {
 	case err := <-failed:
 		closeFeeds()
+		end()
 		return err
 	case <-ctx.Done():
 	}
 	closeFeeds()
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if err := srv.Shutdown(end); err != nil {
+	if err := srv.Shutdown(last); err != nil {
 		return errors.Join(err, srv.Close())
 	}
 	return nil

@@ -48,6 +48,8 @@ var golden = map[string]fanfold.Event{
 	"patch-json.json":  {Kind: fanfold.KindPatch, Patch: fanfold.JSONPatch, Base: 42, Body: []byte(`[{"op":"remove","path":"/name"}]`)},
 	"delete.json":      {Kind: fanfold.KindDelete},
 	"model.json":       {Kind: fanfold.KindModel, Body: []byte(`{"collections":{"books":{}}}`)},
+	"prepare.json":     {Kind: fanfold.KindPrepare, Body: []byte(`{"collections":{"books":{}}}`)},
+	"cancel.json":      {Kind: fanfold.KindCancel, Body: []byte(`{"reason":"asked for"}`)},
 	"fence.json":       {Kind: fanfold.KindFence},
 	"check.json":       {Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: "books", ID: "b 1"}, Base: 41},
 	"import.json":      {Kind: fanfold.KindImport, Body: []byte(`{"line":1000,"written":998,"refused":2}`)},

@@ -92,7 +92,7 @@ func decode(t *jsondoc.Tree, payload []byte, ev *fanfold.Event) error {
 		}
 	}
 	switch ev.Kind {
-	case fanfold.KindPut, fanfold.KindModel, fanfold.KindImport:
+	case fanfold.KindPut, fanfold.KindModel, fanfold.KindPrepare, fanfold.KindCancel, fanfold.KindImport:
 		if t.Kind(body) != jsondoc.Object {
 			return bad("has no object as its body")
 		}

@@ -212,7 +212,7 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	if err == nil {
 		err = readHeaders(msg.Headers(), ev)
 	}
-	if err == nil && kind != "" && kind != ev.Kind {
+	if err == nil && kind != "" && kind != ev.Kind && !(kind == fanfold.KindModel && aboutModel(ev.Kind)) {
 		err = fmt.Errorf("op %q does not belong on subject %s", ev.Kind, msg.Subject())
 	}
 	if err != nil {
@@ -221,6 +221,9 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	r.next++
 	return ev, meta.NumPending, nil
 }
+
+// aboutModel tells whether events of the kind share the model's subject.
+func aboutModel(k fanfold.Kind) bool { return k == fanfold.KindPrepare || k == fanfold.KindCancel }
 
 // Close ends the reading; Next returns an error afterwards.
 func (r *Reader) Close() { r.msgs.Stop() }

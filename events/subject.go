@@ -26,7 +26,7 @@ func (s subjects) progress(id string) string {
 // of is the subject that an event is stored on.
 func (s subjects) of(ev *fanfold.Event) string {
 	switch ev.Kind {
-	case fanfold.KindModel:
+	case fanfold.KindModel, fanfold.KindPrepare, fanfold.KindCancel:
 		return s.model()
 	case fanfold.KindFence:
 		return s.fence()
@@ -52,7 +52,7 @@ func (s subjects) link(target fanfold.Key) string {
 	return "fanfold." + s.db + ".link." + target.Collection + "." + EscapeToken(target.ID)
 }
 
-// parse tells what a subject is about.
+// parse tells what a subject is about. Kind is "" where the envelope tells.
 func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err error) {
 	rest, ok := strings.CutPrefix(subject, "fanfold."+s.db+".")
 	switch {

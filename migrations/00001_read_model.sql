@@ -17,6 +17,13 @@ CREATE TABLE model (
   reserved TEXT NOT NULL         -- paths of removed rules not yet released, by collection, as JSON
 ) STRICT;
 
+-- The last event about models, and the model that it announces, where that is yet to come.
+CREATE TABLE proposal (
+  id     INTEGER PRIMARY KEY CHECK (id = 1),
+  seq    INTEGER NOT NULL,
+  source TEXT               -- as JSON
+) STRICT;
+
 CREATE TABLE document (
   number     INTEGER PRIMARY KEY,  -- order of arrival: the sequence of the event that created it
   collection TEXT    NOT NULL,
@@ -140,5 +147,6 @@ DROP TABLE link;
 DROP TABLE tombstone;
 DROP TABLE source;
 DROP TABLE document;
+DROP TABLE proposal;
 DROP TABLE model;
 DROP TABLE checkpoint;

@@ -36,7 +36,9 @@ type fold struct {
 	direct int64            // number of the document it writes to; 0 for none
 	levels []*level
 
-	remodel *remodel // of a model event
+	remodel *remodel     // of a model event
+	beside  *remodel     // a model to come: what it changes is noted, and has no positions yet
+	step    func() error // called for every document of a model event; nil for nothing
 }
 
 func newFold(p *plan, r *report) *fold {
@@ -87,6 +89,10 @@ func (f *fold) fold(ev *fanfold.Event) error {
 		return f.tx.ClaimedAt(ev.Key.Collection, ev.Path, ev.Value, ev.Seq)
 	case fanfold.KindModel:
 		return f.model(ev)
+	case fanfold.KindPrepare:
+		return f.tx.SetProposal(ev.Seq, ev.Body)
+	case fanfold.KindCancel:
+		return f.tx.SetProposal(ev.Seq, nil)
 	case fanfold.KindDelete:
 		return f.delete(ev)
 	default:
@@ -123,7 +129,7 @@ func (f *fold) once(ev *fanfold.Event) error {
 
 // position is where the next change of this event goes.
 func (f *fold) position() (fanfold.Position, error) {
-	if f.n > fanfold.MaxChanges {
+	if f.n > fanfold.MaxChanges && f.beside == nil {
 		return 0, fanfold.Errorf(fanfold.Internal, "the event causes more than %d changes", fanfold.MaxChanges)
 	}
 	p := fanfold.At(f.event.Seq, f.n)
@@ -220,11 +226,19 @@ func (f *fold) store(row, old *sqlite.Row, op fanfold.Op) error {
 		if err := f.tx.Insert(row); err != nil {
 			return err
 		}
-		return f.tx.AddChange(ch)
+		return f.change(row.Number, ch)
 	}
 	ch.Prior, ch.Previous, ch.PreviousSource = old.Position, old.Body, old.Stored
 	if err := f.tx.Replace(row); err != nil {
 		return err
+	}
+	return f.change(row.Number, ch)
+}
+
+// change writes a change of the document that has this number.
+func (f *fold) change(number int64, ch *fanfold.Change) error {
+	if f.beside != nil {
+		return f.tx.Touch(number)
 	}
 	return f.tx.AddChange(ch)
 }
@@ -249,7 +263,7 @@ func (f *fold) delete(ev *fanfold.Event) error {
 	if err := f.tx.Delete(old, fanfold.Revision(ev.Seq), at); err != nil {
 		return err
 	}
-	if err := f.tx.AddChange(&fanfold.Change{Position: at, Key: ev.Key, Op: fanfold.OpDelete, Revision: fanfold.Revision(ev.Seq),
+	if err := f.change(old.Number, &fanfold.Change{Position: at, Key: ev.Key, Op: fanfold.OpDelete, Revision: fanfold.Revision(ev.Seq),
 		Time: f.now, Tx: ev.Tx.ID, Prior: old.Position, Previous: old.Body, PreviousSource: old.Stored}); err != nil {
 		return err
 	}
@@ -280,7 +294,7 @@ func (f *fold) relink(c *collectionPlan, row *sqlite.Row, before, after *jsondoc
 		for _, id := range is {
 			switch {
 			case contains(was, id):
-			case r.PageSize == 0:
+			case !f.plan.pages(r):
 				f.links = append(f.links, sqlite.Link{Relation: name, Target: id})
 			default:
 				if err := f.tx.AddLink(name, id, row.Number, true); err != nil {
@@ -295,16 +309,22 @@ func (f *fold) relink(c *collectionPlan, row *sqlite.Row, before, after *jsondoc
 	if err := f.tx.AddLinks(f.links, row.Number); err != nil {
 		return err
 	}
-	return f.reclaim(c, row.Key, before, after)
+	return f.reclaim(c, row.Key, row.Number, before, after)
 }
 
 // reclaim brings what a document claims from its old to its new referenced view. Documents say who
 // has a value, and claim events only which of them was the last.
-func (f *fold) reclaim(c *collectionPlan, key fanfold.Key, before, after *jsondoc.Tree) error {
+func (f *fold) reclaim(c *collectionPlan, key fanfold.Key, number int64, before, after *jsondoc.Tree) error {
 	for _, path := range c.unique {
 		was, _ := fanfold.UniqueValue(before, path) // what cannot be compared is not claimed
 		is, _ := fanfold.UniqueValue(after, path)
-		if was == is {
+		switch {
+		case was == is:
+			continue
+		case f.beside.claims(key.Collection, path):
+			if err := f.have(key.Collection, path, was, is, number); err != nil {
+				return err
+			}
 			continue
 		}
 		if was != "" {

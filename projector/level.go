@@ -2,6 +2,7 @@ package projector
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -193,7 +194,7 @@ func (f *fold) propagate() error {
 		if err != nil {
 			return err
 		}
-		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return f.update(row, l) }); err != nil {
+		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.stepped()) }); err != nil {
 			return err
 		}
 		l.reset()
@@ -342,7 +343,7 @@ func (f *fold) derive(row *sqlite.Row, d *difference) (fanfold.Position, error) 
 			f.fanout.Rules[rule]++
 		}
 	}
-	return at, f.tx.AddChange(&fanfold.Change{Position: at, Prior: row.Position, Key: row.Key, Op: fanfold.OpDerive,
+	return at, f.change(row.Number, &fanfold.Change{Position: at, Prior: row.Position, Key: row.Key, Op: fanfold.OpDerive,
 		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.rules, Delta: d.patch()})
 }
 
@@ -367,12 +368,21 @@ func (f *fold) flushRemembered() error {
 			return f.tx.Forget()
 		}
 		for _, b := range some {
-			if err := f.flush(b.number, b.body); err != nil {
+			if err := errors.Join(f.flush(b.number, b.body), f.stepped()); err != nil {
 				return err
 			}
 			after = b.number
 		}
 	}
+}
+
+// changed is how a document changed, which it did.
+func changed(collection string, shape *fanfold.Shape, before, after []byte) *difference {
+	d := diff(collection, shape, jsondoc.MustParse(before), jsondoc.MustParse(after))
+	if len(d.ops) == 0 {
+		d.add("replace", "", collection, after, before) // a member that was hidden shows again
+	}
+	return d
 }
 
 func (f *fold) flush(number int64, before []byte) error {
@@ -384,9 +394,9 @@ func (f *fold) flush(number int64, before []byte) error {
 	if f.remodel != nil {
 		shape = f.remodel.shape(row.Key.Collection)
 	}
-	d := diff(row.Key.Collection, shape, jsondoc.MustParse(before), jsondoc.MustParse(row.Body))
-	if len(d.ops) == 0 {
-		d.add("replace", "", row.Key.Collection, row.Body, before) // a member that was hidden shows again
+	d := changed(row.Key.Collection, shape, before, row.Body)
+	if f.remodel != nil && f.beside != nil {
+		return f.tx.Prepare(row, row.Position, d.rules, d.patch())
 	}
 	at, err := f.derive(row, d)
 	if err != nil {

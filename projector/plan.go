@@ -13,7 +13,7 @@ import (
 )
 
 // FoldVersion is raised when the fold gives other values for the same events.
-const FoldVersion = 5
+const FoldVersion = 6
 
 // Fingerprint names everything a read model depends on besides the log. A file with another
 // one is rebuilt.
@@ -29,7 +29,11 @@ type plan struct {
 	collections map[string]*collectionPlan
 	rules       []*rulePlan // by fanfold.Rule.Index: every rule after those it depends on
 	levels      int
+	unpaged     map[string]bool // full names of relations whose pages are made later
 }
+
+// pages tells whether links of the relation get places in pages.
+func (p *plan) pages(r *fanfold.Relation) bool { return r.PageSize > 0 && !p.unpaged[r.FullName()] }
 
 type rulePlan struct {
 	*fanfold.Rule
@@ -77,11 +81,23 @@ func acceptedModel(src []byte) (*fanfold.Model, error) {
 
 // newPlan compiles a checked model.
 func newPlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved) (*plan, error) {
+	return makePlan(m, seq, reserved, nil)
+}
+
+// makePlan is newPlan with rules, by name, that keep nothing yet: their copies follow.
+func makePlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved, following map[string]bool) (*plan, error) {
 	p := &plan{seq: seq, model: m, reserved: reserved, collections: map[string]*collectionPlan{}}
 	for _, c := range m.Collections {
 		p.collections[c.Name] = &collectionPlan{name: c.Name, shape: fanfold.NewShape(c, nil), relations: c.Relations, unique: c.Unique}
 	}
 	for _, r := range m.Rules {
+		if following[r.Name()] {
+			rule, relation := *r, *r.Relation
+			rule.Frozen, rule.Relation, relation.OnDelete = false, &relation, fanfold.Clear
+			if r.Kind == fanfold.Copy {
+				r = &rule
+			}
+		}
 		rp := &rulePlan{Rule: r, name: r.Name(), relation: r.Relation.FullName()}
 		var err error
 		if r.Value != "" {

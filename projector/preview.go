@@ -19,8 +19,15 @@ type Preview struct {
 	Rules    []RulePreview     `json:"rules"`
 	Changes  int64             `json:"changes"` // documents whose embedded view would change
 	Misfits  []Misfits         `json:"misfits,omitempty"`
+	AtOnce   []string          `json:"atOnce,omitempty"` // rules because of which the model cannot be prepared beside
 	Problems []fanfold.Problem `json:"problems,omitempty"`
 }
+
+// Touches is how many documents the model would change.
+func (p *Preview) Touches() int64 { return p.Changes }
+
+// Entangled are the rules because of which the model cannot be prepared while another applies.
+func (p *Preview) Entangled() []string { return p.AtOnce }
 
 // Misfits are a collection's documents that do not fit its schema.
 type Misfits struct {
@@ -64,6 +71,7 @@ func (p *Projector) Preview(ctx context.Context, m *fanfold.Model) (out *Preview
 	}
 	v := &previewer{prev: prev, next: next, cmp: compare(prev, next), rules: map[string]*RulePreview{}, schemas: map[string]*schema.Schema{}, misfits: map[string]*Misfits{}, out: &Preview{Position: sc.Checkpoint.At(), Rules: []RulePreview{}}}
 	v.list()
+	v.out.AtOnce = v.cmp.entangled()
 	for _, c := range m.Collections {
 		if old := prev.model.Collection(c.Name); c.Schema == nil || old != nil && bytes.Equal(old.Schema, c.Schema) {
 			continue // what does not fit was told when the schema came
@@ -142,45 +150,59 @@ func (v *previewer) document(row *sqlite.Row, right []byte) error {
 
 // guarded notes stored documents that break a new strict relation or unique member.
 func (v *previewer) guarded(c *checker) error {
-	for _, r := range v.next.model.Relations() {
-		if old := v.prev.model.Relation(r.FullName()); !r.Strict || old != nil && old.Strict && old.SameIDs(r) && old.To == r.To {
-			continue
-		}
-		if err := c.sc.Dangling(r.FullName(), r.To, maxHides, func(holder int64, target string) error {
-			key, _, err := c.sc.KeyOf(holder)
-			v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: fmt.Sprintf("collections.%s.relations.%s.strict", r.Collection, r.Name),
-				Detail: fmt.Sprintf("%s refers to %s/%s, which does not exist", key, r.To, target)})
-			return err
-		}); err != nil {
-			return err
-		}
-	}
-	for _, col := range v.next.model.Collections {
-		for _, path := range v.cmp.unique[col.Name] {
-			if err := v.unique(c, col.Name, path); err != nil {
+	index := func(collection, path string) string { return "unique " + collection + "." + path }
+	for name, paths := range v.cmp.unique {
+		for _, path := range paths {
+			if err := c.values(name, path, index(name, path.String()), func(row *sqlite.Row, err error) {
+				v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: uniqueAt(name), Detail: fmt.Sprintf("%s: %v", row.Key, err)})
+			}); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	broken, err := v.cmp.broken(c.sc.Dangling, func(collection, path string, limit int, fn func(value string, first, last int64) error) error {
+		return c.sc.Shared(index(collection, path), limit, fn)
+	}, c.sc.KeyOf)
+	v.out.Problems = append(v.out.Problems, broken...)
+	return err
 }
 
-func (v *previewer) unique(c *checker, collection string, path fanfold.Path) error {
-	at, index := fmt.Sprintf("collections.%s.unique", collection), "unique "+collection+"."+path.String()
-	if err := c.values(collection, path, index, func(row *sqlite.Row, err error) {
-		v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: at, Detail: fmt.Sprintf("%s: %v", row.Key, err)})
-	}); err != nil {
-		return err
-	}
-	return c.sc.Shared(index, maxHides, func(value string, first, second int64) error {
-		a, _, err := c.sc.KeyOf(first)
-		if err != nil {
-			return err
+func uniqueAt(collection string) string { return fmt.Sprintf("collections.%s.unique", collection) }
+
+// broken lists documents that break a new strict relation or unique member: dangling tells of links
+// without a target, shared of values that several documents have, key which document has a number.
+func (m *remodel) broken(dangling func(relation, to string, limit int, fn func(holder int64, target string) error) error,
+	shared func(collection, path string, limit int, fn func(value string, first, last int64) error) error,
+	key func(number int64) (fanfold.Key, bool, error)) (problems []fanfold.Problem, err error) {
+	for _, r := range m.next.model.Relations() {
+		if old := m.prev.model.Relation(r.FullName()); !r.Strict || old != nil && old.Strict && old.SameIDs(r) && old.To == r.To {
+			continue
 		}
-		b, _, err := c.sc.KeyOf(second)
-		v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: at, Detail: fmt.Sprintf("%s and %s both have %s %q", a, b, path, value[1:])})
-		return err
-	})
+		if err := dangling(r.FullName(), r.To, maxHides, func(holder int64, target string) error {
+			key, _, err := key(holder)
+			problems = append(problems, fanfold.Problem{Path: fmt.Sprintf("collections.%s.relations.%s.strict", r.Collection, r.Name),
+				Detail: fmt.Sprintf("%s refers to %s/%s, which does not exist", key, r.To, target)})
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range m.next.model.Collections {
+		for _, path := range m.unique[c.Name] {
+			if err := shared(c.Name, path.String(), maxHides, func(value string, first, last int64) error {
+				a, _, err := key(first)
+				if err != nil {
+					return err
+				}
+				b, _, err := key(last)
+				problems = append(problems, fanfold.Problem{Path: uniqueAt(c.Name), Detail: fmt.Sprintf("%s and %s both have %s %q", a, b, path, value[1:])})
+				return err
+			}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return problems, nil
 }
 
 // fits notes a document that a new schema refuses.
@@ -236,10 +258,15 @@ func holds(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) bool {
 	return true
 }
 
+// tooMany is the problem of a model that changes more documents than an event can.
+func tooMany(changes int64) fanfold.Problem {
+	return fanfold.Problem{Path: "collections",
+		Detail: fmt.Sprintf("%d documents would change; one event can change at most %d: apply the rules in several steps", changes, fanfold.MaxChanges)}
+}
+
 func (v *previewer) problems() {
 	if v.out.Changes > fanfold.MaxChanges {
-		v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: "collections",
-			Detail: fmt.Sprintf("%d documents would change; one event can change at most %d: apply the rules in several steps", v.out.Changes, fanfold.MaxChanges)})
+		v.out.Problems = append(v.out.Problems, tooMany(v.out.Changes))
 	}
 	for _, c := range v.next.model.Collections {
 		if m := v.misfits[c.Name]; m != nil && m.Documents > 0 {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -60,6 +62,7 @@ type Projector struct {
 	heard   atomic.Uint64 // last event the log is known to have
 	folded  atomic.Uint64
 	replay  replayState
+	coming  preparing
 	resume  chan struct{} // a replay put a sound read model in place
 }
 
@@ -74,13 +77,25 @@ type Stopped struct {
 // New makes a projector and loads the model that applies.
 func New(source Source, store *sqlite.Store, opt Options) (*Projector, error) {
 	opt.defaults()
-	p := &Projector{source: source, store: store, opt: opt, resume: make(chan struct{}, 1)}
+	p := &Projector{source: source, store: store, opt: opt, resume: make(chan struct{}, 1), coming: preparing{changed: make(chan struct{}), ready: make(chan struct{}, 1)}}
 	pl, err := loadPlan(store.Read)
 	if err != nil {
 		return nil, err
 	}
 	p.plan.Store(pl)
-	return p, nil
+	return p, p.heed(store.Read, "")
+}
+
+// heed takes note of what the read model says of models to come; why is the reason where one was
+// withdrawn.
+func (p *Projector) heed(read func(func(*sqlite.Snapshot) error) error, why string) error {
+	return read(func(s *sqlite.Snapshot) error {
+		m, err := s.Model()
+		if err == nil {
+			p.announce(m, why)
+		}
+		return err
+	})
 }
 
 // loadPlan compiles the model that the read model holds.
@@ -113,6 +128,9 @@ func (p *Projector) Model() (m *fanfold.Model, seq uint64, reserved fanfold.Rese
 // stays blocked, reads go on, waits fail, and Status says why. What the environment causes (a
 // full disk, a log out of reach) it tries again.
 func (p *Projector) Run(ctx context.Context) error {
+	var preparing sync.WaitGroup
+	preparing.Go(func() { p.prepareAll(ctx) })
+	defer preparing.Wait()
 	const first, most = 50 * time.Millisecond, 5 * time.Second
 	for wait := first; ; wait = min(2*wait, most) {
 		began := p.store.Applied.Seq()
@@ -184,11 +202,38 @@ func (p *Projector) run(ctx context.Context) error {
 	}
 }
 
-// foldLive folds a batch into the current read model; where it fails as a whole, event by
-// event or transaction by transaction, to come as far as possible.
+// foldLive folds a batch into the current read model, models on their own.
 func (p *Projector) foldLive(batch []*fanfold.Event) error {
 	p.folding.Lock()
 	defer p.folding.Unlock()
+	for len(batch) > 0 {
+		n := slices.IndexFunc(batch, func(ev *fanfold.Event) bool { return ev.Kind == fanfold.KindModel })
+		switch n {
+		case -1:
+			n = len(batch)
+		case 0:
+			n = 1
+			done, err := p.activate(batch[0])
+			if err != nil {
+				return err
+			}
+			if done {
+				p.foldedBatch(p.store.Read, batch[:1])
+				batch = batch[1:]
+				continue
+			}
+		}
+		if err := p.foldPart(batch[:n]); err != nil {
+			return err
+		}
+		batch = batch[n:]
+	}
+	return nil
+}
+
+// foldPart folds events together; where that fails, event by event or transaction by transaction, to
+// come as far as possible.
+func (p *Projector) foldPart(batch []*fanfold.Event) error {
 	return p.store.Use(func(db *sqlite.DB) error {
 		err := p.foldBatch(db, batch)
 		if err == nil || len(batch) == 1 {
@@ -221,15 +266,34 @@ func (p *Projector) foldBatch(db *sqlite.DB, batch []*fanfold.Event) error {
 		return err
 	}
 	p.plan.Store(p.fold.plan)
-	p.folded.Add(uint64(len(batch)))
-	if p.stopped.Swap(nil) != nil {
-		p.opt.Logger.Info("the projector goes on", "seq", batch[0].Seq)
-	}
-	p.store.Applied.Set(batch[len(batch)-1].Seq, p.fold.did...)
+	p.foldedBatch(db.Read, batch, p.fold.did...)
 	if err := db.Tidy(); err != nil { // the batch is folded all the same; the next one tries again
 		p.opt.Logger.Warn("SQLite's log could not be brought into the file", "err", err)
 	}
 	return nil
+}
+
+// foldedBatch tells everybody that a batch is folded.
+func (p *Projector) foldedBatch(read func(func(*sqlite.Snapshot) error) error, batch []*fanfold.Event, did ...sqlite.Outcome) {
+	p.folded.Add(uint64(len(batch)))
+	if p.stopped.Swap(nil) != nil {
+		p.opt.Logger.Info("the projector goes on", "seq", batch[0].Seq)
+	}
+	for _, ev := range batch {
+		why := ""
+		switch ev.Kind {
+		case fanfold.KindCancel:
+			t := jsondoc.MustParse(ev.Body)
+			why = t.Text(t.Member(jsondoc.Root, "reason"))
+		case fanfold.KindPrepare, fanfold.KindModel:
+		default:
+			continue
+		}
+		if err := p.heed(read, why); err != nil {
+			p.opt.Logger.Error("the models to come cannot be read", "err", err)
+		}
+	}
+	p.store.Applied.Set(batch[len(batch)-1].Seq, did...)
 }
 
 // apply folds a batch, which cuts no transaction of the log, in one transaction. A panic (rows that are not what the fold wrote, for
@@ -261,12 +325,22 @@ type Status struct {
 	Stopped    *Stopped    `json:"stopped,omitempty"`
 	RuleErrors []RuleError `json:"ruleErrors,omitempty"`
 	Replay     *Progress   `json:"replay,omitempty"`
-	Folded     uint64      `json:"-"` // events folded by this process
+	// Preparing is how far this node is with a model that is to come, Activated how the last one came.
+	Preparing *Preparation `json:"preparing,omitempty"`
+	Activated *Activation  `json:"activated,omitempty"`
+	Folded    uint64       `json:"-"` // events folded by this process
 }
 
 // Status returns how the fold stands now.
 func (p *Projector) Status() Status {
 	applied := p.store.Applied.Seq()
-	return Status{Applied: applied, Lag: max(p.heard.Load(), applied) - applied, Stopped: p.stopped.Load(),
+	out := Status{Applied: applied, Lag: max(p.heard.Load(), applied) - applied, Stopped: p.stopped.Load(),
 		RuleErrors: p.report.list(), Replay: p.replay.progress(), Folded: p.folded.Load()}
+	p.coming.mu.Lock()
+	defer p.coming.mu.Unlock()
+	if s := p.coming.progress; s != nil {
+		out.Preparing = new(*s)
+	}
+	out.Activated = p.coming.latest
+	return out
 }

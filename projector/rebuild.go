@@ -104,7 +104,7 @@ func (p *Projector) ReplayTo(ctx context.Context, last uint64) error {
 
 // rebuild replays up to target, which may move on meanwhile.
 func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
-	db, n, err := p.store.Build()
+	db, err := p.store.Build()
 	if err != nil {
 		return err
 	}
@@ -127,12 +127,15 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 		return errors.Join(err, p.store.Discard(db))
 	}
 	p.fold = nil // loaded again, should the swap end halfway
-	if err := p.store.Swap(db, n); err != nil {
+	if err := p.store.Swap(db); err != nil {
 		return err
 	}
 	f.report = &p.report
 	p.fold = f
 	p.plan.Store(f.plan)
+	if err := p.heed(p.store.Read, ""); err != nil {
+		return err
+	}
 	p.store.Applied.Set(target())
 	select {
 	case p.resume <- struct{}{}:

@@ -59,23 +59,36 @@ func compare(prev, next *plan) *remodel {
 	return m
 }
 
-// model folds a model event: links of changed relations first, then what the old rules leave
-// behind, then the new rules level by level.
+// model folds a model event.
 func (f *fold) model(ev *fanfold.Event) error {
+	next, err := f.adopt(ev)
+	if err != nil {
+		return err
+	}
+	m := compare(f.plan, next)
+	f.use(next)
+	return f.bringUp(m)
+}
+
+// adopt records the model of a model event.
+func (f *fold) adopt(ev *fanfold.Event) (*plan, error) {
 	parsed, err := acceptedModel(ev.Body)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	prev := f.plan
-	next, err := newPlan(parsed, ev.Seq, prev.reserved.Next(prev.model, parsed))
+	next, err := newPlan(parsed, ev.Seq, f.plan.reserved.Next(f.plan.model, parsed))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := f.tx.AddModel(ev.Seq, parsed.Source, next.reserved); err != nil {
-		return err
+	if err := f.tx.SetProposal(ev.Seq, nil); err != nil {
+		return nil, err
 	}
-	m := compare(prev, next)
-	f.use(next)
+	return next, f.tx.AddModel(ev.Seq, parsed.Source, next.reserved)
+}
+
+// bringUp brings the documents that are there up to a new model: links of changed relations first,
+// then what the old rules leave behind, then the new rules level by level.
+func (f *fold) bringUp(m *remodel) error {
 	f.remodel = m
 	defer func() { f.remodel = nil }()
 	for name := range m.relations {
@@ -86,11 +99,9 @@ func (f *fold) model(ev *fanfold.Event) error {
 	if err := f.forgetRules(m); err != nil {
 		return err
 	}
-	for name, paths := range m.unique {
-		for _, path := range paths {
-			if err := f.tx.FreeClaims(name, path.String()); err != nil {
-				return err
-			}
+	if f.beside == nil {
+		if err := f.freeClaims(m); err != nil {
+			return err
 		}
 	}
 	for name := range m.gone {
@@ -98,7 +109,7 @@ func (f *fold) model(ev *fanfold.Event) error {
 			return err
 		}
 	}
-	for _, r := range next.rules {
+	for _, r := range f.plan.rules {
 		if m.fresh[r.name] {
 			l := f.levels[r.Level]
 			if l.every == nil {
@@ -114,6 +125,18 @@ func (f *fold) model(ev *fanfold.Event) error {
 		return err
 	}
 	return f.propagate()
+}
+
+// freeClaims frees the values of new unique members.
+func (f *fold) freeClaims(m *remodel) error {
+	for name, paths := range m.unique {
+		for _, path := range paths {
+			if err := f.tx.FreeClaims(name, path.String()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // forgetRules drops kept values of rules that went or changed.
@@ -176,8 +199,19 @@ func (f *fold) eachDocument(collection string, fn func(row *sqlite.Row) error) e
 		if err := fn(row); err != nil {
 			return err
 		}
+		if err := f.stepped(); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// stepped tells that a document was worked on.
+func (f *fold) stepped() error {
+	if f.step == nil {
+		return nil
+	}
+	return f.step()
 }
 
 // collectionsOf are the collections of either model that which holds for, in order.
@@ -201,7 +235,7 @@ func (f *fold) relinkOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
 			continue
 		}
 		for _, id := range r.Targets(t) {
-			if err := f.tx.AddLink(r.FullName(), id, row.Number, r.PageSize > 0); err != nil {
+			if err := f.tx.AddLink(r.FullName(), id, row.Number, f.plan.pages(r)); err != nil {
 				return err
 			}
 		}
@@ -209,6 +243,12 @@ func (f *fold) relinkOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
 	for _, path := range m.unique[row.Key.Collection] {
 		value, err := fanfold.UniqueValue(t, path)
 		if err != nil || value == "" { // what cannot be compared has no claim; a preview has told of it
+			continue
+		}
+		if f.beside != nil {
+			if err := f.tx.Have(row.Key.Collection, path.String(), value, row.Number); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := f.tx.AddClaim(row.Key.Collection, path.String(), value, row.Key.ID); err != nil {

@@ -36,6 +36,7 @@ func (c Checkpoint) At() fanfold.Position {
 // DB is one generation of the read model. Update is for one goroutine; reads are for any.
 type DB struct {
 	path    string
+	number  int // of the generation
 	writer  *conn
 	readers chan *conn
 	size    int

@@ -30,6 +30,10 @@ type Store struct {
 	mu      sync.RWMutex // held for reading while a generation is in use
 	current *DB
 	number  int // of current
+
+	building sync.Mutex
+	built    map[int]bool // generations that are being built
+	last     int          // the greatest number given
 }
 
 const (
@@ -46,7 +50,7 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot make %s: %v", dir, err)
 	}
-	s := &Store{dir: dir, opt: opt, Applied: newApplied()}
+	s := &Store{dir: dir, opt: opt, Applied: newApplied(), built: map[int]bool{}}
 	n, err := s.newestMarker()
 	if err != nil {
 		return nil, err
@@ -61,14 +65,15 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 		}
 	}
 	if s.current == nil {
-		db, next, err := s.Build()
+		db, err := s.Build()
 		if err != nil {
 			return nil, err
 		}
-		if err := errors.Join(db.seal(), db.serve(), s.marker(next)); err != nil {
+		if err := errors.Join(db.seal(), db.serve(), s.marker(db.number)); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
-		s.current, s.number = db, next
+		s.current, s.number = db, db.number
+		s.release(db)
 	}
 	s.removeOthers()
 	cp, err := s.Checkpoint()
@@ -147,6 +152,8 @@ func (s *Store) marker(n int) error {
 
 // removeOthers deletes what is not the current generation: old files, replays that ended early.
 func (s *Store) removeOthers() {
+	s.building.Lock()
+	defer s.building.Unlock()
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return
@@ -155,7 +162,7 @@ func (s *Store) removeOthers() {
 		name := e.Name()
 		base, _, _ := strings.Cut(name, ".db")
 		n := max(numberOf(name, markerPrefix), numberOf(base, filePrefix))
-		if n != 0 && n != s.number {
+		if n != 0 && n != s.number && !s.built[n] {
 			if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
 				s.opt.Logger.Warn("cannot remove an old read model", "file", name, "err", err)
 			}
@@ -189,34 +196,59 @@ func (s *Store) Checkpoint() (cp Checkpoint, err error) {
 }
 
 // Build makes an empty generation beside the current one. Pass it to Swap or Discard.
-func (s *Store) Build() (*DB, int, error) {
-	newest, err := s.newestMarker()
+func (s *Store) Build() (*DB, error) {
+	n, err := s.begin()
 	if err != nil {
-		return nil, 0, err
-	}
-	n := max(newest, s.number) + 1
-	if err := removeFiles(s.file(n)); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	db, err := buildDB(s.file(n), s.opt.FailWrite)
-	return db, n, err
+	if err != nil {
+		s.release(&DB{number: n})
+		return nil, err
+	}
+	db.number = n
+	return db, nil
 }
 
-// Discard closes and removes a generation that Build made.
-func (s *Store) Discard(db *DB) error { return errors.Join(db.Close(), db.remove()) }
+// begin gives a new generation its number.
+func (s *Store) begin() (n int, err error) {
+	newest, err := s.newestMarker()
+	if err != nil {
+		return 0, err
+	}
+	s.building.Lock()
+	defer s.building.Unlock()
+	s.last = max(s.last, newest) + 1
+	s.built[s.last] = true
+	return s.last, removeFiles(s.file(s.last))
+}
 
-// Swap makes the generation that Build made the current one and removes the old one. It blocks
+// release ends what begin began.
+func (s *Store) release(db *DB) {
+	s.building.Lock()
+	defer s.building.Unlock()
+	delete(s.built, db.number)
+}
+
+// Discard closes and removes a generation that Build or Copy made.
+func (s *Store) Discard(db *DB) error {
+	defer s.release(db)
+	return errors.Join(db.Close(), db.remove())
+}
+
+// Swap makes a generation that Build or Copy made the current one and removes the old one. It blocks
 // until running reads have ended. A crash finds the old or the new one, never neither.
-func (s *Store) Swap(db *DB, n int) error {
+func (s *Store) Swap(db *DB) error {
 	if err := errors.Join(db.seal(), db.serve()); err != nil {
 		return errors.Join(err, s.Discard(db))
 	}
-	if err := s.marker(n); err != nil {
+	defer s.release(db)
+	if err := s.marker(db.number); err != nil {
 		return errors.Join(err, db.Close()) // the marker may be there after all: the file stays
 	}
 	s.mu.Lock()
 	old := s.current
-	s.current, s.number = db, n
+	s.current, s.number = db, db.number
 	s.mu.Unlock()
 	err := old.Close()
 	s.removeOthers()

@@ -202,10 +202,17 @@ type StoredModel struct {
 	Seq      uint64 // 0: none was applied
 	Source   []byte
 	Reserved fanfold.Reserved
+	Last     uint64 // the last event about models; 0 for none
+	Next     []byte // the model that Last announces; nil for none
 }
 
-// Model returns the model that applies.
+// Model returns the model that applies, and the one that is to come.
 func (s *Snapshot) Model() (m StoredModel, err error) {
+	if _, err := s.c.first("SELECT seq, source FROM proposal WHERE id = 1", func(r []sqlValue) {
+		m.Last, m.Next = uint64(intOf(r[0])), bytesOf(r[1])
+	}); err != nil {
+		return m, err
+	}
 	var reserved string
 	found, err := s.c.first("SELECT seq, source, reserved FROM model ORDER BY seq DESC LIMIT 1", func(r []sqlValue) {
 		m.Seq, m.Source, reserved = uint64(intOf(r[0])), bytesOf(r[1]), textOf(r[2])

@@ -71,8 +71,7 @@ func (s *Scanner) Holders(relation, target string, limit int) (numbers []int64, 
 
 // Dangling calls fn for the first links of a relation in the private index whose target is not there.
 func (s *Scanner) Dangling(relation, to string, limit int, fn func(holder int64, target string) error) error {
-	return s.c.query("SELECT f.holder, f.target FROM temp.fresh f WHERE f.relation = ? AND NOT EXISTS (SELECT 1 FROM document d WHERE d.collection = ? AND d.id = f.target) ORDER BY f.holder LIMIT ?",
-		func(r []sqlValue) error { return fn(intOf(r[0]), textOf(r[1])) }, relation, to, int64(limit))
+	return dangling(s.c, "temp.fresh", relation, to, limit, fn)
 }
 
 // Shared calls fn for the first targets of a relation in the private index that several documents

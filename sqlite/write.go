@@ -484,6 +484,11 @@ func (tx *Tx) Forget() error {
 	return tx.c.exec("DELETE FROM temp.before")
 }
 
+// SetProposal records the last event about models, and the model that it announces, nil for none.
+func (tx *Tx) SetProposal(seq uint64, source []byte) error {
+	return tx.c.exec("INSERT INTO proposal (id, seq, source) VALUES (1, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, source = excluded.source", int64(seq), text(source))
+}
+
 // AddModel records a model from seq on.
 func (tx *Tx) AddModel(seq uint64, source []byte, reserved fanfold.Reserved) error {
 	r, err := json.Marshal(reserved)

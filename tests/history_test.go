@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -142,6 +143,10 @@ type history struct {
 	o      *oracle
 	views  map[okey]string // before the next event
 	expect []expected
+
+	gate     *harness.Gate
+	proposed uint64 // the event that announces a model to come; 0 for none
+	coming   *omodel
 }
 
 // expected is what one event should have changed.
@@ -162,8 +167,8 @@ func randomHistory(t *rapid.T) {
 			t.Fatal(err)
 		}
 	}()
-	h := &history{t: t, o: newOracle(), views: map[okey]string{}}
-	h.s = harness.Open(t, harness.Options{Dir: dir})
+	h := &history{t: t, o: newOracle(), views: map[okey]string{}, gate: harness.NewGate()}
+	h.s = harness.Open(t, harness.Options{Dir: dir, API: api.Options{BeforeActivate: h.gate.Wait}})
 	defer func() { h.s.Close() }()
 	h.run(rapid.Custom(func(t *rapid.T) operation {
 		return operation{kind: "model", model: h.nextModel(t)}
@@ -171,6 +176,9 @@ func randomHistory(t *rapid.T) {
 	length := rapid.Custom(func(t *rapid.T) int { return 9 + upTo(t, 16) }).Draw(t, "length")
 	for i := range length {
 		h.run(rapid.Custom(h.operation).Draw(t, strconv.Itoa(i+1)))
+	}
+	if h.proposed != 0 {
+		h.activate()
 	}
 	h.check()
 	h.checkPages()
@@ -189,7 +197,7 @@ func randomHistory(t *rapid.T) {
 
 // operation is one step of a history.
 type operation struct {
-	kind  string // put, delete, merge-patch, json-patch, transaction, model, replay or restart
+	kind  string // put, delete, merge-patch, json-patch, transaction, model, prepare, activate, withdraw, replay or restart
 	key   okey
 	body  string
 	model *omodel
@@ -201,9 +209,9 @@ type operation struct {
 // GoString is how rapid prints the operation.
 func (op operation) GoString() string {
 	switch op.kind {
-	case "model":
-		return "model " + op.model.String()
-	case "replay", "restart":
+	case "model", "prepare":
+		return op.kind + " " + op.model.String()
+	case "replay", "restart", "activate", "withdraw":
 		return op.kind
 	case "transaction":
 		return fmt.Sprintf("transaction %#v", op.parts)
@@ -231,8 +239,10 @@ func (h *history) operation(t *rapid.T) operation {
 		op.key = h.there(t, op.key)
 	case n < 86:
 		op.kind, op.key = "delete", h.there(t, op.key)
+	case n < 96 && h.proposed != 0:
+		op.kind = draw(t, "activate", "activate", "activate", "withdraw")
 	case n < 96:
-		op.kind, op.model = "model", h.nextModel(t)
+		op.kind, op.model = draw(t, "model", "prepare"), h.nextModel(t)
 	case n < 98:
 		op.kind = "replay"
 	default:
@@ -326,6 +336,18 @@ func (h *history) run(op operation) {
 		r := h.s.Model(op.model.String())
 		h.o.apply(op.model)
 		h.accepted(r, "", okey{})
+	case "prepare":
+		if h.proposed = h.s.Propose(op.model.String()); h.proposed == 0 { // only at once
+			h.run(operation{kind: "model", model: op.model})
+			return
+		}
+		h.coming = op.model
+		h.s.Prepared()
+	case "activate":
+		h.activate()
+	case "withdraw":
+		h.s.Want(http.StatusNoContent, http.MethodDelete, "/v1/_model/_pending", "")
+		h.proposed = 0
 	case "replay":
 		h.s.Replay()
 		h.check()
@@ -334,6 +356,19 @@ func (h *history) run(op operation) {
 		h.s.CatchUp()
 		h.check()
 	}
+}
+
+// activate lets the model that is to come apply.
+func (h *history) activate() {
+	if chance(h.t, 50) {
+		h.s.Prepared()
+	}
+	h.gate.Open()
+	applied := h.s.Activated(h.proposed)
+	h.gate.Shut()
+	h.proposed = 0
+	h.o.apply(h.coming)
+	h.stored(applied, "", okey{})
 }
 
 // accepted notes what the event should change.

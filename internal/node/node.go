@@ -291,7 +291,7 @@ type models struct{ node *Node }
 
 func (m *models) Model() (*fanfold.Model, uint64, fanfold.Reserved) { return m.node.Projector.Model() }
 
-func (m *models) Preview(ctx context.Context, src []byte, apply, misfits bool) (*fanfold.Model, any, error) {
+func (m *models) Preview(ctx context.Context, src []byte, apply, misfits bool) (*fanfold.Model, api.ModelPreview, error) {
 	model, err := projector.ParseModel(src)
 	if err != nil {
 		return nil, nil, err
@@ -310,6 +310,13 @@ func (m *models) Preview(ctx context.Context, src []byte, apply, misfits bool) (
 		err = e
 	}
 	return model, p, err
+}
+
+func (m *models) Proposal() (*fanfold.Proposal, uint64)        { return m.node.Projector.Proposal() }
+func (m *models) Ready() <-chan struct{}                       { return m.node.Projector.Ready() }
+func (m *models) Broken(seq uint64) ([]fanfold.Problem, error) { return m.node.Projector.Broken(seq) }
+func (m *models) Settled(ctx context.Context, seq uint64) error {
+	return m.node.Projector.Settled(ctx, seq)
 }
 
 func (m *models) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error) {

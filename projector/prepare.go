@@ -1,0 +1,634 @@
+package projector
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// Preparation is how far this node is with a model that is to come.
+type Preparation struct {
+	Model   uint64    `json:"model"` // the event that announces it
+	Phase   string    `json:"phase"` // waiting, copying, computing, following, ready or failed
+	Done    int64     `json:"done"`  // of the phase: pages, documents, or the last event followed
+	Total   int64     `json:"total"`
+	Changes int64     `json:"changes"` // documents that the model changes, as far as known
+	Started time.Time `json:"started"`
+	Error   string    `json:"error,omitempty"`
+}
+
+// Activation is how the last model that was prepared came to apply.
+type Activation struct {
+	Model     uint64  `json:"model"` // the event that applied it
+	Documents int64   `json:"documents"`
+	Seconds   float64 `json:"seconds"` // for which nothing was folded
+}
+
+// preparing is what the projector knows of models to come.
+type preparing struct {
+	mu       sync.Mutex
+	pending  *fanfold.Proposal
+	last     uint64 // the last event about models
+	reason   string // why the last one that was announced does not come
+	stop     context.CancelFunc
+	changed  chan struct{} // closed when pending changes
+	progress *Preparation
+	latest   *Activation
+	current  *preparation
+	ready    chan struct{} // has an element where a preparation has become ready
+}
+
+// Proposal returns the model that is to come, nil for none, and the last event about models.
+func (p *Projector) Proposal() (proposal *fanfold.Proposal, last uint64) {
+	p.coming.mu.Lock()
+	defer p.coming.mu.Unlock()
+	return p.coming.pending, p.coming.last
+}
+
+// Ready has an element when this node has become ready for a model that is to come.
+func (p *Projector) Ready() <-chan struct{} { return p.coming.ready }
+
+// Settled waits until the model that event seq announces applies, or is not to come: that is an Error
+// with the reason.
+func (p *Projector) Settled(ctx context.Context, seq uint64) error {
+	for {
+		p.coming.mu.Lock()
+		pending, changed, reason := p.coming.pending, p.coming.changed, p.coming.reason
+		p.coming.mu.Unlock()
+		if pending == nil || pending.Seq != seq {
+			_, applies, _ := p.Model()
+			if applies > seq {
+				return nil
+			}
+			return fanfold.Errorf(fanfold.Unprocessable, "the model was withdrawn: %s", reason)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// announce takes note of what the read model says of models.
+func (p *Projector) announce(m sqlite.StoredModel, why string) {
+	c := &p.coming
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = m.Last
+	if c.pending != nil && c.pending.Seq == m.Last && m.Next != nil {
+		return
+	}
+	if c.stop != nil {
+		c.stop()
+	}
+	c.pending, c.stop, c.progress, c.reason = nil, nil, nil, why
+	if m.Next != nil {
+		c.progress = &Preparation{Model: m.Last, Phase: "waiting", Started: time.Now().UTC()}
+		parsed, err := acceptedModel(m.Next)
+		if err != nil {
+			c.progress.Phase, c.progress.Error = "failed", reason(err)
+			parsed = fanfold.EmptyModel()
+		}
+		c.pending = &fanfold.Proposal{Seq: m.Last, Model: parsed, Source: m.Next}
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// prepareAll prepares one model after the other until ctx ends.
+func (p *Projector) prepareAll(ctx context.Context) {
+	c := &p.coming
+	for {
+		c.mu.Lock()
+		pending, changed := c.pending, c.changed
+		var work context.Context
+		if pending != nil && c.progress.Phase != "failed" {
+			work, c.stop = context.WithCancel(ctx) //nolint:gosec // announce calls it, and the end of ctx
+		}
+		c.mu.Unlock()
+		var again <-chan time.Time
+		if work != nil {
+			if err := p.prepare(work, pending); err != nil && work.Err() == nil {
+				p.opt.Logger.Error("a model cannot be prepared", "model", pending.Seq, "err", err)
+				phase := "failed"
+				if fanfold.CodeOf(err) == fanfold.Unavailable {
+					phase, again = "waiting", time.After(pauseFailed)
+				}
+				p.progress(pending.Seq, func(s *Preparation) { s.Phase, s.Error = phase, reason(err) })
+			}
+		}
+		select {
+		case <-changed:
+		case <-again:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// progress changes what is told of a preparation.
+func (p *Projector) progress(seq uint64, change func(s *Preparation)) {
+	p.coming.mu.Lock()
+	defer p.coming.mu.Unlock()
+	if s := p.coming.progress; s != nil && s.Model == seq {
+		change(s)
+	}
+}
+
+// preparation is a copy of the read model that was brought up to a model to come, and that follows
+// the log under it while folding goes on under the one that applies.
+type preparation struct {
+	p       *Projector
+	pending *fanfold.Proposal
+	cmp     *remodel // from the model that applies
+	ctx     context.Context
+
+	mu     sync.Mutex // held while it is worked on
+	db     *sqlite.DB // nil once it was swapped in, or discarded
+	fold   *fold
+	feed   *follower
+	at     uint64           // last event followed
+	copied fanfold.Position // changes of the read model are taken over up to here
+	built  bool             // build has ended well
+	ready  atomic.Bool
+}
+
+// errGone is the error of a preparation that ended.
+var errGone = errors.New("the preparation has ended")
+
+// prepare prepares one model, and follows the log until it applies or ctx ends.
+func (p *Projector) prepare(ctx context.Context, pending *fanfold.Proposal) error {
+	for p.store.Applied.Seq() < p.heard.Load() { // what is behind may fold the model itself
+		select {
+		case <-p.store.Applied.Changed(p.store.Applied.Seq()):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if p.store.Applied.Err() != nil {
+			return p.store.Applied.Err()
+		}
+	}
+	w := &preparation{p: p, pending: pending, ctx: ctx}
+	w.mu.Lock()
+	p.coming.mu.Lock()
+	p.coming.current = w
+	p.coming.mu.Unlock()
+	err := w.build()
+	w.mu.Unlock()
+	defer w.end()
+	if err != nil {
+		return err
+	}
+	p.opt.Logger.Info("a model is prepared", "model", pending.Seq)
+	for {
+		lag, err := w.round()
+		if errors.Is(err, errGone) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if lag < nearly && w.ready.CompareAndSwap(false, true) {
+			p.progress(pending.Seq, func(s *Preparation) { s.Phase = "ready" })
+			select {
+			case p.coming.ready <- struct{}{}:
+			default:
+			}
+		}
+		select {
+		case <-p.store.Applied.Changed(w.at):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if p.store.Applied.Err() != nil { // nothing is folded: look again later
+			pause(ctx, pauseStopped)
+		}
+		if w.ready.Load() {
+			pause(ctx, pauseReady)
+		}
+	}
+}
+
+const (
+	nearly       = 1000 // events behind the read model with which a preparation is ready
+	pauseReady   = 100 * time.Millisecond
+	pauseStopped = time.Second
+	pauseFailed  = 5 * time.Second
+)
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// end discards what was not swapped in.
+func (w *preparation) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.feed != nil {
+		w.feed.stop()
+		w.feed = nil
+	}
+	if w.db != nil {
+		if err := w.p.store.Discard(w.db); err != nil {
+			w.p.opt.Logger.Warn("a prepared read model could not be removed", "err", err)
+		}
+		w.db = nil
+	}
+	w.p.coming.mu.Lock()
+	defer w.p.coming.mu.Unlock()
+	if w.p.coming.current == w {
+		w.p.coming.current = nil
+	}
+}
+
+// build copies the read model and brings the copy up to the model.
+func (w *preparation) build() (err error) {
+	told := time.Time{}
+	tell := func(phase string, done, total int64) {
+		if now := time.Now(); now.Sub(told) > 100*time.Millisecond || done == total {
+			told = now
+			w.p.progress(w.pending.Seq, func(s *Preparation) { s.Phase, s.Done, s.Total = phase, done, total })
+		}
+	}
+	if w.db, err = w.p.store.Copy(w.ctx, func(done, total int64) { tell("copying", done, total) }); err != nil {
+		return err
+	}
+	applies, err := loadPlan(w.db.ReadAlone)
+	if err != nil {
+		return err
+	}
+	parsed := w.pending.Model
+	reserved := applies.reserved.Next(applies.model, parsed)
+	next, err := newPlan(parsed, w.pending.Seq, reserved)
+	if err != nil {
+		return err
+	}
+	w.cmp = compare(applies, next)
+	if rules := w.cmp.entangled(); len(rules) > 0 {
+		return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared, because values that stay on their holders by %v come from documents that it changes: withdraw it, and apply it at once", rules)
+	}
+	following, err := makePlan(parsed, w.pending.Seq, reserved, w.cmp.fresh)
+	if err != nil {
+		return err
+	}
+	following.unpaged = w.cmp.relations
+	w.fold = newFold(applies, &w.p.report)
+	w.fold.beside = w.cmp
+	done, total := int64(0), int64(0)
+	w.fold.step = func() error {
+		done++
+		tell("computing", done, max(total, done))
+		return w.ctx.Err()
+	}
+	err = w.db.Update(func(tx *sqlite.Tx) error {
+		cp := tx.Checkpoint()
+		if total, err = w.fold.passes(tx, w.cmp); err != nil {
+			return err
+		}
+		w.at, w.copied = cp.Seq, cp.Position
+		w.fold.tx, w.fold.now = tx, cp.Time
+		w.fold.event = &fanfold.Event{Kind: fanfold.KindModel, Seq: cp.Seq}
+		w.fold.use(following)
+		return w.fold.bringUp(w.cmp)
+	})
+	w.built, w.fold.step = err == nil, w.ctx.Err
+	return err
+}
+
+// passes is about how many documents bringUp works on, those that it works on twice counted twice.
+func (f *fold) passes(tx *sqlite.Tx, m *remodel) (total int64, err error) {
+	f.tx = tx
+	names, counts, err := tx.Snapshot().Collections()
+	for i, name := range names {
+		if m.touched[name] {
+			total += 3 * counts[i]
+		}
+	}
+	return total, err
+}
+
+// round follows the log up to where the read model is, and compares what changed since with it.
+// It returns how many events it was behind.
+func (w *preparation) round() (lag uint64, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.db == nil {
+		return 0, errGone
+	}
+	applied := w.p.store.Applied.Seq()
+	lag = applied - min(w.at, applied)
+	w.p.progress(w.pending.Seq, func(s *Preparation) {
+		if !w.ready.Load() {
+			s.Phase = "following"
+		}
+		s.Done, s.Total = int64(w.at), int64(applied)
+	})
+	if err := w.follow(applied); err != nil {
+		return lag, err
+	}
+	return lag, w.reconcile()
+}
+
+// follow folds the log's events up to last under the model to come.
+func (w *preparation) follow(last uint64) (err error) {
+	if w.feed == nil {
+		if w.feed, err = w.p.follow(w.ctx, w.at+1); err != nil {
+			return err
+		}
+	}
+	for w.at < last {
+		batch, err := w.feed.next(w.ctx, w.p.opt, last)
+		if err != nil {
+			return err
+		}
+		if err := apply(w.db, w.fold, batch); err != nil {
+			return err
+		}
+		w.at = batch[len(batch)-1].Seq
+	}
+	return nil
+}
+
+// reconcile brings changes, and documents that were touched, to what the read model says of them.
+func (w *preparation) reconcile() (err error) {
+	sc, err := w.p.store.Scan()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	if err := w.follow(sc.Checkpoint.Seq); err != nil {
+		return err
+	}
+	if w.at != sc.Checkpoint.Seq {
+		return fanfold.Errorf(fanfold.Internal, "a prepared read model is at event %d, and the one that applies at %d", w.at, sc.Checkpoint.Seq)
+	}
+	return w.db.Update(func(tx *sqlite.Tx) error {
+		for {
+			last, n, err := tx.CopyChanges(sc.Snapshot, w.copied, page)
+			if err != nil {
+				return err
+			}
+			w.copied = last
+			if n < page {
+				break
+			}
+			if err := w.ctx.Err(); err != nil {
+				return err
+			}
+		}
+		tx.SetChanges(sc.Checkpoint)
+		for after := int64(0); ; {
+			numbers, err := tx.Touched(after, page)
+			if err != nil {
+				return err
+			}
+			for _, number := range numbers {
+				after = number
+				if err := w.document(sc, tx, number); err != nil {
+					return err
+				}
+			}
+			if len(numbers) < page {
+				break
+			}
+			if err := w.ctx.Err(); err != nil {
+				return err
+			}
+		}
+		changes, err := tx.Prepared()
+		w.p.progress(w.pending.Seq, func(s *Preparation) { s.Changes = changes })
+		return errors.Join(err, tx.Untouch())
+	})
+}
+
+// document compares one document under both models.
+func (w *preparation) document(sc *sqlite.Scanner, tx *sqlite.Tx, number int64) error {
+	have, err := sc.RowByNumber(number)
+	if err != nil {
+		return err
+	}
+	comes, err := tx.ByNumber(number)
+	if err != nil {
+		return err
+	}
+	if (have == nil) != (comes == nil) {
+		return fanfold.Errorf(fanfold.Internal, "document number %d is in one of two read models only", number)
+	}
+	if have == nil {
+		return tx.Unprepare(number)
+	}
+	if err := tx.SetPosition(number, have.Position); err != nil {
+		return err
+	}
+	if bytes.Equal(have.Body, comes.Body) {
+		return tx.Unprepare(number)
+	}
+	d := changed(have.Key.Collection, w.cmp.shape(have.Key.Collection), have.Body, comes.Body)
+	return tx.Prepare(comes, have.Position, d.rules, d.patch())
+}
+
+// activate makes the prepared read model the current one, as of the model event. It is called under
+// Projector.folding, with everything before the event folded. done is false where the preparation is
+// of another model, or ended: the event is to be folded like others.
+func (p *Projector) activate(ev *fanfold.Event) (done bool, err error) {
+	p.coming.mu.Lock()
+	w := p.coming.current
+	p.coming.mu.Unlock()
+	if w == nil || !bytes.Equal(ev.Body, w.pending.Source) {
+		return false, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.db == nil || !w.built {
+		return false, nil
+	}
+	began := time.Now()
+	next, documents, err := w.complete(ev)
+	db := w.db
+	w.db = nil
+	if err != nil {
+		p.opt.Logger.Warn("a prepared read model cannot be used, and the model is folded at once", "model", ev.Seq, "err", err)
+		return false, p.store.Discard(db)
+	}
+	p.fold = nil // loaded again, should the swap end halfway
+	if err := p.store.Swap(db); err != nil {
+		return false, err
+	}
+	p.fold = newFold(next, &p.report)
+	p.plan.Store(next)
+	p.coming.mu.Lock()
+	p.coming.latest = &Activation{Model: ev.Seq, Documents: documents, Seconds: time.Since(began).Seconds()}
+	p.coming.mu.Unlock()
+	return true, nil
+}
+
+// complete makes the copy what the read model is to be after the model event.
+func (w *preparation) complete(ev *fanfold.Event) (next *plan, documents int64, err error) {
+	if err := w.reconcile(); err != nil {
+		return nil, 0, err
+	}
+	err = w.db.Update(func(tx *sqlite.Tx) error {
+		if documents, err = tx.Prepared(); err != nil {
+			return err
+		}
+		next, err = w.finish(tx, ev)
+		return err
+	})
+	return next, documents, err
+}
+
+// finish makes what could not be prepared, and gives every change its position.
+func (w *preparation) finish(tx *sqlite.Tx, ev *fanfold.Event) (*plan, error) {
+	f := newFold(w.cmp.prev, &w.p.report)
+	f.tx, f.event = tx, ev
+	next, err := f.adopt(ev)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range next.rules {
+		if !w.cmp.fresh[r.name] || !r.Frozen {
+			continue
+		}
+		if err := tx.Targets(r.relation, r.Relation.To, func(id string, body []byte) error {
+			if raw := r.evaluate(body, id, nil); raw != nil {
+				return tx.KeepAll(r.name, r.relation, id, raw)
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range next.model.Relations() {
+		if r.PageSize > 0 && w.cmp.relations[r.FullName()] {
+			if err := tx.PageLinks(r.FullName()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := f.freeClaims(w.cmp); err != nil {
+		return nil, err
+	}
+	for name, paths := range w.cmp.unique {
+		for _, path := range paths {
+			if err := tx.ClaimHad(name, path.String()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	now := tx.Checkpoint().Time
+	if ev.Time.After(now) {
+		now = ev.Time
+	}
+	if err := tx.Activate(ev.Seq, now.UnixNano()); err != nil {
+		return nil, err
+	}
+	tx.SetCheckpoint(ev.Seq, now, Fingerprint())
+	return next, nil
+}
+
+// Broken lists what documents break of the new strict relations and unique members of the model that
+// event seq announces, and whether it would change more documents than one event can. It waits for the
+// preparation to be where the read model is.
+func (p *Projector) Broken(seq uint64) (problems []fanfold.Problem, err error) {
+	p.coming.mu.Lock()
+	w := p.coming.current
+	p.coming.mu.Unlock()
+	if w == nil || w.pending.Seq != seq {
+		return nil, errGone
+	}
+	if _, err := w.round(); err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.db == nil {
+		return nil, errGone
+	}
+	err = w.db.Update(func(tx *sqlite.Tx) error {
+		n, err := tx.Prepared()
+		if err != nil {
+			return err
+		}
+		if n > fanfold.MaxChanges {
+			problems = append(problems, tooMany(n))
+		}
+		broken, err := w.cmp.broken(tx.Dangling, tx.SharedHad, tx.Snapshot().KeyOf)
+		problems = append(problems, broken...)
+		return err
+	})
+	return problems, err
+}
+
+// claims tells whether the model to come makes a member unique; m may be nil.
+func (m *remodel) claims(collection string, path fanfold.Path) bool {
+	return m != nil && slices.ContainsFunc(m.unique[collection], func(p fanfold.Path) bool { return p.String() == path.String() })
+}
+
+// have notes a document's values of a member that is to be unique.
+func (f *fold) have(collection string, path fanfold.Path, was, is string, number int64) error {
+	if was != "" {
+		if err := f.tx.Lose(collection, path.String(), was, number); err != nil {
+			return err
+		}
+	}
+	if is == "" {
+		return nil
+	}
+	return f.tx.Have(collection, path.String(), is, number)
+}
+
+// entangled are rules that both models have and by which values stay on their holders that come from
+// documents which the new model changes. What stays there depends on when the model came, so that it
+// cannot be prepared.
+func (m *remodel) entangled() (names []string) {
+	altered := map[string]map[string]bool{} // top-level members, by collection
+	alter := func(r *rulePlan) (grew bool) {
+		if altered[r.Collection] == nil {
+			altered[r.Collection] = map[string]bool{}
+		}
+		for name := range r.tops() {
+			grew = grew || !altered[r.Collection][name]
+			altered[r.Collection][name] = true
+		}
+		return grew
+	}
+	still := map[string]bool{}
+	for _, r := range m.next.rules {
+		still[r.name] = !m.fresh[r.name]
+	}
+	all := slices.Concat(m.prev.rules, m.next.rules)
+	for _, r := range all {
+		if !still[r.name] {
+			alter(r)
+		}
+	}
+	for grew := true; grew; {
+		grew = false
+		for _, r := range all {
+			from := altered[r.Relation.To]
+			if r.Kind == fanfold.Recent {
+				from = altered[r.Relation.Collection]
+			}
+			if (r.Kind == fanfold.Copy || r.Kind == fanfold.Recent) && len(from) > 0 && r.reads(from) && alter(r) {
+				grew = true
+			}
+		}
+	}
+	for _, r := range m.next.rules {
+		if from := altered[r.Relation.To]; r.keeps() && still[r.name] && len(from) > 0 && r.reads(from) {
+			names = append(names, r.name)
+		}
+	}
+	return names
+}

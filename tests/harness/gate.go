@@ -1,0 +1,99 @@
+package harness
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Gate holds models that are prepared until they may apply: see api.Options.BeforeActivate.
+type Gate struct {
+	mu   sync.Mutex
+	open chan struct{}
+}
+
+// NewGate returns a gate that is shut.
+func NewGate() *Gate { return &Gate{open: make(chan struct{})} }
+
+// Wait blocks until the gate is open, or ctx ends: then the error is its.
+func (g *Gate) Wait(ctx context.Context) error {
+	g.mu.Lock()
+	open := g.open
+	g.mu.Unlock()
+	select {
+	case <-open:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Open lets models through until Shut is called.
+func (g *Gate) Open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(g.open)
+}
+
+// Shut holds models again.
+func (g *Gate) Shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = make(chan struct{})
+}
+
+// Propose has a model prepared, behind a gate, and returns the event that announces it; 0 where it can
+// only be applied at once.
+func (s *Store) Propose(src string) uint64 {
+	s.tb.Helper()
+	r, err := s.Do(http.MethodPut, "/v1/_model?background=true", []byte(src), "Content-Type", "application/yaml", "Fanfold-Timeout", "0")
+	if err != nil {
+		s.tb.Fatalf("propose: %v", err)
+	}
+	if r.Status == http.StatusUnprocessableEntity {
+		return 0
+	}
+	if r.Status != http.StatusAccepted {
+		s.tb.Fatalf("propose: %d %s", r.Status, r.Body)
+	}
+	s.CatchUp()
+	p, _ := s.Node.Projector.Proposal()
+	if p == nil {
+		s.tb.Fatalf("no model is being prepared")
+	}
+	return p.Seq
+}
+
+// Prepared waits until the node is ready for the model that is to come.
+func (s *Store) Prepared() {
+	s.tb.Helper()
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		p := s.Node.Projector.Status().Preparing
+		switch {
+		case p == nil || p.Phase == "failed" || time.Since(begin) > time.Minute:
+			s.tb.Fatalf("the model is not prepared: %+v", p)
+		case p.Phase == "ready":
+			return
+		}
+	}
+}
+
+// Activated waits until the model that event seq announces applies, and returns the event that
+// applied it.
+func (s *Store) Activated(seq uint64) uint64 {
+	s.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := s.Node.Projector.Settled(ctx, seq); err != nil {
+		s.tb.Fatalf("the model of event %d: %v", seq, err)
+	}
+	s.CatchUp()
+	r := s.Want(http.StatusOK, http.MethodGet, "/v1/_model", "")
+	applied, err := strconv.ParseUint(r.Header.Get("Fanfold-Revision"), 10, 64)
+	if err != nil {
+		s.tb.Fatalf("Fanfold-Revision: %v", err)
+	}
+	return applied
+}
