@@ -31,18 +31,24 @@ type Activation struct {
 	Seconds   float64 `json:"seconds"` // for which nothing was folded
 }
 
+// Withdrawn is the last model that was announced and did not come.
+type Withdrawn struct {
+	Model  uint64 `json:"model"` // the event that announced it
+	Reason string `json:"reason"`
+}
+
 // preparing is what the projector knows of models to come.
 type preparing struct {
-	mu       sync.Mutex
-	pending  *fanfold.Proposal
-	last     uint64 // the last event about models
-	reason   string // why the last one that was announced does not come
-	stop     context.CancelFunc
-	changed  chan struct{} // closed when pending changes
-	progress *Preparation
-	latest   *Activation
-	current  *preparation
-	ready    chan struct{} // has an element where a preparation has become ready
+	mu        sync.Mutex
+	pending   *fanfold.Proposal
+	last      uint64 // the last event about models
+	withdrawn *Withdrawn
+	stop      context.CancelFunc
+	changed   chan struct{} // closed when pending changes
+	progress  *Preparation
+	latest    *Activation
+	current   *preparation
+	ready     chan struct{} // has an element where a preparation has become ready
 }
 
 // Proposal returns the model that is to come, nil for none, and the last event about models.
@@ -60,14 +66,18 @@ func (p *Projector) Ready() <-chan struct{} { return p.coming.ready }
 func (p *Projector) Settled(ctx context.Context, seq uint64) error {
 	for {
 		p.coming.mu.Lock()
-		pending, changed, reason := p.coming.pending, p.coming.changed, p.coming.reason
+		pending, changed, withdrawn := p.coming.pending, p.coming.changed, p.coming.withdrawn
 		p.coming.mu.Unlock()
 		if pending == nil || pending.Seq != seq {
 			_, applies, _ := p.Model()
 			if applies > seq {
 				return nil
 			}
-			return fanfold.Errorf(fanfold.Unprocessable, "the model was withdrawn: %s", reason)
+			why := "see the log's events about models"
+			if withdrawn != nil && withdrawn.Model == seq {
+				why = withdrawn.Reason
+			}
+			return fanfold.Errorf(fanfold.Unprocessable, "the model was withdrawn: %s", why)
 		}
 		select {
 		case <-changed:
@@ -89,7 +99,10 @@ func (p *Projector) announce(m sqlite.StoredModel, why string) {
 	if c.stop != nil {
 		c.stop()
 	}
-	c.pending, c.stop, c.progress, c.reason = nil, nil, nil, why
+	if c.pending != nil && why != "" {
+		c.withdrawn = &Withdrawn{Model: c.pending.Seq, Reason: why}
+	}
+	c.pending, c.stop, c.progress = nil, nil, nil
 	if m.Next != nil {
 		c.progress = &Preparation{Model: m.Last, Phase: "waiting", Started: time.Now().UTC()}
 		parsed, err := acceptedModel(m.Next)

@@ -328,6 +328,7 @@ type Status struct {
 	// Preparing is how far this node is with a model that is to come, Activated how the last one came.
 	Preparing *Preparation `json:"preparing,omitempty"`
 	Activated *Activation  `json:"activated,omitempty"`
+	Withdrawn *Withdrawn   `json:"withdrawn,omitempty"`
 	Folded    uint64       `json:"-"` // events folded by this process
 }
 
@@ -341,6 +342,6 @@ func (p *Projector) Status() Status {
 	if s := p.coming.progress; s != nil {
 		out.Preparing = new(*s)
 	}
-	out.Activated = p.coming.latest
+	out.Activated, out.Withdrawn = p.coming.latest, p.coming.withdrawn
 	return out
 }

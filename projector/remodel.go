@@ -17,10 +17,11 @@ type remodel struct {
 	relations  map[string]bool           // full names of relations that came, went or changed
 	gone       map[string]bool           // names of rules that kept something of children, and went or changed
 	unique     map[string][]fanfold.Path // new unique members, by collection
+	freed      map[string][]fanfold.Path // members that are no longer unique
 }
 
 func compare(prev, next *plan) *remodel {
-	m := &remodel{prev: prev, next: next, fresh: map[string]bool{}, touched: map[string]bool{}, relations: map[string]bool{}, gone: map[string]bool{}, unique: map[string][]fanfold.Path{}}
+	m := &remodel{prev: prev, next: next, fresh: map[string]bool{}, touched: map[string]bool{}, relations: map[string]bool{}, gone: map[string]bool{}, unique: newUnique(prev.model, next.model), freed: newUnique(next.model, prev.model)}
 	before := map[string]*rulePlan{}
 	for _, r := range prev.rules {
 		before[r.name] = r
@@ -38,14 +39,6 @@ func compare(prev, next *plan) *remodel {
 		m.touched[r.Collection] = true
 		m.gone[r.name] = r.sorted() || r.totals()
 	}
-	for _, c := range next.model.Collections {
-		old := prev.model.Collection(c.Name)
-		for _, path := range c.Unique {
-			if old == nil || !slices.ContainsFunc(old.Unique, func(o fanfold.Path) bool { return o.String() == path.String() }) {
-				m.unique[c.Name] = append(m.unique[c.Name], path)
-			}
-		}
-	}
 	for _, r := range prev.model.Relations() {
 		if o := next.model.Relation(r.FullName()); o == nil || !o.SameIDs(r) || (o.PageSize > 0) != (r.PageSize > 0) {
 			m.relations[r.FullName()] = true
@@ -57,6 +50,20 @@ func compare(prev, next *plan) *remodel {
 		}
 	}
 	return m
+}
+
+// newUnique are the members that are unique by the second model and not by the first, by collection.
+func newUnique(prev, next *fanfold.Model) map[string][]fanfold.Path {
+	out := map[string][]fanfold.Path{}
+	for _, c := range next.Collections {
+		old := prev.Collection(c.Name)
+		for _, path := range c.Unique {
+			if old == nil || !slices.ContainsFunc(old.Unique, func(o fanfold.Path) bool { return o.String() == path.String() }) {
+				out[c.Name] = append(out[c.Name], path)
+			}
+		}
+	}
+	return out
 }
 
 // model folds a model event.
@@ -127,8 +134,15 @@ func (f *fold) bringUp(m *remodel) error {
 	return f.propagate()
 }
 
-// freeClaims frees the values of new unique members.
+// freeClaims frees the values of new unique members, and of those that are unique no longer.
 func (f *fold) freeClaims(m *remodel) error {
+	for name, paths := range m.freed {
+		for _, path := range paths {
+			if err := f.tx.ForgetClaims(name, path.String()); err != nil {
+				return err
+			}
+		}
+	}
 	for name, paths := range m.unique {
 		for _, path := range paths {
 			if err := f.tx.FreeClaims(name, path.String()); err != nil {

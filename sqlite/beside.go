@@ -235,7 +235,8 @@ func (tx *Tx) Lose(collection, path, value string, holder int64) error {
 // ClaimHad gives the values of a member that is to be unique to the first documents that have them.
 func (tx *Tx) ClaimHad(collection, path string) error {
 	return tx.c.exec(`INSERT INTO claim (collection, path, value, holder, seq)
-		SELECT h.collection, h.path, h.value, (SELECT id FROM document WHERE number = min(h.holder)), 0 FROM temp.had h WHERE h.collection = ? AND h.path = ? GROUP BY h.value
+		SELECT ?1, ?2, h.value, d.id, 0 FROM (SELECT value, min(holder) AS first FROM temp.had WHERE collection = ?1 AND path = ?2 GROUP BY value) h
+		JOIN document d ON d.number = h.first WHERE true
 		ON CONFLICT (collection, path, value) DO UPDATE SET holder = excluded.holder`, collection, path)
 }
 

@@ -85,6 +85,14 @@ func (tx *Tx) FreeClaims(collection, path string) error {
 	return tx.c.exec("UPDATE claim SET holder = NULL WHERE collection = ? AND path = ?", collection, path)
 }
 
+// ForgetClaims forgets who has the values of a member that is no longer unique.
+func (tx *Tx) ForgetClaims(collection, path string) error {
+	if err := tx.c.exec("DELETE FROM claim WHERE collection = ? AND path = ? AND seq = 0", collection, path); err != nil {
+		return err
+	}
+	return tx.FreeClaims(collection, path)
+}
+
 // AddClaim gives a document a value that nobody has, without an event.
 func (tx *Tx) AddClaim(collection, path, value, holder string) error {
 	return tx.c.exec("INSERT INTO claim (collection, path, value, holder, seq) VALUES (?, ?, ?, ?, 0) ON CONFLICT (collection, path, value) DO UPDATE SET holder = coalesce(holder, excluded.holder)",

@@ -277,6 +277,12 @@ func statusCommand() *cobra.Command {
 		for _, e := range s.RuleErrors {
 			fmt.Fprintf(out, "rule error  %s: %d times, last on %s: %s\n", e.Rule, e.Count, e.Document, e.Error)
 		}
+		if p := s.Preparing; p != nil {
+			fmt.Fprintf(out, "preparing   %s\n", preparationLine(p))
+		}
+		if a := s.Activated; a != nil {
+			fmt.Fprintf(out, "activated   the model of event %d: %d documents, %.2f s\n", a.Model, a.Documents, a.Seconds)
+		}
 		if p := s.Replay; p != nil {
 			fmt.Fprintf(out, "replay      %s\n", progressLine(p))
 		}
