@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -32,12 +34,13 @@ func benchCommand() *cobra.Command {
 		Long: `Measure reads, writes, import, replay and fan-out on a temporary directory. Each figure stands
 beside the limit for it, measured in the same run: a bare Echo handler that reads one SQLite row,
 raw group commit on JetStream, a hand-written SQLite loop that writes the same rows, one UPDATE
-with json_set, the first of many comments on a post.`,
+with json_set, the first of many comments on a post. The change of a model on a million documents,
+which takes minutes, is measured where it is asked for only.`,
 		Example: "  fanfold bench\n  fanfold bench --only get --quick",
 		Args:    cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&only, "only", "", "one of get, put, import, replay, rename, comments")
+	f.StringVar(&only, "only", "", "one of get, put, import, replay, rename, comments, model")
 	f.BoolVar(&quick, "quick", false, "a tenth of the size")
 	f.BoolVar(&asJSON, "json", false, "print the results as JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -69,8 +72,8 @@ func runBench(ctx context.Context, only string, quick bool) (results []bench.Res
 	for i, b := range []struct {
 		name string
 		run  func(ctx context.Context, dir string, scale int) (bench.Result, error)
-	}{{"get", benchGet}, {"put", benchPut(64)}, {"put", benchPut(256)}, {"put", benchPut(1)}, {"import", benchImport}, {"replay", benchReplay}, {"rename", benchRename}, {"comments", benchComments}} {
-		if only != "" && only != b.name {
+	}{{"get", benchGet}, {"put", benchPut(64)}, {"put", benchPut(256)}, {"put", benchPut(1)}, {"import", benchImport}, {"replay", benchReplay}, {"rename", benchRename}, {"comments", benchComments}, {"model", benchModelChange}} {
+		if only != b.name && (only != "" || b.name == "model") { // that one takes as long as the others together
 			continue
 		}
 		r, err := b.run(ctx, filepath.Join(dir, b.name+strconv.Itoa(i)), scale)
@@ -80,7 +83,7 @@ func runBench(ctx context.Context, only string, quick bool) (results []bench.Res
 		results = append(results, r)
 	}
 	if len(results) == 0 {
-		return nil, fanfold.Errorf(fanfold.Invalid, "--only %q is not one of get, put, import, replay, rename and comments", only)
+		return nil, fanfold.Errorf(fanfold.Invalid, "--only %q is not one of get, put, import, replay, rename, comments and model", only)
 	}
 	return results, nil
 }
@@ -253,6 +256,35 @@ func benchComments(ctx context.Context, dir string, scale int) (r bench.Result, 
 				lines.WriteString(comment(id) + "\n")
 			}
 			return send("POST", "/v1/_import?collection=comments", "application/x-ndjson", lines.String())
+		})
+		return err
+	})
+	return r, err
+}
+
+// benchModelChange measures a model that gives a million books copies, and their authors a count.
+func benchModelChange(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
+	const plain = `{"collections":{"authors":{},"books":{"relations":{"authors":{"path":"authors[].id","to":"authors"}}}}}`
+	model := []byte(strings.Replace(benchModel, `"authors":{},`, `"authors":{"derive":{"countOfBooks":{"count":"books.authors"}}},`, 1))
+	holders := 1_000_000 / scale
+	err = filled(ctx, dir, plain, holders, func(i int) int { return (i + 7) % 1000 }, func(ctx context.Context, n *node.Node) error {
+		c := &client{server: n.URL()}
+		r, err = bench.Model(ctx, func(ctx context.Context, client, i int) error {
+			resp, err := c.do(ctx, http.MethodPut, fmt.Sprintf("/v1/books/%d", (i*7919+client)%holders), strings.NewReader(fmt.Sprintf(`{"title":"Book %d of %d","authors":[{"id":"%d"}]}`, i, client, i%1000)),
+				header{"Content-Type": "application/json", "Fanfold-Timeout": "60"})
+			if err != nil {
+				return err
+			}
+			return resp.Body.Close()
+		}, func(ctx context.Context) (int64, float64, error) {
+			if _, _, err := c.putModel(ctx, model, false, url.Values{"background": {"true"}}); err != nil {
+				return 0, 0, err
+			}
+			a, err := c.followModel(ctx, model)
+			if err != nil {
+				return 0, 0, err
+			}
+			return a.Documents, a.Seconds, nil
 		})
 		return err
 	})
