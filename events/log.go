@@ -212,7 +212,7 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	if err == nil {
 		err = readHeaders(msg.Headers(), ev)
 	}
-	if err == nil && kind != "" && kind != ev.Kind && !(kind == fanfold.KindModel && aboutModel(ev.Kind)) {
+	if err == nil && kind != "" && kind != ev.Kind && (kind != fanfold.KindModel || !aboutModel(ev.Kind)) {
 		err = fmt.Errorf("op %q does not belong on subject %s", ev.Kind, msg.Subject())
 	}
 	if err != nil {

@@ -179,7 +179,7 @@ var errGone = errors.New("the preparation has ended")
 
 // prepare prepares one model, and follows the log until it applies or ctx ends.
 func (p *Projector) prepare(ctx context.Context, pending *fanfold.Proposal) error {
-	for p.store.Applied.Seq() < p.heard.Load() { // what is behind may fold the model itself
+	for p.store.Applied.Seq()+behind < p.heard.Load() { // the log may have the model itself by now
 		select {
 		case <-p.store.Applied.Changed(p.store.Applied.Seq()):
 		case <-ctx.Done():
@@ -202,7 +202,7 @@ func (p *Projector) prepare(ctx context.Context, pending *fanfold.Proposal) erro
 	}
 	p.opt.Logger.Info("a model is prepared", "model", pending.Seq)
 	for {
-		lag, err := w.round()
+		at, lag, err := w.round()
 		if errors.Is(err, errGone) {
 			return nil
 		}
@@ -217,7 +217,7 @@ func (p *Projector) prepare(ctx context.Context, pending *fanfold.Proposal) erro
 			}
 		}
 		select {
-		case <-p.store.Applied.Changed(w.at):
+		case <-p.store.Applied.Changed(at):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -231,7 +231,8 @@ func (p *Projector) prepare(ctx context.Context, pending *fanfold.Proposal) erro
 }
 
 const (
-	nearly       = 1000 // events behind the read model with which a preparation is ready
+	behind       = 10_000 // events not folded yet with which a node prepares nothing
+	nearly       = 1000   // events behind the read model with which a preparation is ready
 	pauseReady   = 100 * time.Millisecond
 	pauseStopped = time.Second
 	pauseFailed  = 5 * time.Second
@@ -332,12 +333,12 @@ func (f *fold) passes(tx *sqlite.Tx, m *remodel) (total int64, err error) {
 }
 
 // round follows the log up to where the read model is, and compares what changed since with it.
-// It returns how many events it was behind.
-func (w *preparation) round() (lag uint64, err error) {
+// It returns where it is then, and how many events it was behind.
+func (w *preparation) round() (at, lag uint64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.db == nil {
-		return 0, errGone
+		return 0, 0, errGone
 	}
 	applied := w.p.store.Applied.Seq()
 	lag = applied - min(w.at, applied)
@@ -348,9 +349,10 @@ func (w *preparation) round() (lag uint64, err error) {
 		s.Done, s.Total = int64(w.at), int64(applied)
 	})
 	if err := w.follow(applied); err != nil {
-		return lag, err
+		return 0, 0, err
 	}
-	return lag, w.reconcile()
+	err = w.reconcile()
+	return w.at, lag, err
 }
 
 // follow folds the log's events up to last under the model to come.
@@ -560,7 +562,7 @@ func (p *Projector) Broken(seq uint64) (problems []fanfold.Problem, err error) {
 	if w == nil || w.pending.Seq != seq {
 		return nil, errGone
 	}
-	if _, err := w.round(); err != nil {
+	if _, _, err := w.round(); err != nil {
 		return nil, err
 	}
 	w.mu.Lock()

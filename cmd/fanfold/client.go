@@ -70,9 +70,9 @@ func problemOf(resp *http.Response) error {
 	return &fanfold.Error{Code: code, Message: fmt.Sprintf("%s: %s", resp.Status, p.Detail), Problems: p.Problems}
 }
 
-// json sends a request and reads the JSON answer.
-func (c *client) json(ctx context.Context, method, path string, body io.Reader, h header, out any) error {
-	resp, err := c.do(ctx, method, path, body, h)
+// json sends a request without a body and reads the JSON answer.
+func (c *client) json(ctx context.Context, method, path string, out any) error {
+	resp, err := c.do(ctx, method, path, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func getCommand() *cobra.Command {
 // document.
 func (c *client) showLineage(cmd *cobra.Command, path string) error {
 	var l projector.Lineage
-	if err := c.json(cmd.Context(), http.MethodGet, path, nil, nil, &l); err != nil {
+	if err := c.json(cmd.Context(), http.MethodGet, path, &l); err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
@@ -262,7 +262,7 @@ func statusCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var s node.Status
-		if err := c.json(cmd.Context(), http.MethodGet, "/v1/_status", nil, nil, &s); err != nil {
+		if err := c.json(cmd.Context(), http.MethodGet, "/v1/_status", &s); err != nil {
 			return err
 		}
 		if asJSON {

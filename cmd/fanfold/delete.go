@@ -65,7 +65,7 @@ func (c *client) deleteInSteps(cmd *cobra.Command, path string, total *deleteRes
 	*total = deleteResult{}
 	for !total.Done {
 		var step deleteResult
-		err := c.json(cmd.Context(), http.MethodDelete, path+"?steps=true", nil, nil, &step)
+		err := c.json(cmd.Context(), http.MethodDelete, path+"?steps=true", &step)
 		if fanfold.CodeOf(err) == fanfold.NotFound && total.Deleted > 0 { // somebody else was faster
 			return nil
 		}

@@ -352,7 +352,7 @@ func (t *tour) publish(ctx context.Context) error {
 // verify has the store compare every copy with where it came from.
 func (t *tour) verify(ctx context.Context) error {
 	var v projector.Verified
-	if err := t.client.json(ctx, http.MethodPost, "/v1/_verify", nil, nil, &v); err != nil {
+	if err := t.client.json(ctx, http.MethodPost, "/v1/_verify", &v); err != nil {
 		return err
 	}
 	if len(v.Wrong) > 0 {

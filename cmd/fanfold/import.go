@@ -186,7 +186,7 @@ func (im *importer) done(ctx context.Context) (lines int, err error) {
 		return 0, nil
 	}
 	var p struct{ Line, Written, Refused int }
-	err = im.client.json(ctx, http.MethodGet, "/v1/_import?id="+url.QueryEscape(im.id), nil, nil, &p)
+	err = im.client.json(ctx, http.MethodGet, "/v1/_import?id="+url.QueryEscape(im.id), &p)
 	switch fanfold.CodeOf(err) {
 	case "":
 		fmt.Fprintf(im.stderr, "going on after line %d\n", p.Line)

@@ -77,7 +77,7 @@ the same afterwards.`,
 			return replayOffline(cmd.Context(), out, data)
 		}
 		var s node.Status
-		if err := c.json(cmd.Context(), http.MethodPost, "/v1/_replay", nil, nil, &s); err != nil {
+		if err := c.json(cmd.Context(), http.MethodPost, "/v1/_replay", &s); err != nil {
 			return err
 		}
 		return c.followReplay(cmd.Context(), out)
@@ -102,7 +102,7 @@ func replayOffline(ctx context.Context, out io.Writer, data string) error {
 func (c *client) followReplay(ctx context.Context, out io.Writer) error {
 	for {
 		var s node.Status
-		if err := c.json(ctx, http.MethodGet, "/v1/_status", nil, nil, &s); err != nil {
+		if err := c.json(ctx, http.MethodGet, "/v1/_status", &s); err != nil {
 			return err
 		}
 		if p := s.Replay; p != nil && !p.Running {
@@ -148,7 +148,7 @@ what differs. The exit code is 0 where nothing does and 3 where something does.`
 		if data != "" {
 			v, err = verifyOffline(cmd.Context(), data)
 		} else {
-			err = c.json(cmd.Context(), http.MethodPost, "/v1/_verify", nil, nil, &v)
+			err = c.json(cmd.Context(), http.MethodPost, "/v1/_verify", &v)
 		}
 		if err != nil {
 			return err

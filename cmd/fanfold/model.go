@@ -78,7 +78,7 @@ func (c *client) putModel(ctx context.Context, src []byte, dry bool, query url.V
 func (c *client) followModel(ctx context.Context, src []byte) (*projector.Activation, error) {
 	for {
 		var s node.Status
-		if err := c.json(ctx, http.MethodGet, "/v1/_status", nil, nil, &s); err != nil {
+		if err := c.json(ctx, http.MethodGet, "/v1/_status", &s); err != nil {
 			return nil, err
 		}
 		if s.Preparing == nil && s.Lag == 0 {
