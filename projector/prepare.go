@@ -203,13 +203,17 @@ func (p *Projector) prepare(ctx context.Context, pending *fanfold.Proposal) erro
 	p.opt.Logger.Info("a model is prepared", "model", pending.Seq)
 	for {
 		at, lag, err := w.round()
+		if err == nil && lag < nearly && !w.ready.Load() {
+			err = w.harden()
+		}
 		if errors.Is(err, errGone) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if lag < nearly && w.ready.CompareAndSwap(false, true) {
+		if lag < nearly && !w.ready.Load() {
+			w.ready.Store(true)
 			p.progress(pending.Seq, func(s *Preparation) { s.Phase = "ready" })
 			select {
 			case p.coming.ready <- struct{}{}:
@@ -353,6 +357,16 @@ func (w *preparation) round() (at, lag uint64, err error) {
 	}
 	err = w.reconcile()
 	return w.at, lag, err
+}
+
+// harden brings the copy to the disk, of which its file's swap would have to wait for the most.
+func (w *preparation) harden() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.db == nil {
+		return errGone
+	}
+	return w.db.Harden()
 }
 
 // follow folds the log's events up to last under the model to come.

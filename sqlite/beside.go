@@ -88,6 +88,11 @@ func copyTo(ctx context.Context, src *conn, to string, progress func(done, total
 	return errors.Join(failure(err), b.Finish())
 }
 
+// Harden brings what was written so far to the disk, so that less is left for Swap to do.
+func (db *DB) Harden() error {
+	return errors.Join(db.seal(), db.pragmas("journal_mode=OFF", "synchronous=OFF"))
+}
+
 // ReadAlone is Read for a generation that nobody else reads.
 func (db *DB) ReadAlone(fn func(s *Snapshot) error) error { return snapshot(db.writer, fn) }
 
@@ -170,13 +175,20 @@ func (tx *Tx) Activate(seq uint64, now int64) error {
 		return err
 	}
 	first := int64(fanfold.At(seq, 0))
+	for _, q := range []string{
+		"CREATE TEMP TABLE placed (number INTEGER PRIMARY KEY, place INTEGER NOT NULL)",
+		"INSERT INTO temp.placed SELECT number, row_number() OVER (ORDER BY number) - 1 FROM temp.prepared",
+	} {
+		if err := tx.c.exec(q); err != nil {
+			return err
+		}
+	}
 	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, rules, delta)
-		SELECT ? + row_number() OVER (ORDER BY number), ? + row_number() OVER (ORDER BY number), prior, collection, id, 'derive', revision, ?, rules, delta
-		FROM temp.prepared ORDER BY number`, first-1, tx.checkpoint.Changes, now); err != nil {
+		SELECT ? + l.place, ? + l.place, p.prior, p.collection, p.id, 'derive', p.revision, ?, p.rules, p.delta
+		FROM temp.placed l CROSS JOIN temp.prepared p ON p.number = l.number`, first, tx.checkpoint.Changes+1, now); err != nil {
 		return err
 	}
-	if err := tx.c.exec(`UPDATE document SET position = p.position
-		FROM (SELECT number, ? + row_number() OVER (ORDER BY number) AS position FROM temp.prepared) p WHERE document.number = p.number`, first-1); err != nil {
+	if err := tx.c.exec("UPDATE document SET position = ? + l.place FROM temp.placed l WHERE document.number = l.number", first); err != nil {
 		return err
 	}
 	tx.checkpoint.Changes += n

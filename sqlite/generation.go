@@ -31,6 +31,7 @@ type Store struct {
 	current *DB
 	number  int // of current
 
+	closing  sync.WaitGroup // generations that were swapped out, until they are removed
 	building sync.Mutex
 	built    map[int]bool // generations that are being built
 	last     int          // the greatest number given
@@ -152,6 +153,9 @@ func (s *Store) marker(n int) error {
 
 // removeOthers deletes what is not the current generation: old files, replays that ended early.
 func (s *Store) removeOthers() {
+	s.mu.RLock()
+	current := s.number
+	s.mu.RUnlock()
 	s.building.Lock()
 	defer s.building.Unlock()
 	entries, err := os.ReadDir(s.dir)
@@ -162,7 +166,7 @@ func (s *Store) removeOthers() {
 		name := e.Name()
 		base, _, _ := strings.Cut(name, ".db")
 		n := max(numberOf(name, markerPrefix), numberOf(base, filePrefix))
-		if n != 0 && n != s.number && !s.built[n] {
+		if n != 0 && n != current && !s.built[n] {
 			if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
 				s.opt.Logger.Warn("cannot remove an old read model", "file", name, "err", err)
 			}
@@ -236,8 +240,8 @@ func (s *Store) Discard(db *DB) error {
 	return errors.Join(db.Close(), db.remove())
 }
 
-// Swap makes a generation that Build or Copy made the current one and removes the old one. It blocks
-// until running reads have ended. A crash finds the old or the new one, never neither.
+// Swap makes a generation that Build or Copy made the current one. The old one is removed once running
+// reads have ended, which it does not wait for. A crash finds the old or the new one, never neither.
 func (s *Store) Swap(db *DB) error {
 	if err := errors.Join(db.seal(), db.serve()); err != nil {
 		return errors.Join(err, s.Discard(db))
@@ -250,13 +254,18 @@ func (s *Store) Swap(db *DB) error {
 	old := s.current
 	s.current, s.number = db, db.number
 	s.mu.Unlock()
-	err := old.Close()
-	s.removeOthers()
-	return err
+	s.closing.Go(func() {
+		if err := old.Close(); err != nil {
+			s.opt.Logger.Warn("a read model that was replaced could not be closed", "err", err)
+		}
+		s.removeOthers()
+	})
+	return nil
 }
 
 // Close closes the current generation.
 func (s *Store) Close() error {
+	s.closing.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current.Close()
