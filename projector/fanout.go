@@ -23,7 +23,7 @@ func (p *Projector) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfo
 	defer p.folding.Unlock()
 	out := &fanfold.Fanout{Rules: map[string]int64{}, Collections: map[string]int64{}}
 	err := p.store.Use(func(db *sqlite.DB) error {
-		f := newFold(p.plan.Load(), nil)
+		f := p.newFold(p.plan.Load(), nil)
 		f.fanout = out
 		return db.Update(func(tx *sqlite.Tx) error {
 			cp := tx.Checkpoint()

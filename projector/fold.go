@@ -19,6 +19,8 @@ type fold struct {
 	cache  valueCache
 	report *report
 
+	setFrom int // holders from which on a fan-out is folded by set-oriented SQL; negative: none is
+
 	// memory used again from document to document
 	view    jsondoc.Tree
 	source  jsondoc.Tree
@@ -42,8 +44,15 @@ type fold struct {
 }
 
 func newFold(p *plan, r *report) *fold {
-	f := &fold{report: r}
+	f := &fold{report: r, setFrom: DefaultSetFrom}
 	f.use(p)
+	return f
+}
+
+// newFold is newFold with the projector's options.
+func (p *Projector) newFold(pl *plan, r *report) *fold {
+	f := newFold(pl, r)
+	f.setFrom = p.opt.SetFrom
 	return f
 }
 

@@ -194,6 +194,14 @@ func (f *fold) propagate() error {
 		if err != nil {
 			return err
 		}
+		done, err := f.together(l, numbers)
+		if err != nil {
+			return err
+		}
+		if done {
+			l.reset()
+			continue
+		}
 		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.stepped()) }); err != nil {
 			return err
 		}
@@ -335,16 +343,22 @@ func (f *fold) derive(row *sqlite.Row, d *difference) (fanfold.Position, error) 
 	if err != nil {
 		return 0, err
 	}
-	f.causes++
-	if f.fanout != nil {
-		f.fanout.Derived++
-		f.fanout.Collections[row.Key.Collection]++
-		for _, rule := range d.rules {
-			f.fanout.Rules[rule]++
-		}
-	}
+	f.caused(row.Key.Collection, d.rules, 1)
 	return at, f.change(row.Number, &fanfold.Change{Position: at, Prior: row.Position, Key: row.Key, Op: fanfold.OpDerive,
 		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.rules, Delta: d.patch()})
+}
+
+// caused counts derived changes.
+func (f *fold) caused(collection string, rules []string, n int64) {
+	f.causes += n
+	if f.fanout == nil {
+		return
+	}
+	f.fanout.Derived += n
+	f.fanout.Collections[collection] += n
+	for _, rule := range rules {
+		f.fanout.Rules[rule] += n
+	}
 }
 
 const page = 512

@@ -494,7 +494,7 @@ func (p *Projector) activate(ev *fanfold.Event) (done bool, err error) {
 	if err := p.store.Swap(db); err != nil {
 		return false, err
 	}
-	p.fold = newFold(next, &p.report)
+	p.fold = p.newFold(next, &p.report)
 	p.plan.Store(next)
 	p.coming.mu.Lock()
 	p.coming.latest = &Activation{Model: ev.Seq, Documents: documents, Seconds: time.Since(began).Seconds()}

@@ -32,6 +32,9 @@ type Options struct {
 	BatchEvents int          // most events in one transaction; default 4000
 	BatchBytes  int          // most bytes of bodies in one transaction; default 8 MiB
 	Logger      *slog.Logger // default slog.Default()
+	// SetFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule allows
+	// it; default DefaultSetFrom, negative: none is. The rows are the same.
+	SetFrom int
 }
 
 func (o *Options) defaults() {
@@ -40,6 +43,9 @@ func (o *Options) defaults() {
 	}
 	if o.BatchBytes == 0 {
 		o.BatchBytes = 8 << 20
+	}
+	if o.SetFrom == 0 {
+		o.SetFrom = DefaultSetFrom
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -259,7 +265,7 @@ func (p *Projector) foldBatch(db *sqlite.DB, batch []*fanfold.Event) error {
 		if err != nil {
 			return err
 		}
-		p.fold = newFold(pl, &p.report)
+		p.fold = p.newFold(pl, &p.report)
 	}
 	if err := apply(db, p.fold, batch); err != nil {
 		p.fold = nil // its caches and model may be ahead of what was rolled back

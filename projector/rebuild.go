@@ -112,7 +112,7 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	if err != nil {
 		return errors.Join(err, p.store.Discard(db))
 	}
-	f := newFold(empty, nil)
+	f := p.newFold(empty, nil)
 	feed, err := p.follow(ctx, 1)
 	if err != nil {
 		return errors.Join(err, p.store.Discard(db))

@@ -441,6 +441,48 @@ func (tx *Tx) writeDerived() error {
 	return tx.c.exec(derivedRows[len(args)/derivedArgs-1], args...)
 }
 
+// Member is a top-level member of a document and its new value.
+type Member struct {
+	Path  string // as SQLite's JSON functions write it
+	Value []byte
+}
+
+// ReplaceMembers gives members of the embedded view of every document that refers to target other values,
+// which all of them have the same of, and writes one derived change for each, in order of arrival: of ch
+// the position of the first, and what they have in common. There are n such documents.
+//
+// SQLite's JSON functions keep every other token as it is, the text of numbers and strings and the order
+// of members: TestSetOrientedFold compares the bytes.
+func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, ch fanfold.Change) error {
+	if err := tx.writeHot(); err != nil {
+		return err
+	}
+	tx.hot.clear()
+	if err := tx.writeDerived(); err != nil {
+		return err
+	}
+	const holders = "(SELECT holder, row_number() OVER (ORDER BY holder) - 1 AS place FROM link WHERE relation = ? AND target = ?) l"
+	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta)
+		SELECT ? + l.place, ? + l.place, d.position, d.collection, d.id, 'derive', d.revision, ?, ?, ?, ?
+		FROM `+holders+" CROSS JOIN document d ON d.number = l.holder",
+		int64(ch.Position), tx.checkpoint.Changes+1, ch.Time.UnixNano(), textOrNull(ch.Tx), strings.Join(ch.Rules, ","), string(ch.Delta), relation, target); err != nil {
+		return err
+	}
+	tx.args = tx.args[:0]
+	for _, m := range members {
+		tx.args = append(tx.args, m.Path, text(m.Value))
+	}
+	tx.args = append(tx.args, int64(ch.Position), relation, target)
+	if err := tx.c.exec("UPDATE document SET body = json_replace(body"+strings.Repeat(", ?, json(?)", len(members))+"), position = ? + l.place FROM "+holders+" WHERE document.number = l.holder",
+		tx.args...); err != nil {
+		return err
+	}
+	tx.c.wrote += 2 * n
+	tx.checkpoint.Changes += int64(n)
+	tx.checkpoint.Position = max(tx.checkpoint.Position, fanfold.At(ch.Position.Seq(), ch.Position.N()+n-1))
+	return nil
+}
+
 func textOrNull(s string) sqlValue {
 	if s == "" {
 		return nil

@@ -37,6 +37,7 @@ type Config struct {
 	Logger     *slog.Logger
 	API        api.Options // limits; the zero value is the default
 
+	SetFrom    int                     // see projector.Options
 	FailWrite  func() error            // for tests: see sqlite.Options
 	FailAppend func(stored bool) error // for tests: see events.Options
 }
@@ -103,7 +104,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 		return n, fanfold.Errorf(fanfold.Invalid, "the read model in %s shows event %d, but the log ends at %d: it belongs to another log, or the log lost events; "+
 			"point --data at the right directory, or remove %s to build the read model anew", cfg.Data, applied, last, filepath.Join(cfg.Data, "readmodel"))
 	}
-	if n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: cfg.Logger}); err != nil {
+	if n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: cfg.Logger, SetFrom: cfg.SetFrom}); err != nil {
 		return n, err
 	}
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{})

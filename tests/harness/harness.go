@@ -40,6 +40,7 @@ type Options struct {
 	FailAppend func(stored bool) error
 	Sync       bool // sync every write, as in production; off makes histories fast
 	Replicas   int
+	SetFrom    int         // see projector.Options
 	API        api.Options // limits
 }
 
@@ -85,7 +86,7 @@ func Start(tb TB, opt Options) (*Store, error) {
 		durability = "always"
 	}
 	n, err := node.Open(context.Background(), node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
-		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite, FailAppend: opt.FailAppend, API: opt.API})
+		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite, FailAppend: opt.FailAppend, SetFrom: opt.SetFrom, API: opt.API})
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +127,12 @@ func (s *Store) Reopen() *Store {
 	opt := s.opt
 	opt.FailWrite, opt.FailAppend = nil, nil
 	return Open(s.tb, opt)
+}
+
+// Otherwise is Reopen with fan-outs folded the other way: see projector.Options.SetFrom.
+func (s *Store) Otherwise() *Store {
+	s.opt.SetFrom = -s.opt.SetFrom
+	return s.Reopen()
 }
 
 // CatchUp waits until everything in the log is folded.

@@ -1,0 +1,88 @@
+package projector
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// DefaultSetFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule
+// allows it.
+const DefaultSetFrom = 64
+
+// together folds a level by two statements for all documents, where its only work is changed values of
+// one target that replace the same members of every holder, and nothing else depends on those. The rows
+// are those that document after document would give. done is false where it did nothing.
+func (f *fold) together(l *level, numbers []int64) (done bool, err error) {
+	if f.setFrom < 0 || len(numbers) < f.setFrom || f.beside != nil || f.event.Kind == fanfold.KindModel {
+		return false, nil
+	}
+	rules, id := l.oneTarget()
+	if len(rules) == 0 {
+		return false, nil
+	}
+	relation, c := rules[0].Relation, f.plan.collection(rules[0].Collection)
+	if _, own := slices.BinarySearch(numbers, f.direct); own || relation.Path.Arrays() || c.manyLevels() {
+		return false, nil
+	}
+	var d difference
+	var members []sqlite.Member
+	for _, r := range rules {
+		raw, _ := f.cache.get(r, id)
+		old := l.targets[r][id]
+		path, ok := sqlPath(r.Path[0].Name)
+		if !ok || r.Relation != relation || len(r.Path) != 1 || !old.known || old.raw == nil || raw == nil || c.leads(r.tops()) {
+			return false, nil // not one member that every holder has, or what follows goes document by document
+		}
+		d.add("replace", "/"+jsondoc.PointerEscape(r.Path[0].Name), r.name, raw, old.raw)
+		members = append(members, sqlite.Member{Path: path, Value: raw})
+	}
+	first, err := f.position()
+	if err != nil {
+		return false, err
+	}
+	if f.n += len(numbers) - 1; f.n-1 > fanfold.MaxChanges {
+		_, err := f.position()
+		return false, err
+	}
+	f.caused(c.name, d.rules, int64(len(numbers)))
+	return true, f.tx.ReplaceMembers(relation.FullName(), id, members, len(numbers),
+		fanfold.Change{Position: first, Time: f.now, Tx: f.event.Tx.ID, Rules: d.rules, Delta: d.patch()})
+}
+
+// oneTarget are the copies whose values changed, by name, where they are of one target and all there is
+// to do on the level; none where there is more.
+func (l *level) oneTarget() (rules []*rulePlan, id string) {
+	if len(l.capture)+len(l.every) > 0 {
+		return nil, ""
+	}
+	for _, parents := range l.counted {
+		if len(parents) > 0 {
+			return nil, ""
+		}
+	}
+	for r, ids := range l.targets {
+		for target := range ids {
+			if len(ids) > 1 || len(rules) > 0 && target != id {
+				return nil, ""
+			}
+			rules, id = append(rules, r), target
+		}
+	}
+	slices.SortFunc(rules, func(a, b *rulePlan) int { return strings.Compare(a.name, b.name) })
+	return rules, id
+}
+
+// sqlPath is the path of a top-level member as SQLite's JSON functions write it; ok is false for names
+// that would need escapes.
+func sqlPath(name string) (path string, ok bool) {
+	for i := range len(name) {
+		if c := name[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return "", false
+		}
+	}
+	return `$."` + name + `"`, true
+}
