@@ -190,17 +190,17 @@ func (f *fold) propagate() error {
 		if err := f.settle(l); err != nil {
 			return err
 		}
-		numbers, err := f.affected(l)
-		if err != nil {
-			return err
-		}
-		done, err := f.together(l, numbers)
+		done, err := f.together(l)
 		if err != nil {
 			return err
 		}
 		if done {
 			l.reset()
 			continue
+		}
+		numbers, err := f.affected(l)
+		if err != nil {
+			return err
 		}
 		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.stepped()) }); err != nil {
 			return err

@@ -16,8 +16,8 @@ const DefaultSetFrom = 64
 // together folds a level by two statements for all documents, where its only work is changed values of
 // one target that replace the same members of every holder, and nothing else depends on those. The rows
 // are those that document after document would give. done is false where it did nothing.
-func (f *fold) together(l *level, numbers []int64) (done bool, err error) {
-	if f.setFrom < 0 || len(numbers) < f.setFrom || f.beside != nil || f.event.Kind == fanfold.KindModel {
+func (f *fold) together(l *level) (done bool, err error) {
+	if f.setFrom < 0 || f.beside != nil || f.event.Kind == fanfold.KindModel {
 		return false, nil
 	}
 	rules, id := l.oneTarget()
@@ -25,7 +25,7 @@ func (f *fold) together(l *level, numbers []int64) (done bool, err error) {
 		return false, nil
 	}
 	relation, c := rules[0].Relation, f.plan.collection(rules[0].Collection)
-	if _, own := slices.BinarySearch(numbers, f.direct); own || relation.Path.Arrays() || c.manyLevels() {
+	if relation.Path.Arrays() || c.manyLevels() {
 		return false, nil
 	}
 	var d difference
@@ -40,17 +40,34 @@ func (f *fold) together(l *level, numbers []int64) (done bool, err error) {
 		d.add("replace", "/"+jsondoc.PointerEscape(r.Path[0].Name), r.name, raw, old.raw)
 		members = append(members, sqlite.Member{Path: path, Value: raw})
 	}
+	holders, err := f.holders(relation.FullName(), id)
+	if err != nil || holders == 0 {
+		return false, err
+	}
 	first, err := f.position()
 	if err != nil {
 		return false, err
 	}
-	if f.n += len(numbers) - 1; f.n-1 > fanfold.MaxChanges {
+	if f.n += holders - 1; f.n-1 > fanfold.MaxChanges {
 		_, err := f.position()
 		return false, err
 	}
-	f.caused(c.name, d.rules, int64(len(numbers)))
-	return true, f.tx.ReplaceMembers(relation.FullName(), id, members, len(numbers),
+	f.caused(c.name, d.rules, int64(holders))
+	return true, f.tx.ReplaceMembers(relation.FullName(), id, members, holders,
 		fanfold.Change{Position: first, Time: f.now, Tx: f.event.Tx.ID, Rules: d.rules, Delta: d.patch()})
+}
+
+// holders is how many documents refer to a target; 0 where they are too few, or the one that the event
+// writes to is among them.
+func (f *fold) holders(relation, target string) (int, error) {
+	if n, err := f.tx.CountHolders(relation, target, int64(f.setFrom)); err != nil || n < int64(f.setFrom) {
+		return 0, err
+	}
+	if own, err := f.tx.HasLink(relation, target, f.direct); err != nil || own {
+		return 0, err
+	}
+	n, err := f.tx.CountHolders(relation, target, -1)
+	return int(n), err
 }
 
 // oneTarget are the copies whose values changed, by name, where they are of one target and all there is

@@ -210,7 +210,7 @@ func (f *fold) copied(r *rulePlan, id string, holder int64) ([]byte, error) {
 // count recomputes a count from the links.
 func (f *fold) count(r *rulePlan, target string) ([]byte, error) {
 	if r.where == nil {
-		n, err := f.tx.CountHolders(r.relation, target)
+		n, err := f.tx.CountHolders(r.relation, target, -1)
 		return strconv.AppendInt(nil, n, 10), err
 	}
 	holders, err := f.tx.Holders(nil, r.relation, target, -1)

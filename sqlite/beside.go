@@ -175,20 +175,15 @@ func (tx *Tx) Activate(seq uint64, now int64) error {
 		return err
 	}
 	first := int64(fanfold.At(seq, 0))
-	for _, q := range []string{
-		"CREATE TEMP TABLE placed (number INTEGER PRIMARY KEY, place INTEGER NOT NULL)",
-		"INSERT INTO temp.placed SELECT number, row_number() OVER (ORDER BY number) - 1 FROM temp.prepared",
-	} {
-		if err := tx.c.exec(q); err != nil {
-			return err
-		}
-	}
-	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, rules, delta)
-		SELECT ? + l.place, ? + l.place, p.prior, p.collection, p.id, 'derive', p.revision, ?, p.rules, p.delta
-		FROM temp.placed l CROSS JOIN temp.prepared p ON p.number = l.number`, first, tx.checkpoint.Changes+1, now); err != nil {
+	if err := tx.c.exec("INSERT INTO temp.placed (number, position) SELECT number, ? + row_number() OVER (ORDER BY number) FROM temp.prepared", first-1); err != nil {
 		return err
 	}
-	if err := tx.c.exec("UPDATE document SET position = ? + l.place FROM temp.placed l WHERE document.number = l.number", first); err != nil {
+	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, rules, delta)
+		SELECT l.position, ? + l.position, p.prior, p.collection, p.id, 'derive', p.revision, ?, p.rules, p.delta
+		FROM temp.placed l CROSS JOIN temp.prepared p ON p.number = l.number`, tx.checkpoint.Changes+1-first, now); err != nil {
+		return err
+	}
+	if err := tx.c.exec("UPDATE document SET " + placedSQL); err != nil {
 		return err
 	}
 	tx.checkpoint.Changes += n

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,7 +50,8 @@ type Tx struct {
 // prepareTemp makes what the writing connection keeps beside the file.
 func (db *DB) prepareTemp() error {
 	db.tx = &Tx{c: db.writer}
-	return db.writer.exec("CREATE TEMP TABLE before (number INTEGER PRIMARY KEY, body TEXT NOT NULL)")
+	return errors.Join(db.writer.exec("CREATE TEMP TABLE before (number INTEGER PRIMARY KEY, body TEXT NOT NULL)"),
+		db.writer.exec("CREATE TEMP TABLE placed (number INTEGER PRIMARY KEY, position INTEGER NOT NULL)"))
 }
 
 func (tx *Tx) begin() error {
@@ -343,10 +345,14 @@ func (tx *Tx) HolderIDs(relation, target string, limit int) (ids []string, err e
 	return ids, err
 }
 
-// CountHolders returns how many documents refer to target.
-func (tx *Tx) CountHolders(relation, target string) (n int64, err error) {
-	_, err = tx.c.first("SELECT count(*) FROM link WHERE relation = ? AND target = ?", func(r []sqlValue) { n = intOf(r[0]) }, relation, target)
-	return n, err
+// HasLink tells whether holder refers to target.
+func (tx *Tx) HasLink(relation, target string, holder int64) (bool, error) {
+	return tx.c.first("SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?", func([]sqlValue) {}, relation, target, holder)
+}
+
+// CountHolders returns how many documents refer to target; at most limit where that is not negative.
+func (tx *Tx) CountHolders(relation, target string, limit int64) (n int64, err error) {
+	return tx.Snapshot().CountHolders(relation, target, limit)
 }
 
 // Numbers returns up to limit numbers of the collection's documents after one, in order.
@@ -441,6 +447,10 @@ func (tx *Tx) writeDerived() error {
 	return tx.c.exec(derivedRows[len(args)/derivedArgs-1], args...)
 }
 
+// placedSQL gives documents the positions that were found for them. UPDATE ... FROM would put every new
+// row aside before it writes the first (SQLite documentation, UPDATE).
+const placedSQL = "position = (SELECT position FROM temp.placed p WHERE p.number = document.number) WHERE number IN (SELECT number FROM temp.placed)"
+
 // Member is a top-level member of a document and its new value.
 type Member struct {
 	Path  string // as SQLite's JSON functions write it
@@ -461,23 +471,27 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 	if err := tx.writeDerived(); err != nil {
 		return err
 	}
-	const holders = "(SELECT holder, row_number() OVER (ORDER BY holder) - 1 AS place FROM link WHERE relation = ? AND target = ?) l"
+	if err := tx.c.exec("INSERT INTO temp.placed (number, position) SELECT holder, ? + row_number() OVER (ORDER BY holder) FROM link WHERE relation = ? AND target = ?",
+		int64(ch.Position)-1, relation, target); err != nil {
+		return err
+	}
 	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta)
-		SELECT ? + l.place, ? + l.place, d.position, d.collection, d.id, 'derive', d.revision, ?, ?, ?, ?
-		FROM `+holders+" CROSS JOIN document d ON d.number = l.holder",
-		int64(ch.Position), tx.checkpoint.Changes+1, ch.Time.UnixNano(), textOrNull(ch.Tx), strings.Join(ch.Rules, ","), string(ch.Delta), relation, target); err != nil {
+		SELECT p.position, ? + p.position, d.position, d.collection, d.id, 'derive', d.revision, ?, ?, ?, ?
+		FROM temp.placed p CROSS JOIN document d ON d.number = p.number ORDER BY p.number`,
+		tx.checkpoint.Changes+1-int64(ch.Position), ch.Time.UnixNano(), textOrNull(ch.Tx), strings.Join(ch.Rules, ","), string(ch.Delta)); err != nil {
 		return err
 	}
 	tx.args = tx.args[:0]
 	for _, m := range members {
 		tx.args = append(tx.args, m.Path, text(m.Value))
 	}
-	tx.args = append(tx.args, int64(ch.Position), relation, target)
-	if err := tx.c.exec("UPDATE document SET body = json_replace(body"+strings.Repeat(", ?, json(?)", len(members))+"), position = ? + l.place FROM "+holders+" WHERE document.number = l.holder",
-		tx.args...); err != nil {
+	if err := tx.c.exec("UPDATE document SET body = json_replace(body"+strings.Repeat(", ?, json(?)", len(members))+"), "+placedSQL, tx.args...); err != nil {
 		return err
 	}
-	tx.c.wrote += 2 * n
+	if err := tx.c.exec("DELETE FROM temp.placed"); err != nil {
+		return err
+	}
+	tx.c.wrote += n // as many statements would
 	tx.checkpoint.Changes += int64(n)
 	tx.checkpoint.Position = max(tx.checkpoint.Position, fanfold.At(ch.Position.Seq(), ch.Position.N()+n-1))
 	return nil

@@ -72,7 +72,7 @@ func runBench(ctx context.Context, only string, quick bool) (results []bench.Res
 	for i, b := range []struct {
 		name string
 		run  func(ctx context.Context, dir string, scale int) (bench.Result, error)
-	}{{"get", benchGet}, {"put", benchPut(64)}, {"put", benchPut(256)}, {"put", benchPut(1)}, {"import", benchImport}, {"replay", benchReplay}, {"rename", benchRename}, {"comments", benchComments}, {"model", benchModelChange}} {
+	}{{"get", benchGet}, {"put", benchPut(64)}, {"put", benchPut(256)}, {"put", benchPut(1)}, {"import", benchImport}, {"replay", benchReplay}, {"rename", benchRename}, {"rename", benchRenamePublisher}, {"comments", benchComments}, {"model", benchModelChange}} {
 		if only != b.name && (only != "" || b.name == "model") { // that one takes as long as the others together
 			continue
 		}
@@ -131,9 +131,13 @@ func fill(ctx context.Context, dir, model string, authors, books int, second fun
 	}); err != nil {
 		return err
 	}
+	publisher := func(i int) int { return i / 7 % authors }
+	if strings.Contains(model, "publisherName") {
+		publisher = func(int) int { return 0 }
+	}
 	return parallel(books, func(i int) error {
 		return put("books", i, fmt.Sprintf(`{"id":"%d","title":"The book that has the number %d","year":1984,"language":"en","authors":[{"id":"%d"},{"id":"%d"}],"pub":"%d","summary":"%0250d"}`,
-			i, i, i%authors, second(i), i/7%authors, i))
+			i, i, i%authors, second(i), publisher(i), i))
 	})
 }
 
@@ -304,13 +308,28 @@ func benchReplay(ctx context.Context, dir string, scale int) (r bench.Result, er
 	return bench.Replay(ctx, self, dir, events)
 }
 
-func benchRename(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
+// benchRename renames the second author of every book, the first being one of a thousand others: a copy
+// in an array, which is folded document by document.
+func benchRename(ctx context.Context, dir string, scale int) (bench.Result, error) {
+	return rename(ctx, dir, scale, benchModel, "rename of an author with", "authors", "$.authors[1].name")
+}
+
+// benchRenamePublisher renames the publisher of every book: one member of each, which is folded by
+// set-oriented SQL.
+func benchRenamePublisher(ctx context.Context, dir string, scale int) (bench.Result, error) {
+	const model = `{"collections":{"authors":{},"publishers":{},"books":{
+"relations":{"authors":{"path":"authors[].id","to":"authors"},"publisher":{"path":"pub","to":"publishers"}},
+"derive":{"publisherName":{"copy":"publisher","value":"doc.name"}}}}}`
+	return rename(ctx, dir, scale, model, "rename of a publisher with", "publishers", "$.publisherName")
+}
+
+// rename changes the name of document 0 of a collection, which every book has a copy of.
+func rename(ctx context.Context, dir string, scale int, model, what, collection, path string) (r bench.Result, err error) {
 	holders := 100_000 / scale
-	// Author 0 is the second author of every book; the first is one of a thousand others.
-	err = filled(ctx, dir, benchModel, holders, func(int) int { return 0 }, func(ctx context.Context, n *node.Node) error {
+	err = filled(ctx, dir, model, holders, func(int) int { return 0 }, func(ctx context.Context, n *node.Node) error {
 		c := &client{server: n.URL()}
-		r, err = bench.Rename(ctx, n.Store, dir, holders, func(name string) error {
-			resp, err := c.do(ctx, "PATCH", "/v1/authors/0", strings.NewReader(`{"firstName":"`+name+`"}`),
+		r, err = bench.Rename(ctx, n.Store, dir, fmt.Sprintf("%s %d copies", what, holders), path, holders, func(name string) error {
+			resp, err := c.do(ctx, "PATCH", "/v1/"+collection+"/0", strings.NewReader(`{"firstName":"`+name+`","name":"`+name+`"}`),
 				header{"Content-Type": "application/merge-patch+json", "Fanfold-Timeout": "60"})
 			if err != nil {
 				return err

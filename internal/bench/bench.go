@@ -409,14 +409,14 @@ func insert(tx *sql.Tx, table string, rows [][]any) error {
 }
 
 // Rename compares a rename that reaches holders copies, feed rows included, with one UPDATE
-// that sets the same member of the same rows by json_set, on a copy of the file.
-func Rename(ctx context.Context, store *sqlite.Store, dir string, holders int, rename func(name string) error) (r Result, err error) {
-	path, err := current(store)
+// that sets the same member of the same rows, at path, by json_set, on a copy of the file.
+func Rename(ctx context.Context, store *sqlite.Store, dir, name, path string, holders int, rename func(name string) error) (r Result, err error) {
+	file, err := current(store)
 	if err != nil {
 		return r, err
 	}
 	plain := filepath.Join(dir, "limit.db")
-	db, err := openPlain(path)
+	db, err := openPlain(file)
 	if err != nil {
 		return r, err
 	}
@@ -429,7 +429,7 @@ func Rename(ctx context.Context, store *sqlite.Store, dir string, holders int, r
 	const rounds = 5
 	var ours, limit []float64
 	for i := range rounds {
-		l, err := update(plain, holders, fmt.Sprintf("Bob%d Author", i))
+		l, err := update(plain, path, holders, fmt.Sprintf("Bob%d Author", i))
 		if err != nil {
 			return r, err
 		}
@@ -443,19 +443,19 @@ func Rename(ctx context.Context, store *sqlite.Store, dir string, holders int, r
 		}
 		ours, limit = append(ours, float64(holders)/o.Seconds()), append(limit, float64(holders)/l.Seconds())
 	}
-	r = result(fmt.Sprintf("rename reaching %d copies", holders), "copies/s", ours, limit)
+	r = result(name, "copies/s", ours, limit)
 	r.Notes = append(r.Notes, "limit: one UPDATE ... json_set over the same rows, without feed rows")
 	return r, nil
 }
 
-func update(path string, holders int, name string) (took time.Duration, err error) {
-	db, err := openPlain(path)
+func update(file, path string, holders int, name string) (took time.Duration, err error) {
+	db, err := openPlain(file)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	began := time.Now()
-	res, err := db.Exec("UPDATE document SET body = json_set(body, '$.authors[1].name', ?) WHERE collection = 'books'", name)
+	res, err := db.Exec("UPDATE document SET body = json_set(body, ?, ?) WHERE collection = 'books'", path, name)
 	if err != nil {
 		return 0, err
 	}
