@@ -272,6 +272,7 @@ func (w *preparation) end() {
 
 // build copies the read model and brings the copy up to the model.
 func (w *preparation) build() (err error) {
+	defer recovered(&err)
 	told := time.Time{}
 	tell := func(phase string, done, total int64) {
 		if now := time.Now(); now.Sub(told) > 100*time.Millisecond || done == total {
@@ -391,6 +392,7 @@ func (w *preparation) follow(last uint64) (err error) {
 
 // reconcile brings changes, and documents that were touched, to what the read model says of them.
 func (w *preparation) reconcile() (err error) {
+	defer recovered(&err)
 	sc, err := w.p.store.Scan()
 	if err != nil {
 		return err
@@ -504,6 +506,7 @@ func (p *Projector) activate(ev *fanfold.Event) (done bool, err error) {
 
 // complete makes the copy what the read model is to be after the model event.
 func (w *preparation) complete(ev *fanfold.Event) (next *plan, documents int64, err error) {
+	defer recovered(&err)
 	if err := w.reconcile(); err != nil {
 		return nil, 0, err
 	}

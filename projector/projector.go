@@ -302,14 +302,17 @@ func (p *Projector) foldedBatch(read func(func(*sqlite.Snapshot) error) error, b
 	p.store.Applied.Set(batch[len(batch)-1].Seq, did...)
 }
 
-// apply folds a batch, which cuts no transaction of the log, in one transaction. A panic (rows that are not what the fold wrote, for
-// one) is an error like any other: it stops the projector, not the process.
+// recovered makes a panic of the fold (rows that are not what it wrote, for one) an error like any
+// other: it stops the projector, not the process. It is deferred.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fanfold.Errorf(fanfold.Internal, "the fold failed: %v; run fanfold verify, then fanfold replay", p)
+	}
+}
+
+// apply folds a batch, which cuts no transaction of the log, in one transaction.
 func apply(db *sqlite.DB, f *fold, batch []*fanfold.Event) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fanfold.Errorf(fanfold.Internal, "the fold failed: %v; run fanfold verify, then fanfold replay", p)
-		}
-	}()
+	defer recovered(&err)
 	f.did = f.did[:0]
 	return db.Update(func(tx *sqlite.Tx) error {
 		for _, ev := range batch {
