@@ -216,6 +216,44 @@ func (m *Model) AddsGuards(prev *Model) bool {
 	return false
 }
 
+// Unguarded is the model's source without its strict relations and unique members being so; nil where
+// it has none.
+func (m *Model) Unguarded() []byte {
+	var patch []byte
+	member := func(name, value string) {
+		if n := len(patch); patch[n-1] != '{' {
+			patch = append(patch, ',')
+		}
+		patch = append(append(jsondoc.AppendQuote(patch, name), ':'), value...)
+	}
+	patch = append(patch, `{"collections":{`...)
+	empty := len(patch)
+	for _, c := range m.Collections {
+		strict := slices.ContainsFunc(c.Relations, (*Relation).strict)
+		if len(c.Unique) == 0 && !strict {
+			continue
+		}
+		member(c.Name, "{")
+		if len(c.Unique) > 0 {
+			member("unique", "null")
+		}
+		if strict {
+			member("relations", "{")
+			for _, r := range c.Relations {
+				if r.Strict {
+					member(r.Name, `{"strict":null}`)
+				}
+			}
+			patch = append(patch, '}')
+		}
+		patch = append(patch, '}')
+	}
+	if len(patch) == empty {
+		return nil
+	}
+	return jsondoc.Merge(m.Source, append(patch, "}}"...))
+}
+
 // RelationsTo are the relations that lead to a collection.
 func (m *Model) RelationsTo(collection string) []*Relation { return m.to[collection] }
 

@@ -70,6 +70,7 @@ type exporter struct {
 	out      http.ResponseWriter
 	control  *http.ResponseController
 	model    *fanfold.Model
+	guarded  bool // the last line says again what the model guards: documents may refer to later ones
 	reserved fanfold.Reserved
 	shapes   map[string]*fanfold.Shape
 	schemas  map[string]*schema.Schema
@@ -88,7 +89,11 @@ func (ex *exporter) run(collections []string) error {
 			return err
 		}
 		if collections == nil {
-			ex.buf = append(append(append(ex.buf, `{"model":`...), src...), "}\n"...)
+			ex.buf = append(append(ex.buf, `{"model":`...), src...)
+			if ex.guarded = ex.model.Unguarded() != nil; ex.guarded {
+				ex.buf = append(ex.buf, `,"guards":"last"`...)
+			}
+			ex.buf = append(ex.buf, "}\n"...)
 		}
 	}
 	after := int64(0)
@@ -114,6 +119,9 @@ func (ex *exporter) run(collections []string) error {
 		if err := ex.flush(); err != nil {
 			return err
 		}
+	}
+	if ex.guarded {
+		ex.buf = append(append(append(ex.buf, `{"model":`...), src...), "}\n"...)
 	}
 	return ex.flush()
 }

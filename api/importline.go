@@ -88,7 +88,7 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 		return nil, number, errEnvelope
 	}
 	var body []byte
-	contents, exact := 0, false
+	contents, exact, guardsLast := 0, false, false
 	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
 		switch t.Key(n) {
 		case "line":
@@ -113,6 +113,10 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 			err = fanfold.Errorf(fanfold.Invalid, "%s", t.Text(n))
 		case "model":
 			ev.Kind, ev.Body = fanfold.KindModel, bytes.Clone(t.Raw(n))
+		case "guards":
+			if guardsLast = t.Text(n) == "last"; !guardsLast {
+				err = errEnvelope
+			}
 		default:
 			err = errEnvelope
 		}
@@ -121,8 +125,11 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 		}
 	}
 	switch {
-	case contents > 1, ev.Kind == fanfold.KindModel && (body != nil || ev.Key.Collection != "" || ev.Kept != nil), ev.Kind == fanfold.KindPut && (body == nil || ev.Key.Collection == ""):
+	case contents > 1, guardsLast && ev.Kind != fanfold.KindModel, ev.Kind == fanfold.KindModel && (body != nil || ev.Key.Collection != "" || ev.Kept != nil), ev.Kind == fanfold.KindPut && (body == nil || ev.Key.Collection == ""):
 		return nil, number, errEnvelope
+	case ev.Kind == fanfold.KindModel && guardsLast:
+		ev.Body, err = im.unguarded(ev.Body)
+		return ev, number, err
 	case ev.Kind == fanfold.KindModel:
 		return ev, number, nil
 	case int64(len(body)) > s.opt.MaxBody:
@@ -140,6 +147,20 @@ func (im *importRun) parse(line []byte, number int) (ev *fanfold.Event, shown in
 		ev.Body, _, err = s.written(body, &ev.Key, false)
 	}
 	return ev, number, err
+}
+
+// unguarded is a model without strict relations and unique members, which a later line brings: until
+// then documents may refer to those behind them. The model that applies stays as it is.
+func (im *importRun) unguarded(src []byte) ([]byte, error) {
+	m, err := im.s.models.Parse(src)
+	if err != nil {
+		return nil, err
+	}
+	have, _, _ := im.s.models.Model()
+	if without := m.Unguarded(); without != nil && !bytes.Equal(have.Source, m.Source) {
+		return without, nil
+	}
+	return src, nil
 }
 
 var errEnvelope = fanfold.Errorf(fanfold.Invalid, `a line is {"collection":"...","doc":{...}}, as _export writes it; with ?collection= it is the document itself`)

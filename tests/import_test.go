@@ -403,6 +403,42 @@ func TestExportIsTakenAsItIs(t *testing.T) {
 	}
 }
 
+// TestExportOfGuardedDocuments: documents that refer to each other strictly, or to later ones, come back.
+func TestExportOfGuardedDocuments(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  authors: {unique: [name], relations: {best: {path: best, to: books, strict: true, onDelete: restrict}}, derive: {books: {count: books.author}}}
+  books: {unique: [isbn], relations: {author: {path: author, to: authors, strict: true, onDelete: restrict}}, derive: {then: {copy: author, value: doc.name, frozen: true}}}
+`)
+	transact(s.Client, http.StatusOK, `{"op":"put","collection":"authors","id":"1","body":{"name":"Ann","best":"1"}},{"op":"put","collection":"books","id":"1","body":{"author":1,"isbn":"a"}}`)
+	s.Put("books", "2", `{"isbn":"b"}`)
+	s.Put("authors", "2", `{"name":"Bea"}`)
+	s.Merge("books", "2", `{"author":"2"}`)
+	s.Merge("authors", "2", `{"name":"Bee"}`)
+	export := s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "").Body
+	into := harness.OpenTemp(t, "")
+	for range 2 { // the second time into what is there
+		if got := importText(t, into.Client, "", string(export)); !strings.Contains(got, `"refused":0`) {
+			t.Fatalf("the import says %s", got)
+		}
+		for _, key := range []string{"authors/1", "authors/2", "books/1", "books/2"} {
+			if a, b := s.Want(http.StatusOK, http.MethodGet, "/v1/"+key, "").Body, into.Want(http.StatusOK, http.MethodGet, "/v1/"+key, "").Body; !bytes.Equal(a, b) {
+				t.Errorf("%s is %s, was %s", key, b, a)
+			}
+		}
+		into.Want(http.StatusConflict, http.MethodDelete, "/v1/authors/2", "")
+		into.Want(http.StatusConflict, http.MethodPut, "/v1/authors/3", `{"name":"Bee"}`)
+		into.Want(http.StatusUnprocessableEntity, http.MethodPut, "/v1/books/3", `{"author":"none"}`)
+	}
+	again := into.Want(http.StatusOK, http.MethodGet, "/v1/_export", "").Body
+	if !bytes.Equal(again, export) {
+		t.Errorf("exported again it is\n%s\nwas\n%s", again, export)
+	}
+	if got := importText(t, into.Client, "", `{"guards":"last","collection":"books","doc":{"id":"x"}}`+"\n"+`{"model":{"collections":{}},"guards":"first"}`); !strings.Contains(got, `"refused":2`) {
+		t.Errorf("guards elsewhere: %s", got)
+	}
+}
+
 // TestImportOddities: what clients send besides plain lines.
 func TestImportOddities(t *testing.T) {
 	s := harness.OpenTemp(t, "")
