@@ -36,7 +36,7 @@ func (s *Store) Copy(ctx context.Context, progress func(done, total int64)) (db 
 	if err := errors.Join(copyTo(ctx, src, path, progress), src.close()); err != nil {
 		return nil, err
 	}
-	if db, err = buildDB(path, s.opt.FailWrite); err != nil {
+	if db, err = unsafeDB(path, s.opt.FailWrite); err != nil {
 		return nil, err
 	}
 	db.number = n

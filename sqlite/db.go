@@ -49,6 +49,9 @@ const readersPerCPU = 2
 
 // openDB opens or makes the file at path. fail, for tests, is asked before every write.
 func openDB(path string, fail func() error) (*DB, error) {
+	if err := migrate(path); err != nil {
+		return nil, err
+	}
 	db, err := writeDB(path, fail)
 	if err != nil {
 		return nil, err
@@ -62,14 +65,19 @@ func openDB(path string, fail func() error) (*DB, error) {
 // buildDB opens a file that nobody reads before serve. Nothing protects it from a crash or a
 // rollback until then: who builds it begins anew after either.
 func buildDB(path string, fail func() error) (*DB, error) {
+	if err := migrate(path); err != nil {
+		return nil, err
+	}
+	return unsafeDB(path, fail)
+}
+
+// unsafeDB is buildDB of a file that has the schema.
+func unsafeDB(path string, fail func() error) (*DB, error) {
 	return writeDB(path, fail, "synchronous=OFF", "journal_mode=OFF")
 }
 
 // writeDB opens a file with its writing connection only.
 func writeDB(path string, fail func() error, pragmas ...string) (*DB, error) {
-	if err := migrate(path); err != nil {
-		return nil, err
-	}
 	writer, err := openConn(dsn(path, "rwc"), append(pragmas, "busy_timeout=10000", "temp_store=FILE", "cache_size=-32768")...)
 	if err != nil {
 		return nil, failure(err)
