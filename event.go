@@ -1,6 +1,10 @@
 package fanfold
 
-import "time"
+import (
+	"time"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
 
 // Kind is what an event says.
 type Kind string
@@ -56,6 +60,19 @@ type Event struct {
 
 	Tx   TxPart
 	Once Once
+}
+
+// Patched is the document after a patch event, both being JSON text that was checked. The error is a
+// *jsondoc.PatchError.
+func (ev *Event) Patched(doc []byte) ([]byte, error) {
+	if ev.Patch == MergePatch {
+		return jsondoc.Merge(doc, ev.Body), nil
+	}
+	ops, err := jsondoc.ParsePatch(ev.Body)
+	if err != nil {
+		return nil, err
+	}
+	return jsondoc.Apply(doc, ops)
 }
 
 // TxPart is an event's place in its transaction; the zero value is none.

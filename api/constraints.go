@@ -243,25 +243,13 @@ func (j *judge) pin(i int) (before *jsondoc.Tree, err error) {
 	case doc == nil:
 		return nil, missing(ev.Key)
 	default:
-		body, err := patchedBody(doc.Body, ev)
+		body, err := ev.Patched(doc.Body)
 		if err != nil {
 			return nil, err
 		}
 		j.after[ev.Key] = jsondoc.MustParse(body)
 	}
 	return before, nil
-}
-
-// patchedBody is the document that a patch which was checked makes.
-func patchedBody(doc []byte, ev *fanfold.Event) ([]byte, error) {
-	if ev.Patch == fanfold.MergePatch {
-		return jsondoc.Merge(doc, ev.Body), nil
-	}
-	ops, err := jsondoc.ParsePatch(ev.Body)
-	if err != nil {
-		return nil, err
-	}
-	return jsondoc.Apply(doc, ops)
 }
 
 // one judges one write.

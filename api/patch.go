@@ -116,21 +116,13 @@ func (s *Server) tryPatch(ev *fanfold.Event, rev fanfold.Revision) (patched []by
 	}
 	ev.Base = rev
 	defer s.parsing(doc.Body)()
-	if ev.Patch == fanfold.MergePatch {
-		patched = jsondoc.Merge(doc.Body, ev.Body)
-	} else {
-		ops, err := jsondoc.ParsePatch(ev.Body)
-		if err != nil {
-			return nil, err
-		}
-		patched, err = jsondoc.Apply(doc.Body, ops)
-		var pe *jsondoc.PatchError
-		if errors.As(err, &pe) && pe.Large {
-			return nil, fanfold.Errorf(fanfold.TooLarge, "the patch cannot be applied: %v", err)
-		}
-		if err != nil {
-			return nil, fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
-		}
+	patched, err = ev.Patched(doc.Body)
+	var pe *jsondoc.PatchError
+	if errors.As(err, &pe) && pe.Large {
+		return nil, fanfold.Errorf(fanfold.TooLarge, "the patch cannot be applied: %v", err)
+	}
+	if err != nil {
+		return nil, fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
 	}
 	if int64(len(patched)) > s.opt.MaxBody {
 		return nil, fanfold.Errorf(fanfold.TooLarge, "the patched document has %d bytes; at most %d are taken", len(patched), s.opt.MaxBody)

@@ -58,7 +58,7 @@ func (f *fold) rehearse(tx *sqlite.Tx, ev *fanfold.Event) error {
 			return fanfold.Errorf(fanfold.NotFound, "there is no document %s", ev.Key)
 		}
 		ev.Base = row.Revision
-		if _, err := ApplyPatch(row.Source(), ev.Patch, ev.Body); err != nil {
+		if _, err := ev.Patched(row.Source()); err != nil {
 			return fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
 		}
 	}
@@ -127,7 +127,7 @@ func (r *reach) link(ev *fanfold.Event) error {
 		if err != nil || row == nil {
 			return err
 		}
-		body, err := ApplyPatch(row.Source(), ev.Patch, ev.Body)
+		body, err := ev.Patched(row.Source())
 		if err != nil {
 			return nil //nolint:nilerr // the append will tell
 		}
@@ -168,7 +168,7 @@ func (r *reach) event(ev *fanfold.Event) error {
 		trees = append(trees, jsondoc.MustParse(ev.Body))
 	case fanfold.KindPatch:
 		if old != nil {
-			if body, err := ApplyPatch(old.Source(), ev.Patch, ev.Body); err == nil {
+			if body, err := ev.Patched(old.Source()); err == nil {
 				trees = append(trees, jsondoc.MustParse(body))
 			}
 		}

@@ -205,26 +205,13 @@ func written(ev *fanfold.Event, old *sqlite.Row) (source []byte, op fanfold.Op, 
 	case ev.Kind == fanfold.KindPatch && (old == nil || old.Revision != ev.Base):
 		return nil, "", fanfold.Errorf(fanfold.Internal, "a patch on revision %d, which is not the document's last", ev.Base)
 	case ev.Kind == fanfold.KindPatch:
-		source, err = ApplyPatch(old.Source(), ev.Patch, ev.Body)
+		source, err = ev.Patched(old.Source())
 		return source, fanfold.OpPatch, err
 	case old != nil:
 		return ev.Body, fanfold.OpReplace, nil
 	default:
 		return ev.Body, fanfold.OpCreate, nil
 	}
-}
-
-// ApplyPatch returns the document after a patch, both as JSON text that Check has accepted. The
-// error is a *jsondoc.PatchError.
-func ApplyPatch(doc []byte, kind fanfold.PatchType, patch []byte) ([]byte, error) {
-	if kind == fanfold.MergePatch {
-		return jsondoc.Merge(doc, patch), nil
-	}
-	ops, err := jsondoc.ParsePatch(patch)
-	if err != nil {
-		return nil, err
-	}
-	return jsondoc.Apply(doc, ops)
 }
 
 // store writes the document's row and its direct change.
