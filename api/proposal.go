@@ -12,9 +12,9 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// backgroundFrom is how many documents a model may change and still be applied at once, where the
+// backgroundFrom is how many documents applying a model may look at and still be done at once, where the
 // request does not say: more hold up folding for longer than a write should wait.
-const backgroundFrom = 10_000
+const backgroundFrom = 30_000
 
 // underWay refuses a model while another is to come.
 func (s *Server) underWay(p *fanfold.Proposal) error {
@@ -29,13 +29,12 @@ func (s *Server) propose(c echo.Context, m *fanfold.Model, last uint64, report M
 	if err != nil {
 		return err
 	}
-	err = s.reader.Wait(ctx, seq)
-	if err == nil {
-		err = s.models.Settled(ctx, seq)
+	var applied uint64
+	if err = s.reader.Wait(ctx, seq); err == nil {
+		applied, err = s.models.Settled(ctx, seq)
 	}
 	switch {
 	case err == nil:
-		_, applied, _ := s.models.Model()
 		return s.answerModel(c, applied, report, limit)
 	case fanfold.CodeOf(err) == fanfold.Unprocessable:
 		return err
@@ -138,6 +137,9 @@ func (s *Server) activate(ctx context.Context, p *fanfold.Proposal) error {
 		}
 	}
 	problems, err := s.models.Broken(p.Seq)
+	if fanfold.CodeOf(err) == fanfold.Gone { // when it is ready, Ready will say so
+		return nil
+	}
 	if err != nil {
 		return err
 	}

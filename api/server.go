@@ -85,10 +85,12 @@ type Models interface {
 	Proposal() (proposal *fanfold.Proposal, last uint64)
 	// Ready has an element when this node has become ready for a model that is to come.
 	Ready() <-chan struct{}
-	// Broken lists what stands in the way of the model that event seq announces.
+	// Broken lists what stands in the way of the model that event seq announces; Gone where this node is
+	// not ready for it.
 	Broken(seq uint64) ([]fanfold.Problem, error)
-	// Settled waits until that model applies; an Error says why it does not come.
-	Settled(ctx context.Context, seq uint64) error
+	// Settled waits until that model applies, and returns the event that applied it; an Unprocessable says
+	// why it does not come.
+	Settled(ctx context.Context, seq uint64) (applied uint64, err error)
 	// DryRun tells what events would cause, were they the next ones, and changes nothing. Conflict
 	// and NotFound where they do not fit the documents as they are.
 	DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error)
@@ -109,7 +111,7 @@ type Models interface {
 
 // ModelPreview is what applying a model would do; its JSON is the answer.
 type ModelPreview interface {
-	Touches() int64      // documents that it would change
+	Touches() int64      // documents that applying it looks at, as often as it does
 	Entangled() []string // rules because of which it cannot be prepared
 }
 

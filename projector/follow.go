@@ -71,20 +71,25 @@ func (f *follower) stop() {
 	f.reader.Close()
 }
 
-// next waits for an event and takes with it what else is waiting, up to event last, and the rest
-// of a transaction it has begun.
+// next waits for an event and takes with it what else is waiting, up to event last, and the rest of what
+// was stored at once: see whole.
 func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfold.Event, error) {
 	var batch []*fanfold.Event
-	size := 0
+	var end whole
+	size, ended := 0, 0 // ended is how many events there are up to the last end
 	take := func(ev *fanfold.Event) bool {
-		if ev.Seq > last && !open(batch) {
+		if ev.Seq > last && end.reached() {
 			f.held = ev
 			return false
 		}
 		f.room.Release(weight(ev))
 		batch = append(batch, ev)
 		size += len(ev.Body)
-		return open(batch) || len(batch) < opt.BatchEvents && size < opt.BatchBytes && ev.Seq < last
+		if end.add(ev); !end.reached() {
+			return true
+		}
+		ended = len(batch)
+		return len(batch) < opt.BatchEvents && size < opt.BatchBytes && ev.Seq < last
 	}
 	if f.held != nil {
 		ev := f.held
@@ -94,12 +99,12 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 		}
 	}
 	for {
-		if len(batch) == 0 || open(batch) {
+		if len(batch) == 0 || !end.reached() {
 			select {
 			case e := <-f.events:
-				if whole := closed(batch); e.err != nil && len(whole) > 0 {
+				if e.err != nil && ended > 0 {
 					f.events <- e // for the next call; the reader has ended, so there is room
-					return whole, nil
+					return batch[:ended], nil
 				}
 				if e.err != nil {
 					return nil, e.err
@@ -128,6 +133,44 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 	}
 }
 
+// whole tells whether events end where nothing is yet to come of what the log stored at once: of a
+// transaction, and of a link or claim the write of the document that it is of. Whoever saw a claim without
+// its document would take the value for free.
+type whole struct {
+	tx   bool
+	keys map[fanfold.Key]struct{} // documents whose writes are to come
+	n    int                      // events since the first of them was announced
+}
+
+// guardedTogether is how many events are stored at once at most.
+const guardedTogether = 1000
+
+func (w *whole) add(ev *fanfold.Event) {
+	w.tx = ev.Tx.Open()
+	switch ev.Kind {
+	case fanfold.KindLink:
+		w.await(ev.Holder)
+	case fanfold.KindClaim:
+		w.await(ev.Key)
+	case fanfold.KindPut, fanfold.KindPatch, fanfold.KindDelete:
+		delete(w.keys, ev.Key)
+	}
+	if w.n++; len(w.keys) == 0 || w.n > guardedTogether {
+		w.n = 0
+		clear(w.keys)
+	}
+}
+
+func (w *whole) await(key fanfold.Key) {
+	if w.keys == nil {
+		w.keys = map[fanfold.Key]struct{}{}
+	}
+	w.keys[key] = struct{}{}
+}
+
+// reached tells whether the events end there.
+func (w *whole) reached() bool { return !w.tx && len(w.keys) == 0 }
+
 // gather is how many events are waited for where the log has said that it has them, and for how
 // long: a transaction of SQLite costs as much as several events.
 const (
@@ -153,17 +196,4 @@ func (f *follower) more(have int) (e followed, ok bool) {
 	case <-f.timer.C:
 		return e, false
 	}
-}
-
-// open tells whether the batch's last event has a transaction of which more is to come.
-func open(batch []*fanfold.Event) bool {
-	return len(batch) > 0 && batch[len(batch)-1].Tx.Open()
-}
-
-// closed is the batch without a transaction of which more is to come.
-func closed(batch []*fanfold.Event) []*fanfold.Event {
-	if !open(batch) {
-		return batch
-	}
-	return batch[:len(batch)-1-batch[len(batch)-1].Tx.Index]
 }

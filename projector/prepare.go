@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -43,6 +45,7 @@ type preparing struct {
 	pending   *fanfold.Proposal
 	last      uint64 // the last event about models
 	withdrawn *Withdrawn
+	settled   map[uint64]uint64 // by the event that announced it, the event that applied a model; 0 for none
 	stop      context.CancelFunc
 	changed   chan struct{} // closed when pending changes
 	progress  *Preparation
@@ -61,28 +64,29 @@ func (p *Projector) Proposal() (proposal *fanfold.Proposal, last uint64) {
 // Ready has an element when this node has become ready for a model that is to come.
 func (p *Projector) Ready() <-chan struct{} { return p.coming.ready }
 
-// Settled waits until the model that event seq announces applies, or is not to come: that is an Error
-// with the reason.
-func (p *Projector) Settled(ctx context.Context, seq uint64) error {
+// Settled waits until the model that event seq announces applies, and returns the event that applied it.
+// An Unprocessable says why it does not come.
+func (p *Projector) Settled(ctx context.Context, seq uint64) (applied uint64, err error) {
+	c := &p.coming
 	for {
-		p.coming.mu.Lock()
-		pending, changed, withdrawn := p.coming.pending, p.coming.changed, p.coming.withdrawn
-		p.coming.mu.Unlock()
-		if pending == nil || pending.Seq != seq {
-			_, applies, _ := p.Model()
-			if applies > seq {
-				return nil
-			}
+		c.mu.Lock()
+		pending, changed := c.pending, c.changed
+		applied, withdrawn := c.settled[seq], c.withdrawn
+		c.mu.Unlock()
+		switch {
+		case applied != 0:
+			return applied, nil
+		case pending == nil || pending.Seq != seq:
 			why := "see the log's events about models"
 			if withdrawn != nil && withdrawn.Model == seq {
 				why = withdrawn.Reason
 			}
-			return fanfold.Errorf(fanfold.Unprocessable, "the model was withdrawn: %s", why)
+			return 0, fanfold.Errorf(fanfold.Unprocessable, "the model was withdrawn: %s", why)
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return ctx.Err()
+			return 0, ctx.Err()
 		}
 	}
 }
@@ -96,13 +100,15 @@ func (p *Projector) announce(m sqlite.StoredModel, why string) {
 	if c.pending != nil && c.pending.Seq == m.Last && m.Next != nil {
 		return
 	}
-	if c.stop != nil {
-		c.stop()
-	}
-	if c.pending != nil && why != "" {
+	switch {
+	case c.pending == nil:
+	case why != "":
 		c.withdrawn = &Withdrawn{Model: c.pending.Seq, Reason: why}
+	case m.Seq > c.pending.Seq:
+		c.settled = map[uint64]uint64{c.pending.Seq: m.Seq} // whoever waits looks at once
 	}
-	c.pending, c.stop, c.progress = nil, nil, nil
+	c.end()
+	c.pending, c.progress = nil, nil
 	if m.Next != nil {
 		c.progress = &Preparation{Model: m.Last, Phase: "waiting", Started: time.Now().UTC()}
 		parsed, err := acceptedModel(m.Next)
@@ -116,15 +122,34 @@ func (p *Projector) announce(m sqlite.StoredModel, why string) {
 	c.changed = make(chan struct{})
 }
 
+// end ends the preparation that runs. It is called with c.mu held.
+func (c *preparing) end() {
+	if c.stop != nil {
+		c.stop()
+	}
+	c.stop, c.current = nil, nil
+}
+
+// anew has a model that is to come prepared again: from another generation, for one.
+func (c *preparing) anew() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end()
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
 // prepareAll prepares one model after the other until ctx ends.
 func (p *Projector) prepareAll(ctx context.Context) {
 	c := &p.coming
+	wait := pauseFailed
 	for {
 		c.mu.Lock()
 		pending, changed := c.pending, c.changed
 		var work context.Context
 		if pending != nil && c.progress.Phase != "failed" {
-			work, c.stop = context.WithCancel(ctx) //nolint:gosec // announce calls it, and the end of ctx
+			c.end()
+			work, c.stop = context.WithCancel(ctx) //nolint:gosec // end calls it
 		}
 		c.mu.Unlock()
 		var again <-chan time.Time
@@ -133,13 +158,15 @@ func (p *Projector) prepareAll(ctx context.Context) {
 				p.opt.Logger.Error("a model cannot be prepared", "model", pending.Seq, "err", err)
 				phase := "failed"
 				if fanfold.CodeOf(err) == fanfold.Unavailable {
-					phase, again = "waiting", time.After(pauseFailed)
+					phase, again = "waiting", time.After(wait)
+					wait = min(2*wait, mostPause)
 				}
 				p.progress(pending.Seq, func(s *Preparation) { s.Phase, s.Error = phase, reason(err) })
 			}
 		}
 		select {
 		case <-changed:
+			wait = pauseFailed
 		case <-again:
 		case <-ctx.Done():
 			return
@@ -168,14 +195,17 @@ type preparation struct {
 	db     *sqlite.DB // nil once it was swapped in, or discarded
 	fold   *fold
 	feed   *follower
-	at     uint64           // last event followed
-	copied fanfold.Position // changes of the read model are taken over up to here
-	built  bool             // build has ended well
+	at     uint64                       // last event followed
+	copied fanfold.Position             // changes of the read model are taken over up to here
+	failed error                        // it is of no use any more
+	hidden map[string][]fanfold.Problem // what the model would hide or cannot compare, by document
+	fault  chan struct{}                // has an element once it failed
+	report *report
 	ready  atomic.Bool
 }
 
-// errGone is the error of a preparation that ended.
-var errGone = errors.New("the preparation has ended")
+// errGone is the error of a preparation that has ended, or is not ready any more.
+var errGone = fanfold.Errorf(fanfold.Gone, "the model is not prepared")
 
 // prepare prepares one model, and follows the log until it applies or ctx ends.
 func (p *Projector) prepare(ctx context.Context, pending *fanfold.Proposal) error {
@@ -189,14 +219,19 @@ func (p *Projector) prepare(ctx context.Context, pending *fanfold.Proposal) erro
 			return p.store.Applied.Err()
 		}
 	}
-	w := &preparation{p: p, pending: pending, ctx: ctx}
-	w.mu.Lock()
+	w := &preparation{p: p, pending: pending, ctx: ctx, report: &report{}, fault: make(chan struct{}, 1)}
+	defer w.end()
 	p.coming.mu.Lock()
+	if ctx.Err() != nil {
+		p.coming.mu.Unlock()
+		return ctx.Err()
+	}
+	w.mu.Lock()
 	p.coming.current = w
 	p.coming.mu.Unlock()
-	err := w.build()
+	w.failed = w.build()
+	err := w.failed
 	w.mu.Unlock()
-	defer w.end()
 	if err != nil {
 		return err
 	}
@@ -222,6 +257,7 @@ func (p *Projector) prepare(ctx context.Context, pending *fanfold.Proposal) erro
 		}
 		select {
 		case <-p.store.Applied.Changed(at):
+		case <-w.fault:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -240,6 +276,7 @@ const (
 	pauseReady   = 100 * time.Millisecond
 	pauseStopped = time.Second
 	pauseFailed  = 5 * time.Second
+	mostPause    = 5 * time.Minute
 )
 
 func pause(ctx context.Context, d time.Duration) {
@@ -277,7 +314,7 @@ func (w *preparation) build() (err error) {
 	tell := func(phase string, done, total int64) {
 		if now := time.Now(); now.Sub(told) > 100*time.Millisecond || done == total {
 			told = now
-			w.p.progress(w.pending.Seq, func(s *Preparation) { s.Phase, s.Done, s.Total = phase, done, total })
+			w.p.progress(w.pending.Seq, func(s *Preparation) { s.Phase, s.Done, s.Total, s.Error = phase, done, total, "" })
 		}
 	}
 	if w.db, err = w.p.store.Copy(w.ctx, func(done, total int64) { tell("copying", done, total) }); err != nil {
@@ -302,7 +339,7 @@ func (w *preparation) build() (err error) {
 		return err
 	}
 	following.unpaged = w.cmp.relations
-	w.fold = newFold(applies, &w.p.report)
+	w.fold = newFold(applies, w.report)
 	w.fold.beside = w.cmp
 	done, total := int64(0), int64(0)
 	w.fold.step = func() error {
@@ -312,7 +349,7 @@ func (w *preparation) build() (err error) {
 	}
 	err = w.db.Update(func(tx *sqlite.Tx) error {
 		cp := tx.Checkpoint()
-		if total, err = w.fold.passes(tx, w.cmp); err != nil {
+		if total, err = w.cmp.passes(tx.Snapshot()); err != nil {
 			return err
 		}
 		w.at, w.copied = cp.Seq, cp.Position
@@ -321,20 +358,8 @@ func (w *preparation) build() (err error) {
 		w.fold.use(following)
 		return w.fold.bringUp(w.cmp)
 	})
-	w.built, w.fold.step = err == nil, w.ctx.Err
+	w.fold.step = w.ctx.Err
 	return err
-}
-
-// passes is about how many documents bringUp works on, those that it works on twice counted twice.
-func (f *fold) passes(tx *sqlite.Tx, m *remodel) (total int64, err error) {
-	f.tx = tx
-	names, counts, err := tx.Snapshot().Collections()
-	for i, name := range names {
-		if m.touched[name] {
-			total += 3 * counts[i]
-		}
-	}
-	return total, err
 }
 
 // round follows the log up to where the read model is, and compares what changed since with it.
@@ -342,9 +367,11 @@ func (f *fold) passes(tx *sqlite.Tx, m *remodel) (total int64, err error) {
 func (w *preparation) round() (at, lag uint64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.db == nil {
-		return 0, 0, errGone
+	if err := w.usable(); err != nil {
+		return 0, 0, err
 	}
+	// Whatever goes wrong leaves a file without a journal, or a reader that has ended.
+	defer func() { w.fail(err) }()
 	applied := w.p.store.Applied.Seq()
 	lag = applied - min(w.at, applied)
 	w.p.progress(w.pending.Seq, func(s *Preparation) {
@@ -360,14 +387,36 @@ func (w *preparation) round() (at, lag uint64, err error) {
 	return w.at, lag, err
 }
 
+// fail says that the preparation is of no use any more, unless err is nil. It is called with w.mu held.
+func (w *preparation) fail(err error) {
+	if err == nil {
+		return
+	}
+	w.failed = err
+	select {
+	case w.fault <- struct{}{}:
+	default:
+	}
+}
+
+// usable is why the preparation cannot be used, nil where it can. It is called with w.mu held.
+func (w *preparation) usable() error {
+	if w.db == nil || w.ctx.Err() != nil {
+		return errGone
+	}
+	return w.failed
+}
+
 // harden brings the copy to the disk, of which its file's swap would have to wait for the most.
 func (w *preparation) harden() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.db == nil {
-		return errGone
+	if err := w.usable(); err != nil {
+		return err
 	}
-	return w.db.Harden()
+	err := w.db.Harden()
+	w.fail(err)
+	return err
 }
 
 // follow folds the log's events up to last under the model to come.
@@ -459,6 +508,7 @@ func (w *preparation) document(sc *sqlite.Scanner, tx *sqlite.Tx, number int64) 
 	if have == nil {
 		return tx.Unprepare(number)
 	}
+	w.object(have)
 	if err := tx.SetPosition(number, have.Position); err != nil {
 		return err
 	}
@@ -469,33 +519,79 @@ func (w *preparation) document(sc *sqlite.Scanner, tx *sqlite.Tx, number int64) 
 	return tx.Prepare(comes, have.Position, d.rules, d.patch())
 }
 
-// activate makes the prepared read model the current one, as of the model event. It is called under
-// Projector.folding, with everything before the event folded. done is false where the preparation is
-// of another model, or ended: the event is to be folded like others.
-func (p *Projector) activate(ev *fanfold.Event) (done bool, err error) {
+// object notes what a preview would have said of a document that was written since.
+func (w *preparation) object(row *sqlite.Row) {
+	key := row.Key.String()
+	delete(w.hidden, key)
+	t := jsondoc.MustParse(row.Source())
+	var problems []fanfold.Problem
+	for _, r := range w.cmp.next.collection(row.Key.Collection).rules {
+		if !r.TakeOver && w.cmp.takes(r) && holds(t, jsondoc.Root, r.Path) {
+			problems = append(problems, hides(r, key))
+		}
+	}
+	for _, path := range w.cmp.unique[row.Key.Collection] {
+		if _, err := fanfold.UniqueValue(t, path); err != nil {
+			problems = append(problems, fanfold.Problem{Path: uniqueAt(row.Key.Collection), Detail: key + ": " + err.Error()})
+		}
+	}
+	if len(problems) == 0 {
+		return
+	}
+	if w.hidden == nil {
+		w.hidden = map[string][]fanfold.Problem{}
+	}
+	w.hidden[key] = problems
+}
+
+// objections are the first of them.
+func (w *preparation) objections() (problems []fanfold.Problem) {
+	for _, key := range slices.Sorted(maps.Keys(w.hidden)) {
+		if problems = append(problems, w.hidden[key]...); len(problems) >= maxHides {
+			break
+		}
+	}
+	return problems
+}
+
+// activate makes the prepared read model the current one, as of the model event; where it is being
+// built yet, it waits for that. It is called under Projector.folding, with everything before the event
+// folded. done is false where the preparation is of another model, or ended: the event is to be folded
+// like others.
+func (p *Projector) activate(ctx context.Context, ev *fanfold.Event) (done bool, err error) {
 	p.coming.mu.Lock()
 	w := p.coming.current
 	p.coming.mu.Unlock()
 	if w == nil || !bytes.Equal(ev.Body, w.pending.Source) {
 		return false, nil
 	}
+	began := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.db == nil || !w.built {
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if w.usable() != nil || w.cmp.prev.seq != p.plan.Load().seq {
 		return false, nil
 	}
-	began := time.Now()
 	next, documents, err := w.complete(ev)
 	db := w.db
 	w.db = nil
 	if err != nil {
+		if derr := p.store.Discard(db); derr != nil {
+			p.opt.Logger.Warn("a prepared read model could not be removed", "err", derr)
+		}
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
 		p.opt.Logger.Warn("a prepared read model cannot be used, and the model is folded at once", "model", ev.Seq, "err", err)
-		return false, p.store.Discard(db)
+		return false, nil
 	}
 	p.fold = nil // loaded again, should the swap end halfway
 	if err := p.store.Swap(db); err != nil {
 		return false, err
 	}
+	p.report.take(w.report, w.cmp.fresh)
 	p.fold = p.newFold(next, &p.report)
 	p.plan.Store(next)
 	p.coming.mu.Lock()
@@ -514,6 +610,9 @@ func (w *preparation) complete(ev *fanfold.Event) (next *plan, documents int64, 
 		if documents, err = tx.Prepared(); err != nil {
 			return err
 		}
+		if documents > fanfold.MaxChanges {
+			return fanfold.Errorf(fanfold.Internal, "the model changes %d documents", documents)
+		}
 		next, err = w.finish(tx, ev)
 		return err
 	})
@@ -522,7 +621,7 @@ func (w *preparation) complete(ev *fanfold.Event) (next *plan, documents int64, 
 
 // finish makes what could not be prepared, and gives every change its position.
 func (w *preparation) finish(tx *sqlite.Tx, ev *fanfold.Event) (*plan, error) {
-	f := newFold(w.cmp.prev, &w.p.report)
+	f := newFold(w.cmp.prev, w.report)
 	f.tx, f.event = tx, ev
 	next, err := f.adopt(ev)
 	if err != nil {
@@ -570,23 +669,26 @@ func (w *preparation) finish(tx *sqlite.Tx, ev *fanfold.Event) (*plan, error) {
 }
 
 // Broken lists what documents break of the new strict relations and unique members of the model that
-// event seq announces, and whether it would change more documents than one event can. It waits for the
-// preparation to be where the read model is.
+// event seq announces, which of those that were written since it was announced it would hide members of,
+// and whether it would change more documents than one event can. It brings the preparation to where the
+// read model is. Gone where this node is not ready for that model.
 func (p *Projector) Broken(seq uint64) (problems []fanfold.Problem, err error) {
 	p.coming.mu.Lock()
 	w := p.coming.current
 	p.coming.mu.Unlock()
-	if w == nil || w.pending.Seq != seq {
+	if w == nil || w.pending.Seq != seq || !w.ready.Load() {
 		return nil, errGone
 	}
 	if _, _, err := w.round(); err != nil {
-		return nil, err
+		return nil, errGone // prepare finds the same
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.db == nil {
+	if w.usable() != nil {
 		return nil, errGone
 	}
+	defer func() { w.fail(err) }()
+	problems = w.objections()
 	err = w.db.Update(func(tx *sqlite.Tx) error {
 		n, err := tx.Prepared()
 		if err != nil {

@@ -15,16 +15,18 @@ import (
 
 // Preview is what applying a model would do.
 type Preview struct {
-	Position fanfold.Position  `json:"position"` // of the prefix looked at
-	Rules    []RulePreview     `json:"rules"`
-	Changes  int64             `json:"changes"` // documents whose embedded view would change
-	Misfits  []Misfits         `json:"misfits,omitempty"`
-	AtOnce   []string          `json:"atOnce,omitempty"` // rules because of which the model cannot be prepared beside
+	Position fanfold.Position `json:"position"` // of the prefix looked at
+	Rules    []RulePreview    `json:"rules"`
+	Changes  int64            `json:"changes"` // documents whose embedded view would change
+	Misfits  []Misfits        `json:"misfits,omitempty"`
+	AtOnce   []string         `json:"atOnce,omitempty"` // rules because of which the model cannot be prepared beside
+
+	touched  int64
 	Problems []fanfold.Problem `json:"problems,omitempty"`
 }
 
-// Touches is how many documents the model would change.
-func (p *Preview) Touches() int64 { return p.Changes }
+// Touches is how many documents applying the model looks at, as often as it does.
+func (p *Preview) Touches() int64 { return p.touched }
 
 // Entangled are the rules because of which the model cannot be prepared while another applies.
 func (p *Preview) Entangled() []string { return p.AtOnce }
@@ -82,6 +84,9 @@ func (p *Projector) Preview(ctx context.Context, m *fanfold.Model) (out *Preview
 		}
 		v.schemas[c.Name] = compiled
 		v.misfits[c.Name] = &Misfits{Collection: c.Name}
+	}
+	if v.out.touched, err = v.cmp.passes(sc.Snapshot); err != nil {
+		return nil, err
 	}
 	c := newChecker(ctx, sc, next)
 	c.fresh = v.cmp.fresh
@@ -225,8 +230,7 @@ func (v *previewer) fits(row *sqlite.Row) {
 func (v *previewer) hidden(c *collectionPlan, row *sqlite.Row) {
 	t := jsondoc.MustParse(row.Source())
 	for _, r := range c.rules {
-		old := v.prev.model.Collection(r.Collection)
-		if old != nil && slices.ContainsFunc(old.Rules, func(o *fanfold.Rule) bool { return o.Name() == r.name }) {
+		if !v.cmp.takes(r) {
 			continue // owned already
 		}
 		if holds(t, jsondoc.Root, r.Path) {
@@ -235,6 +239,18 @@ func (v *previewer) hidden(c *collectionPlan, row *sqlite.Row) {
 			}
 		}
 	}
+}
+
+// takes tells whether the rule's path belonged to no rule before.
+func (m *remodel) takes(r *rulePlan) bool {
+	old := m.prev.model.Collection(r.Collection)
+	return old == nil || !slices.ContainsFunc(old.Rules, func(o *fanfold.Rule) bool { return o.Name() == r.name })
+}
+
+// hides is the problem of a rule that would hide members of documents.
+func hides(r *rulePlan, documents string) fanfold.Problem {
+	return fanfold.Problem{Path: fmt.Sprintf("collections.%s.derive[%q]", r.Collection, r.Path.String()),
+		Detail: fmt.Sprintf("stored documents have this member already (%s): their values would be hidden; say takeOver: true if that is meant", documents)}
 }
 
 // holds tells whether the document has a member at path.
@@ -278,9 +294,7 @@ func (v *previewer) problems() {
 	}
 	for _, r := range v.next.rules {
 		if p := v.rules[r.name]; len(p.Hides) > 0 && !r.TakeOver {
-			v.out.Problems = append(v.out.Problems, fanfold.Problem{
-				Path:   fmt.Sprintf("collections.%s.derive[%q]", r.Collection, r.Path.String()),
-				Detail: fmt.Sprintf("stored documents have this member already (%s, ...): their values would be hidden; say takeOver: true if that is meant", p.Hides[0])})
+			v.out.Problems = append(v.out.Problems, hides(r, p.Hides[0]+", ..."))
 		}
 	}
 }

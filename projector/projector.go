@@ -60,7 +60,7 @@ type Projector struct {
 	opt    Options
 	report report
 
-	folding sync.Mutex // held while a batch is folded, and by a replay to take over
+	folding sync.Mutex // held while a batch is folded, or waits for a model to be prepared, and by a replay to take over
 	fold    *fold      // under folding; nil: to be loaded from the read model
 
 	plan    atomic.Pointer[plan]
@@ -202,14 +202,14 @@ func (p *Projector) run(ctx context.Context) error {
 			return &readError{err}
 		}
 		p.heard.Store(batch[len(batch)-1].Seq + feed.pending)
-		if err := p.foldLive(batch); err != nil {
+		if err := p.foldLive(ctx, batch); err != nil {
 			return err
 		}
 	}
 }
 
 // foldLive folds a batch into the current read model, models on their own.
-func (p *Projector) foldLive(batch []*fanfold.Event) error {
+func (p *Projector) foldLive(ctx context.Context, batch []*fanfold.Event) error {
 	p.folding.Lock()
 	defer p.folding.Unlock()
 	for len(batch) > 0 {
@@ -219,7 +219,7 @@ func (p *Projector) foldLive(batch []*fanfold.Event) error {
 			n = len(batch)
 		case 0:
 			n = 1
-			done, err := p.activate(batch[0])
+			done, err := p.activate(ctx, batch[0])
 			if err != nil {
 				return err
 			}
@@ -237,8 +237,7 @@ func (p *Projector) foldLive(batch []*fanfold.Event) error {
 	return nil
 }
 
-// foldPart folds events together; where that fails, event by event or transaction by transaction, to
-// come as far as possible.
+// foldPart folds events together; where that fails, piece by piece, to come as far as possible.
 func (p *Projector) foldPart(batch []*fanfold.Event) error {
 	return p.store.Use(func(db *sqlite.DB) error {
 		err := p.foldBatch(db, batch)
@@ -246,9 +245,11 @@ func (p *Projector) foldPart(batch []*fanfold.Event) error {
 			return err
 		}
 		for len(batch) > 0 {
-			n := 1
-			for batch[n-1].Tx.Open() {
-				n++
+			var end whole
+			n := 0
+			for more := true; more; n++ {
+				end.add(batch[n])
+				more = !end.reached()
 			}
 			if err := p.foldBatch(db, batch[:n]); err != nil {
 				return err

@@ -130,6 +130,7 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	if err := p.store.Swap(db); err != nil {
 		return err
 	}
+	p.coming.anew() // a copy of the old generation would bring back what was wrong in it
 	f.report = &p.report
 	p.fold = f
 	p.plan.Store(f.plan)

@@ -173,13 +173,32 @@ func (f *fold) forgetRules(m *remodel) error {
 	return nil
 }
 
+// relinks tells whether documents of a collection have to be linked anew, or entered into new rules.
+func (m *remodel) relinks(collection string) bool {
+	c := m.next.collection(collection)
+	return len(m.unique[collection]) > 0 || slices.ContainsFunc(c.counters, m.enters) ||
+		slices.ContainsFunc(c.relations, func(r *fanfold.Relation) bool { return m.relations[r.FullName()] })
+}
+
+// passes is about how many documents bringUp works on; those that it works on again and again count as
+// often.
+func (m *remodel) passes(s *sqlite.Snapshot) (total int64, err error) {
+	names, counts, err := s.Collections()
+	for i, name := range names {
+		if m.relinks(name) {
+			total += counts[i]
+		}
+		if m.touched[name] {
+			total += 3 * counts[i] // taken out, computed, compared
+		}
+	}
+	return total, err
+}
+
 // relinkAll links changed relations, and enters documents into the new rules of those they refer
 // to. All links are there before any value is looked at.
 func (f *fold) relinkAll(m *remodel) error {
-	for _, name := range collectionsOf(m, func(name string) bool {
-		c := m.next.collection(name)
-		return len(m.unique[name]) > 0 || slices.ContainsFunc(c.relations, func(r *fanfold.Relation) bool { return m.relations[r.FullName()] }) || slices.ContainsFunc(c.counters, m.enters)
-	}) {
+	for _, name := range collectionsOf(m, m.relinks) {
 		c := f.plan.collection(name)
 		if err := f.eachDocument(name, func(row *sqlite.Row) error { return f.relinkOne(m, c, row) }); err != nil {
 			return err

@@ -40,6 +40,21 @@ func (r *report) failed(rule *rulePlan, key fanfold.Key, err error) {
 	e.Document, e.Error = key.String(), err.Error()
 }
 
+// take adds what another report has of some rules, by name.
+func (r *report) take(from *report, of map[string]bool) {
+	for _, e := range from.list() {
+		if !of[e.Rule] {
+			continue
+		}
+		r.mu.Lock()
+		if r.errors == nil {
+			r.errors = map[string]*RuleError{}
+		}
+		r.errors[e.Rule] = &e
+		r.mu.Unlock()
+	}
+}
+
 func (r *report) list() []RuleError {
 	r.mu.Lock()
 	defer r.mu.Unlock()

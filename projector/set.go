@@ -34,7 +34,7 @@ func (f *fold) together(l *level) (done bool, err error) {
 		raw, _ := f.cache.get(r, id)
 		old := l.targets[r][id]
 		path, ok := sqlPath(r.Path[0].Name)
-		if !ok || r.Relation != relation || len(r.Path) != 1 || !old.known || old.raw == nil || raw == nil || c.leads(r.tops()) {
+		if !ok || len(raw) >= sqlite.MaxShallow || r.Relation != relation || len(r.Path) != 1 || !old.known || old.raw == nil || raw == nil || c.leads(r.tops()) {
 			return false, nil // not one member that every holder has, or what follows goes document by document
 		}
 		d.add("replace", "/"+jsondoc.PointerEscape(r.Path[0].Name), r.name, raw, old.raw)
@@ -57,13 +57,16 @@ func (f *fold) together(l *level) (done bool, err error) {
 		fanfold.Change{Position: first, Time: f.now, Tx: f.event.Tx.ID, Rules: d.rules, Delta: d.patch()})
 }
 
-// holders is how many documents refer to a target; 0 where they are too few, or the one that the event
-// writes to is among them.
+// holders is how many documents refer to a target; 0 where they are too few, or among them is the one
+// that the event writes to, or one that SQLite cannot read.
 func (f *fold) holders(relation, target string) (int, error) {
 	if n, err := f.tx.CountHolders(relation, target, int64(f.setFrom)); err != nil || n < int64(f.setFrom) {
 		return 0, err
 	}
 	if own, err := f.tx.HasLink(relation, target, f.direct); err != nil || own {
+		return 0, err
+	}
+	if deep, err := f.tx.DeepHolders(relation, target); err != nil || deep {
 		return 0, err
 	}
 	n, err := f.tx.CountHolders(relation, target, -1)

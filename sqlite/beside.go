@@ -11,7 +11,7 @@ import (
 
 // A generation that Copy made is brought up to a model that is yet to come, and follows the log under
 // that model. What the model changes waits in tables of its connection, without positions, until they
-// are known.
+// are known; Activate empties them.
 
 const copyPages = 4096 // copied at a time
 
@@ -186,6 +186,9 @@ func (tx *Tx) Activate(seq uint64, now int64) error {
 	if err := tx.c.exec("UPDATE document SET " + placedSQL); err != nil {
 		return err
 	}
+	if err := tx.c.exec("DELETE FROM temp.placed"); err != nil {
+		return err
+	}
 	tx.checkpoint.Changes += n
 	tx.checkpoint.Position = fanfold.At(seq, int(n-1))
 	return nil
@@ -259,7 +262,7 @@ func (tx *Tx) Dangling(relation, to string, limit int, fn func(holder int64, tar
 	return dangling(tx.c, "link", relation, to, limit, fn)
 }
 
-func dangling(c *conn, index, relation, to string, limit int, fn func(holder int64, target string) error) error {
-	return c.query("SELECT f.holder, f.target FROM "+index+" f WHERE f.relation = ? AND NOT EXISTS (SELECT 1 FROM document d WHERE d.collection = ? AND d.id = f.target) ORDER BY f.holder LIMIT ?",
+func dangling(c *conn, table, relation, to string, limit int, fn func(holder int64, target string) error) error {
+	return c.query("SELECT f.holder, f.target FROM "+table+" f WHERE f.relation = ? AND NOT EXISTS (SELECT 1 FROM document d WHERE d.collection = ? AND d.id = f.target) ORDER BY f.holder LIMIT ?",
 		func(r []sqlValue) error { return fn(intOf(r[0]), textOf(r[1])) }, relation, to, int64(limit))
 }

@@ -78,16 +78,35 @@ func unsafeDB(path string, fail func() error) (*DB, error) {
 
 // writeDB opens a file with its writing connection only.
 func writeDB(path string, fail func() error, pragmas ...string) (*DB, error) {
-	writer, err := openConn(dsn(path, "rwc"), append(pragmas, "busy_timeout=10000", "temp_store=FILE", "cache_size=-32768")...)
+	writer, err := openWriter(path, fail, pragmas...)
 	if err != nil {
-		return nil, failure(err)
+		return nil, err
 	}
-	writer.fail = fail
 	db := &DB{path: path, writer: writer, readers: make(chan *conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
 	if err := db.prepareTemp(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+func openWriter(path string, fail func() error, pragmas ...string) (*conn, error) {
+	c, err := openConn(dsn(path, "rwc"), append(pragmas, "busy_timeout=10000", "temp_store=FILE", "cache_size=-32768")...)
+	if err != nil {
+		return nil, failure(err)
+	}
+	c.fail = fail
+	return c, nil
+}
+
+// renew opens the writing connection anew, which gives the space of its temporary tables back.
+func (db *DB) renew() error {
+	c, err := openWriter(db.path, db.writer.fail)
+	if err != nil {
+		return err
+	}
+	old := db.writer
+	db.writer = c
+	return errors.Join(old.close(), db.prepareTemp())
 }
 
 // pragmas sets several, one after the other.

@@ -20,8 +20,8 @@ type Options struct {
 	Logger      *slog.Logger // default slog.Default()
 }
 
-// Store is the directory of read models: the generation that is served, and at times one
-// that a replay builds beside it.
+// Store is the directory of read models: the generation that is served, and at times others that a
+// replay or a model to come builds beside it.
 type Store struct {
 	dir     string
 	opt     Options
@@ -31,7 +31,7 @@ type Store struct {
 	current *DB
 	number  int // of current
 
-	closing  sync.WaitGroup // generations that were swapped out, until they are removed
+	closing  sync.WaitGroup // generations that were swapped out, until they are closed and removed
 	building sync.Mutex
 	built    map[int]bool // generations that are being built
 	last     int          // the greatest number given
@@ -223,8 +223,11 @@ func (s *Store) begin() (n int, err error) {
 	s.building.Lock()
 	defer s.building.Unlock()
 	s.last = max(s.last, newest) + 1
+	if err := removeFiles(s.file(s.last)); err != nil {
+		return 0, err
+	}
 	s.built[s.last] = true
-	return s.last, removeFiles(s.file(s.last))
+	return s.last, nil
 }
 
 // release ends what begin began.
@@ -240,10 +243,10 @@ func (s *Store) Discard(db *DB) error {
 	return errors.Join(db.Close(), db.remove())
 }
 
-// Swap makes a generation that Build or Copy made the current one. The old one is removed once running
-// reads have ended, which it does not wait for. A crash finds the old or the new one, never neither.
+// Swap makes a generation that Build or Copy made the current one. It blocks until running reads have
+// ended; the old generation is closed and removed afterwards. A crash finds the old or the new one, never neither.
 func (s *Store) Swap(db *DB) error {
-	if err := errors.Join(db.seal(), db.serve()); err != nil {
+	if err := db.handOver(); err != nil {
 		return errors.Join(err, s.Discard(db))
 	}
 	defer s.release(db)
@@ -261,6 +264,17 @@ func (s *Store) Swap(db *DB) error {
 		s.removeOthers()
 	})
 	return nil
+}
+
+// handOver makes a generation that was built one that is read.
+func (db *DB) handOver() error {
+	if err := db.seal(); err != nil {
+		return err
+	}
+	if err := db.renew(); err != nil {
+		return err
+	}
+	return db.serve()
 }
 
 // Close closes the current generation.

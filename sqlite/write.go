@@ -350,6 +350,16 @@ func (tx *Tx) HasLink(relation, target string, holder int64) (bool, error) {
 	return tx.c.first("SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?", func([]sqlValue) {}, relation, target, holder)
 }
 
+// MaxShallow is how long JSON text must be, in bytes, to nest deeper than the 1,000 levels that SQLite's
+// JSON functions take (SQLite documentation, JSON Functions And Operators).
+const MaxShallow = 2000
+
+// DeepHolders tells whether a document that refers to target nests deeper than SQLite's JSON functions take.
+func (tx *Tx) DeepHolders(relation, target string) (bool, error) {
+	return tx.c.first("SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? AND octet_length(d.body) >= ? AND NOT json_valid(d.body) LIMIT 1",
+		func([]sqlValue) {}, relation, target, int64(MaxShallow))
+}
+
 // CountHolders returns how many documents refer to target; at most limit where that is not negative.
 func (tx *Tx) CountHolders(relation, target string, limit int64) (n int64, err error) {
 	return tx.Snapshot().CountHolders(relation, target, limit)

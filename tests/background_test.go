@@ -130,7 +130,7 @@ func TestModelWithdrawn(t *testing.T) {
 		t.Fatalf("after a restart %+v is to come", p)
 	}
 	s.Want(http.StatusNoContent, http.MethodDelete, "/v1/_model/_pending", "")
-	if err := s.Node.Projector.Settled(t.Context(), seq); err == nil || !strings.Contains(err.Error(), "a request asked for it") {
+	if _, err := s.Node.Projector.Settled(t.Context(), seq); err == nil || !strings.Contains(err.Error(), "a request asked for it") {
 		t.Errorf("the withdrawn model settled as %v", err)
 	}
 	s.Want(http.StatusNotFound, http.MethodDelete, "/v1/_model/_pending", "")
@@ -151,7 +151,8 @@ func TestModelWithdrawn(t *testing.T) {
 
 // TestModelWithdrawnByItself: what clients write while a model is prepared can break it.
 func TestModelWithdrawnByItself(t *testing.T) {
-	for name, book := range map[string]string{"strict": `{"author":"nobody"}`, "unique": `{"isbn":"978-1"}`} {
+	for name, book := range map[string]string{"strict": `{"author":"nobody"}`, "unique": `{"isbn":"978-1"}`, "hidden": `{"name":"own"}`,
+		"incomparable": `{"isbn":"` + strings.Repeat("9", 3000) + `"}`} {
 		t.Run(name, func(t *testing.T) {
 			gate := harness.NewGate()
 			s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{BeforeActivate: gate.Wait}})
@@ -162,17 +163,67 @@ func TestModelWithdrawnByItself(t *testing.T) {
 			s.Prepared()
 			s.Put("books", "x", book)
 			gate.Open()
-			if err := s.Node.Projector.Settled(t.Context(), seq); err == nil || !strings.Contains(err.Error(), "books/x") {
+			if _, err := s.Node.Projector.Settled(t.Context(), seq); err == nil || !strings.Contains(err.Error(), "books/x") {
 				t.Fatalf("the model settled as %v", err)
 			}
 			s.Delete("books", "x")
 			s.Activated(s.Propose(fullShopModel))
-			if r, err := s.Do(http.MethodPut, "/v1/books/y", []byte(book)); err != nil || r.Status/100 != 4 {
+			if r, err := s.Do(http.MethodPut, "/v1/books/y", []byte(book)); name != "hidden" && (err != nil || r.Status/100 != 4) {
 				t.Errorf("books/y: %d %s, %v", r.Status, r.Body, err)
 			}
 			s.Want(http.StatusConflict, http.MethodDelete, "/v1/authors/1", "")
 			sameAfterReplay(t, s)
 		})
+	}
+}
+
+// TestRenameAfterActivation folds a fan-out by set-oriented SQL on a read model that was prepared.
+func TestRenameAfterActivation(t *testing.T) {
+	s := harness.OpenTemp(t, shopModel)
+	shop(s, 100)
+	s.Activated(s.Propose(strings.Replace(shopModel, "authors}}}", "authors}}, derive: {name: {copy: author, value: doc.name}}}", 1)))
+	for i := range 100 {
+		s.Put("books", fmt.Sprint("n", i), `{"author":1}`)
+	}
+	s.Merge("authors", "1", `{"name":"Ann"}`)
+	s.WantDoc("books", "n7", `{"id":"n7","author":1,"name":"Ann"}`)
+	sameAfterReplay(t, s)
+}
+
+// TestReplayWhilePreparing: what a replay mends does not come back with a model that was being prepared.
+func TestReplayWhilePreparing(t *testing.T) {
+	gate := harness.NewGate()
+	dir := t.TempDir()
+	s := harness.Open(t, harness.Options{Dir: dir, API: api.Options{BeforeActivate: gate.Wait}})
+	defer s.Close()
+	s.Model(shopModel)
+	shop(s, 20)
+	outside(t, readModel(t, dir), `UPDATE document SET body = '{"id":"1","name":"planted"}' WHERE collection = 'authors' AND id = '1'`)
+	seq := s.Propose(fullShopModel)
+	s.Prepared()
+	s.Replay()
+	gate.Open()
+	s.Activated(seq)
+	s.WantDoc("authors", "1", `{"id":"1","name":"Author 1","books":2,"newest":[{"id":"11","name":"Author 1"},{"id":"1","name":"Author 1"}],"stars":1.1}`)
+	sameAfterReplay(t, s)
+}
+
+// TestModelAfterModel: whoever waits for a model that was withdrawn is not told of another.
+func TestModelAfterModel(t *testing.T) {
+	gate := harness.NewGate()
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{BeforeActivate: gate.Wait}})
+	defer s.Close()
+	s.Model(shopModel)
+	seq := s.Propose(fullShopModel)
+	s.Want(http.StatusNoContent, http.MethodDelete, "/v1/_model/_pending", "")
+	s.Model("collections: {authors: {}}")
+	if applied, err := s.Node.Projector.Settled(t.Context(), seq); err == nil {
+		t.Errorf("the withdrawn model applies from event %d on", applied)
+	}
+	gate.Open()
+	seq = s.Propose(fullShopModel)
+	if applied := s.Activated(seq); applied <= seq {
+		t.Errorf("the model of event %d applies from %d on", seq, applied)
 	}
 }
 

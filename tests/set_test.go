@@ -69,3 +69,21 @@ func TestSetOrientedFold(t *testing.T) {
 		t.Error("document by document the rows differ")
 	}
 }
+
+// TestDeepDocuments: derived values may nest deeper than SQLite's JSON functions take.
+func TestDeepDocuments(t *testing.T) {
+	const chain = 18
+	model := "collections:\n  c0: {}\n"
+	for i := 1; i <= chain; i++ {
+		model += fmt.Sprintf("  c%d: {relations: {r: {path: r, to: c%d}}, derive: {d: {copy: r, value: %q}}}\n", i, i-1, strings.Repeat("[", 60)+"doc.d"+strings.Repeat("]", 60))
+	}
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), SetFrom: 1})
+	defer s.Close()
+	s.Model(model)
+	s.Put("c0", "x", `{"d":1}`)
+	for i := 1; i <= chain; i++ {
+		s.Put(fmt.Sprint("c", i), "x", `{"r":"x"}`)
+	}
+	s.Merge("c0", "x", `{"d":2}`)
+	s.WantDoc(fmt.Sprint("c", chain), "x", `{"id":"x","r":"x","d":`+strings.Repeat("[", 60*chain)+"2"+strings.Repeat("]", 60*chain)+`}`)
+}

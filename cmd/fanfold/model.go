@@ -171,7 +171,7 @@ func modelApplyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Apply a model, and bring the documents that are there up to it",
-		Long: `Apply a model, and bring the documents that are there up to it. Where it changes many, the
+		Long: `Apply a model, and bring the documents that are there up to it. Where it concerns many, the
 server prepares that beside, while reads and writes go on, and then lets it apply in one short
 step: this command shows how far it is. Ended early, it leaves the server to go on; fanfold
 model cancel makes it stop.`,
@@ -181,7 +181,7 @@ model cancel makes it stop.`,
 	c := serverFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer")
 	cmd.Flags().BoolVar(&misfits, "allow-misfits", false, "also where stored documents do not fit a new schema")
-	cmd.Flags().BoolVar(&background, "background", false, "prepare it beside (default: where it changes more than 10,000 documents)")
+	cmd.Flags().BoolVar(&background, "background", false, "prepare it beside (default: where it concerns more than 10,000 documents or so)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		src, err := readModelFile(args[0])
 		if err != nil {

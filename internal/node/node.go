@@ -316,7 +316,7 @@ func (m *models) Preview(ctx context.Context, src []byte, apply, misfits bool) (
 func (m *models) Proposal() (*fanfold.Proposal, uint64)        { return m.node.Projector.Proposal() }
 func (m *models) Ready() <-chan struct{}                       { return m.node.Projector.Ready() }
 func (m *models) Broken(seq uint64) ([]fanfold.Problem, error) { return m.node.Projector.Broken(seq) }
-func (m *models) Settled(ctx context.Context, seq uint64) error {
+func (m *models) Settled(ctx context.Context, seq uint64) (uint64, error) {
 	return m.node.Projector.Settled(ctx, seq)
 }
 

@@ -1,0 +1,77 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/fanfold/fanfold"
+)
+
+// slowReader delivers events one by one, as they are sent to it.
+type slowReader chan *fanfold.Event
+
+func (r slowReader) Next(ctx context.Context) (*fanfold.Event, uint64, error) {
+	select {
+	case ev, ok := <-r:
+		if !ok {
+			return nil, 0, errors.New("the log is gone")
+		}
+		return ev, 0, nil
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+}
+func (r slowReader) Close() {}
+
+func (r slowReader) Events(context.Context, uint64) (Reader, error) { return r, nil }
+
+// TestGuardsAreFoldedWithTheirDocuments: whoever sees a claim or link without the document that it is
+// of would take the value or the target for free.
+func TestGuardsAreFoldedWithTheirDocuments(t *testing.T) {
+	a, b, c := fanfold.Key{Collection: "bs", ID: "a"}, fanfold.Key{Collection: "bs", ID: "b"}, fanfold.Key{Collection: "bs", ID: "c"}
+	at := fanfold.Key{Collection: "as", ID: "1"}
+	events := []*fanfold.Event{
+		{Kind: fanfold.KindFence},
+		{Kind: fanfold.KindClaim, Key: a, Held: true},
+		{Kind: fanfold.KindLink, Key: at, Holder: b, Held: true},
+		{Kind: fanfold.KindCheck, Key: b},
+		{Kind: fanfold.KindPut, Key: a},
+		{Kind: fanfold.KindPatch, Key: b},
+		{Kind: fanfold.KindPut, Key: a},
+		{Kind: fanfold.KindLink, Key: at, Holder: c},
+		{Kind: fanfold.KindDelete, Key: c},
+		{Kind: fanfold.KindClaim, Key: a},
+	}
+	reader := make(slowReader)
+	p := &Projector{source: reader}
+	p.opt.defaults()
+	f, err := p.follow(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.stop()
+	go func() {
+		for i, ev := range events {
+			ev.Seq = uint64(i + 1)
+			reader <- ev
+		}
+		close(reader)
+	}()
+	var ends []uint64
+	for {
+		batch, err := f.next(t.Context(), p.opt, ^uint64(0))
+		if err != nil {
+			break
+		}
+		ends = append(ends, batch[len(batch)-1].Seq)
+	}
+	for _, end := range ends {
+		if end != 1 && end != 6 && end != 7 && end != 9 {
+			t.Errorf("batches end at %v: between a guard and its document", ends)
+		}
+	}
+	if len(ends) == 0 || ends[len(ends)-1] != 9 {
+		t.Errorf("batches end at %v, want the last at 9", ends)
+	}
+}
