@@ -61,7 +61,8 @@ func (p *Projector) Proposal() (proposal *fanfold.Proposal, last uint64) {
 	return p.coming.pending, p.coming.last
 }
 
-// Ready has an element when this node has become ready for a model that is to come.
+// Ready has an element when this node has become ready for a model that is to come. It may have been
+// withdrawn since.
 func (p *Projector) Ready() <-chan struct{} { return p.coming.ready }
 
 // Settled waits until the model that event seq announces applies, and returns the event that applied it.

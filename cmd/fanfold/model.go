@@ -206,7 +206,7 @@ model cancel makes it stop.`,
 		}
 		showPreview(cmd.OutOrStdout(), p, "changed")
 		if a != nil {
-			fmt.Fprintf(cmd.OutOrStdout(), "the model applies from event %d on; writes waited for %.2f s at most\n", a.Model, a.Seconds)
+			fmt.Fprintf(cmd.OutOrStdout(), "the model applies from event %d on; nothing was folded for %.2f s\n", a.Model, a.Seconds)
 		}
 		return nil
 	}
