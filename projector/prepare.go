@@ -340,4 +340,3 @@ func (p *Projector) Broken(seq uint64) (problems []fanfold.Problem, err error) {
 	})
 	return problems, err
 }
-
