@@ -3,8 +3,11 @@ package tests
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -68,6 +71,55 @@ func TestSetOrientedFold(t *testing.T) {
 	if s.Digest() != before {
 		t.Error("document by document the rows differ")
 	}
+}
+
+// TestRandomFanouts: random histories in which most fan-outs are ones that set-oriented SQL folds.
+func TestRandomFanouts(t *testing.T) {
+	checks := "80"
+	if testing.Short() || raceDetector {
+		checks = "15"
+	}
+	t.Cleanup(setFlag("rapid.checks", checks))
+	t.Cleanup(setFlag("rapid.nofailfile", "true"))
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp("", "fanouts")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}()
+		s := harness.Open(t, harness.Options{Dir: dir, SetFrom: draw(t, -1, 1)})
+		defer func() { s.Close() }()
+		names, derive := []string{"a", "b", "zz", "more name"}, ""
+		for i := range 1 + upTo(t, 2) {
+			derive += fmt.Sprintf("%q: {copy: %s, value: %q}, ", names[upTo(t, 3)]+fmt.Sprint(i), draw(t, "r", "r", "q"), draw(t, "doc.x", "doc.y", "[doc.x, doc.y]", "doc"))
+		}
+		s.Model("collections:\n  ts: {}\n  hs: {relations: {r: {path: r, to: ts, onDelete: " + draw(t, "clear", "keep") + "}, q: {path: deep.q, to: ts}}, derive: {" + derive + "}}\n")
+		value := func() string { return draw(t, append(texts, "1", "1", `"one"`)...) }
+		for range 8 + upTo(t, 20) {
+			target, holder := draw(t, "1", "2"), draw(t, "1", "2", "3", "4", "h")
+			switch n := upTo(t, 9); {
+			case n < 3:
+				s.Put("hs", holder, fmt.Sprintf(`{"r":%s,"own":%s,"deep":{"q":%q,"v":%s}}`, target, value(), draw(t, "1", "2"), value()))
+			case n < 5:
+				s.Put("ts", target, fmt.Sprintf(`{"x":%s,"y":%s}`, value(), value()))
+			case n < 6:
+				_, _ = s.Do(http.MethodDelete, harness.Path("ts", target), nil) // it may not be there
+			default:
+				_, _ = s.Do(http.MethodPatch, harness.Path("ts", target), []byte(`{"x":`+value()+`}`), "Content-Type", mergeType)
+			}
+		}
+		s.Verify()
+		before := s.Digest()
+		s = s.Otherwise()
+		s.Replay()
+		if s.Digest() != before {
+			t.Fatal("folded the other way the rows differ")
+		}
+	})
 }
 
 // TestDeepDocuments: derived values may nest deeper than SQLite's JSON functions take.
