@@ -199,21 +199,33 @@ func (r *Relation) strict() bool { return r.Strict }
 
 // AddsGuards tells whether the model has strict relations or unique members that prev has not.
 func (m *Model) AddsGuards(prev *Model) bool {
+	strict, unique := m.NewGuards(prev)
+	return len(strict)+len(unique) > 0
+}
+
+// NewGuards returns the strict relations that prev has not, or not so, and the unique members that it has
+// not, by collection.
+func (m *Model) NewGuards(prev *Model) (strict []*Relation, unique map[string][]Path) {
+	unique = map[string][]Path{}
 	for _, c := range m.Collections {
 		old := prev.Collection(c.Name)
-		if slices.ContainsFunc(c.Relations, func(r *Relation) bool {
-			o := old.Relation(r.Name)
-			return r.Strict && (o == nil || !o.Strict || !o.SameIDs(r) || o.To != r.To)
-		}) {
-			return true
+		for _, r := range c.Relations {
+			if o := old.Relation(r.Name); r.Strict && (o == nil || !o.Strict || !o.SameIDs(r) || o.To != r.To) {
+				strict = append(strict, r)
+			}
 		}
-		if slices.ContainsFunc(c.Unique, func(p Path) bool {
-			return old == nil || !slices.ContainsFunc(old.Unique, func(o Path) bool { return o.String() == p.String() })
-		}) {
-			return true
+		for _, p := range c.Unique {
+			if old == nil || !HasPath(old.Unique, p) {
+				unique[c.Name] = append(unique[c.Name], p)
+			}
 		}
 	}
-	return false
+	return strict, unique
+}
+
+// HasPath tells whether path is one of the paths.
+func HasPath(paths []Path, path Path) bool {
+	return slices.ContainsFunc(paths, func(p Path) bool { return p.String() == path.String() })
 }
 
 // Unguarded is the model's source without its strict relations and unique members being so; nil where

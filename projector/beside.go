@@ -106,8 +106,7 @@ func (w *preparation) build() (err error) {
 			return err
 		}
 		w.at, w.copied = cp.Seq, cp.Position
-		w.fold.tx, w.fold.now = tx, cp.Time
-		w.fold.event = &fanfold.Event{Kind: fanfold.KindModel, Seq: cp.Seq}
+		w.fold.begin(tx, &fanfold.Event{Kind: fanfold.KindModel, Seq: cp.Seq})
 		w.fold.use(following)
 		return w.fold.bringUp(w.cmp)
 	})
@@ -278,8 +277,8 @@ func (w *preparation) object(row *sqlite.Row) {
 	delete(w.hidden, key)
 	t := jsondoc.MustParse(row.Source())
 	var problems []fanfold.Problem
-	for _, r := range w.cmp.next.collection(row.Key.Collection).rules {
-		if !r.TakeOver && w.cmp.takes(r) && holds(t, jsondoc.Root, r.Path) {
+	for _, r := range w.cmp.hiding(row) {
+		if !r.TakeOver {
 			problems = append(problems, hides(r, key))
 		}
 	}
@@ -329,7 +328,7 @@ func (w *preparation) complete(ev *fanfold.Event) (next *plan, documents int64, 
 // finish makes what could not be prepared, and gives every change its position.
 func (w *preparation) finish(tx *sqlite.Tx, ev *fanfold.Event) (*plan, error) {
 	f := newFold(w.cmp.prev, w.report)
-	f.tx, f.event = tx, ev
+	f.begin(tx, ev)
 	next, err := f.adopt(ev)
 	if err != nil {
 		return nil, err
@@ -340,7 +339,7 @@ func (w *preparation) finish(tx *sqlite.Tx, ev *fanfold.Event) (*plan, error) {
 		}
 		if err := tx.Targets(r.relation, r.Relation.To, func(id string, body []byte) error {
 			if raw := r.evaluate(body, id, nil); raw != nil {
-				return tx.KeepAll(r.name, r.relation, id, raw)
+				return tx.Keep(r.name, r.relation, id, raw)
 			}
 			return nil
 		}); err != nil {
@@ -364,20 +363,16 @@ func (w *preparation) finish(tx *sqlite.Tx, ev *fanfold.Event) (*plan, error) {
 			}
 		}
 	}
-	now := tx.Checkpoint().Time
-	if ev.Time.After(now) {
-		now = ev.Time
-	}
-	if err := tx.Activate(ev.Seq, now.UnixNano()); err != nil {
+	if err := tx.Activate(ev.Seq, f.now.UnixNano()); err != nil {
 		return nil, err
 	}
-	tx.SetCheckpoint(ev.Seq, now, Fingerprint())
+	tx.SetCheckpoint(ev.Seq, f.now, Fingerprint())
 	return next, nil
 }
 
 // claims tells whether the model to come makes a member unique; m may be nil.
 func (m *remodel) claims(collection string, path fanfold.Path) bool {
-	return m != nil && slices.ContainsFunc(m.unique[collection], func(p fanfold.Path) bool { return p.String() == path.String() })
+	return m != nil && fanfold.HasPath(m.unique[collection], path)
 }
 
 // have notes a document's values of a member that is to be unique.

@@ -66,13 +66,18 @@ func (f *fold) use(p *plan) {
 	}
 }
 
-// apply folds one event into the transaction. The error says why it cannot be folded.
-func (f *fold) apply(tx *sqlite.Tx, ev *fanfold.Event) error {
+// begin makes ready for one event. Time never goes back, whatever the log's clocks say.
+func (f *fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
 	f.tx, f.event, f.n, f.direct, f.causes = tx, ev, 0, 0, 0
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {
 		f.now = ev.Time
 	}
+}
+
+// apply folds one event into the transaction. The error says why it cannot be folded.
+func (f *fold) apply(tx *sqlite.Tx, ev *fanfold.Event) error {
+	f.begin(tx, ev)
 	err := f.follows(ev)
 	if err == nil {
 		err = f.fold(ev)

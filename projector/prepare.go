@@ -41,7 +41,8 @@ type preparing struct {
 	pending   *fanfold.Proposal
 	last      uint64 // the last event about models
 	withdrawn *Withdrawn
-	settled   map[uint64]uint64 // by the event that announced it, the event that applied a model; 0 for none
+	settled   uint64 // the event that announced the last model that came to apply; 0 for none
+	applied   uint64 // the event that applied it
 	stop      context.CancelFunc
 	changed   chan struct{} // closed when pending changes
 	progress  *Preparation
@@ -68,10 +69,10 @@ func (p *Projector) Settled(ctx context.Context, seq uint64) (applied uint64, er
 	for {
 		c.mu.Lock()
 		pending, changed := c.pending, c.changed
-		applied, withdrawn := c.settled[seq], c.withdrawn
+		settled, applied, withdrawn := c.settled, c.applied, c.withdrawn
 		c.mu.Unlock()
 		switch {
-		case applied != 0:
+		case settled == seq:
 			return applied, nil
 		case pending == nil || pending.Seq != seq:
 			why := "see the log's events about models"
@@ -102,7 +103,7 @@ func (p *Projector) announce(m sqlite.StoredModel, why string) {
 	case why != "":
 		c.withdrawn = &Withdrawn{Model: c.pending.Seq, Reason: why}
 	case m.Seq > c.pending.Seq:
-		c.settled = map[uint64]uint64{c.pending.Seq: m.Seq} // whoever waits looks at once
+		c.settled, c.applied = c.pending.Seq, m.Seq
 	}
 	c.end()
 	c.pending, c.progress = nil, nil

@@ -138,7 +138,7 @@ func (v *previewer) document(row *sqlite.Row, right []byte) error {
 	name := row.Key.Collection
 	c := v.next.collection(name)
 	if !c.shape.Empty() {
-		v.hidden(c, row)
+		v.hidden(row)
 	}
 	v.fits(row)
 	if bytes.Equal(row.Body, right) {
@@ -179,10 +179,7 @@ func uniqueAt(collection string) string { return fmt.Sprintf("collections.%s.uni
 func (m *remodel) broken(dangling func(relation, to string, limit int, fn func(holder int64, target string) error) error,
 	shared func(collection, path string, limit int, fn func(value string, first, last int64) error) error,
 	key func(number int64) (fanfold.Key, bool, error)) (problems []fanfold.Problem, err error) {
-	for _, r := range m.next.model.Relations() {
-		if old := m.prev.model.Relation(r.FullName()); !r.Strict || old != nil && old.Strict && old.SameIDs(r) && old.To == r.To {
-			continue
-		}
+	for _, r := range m.strict {
 		if err := dangling(r.FullName(), r.To, maxHides, func(holder int64, target string) error {
 			key, _, err := key(holder)
 			problems = append(problems, fanfold.Problem{Path: fmt.Sprintf("collections.%s.relations.%s.strict", r.Collection, r.Name),
@@ -227,18 +224,27 @@ func (v *previewer) fits(row *sqlite.Row) {
 }
 
 // hidden notes members of the document's own that a new rule would hide.
-func (v *previewer) hidden(c *collectionPlan, row *sqlite.Row) {
-	t := jsondoc.MustParse(row.Source())
-	for _, r := range c.rules {
-		if !v.cmp.takes(r) {
-			continue // owned already
-		}
-		if holds(t, jsondoc.Root, r.Path) {
-			if p := v.rules[r.name]; len(p.Hides) < maxHides {
-				p.Hides = append(p.Hides, row.Key.String())
-			}
+func (v *previewer) hidden(row *sqlite.Row) {
+	for _, r := range v.cmp.hiding(row) {
+		if p := v.rules[r.name]; len(p.Hides) < maxHides {
+			p.Hides = append(p.Hides, row.Key.String())
 		}
 	}
+}
+
+// hiding are the new rules that would hide a member of the document's own.
+func (m *remodel) hiding(row *sqlite.Row) (rules []*rulePlan) {
+	c := m.next.collection(row.Key.Collection)
+	if len(c.rules) == 0 {
+		return nil
+	}
+	t := jsondoc.MustParse(row.Source())
+	for _, r := range c.rules {
+		if m.takes(r) && holds(t, jsondoc.Root, r.Path) {
+			rules = append(rules, r)
+		}
+	}
+	return rules
 }
 
 // takes tells whether the rule's path belonged to no rule before.

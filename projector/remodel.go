@@ -18,10 +18,13 @@ type remodel struct {
 	gone       map[string]bool           // names of rules that kept something of children, and went or changed
 	unique     map[string][]fanfold.Path // new unique members, by collection
 	freed      map[string][]fanfold.Path // members that are no longer unique
+	strict     []*fanfold.Relation       // new strict relations
 }
 
 func compare(prev, next *plan) *remodel {
-	m := &remodel{prev: prev, next: next, fresh: map[string]bool{}, touched: map[string]bool{}, relations: map[string]bool{}, gone: map[string]bool{}, unique: newUnique(prev.model, next.model), freed: newUnique(next.model, prev.model)}
+	m := &remodel{prev: prev, next: next, fresh: map[string]bool{}, touched: map[string]bool{}, relations: map[string]bool{}, gone: map[string]bool{}}
+	m.strict, m.unique = next.model.NewGuards(prev.model)
+	_, m.freed = prev.model.NewGuards(next.model)
 	before := map[string]*rulePlan{}
 	for _, r := range prev.rules {
 		before[r.name] = r
@@ -50,20 +53,6 @@ func compare(prev, next *plan) *remodel {
 		}
 	}
 	return m
-}
-
-// newUnique are the members that are unique by the second model and not by the first, by collection.
-func newUnique(prev, next *fanfold.Model) map[string][]fanfold.Path {
-	out := map[string][]fanfold.Path{}
-	for _, c := range next.Collections {
-		old := prev.Collection(c.Name)
-		for _, path := range c.Unique {
-			if old == nil || !slices.ContainsFunc(old.Unique, func(o fanfold.Path) bool { return o.String() == path.String() }) {
-				out[c.Name] = append(out[c.Name], path)
-			}
-		}
-	}
-	return out
 }
 
 // model folds a model event.

@@ -30,7 +30,7 @@ func (s *Store) Copy(ctx context.Context, progress func(done, total int64)) (db 
 		}
 	}()
 	var src *conn
-	if err := s.Use(func(current *DB) error { src, err = openSnapshot(current.path); return err }); err != nil {
+	if err := s.Use(func(current *DB) error { src, _, err = openSnapshot(current.path); return err }); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(copyTo(ctx, src, path, progress), src.close()); err != nil {
@@ -50,22 +50,6 @@ func (s *Store) Copy(ctx context.Context, progress func(done, total int64)) (db 
 		}
 	}
 	return db, nil
-}
-
-// openSnapshot opens a connection with a read transaction, which keeps a copy from beginning again
-// with every write (SQLite documentation, Online Backup API).
-func openSnapshot(path string) (*conn, error) {
-	c, err := openConn(dsn(path, "ro"), "busy_timeout=10000")
-	if err != nil {
-		return nil, failure(err)
-	}
-	if err := c.exec("BEGIN"); err != nil {
-		return nil, errors.Join(err, c.close())
-	}
-	if _, err := readCheckpoint(c); err != nil {
-		return nil, errors.Join(err, c.close())
-	}
-	return c, nil
 }
 
 // copyTo copies a snapshot into a new file.
@@ -192,12 +176,6 @@ func (tx *Tx) Activate(seq uint64, now int64) error {
 	tx.checkpoint.Changes += n
 	tx.checkpoint.Position = fanfold.At(seq, int(n-1))
 	return nil
-}
-
-// KeepAll records the value that stays on every holder of target where it has none yet.
-func (tx *Tx) KeepAll(rule, relation, target string, value []byte) error {
-	return tx.c.exec("INSERT OR IGNORE INTO kept (rule, target, holder, value) SELECT ?, target, holder, ? FROM link WHERE relation = ? AND target = ?",
-		rule, text(value), relation, target)
 }
 
 // Targets calls fn with every document that others refer to by the relation. fn may read and write.

@@ -17,24 +17,32 @@ type Scanner struct {
 func (s *Store) Scan() (*Scanner, error) {
 	var sc *Scanner
 	err := s.Use(func(db *DB) error {
-		c, err := openConn(dsn(db.path, "ro"), "cache_size=-16384", "busy_timeout=10000", "temp_store=FILE")
+		c, cp, err := openSnapshot(db.path, "CREATE TEMP TABLE fresh (relation TEXT, target TEXT, holder INTEGER, PRIMARY KEY (relation, target, holder)) WITHOUT ROWID")
 		if err != nil {
-			return failure(err)
-		}
-		if err := c.exec("CREATE TEMP TABLE fresh (relation TEXT, target TEXT, holder INTEGER, PRIMARY KEY (relation, target, holder)) WITHOUT ROWID"); err != nil {
-			return errors.Join(err, c.close())
-		}
-		if err := c.exec("BEGIN"); err != nil {
-			return errors.Join(err, c.close())
-		}
-		cp, err := readCheckpoint(c)
-		if err != nil {
-			return errors.Join(err, c.close())
+			return err
 		}
 		sc = &Scanner{Snapshot: &Snapshot{c: c, Checkpoint: cp}, c: c}
 		return nil
 	})
 	return sc, err
+}
+
+// openSnapshot opens a connection, runs statements on it and begins a read transaction, which also keeps
+// a copy from beginning again with every write (SQLite documentation, Online Backup API).
+func openSnapshot(path string, statements ...string) (c *conn, cp Checkpoint, err error) {
+	c, err = openConn(dsn(path, "ro"), "cache_size=-16384", "busy_timeout=10000", "temp_store=FILE")
+	if err != nil {
+		return nil, cp, failure(err)
+	}
+	for _, s := range append(statements, "BEGIN") {
+		if err := c.exec(s); err != nil {
+			return nil, cp, errors.Join(err, c.close())
+		}
+	}
+	if cp, err = readCheckpoint(c); err != nil {
+		return nil, cp, errors.Join(err, c.close())
+	}
+	return c, cp, nil
 }
 
 // Close ends the snapshot.

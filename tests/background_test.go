@@ -135,7 +135,7 @@ func TestModelWithdrawn(t *testing.T) {
 	}
 	s.Want(http.StatusNotFound, http.MethodDelete, "/v1/_model/_pending", "")
 	s.WantDoc("books", "1", `{"id":"1","author":1,"isbn":"978-1","stars":1.1,"edit":0}`)
-	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) { // files go when nobody reads them, at no position
 		files, err := filepath.Glob(filepath.Join(dir, "readmodel", "*.db"))
 		if err != nil || time.Since(begin) > time.Minute {
 			t.Fatalf("a withdrawn model leaves %v, %v", files, err)
@@ -293,7 +293,7 @@ func TestCrashWhilePreparing(t *testing.T) {
 		if err != nil || r.Status != http.StatusAccepted {
 			t.Fatalf("crash %d: %d %s, %v", k, r.Status, r.Body, err)
 		}
-		for settled := false; !struck() && !settled; time.Sleep(100 * time.Microsecond) {
+		for settled := false; !struck() && !settled; time.Sleep(100 * time.Microsecond) { // a crash has no position
 			a := s.Node.Projector.Status().Activated
 			settled = a != nil
 		}
