@@ -58,8 +58,8 @@ type Event struct {
 	Held   bool   // of link and claim: from now on, rather than no longer
 	Links  bool   // of check: it is about the links to Key; Base is the last one's sequence
 
-	Tx   TxPart
-	Once Once
+	Tx             TxPart
+	IdempotencyKey IdempotencyKey
 }
 
 // Patched is the document after a patch event, both being JSON text that was checked. The error is a
@@ -87,14 +87,14 @@ func (t TxPart) Open() bool { return t.Index+1 < t.Count }
 
 // Once makes a request happen once: the hash of its Idempotency-Key and a digest of what it
 // asks for. The zero value is no key. In a transaction the first event carries it.
-type Once struct {
-	Key    string
+type IdempotencyKey struct {
+	Hash   string
 	Digest string
 }
 
 // OnceRecord is what is known of a request that was made under an Idempotency-Key.
-type OnceRecord struct {
-	Once
+type IdempotencyRecord struct {
+	IdempotencyKey
 	Seq uint64 // of its first event
 }
 

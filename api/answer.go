@@ -45,8 +45,8 @@ func outcomeOf(snap Snapshot, seq uint64) (o outcome, err error) {
 
 // settled takes a write that was made under its key before, and is folded, for what it is: it
 // needs no waiting.
-func (w *write) settled(s *Server, once fanfold.Once, seq uint64) {
-	if once.Key != "" && s.reader.Applied() >= seq {
+func (w *write) settled(s *Server, once fanfold.IdempotencyKey, seq uint64) {
+	if once.Hash != "" && s.reader.Applied() >= seq {
 		w.prefer.async = false
 	}
 }
@@ -74,7 +74,7 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 		}
 	}
 	key := w.event.Key
-	if w.event.Once.Key != "" { // made under the key before, it may have another id
+	if w.event.IdempotencyKey.Hash != "" { // made under the key before, it may have another id
 		key = fanfold.Key{}
 	}
 	post := c.Request().Method == http.MethodPost
@@ -83,7 +83,7 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 			h.Set("Location", "/v1/"+key.Collection+"/"+url.PathEscape(key.ID))
 		}
 	}
-	w.settled(s, w.event.Once, seq)
+	w.settled(s, w.event.IdempotencyKey, seq)
 	if waited := s.waitFor(c, w, seq); waited != nil || w.prefer.async {
 		located(key)
 		applied(false)

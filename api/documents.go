@@ -144,7 +144,7 @@ func (s *Server) create(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) { return s.appendNew(ctx, w.event) })
+	seq, err := s.once(ctx, w.event.IdempotencyKey, func(ctx context.Context) (uint64, error) { return s.appendNew(ctx, w.event) })
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (s *Server) newWrite(c echo.Context, key *fanfold.Key, body []byte) (*write
 		return nil, err
 	}
 	w.event.Key = *key
-	w.event.Once, err = onceOf(c.Request(), body)
+	w.event.IdempotencyKey, err = onceOf(c.Request(), body)
 	return w, err
 }
 
@@ -264,7 +264,7 @@ func (s *Server) put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) {
+	seq, err := s.once(ctx, w.event.IdempotencyKey, func(ctx context.Context) (uint64, error) {
 		switch {
 		case cond.noneness:
 			return s.appendNew(ctx, w.event)
@@ -422,7 +422,7 @@ func (s *Server) delete(c echo.Context) error {
 	if w.limit, err = s.timeout(c); err != nil {
 		return err
 	}
-	if w.event.Once, err = onceOf(c.Request(), nil); err != nil {
+	if w.event.IdempotencyKey, err = onceOf(c.Request(), nil); err != nil {
 		return err
 	}
 	ctx, err := asked(c, w.prefer)
@@ -432,7 +432,7 @@ func (s *Server) delete(c echo.Context) error {
 	if steps {
 		return s.deleteStep(ctx, c, key, cond, w)
 	}
-	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) {
+	seq, err := s.once(ctx, w.event.IdempotencyKey, func(ctx context.Context) (uint64, error) {
 		op := &operation{name: "delete", event: w.event, cond: cond}
 		if s.deletes([]*operation{op}) {
 			first, err := s.commit(ctx, []*operation{op})

@@ -62,7 +62,7 @@ func (s *Server) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 	defer s.remodeling.RUnlock()
 	writes := []fanfold.Write{{Event: ev, Expect: expect}}
 	constrained := s.constrained(writes)
-	if constrained && (intentOf(ctx).dry || ev.Once.Key != "" || ev.Kind == fanfold.KindDelete) {
+	if constrained && (intentOf(ctx).dry || ev.IdempotencyKey.Hash != "" || ev.Kind == fanfold.KindDelete) {
 		seq, _, err := s.appendConstrained(ctx, "", writes)
 		return seq, alone(err)
 	}

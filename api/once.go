@@ -20,7 +20,7 @@ const maxOnce = 255
 
 // onceOf reads the request's Idempotency-Key and digests what the request asks for: method,
 // path, parameters, content type, conditions and body. Without the header it is the zero value.
-func onceOf(r *http.Request, body []byte) (once fanfold.Once, err error) {
+func onceOf(r *http.Request, body []byte) (once fanfold.IdempotencyKey, err error) {
 	values := r.Header[headerOnce]
 	if len(values) == 0 {
 		return once, nil
@@ -37,7 +37,7 @@ func onceOf(r *http.Request, body []byte) (once fanfold.Once, err error) {
 		return once, fanfold.Errorf(fanfold.Invalid, "%s must be one key of 1 to %d printable ASCII characters, such as a UUID", headerOnce, maxOnce)
 	}
 	sum := sha256.Sum256([]byte(key))
-	once.Key = base64.RawURLEncoding.EncodeToString(sum[:])
+	once.Hash = base64.RawURLEncoding.EncodeToString(sum[:])
 	contentType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	digest := sha256.New()
 	parts := []string{r.Method, r.URL.EscapedPath(), strings.ToLower(strings.TrimSpace(contentType)),
@@ -55,8 +55,8 @@ func onceOf(r *http.Request, body []byte) (once fanfold.Once, err error) {
 
 // once runs do, which appends events, unless that was done under the same key before. It returns
 // the sequence of the first event, of then or now. Without a key it is do.
-func (s *Server) once(ctx context.Context, once fanfold.Once, do func(ctx context.Context) (first uint64, err error)) (uint64, error) {
-	if once.Key == "" || intentOf(ctx).dry {
+func (s *Server) once(ctx context.Context, once fanfold.IdempotencyKey, do func(ctx context.Context) (first uint64, err error)) (uint64, error) {
+	if once.Hash == "" || intentOf(ctx).dry {
 		return do(ctx)
 	}
 	if time.Since(s.began)-time.Duration(s.proven.Load()) > s.opt.ProvenFor {
@@ -111,9 +111,9 @@ func (s *Server) provenAt(at time.Duration) {
 
 // lookup returns the first event of the request that was made under the key, 0 where there is
 // none; KeyReused where it was another request.
-func (s *Server) lookup(once fanfold.Once) (first uint64, err error) {
+func (s *Server) lookup(once fanfold.IdempotencyKey) (first uint64, err error) {
 	err = s.reader.Read(func(snap Snapshot) error {
-		r, err := snap.Once(once.Key)
+		r, err := snap.IdempotencyKey(once.Hash)
 		switch {
 		case err != nil || r == nil:
 			return err

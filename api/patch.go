@@ -40,14 +40,14 @@ func (s *Server) patch(c echo.Context) error {
 	if err := s.refresh(c, w.event); err != nil {
 		return err
 	}
-	if w.event.Once, err = onceOf(c.Request(), body); err != nil {
+	if w.event.IdempotencyKey, err = onceOf(c.Request(), body); err != nil {
 		return err
 	}
 	ctx, err := asked(c, w.prefer)
 	if err != nil {
 		return err
 	}
-	seq, err := s.once(ctx, w.event.Once, func(ctx context.Context) (uint64, error) {
+	seq, err := s.once(ctx, w.event.IdempotencyKey, func(ctx context.Context) (uint64, error) {
 		return s.onCurrent(ctx, key, cond, func(rev fanfold.Revision) (uint64, error) {
 			if _, err := s.tryPatch(w.event, rev); err != nil {
 				return 0, err

@@ -56,7 +56,7 @@ type Snapshot interface {
 	Page(relation, target string, first int64, size int, view fanfold.View) ([]*fanfold.Document, error)
 	Change(at fanfold.Position) (*fanfold.Change, error)
 	// Once is the request made under a key, nil where none is known.
-	Once(key string) (*fanfold.OnceRecord, error)
+	IdempotencyKey(key string) (*fanfold.IdempotencyRecord, error)
 }
 
 // Reader is what the API needs of the read model.

@@ -60,7 +60,7 @@ func (s *Server) transact(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ops[0].event.Once = once
+	ops[0].event.IdempotencyKey = once
 	ctx, err := asked(c, w.prefer)
 	if err != nil {
 		return err
@@ -369,9 +369,9 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*operation, f
 	if list := w.prefer.applied(true, w.prefer.async, true); list != "" {
 		c.Response().Header().Set("Preference-Applied", list)
 	}
-	w.settled(s, ops[0].event.Once, last)
+	w.settled(s, ops[0].event.IdempotencyKey, last)
 	if waited := s.waitFor(c, w, last); waited != nil || w.prefer.async {
-		if ops[0].event.Once.Key != "" { // the ids of then may be others
+		if ops[0].event.IdempotencyKey.Hash != "" { // the ids of then may be others
 			for i, op := range ops {
 				if op.name == "create" {
 					result.Operations[i].ID = ""

@@ -68,8 +68,8 @@ func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, erro
 		return nil, fanfold.Errorf(fanfold.TooLarge, "the event has %d bytes; the log takes at most %d", len(msg.Data), most)
 	}
 	id := nuid.Next()
-	if ev.Once.Key != "" {
-		id = "key." + ev.Once.Key
+	if ev.IdempotencyKey.Hash != "" {
+		id = "key." + ev.IdempotencyKey.Hash
 	}
 	msg.Header[jetstream.MsgIDHeader] = []string{id}
 	if expect.Set {

@@ -159,9 +159,9 @@ func setHeaders(h nats.Header, ev *fanfold.Event) {
 		h[headerTxIndex] = []string{strconv.Itoa(ev.Tx.Index)}
 		h[headerTxCount] = []string{strconv.Itoa(ev.Tx.Count)}
 	}
-	if ev.Once.Key != "" {
-		h[headerKey] = []string{ev.Once.Key}
-		h[headerDigest] = []string{ev.Once.Digest}
+	if ev.IdempotencyKey.Hash != "" {
+		h[headerKey] = []string{ev.IdempotencyKey.Hash}
+		h[headerDigest] = []string{ev.IdempotencyKey.Digest}
 	}
 }
 
@@ -177,7 +177,7 @@ func readHeaders(h nats.Header, ev *fanfold.Event) (err error) {
 		}
 	}
 	if len(h[headerKey]) > 0 {
-		ev.Once = fanfold.Once{Key: h.Get(headerKey), Digest: h.Get(headerDigest)}
+		ev.IdempotencyKey = fanfold.IdempotencyKey{Hash: h.Get(headerKey), Digest: h.Get(headerDigest)}
 	}
 	return nil
 }

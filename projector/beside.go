@@ -73,7 +73,7 @@ func (w *preparation) build() (err error) {
 	if w.db, err = w.p.store.Copy(w.ctx, func(done, total int64) { tell("copying", done, total) }); err != nil {
 		return err
 	}
-	applies, err := loadPlan(w.db.ReadAlone)
+	applies, err := loadPlan(w.db.ReadUnshared)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (w *preparation) harden() error {
 	if err := w.usable(); err != nil {
 		return err
 	}
-	err := w.db.Harden()
+	err := w.db.SyncFile()
 	w.fail(err)
 	return err
 }
@@ -238,9 +238,9 @@ func (w *preparation) reconcile() (err error) {
 				return err
 			}
 		}
-		changes, err := tx.Prepared()
+		changes, err := tx.CountPendingChanges()
 		w.p.progress(w.pending.Seq, func(s *Preparation) { s.Changes = changes })
-		return errors.Join(err, tx.Untouch())
+		return errors.Join(err, tx.ClearTouched())
 	})
 }
 
@@ -258,17 +258,17 @@ func (w *preparation) document(sc *sqlite.Scanner, tx *sqlite.Tx, number int64) 
 		return fanfold.Errorf(fanfold.Internal, "document number %d is in one of two read models only", number)
 	}
 	if have == nil {
-		return tx.Unprepare(number)
+		return tx.RemovePendingChange(number)
 	}
 	w.object(have)
 	if err := tx.SetPosition(number, have.Position); err != nil {
 		return err
 	}
 	if bytes.Equal(have.Body, comes.Body) {
-		return tx.Unprepare(number)
+		return tx.RemovePendingChange(number)
 	}
 	d := changed(have.Key.Collection, w.cmp.shape(have.Key.Collection), have.Body, comes.Body)
-	return tx.Prepare(comes, have.Position, d.rules, d.patch())
+	return tx.SetPendingChange(comes, have.Position, d.rules, d.patch())
 }
 
 // object notes what a preview would have said of a document that was written since.
@@ -313,7 +313,7 @@ func (w *preparation) complete(ev *fanfold.Event) (next *plan, documents int64, 
 		return nil, 0, err
 	}
 	err = w.db.Update(func(tx *sqlite.Tx) error {
-		if documents, err = tx.Prepared(); err != nil {
+		if documents, err = tx.CountPendingChanges(); err != nil {
 			return err
 		}
 		if documents > fanfold.MaxChanges {
@@ -339,7 +339,7 @@ func (w *preparation) finish(tx *sqlite.Tx, ev *fanfold.Event) (*plan, error) {
 		}
 		if err := tx.Targets(r.relation, r.Relation.To, func(id string, body []byte) error {
 			if raw := r.evaluate(body, id, nil); raw != nil {
-				return tx.Keep(r.name, r.relation, id, raw)
+				return tx.KeepOnHolders(r.name, r.relation, id, raw)
 			}
 			return nil
 		}); err != nil {
@@ -358,7 +358,7 @@ func (w *preparation) finish(tx *sqlite.Tx, ev *fanfold.Event) (*plan, error) {
 	}
 	for name, paths := range w.cmp.unique {
 		for _, path := range paths {
-			if err := tx.ClaimHad(name, path.String()); err != nil {
+			if err := tx.ClaimUniqueCandidates(name, path.String()); err != nil {
 				return nil, err
 			}
 		}
@@ -378,14 +378,14 @@ func (m *remodel) claims(collection string, path fanfold.Path) bool {
 // have notes a document's values of a member that is to be unique.
 func (f *fold) have(collection string, path fanfold.Path, was, is string, number int64) error {
 	if was != "" {
-		if err := f.tx.Lose(collection, path.String(), was, number); err != nil {
+		if err := f.tx.RemoveUniqueCandidate(collection, path.String(), was, number); err != nil {
 			return err
 		}
 	}
 	if is == "" {
 		return nil
 	}
-	return f.tx.Have(collection, path.String(), is, number)
+	return f.tx.AddUniqueCandidate(collection, path.String(), is, number)
 }
 
 // entangled are rules that both models have and by which values stay on their holders that come from

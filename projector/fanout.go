@@ -33,7 +33,7 @@ func (p *Projector) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfo
 					return err
 				}
 				ev := *given
-				ev.Seq, ev.Time, ev.Tx, ev.Once = cp.Seq+1+uint64(i), cp.Time, fanfold.TxPart{}, fanfold.Once{}
+				ev.Seq, ev.Time, ev.Tx, ev.IdempotencyKey = cp.Seq+1+uint64(i), cp.Time, fanfold.TxPart{}, fanfold.IdempotencyKey{}
 				if err := f.rehearse(tx, &ev); err != nil {
 					return err
 				}

@@ -85,7 +85,7 @@ func (f *fold) apply(tx *sqlite.Tx, ev *fanfold.Event) error {
 	if last := len(f.did) - 1; last >= 0 && f.did[last].Seq == ev.Seq {
 		f.did[last].Derived = f.causes
 	}
-	if err == nil && ev.Once.Key != "" {
+	if err == nil && ev.IdempotencyKey.Hash != "" {
 		err = f.once(ev)
 	}
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *fold) fold(ev *fanfold.Event) error {
 	case fanfold.KindFence, fanfold.KindCheck, fanfold.KindImport, fanfold.KindLink:
 		return nil
 	case fanfold.KindClaim:
-		return f.tx.ClaimedAt(ev.Key.Collection, ev.Path, ev.Value, ev.Seq)
+		return f.tx.SetClaimSequence(ev.Key.Collection, ev.Path, ev.Value, ev.Seq)
 	case fanfold.KindModel:
 		return f.model(ev)
 	case fanfold.KindPrepare:
@@ -135,10 +135,10 @@ const keepOnce = 24 * time.Hour
 
 // once remembers the request that the event was stored for.
 func (f *fold) once(ev *fanfold.Event) error {
-	if err := f.tx.ForgetOnce(f.now.Add(-keepOnce)); err != nil {
+	if err := f.tx.PruneIdempotencyKeys(f.now.Add(-keepOnce)); err != nil {
 		return err
 	}
-	return f.tx.AddOnce(fanfold.OnceRecord{Once: ev.Once, Seq: ev.Seq}, f.now)
+	return f.tx.AddIdempotencyKey(fanfold.IdempotencyRecord{IdempotencyKey: ev.IdempotencyKey, Seq: ev.Seq}, f.now)
 }
 
 // position is where the next change of this event goes.
@@ -378,7 +378,7 @@ func (f *fold) restoreKept(c *collectionPlan, row *sqlite.Row, source *jsondoc.T
 			if number != 0 {
 				continue
 			}
-			if err := f.tx.KeepOne(rule.name, id, row.Number, jsondoc.Compact(nil, all.Raw(value))); err != nil {
+			if err := f.tx.KeepOnHolder(rule.name, id, row.Number, jsondoc.Compact(nil, all.Raw(value))); err != nil {
 				return err
 			}
 		}

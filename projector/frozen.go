@@ -93,5 +93,5 @@ func (f *fold) takeOne(r *rulePlan, id string, holder int64) error {
 	if raw = r.evaluate(body, id, f.report); raw == nil {
 		return nil
 	}
-	return f.tx.KeepOne(r.name, id, holder, raw)
+	return f.tx.KeepOnHolder(r.name, id, holder, raw)
 }

@@ -139,7 +139,7 @@ func (f *fold) keep(r *rulePlan, key fanfold.Key, before, after []byte) (done bo
 	case after == nil:
 		f.cache.drop(r, key.ID)
 		if raw := r.evaluate(before, key.ID, nil); raw != nil {
-			return true, f.tx.Keep(r.name, r.relation, key.ID, raw)
+			return true, f.tx.KeepOnHolders(r.name, r.relation, key.ID, raw)
 		}
 		return true, nil
 	case before == nil:
@@ -311,7 +311,7 @@ func (f *fold) finish(c *collectionPlan, row *sqlite.Row, body []byte, d *differ
 	switch {
 	case row.Number == f.direct: // its own change is already there
 	case c.manyLevels() || f.event.Kind == fanfold.KindModel:
-		if err := f.tx.Remember(row); err != nil {
+		if err := f.tx.SaveBefore(row); err != nil {
 			return err
 		}
 	default:
@@ -372,14 +372,14 @@ func (f *fold) flushRemembered() error {
 			body   []byte
 		}
 		var some []before
-		if err := f.tx.Remembered(after, page, func(number int64, body []byte) error {
+		if err := f.tx.EachBefore(after, page, func(number int64, body []byte) error {
 			some = append(some, before{number, body})
 			return nil
 		}); err != nil {
 			return err
 		}
 		if len(some) == 0 {
-			return f.tx.Forget()
+			return f.tx.ClearBefore()
 		}
 		for _, b := range some {
 			if err := errors.Join(f.flush(b.number, b.body), f.stepped()); err != nil {
@@ -410,7 +410,7 @@ func (f *fold) flush(number int64, before []byte) error {
 	}
 	d := changed(row.Key.Collection, shape, before, row.Body)
 	if f.remodel != nil && f.beside != nil {
-		return f.tx.Prepare(row, row.Position, d.rules, d.patch())
+		return f.tx.SetPendingChange(row, row.Position, d.rules, d.patch())
 	}
 	at, err := f.derive(row, d)
 	if err != nil {

@@ -16,7 +16,7 @@ func TestKeysAreKeptADay(t *testing.T) {
 		t.Helper()
 		m.seq++
 		ev := &fanfold.Event{Seq: m.seq, Time: at, Kind: fanfold.KindPut, Key: fanfold.Key{Collection: "c", ID: "1"}, Body: []byte(`{"id":"1"}`),
-			Once: fanfold.Once{Key: key, Digest: "d"}}
+			IdempotencyKey: fanfold.IdempotencyKey{Hash: key, Digest: "d"}}
 		if err := m.store.Use(func(db *sqlite.DB) error { return apply(db, m.fold, []*fanfold.Event{ev}) }); err != nil {
 			t.Fatal(err)
 		}
@@ -24,7 +24,7 @@ func TestKeysAreKeptADay(t *testing.T) {
 	want := func(key string, seq uint64) {
 		t.Helper()
 		err := m.store.Read(func(s *sqlite.Snapshot) error {
-			r, err := s.Once(key)
+			r, err := s.IdempotencyKey(key)
 			if err == nil && (r == nil) != (seq == 0) || r != nil && r.Seq != seq {
 				t.Errorf("key %s is known as %+v, want event %d", key, r, seq)
 			}

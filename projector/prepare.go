@@ -328,14 +328,14 @@ func (p *Projector) Broken(seq uint64) (problems []fanfold.Problem, err error) {
 	defer func() { w.fail(err) }()
 	problems = w.objections()
 	err = w.db.Update(func(tx *sqlite.Tx) error {
-		n, err := tx.Prepared()
+		n, err := tx.CountPendingChanges()
 		if err != nil {
 			return err
 		}
 		if n > fanfold.MaxChanges {
 			problems = append(problems, tooMany(n))
 		}
-		broken, err := w.cmp.broken(tx.Dangling, tx.SharedHad, tx.Snapshot().KeyOf)
+		broken, err := w.cmp.broken(tx.Dangling, tx.SharedUniqueCandidates, tx.Snapshot().KeyOf)
 		problems = append(problems, broken...)
 		return err
 	})

@@ -274,7 +274,7 @@ func (p *Projector) foldBatch(db *sqlite.DB, batch []*fanfold.Event) error {
 	}
 	p.plan.Store(p.fold.plan)
 	p.foldedBatch(db.Read, batch, p.fold.did...)
-	if err := db.Tidy(); err != nil { // the batch is folded all the same; the next one tries again
+	if err := db.CheckpointWAL(); err != nil { // the batch is folded all the same; the next one tries again
 		p.opt.Logger.Warn("SQLite's log could not be brought into the file", "err", err)
 	}
 	return nil

@@ -268,7 +268,7 @@ func (f *fold) relinkOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
 			continue
 		}
 		if f.beside != nil {
-			if err := f.tx.Have(row.Key.Collection, path.String(), value, row.Number); err != nil {
+			if err := f.tx.AddUniqueCandidate(row.Key.Collection, path.String(), value, row.Number); err != nil {
 				return err
 			}
 			continue
@@ -306,7 +306,7 @@ func (f *fold) restructureOne(m *remodel, c *collectionPlan, row *sqlite.Row) er
 	if bytes.Equal(body, row.Body) {
 		return nil
 	}
-	if err := f.tx.Remember(row); err != nil {
+	if err := f.tx.SaveBefore(row); err != nil {
 		return err
 	}
 	if err := f.tx.SetBody(row.Number, row.Position, body); err != nil {

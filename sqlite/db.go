@@ -35,13 +35,13 @@ func (c Checkpoint) At() fanfold.Position {
 
 // DB is one generation of the read model. Update is for one goroutine; reads are for any.
 type DB struct {
-	path    string
-	number  int // of the generation
-	writer  *conn
-	readers chan *conn
-	size    int
-	tx      *Tx
-	tidier  tidier
+	path            string
+	number          int // of the generation
+	writer          *conn
+	readers         chan *conn
+	size            int
+	tx              *Tx
+	walCheckpointer walCheckpointer
 }
 
 // readersPerCPU lets reads overlap where SQLite waits for the disk.
@@ -133,7 +133,7 @@ func (db *DB) serve() error {
 	if err := db.pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit=67108864"); err != nil {
 		return err
 	}
-	if err := db.tidier.open(db.path); err != nil {
+	if err := db.walCheckpointer.open(db.path); err != nil {
 		return err
 	}
 	for db.size < cap(db.readers) {
@@ -180,7 +180,7 @@ func (db *DB) Close() error {
 			return fmt.Errorf("a reader of %s did not end", db.path)
 		}
 	}
-	return errors.Join(append(errs, db.tidier.close(), db.writer.close())...)
+	return errors.Join(append(errs, db.walCheckpointer.close(), db.writer.close())...)
 }
 
 // remove deletes the closed file.

@@ -87,10 +87,10 @@ func (s *Snapshot) Get(key fanfold.Key, view fanfold.View) (doc *fanfold.Documen
 	return doc, err
 }
 
-// Once returns the request that was made under a key, nil where none is known.
-func (s *Snapshot) Once(key string) (r *fanfold.OnceRecord, err error) {
+// IdempotencyKey returns the request that was made under a key, nil where none is known.
+func (s *Snapshot) IdempotencyKey(key string) (r *fanfold.IdempotencyRecord, err error) {
 	_, err = s.c.first("SELECT digest, seq FROM once WHERE key = ?", func(row []sqlValue) {
-		r = &fanfold.OnceRecord{Once: fanfold.Once{Key: key, Digest: textOf(row[0])}, Seq: uint64(intOf(row[1]))}
+		r = &fanfold.IdempotencyRecord{IdempotencyKey: fanfold.IdempotencyKey{Hash: key, Digest: textOf(row[0])}, Seq: uint64(intOf(row[1]))}
 	}, key)
 	return r, err
 }
@@ -254,4 +254,10 @@ func (s *Snapshot) EachHolder(relation, target string, fn func(row *Row) error) 
 			return nil
 		}
 	}
+}
+
+// Tombstone returns the sequence of the delete of a document that is not there, 0 for none.
+func (s *Snapshot) Tombstone(key fanfold.Key) (revision fanfold.Revision, err error) {
+	_, err = s.c.first("SELECT revision FROM tombstone WHERE collection = ? AND id = ?", func(r []sqlValue) { revision = fanfold.Revision(intOf(r[0])) }, key.Collection, key.ID)
+	return revision, err
 }

@@ -136,3 +136,13 @@ func (s *Snapshot) KeyOf(number int64) (key fanfold.Key, found bool, err error) 
 	}, number)
 	return key, found, err
 }
+
+// Dangling calls fn for the first links of a relation whose target is not there.
+func (tx *Tx) Dangling(relation, to string, limit int, fn func(holder int64, target string) error) error {
+	return dangling(tx.c, "link", relation, to, limit, fn)
+}
+
+func dangling(c *conn, table, relation, to string, limit int, fn func(holder int64, target string) error) error {
+	return c.query("SELECT f.holder, f.target FROM "+table+" f WHERE f.relation = ? AND NOT EXISTS (SELECT 1 FROM document d WHERE d.collection = ? AND d.id = f.target) ORDER BY f.holder LIMIT ?",
+		func(r []sqlValue) error { return fn(intOf(r[0]), textOf(r[1])) }, relation, to, int64(limit))
+}

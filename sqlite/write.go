@@ -42,7 +42,7 @@ type Tx struct {
 	loaded     bool // checkpoint and tombstones are as the file has them: nobody else writes to it
 	tombstones bool // whether there may be any
 	remembered int
-	hot        hot
+	cache      rowCache
 	args       []sqlValue // used again and again
 	derived    []sqlValue // derived changes yet to be written
 }
@@ -63,7 +63,7 @@ func (tx *Tx) begin() error {
 		return err
 	}
 	tx.checkpoint, tx.remembered, tx.derived = cp, 0, tx.derived[:0]
-	tx.hot.clear()
+	tx.cache.clear()
 	tx.tombstones, err = tx.c.first("SELECT 1 FROM tombstone LIMIT 1", func([]sqlValue) {})
 	tx.loaded = err == nil
 	return err
@@ -95,7 +95,7 @@ func (tx *Tx) SetCheckpoint(seq uint64, now time.Time, fold string) {
 }
 
 func (tx *Tx) flush() error {
-	if err := tx.writeHot(); err != nil {
+	if err := tx.flushCache(); err != nil {
 		return err
 	}
 	if err := tx.writeDerived(); err != nil {
@@ -124,7 +124,7 @@ func (tx *Tx) row(where string, args ...sqlValue) (row *Row, err error) {
 
 // Get returns the document, or nil where there is none.
 func (tx *Tx) Get(key fanfold.Key) (*Row, error) {
-	if err := tx.cool(tx.hot.keys[key]); err != nil {
+	if err := tx.flushCached(tx.cache.keys[key]); err != nil {
 		return nil, err
 	}
 	return tx.row("d.collection = ? AND d.id = ?", key.Collection, key.ID)
@@ -132,7 +132,7 @@ func (tx *Tx) Get(key fanfold.Key) (*Row, error) {
 
 // ByNumber returns the document, or nil where there is none.
 func (tx *Tx) ByNumber(number int64) (*Row, error) {
-	if err := tx.cool(number); err != nil {
+	if err := tx.flushCached(number); err != nil {
 		return nil, err
 	}
 	return tx.row("d.number = ?", number)
@@ -142,13 +142,13 @@ func (tx *Tx) ByNumber(number int64) (*Row, error) {
 // write needs: times and the referenced view's own row. Numbers without a document are passed
 // over. fn may write, but must not call Each.
 func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
-	if len(numbers) <= hotFew {
-		return tx.eachHot(numbers, fn)
+	if len(numbers) <= cachedAtOnce {
+		return tx.eachCached(numbers, fn)
 	}
-	if err := tx.writeHot(); err != nil {
+	if err := tx.flushCache(); err != nil {
 		return err
 	}
-	tx.hot.clear()
+	tx.cache.clear()
 	const chunk = 256 // rows read ahead of their updates
 	rows := make([]Row, 0, chunk)
 	list := make([]byte, 0, 16*chunk)
@@ -186,7 +186,7 @@ func (tx *Tx) Stored(number int64) (body []byte, err error) {
 
 // Body returns the document's embedded view, or nil where there is none.
 func (tx *Tx) Body(key fanfold.Key) (body []byte, err error) {
-	if h := tx.hot.rows[tx.hot.keys[key]]; h != nil {
+	if h := tx.cache.rows[tx.cache.keys[key]]; h != nil {
 		return h.row.Body, nil
 	}
 	_, err = tx.c.first("SELECT body FROM document WHERE collection = ? AND id = ?",
@@ -196,7 +196,7 @@ func (tx *Tx) Body(key fanfold.Key) (body []byte, err error) {
 
 // NumberOf returns the document's number, 0 where there is none.
 func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
-	if number := tx.hot.keys[key]; number != 0 {
+	if number := tx.cache.keys[key]; number != 0 {
 		return number, nil
 	}
 	_, err = tx.c.first("SELECT number FROM document WHERE collection = ? AND id = ?",
@@ -223,7 +223,7 @@ func (tx *Tx) Insert(r *Row) error {
 
 // Replace writes both views of a document after a write to it.
 func (tx *Tx) Replace(r *Row) error {
-	tx.hot.drop(r.Number)
+	tx.cache.drop(r.Number)
 	if err := tx.c.exec("UPDATE document SET revision = ?, position = ?, updated = ?, body = ? WHERE number = ?",
 		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), text(r.Body), r.Number); err != nil {
 		return err
@@ -241,8 +241,8 @@ func (tx *Tx) SetSource(number int64, body []byte) error {
 
 // SetBody writes the embedded view after a derived change at position.
 func (tx *Tx) SetBody(number int64, position fanfold.Position, body []byte) error {
-	if h := tx.hot.rows[number]; h != nil {
-		return tx.heat(h, position, body)
+	if h := tx.cache.rows[number]; h != nil {
+		return tx.updateCached(h, position, body)
 	}
 	return tx.setBody(number, position, body)
 }
@@ -253,7 +253,7 @@ func (tx *Tx) setBody(number int64, position fanfold.Position, body []byte) erro
 
 // Delete removes the document and leaves a tombstone.
 func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Position) error {
-	tx.hot.drop(r.Number)
+	tx.cache.drop(r.Number)
 	if err := tx.c.exec("DELETE FROM document WHERE number = ?", r.Number); err != nil {
 		return err
 	}
@@ -270,21 +270,6 @@ func (tx *Tx) Tombstone(key fanfold.Key, revision fanfold.Revision, position fan
 		key.Collection, key.ID, int64(revision), int64(position))
 }
 
-// AddLink records that holder refers to target; once, however often it does. Where the relation
-// has pages, holder gets the next place in target's.
-func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
-	if !paged {
-		return tx.c.exec("INSERT INTO link (relation, target, holder) VALUES (?, ?, ?)", relation, target, holder)
-	}
-	if err := tx.c.exec("INSERT INTO paged (relation, target, count) VALUES (?, ?, 1) ON CONFLICT (relation, target) DO UPDATE SET count = count + 1", relation, target); err != nil {
-		return err
-	}
-	return tx.c.exec("INSERT INTO link (relation, target, holder, ordinal) SELECT relation, target, ?, count - 1 FROM paged WHERE relation = ? AND target = ?", holder, relation, target)
-}
-
-// Link says that a document refers to target.
-type Link struct{ Relation, Target string }
-
 // linkRows are statements that insert 1, 2, 3, ... links.
 var linkRows = func() (list [8]string) {
 	for i := range list {
@@ -292,78 +277,6 @@ var linkRows = func() (list [8]string) {
 	}
 	return list
 }()
-
-// AddLinks is AddLink of several, without pages.
-func (tx *Tx) AddLinks(links []Link, holder int64) error {
-	for some := range slices.Chunk(links, len(linkRows)) {
-		tx.args = tx.args[:0]
-		for _, l := range some {
-			tx.args = append(tx.args, l.Relation, l.Target, holder)
-		}
-		if err := tx.c.exec(linkRows[len(some)-1], tx.args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// RemoveLink forgets that holder refers to target.
-func (tx *Tx) RemoveLink(relation, target string, holder int64) error {
-	return tx.c.exec("DELETE FROM link WHERE relation = ? AND target = ? AND holder = ?", relation, target, holder)
-}
-
-// RemoveLinks forgets every link of the relation, and its pages.
-func (tx *Tx) RemoveLinks(relation string) error {
-	if err := tx.c.exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
-		return err
-	}
-	return tx.c.exec("DELETE FROM link WHERE relation = ?", relation)
-}
-
-// HasHolders tells whether any document refers to target.
-func (tx *Tx) HasHolders(relation, target string) (bool, error) {
-	return tx.c.first("SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT 1", func([]sqlValue) {}, relation, target)
-}
-
-// Holders appends the numbers of the documents that refer to target, in order of arrival; at
-// most limit of them where limit is not negative.
-func (tx *Tx) Holders(dst []int64, relation, target string, limit int) ([]int64, error) {
-	err := tx.c.query("SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?", func(r []sqlValue) error {
-		dst = append(dst, intOf(r[0]))
-		return nil
-	}, relation, target, int64(limit))
-	return dst, err
-}
-
-// HolderIDs returns the ids of the first limit documents that refer to target.
-func (tx *Tx) HolderIDs(relation, target string, limit int) (ids []string, err error) {
-	err = tx.c.query("SELECT d.id FROM link l JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? ORDER BY l.holder LIMIT ?",
-		func(r []sqlValue) error {
-			ids = append(ids, textOf(r[0]))
-			return nil
-		}, relation, target, int64(limit))
-	return ids, err
-}
-
-// HasLink tells whether holder refers to target.
-func (tx *Tx) HasLink(relation, target string, holder int64) (bool, error) {
-	return tx.c.first("SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?", func([]sqlValue) {}, relation, target, holder)
-}
-
-// MaxShallow is how long JSON text must be, in bytes, to nest deeper than the 1,000 levels that SQLite's
-// JSON functions take (SQLite documentation, JSON Functions And Operators).
-const MaxShallow = 2000
-
-// DeepHolders tells whether a document that refers to target nests deeper than SQLite's JSON functions take.
-func (tx *Tx) DeepHolders(relation, target string) (bool, error) {
-	return tx.c.first("SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? AND octet_length(d.body) >= ? AND NOT json_valid(d.body) LIMIT 1",
-		func([]sqlValue) {}, relation, target, int64(MaxShallow))
-}
-
-// CountHolders returns how many documents refer to target; at most limit where that is not negative.
-func (tx *Tx) CountHolders(relation, target string, limit int64) (n int64, err error) {
-	return tx.Snapshot().CountHolders(relation, target, limit)
-}
 
 // Numbers returns up to limit numbers of the collection's documents after one, in order.
 func (tx *Tx) Numbers(collection string, after int64, limit int) (numbers []int64, err error) {
@@ -374,14 +287,14 @@ func (tx *Tx) Numbers(collection string, after int64, limit int) (numbers []int6
 	return numbers, err
 }
 
-// Keep records the value that stays on every holder of target.
-func (tx *Tx) Keep(rule, relation, target string, value []byte) error {
+// KeepOnHolders records the value that stays on every holder of target.
+func (tx *Tx) KeepOnHolders(rule, relation, target string, value []byte) error {
 	return tx.c.exec("INSERT INTO kept (rule, target, holder, value) SELECT ?, target, holder, ? FROM link WHERE relation = ? AND target = ?",
 		rule, text(value), relation, target)
 }
 
-// KeepOne records the value that stays on one holder of target.
-func (tx *Tx) KeepOne(rule, target string, holder int64, value []byte) error {
+// KeepOnHolder records the value that stays on one holder of target.
+func (tx *Tx) KeepOnHolder(rule, target string, holder int64, value []byte) error {
 	return tx.c.exec("INSERT OR REPLACE INTO kept (rule, target, holder, value) VALUES (?, ?, ?, ?)", rule, target, holder, text(value))
 }
 
@@ -414,28 +327,6 @@ func (tx *Tx) KeptRules() (rules []string, err error) {
 	return rules, err
 }
 
-// AddChange appends a change row; it sets the change's ordinal.
-func (tx *Tx) AddChange(ch *fanfold.Change) error {
-	tx.checkpoint.Changes++
-	ch.Ordinal = tx.checkpoint.Changes
-	tx.checkpoint.Position = max(tx.checkpoint.Position, ch.Position)
-	if ch.Op == fanfold.OpDerive { // by far the most, so several go at once
-		tx.derived = append(tx.derived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID,
-			int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx), strings.Join(ch.Rules, ","), string(ch.Delta))
-		if len(tx.derived) < len(derivedRows)*derivedArgs {
-			return nil
-		}
-		return tx.writeDerived()
-	}
-	if ch.Previous == nil {
-		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, tx) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx))
-	}
-	return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, previous, previous_source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), textOrNull(ch.Tx),
-		text(ch.Previous), text(ch.PreviousSource))
-}
-
 // derivedRows are statements that insert 1, 2, 3, ... derived changes.
 var derivedRows = func() (list [8]string) {
 	const row = "(?, ?, ?, ?, ?, 'derive', ?, ?, ?, ?, ?)"
@@ -447,92 +338,29 @@ var derivedRows = func() (list [8]string) {
 
 const derivedArgs = 10 // of a row
 
-// writeDerived writes the derived changes that wait for more.
-func (tx *Tx) writeDerived() error {
-	if len(tx.derived) == 0 {
-		return nil
-	}
-	args := tx.derived
-	tx.derived = tx.derived[:0]
-	return tx.c.exec(derivedRows[len(args)/derivedArgs-1], args...)
-}
-
 // placedSQL gives documents the positions that were found for them. UPDATE ... FROM would put every new
 // row aside before it writes the first (SQLite documentation, UPDATE).
 const placedSQL = "position = (SELECT position FROM temp.placed p WHERE p.number = document.number) WHERE number IN (SELECT number FROM temp.placed)"
 
-// Member is a top-level member of a document and its new value.
-type Member struct {
-	Path  string // as SQLite's JSON functions write it
-	Value []byte
+// AddIdempotencyKey records a request under its key; an earlier one under the same key stays.
+func (tx *Tx) AddIdempotencyKey(r fanfold.IdempotencyRecord, now time.Time) error {
+	return tx.c.exec("INSERT OR IGNORE INTO once (key, digest, seq, time) VALUES (?, ?, ?, ?)", r.Hash, r.Digest, int64(r.Seq), now.UnixNano())
 }
 
-// ReplaceMembers gives members of the embedded view of every document that refers to target other values,
-// which all of them have the same of, and writes one derived change for each, in order of arrival: of ch
-// the position of the first, and what they have in common. There are n such documents.
-//
-// SQLite's JSON functions keep every other token as it is, the text of numbers and strings and the order
-// of members: TestSetOrientedFold compares the bytes.
-func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, ch fanfold.Change) error {
-	if err := tx.writeHot(); err != nil {
-		return err
-	}
-	tx.hot.clear()
-	if err := tx.writeDerived(); err != nil {
-		return err
-	}
-	if err := tx.c.exec("INSERT INTO temp.placed (number, position) SELECT holder, ? + row_number() OVER (ORDER BY holder) FROM link WHERE relation = ? AND target = ?",
-		int64(ch.Position)-1, relation, target); err != nil {
-		return err
-	}
-	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta)
-		SELECT p.position, ? + p.position, d.position, d.collection, d.id, 'derive', d.revision, ?, ?, ?, ?
-		FROM temp.placed p CROSS JOIN document d ON d.number = p.number ORDER BY p.number`,
-		tx.checkpoint.Changes+1-int64(ch.Position), ch.Time.UnixNano(), textOrNull(ch.Tx), strings.Join(ch.Rules, ","), string(ch.Delta)); err != nil {
-		return err
-	}
-	tx.args = tx.args[:0]
-	for _, m := range members {
-		tx.args = append(tx.args, m.Path, text(m.Value))
-	}
-	if err := tx.c.exec("UPDATE document SET body = json_replace(body"+strings.Repeat(", ?, json(?)", len(members))+"), "+placedSQL, tx.args...); err != nil {
-		return err
-	}
-	if err := tx.c.exec("DELETE FROM temp.placed"); err != nil {
-		return err
-	}
-	tx.c.wrote += n // as many statements would
-	tx.checkpoint.Changes += int64(n)
-	tx.checkpoint.Position = max(tx.checkpoint.Position, fanfold.At(ch.Position.Seq(), ch.Position.N()+n-1))
-	return nil
-}
-
-func textOrNull(s string) sqlValue {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-// AddOnce records a request under its key; an earlier one under the same key stays.
-func (tx *Tx) AddOnce(r fanfold.OnceRecord, now time.Time) error {
-	return tx.c.exec("INSERT OR IGNORE INTO once (key, digest, seq, time) VALUES (?, ?, ?, ?)", r.Key, r.Digest, int64(r.Seq), now.UnixNano())
-}
-
-// ForgetOnce forgets requests from before t.
-func (tx *Tx) ForgetOnce(t time.Time) error {
+// PruneIdempotencyKeys forgets requests from before t.
+func (tx *Tx) PruneIdempotencyKeys(t time.Time) error {
 	return tx.c.exec("DELETE FROM once WHERE time < ?", t.UnixNano())
 }
 
-// Remember keeps the embedded view from before the event, once, for a change row written
+// SaveBefore keeps the embedded view from before the event, once, for a change row written
 // when the event is folded to the end.
-func (tx *Tx) Remember(r *Row) error {
+func (tx *Tx) SaveBefore(r *Row) error {
 	tx.remembered++
 	return tx.c.exec("INSERT OR IGNORE INTO temp.before (number, body) VALUES (?, ?)", r.Number, text(r.Body))
 }
 
-// Remembered returns up to limit remembered numbers after one, in order, with their bodies.
-func (tx *Tx) Remembered(after int64, limit int, fn func(number int64, body []byte) error) error {
+// EachBefore returns up to limit remembered numbers after one, in order, with their bodies.
+func (tx *Tx) EachBefore(after int64, limit int, fn func(number int64, body []byte) error) error {
 	if tx.remembered == 0 {
 		return nil
 	}
@@ -541,8 +369,8 @@ func (tx *Tx) Remembered(after int64, limit int, fn func(number int64, body []by
 	}, after, int64(limit))
 }
 
-// Forget drops everything remembered.
-func (tx *Tx) Forget() error {
+// ClearBefore drops everything remembered.
+func (tx *Tx) ClearBefore() error {
 	if tx.remembered == 0 {
 		return nil
 	}

@@ -6,28 +6,28 @@ import "errors"
 // so many to its end, between two transactions, so that SQLite begins it anew, and after one
 // transaction of so many with the log cut to nothing.
 const (
-	tidyWrites     = 10_000
-	wholeWrites    = 40_000
+	passiveWrites  = 10_000
+	completeWrites = 40_000
 	truncateWrites = 200_000
 )
 
-// tidier brings SQLite's log into the file on a connection of its own, while the writer goes on:
+// walCheckpointer brings SQLite's log into the file on a connection of its own, while the writer goes on:
 // most of that time is spent waiting for the disk.
-type tidier struct {
+type walCheckpointer struct {
 	c      *conn
 	busy   chan struct{} // has an element while a pass runs
 	failed error         // of the last pass, under busy
 	behind int           // writes since the log was brought in to its end
 }
 
-func (t *tidier) open(path string) (err error) {
+func (t *walCheckpointer) open(path string) (err error) {
 	t.busy = make(chan struct{}, 1)
 	t.c, err = openConn(dsn(path, "rw"), "busy_timeout=0", "wal_autocheckpoint=0")
 	return failure(err)
 }
 
 // start begins a pass, unless one runs.
-func (t *tidier) start() {
+func (t *walCheckpointer) start() {
 	select {
 	case t.busy <- struct{}{}:
 	default:
@@ -41,7 +41,7 @@ func (t *tidier) start() {
 }
 
 // wait returns how the last pass ended, once it has.
-func (t *tidier) wait() error {
+func (t *walCheckpointer) wait() error {
 	t.busy <- struct{}{}
 	defer func() { <-t.busy }()
 	err := t.failed
@@ -49,7 +49,7 @@ func (t *tidier) wait() error {
 	return err
 }
 
-func (t *tidier) close() error {
+func (t *walCheckpointer) close() error {
 	if t.c == nil {
 		return nil
 	}
@@ -57,21 +57,21 @@ func (t *tidier) close() error {
 	return t.c.close()
 }
 
-// Tidy brings SQLite's log into the file now and then, as far as readers allow, and without
+// CheckpointWAL brings SQLite's log into the file now and then, as far as readers allow, and without
 // waiting for them. It is called between transactions, by whom Update is called by; most of the
 // work goes on after it returns, and what went wrong then is told by a later call.
-func (db *DB) Tidy() error {
+func (db *DB) CheckpointWAL() error {
 	wrote := db.writer.wrote
-	if wrote < tidyWrites {
+	if wrote < passiveWrites {
 		return nil
 	}
 	db.writer.wrote = 0
-	db.tidier.behind += wrote
-	if db.tidier.behind < wholeWrites {
-		db.tidier.start()
+	db.walCheckpointer.behind += wrote
+	if db.walCheckpointer.behind < completeWrites {
+		db.walCheckpointer.start()
 		return nil
 	}
-	if err := db.tidier.wait(); err != nil {
+	if err := db.walCheckpointer.wait(); err != nil {
 		return err
 	}
 	mode := "PASSIVE"
@@ -81,6 +81,6 @@ func (db *DB) Tidy() error {
 	if err := db.pragmas("busy_timeout=0", "main.wal_checkpoint("+mode+")", "busy_timeout=10000"); err != nil {
 		return errors.Join(err, db.pragmas("busy_timeout=10000"))
 	}
-	db.tidier.behind = 0
+	db.walCheckpointer.behind = 0
 	return nil
 }
