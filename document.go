@@ -1,11 +1,12 @@
 package fanfold
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
+	"time"
 	"unicode/utf8"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // Limits of the written form. Sizes are in bytes.
@@ -73,134 +74,39 @@ func clip(s string) string {
 // Revision is a document's revision: the stream sequence of its last event. 0 is "no document".
 type Revision uint64
 
-// Position orders every change of every document: an event's sequence and the number of the
-// change within it, 0 being the direct one. Positions of one log are the same on every node
-// and after every replay.
-//
-// It is packed into 63 bits (43 for the sequence, 20 for the number), so that SQLite can keep
-// it as an integer key.
-type Position uint64
-
-const positionBits = 20
-
-// MaxChanges is how many changes one event can cause.
-const MaxChanges = 1<<positionBits - 1
-
-// At returns the position of change n of the event at seq.
-func At(seq uint64, n int) Position { return Position(seq<<positionBits | uint64(n)) }
-
-// Seq is the event's stream sequence.
-func (p Position) Seq() uint64 { return uint64(p) >> positionBits }
-
-// N is the number of the change within its event.
-func (p Position) N() int { return int(p & MaxChanges) }
-
-func (p Position) String() string {
-	return strconv.FormatUint(p.Seq(), 10) + "-" + strconv.Itoa(p.N())
+// Document is one document of the read model.
+type Document struct {
+	Key      Key
+	Number   int64    // order of arrival: the sequence of the event that created it
+	Revision Revision // changes with writes only
+	Position Position // changes with derived values too
+	Created  time.Time
+	Updated  time.Time // of the last write
+	Body     []byte    // the view asked for
 }
 
-// MarshalText writes the position as "<sequence>-<n>".
-func (p Position) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText is ParsePosition.
-func (p *Position) UnmarshalText(b []byte) error {
-	q, err := ParsePosition(string(b))
-	*p = q
-	return err
+// ETagOf returns the document's entity tag under the given fold version.
+func (d *Document) ETagOf(fold int) ETag {
+	return ETag{Revision: d.Revision, Position: d.Position, Fold: fold}
 }
 
-// ParsePosition reads "<sequence>-<n>", or a bare "<sequence>" as the event's last change.
-// The error is Invalid.
-func ParsePosition(s string) (Position, error) {
-	seqText, nText, dashed := strings.Cut(s, "-")
-	seq, err := parseDecimal(seqText, 1<<(63-positionBits)-1)
-	if err != nil {
-		return 0, Errorf(Invalid, "%q is not a position: want <sequence>-<n>, such as 1042-17", clip(s))
-	}
-	if !dashed {
-		return At(seq, MaxChanges), nil
-	}
-	n, err := parseDecimal(nText, MaxChanges)
-	if err != nil {
-		return 0, Errorf(Invalid, "%q is not a position: want <sequence>-<n>, such as 1042-17", clip(s))
-	}
-	return At(seq, int(n)), nil
-}
+// View is one of the two forms in which a document is read.
+type View int
 
-// parseDecimal takes digits only, without a sign or leading zeros.
-func parseDecimal(s string, limit uint64) (uint64, error) {
-	if s == "" || (len(s) > 1 && s[0] == '0') || s[0] == '+' {
-		return 0, fmt.Errorf("not a plain decimal: %q", s)
-	}
-	v, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		return 0, err
-	}
-	if v > limit {
-		return 0, fmt.Errorf("%d is over %d", v, limit)
-	}
-	return v, nil
-}
+// The views.
+const (
+	Embedded   View = iota // with derived fields
+	Referenced             // as written
+)
 
-// ETag is the strong validator of one view of a document (RFC 9110, 8.8.3):
-// "<revision>.<position>.<fold version>", with a hash at the end where the view holds
-// expanded documents.
-type ETag struct {
-	Revision Revision
-	Position Position
-	Fold     int
-	Suffix   string
-}
-
-func (t ETag) String() string {
-	b := make([]byte, 0, 48)
-	b = append(b, '"')
-	b = strconv.AppendUint(b, uint64(t.Revision), 10)
-	b = append(b, '.')
-	b = strconv.AppendUint(b, t.Position.Seq(), 10)
-	b = append(b, '-')
-	b = strconv.AppendInt(b, int64(t.Position.N()), 10)
-	b = append(b, '.')
-	b = strconv.AppendInt(b, int64(t.Fold), 10)
-	if t.Suffix != "" {
-		b = append(b, '.')
-		b = append(b, t.Suffix...)
-	}
-	return string(append(b, '"'))
-}
-
-// ParseETag reads one of our tags, also with W/ before it, and without the parts behind the
-// revision. The error is Invalid.
-func ParseETag(s string) (ETag, error) {
-	bad := Errorf(Invalid, `%q is not an ETag of this store: want "<revision>.<position>", quoted, as a response's ETag header gives it`, clip(s))
-	body, ok := strings.CutPrefix(strings.TrimPrefix(s, "W/"), `"`)
-	if !ok {
-		return ETag{}, bad
-	}
-	body, ok = strings.CutSuffix(body, `"`)
-	if !ok {
-		return ETag{}, bad
-	}
-	parts := strings.SplitN(body, ".", 4)
-	rev, err := parseDecimal(parts[0], 1<<63-1)
-	if err != nil {
-		return ETag{}, bad
-	}
-	t := ETag{Revision: Revision(rev)}
-	if len(parts) > 1 {
-		if t.Position, err = ParsePosition(parts[1]); err != nil || !strings.Contains(parts[1], "-") {
-			return ETag{}, bad
-		}
-	}
-	if len(parts) > 2 {
-		fold, err := parseDecimal(parts[2], 1<<31-1)
-		if err != nil {
-			return ETag{}, bad
-		}
-		t.Fold = int(fold)
-	}
-	if len(parts) > 3 {
-		t.Suffix = parts[3]
-	}
-	return t, nil
+// WithMeta is the document's body with its metadata as the last member, _meta: rev, position,
+// createdAt and updatedAt (RFC 3339).
+func (d *Document) WithMeta() []byte {
+	meta := append(make([]byte, 0, 160), `{"rev":`...)
+	meta = strconv.AppendUint(meta, uint64(d.Revision), 10)
+	meta = append(meta, `,"position":"`+d.Position.String()+`","createdAt":"`...)
+	meta = d.Created.AppendFormat(meta, time.RFC3339Nano)
+	meta = append(meta, `","updatedAt":"`...)
+	meta = d.Updated.AppendFormat(meta, time.RFC3339Nano)
+	return jsondoc.WithLast(d.Body, "_meta", append(meta, `"}`...))
 }

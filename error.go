@@ -89,7 +89,7 @@ func Wrap(err error, code Code, format string, args ...any) *Error {
 }
 
 // messageOf is the message of an Error, without its code.
-func messageOf(err error) string {
+func MessageOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Message

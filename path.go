@@ -1,7 +1,6 @@
 package fanfold
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -78,11 +77,11 @@ func (p Path) hasPrefix(q Path) bool {
 }
 
 // overlaps tells whether one path stands at or inside the other.
-func (p Path) overlaps(q Path) bool { return p.hasPrefix(q) || q.hasPrefix(p) }
+func (p Path) Overlaps(q Path) bool { return p.hasPrefix(q) || q.hasPrefix(p) }
 
 // sharedArrays is the length of the longest prefix of both that ends inside an array's
 // elements: 0 where they share none.
-func (p Path) sharedArrays(q Path) int {
+func (p Path) SharedArrays(q Path) int {
 	shared := 0
 	for i := 0; i < len(p) && i < len(q) && p[i] == q[i]; i++ {
 		if p[i].Each() {
@@ -90,6 +89,16 @@ func (p Path) sharedArrays(q Path) int {
 		}
 	}
 	return shared
+}
+
+// Lookup follows a path without arrays from node n. It returns jsondoc.None where a member on the way is missing.
+func (p Path) Lookup(t *jsondoc.Tree, n jsondoc.Node) jsondoc.Node {
+	for _, step := range p {
+		if n = t.Member(n, step.Name); n == jsondoc.None {
+			return jsondoc.None
+		}
+	}
+	return n
 }
 
 // AppendIDs appends the ids that t holds at the path below node n, in order, duplicates
@@ -143,27 +152,4 @@ func (p Path) find(t *jsondoc.Tree, n, elem jsondoc.Node, id, pointer, elemPoint
 	if t.Text(n) == id {
 		fn(n, elem, pointer, elemPointer)
 	}
-}
-
-// Targets are the distinct ids a document refers to through the relation, in document order.
-func (r *Relation) Targets(t *jsondoc.Tree) []string {
-	ids := r.Path.AppendIDs(nil, t, jsondoc.Root)
-	if len(ids) < 2 {
-		return ids
-	}
-	if len(ids) <= 8 {
-		out := ids[:0]
-		for _, id := range ids {
-			if !slices.Contains(out, id) {
-				out = append(out, id)
-			}
-		}
-		return out
-	}
-	seen := make(map[string]bool, len(ids))
-	return slices.DeleteFunc(ids, func(id string) bool {
-		dup := seen[id]
-		seen[id] = true
-		return dup
-	})
 }

@@ -24,7 +24,7 @@ func NewShape(c *Collection, reserved []string) *Shape {
 	root := &Shape{}
 	if c != nil {
 		for _, r := range c.Rules {
-			for i, f := range r.fields() {
+			for i, f := range r.OwnedPaths() {
 				leaf := root.at(f)
 				leaf.Owned, leaf.Rule, leaf.Flag = true, r, i == 1
 			}

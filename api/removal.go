@@ -23,7 +23,7 @@ import (
 func (s *Server) deletes(ops []*operation) bool {
 	m, _, _ := s.models.Model()
 	return slices.ContainsFunc(ops, func(op *operation) bool {
-		return op.name == "delete" && slices.ContainsFunc(m.RelationsTo(op.event.Key.Collection), func(r *fanfold.Relation) bool { return r.OnDelete.Writes() })
+		return op.name == "delete" && slices.ContainsFunc(m.RelationsTo(op.event.Key.Collection), func(r *fanfold.Relation) bool { return r.OnDelete.AffectsHolders() })
 	})
 }
 
@@ -125,7 +125,7 @@ func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
 	r.state[doc.Key] = visiting
 	gone = true
 	for _, rel := range r.model.RelationsTo(doc.Key.Collection) {
-		if !rel.OnDelete.Writes() {
+		if !rel.OnDelete.AffectsHolders() {
 			continue
 		}
 		if err := r.holders(rel, doc.Key, func(holder *fanfold.Document) error {
@@ -291,7 +291,7 @@ func (r *removal) dangling(ops []*operation) error {
 		}
 		t := jsondoc.MustParse(body)
 		for _, rel := range c.Relations {
-			if !rel.OnDelete.Writes() {
+			if !rel.OnDelete.AffectsHolders() {
 				continue
 			}
 			for _, id := range rel.Targets(t) {

@@ -37,7 +37,7 @@ func (r *rulePlan) entry(t *jsondoc.Tree, key fanfold.Key, number int64, report 
 	}
 	switch {
 	case r.Kind.Aggregates():
-		n := at(t, r.Of)
+		n := r.Of.Lookup(t, jsondoc.Root)
 		if n == jsondoc.None || t.Kind(n) != jsondoc.Number {
 			return entry{}
 		}
@@ -51,7 +51,7 @@ func (r *rulePlan) entry(t *jsondoc.Tree, key fanfold.Key, number int64, report 
 		}
 		return entry{in: true, sort: d.AppendKey(nil)}
 	case r.OrderBy != nil:
-		return entry{in: true, sort: orderKey(t, at(t, r.OrderBy))}
+		return entry{in: true, sort: orderKey(t, r.OrderBy.Lookup(t, jsondoc.Root))}
 	case r.sorted():
 		return entry{in: true, sort: binary.BigEndian.AppendUint64(nil, uint64(number))}
 	}

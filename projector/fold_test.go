@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -59,7 +60,7 @@ func (m *machine) run(d *datadriven.TestData) string {
 		ev.Base = m.revision(ev.Key)
 	}
 	if ev.Kind == fanfold.KindModel {
-		parsed, err := ParseModel(ev.Body)
+		parsed, err := modelfile.Parse(ev.Body)
 		if err != nil {
 			return message(err)
 		}
@@ -159,7 +160,7 @@ func FuzzModel(f *testing.F) {
 	f.Add([]byte(`{"collections":{"a":{"derive":{"l":{"ids":"a.r","limit":3}},"relations":{"r":{"path":"p","to":"a","onDelete":"keep"}}}}}`))
 	f.Add([]byte("collections:\n  a: {}\n  a: {}\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		m, err := ParseModel(src)
+		m, err := modelfile.Parse(src)
 		if err != nil {
 			if fanfold.CodeOf(err) != fanfold.Invalid {
 				t.Fatal(err)
@@ -169,7 +170,7 @@ func FuzzModel(f *testing.F) {
 		if _, err := newPlan(m, 1, nil); err != nil {
 			t.Fatal(err)
 		}
-		again, err := ParseModel(m.Source)
+		again, err := modelfile.Parse(m.Source)
 		if err != nil || string(again.Source) != string(m.Source) {
 			t.Fatalf("%s comes back as %v, %v", m.Source, again, err)
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
-	"github.com/fanfold/fanfold/internal/schema"
 	"github.com/fanfold/fanfold/migrations"
 )
 
@@ -63,20 +62,6 @@ func (p *plan) collection(name string) *collectionPlan {
 		return c
 	}
 	return nothing
-}
-
-// ParseModel reads and checks a model, expressions and schemas included. The error is Invalid and
-// lists every mistake with its path.
-func ParseModel(src []byte) (*fanfold.Model, error) {
-	return fanfold.ParseModel(src, expr.Compiler{}, func(source []byte) error {
-		_, err := schema.Compile(source)
-		return err
-	})
-}
-
-// acceptedModel reads a model that the log has. Its schemas say nothing to the fold.
-func acceptedModel(src []byte) (*fanfold.Model, error) {
-	return fanfold.ParseModel(src, expr.Compiler{}, nil)
 }
 
 // newPlan compiles a checked model.

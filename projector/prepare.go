@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -109,7 +110,7 @@ func (p *Projector) announce(m sqlite.StoredModel, why string) {
 	c.pending, c.progress = nil, nil
 	if m.Next != nil {
 		c.progress = &Preparation{Model: m.Last, Phase: "waiting", Started: time.Now().UTC()}
-		parsed, err := acceptedModel(m.Next)
+		parsed, err := modelfile.ParseAccepted(m.Next)
 		if err != nil {
 			c.progress.Phase, c.progress.Error = "failed", reason(err)
 			parsed = fanfold.EmptyModel()

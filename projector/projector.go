@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -116,7 +117,7 @@ func loadPlan(read func(func(*sqlite.Snapshot) error) error) (*plan, error) {
 	if m.Seq == 0 {
 		return newPlan(fanfold.EmptyModel(), 0, nil)
 	}
-	parsed, err := acceptedModel(m.Source)
+	parsed, err := modelfile.ParseAccepted(m.Source)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -68,7 +69,7 @@ func (f *fold) model(ev *fanfold.Event) error {
 
 // adopt records the model of a model event.
 func (f *fold) adopt(ev *fanfold.Event) (*plan, error) {
-	parsed, err := acceptedModel(ev.Body)
+	parsed, err := modelfile.ParseAccepted(ev.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type copied func(r *rulePlan, id string) (raw []byte, err error)
 func copyValue(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node, get copied) ([]byte, error) {
 	path := r.Relation.Path[r.Base:]
 	if !r.List() {
-		id, ok := single(t, anchor, path)
+		id, ok := soleID(t, anchor, path)
 		if !ok {
 			return nil, nil
 		}
@@ -48,14 +48,12 @@ func copyValue(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node, get copied) ([
 	return append(out, ']'), nil
 }
 
-// single follows a path without arrays to the one id at its end.
-func single(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) (string, bool) {
-	for _, step := range path {
-		if n = t.Member(n, step.Name); n == jsondoc.None {
-			return "", false
-		}
+// soleID returns the id at the end of a path without arrays; ok is false where there is none.
+func soleID(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) (id string, ok bool) {
+	if n = path.Lookup(t, n); n == jsondoc.None {
+		return "", false
 	}
-	id := t.Text(n)
+	id = t.Text(n)
 	return id, id != "" && len(id) <= fanfold.MaxIDLen
 }
 
@@ -156,7 +154,7 @@ func (v *fresh) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw []
 	case r.Kind == fanfold.Copy:
 		raw, err = copyValue(r, t, anchor, func(r *rulePlan, id string) ([]byte, error) { return v.f.copied(r, id, v.holder) })
 		return raw, false, err
-	case v.old != nil && at(v.old, r.Path) != jsondoc.None:
+	case v.old != nil && r.Path.Lookup(v.old, jsondoc.Root) != jsondoc.None:
 		return nil, true, nil
 	default:
 		raw, err = v.f.counted(r, v.id)
@@ -173,15 +171,6 @@ func (f *fold) counted(r *rulePlan, target string) ([]byte, error) {
 		return f.ids(r, target)
 	}
 	return r.aggregate(f.tx, target)
-}
-
-// at follows a path without arrays.
-func at(t *jsondoc.Tree, path fanfold.Path) jsondoc.Node {
-	n := jsondoc.Root
-	for _, step := range path {
-		n = t.Member(n, step.Name)
-	}
-	return n
 }
 
 // copied is the value of a copy for one id: the target's, or the one kept from it.
@@ -279,7 +268,7 @@ func (v *updated) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw 
 		if !slices.ContainsFunc(path.AppendIDs(nil, t, anchor), hit) {
 			return nil, true, nil
 		}
-	} else if id, ok := single(t, anchor, path); !ok || !hit(id) {
+	} else if id, ok := soleID(t, anchor, path); !ok || !hit(id) {
 		return nil, true, nil
 	}
 	raw, err = copyValue(r, t, anchor, func(r *rulePlan, id string) ([]byte, error) { return v.f.copied(r, id, v.row.Number) })
@@ -291,7 +280,7 @@ func (v *updated) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw 
 func (v *updated) count(r *rulePlan) ([]byte, error) {
 	change := v.work.counted[r][v.row.Key.ID]
 	t := &v.f.view // of v.row.Body
-	before, err := strconv.ParseInt(t.Text(at(t, r.Path)), 10, 64)
+	before, err := strconv.ParseInt(t.Text(r.Path.Lookup(t, jsondoc.Root)), 10, 64)
 	if err != nil || change.recount {
 		return v.f.count(r, v.row.Key.ID)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold/events"
-	"github.com/fanfold/fanfold/internal/node"
+	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )

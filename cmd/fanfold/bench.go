@@ -20,9 +20,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/cmd/fanfold/internal/bench"
 	"github.com/fanfold/fanfold/events"
-	"github.com/fanfold/fanfold/internal/bench"
-	"github.com/fanfold/fanfold/internal/node"
+	"github.com/fanfold/fanfold/node"
 )
 
 func benchCommand() *cobra.Command {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/internal/modelfile"
 )
 
 const defaultServer = "http://127.0.0.1:8080"
@@ -82,7 +82,7 @@ func (c *client) json(ctx context.Context, method, path string, out any) error {
 
 // sameModel tells whether the server's model is this one.
 func (c *client) sameModel(ctx context.Context, src []byte) (bool, error) {
-	m, err := projector.ParseModel(src)
+	m, err := modelfile.Parse(src)
 	if err != nil {
 		return false, err
 	}

@@ -24,7 +24,8 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
-	"github.com/fanfold/fanfold/internal/node"
+	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
 )
 
@@ -169,7 +170,7 @@ func (t *tour) load(ctx context.Context) error {
 	if err := t.send(ctx, http.MethodPut, "/v1/_model", string(model), header{"Content-Type": "application/yaml"}); err != nil {
 		return err
 	}
-	m, err := projector.ParseModel(model)
+	m, err := modelfile.Parse(model)
 	if err != nil {
 		return err
 	}

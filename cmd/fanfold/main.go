@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/node"
+	"github.com/fanfold/fanfold/node"
 	"github.com/goccy/go-yaml"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/node"
+	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/sqlite"
 )

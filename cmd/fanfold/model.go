@@ -15,7 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/node"
+	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
 )
 
@@ -50,7 +51,7 @@ func modelCheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			m, err := projector.ParseModel(src)
+			m, err := modelfile.Parse(src)
 			if err != nil {
 				return err
 			}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/internal/node"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/node"
 )
 
 func serveCommand() *cobra.Command {
@@ -42,7 +42,7 @@ func serve(ctx context.Context, cfg node.Config) error {
 	if cfg.Model != "" { // a mistake in it should be known before anything starts
 		src, err := readModelFile(cfg.Model)
 		if err == nil {
-			_, err = projector.ParseModel(src)
+			_, err = modelfile.Parse(src)
 		}
 		if err != nil {
 			return err

@@ -73,12 +73,9 @@ func check(source string) (*cel.Ast, error) {
 	return checked, refuseTimeZones(checked.NativeRep().Expr())
 }
 
-// Compiler implements fanfold.ExprCompiler.
-type Compiler struct{}
-
 // Reads returns the top-level members of doc the expression can look at, nil for any of them.
 // The error says what is wrong with the expression.
-func (Compiler) Reads(source string) ([]string, error) {
+func Reads(source string) ([]string, error) {
 	checked, err := check(source)
 	if err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func TestReads(t *testing.T) {
 		`has(doc.x) ? doc.y : {'a':doc.z}`: "x,y,z",
 		`doc.l.map(doc, doc.x)`:            "l",
 	} {
-		got, err := Compiler{}.Reads(expr)
+		got, err := Reads(expr)
 		text := strings.Join(got, ",")
 		if got == nil {
 			text = "*"
@@ -111,7 +111,7 @@ func TestReads(t *testing.T) {
 		}
 	}
 	for _, expr := range []string{``, `doc.`, `nope.x`, `doc.a b`, `1 + 'x'`, `timestamp(doc.t).getHours('Europe/Oslo')`} {
-		if _, err := (Compiler{}).Reads(expr); err == nil {
+		if _, err := Reads(expr); err == nil {
 			t.Errorf("%q compiled", expr)
 		}
 	}

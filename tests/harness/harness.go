@@ -20,7 +20,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/fanfold/fanfold/api"
-	"github.com/fanfold/fanfold/internal/node"
+	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/sqlite"
 )
 

@@ -1,23 +1,25 @@
-package fanfold
+package modelfile
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // ruleOptions are the options of each kind of rule; those with a ! must be there.
-var ruleOptions = map[RuleKind][]string{
-	Copy:   {"value!", "frozen"},
-	Count:  {"where"},
-	Sum:    {"of!", "where"},
-	Min:    {"of!", "where"},
-	Max:    {"of!", "where"},
-	Avg:    {"of!", "where"},
-	IDs:    {"limit"},
-	Recent: {"max!", "fields!", "orderBy", "where"},
+var ruleOptions = map[fanfold.RuleKind][]string{
+	fanfold.Copy:   {"value!", "frozen"},
+	fanfold.Count:  {"where"},
+	fanfold.Sum:    {"of!", "where"},
+	fanfold.Min:    {"of!", "where"},
+	fanfold.Max:    {"of!", "where"},
+	fanfold.Avg:    {"of!", "where"},
+	fanfold.IDs:    {"limit"},
+	fanfold.Recent: {"max!", "fields!", "orderBy", "where"},
 }
 
 var missingOption = map[string]string{
@@ -29,8 +31,8 @@ var missingOption = map[string]string{
 
 const kindNames = "copy, count, sum, min, max, avg, ids and recent"
 
-func (p *modelParser) rule(c *Collection, path string, n jsondoc.Node, at string) {
-	r := &Rule{Collection: c.Name, Path: p.path(path, at)}
+func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at string) {
+	r := &fanfold.Rule{Collection: c.Name, Path: p.path(path, at)}
 	if p.tree.Kind(n) != jsondoc.Object {
 		p.problem(at, "must be a mapping with one of %s", kindNames)
 		return
@@ -39,12 +41,12 @@ func (p *modelParser) rule(c *Collection, path string, n jsondoc.Node, at string
 	var options []string
 	p.members(n, at, func(member string, v jsondoc.Node) {
 		at := at + "." + member
-		switch _, kind := ruleOptions[RuleKind(member)]; {
-		case kind && (member != string(Max) || p.tree.Kind(v) != jsondoc.Number):
+		switch _, kind := ruleOptions[fanfold.RuleKind(member)]; {
+		case kind && (member != string(fanfold.Max) || p.tree.Kind(v) != jsondoc.Number):
 			if r.Kind != "" {
 				p.problem(at, "a field has one of %s; this one also has %s", kindNames, r.Kind)
 			}
-			r.Kind, relation = RuleKind(member), p.text(v, at)
+			r.Kind, relation = fanfold.RuleKind(member), p.text(v, at)
 		case member == "takeOver":
 			r.TakeOver = p.flag(v, at)
 		default:
@@ -68,7 +70,7 @@ func (p *modelParser) rule(c *Collection, path string, n jsondoc.Node, at string
 }
 
 // option reads one option of a rule, of whatever kind.
-func (p *modelParser) option(r *Rule, name string, v jsondoc.Node, at string) {
+func (p *parser) option(r *fanfold.Rule, name string, v jsondoc.Node, at string) {
 	switch name {
 	case "value":
 		r.Value = p.expr(v, at)
@@ -92,7 +94,7 @@ func (p *modelParser) option(r *Rule, name string, v jsondoc.Node, at string) {
 }
 
 // checkOptions checks that a rule has the options of its kind and no others.
-func (p *modelParser) checkOptions(r *Rule, options []string, at string) {
+func (p *parser) checkOptions(r *fanfold.Rule, options []string, at string) {
 	for _, name := range options {
 		_, known := allOptions[name]
 		if known && !slices.Contains(ruleOptions[r.Kind], name) && !slices.Contains(ruleOptions[r.Kind], name+"!") {
@@ -104,8 +106,8 @@ func (p *modelParser) checkOptions(r *Rule, options []string, at string) {
 			p.problem(at, "%s is missing: %s", name, missingOption[name])
 		}
 	}
-	if r.Kind == IDs && r.Limit == 0 {
-		r.Limit = DefaultIDsLimit
+	if r.Kind == fanfold.IDs && r.Limit == 0 {
+		r.Limit = fanfold.DefaultIDsLimit
 	}
 }
 
@@ -121,7 +123,7 @@ var allOptions = func() map[string]struct{} {
 }()
 
 // plainPath reads a path to one value, outside arrays.
-func (p *modelParser) plainPath(n jsondoc.Node, at string) Path {
+func (p *parser) plainPath(n jsondoc.Node, at string) fanfold.Path {
 	s := p.text(n, at)
 	if s == "" {
 		return nil
@@ -134,7 +136,7 @@ func (p *modelParser) plainPath(n jsondoc.Node, at string) Path {
 }
 
 // fields reads a list of member names.
-func (p *modelParser) fields(n jsondoc.Node, at string) []string {
+func (p *parser) fields(n jsondoc.Node, at string) []string {
 	var names []string
 	if p.tree.Kind(n) == jsondoc.Array {
 		for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
@@ -154,37 +156,37 @@ func (p *modelParser) fields(n jsondoc.Node, at string) []string {
 // order gives every rule its level and refuses cycles. A copy depends on the derived fields of
 // its target that its expression can look at, recent on those of its children that it shows; the
 // others look at documents as written.
-func (p *modelParser) order() {
+func (p *parser) order() {
 	if len(p.problems) > 0 {
 		return
 	}
-	deps := map[*Rule][]*Rule{}
-	var all []*Rule
+	deps := map[*fanfold.Rule][]*fanfold.Rule{}
+	var all []*fanfold.Rule
 	for _, c := range p.model.Collections {
 		for _, r := range c.Rules {
 			all = append(all, r)
 			var other string
 			switch r.Kind {
-			case Copy:
-				r.Reads, _ = p.exprs.Reads(r.Value)
+			case fanfold.Copy:
+				r.Reads, _ = expr.Reads(r.Value)
 				other = r.Relation.To
-			case Recent:
+			case fanfold.Recent:
 				r.Reads = r.Fields
 				other = r.Relation.Collection
 			default:
 				continue
 			}
-			for _, o := range p.model.byName[other].Rules {
-				if r.reads(o) {
+			for _, o := range p.model.Collection(other).Rules {
+				if r.CanRead(o) {
 					deps[r] = append(deps[r], o)
 				}
 			}
 		}
 	}
-	state := map[*Rule]int{} // 1 on the stack, 2 done
-	var stack []*Rule
-	var visit func(r *Rule)
-	visit = func(r *Rule) {
+	state := map[*fanfold.Rule]int{} // 1 on the stack, 2 done
+	var stack []*fanfold.Rule
+	var visit func(r *fanfold.Rule)
+	visit = func(r *fanfold.Rule) {
 		state[r] = 1
 		stack = append(stack, r)
 		for _, d := range deps[r] {
@@ -204,14 +206,14 @@ func (p *modelParser) order() {
 			visit(r)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *Rule) int { return a.Level - b.Level })
+	slices.SortStableFunc(all, func(a, b *fanfold.Rule) int { return a.Level - b.Level })
 	for i, r := range all {
 		r.Index = i
 	}
 	p.model.Rules = all
 }
 
-func (p *modelParser) cycle(rules []*Rule) {
+func (p *parser) cycle(rules []*fanfold.Rule) {
 	names := make([]string, 0, len(rules)+1)
 	for _, r := range rules {
 		names = append(names, r.Name())
@@ -219,17 +221,4 @@ func (p *modelParser) cycle(rules []*Rule) {
 	names = append(names, rules[0].Name())
 	p.problem(fmt.Sprintf("collections.%s.derive[%q]", rules[0].Collection, rules[0].Path.String()),
 		"a derived value cannot depend on itself: %s", strings.Join(names, " -> "))
-}
-
-// reads tells whether r can look at a field that o owns.
-func (r *Rule) reads(o *Rule) bool {
-	if r.Reads == nil {
-		return true
-	}
-	for _, f := range o.fields() {
-		if slices.Contains(r.Reads, f[0].Name) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,15 +1,18 @@
-package fanfold
+// Package modelfile reads a model from YAML or JSON and checks it, the expressions and schemas in it included.
+package modelfile
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/schema"
 )
 
 // modelJSON turns YAML into JSON, so that there is one reader and one form in the log.
@@ -18,29 +21,52 @@ func modelJSON(src []byte) ([]byte, error) {
 	if trimmed := strings.TrimSpace(string(src)); !strings.HasPrefix(trimmed, "{") {
 		converted, err := yaml.YAMLToJSON(src)
 		if err != nil {
-			return nil, Errorf(Invalid, "the model is not YAML: %s", strings.TrimSpace(err.Error()))
+			return nil, fanfold.Errorf(fanfold.Invalid, "the model is not YAML: %s", strings.TrimSpace(err.Error()))
 		}
 		text = converted
 	}
-	if err := jsondoc.Check(text, DefaultMaxDepth); err != nil {
-		return nil, Errorf(Invalid, "the model is not JSON: %v", err)
+	if err := jsondoc.Check(text, fanfold.DefaultMaxDepth); err != nil {
+		return nil, fanfold.Errorf(fanfold.Invalid, "the model is not JSON: %v", err)
 	}
 	return jsondoc.Compact(nil, text), nil
 }
 
-type modelParser struct {
-	tree     *jsondoc.Tree
-	exprs    ExprCompiler
-	schemas  SchemaCompiler
-	model    *Model
-	problems []Problem
-	pending  []pendingRule
-	pages    []pendingPages
+// Parse reads a model in YAML or JSON. It returns the checked model, or an Invalid that lists every mistake
+// with its path.
+func Parse(src []byte) (*fanfold.Model, error) { return parse(src, true) }
+
+// ParseAccepted reads a model that was checked before it was stored. It takes the JSON Schemas in it as they
+// are, because a later version of the library may refuse what an earlier one took.
+func ParseAccepted(src []byte) (*fanfold.Model, error) { return parse(src, false) }
+
+func parse(src []byte, checkSchemas bool) (*fanfold.Model, error) {
+	text, err := modelJSON(src)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{tree: jsondoc.MustParse(text), checkSchemas: checkSchemas,
+		model: &fanfold.Model{Source: text, FanoutLimit: fanfold.DefaultFanoutLimit}}
+	p.parse()
+	p.link()
+	p.order()
+	if len(p.problems) > 0 {
+		return nil, &fanfold.Error{Code: fanfold.Invalid, Message: "the model has mistakes; nothing was changed", Problems: p.problems}
+	}
+	return p.model, nil
+}
+
+type parser struct {
+	tree         *jsondoc.Tree
+	model        *fanfold.Model
+	checkSchemas bool
+	problems     []fanfold.Problem
+	pending      []pendingRule
+	pages        []pendingPages
 }
 
 // pendingPages are pages whose relation is looked up once the collection is read.
 type pendingPages struct {
-	c    *Collection
+	c    *fanfold.Collection
 	at   string
 	by   string
 	size int
@@ -48,17 +74,17 @@ type pendingPages struct {
 
 // pendingRule is a rule whose relation is looked up once all collections are known.
 type pendingRule struct {
-	rule     *Rule
+	rule     *fanfold.Rule
 	at       string
 	relation string
 }
 
-func (p *modelParser) problem(at, format string, args ...any) {
-	p.problems = append(p.problems, Problem{Path: at, Detail: fmt.Sprintf(format, args...)})
+func (p *parser) problem(at, format string, args ...any) {
+	p.problems = append(p.problems, fanfold.Problem{Path: at, Detail: fmt.Sprintf(format, args...)})
 }
 
 // members calls fn for each member of the object n; anything but an object is a problem.
-func (p *modelParser) members(n jsondoc.Node, at string, fn func(name string, value jsondoc.Node)) {
+func (p *parser) members(n jsondoc.Node, at string, fn func(name string, value jsondoc.Node)) {
 	if n == jsondoc.None || p.tree.Kind(n) == jsondoc.Null {
 		return
 	}
@@ -71,7 +97,7 @@ func (p *modelParser) members(n jsondoc.Node, at string, fn func(name string, va
 	}
 }
 
-func (p *modelParser) text(n jsondoc.Node, at string) string {
+func (p *parser) text(n jsondoc.Node, at string) string {
 	if p.tree.Kind(n) != jsondoc.String || p.tree.Text(n) == "" {
 		p.problem(at, "must be a string that is not empty")
 		return ""
@@ -79,7 +105,7 @@ func (p *modelParser) text(n jsondoc.Node, at string) string {
 	return p.tree.Text(n)
 }
 
-func (p *modelParser) flag(n jsondoc.Node, at string) bool {
+func (p *parser) flag(n jsondoc.Node, at string) bool {
 	kind := p.tree.Kind(n)
 	if kind != jsondoc.True && kind != jsondoc.False {
 		p.problem(at, "must be true or false")
@@ -87,7 +113,7 @@ func (p *modelParser) flag(n jsondoc.Node, at string) bool {
 	return kind == jsondoc.True
 }
 
-func (p *modelParser) parse() {
+func (p *parser) parse() {
 	if p.tree.Kind(jsondoc.Root) != jsondoc.Object {
 		p.problem("", "the model must be a mapping with the member collections")
 		return
@@ -102,22 +128,22 @@ func (p *modelParser) parse() {
 					p.problem("fanout."+member, "unknown member; fanout has one: limit")
 					return
 				}
-				p.model.FanoutLimit = int64(p.number(v, "fanout.limit", MaxChanges))
+				p.model.FanoutLimit = int64(p.number(v, "fanout.limit", fanfold.MaxChanges))
 			})
 		default:
 			p.problem(name, "unknown member; the model has collections and fanout")
 		}
 	})
-	p.model.sort()
+	p.model.Index()
 }
 
-func (p *modelParser) collection(name string, n jsondoc.Node) {
+func (p *parser) collection(name string, n jsondoc.Node) {
 	at := "collections." + name
-	if err := CheckCollection(name); err != nil {
-		p.problem(at, "cannot name a collection: use [a-z][a-z0-9_-]*, at most %d bytes", MaxCollectionLen)
+	if err := fanfold.CheckCollection(name); err != nil {
+		p.problem(at, "cannot name a collection: use [a-z][a-z0-9_-]*, at most %d bytes", fanfold.MaxCollectionLen)
 	}
-	c := &Collection{Name: name}
-	p.model.addCollection(c)
+	c := &fanfold.Collection{Name: name}
+	p.model.Collections = append(p.model.Collections, c)
 	p.members(n, at, func(member string, v jsondoc.Node) {
 		at := at + "." + member
 		switch member {
@@ -131,10 +157,10 @@ func (p *modelParser) collection(name string, n jsondoc.Node) {
 			p.parsePages(c, v, at)
 		case "schema":
 			c.Schema = p.tree.Raw(v)
-			if p.schemas == nil {
+			if !p.checkSchemas {
 				break
 			}
-			if err := p.schemas(c.Schema); err != nil {
+			if _, err := schema.Compile(c.Schema); err != nil {
 				p.problem(at, "%v", err)
 			}
 		case "unique":
@@ -146,18 +172,18 @@ func (p *modelParser) collection(name string, n jsondoc.Node) {
 }
 
 // unique reads a list of paths, each to one value.
-func (p *modelParser) unique(n jsondoc.Node, at string) []Path {
+func (p *parser) unique(n jsondoc.Node, at string) []fanfold.Path {
 	if p.tree.Kind(n) != jsondoc.Array {
 		p.problem(at, "must be a list of paths")
 		return nil
 	}
-	var paths []Path
+	var paths []fanfold.Path
 	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
 		path := p.plainPath(c, at)
 		if path == nil {
 			continue
 		}
-		if slices.ContainsFunc(paths, func(o Path) bool { return o.String() == path.String() }) {
+		if slices.ContainsFunc(paths, func(o fanfold.Path) bool { return o.String() == path.String() }) {
 			p.problem(at, "%q is listed twice", path)
 		}
 		paths = append(paths, path)
@@ -165,16 +191,16 @@ func (p *modelParser) unique(n jsondoc.Node, at string) []Path {
 	return paths
 }
 
-func (p *modelParser) release(n jsondoc.Node, at string) []string {
+func (p *parser) release(n jsondoc.Node, at string) []string {
 	if p.tree.Kind(n) != jsondoc.Array {
 		p.problem(at, "must be a list of paths")
 		return nil
 	}
 	var paths []string
 	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
-		path, err := ParsePath(p.tree.Text(c))
+		path, err := fanfold.ParsePath(p.tree.Text(c))
 		if err != nil {
-			p.problem(at, "%s", messageOf(err))
+			p.problem(at, "%s", fanfold.MessageOf(err))
 			continue
 		}
 		paths = append(paths, path.String())
@@ -182,16 +208,16 @@ func (p *modelParser) release(n jsondoc.Node, at string) []string {
 	return paths
 }
 
-func (p *modelParser) path(s, at string) Path {
-	path, err := ParsePath(s)
+func (p *parser) path(s, at string) fanfold.Path {
+	path, err := fanfold.ParsePath(s)
 	if err != nil {
-		p.problem(at, "%s", messageOf(err))
+		p.problem(at, "%s", fanfold.MessageOf(err))
 	}
 	return path
 }
 
-func (p *modelParser) relation(c *Collection, name string, n jsondoc.Node, at string) {
-	r := &Relation{Name: name, Collection: c.Name, full: c.Name + "." + name, OnDelete: Clear}
+func (p *parser) relation(c *fanfold.Collection, name string, n jsondoc.Node, at string) {
+	r := &fanfold.Relation{Name: name, Collection: c.Name, OnDelete: fanfold.Clear}
 	if name == "" || strings.ContainsAny(name, ".,[] ") {
 		p.problem(at, "a relation's name must not be empty nor hold '.', ',', '[', ']' or spaces")
 	}
@@ -227,10 +253,10 @@ func (p *modelParser) relation(c *Collection, name string, n jsondoc.Node, at st
 	}
 }
 
-func (p *modelParser) onDelete(r *Relation, policy, at string) {
-	switch OnDelete(policy) {
-	case Clear, Keep, Unlink, Cascade, Restrict:
-		r.OnDelete = OnDelete(policy)
+func (p *parser) onDelete(r *fanfold.Relation, policy, at string) {
+	switch fanfold.OnDelete(policy) {
+	case fanfold.Clear, fanfold.Keep, fanfold.Unlink, fanfold.Cascade, fanfold.Restrict:
+		r.OnDelete = fanfold.OnDelete(policy)
 	case "":
 	default:
 		p.problem(at, "unknown policy %q: use clear, keep, unlink, cascade or restrict", policy)
@@ -238,7 +264,7 @@ func (p *modelParser) onDelete(r *Relation, policy, at string) {
 }
 
 // parsePages reads {by: relation, size: 100}.
-func (p *modelParser) parsePages(c *Collection, n jsondoc.Node, at string) {
+func (p *parser) parsePages(c *fanfold.Collection, n jsondoc.Node, at string) {
 	pages := pendingPages{c: c, at: at}
 	p.members(n, at, func(member string, v jsondoc.Node) {
 		at := at + "." + member
@@ -260,14 +286,14 @@ func (p *modelParser) parsePages(c *Collection, n jsondoc.Node, at string) {
 }
 
 // linkPages finds the relations that pages are by.
-func (p *modelParser) linkPages() {
+func (p *parser) linkPages() {
 	for _, pages := range p.pages {
 		if pages.by == "" {
 			continue
 		}
 		r := pages.c.Relation(pages.by)
 		if r == nil {
-			p.problem(pages.at+".by", "unknown relation %q: %s has %s", pages.by, pages.c.Name, relationNames(pages.c.Relations, (*Relation).name))
+			p.problem(pages.at+".by", "unknown relation %q: %s has %s", pages.by, pages.c.Name, relationNames(pages.c.Relations, relationName))
 			continue
 		}
 		if name := r.Path.String(); slices.Contains([]string{"page", "pages"}, name) || slices.Contains([]string{"page", "pages", name}, r.Collection) {
@@ -277,12 +303,12 @@ func (p *modelParser) linkPages() {
 	}
 }
 
-func (p *modelParser) expr(n jsondoc.Node, at string) string {
+func (p *parser) expr(n jsondoc.Node, at string) string {
 	s := p.text(n, at)
 	if s == "" {
 		return ""
 	}
-	if _, err := p.exprs.Reads(s); err != nil {
+	if _, err := expr.Reads(s); err != nil {
 		text, _, _ := strings.Cut(err.Error(), "\n") // behind it CEL draws where
 		p.problem(at, "%s", text)
 	}
@@ -296,7 +322,7 @@ const (
 	maxPageSize = 1000
 )
 
-func (p *modelParser) number(n jsondoc.Node, at string, most int) int {
+func (p *parser) number(n jsondoc.Node, at string, most int) int {
 	v, err := strconv.Atoi(p.tree.Text(n))
 	if p.tree.Kind(n) != jsondoc.Number || err != nil || v < 1 || v > most {
 		p.problem(at, "must be a whole number from 1 to %d", most)
@@ -306,17 +332,15 @@ func (p *modelParser) number(n jsondoc.Node, at string, most int) int {
 }
 
 // link resolves relations and checks that paths do not stand in each other's way.
-func (p *modelParser) link() {
+func (p *parser) link() {
 	for _, c := range p.model.Collections {
 		for _, r := range c.Relations {
 			if r.To == "" {
 				continue
 			}
-			if p.model.byName[r.To] == nil {
+			if p.model.Collection(r.To) == nil {
 				p.problem(fmt.Sprintf("collections.%s.relations.%s.to", c.Name, r.Name), "unknown collection %q: declare it, if only as %s: {}", r.To, r.To)
-				continue
 			}
-			p.model.to[r.To] = append(p.model.to[r.To], r)
 		}
 	}
 	p.linkPages()
@@ -328,15 +352,15 @@ func (p *modelParser) link() {
 	}
 }
 
-func (p *modelParser) linkRule(pr pendingRule) {
+func (p *parser) linkRule(pr pendingRule) {
 	r, at := pr.rule, pr.at+"."+string(pr.rule.Kind)
 	if pr.relation == "" {
 		return
 	}
-	if r.Kind == Copy {
-		r.Relation = p.model.byName[r.Collection].Relation(pr.relation)
+	if r.Kind == fanfold.Copy {
+		r.Relation = p.model.Collection(r.Collection).Relation(pr.relation)
 		if r.Relation == nil {
-			p.problem(at, "unknown relation %q: %s has %s", pr.relation, r.Collection, relationNames(p.model.byName[r.Collection].Relations, (*Relation).name))
+			p.problem(at, "unknown relation %q: %s has %s", pr.relation, r.Collection, relationNames(p.model.Collection(r.Collection).Relations, relationName))
 			return
 		}
 		p.copyPath(r, pr.at)
@@ -345,7 +369,7 @@ func (p *modelParser) linkRule(pr pendingRule) {
 	r.Relation = p.model.Relation(pr.relation)
 	switch {
 	case r.Relation == nil:
-		p.problem(at, "unknown relation %q: relations to %s are %s", pr.relation, r.Collection, relationNames(p.model.to[r.Collection], (*Relation).FullName))
+		p.problem(at, "unknown relation %q: relations to %s are %s", pr.relation, r.Collection, relationNames(p.model.RelationsTo(r.Collection), (*fanfold.Relation).FullName))
 	case r.Relation.To != r.Collection:
 		p.problem(at, "relation %s leads to %s, not to %s", pr.relation, r.Relation.To, r.Collection)
 	case r.Path.Arrays():
@@ -357,17 +381,17 @@ func (p *modelParser) linkRule(pr pendingRule) {
 }
 
 // childPath checks that what a rule reads of children as written is not derived.
-func (p *modelParser) childPath(child string, path Path, at string) {
-	for _, r := range p.model.byName[child].Rules {
-		if len(path) > 0 && len(r.Path) > 0 && r.Path.overlaps(path) {
+func (p *parser) childPath(child string, path fanfold.Path, at string) {
+	for _, r := range p.model.Collection(child).Rules {
+		if len(path) > 0 && len(r.Path) > 0 && r.Path.Overlaps(path) {
 			p.problem(at, "%q is derived in %s: only what is written can be read here", path, child)
 		}
 	}
 }
 
-func (r *Relation) name() string { return r.Name }
+func relationName(r *fanfold.Relation) string { return r.Name }
 
-func relationNames(rels []*Relation, name func(*Relation) string) string {
+func relationNames(rels []*fanfold.Relation, name func(*fanfold.Relation) string) string {
 	if len(rels) == 0 {
 		return "none"
 	}
@@ -381,11 +405,11 @@ func relationNames(rels []*Relation, name func(*Relation) string) string {
 
 // copyPath finds where the copied value stands: inside the innermost array that the field's
 // path shares with the relation's.
-func (p *modelParser) copyPath(r *Rule, at string) {
+func (p *parser) copyPath(r *fanfold.Rule, at string) {
 	if len(r.Relation.Path) == 0 {
 		return
 	}
-	r.Base = r.Path.sharedArrays(r.Relation.Path)
+	r.Base = r.Path.SharedArrays(r.Relation.Path)
 	switch {
 	case r.Path[r.Base:].Arrays():
 		p.problem(at, "goes through an array that relation %s (%s) does not: a copy stands beside the id, or outside the array as a list", r.Relation.Name, r.Relation.Path)
@@ -397,85 +421,27 @@ func (p *modelParser) copyPath(r *Rule, at string) {
 }
 
 // overlaps refuses two rules on one field, and relations or ids in derived fields.
-func (p *modelParser) overlaps(c *Collection) {
-	at := func(r *Rule) string { return fmt.Sprintf("collections.%s.derive[%q]", c.Name, r.Path.String()) }
+func (p *parser) overlaps(c *fanfold.Collection) {
+	at := func(r *fanfold.Rule) string { return fmt.Sprintf("collections.%s.derive[%q]", c.Name, r.Path.String()) }
 	for i, r := range c.Rules {
 		for _, o := range c.Rules[:i] {
-			for _, a := range r.fields() {
-				for _, b := range o.fields() {
-					if a.overlaps(b) {
+			for _, a := range r.OwnedPaths() {
+				for _, b := range o.OwnedPaths() {
+					if a.Overlaps(b) {
 						p.problem(at(r), "stands in the way of %q: two rules cannot own one field", o.Path.String())
 					}
 				}
 			}
 		}
 		for _, path := range c.Unique {
-			if r.Path.overlaps(path) {
+			if r.Path.Overlaps(path) {
 				p.problem(at(r), "stands in the way of unique member %s", path)
 			}
 		}
 		for _, rel := range c.Relations {
-			if r.Path.overlaps(rel.Path) && len(rel.Path) > 0 {
+			if r.Path.Overlaps(rel.Path) && len(rel.Path) > 0 {
 				p.problem(at(r), "stands in the way of relation %s, whose ids are read at %s", rel.Name, rel.Path)
 			}
 		}
 	}
-}
-
-// fields are the paths of all members the rule owns.
-func (r *Rule) fields() []Path {
-	if r.Kind != IDs {
-		return []Path{r.Path}
-	}
-	flag := slices.Clone(r.Path)
-	flag[len(flag)-1].Name = TruncatedField(flag[len(flag)-1].Name)
-	return []Path{r.Path, flag}
-}
-
-// Paths are the paths of all members the rule owns, as text.
-func (r *Rule) Paths() []string {
-	var out []string
-	for _, f := range r.fields() {
-		out = append(out, f.String())
-	}
-	return out
-}
-
-// Reserved keeps the paths of removed rules, by collection, until they are released: a
-// document read before the removal must not bring its copies back as data.
-type Reserved map[string][]string
-
-// Next is what is reserved once next replaces prev.
-func (v Reserved) Next(prev, next *Model) Reserved {
-	out := Reserved{}
-	keep := func(collection, path string) {
-		c := next.Collection(collection)
-		if c != nil {
-			if slices.Contains(c.Release, path) {
-				return
-			}
-			if slices.ContainsFunc(c.Rules, func(r *Rule) bool { return slices.Contains(r.Paths(), path) }) {
-				return
-			}
-		}
-		if !slices.Contains(out[collection], path) {
-			out[collection] = append(out[collection], path)
-		}
-	}
-	for collection, paths := range v {
-		for _, path := range paths {
-			keep(collection, path)
-		}
-	}
-	for _, c := range prev.Collections {
-		for _, r := range c.Rules {
-			for _, path := range r.Paths() {
-				keep(c.Name, path)
-			}
-		}
-	}
-	for _, c := range slices.Sorted(maps.Keys(out)) {
-		slices.Sort(out[c])
-	}
-	return out
 }

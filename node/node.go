@@ -21,6 +21,7 @@ import (
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -293,7 +294,7 @@ type models struct{ node *Node }
 func (m *models) Model() (*fanfold.Model, uint64, fanfold.Reserved) { return m.node.Projector.Model() }
 
 func (m *models) Preview(ctx context.Context, src []byte, apply, misfits bool) (*fanfold.Model, api.ModelPreview, error) {
-	model, err := projector.ParseModel(src)
+	model, err := modelfile.Parse(src)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -330,7 +331,7 @@ func (m *models) Reaches(events []*fanfold.Event, limit int64) (bool, error) {
 	return m.node.Projector.Reaches(events, limit)
 }
 
-func (m *models) Parse(src []byte) (*fanfold.Model, error) { return projector.ParseModel(src) }
+func (m *models) Parse(src []byte) (*fanfold.Model, error) { return modelfile.Parse(src) }
 
 func (m *models) Verify(ctx context.Context) (any, error) { return m.node.Projector.Verify(ctx) }
 

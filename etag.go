@@ -1,0 +1,69 @@
+package fanfold
+
+import (
+	"strconv"
+	"strings"
+)
+
+// ETag is the strong validator of one view of a document (RFC 9110, 8.8.3):
+// "<revision>.<position>.<fold version>", with a hash at the end where the view holds
+// expanded documents.
+type ETag struct {
+	Revision Revision
+	Position Position
+	Fold     int
+	Suffix   string
+}
+
+func (t ETag) String() string {
+	b := make([]byte, 0, 48)
+	b = append(b, '"')
+	b = strconv.AppendUint(b, uint64(t.Revision), 10)
+	b = append(b, '.')
+	b = strconv.AppendUint(b, t.Position.Seq(), 10)
+	b = append(b, '-')
+	b = strconv.AppendInt(b, int64(t.Position.N()), 10)
+	b = append(b, '.')
+	b = strconv.AppendInt(b, int64(t.Fold), 10)
+	if t.Suffix != "" {
+		b = append(b, '.')
+		b = append(b, t.Suffix...)
+	}
+	return string(append(b, '"'))
+}
+
+// ParseETag reads one of our tags, also with W/ before it, and without the parts behind the
+// revision. The error is Invalid.
+func ParseETag(s string) (ETag, error) {
+	bad := Errorf(Invalid, `%q is not an ETag of this store: want "<revision>.<position>", quoted, as a response's ETag header gives it`, clip(s))
+	body, ok := strings.CutPrefix(strings.TrimPrefix(s, "W/"), `"`)
+	if !ok {
+		return ETag{}, bad
+	}
+	body, ok = strings.CutSuffix(body, `"`)
+	if !ok {
+		return ETag{}, bad
+	}
+	parts := strings.SplitN(body, ".", 4)
+	rev, err := parseDecimal(parts[0], 1<<63-1)
+	if err != nil {
+		return ETag{}, bad
+	}
+	t := ETag{Revision: Revision(rev)}
+	if len(parts) > 1 {
+		if t.Position, err = ParsePosition(parts[1]); err != nil || !strings.Contains(parts[1], "-") {
+			return ETag{}, bad
+		}
+	}
+	if len(parts) > 2 {
+		fold, err := parseDecimal(parts[2], 1<<31-1)
+		if err != nil {
+			return ETag{}, bad
+		}
+		t.Fold = int(fold)
+	}
+	if len(parts) > 3 {
+		t.Suffix = parts[3]
+	}
+	return t, nil
+}

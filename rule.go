@@ -1,0 +1,100 @@
+package fanfold
+
+import (
+	"slices"
+)
+
+// RuleKind is what a derived field holds.
+type RuleKind string
+
+// The rule kinds.
+const (
+	Copy   RuleKind = "copy"   // a value of the relation's target
+	Count  RuleKind = "count"  // how many documents refer to this one
+	Sum    RuleKind = "sum"    // of a number in the documents that refer to this one
+	Min    RuleKind = "min"    // the least such number
+	Max    RuleKind = "max"    // the greatest such number
+	Avg    RuleKind = "avg"    // their mean
+	IDs    RuleKind = "ids"    // which documents refer to this one, in order of arrival
+	Recent RuleKind = "recent" // some members of the newest documents that refer to this one
+)
+
+// Aggregates tells whether the kind is one of Sum, Min, Max and Avg.
+func (k RuleKind) Aggregates() bool { return k == Sum || k == Min || k == Max || k == Avg }
+
+// Rule declares one derived field: a member the store owns and keeps right.
+type Rule struct {
+	Collection string // whose documents carry the field
+	Path       Path
+	Kind       RuleKind
+	Relation   *Relation // of Copy: a relation of this collection; else one that leads to it
+	Value      string    // of Copy: a CEL expression over doc, the target's embedded view
+	Frozen     bool      // of Copy: the value stays as it was when the holder began to refer to the target
+	Where      string    // a CEL expression over doc, the child's referenced view; "" for all. Not of Copy and IDs
+	Of         Path      // of aggregates: where the number stands in the child's referenced view
+	Fields     []string  // of Recent: members of the child's embedded view
+	OrderBy    Path      // of Recent: where what children are ordered by stands in their referenced view; nil: arrival
+	Limit      int       // of IDs and Recent: how many at most
+	TakeOver   bool      // the field may hide a member that stored documents already have
+
+	// Index is the rule's place in Model.Rules; Level how many rules it may depend on in a row.
+	Index, Level int
+	// Reads are the top-level members of the embedded view that the rule looks at, the target's
+	// for a Copy, the child's for Recent; nil means any.
+	Reads []string
+	// Base is the length of Path's prefix in which the field's object stands: inside the
+	// relation's array, for a copy beside each id.
+	Base int
+}
+
+// Name is "<collection>.<path>", unique in a model.
+func (r *Rule) Name() string { return r.Collection + "." + r.Path.String() }
+
+// List tells whether a Copy holds a list of values, one an id.
+func (r *Rule) List() bool { return r.Kind == Copy && r.Relation.Path[r.Base:].Arrays() }
+
+// SameAs tells whether both rules always give the same value.
+func (r *Rule) SameAs(o *Rule) bool {
+	return r.Kind == o.Kind && r.Value == o.Value && r.Frozen == o.Frozen && r.Where == o.Where && r.Limit == o.Limit &&
+		r.Of.String() == o.Of.String() && r.OrderBy.String() == o.OrderBy.String() && slices.Equal(r.Fields, o.Fields) &&
+		r.Relation.SameIDs(o.Relation) && r.Relation.To == o.Relation.To && r.KeepsGone() == o.KeepsGone()
+}
+
+// KeepsGone tells whether the values of a copy stay on their holders when the target goes.
+func (r *Rule) KeepsGone() bool { return r.Kind == Copy && !r.Frozen && r.Relation.OnDelete == Keep }
+
+// TruncatedField is the member beside an IDs field that is true where ids were cut off, and
+// absent where none were.
+func TruncatedField(name string) string { return name + "Truncated" }
+
+// reads tells whether r can look at a field that o owns.
+func (r *Rule) CanRead(o *Rule) bool {
+	if r.Reads == nil {
+		return true
+	}
+	for _, f := range o.OwnedPaths() {
+		if slices.Contains(r.Reads, f[0].Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// OwnedPaths returns the paths of all members the rule owns: its own, and for IDs the flag beside it.
+func (r *Rule) OwnedPaths() []Path {
+	if r.Kind != IDs {
+		return []Path{r.Path}
+	}
+	flag := slices.Clone(r.Path)
+	flag[len(flag)-1].Name = TruncatedField(flag[len(flag)-1].Name)
+	return []Path{r.Path, flag}
+}
+
+// Paths returns OwnedPaths as text.
+func (r *Rule) Paths() []string {
+	var out []string
+	for _, f := range r.OwnedPaths() {
+		out = append(out, f.String())
+	}
+	return out
+}
