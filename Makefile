@@ -26,7 +26,7 @@ fuzz:
 	go test -run '^$$' -fuzz '^FuzzPatch$$' -fuzztime 5s ./internal/jsondoc
 	go test -run '^$$' -fuzz '^FuzzTree$$' -fuzztime 5s ./internal/jsondoc
 	go test -run '^$$' -fuzz '^FuzzETag$$' -fuzztime 5s .
-	go test -run '^$$' -fuzz '^FuzzModel$$' -fuzztime 5s ./projector
+	go test -run '^$$' -fuzz '^FuzzModel$$' -fuzztime 5s ./projector/fold
 	go test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 5s ./internal/decimal
 	go test -run '^$$' -fuzz '^FuzzFromKey$$' -fuzztime 5s ./internal/decimal
 

@@ -23,6 +23,8 @@ import (
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -38,9 +40,9 @@ type Config struct {
 	Logger     *slog.Logger
 	API        api.Options // limits; the zero value is the default
 
-	SetFrom    int                     // see projector.Options
-	FailWrite  func() error            // for tests: see sqlite.Options
-	FailAppend func(stored bool) error // for tests: see events.Options
+	SetOrientedFrom int                     // see projector.Options
+	FailWrite       func() error            // for tests: see sqlite.Options
+	FailAppend      func(stored bool) error // for tests: see events.Options
 }
 
 // Node is one running Fanfold: the log, the projector, the read model and the API.
@@ -49,13 +51,14 @@ type Node struct {
 	Store     *sqlite.Store
 	Projector *projector.Projector
 
-	cfg      Config
-	lock     *os.File
-	embedded *events.Embedded
-	nc       *nats.Conn
-	feed     *changefeed.Feed
-	api      *api.Server
-	listener net.Listener
+	cfg       Config
+	lock      *os.File
+	embedded  *events.Embedded
+	nc        *nats.Conn
+	inspector *inspect.Inspector
+	feed      *changefeed.Feed
+	api       *api.Server
+	listener  net.Listener
 
 	background sync.WaitGroup  // replays asked for by requests
 	running    context.Context // ends when the node stops
@@ -93,7 +96,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 		return n, err
 	}
 	n.Store, err = sqlite.OpenStore(filepath.Join(cfg.Data, "readmodel"), sqlite.Options{
-		Fingerprint: projector.Fingerprint(), FailWrite: cfg.FailWrite, Logger: cfg.Logger})
+		Fingerprint: fold.Fingerprint(), FailWrite: cfg.FailWrite, Logger: cfg.Logger})
 	if err != nil {
 		return n, err
 	}
@@ -105,13 +108,14 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 		return n, fanfold.Errorf(fanfold.Invalid, "the read model in %s shows event %d, but the log ends at %d: it belongs to another log, or the log lost events; "+
 			"point --data at the right directory, or remove %s to build the read model anew", cfg.Data, applied, last, filepath.Join(cfg.Data, "readmodel"))
 	}
-	if n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: cfg.Logger, SetFrom: cfg.SetFrom}); err != nil {
+	if n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: cfg.Logger, SetOrientedFrom: cfg.SetOrientedFrom}); err != nil {
 		return n, err
 	}
+	n.inspector = inspect.New(n.Store, n.Projector)
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{})
 	m := &models{node: n}
 	opt := cfg.API
-	opt.FoldVersion, opt.Metrics, opt.Logger = projector.FoldVersion, metrics(n), cfg.Logger
+	opt.FoldVersion, opt.Metrics, opt.Logger = fold.FoldVersion, metrics(n), cfg.Logger
 	n.api = api.New(n.Log, reader{n.Store}, m, n.feed, opt)
 	return n, nil
 }
@@ -298,7 +302,7 @@ func (m *models) Preview(ctx context.Context, src []byte, apply, misfits bool) (
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := m.node.Projector.Preview(ctx, model)
+	p, err := m.node.inspector.Preview(ctx, model)
 	if err == nil && apply && len(p.Problems) > 0 {
 		err = &fanfold.Error{Code: fanfold.Unprocessable, Message: "the model cannot be applied to the documents as they are; nothing was changed", Problems: p.Problems}
 	}
@@ -314,26 +318,28 @@ func (m *models) Preview(ctx context.Context, src []byte, apply, misfits bool) (
 	return model, p, err
 }
 
-func (m *models) Proposal() (*fanfold.Proposal, uint64)        { return m.node.Projector.Proposal() }
-func (m *models) Ready() <-chan struct{}                       { return m.node.Projector.Ready() }
-func (m *models) Broken(seq uint64) ([]fanfold.Problem, error) { return m.node.Projector.Broken(seq) }
+func (m *models) Proposal() (*fanfold.Proposal, uint64) { return m.node.Projector.Proposal() }
+func (m *models) Ready() <-chan struct{}                { return m.node.Projector.Ready() }
+func (m *models) Broken(seq uint64) ([]fanfold.Problem, error) {
+	return m.node.Projector.Objections(seq)
+}
 func (m *models) Settled(ctx context.Context, seq uint64) (uint64, error) {
 	return m.node.Projector.Settled(ctx, seq)
 }
 
 func (m *models) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error) {
-	return m.node.Projector.DryRun(ctx, events)
+	return m.node.inspector.DryRun(ctx, events)
 }
 
-func (m *models) Lineage(key fanfold.Key) (any, error) { return m.node.Projector.Lineage(key) }
+func (m *models) Lineage(key fanfold.Key) (any, error) { return m.node.inspector.Lineage(key) }
 
 func (m *models) Reaches(events []*fanfold.Event, limit int64) (bool, error) {
-	return m.node.Projector.Reaches(events, limit)
+	return m.node.inspector.MayExceed(events, limit)
 }
 
 func (m *models) Parse(src []byte) (*fanfold.Model, error) { return modelfile.Parse(src) }
 
-func (m *models) Verify(ctx context.Context) (any, error) { return m.node.Projector.Verify(ctx) }
+func (m *models) Verify(ctx context.Context) (any, error) { return inspect.Verify(ctx, m.node.Store) }
 
 // Replay starts a replay that goes on after the request; its end is told by Status and the log.
 func (m *models) Replay() error {
@@ -363,7 +369,7 @@ type Status struct {
 func (m *models) Status() (any, error) {
 	n := m.node
 	_, seq, _ := n.Projector.Model()
-	s := Status{Version: Version(), Fold: projector.Fingerprint(), Model: seq, Log: "embedded", Durability: n.cfg.Durability, Status: n.Projector.Status()}
+	s := Status{Version: Version(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Durability: n.cfg.Durability, Status: n.Projector.Status()}
 	if n.cfg.NATS != "" {
 		// A client cannot see whether a server syncs before it acknowledges.
 		s.Log, s.Durability = n.nc.ConnectedUrlRedacted(), "unverified"

@@ -75,7 +75,7 @@ func (f *follower) stop() {
 // was stored at once: see whole.
 func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfold.Event, error) {
 	var batch []*fanfold.Event
-	var end whole
+	var end atomicEnd
 	size, ended := 0, 0 // ended is how many events there are up to the last end
 	take := func(ev *fanfold.Event) bool {
 		if ev.Seq > last && end.reached() {
@@ -136,7 +136,7 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 // whole tells whether events end where nothing is yet to come of what the log stored at once: of a
 // transaction, and of a link or claim the write of the document that it is of. Whoever saw a claim without
 // its document would take the value for free.
-type whole struct {
+type atomicEnd struct {
 	tx   bool
 	keys map[fanfold.Key]struct{} // documents whose writes are to come
 	n    int                      // events since the first of them was announced
@@ -145,7 +145,7 @@ type whole struct {
 // guardedTogether is how many events are stored at once at most.
 const guardedTogether = 1000
 
-func (w *whole) add(ev *fanfold.Event) {
+func (w *atomicEnd) add(ev *fanfold.Event) {
 	w.tx = ev.Tx.Open()
 	switch ev.Kind {
 	case fanfold.KindLink:
@@ -161,7 +161,7 @@ func (w *whole) add(ev *fanfold.Event) {
 	}
 }
 
-func (w *whole) await(key fanfold.Key) {
+func (w *atomicEnd) await(key fanfold.Key) {
 	if w.keys == nil {
 		w.keys = map[fanfold.Key]struct{}{}
 	}
@@ -169,13 +169,13 @@ func (w *whole) await(key fanfold.Key) {
 }
 
 // reached tells whether the events end there.
-func (w *whole) reached() bool { return !w.tx && len(w.keys) == 0 }
+func (w *atomicEnd) reached() bool { return !w.tx && len(w.keys) == 0 }
 
 // gather is how many events are waited for where the log has said that it has them, and for how
 // long: a transaction of SQLite costs as much as several events.
 const (
-	gather    = 1024
-	gatherFor = 10 * time.Millisecond
+	gatherEvents = 1024
+	gatherFor    = 10 * time.Millisecond
 )
 
 // more returns what else is waiting, or on its way.
@@ -185,7 +185,7 @@ func (f *follower) more(have int) (e followed, ok bool) {
 		return e, true
 	default:
 	}
-	if f.pending == 0 || have >= gather {
+	if f.pending == 0 || have >= gatherEvents {
 		return e, false
 	}
 	f.timer.Reset(gatherFor)

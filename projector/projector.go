@@ -1,6 +1,10 @@
+// Package projector runs the fold: it reads the log, folds what is waiting into SQLite, one transaction at a time, and
+// tells those who wait. It also rebuilds the read model from the log's first event on (replay), and prepares models
+// that change many documents in a copy of the read model.
 package projector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -12,7 +16,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
-	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -33,9 +37,9 @@ type Options struct {
 	BatchEvents int          // most events in one transaction; default 4000
 	BatchBytes  int          // most bytes of bodies in one transaction; default 8 MiB
 	Logger      *slog.Logger // default slog.Default()
-	// SetFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule allows
-	// it; default DefaultSetFrom, negative: none is. The rows are the same.
-	SetFrom int
+	// SetOrientedFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule allows
+	// it; default DefaultSetOrientedFrom, negative: none is. The rows are the same.
+	SetOrientedFrom int
 }
 
 func (o *Options) defaults() {
@@ -44,9 +48,6 @@ func (o *Options) defaults() {
 	}
 	if o.BatchBytes == 0 {
 		o.BatchBytes = 8 << 20
-	}
-	if o.SetFrom == 0 {
-		o.SetFrom = DefaultSetFrom
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -62,15 +63,15 @@ type Projector struct {
 	report report
 
 	folding sync.Mutex // held while a batch is folded, or waits for a model to be prepared, and by a replay to take over
-	fold    *fold      // under folding; nil: to be loaded from the read model
+	fold    *fold.Fold // under folding; nil: to be loaded from the read model
 
-	plan    atomic.Pointer[plan]
-	stopped atomic.Pointer[Stopped]
-	heard   atomic.Uint64 // last event the log is known to have
-	folded  atomic.Uint64
-	replay  replayState
-	coming  preparing
-	resume  chan struct{} // a replay put a sound read model in place
+	plan      atomic.Pointer[fold.Plan]
+	stopped   atomic.Pointer[Stopped]
+	heard     atomic.Uint64 // last event the log is known to have
+	folded    atomic.Uint64
+	replay    replayState
+	proposals proposals
+	resume    chan struct{} // a replay put a sound read model in place
 }
 
 // Stopped says why nothing is folded at present.
@@ -84,51 +85,32 @@ type Stopped struct {
 // New makes a projector and loads the model that applies.
 func New(source Source, store *sqlite.Store, opt Options) (*Projector, error) {
 	opt.defaults()
-	p := &Projector{source: source, store: store, opt: opt, resume: make(chan struct{}, 1), coming: preparing{changed: make(chan struct{}), ready: make(chan struct{}, 1)}}
-	pl, err := loadPlan(store.Read)
+	p := &Projector{source: source, store: store, opt: opt, resume: make(chan struct{}, 1), proposals: proposals{changed: make(chan struct{}), ready: make(chan struct{}, 1)}}
+	pl, err := fold.LoadPlan(store.Read)
 	if err != nil {
 		return nil, err
 	}
 	p.plan.Store(pl)
-	return p, p.heed(store.Read, "")
+	return p, p.refreshProposal(store.Read, "")
 }
 
 // heed takes note of what the read model says of models to come; why is the reason where one was
 // withdrawn.
-func (p *Projector) heed(read func(func(*sqlite.Snapshot) error) error, why string) error {
+func (p *Projector) refreshProposal(read func(func(*sqlite.Snapshot) error) error, why string) error {
 	return read(func(s *sqlite.Snapshot) error {
 		m, err := s.Model()
 		if err == nil {
-			p.announce(m, why)
+			p.setProposal(m, why)
 		}
 		return err
 	})
-}
-
-// loadPlan compiles the model that the read model holds.
-func loadPlan(read func(func(*sqlite.Snapshot) error) error) (*plan, error) {
-	var m sqlite.StoredModel
-	if err := read(func(s *sqlite.Snapshot) (err error) {
-		m, err = s.Model()
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	if m.Seq == 0 {
-		return newPlan(fanfold.EmptyModel(), 0, nil)
-	}
-	parsed, err := modelfile.ParseAccepted(m.Source)
-	if err != nil {
-		return nil, err
-	}
-	return newPlan(parsed, m.Seq, m.Reserved)
 }
 
 // Model returns the model that applies now, the event that applied it (0 for none) and the
 // paths still reserved.
 func (p *Projector) Model() (m *fanfold.Model, seq uint64, reserved fanfold.Reserved) {
 	pl := p.plan.Load()
-	return pl.model, pl.seq, pl.reserved
+	return pl.Model, pl.Seq, pl.Reserved
 }
 
 // Run folds until ctx ends, and then returns nil. An event that cannot be folded stops it: it
@@ -246,7 +228,7 @@ func (p *Projector) foldPart(batch []*fanfold.Event) error {
 			return err
 		}
 		for len(batch) > 0 {
-			var end whole
+			var end atomicEnd
 			n := 0
 			for more := true; more; n++ {
 				end.add(batch[n])
@@ -263,7 +245,7 @@ func (p *Projector) foldPart(batch []*fanfold.Event) error {
 
 func (p *Projector) foldBatch(db *sqlite.DB, batch []*fanfold.Event) error {
 	if p.fold == nil {
-		pl, err := loadPlan(db.Read)
+		pl, err := fold.LoadPlan(db.Read)
 		if err != nil {
 			return err
 		}
@@ -273,8 +255,8 @@ func (p *Projector) foldBatch(db *sqlite.DB, batch []*fanfold.Event) error {
 		p.fold = nil // its caches and model may be ahead of what was rolled back
 		return err
 	}
-	p.plan.Store(p.fold.plan)
-	p.foldedBatch(db.Read, batch, p.fold.did...)
+	p.plan.Store(p.fold.Plan())
+	p.foldedBatch(db.Read, batch, p.fold.Outcomes()...)
 	if err := db.CheckpointWAL(); err != nil { // the batch is folded all the same; the next one tries again
 		p.opt.Logger.Warn("SQLite's log could not be brought into the file", "err", err)
 	}
@@ -297,7 +279,7 @@ func (p *Projector) foldedBatch(read func(func(*sqlite.Snapshot) error) error, b
 		default:
 			continue
 		}
-		if err := p.heed(read, why); err != nil {
+		if err := p.refreshProposal(read, why); err != nil {
 			p.opt.Logger.Error("the models to come cannot be read", "err", err)
 		}
 	}
@@ -313,46 +295,33 @@ func recovered(err *error) {
 }
 
 // apply folds a batch, which cuts no transaction of the log, in one transaction.
-func apply(db *sqlite.DB, f *fold, batch []*fanfold.Event) (err error) {
+func apply(db *sqlite.DB, f *fold.Fold, batch []*fanfold.Event) (err error) {
 	defer recovered(&err)
-	f.did = f.did[:0]
-	return db.Update(func(tx *sqlite.Tx) error {
-		for _, ev := range batch {
-			if want := tx.Checkpoint().Seq + 1; ev.Seq != want {
-				return fanfold.Errorf(fanfold.Internal, "event %d follows %d", ev.Seq, want-1)
-			}
-			if err := f.apply(tx, ev); err != nil {
-				return err
-			}
-		}
-		return nil
+	return db.Update(func(tx *sqlite.Tx) error { return f.ApplyAll(tx, batch) })
+}
+
+// newFold returns a fold with the projector's options.
+func (p *Projector) newFold(pl *fold.Plan, reporter fold.Reporter) *fold.Fold {
+	return fold.New(pl, fold.Options{SetOrientedFrom: p.opt.SetOrientedFrom, Reporter: reporter})
+}
+
+// Plan returns the plan of the model that applies now.
+func (p *Projector) Plan() *fold.Plan { return p.plan.Load() }
+
+// errRehearsed rolls a rehearsal back.
+var errRehearsed = errors.New("a rehearsal")
+
+// Rehearse calls fn with a fold of the next event and its transaction, counts the derived changes in out, and
+// rolls the transaction back. It returns fn's error. Folding waits for that long, readers do not.
+func (p *Projector) Rehearse(out *fanfold.Fanout, fn func(tx *sqlite.Tx, f *fold.Fold) error) error {
+	p.folding.Lock()
+	defer p.folding.Unlock()
+	err := p.store.Use(func(db *sqlite.DB) error {
+		f := fold.New(p.plan.Load(), fold.Options{SetOrientedFrom: p.opt.SetOrientedFrom, Fanout: out})
+		return db.Update(func(tx *sqlite.Tx) error { return cmp.Or(fn(tx, f), errRehearsed) })
 	})
-}
-
-// Status is how the fold stands.
-type Status struct {
-	Applied    uint64      `json:"applied"` // last event folded
-	Lag        uint64      `json:"lag"`     // events in the log, not folded, when last heard
-	Stopped    *Stopped    `json:"stopped,omitempty"`
-	RuleErrors []RuleError `json:"ruleErrors,omitempty"`
-	Replay     *Progress   `json:"replay,omitempty"`
-	// Preparing is how far this node is with a model that is to come, Activated how the last one came.
-	Preparing *Preparation `json:"preparing,omitempty"`
-	Activated *Activation  `json:"activated,omitempty"`
-	Withdrawn *Withdrawn   `json:"withdrawn,omitempty"`
-	Folded    uint64       `json:"-"` // events folded by this process
-}
-
-// Status returns how the fold stands now.
-func (p *Projector) Status() Status {
-	applied := p.store.Applied.Seq()
-	out := Status{Applied: applied, Lag: max(p.heard.Load(), applied) - applied, Stopped: p.stopped.Load(),
-		RuleErrors: p.report.list(), Replay: p.replay.progress(), Folded: p.folded.Load()}
-	p.coming.mu.Lock()
-	defer p.coming.mu.Unlock()
-	if s := p.coming.progress; s != nil {
-		out.Preparing = new(*s)
+	if errors.Is(err, errRehearsed) {
+		return nil
 	}
-	out.Activated, out.Withdrawn = p.coming.latest, p.coming.withdrawn
-	return out
+	return err
 }

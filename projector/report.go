@@ -22,26 +22,24 @@ type report struct {
 	errors map[string]*RuleError
 }
 
-func (r *report) failed(rule *rulePlan, key fanfold.Key, err error) {
-	if r == nil {
-		return
-	}
+// RuleFailed implements fold.Reporter.
+func (r *report) RuleFailed(rule string, key fanfold.Key, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.errors == nil {
 		r.errors = map[string]*RuleError{}
 	}
-	e := r.errors[rule.name]
+	e := r.errors[rule]
 	if e == nil {
-		e = &RuleError{Rule: rule.name}
-		r.errors[rule.name] = e
+		e = &RuleError{Rule: rule}
+		r.errors[rule] = e
 	}
 	e.Count++
 	e.Document, e.Error = key.String(), err.Error()
 }
 
 // take adds what another report has of some rules, by name.
-func (r *report) take(from *report, of map[string]bool) {
+func (r *report) adopt(from *report, of map[string]bool) {
 	for _, e := range from.list() {
 		if !of[e.Rule] {
 			continue

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -96,7 +97,7 @@ func TestVerifyFindsPlantedValues(t *testing.T) {
 		s.Put("books", "b", `{"author":"a"}`)
 		before := s.Digest()
 		outside(t, readModel(t, dir), statement)
-		v, err := s.Node.Projector.Verify(context.Background())
+		v, err := inspect.Verify(context.Background(), s.Node.Store)
 		if err != nil || len(v.Wrong) == 0 || !strings.Contains(v.Wrong[0].Rule+v.Wrong[0].Detail, want) {
 			t.Errorf("%s: found %+v, %v; want %q", statement, v, err, want)
 		}

@@ -25,14 +25,16 @@ var mayImport = map[string][]string{
 	"migrations":                 {},
 	"events":                     {"", "internal/jsondoc"},
 	"sqlite":                     {"", "migrations"},
-	"projector":                  {"", "internal/decimal", "internal/expr", "internal/jsondoc", "internal/modelfile", "internal/schema", "migrations", "sqlite"},
+	"projector/fold":             {"", "internal/decimal", "internal/expr", "internal/jsondoc", "internal/modelfile", "migrations", "sqlite"},
+	"projector/inspect":          {"", "internal/decimal", "internal/jsondoc", "internal/schema", "projector/fold", "sqlite"},
+	"projector":                  {"", "internal/jsondoc", "internal/modelfile", "projector/fold", "sqlite"},
 	"changefeed":                 {"", "internal/jsondoc"},
 	"api":                        {"", "internal/jsondoc", "internal/schema"},
-	"node":                       {"", "api", "changefeed", "events", "internal/modelfile", "projector", "sqlite"},
+	"node":                       {"", "api", "changefeed", "events", "internal/modelfile", "projector", "projector/fold", "projector/inspect", "sqlite"},
 	"cmd/fanfold/internal/bench": {"sqlite"},
-	"cmd/fanfold":                {"", "events", "cmd/fanfold/internal/bench", "internal/expr", "internal/jsondoc", "internal/modelfile", "node", "projector", "sqlite"},
+	"cmd/fanfold":                {"", "events", "cmd/fanfold/internal/bench", "internal/expr", "internal/jsondoc", "internal/modelfile", "node", "projector", "projector/fold", "projector/inspect", "sqlite"},
 	"tests/natsserver":           {},
-	"tests/harness":              {"api", "node", "sqlite"},
+	"tests/harness":              {"api", "node", "projector/inspect", "sqlite"},
 }
 
 func TestLayers(t *testing.T) {

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
 // lineage is a document's, a line for each value and each rule that copies from it.
 func lineage(t *testing.T, s *harness.Store, path string) string {
 	t.Helper()
-	var l projector.Lineage
+	var l inspect.Lineage
 	if err := json.Unmarshal([]byte(body(s, path+"/_lineage")), &l); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ var texts = []string{`2.50`, `-0`, `-0.0`, `1E+2`, `1e400`, `0.1e-7`, `123456789
 // TestSetOrientedFold folds the same log by set-oriented SQL and document by document, with every
 // kind of token beside the copies and in them: the rows are the same.
 func TestSetOrientedFold(t *testing.T) {
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), SetFrom: 1})
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), SetOrientedFrom: 1})
 	defer func() { s.Close() }()
 	s.Model(setModel)
 	s.Put("groups", "g", `{"size":1}`)
@@ -91,7 +91,7 @@ func TestRandomFanouts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}()
-		s := harness.Open(t, harness.Options{Dir: dir, SetFrom: draw(t, -1, 1)})
+		s := harness.Open(t, harness.Options{Dir: dir, SetOrientedFrom: draw(t, -1, 1)})
 		defer func() { s.Close() }()
 		names, derive := []string{"a", "b", "zz", "more name"}, ""
 		for i := range 1 + upTo(t, 2) {
@@ -129,7 +129,7 @@ func TestDeepDocuments(t *testing.T) {
 	for i := 1; i <= chain; i++ {
 		model += fmt.Sprintf("  c%d: {relations: {r: {path: r, to: c%d}}, derive: {d: {copy: r, value: %q}}}\n", i, i-1, strings.Repeat("[", 60)+"doc.d"+strings.Repeat("]", 60))
 	}
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), SetFrom: 1})
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), SetOrientedFrom: 1})
 	defer s.Close()
 	s.Model(model)
 	s.Put("c0", "x", `{"d":1}`)

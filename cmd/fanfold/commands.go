@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/inspect"
 )
 
 func getCommand() *cobra.Command {
@@ -68,7 +69,7 @@ func getCommand() *cobra.Command {
 // showLineage prints a line for each derived value, and one for each rule that copies from the
 // document.
 func (c *client) showLineage(cmd *cobra.Command, path string) error {
-	var l projector.Lineage
+	var l inspect.Lineage
 	if err := c.json(cmd.Context(), http.MethodGet, path, &l); err != nil {
 		return err
 	}

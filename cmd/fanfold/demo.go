@@ -26,7 +26,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/node"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/inspect"
 )
 
 // demoFiles are the bookshop: a model, and NDJSON with one file a collection.
@@ -352,7 +352,7 @@ func (t *tour) publish(ctx context.Context) error {
 
 // verify has the store compare every copy with where it came from.
 func (t *tour) verify(ctx context.Context) error {
-	var v projector.Verified
+	var v inspect.Verified
 	if err := t.client.json(ctx, http.MethodPost, "/v1/_verify", &v); err != nil {
 		return err
 	}

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/node"
-	"github.com/goccy/go-yaml"
 )
 
 func main() { os.Exit(run()) }

@@ -16,7 +16,8 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/node"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -143,7 +144,7 @@ what differs. The exit code is 0 where nothing does and 3 where something does.`
 	cmd.Flags().StringVar(&data, "data", "", "directory of a server that is not running")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var v projector.Verified
+		var v inspect.Verified
 		var err error
 		if data != "" {
 			v, err = verifyOffline(cmd.Context(), data)
@@ -159,7 +160,7 @@ what differs. The exit code is 0 where nothing does and 3 where something does.`
 }
 
 // verifyOffline looks at the files as they are: nothing is folded first.
-func verifyOffline(ctx context.Context, data string) (out projector.Verified, err error) {
+func verifyOffline(ctx context.Context, data string) (out inspect.Verified, err error) {
 	dir := filepath.Join(data, "readmodel")
 	if _, err := os.Stat(dir); err != nil {
 		return out, fanfold.Wrap(err, fanfold.Invalid, "%s is not the data directory of a server: %v", data, err)
@@ -168,18 +169,18 @@ func verifyOffline(ctx context.Context, data string) (out projector.Verified, er
 	if err != nil {
 		return out, err
 	}
-	store, err := sqlite.OpenStore(dir, sqlite.Options{Fingerprint: projector.Fingerprint()})
+	store, err := sqlite.OpenStore(dir, sqlite.Options{Fingerprint: fold.Fingerprint()})
 	if err != nil {
 		return out, errors.Join(err, lock.Close())
 	}
-	v, err := projector.VerifyStore(ctx, store)
+	v, err := inspect.Verify(ctx, store)
 	if v != nil {
 		out = *v
 	}
 	return out, errors.Join(err, store.Close(), lock.Close())
 }
 
-func showVerified(cmd *cobra.Command, v *projector.Verified, asJSON bool) error {
+func showVerified(cmd *cobra.Command, v *inspect.Verified, asJSON bool) error {
 	if asJSON {
 		if err := printJSON(cmd, v); err != nil {
 			return err

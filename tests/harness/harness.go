@@ -21,6 +21,7 @@ import (
 
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -37,11 +38,11 @@ type Options struct {
 	NATS      string       // URL of an outside server; "" for the embedded one
 	FailWrite func() error // see node.Config
 	// FailAppend, see node.Config
-	FailAppend func(stored bool) error
-	Sync       bool // sync every write, as in production; off makes histories fast
-	Replicas   int
-	SetFrom    int         // see projector.Options
-	API        api.Options // limits
+	FailAppend      func(stored bool) error
+	Sync            bool // sync every write, as in production; off makes histories fast
+	Replicas        int
+	SetOrientedFrom int         // see projector.Options
+	API             api.Options // limits
 }
 
 // Store is one running node and a client of it.
@@ -86,7 +87,7 @@ func Start(tb TB, opt Options) (*Store, error) {
 		durability = "always"
 	}
 	n, err := node.Open(context.Background(), node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
-		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite, FailAppend: opt.FailAppend, SetFrom: opt.SetFrom, API: opt.API})
+		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite, FailAppend: opt.FailAppend, SetOrientedFrom: opt.SetOrientedFrom, API: opt.API})
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +130,9 @@ func (s *Store) Reopen() *Store {
 	return Open(s.tb, opt)
 }
 
-// Otherwise is Reopen with fan-outs folded the other way: see projector.Options.SetFrom.
+// Otherwise is Reopen with fan-outs folded the other way: see projector.Options.SetOrientedFrom.
 func (s *Store) Otherwise() *Store {
-	s.opt.SetFrom = -s.opt.SetFrom
+	s.opt.SetOrientedFrom = -s.opt.SetOrientedFrom
 	return s.Reopen()
 }
 
@@ -153,7 +154,7 @@ func (s *Store) CatchUp() {
 func (s *Store) Verify() {
 	s.tb.Helper()
 	s.CatchUp()
-	v, err := s.Node.Projector.Verify(context.Background())
+	v, err := inspect.Verify(context.Background(), s.Node.Store)
 	if err != nil {
 		s.tb.Fatalf("verify: %v", err)
 	}

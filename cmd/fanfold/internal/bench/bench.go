@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-
 	_ "github.com/mattn/go-sqlite3" // the driver behind database/sql
 
 	"github.com/fanfold/fanfold/sqlite"

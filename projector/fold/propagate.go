@@ -1,4 +1,4 @@
-package projector
+package fold
 
 import (
 	"bytes"
@@ -13,11 +13,11 @@ import (
 // level is what one event leaves to do for the rules of one level. Levels are worked off in
 // order, so that whatever a rule reads is final before the rule is computed.
 type level struct {
-	marked  bool                                // something is left to do
-	targets map[*rulePlan]map[string]oldValue   // copies: the targets that changed
-	counted map[*rulePlan]map[string]membership // counts, lists and aggregates: the parents they changed on
-	capture map[*rulePlan]bool                  // frozen copies to take, on the document written to
-	every   map[*rulePlan]bool                  // rules to compute on every document: a new model's
+	marked  bool                            // something is left to do
+	targets map[*Rule]map[string]oldValue   // copies: the targets that changed
+	counted map[*Rule]map[string]membership // counts, lists and aggregates: the parents they changed on
+	capture map[*Rule]bool                  // frozen copies to take, on the document written to
+	every   map[*Rule]bool                  // rules to compute on every document: a new model's
 }
 
 // oldValue is what a copy rule gave for a target before the event.
@@ -47,7 +47,7 @@ func (l *level) reset() {
 	clear(l.every)
 }
 
-func resetMap[V any](all map[*rulePlan]map[string]V, r *rulePlan, inner map[string]V) {
+func resetMap[V any](all map[*Rule]map[string]V, r *Rule, inner map[string]V) {
 	if len(inner) > 64 {
 		delete(all, r)
 		return
@@ -57,19 +57,19 @@ func resetMap[V any](all map[*rulePlan]map[string]V, r *rulePlan, inner map[stri
 
 // markCounters notes what a document's change from before to after alters on those it refers to,
 // given the ids it held and holds.
-func (f *fold) markCounters(c *collectionPlan, r *fanfold.Relation, row *sqlite.Row, was, is []string, before, after *jsondoc.Tree) error {
-	for _, rule := range c.counters {
+func (f *Fold) markCounters(c *Collection, r *fanfold.Relation, row *sqlite.Row, was, is []string, before, after *jsondoc.Tree) error {
+	for _, rule := range c.Counters {
 		if rule.Relation != r {
 			continue
 		}
 		if rule.Kind != fanfold.Count && rule.Kind != fanfold.IDs {
-			if err := f.enter(rule, row.Key, row.Number, was, is, before, after); err != nil {
+			if err := f.updateEntries(rule, row.Key, row.Number, was, is, before, after); err != nil {
 				return err
 			}
 			continue
 		}
-		counted := len(was) > 0 && rule.counts(before, row.Key, nil)
-		counts := len(is) > 0 && rule.counts(after, row.Key, f.report)
+		counted := len(was) > 0 && rule.Includes(before, row.Key, nil)
+		counts := len(is) > 0 && rule.Includes(after, row.Key, f.opt.Reporter)
 		for _, id := range was {
 			f.markCounter(rule, row.Key, id, counted, counts && contains(is, id))
 		}
@@ -82,7 +82,7 @@ func (f *fold) markCounters(c *collectionPlan, r *fanfold.Relation, row *sqlite.
 	return nil
 }
 
-func (f *fold) markCounter(rule *rulePlan, key fanfold.Key, parent string, before, after bool) {
+func (f *Fold) markCounter(rule *Rule, key fanfold.Key, parent string, before, after bool) {
 	self := rule.Relation.To == key.Collection && parent == key.ID
 	if before == after && !self {
 		return
@@ -97,11 +97,11 @@ func (f *fold) markCounter(rule *rulePlan, key fanfold.Key, parent string, befor
 	f.markCounted(rule, parent, m)
 }
 
-func (f *fold) markCounted(rule *rulePlan, parent string, m membership) {
+func (f *Fold) markCounted(rule *Rule, parent string, m membership) {
 	l := f.levels[rule.Level]
 	l.marked = true
 	if l.counted == nil {
-		l.counted = map[*rulePlan]map[string]membership{}
+		l.counted = map[*Rule]map[string]membership{}
 	}
 	if l.counted[rule] == nil {
 		l.counted[rule] = map[string]membership{}
@@ -110,8 +110,8 @@ func (f *fold) markCounted(rule *rulePlan, parent string, m membership) {
 }
 
 // markReaders marks every copy of a document that was written (after) or deleted (after nil).
-func (f *fold) markReaders(c *collectionPlan, key fanfold.Key, old *sqlite.Row, after []byte) error {
-	for _, r := range c.readers {
+func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, after []byte) error {
+	for _, r := range c.Readers {
 		var before []byte
 		if old != nil {
 			before = old.Body
@@ -134,25 +134,25 @@ func (f *fold) markReaders(c *collectionPlan, key fanfold.Key, old *sqlite.Row, 
 
 // keep leaves a deleted document's values on their holders, and takes them back when it
 // returns; done tells that the holders need no more.
-func (f *fold) keep(r *rulePlan, key fanfold.Key, before, after []byte) (done bool, err error) {
+func (f *Fold) keep(r *Rule, key fanfold.Key, before, after []byte) (done bool, err error) {
 	switch {
 	case after == nil:
 		f.cache.drop(r, key.ID)
-		if raw := r.evaluate(before, key.ID, nil); raw != nil {
-			return true, f.tx.KeepOnHolders(r.name, r.relation, key.ID, raw)
+		if raw := r.Evaluate(before, key.ID, nil); raw != nil {
+			return true, f.tx.KeepOnHolders(r.FullName, r.RelationName, key.ID, raw)
 		}
 		return true, nil
 	case before == nil:
-		return false, f.tx.ForgetKept(r.name, key.ID, 0)
+		return false, f.tx.ForgetKept(r.FullName, key.ID, 0)
 	}
 	return false, nil
 }
 
 // mark notes that a copy rule may give another value for a target than it did before the
 // event. changed are the members that differ, nil for any.
-func (f *fold) mark(r *rulePlan, target fanfold.Key, before []byte, changed map[string]bool) error {
+func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[string]bool) error {
 	f.cache.drop(r, target.ID)
-	if !r.reads(changed) {
+	if !r.ReadsAny(changed) {
 		return nil
 	}
 	l := f.levels[r.Level]
@@ -162,17 +162,17 @@ func (f *fold) mark(r *rulePlan, target fanfold.Key, before []byte, changed map[
 	if _, marked := l.targets[r][target.ID]; marked {
 		return nil
 	}
-	held, err := f.tx.HasHolders(r.relation, target.ID)
+	held, err := f.tx.HasHolders(r.RelationName, target.ID)
 	if err != nil || !held {
 		return err
 	}
 	var old oldValue
 	if before != nil {
-		old = oldValue{raw: bytes.Clone(r.evaluate(before, target.ID, nil)), known: true}
+		old = oldValue{raw: bytes.Clone(r.Evaluate(before, target.ID, nil)), known: true}
 	}
 	l.marked = true
 	if l.targets == nil {
-		l.targets = map[*rulePlan]map[string]oldValue{}
+		l.targets = map[*Rule]map[string]oldValue{}
 	}
 	if l.targets[r] == nil {
 		l.targets[r] = map[string]oldValue{}
@@ -182,15 +182,15 @@ func (f *fold) mark(r *rulePlan, target fanfold.Key, before []byte, changed map[
 }
 
 // propagate works off the levels and writes the changes they cause.
-func (f *fold) propagate() error {
+func (f *Fold) propagate() error {
 	for _, l := range f.levels {
 		if l.empty() {
 			continue
 		}
-		if err := f.settle(l); err != nil {
+		if err := f.dropUnchangedTargets(l); err != nil {
 			return err
 		}
-		done, err := f.together(l)
+		done, err := f.foldSetOriented(l)
 		if err != nil {
 			return err
 		}
@@ -202,16 +202,16 @@ func (f *fold) propagate() error {
 		if err != nil {
 			return err
 		}
-		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.stepped()) }); err != nil {
+		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.reportStep()) }); err != nil {
 			return err
 		}
 		l.reset()
 	}
-	return f.flushRemembered()
+	return f.flushChanged()
 }
 
 // settle drops targets whose value turned out the same.
-func (f *fold) settle(l *level) error {
+func (f *Fold) dropUnchangedTargets(l *level) error {
 	for r, ids := range l.targets {
 		for id, old := range ids {
 			if !old.known {
@@ -223,7 +223,7 @@ func (f *fold) settle(l *level) error {
 			}
 			var raw []byte
 			if body != nil {
-				raw = r.evaluate(body, id, f.report)
+				raw = r.Evaluate(body, id, f.opt.Reporter)
 				f.cache.put(r, id, raw)
 			}
 			if bytes.Equal(raw, old.raw) && (raw == nil) == (old.raw == nil) {
@@ -238,12 +238,12 @@ func (f *fold) settle(l *level) error {
 }
 
 // affected are the numbers of the documents a level may change, in order.
-func (f *fold) affected(l *level) ([]int64, error) {
+func (f *Fold) affected(l *level) ([]int64, error) {
 	var numbers []int64
 	var err error
 	for r, ids := range l.targets {
 		for id := range ids {
-			if numbers, err = f.tx.Holders(numbers, r.relation, id, -1); err != nil {
+			if numbers, err = f.tx.Holders(numbers, r.RelationName, id, -1); err != nil {
 				return nil, err
 			}
 		}
@@ -278,12 +278,12 @@ func (f *fold) affected(l *level) ([]int64, error) {
 }
 
 // update brings one document up to a level.
-func (f *fold) update(row *sqlite.Row, l *level) error {
-	c := f.plan.collection(row.Key.Collection)
-	v := &updated{f: f, row: row, work: l}
+func (f *Fold) update(row *sqlite.Row, l *level) error {
+	c := f.plan.Collection(row.Key.Collection)
+	v := &changedValues{f: f, row: row, work: l}
 	old := &f.view
 	old.Reset(row.Body)
-	if err := f.take(c, row, l, old); err != nil {
+	if err := f.captureFrozen(c, row, l, old); err != nil {
 		return err
 	}
 	body, d, fits, err := f.splicer.splice(f.plan, c, v, old)
@@ -294,16 +294,16 @@ func (f *fold) update(row *sqlite.Row, l *level) error {
 		if row.Stored, err = f.tx.Stored(row.Number); err != nil {
 			return err
 		}
-		if body, err = f.plan.embed(c, v, jsondoc.MustParse(row.Source()), old); err != nil {
+		if body, err = f.plan.Embed(c, v, jsondoc.MustParse(row.Source()), old); err != nil {
 			return err
 		}
-		d = diff(c.name, c.shape, old, jsondoc.MustParse(body))
+		d = Diff(c.Name, c.Shape, old, jsondoc.MustParse(body))
 	}
-	return f.finish(c, row, body, d)
+	return f.applyDerived(c, row, body, d)
 }
 
 // finish writes a derived change of one document and marks who copies from it.
-func (f *fold) finish(c *collectionPlan, row *sqlite.Row, body []byte, d *difference) error {
+func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, body []byte, d *Difference) error {
 	if len(d.ops) == 0 {
 		return nil
 	}
@@ -323,56 +323,57 @@ func (f *fold) finish(c *collectionPlan, row *sqlite.Row, body []byte, d *differ
 	if err := f.tx.SetBody(row.Number, at, body); err != nil {
 		return err
 	}
-	for _, r := range c.readers {
-		if err := f.mark(r, row.Key, row.Body, d.changed); err != nil {
+	for _, r := range c.Readers {
+		if err := f.mark(r, row.Key, row.Body, d.members); err != nil {
 			return err
 		}
 	}
-	f.markShown(c, body, d.changed)
+	f.markShown(c, body, d.members)
 	return nil
 }
 
 // manyLevels tells whether one event can change a document's derived values at several levels.
-func (c *collectionPlan) manyLevels() bool {
-	return len(c.rules) > 1 && c.rules[0].Level != c.rules[len(c.rules)-1].Level
+func (c *Collection) manyLevels() bool {
+	return len(c.Rules) > 1 && c.Rules[0].Level != c.Rules[len(c.Rules)-1].Level
 }
 
 // derive writes the change row of a derived change.
-func (f *fold) derive(row *sqlite.Row, d *difference) (fanfold.Position, error) {
+func (f *Fold) derive(row *sqlite.Row, d *Difference) (fanfold.Position, error) {
 	at, err := f.position()
 	if err != nil {
 		return 0, err
 	}
-	f.caused(row.Key.Collection, d.rules, 1)
+	f.countDerived(row.Key.Collection, d.Rules, 1)
 	return at, f.change(row.Number, &fanfold.Change{Position: at, Prior: row.Position, Key: row.Key, Op: fanfold.OpDerive,
-		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.rules, Delta: d.patch()})
+		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.Rules, Delta: d.Patch()})
 }
 
 // caused counts derived changes.
-func (f *fold) caused(collection string, rules []string, n int64) {
+func (f *Fold) countDerived(collection string, rules []string, n int64) {
 	f.causes += n
-	if f.fanout == nil {
+	out := f.opt.Fanout
+	if out == nil {
 		return
 	}
-	f.fanout.Derived += n
-	f.fanout.Collections[collection] += n
+	out.Derived += n
+	out.Collections[collection] += n
 	for _, rule := range rules {
-		f.fanout.Rules[rule] += n
+		out.Rules[rule] += n
 	}
 }
 
-const page = 512
+const pageRows = 512
 
 // flushRemembered writes one change for each document that several levels, or a new model,
 // changed.
-func (f *fold) flushRemembered() error {
+func (f *Fold) flushChanged() error {
 	for after := int64(0); ; {
 		type before struct {
 			number int64
 			body   []byte
 		}
 		var some []before
-		if err := f.tx.EachBefore(after, page, func(number int64, body []byte) error {
+		if err := f.tx.EachBefore(after, pageRows, func(number int64, body []byte) error {
 			some = append(some, before{number, body})
 			return nil
 		}); err != nil {
@@ -382,7 +383,7 @@ func (f *fold) flushRemembered() error {
 			return f.tx.ClearBefore()
 		}
 		for _, b := range some {
-			if err := errors.Join(f.flush(b.number, b.body), f.stepped()); err != nil {
+			if err := errors.Join(f.flush(b.number, b.body), f.reportStep()); err != nil {
 				return err
 			}
 			after = b.number
@@ -390,27 +391,18 @@ func (f *fold) flushRemembered() error {
 	}
 }
 
-// changed is how a document changed, which it did.
-func changed(collection string, shape *fanfold.Shape, before, after []byte) *difference {
-	d := diff(collection, shape, jsondoc.MustParse(before), jsondoc.MustParse(after))
-	if len(d.ops) == 0 {
-		d.add("replace", "", collection, after, before) // a member that was hidden shows again
-	}
-	return d
-}
-
-func (f *fold) flush(number int64, before []byte) error {
+func (f *Fold) flush(number int64, before []byte) error {
 	row, err := f.tx.ByNumber(number)
 	if err != nil || row == nil || bytes.Equal(row.Body, before) {
 		return err
 	}
-	shape := f.plan.collection(row.Key.Collection).shape
-	if f.remodel != nil {
-		shape = f.remodel.shape(row.Key.Collection)
+	shape := f.plan.Collection(row.Key.Collection).Shape
+	if f.modelChange != nil {
+		shape = f.modelChange.ShapeOf(row.Key.Collection)
 	}
-	d := changed(row.Key.Collection, shape, before, row.Body)
-	if f.remodel != nil && f.beside != nil {
-		return f.tx.SetPendingChange(row, row.Position, d.rules, d.patch())
+	d := DiffChanged(row.Key.Collection, shape, before, row.Body)
+	if f.modelChange != nil && f.preparing != nil {
+		return f.tx.SetPendingChange(row, row.Position, d.Rules, d.Patch())
 	}
 	at, err := f.derive(row, d)
 	if err != nil {

@@ -1,4 +1,4 @@
-package projector
+package fold
 
 import (
 	"bytes"
@@ -13,13 +13,11 @@ import (
 // fold applies events to one transaction. It is a function of the plan, the event and the rows
 // it asks for: no clock, no map order, no batch boundary enters into what it writes. What it
 // keeps from one event to the next are caches.
-type fold struct {
-	tx     *sqlite.Tx
-	plan   *plan
-	cache  valueCache
-	report *report
-
-	setFrom int // holders from which on a fan-out is folded by set-oriented SQL; negative: none is
+type Fold struct {
+	tx    *sqlite.Tx
+	plan  *Plan
+	cache valueCache
+	opt   Options
 
 	// memory used again from document to document
 	view    jsondoc.Tree
@@ -33,41 +31,80 @@ type fold struct {
 	now    time.Time
 	n      int              // changes so far
 	did    []sqlite.Outcome // of the events since it was emptied
-	fanout *fanfold.Fanout  // counts derived changes; nil does not
 	causes int64            // derived changes so far
 	direct int64            // number of the document it writes to; 0 for none
 	levels []*level
 
-	remodel *remodel     // of a model event
-	beside  *remodel     // a model to come: what it changes is noted, and has no positions yet
-	step    func() error // called for every document of a model event; nil for nothing
+	modelChange *ModelChange // of a model event
+	preparing   *ModelChange // a model to come: what it changes is noted, and has no positions yet
+	step        func() error // called for every document of a model event; nil for nothing
 }
 
-func newFold(p *plan, r *report) *fold {
-	f := &fold{report: r, setFrom: DefaultSetFrom}
-	f.use(p)
+// Reporter is told of rules whose expressions fail. It has no part in what the fold writes.
+type Reporter interface {
+	// RuleFailed is called for each evaluation that failed for another reason than a missing member, with the
+	// document it was evaluated on.
+	RuleFailed(rule string, key fanfold.Key, err error)
+}
+
+// FoldOptions of a Fold; the zero value works.
+type Options struct {
+	// SetOrientedFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule allows
+	// it; default DefaultSetOrientedFrom, negative: none is. The rows are the same.
+	SetOrientedFrom int
+	Reporter        Reporter        // nil for none
+	Fanout          *fanfold.Fanout // derived changes are counted in it; nil for none
+}
+
+// New returns a fold of events under the model of a plan.
+func New(p *Plan, opt Options) *Fold {
+	if opt.SetOrientedFrom == 0 {
+		opt.SetOrientedFrom = DefaultSetOrientedFrom
+	}
+	f := &Fold{opt: opt}
+	f.setPlan(p)
 	return f
 }
 
-// newFold is newFold with the projector's options.
-func (p *Projector) newFold(pl *plan, r *report) *fold {
-	f := newFold(pl, r)
-	f.setFrom = p.opt.SetFrom
-	return f
+// Plan returns the plan that the next event is folded under.
+func (f *Fold) Plan() *Plan { return f.plan }
+
+// SetReporter replaces the reporter of the options.
+func (f *Fold) SetReporter(r Reporter) { f.opt.Reporter = r }
+
+// Outcomes returns what the events of the last ApplyAll did. It is valid until the next one.
+func (f *Fold) Outcomes() []sqlite.Outcome { return f.did }
+
+// OnDocument has fn called for every document that a model event works on; an error ends the fold.
+func (f *Fold) OnDocument(fn func() error) { f.step = fn }
+
+// ApplyAll folds events into the transaction, each the log's next. The error says which cannot be folded and
+// why; the transaction and the fold are then to be thrown away.
+func (f *Fold) ApplyAll(tx *sqlite.Tx, events []*fanfold.Event) error {
+	f.did = f.did[:0]
+	for _, ev := range events {
+		if want := tx.Checkpoint().Seq + 1; ev.Seq != want {
+			return fanfold.Errorf(fanfold.Internal, "event %d follows %d", ev.Seq, want-1)
+		}
+		if err := f.Apply(tx, ev); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // use switches to another model.
-func (f *fold) use(p *plan) {
+func (f *Fold) setPlan(p *Plan) {
 	f.plan = p
-	f.cache.reset(len(p.rules))
-	f.levels = make([]*level, p.levels)
+	f.cache.reset(len(p.Rules))
+	f.levels = make([]*level, p.Levels)
 	for i := range f.levels {
 		f.levels[i] = &level{}
 	}
 }
 
 // begin makes ready for one event. Time never goes back, whatever the log's clocks say.
-func (f *fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
+func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
 	f.tx, f.event, f.n, f.direct, f.causes = tx, ev, 0, 0, 0
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {
@@ -76,9 +113,9 @@ func (f *fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
 }
 
 // apply folds one event into the transaction. The error says why it cannot be folded.
-func (f *fold) apply(tx *sqlite.Tx, ev *fanfold.Event) error {
+func (f *Fold) Apply(tx *sqlite.Tx, ev *fanfold.Event) error {
 	f.begin(tx, ev)
-	err := f.follows(ev)
+	err := f.checkTransaction(ev)
 	if err == nil {
 		err = f.fold(ev)
 	}
@@ -86,7 +123,7 @@ func (f *fold) apply(tx *sqlite.Tx, ev *fanfold.Event) error {
 		f.did[last].Derived = f.causes
 	}
 	if err == nil && ev.IdempotencyKey.Hash != "" {
-		err = f.once(ev)
+		err = f.recordIdempotencyKey(ev)
 	}
 	if err != nil {
 		return fmt.Errorf("event %d (%s %s): %w", ev.Seq, ev.Kind, ev.Key, err)
@@ -95,7 +132,7 @@ func (f *fold) apply(tx *sqlite.Tx, ev *fanfold.Event) error {
 	return nil
 }
 
-func (f *fold) fold(ev *fanfold.Event) error {
+func (f *Fold) fold(ev *fanfold.Event) error {
 	switch ev.Kind {
 	case fanfold.KindFence, fanfold.KindCheck, fanfold.KindImport, fanfold.KindLink:
 		return nil
@@ -115,7 +152,7 @@ func (f *fold) fold(ev *fanfold.Event) error {
 }
 
 // follows checks that the event goes on with the transaction before it, or begins after its end.
-func (f *fold) follows(ev *fanfold.Event) error {
+func (f *Fold) checkTransaction(ev *fanfold.Event) error {
 	want := fanfold.TxPart{}
 	if f.open.Open() {
 		want = fanfold.TxPart{ID: f.open.ID, Index: f.open.Index + 1, Count: f.open.Count}
@@ -131,19 +168,19 @@ func (f *fold) follows(ev *fanfold.Event) error {
 }
 
 // keepOnce is how long a request's key is remembered, by the log's time.
-const keepOnce = 24 * time.Hour
+const keepIdempotencyKeys = 24 * time.Hour
 
 // once remembers the request that the event was stored for.
-func (f *fold) once(ev *fanfold.Event) error {
-	if err := f.tx.PruneIdempotencyKeys(f.now.Add(-keepOnce)); err != nil {
+func (f *Fold) recordIdempotencyKey(ev *fanfold.Event) error {
+	if err := f.tx.PruneIdempotencyKeys(f.now.Add(-keepIdempotencyKeys)); err != nil {
 		return err
 	}
 	return f.tx.AddIdempotencyKey(fanfold.IdempotencyRecord{IdempotencyKey: ev.IdempotencyKey, Seq: ev.Seq}, f.now)
 }
 
 // position is where the next change of this event goes.
-func (f *fold) position() (fanfold.Position, error) {
-	if f.n > fanfold.MaxChanges && f.beside == nil {
+func (f *Fold) position() (fanfold.Position, error) {
+	if f.n > fanfold.MaxChanges && f.preparing == nil {
 		return 0, fanfold.Errorf(fanfold.Internal, "the event causes more than %d changes", fanfold.MaxChanges)
 	}
 	p := fanfold.At(f.event.Seq, f.n)
@@ -152,7 +189,7 @@ func (f *fold) position() (fanfold.Position, error) {
 }
 
 // write folds a put or patch.
-func (f *fold) write(ev *fanfold.Event) error {
+func (f *Fold) write(ev *fanfold.Event) error {
 	old, err := f.tx.Get(ev.Key)
 	if err != nil {
 		return err
@@ -171,7 +208,7 @@ func (f *fold) write(ev *fanfold.Event) error {
 	if row.Position, err = f.position(); err != nil {
 		return err
 	}
-	c := f.plan.collection(ev.Key.Collection)
+	c := f.plan.Collection(ev.Key.Collection)
 	t := &f.source
 	t.Reset(source)
 	if err := f.relink(c, row, oldSource, t); err != nil {
@@ -180,11 +217,11 @@ func (f *fold) write(ev *fanfold.Event) error {
 	if err := f.restoreKept(c, row, t, ev.Kept); err != nil {
 		return err
 	}
-	values := &fresh{f: f, id: ev.Key.ID, holder: row.Number}
+	values := &currentValues{f: f, id: ev.Key.ID, holder: row.Number}
 	if old != nil {
 		values.old = jsondoc.MustParse(old.Body)
 	}
-	if row.Body, err = f.plan.embed(c, values, t, values.old); err != nil {
+	if row.Body, err = f.plan.Embed(c, values, t, values.old); err != nil {
 		return err
 	}
 	if c.storesSource() || !bytes.Equal(row.Body, source) {
@@ -220,7 +257,7 @@ func written(ev *fanfold.Event, old *sqlite.Row) (source []byte, op fanfold.Op, 
 }
 
 // store writes the document's row and its direct change.
-func (f *fold) store(row, old *sqlite.Row, op fanfold.Op) error {
+func (f *Fold) store(row, old *sqlite.Row, op fanfold.Op) error {
 	f.did = append(f.did, sqlite.Outcome{Seq: f.event.Seq, Op: op, Tx: f.event.Tx.ID != ""})
 	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID}
 	if old == nil {
@@ -237,14 +274,14 @@ func (f *fold) store(row, old *sqlite.Row, op fanfold.Op) error {
 }
 
 // change writes a change of the document that has this number.
-func (f *fold) change(number int64, ch *fanfold.Change) error {
-	if f.beside != nil {
+func (f *Fold) change(number int64, ch *fanfold.Change) error {
+	if f.preparing != nil {
 		return f.tx.Touch(number)
 	}
 	return f.tx.AddChange(ch)
 }
 
-func (f *fold) delete(ev *fanfold.Event) error {
+func (f *Fold) delete(ev *fanfold.Event) error {
 	old, err := f.tx.Get(ev.Key)
 	if err != nil {
 		return err
@@ -256,7 +293,7 @@ func (f *fold) delete(ev *fanfold.Event) error {
 	if err != nil {
 		return err
 	}
-	c := f.plan.collection(ev.Key.Collection)
+	c := f.plan.Collection(ev.Key.Collection)
 	if err := f.relink(c, old, jsondoc.MustParse(old.Source()), emptyTree); err != nil {
 		return err
 	}
@@ -276,9 +313,9 @@ func (f *fold) delete(ev *fanfold.Event) error {
 
 // relink brings the links of one document from its old to its new referenced view and marks
 // the counts and id lists it enters or leaves.
-func (f *fold) relink(c *collectionPlan, row *sqlite.Row, before, after *jsondoc.Tree) error {
+func (f *Fold) relink(c *Collection, row *sqlite.Row, before, after *jsondoc.Tree) error {
 	f.links = f.links[:0]
-	for _, r := range c.relations {
+	for _, r := range c.Relations {
 		was, is := r.Targets(before), r.Targets(after)
 		name := r.FullName()
 		for _, id := range was {
@@ -310,20 +347,20 @@ func (f *fold) relink(c *collectionPlan, row *sqlite.Row, before, after *jsondoc
 	if err := f.tx.AddLinks(f.links, row.Number); err != nil {
 		return err
 	}
-	return f.reclaim(c, row.Key, row.Number, before, after)
+	return f.updateClaims(c, row.Key, row.Number, before, after)
 }
 
 // reclaim brings what a document claims from its old to its new referenced view. Documents say who
 // has a value, and claim events only which of them was the last.
-func (f *fold) reclaim(c *collectionPlan, key fanfold.Key, number int64, before, after *jsondoc.Tree) error {
+func (f *Fold) updateClaims(c *Collection, key fanfold.Key, number int64, before, after *jsondoc.Tree) error {
 	for _, path := range c.unique {
 		was, _ := fanfold.UniqueValue(before, path) // what cannot be compared is not claimed
 		is, _ := fanfold.UniqueValue(after, path)
 		switch {
 		case was == is:
 			continue
-		case f.beside.claims(key.Collection, path):
-			if err := f.have(key.Collection, path, was, is, number); err != nil {
+		case f.preparing.claims(key.Collection, path):
+			if err := f.noteUniqueCandidate(key.Collection, path, was, is, number); err != nil {
 				return err
 			}
 			continue
@@ -353,14 +390,14 @@ func contains(ids []string, id string) bool {
 
 // restoreKept takes over what an import says had stayed on the holder, of targets that it refers
 // to and that are not there.
-func (f *fold) restoreKept(c *collectionPlan, row *sqlite.Row, source *jsondoc.Tree, kept []byte) error {
+func (f *Fold) restoreKept(c *Collection, row *sqlite.Row, source *jsondoc.Tree, kept []byte) error {
 	if kept == nil {
 		return nil
 	}
 	all := jsondoc.MustParse(kept)
-	for _, rule := range c.rules {
-		values := all.Member(jsondoc.Root, rule.name)
-		if !rule.keeps() || values == jsondoc.None {
+	for _, rule := range c.Rules {
+		values := all.Member(jsondoc.Root, rule.FullName)
+		if !rule.KeepsValues() || values == jsondoc.None {
 			continue
 		}
 		for _, id := range rule.Relation.Targets(source) {
@@ -378,7 +415,7 @@ func (f *fold) restoreKept(c *collectionPlan, row *sqlite.Row, source *jsondoc.T
 			if number != 0 {
 				continue
 			}
-			if err := f.tx.KeepOnHolder(rule.name, id, row.Number, jsondoc.Compact(nil, all.Raw(value))); err != nil {
+			if err := f.tx.KeepOnHolder(rule.FullName, id, row.Number, jsondoc.Compact(nil, all.Raw(value))); err != nil {
 				return err
 			}
 		}
@@ -387,10 +424,10 @@ func (f *fold) restoreKept(c *collectionPlan, row *sqlite.Row, source *jsondoc.T
 }
 
 // forgetKept drops what the holder kept of a target that it no longer refers to.
-func (f *fold) forgetKept(c *collectionPlan, r *fanfold.Relation, target string, holder int64) error {
-	for _, rule := range c.rules {
-		if rule.keeps() && rule.Relation == r {
-			if err := f.tx.ForgetKept(rule.name, target, holder); err != nil {
+func (f *Fold) forgetKept(c *Collection, r *fanfold.Relation, target string, holder int64) error {
+	for _, rule := range c.Rules {
+		if rule.KeepsValues() && rule.Relation == r {
+			if err := f.tx.ForgetKept(rule.FullName, target, holder); err != nil {
 				return err
 			}
 		}
@@ -399,4 +436,26 @@ func (f *fold) forgetKept(c *collectionPlan, r *fanfold.Relation, target string,
 }
 
 // body is a document's embedded view as it is now, or nil.
-func (f *fold) body(key fanfold.Key) ([]byte, error) { return f.tx.Body(key) }
+func (f *Fold) body(key fanfold.Key) ([]byte, error) { return f.tx.Body(key) }
+
+// rehearse folds one event of a dry run.
+func (f *Fold) Rehearse(tx *sqlite.Tx, ev *fanfold.Event) error {
+	if ev.Kind == fanfold.KindPatch {
+		row, err := tx.Get(ev.Key)
+		switch {
+		case err != nil:
+			return err
+		case row == nil:
+			return fanfold.Errorf(fanfold.NotFound, "there is no document %s", ev.Key)
+		}
+		ev.Base = row.Revision
+		if _, err := ev.Patched(row.Source()); err != nil {
+			return fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
+		}
+	}
+	err := f.Apply(tx, ev)
+	if f.n > fanfold.MaxChanges {
+		return fanfold.Wrap(err, fanfold.FanoutLimit, "the write of %s would cause more than %d changes, which is as many as one can have", ev.Key, fanfold.MaxChanges)
+	}
+	return err
+}

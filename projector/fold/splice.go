@@ -1,4 +1,4 @@
-package projector
+package fold
 
 import (
 	"bytes"
@@ -12,12 +12,12 @@ import (
 // than writing the view anew. It gives up where a value comes or goes, because then the
 // members' order is the embedder's to decide.
 type splicer struct {
-	plan   *plan
-	values *updated
+	plan   *Plan
+	values *changedValues
 	t      *jsondoc.Tree // the embedded view
 	out    []byte
 	from   int // how much of the view is in out
-	diff   difference
+	diff   Difference
 	fits   bool
 	path   []byte // JSON pointer to where the walk is
 	err    error
@@ -25,14 +25,14 @@ type splicer struct {
 
 // splice returns the new embedded view and what changed, both valid until the next call; fits
 // is false where it gave up.
-func (s *splicer) splice(p *plan, c *collectionPlan, v *updated, t *jsondoc.Tree) (body []byte, d *difference, fits bool, err error) {
-	clear(s.diff.changed)
+func (s *splicer) splice(p *Plan, c *Collection, v *changedValues, t *jsondoc.Tree) (body []byte, d *Difference, fits bool, err error) {
+	clear(s.diff.members)
 	*s = splicer{plan: p, values: v, t: t, fits: true, out: s.out[:0], path: s.path[:0],
-		diff: difference{ops: s.diff.ops[:0], rules: s.diff.rules[:0], changed: s.diff.changed}}
-	if s.diff.changed == nil {
-		s.diff.changed = map[string]bool{}
+		diff: Difference{ops: s.diff.ops[:0], Rules: s.diff.Rules[:0], members: s.diff.members}}
+	if s.diff.members == nil {
+		s.diff.members = map[string]bool{}
 	}
-	s.walk(jsondoc.Root, jsondoc.Root, c.shape, "")
+	s.walk(jsondoc.Root, jsondoc.Root, c.Shape, "")
 	if s.err != nil || !s.fits {
 		return nil, nil, false, s.err
 	}
@@ -100,7 +100,7 @@ func (s *splicer) missing(n, anchor jsondoc.Node, shape *fanfold.Shape) {
 
 func (s *splicer) dirtyBelow(shape *fanfold.Shape) bool {
 	if shape.Rule != nil {
-		return s.values.dirty(s.plan.rules[shape.Rule.Index])
+		return s.values.dirty(s.plan.Rules[shape.Rule.Index])
 	}
 	for _, m := range shape.Members {
 		if s.dirtyBelow(m) {
@@ -111,17 +111,17 @@ func (s *splicer) dirtyBelow(shape *fanfold.Shape) bool {
 }
 
 func (s *splicer) valueOf(anchor jsondoc.Node, m *fanfold.Shape) (raw []byte, same bool) {
-	r := s.plan.rules[m.Rule.Index]
+	r := s.plan.Rules[m.Rule.Index]
 	if !s.values.dirty(r) {
 		return nil, true
 	}
-	raw, same, err := s.values.value(r, s.t, anchor)
+	raw, same, err := s.values.Value(r, s.t, anchor)
 	if err != nil {
 		s.err, s.fits = err, false
 		return nil, true
 	}
 	if r.Kind == fanfold.IDs {
-		list, flag := splitIDs(raw)
+		list, flag := splitTruncated(raw)
 		if m.Flag {
 			return flag, same
 		}
@@ -143,6 +143,6 @@ func (s *splicer) leaf(n, anchor jsondoc.Node, m *fanfold.Shape, top string) {
 	start, end := s.t.Span(n)
 	s.out = append(append(s.out, s.t.Raw(jsondoc.Root)[s.from:start]...), raw...)
 	s.from = end
-	s.diff.add("replace", string(s.path), s.plan.rules[m.Rule.Index].name, raw, old)
-	s.diff.changed[top] = true
+	s.diff.add("replace", string(s.path), s.plan.Rules[m.Rule.Index].FullName, raw, old)
+	s.diff.members[top] = true
 }

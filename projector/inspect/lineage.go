@@ -1,4 +1,4 @@
-package projector
+package inspect
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -61,15 +62,15 @@ const (
 
 // Lineage returns the lineage of a document, on one snapshot. The error is NotFound where there is
 // no such document.
-func (p *Projector) Lineage(key fanfold.Key) (out *Lineage, err error) {
-	err = p.store.Read(func(s *sqlite.Snapshot) error {
-		pl := p.plan.Load()
+func (i *Inspector) Lineage(key fanfold.Key) (out *Lineage, err error) {
+	err = i.store.Read(func(s *sqlite.Snapshot) error {
+		pl := i.projector.Plan()
 		m, err := s.Model()
 		if err != nil {
 			return err
 		}
-		if pl.seq != m.Seq { // another model was applied between the two
-			if pl, err = loadPlan(func(fn func(*sqlite.Snapshot) error) error { return fn(s) }); err != nil {
+		if pl.Seq != m.Seq { // another model was applied between the two
+			if pl, err = fold.LoadPlan(func(fn func(*sqlite.Snapshot) error) error { return fn(s) }); err != nil {
 				return err
 			}
 		}
@@ -82,7 +83,7 @@ func (p *Projector) Lineage(key fanfold.Key) (out *Lineage, err error) {
 		}
 		l := &lineage{s: s, plan: pl, row: row, t: jsondoc.MustParse(row.Body), out: &Lineage{Position: s.At(), Derived: []DerivedValue{}, Copies: []Copies{}}}
 		out = l.out
-		if err := l.walk(jsondoc.Root, jsondoc.Root, pl.collection(key.Collection).shape, ""); err != nil {
+		if err := l.walk(jsondoc.Root, jsondoc.Root, pl.Collection(key.Collection).Shape, ""); err != nil {
 			return err
 		}
 		if err := l.origins(); err != nil {
@@ -95,7 +96,7 @@ func (p *Projector) Lineage(key fanfold.Key) (out *Lineage, err error) {
 
 type lineage struct {
 	s      *sqlite.Snapshot
-	plan   *plan
+	plan   *fold.Plan
 	row    *sqlite.Row
 	t      *jsondoc.Tree // the embedded view
 	values [][]byte      // of out.Derived
@@ -128,7 +129,7 @@ func (l *lineage) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, at string) 
 		case !m.Owned:
 			err = l.walk(c, anchor, m, pointer)
 		case m.Rule != nil && !m.Flag:
-			err = l.value(l.plan.rules[m.Rule.Index], c, anchor, pointer)
+			err = l.value(l.plan.Rules[m.Rule.Index], c, anchor, pointer)
 		}
 		if err != nil {
 			return err
@@ -138,8 +139,8 @@ func (l *lineage) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, at string) 
 }
 
 // value notes one derived value with its sources.
-func (l *lineage) value(r *rulePlan, n, anchor jsondoc.Node, pointer string) error {
-	v := DerivedValue{Path: pointer, Rule: r.name, Sources: []ValueSource{}}
+func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) error {
+	v := DerivedValue{Path: pointer, Rule: r.FullName, Sources: []ValueSource{}}
 	if r.Kind == fanfold.Copy {
 		for _, id := range r.Relation.Path[r.Base:].AppendIDs(nil, l.t, anchor) {
 			v.Documents++
@@ -162,14 +163,14 @@ func (l *lineage) value(r *rulePlan, n, anchor jsondoc.Node, pointer string) err
 			v.State = "frozen"
 		}
 	} else {
-		docs, _, err := l.s.Holders(r.relation, l.row.Key.ID, 0, maxSources, fanfold.Referenced)
+		docs, _, err := l.s.Holders(r.RelationName, l.row.Key.ID, 0, maxSources, fanfold.Referenced)
 		if err != nil {
 			return err
 		}
 		for _, doc := range docs {
 			v.Sources = append(v.Sources, ValueSource{doc.Key.Collection, doc.Key.ID, doc.Revision, doc.Position})
 		}
-		if v.Documents, err = l.s.CountHolders(r.relation, l.row.Key.ID, -1); err != nil {
+		if v.Documents, err = l.s.CountHolders(r.RelationName, l.row.Key.ID, -1); err != nil {
 			return err
 		}
 	}
@@ -256,37 +257,37 @@ func (l *lineage) origin(ch *fanfold.Change) (*Origin, error) {
 // copies lists who carries something of the document: holders of copies, and the documents that it
 // refers to, for rules about those who do.
 func (l *lineage) copies() error {
-	c := l.plan.collection(l.row.Key.Collection)
-	readers := append([]*rulePlan(nil), c.readers...)
-	for _, r := range l.plan.rules {
-		if r.Frozen && r.Relation.To == c.name {
+	c := l.plan.Collection(l.row.Key.Collection)
+	readers := append([]*fold.Rule(nil), c.Readers...)
+	for _, r := range l.plan.Rules {
+		if r.Frozen && r.Relation.To == c.Name {
 			readers = append(readers, r)
 		}
 	}
 	for _, r := range readers {
-		docs, _, err := l.s.Holders(r.relation, l.row.Key.ID, 0, maxSources, fanfold.Referenced)
+		docs, _, err := l.s.Holders(r.RelationName, l.row.Key.ID, 0, maxSources, fanfold.Referenced)
 		if err != nil {
 			return err
 		}
-		n, err := l.s.CountHolders(r.relation, l.row.Key.ID, -1)
+		n, err := l.s.CountHolders(r.RelationName, l.row.Key.ID, -1)
 		if err != nil {
 			return err
 		}
-		entry := Copies{Rule: r.name, Documents: n, First: []string{}}
+		entry := Copies{Rule: r.FullName, Documents: n, First: []string{}}
 		for _, doc := range docs {
 			entry.First = append(entry.First, doc.Key.ID)
 		}
 		l.out.Copies = append(l.out.Copies, entry)
 	}
 	source := jsondoc.MustParse(l.row.Source())
-	for _, r := range c.counters {
-		entry := Copies{Rule: r.name, First: []string{}}
+	for _, r := range c.Counters {
+		entry := Copies{Rule: r.FullName, First: []string{}}
 		for _, id := range r.Relation.Targets(source) {
 			doc, err := l.s.Get(fanfold.Key{Collection: r.Collection, ID: id}, fanfold.Embedded)
 			if err != nil {
 				return err
 			}
-			if doc == nil || !r.counts(source, l.row.Key, nil) {
+			if doc == nil || !r.Includes(source, l.row.Key, nil) {
 				continue
 			}
 			if entry.Documents++; len(entry.First) < maxSources {

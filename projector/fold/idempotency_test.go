@@ -1,10 +1,11 @@
-package projector
+package fold_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -60,12 +61,12 @@ func TestPartOfATransactionStops(t *testing.T) {
 		"an event outside it":   {part(1, "x", 0, 2), {Seq: 2, Kind: fanfold.KindFence}},
 		"another one too early": {part(1, "x", 0, 2), part(2, "y", 0, 2)},
 	} {
-		m.fold = newFold(m.fold.plan, &report{})
+		m.fold = fold.New(m.fold.Plan(), fold.Options{})
 		if err := m.store.Use(func(db *sqlite.DB) error { return apply(db, m.fold, batch) }); fanfold.CodeOf(err) != fanfold.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	m.fold = newFold(m.fold.plan, &report{})
+	m.fold = fold.New(m.fold.Plan(), fold.Options{})
 	if err := m.store.Use(func(db *sqlite.DB) error {
 		return apply(db, m.fold, []*fanfold.Event{part(1, "x", 0, 2), part(2, "x", 1, 2)})
 	}); err != nil {

@@ -1,4 +1,4 @@
-package projector
+package fold_test
 
 import (
 	"context"
@@ -12,27 +12,29 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
 // machine folds the events of a golden file into a read model of its own.
 type machine struct {
 	store *sqlite.Store
-	fold  *fold
+	fold  *fold.Fold
 	seq   uint64
 }
 
 func newMachine(t *testing.T) *machine {
 	t.Helper()
-	store, err := sqlite.OpenStore(t.TempDir(), sqlite.Options{Fingerprint: Fingerprint()})
+	store, err := sqlite.OpenStore(t.TempDir(), sqlite.Options{Fingerprint: fold.Fingerprint()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	empty, err := newPlan(fanfold.EmptyModel(), 0, nil)
+	empty, err := fold.NewPlan(fanfold.EmptyModel(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &machine{store: store, fold: newFold(empty, &report{})}
+	return &machine{store: store, fold: fold.New(empty, fold.Options{})}
 }
 
 // run folds one event and returns every change it caused, with each document as it is now.
@@ -50,7 +52,7 @@ func (m *machine) run(d *datadriven.TestData) string {
 	case "get":
 		return m.get(ev.Key)
 	case "verify":
-		v, err := VerifyStore(context.Background(), m.store)
+		v, err := inspect.Verify(context.Background(), m.store)
 		if err != nil || len(v.Wrong) > 0 {
 			return fmt.Sprintf("%v %v\n", v, err)
 		}
@@ -147,7 +149,7 @@ func TestFold(t *testing.T) {
 			}
 		}()
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string { return m.run(d) })
-		if v, err := VerifyStore(t.Context(), m.store); err != nil || len(v.Wrong) > 0 {
+		if v, err := inspect.Verify(t.Context(), m.store); err != nil || len(v.Wrong) > 0 {
 			t.Errorf("%s ends with %+v, %v", path, v, err)
 		}
 	})
@@ -167,7 +169,7 @@ func FuzzModel(f *testing.F) {
 			}
 			return
 		}
-		if _, err := newPlan(m, 1, nil); err != nil {
+		if _, err := fold.NewPlan(m, 1, nil); err != nil {
 			t.Fatal(err)
 		}
 		again, err := modelfile.Parse(m.Source)
@@ -175,4 +177,9 @@ func FuzzModel(f *testing.F) {
 			t.Fatalf("%s comes back as %v, %v", m.Source, again, err)
 		}
 	})
+}
+
+// apply folds a batch in one transaction.
+func apply(db *sqlite.DB, f *fold.Fold, batch []*fanfold.Event) error {
+	return db.Update(func(tx *sqlite.Tx) error { return f.ApplyAll(tx, batch) })
 }

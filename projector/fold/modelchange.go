@@ -1,4 +1,4 @@
-package projector
+package fold
 
 import (
 	"bytes"
@@ -11,45 +11,45 @@ import (
 )
 
 // remodel is what a new model changes on the documents that are there.
-type remodel struct {
-	prev, next *plan
-	fresh      map[string]bool           // names of rules that are new or changed
+type ModelChange struct {
+	Prev, Next *Plan
+	NewRules   map[string]bool           // names of rules that are new or changed
 	touched    map[string]bool           // collections whose rules came, went or changed
 	relations  map[string]bool           // full names of relations that came, went or changed
 	gone       map[string]bool           // names of rules that kept something of children, and went or changed
-	unique     map[string][]fanfold.Path // new unique members, by collection
+	Unique     map[string][]fanfold.Path // new unique members, by collection
 	freed      map[string][]fanfold.Path // members that are no longer unique
-	strict     []*fanfold.Relation       // new strict relations
+	Strict     []*fanfold.Relation       // new strict relations
 }
 
-func compare(prev, next *plan) *remodel {
-	m := &remodel{prev: prev, next: next, fresh: map[string]bool{}, touched: map[string]bool{}, relations: map[string]bool{}, gone: map[string]bool{}}
-	m.strict, m.unique = next.model.NewGuards(prev.model)
-	_, m.freed = prev.model.NewGuards(next.model)
-	before := map[string]*rulePlan{}
-	for _, r := range prev.rules {
-		before[r.name] = r
+func CompareModels(prev, next *Plan) *ModelChange {
+	m := &ModelChange{Prev: prev, Next: next, NewRules: map[string]bool{}, touched: map[string]bool{}, relations: map[string]bool{}, gone: map[string]bool{}}
+	m.Strict, m.Unique = next.Model.NewGuards(prev.Model)
+	_, m.freed = prev.Model.NewGuards(next.Model)
+	before := map[string]*Rule{}
+	for _, r := range prev.Rules {
+		before[r.FullName] = r
 	}
-	for _, r := range next.rules {
-		if old := before[r.name]; old == nil || !old.SameAs(r.Rule) {
-			m.fresh[r.name], m.touched[r.Collection] = true, true
-			if old != nil && (old.sorted() || old.totals()) {
-				m.gone[r.name] = true
+	for _, r := range next.Rules {
+		if old := before[r.FullName]; old == nil || !old.SameAs(r.Rule) {
+			m.NewRules[r.FullName], m.touched[r.Collection] = true, true
+			if old != nil && (old.KeepsOrder() || old.KeepsTotals()) {
+				m.gone[r.FullName] = true
 			}
 		}
-		delete(before, r.name)
+		delete(before, r.FullName)
 	}
 	for _, r := range before {
 		m.touched[r.Collection] = true
-		m.gone[r.name] = r.sorted() || r.totals()
+		m.gone[r.FullName] = r.KeepsOrder() || r.KeepsTotals()
 	}
-	for _, r := range prev.model.Relations() {
-		if o := next.model.Relation(r.FullName()); o == nil || !o.SameIDs(r) || (o.PageSize > 0) != (r.PageSize > 0) {
+	for _, r := range prev.Model.Relations() {
+		if o := next.Model.Relation(r.FullName()); o == nil || !o.SameIDs(r) || (o.PageSize > 0) != (r.PageSize > 0) {
 			m.relations[r.FullName()] = true
 		}
 	}
-	for _, r := range next.model.Relations() {
-		if o := prev.model.Relation(r.FullName()); o == nil {
+	for _, r := range next.Model.Relations() {
+		if o := prev.Model.Relation(r.FullName()); o == nil {
 			m.relations[r.FullName()] = true
 		}
 	}
@@ -57,37 +57,37 @@ func compare(prev, next *plan) *remodel {
 }
 
 // model folds a model event.
-func (f *fold) model(ev *fanfold.Event) error {
-	next, err := f.adopt(ev)
+func (f *Fold) model(ev *fanfold.Event) error {
+	next, err := f.adoptModel(ev)
 	if err != nil {
 		return err
 	}
-	m := compare(f.plan, next)
-	f.use(next)
-	return f.bringUp(m)
+	m := CompareModels(f.plan, next)
+	f.setPlan(next)
+	return f.applyModelChange(m)
 }
 
 // adopt records the model of a model event.
-func (f *fold) adopt(ev *fanfold.Event) (*plan, error) {
+func (f *Fold) adoptModel(ev *fanfold.Event) (*Plan, error) {
 	parsed, err := modelfile.ParseAccepted(ev.Body)
 	if err != nil {
 		return nil, err
 	}
-	next, err := newPlan(parsed, ev.Seq, f.plan.reserved.Next(f.plan.model, parsed))
+	next, err := NewPlan(parsed, ev.Seq, f.plan.Reserved.Next(f.plan.Model, parsed))
 	if err != nil {
 		return nil, err
 	}
 	if err := f.tx.SetProposal(ev.Seq, nil); err != nil {
 		return nil, err
 	}
-	return next, f.tx.AddModel(ev.Seq, parsed.Source, next.reserved)
+	return next, f.tx.AddModel(ev.Seq, parsed.Source, next.Reserved)
 }
 
 // bringUp brings the documents that are there up to a new model: links of changed relations first,
 // then what the old rules leave behind, then the new rules level by level.
-func (f *fold) bringUp(m *remodel) error {
-	f.remodel = m
-	defer func() { f.remodel = nil }()
+func (f *Fold) applyModelChange(m *ModelChange) error {
+	f.modelChange = m
+	defer func() { f.modelChange = nil }()
 	for name := range m.relations {
 		if err := f.tx.RemoveLinks(name); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (f *fold) bringUp(m *remodel) error {
 	if err := f.forgetRules(m); err != nil {
 		return err
 	}
-	if f.beside == nil {
+	if f.preparing == nil {
 		if err := f.freeClaims(m); err != nil {
 			return err
 		}
@@ -106,11 +106,11 @@ func (f *fold) bringUp(m *remodel) error {
 			return err
 		}
 	}
-	for _, r := range f.plan.rules {
-		if m.fresh[r.name] {
+	for _, r := range f.plan.Rules {
+		if m.NewRules[r.FullName] {
 			l := f.levels[r.Level]
 			if l.every == nil {
-				l.every = map[*rulePlan]bool{}
+				l.every = map[*Rule]bool{}
 			}
 			l.every[r], l.marked = true, true
 		}
@@ -125,7 +125,7 @@ func (f *fold) bringUp(m *remodel) error {
 }
 
 // freeClaims frees the values of new unique members, and of those that are unique no longer.
-func (f *fold) freeClaims(m *remodel) error {
+func (f *Fold) freeClaims(m *ModelChange) error {
 	for name, paths := range m.freed {
 		for _, path := range paths {
 			if err := f.tx.ForgetClaims(name, path.String()); err != nil {
@@ -133,7 +133,7 @@ func (f *fold) freeClaims(m *remodel) error {
 			}
 		}
 	}
-	for name, paths := range m.unique {
+	for name, paths := range m.Unique {
 		for _, path := range paths {
 			if err := f.tx.FreeClaims(name, path.String()); err != nil {
 				return err
@@ -144,14 +144,14 @@ func (f *fold) freeClaims(m *remodel) error {
 }
 
 // forgetRules drops kept values of rules that went or changed.
-func (f *fold) forgetRules(m *remodel) error {
+func (f *Fold) forgetRules(m *ModelChange) error {
 	names, err := f.tx.KeptRules()
 	if err != nil {
 		return err
 	}
 	still := map[string]bool{}
-	for _, r := range m.next.rules {
-		still[r.name] = !m.fresh[r.name]
+	for _, r := range m.Next.Rules {
+		still[r.FullName] = !m.NewRules[r.FullName]
 	}
 	for _, name := range names {
 		if !still[name] {
@@ -164,15 +164,15 @@ func (f *fold) forgetRules(m *remodel) error {
 }
 
 // relinks tells whether documents of a collection have to be linked anew, or entered into new rules.
-func (m *remodel) relinks(collection string) bool {
-	c := m.next.collection(collection)
-	return len(m.unique[collection]) > 0 || slices.ContainsFunc(c.counters, m.enters) ||
-		slices.ContainsFunc(c.relations, func(r *fanfold.Relation) bool { return m.relations[r.FullName()] })
+func (m *ModelChange) relinks(collection string) bool {
+	c := m.Next.Collection(collection)
+	return len(m.Unique[collection]) > 0 || slices.ContainsFunc(c.Counters, m.enters) ||
+		slices.ContainsFunc(c.Relations, func(r *fanfold.Relation) bool { return m.relations[r.FullName()] })
 }
 
 // passes is about how many documents bringUp works on; those that it works on again and again count as
 // often.
-func (m *remodel) passes(s *sqlite.Snapshot) (total int64, err error) {
+func (m *ModelChange) Work(s *sqlite.Snapshot) (total int64, err error) {
 	names, counts, err := s.Collections()
 	for i, name := range names {
 		if m.relinks(name) {
@@ -187,9 +187,9 @@ func (m *remodel) passes(s *sqlite.Snapshot) (total int64, err error) {
 
 // relinkAll links changed relations, and enters documents into the new rules of those they refer
 // to. All links are there before any value is looked at.
-func (f *fold) relinkAll(m *remodel) error {
+func (f *Fold) relinkAll(m *ModelChange) error {
 	for _, name := range collectionsOf(m, m.relinks) {
-		c := f.plan.collection(name)
+		c := f.plan.Collection(name)
 		if err := f.eachDocument(name, func(row *sqlite.Row) error { return f.relinkOne(m, c, row) }); err != nil {
 			return err
 		}
@@ -199,9 +199,9 @@ func (f *fold) relinkAll(m *remodel) error {
 
 // restructure takes the values of rules that went or changed out of the documents, and gives
 // documents of collections with rules their own row for the referenced view.
-func (f *fold) restructure(m *remodel) error {
+func (f *Fold) restructure(m *ModelChange) error {
 	for _, name := range collectionsOf(m, func(name string) bool { return m.touched[name] }) {
-		c := f.plan.collection(name)
+		c := f.plan.Collection(name)
 		if err := f.eachDocument(name, func(row *sqlite.Row) error { return f.restructureOne(m, c, row) }); err != nil {
 			return err
 		}
@@ -209,7 +209,7 @@ func (f *fold) restructure(m *remodel) error {
 	return nil
 }
 
-func (f *fold) eachDocument(collection string, fn func(row *sqlite.Row) error) error {
+func (f *Fold) eachDocument(collection string, fn func(row *sqlite.Row) error) error {
 	numbers, err := f.tx.Numbers(collection, 0, -1)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func (f *fold) eachDocument(collection string, fn func(row *sqlite.Row) error) e
 		if err := fn(row); err != nil {
 			return err
 		}
-		if err := f.stepped(); err != nil {
+		if err := f.reportStep(); err != nil {
 			return err
 		}
 	}
@@ -230,7 +230,7 @@ func (f *fold) eachDocument(collection string, fn func(row *sqlite.Row) error) e
 }
 
 // stepped tells that a document was worked on.
-func (f *fold) stepped() error {
+func (f *Fold) reportStep() error {
 	if f.step == nil {
 		return nil
 	}
@@ -238,9 +238,9 @@ func (f *fold) stepped() error {
 }
 
 // collectionsOf are the collections of either model that which holds for, in order.
-func collectionsOf(m *remodel, which func(name string) bool) []string {
+func collectionsOf(m *ModelChange, which func(name string) bool) []string {
 	var names []string
-	for _, c := range slices.Concat(m.next.model.Collections, m.prev.model.Collections) {
+	for _, c := range slices.Concat(m.Next.Model.Collections, m.Prev.Model.Collections) {
 		if which(c.Name) && !slices.Contains(names, c.Name) {
 			names = append(names, c.Name)
 		}
@@ -249,11 +249,13 @@ func collectionsOf(m *remodel, which func(name string) bool) []string {
 }
 
 // enters tells whether documents are to be entered into a rule.
-func (m *remodel) enters(r *rulePlan) bool { return m.fresh[r.name] && (r.sorted() || r.totals()) }
+func (m *ModelChange) enters(r *Rule) bool {
+	return m.NewRules[r.FullName] && (r.KeepsOrder() || r.KeepsTotals())
+}
 
-func (f *fold) relinkOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
+func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
 	t := jsondoc.MustParse(row.Source())
-	for _, r := range c.relations {
+	for _, r := range c.Relations {
 		if !m.relations[r.FullName()] {
 			continue
 		}
@@ -263,12 +265,12 @@ func (f *fold) relinkOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
 			}
 		}
 	}
-	for _, path := range m.unique[row.Key.Collection] {
+	for _, path := range m.Unique[row.Key.Collection] {
 		value, err := fanfold.UniqueValue(t, path)
 		if err != nil || value == "" { // what cannot be compared has no claim; a preview has told of it
 			continue
 		}
-		if f.beside != nil {
+		if f.preparing != nil {
 			if err := f.tx.AddUniqueCandidate(row.Key.Collection, path.String(), value, row.Number); err != nil {
 				return err
 			}
@@ -278,9 +280,9 @@ func (f *fold) relinkOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
 			return err
 		}
 	}
-	for _, r := range c.counters {
+	for _, r := range c.Counters {
 		if m.enters(r) {
-			if err := f.enter(r, row.Key, row.Number, nil, r.Relation.Targets(t), emptyTree, t); err != nil {
+			if err := f.updateEntries(r, row.Key, row.Number, nil, r.Relation.Targets(t), emptyTree, t); err != nil {
 				return err
 			}
 		}
@@ -288,10 +290,10 @@ func (f *fold) relinkOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
 	return nil
 }
 
-func (f *fold) restructureOne(m *remodel, c *collectionPlan, row *sqlite.Row) error {
+func (f *Fold) restructureOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
 	source := row.Source()
 	t := jsondoc.MustParse(source)
-	body, err := f.plan.embed(c, unchanged{m}, t, jsondoc.MustParse(row.Body))
+	body, err := f.plan.Embed(c, previousValues{m}, t, jsondoc.MustParse(row.Body))
 	if err != nil {
 		return err
 	}
@@ -313,7 +315,7 @@ func (f *fold) restructureOne(m *remodel, c *collectionPlan, row *sqlite.Row) er
 	if err := f.tx.SetBody(row.Number, row.Position, body); err != nil {
 		return err
 	}
-	for _, r := range c.readers {
+	for _, r := range c.Readers {
 		if err := f.mark(r, row.Key, row.Body, nil); err != nil {
 			return err
 		}
@@ -323,18 +325,81 @@ func (f *fold) restructureOne(m *remodel, c *collectionPlan, row *sqlite.Row) er
 }
 
 // unchanged keeps the values of rules that the new model has as the old one had them.
-type unchanged struct{ m *remodel }
+type previousValues struct{ m *ModelChange }
 
-func (u unchanged) value(r *rulePlan, _ *jsondoc.Tree, _ jsondoc.Node) (raw []byte, same bool, err error) {
-	return nil, !u.m.fresh[r.name], nil
+func (u previousValues) Value(r *Rule, _ *jsondoc.Tree, _ jsondoc.Node) (raw []byte, same bool, err error) {
+	return nil, !u.m.NewRules[r.FullName], nil
 }
 
 // shape is the shape by which changes of a collection's documents are told: with the fields
 // that the model before owned, released or not.
-func (m *remodel) shape(collection string) *fanfold.Shape {
-	paths := slices.Clone(m.next.reserved[collection])
-	for _, r := range m.prev.collection(collection).rules {
+func (m *ModelChange) ShapeOf(collection string) *fanfold.Shape {
+	paths := slices.Clone(m.Next.Reserved[collection])
+	for _, r := range m.Prev.Collection(collection).Rules {
 		paths = append(paths, r.Paths()...)
 	}
-	return fanfold.NewShape(m.next.model.Collection(collection), paths)
+	return fanfold.NewShape(m.Next.Model.Collection(collection), paths)
+}
+
+// claims tells whether the model to come makes a member unique; m may be nil.
+func (m *ModelChange) claims(collection string, path fanfold.Path) bool {
+	return m != nil && fanfold.HasPath(m.Unique[collection], path)
+}
+
+// have notes a document's values of a member that is to be unique.
+func (f *Fold) noteUniqueCandidate(collection string, path fanfold.Path, was, is string, number int64) error {
+	if was != "" {
+		if err := f.tx.RemoveUniqueCandidate(collection, path.String(), was, number); err != nil {
+			return err
+		}
+	}
+	if is == "" {
+		return nil
+	}
+	return f.tx.AddUniqueCandidate(collection, path.String(), is, number)
+}
+
+// entangled are rules that both models have and by which values stay on their holders that come from
+// documents which the new model changes. What stays there depends on when the model came, so that it
+// cannot be prepared.
+func (m *ModelChange) Entangled() (names []string) {
+	altered := map[string]map[string]bool{} // top-level members, by collection
+	alter := func(r *Rule) (grew bool) {
+		if altered[r.Collection] == nil {
+			altered[r.Collection] = map[string]bool{}
+		}
+		for name := range r.TopMembers() {
+			grew = grew || !altered[r.Collection][name]
+			altered[r.Collection][name] = true
+		}
+		return grew
+	}
+	still := map[string]bool{}
+	for _, r := range m.Next.Rules {
+		still[r.FullName] = !m.NewRules[r.FullName]
+	}
+	all := slices.Concat(m.Prev.Rules, m.Next.Rules)
+	for _, r := range all {
+		if !still[r.FullName] {
+			alter(r)
+		}
+	}
+	for grew := true; grew; {
+		grew = false
+		for _, r := range all {
+			from := altered[r.Relation.To]
+			if r.Kind == fanfold.Recent {
+				from = altered[r.Relation.Collection]
+			}
+			if (r.Kind == fanfold.Copy || r.Kind == fanfold.Recent) && len(from) > 0 && r.ReadsAny(from) && alter(r) {
+				grew = true
+			}
+		}
+	}
+	for _, r := range m.Next.Rules {
+		if from := altered[r.Relation.To]; r.KeepsValues() && still[r.FullName] && len(from) > 0 && r.ReadsAny(from) {
+			names = append(names, r.FullName)
+		}
+	}
+	return names
 }

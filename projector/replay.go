@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -108,7 +109,7 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	if err != nil {
 		return err
 	}
-	empty, err := newPlan(fanfold.EmptyModel(), 0, nil)
+	empty, err := fold.NewPlan(fanfold.EmptyModel(), 0, nil)
 	if err != nil {
 		return errors.Join(err, p.store.Discard(db))
 	}
@@ -130,11 +131,11 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	if err := p.store.Swap(db); err != nil {
 		return err
 	}
-	p.coming.anew() // a copy of the old generation would bring back what was wrong in it
-	f.report = &p.report
+	p.proposals.restart() // a copy of the old generation would bring back what was wrong in it
+	f.SetReporter(&p.report)
 	p.fold = f
-	p.plan.Store(f.plan)
-	if err := p.heed(p.store.Read, ""); err != nil {
+	p.plan.Store(f.Plan())
+	if err := p.refreshProposal(p.store.Read, ""); err != nil {
 		return err
 	}
 	p.store.Applied.Set(target())
@@ -146,7 +147,7 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 }
 
 // catchUp replays from at up to target.
-func (p *Projector) catchUp(ctx context.Context, db *sqlite.DB, f *fold, feed *follower, at uint64, target func() uint64) error {
+func (p *Projector) catchUp(ctx context.Context, db *sqlite.DB, f *fold.Fold, feed *follower, at uint64, target func() uint64) error {
 	for last := target(); at < last; last = target() {
 		batch, err := feed.next(ctx, p.opt, last)
 		if err != nil {

@@ -1,4 +1,4 @@
-package projector
+package fold
 
 import (
 	"bytes"
@@ -12,50 +12,50 @@ import (
 
 // entry is what a document enters into a rule of those it refers to, besides its link: a sort key
 // for Min, Max and an ordered Recent, a number for Sum and Avg.
-type entry struct {
-	in   bool
-	sort []byte
-	n    decimal.Decimal
+type Entry struct {
+	Included bool
+	SortKey  []byte
+	Number   decimal.Decimal
 }
 
-func (e entry) same(o entry) bool {
-	return e.in == o.in && bytes.Equal(e.sort, o.sort) && (!e.in || e.n.String() == o.n.String())
+func (e Entry) same(o Entry) bool {
+	return e.Included == o.Included && bytes.Equal(e.SortKey, o.SortKey) && (!e.Included || e.Number.String() == o.Number.String())
 }
 
 // sorted tells whether the rule keeps its documents in an order of its own. A Recent by arrival
 // has that of the links.
-func (r *rulePlan) sorted() bool {
+func (r *Rule) KeepsOrder() bool {
 	return r.Kind == fanfold.Min || r.Kind == fanfold.Max || r.Kind == fanfold.Recent && (r.where != nil || r.OrderBy != nil)
 }
 
-func (r *rulePlan) totals() bool { return r.Kind == fanfold.Sum || r.Kind == fanfold.Avg }
+func (r *Rule) KeepsTotals() bool { return r.Kind == fanfold.Sum || r.Kind == fanfold.Avg }
 
 // entry is what a child enters, given its referenced view and number.
-func (r *rulePlan) entry(t *jsondoc.Tree, key fanfold.Key, number int64, report *report) entry {
-	if !r.counts(t, key, report) {
-		return entry{}
+func (r *Rule) EntryOf(t *jsondoc.Tree, key fanfold.Key, number int64, reporter Reporter) Entry {
+	if !r.Includes(t, key, reporter) {
+		return Entry{}
 	}
 	switch {
 	case r.Kind.Aggregates():
 		n := r.Of.Lookup(t, jsondoc.Root)
 		if n == jsondoc.None || t.Kind(n) != jsondoc.Number {
-			return entry{}
+			return Entry{}
 		}
 		d, err := decimal.Parse(t.Text(n))
 		if err != nil {
-			report.failed(r, key, err)
-			return entry{}
+			r.failed(reporter, key, err)
+			return Entry{}
 		}
-		if r.totals() {
-			return entry{in: true, n: d}
+		if r.KeepsTotals() {
+			return Entry{Included: true, Number: d}
 		}
-		return entry{in: true, sort: d.AppendKey(nil)}
+		return Entry{Included: true, SortKey: d.AppendKey(nil)}
 	case r.OrderBy != nil:
-		return entry{in: true, sort: orderKey(t, r.OrderBy.Lookup(t, jsondoc.Root))}
-	case r.sorted():
-		return entry{in: true, sort: binary.BigEndian.AppendUint64(nil, uint64(number))}
+		return Entry{Included: true, SortKey: orderKey(t, r.OrderBy.Lookup(t, jsondoc.Root))}
+	case r.KeepsOrder():
+		return Entry{Included: true, SortKey: binary.BigEndian.AppendUint64(nil, uint64(number))}
 	}
-	return entry{in: true}
+	return Entry{Included: true}
 }
 
 // Classes of what documents are ordered by: whatever is neither number nor text comes first.
@@ -83,26 +83,26 @@ func orderKey(t *jsondoc.Tree, n jsondoc.Node) []byte {
 
 // enter brings what a document enters into one rule of its targets from its old to its new
 // referenced view, and marks the targets whose value that may change.
-func (f *fold) enter(rule *rulePlan, key fanfold.Key, number int64, was, is []string, before, after *jsondoc.Tree) error {
-	var old, now entry
+func (f *Fold) updateEntries(rule *Rule, key fanfold.Key, number int64, was, is []string, before, after *jsondoc.Tree) error {
+	var old, now Entry
 	if len(was) > 0 {
-		old = rule.entry(before, key, number, nil)
+		old = rule.EntryOf(before, key, number, nil)
 	}
 	if len(is) > 0 {
-		now = rule.entry(after, key, number, f.report)
+		now = rule.EntryOf(after, key, number, f.opt.Reporter)
 	}
 	for _, id := range was {
-		to := entry{}
+		to := Entry{}
 		if contains(is, id) {
 			to = now
 		}
-		if err := f.reenter(rule, key, number, id, old, to); err != nil {
+		if err := f.updateEntry(rule, key, number, id, old, to); err != nil {
 			return err
 		}
 	}
 	for _, id := range is {
 		if !contains(was, id) {
-			if err := f.reenter(rule, key, number, id, entry{}, now); err != nil {
+			if err := f.updateEntry(rule, key, number, id, Entry{}, now); err != nil {
 				return err
 			}
 		}
@@ -110,32 +110,32 @@ func (f *fold) enter(rule *rulePlan, key fanfold.Key, number int64, was, is []st
 	return nil
 }
 
-func (f *fold) reenter(rule *rulePlan, key fanfold.Key, number int64, target string, old, now entry) error {
-	if (rule.Kind == fanfold.Recent && (old.in || now.in) || !old.same(now)) && !f.levels[rule.Level].every[rule] {
+func (f *Fold) updateEntry(rule *Rule, key fanfold.Key, number int64, target string, old, now Entry) error {
+	if (rule.Kind == fanfold.Recent && (old.Included || now.Included) || !old.same(now)) && !f.levels[rule.Level].every[rule] {
 		f.markCounted(rule, target, membership{recount: true})
 	}
 	if old.same(now) {
 		return nil
 	}
-	if rule.totals() {
+	if rule.KeepsTotals() {
 		return f.addTotal(rule, target, old, now)
 	}
-	if !rule.sorted() {
+	if !rule.KeepsOrder() {
 		return nil
 	}
-	if old.in {
-		if err := f.tx.RemoveEntry(rule.name, target, old.sort, key.ID); err != nil {
+	if old.Included {
+		if err := f.tx.RemoveEntry(rule.FullName, target, old.SortKey, key.ID); err != nil {
 			return err
 		}
 	}
-	if now.in {
-		return f.tx.AddEntry(rule.name, target, now.sort, key.ID, number)
+	if now.Included {
+		return f.tx.AddEntry(rule.FullName, target, now.SortKey, key.ID, number)
 	}
 	return nil
 }
 
-func (f *fold) addTotal(rule *rulePlan, target string, old, now entry) error {
-	count, text, err := f.tx.Total(rule.name, target)
+func (f *Fold) addTotal(rule *Rule, target string, old, now Entry) error {
+	count, text, err := f.tx.Total(rule.FullName, target)
 	if err != nil {
 		return err
 	}
@@ -143,13 +143,13 @@ func (f *fold) addTotal(rule *rulePlan, target string, old, now entry) error {
 	if err != nil {
 		return err
 	}
-	if old.in {
-		count, sum = count-1, decimal.Sub(sum, old.n)
+	if old.Included {
+		count, sum = count-1, decimal.Sub(sum, old.Number)
 	}
-	if now.in {
-		count, sum = count+1, decimal.Add(sum, now.n)
+	if now.Included {
+		count, sum = count+1, decimal.Add(sum, now.Number)
 	}
-	return f.tx.SetTotal(rule.name, target, count, sum.String())
+	return f.tx.SetTotal(rule.FullName, target, count, sum.String())
 }
 
 func totalOf(count int64, text string) (decimal.Decimal, error) {
@@ -160,10 +160,10 @@ func totalOf(count int64, text string) (decimal.Decimal, error) {
 }
 
 // aggregate is the value of a Sum, Min, Max, Avg or Recent on target.
-func (r *rulePlan) aggregate(from *sqlite.Tx, target string) ([]byte, error) {
+func (r *Rule) aggregate(from *sqlite.Tx, target string) ([]byte, error) {
 	switch r.Kind {
 	case fanfold.Sum, fanfold.Avg:
-		count, text, err := from.Total(r.name, target)
+		count, text, err := from.Total(r.FullName, target)
 		if err != nil {
 			return nil, err
 		}
@@ -171,27 +171,27 @@ func (r *rulePlan) aggregate(from *sqlite.Tx, target string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return r.result(count, sum), nil
+		return r.AggregateValue(count, sum), nil
 	case fanfold.Min:
-		return extreme(from.FirstEntry(r.name, target))
+		return ExtremeValue(from.FirstEntry(r.FullName, target))
 	case fanfold.Max:
-		return extreme(from.LastEntry(r.name, target))
+		return ExtremeValue(from.LastEntry(r.FullName, target))
 	}
 	var bodies [][]byte
 	var err error
-	if r.sorted() {
-		bodies, err = from.LastBodies(r.name, target, r.Limit)
+	if r.KeepsOrder() {
+		bodies, err = from.LastBodies(r.FullName, target, r.Limit)
 	} else {
-		bodies, err = from.NewestBodies(r.relation, target, r.Limit)
+		bodies, err = from.NewestBodies(r.RelationName, target, r.Limit)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return r.excerpts(bodies), nil
+	return r.Excerpts(bodies), nil
 }
 
 // result is a Sum's or Avg's value. The mean of nothing is no value.
-func (r *rulePlan) result(count int64, sum decimal.Decimal) []byte {
+func (r *Rule) AggregateValue(count int64, sum decimal.Decimal) []byte {
 	switch {
 	case r.Kind == fanfold.Sum:
 		return []byte(sum.String())
@@ -201,7 +201,7 @@ func (r *rulePlan) result(count int64, sum decimal.Decimal) []byte {
 	return []byte(decimal.Mean(sum, count).String())
 }
 
-func extreme(sort []byte, err error) ([]byte, error) {
+func ExtremeValue(sort []byte, err error) ([]byte, error) {
 	if err != nil || sort == nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func extreme(sort []byte, err error) ([]byte, error) {
 }
 
 // excerpts is a Recent's value: of each document the members that the rule shows and that it has.
-func (r *rulePlan) excerpts(bodies [][]byte) []byte {
+func (r *Rule) Excerpts(bodies [][]byte) []byte {
 	out := []byte{'['}
 	for i, body := range bodies {
 		if i > 0 {
@@ -235,10 +235,10 @@ func (r *rulePlan) excerpts(bodies [][]byte) []byte {
 }
 
 // markShown marks the recents that show what a derived change altered on a child.
-func (f *fold) markShown(c *collectionPlan, body []byte, changed map[string]bool) {
+func (f *Fold) markShown(c *Collection, body []byte, changed map[string]bool) {
 	var t *jsondoc.Tree
-	for _, rule := range c.counters {
-		if rule.Kind != fanfold.Recent || !rule.reads(changed) || f.levels[rule.Level].every[rule] {
+	for _, rule := range c.Counters {
+		if rule.Kind != fanfold.Recent || !rule.ReadsAny(changed) || f.levels[rule.Level].every[rule] {
 			continue
 		}
 		if t == nil {

@@ -1,7 +1,6 @@
-package projector
+package fold
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strconv"
@@ -13,11 +12,11 @@ import (
 )
 
 // copied answers what a copy rule's expression gives for one id; raw nil is "no value".
-type copied func(r *rulePlan, id string) (raw []byte, err error)
+type copied func(r *Rule, id string) (raw []byte, err error)
 
 // copyValue is a copy rule's value below anchor: of the id beside it, or a list with one entry
 // an id, null where that id has no value, absent where none has.
-func copyValue(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node, get copied) ([]byte, error) {
+func CopyValue(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node, get copied) ([]byte, error) {
 	path := r.Relation.Path[r.Base:]
 	if !r.List() {
 		id, ok := soleID(t, anchor, path)
@@ -59,31 +58,38 @@ func soleID(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) (id string, ok b
 
 // evaluate runs a copy's expression on a target's embedded view. Errors other than a missing
 // member leave the field absent too, but are reported.
-func (r *rulePlan) evaluate(body []byte, id string, report *report) []byte {
+func (r *Rule) Evaluate(body []byte, id string, reporter Reporter) []byte {
 	raw, err := r.value.Eval(jsondoc.MustParse(body))
 	if err == nil {
 		return raw
 	}
 	if !errors.Is(err, expr.ErrNoValue) {
-		report.failed(r, fanfold.Key{Collection: r.Relation.To, ID: id}, err)
+		r.failed(reporter, fanfold.Key{Collection: r.Relation.To, ID: id}, err)
 	}
 	return nil
 }
 
-// counts tells whether the count's condition holds for a child, given its referenced view.
-func (r *rulePlan) counts(t *jsondoc.Tree, key fanfold.Key, report *report) bool {
+// failed tells the reporter, where there is one.
+func (r *Rule) failed(reporter Reporter, key fanfold.Key, err error) {
+	if reporter != nil {
+		reporter.RuleFailed(r.FullName, key, err)
+	}
+}
+
+// Includes tells whether the count's condition holds for a child, given its referenced view.
+func (r *Rule) Includes(t *jsondoc.Tree, key fanfold.Key, reporter Reporter) bool {
 	if r.where == nil {
 		return true
 	}
 	ok, err := r.where.Matches(t)
 	if err != nil {
-		report.failed(r, key, err)
+		r.failed(reporter, key, err)
 	}
 	return ok
 }
 
 // idList is an IDs rule's value, of up to Limit+1 ids.
-func idList(ids []string, limit int) []byte {
+func IDList(ids []string, limit int) []byte {
 	cut := len(ids) > limit
 	if cut {
 		ids = ids[:limit]
@@ -95,75 +101,33 @@ func idList(ids []string, limit int) []byte {
 		}
 		out = jsondoc.AppendQuote(out, id)
 	}
-	return joinIDs(append(out, ']'), cut)
-}
-
-// valueCache holds what copy rules gave for their targets, so that a thousand books of one
-// author ask once.
-type valueCache struct {
-	byRule []map[string][]byte
-	size   int
-}
-
-const cacheLimit = 100_000 // entries
-
-func (c *valueCache) reset(rules int) {
-	c.byRule, c.size = make([]map[string][]byte, rules), 0
-}
-
-func (c *valueCache) get(r *rulePlan, id string) (raw []byte, ok bool) {
-	raw, ok = c.byRule[r.Index][id]
-	return raw, ok
-}
-
-func (c *valueCache) put(r *rulePlan, id string, raw []byte) {
-	if c.size >= cacheLimit {
-		c.reset(len(c.byRule))
-	}
-	m := c.byRule[r.Index]
-	if m == nil {
-		m = map[string][]byte{}
-		c.byRule[r.Index] = m
-	}
-	if _, ok := m[id]; !ok {
-		c.size++
-	}
-	m[id] = bytes.Clone(raw)
-}
-
-func (c *valueCache) drop(r *rulePlan, id string) {
-	if m := c.byRule[r.Index]; m != nil {
-		if _, ok := m[id]; ok {
-			delete(m, id)
-			c.size--
-		}
-	}
+	return appendTruncated(append(out, ']'), cut)
 }
 
 // fresh gives every derived value of one document anew, from the rows as they are. Counts and
 // id lists that old holds stay as they are: what changes them is marked as work.
-type fresh struct {
-	f      *fold
+type currentValues struct {
+	f      *Fold
 	id     string
 	holder int64
 	old    *jsondoc.Tree // nil for none
 }
 
-func (v *fresh) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
+func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
 	switch {
 	case r.Kind == fanfold.Copy:
-		raw, err = copyValue(r, t, anchor, func(r *rulePlan, id string) ([]byte, error) { return v.f.copied(r, id, v.holder) })
+		raw, err = CopyValue(r, t, anchor, func(r *Rule, id string) ([]byte, error) { return v.f.copyOf(r, id, v.holder) })
 		return raw, false, err
 	case v.old != nil && r.Path.Lookup(v.old, jsondoc.Root) != jsondoc.None:
 		return nil, true, nil
 	default:
-		raw, err = v.f.counted(r, v.id)
+		raw, err = v.f.aggregateOf(r, v.id)
 	}
 	return raw, false, err
 }
 
 // counted is the value on a target of a rule about the documents that refer to it.
-func (f *fold) counted(r *rulePlan, target string) ([]byte, error) {
+func (f *Fold) aggregateOf(r *Rule, target string) ([]byte, error) {
 	switch r.Kind {
 	case fanfold.Count:
 		return f.count(r, target)
@@ -174,9 +138,9 @@ func (f *fold) counted(r *rulePlan, target string) ([]byte, error) {
 }
 
 // copied is the value of a copy for one id: the target's, or the one kept from it.
-func (f *fold) copied(r *rulePlan, id string, holder int64) ([]byte, error) {
+func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	if r.Frozen {
-		return f.tx.Kept(r.name, id, holder)
+		return f.tx.Kept(r.FullName, id, holder)
 	}
 	if raw, ok := f.cache.get(r, id); ok && raw != nil {
 		return raw, nil
@@ -187,22 +151,22 @@ func (f *fold) copied(r *rulePlan, id string, holder int64) ([]byte, error) {
 	}
 	if body == nil {
 		if r.Relation.OnDelete == fanfold.Keep {
-			return f.tx.Kept(r.name, id, holder)
+			return f.tx.Kept(r.FullName, id, holder)
 		}
 		return nil, nil
 	}
-	raw := r.evaluate(body, id, f.report)
+	raw := r.Evaluate(body, id, f.opt.Reporter)
 	f.cache.put(r, id, raw)
 	return raw, nil
 }
 
 // count recomputes a count from the links.
-func (f *fold) count(r *rulePlan, target string) ([]byte, error) {
+func (f *Fold) count(r *Rule, target string) ([]byte, error) {
 	if r.where == nil {
-		n, err := f.tx.CountHolders(r.relation, target, -1)
+		n, err := f.tx.CountHolders(r.RelationName, target, -1)
 		return strconv.AppendInt(nil, n, 10), err
 	}
-	holders, err := f.tx.Holders(nil, r.relation, target, -1)
+	holders, err := f.tx.Holders(nil, r.RelationName, target, -1)
 	if err != nil {
 		return nil, err
 	}
@@ -215,27 +179,27 @@ func (f *fold) count(r *rulePlan, target string) ([]byte, error) {
 		if row == nil {
 			continue // the document being created: it enters the count once it is there
 		}
-		if r.counts(jsondoc.MustParse(row.Source()), row.Key, f.report) {
+		if r.Includes(jsondoc.MustParse(row.Source()), row.Key, f.opt.Reporter) {
 			n++
 		}
 	}
 	return strconv.AppendInt(nil, n, 10), nil
 }
 
-func (f *fold) ids(r *rulePlan, target string) ([]byte, error) {
-	ids, err := f.tx.HolderIDs(r.relation, target, r.Limit+1)
-	return idList(ids, r.Limit), err
+func (f *Fold) ids(r *Rule, target string) ([]byte, error) {
+	ids, err := f.tx.HolderIDs(r.RelationName, target, r.Limit+1)
+	return IDList(ids, r.Limit), err
 }
 
 // updated gives new values for copies of changed targets and for changed counts and id lists;
 // everything else is as before.
-type updated struct {
-	f    *fold
+type changedValues struct {
+	f    *Fold
 	row  *sqlite.Row
 	work *level
 }
 
-func (v *updated) dirty(r *rulePlan) bool {
+func (v *changedValues) dirty(r *Rule) bool {
 	if v.work.every[r] || r.Kind == fanfold.Copy && len(v.work.targets[r]) > 0 || v.captures(r) {
 		return true
 	}
@@ -246,19 +210,21 @@ func (v *updated) dirty(r *rulePlan) bool {
 	return counted
 }
 
-func (v *updated) captures(r *rulePlan) bool { return v.work.capture[r] && v.row.Number == v.f.direct }
+func (v *changedValues) captures(r *Rule) bool {
+	return v.work.capture[r] && v.row.Number == v.f.direct
+}
 
-func (v *updated) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
+func (v *changedValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
 	switch {
 	case !v.dirty(r):
 		return nil, true, nil
 	case v.work.every[r] || v.captures(r):
-		return (&fresh{f: v.f, id: v.row.Key.ID, holder: v.row.Number}).value(r, t, anchor)
+		return (&currentValues{f: v.f, id: v.row.Key.ID, holder: v.row.Number}).Value(r, t, anchor)
 	case r.Kind == fanfold.Count:
 		raw, err = v.count(r)
 		return raw, false, err
 	case r.Kind != fanfold.Copy:
-		raw, err = v.f.counted(r, v.row.Key.ID)
+		raw, err = v.f.aggregateOf(r, v.row.Key.ID)
 		return raw, false, err
 	}
 	changed := v.work.targets[r]
@@ -271,13 +237,13 @@ func (v *updated) value(r *rulePlan, t *jsondoc.Tree, anchor jsondoc.Node) (raw 
 	} else if id, ok := soleID(t, anchor, path); !ok || !hit(id) {
 		return nil, true, nil
 	}
-	raw, err = copyValue(r, t, anchor, func(r *rulePlan, id string) ([]byte, error) { return v.f.copied(r, id, v.row.Number) })
+	raw, err = CopyValue(r, t, anchor, func(r *Rule, id string) ([]byte, error) { return v.f.copyOf(r, id, v.row.Number) })
 	return raw, false, err
 }
 
 // count adds the event's difference to the count in the stored view, so that a count costs
 // the same however many there are to count.
-func (v *updated) count(r *rulePlan) ([]byte, error) {
+func (v *changedValues) count(r *Rule) ([]byte, error) {
 	change := v.work.counted[r][v.row.Key.ID]
 	t := &v.f.view // of v.row.Body
 	before, err := strconv.ParseInt(t.Text(r.Path.Lookup(t, jsondoc.Root)), 10, 64)

@@ -1,0 +1,79 @@
+package fold
+
+import (
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// A model that is to come is prepared in a copy of the read model: Prepare brings the copy up to the model, Apply
+// then follows the log under it, and FinishPreparation makes, at the model's event, what depends on that moment.
+
+// Prepare brings a copy of the read model, at the event it shows, up to the model that change leads to, and has the
+// events that are applied afterwards folded under that model. What the model changes waits in the copy as pending
+// changes without positions, and documents that later events touch are noted there.
+func (f *Fold) Prepare(tx *sqlite.Tx, change *ModelChange) error {
+	next := change.Next
+	following, err := compilePlan(next.Model, next.Seq, next.Reserved, change.NewRules)
+	if err != nil {
+		return err
+	}
+	following.unpaged = change.relations
+	f.preparing = change
+	f.begin(tx, &fanfold.Event{Kind: fanfold.KindModel, Seq: tx.Checkpoint().Seq})
+	f.setPlan(following)
+	return f.applyModelChange(change)
+}
+
+// FinishPreparation makes what could not be prepared - frozen values, places in pages, unique values - as of the
+// model event ev, and gives every pending change its position. It returns the plan of the model.
+func FinishPreparation(tx *sqlite.Tx, ev *fanfold.Event, change *ModelChange, reporter Reporter) (*Plan, error) {
+	f := New(change.Prev, Options{Reporter: reporter})
+	f.begin(tx, ev)
+	next, err := f.adoptModel(ev)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.freezeNew(change, next); err != nil {
+		return nil, err
+	}
+	for _, r := range next.Model.Relations() {
+		if r.PageSize > 0 && change.relations[r.FullName()] {
+			if err := tx.PageLinks(r.FullName()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := f.freeClaims(change); err != nil {
+		return nil, err
+	}
+	for name, paths := range change.Unique {
+		for _, path := range paths {
+			if err := tx.ClaimUniqueCandidates(name, path.String()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := tx.Activate(ev.Seq, f.now.UnixNano()); err != nil {
+		return nil, err
+	}
+	tx.SetCheckpoint(ev.Seq, f.now, Fingerprint())
+	return next, nil
+}
+
+// freezeNew takes the values of new frozen copies, as they are now, for every holder.
+func (f *Fold) freezeNew(change *ModelChange, next *Plan) error {
+	for _, r := range next.Rules {
+		if !change.NewRules[r.FullName] || !r.Frozen {
+			continue
+		}
+		if err := f.tx.Targets(r.RelationName, r.Relation.To, func(id string, body []byte) error {
+			if raw := r.Evaluate(body, id, nil); raw != nil {
+				return f.tx.KeepOnHolders(r.FullName, r.RelationName, id, raw)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

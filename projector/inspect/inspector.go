@@ -1,0 +1,29 @@
+// Package inspect answers questions about the read model without changing it: whether every derived value is
+// right, what a model or a write would change, and where a value comes from.
+package inspect
+
+import (
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// Projector is what the inspector needs of the loop that folds.
+type Projector interface {
+	// Plan returns the plan that the next event is folded under.
+	Plan() *fold.Plan
+	// Rehearse calls fn with a fold of the next event and its transaction, counts the derived changes in out, and
+	// rolls the transaction back. Folding waits meanwhile. It returns fn's error.
+	Rehearse(out *fanfold.Fanout, fn func(tx *sqlite.Tx, f *fold.Fold) error) error
+}
+
+// Inspector inspects the current read model of a store. Its methods may be called from many goroutines.
+type Inspector struct {
+	store     *sqlite.Store
+	projector Projector
+}
+
+// New returns an inspector of a store that a projector folds into.
+func New(store *sqlite.Store, projector Projector) *Inspector {
+	return &Inspector{store: store, projector: projector}
+}

@@ -1,0 +1,29 @@
+package projector
+
+// Status is how the fold stands.
+type Status struct {
+	Applied    uint64      `json:"applied"` // last event folded
+	Lag        uint64      `json:"lag"`     // events in the log, not folded, when last heard
+	Stopped    *Stopped    `json:"stopped,omitempty"`
+	RuleErrors []RuleError `json:"ruleErrors,omitempty"`
+	Replay     *Progress   `json:"replay,omitempty"`
+	// Preparing is how far this node is with a model that is to come, Activated how the last one came.
+	Preparing *Preparation `json:"preparing,omitempty"`
+	Activated *Activation  `json:"activated,omitempty"`
+	Withdrawn *Withdrawn   `json:"withdrawn,omitempty"`
+	Folded    uint64       `json:"-"` // events folded by this process
+}
+
+// Status returns how the fold stands now.
+func (p *Projector) Status() Status {
+	applied := p.store.Applied.Seq()
+	out := Status{Applied: applied, Lag: max(p.heard.Load(), applied) - applied, Stopped: p.stopped.Load(),
+		RuleErrors: p.report.list(), Replay: p.replay.progress(), Folded: p.folded.Load()}
+	p.proposals.mu.Lock()
+	defer p.proposals.mu.Unlock()
+	if s := p.proposals.progress; s != nil {
+		out.Preparing = new(*s)
+	}
+	out.Activated, out.Withdrawn = p.proposals.latest, p.proposals.withdrawn
+	return out
+}
