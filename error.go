@@ -53,7 +53,7 @@ type Problem struct {
 }
 
 func (e *Error) Error() string {
-	s := string(e.Code) + ": " + e.Message
+	s := string(e.Code) + ": " + e.Detail()
 	for _, p := range e.Problems {
 		s += "\n  " + p.Path + ": " + p.Detail
 	}
@@ -63,7 +63,15 @@ func (e *Error) Error() string {
 	return s
 }
 
-// AtOperation is err as the fault of a transaction's operation, by index.
+// Detail returns the message, which names the operation at fault where there is one. It may be shown to anybody.
+func (e *Error) Detail() string {
+	if e.Operation == nil {
+		return e.Message
+	}
+	return fmt.Sprintf("operation %d: %s", *e.Operation, e.Message)
+}
+
+// AtOperation returns err as the fault of a transaction's operation, by index.
 func AtOperation(err error, index int) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -71,7 +79,6 @@ func AtOperation(err error, index int) error {
 	}
 	at := *e
 	at.Operation = &index
-	at.Message = fmt.Sprintf("operation %d: %s", index, e.Message)
 	return &at
 }
 

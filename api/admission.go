@@ -29,9 +29,9 @@ type lease struct {
 
 const leaseKey = "lease"
 
-// take adds to the lease; false where there is no room in time.
-func (l *lease) take(ctx context.Context, weight int64) bool {
-	if !l.s.room.TryAcquire(weight) && !l.s.enter(ctx, weight) {
+// grow adds to the lease; false where there is no room in time.
+func (l *lease) grow(ctx context.Context, weight int64) bool {
+	if !l.s.room.TryAcquire(weight) && !l.s.waitForRoom(ctx, weight) {
 		return false
 	}
 	l.held += weight
@@ -55,7 +55,7 @@ func (s *Server) admitted(most int64, handle echo.HandlerFunc) echo.HandlerFunc 
 		}
 		l := &lease{s: s}
 		defer func() { s.room.Release(l.held) }()
-		if !l.take(r.Context(), min(minWeight, s.opt.MaxInFlight)) {
+		if !l.grow(r.Context(), min(minWeight, s.opt.MaxInFlight)) {
 			return drained(c, most)
 		}
 		c.Set(leaseKey, l)
@@ -86,7 +86,7 @@ func receive(c echo.Context, r io.Reader, most int64) ([]byte, error) {
 	var body []byte
 	for {
 		weight := min(piece, l.s.opt.MaxInFlight-l.held)
-		if weight > 0 && !l.take(c.Request().Context(), weight) {
+		if weight > 0 && !l.grow(c.Request().Context(), weight) {
 			return nil, drained(c, most)
 		}
 		body = slices.Grow(body, int(piece)+1)
@@ -110,8 +110,8 @@ func receive(c echo.Context, r io.Reader, most int64) ([]byte, error) {
 	}
 }
 
-// enter waits for room.
-func (s *Server) enter(ctx context.Context, weight int64) bool {
+// waitForRoom waits for room as long as Options.Admission allows; false where none came free.
+func (s *Server) waitForRoom(ctx context.Context, weight int64) bool {
 	defer s.waiting.Add(-1)
 	if s.waiting.Add(1) > s.opt.MaxWaiting {
 		return false
@@ -144,9 +144,9 @@ func readUntil(c echo.Context, at time.Time) error {
 	return supported(http.NewResponseController(c.Response()).SetReadDeadline(at))
 }
 
-// paced gives a request's body a moment to arrive, on routes that read none too: net/http reads it
+// limitBodyTime gives a request's body a moment to arrive, on routes that read none too: net/http reads it
 // to its end before it answers.
-func (s *Server) paced(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Server) limitBodyTime(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().ContentLength != 0 {
 			if err := readUntil(c, time.Now().Add(s.opt.BodyGrace)); err != nil {
@@ -157,18 +157,39 @@ func (s *Server) paced(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// few lets n requests in at a time; others wait a little, and are then told to come again.
-func (s *Server) few(n int, handle echo.HandlerFunc) echo.HandlerFunc {
-	long := make(chan struct{}, n)
+// slots bound how many of something run at a time.
+type slots struct {
+	taken chan struct{}
+	wait  time.Duration
+}
+
+func newSlots(n int, wait time.Duration) *slots {
+	return &slots{taken: make(chan struct{}, n), wait: wait}
+}
+
+// enter waits a little for a slot; call leave when done. The error is ctx's, or Busy where none came free.
+func (l *slots) enter(ctx context.Context) (leave func(), err error) {
+	timeout := time.NewTimer(l.wait)
+	defer timeout.Stop()
+	select {
+	case l.taken <- struct{}{}:
+		return func() { <-l.taken }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timeout.C:
+		return nil, fanfold.Errorf(fanfold.Busy, "%d of these run already, as many as this node takes at once: try again later", cap(l.taken))
+	}
+}
+
+// limited lets n requests of a route in at a time; others wait a little, and are then told to come again.
+func (s *Server) limited(n int, handle echo.HandlerFunc) echo.HandlerFunc {
+	running := newSlots(n, s.opt.Admission)
 	return func(c echo.Context) error {
-		select {
-		case long <- struct{}{}:
-		case <-c.Request().Context().Done():
-			return c.Request().Context().Err()
-		case <-time.After(s.opt.Admission):
-			return fanfold.Errorf(fanfold.Busy, "%d of these run already, as many as this node takes at once: try again later", cap(long))
+		leave, err := running.enter(c.Request().Context())
+		if err != nil {
+			return err
 		}
-		defer func() { <-long }()
+		defer leave()
 		return handle(c)
 	}
 }
@@ -186,8 +207,8 @@ func bodyError(err error, most int64) error {
 	}
 }
 
-// unhurried lets the answer of a route that works for long take its time.
-func unhurried(handle echo.HandlerFunc) echo.HandlerFunc {
+// withoutAnswerTime lets the answer of a route that works for long take its time.
+func withoutAnswerTime(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := supported(http.NewResponseController(c.Response()).SetWriteDeadline(time.Time{})); err != nil {
 			return err

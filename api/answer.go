@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // outcome is what a write did.
@@ -34,19 +34,18 @@ func (s *Server) tag(seq uint64) string {
 	return s.etag(&fanfold.Document{Revision: fanfold.Revision(seq), Position: fanfold.At(seq, 0)}).String()
 }
 
-// outcomeOf reads what the folded event seq did.
-func outcomeOf(snap Snapshot, seq uint64) (o outcome, err error) {
-	ch, err := snap.Change(fanfold.At(seq, 0))
-	if err != nil || ch == nil { // nothing was there to delete
-		return o, err
+// outcomeOf tells what a change did; nil is none, because nothing was there to delete.
+func outcomeOf(ch *fanfold.Change) outcome {
+	if ch == nil {
+		return outcome{}
 	}
-	return outcome{key: ch.Key, op: ch.Op, tx: ch.Tx}, nil
+	return outcome{key: ch.Key, op: ch.Op, tx: ch.Tx}
 }
 
-// settled takes a write that was made under its key before, and is folded, for what it is: it
-// needs no waiting.
-func (w *write) settled(s *Server, once fanfold.IdempotencyKey, seq uint64) {
-	if once.Hash != "" && s.reader.Applied() >= seq {
+// answerNowIfFolded makes a write that was made under its key before, and is folded, be answered as that: it needs no
+// waiting.
+func (w *write) answerNowIfFolded(s *Server, seq uint64) {
+	if w.request.Key.Hash != "" && s.Folded.Applied() >= seq {
 		w.prefer.async = false
 	}
 }
@@ -57,8 +56,8 @@ func (s *Server) waitFor(c echo.Context, w *write, seq uint64) error {
 		return nil
 	}
 	err := s.wait(c.Request().Context(), seq, w.limit)
-	if err == nil && c.Request().Header.Get(headerOnce) == "" { // under a key the event may be an old one
-		s.provenAt(w.begun)
+	if err == nil && w.request.Key.Hash == "" { // under a key the event may be an old one
+		s.Writer.NoteCaughtUp(w.begun)
 	}
 	return err
 }
@@ -68,25 +67,14 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 	h := c.Response().Header()
 	h[keyRevision] = []string{strconv.FormatUint(seq, 10)}
 	h[keyPosition] = []string{fanfold.At(seq, 0).String()}
-	applied := func(body bool) {
-		if list := w.prefer.applied(w.event.Kind == fanfold.KindPut, w.prefer.async, body); list != "" {
-			h.Set("Preference-Applied", list)
-		}
-	}
-	key := w.event.Key
-	if w.event.IdempotencyKey.Hash != "" { // made under the key before, it may have another id
+	key := w.op.Key
+	if w.request.Key.Hash != "" { // made under the key before, it may have another id
 		key = fanfold.Key{}
 	}
-	post := c.Request().Method == http.MethodPost
-	located := func(key fanfold.Key) {
-		if post && key.ID != "" {
-			h.Set("Location", "/v1/"+key.Collection+"/"+url.PathEscape(key.ID))
-		}
-	}
-	w.settled(s, w.event.IdempotencyKey, seq)
+	w.answerNowIfFolded(s, seq)
 	if waited := s.waitFor(c, w, seq); waited != nil || w.prefer.async {
-		located(key)
-		applied(false)
+		locate(c, key)
+		w.preferenceApplied(c, false)
 		return s.accepted(c, w, seq, waited, nil)
 	}
 	o, err := s.outcome(key, seq)
@@ -94,41 +82,60 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 		return err
 	}
 	h[keyDerived] = []string{strconv.FormatInt(o.derived, 10)}
-	located(o.key)
-	status := o.status()
+	locate(c, o.key)
 	if w.prefer.representation {
-		doc, _, err := s.reader.Get(o.key, fanfold.Embedded)
-		if err != nil {
+		if sent, err := s.represent(c, w, o, seq); sent || err != nil {
 			return err
 		}
-		if doc != nil && uint64(doc.Revision) == seq { // else it was overwritten meanwhile: nothing of ours to show
-			if status == http.StatusNoContent {
-				status = http.StatusOK
-			}
-			applied(true)
-			c.Request().Header.Del("If-None-Match") // a write's condition, not a read's
-			return s.sendDocument(c, status, doc, fanfold.At(seq, 0), s.etag(doc))
-		}
 	}
-	applied(false)
-	if !w.dropped && o.op != fanfold.OpDelete && o.op != "" {
+	w.preferenceApplied(c, false)
+	if !w.op.Dropped && o.op != fanfold.OpDelete && o.op != "" {
 		h[keyETag] = []string{s.tag(seq)}
 	}
-	return c.NoContent(status)
+	return c.NoContent(o.status())
+}
+
+// locate sets the Location of a document that POST made.
+func locate(c echo.Context, key fanfold.Key) {
+	if c.Request().Method == http.MethodPost && key.ID != "" {
+		c.Response().Header().Set("Location", "/v1/"+key.Collection+"/"+url.PathEscape(key.ID))
+	}
+}
+
+// preferenceApplied sets the header that lists the preferences which the answer follows.
+func (w *write) preferenceApplied(c echo.Context, body bool) {
+	if list := w.prefer.applied(w.op.Kind == writer.Put || w.op.Kind == writer.Create, w.prefer.async, body); list != "" {
+		c.Response().Header().Set("Preference-Applied", list)
+	}
+}
+
+// represent answers a write with the document as it made it; sent is false where it was overwritten meanwhile.
+func (s *Server) represent(c echo.Context, w *write, o outcome, seq uint64) (sent bool, err error) {
+	doc, _, err := s.Reader.Get(o.key, fanfold.Embedded)
+	if err != nil || doc == nil || uint64(doc.Revision) != seq {
+		return false, err
+	}
+	status := o.status()
+	if status == http.StatusNoContent {
+		status = http.StatusOK
+	}
+	w.preferenceApplied(c, true)
+	c.Request().Header.Del("If-None-Match") // a write's condition, not a read's
+	return true, s.sendDocument(c, status, doc, fanfold.At(seq, 0), s.etag(doc))
 }
 
 // outcome tells what the folded event seq did; key, where it is known, may save reading it.
 func (s *Server) outcome(key fanfold.Key, seq uint64) (o outcome, err error) {
-	if op, derived, ok := s.reader.Outcome(seq); ok && key.ID != "" {
+	if op, derived, ok := s.Folded.Outcome(seq); ok && key.ID != "" {
 		return outcome{key: key, op: op, derived: derived}, nil
 	}
-	err = s.reader.Read(func(snap Snapshot) (err error) {
-		if o, err = outcomeOf(snap, seq); err == nil {
-			o.derived, err = snap.Derived(seq)
-		}
-		return err
-	})
-	return o, err
+	changes, derived, err := s.Folded.Outcomes(seq, 1)
+	if err != nil {
+		return o, err
+	}
+	o = outcomeOf(changes[0])
+	o.derived = derived
+	return o, nil
 }
 
 // accepted answers a write that is in the log and not folded yet: with its position, and why.
@@ -140,9 +147,12 @@ func (s *Server) accepted(c echo.Context, w *write, seq uint64, waited error, re
 	case w.prefer.async:
 		reason = "the request was not to wait for it"
 	case errors.Is(waited, context.DeadlineExceeded):
-		reason = "this node stands at event " + strconv.FormatUint(s.reader.Applied(), 10) + " and did not reach " + strconv.FormatUint(seq, 10) + " in time"
+		reason = "this node stands at event " + strconv.FormatUint(s.Folded.Applied(), 10) + " and did not reach " + strconv.FormatUint(seq, 10) + " in time"
 	default:
-		reason = strings.TrimPrefix(reasonOf(waited), ": ")
+		var e *fanfold.Error
+		if errors.As(waited, &e) {
+			reason = e.Message
+		}
 	}
 	body := map[string]any{"position": fanfold.At(seq, 0), "detail": "the write is stored, and not folded here yet: " + reason}
 	if result != nil {

@@ -63,7 +63,7 @@ func (s *Server) fail(err error, c echo.Context) {
 		panic(http.ErrAbortHandler) // nobody is there to tell
 	}
 	status := statusOf[e.Code]
-	p := problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Message, Problems: e.Problems, Revision: e.Current, Operation: e.Operation}
+	p := problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation}
 	if status == 0 {
 		status = http.StatusInternalServerError
 		p = problem{Type: ProblemType(fanfold.Internal), Title: titleOf[fanfold.Internal], Status: status, Detail: "The details are in the server's log."}

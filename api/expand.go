@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/writer"
 )
 
 const (
@@ -124,7 +125,7 @@ func newExpander(snap Snapshot, view fanfold.View) (x *expander, tag func() stri
 }
 
 func (s *Server) getExpanded(c echo.Context, key fanfold.Key, view fanfold.View) error {
-	m, _, _ := s.models.Model()
+	m, _, _ := s.Models.Model()
 	tree, err := parseExpand(m, key.Collection, c.QueryParam("expand"))
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (s *Server) getExpanded(c echo.Context, key fanfold.Key, view fanfold.View)
 	var doc *fanfold.Document
 	var at fanfold.Position
 	var etag fanfold.ETag
-	if err := s.reader.Read(func(snap Snapshot) (err error) {
+	if err := s.Reader.Read(func(snap Snapshot) (err error) {
 		at = snap.At()
 		if doc, err = snap.Get(key, view); err != nil || doc == nil {
 			return err
@@ -148,7 +149,7 @@ func (s *Server) getExpanded(c echo.Context, key fanfold.Key, view fanfold.View)
 		return err
 	}
 	if doc == nil {
-		return missing(key)
+		return writer.Missing(key)
 	}
 	return s.sendDocument(c, http.StatusOK, doc, at, etag)
 }

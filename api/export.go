@@ -13,7 +13,9 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/schema"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // Scan is one prefix of the log that stays readable for as long as it is open. Close it.
@@ -48,7 +50,7 @@ func (s *Server) export(c echo.Context) (err error) {
 	if err := s.freshness(c); err != nil {
 		return err
 	}
-	scan, err := s.reader.Scan()
+	scan, err := s.Reader.Scan()
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func (ex *exporter) run(collections []string) error {
 	}
 	ex.model = fanfold.EmptyModel()
 	if src != nil {
-		if ex.model, err = ex.s.models.Parse(src); err != nil {
+		if ex.model, err = modelfile.Parse(src); err != nil {
 			return err
 		}
 		if collections == nil {
@@ -228,7 +230,7 @@ func (ex *exporter) document(doc *fanfold.Document, kept []keptValue) {
 	if kept = ex.withNothing(name, t, kept); len(kept) > 0 {
 		ex.buf = append(appendKept(append(ex.buf, `"kept":`...), kept), ',')
 	}
-	if len(dropped) > 0 || ex.misfits(name, doc.Body) || checkRelations(ex.model.Collection(name), t) != nil || bytes.ContainsAny(doc.Body, "\r\n") {
+	if len(dropped) > 0 || ex.misfits(name, doc.Body) || writer.CheckRelations(ex.model.Collection(name), t) != nil || bytes.ContainsAny(doc.Body, "\r\n") {
 		ex.buf = jsondoc.AppendQuote(append(ex.buf, `"text":`...), string(doc.Body))
 	} else {
 		ex.buf = append(append(ex.buf, `"doc":`...), doc.Body...)

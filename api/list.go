@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/writer"
 )
 
 const (
@@ -47,7 +48,7 @@ func (s *Server) parsePage(c echo.Context, collection string) (p page, err error
 		p.cursor = string(raw)
 	}
 	if v := c.QueryParam("expand"); v != "" {
-		m, _, _ := s.models.Model()
+		m, _, _ := s.Models.Model()
 		if p.tree, err = parseExpand(m, collection, v); err != nil {
 			return p, err
 		}
@@ -113,7 +114,7 @@ func (s *Server) children(c echo.Context) error {
 			return nil, false, err
 		}
 		if parent == nil {
-			return nil, false, missing(key)
+			return nil, false, writer.Missing(key)
 		}
 		return snap.Holders(rel.FullName(), key.ID, after, p.limit, p.view)
 	}, func(last *fanfold.Document) string { return strconv.FormatInt(last.Number, 10) })
@@ -122,7 +123,7 @@ func (s *Server) children(c echo.Context) error {
 // childRelation finds the one relation by which documents of child refer to parent; with paged
 // those that have pages come first.
 func (s *Server) childRelation(parent, child, name string, paged bool) (*fanfold.Relation, error) {
-	m, _, _ := s.models.Model()
+	m, _, _ := s.Models.Model()
 	var found []*fanfold.Relation
 	var names []string
 	if c := m.Collection(child); c != nil {
@@ -172,26 +173,20 @@ func (s *Server) childPage(c echo.Context, key fanfold.Key, rel *fanfold.Relatio
 		return err
 	}
 	var out []byte
-	if err := s.reader.Read(func(snap Snapshot) error {
+	if err := s.Reader.Read(func(snap Snapshot) error {
 		parent, err := snap.Get(key, fanfold.Embedded)
 		if err != nil || parent == nil {
-			return cmp.Or(err, missing(key))
+			return cmp.Or(err, writer.Missing(key))
 		}
-		count, err := snap.Paged(rel.FullName(), key.ID)
+		docs, pages, err := snap.Page(rel.FullName(), key.ID, wanted, rel.PageSize, p.view)
 		if err != nil {
 			return err
-		}
-		size := int64(rel.PageSize)
-		pages := max(1, (count+size-1)/size)
-		if wanted == 0 {
-			wanted = pages
 		}
 		if wanted > pages {
 			return fanfold.Errorf(fanfold.NotFound, "there is no page %d: the last one is %d", wanted, pages)
 		}
-		docs, err := snap.Page(rel.FullName(), key.ID, (wanted-1)*size, rel.PageSize, p.view)
-		if err != nil {
-			return err
+		if wanted == 0 {
+			wanted = pages
 		}
 		out = jsondoc.AppendQuote([]byte{'{'}, rel.Path.String())
 		out = jsondoc.AppendQuote(append(out, ':'), key.ID)
@@ -224,7 +219,7 @@ func (s *Server) appendItems(c echo.Context, out []byte, snap Snapshot, docs []*
 // sendPage reads a page from one snapshot and writes it.
 func (s *Server) sendPage(c echo.Context, p page, read func(Snapshot) ([]*fanfold.Document, bool, error), cursorOf func(last *fanfold.Document) string) error {
 	out := []byte(`{"items":[`)
-	if err := s.reader.Read(func(snap Snapshot) error {
+	if err := s.Reader.Read(func(snap Snapshot) error {
 		docs, more, err := read(snap)
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // maxModel bounds a model, in bytes.
@@ -28,8 +29,8 @@ func (s *Server) getModel(c echo.Context) error {
 	if err := s.freshness(c); err != nil {
 		return err
 	}
-	at := fanfold.At(s.reader.Applied(), 0)
-	m, seq, _ := s.models.Model()
+	at := fanfold.At(s.Folded.Applied(), 0)
+	m, seq, _ := s.Models.Model()
 	h := c.Response().Header()
 	h.Set(headerPosition, at.String())
 	h.Set("ETag", modelTag(seq))
@@ -50,22 +51,7 @@ func (s *Server) getModel(c echo.Context) error {
 // putModel checks a model, tells what it would do, and, unless that is all that was asked for,
 // applies it.
 func (s *Server) putModel(c echo.Context) error {
-	if err := parameters(c, "dryRun", "allowMisfits", "background"); err != nil {
-		return err
-	}
-	dry, err := boolParam(c, "dryRun")
-	if err != nil {
-		return err
-	}
-	misfits, err := boolParam(c, "allowMisfits")
-	if err != nil {
-		return err
-	}
-	beside, err := boolParam(c, "background")
-	if err != nil {
-		return err
-	}
-	src, err := s.readModel(c)
+	req, err := readModelRequest(c)
 	if err != nil {
 		return err
 	}
@@ -73,97 +59,121 @@ func (s *Server) putModel(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	proposal, last := s.models.Proposal()
-	if proposal != nil && !dry {
-		return s.underWay(proposal)
-	}
-	_, seq, _ := s.models.Model()
-	cond, err := parseConditions(c.Request())
-	if err != nil {
-		return err
-	}
-	if cond.noneness && seq > 0 || cond.exists && seq == 0 || len(cond.match) > 0 && !slices.Contains(cond.match, fanfold.Revision(seq)) {
-		c.Response().Header().Set("ETag", modelTag(seq))
-		return &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(seq), Message: "the model that applies is the one of event " + strconv.FormatUint(seq, 10)}
-	}
 	ctx := c.Request().Context()
-	m, report, err := s.models.Preview(ctx, src, !dry, misfits)
+	leave, err := s.previews.enter(ctx)
 	if err != nil {
 		return err
 	}
-	if dry {
-		return c.JSON(http.StatusOK, report)
-	}
-	if len(m.Source) > s.log.MaxPayload()-envelopeRoom {
-		return fanfold.Errorf(fanfold.TooLarge, "the model is larger than the log takes")
-	}
-	given := c.QueryParams().Has("background")
-	if beside && len(report.Entangled()) > 0 {
-		return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared in the background, because values that stay on their holders by %s come from documents that it changes; send it with background=false", strings.Join(report.Entangled(), ", "))
-	}
-	if !given {
-		beside = report.Touches() > backgroundFrom && len(report.Entangled()) == 0
-	}
-	if beside {
-		return s.propose(c, m, last, report, limit)
-	}
-	applied, err := s.applyModel(ctx, m, last, misfits)
-	if err != nil {
+	result, err := s.Writer.PutModel(ctx, req)
+	leave()
+	switch {
+	case fanfold.CodeOf(err) == fanfold.Stale:
+		_, seq, _ := s.Models.Model()
+		c.Response().Header().Set("ETag", modelTag(seq))
 		return err
+	case err != nil:
+		return err
+	case req.DryRun:
+		return c.JSON(http.StatusOK, result.Preview)
+	case result.Proposed != 0:
+		return s.answerProposal(c, result, limit)
 	}
-	return s.answerModel(c, applied, report, limit)
+	return s.answerModel(c, result.Applied, result.Preview, limit)
+}
+
+// readModelRequest reads the request of a PUT of a model.
+func readModelRequest(c echo.Context) (req writer.ModelRequest, err error) {
+	if err := parameters(c, "dryRun", "allowMisfits", "background"); err != nil {
+		return req, err
+	}
+	if req.DryRun, err = boolParam(c, "dryRun"); err != nil {
+		return req, err
+	}
+	if req.AllowMisfits, err = boolParam(c, "allowMisfits"); err != nil {
+		return req, err
+	}
+	background, err := boolParam(c, "background")
+	if err != nil {
+		return req, err
+	}
+	if c.QueryParams().Has("background") {
+		req.Background = &background
+	}
+	if req.Conditions, err = parseConditions(c.Request()); err != nil {
+		return req, err
+	}
+	req.Source, err = readModel(c)
+	return req, err
 }
 
 // answerModel answers a write of a model by what it did, once it is folded.
-func (s *Server) answerModel(c echo.Context, applied uint64, report ModelPreview, limit time.Duration) error {
+func (s *Server) answerModel(c echo.Context, applied uint64, preview *fanfold.ModelPreview, limit time.Duration) error {
 	h := c.Response().Header()
 	h.Set(headerRevision, strconv.FormatUint(applied, 10))
 	h.Set(headerPosition, fanfold.At(applied, 0).String())
 	h.Set("ETag", modelTag(applied))
 	if err := s.wait(c.Request().Context(), applied, limit); err != nil {
-		return c.JSON(http.StatusAccepted, report)
+		return c.JSON(http.StatusAccepted, preview)
 	}
-	return c.JSON(http.StatusOK, report)
+	return c.JSON(http.StatusOK, preview)
 }
 
-// applyModel stores a model that was previewed, where last is the last event about models. Where it
-// has new strict relations or unique members, no write of this node comes between the last look at
-// the documents and the model's fold.
-func (s *Server) applyModel(ctx context.Context, m *fanfold.Model, last uint64, misfits bool) (applied uint64, err error) {
-	have, _, _ := s.models.Model()
-	guards := m.AddsGuards(have)
-	if guards {
-		s.remodeling.Lock()
-		defer s.remodeling.Unlock()
-		if err := s.catchUp(ctx); err != nil {
-			return 0, err
-		}
-		if _, _, err := s.models.Preview(ctx, m.Source, true, misfits); err != nil {
-			return 0, err
-		}
+// answerProposal answers a write of a model that is prepared: by what it did where it comes to apply in time, and by
+// where to look for it otherwise.
+func (s *Server) answerProposal(c echo.Context, result writer.ModelResult, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), limit)
+	defer cancel()
+	applied, err := s.Writer.WaitForModel(ctx, result.Proposed)
+	switch {
+	case err == nil:
+		return s.answerModel(c, applied, result.Preview, limit)
+	case fanfold.CodeOf(err) == fanfold.Unprocessable:
+		return err
 	}
-	return s.storeModel(ctx, m.Source, last, guards)
+	h := c.Response().Header()
+	h.Set("Location", "/v1/_status")
+	h.Set(headerPosition, fanfold.At(result.Proposed, 0).String())
+	return c.JSON(http.StatusAccepted, result.Preview)
 }
 
-// storeModel appends a model where last is the last event about models; with guards, it waits for
-// the model's fold.
-func (s *Server) storeModel(ctx context.Context, source []byte, last uint64, guards bool) (applied uint64, err error) {
-	applied, err = s.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: source}, fanfold.Exactly(fanfold.Revision(last)))
-	if err != nil || !guards {
-		return applied, err
+// getPending answers the model that is to come.
+func (s *Server) getPending(c echo.Context) error {
+	if err := parameters(c); err != nil {
+		return err
 	}
-	if err := s.wait(context.WithoutCancel(ctx), applied, guardTime); err != nil {
-		s.opt.Logger.Error("a model with new strict relations or unique members is stored and not folded: until it is, writes of this node are not guarded", "seq", applied, "err", err)
+	p, _ := s.Models.Proposal()
+	if p == nil {
+		return writer.ErrNoProposal
 	}
-	return applied, nil
+	c.Response().Header().Set(headerRevision, strconv.FormatUint(p.Seq, 10))
+	return c.JSONBlob(http.StatusOK, p.Source)
 }
 
-// guardTime is for how long writes wait for such a model's fold.
-const guardTime = time.Minute
+// deletePending withdraws the model that is to come.
+func (s *Server) deletePending(c echo.Context) error {
+	if err := parameters(c); err != nil {
+		return err
+	}
+	limit, err := s.timeout(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	seq, err := s.Writer.CancelModel(ctx)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set(headerPosition, fanfold.At(seq, 0).String())
+	if err := s.wait(ctx, seq, limit); err != nil {
+		return c.NoContent(http.StatusAccepted)
+	}
+	return c.NoContent(http.StatusNoContent)
+}
 
 var modelTypes = []string{"application/yaml", "application/x-yaml", "text/yaml", "application/json"}
 
-func (s *Server) readModel(c echo.Context) ([]byte, error) {
+// readModel reads the body of a model.
+func readModel(c echo.Context) ([]byte, error) {
 	contentType, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
 	if !slices.Contains(modelTypes, strings.ToLower(strings.TrimSpace(contentType))) {
 		return nil, fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Type %q is not read here: send %s", contentType, strings.Join(modelTypes, " or "))

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // Header names of ours.
@@ -187,7 +188,8 @@ func (s *Server) timeout(c echo.Context) (time.Duration, error) {
 	return d, nil
 }
 
-// freshness waits until the read model shows what the reader asks for.
+// freshness waits until the read model shows what the reader asks for: Fanfold-Min-Position, and everything
+// acknowledged before with consistency=strong.
 func (s *Server) freshness(c echo.Context) error {
 	r := c.Request()
 	minPosition := r.Header.Get(headerMinPosition)
@@ -199,7 +201,6 @@ func (s *Server) freshness(c echo.Context) error {
 		return err
 	}
 	var want uint64
-	strong := false
 	if minPosition != "" {
 		p, err := fanfold.ParsePosition(minPosition)
 		if err != nil {
@@ -207,79 +208,75 @@ func (s *Server) freshness(c echo.Context) error {
 		}
 		want = p.Seq()
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), limit)
+	defer cancel()
 	switch v := c.QueryParam("consistency"); v {
 	case "", "local":
 	case "strong":
-		strong = true
+		return s.waitForFence(ctx, want, limit)
 	default:
 		return fanfold.Errorf(fanfold.Invalid, "consistency=%s is not one of local and strong", v)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), limit)
-	defer cancel()
-	if strong {
-		begun := s.now()
-		seq, err := s.log.Fence(ctx)
-		if errors.Is(err, context.DeadlineExceeded) {
-			return fanfold.Errorf(fanfold.Timeout, "the log did not answer within %v; this node stands at event %d", limit, s.reader.Applied())
-		}
-		if err != nil {
-			return err
-		}
-		want = max(want, seq)
-		defer func() {
-			if s.reader.Applied() >= seq {
-				s.provenAt(begun)
-			}
-		}()
+	return s.waitToRead(ctx, want, limit)
+}
+
+// waitForFence waits for want and for everything acknowledged before.
+func (s *Server) waitForFence(ctx context.Context, want uint64, limit time.Duration) error {
+	begun := time.Now()
+	seq, err := s.Fencer.Fence(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fanfold.Errorf(fanfold.Timeout, "the log did not answer within %v; this node stands at event %d", limit, s.Folded.Applied())
 	}
+	if err != nil {
+		return err
+	}
+	err = s.waitToRead(ctx, max(want, seq), limit)
+	if s.Folded.Applied() >= seq {
+		s.Writer.NoteCaughtUp(begun)
+	}
+	return err
+}
+
+// waitToRead waits for an event to be folded. The error is a Timeout where that takes longer than ctx.
+func (s *Server) waitToRead(ctx context.Context, want uint64, limit time.Duration) error {
 	if want == 0 {
 		return nil
 	}
-	if err := s.reader.Wait(ctx, want); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", s.reader.Applied(), want, limit)
-		}
-		return err
+	err := s.Folded.Wait(ctx, want)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", s.Folded.Applied(), want, limit)
 	}
-	return nil
+	return err
 }
 
 func (s *Server) wait(ctx context.Context, seq uint64, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return s.reader.Wait(ctx, seq)
+	return s.Folded.Wait(ctx, seq)
 }
 
-// conditions are a write's If-Match and If-None-Match.
-type conditions struct {
-	match    []fanfold.Revision // any of these
-	exists   bool               // If-Match: *
-	noneness bool               // If-None-Match: *
-}
-
-func (cond conditions) any() bool { return len(cond.match) > 0 || cond.exists || cond.noneness }
-
-func parseConditions(r *http.Request) (cond conditions, err error) {
+// parseConditions reads a write's If-Match and If-None-Match.
+func parseConditions(r *http.Request) (cond writer.Conditions, err error) {
 	for _, line := range r.Header.Values("If-Match") {
 		for tag := range strings.SplitSeq(line, ",") {
 			if tag = strings.TrimSpace(tag); tag == "*" {
-				cond.exists = true
+				cond.Exists = true
 				continue
 			}
 			etag, err := fanfold.ParseETag(tag)
 			if err != nil {
 				return cond, err
 			}
-			cond.match = append(cond.match, etag.Revision)
+			cond.Revisions = append(cond.Revisions, etag.Revision)
 		}
 	}
 	if v := strings.TrimSpace(r.Header.Get("If-None-Match")); v != "" {
 		if v != "*" {
 			return cond, fanfold.Errorf(fanfold.Invalid, "If-None-Match takes * on a write: create only")
 		}
-		cond.noneness = true
+		cond.Absent = true
 	}
-	if cond.noneness && (cond.exists || len(cond.match) > 0) {
+	if cond.Absent && (cond.Exists || len(cond.Revisions) > 0) {
 		return cond, fanfold.Errorf(fanfold.Invalid, "If-Match and If-None-Match exclude each other")
 	}
 	return cond, nil

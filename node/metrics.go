@@ -39,7 +39,7 @@ func metrics(n *Node) http.Handler {
 		reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
 	}
 	counter("fanfold_folded_events_total", "Events folded by this process.", func() uint64 { return n.Projector.Status().Folded })
-	counter("fanfold_write_retries_total", "Writes tried again inside because another write to the document was faster.", func() uint64 { return n.api.Retries() })
+	counter("fanfold_write_retries_total", "Writes tried again inside because another write to the document was faster.", func() uint64 { return n.writer.Retries() })
 	counter("fanfold_commit_batches_total", "Group commits published as one atomic batch.", func() uint64 { return n.Log.Stats().Batches })
 	counter("fanfold_commit_batched_events_total", "Events in these batches.", func() uint64 { return n.Log.Stats().Batched })
 	counter("fanfold_commit_refused_batches_total", "Of these batches, those whose events had to be published by themselves.", func() uint64 { return n.Log.Stats().Refused })

@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/errgroup"
@@ -21,11 +20,11 @@ import (
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/events"
-	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // Config is what serve needs to know.
@@ -38,7 +37,8 @@ type Config struct {
 	Durability string // of the embedded server
 	Replicas   int    // of the stream, where it is made on an outside server
 	Logger     *slog.Logger
-	API        api.Options // limits; the zero value is the default
+	Writer     writer.Options // limits of documents; the zero value is the default
+	API        api.Options    // limits of requests; the zero value is the default
 
 	SetOrientedFrom int                     // see projector.Options
 	FailWrite       func() error            // for tests: see sqlite.Options
@@ -57,6 +57,7 @@ type Node struct {
 	nc        *nats.Conn
 	inspector *inspect.Inspector
 	feed      *changefeed.Feed
+	writer    *writer.Writer
 	api       *api.Server
 	listener  net.Listener
 
@@ -65,13 +66,23 @@ type Node struct {
 }
 
 var (
-	_ api.Appender     = (*events.Log)(nil)
-	_ api.Reader       = reader{}
-	_ api.Snapshot     = (*sqlite.Snapshot)(nil)
-	_ api.Models       = (*models)(nil)
-	_ api.Feed         = (*changefeed.Feed)(nil)
-	_ changefeed.Store = feedStore{}
-	_ projector.Source = source{}
+	_ writer.Appender   = (*events.Log)(nil)
+	_ writer.Leader     = (*events.Log)(nil)
+	_ writer.Snapshot   = (*sqlite.Snapshot)(nil)
+	_ writer.ReadModel  = writerRows{}
+	_ writer.Models     = (*projector.Projector)(nil)
+	_ writer.Inspector  = (*inspect.Inspector)(nil)
+	_ inspect.Projector = (*projector.Projector)(nil)
+	_ api.Fencer        = (*events.Log)(nil)
+	_ api.Reader        = reader{}
+	_ api.Folded        = folded{}
+	_ api.Snapshot      = (*sqlite.Snapshot)(nil)
+	_ api.Models        = (*projector.Projector)(nil)
+	_ api.Inspector     = inspector{}
+	_ api.Operator      = operator{}
+	_ api.Feed          = (*changefeed.Feed)(nil)
+	_ changefeed.Store  = feedStore{}
+	_ projector.Source  = source{}
 )
 
 // Open opens everything a node runs; Close it if Run is not called.
@@ -113,10 +124,13 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	}
 	n.inspector = inspect.New(n.Store, n.Projector)
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{})
-	m := &models{node: n}
+	wopt := cfg.Writer
+	wopt.MaxEvent, wopt.Logger = n.Log.MaxPayload(), cfg.Logger
+	n.writer = writer.New(writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store}, Models: n.Projector, Inspector: n.inspector}, wopt)
 	opt := cfg.API
 	opt.FoldVersion, opt.Metrics, opt.Logger = fold.FoldVersion, metrics(n), cfg.Logger
-	n.api = api.New(n.Log, reader{n.Store}, m, n.feed, opt)
+	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.Log, Reader: reader{n.Store}, Folded: folded{n.Store}, Models: n.Projector,
+		Inspector: inspector{n.inspector, n.Store}, Operator: operator{n}, Feed: n.feed}, opt)
 	return n, nil
 }
 
@@ -180,7 +194,10 @@ func Version() string {
 	return "(devel)"
 }
 
-// API is the node's HTTP API.
+// Writer returns what decides about the node's writes.
+func (n *Node) Writer() *writer.Writer { return n.writer }
+
+// API returns the node's HTTP API.
 func (n *Node) API() *api.Server { return n.api }
 
 // Addr is the address the API listens on.
@@ -195,6 +212,7 @@ func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) e
 	g, ctx := errgroup.WithContext(ctx)
 	n.running = ctx
 	g.Go(func() error { return n.Projector.Run(ctx) }) // nil only once ctx has ended
+	g.Go(func() error { return n.writer.Run(ctx) })
 	g.Go(func() error {
 		err := n.api.Run(ctx, n.listener, n.feed.Close)
 		if err == nil && ctx.Err() == nil {
@@ -229,162 +247,4 @@ func (n *Node) Close() error {
 		errs = append(errs, n.lock.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// source reads the log for the projector.
-type source struct{ *events.Log }
-
-func (s source) Events(ctx context.Context, from uint64) (projector.Reader, error) {
-	return s.Read(ctx, from)
-}
-
-// reader is the read model as the API sees it.
-type reader struct{ *sqlite.Store }
-
-func (r reader) Read(fn func(api.Snapshot) error) error {
-	return r.Store.Read(func(s *sqlite.Snapshot) error { return fn(s) })
-}
-func (r reader) Scan() (api.Scan, error) {
-	sc, err := r.Store.Scan()
-	if err != nil {
-		return nil, err
-	}
-	return scan{sc}, nil
-}
-func (r reader) Wait(ctx context.Context, seq uint64) error { return r.Store.Applied.Wait(ctx, seq) }
-func (r reader) Applied() uint64                            { return r.Store.Applied.Seq() }
-func (r reader) Outcome(seq uint64) (fanfold.Op, int64, bool) {
-	return r.Store.Applied.Outcome(seq)
-}
-
-// scan is a long snapshot as the API sees it.
-type scan struct{ *sqlite.Scanner }
-
-func (s scan) Model() ([]byte, fanfold.Reserved, error) {
-	m, err := s.Scanner.Model()
-	return m.Source, m.Reserved, err
-}
-
-// feedStore is the read model as the change feed sees it.
-type feedStore struct{ *sqlite.Store }
-
-func (f feedStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err error) {
-	err = f.Read(func(s *sqlite.Snapshot) error {
-		page, err = s.Changes(q)
-		return err
-	})
-	return page, err
-}
-
-func (f feedStore) Head() (at fanfold.Position, err error) {
-	err = f.Read(func(s *sqlite.Snapshot) error { at = s.At(); return nil })
-	return at, err
-}
-
-func (f feedStore) Before(t time.Time) (at fanfold.Position, err error) {
-	err = f.Read(func(s *sqlite.Snapshot) error {
-		at, err = s.Before(t)
-		return err
-	})
-	return at, err
-}
-
-func (f feedStore) Changed(seq uint64) <-chan struct{}         { return f.Applied.Changed(seq) }
-func (f feedStore) Wait(ctx context.Context, seq uint64) error { return f.Applied.Wait(ctx, seq) }
-
-// models is the projector as the API sees it.
-type models struct{ node *Node }
-
-func (m *models) Model() (*fanfold.Model, uint64, fanfold.Reserved) { return m.node.Projector.Model() }
-
-func (m *models) Preview(ctx context.Context, src []byte, apply, misfits bool) (*fanfold.Model, api.ModelPreview, error) {
-	model, err := modelfile.Parse(src)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := m.node.inspector.Preview(ctx, model)
-	if err == nil && apply && len(p.Problems) > 0 {
-		err = &fanfold.Error{Code: fanfold.Unprocessable, Message: "the model cannot be applied to the documents as they are; nothing was changed", Problems: p.Problems}
-	}
-	if err == nil && apply && !misfits && len(p.Misfits) > 0 {
-		e := fanfold.Errorf(fanfold.Unprocessable, "stored documents do not fit the new schema; nothing was changed: mend them first, or send the model with allowMisfits=true, after which each has to fit when it is next written")
-		for _, m := range p.Misfits {
-			for _, d := range m.First {
-				e.Problems = append(e.Problems, fanfold.Problem{Path: d.Document + d.Problems[0].Path, Detail: d.Problems[0].Detail})
-			}
-		}
-		err = e
-	}
-	return model, p, err
-}
-
-func (m *models) Proposal() (*fanfold.Proposal, uint64) { return m.node.Projector.Proposal() }
-func (m *models) Ready() <-chan struct{}                { return m.node.Projector.Ready() }
-func (m *models) Broken(seq uint64) ([]fanfold.Problem, error) {
-	return m.node.Projector.Objections(seq)
-}
-func (m *models) Settled(ctx context.Context, seq uint64) (uint64, error) {
-	return m.node.Projector.Settled(ctx, seq)
-}
-
-func (m *models) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error) {
-	return m.node.inspector.DryRun(ctx, events)
-}
-
-func (m *models) Lineage(key fanfold.Key) (any, error) { return m.node.inspector.Lineage(key) }
-
-func (m *models) Reaches(events []*fanfold.Event, limit int64) (bool, error) {
-	return m.node.inspector.MayExceed(events, limit)
-}
-
-func (m *models) Parse(src []byte) (*fanfold.Model, error) { return modelfile.Parse(src) }
-
-func (m *models) Verify(ctx context.Context) (any, error) { return inspect.Verify(ctx, m.node.Store) }
-
-// Replay starts a replay that goes on after the request; its end is told by Status and the log.
-func (m *models) Replay() error {
-	run, err := m.node.Projector.BeginReplay()
-	if err != nil {
-		return err
-	}
-	m.node.background.Go(func() {
-		err := run(m.node.running)
-		m.node.cfg.Logger.Info("replay ended", "err", err)
-	})
-	return nil
-}
-
-// Status is the answer of GET /v1/_status.
-type Status struct {
-	Version    string           `json:"version"`
-	Fold       string           `json:"fold"`
-	Position   fanfold.Position `json:"position"`
-	Model      uint64           `json:"model"` // the event that applied it
-	Durability string           `json:"durability"`
-	Log        string           `json:"log"` // embedded, or the outside server's URL
-	LogError   string           `json:"logError,omitempty"`
-	projector.Status
-}
-
-func (m *models) Status() (any, error) {
-	n := m.node
-	_, seq, _ := n.Projector.Model()
-	s := Status{Version: Version(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Durability: n.cfg.Durability, Status: n.Projector.Status()}
-	if n.cfg.NATS != "" {
-		// A client cannot see whether a server syncs before it acknowledges.
-		s.Log, s.Durability = n.nc.ConnectedUrlRedacted(), "unverified"
-	}
-	if err := n.Log.Failing(); err != nil {
-		s.LogError = err.Error()
-	}
-	if cp, err := n.Store.Checkpoint(); err == nil {
-		s.Position = cp.At()
-	}
-	if s.Stopped != nil {
-		return s, fanfold.Errorf(fanfold.Unavailable, "the projector has stopped at event %d: %s", s.Stopped.Seq, s.Stopped.Reason)
-	}
-	if !n.nc.IsConnected() {
-		return s, fanfold.Errorf(fanfold.Unavailable, "the log cannot be reached")
-	}
-	return s, n.Log.Failing()
 }

@@ -82,22 +82,23 @@ func (s *Snapshot) Change(at fanfold.Position) (ch *fanfold.Change, err error) {
 	return ch, err
 }
 
-// Derived returns how many derived changes the event seq caused, and those of its transaction
-// behind it.
-func (s *Snapshot) Derived(seq uint64) (n int64, err error) {
-	tx, first := "", true
+// Derived returns how many derived changes count events from first on caused, and those of the same transaction behind
+// them.
+func (s *Snapshot) Derived(first uint64, count int) (n int64, err error) {
+	end, tx := first+uint64(count), "" // tx is the events' transaction, "" while none of them has changed anything
 	err = s.c.query("SELECT position, op, tx FROM change WHERE position >= ? ORDER BY position", func(r []sqlValue) error {
-		if first {
-			tx, first = textOf(r[2]), false
+		own := fanfold.Position(intOf(r[0])).Seq() < end
+		if own {
+			tx = textOf(r[2])
 		}
-		if own := fanfold.Position(intOf(r[0])).Seq() == seq; !own && (tx == "" || textOf(r[2]) != tx) {
+		if !own && (tx == "" || textOf(r[2]) != tx) {
 			return errStop
 		}
 		if textOf(r[1]) == string(fanfold.OpDerive) {
 			n++
 		}
 		return nil
-	}, int64(fanfold.At(seq, 0)))
+	}, int64(fanfold.At(first, 0)))
 	if errors.Is(err, errStop) {
 		err = nil
 	}

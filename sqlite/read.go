@@ -141,22 +141,25 @@ func (s *Snapshot) Holders(relation, target string, after int64, limit int, view
 		"WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder", relation, target, after)
 }
 
-// Paged returns how many documents ever came into target's pages.
-func (s *Snapshot) Paged(relation, target string) (count int64, err error) {
-	_, err = s.c.first("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r []sqlValue) { count = intOf(r[0]) }, relation, target)
-	return count, err
-}
-
-// Page returns the documents that have the places from first on in target's pages, up to size
-// places, in order.
-func (s *Snapshot) Page(relation, target string, first int64, size int, view fanfold.View) (docs []*fanfold.Document, err error) {
+// Page returns the documents that have the places of one of target's pages, in order, and how many pages there are.
+// Pages have size places and count from 1 on; 0 is the last one. A page behind the last is empty.
+func (s *Snapshot) Page(relation, target string, page int64, size int, view fanfold.View) (docs []*fanfold.Document, pages int64, err error) {
+	count, places := int64(0), int64(size)
+	if _, err := s.c.first("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r []sqlValue) { count = intOf(r[0]) }, relation, target); err != nil {
+		return nil, 0, err
+	}
+	pages = max(1, (count+places-1)/places)
+	if page == 0 {
+		page = pages
+	}
+	first := (page - 1) * places
 	columns, from := selectView(view)
 	err = s.c.query(columns+strings.Replace(from, "FROM document d", fromHolders, 1)+
 		"WHERE l.relation = ? AND l.target = ? AND l.ordinal >= ? AND l.ordinal < ? ORDER BY l.ordinal", func(r []sqlValue) error {
 		docs = append(docs, documentOf(r))
 		return nil
-	}, relation, target, first, first+int64(size))
-	return docs, err
+	}, relation, target, first, first+places)
+	return docs, pages, err
 }
 
 // Scan returns up to limit documents of the collection that arrived after one, in order of

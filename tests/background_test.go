@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/writer"
 )
 
 const shopModel = `
@@ -105,7 +105,7 @@ func TestModelInBackground(t *testing.T) {
 func TestModelWithdrawn(t *testing.T) {
 	gate := harness.NewGate()
 	dir := t.TempDir()
-	s := harness.Open(t, harness.Options{Dir: dir, API: api.Options{BeforeActivate: gate.Wait}})
+	s := harness.Open(t, harness.Options{Dir: dir, Writer: writer.Options{BeforeActivate: gate.Wait}})
 	defer func() { s.Close() }()
 	s.Model(shopModel)
 	shop(s, 20)
@@ -155,7 +155,7 @@ func TestModelWithdrawnByItself(t *testing.T) {
 		"incomparable": `{"isbn":"` + strings.Repeat("9", 3000) + `"}`} {
 		t.Run(name, func(t *testing.T) {
 			gate := harness.NewGate()
-			s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{BeforeActivate: gate.Wait}})
+			s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: gate.Wait}})
 			defer s.Close()
 			s.Model(shopModel)
 			shop(s, 20)
@@ -194,7 +194,7 @@ func TestRenameAfterActivation(t *testing.T) {
 func TestReplayWhilePreparing(t *testing.T) {
 	gate := harness.NewGate()
 	dir := t.TempDir()
-	s := harness.Open(t, harness.Options{Dir: dir, API: api.Options{BeforeActivate: gate.Wait}})
+	s := harness.Open(t, harness.Options{Dir: dir, Writer: writer.Options{BeforeActivate: gate.Wait}})
 	defer s.Close()
 	s.Model(shopModel)
 	shop(s, 20)
@@ -211,7 +211,7 @@ func TestReplayWhilePreparing(t *testing.T) {
 // TestModelAfterModel: whoever waits for a model that was withdrawn is not told of another.
 func TestModelAfterModel(t *testing.T) {
 	gate := harness.NewGate()
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{BeforeActivate: gate.Wait}})
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: gate.Wait}})
 	defer s.Close()
 	s.Model(shopModel)
 	seq := s.Propose(fullShopModel)

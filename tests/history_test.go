@@ -15,8 +15,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // histories is how many are run; under the race detector, which makes them several times slower,
@@ -168,7 +168,7 @@ func randomHistory(t *rapid.T) {
 		}
 	}()
 	h := &history{t: t, o: newOracle(), views: map[okey]string{}, gate: harness.NewGate()}
-	h.s = harness.Open(t, harness.Options{Dir: dir, SetOrientedFrom: draw(t, -1, 1), API: api.Options{BeforeActivate: h.gate.Wait}})
+	h.s = harness.Open(t, harness.Options{Dir: dir, SetOrientedFrom: draw(t, -1, 1), Writer: writer.Options{BeforeActivate: h.gate.Wait}})
 	defer func() { h.s.Close() }()
 	h.run(rapid.Custom(func(t *rapid.T) operation {
 		return operation{kind: "model", model: h.nextModel(t)}

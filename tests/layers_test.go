@@ -14,7 +14,7 @@ import (
 const module = "github.com/fanfold/fanfold"
 
 // mayImport says which packages of this module each may import; data flows
-// api -> events -> projector -> sqlite -> changefeed and reads.
+// api -> writer -> events -> projector -> sqlite -> changefeed and reads.
 var mayImport = map[string][]string{
 	"":                           {"internal/decimal", "internal/jsondoc"},
 	"internal/jsondoc":           {},
@@ -29,12 +29,23 @@ var mayImport = map[string][]string{
 	"projector/inspect":          {"", "internal/decimal", "internal/jsondoc", "internal/schema", "projector/fold", "sqlite"},
 	"projector":                  {"", "internal/jsondoc", "internal/modelfile", "projector/fold", "sqlite"},
 	"changefeed":                 {"", "internal/jsondoc"},
-	"api":                        {"", "internal/jsondoc", "internal/schema"},
-	"node":                       {"", "api", "changefeed", "events", "internal/modelfile", "projector", "projector/fold", "projector/inspect", "sqlite"},
+	"writer":                     {"", "internal/jsondoc", "internal/modelfile", "internal/schema"},
+	"api":                        {"", "internal/jsondoc", "internal/modelfile", "internal/schema", "writer"},
+	"node":                       {"", "api", "changefeed", "events", "projector", "projector/fold", "projector/inspect", "sqlite", "writer"},
 	"cmd/fanfold/internal/bench": {"sqlite"},
 	"cmd/fanfold":                {"", "events", "cmd/fanfold/internal/bench", "internal/expr", "internal/jsondoc", "internal/modelfile", "node", "projector", "projector/fold", "projector/inspect", "sqlite"},
 	"tests/natsserver":           {},
-	"tests/harness":              {"api", "node", "projector/inspect", "sqlite"},
+	"tests/harness":              {"api", "node", "projector/inspect", "sqlite", "writer"},
+}
+
+// mustNotImport are packages from elsewhere that a package of ours must not know.
+var mustNotImport = map[string][]string{
+	"":                  {"net/http", "github.com/labstack/echo/v4", "github.com/nats-io/nats.go", "github.com/mattn/go-sqlite3"},
+	"writer":            {"net/http", "github.com/labstack/echo/v4", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
+	"projector":         {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
+	"projector/fold":    {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
+	"projector/inspect": {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
+	"api":               {"github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream", "github.com/mattn/go-sqlite3"},
 }
 
 func TestLayers(t *testing.T) {
@@ -63,6 +74,9 @@ func TestLayers(t *testing.T) {
 			name, err := strconv.Unquote(imp.Path.Value)
 			if err != nil {
 				return err
+			}
+			if slices.Contains(mustNotImport[filepath.ToSlash(rel)], name) {
+				t.Errorf("%s imports %s", path, name)
 			}
 			own, ok := strings.CutPrefix(name, module)
 			if ok && !slices.Contains(allowed, strings.TrimPrefix(own, "/")) {

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // onceRequests are one of each kind of write, each under a key of its own.
@@ -216,7 +216,7 @@ func TestPatchesUnderContention(t *testing.T) {
 		t.Error("how often patches are tried again is not in the metrics")
 	}
 	for _, n := range nodes {
-		t.Logf("%d retries", n.Node.API().Retries())
+		t.Logf("%d retries", n.Node.Writer().Retries())
 	}
 }
 
@@ -294,7 +294,7 @@ func TestWaitsSayWhere(t *testing.T) {
 func TestOldKeysProveNothing(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	var failing atomic.Bool
-	b := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, API: api.Options{ProvenFor: 200 * time.Millisecond}, FailWrite: func() error {
+	b := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Writer: writer.Options{ProvenFor: 200 * time.Millisecond}, FailWrite: func() error {
 		if failing.Load() {
 			return errors.New("injected fault")
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 
-	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // contractModel has every kind of rule, and relations that expand far.
@@ -451,7 +451,7 @@ func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
 	for _, media := range []string{"application/x-ndjson", "application/jsonl"} {
 		openapi3filter.RegisterBodyDecoder(media, openapi3filter.PlainBodyDecoder)
 	}
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{BeforeActivate: harness.NewGate().Wait}})
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: harness.NewGate().Wait}})
 	defer s.Close()
 	defer s.Verify()
 	s.Model(contractModel)

@@ -18,7 +18,6 @@ import (
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
-	"github.com/fanfold/fanfold/projector/inspect"
 )
 
 func modelCommand() *cobra.Command {
@@ -65,14 +64,14 @@ func modelCheckCommand() *cobra.Command {
 
 // putModel sends a model, to be applied or, with dry, previewed; query are further parameters. applied
 // tells whether it applies by now: otherwise the node works on it.
-func (c *client) putModel(ctx context.Context, src []byte, dry bool, query url.Values) (p *inspect.Preview, applied bool, err error) {
+func (c *client) putModel(ctx context.Context, src []byte, dry bool, query url.Values) (p *fanfold.ModelPreview, applied bool, err error) {
 	query.Set("dryRun", strconv.FormatBool(dry))
 	resp, err := c.do(ctx, http.MethodPut, "/v1/_model?"+query.Encode(), bytes.NewReader(src), header{"Content-Type": "application/yaml"})
 	if err != nil {
 		return nil, false, err
 	}
 	defer resp.Body.Close()
-	p = &inspect.Preview{}
+	p = &fanfold.ModelPreview{}
 	return p, resp.StatusCode == http.StatusOK, json.NewDecoder(resp.Body).Decode(p)
 }
 
@@ -125,7 +124,7 @@ func preparationLine(p *projector.Preparation) string {
 	return line
 }
 
-func showPreview(out io.Writer, p *inspect.Preview, would string) {
+func showPreview(out io.Writer, p *fanfold.ModelPreview, would string) {
 	for _, r := range p.Rules {
 		if r.Change != "same" || r.Documents > 0 {
 			fmt.Fprintf(out, "%-8s %-40s %d documents\n", r.Change, r.Rule, r.Documents)

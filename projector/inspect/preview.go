@@ -14,49 +14,10 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Preview is what applying a model would do.
-type Preview struct {
-	Position fanfold.Position `json:"position"` // of the prefix looked at
-	Rules    []RulePreview    `json:"rules"`
-	Changes  int64            `json:"changes"` // documents whose embedded view would change
-	Misfits  []Misfits        `json:"misfits,omitempty"`
-	AtOnce   []string         `json:"atOnce,omitempty"` // rules because of which the model cannot be prepared beside
-
-	touched  int64
-	Problems []fanfold.Problem `json:"problems,omitempty"`
-}
-
-// Touches is how many documents applying the model looks at, as often as it does.
-func (p *Preview) Touches() int64 { return p.touched }
-
-// Entangled are the rules because of which the model cannot be prepared while another applies.
-func (p *Preview) Entangled() []string { return p.AtOnce }
-
-// Misfits are a collection's documents that do not fit its schema.
-type Misfits struct {
-	Collection string   `json:"collection"`
-	Documents  int64    `json:"documents"`
-	First      []Misfit `json:"first"`
-}
-
-// Misfit is one of them.
-type Misfit struct {
-	Document string            `json:"document"` // collection/id
-	Problems []fanfold.Problem `json:"problems"`
-}
-
-// RulePreview is what one rule would do.
-type RulePreview struct {
-	Rule      string   `json:"rule"`
-	Change    string   `json:"change"`          // new, changed, removed or same
-	Documents int64    `json:"documents"`       // whose value of this rule would change
-	Hides     []string `json:"hides,omitempty"` // documents that have a member of their own there: the first few
-}
-
 // Preview tells what applying the model would do, without doing it. Problems names rules that
 // need takeOver, because stored documents have a member of their own at their path. It blocks
 // for as long as recomputing everything takes.
-func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *Preview, err error) {
+func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *fanfold.ModelPreview, err error) {
 	sc, err := i.store.Scan()
 	if err != nil {
 		return nil, err
@@ -70,7 +31,7 @@ func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *Preview
 	if err != nil {
 		return nil, err
 	}
-	v := &previewer{prev: prev, next: next, cmp: fold.CompareModels(prev, next), rules: map[string]*RulePreview{}, schemas: map[string]*schema.Schema{}, misfits: map[string]*Misfits{}, out: &Preview{Position: sc.Checkpoint.At(), Rules: []RulePreview{}}}
+	v := &previewer{prev: prev, next: next, cmp: fold.CompareModels(prev, next), rules: map[string]*fanfold.RulePreview{}, schemas: map[string]*schema.Schema{}, misfits: map[string]*fanfold.Misfits{}, out: &fanfold.ModelPreview{Position: sc.Checkpoint.At(), Rules: []fanfold.RulePreview{}}}
 	v.list()
 	v.out.AtOnce = v.cmp.Entangled()
 	for _, c := range m.Collections {
@@ -82,9 +43,9 @@ func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *Preview
 			return nil, err
 		}
 		v.schemas[c.Name] = compiled
-		v.misfits[c.Name] = &Misfits{Collection: c.Name}
+		v.misfits[c.Name] = &fanfold.Misfits{Collection: c.Name}
 	}
-	if v.out.touched, err = v.cmp.Work(sc.Snapshot); err != nil {
+	if v.out.Work, err = v.cmp.Work(sc.Snapshot); err != nil {
 		return nil, err
 	}
 	c := newChecker(ctx, sc, next)
@@ -105,17 +66,17 @@ func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *Preview
 type previewer struct {
 	prev, next *fold.Plan
 	cmp        *fold.ModelChange
-	rules      map[string]*RulePreview
+	rules      map[string]*fanfold.RulePreview
 	schemas    map[string]*schema.Schema // new or changed
-	misfits    map[string]*Misfits
+	misfits    map[string]*fanfold.Misfits
 	order      []string
-	out        *Preview
+	out        *fanfold.ModelPreview
 }
 
 // list enters every rule of both models, by name.
 func (v *previewer) list() {
 	for _, r := range v.prev.Rules {
-		v.rules[r.FullName] = &RulePreview{Rule: r.FullName, Change: "removed"}
+		v.rules[r.FullName] = &fanfold.RulePreview{Rule: r.FullName, Change: "removed"}
 	}
 	for _, r := range v.next.Rules {
 		change := "same"
@@ -125,7 +86,7 @@ func (v *previewer) list() {
 		case v.cmp.NewRules[r.FullName]:
 			change = "changed"
 		}
-		v.rules[r.FullName] = &RulePreview{Rule: r.FullName, Change: change}
+		v.rules[r.FullName] = &fanfold.RulePreview{Rule: r.FullName, Change: change}
 	}
 	for name := range v.rules {
 		v.order = append(v.order, name)
@@ -183,7 +144,7 @@ func (v *previewer) checkSchema(row *sqlite.Row) {
 	}
 	m := v.misfits[row.Key.Collection]
 	if m.Documents++; len(m.First) < fold.MaxNamed {
-		m.First = append(m.First, Misfit{row.Key.String(), problems})
+		m.First = append(m.First, fanfold.Misfit{Document: row.Key.String(), Problems: problems})
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // TB is what the harness needs of a test; *testing.T, *testing.B and *rapid.T have it.
@@ -41,8 +42,9 @@ type Options struct {
 	FailAppend      func(stored bool) error
 	Sync            bool // sync every write, as in production; off makes histories fast
 	Replicas        int
-	SetOrientedFrom int         // see projector.Options
-	API             api.Options // limits
+	SetOrientedFrom int            // see projector.Options
+	Writer          writer.Options // limits of documents
+	API             api.Options    // limits of requests
 }
 
 // Store is one running node and a client of it.
@@ -87,7 +89,7 @@ func Start(tb TB, opt Options) (*Store, error) {
 		durability = "always"
 	}
 	n, err := node.Open(context.Background(), node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
-		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite, FailAppend: opt.FailAppend, SetOrientedFrom: opt.SetOrientedFrom, API: opt.API})
+		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite, FailAppend: opt.FailAppend, SetOrientedFrom: opt.SetOrientedFrom, Writer: opt.Writer, API: opt.API})
 	if err != nil {
 		return nil, err
 	}

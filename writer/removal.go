@@ -1,16 +1,9 @@
-package api
+package writer
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/labstack/echo/v4"
-	"github.com/nats-io/nuid"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -19,28 +12,36 @@ import (
 // What a delete does to the documents that refer to the deleted one, by their relations' policies:
 // explicit writes, in the delete's transaction.
 
-// deletes tells whether an operation deletes a document whose holders a policy is about.
-func (s *Server) deletes(ops []*operation) bool {
-	m, _, _ := s.models.Model()
-	return slices.ContainsFunc(ops, func(op *operation) bool {
-		return op.name == "delete" && slices.ContainsFunc(m.RelationsTo(op.event.Key.Collection), func(r *fanfold.Relation) bool { return r.OnDelete.AffectsHolders() })
+// affectsHolders tells whether an operation deletes a document whose holders a policy is about.
+func (w *Writer) affectsHolders(ops []*Operation) bool {
+	m, _, _ := w.Models.Model()
+	return slices.ContainsFunc(ops, func(op *Operation) bool {
+		return op.Kind == Delete && slices.ContainsFunc(m.RelationsTo(op.Key.Collection), func(r *fanfold.Relation) bool { return r.OnDelete.AffectsHolders() })
 	})
-}
-
-// catchUp waits until this node shows everything acknowledged before.
-func (s *Server) catchUp(ctx context.Context) error {
-	seq, err := s.log.Fence(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.wait(ctx, seq, s.opt.Timeout); err != nil {
-		return behind(err)
-	}
-	return nil
 }
 
 // holderPage is how many holders are read at a time.
 const holderPage = 256
+
+// eachHolder calls fn for the documents that refer to target by a relation, by arrival, until it wants no more.
+func eachHolder(snap Snapshot, rel *fanfold.Relation, target fanfold.Key, fn func(holder *fanfold.Document) (more bool, err error)) error {
+	after := int64(0)
+	for {
+		docs, rest, err := snap.Holders(rel.FullName(), target.ID, after, holderPage, fanfold.Referenced)
+		if err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			after = doc.Number
+			if more, err := fn(doc); err != nil || !more {
+				return err
+			}
+		}
+		if !rest {
+			return nil
+		}
+	}
+}
 
 // states of a document that is to be deleted.
 const (
@@ -56,7 +57,7 @@ type removal struct {
 	room     int                              // writes at most
 	counting bool                             // only how much there is
 	steps    bool                             // as much as there is room for, children first
-	others   map[fanfold.Key]*operation       // what else the transaction writes
+	others   map[fanfold.Key]*Operation       // what else the transaction writes
 	state    map[fanfold.Key]int              // of documents to be deleted
 	leave    []*fanfold.Document              // those that can be, each after its children
 	edits    map[fanfold.Key]*edit            // holders that stay and lose ids
@@ -75,23 +76,23 @@ type edit struct {
 }
 
 // removals are the writes that the operations' deletes bring with them.
-func (s *Server) removals(ops []*operation) (writes []fanfold.Write, err error) {
-	m, _, _ := s.models.Model()
-	err = s.reader.Read(func(snap Snapshot) error {
+func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) {
+	m, _, _ := w.Models.Model()
+	err = w.ReadModel.Read(func(snap Snapshot) error {
 		r := newRemoval(snap, m, MaxOperations-len(ops))
 		for _, op := range ops {
-			r.others[op.event.Key] = op
+			r.others[op.Key] = op
 		}
 		for i, op := range ops {
-			if op.name != "delete" {
+			if op.Kind != Delete {
 				continue
 			}
-			doc, err := snap.Get(op.event.Key, fanfold.Referenced)
+			doc, err := snap.Get(op.Key, fanfold.Referenced)
 			if err != nil {
 				return err
 			}
 			if doc == nil || !op.expect.Set || doc.Revision != op.expect.Rev { // its turn was lost meanwhile
-				return fanfold.AtOperation(&fanfold.Error{Code: fanfold.Stale, Current: revisionOf(doc), Message: "document " + op.event.Key.String() + " changed meanwhile: try again"}, i)
+				return fanfold.AtOperation(&fanfold.Error{Code: fanfold.Stale, Current: revisionOf(doc), Message: "document " + op.Key.String() + " changed meanwhile: try again"}, i)
 			}
 			if r.state[doc.Key] != 0 { // it goes with another one
 				continue
@@ -116,7 +117,7 @@ func (s *Server) removals(ops []*operation) (writes []fanfold.Write, err error) 
 }
 
 func newRemoval(snap Snapshot, m *fanfold.Model, room int) *removal {
-	return &removal{snap: snap, model: m, room: room, others: map[fanfold.Key]*operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}}
+	return &removal{snap: snap, model: m, room: room, others: map[fanfold.Key]*Operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}}
 }
 
 // visit notes a document to be deleted and, before it, what its delete brings with it; gone tells
@@ -137,7 +138,7 @@ func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
 		}
 	}
 	_, edited := r.edits[doc.Key]
-	if gone && !edited && !r.take(doc.Key) {
+	if gone && !edited && !r.reserve(doc.Key) {
 		gone = false
 	}
 	if !gone {
@@ -153,8 +154,8 @@ func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
 	return true, nil
 }
 
-// take makes room for a write of the document, unless the transaction writes it anyway.
-func (r *removal) take(key fanfold.Key) bool {
+// reserve makes room for a write of the document, unless the transaction writes it anyway.
+func (r *removal) reserve(key fanfold.Key) bool {
 	if r.others[key] != nil {
 		return true
 	}
@@ -167,24 +168,12 @@ func (r *removal) take(key fanfold.Key) bool {
 
 // holders calls fn for the documents that refer to target until there is no more room.
 func (r *removal) holders(rel *fanfold.Relation, target fanfold.Key, fn func(holder *fanfold.Document) error) error {
-	after := int64(0)
-	for more := true; more; {
-		docs, rest, err := r.snap.Holders(rel.FullName(), target.ID, after, holderPage, fanfold.Referenced)
-		if err != nil {
-			return err
+	return eachHolder(r.snap, rel, target, func(holder *fanfold.Document) (more bool, err error) {
+		if r.full {
+			return false, nil
 		}
-		for _, doc := range docs {
-			if r.full {
-				return nil
-			}
-			after = doc.Number
-			if err := fn(doc); err != nil {
-				return err
-			}
-		}
-		more = rest
-	}
-	return nil
+		return true, fn(holder)
+	})
 }
 
 // holder does with one holder of target what the relation's policy says; free tells whether
@@ -193,10 +182,10 @@ func (r *removal) holder(rel *fanfold.Relation, target fanfold.Key, holder *fanf
 	if r.state[holder.Key] == leaving || holder.Key == target {
 		return true, nil
 	}
-	if op := r.others[holder.Key]; op != nil && op.name != "delete" && op.name != "check" {
+	if op := r.others[holder.Key]; op != nil && op.Kind != Delete && op.Kind != Check {
 		return true, nil // dangling looks at what the operation makes of it
 	}
-	if op := r.others[holder.Key]; op != nil && op.name == "check" && rel.OnDelete != fanfold.Restrict {
+	if op := r.others[holder.Key]; op != nil && op.Kind == Check && rel.OnDelete != fanfold.Restrict {
 		return false, fanfold.Errorf(fanfold.Unprocessable, "its delete writes to %s too (%s), which another operation checks", holder.Key, rel.FullName())
 	}
 	switch rel.OnDelete {
@@ -231,7 +220,7 @@ func (r *removal) restrict(rel *fanfold.Relation, target fanfold.Key, holder *fa
 func (r *removal) unlink(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool) {
 	e := r.edits[holder.Key]
 	if e == nil {
-		if !r.take(holder.Key) {
+		if !r.reserve(holder.Key) {
 			return false
 		}
 		if e = new(edit); !r.counting {
@@ -276,16 +265,16 @@ func (r *removal) refusal() error {
 
 // dangling is an error if an operation writes a reference that a delete of the same transaction
 // would have to treat.
-func (r *removal) dangling(ops []*operation) error {
+func (r *removal) dangling(ops []*Operation) error {
 	for i, op := range ops {
 		body := op.event.Body
-		if op.name == "patch" {
+		if op.Kind == Patch {
 			body = op.patched
 		}
-		if op.name == "delete" || op.name == "check" {
+		if op.Kind == Delete || op.Kind == Check {
 			continue
 		}
-		c := r.model.Collection(op.event.Key.Collection)
+		c := r.model.Collection(op.Key.Collection)
 		if c == nil {
 			continue
 		}
@@ -340,85 +329,18 @@ func (e *edit) patch() []byte {
 	return append(out, ']')
 }
 
-// stepResult is what one step of a delete in steps did.
-type stepResult struct {
-	Done     bool             `json:"done"`    // the document itself is deleted
-	Deleted  int              `json:"deleted"` // documents, this one included
-	Changed  int              `json:"changed"` // documents that lost their reference
-	Position fanfold.Position `json:"position"`
-}
-
-// deleteStep deletes as much of what goes with a document as one transaction takes, children
-// first, and last the document.
-func (s *Server) deleteStep(ctx context.Context, c echo.Context, key fanfold.Key, cond conditions, w *write) error {
-	if cond.any() || c.Request().Header.Get(headerOnce) != "" || w.prefer.async {
-		return fanfold.Errorf(fanfold.Invalid, "If-Match, %s and respond-async do not go with steps: repeat the request until it says done", headerOnce)
-	}
-	for room := MaxOperations; ; {
-		if err := s.catchUp(ctx); err != nil {
-			return err
-		}
-		writes, result, err := s.nextStep(key, room)
-		if err != nil {
-			return err
-		}
-		first, err := s.appendAll(ctx, nuid.Next(), writes)
-		if errors.Is(err, errMessages) && room > 1 { // with what guards the writes it is too much
-			room /= 2
-			continue
-		}
-		var e *fanfold.Error
-		if errors.As(err, &e) && e.Code == fanfold.Stale {
-			s.retries.Add(1)
-			continue
-		}
-		if err != nil {
-			return alone(err)
-		}
-		last := first + uint64(len(writes)) - 1
-		result.Position = fanfold.At(last, 0)
-		c.Response().Header().Set(headerPosition, result.Position.String())
-		if err := s.wait(ctx, last, w.limit); err != nil {
-			return s.accepted(c, w, last, err, result)
-		}
-		return c.JSON(http.StatusOK, result)
-	}
-}
-
-func (s *Server) nextStep(key fanfold.Key, room int) (writes []fanfold.Write, result *stepResult, err error) {
-	m, _, _ := s.models.Model()
-	err = s.reader.Read(func(snap Snapshot) error {
-		doc, err := snap.Get(key, fanfold.Referenced)
-		if err != nil || doc == nil {
-			return cmp.Or(err, missing(key))
-		}
-		r := newRemoval(snap, m, room)
-		r.steps = true
-		done, err := r.visit(doc)
-		if err != nil {
-			return err
-		}
-		if writes = r.writes(func(fanfold.Key) bool { return false }); len(writes) == 0 {
-			return cmp.Or(r.refusal(), error(fanfold.Errorf(fanfold.Internal, "a step of the delete of %s has nothing to do", key)))
-		}
-		result = &stepResult{Done: done, Deleted: len(r.leave), Changed: len(r.order)}
-		return nil
-	})
-	return writes, result, err
-}
-
 // maxCounted is up to how many documents a refused delete tells what it would touch.
 const maxCounted = 100_000
 
 // tooMany refuses deletes that bring more with them than a transaction has room for, and says what.
-func (r *removal) tooMany(ops []*operation) error {
+func (r *removal) tooMany(ops []*Operation) error {
 	all := newRemoval(r.snap, r.model, maxCounted)
 	all.others, all.counting = r.others, true
 	for _, op := range ops {
-		if op.name != "delete" {
+		if op.Kind != Delete {
 			continue
 		}
-		doc, err := r.snap.Get(op.event.Key, fanfold.Referenced)
+		doc, err := r.snap.Get(op.Key, fanfold.Referenced)
 		if err != nil || doc == nil {
 			return err
 		}

@@ -1,0 +1,243 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/writer"
+)
+
+const (
+	jsonType       = "application/json"
+	mergePatchType = "application/merge-patch+json"
+	jsonPatchType  = "application/json-patch+json"
+)
+
+// writeParameters are what every write of documents takes.
+var writeParameters = []string{"dryRun", "allowFanout"}
+
+// write is what one request asks to be written, and how it wants to be answered.
+type write struct {
+	op      *writer.Operation // nil of a transaction
+	request writer.Request
+	prefer  preferences
+	limit   time.Duration // of the wait for the fold
+	begun   time.Time
+}
+
+// newWrite reads what any write says in its headers and parameters. body is what an Idempotency-Key is about.
+func (s *Server) newWrite(c echo.Context, op *writer.Operation, body []byte) (w *write, err error) {
+	w = &write{op: op, prefer: prefer(c), begun: time.Now()}
+	if w.limit, err = s.timeout(c); err != nil {
+		return nil, err
+	}
+	if w.request.Key, err = idempotencyKey(c.Request(), body); err != nil {
+		return nil, err
+	}
+	w.request.DryRun = w.prefer.dry
+	if c.Request().URL.RawQuery == "" {
+		return w, nil
+	}
+	dry, err := boolParam(c, "dryRun")
+	if err != nil {
+		return nil, err
+	}
+	w.request.DryRun = w.request.DryRun || dry
+	w.request.AllowFanout, err = boolParam(c, "allowFanout")
+	return w, err
+}
+
+// create answers POST: the id comes from the body, or is made.
+func (s *Server) create(c echo.Context) error {
+	collection, err := collectionOf(c)
+	if err != nil {
+		return err
+	}
+	if err := parameters(c, writeParameters...); err != nil {
+		return err
+	}
+	cond, err := parseConditions(c.Request())
+	if err != nil {
+		return err
+	}
+	if cond.Exists || len(cond.Revisions) > 0 {
+		return fanfold.Errorf(fanfold.Invalid, "If-Match does not go with POST, which only creates: use PUT")
+	}
+	body, _, err := s.readBody(c, jsonType)
+	if err != nil {
+		return err
+	}
+	return s.writeOne(c, &writer.Operation{Kind: writer.Create, Key: fanfold.Key{Collection: collection}, Content: body}, body)
+}
+
+// put answers PUT: create or replace, under the request's conditions.
+func (s *Server) put(c echo.Context) error {
+	op, err := addressed(c, writer.Put, "refresh")
+	if err != nil {
+		return err
+	}
+	if op.Content, _, err = s.readBody(c, jsonType); err != nil {
+		return err
+	}
+	return s.writeOne(c, op, op.Content)
+}
+
+// patch answers PATCH: the patch is applied to the referenced view, checked, and stored as it
+// is, on the revision it was checked with.
+func (s *Server) patch(c echo.Context) error {
+	op, err := addressed(c, writer.Patch, "refresh")
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Accept-Patch", mergePatchType+", "+jsonPatchType)
+	body, contentType, err := s.readBody(c, mergePatchType, jsonPatchType)
+	if err != nil {
+		return err
+	}
+	op.Content, op.PatchType = body, fanfold.MergePatch
+	if contentType == jsonPatchType {
+		op.PatchType = fanfold.JSONPatch
+	}
+	return s.writeOne(c, op, body)
+}
+
+// delete answers DELETE.
+func (s *Server) delete(c echo.Context) error {
+	op, err := addressed(c, writer.Delete, "steps")
+	if err != nil {
+		return err
+	}
+	steps, err := boolParam(c, "steps")
+	if err != nil {
+		return err
+	}
+	if steps {
+		return s.deleteStep(c, op)
+	}
+	return s.writeOne(c, op, nil)
+}
+
+// writeOne makes one operation and answers it.
+func (s *Server) writeOne(c echo.Context, op *writer.Operation, body []byte) error {
+	w, err := s.newWrite(c, op, body)
+	if err != nil {
+		return err
+	}
+	op.Strict = w.prefer.strict
+	if err := s.Writer.Prepare(op); err != nil {
+		return err
+	}
+	result, err := s.Writer.Write(c.Request().Context(), op, w.request)
+	switch {
+	case err != nil && op.Kind != writer.Create:
+		return s.stale(c, op.Key, err)
+	case err != nil:
+		return err
+	case result.DryRun != nil:
+		return s.answerDryRun(c, result.DryRun)
+	}
+	return s.finish(c, w, result.First)
+}
+
+// addressed reads what a write to one document has besides its body.
+func addressed(c echo.Context, kind writer.OperationKind, parameter string) (op *writer.Operation, err error) {
+	op = &writer.Operation{Kind: kind}
+	if op.Key, err = keyOf(c); err != nil {
+		return nil, err
+	}
+	if err := parameters(c, append([]string{parameter}, writeParameters...)...); err != nil {
+		return nil, err
+	}
+	if op.Conditions, err = parseConditions(c.Request()); err != nil {
+		return nil, err
+	}
+	if op.Absent && kind != writer.Put {
+		return nil, fanfold.Errorf(fanfold.Invalid, "If-None-Match does not go with %s", c.Request().Method)
+	}
+	if v := c.QueryParam("refresh"); v != "" { // refresh=field[,field]
+		op.Refresh = strings.Split(v, ",")
+	}
+	return op, nil
+}
+
+// stale turns a lost condition into a 412 with the current ETag.
+func (s *Server) stale(c echo.Context, key fanfold.Key, err error) error {
+	var e *fanfold.Error
+	if !errors.As(err, &e) || e.Code != fanfold.Stale && e.Code != fanfold.Exists {
+		return err
+	}
+	if e.Current > 0 { // the tag below should not be older than the revision told
+		_ = s.wait(c.Request().Context(), uint64(e.Current), s.opt.Timeout)
+	}
+	if doc, at, gerr := s.Reader.Get(key, fanfold.Embedded); gerr == nil && doc != nil {
+		h := c.Response().Header()
+		h[keyETag] = []string{s.etag(doc).String()}
+		h.Set(headerRevision, strconv.FormatUint(uint64(doc.Revision), 10))
+		h.Set(headerPosition, at.String())
+	}
+	return &fanfold.Error{Code: fanfold.Stale, Message: e.Message, Current: e.Current, Err: e.Err}
+}
+
+// deleteStepResult is the answer to one step of a delete in steps.
+type deleteStepResult struct {
+	Done     bool             `json:"done"`    // the document itself is deleted
+	Deleted  int              `json:"deleted"` // documents, this one included
+	Changed  int              `json:"changed"` // documents that lost their reference
+	Position fanfold.Position `json:"position"`
+}
+
+// deleteStep answers DELETE with steps=true.
+func (s *Server) deleteStep(c echo.Context, op *writer.Operation) error {
+	w, err := s.newWrite(c, op, nil)
+	if err != nil {
+		return err
+	}
+	if op.Any() || c.Request().Header.Get(headerIdempotencyKey) != "" || w.prefer.async {
+		return fanfold.Errorf(fanfold.Invalid, "If-Match, %s and respond-async do not go with steps: repeat the request until it says done", headerIdempotencyKey)
+	}
+	step, err := s.Writer.DeleteNext(c.Request().Context(), op.Key, w.request.Intent)
+	if err != nil {
+		return err
+	}
+	if step.DryRun != nil {
+		return s.answerDryRun(c, step.DryRun)
+	}
+	result := deleteStepResult{Done: step.Done, Deleted: step.Deleted, Changed: step.Changed, Position: fanfold.At(step.Last, 0)}
+	c.Response().Header().Set(headerPosition, result.Position.String())
+	if err := s.wait(c.Request().Context(), step.Last, w.limit); err != nil {
+		return s.accepted(c, w, step.Last, err, result)
+	}
+	return c.JSON(http.StatusOK, result)
+}
+
+// dryRunResult is the answer to a dry run.
+type dryRunResult struct {
+	Writes []dryRunWrite `json:"writes"` // what would be stored
+	*fanfold.Fanout
+}
+
+type dryRunWrite struct {
+	Op         fanfold.Kind `json:"op"`
+	Collection string       `json:"collection"`
+	ID         string       `json:"id"`
+}
+
+// answerDryRun answers a dry run by what the writes would cause.
+func (s *Server) answerDryRun(c echo.Context, dry *writer.DryRun) error {
+	out := dryRunResult{Writes: make([]dryRunWrite, len(dry.Writes)), Fanout: dry.Fanout}
+	for i, w := range dry.Writes {
+		out.Writes[i] = dryRunWrite{w.Event.Kind, w.Event.Key.Collection, w.Event.Key.ID}
+	}
+	header := c.Response().Header()
+	header.Set(headerPosition, dry.Fanout.Position.String())
+	if prefer(c).dry {
+		header.Set("Preference-Applied", "dry-run")
+	}
+	return c.JSON(http.StatusOK, out)
+}

@@ -1,0 +1,59 @@
+package node
+
+import (
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/fold"
+)
+
+// operator is the node as the API sees it.
+type operator struct{ node *Node }
+
+// Replay starts a replay that goes on after the request; its end is told by Status and the log.
+func (o operator) Replay() error {
+	n := o.node
+	run, err := n.Projector.BeginReplay()
+	if err != nil {
+		return err
+	}
+	n.background.Go(func() {
+		err := run(n.running)
+		n.cfg.Logger.Info("replay ended", "err", err)
+	})
+	return nil
+}
+
+// Status is the answer of GET /v1/_status.
+type Status struct {
+	Version    string           `json:"version"`
+	Fold       string           `json:"fold"`
+	Position   fanfold.Position `json:"position"`
+	Model      uint64           `json:"model"` // the event that applied it
+	Durability string           `json:"durability"`
+	Log        string           `json:"log"` // embedded, or the outside server's URL
+	LogError   string           `json:"logError,omitempty"`
+	projector.Status
+}
+
+func (o operator) Status() (any, error) {
+	n := o.node
+	_, seq, _ := n.Projector.Model()
+	s := Status{Version: Version(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Durability: n.cfg.Durability, Status: n.Projector.Status()}
+	if n.cfg.NATS != "" {
+		// A client cannot see whether a server syncs before it acknowledges.
+		s.Log, s.Durability = n.nc.ConnectedUrlRedacted(), "unverified"
+	}
+	if err := n.Log.Failing(); err != nil {
+		s.LogError = err.Error()
+	}
+	if cp, err := n.Store.Checkpoint(); err == nil {
+		s.Position = cp.At()
+	}
+	if s.Stopped != nil {
+		return s, fanfold.Errorf(fanfold.Unavailable, "the projector has stopped at event %d: %s", s.Stopped.Seq, s.Stopped.Reason)
+	}
+	if !n.nc.IsConnected() {
+		return s, fanfold.Errorf(fanfold.Unavailable, "the log cannot be reached")
+	}
+	return s, n.Log.Failing()
+}

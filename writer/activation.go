@@ -1,0 +1,64 @@
+package writer
+
+import (
+	"context"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// activateAgain is how long Run waits before it tries again to apply a model.
+const activateAgain = time.Second
+
+// Run applies models that this node has prepared, until ctx ends, and then returns nil. The first node that is ready
+// does it for all.
+func (w *Writer) Run(ctx context.Context) error {
+	var again <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.Models.Ready():
+		case <-again:
+		}
+		again = nil
+		p, _ := w.Models.Proposal()
+		if p == nil {
+			continue
+		}
+		if err := w.activate(ctx, p); err != nil && ctx.Err() == nil {
+			w.opt.Logger.Error("a model that is prepared cannot be applied yet", "model", p.Seq, "err", err)
+			again = time.After(activateAgain)
+		}
+	}
+}
+
+// activate appends the event that applies a prepared model, or the one that withdraws it where documents stand in its
+// way.
+func (w *Writer) activate(ctx context.Context, p *fanfold.Proposal) error {
+	if w.opt.BeforeActivate != nil {
+		if err := w.opt.BeforeActivate(ctx); err != nil {
+			return err
+		}
+	}
+	have, _, _ := w.Models.Model()
+	err := w.withoutWrites(ctx, p.Model.AddsGuards(have), func(guards bool) error {
+		problems, err := w.Models.Objections(p.Seq)
+		switch {
+		case fanfold.CodeOf(err) == fanfold.Gone: // when it is ready, Ready will say so
+			return nil
+		case err != nil:
+			return err
+		case len(problems) > 0:
+			e := &fanfold.Error{Code: fanfold.Unprocessable, Message: "documents that were written meanwhile break it", Problems: problems}
+			_, err = w.withdrawModel(ctx, p, e.Error())
+			return err
+		}
+		_, err = w.storeModel(ctx, p.Source, p.Seq, guards)
+		return err
+	})
+	if staleError(err) != nil { // another node did it, or it was withdrawn
+		return nil
+	}
+	return err
+}

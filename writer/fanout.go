@@ -1,0 +1,115 @@
+package writer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fanfold/fanfold"
+)
+
+// rehearsal ends the way of writes that are a dry run: they would have been stored.
+type rehearsal struct{ writes []fanfold.Write }
+
+func (r *rehearsal) Error() string { return "a dry run" }
+
+// dryRun returns what writes would cause where err ends a dry run of them, and err where it is another.
+func (w *Writer) dryRun(ctx context.Context, err error) (*DryRun, error) {
+	var r *rehearsal
+	if !errors.As(err, &r) {
+		return nil, err
+	}
+	fan, err := w.Inspector.DryRun(ctx, eventsOf(r.writes))
+	if err != nil {
+		return nil, err
+	}
+	return &DryRun{Writes: r.writes, Fanout: fan}, nil
+}
+
+// append appends one event, guarded where the model wants that, unless it is a dry run or past the fan-out limit.
+func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect, in Intent) (uint64, error) {
+	w.modelMu.RLock()
+	defer w.modelMu.RUnlock()
+	writes := []fanfold.Write{{Event: ev, Expect: expect}}
+	guarded := w.needGuards(writes)
+	if guarded && (in.DryRun || ev.IdempotencyKey.Hash != "" || ev.Kind == fanfold.KindDelete) {
+		first, _, err := w.appendGuarded(ctx, "", writes, in)
+		return first, withoutOperation(err)
+	}
+	if err := w.checkFanout(ctx, writes, in); err != nil {
+		return 0, withoutOperation(err)
+	}
+	if guarded {
+		return w.rounds.append(ctx, w, writes[0])
+	}
+	return w.Log.Append(ctx, ev, expect)
+}
+
+// appendAll appends a transaction as append does one event. It returns the sequence of the first of the writes.
+func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Write, in Intent) (first uint64, err error) {
+	w.modelMu.RLock()
+	defer w.modelMu.RUnlock()
+	if w.needGuards(writes) {
+		first, _, err := w.appendGuarded(ctx, tx, writes, in)
+		return first, err
+	}
+	if err := w.checkFanout(ctx, writes, in); err != nil {
+		return 0, err
+	}
+	return w.Log.AppendAll(ctx, tx, writes)
+}
+
+// checkFanout returns an error where writes are not to be made: a rehearsal, or a FanoutLimit.
+func (w *Writer) checkFanout(ctx context.Context, writes []fanfold.Write, in Intent) error {
+	if in.DryRun {
+		return w.rehearse(ctx, writes)
+	}
+	m, _, _ := w.Models.Model()
+	limit := m.FanoutLimit
+	if in.AllowFanout {
+		limit = fanfold.MaxChanges - 1 // one event cannot have more, whoever allows it
+	}
+	events := eventsOf(writes)
+	if more, err := w.Inspector.MayExceed(events, limit); err != nil || !more {
+		return err
+	}
+	fan, err := w.Inspector.DryRun(ctx, events)
+	if code := fanfold.CodeOf(err); code == fanfold.Conflict || code == fanfold.NotFound {
+		return nil // a document changed meanwhile: the append will tell
+	}
+	if err != nil || fan.Derived <= limit || in.AllowFanout {
+		return err
+	}
+	e := fanfold.Errorf(fanfold.FanoutLimit, "the write would cause %d derived changes; the model's fanout.limit is %d: send it with allowFanout=true if it is meant", fan.Derived, limit)
+	for _, rule := range slices.Sorted(maps.Keys(fan.Rules)) {
+		e.Problems = append(e.Problems, fanfold.Problem{Path: rule, Detail: fmt.Sprintf("%d documents would change", fan.Rules[rule])})
+	}
+	return e
+}
+
+// rehearse checks the conditions of writes as the log would, and returns a rehearsal where they hold.
+func (w *Writer) rehearse(ctx context.Context, writes []fanfold.Write) error {
+	for i, write := range writes {
+		if !write.Expect.Set {
+			continue
+		}
+		rev, _, err := w.Leader.Last(ctx, write.Event.Key)
+		if err != nil {
+			return err
+		}
+		if rev != write.Expect.Rev {
+			return fanfold.AtOperation(staleAt(write.Event.Key, rev), i)
+		}
+	}
+	return &rehearsal{writes}
+}
+
+func eventsOf(writes []fanfold.Write) []*fanfold.Event {
+	events := make([]*fanfold.Event, len(writes))
+	for i, w := range writes {
+		events[i] = w.Event
+	}
+	return events
+}

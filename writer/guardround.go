@@ -1,0 +1,218 @@
+package writer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Bounds of a round of guarded writes.
+const (
+	roundSize = 300              // writes; with what guards them there are more messages
+	roundTime = 30 * time.Second // for a round to be guarded and stored
+)
+
+// guardRounds lets guarded writes of single documents wait for each other and share a batch. One by one they
+// would cost a batch each, and on three replicas writers that guard one target would refuse each other.
+type guardRounds struct {
+	mu      sync.Mutex
+	busy    bool // a round is under way
+	waiting []*guardedWrite
+}
+
+// guardedWrite is one write of a round.
+type guardedWrite struct {
+	write fanfold.Write
+	done  chan struct{} // closed once seq and err are known; nil where nobody waits
+	seq   uint64
+	err   error
+}
+
+// end tells how the write ended.
+func (g *guardedWrite) end(seq uint64, err error) {
+	g.seq, g.err = seq, err
+	if g.done != nil {
+		close(g.done)
+	}
+}
+
+// append appends one write as part of a round, and returns its sequence. The error is Unavailable where ctx ends
+// while the write still waits; nothing was written then.
+func (q *guardRounds) append(ctx context.Context, w *Writer, write fanfold.Write) (uint64, error) {
+	own := &guardedWrite{write: write, done: make(chan struct{})}
+	q.mu.Lock()
+	q.waiting = append(q.waiting, own)
+	first := !q.busy
+	q.busy = true
+	q.mu.Unlock()
+	if first {
+		go q.run(w)
+	}
+	select {
+	case <-own.done:
+	case <-ctx.Done():
+		if q.withdraw(own) {
+			return 0, fanfold.Wrap(ctx.Err(), fanfold.Unavailable, "the write waited too long behind others; nothing was written, try again")
+		}
+		<-own.done
+	}
+	return own.seq, withoutOperation(own.err)
+}
+
+// withdraw takes a write back that waits; false where its round has begun.
+func (q *guardRounds) withdraw(own *guardedWrite) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.waiting, own)
+	if i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// run works off one round after the other until no write waits.
+func (q *guardRounds) run(w *Writer) {
+	for members := q.next(); len(members) > 0; members = q.next() {
+		ctx, cancel := context.WithTimeout(context.Background(), roundTime)
+		w.appendRound(ctx, &guardRound{members: members, separable: true})
+		cancel()
+	}
+}
+
+// next removes the writes of the next round from those waiting: no two of one document.
+func (q *guardRounds) next() (members []*guardedWrite) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	keys := map[fanfold.Key]bool{}
+	q.waiting = slices.DeleteFunc(q.waiting, func(g *guardedWrite) bool {
+		key := g.write.Event.Key
+		if keys[key] || len(members) == roundSize {
+			return false
+		}
+		keys[key] = true
+		members = append(members, g)
+		return true
+	})
+	q.busy = len(members) > 0
+	return members
+}
+
+// guardRound is writes that are guarded and appended in one batch.
+type guardRound struct {
+	members   []*guardedWrite
+	tx        string // the transaction's id; "" for writes that need not be folded together
+	in        Intent
+	separable bool // a write that is refused leaves the round, and the others go on
+	certain   bool // what this node shows was as new as the log when the guards were made
+}
+
+func (r *guardRound) writes() []fanfold.Write {
+	writes := make([]fanfold.Write, len(r.members))
+	for i, g := range r.members {
+		writes[i] = g.write
+	}
+	return writes
+}
+
+// fail ends every write of the round with an error.
+func (r *guardRound) fail(err error) {
+	for _, g := range r.members {
+		g.end(0, err)
+	}
+	r.members = nil
+}
+
+// refuse ends the round with an error, or, where it is separable and the error is about one of its writes, that one.
+func (r *guardRound) refuse(err error) {
+	at := operationOf(err)
+	if !r.separable || at < 0 {
+		r.fail(err)
+		return
+	}
+	r.members[at].end(0, err)
+	r.members = slices.Delete(r.members, at, at+1)
+}
+
+// appendGuarded appends writes with the events that guard them, all or none, and returns the
+// sequences of the first of the writes and of the last. Errors are those of AppendAll, whose Operation is the index of
+// the write at fault; Unprocessable where a strict reference has no target, Restricted where one holds a document that
+// is deleted, Conflict where another document has a unique value.
+func (w *Writer) appendGuarded(ctx context.Context, tx string, writes []fanfold.Write, in Intent) (first, last uint64, err error) {
+	members := make([]*guardedWrite, len(writes))
+	for i, write := range writes {
+		members[i] = &guardedWrite{write: write}
+	}
+	w.appendRound(ctx, &guardRound{members: slices.Clone(members), tx: tx, in: in})
+	return members[0].seq, members[len(members)-1].seq, members[0].err
+}
+
+// appendRound guards and appends a round, and ends each of its writes. Where only what the guards were made from has
+// moved on, they are made again.
+func (w *Writer) appendRound(ctx context.Context, r *guardRound) {
+	for len(r.members) > 0 {
+		set, err := w.guardsFor(ctx, r.writes())
+		if err != nil {
+			w.afterRefusal(ctx, r, err)
+			continue
+		}
+		if !r.separable { // those of a shared round were each looked at before
+			if err := w.checkFanout(ctx, set.writes, r.in); err != nil {
+				r.fail(err)
+				return
+			}
+		}
+		first, err := w.Log.AppendAll(ctx, r.tx, slices.Concat(set.guards, set.writes))
+		switch {
+		case err == nil:
+			for i, g := range r.members {
+				g.end(first+uint64(len(set.guards)+i), nil)
+			}
+			return
+		case set.outdatedBy(err, r.writes()):
+			if err := w.waitToRetry(ctx, staleError(err)); err != nil {
+				r.fail(err)
+			}
+		default:
+			r.refuse(set.errorOfWrite(err))
+		}
+	}
+}
+
+// afterRefusal decides what becomes of a round whose guards cannot be made: it may be that this node lags.
+func (w *Writer) afterRefusal(ctx context.Context, r *guardRound, err error) {
+	stale := staleError(err)
+	switch {
+	case stale != nil && uint64(stale.Current) > w.ReadModel.Applied(): // it goes by a revision that is yet to be folded
+		if err := w.waitToRetry(ctx, stale); err != nil {
+			r.fail(err)
+		}
+	case errors.Is(err, errTooManyMessages) && r.separable && len(r.members) > 1:
+		half := len(r.members) / 2
+		first := &guardRound{members: slices.Clone(r.members[:half]), in: r.in, separable: true, certain: r.certain}
+		r.members = r.members[half:]
+		w.appendRound(ctx, first)
+	case stale == nil && !r.certain:
+		if err := w.catchUp(ctx); err != nil {
+			r.fail(err)
+		}
+		r.certain = true
+	default:
+		r.refuse(err)
+	}
+}
+
+// waitToRetry waits until what was in the way of a write is seen here.
+func (w *Writer) waitToRetry(ctx context.Context, stale *fanfold.Error) error {
+	w.retries.Add(1)
+	if err := ctx.Err(); err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "what the write depends on changes too fast: try again")
+	}
+	if err := w.wait(ctx, uint64(stale.Current), w.opt.Timeout); err != nil {
+		return behind(err)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package writer
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/modelfile"
+)
+
+// importEnvelope is how much deeper than a document a line of an import may nest.
+const importEnvelope = 3
+
+// importLine is what one line of an import says.
+type importLine struct {
+	event      fanfold.Event
+	shown      int    // the number that a refusal is told under
+	body       []byte // the document
+	contents   int    // how many documents the line has
+	exact      bool   // the document is to be stored as it is
+	guardsLast bool   // of a model: what it guards comes with a later line
+}
+
+// importEvent makes an event of a line: a document of the collection that the request names, or an object that says
+// more. shown is the number that a refusal is told under.
+func (w *Writer) importEvent(collection string, line []byte, number int) (ev *fanfold.Event, shown int, err error) {
+	if collection != "" {
+		ev = &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: collection}}
+		if err := w.checkSize(line); err != nil {
+			return nil, number, err
+		}
+		ev.Body, _, err = w.takenDocument(bytes.Clone(line), &ev.Key, false)
+		return ev, number, err
+	}
+	l := &importLine{event: fanfold.Event{Kind: fanfold.KindPut}, shown: number}
+	if err := l.read(line, w.opt.MaxDepth); err != nil {
+		return nil, l.shown, err
+	}
+	ev = &l.event
+	switch {
+	case ev.Kind == fanfold.KindModel && l.guardsLast:
+		ev.Body, err = w.unguarded(ev.Body)
+	case ev.Kind == fanfold.KindModel:
+	default:
+		err = w.importDocument(l)
+	}
+	return ev, l.shown, err
+}
+
+// read reads a line that is an object.
+func (l *importLine) read(line []byte, maxDepth int) error {
+	if err := CheckDepth(line, maxDepth+importEnvelope); err != nil {
+		return err
+	}
+	t := jsondoc.MustParse(line)
+	if t.Kind(jsondoc.Root) != jsondoc.Object {
+		return errImportLine
+	}
+	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
+		if err := l.member(t, n); err != nil {
+			return err
+		}
+	}
+	ev := &l.event
+	isModel := ev.Kind == fanfold.KindModel
+	if l.contents > 1 || l.guardsLast && !isModel || isModel && (l.body != nil || ev.Key.Collection != "" || ev.Kept != nil) ||
+		!isModel && (l.body == nil || ev.Key.Collection == "") {
+		return errImportLine
+	}
+	return nil
+}
+
+// member reads one member of a line.
+func (l *importLine) member(t *jsondoc.Tree, n jsondoc.Node) error {
+	ev := &l.event
+	switch t.Key(n) {
+	case "line":
+		at, err := strconv.Atoi(t.Text(n))
+		if err != nil {
+			return errImportLine
+		}
+		l.shown = at
+	case "collection":
+		ev.Key.Collection = t.Text(n)
+		return fanfold.CheckCollection(ev.Key.Collection)
+	case "doc":
+		l.body = bytes.Clone(t.Raw(n))
+		l.contents++
+	case "text":
+		l.body, l.exact = []byte(t.Text(n)), true
+		l.contents++
+		if t.Kind(n) != jsondoc.String {
+			return fanfold.Errorf(fanfold.Invalid, `"text" must be a string`)
+		}
+	case "kept":
+		ev.Kept = bytes.Clone(t.Raw(n))
+	case "refused": // by whoever made the line, to be told with the others
+		return fanfold.Errorf(fanfold.Invalid, "%s", t.Text(n))
+	case "model":
+		ev.Kind, ev.Body = fanfold.KindModel, bytes.Clone(t.Raw(n))
+	case "guards":
+		if l.guardsLast = t.Text(n) == "last"; !l.guardsLast {
+			return errImportLine
+		}
+	default:
+		return errImportLine
+	}
+	return nil
+}
+
+// importDocument checks the document of a line and what it has kept.
+func (w *Writer) importDocument(l *importLine) (err error) {
+	ev := &l.event
+	if err := w.checkSize(l.body); err != nil {
+		return err
+	}
+	if err := checkKept(ev.Kept); err != nil {
+		return err
+	}
+	if most := w.opt.MaxEvent - envelopeRoom; len(l.body)+len(ev.Kept) > most {
+		return fanfold.Errorf(fanfold.TooLarge, "the document and what it has kept have %d bytes; the log takes at most %d", len(l.body)+len(ev.Kept), most)
+	}
+	if l.exact {
+		ev.Body, err = w.exact(l.body, &ev.Key)
+	} else {
+		ev.Body, _, err = w.takenDocument(l.body, &ev.Key, false)
+	}
+	return err
+}
+
+func (w *Writer) checkSize(body []byte) error {
+	if int64(len(body)) > w.opt.MaxBody {
+		return fanfold.Errorf(fanfold.TooLarge, "the document has %d bytes; at most %d are taken", len(body), w.opt.MaxBody)
+	}
+	return nil
+}
+
+// unguarded returns a model without strict relations and unique members, which a later line brings: until
+// then documents may refer to those behind them. The model that applies stays as it is.
+func (w *Writer) unguarded(src []byte) ([]byte, error) {
+	m, err := modelfile.Parse(src)
+	if err != nil {
+		return nil, err
+	}
+	have, _, _ := w.Models.Model()
+	if without := m.Unguarded(); without != nil && !bytes.Equal(have.Source, m.Source) {
+		return without, nil
+	}
+	return src, nil
+}
+
+var errImportLine = fanfold.Errorf(fanfold.Invalid, `a line is {"collection":"...","doc":{...}}, as _export writes it; with ?collection= it is the document itself`)
+
+// checkKept checks kept values: an object by rule of objects by id.
+func checkKept(kept []byte) error {
+	if kept == nil {
+		return nil
+	}
+	t := jsondoc.MustParse(kept)
+	ok := t.Kind(jsondoc.Root) == jsondoc.Object
+	for n := t.First(jsondoc.Root); ok && n != jsondoc.None; n = t.Next(n) {
+		ok = t.Kind(n) == jsondoc.Object
+	}
+	if !ok {
+		return fanfold.Errorf(fanfold.Invalid, `"kept" is an object of objects: by rule, then by id`)
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package writer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/modelfile"
+)
+
+// backgroundFrom is how many documents applying a model may look at and still be done at once, where the
+// request does not say: more hold up folding for longer than a write should wait.
+const backgroundFrom = 30_000
+
+// ModelRequest asks for a model to be applied.
+type ModelRequest struct {
+	Source       []byte // YAML or JSON
+	Conditions          // on the event of the model that applies
+	DryRun       bool   // only tell what it would do
+	AllowMisfits bool   // although stored documents do not fit a new schema
+	Background   *bool  // prepare it while the one before applies; nil: where it concerns many documents
+}
+
+// ModelResult is what became of it.
+type ModelResult struct {
+	Preview *fanfold.ModelPreview
+	// Applied is the event that applied the model, Proposed the one that announced it to be prepared. Both are 0 for
+	// a dry run.
+	Applied, Proposed uint64
+}
+
+// PutModel checks a model and tells what it would do. Unless that is all that was asked for, it applies the model, or
+// announces it where it is to be prepared in the background: WaitForModel then waits for it. Errors are Invalid, with
+// every mistake, Stale, Conflict while another model is being prepared, and Unprocessable, with what stands in the way.
+func (w *Writer) PutModel(ctx context.Context, req ModelRequest) (ModelResult, error) {
+	proposal, last := w.Models.Proposal()
+	if proposal != nil && !req.DryRun {
+		return ModelResult{}, beingPrepared(proposal)
+	}
+	_, seq, _ := w.Models.Model()
+	if req.Absent && seq > 0 || req.Exists && seq == 0 || len(req.Revisions) > 0 && !slices.Contains(req.Revisions, fanfold.Revision(seq)) {
+		return ModelResult{}, &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(seq), Message: fmt.Sprintf("the model that applies is the one of event %d", seq)}
+	}
+	m, preview, err := w.preview(ctx, req.Source, !req.DryRun, req.AllowMisfits)
+	if err != nil || req.DryRun {
+		return ModelResult{Preview: preview}, err
+	}
+	if len(m.Source) > w.opt.MaxEvent-envelopeRoom {
+		return ModelResult{}, fanfold.Errorf(fanfold.TooLarge, "the model is larger than the log takes")
+	}
+	background := preview.Work > backgroundFrom && len(preview.AtOnce) == 0
+	if req.Background != nil {
+		if background = *req.Background; background && len(preview.AtOnce) > 0 {
+			return ModelResult{}, fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared in the background, because values that stay on their holders by %s come from documents that it changes; send it with background=false", strings.Join(preview.AtOnce, ", "))
+		}
+	}
+	result := ModelResult{Preview: preview}
+	if background {
+		result.Proposed, err = w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindPrepare, Body: m.Source}, fanfold.Exactly(fanfold.Revision(last)))
+	} else {
+		result.Applied, err = w.applyModel(ctx, m, last, req.AllowMisfits)
+	}
+	return result, err
+}
+
+func beingPrepared(p *fanfold.Proposal) error {
+	return fanfold.Errorf(fanfold.Conflict, "the model of event %d is being prepared: see /v1/_status; wait for it, or withdraw it with DELETE /v1/_model/_pending", p.Seq)
+}
+
+// WaitForModel waits until the model that an event announced applies, and returns the event that applied it. The error
+// is ctx's, or an Unprocessable that says why the model does not come.
+func (w *Writer) WaitForModel(ctx context.Context, proposed uint64) (applied uint64, err error) {
+	if err := w.ReadModel.Wait(ctx, proposed); err != nil {
+		return 0, err
+	}
+	return w.Models.Settled(ctx, proposed)
+}
+
+// CancelModel withdraws the model that is to come, and returns the event that says so. Errors are NotFound where there
+// is none, and Conflict where it was applied or withdrawn meanwhile.
+func (w *Writer) CancelModel(ctx context.Context) (seq uint64, err error) {
+	p, _ := w.Models.Proposal()
+	if p == nil {
+		return 0, ErrNoProposal
+	}
+	seq, err = w.withdrawModel(ctx, p, "a request asked for it")
+	if staleError(err) != nil {
+		return 0, fanfold.Errorf(fanfold.Conflict, "the model of event %d applies by now, or was withdrawn: see GET /v1/_model", p.Seq)
+	}
+	return seq, err
+}
+
+// ErrNoProposal is the NotFound where no model is being prepared.
+var ErrNoProposal = fanfold.Errorf(fanfold.NotFound, "no model is being prepared")
+
+func (w *Writer) withdrawModel(ctx context.Context, p *fanfold.Proposal, why string) (seq uint64, err error) {
+	body, err := json.Marshal(map[string]string{"reason": why})
+	if err != nil {
+		return 0, err
+	}
+	return w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindCancel, Body: body}, fanfold.Exactly(fanfold.Revision(p.Seq)))
+}
+
+// preview reads and checks a model and tells what applying it would do. With apply, what stands in the way of applying
+// it is an error: without misfits also documents that do not fit a new schema.
+func (w *Writer) preview(ctx context.Context, src []byte, apply, misfits bool) (*fanfold.Model, *fanfold.ModelPreview, error) {
+	m, err := modelfile.Parse(src)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := w.Inspector.Preview(ctx, m)
+	if err != nil || !apply {
+		return m, p, err
+	}
+	if len(p.Problems) > 0 {
+		return nil, nil, &fanfold.Error{Code: fanfold.Unprocessable, Message: "the model cannot be applied to the documents as they are; nothing was changed", Problems: p.Problems}
+	}
+	if misfits || len(p.Misfits) == 0 {
+		return m, p, nil
+	}
+	e := fanfold.Errorf(fanfold.Unprocessable, "stored documents do not fit the new schema; nothing was changed: mend them first, or send the model with allowMisfits=true, after which each has to fit when it is next written")
+	for _, m := range p.Misfits {
+		for _, d := range m.First {
+			e.Problems = append(e.Problems, fanfold.Problem{Path: d.Document + d.Problems[0].Path, Detail: d.Problems[0].Detail})
+		}
+	}
+	return nil, nil, e
+}
+
+// applyModel stores a model that was previewed, where last is the last event about models.
+func (w *Writer) applyModel(ctx context.Context, m *fanfold.Model, last uint64, misfits bool) (applied uint64, err error) {
+	have, _, _ := w.Models.Model()
+	err = w.withoutWrites(ctx, m.AddsGuards(have), func(guards bool) error {
+		if guards {
+			if _, _, err := w.preview(ctx, m.Source, true, misfits); err != nil {
+				return err
+			}
+		}
+		applied, err = w.storeModel(ctx, m.Source, last, guards)
+		return err
+	})
+	return applied, err
+}
+
+// withoutWrites calls fn; with guards, while no write of this node is under way and with everything acknowledged before
+// folded here, so that nothing comes between the last look at the documents and the fold of a model with new guards.
+func (w *Writer) withoutWrites(ctx context.Context, guards bool, fn func(guards bool) error) error {
+	if guards {
+		w.modelMu.Lock()
+		defer w.modelMu.Unlock()
+		if err := w.catchUp(ctx); err != nil {
+			return err
+		}
+	}
+	return fn(guards)
+}
+
+// storeModel appends a model where last is the last event about models; with guards, it waits for
+// the model's fold.
+func (w *Writer) storeModel(ctx context.Context, source []byte, last uint64, guards bool) (applied uint64, err error) {
+	applied, err = w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: source}, fanfold.Exactly(fanfold.Revision(last)))
+	if err != nil || !guards {
+		return applied, err
+	}
+	if err := w.wait(context.WithoutCancel(ctx), applied, guardFoldTime); err != nil {
+		w.opt.Logger.Error("a model with new strict relations or unique members is stored and not folded: until it is, writes of this node are not guarded", "seq", applied, "err", err)
+	}
+	return applied, nil
+}
+
+// guardFoldTime is for how long writes wait for the fold of a model with new guards.
+const guardFoldTime = time.Minute
+
+// importModel applies a model that an import brings, unless it is the one that applies. It returns the event, 0 for none.
+func (w *Writer) importModel(ctx context.Context, src []byte) (applied uint64, err error) {
+	have, seq, _ := w.Models.Model()
+	proposal, last := w.Models.Proposal()
+	m, _, err := w.preview(ctx, src, true, true)
+	if err != nil || seq > 0 && bytes.Equal(m.Source, have.Source) {
+		return 0, err
+	}
+	if proposal != nil {
+		return 0, beingPrepared(proposal)
+	}
+	return w.applyModel(ctx, m, last, true)
+}

@@ -1,0 +1,162 @@
+package writer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Intent is how writes are meant. The zero value makes them.
+type Intent struct {
+	DryRun      bool // they are to be told, not made
+	AllowFanout bool // they may cause more than the model's fan-out limit
+}
+
+// Request is what operations are asked for under.
+type Request struct {
+	Key fanfold.IdempotencyKey // the request happens once under it; the zero value is none
+	Intent
+}
+
+// Result is what became of operations.
+type Result struct {
+	First  uint64  // sequence of the first operation's event; those of the others follow it
+	DryRun *DryRun // of a dry run, which stores nothing
+}
+
+// DryRun tells what writes would store and cause.
+type DryRun struct {
+	Writes []fanfold.Write
+	Fanout *fanfold.Fanout
+}
+
+// Write makes one prepared operation that is no Check. It blocks until the log has decided. Errors are those of
+// Appender, Exists for a Create, Stale for conditions that do not hold, NotFound, Conflict for a patch that does not
+// fit, Restricted, Unprocessable, FanoutLimit, and KeyReused and Duplicate for requests with a key.
+func (w *Writer) Write(ctx context.Context, op *Operation, req Request) (Result, error) {
+	op.event.IdempotencyKey = req.Key
+	return w.do(ctx, req, func(ctx context.Context) (uint64, error) { return w.write(ctx, op, req.Intent) })
+}
+
+// do runs one request once under its key, and turns the end of a dry run into what it tells.
+func (w *Writer) do(ctx context.Context, req Request, try func(ctx context.Context) (first uint64, err error)) (Result, error) {
+	first, err := w.once(ctx, req, try)
+	dry, err := w.dryRun(ctx, err)
+	return Result{First: first, DryRun: dry}, err
+}
+
+func (w *Writer) write(ctx context.Context, op *Operation, in Intent) (uint64, error) {
+	switch {
+	case op.Kind == Delete && w.affectsHolders([]*Operation{op}):
+		first, err := w.commit(ctx, []*Operation{op}, in)
+		return first, withoutOperation(err)
+	case op.Absent:
+		return w.appendNew(ctx, op.event, in)
+	case !op.Any() && op.Kind == Put:
+		return w.append(ctx, op.event, fanfold.Expect{}, in)
+	}
+	return w.onCurrent(ctx, op, func(rev fanfold.Revision) (uint64, error) {
+		if op.Kind == Patch {
+			if _, err := w.tryPatch(op.event, rev); err != nil {
+				return 0, err
+			}
+		}
+		return w.append(ctx, op.event, fanfold.Exactly(rev), in)
+	})
+}
+
+// appendNew appends an event that must create its document. A deleted document's tombstone is
+// what to expect then.
+func (w *Writer) appendNew(ctx context.Context, ev *fanfold.Event, in Intent) (uint64, error) {
+	doc, _, err := w.ReadModel.Get(ev.Key, fanfold.Embedded)
+	if err != nil {
+		return 0, err
+	}
+	if doc != nil {
+		if rev, deleted, err := w.Leader.Last(ctx, ev.Key); err != nil || !deleted {
+			return 0, errors.Join(err, exists(ev.Key, rev))
+		}
+	}
+	expect := fanfold.Exactly(0)
+	for {
+		seq, err := w.append(ctx, ev, expect, in)
+		if staleError(err) == nil {
+			return seq, err
+		}
+		rev, deleted, lerr := w.Leader.Last(ctx, ev.Key)
+		if lerr != nil {
+			return 0, lerr
+		}
+		if !deleted {
+			return 0, exists(ev.Key, rev)
+		}
+		expect = fanfold.Exactly(rev)
+	}
+}
+
+// onCurrent runs try with the document's current revision, as far as the conditions allow it, until it
+// is not Stale any more. Without revisions asked for one on this node does so at a time, in order of arrival;
+// it starts over only where another node was faster, and that one has made progress.
+func (w *Writer) onCurrent(ctx context.Context, op *Operation, try func(rev fanfold.Revision) (uint64, error)) (uint64, error) {
+	key, retries := op.Key, len(op.Revisions) == 0
+	if retries {
+		unlock, err := w.keys.lock(ctx, key)
+		if err != nil {
+			return 0, fanfold.Wrap(err, fanfold.Unavailable, "too many others write to the document: try again")
+		}
+		defer unlock()
+	}
+	for {
+		rev, err := w.current(ctx, key, op.Conditions)
+		if err != nil {
+			return 0, err
+		}
+		seq, err := try(rev)
+		stale := staleError(err)
+		if stale == nil || !retries {
+			if err == nil && retries { // who has the lock next should see it
+				_ = w.wait(ctx, seq, w.opt.Timeout)
+			}
+			return seq, err
+		}
+		w.retries.Add(1)
+		if err := w.wait(ctx, uint64(stale.Current), w.opt.Timeout); err != nil {
+			return 0, behind(err)
+		}
+	}
+}
+
+// current returns the revision that a write is to replace. What the read model shows is checked
+// against the log only where it does not meet the conditions, for it may lag.
+func (w *Writer) current(ctx context.Context, key fanfold.Key, cond Conditions) (fanfold.Revision, error) {
+	doc, _, err := w.ReadModel.Get(key, fanfold.Referenced)
+	if err != nil {
+		return 0, err
+	}
+	if doc != nil && cond.meets(doc.Revision) {
+		return doc.Revision, nil
+	}
+	rev, deleted, err := w.Leader.Last(ctx, key)
+	switch {
+	case err != nil:
+		return 0, err
+	case (rev == 0 || deleted) && cond.Any():
+		return 0, fanfold.Errorf(fanfold.Stale, "there is no document %s", key)
+	case rev == 0 || deleted:
+		return 0, Missing(key)
+	case !cond.meets(rev):
+		return 0, staleAt(key, rev)
+	}
+	if err := w.wait(ctx, uint64(rev), w.opt.Timeout); err != nil {
+		return 0, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again%s", rev, reasonOf(err))
+	}
+	return rev, nil
+}
+
+func revisionOf(doc *fanfold.Document) fanfold.Revision {
+	if doc == nil {
+		return 0
+	}
+	return doc.Revision
+}
