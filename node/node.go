@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
-	"syscall"
 
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/errgroup"
@@ -33,7 +32,6 @@ type Config struct {
 	Listen     string // HTTP address
 	NATS       string // URL of an outside server; "" for the embedded one
 	NATSListen string // address of the embedded server for ordinary clients; "" for none
-	Model      string // file to apply at the start; "" for none
 	Durability string // of the embedded server
 	Replicas   int    // of the stream, where it is made on an outside server
 	Logger     *slog.Logger
@@ -165,25 +163,6 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 			n.nc.ConnectedUrlRedacted(), n.Log.Window(), events.DefaultWindow)
 	}
 	return err
-}
-
-// LockDir makes the directory and takes its lock, which the system drops when the process
-// ends, however it does.
-func LockDir(dir string) (*os.File, error) {
-	if dir == "" {
-		return nil, fanfold.Errorf(fanfold.Invalid, "--data must name a directory")
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot make the data directory: %v", err)
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot write into the data directory %s: %v", dir, err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fanfold.Wrap(err, fanfold.Unavailable, "the data directory %s is in use by another fanfold process", dir), f.Close())
-	}
-	return f, nil
 }
 
 // Version is the program's version, as Go's build information has it.

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
-	"net/http"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -14,7 +12,7 @@ import (
 )
 
 func serveCommand() *cobra.Command {
-	cfg := node.Config{}
+	cfg, model := node.Config{}, ""
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a node: the log, the projector, the read model and the HTTP API",
@@ -24,7 +22,7 @@ keeps its files in the data directory, beside the read model.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
-			return serve(cmd.Context(), cfg)
+			return serve(cmd.Context(), cfg, model)
 		},
 	}
 	f := cmd.Flags()
@@ -32,17 +30,19 @@ keeps its files in the data directory, beside the read model.`,
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address of the HTTP API")
 	f.StringVar(&cfg.NATS, "nats", "", "URL of a NATS server to keep the log on, instead of the embedded one")
 	f.StringVar(&cfg.NATSListen, "nats-listen", "", "open the embedded NATS server to ordinary clients on this address")
-	f.StringVar(&cfg.Model, "model", "", "model file to apply at the start, where it differs from the one that applies")
+	f.StringVar(&model, "model", "", "model file to apply at the start, where it differs from the one that applies")
 	f.StringVar(&cfg.Durability, "durability", "always", "of the embedded log: always (an acknowledged write survives loss of power) or interval")
 	f.IntVar(&cfg.Replicas, "replicas", 1, "replicas of the stream, where it is made on an outside server")
 	return cmd
 }
 
-func serve(ctx context.Context, cfg node.Config) error {
-	if cfg.Model != "" { // a mistake in it should be known before anything starts
-		src, err := readModelFile(cfg.Model)
-		if err == nil {
-			_, err = modelfile.Parse(src)
+// serve runs a node until ctx ends. path is a model file to apply, "" for none.
+func serve(ctx context.Context, cfg node.Config, path string) error {
+	var model []byte
+	if path != "" { // a mistake in it should be known before anything starts
+		var err error
+		if model, err = readModelFile(path); err == nil {
+			_, err = modelfile.Parse(model)
 		}
 		if err != nil {
 			return err
@@ -60,28 +60,9 @@ func serve(ctx context.Context, cfg node.Config) error {
 		cfg.Logger.Info("durability is the outside server's: unverified; set sync_interval: always on every server")
 	}
 	return n.Run(ctx, func(ctx context.Context) error {
-		if cfg.Model == "" {
+		if model == nil {
 			return nil
 		}
-		return applyFile(ctx, n.URL(), cfg.Model, cfg.Logger)
+		return n.ApplyModel(ctx, model)
 	})
-}
-
-// applyFile applies the model in a file through the API, once the node answers.
-func applyFile(ctx context.Context, url, path string, logger *slog.Logger) error {
-	src, err := readModelFile(path)
-	if err != nil {
-		return err
-	}
-	c := &client{server: url}
-	same, err := c.sameModel(ctx, src)
-	if err != nil || same {
-		return err
-	}
-	resp, err := c.do(ctx, http.MethodPut, "/v1/_model", bytes.NewReader(src), header{"Content-Type": "application/yaml", "Fanfold-Timeout": "60"})
-	if err != nil {
-		return err
-	}
-	logger.Info("model applied", "file", path, "position", resp.Header.Get("Fanfold-Position"))
-	return resp.Body.Close()
 }

@@ -142,7 +142,7 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	if r.Frozen {
 		return f.tx.Kept(r.FullName, id, holder)
 	}
-	if raw, ok := f.cache.get(r, id); ok && raw != nil {
+	if raw, ok := f.cache.get(r, id); ok { // also that a target which is there gives no value
 		return raw, nil
 	}
 	body, err := f.body(fanfold.Key{Collection: r.Relation.To, ID: id})

@@ -16,8 +16,9 @@ import (
 // dry run, and does nothing where no rule leads away from the documents.
 func (i *Inspector) MayExceed(events []*fanfold.Event, limit int64) (more bool, err error) {
 	pl := i.projector.Plan()
-	if !slices.ContainsFunc(events, func(ev *fanfold.Event) bool { return pl.Collection(ev.Key.Collection).FansOut }) {
-		return int64(len(events))*maxParents > limit && slices.ContainsFunc(events, func(ev *fanfold.Event) bool { return len(pl.Collection(ev.Key.Collection).Counters) > 0 }), nil
+	fansOut := func(ev *fanfold.Event) bool { return pl.Collection(ev.Key.Collection).FansOut }
+	if !slices.ContainsFunc(events, fansOut) && int64(len(events))*maxParents <= limit {
+		return false, nil // each changes the documents that it refers to, and nothing follows from that
 	}
 	err = i.store.Read(func(s *sqlite.Snapshot) error {
 		r := &fanoutEstimate{s: s, plan: pl, left: limit, links: map[sqlite.Link]int64{}}

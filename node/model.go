@@ -1,0 +1,83 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/writer"
+)
+
+// modelRetry is how long ApplyModel waits before it asks again for what the log or another node was in the way of.
+const modelRetry = time.Second
+
+// ApplyModel brings a model to apply, unless it is the one that does. Where it is being prepared already, by an earlier
+// start or by another node, it waits for that; where another model is, it waits for that one first. It blocks until the
+// model applies, and returns nil then or once ctx has ended. Errors are Invalid, and Unprocessable where documents
+// stand in the way.
+func (n *Node) ApplyModel(ctx context.Context, src []byte) error {
+	m, err := modelfile.Parse(src)
+	if err != nil {
+		return err
+	}
+	for {
+		done, err := n.tryModel(ctx, m)
+		if done || ctx.Err() != nil {
+			return err
+		}
+		var e *fanfold.Error
+		switch {
+		case err == nil:
+			continue
+		case errors.As(err, &e) && e.Code == fanfold.Stale: // another node was faster: look at what it did
+			err = n.Store.Applied.Wait(ctx, uint64(e.Current))
+		case fanfold.CodeOf(err) != fanfold.Conflict && fanfold.CodeOf(err) != fanfold.Unavailable:
+			return err
+		}
+		if err != nil {
+			n.cfg.Logger.Warn("the model cannot be applied yet", "err", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(modelRetry):
+			}
+		}
+	}
+}
+
+// tryModel takes one step towards a model that is to apply; done tells that it does, or never will.
+func (n *Node) tryModel(ctx context.Context, m *fanfold.Model) (done bool, err error) {
+	last, err := n.Log.LastSeq(ctx) // what another node did should be known here
+	if err == nil {
+		err = n.Store.Applied.Wait(ctx, last)
+	}
+	if err != nil {
+		return false, err
+	}
+	have, seq, _ := n.Projector.Model()
+	if seq > 0 && bytes.Equal(have.Source, m.Source) {
+		n.cfg.Logger.Info("the model applies", "model", seq)
+		return true, nil
+	}
+	proposal, _ := n.Projector.Proposal()
+	if proposal == nil {
+		result, err := n.writer.PutModel(ctx, writer.ModelRequest{Source: m.Source})
+		if err != nil {
+			return false, err
+		}
+		if result.Applied != 0 {
+			return false, n.Store.Applied.Wait(ctx, result.Applied)
+		}
+		return false, n.Store.Applied.Wait(ctx, result.Proposed)
+	}
+	own := bytes.Equal(proposal.Source, m.Source)
+	n.cfg.Logger.Info("a model is being prepared; requests are served meanwhile", "model", proposal.Seq, "own", own)
+	_, err = n.writer.WaitForModel(ctx, proposal.Seq)
+	if fanfold.CodeOf(err) == fanfold.Unprocessable {
+		n.cfg.Logger.Error("a model was withdrawn", "model", proposal.Seq, "err", err)
+		return own, nil // what stood in its way is told above; the node goes on under the model before
+	}
+	return false, err
+}

@@ -1,0 +1,47 @@
+package fold_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/projector/fold"
+)
+
+// failures counts evaluations that failed.
+type failures int
+
+func (f *failures) RuleFailed(string, fanfold.Key, error) { *f++ }
+
+// TestNoValueIsCached: a target that gives no value is evaluated once for all its holders, and again once it changes.
+func TestNoValueIsCached(t *testing.T) {
+	m := newMachine(t)
+	var failed failures
+	m.fold = fold.New(m.fold.Plan(), fold.Options{Reporter: &failed})
+	run := func(cmd, key, input string) {
+		t.Helper()
+		d := &datadriven.TestData{Cmd: cmd, Input: input}
+		if key != "" {
+			d.CmdArgs = []datadriven.CmdArg{{Key: key}}
+		}
+		m.run(d)
+	}
+	run("model", "", `collections: {as: {}, bs: {relations: {a: {path: a, to: as}}, derive: {n: {copy: a, value: "doc.n * 2"}}}}`)
+	run("put", "as/1", `{"id":"1","n":"x"}`)
+	for i := range 5 {
+		run("put", fmt.Sprintf("bs/%d", i), fmt.Sprintf(`{"id":"%d","a":"1"}`, i))
+	}
+	if failed != 1 {
+		t.Errorf("the target was evaluated %d times for 5 holders", failed)
+	}
+	run("put", "as/1", `{"id":"1","n":4}`)
+	if got := m.run(&datadriven.TestData{Cmd: "get", CmdArgs: []datadriven.CmdArg{{Key: "bs/4"}}}); !strings.Contains(got, `"n":8`) {
+		t.Errorf("the holder has %s", got)
+	}
+	if v := m.run(&datadriven.TestData{Cmd: "verify"}); v != "6 documents are right\n" {
+		t.Error(v)
+	}
+}
