@@ -2,8 +2,10 @@ package tests
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -53,10 +55,65 @@ func TestMain(m *testing.M) {
 type process struct {
 	*harness.Client
 	cmd *exec.Cmd
+	log processLog
 }
 
-// startProcess runs `fanfold serve` and waits until it is ready.
+// processLog is what a process has written to its standard error so far.
+type processLog struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	ended bool
+	more  chan struct{} // is closed when there is more, or the end
+}
+
+// read reads r to its end.
+func (l *processLog) read(r io.Reader) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(buf)
+		l.mu.Lock()
+		l.text.Write(buf[:n])
+		l.ended = err != nil
+		close(l.more)
+		l.more = make(chan struct{})
+		l.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// String returns what was written so far.
+func (l *processLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// end waits until the process has closed its standard error, as it does when it ends.
+func (l *processLog) end() { l.wait("\x00") }
+
+// wait waits until text was written, and returns whether it was before the process ended.
+func (l *processLog) wait(text string) bool {
+	for {
+		l.mu.Lock()
+		found, ended, more := strings.Contains(l.text.String(), text), l.ended, l.more
+		l.mu.Unlock()
+		if found || ended {
+			return found
+		}
+		<-more
+	}
+}
+
+// startProcess runs `fanfold serve` on a free port of the loopback interface and waits until it is ready.
 func startProcess(t *testing.T, args ...string) *process {
+	t.Helper()
+	return startProcessOn(t, "127.0.0.1", args...)
+}
+
+// startProcessOn is startProcess on another address, which takes in the loopback interface.
+func startProcessOn(t *testing.T, host string, args ...string) *process {
 	t.Helper()
 	path, err := program()
 	if err != nil {
@@ -66,11 +123,11 @@ func startProcess(t *testing.T, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err := errors.Join(err, l.Close()); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, append([]string{"serve", "--listen", addr}, args...)...)
+	cmd := exec.Command(path, append([]string{"serve", "--listen", net.JoinHostPort(host, port)}, args...)...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -78,25 +135,17 @@ func startProcess(t *testing.T, args ...string) *process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &process{Client: harness.NewClient(t, "http://"+addr), cmd: cmd}
-	t.Cleanup(func() { p.signal(syscall.SIGKILL) })
-	ready, buf := make(chan string, 1), make([]byte, 64<<10)
-	go func() {
-		var text strings.Builder
-		for told := false; ; {
-			n, err := stderr.Read(buf)
-			text.Write(buf[:n])
-			if !told && (strings.Contains(text.String(), "fanfold is ready") || err != nil) {
-				told = true
-				ready <- text.String()
-			}
-			if err != nil {
-				return
-			}
+	p := &process{Client: harness.NewClient(t, "http://127.0.0.1:"+port), cmd: cmd, log: processLog{more: make(chan struct{})}}
+	t.Cleanup(func() {
+		p.signal(syscall.SIGKILL)
+		if t.Failed() {
+			p.log.end()
+			t.Logf("fanfold serve %v wrote:\n%s", args, p.log.String())
 		}
-	}()
-	if text := <-ready; !strings.Contains(text, "fanfold is ready") {
-		t.Fatalf("fanfold serve %v: %s", args, text)
+	})
+	go p.log.read(stderr)
+	if !p.log.wait("fanfold is ready") {
+		t.Fatal("the node did not come up")
 	}
 	return p
 }
