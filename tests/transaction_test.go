@@ -1,7 +1,6 @@
 package tests
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -223,14 +222,6 @@ func TestTransactionsCheckWhatTheyRead(t *testing.T) {
 			t.Fatalf("round %d: both are off, or nobody won (%d)", round, won.Load())
 		}
 	}
-}
-
-func quoteJSON(s string) string {
-	b, err := json.Marshal(s)
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
 }
 
 // TestDerivedChangesAreOfTheTransaction: every row of a transaction has its tx, and no page ends

@@ -125,26 +125,6 @@ func TestBusy(t *testing.T) {
 	s.Verify()
 }
 
-// TestSlowHeaders: a client that sends its headers byte by byte loses its connection.
-func TestSlowHeaders(t *testing.T) {
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{HeaderTime: 300 * time.Millisecond}})
-	defer s.Close()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := io.WriteString(conn, "GET /v1/books/b HTTP/1.1\r\nHo"); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(io.Discard, conn); err != nil { // it may be told why
-		t.Errorf("the connection is still open: %v", err)
-	}
-}
-
 // TestAnnouncedBodiesTakeNoRoom: connections that announce large bodies and send nothing do not
 // keep others from writing.
 func TestAnnouncedBodiesTakeNoRoom(t *testing.T) {
@@ -167,26 +147,6 @@ func TestAnnouncedBodiesTakeNoRoom(t *testing.T) {
 	for i := range 20 {
 		s.Put("books", strconv.Itoa(i), `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
 	}
-}
-
-// TestCutBodyWritesNothing: a body that ends before its end is not one, chunked or not.
-func TestCutBodyWritesNothing(t *testing.T) {
-	s := harness.OpenTemp(t, "")
-	for _, framing := range []string{"Transfer-Encoding: chunked\r\n\r\n8\r\n{\"a\":1} \r\n", "Content-Length: 100\r\n\r\n{\"a\":1}"} {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(conn, "PUT /v1/books/cut HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+framing); err != nil {
-			t.Fatal(err)
-		}
-		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
-		_, _ = io.Copy(io.Discard, conn) // until the server is done with it
-		_ = conn.Close()
-	}
-	s.Want(http.StatusNotFound, http.MethodGet, "/v1/books/cut?consistency=strong", "")
 }
 
 // fewModel takes a moment to recompute for the documents of fewLines.
