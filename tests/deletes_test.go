@@ -270,3 +270,12 @@ collections:
 		t.Fatal("the nodes differ")
 	}
 }
+
+// TestDerivedChangesOfDeletes: a delete's answer counts what its whole transaction caused.
+func TestDerivedChangesOfDeletes(t *testing.T) {
+	s := harness.OpenTemp(t, "collections: {as: {}, bs: {relations: {a: {path: a, to: as, onDelete: cascade}, c: {path: c, to: cs}}}, cs: {derive: {n: {count: bs.c}}}}")
+	s.Put("as", "1", `{}`)
+	s.Put("cs", "1", `{}`)
+	s.Put("bs", "1", `{"a":1,"c":1}`)
+	wantText(t, s.Want(http.StatusNoContent, http.MethodDelete, "/v1/as/1", "").Header.Get("Fanfold-Derived-Changes"), "1")
+}

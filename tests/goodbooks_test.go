@@ -2,9 +2,7 @@ package tests
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -191,30 +189,5 @@ func (l *library) compare(t *testing.T, s *harness.Store) {
 	})
 	if seen != len(l.books) || authors != len(l.names) {
 		t.Fatalf("%d books and %d authors, want %d and %d", seen, authors, len(l.books), len(l.names))
-	}
-}
-
-func decode(t *testing.T, doc []byte, v any) {
-	t.Helper()
-	if err := json.Unmarshal(doc, v); err != nil {
-		t.Fatalf("%v in %s", err, doc)
-	}
-}
-
-// listAll calls fn for every document of a collection, page by page.
-func listAll(t *testing.T, s *harness.Store, collection string, fn func(doc []byte)) {
-	t.Helper()
-	for cursor := ""; ; {
-		var page struct {
-			Items []json.RawMessage
-			Next  string
-		}
-		decode(t, s.Want(http.StatusOK, "GET", "/v1/"+collection+"?limit=1000&cursor="+cursor, "").Body, &page)
-		for _, doc := range page.Items {
-			fn(doc)
-		}
-		if cursor = page.Next; cursor == "" {
-			return
-		}
 	}
 }

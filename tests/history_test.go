@@ -1,8 +1,6 @@
 package tests
 
 import (
-	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"net/http"
@@ -45,53 +43,6 @@ func TestRandomHistories(t *testing.T) {
 			rapid.Check(t, randomHistory)
 		})
 	}
-}
-
-// TestPatchBesideTakenOver patches a document that has a member which a rule took over later.
-func TestPatchBesideTakenOver(t *testing.T) {
-	s := harness.OpenTemp(t, "")
-	s.Put("authors", "1", `{"id":"1","name":"Ann","count":"own"}`)
-	s.Model(`
-collections:
-  authors: {derive: {count: {count: books.author, takeOver: true}}}
-  books: {relations: {author: {path: author, to: authors}}}
-`)
-	s.Merge("authors", "1", `{"name":"Bea"}`)
-	s.WantDoc("authors", "1", `{"id":"1","name":"Bea","count":0}`)
-}
-
-// TestReleaseAtOnce removes a rule and releases its path in one model: the feed tells that the
-// field went, also where another rule changes the same document.
-func TestReleaseAtOnce(t *testing.T) {
-	s := harness.OpenTemp(t, `
-collections:
-  authors: {derive: {count: {count: books.author}}}
-  books: {relations: {author: {path: author, to: authors}}}
-`)
-	s.Put("authors", "1", `{"id":"1"}`)
-	_, before := s.Changes("mode=all")
-	s.Model(`
-collections:
-  authors: {derive: {books: {ids: books.author}}, release: [count]}
-  books: {relations: {author: {path: author, to: authors}}}
-`)
-	s.WantDoc("authors", "1", `{"id":"1","books":[]}`)
-	rows, _ := s.Changes("mode=all&since=" + before)
-	doc := parseJSON(`{"id":"1","count":0}`)
-	if len(rows) != 1 || !applyPatch(doc, string(rows[0].Patch)) || doc.String() != `{"id":"1","books":[]}` {
-		t.Fatalf("the changes %+v make %s", rows, doc)
-	}
-}
-
-// setFlag sets a flag, unless the command line did. The function it returns sets it back.
-func setFlag(name, value string) (back func()) {
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
-	old := flag.Lookup(name).Value.String()
-	if given || flag.Set(name, value) != nil {
-		return func() {}
-	}
-	return func() { _ = flag.Set(name, old) }
 }
 
 var (
@@ -147,14 +98,6 @@ type history struct {
 	gate     *harness.Gate
 	proposed uint64 // the event that announces a model to come; 0 for none
 	coming   *omodel
-}
-
-// expected is what one event should have changed.
-type expected struct {
-	seq           uint64
-	op            string // of the direct change; "" for a model
-	key           okey
-	before, after map[okey]string
 }
 
 func randomHistory(t *rapid.T) {
@@ -460,147 +403,5 @@ func (h *history) patch(op operation, fits func(doc *jv) bool) {
 	if want == http.StatusNoContent {
 		h.o.write(op.key, body, "", op.refresh...)
 		h.accepted(r, "patch", op.key)
-	}
-}
-
-// check compares both views of every document.
-func (h *history) check() {
-	h.t.Helper()
-	for _, c := range collections {
-		for _, id := range ids {
-			key := okey{c, id}
-			want, there := h.views[key]
-			if !there {
-				h.s.Want(http.StatusNotFound, http.MethodGet, harness.Path(c, id), "")
-				continue
-			}
-			if got := h.s.Get(c, id); got != want {
-				h.t.Fatalf("%s is\n  %s\nwant\n  %s", key, got, want)
-			}
-			d := h.o.docs[key]
-			got := string(h.s.Want(http.StatusOK, http.MethodGet, harness.Path(c, id)+"?view=referenced", "").Body)
-			if d.written != "" && got != d.written || parseJSON(got).String() != d.body.String() {
-				h.t.Fatalf("%s as written is\n  %s\nwant\n  %s", key, got, d.body)
-			}
-		}
-	}
-}
-
-// checkPages compares the pages of every document that has some.
-func (h *history) checkPages() {
-	h.t.Helper()
-	for _, rel := range h.o.model.rels {
-		for _, id := range ids {
-			if rel.pages == 0 || h.o.docs[okey{rel.to, id}] == nil {
-				continue
-			}
-			want := h.o.pages(rel, id)
-			for i, page := range want {
-				number := strconv.Itoa(i + 1)
-				if i == len(want)-1 {
-					number = "last"
-				}
-				r := h.s.Want(http.StatusOK, http.MethodGet, harness.Path(rel.to, id)+"/"+rel.collection+"?relation="+rel.name+"&page="+number, "")
-				got := parseJSON(string(r.Body))
-				var held []string
-				for _, m := range got.get(rel.collection).items {
-					held = append(held, m.val.ids([]string{"id"})...)
-				}
-				if !slices.Equal(held, page) || got.get("page").text != strconv.Itoa(i+1) || got.get("pages").text != strconv.Itoa(len(want)) {
-					h.t.Fatalf("page %d of %d of %s on %s/%s is %s, want %v", i+1, len(want), rel.full(), rel.to, id, r.Body, page)
-				}
-			}
-		}
-	}
-}
-
-// checkFeed wants, for every event, its direct change and one derived change of every other
-// document whose view it altered, and nothing else.
-func (h *history) checkFeed() {
-	h.t.Helper()
-	rows, _ := h.s.Changes("mode=all&since=0")
-	revs := map[okey]uint64{}
-	for _, e := range h.expect {
-		n := 0
-		for len(rows) > 0 && strings.HasPrefix(rows[0].Seq, fmt.Sprintf("%d-", e.seq)) {
-			if rows[0].Seq != fmt.Sprintf("%d-%d", e.seq, n) {
-				h.t.Fatalf("position %s, want %d-%d", rows[0].Seq, e.seq, n)
-			}
-			h.checkRow(e, rows[0], n == 0 && e.op != "", revs)
-			rows, n = rows[1:], n+1
-		}
-		if missing := e.changes(); n != missing {
-			h.t.Fatalf("event %d has %d changes in the feed, want %d", e.seq, n, missing)
-		}
-	}
-	if len(rows) > 0 {
-		h.t.Fatalf("the feed has %d rows too many, from %s", len(rows), rows[0].Seq)
-	}
-}
-
-// changes is how many documents the event changed.
-func (e *expected) changes() int {
-	n := 0
-	if e.op != "" {
-		n = 1
-	}
-	for key, view := range e.after {
-		if key != e.key && e.before[key] != view {
-			n++
-		}
-	}
-	return n
-}
-
-func (h *history) checkRow(e expected, row harness.Change, direct bool, revs map[okey]uint64) {
-	h.t.Helper()
-	key := okey{row.Collection, row.ID}
-	if direct {
-		if key != e.key || row.Op != e.op || row.Rev != e.seq {
-			h.t.Fatalf("%s is %s %s rev %d, want %s %s rev %d", row.Seq, row.Op, key, row.Rev, e.op, e.key, e.seq)
-		}
-		if prev, had := e.before[key]; had && string(row.Previous) != prev {
-			h.t.Fatalf("%s: previous is\n  %s\nwant\n  %s", row.Seq, row.Previous, prev)
-		}
-		revs[key] = row.Rev
-		return
-	}
-	if row.Op != "derive" || key == e.key || row.Rev != revs[key] {
-		h.t.Fatalf("%s is %s %s rev %d, want a derived change at rev %d", row.Seq, row.Op, key, row.Rev, revs[key])
-	}
-	if row.Cause == nil || row.Cause.Seq != fmt.Sprintf("%d-0", e.seq) || row.Cause.Collection != e.key.collection || row.Cause.ID != e.key.id {
-		h.t.Fatalf("%s: cause %+v, want event %d", row.Seq, row.Cause, e.seq)
-	}
-	h.checkDelta(e, row, key)
-}
-
-// checkDelta applies a derived change's patch to the view before it.
-func (h *history) checkDelta(e expected, row harness.Change, key okey) {
-	h.t.Helper()
-	doc := parseJSON(e.before[key])
-	if e.before[key] == e.after[key] { // the order of members counts
-		h.t.Fatalf("%s: %s did not change: %s", row.Seq, key, row.Patch)
-	}
-	var ops []struct {
-		Op, Path   string
-		Value, Old json.RawMessage
-	}
-	if err := json.Unmarshal(row.Patch, &ops); err != nil {
-		h.t.Fatalf("%s: %v", row.Seq, err)
-	}
-	for _, op := range ops {
-		old := ""
-		if v := at(doc, op.Path); v != nil {
-			old = v.String()
-		}
-		if string(op.Old) != old || (op.Op == "add") != (old == "") || string(op.Value) == old {
-			h.t.Fatalf("%s: operation %s %s with value %s and old %s; the document has %q", row.Seq, op.Op, op.Path, op.Value, op.Old, old)
-		}
-		if !applyOperation(doc, op.Op, op.Path, string(op.Value)) {
-			h.t.Fatalf("%s: %s does not fit %s", row.Seq, row.Patch, e.before[key])
-		}
-	}
-	if want := parseJSON(e.after[key]).sorted(); doc.sorted() != want {
-		h.t.Fatalf("%s: %s makes\n  %s\nwant\n  %s", row.Seq, row.Patch, doc.sorted(), want)
 	}
 }

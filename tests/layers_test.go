@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"changefeed":                 {"", "internal/jsondoc"},
 	"writer":                     {"", "internal/jsondoc", "internal/modelfile", "internal/schema"},
 	"api":                        {"", "internal/jsondoc", "internal/modelfile", "internal/schema", "writer"},
-	"node":                       {"", "api", "changefeed", "events", "projector", "projector/fold", "projector/inspect", "sqlite", "writer"},
+	"node":                       {"", "api", "changefeed", "events", "internal/modelfile", "projector", "projector/fold", "projector/inspect", "sqlite", "writer"},
 	"cmd/fanfold/internal/bench": {"sqlite"},
 	"cmd/fanfold":                {"", "events", "cmd/fanfold/internal/bench", "internal/expr", "internal/jsondoc", "internal/modelfile", "node", "projector", "projector/fold", "projector/inspect", "sqlite"},
 	"tests/natsserver":           {},

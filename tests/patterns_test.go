@@ -11,36 +11,6 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// The patterns of the article the product was made from; each test carries its pattern's number.
-
-// body gets a path and wants 200.
-func body(s *harness.Store, path string) string {
-	return string(s.Want(http.StatusOK, http.MethodGet, path, "").Body)
-}
-
-// items are the ids on one page of a list, and the cursor of the next.
-func items(t *testing.T, s *harness.Store, path string) (ids []string, next string) {
-	t.Helper()
-	var page struct {
-		Items []struct{ ID string }
-		Next  string
-	}
-	if err := json.Unmarshal([]byte(body(s, path)), &page); err != nil {
-		t.Fatal(err)
-	}
-	for _, it := range page.Items {
-		ids = append(ids, it.ID)
-	}
-	return ids, page.Next
-}
-
-func wantText(t *testing.T, got, want string) {
-	t.Helper()
-	if got != want {
-		t.Fatalf("got\n  %s\nwant\n  %s", got, want)
-	}
-}
-
 const person = `{"id":"1","firstName":"Thomas","lastName":"Andersen","addresses":[{"line1":"100 Some Street","line2":"Unit 1","city":"Seattle","state":"WA","zip":98012}],"contactDetails":[{"email":"thomas@andersen.com"},{"phone":"+1 555 555-5555","extension":5555}]}`
 
 func TestP01SelfContained(t *testing.T) {

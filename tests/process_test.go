@@ -2,9 +2,10 @@ package tests
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -13,10 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -53,10 +52,65 @@ func TestMain(m *testing.M) {
 type process struct {
 	*harness.Client
 	cmd *exec.Cmd
+	log processLog
 }
 
-// startProcess runs `fanfold serve` and waits until it is ready.
+// processLog is what a process has written to its standard error so far.
+type processLog struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	ended bool
+	more  chan struct{} // is closed when there is more, or the end
+}
+
+// read reads r to its end.
+func (l *processLog) read(r io.Reader) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(buf)
+		l.mu.Lock()
+		l.text.Write(buf[:n])
+		l.ended = err != nil
+		close(l.more)
+		l.more = make(chan struct{})
+		l.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// String returns what was written so far.
+func (l *processLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// end waits until the process has closed its standard error, as it does when it ends.
+func (l *processLog) end() { l.wait("\x00") }
+
+// wait waits until text was written, and returns whether it was before the process ended.
+func (l *processLog) wait(text string) bool {
+	for {
+		l.mu.Lock()
+		found, ended, more := strings.Contains(l.text.String(), text), l.ended, l.more
+		l.mu.Unlock()
+		if found || ended {
+			return found
+		}
+		<-more
+	}
+}
+
+// startProcess runs `fanfold serve` on a free port of the loopback interface and waits until it is ready.
 func startProcess(t *testing.T, args ...string) *process {
+	t.Helper()
+	return startProcessOn(t, "127.0.0.1", args...)
+}
+
+// startProcessOn is startProcess on another address, which takes in the loopback interface.
+func startProcessOn(t *testing.T, host string, args ...string) *process {
 	t.Helper()
 	path, err := program()
 	if err != nil {
@@ -66,11 +120,11 @@ func startProcess(t *testing.T, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err := errors.Join(err, l.Close()); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, append([]string{"serve", "--listen", addr}, args...)...)
+	cmd := exec.Command(path, append([]string{"serve", "--listen", net.JoinHostPort(host, port)}, args...)...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -78,25 +132,17 @@ func startProcess(t *testing.T, args ...string) *process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &process{Client: harness.NewClient(t, "http://"+addr), cmd: cmd}
-	t.Cleanup(func() { p.signal(syscall.SIGKILL) })
-	ready, buf := make(chan string, 1), make([]byte, 64<<10)
-	go func() {
-		var text strings.Builder
-		for told := false; ; {
-			n, err := stderr.Read(buf)
-			text.Write(buf[:n])
-			if !told && (strings.Contains(text.String(), "fanfold is ready") || err != nil) {
-				told = true
-				ready <- text.String()
-			}
-			if err != nil {
-				return
-			}
+	p := &process{Client: harness.NewClient(t, "http://127.0.0.1:"+port), cmd: cmd, log: processLog{more: make(chan struct{})}}
+	t.Cleanup(func() {
+		p.signal(syscall.SIGKILL)
+		if t.Failed() {
+			p.log.end()
+			t.Logf("fanfold serve %v wrote:\n%s", args, p.log.String())
 		}
-	}()
-	if text := <-ready; !strings.Contains(text, "fanfold is ready") {
-		t.Fatalf("fanfold serve %v: %s", args, text)
+	})
+	go p.log.read(stderr)
+	if !p.log.wait("fanfold is ready") {
+		t.Fatal("the node did not come up")
 	}
 	return p
 }
@@ -116,116 +162,6 @@ func (p *process) verify(t *testing.T) {
 	if err := json.Unmarshal(r.Body, &v); err != nil || len(v.Wrong) > 0 {
 		t.Fatalf("verify: %s %v", r.Body, err)
 	}
-}
-
-const killRounds, killWriters = 20, 16
-
-// TestKill writes with 16 clients and kills the process with SIGKILL, 20 times on the same
-// data, under both durabilities: everything acknowledged is there, and every promise holds.
-func TestKill(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	acked := make([]atomic.Int64, killWriters)
-	sent := make([]atomic.Int64, killWriters)
-	for round := range killRounds {
-		p := startProcess(t, "--data", dir, "--durability", []string{"always", "interval"}[round%2])
-		if round == 0 {
-			p.Model(crashModel)
-		}
-		checkAcked(t, p, acked, sent)
-		writeUntilKilled(t, p, acked, sent)
-	}
-	p := startProcess(t, "--data", dir)
-	checkAcked(t, p, acked, sent)
-	before := p.Get("authors", "0")
-	p.Want(http.StatusAccepted, "POST", "/v1/_replay", "")
-	waitReplay(t, p)
-	p.verify(t)
-	if after := p.Get("authors", "0"); after != before {
-		t.Fatalf("after the replay %s, before %s", after, before)
-	}
-	total := int64(0)
-	for i := range acked {
-		total += acked[i].Load()
-	}
-	t.Logf("%d acknowledged writes in %d rounds", total, killRounds)
-}
-
-// checkAcked compares every writer's document with what was acknowledged and sent.
-func checkAcked(t *testing.T, p *process, acked, sent []atomic.Int64) {
-	t.Helper()
-	for i := range acked {
-		r, err := p.Do("GET", harness.Path("authors", fmt.Sprint(i))+"?consistency=strong", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var doc struct{ N int64 }
-		if r.Status == http.StatusOK {
-			if err := json.Unmarshal(r.Body, &doc); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if doc.N < acked[i].Load() || doc.N > sent[i].Load() {
-			t.Fatalf("writer %d: the document says %d, acknowledged were %d, sent %d", i, doc.N, acked[i].Load(), sent[i].Load())
-		}
-		acked[i].Store(doc.N)
-		sent[i].Store(doc.N)
-	}
-	p.verify(t)
-}
-
-// writeUntilKilled counts up one author and one book a writer, and kills the process once
-// enough was acknowledged.
-func writeUntilKilled(t *testing.T, p *process, acked, sent []atomic.Int64) {
-	t.Helper()
-	var done atomic.Int64
-	limit := 40 + rand.Int64N(200)
-	var wg sync.WaitGroup
-	for i := range acked {
-		wg.Go(func() {
-			for {
-				n := sent[i].Add(1)
-				body := fmt.Sprintf(`{"name":"Author %d.%d","n":%d}`, i, n, n)
-				r, err := p.Do("PUT", harness.Path("authors", fmt.Sprint(i)), []byte(body))
-				if err != nil {
-					return
-				}
-				if r.Status != http.StatusCreated && r.Status != http.StatusNoContent && r.Status != http.StatusAccepted {
-					t.Errorf("writer %d: %d %s", i, r.Status, r.Body)
-					return
-				}
-				acked[i].Store(n)
-				book := fmt.Sprintf(`{"authors":[{"id":"%d"},{"id":%d}]}`, i, (i+int(n))%killWriters)
-				if _, err := p.Do("PUT", harness.Path("books", fmt.Sprint(int64(i)*10_000+n%50)), []byte(book)); err != nil {
-					return
-				}
-				if done.Add(1) == limit {
-					_ = p.cmd.Process.Kill()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	p.signal(syscall.SIGKILL)
-}
-
-func waitReplay(t *testing.T, p *process) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		var s struct {
-			Replay struct {
-				Running bool
-				Error   string
-			}
-		}
-		if err := json.Unmarshal(p.Want(http.StatusOK, "GET", "/v1/_status", "").Body, &s); err != nil || s.Replay.Error != "" {
-			t.Fatalf("%v %+v", err, s)
-		}
-		if !s.Replay.Running {
-			return
-		}
-	}
-	t.Fatal("the replay did not end")
 }
 
 // TestTwoProcesses lets two API processes on one outside NATS server write the same documents

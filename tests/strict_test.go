@@ -1,14 +1,9 @@
 package tests
 
 import (
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
@@ -182,173 +177,34 @@ func TestStrictOnStoredDocuments(t *testing.T) {
 	s.Want(201, "PUT", "/v1/books/6", `{"isbn":"z"}`)
 }
 
-// TestStrictUnderConcurrency: writers, movers, deleters and re-creators on two nodes, on one replica
-// and on three, never leave a reference without its target, nor one value twice.
-func TestStrictUnderConcurrency(t *testing.T) {
-	for _, replicas := range []int{1, 3} {
-		t.Run(strconv.Itoa(replicas), func(t *testing.T) {
-			nodes := cluster(t, replicas, 2)
-			nodes[0].Model(`
-collections:
-  as: {}
-  bs: {unique: [u], relations: {a: {path: "as[]", to: as, strict: true}, one: {path: one, to: as, strict: true, onDelete: unlink}}}
-`)
-			nodes[1].CatchUp()
-			var mu sync.Mutex
-			seen := map[string]int{}
-			var wg sync.WaitGroup
-			errs := make(chan error, 64)
-			for w := range 8 {
-				wg.Go(func() {
-					rng := rand.New(rand.NewPCG(uint64(w), 7))
-					for range 60 {
-						what, err := strictStep(nodes[w%2], rng)
-						if err != nil {
-							errs <- err
-							return
-						}
-						mu.Lock()
-						seen[what]++
-						mu.Unlock()
-					}
-				})
-			}
-			wg.Wait()
-			close(errs)
-			for err := range errs {
-				t.Fatal(err)
-			}
-			nodes[0].CatchUp()
-			nodes[1].CatchUp()
-			if nodes[0].Digest() != nodes[1].Digest() {
-				t.Fatal("the nodes differ")
-			}
-			checkStrict(t, nodes[0])
-			for _, what := range []string{"PUT 201", "PUT 204", "PUT 409", "PUT 422", "DELETE 204", "DELETE 409"} {
-				if seen[what] == 0 {
-					t.Errorf("%s never happened: %v", what, seen)
-				}
-			}
-			t.Log(seen)
-		})
-	}
+// TestLongUniquePath: neither a long path nor a long value is too long for the log.
+func TestLongUniquePath(t *testing.T) {
+	name := strings.Repeat("é", 700)
+	s := harness.OpenTemp(t, "collections: {as: {unique: ['"+name+"']}}")
+	s.Put("as", "1", `{"`+name+`":"`+strings.Repeat("é", 500)+`"}`)
+	s.Want(http.StatusConflict, http.MethodPut, "/v1/as/2", `{"`+name+`":"`+strings.Repeat("é", 500)+`"}`)
+	s.Put("as", "2", `{}`)
 }
 
-// TestStrictRaces: a holder is written on one node while its target is deleted on another, and two
-// documents take one value at the same moment: one of the two wins.
-func TestStrictRaces(t *testing.T) {
-	for _, replicas := range []int{1, 3} {
-		t.Run(strconv.Itoa(replicas), func(t *testing.T) {
-			nodes := cluster(t, replicas, 2)
-			nodes[0].Model("collections: {as: {}, bs: {unique: [u], relations: {a: {path: a, to: as, strict: true}}}}")
-			nodes[1].CatchUp()
-			const rounds, lanes = 60, 4
-			var wg sync.WaitGroup
-			errs := make(chan error, lanes)
-			for lane := range lanes {
-				wg.Go(func() {
-					for i := range rounds {
-						if err := strictRace(nodes, fmt.Sprintf("%d-%d", lane, i)); err != nil {
-							errs <- err
-							return
-						}
-					}
-				})
-			}
-			wg.Wait()
-			close(errs)
-			for err := range errs {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// strictRace sends four writes at once: of holder id and of the delete of its target, of two
-// documents with one value.
-func strictRace(nodes []*harness.Store, id string) error {
-	if r, err := nodes[0].Do(http.MethodPut, "/v1/as/"+id, []byte("{}")); err != nil || r.Status != http.StatusCreated {
-		return fmt.Errorf("%w %+v", err, r)
-	}
-	status := make([]int, 4)
-	errs := make([]error, 4)
-	var wg sync.WaitGroup
-	for i, w := range []struct{ method, path, body string }{
-		{http.MethodPut, "/v1/bs/h" + id, fmt.Sprintf(`{"a":%q}`, id)},
-		{http.MethodDelete, "/v1/as/" + id, ""},
-		{http.MethodPut, "/v1/bs/u" + id, fmt.Sprintf(`{"u":%q}`, id)},
-		{http.MethodPut, "/v1/bs/v" + id, fmt.Sprintf(`{"u":%q}`, id)},
-	} {
-		wg.Go(func() {
-			r, err := nodes[i%2].Do(w.method, w.path, []byte(w.body))
-			if errs[i] = err; err == nil {
-				status[i] = r.Status
-			}
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	held, deleted := status[0] == http.StatusCreated, status[1] == http.StatusNoContent
-	if held == deleted || !held && status[0] != http.StatusUnprocessableEntity || !deleted && status[1] != http.StatusConflict {
-		return fmt.Errorf("%s: the holder's write %d, the target's delete %d", id, status[0], status[1])
-	}
-	if slices.Sort(status[2:]); status[2] != http.StatusCreated || status[3] != http.StatusConflict {
-		return fmt.Errorf("%s: two writes of one value: %v", id, status[2:])
-	}
-	return nil
-}
-
-// strictStep does something at random and tells what, and how it was answered.
-func strictStep(n *harness.Store, rng *rand.Rand) (string, error) {
-	id := func(most int) string { return strconv.Itoa(rng.IntN(most)) }
-	method, path, body, headers := http.MethodPut, "/v1/as/"+id(4), `{}`, []string(nil)
-	switch rng.IntN(10) {
-	case 0, 1:
-	case 2, 3:
-		method, body = http.MethodDelete, ""
-	case 4:
-		method, path, body = http.MethodDelete, "/v1/bs/"+id(6), ""
-	case 5:
-		method, path, body, headers = http.MethodPatch, "/v1/bs/"+id(6), fmt.Sprintf(`{"one":%q}`, id(4)), []string{"Content-Type", mergeType}
-	case 6:
-		method, path = http.MethodPost, "/v1/_transactions"
-		body = fmt.Sprintf(`{"operations":[{"op":"put","collection":"as","id":%q,"body":{}},{"op":"put","collection":"bs","id":%q,"body":{"as":[%q],"u":%q}}]}`, id(4), id(6), id(4), id(5))
-	default:
-		path, body = "/v1/bs/"+id(6), fmt.Sprintf(`{"as":[%q,%q],"u":%q}`, id(4), id(4), id(5))
-	}
-	r, err := n.Do(method, path, []byte(body), headers...)
-	if err != nil {
-		return "", err
-	}
-	if !slices.Contains([]int{200, 201, 204, 404, 409, 422}, r.Status) {
-		return "", fmt.Errorf("%s %s %s: %d %s", method, path, body, r.Status, r.Body)
-	}
-	return fmt.Sprintf("%s %d", method, r.Status), nil
-}
-
-// checkStrict wants every reference's target to be there, and every value once.
-func checkStrict(t *testing.T, s *harness.Store) {
-	t.Helper()
-	var all []error
-	values := map[string]string{}
-	listed, _ := items(t, s, "/v1/bs")
-	for _, id := range listed {
-		doc := parseJSON(s.Get("bs", id))
-		for _, target := range append(doc.ids([]string{"as", "[]"}), doc.ids([]string{"one"})...) {
-			if r, err := s.Do(http.MethodGet, "/v1/as/"+target, nil); err != nil || r.Status != http.StatusOK {
-				all = append(all, fmt.Errorf("bs/%s refers to as/%s, which is not there", id, target))
-			}
+// TestManyStrictReferences: as many as can be dropped in one transaction.
+func TestManyStrictReferences(t *testing.T) {
+	s := harness.OpenTemp(t, "collections: {as: {}, bs: {relations: {a: {path: 'a[]', to: as, strict: true}, b: {path: 'b[]', to: as, strict: true}}}}")
+	var lines, first, second strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&lines, `{"id":"%d"}`+"\n", i)
+		list := &first
+		if i >= 500 {
+			list = &second
 		}
-		for _, u := range doc.ids([]string{"u"}) {
-			if other := values[u]; other != "" {
-				all = append(all, fmt.Errorf("bs/%s and bs/%s both have %s", id, other, u))
-			}
-			values[u] = id
-		}
+		fmt.Fprintf(list, `,"%d"`, i)
 	}
-	if err := errors.Join(all...); err != nil {
-		t.Fatal(err)
+	s.Want(http.StatusOK, http.MethodPost, "/v1/_import?collection=as", lines.String(), "Content-Type", "application/x-ndjson")
+	all := fmt.Sprintf(`{"id":"1","a":[%s],"b":[%s]}`, first.String()[1:], second.String()[1:])
+	s.Want(http.StatusUnprocessableEntity, http.MethodPut, "/v1/bs/1", all)
+	r := s.Want(http.StatusOK, http.MethodPost, "/v1/_import?collection=bs", all+"\n"+`{"id":"2","a":["1"]}`, "Content-Type", "application/x-ndjson")
+	if text := string(r.Body); !strings.Contains(text, `"line":1,"status":422`) || !strings.Contains(text, `"done":true`) {
+		t.Fatalf("the import says %s", text)
 	}
+	s.Put("bs", "1", fmt.Sprintf(`{"a":[%s]}`, first.String()[1:]))
+	s.Delete("bs", "1")
 }

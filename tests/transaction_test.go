@@ -1,7 +1,6 @@
 package tests
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -138,6 +137,11 @@ func TestTransactionIsAllOrNothing(t *testing.T) {
 		{400, 1, `{"op":"drop","collection":"books","id":"x"}`},
 		{400, 1, `{"op":"put","collection":"Books","id":"x","body":{}}`},
 		{400, 1, `{"op":"put","collection":"books","id":"x","body":{},"nonsense":1}`},
+		{400, 1, `{"op":"patch","collection":"books","id":"b1","patch ifMatch":{"n":9}}`},
+		{400, 1, `{"op":"patch","collection":"books","id":"b1","patch":{"n":9},"ifMatch refresh":1}`},
+		{400, 1, `{"op":"put","collection":"books","id":"x","body ifMatch":{}}`},
+		{400, 1, `{"op":"check","collection":"books","id":"x","ifMatch ifNoneMatch":1,"ifNoneMatch":"*"}`},
+		{400, 1, `{"op":"delete","collection":"books","id":"b1","":1}`},
 		{400, 1, `{"op":"delete","collection":"books"}`},
 		{400, 1, `7`},
 	} {
@@ -220,14 +224,6 @@ func TestTransactionsCheckWhatTheyRead(t *testing.T) {
 	}
 }
 
-func quoteJSON(s string) string {
-	b, err := json.Marshal(s)
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
-}
-
 // TestDerivedChangesAreOfTheTransaction: every row of a transaction has its tx, and no page ends
 // within it, whatever else it changes.
 func TestDerivedChangesAreOfTheTransaction(t *testing.T) {
@@ -252,4 +248,25 @@ collections:
 		}
 	}
 	wantText(t, strings.Join(ops, ", "), "patch authors/a, derive books/1, create books/2, derive authors/a, create books/3, derive authors/a")
+}
+
+// TestDerivedChangesOfChecks: a transaction of checks alone causes no derived changes, also where its answer is made
+// after another transaction was folded, as that of a request which is sent again.
+func TestDerivedChangesOfChecks(t *testing.T) {
+	s := harness.OpenTemp(t, "collections: {authors: {derive: {n: {count: books.author}}}, books: {relations: {author: {path: author, to: authors}}}}")
+	s.Put("authors", "a", `{}`)
+	checks := `{"op":"check","collection":"authors","id":"a","ifMatch":"*"},{"op":"check","collection":"books","id":"1","ifNoneMatch":"*"}`
+	book := `{"op":"put","collection":"books","id":"1","body":{"author":"a"}}`
+	author := `{"op":"check","collection":"authors","id":"a","ifMatch":"*"},`
+	want := func(key, ops, derived string) {
+		t.Helper()
+		r := transact(s.Client, http.StatusOK, ops, "Idempotency-Key", key)
+		wantText(t, r.Header.Get("Fanfold-Derived-Changes"), derived)
+	}
+	want("checks", checks, "0")
+	want("first", author+book, "1")
+	want("second", `{"op":"delete","collection":"books","id":"1"}`, "1")
+	want("checks", checks, "0")
+	want("first", author+book, "1")
+	want("second", `{"op":"delete","collection":"books","id":"1"}`, "1")
 }

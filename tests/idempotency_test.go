@@ -16,8 +16,8 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// onceRequests are one of each kind of write, each under a key of its own.
-var onceRequests = []crashStep{
+// keyedRequests are one of each kind of write, each under a key of its own.
+var keyedRequests = []crashStep{
 	{"POST", "/v1/books", `{"n":1}`, "application/json"},
 	{"POST", "/v1/books", `{"id":"b2","n":1}`, "application/json"},
 	{"PUT", "/v1/books/b3", `{"n":1}`, "application/json"},
@@ -27,8 +27,8 @@ var onceRequests = []crashStep{
 	{"POST", "/v1/_transactions", `{"operations":[{"op":"create","collection":"books","body":{"n":7}},{"op":"put","collection":"books","id":"b3","body":{"n":8}}]}`, "application/json"},
 }
 
-// sendOnce sends a request under a key and returns everything of the answer that a client acts on.
-func sendOnce(t *testing.T, c *harness.Client, key string, st crashStep) string {
+// sendKeyed sends a request under a key and returns everything of the answer that a client acts on.
+func sendKeyed(t *testing.T, c *harness.Client, key string, st crashStep) string {
 	t.Helper()
 	r, err := c.Do(st.method, st.path, []byte(st.body), "Idempotency-Key", key, "Content-Type", st.contentType)
 	if err != nil {
@@ -44,8 +44,8 @@ func TestSameKeySameAnswer(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	a := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
 	var first []string
-	for i, st := range onceRequests {
-		first = append(first, sendOnce(t, a.Client, fmt.Sprint("key-", i), st))
+	for i, st := range keyedRequests {
+		first = append(first, sendKeyed(t, a.Client, fmt.Sprint("key-", i), st))
 		if status := first[i][:3]; status != "201" && status != "204" && status != "200" {
 			t.Fatalf("%s %s: %s", st.method, st.path, first[i])
 		}
@@ -53,8 +53,8 @@ func TestSameKeySameAnswer(t *testing.T) {
 	a.Put("books", "b3", `{"n":99}`)
 	again := func(s *harness.Store, when string) {
 		t.Helper()
-		for i, st := range onceRequests {
-			if got := sendOnce(t, s.Client, fmt.Sprint("key-", i), st); got != first[i] {
+		for i, st := range keyedRequests {
+			if got := sendKeyed(t, s.Client, fmt.Sprint("key-", i), st); got != first[i] {
 				t.Errorf("%s, %s %s is answered with\n  %s\nwant\n  %s", when, st.method, st.path, got, first[i])
 			}
 		}
@@ -66,7 +66,7 @@ func TestSameKeySameAnswer(t *testing.T) {
 	again(a, "after a replay")
 	b := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
 	again(b, "on another node")
-	for i, st := range onceRequests {
+	for i, st := range keyedRequests {
 		if st.body == "" {
 			continue
 		}
@@ -142,7 +142,7 @@ func raceOnKeys(t *testing.T, nodes []*harness.Store, round int) {
 	for kind, st := range requests {
 		for i := range 6 {
 			wg.Go(func() {
-				got := sendOnce(t, nodes[i%2].Client, fmt.Sprintf("%d-%d", round, kind), st)
+				got := sendKeyed(t, nodes[i%2].Client, fmt.Sprintf("%d-%d", round, kind), st)
 				mu.Lock()
 				defer mu.Unlock()
 				if answers[kind] == nil {
@@ -170,56 +170,6 @@ func raceOnKeys(t *testing.T, nodes []*harness.Store, round int) {
 	}
 }
 
-// TestPatchesUnderContention: 64 clients count in one document, each in a member of its own, by
-// JSON Patch with test, and by merge patches of different members. None is refused, none is lost,
-// and everybody comes to an end; on two nodes too.
-func TestPatchesUnderContention(t *testing.T) {
-	const clients, rounds = 64, 10
-	url := natsserver.Start(t, 1)[0]
-	nodes := make([]*harness.Store, 2)
-	for i := range nodes {
-		nodes[i] = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
-		defer nodes[i].Close()
-	}
-	var members []string
-	for i := range clients {
-		members = append(members, fmt.Sprintf(`"c%d":0`, i))
-	}
-	nodes[0].Put("counters", "c", `{`+strings.Join(members, ",")+`}`)
-	nodes[1].CatchUp()
-	var wg sync.WaitGroup
-	for i := range clients {
-		wg.Go(func() {
-			for n := range rounds {
-				if i%2 == 0 {
-					nodes[i/2%2].Want(http.StatusNoContent, http.MethodPatch, "/v1/counters/c", fmt.Sprintf(`[{"op":"test","path":"/c%d","value":%d},{"op":"replace","path":"/c%d","value":%d}]`, i, n, i, n+1), "Content-Type", patchType)
-				} else {
-					nodes[i/2%2].Want(http.StatusNoContent, http.MethodPatch, "/v1/counters/c", fmt.Sprintf(`{"c%d":%d}`, i, n+1), "Content-Type", mergeType)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	var doc map[string]any
-	decode(t, nodes[0].Want(http.StatusOK, http.MethodGet, "/v1/counters/c?consistency=strong", "").Body, &doc)
-	for i := range clients {
-		if n, _ := doc[fmt.Sprint("c", i)].(float64); n != rounds {
-			t.Errorf("counter %d is %v, want %d", i, n, rounds)
-		}
-	}
-	cp, err := nodes[0].Node.Store.Checkpoint()
-	if err != nil || cp.Changes != 1+clients*rounds {
-		t.Errorf("%d changes for %d patches, %v", cp.Changes, clients*rounds, err)
-	}
-	metrics := string(nodes[0].Want(http.StatusOK, http.MethodGet, "/metrics", "").Body)
-	if !strings.Contains(metrics, "fanfold_write_retries_total") {
-		t.Error("how often patches are tried again is not in the metrics")
-	}
-	for _, n := range nodes {
-		t.Logf("%d retries", n.Node.Writer().Retries())
-	}
-}
-
 // TestOutcomeUnknown: where the log does not say whether a write is stored, the client is told so,
 // and the same request under the same key brings it to an end, once.
 func TestOutcomeUnknown(t *testing.T) {
@@ -232,7 +182,7 @@ func TestOutcomeUnknown(t *testing.T) {
 	}})
 	defer s.Close()
 	s.Want(http.StatusNotFound, http.MethodGet, "/v1/books/none?consistency=strong", "") // from here on the node knows where it stands
-	for i, st := range onceRequests {
+	for i, st := range keyedRequests {
 		cut.Store(true)
 		r, err := s.Do(st.method, st.path, []byte(st.body), "Idempotency-Key", fmt.Sprint(i), "Content-Type", st.contentType)
 		if err != nil || r.Status != http.StatusServiceUnavailable || r.Problem() != "urn:fanfold:problem:outcome-unknown" ||
@@ -240,7 +190,7 @@ func TestOutcomeUnknown(t *testing.T) {
 			t.Fatalf("%s %s: %v %+v", st.method, st.path, err, r)
 		}
 		cut.Store(false)
-		if got := sendOnce(t, s.Client, fmt.Sprint(i), st); got[0] != '2' {
+		if got := sendKeyed(t, s.Client, fmt.Sprint(i), st); got[0] != '2' {
 			t.Errorf("%s %s again: %s", st.method, st.path, got)
 		}
 	}
@@ -248,45 +198,6 @@ func TestOutcomeUnknown(t *testing.T) {
 		t.Errorf("%d changes, want 8, %v", cp.Changes, err)
 	}
 	s.Verify()
-}
-
-// TestWaitsSayWhere: a wait that does not end in time says where the node stands, and one for a
-// projector that has stopped ends at once, with the reason.
-func TestWaitsSayWhere(t *testing.T) {
-	var failing atomic.Bool
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), FailWrite: func() error {
-		if failing.Load() {
-			return errors.New("injected fault")
-		}
-		return nil
-	}})
-	s.Put("books", "b1", `{}`)
-	r := s.Want(http.StatusGatewayTimeout, http.MethodGet, "/v1/books/b1", "", "Fanfold-Min-Position", "9", "Fanfold-Timeout", "10ms")
-	if !strings.Contains(string(r.Body), "stands at event 1 and did not reach 9 within 10ms") {
-		t.Errorf("the wait says %s", r.Body)
-	}
-	failing.Store(true)
-	r = s.Want(http.StatusAccepted, http.MethodPut, "/v1/books/b2", `{}`, "Fanfold-Timeout", "60")
-	reason := "the projector has stopped at event 2"
-	if !strings.Contains(string(r.Body), reason) || !strings.Contains(string(r.Body), "injected fault") {
-		t.Errorf("a write says %s", r.Body)
-	}
-	for _, path := range []string{"/v1/books/b1?consistency=strong", "/v1/books?consistency=strong", "/v1/_export?consistency=strong"} {
-		r = s.Want(http.StatusServiceUnavailable, http.MethodGet, path, "", "Fanfold-Timeout", "60")
-		if !strings.Contains(string(r.Body), reason) || !strings.Contains(string(r.Body), "injected fault") {
-			t.Errorf("%s says %s", path, r.Body)
-		}
-	}
-	s.Want(http.StatusServiceUnavailable, http.MethodPatch, "/v1/books/b2", `{}`, "Content-Type", mergeType)
-	r = s.Want(http.StatusOK, http.MethodPost, "/v1/_import?collection=books", `{"id":"b4"}`, "Content-Type", ndjson)
-	if !strings.Contains(string(r.Body), `"done":false`) || !strings.Contains(string(r.Body), reason) {
-		t.Errorf("an import says %s", r.Body)
-	}
-	again := s.Abandon()
-	again.CatchUp()
-	again.WantDoc("books", "b2", `{"id":"b2"}`)
-	again.Verify()
-	again.Close()
 }
 
 // TestOldKeysProveNothing: a node whose fold is behind, and that answers for a key it knows, does

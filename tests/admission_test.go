@@ -125,26 +125,6 @@ func TestBusy(t *testing.T) {
 	s.Verify()
 }
 
-// TestSlowHeaders: a client that sends its headers byte by byte loses its connection.
-func TestSlowHeaders(t *testing.T) {
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{HeaderTime: 300 * time.Millisecond}})
-	defer s.Close()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := io.WriteString(conn, "GET /v1/books/b HTTP/1.1\r\nHo"); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(io.Discard, conn); err != nil { // it may be told why
-		t.Errorf("the connection is still open: %v", err)
-	}
-}
-
 // TestAnnouncedBodiesTakeNoRoom: connections that announce large bodies and send nothing do not
 // keep others from writing.
 func TestAnnouncedBodiesTakeNoRoom(t *testing.T) {
@@ -169,22 +149,67 @@ func TestAnnouncedBodiesTakeNoRoom(t *testing.T) {
 	}
 }
 
-// TestCutBodyWritesNothing: a body that ends before its end is not one, chunked or not.
-func TestCutBodyWritesNothing(t *testing.T) {
-	s := harness.OpenTemp(t, "")
-	for _, framing := range []string{"Transfer-Encoding: chunked\r\n\r\n8\r\n{\"a\":1} \r\n", "Content-Length: 100\r\n\r\n{\"a\":1}"} {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(conn, "PUT /v1/books/cut HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+framing); err != nil {
-			t.Fatal(err)
-		}
-		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
-		_, _ = io.Copy(io.Discard, conn) // until the server is done with it
-		_ = conn.Close()
+// fewModel takes a moment to recompute for the documents of fewLines.
+const fewModel = `
+collections:
+  authors: {derive: {books: {count: books.author}, stars: {avg: books.author, of: stars}}}
+  books: {unique: [isbn], relations: {author: {path: author, to: authors}}, derive: {name: {copy: author, value: doc.name}}}
+`
+
+// TestFewAtATime: what looks at every document runs a few at a time. Those that come on top wait for as long as a
+// write does, and are then told to come again.
+func TestFewAtATime(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{Admission: 2 * time.Millisecond}})
+	defer s.Close()
+	s.Model(fewModel)
+	var lines strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&lines, `{"id":"%d","author":%d,"isbn":"978-%d","stars":%d,"place":1}`+"\n", i, i%10, i, i%5)
 	}
-	s.Want(http.StatusNotFound, http.MethodGet, "/v1/books/cut?consistency=strong", "")
+	importText(t, s.Client, "collection=books", lines.String())
+	// Its copy would hide the place of every book, so that it is previewed and refused.
+	hiding := strings.Replace(fewModel, "derive: {name:", "derive: {place: {copy: author, value: doc.name}, name:", 1)
+	for _, c := range []struct {
+		name, method, path, body string
+		status                   int
+	}{
+		{"verify", http.MethodPost, "/v1/_verify", "", http.StatusOK},
+		{"a dry run of a model", http.MethodPut, "/v1/_model?dryRun=true", fewModel, http.StatusOK},
+		{"a model", http.MethodPut, "/v1/_model", hiding, http.StatusUnprocessableEntity},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			seen := map[int]int{}
+			for range 10 { // chance may let them run one after the other
+				requests := make([]*harness.Response, 16)
+				var wg sync.WaitGroup
+				for i := range requests {
+					wg.Go(func() {
+						r, err := s.Do(c.method, c.path, []byte(c.body), "Content-Type", "application/yaml")
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						requests[i] = r
+					})
+				}
+				wg.Wait()
+				for _, r := range requests {
+					if r == nil {
+						return
+					}
+					seen[r.Status]++
+					if r.Status == http.StatusTooManyRequests && (r.Problem() != "urn:fanfold:problem:busy" || r.Header.Get("Retry-After") == "") {
+						t.Errorf("busy is told as %v %s", r.Header, r.Body)
+					}
+				}
+				if seen[http.StatusTooManyRequests] > 0 {
+					break
+				}
+			}
+			if seen[c.status] == 0 || seen[http.StatusTooManyRequests] == 0 || len(seen) != 2 {
+				t.Errorf("the answers are %v; want %d, and 429 where too many run", seen, c.status)
+			}
+		})
+	}
+	s.Verify()
 }

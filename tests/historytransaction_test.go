@@ -4,12 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 
 	"pgregory.net/rapid"
-
-	"github.com/fanfold/fanfold/tests/harness"
 )
 
 // parts are the operations of a transaction, each on another document.
@@ -110,55 +107,4 @@ func (h *history) allowed(parts []operation, bodies []*jv, gone map[okey]bool, h
 		}
 	}
 	return http.StatusOK, -1
-}
-
-// exportAndImport wants an equal store of an export, through _import.
-func (h *history) exportAndImport() {
-	export := h.s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "").Body
-	dir, err := os.MkdirTemp("", "imported")
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer func() {
-		if err := os.RemoveAll(dir); err != nil {
-			h.t.Fatal(err)
-		}
-	}()
-	original := h.s
-	h.s = harness.Open(h.t, harness.Options{Dir: dir})
-	defer func() {
-		h.s.Close()
-		h.s = original
-	}()
-	r := h.s.Want(http.StatusOK, http.MethodPost, "/v1/_import", string(export), "Content-Type", "application/x-ndjson")
-	if !strings.Contains(string(r.Body), `"done":true`) || !strings.Contains(string(r.Body), `"refused":0`) {
-		h.t.Fatalf("the import of\n%s\nsays\n%s", export, r.Body)
-	}
-	h.check()
-	h.s.Verify()
-	again := h.s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "").Body
-	if h.exported(again) != h.exported(export) {
-		h.t.Fatalf("the export of the import is\n%s\nwant\n%s", again, export)
-	}
-}
-
-// exported is an export without the difference between doc and text: paths that are reserved in
-// one store may not be in the other, and both say the same.
-func (h *history) exported(export []byte) string {
-	var out strings.Builder
-	for line := range strings.Lines(string(export)) {
-		var l struct {
-			Collection       string
-			Model, Kept, Doc json.RawMessage
-			Text             *string
-		}
-		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			h.t.Fatalf("%s: %v", line, err)
-		}
-		if l.Text != nil {
-			l.Doc = json.RawMessage(*l.Text)
-		}
-		fmt.Fprintf(&out, "%s %s %s %s\n", l.Collection, l.Model, l.Kept, l.Doc)
-	}
-	return out.String()
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// setModel has copies that set-oriented SQL folds, and some that it must leave.
-const setModel = `
+// setOrientedModel has copies that set-oriented SQL folds, and some that it must leave.
+const setOrientedModel = `
 collections:
   publishers: {derive: {books: {count: books.publisher}, size: {copy: group, value: doc.size}}, relations: {group: {path: group, to: groups}}}
   groups: {}
@@ -45,7 +45,7 @@ var texts = []string{`2.50`, `-0`, `-0.0`, `1E+2`, `1e400`, `0.1e-7`, `123456789
 func TestSetOrientedFold(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), SetOrientedFrom: 1})
 	defer func() { s.Close() }()
-	s.Model(setModel)
+	s.Model(setOrientedModel)
 	s.Put("groups", "g", `{"size":1}`)
 	for i, text := range texts {
 		s.Put("publishers", fmt.Sprint(i%3), fmt.Sprintf(`{"name":"P","place":1,"group":"g","other":%s}`, text))

@@ -1,0 +1,125 @@
+package tests
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+const killRounds, killWriters = 20, 16
+
+// TestKill writes with 16 clients and kills the process with SIGKILL, 20 times on the same
+// data, under both durabilities: everything acknowledged is there, and every promise holds.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	acked := make([]atomic.Int64, killWriters)
+	sent := make([]atomic.Int64, killWriters)
+	for round := range killRounds {
+		p := startProcess(t, "--data", dir, "--durability", []string{"always", "interval"}[round%2])
+		if round == 0 {
+			p.Model(crashModel)
+		}
+		checkAcked(t, p, acked, sent)
+		writeUntilKilled(t, p, acked, sent)
+	}
+	p := startProcess(t, "--data", dir)
+	checkAcked(t, p, acked, sent)
+	before := p.Get("authors", "0")
+	p.Want(http.StatusAccepted, "POST", "/v1/_replay", "")
+	waitReplay(t, p)
+	p.verify(t)
+	if after := p.Get("authors", "0"); after != before {
+		t.Fatalf("after the replay %s, before %s", after, before)
+	}
+	total := int64(0)
+	for i := range acked {
+		total += acked[i].Load()
+	}
+	t.Logf("%d acknowledged writes in %d rounds", total, killRounds)
+}
+
+// checkAcked compares every writer's document with what was acknowledged and sent.
+func checkAcked(t *testing.T, p *process, acked, sent []atomic.Int64) {
+	t.Helper()
+	for i := range acked {
+		r, err := p.Do("GET", harness.Path("authors", fmt.Sprint(i))+"?consistency=strong", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc struct{ N int64 }
+		if r.Status == http.StatusOK {
+			if err := json.Unmarshal(r.Body, &doc); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if doc.N < acked[i].Load() || doc.N > sent[i].Load() {
+			t.Fatalf("writer %d: the document says %d, acknowledged were %d, sent %d", i, doc.N, acked[i].Load(), sent[i].Load())
+		}
+		acked[i].Store(doc.N)
+		sent[i].Store(doc.N)
+	}
+	p.verify(t)
+}
+
+// writeUntilKilled counts up one author and one book a writer, and kills the process once
+// enough was acknowledged.
+func writeUntilKilled(t *testing.T, p *process, acked, sent []atomic.Int64) {
+	t.Helper()
+	var done atomic.Int64
+	limit := 40 + rand.Int64N(200)
+	var wg sync.WaitGroup
+	for i := range acked {
+		wg.Go(func() {
+			for {
+				n := sent[i].Add(1)
+				body := fmt.Sprintf(`{"name":"Author %d.%d","n":%d}`, i, n, n)
+				r, err := p.Do("PUT", harness.Path("authors", fmt.Sprint(i)), []byte(body))
+				if err != nil {
+					return
+				}
+				if r.Status != http.StatusCreated && r.Status != http.StatusNoContent && r.Status != http.StatusAccepted {
+					t.Errorf("writer %d: %d %s", i, r.Status, r.Body)
+					return
+				}
+				acked[i].Store(n)
+				book := fmt.Sprintf(`{"authors":[{"id":"%d"},{"id":%d}]}`, i, (i+int(n))%killWriters)
+				if _, err := p.Do("PUT", harness.Path("books", fmt.Sprint(int64(i)*10_000+n%50)), []byte(book)); err != nil {
+					return
+				}
+				if done.Add(1) == limit {
+					_ = p.cmd.Process.Kill()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	p.signal(syscall.SIGKILL)
+}
+
+func waitReplay(t *testing.T, p *process) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		var s struct {
+			Replay struct {
+				Running bool
+				Error   string
+			}
+		}
+		if err := json.Unmarshal(p.Want(http.StatusOK, "GET", "/v1/_status", "").Body, &s); err != nil || s.Replay.Error != "" {
+			t.Fatalf("%v %+v", err, s)
+		}
+		if !s.Replay.Running {
+			return
+		}
+	}
+	t.Fatal("the replay did not end")
+}

@@ -1,0 +1,282 @@
+package tests
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pgregory.net/rapid"
+)
+
+// Models.
+
+// randomModel is a new model: another one, or prev with a few changes.
+func randomModel(t *rapid.T, prev *omodel) *omodel {
+	m := &omodel{}
+	if len(prev.rules) > 0 && !chance(t, 20) {
+		m = prev.clone()
+		for range 1 + upTo(t, 2) {
+			m.change(t)
+		}
+	} else {
+		for range 2 + upTo(t, 3) {
+			m.addRelation(t)
+		}
+		for range 3 + upTo(t, 5) {
+			m.addRule(t)
+		}
+	}
+	m.breakCycles()
+	return m
+}
+
+func (m *omodel) clone() *omodel {
+	c := &omodel{}
+	moved := map[*orel]*orel{}
+	for _, r := range m.rels {
+		rel := *r
+		moved[r] = &rel
+		c.rels = append(c.rels, &rel)
+	}
+	for _, r := range m.rules {
+		rule := *r
+		rule.rel = moved[r.rel]
+		c.rules = append(c.rules, &rule)
+	}
+	return c
+}
+
+func (m *omodel) change(t *rapid.T) {
+	switch op := draw(t, "rule", "rule", "relation", "drop", "drop", "expr", "policy", "pages", "drop relation"); {
+	case op == "rule":
+		m.addRule(t)
+	case op == "relation":
+		m.addRelation(t)
+	case op == "drop" && len(m.rules) > 0:
+		i := upTo(t, len(m.rules)-1)
+		m.rules = slices.Delete(m.rules, i, i+1)
+	case op == "expr" && len(m.rules) > 0:
+		i := upTo(t, len(m.rules)-1)
+		m.rules[i].options(t, m)
+	case op == "policy" && len(m.rels) > 0:
+		i := upTo(t, len(m.rels)-1)
+		m.rels[i].onDelete = draw(t, append(policies, "clear")...)
+	case op == "pages" && len(m.rels) > 0:
+		m.paged(t, m.rels[upTo(t, len(m.rels)-1)])
+	case op == "drop relation" && len(m.rels) > 0:
+		i := upTo(t, len(m.rels)-1)
+		rel := m.rels[i]
+		m.rels = slices.Delete(m.rels, i, i+1)
+		m.rules = slices.DeleteFunc(m.rules, func(r *orule) bool { return r.rel == rel })
+	}
+}
+
+// addRelation adds a relation; two of a collection may read the same path.
+func (m *omodel) addRelation(t *rapid.T) {
+	c := draw(t, collections...)
+	path := relationPaths[upTo(t, len(relationPaths)-1)].path
+	name := draw(t, "r1", "r2", "r-3")
+	if slices.ContainsFunc(m.rels, func(r *orel) bool { return r.collection == c && r.name == name }) {
+		return
+	}
+	rel := &orel{c, name, path, draw(t, collections...), draw(t, policies...), 0}
+	m.rels = append(m.rels, rel)
+	m.paged(t, rel)
+}
+
+var policies = []string{"", "keep", "keep", "keep", "unlink", "unlink", "cascade", "restrict"}
+
+// paged gives a relation pages, or none; a collection has them by one relation.
+func (m *omodel) paged(t *rapid.T, rel *orel) {
+	if rel.pages = draw(t, 0, 2); rel.pages == 0 {
+		return
+	}
+	for _, r := range m.rels {
+		if r != rel && r.collection == rel.collection {
+			r.pages = 0
+		}
+	}
+}
+
+func (m *omodel) addRule(t *rapid.T) {
+	if len(m.rels) == 0 {
+		return
+	}
+	rel := m.rels[upTo(t, len(m.rels)-1)]
+	r := &orule{collection: rel.collection, rel: rel, kind: draw(t, "copy", "copy", "copy", "copy", "count", "ids", "sum", "min", "max", "avg", "recent", "recent")}
+	if r.kind == "copy" {
+		i := slices.IndexFunc(relationPaths, func(p struct {
+			path   string
+			fields []string
+		}) bool {
+			return p.path == rel.path
+		})
+		r.path = draw(t, relationPaths[i].fields...)
+	} else {
+		r.collection = rel.to
+		r.path = draw(t, holderFields...)
+	}
+	if m.rule(r.name()) == nil {
+		r.options(t, m)
+		m.rules = append(m.rules, r)
+	}
+}
+
+// options gives a rule an expression, a condition or a limit.
+func (r *orule) options(t *rapid.T, m *omodel) {
+	switch r.kind {
+	case "count":
+		r.where = draw(t, "", where)
+	case "ids":
+		r.limit = draw(t, 0, 1, 2)
+	case "copy":
+		r.expr, r.frozen = expression(t, m, r.rel.to), chance(t, 30)
+	case "recent":
+		r.where, r.orderBy, r.limit = draw(t, "", "", where), draw(t, "", "n", "name", "a"), draw(t, 1, 2, 3)
+		names := m.readable(r.rel.collection)
+		r.shown = []string{draw(t, "id", "pub-id", "up")}
+		for range upTo(t, 2) {
+			if name := draw(t, names...); !slices.Contains(r.shown, name) {
+				r.shown = append(r.shown, name)
+			}
+		}
+	default:
+		r.where, r.of = draw(t, "", "", where), draw(t, "n", "n", "n", "stats.x")
+	}
+}
+
+const where = "doc.flag == true"
+
+// readable are the plain members of a collection's documents, and the derived ones.
+func (m *omodel) readable(collection string) []string {
+	names := slices.Clone(plainMembers)
+	for _, r := range m.rules {
+		if r.collection == collection {
+			names = append(names, steps(r.path)[0], steps(r.path)[0])
+		}
+	}
+	return names
+}
+
+// expression reads plain members of the target, or derived ones.
+func expression(t *rapid.T, m *omodel, target string) oexpr {
+	names := slices.DeleteFunc(m.readable(target), func(name string) bool { return name == "z-list" }) // CEL reads doc.z-list as a difference
+	switch draw(t, "member", "member", "member", "concat", "nested", "pair") {
+	case "concat":
+		return oexpr{"concat", []string{"a", "b"}}
+	case "nested":
+		return oexpr{"nested", []string{draw(t, "stats", "up"), draw(t, "count", "x", "label", "pub")}}
+	case "pair":
+		return oexpr{"pair", []string{draw(t, names...), draw(t, names...)}}
+	}
+	return oexpr{"member", []string{draw(t, names...)}}
+}
+
+// breakCycles makes rules that depend on themselves read a plain member.
+func (m *omodel) breakCycles() {
+	for _, r := range m.rules {
+		if m.reaches(r, r, map[*orule]bool{}) {
+			r.expr, r.shown = oexpr{"member", []string{"name"}}, []string{"name"}
+		}
+	}
+}
+
+// dependencies are the rules that a rule may read.
+func (m *omodel) dependencies(r *orule) []*orule {
+	var collection string
+	var reads []string
+	switch r.kind {
+	case "copy":
+		collection, reads = r.rel.to, r.expr.reads()
+	case "recent":
+		collection, reads = r.rel.collection, r.shown
+	}
+	var out []*orule
+	for _, o := range m.rules {
+		if o.collection == collection && slices.ContainsFunc(o.fields(), func(f string) bool { return slices.Contains(reads, steps(f)[0]) }) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func (m *omodel) reaches(from, to *orule, seen map[*orule]bool) bool {
+	for _, o := range m.dependencies(from) {
+		if o == to {
+			return true
+		}
+		if !seen[o] {
+			seen[o] = true
+			if m.reaches(o, to, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// String is the model as the store reads it.
+func (m *omodel) String() string {
+	var parts []string
+	for _, c := range collections {
+		var rels, rules []string
+		var pages string
+		for _, r := range m.rels {
+			if r.collection == c {
+				rels = append(rels, r.json())
+			}
+		}
+		for _, r := range m.rules {
+			if r.collection == c {
+				rules = append(rules, quote(r.path)+":"+r.json())
+			}
+		}
+		for _, r := range m.rels {
+			if r.collection == c && r.pages > 0 {
+				pages = fmt.Sprintf(`,"pages":{"by":"%s","size":%d}`, r.name, r.pages)
+			}
+		}
+		release := ""
+		if paths := m.release[c]; len(paths) > 0 {
+			release = `,"release":["` + strings.Join(paths, `","`) + `"]`
+		}
+		parts = append(parts, fmt.Sprintf(`"%s":{"relations":{%s},"derive":{%s}%s%s}`, c, strings.Join(rels, ","), strings.Join(rules, ","), pages, release))
+	}
+	return `{"collections":{` + strings.Join(parts, ",") + "}}"
+}
+
+func (r *orel) json() string {
+	policy := ""
+	if r.onDelete != "" {
+		policy = `,"onDelete":` + quote(r.onDelete)
+	}
+	return fmt.Sprintf(`"%s":{"path":"%s","to":"%s"%s}`, r.name, r.path, r.to, policy)
+}
+
+func (r *orule) json() string {
+	relation := r.rel.collection + "." + r.rel.name
+	options := ""
+	add := func(name, value string) {
+		if value != "" && value != `""` && value != "0" {
+			options += `,"` + name + `":` + value
+		}
+	}
+	switch r.kind {
+	case "copy":
+		relation = r.rel.name
+		add("value", quote(r.expr.String()))
+		if r.frozen {
+			add("frozen", "true")
+		}
+	case "ids":
+		add("limit", strconv.Itoa(r.limit))
+	case "recent":
+		add("max", strconv.Itoa(r.limit))
+		add("fields", `["`+strings.Join(r.shown, `","`)+`"]`)
+		add("orderBy", quote(r.orderBy))
+	}
+	add("of", quote(r.of))
+	add("where", quote(r.where))
+	return fmt.Sprintf(`{"%s":"%s"%s,"takeOver":true}`, r.kind, relation, options)
+}
