@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/writer"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // modelFile writes a model for `serve --model`.
