@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -111,45 +112,56 @@ const (
 	outcomeUnknown = "outcome unknown: the log has not said whether the write was stored; retry with the same Idempotency-Key, or without one read the document first"
 )
 
-// attempts calls try until it has decided, waiting a little longer each time. Sending the same
-// messages again is safe: their ids make the server drop them, and a condition can be met only
-// once. sent tells whether an earlier attempt may have been stored.
+// attempts calls try until it has decided or ctx has ended, waiting a little longer each time.
+// Sending the same messages again is safe: their ids make the server drop them, and a condition
+// can be met only once. sent tells whether an earlier attempt may have been stored. An error of
+// its own is OutcomeUnknown where the messages may be stored, and Unavailable where they were
+// never sent; where ctx has ended before the call, try is not called at all.
 func (l *Log) attempts(ctx context.Context, sent bool, try func(ctx context.Context, sent bool) (seq uint64, done bool, err error)) (uint64, error) {
-	for wait := time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
+	var last error
+	for wait := time.Millisecond; ctx.Err() == nil; wait = min(2*wait, 250*time.Millisecond) {
 		seq, done, err := try(ctx, sent)
 		if done {
 			return seq, err
 		}
-		sent = sent || maybeStored(err)
+		last, sent = err, sent || maybeStored(err)
 		l.stats.resent.Add(1)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			if !sent {
-				return 0, fanfold.Wrap(err, fanfold.Unavailable, unreachable)
-			}
-			return 0, fanfold.Wrap(err, fanfold.OutcomeUnknown, outcomeUnknown)
 		}
 	}
+	if last == nil {
+		last = ctx.Err()
+	}
+	if !sent {
+		return 0, fanfold.Wrap(last, fanfold.Unavailable, unreachable)
+	}
+	return 0, fanfold.Wrap(last, fanfold.OutcomeUnknown, outcomeUnknown)
 }
 
 // maybeStored tells whether a message may have been stored although its publish gave err.
 func maybeStored(err error) bool {
 	var api *jetstream.APIError
-	return err != nil && !errors.As(err, &api) && !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders)
+	return err != nil && !errors.Is(err, errNotSent) && !errors.As(err, &api) && !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders)
 }
 
-// publish sends one message until an answer decides. tried, where not nil, is called after the
-// first attempt.
+// errNotSent says that the deadline passed before the message that stores something was sent.
+var errNotSent = errors.New("the deadline passed before the message was sent")
+
+// publish sends one message until an answer decides, and returns its sequence. tried, where not
+// nil, is called once: after the first attempt, or at the end where ctx allowed none.
 func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect, sent bool, tried func()) (uint64, error) {
+	var once sync.Once
+	if tried == nil {
+		tried = func() {}
+	}
+	defer once.Do(tried)
 	return l.attempts(ctx, sent, func(ctx context.Context, sent bool) (uint64, bool, error) {
 		attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
 		ack, err := l.js.PublishMsg(attempt, msg, jetstream.WithRetryAttempts(0))
 		cancel()
-		if tried != nil {
-			tried()
-			tried = nil
-		}
+		once.Do(tried)
 		var api *jetstream.APIError
 		switch {
 		case err == nil && ack.Duplicate && msg.Header.Get(headerKey) != "":

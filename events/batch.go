@@ -97,6 +97,9 @@ func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg) (last uint64, 
 	commit.Header[batchCommit] = []string{"1"}
 	attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt+perMiB*time.Duration(size>>20))
 	defer cancel()
+	if err := attempt.Err(); err != nil { // without its last message the server drops the batch
+		return 0, errors.Join(errNotSent, err)
+	}
 	resp, err := l.nc.RequestMsgWithContext(attempt, commit)
 	if err != nil {
 		return 0, err

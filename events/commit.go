@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/nats-io/nats.go"
@@ -39,7 +40,8 @@ type turn struct {
 	tried func() // to be called after the first attempt; nil where nobody waits for it
 }
 
-// append stores a message as part of a round and returns its sequence.
+// append stores a message as part of a round and returns its sequence. A write whose ctx ends while
+// it waits for a round is not sent; the error is Unavailable.
 func (c *committer) append(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
 	c.mu.Lock()
 	if !c.busy { // alone, so at once
@@ -51,11 +53,32 @@ func (c *committer) append(ctx context.Context, msg *nats.Msg, expect fanfold.Ex
 	w := &waiter{msg: msg, turn: make(chan turn, 1)}
 	c.waiting = append(c.waiting, w)
 	c.mu.Unlock()
-	t := <-w.turn
+	var t turn
+	select {
+	case t = <-w.turn:
+	case <-ctx.Done():
+		if c.leave(w) {
+			return 0, fanfold.Wrap(ctx.Err(), fanfold.Unavailable, unreachable)
+		}
+		t = <-w.turn // a round has the message already, and only the round knows what becomes of it
+	}
 	if t.seq != 0 {
 		return t.seq, nil
 	}
 	return c.log.publish(ctx, msg, expect, t.sent, t.tried)
+}
+
+// leave removes a write from those waiting and tells whether it was among them. Where it was not,
+// a round has taken it, and will say what became of it.
+func (c *committer) leave(w *waiter) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.Index(c.waiting, w)
+	if i < 0 {
+		return false
+	}
+	c.waiting = slices.Delete(c.waiting, i, i+1)
+	return true
 }
 
 // next ends a round and begins another where there are writes waiting.
