@@ -41,21 +41,21 @@ func (l *Log) mustMessage(t *testing.T, id string) *nats.Msg {
 	return msg
 }
 
-// occupy makes the group commit believe that a round is under way, until next is called.
+// occupy makes the group commit believe that a round is under way, until startNextRound is called.
 func (c *committer) occupy() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.busy = true
 }
 
-// requireWaiting blocks until n writes wait for the next round.
-func (c *committer) requireWaiting(t *testing.T, n int) {
+// requireQueued blocks until n writes wait for the next round.
+func (c *committer) requireQueued(t *testing.T, n int) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for limit := time.After(20 * time.Second); ; {
 		c.mu.Lock()
-		have := len(c.waiting)
+		have := len(c.queue)
 		c.mu.Unlock()
 		if have == n {
 			return
@@ -94,8 +94,8 @@ func TestDeadlineInTheQueue(t *testing.T) {
 	l.commit.occupy()
 	_, err := l.Append(t.Context(), queuePut("late"), fanfold.Exactly(0))
 	requireNothingWritten(t, err)
-	l.commit.requireWaiting(t, 0)
-	l.commit.next()
+	l.commit.requireQueued(t, 0)
+	l.commit.startNextRound()
 	requireNextSeq(t, l, 1)
 }
 
@@ -140,7 +140,7 @@ func TestDeadlineInABatch(t *testing.T) {
 	l.commit.occupy()
 	ctx, cancel := context.WithCancel(t.Context())
 	results := make(chan error)
-	for i := range switchPoint {
+	for i := range minBatchWrites {
 		msg := l.mustMessage(t, strconv.Itoa(i))
 		go func() {
 			seq, err := l.commit.append(ctx, msg, fanfold.Expect{})
@@ -150,16 +150,16 @@ func TestDeadlineInABatch(t *testing.T) {
 			results <- err
 		}()
 	}
-	l.commit.requireWaiting(t, switchPoint)
+	l.commit.requireQueued(t, minBatchWrites)
 	l.commit.mu.Lock()
-	round := l.commit.take()
+	round := l.commit.dequeueRound()
 	l.commit.mu.Unlock()
 	cancel()
-	l.commit.batch(round)
-	for range switchPoint {
+	l.commit.publishTogether(round)
+	for range minBatchWrites {
 		if err := <-results; err != nil {
 			t.Error(err)
 		}
 	}
-	requireNextSeq(t, l, switchPoint+1)
+	requireNextSeq(t, l, minBatchWrites+1)
 }
