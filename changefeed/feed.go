@@ -74,7 +74,7 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 		case <-f.closed:
 			cancel()
 			// A client that does not read must not hold up the end.
-			_ = control.SetWriteDeadline(time.Now().Add(closingWriteTimeout)) // not supported: then nothing blocks for long
+			_ = control.SetWriteDeadline(time.Now().Add(closingWriteTimeout)) // a writer without deadlines does not block for long
 		case <-ctx.Done():
 		}
 	}()
@@ -95,7 +95,7 @@ const closingWriteTimeout = 500 * time.Millisecond
 // closingWriteTimeout once the feed is closed.
 func (f *Feed) extendWriteDeadline(control *http.ResponseController) error {
 	limit := f.opt.WriteTimeout
-	for range 2 { // closed meanwhile: the shorter time must be the last one set
+	for range 2 { // twice, so that the shorter deadline is set last if the feed is closed meanwhile
 		select {
 		case <-f.closed:
 			limit = closingWriteTimeout

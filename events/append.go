@@ -110,6 +110,7 @@ func (l *Log) recordFailure(err error) {
 	}
 }
 
+// Messages of the errors for a write that the log has not decided.
 const (
 	unreachable    = "the log does not answer; nothing was written, try again"
 	outcomeUnknown = "outcome unknown: the log has not said whether the write was stored; retry with the same Idempotency-Key, or without one read the document first"
@@ -185,8 +186,8 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 }
 
 // compareStored compares the request of msg with the one that the event at seq was stored for; both
-// have the same key. It returns decided as false while the log cannot be asked. The error is
-// KeyReused where the requests differ.
+// have the same key. It returns seq and true, with KeyReused where the requests differ, or false
+// while the log cannot be asked.
 func (l *Log) compareStored(ctx context.Context, msg *nats.Msg, seq uint64) (uint64, bool, error) {
 	m, err := l.getMsg(ctx, msgGetRequest{Seq: seq})
 	if err != nil || m == nil {
@@ -254,7 +255,7 @@ func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold
 	if err != nil {
 		return 0, err
 	}
-	if last.seq() == uint64(expect.Rev) { // what was in the way has not been stored, and may never be
+	if last.seq() == uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
 		return 0, fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	}
 	return 0, staleError(last.seq(), expect.Rev)

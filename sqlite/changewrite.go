@@ -12,7 +12,7 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 	tx.checkpoint.Changes++
 	ch.Ordinal = tx.checkpoint.Changes
 	tx.checkpoint.Position = max(tx.checkpoint.Position, ch.Position)
-	if ch.Op == fanfold.OpDerive { // by far the most, so several go at once
+	if ch.Op == fanfold.OpDerive { // by far the most frequent, so several are inserted at once
 		tx.unwrittenDerived = append(tx.unwrittenDerived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID,
 			int64(ch.Revision), ch.Time.UnixNano(), nullableText(ch.Tx), strings.Join(ch.Rules, ","), string(ch.Delta))
 		if len(tx.unwrittenDerived) < len(insertDerivedSQL)*derivedColumns {
@@ -73,7 +73,7 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 	if err := tx.c.exec("DELETE FROM temp.new_position"); err != nil {
 		return err
 	}
-	tx.c.writes += n // as many statements would
+	tx.c.writes += n // what a statement for each document would count
 	tx.checkpoint.Changes += int64(n)
 	tx.checkpoint.Position = max(tx.checkpoint.Position, fanfold.At(ch.Position.Seq(), ch.Position.N()+n-1))
 	return nil
