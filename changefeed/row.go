@@ -8,7 +8,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// appendRow appends a change as the feed writes it.
+// appendRow appends a change as JSON. With all it includes the previous value and the patch.
 func appendRow(dst []byte, row fanfold.ChangeRow, all bool) []byte {
 	dst = append(dst, `{"seq":"`+row.Position.String()+`","collection":"`+row.Key.Collection+`","id":`...)
 	dst = jsondoc.AppendQuote(dst, row.Key.ID)
@@ -35,8 +35,8 @@ func appendRow(dst []byte, row fanfold.ChangeRow, all bool) []byte {
 	return append(dst, '}')
 }
 
-// appendCause names the write that a derived change follows from, and the rule; where several
-// rules changed the document at once, rules lists them all.
+// appendCause appends the write that a derived change follows from, and the rule. Where several
+// rules changed the document at once, the member rules lists all of them.
 func appendCause(dst []byte, row fanfold.ChangeRow) []byte {
 	dst = append(dst, `,"cause":{"seq":"`+fanfold.At(row.Position.Seq(), 0).String()+`"`...)
 	if row.Cause != nil {

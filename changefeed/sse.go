@@ -9,11 +9,12 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// events serves server-sent events (WHATWG HTML, 9.2): each change under its position as id,
-// and, when it has been quiet for a heartbeat, the position alone.
-func (f *Feed) events(ctx context.Context, w http.ResponseWriter, req *request) error {
+// serveEventStream sends server-sent events (WHATWG HTML, 9.2) until the client leaves, the limit
+// is reached or the feed is closed: each change with its position as id, and after each quiet
+// heartbeat interval the position alone. Its error is always nil, because the answer has begun.
+func (f *Feed) serveEventStream(ctx context.Context, w http.ResponseWriter, req *request) error {
 	s := &scan{store: f.store, req: req, at: req.since}
-	o := &stream{w: w, feed: f, control: http.NewResponseController(w)}
+	o := &eventWriter{w: w, feed: f, control: http.NewResponseController(w)}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Fanfold-Position", req.since.String())
@@ -22,27 +23,27 @@ func (f *Feed) events(ctx context.Context, w http.ResponseWriter, req *request) 
 	if err := o.flush(); err != nil {
 		return nil //nolint:nilerr // the client is gone, and there is nobody to tell
 	}
-	beat := time.NewTicker(req.heartbeat)
-	defer beat.Stop()
+	heartbeats := time.NewTicker(req.heartbeat)
+	defer heartbeats.Stop()
 	for {
 		sent := s.sent
-		err := s.run(ctx, func(row fanfold.ChangeRow) error { return o.row(row, req) })
-		if err == nil || errors.Is(err, errLimit) {
+		err := s.sendToHead(ctx, func(row fanfold.ChangeRow) error { return o.writeRow(row, req) })
+		if err == nil || errors.Is(err, errLimitReached) {
 			err = errors.Join(err, o.flush())
 		}
 		if err != nil {
 			return nil //nolint:nilerr // the client is gone, the limit reached, or the feed closed; each ends the stream
 		}
 		if s.sent > sent {
-			beat.Reset(req.heartbeat)
+			heartbeats.Reset(req.heartbeat)
 		}
 		select {
 		case <-f.store.Changed(s.at.Seq()):
-			if f.store.Wait(ctx, s.at.Seq()+1) != nil && !f.pause(ctx, beat.C, o, s) {
+			if f.store.Wait(ctx, s.at.Seq()+1) != nil && !f.awaitHeartbeat(ctx, heartbeats.C, o, s) {
 				return nil
 			}
-		case <-beat.C:
-			if o.heartbeat(s.at) != nil {
+		case <-heartbeats.C:
+			if o.writeHeartbeat(s.at) != nil {
 				return nil
 			}
 		case <-ctx.Done():
@@ -51,41 +52,46 @@ func (f *Feed) events(ctx context.Context, w http.ResponseWriter, req *request) 
 	}
 }
 
-// pause waits a heartbeat while the projector is stopped; false ends the stream.
-func (f *Feed) pause(ctx context.Context, beat <-chan time.Time, o *stream, s *scan) bool {
+// awaitHeartbeat sends the next heartbeat when it is due, for a time when nothing is folded. It
+// reports whether the stream goes on.
+func (f *Feed) awaitHeartbeat(ctx context.Context, heartbeats <-chan time.Time, o *eventWriter, s *scan) bool {
 	select {
-	case <-beat:
-		return o.heartbeat(s.at) == nil
+	case <-heartbeats:
+		return o.writeHeartbeat(s.at) == nil
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// stream writes events to one client. A client that does not read for the write timeout loses
-// its connection; what it costs until then is one buffer.
-type stream struct {
+// eventWriter writes events to one client. A client that does not read for the write timeout loses
+// its connection; until then it costs one buffer.
+type eventWriter struct {
 	w       http.ResponseWriter
 	feed    *Feed
 	control *http.ResponseController
 	buf     []byte
 }
 
-func (o *stream) row(row fanfold.ChangeRow, req *request) error {
+// writeRow writes one change.
+func (o *eventWriter) writeRow(row fanfold.ChangeRow, req *request) error {
 	o.buf = append(o.buf, "id: "+row.Position.String()+"\nevent: change\ndata: "...)
-	o.buf = append(appendRow(o.buf, row, req.all), "\n\n"...)
-	if len(o.buf) > flushAt {
+	o.buf = append(appendRow(o.buf, row, req.allChanges), "\n\n"...)
+	if len(o.buf) > flushSize {
 		return o.flush()
 	}
 	return nil
 }
 
-func (o *stream) heartbeat(at fanfold.Position) error {
+// writeHeartbeat sends an event that has a position alone, so that a consumer whose filter matches
+// nothing can still save where it is.
+func (o *eventWriter) writeHeartbeat(at fanfold.Position) error {
 	o.buf = append(o.buf, "id: "+at.String()+"\nevent: heartbeat\ndata: {\"last_seq\":\""+at.String()+"\"}\n\n"...)
 	return o.flush()
 }
 
-func (o *stream) flush() error {
-	if err := o.feed.deadline(o.control); err != nil {
+// flush sends what is buffered. It blocks until the client has room for it, or the write deadline.
+func (o *eventWriter) flush() error {
+	if err := o.feed.extendWriteDeadline(o.control); err != nil {
 		return err
 	}
 	_, err := o.w.Write(o.buf)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -25,14 +26,15 @@ const (
 	codeMessageTooLarge   = 10054
 )
 
-// expectSubject names the subject that an expected sequence is about, where it is not the
-// message's own (NATS ADR-50 allows it in batches).
+// expectSubject names the header for the subject that an expected sequence is about, where it is
+// not the message's own. NATS ADR-50 allows it in batches.
 const expectSubject = "Nats-Expected-Last-Subject-Sequence-Subject"
 
-// Append returns the sequence of ev once it is durable; many at a time share one commit. It
-// blocks until the log has decided, at most Options.Timeout, whatever becomes of the caller's
-// connection. Errors are Stale with the current revision where expect is not met; TooLarge;
-// Unavailable, where nothing was written; OutcomeUnknown; and, of an event with a key, KeyReused
+// Append stores ev under the condition expect and returns its sequence once it is durable.
+// Concurrent calls share one commit. Append blocks until the log has decided, for Options.Timeout
+// at most; it goes on when ctx ends, because a client that has gone away must not leave a write
+// half decided. Errors are Stale with the current revision where expect is not met; TooLarge;
+// Unavailable, where nothing was written; OutcomeUnknown; and, for an event with a key, KeyReused
 // and Duplicate.
 func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (uint64, error) {
 	msg, err := l.message(ev, expect)
@@ -43,7 +45,7 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	defer cancel()
 	if l.opt.FailAppend == nil {
 		seq, err := l.commit.append(ctx, msg, expect)
-		l.note(err)
+		l.recordFailure(err)
 		return seq, err
 	}
 	if err := l.opt.FailAppend(false); err != nil {
@@ -56,15 +58,16 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	return seq, err
 }
 
-// headerRoom is what an event's headers take of a message's size at most, in bytes.
-const headerRoom = 512
+// maxHeaderBytes bounds what an event's headers take of a message's size.
+const maxHeaderBytes = 512
 
-// message makes the message that stores an event. Its id is the event's key where it has one, so
-// that the server drops a second request under that key; otherwise a new one.
+// message returns the message that stores an event. Its id is made of the event's key where it has
+// one, so that the server drops a second request under that key; otherwise the id is new. The error
+// is TooLarge.
 func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, error) {
-	msg := nats.NewMsg(l.sub.of(ev))
+	msg := nats.NewMsg(l.sub.forEvent(ev))
 	msg.Data = Encode(ev)
-	if most := l.MaxPayload() - headerRoom; len(msg.Data) > most {
+	if most := l.MaxPayload() - maxHeaderBytes; len(msg.Data) > most {
 		return nil, fanfold.Errorf(fanfold.TooLarge, "the event has %d bytes; the log takes at most %d", len(msg.Data), most)
 	}
 	id := nuid.Next()
@@ -85,16 +88,17 @@ func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, erro
 	return msg, nil
 }
 
-// guarded is the subject that a message's condition is about.
-func guarded(msg *nats.Msg) string {
+// conditionSubject returns the subject that a message's condition is about.
+func conditionSubject(msg *nats.Msg) string {
 	if v := msg.Header[expectSubject]; len(v) > 0 {
 		return v[0]
 	}
 	return msg.Subject
 }
 
-// note keeps why the log failed. A refusal by a condition is an answer like any other.
-func (l *Log) note(err error) {
+// recordFailure keeps the reason for Failing if err says that the log failed, and clears it
+// otherwise. A condition that is not met is an answer like any other.
+func (l *Log) recordFailure(err error) {
 	switch fanfold.CodeOf(err) {
 	case fanfold.Unavailable, fanfold.OutcomeUnknown, fanfold.Internal:
 		reason := err.Error()
@@ -106,59 +110,73 @@ func (l *Log) note(err error) {
 	}
 }
 
+// Messages of the errors for a write that the log has not decided.
 const (
 	unreachable    = "the log does not answer; nothing was written, try again"
 	outcomeUnknown = "outcome unknown: the log has not said whether the write was stored; retry with the same Idempotency-Key, or without one read the document first"
 )
 
-// attempts calls try until it has decided, waiting a little longer each time. Sending the same
-// messages again is safe: their ids make the server drop them, and a condition can be met only
-// once. sent tells whether an earlier attempt may have been stored.
-func (l *Log) attempts(ctx context.Context, sent bool, try func(ctx context.Context, sent bool) (seq uint64, done bool, err error)) (uint64, error) {
-	for wait := time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
+// retryUntilDecided calls try until it reports done or ctx has ended, waiting a little longer each
+// time, and returns what try returned. Sending the same messages again is safe: their ids make the
+// server drop them, and a condition can be met only once. sent says that an earlier attempt may
+// have been stored. Where ctx ends first, the error is OutcomeUnknown if a message may be stored,
+// and Unavailable if none was sent; where ctx has ended before the call, try is not called.
+func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx context.Context, sent bool) (seq uint64, done bool, err error)) (uint64, error) {
+	var last error
+	for wait := time.Millisecond; ctx.Err() == nil; wait = min(2*wait, 250*time.Millisecond) {
 		seq, done, err := try(ctx, sent)
 		if done {
 			return seq, err
 		}
-		sent = sent || maybeStored(err)
+		last, sent = err, sent || maybeStored(err)
 		l.stats.resent.Add(1)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			if !sent {
-				return 0, fanfold.Wrap(err, fanfold.Unavailable, unreachable)
-			}
-			return 0, fanfold.Wrap(err, fanfold.OutcomeUnknown, outcomeUnknown)
 		}
 	}
+	if last == nil {
+		last = ctx.Err()
+	}
+	if !sent {
+		return 0, fanfold.Wrap(last, fanfold.Unavailable, unreachable)
+	}
+	return 0, fanfold.Wrap(last, fanfold.OutcomeUnknown, outcomeUnknown)
 }
 
-// maybeStored tells whether a message may have been stored although its publish gave err.
+// maybeStored reports whether a message may be stored although its publish returned err.
 func maybeStored(err error) bool {
 	var api *jetstream.APIError
-	return err != nil && !errors.As(err, &api) && !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders)
+	return err != nil && !errors.Is(err, errNotSent) && !errors.As(err, &api) && !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders)
 }
 
-// publish sends one message until an answer decides. tried, where not nil, is called after the
-// first attempt.
-func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect, sent bool, tried func()) (uint64, error) {
-	return l.attempts(ctx, sent, func(ctx context.Context, sent bool) (uint64, bool, error) {
+// errNotSent is the error of a batch whose deadline passed before its last message was sent.
+// Without that message the server stores nothing of it.
+var errNotSent = errors.New("the deadline passed before the message was sent")
+
+// publish sends one message until an answer decides, and returns its sequence. It calls
+// onFirstAttempt, which may be nil, exactly once: after the first attempt, or on return if ctx had
+// ended before it.
+func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect, sent bool, onFirstAttempt func()) (uint64, error) {
+	var once sync.Once
+	if onFirstAttempt == nil {
+		onFirstAttempt = func() {}
+	}
+	defer once.Do(onFirstAttempt)
+	return l.retryUntilDecided(ctx, sent, func(ctx context.Context, sent bool) (uint64, bool, error) {
 		attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
 		ack, err := l.js.PublishMsg(attempt, msg, jetstream.WithRetryAttempts(0))
 		cancel()
-		if tried != nil {
-			tried()
-			tried = nil
-		}
+		once.Do(onFirstAttempt)
 		var api *jetstream.APIError
 		switch {
 		case err == nil && ack.Duplicate && msg.Header.Get(headerKey) != "":
-			return l.stored(ctx, msg, ack.Sequence)
+			return l.compareStored(ctx, msg, ack.Sequence)
 		case err == nil:
-			l.saw(ack.Sequence)
+			l.advanceHighestSeq(ack.Sequence)
 			return ack.Sequence, true, nil
 		case errors.As(err, &api):
-			seq, decided, verdict := l.verdict(ctx, msg, expect, api, sent)
+			seq, decided, verdict := l.interpretRefusal(ctx, msg, expect, api, sent)
 			if decided {
 				return seq, true, verdict
 			}
@@ -167,39 +185,46 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 	})
 }
 
-// stored compares the request that an event with our key was stored for with ours.
-func (l *Log) stored(ctx context.Context, msg *nats.Msg, seq uint64) (uint64, bool, error) {
-	m, err := l.getMsg(ctx, msgGet{Seq: seq})
+// compareStored compares the request of msg with the one that the event at seq was stored for; both
+// have the same key. It returns seq and true, with KeyReused where the requests differ, or false
+// while the log cannot be asked.
+func (l *Log) compareStored(ctx context.Context, msg *nats.Msg, seq uint64) (uint64, bool, error) {
+	m, err := l.getMsg(ctx, msgGetRequest{Seq: seq})
 	if err != nil || m == nil {
 		return 0, false, errors.Join(errUndecided, err)
 	}
-	return seq, true, sameRequest(m, msg)
+	return seq, true, checkSameRequest(m, msg)
 }
 
-// errUndecided says that the log has our message, or nearly: no publish made it uncertain.
+// errUndecided is the error of an attempt that the server has answered without deciding. It is an
+// API error, so that maybeStored does not take the attempt for one whose answer was lost.
 var errUndecided = &jetstream.APIError{ErrorCode: codeInFlight, Description: "not decided yet"}
 
+// sameID reports whether a stored message has the id of msg.
 func sameID(m *storedMsg, msg *nats.Msg) bool {
 	return m.header.Get(jetstream.MsgIDHeader) == msg.Header.Get(jetstream.MsgIDHeader)
 }
 
-func sameRequest(m *storedMsg, msg *nats.Msg) error {
+// checkSameRequest returns KeyReused where a stored message with the key of msg was written for
+// another request.
+func checkSameRequest(m *storedMsg, msg *nats.Msg) error {
 	if m.header.Get(headerDigest) != msg.Header.Get(headerDigest) {
 		return fanfold.Errorf(fanfold.KeyReused, "the Idempotency-Key was used for another request; take a new key")
 	}
 	return nil
 }
 
-// verdict tells what the server's refusal of one message means; decided is false where it means
-// nothing yet.
-func (l *Log) verdict(ctx context.Context, msg *nats.Msg, expect fanfold.Expect, api *jetstream.APIError, sent bool) (seq uint64, decided bool, err error) {
+// interpretRefusal returns what the server's refusal of one message means: the sequence of the
+// message where it is stored after all, or the error for the caller. decided is false where the
+// refusal means nothing yet and the message must be sent again.
+func (l *Log) interpretRefusal(ctx context.Context, msg *nats.Msg, expect fanfold.Expect, api *jetstream.APIError, sent bool) (seq uint64, decided bool, err error) {
 	switch api.ErrorCode {
 	case codeWrongLastSequence:
-		seq, err = l.winner(ctx, msg, expect)
+		seq, err = l.resolveConflict(ctx, msg, expect)
 		return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
 	case codeInFlight:
 		if last, err := l.lastBySubject(ctx, msg.Subject); err == nil && expect.Set && last.seq() != uint64(expect.Rev) {
-			seq, err = l.winner(ctx, msg, expect)
+			seq, err = l.resolveConflict(ctx, msg, expect)
 			return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
 		}
 		return 0, false, nil
@@ -214,27 +239,30 @@ func (l *Log) verdict(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 	return 0, true, fanfold.Wrap(api, fanfold.Unavailable, "the log refused the write: %s; nothing was written", api.Description)
 }
 
-// winner tells whose event followed the expected revision. At most one can; where it carries
-// our id, only the ack was lost.
-func (l *Log) winner(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
-	next, err := l.getMsg(ctx, msgGet{Seq: uint64(expect.Rev) + 1, NextBySubject: msg.Subject})
+// resolveConflict asks the leader whose event followed the expected revision. At most one event
+// can. Where it carries the id of msg, only the acknowledgement was lost, and its sequence is
+// returned. Errors are Stale; KeyReused; and Unavailable where the leader cannot be asked or has
+// not decided.
+func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
+	next, err := l.getMsg(ctx, msgGetRequest{Seq: uint64(expect.Rev) + 1, NextBySubject: msg.Subject})
 	if err != nil {
 		return 0, err
 	}
 	if next != nil && sameID(next, msg) {
-		return next.Seq, sameRequest(next, msg)
+		return next.Seq, checkSameRequest(next, msg)
 	}
 	last, err := l.lastBySubject(ctx, msg.Subject)
 	if err != nil {
 		return 0, err
 	}
-	if last.seq() == uint64(expect.Rev) { // what was in the way has not been stored, and may never be
+	if last.seq() == uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
 		return 0, fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	}
-	return 0, stale(last.seq(), expect.Rev)
+	return 0, staleError(last.seq(), expect.Rev)
 }
 
-func stale(last uint64, expected fanfold.Revision) *fanfold.Error {
+// staleError returns the error for a document that is at revision last where expected was required.
+func staleError(last uint64, expected fanfold.Revision) *fanfold.Error {
 	return &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(last),
 		Message: fmt.Sprintf("the document is at revision %d, not %d", last, expected)}
 }

@@ -30,36 +30,25 @@ const (
 
 // AppendAll stores all of the writes or none of them, next to each other, and returns the
 // sequence of the first once they are durable. tx is the transaction's id, or "" for events that
-// need not be folded together. At most one of the events has a key. It blocks as Append
-// does. Errors are Append's; a Stale names the write at fault by index, in Operation.
+// need not be folded together. At most one of the events may have a key. It blocks as Append does.
+// Errors are Append's, and Unprocessable for more than MaxBatch writes; a Stale names the write at
+// fault by index, in Operation.
 func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error) {
-	if len(writes) > MaxBatch {
-		return 0, fanfold.Errorf(fanfold.Unprocessable, "a transaction has at most %d messages; this one has %d", MaxBatch, len(writes))
-	}
-	msgs, size := make([]*nats.Msg, len(writes)), 0
-	for i, w := range writes {
-		ev := *w.Event
-		if tx != "" {
-			ev.Tx = fanfold.TxPart{ID: tx, Index: i, Count: len(writes)}
-		}
-		if msgs[i], err = l.message(&ev, w.Expect); err != nil {
-			return 0, fanfold.AtOperation(err, i)
-		}
-		if size += len(msgs[i].Data); size > MaxTxBytes {
-			return 0, fanfold.Errorf(fanfold.TooLarge, "a transaction has at most %d bytes; write it in parts", MaxTxBytes)
-		}
+	msgs, err := l.batchMessages(tx, writes)
+	if err != nil {
+		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opt.Timeout)
 	defer cancel()
-	if err := l.slots.Acquire(ctx, 1); err != nil {
+	if err := l.batchSlots.Acquire(ctx, 1); err != nil {
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, unreachable)
 	}
-	defer l.slots.Release(1)
+	defer l.batchSlots.Release(1)
 	if fault := l.opt.FailAppend; fault != nil && fault(false) != nil {
 		return 0, fanfold.Errorf(fanfold.Unavailable, unreachable)
 	}
-	floor := l.seen.Load()
-	first, err = l.attempts(ctx, false, func(ctx context.Context, sent bool) (uint64, bool, error) {
+	storedAfter := l.highestSeq.Load()
+	first, err = l.retryUntilDecided(ctx, false, func(ctx context.Context, sent bool) (uint64, bool, error) {
 		last, err := l.publishBatch(ctx, msgs)
 		if err == nil {
 			return last - uint64(len(msgs)) + 1, true, nil
@@ -68,17 +57,41 @@ func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) 
 		if !errors.As(err, &api) {
 			return 0, false, err
 		}
-		return l.batchVerdict(ctx, msgs, writes, floor, api, sent)
+		return l.interpretBatchRefusal(ctx, msgs, writes, storedAfter, api, sent)
 	})
 	if fault := l.opt.FailAppend; err == nil && fault != nil && fault(true) != nil {
 		return 0, fanfold.Errorf(fanfold.OutcomeUnknown, outcomeUnknown)
 	}
-	l.note(err)
+	l.recordFailure(err)
 	return first, err
 }
 
-// publishBatch sends an atomic batch and returns the sequence of its last message. It tries once;
-// Options.Attempt bounds it, by more for a larger one.
+// batchMessages returns the messages that store the writes of a transaction. Errors are
+// Unprocessable for more than MaxBatch of them, and TooLarge.
+func (l *Log) batchMessages(tx string, writes []fanfold.Write) (msgs []*nats.Msg, err error) {
+	if len(writes) > MaxBatch {
+		return nil, fanfold.Errorf(fanfold.Unprocessable, "a transaction has at most %d messages; this one has %d", MaxBatch, len(writes))
+	}
+	msgs, size := make([]*nats.Msg, len(writes)), 0
+	for i, w := range writes {
+		ev := *w.Event
+		if tx != "" {
+			ev.Tx = fanfold.TxPart{ID: tx, Index: i, Count: len(writes)}
+		}
+		if msgs[i], err = l.message(&ev, w.Expect); err != nil {
+			return nil, fanfold.AtOperation(err, i)
+		}
+		if size += len(msgs[i].Data); size > MaxTxBytes {
+			return nil, fanfold.Errorf(fanfold.TooLarge, "a transaction has at most %d bytes; write it in parts", MaxTxBytes)
+		}
+	}
+	return msgs, nil
+}
+
+// publishBatch sends an atomic batch once and returns the sequence of its last message. It blocks
+// until the server answers, for Options.Attempt at most and batchTimePerMiB more for each MiB.
+// Errors are the server's refusal, as a *jetstream.APIError; errNotSent; and those of the
+// connection, where the batch may be stored.
 func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg) (last uint64, err error) {
 	id, size := nuid.Next(), 0
 	for i, m := range msgs {
@@ -95,45 +108,58 @@ func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg) (last uint64, 
 	}
 	commit := msgs[len(msgs)-1]
 	commit.Header[batchCommit] = []string{"1"}
-	attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt+perMiB*time.Duration(size>>20))
+	attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt+batchTimePerMiB*time.Duration(size>>20))
 	defer cancel()
+	if err := attempt.Err(); err != nil { // without its last message the server drops the batch
+		return 0, errors.Join(errNotSent, err)
+	}
 	resp, err := l.nc.RequestMsgWithContext(attempt, commit)
 	if err != nil {
 		return 0, err
 	}
+	if last, err = readBatchAck(resp.Data, id, len(msgs)); err == nil {
+		l.advanceHighestSeq(last)
+	}
+	return last, err
+}
+
+// readBatchAck returns the sequence of a batch's last message from the server's answer. An error of
+// the server is a *jetstream.APIError.
+func readBatchAck(data []byte, id string, count int) (last uint64, err error) {
 	var ack struct {
 		Error *jetstream.APIError `json:"error"`
 		Seq   uint64              `json:"seq"`
 		Batch string              `json:"batch"`
 		Count int                 `json:"count"`
 	}
-	switch err := json.Unmarshal(resp.Data, &ack); {
+	switch err := json.Unmarshal(data, &ack); {
 	case err != nil:
 		return 0, err
 	case ack.Error != nil:
 		return 0, ack.Error
-	case ack.Batch != id || ack.Count != len(msgs):
+	case ack.Batch != id || ack.Count != count:
 		return 0, errors.New("the log's answer is about another batch")
 	}
-	l.saw(ack.Seq)
 	return ack.Seq, nil
 }
 
-// perMiB is how much longer a batch may take for each MiB.
-const perMiB = 100 * time.Millisecond
+// batchTimePerMiB is added to Options.Attempt for each MiB of a batch.
+const batchTimePerMiB = 100 * time.Millisecond
 
-// batchVerdict tells what the server's refusal of a whole batch means. It does not name the
-// member at fault, so the leader is asked about each condition.
-func (l *Log) batchVerdict(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write, floor uint64, api *jetstream.APIError, sent bool) (first uint64, done bool, err error) {
+// interpretBatchRefusal returns what the server's refusal of a whole batch means: the sequence of
+// its first message where the batch is stored after all, or the error for the caller. done is false
+// where the batch must be sent again. The server does not name the member at fault, so the leader
+// is asked about each condition.
+func (l *Log) interpretBatchRefusal(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write, storedAfter uint64, api *jetstream.APIError, sent bool) (first uint64, done bool, err error) {
 	if sent || api.ErrorCode == codeDuplicateInBatch {
-		first, err := l.locate(ctx, msgs, floor)
+		first, err := l.findBatch(ctx, msgs, storedAfter)
 		if first != 0 || err != nil {
 			return first, fanfold.CodeOf(err) != fanfold.Unavailable, err
 		}
 	}
 	switch api.ErrorCode {
 	case codeDuplicateInBatch:
-		if keyed(msgs) >= 0 {
+		if keyedIndex(msgs) >= 0 {
 			return 0, true, fanfold.Errorf(fanfold.Duplicate, "the Idempotency-Key was used a moment ago")
 		}
 		return 0, false, api
@@ -142,12 +168,12 @@ func (l *Log) batchVerdict(ctx context.Context, msgs []*nats.Msg, writes []fanfo
 			if !writes[i].Expect.Set {
 				continue
 			}
-			last, err := l.lastBySubject(ctx, guarded(m))
+			last, err := l.lastBySubject(ctx, conditionSubject(m))
 			if err != nil {
 				return 0, false, api
 			}
 			if expect := writes[i].Expect.Rev; last.seq() != uint64(expect) {
-				return l.lost(ctx, msgs, floor, sent, fanfold.AtOperation(stale(last.seq(), expect), i))
+				return l.confirmBatchRefusal(ctx, msgs, storedAfter, sent, fanfold.AtOperation(staleError(last.seq(), expect), i))
 			}
 		}
 		return 0, false, api
@@ -162,36 +188,31 @@ func (l *Log) batchVerdict(ctx context.Context, msgs []*nats.Msg, writes []fanfo
 	return 0, true, fanfold.Wrap(api, fanfold.Unavailable, "the log refused the write: %s; nothing was written", api.Description)
 }
 
-// keyed is the index of the message with a request's key, -1 for none.
-func keyed(msgs []*nats.Msg) int {
+// keyedIndex returns the index of the message with a request's key, -1 where there is none.
+func keyedIndex(msgs []*nats.Msg) int {
 	return slices.IndexFunc(msgs, func(m *nats.Msg) bool { return m.Header.Get(headerKey) != "" })
 }
 
-// lost is the end of a batch whose condition is not met, unless what broke it is the batch
-// itself, stored by an earlier attempt since locate looked.
-func (l *Log) lost(ctx context.Context, msgs []*nats.Msg, floor uint64, sent bool, verdict error) (first uint64, done bool, err error) {
+// confirmBatchRefusal returns verdict, the error for a condition that is not met, unless an earlier
+// attempt of the same batch was stored since findBatch last looked and so broke the condition
+// itself.
+func (l *Log) confirmBatchRefusal(ctx context.Context, msgs []*nats.Msg, storedAfter uint64, sent bool, verdict error) (first uint64, done bool, err error) {
 	if sent {
-		if first, err := l.locate(ctx, msgs, floor); first != 0 || err != nil {
+		if first, err := l.findBatch(ctx, msgs, storedAfter); first != 0 || err != nil {
 			return first, fanfold.CodeOf(err) != fanfold.Unavailable, err
 		}
 	}
 	return 0, true, verdict
 }
 
-// locate returns the sequence under which a batch of ours is stored behind floor, 0 where it is
-// not. Errors are Unavailable, also where the batch is not stored to its end, and KeyReused where
-// another request's message has the first one's id.
-func (l *Log) locate(ctx context.Context, msgs []*nats.Msg, floor uint64) (first uint64, err error) {
-	at := keyed(msgs)
-	for i := 0; at < 0 && i < len(msgs); i++ { // checks share one subject: any other member is sooner found
-		if msgs[i].Header[expectSubject] == nil {
-			at = i
-		}
-	}
-	at = max(at, 0)
+// findBatch asks the leader for the sequence under which a batch is stored behind storedAfter, and
+// returns 0 where it is not stored. Errors are Unavailable, also where the batch is not stored to
+// its end, and KeyReused where another request's message has the keyed message's id.
+func (l *Log) findBatch(ctx context.Context, msgs []*nats.Msg, storedAfter uint64) (first uint64, err error) {
+	at := searchIndex(msgs)
 	last := len(msgs) - 1
-	for seq := floor + 1; ; {
-		m, err := l.getMsg(ctx, msgGet{Seq: seq, NextBySubject: msgs[at].Subject})
+	for seq := storedAfter + 1; ; {
+		m, err := l.getMsg(ctx, msgGetRequest{Seq: seq, NextBySubject: msgs[at].Subject})
 		if err != nil || m == nil {
 			return 0, err
 		}
@@ -199,15 +220,24 @@ func (l *Log) locate(ctx context.Context, msgs []*nats.Msg, floor uint64) (first
 			seq = m.Seq + 1
 			continue
 		}
-		if at == keyed(msgs) {
-			if err := sameRequest(m, msgs[at]); err != nil {
+		if at == keyedIndex(msgs) {
+			if err := checkSameRequest(m, msgs[at]); err != nil {
 				return m.Seq, err
 			}
 		}
 		first = m.Seq - uint64(at)
-		if m, err = l.getMsg(ctx, msgGet{Seq: first + uint64(last)}); err == nil && (m == nil || !sameID(m, msgs[last])) {
+		if m, err = l.getMsg(ctx, msgGetRequest{Seq: first + uint64(last)}); err == nil && (m == nil || !sameID(m, msgs[last])) {
 			err = fanfold.Errorf(fanfold.Unavailable, "the log has not stored all of the batch")
 		}
 		return first, err
 	}
+}
+
+// searchIndex returns the index of the message by which a batch is found fastest in the log: the
+// keyed one, or one with a subject of its own, because all checks share a subject.
+func searchIndex(msgs []*nats.Msg) int {
+	if i := keyedIndex(msgs); i >= 0 {
+		return i
+	}
+	return max(0, slices.IndexFunc(msgs, func(m *nats.Msg) bool { return m.Header[expectSubject] == nil }))
 }

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/nats-io/nats.go"
@@ -9,88 +10,113 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Group commit: one round at a time. While it is under way writes wait; the next round takes them
-// all. A round of switchPoint or more is one atomic batch, which the server syncs once; a smaller
-// one is published message by message, which is faster then (measured: on one replica a batch
-// costs 3 ms and 20 µs a message, a message by itself 200 µs; on three replicas the two meet at
-// about 16). A second round at the same time gained nothing.
+// Limits of a round of the group commit. DESIGN.md says how they were measured.
 const (
-	switchPoint   = 20
-	maxGroupBytes = 8 << 20
+	minBatchWrites = 20      // fewer writes are published one by one, which is faster then
+	maxGroupBytes  = 8 << 20 // payload bytes of one round
 )
 
+// committer groups concurrent writes into rounds, one round at a time. Writes that arrive while a
+// round is under way wait in queue, and the next round takes as many of them as fit.
 type committer struct {
 	log *Log
 
-	mu      sync.Mutex
-	busy    bool // a round is under way
-	waiting []*waiter
+	mu    sync.Mutex
+	busy  bool // a round is under way
+	queue []*queuedWrite
 }
 
-type waiter struct {
-	msg  *nats.Msg
-	turn chan turn
+// queuedWrite is a write that waits for its round.
+type queuedWrite struct {
+	msg    *nats.Msg
+	result chan roundResult // receives one value when the round has dealt with the write
 }
 
-// turn is what a round says to a waiter: the sequence of its message, or to publish it itself.
-type turn struct {
-	seq   uint64
-	sent  bool   // the message may be stored
-	tried func() // to be called after the first attempt; nil where nobody waits for it
+// roundResult tells a writer that its message is stored at seq. Where seq is 0, the writer
+// publishes the message itself.
+type roundResult struct {
+	seq            uint64
+	maybeStored    bool   // the round has sent the message, and the outcome is not known
+	onFirstAttempt func() // to be called after the writer's first attempt; nil where the round does not wait for it
 }
 
-// append stores a message as part of a round and returns its sequence.
+// append stores a message as part of a round and returns its sequence. It blocks until the log has
+// decided or ctx has ended. A write whose ctx ends while it is still in the queue leaves it and is
+// not sent; the error is Unavailable. Once a round has taken the write, only the round knows what
+// became of the message, so append waits for the round's result even if ctx has ended.
 func (c *committer) append(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
 	c.mu.Lock()
-	if !c.busy { // alone, so at once
+	if !c.busy { // no other write is under way, so there is nothing to wait for
 		c.busy = true
 		c.mu.Unlock()
 		c.log.stats.singles.Add(1)
-		return c.log.publish(ctx, msg, expect, false, c.next)
+		return c.log.publish(ctx, msg, expect, false, c.startNextRound)
 	}
-	w := &waiter{msg: msg, turn: make(chan turn, 1)}
-	c.waiting = append(c.waiting, w)
+	w := &queuedWrite{msg: msg, result: make(chan roundResult, 1)}
+	c.queue = append(c.queue, w)
 	c.mu.Unlock()
-	t := <-w.turn
-	if t.seq != 0 {
-		return t.seq, nil
+	var result roundResult
+	select {
+	case result = <-w.result:
+	case <-ctx.Done():
+		if c.leaveQueue(w) {
+			return 0, fanfold.Wrap(ctx.Err(), fanfold.Unavailable, unreachable)
+		}
+		result = <-w.result
 	}
-	return c.log.publish(ctx, msg, expect, t.sent, t.tried)
+	if result.seq != 0 {
+		return result.seq, nil
+	}
+	return c.log.publish(ctx, msg, expect, result.maybeStored, result.onFirstAttempt)
 }
 
-// next ends a round and begins another where there are writes waiting.
-func (c *committer) next() {
+// leaveQueue removes a write from the queue and reports whether it was there. It returns false
+// where a round has taken the write.
+func (c *committer) leaveQueue(w *queuedWrite) bool {
 	c.mu.Lock()
-	if len(c.waiting) == 0 {
+	defer c.mu.Unlock()
+	i := slices.Index(c.queue, w)
+	if i < 0 {
+		return false
+	}
+	c.queue = slices.Delete(c.queue, i, i+1)
+	return true
+}
+
+// startNextRound ends a round and starts the next one if writes are waiting. It does not block.
+func (c *committer) startNextRound() {
+	c.mu.Lock()
+	if len(c.queue) == 0 {
 		c.busy = false
 		c.mu.Unlock()
 		return
 	}
-	round := c.take()
+	round := c.dequeueRound()
 	c.mu.Unlock()
-	if len(round) < switchPoint {
-		c.singly(round)
+	if len(round) < minBatchWrites {
+		c.publishOneByOne(round)
 		return
 	}
-	go c.batch(round)
+	go c.publishTogether(round)
 }
 
-// take removes the writes of the next round from those waiting: as many as fit a batch, no two
-// of one subject, in order of arrival.
-func (c *committer) take() []*waiter {
-	if len(c.waiting) < switchPoint {
-		round := c.waiting
-		c.waiting = nil
+// dequeueRound removes the writes of the next round from the queue and returns them in order of
+// arrival: as many as fit a batch, and no two of one subject, because the server would refuse the
+// second one's condition and the whole batch with it. The caller holds mu.
+func (c *committer) dequeueRound() []*queuedWrite {
+	if len(c.queue) < minBatchWrites {
+		round := c.queue
+		c.queue = nil
 		return round
 	}
-	subjects, size := make(map[string]struct{}, len(c.waiting)), 0
-	var round, rest []*waiter
-	for i, w := range c.waiting {
+	subjects, size := make(map[string]struct{}, len(c.queue)), 0
+	var round, rest []*queuedWrite
+	for i, w := range c.queue {
 		if size += len(w.msg.Data); len(round) == MaxBatch || size > maxGroupBytes && len(round) > 0 {
-			rest = append(rest, c.waiting[i:]...)
+			rest = append(rest, c.queue[i:]...)
 			break
 		}
-		if _, twice := subjects[w.msg.Subject]; twice {
+		if _, repeated := subjects[w.msg.Subject]; repeated {
 			size -= len(w.msg.Data)
 			rest = append(rest, w)
 			continue
@@ -98,29 +124,31 @@ func (c *committer) take() []*waiter {
 		subjects[w.msg.Subject] = struct{}{}
 		round = append(round, w)
 	}
-	c.waiting = rest
+	c.queue = rest
 	return round
 }
 
-// singly lets each writer publish its own message; the round ends when each has tried once.
-func (c *committer) singly(round []*waiter) {
+// publishOneByOne lets each writer of a round publish its own message. It does not block; the
+// round ends when each of them has tried once.
+func (c *committer) publishOneByOne(round []*queuedWrite) {
 	c.log.stats.singles.Add(uint64(len(round)))
-	var left sync.WaitGroup
-	left.Add(len(round))
+	var attempts sync.WaitGroup
+	attempts.Add(len(round))
 	for _, w := range round {
-		w.turn <- turn{tried: left.Done}
+		w.result <- roundResult{onFirstAttempt: attempts.Done}
 	}
 	go func() {
-		left.Wait()
-		c.next()
+		attempts.Wait()
+		c.startNextRound()
 	}()
 }
 
-// batch publishes a round as one atomic batch. Where it is refused, or its outcome is not known,
-// each writer publishes its own message, with the same id and condition, and gets its own
-// verdict: whichever comes first is stored, and the server drops the other.
-func (c *committer) batch(round []*waiter) {
-	defer c.next()
+// publishTogether publishes a round as one atomic batch, waits for the answer and ends the round.
+// Where the batch is refused, or its outcome is not known, each writer publishes its own message
+// with the same id and condition, so that it gets a verdict of its own: the server stores
+// whichever comes first and drops the other.
+func (c *committer) publishTogether(round []*queuedWrite) {
+	defer c.startNextRound()
 	msgs := make([]*nats.Msg, len(round))
 	for i, w := range round {
 		msgs[i] = w.msg
@@ -132,24 +160,24 @@ func (c *committer) batch(round []*waiter) {
 	c.log.stats.batched.Add(uint64(len(round)))
 	if err == nil {
 		for i, w := range round {
-			w.turn <- turn{seq: last - uint64(len(round)-1-i)}
+			w.result <- roundResult{seq: last - uint64(len(round)-1-i)}
 		}
 		return
 	}
 	c.log.stats.refused.Add(1)
 	for _, w := range round {
-		for _, h := range []string{batchID, batchSequence, batchCommit} {
-			delete(w.msg.Header, h)
+		for _, header := range []string{batchID, batchSequence, batchCommit} {
+			delete(w.msg.Header, header)
 		}
-		w.turn <- turn{sent: maybeStored(err)}
+		w.result <- roundResult{maybeStored: maybeStored(err)}
 	}
 }
 
-// Stats counts what the log was sent by this process.
+// Stats counts what this process has sent to the log since the log was opened.
 type Stats struct {
 	Batches uint64 // group commits published as one atomic batch
 	Batched uint64 // events in them
-	Refused uint64 // of the batches: not stored as such, so each event was published by itself
+	Refused uint64 // batches that were not stored as such, so that each event was published by itself
 	Singles uint64 // events published by themselves
-	Resent  uint64 // publishes repeated because the log had not decided
+	Resent  uint64 // attempts that the log did not decide
 }

@@ -102,7 +102,7 @@ func TestLostAckOfBatch(t *testing.T) {
 			l := open(t, proxy.URL, nodes)
 			var mu sync.Mutex
 			seqs := map[uint64]string{}
-			note := func(first uint64, ids ...string) {
+			record := func(first uint64, ids ...string) {
 				mu.Lock()
 				defer mu.Unlock()
 				for i, id := range ids {
@@ -120,7 +120,7 @@ func TestLostAckOfBatch(t *testing.T) {
 							if err != nil {
 								t.Error(err)
 							}
-							note(seq, id)
+							record(seq, id)
 							return
 						}
 						first, err := l.AppendAll(context.Background(), "tx"+id, []fanfold.Write{
@@ -128,7 +128,7 @@ func TestLostAckOfBatch(t *testing.T) {
 						if err != nil {
 							t.Error(err)
 						}
-						note(first, id+"a", id+"b", id+"c")
+						record(first, id+"a", id+"b", id+"c")
 					})
 				}
 				wg.Wait()

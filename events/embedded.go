@@ -16,7 +16,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// MaxPayload is the largest message the embedded server takes, in bytes.
+// MaxPayload is the size in bytes of the largest message that the embedded server takes.
 const MaxPayload = 8 << 20
 
 // Durability says what an acknowledged write survives.
@@ -28,14 +28,16 @@ const (
 	Interval Durability = "interval" // loss of the process; power loss can take the last two minutes
 )
 
-// Embedded is a NATS server in this process.
+// Embedded is a NATS server that runs in this process.
 type Embedded struct {
 	server   *server.Server
-	password string // of ownUser; "" where nobody else connects
+	password string // of nodeUser; "" where nobody else connects
 }
 
-// StartEmbedded starts a NATS server that keeps its streams under dir. listen is an address
-// for ordinary NATS clients, or "" for none. Close it after every connection to it.
+// StartEmbedded starts a NATS server that keeps its streams under dir, and returns it once it takes
+// connections. listen is an address for ordinary NATS clients, or "" for none. Errors are Invalid
+// for what is not an address, and Unavailable. The caller closes the server, after every connection
+// to it.
 func StartEmbedded(dir string, durability Durability, listen string, logger *slog.Logger) (*Embedded, error) {
 	opts := &server.Options{
 		ServerName: "fanfold-embedded", DontListen: listen == "", JetStream: true,
@@ -44,18 +46,9 @@ func StartEmbedded(dir string, durability Durability, listen string, logger *slo
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 60,
 	}
 	if listen != "" {
-		host, port, err := net.SplitHostPort(listen)
-		if err != nil {
-			return nil, fanfold.Errorf(fanfold.Invalid, "--nats-listen %q is not an address such as 127.0.0.1:4222", listen)
-		}
-		if opts.Port, err = strconv.Atoi(port); err != nil {
-			return nil, fanfold.Errorf(fanfold.Invalid, "--nats-listen %q is not an address such as 127.0.0.1:4222", listen)
-		}
-		opts.Host = host
-		if err := portFree(listen); err != nil {
+		if err := listenForReaders(opts, listen); err != nil {
 			return nil, err
 		}
-		readersOnly(opts)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fanfold.Errorf(fanfold.Unavailable, "cannot make %s: %v", dir, err)
@@ -81,8 +74,27 @@ func StartEmbedded(dir string, durability Durability, listen string, logger *slo
 	return e, nil
 }
 
-// portFree tells at once what the server would only log.
-func portFree(listen string) error {
+// listenForReaders lets ordinary NATS clients connect at an address, for reading only. Errors are
+// Invalid for what is not an address, and Unavailable where the port is taken.
+func listenForReaders(opts *server.Options, listen string) error {
+	host, port, err := net.SplitHostPort(listen)
+	if err == nil {
+		opts.Host = host
+		opts.Port, err = strconv.Atoi(port)
+	}
+	if err != nil {
+		return fanfold.Errorf(fanfold.Invalid, "--nats-listen %q is not an address such as 127.0.0.1:4222", listen)
+	}
+	if err := checkPortFree(listen); err != nil {
+		return err
+	}
+	restrictClientsToReading(opts)
+	return nil
+}
+
+// checkPortFree returns Unavailable where nothing can listen at the address. The server itself
+// would only log it.
+func checkPortFree(listen string) error {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "cannot listen on --nats-listen %s: %v", listen, err)
@@ -90,14 +102,14 @@ func portFree(listen string) error {
 	return l.Close()
 }
 
-// ownUser is who this process connects as; everybody else is a reader.
-const ownUser = "fanfold"
+// nodeUser is the user name of this process. Every other client is a reader.
+const nodeUser = "fanfold"
 
-// readersOnly lets ordinary clients read the log, and nothing else: an event that Fanfold did not
-// write would stop every projector for good.
-func readersOnly(opts *server.Options) {
+// restrictClientsToReading lets ordinary clients read the log and nothing else: an event that
+// Fanfold did not write would stop every projector for good.
+func restrictClientsToReading(opts *server.Options) {
 	opts.Users = []*server.User{
-		{Username: ownUser, Password: nuid.Next()},
+		{Username: nodeUser, Password: nuid.Next()},
 		{Username: "reader", Permissions: &server.Permissions{
 			Publish: &server.SubjectPermission{Allow: []string{"$JS.API.INFO", "$JS.API.STREAM.INFO.>", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST",
 				"$JS.API.STREAM.MSG.GET.>", "$JS.API.DIRECT.GET.>", "$JS.API.CONSUMER.>", "$JS.ACK.>", "$JS.FC.>"}},
@@ -107,24 +119,26 @@ func readersOnly(opts *server.Options) {
 	opts.NoAuthUser = "reader"
 }
 
-// Connect returns a connection through memory; close it before the server.
+// Connect returns a connection through memory. The caller closes it before the server.
+// The error is Unavailable.
 func (e *Embedded) Connect() (*nats.Conn, error) {
 	opts := []nats.Option{nats.InProcessServer(e.server)}
 	if e.password != "" {
-		opts = append(opts, nats.UserInfo(ownUser, e.password))
+		opts = append(opts, nats.UserInfo(nodeUser, e.password))
 	}
 	return Connect("", opts...)
 }
 
-// Close stops the server and waits until its files are closed.
+// Close stops the server and blocks until its files are closed. Its error is always nil.
 func (e *Embedded) Close() error {
 	e.server.Shutdown()
 	e.server.WaitForShutdown()
 	return nil
 }
 
-// Connect connects to a NATS server and keeps reconnecting until closed. While it is
-// disconnected publishes fail at once instead of waiting in a buffer.
+// Connect connects to a NATS server and returns a connection that reconnects until the caller
+// closes it. While it is disconnected, publishes fail at once instead of waiting in a buffer. The
+// error is Unavailable.
 func Connect(url string, opts ...nats.Option) (*nats.Conn, error) {
 	opts = append([]nats.Option{nats.Name("fanfold"), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1),
 		nats.ReconnectWait(200 * time.Millisecond), nats.Timeout(5 * time.Second)}, opts...)
@@ -135,7 +149,7 @@ func Connect(url string, opts ...nats.Option) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// natsLogger passes the server's warnings and errors on.
+// natsLogger passes the server's warnings and errors on to log.
 type natsLogger struct{ log *slog.Logger }
 
 func (l natsLogger) Noticef(string, ...any)        {}

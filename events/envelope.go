@@ -9,11 +9,11 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// envelopeVersion is the "v" of the payloads this version writes and reads.
+// envelopeVersion is the member "v" of the payloads that this program writes and reads.
 const envelopeVersion = "1"
 
-// Encode makes the payload of an event: a small JSON object into which the body's bytes are
-// spliced as they are. events/README.md documents it.
+// Encode returns the payload of an event: a small JSON object into which the body's bytes are
+// spliced as they are. README.md documents it.
 func Encode(ev *fanfold.Event) []byte {
 	b := make([]byte, 0, len(ev.Body)+64)
 	b = append(b, `{"v":`+envelopeVersion+`,"op":"`+string(ev.Kind)+`"`...)
@@ -26,6 +26,20 @@ func Encode(ev *fanfold.Event) []byte {
 		b = append(b, `,"collection":"`+ev.Key.Collection+`","id":`...)
 		b = jsondoc.AppendQuote(b, ev.Key.ID)
 	}
+	b = appendGuardMembers(b, ev)
+	if len(ev.Kept) > 0 {
+		b = append(append(b, `,"kept":`...), ev.Kept...)
+	}
+	b = appendRefresh(b, ev.Refresh)
+	if len(ev.Body) > 0 {
+		b = append(b, `,"body":`...)
+		b = append(b, ev.Body...)
+	}
+	return append(b, '}')
+}
+
+// appendGuardMembers appends the members that only checks, links and claims have.
+func appendGuardMembers(b []byte, ev *fanfold.Event) []byte {
 	switch ev.Kind {
 	case fanfold.KindCheck:
 		b = strconv.AppendUint(append(b, `,"base":`...), uint64(ev.Base), 10)
@@ -41,44 +55,38 @@ func Encode(ev *fanfold.Event) []byte {
 		b = jsondoc.AppendQuote(append(b, `,"value":`...), ev.Value)
 		b = strconv.AppendBool(append(b, `,"held":`...), ev.Held)
 	}
-	if len(ev.Kept) > 0 {
-		b = append(append(b, `,"kept":`...), ev.Kept...)
+	return b
+}
+
+// appendRefresh appends the paths of the frozen copies to be taken anew; nothing where there are none.
+func appendRefresh(b []byte, paths []string) []byte {
+	if len(paths) == 0 {
+		return b
 	}
-	for i, path := range ev.Refresh {
-		if i == 0 {
-			b = append(b, `,"refresh":[`...)
-		} else {
+	b = append(b, `,"refresh":[`...)
+	for i, path := range paths {
+		if i > 0 {
 			b = append(b, ',')
 		}
 		b = jsondoc.AppendQuote(b, path)
-		if i == len(ev.Refresh)-1 {
-			b = append(b, ']')
-		}
 	}
-	if len(ev.Body) > 0 {
-		b = append(b, `,"body":`...)
-		b = append(b, ev.Body...)
-	}
-	return append(b, '}')
+	return append(b, ']')
 }
 
-// Decode reads a payload into ev, whose Body aliases it. The error is Invalid: an event of an
-// unknown version or form, which nobody may skip.
+// Decode reads a payload into ev, whose Body aliases it. The error is Invalid, for an event of an
+// unknown version or form; such an event must not be skipped.
 func Decode(payload []byte, ev *fanfold.Event) error {
 	var t jsondoc.Tree
 	return decode(&t, payload, ev)
 }
 
-// decode is Decode with a tree that is used again.
+// decode does what Decode does, with a tree that the caller uses again for the next payload.
 func decode(t *jsondoc.Tree, payload []byte, ev *fanfold.Event) error {
-	bad := func(what string) error {
-		return fanfold.Errorf(fanfold.Invalid, "the event's payload %s", what)
-	}
 	if t.Parse(payload) != nil || t.Kind(jsondoc.Root) != jsondoc.Object {
-		return bad("is not a JSON object")
+		return invalidPayload("is not a JSON object")
 	}
 	if v := t.Text(t.Member(jsondoc.Root, "v")); v != envelopeVersion {
-		return bad("has version " + strconv.Quote(v) + "; this program reads version " + envelopeVersion + ": use a newer one")
+		return invalidPayload("has version " + strconv.Quote(v) + "; this program reads version " + envelopeVersion + ": use a newer one")
 	}
 	ev.Kind = fanfold.Kind(t.Text(t.Member(jsondoc.Root, "op")))
 	body := t.Member(jsondoc.Root, "body")
@@ -94,56 +102,73 @@ func decode(t *jsondoc.Tree, payload []byte, ev *fanfold.Event) error {
 	switch ev.Kind {
 	case fanfold.KindPut, fanfold.KindModel, fanfold.KindPrepare, fanfold.KindCancel, fanfold.KindImport:
 		if t.Kind(body) != jsondoc.Object {
-			return bad("has no object as its body")
+			return invalidPayload("has no object as its body")
 		}
 		if kept := t.Member(jsondoc.Root, "kept"); kept != jsondoc.None {
 			ev.Kept = t.Raw(kept)
 		}
 	case fanfold.KindPatch:
 		if err := decodeBase(t, ev); err != nil || body == jsondoc.None {
-			return bad("is a patch without a base or body")
+			return invalidPayload("is a patch without a base or body")
 		}
 		ev.Patch = fanfold.PatchType(t.Text(t.Member(jsondoc.Root, "type")))
 		if ev.Patch != fanfold.MergePatch && ev.Patch != fanfold.JSONPatch {
-			return bad("has an unknown patch type")
+			return invalidPayload("has an unknown patch type")
 		}
-	case fanfold.KindCheck:
-		ev.Key = fanfold.Key{Collection: t.Text(t.Member(jsondoc.Root, "collection")), ID: t.Text(t.Member(jsondoc.Root, "id"))}
-		if decodeBase(t, ev) != nil || ev.Key.Validate() != nil {
-			return bad("is a check without a document or base")
-		}
-		ev.Links = t.Kind(t.Member(jsondoc.Root, "links")) == jsondoc.True
-	case fanfold.KindLink, fanfold.KindClaim:
-		member := func(n jsondoc.Node, name string) string { return t.Text(t.Member(n, name)) }
-		ev.Key = fanfold.Key{Collection: member(jsondoc.Root, "collection"), ID: member(jsondoc.Root, "id")}
-		ev.Held = t.Kind(t.Member(jsondoc.Root, "held")) == jsondoc.True
-		if ev.Key.Validate() != nil {
-			return bad("is about no document")
-		}
-		if ev.Kind == fanfold.KindClaim {
-			if ev.Path, ev.Value = member(jsondoc.Root, "path"), member(jsondoc.Root, "value"); ev.Path == "" || ev.Value == "" {
-				return bad("is a claim of no value")
-			}
-			break
-		}
-		holder := t.Member(jsondoc.Root, "holder")
-		if ev.Holder = (fanfold.Key{Collection: member(holder, "collection"), ID: member(holder, "id")}); ev.Holder.Validate() != nil {
-			return bad("is a link of no holder")
-		}
+	case fanfold.KindCheck, fanfold.KindLink, fanfold.KindClaim:
+		return decodeGuard(t, ev)
 	case fanfold.KindDelete, fanfold.KindFence:
 	default:
-		return bad("has an unknown op " + strconv.Quote(string(ev.Kind)))
+		return invalidPayload("has an unknown op " + strconv.Quote(string(ev.Kind)))
 	}
 	return nil
 }
 
+// invalidPayload returns the error for a payload; problem completes "the event's payload ...".
+func invalidPayload(problem string) error {
+	return fanfold.Errorf(fanfold.Invalid, "the event's payload %s", problem)
+}
+
+// decodeGuard reads the members of a check, a link or a claim.
+func decodeGuard(t *jsondoc.Tree, ev *fanfold.Event) error {
+	ev.Key = decodeKey(t, jsondoc.Root)
+	if ev.Kind == fanfold.KindCheck {
+		if decodeBase(t, ev) != nil || ev.Key.Validate() != nil {
+			return invalidPayload("is a check without a document or base")
+		}
+		ev.Links = t.Kind(t.Member(jsondoc.Root, "links")) == jsondoc.True
+		return nil
+	}
+	ev.Held = t.Kind(t.Member(jsondoc.Root, "held")) == jsondoc.True
+	if ev.Key.Validate() != nil {
+		return invalidPayload("is about no document")
+	}
+	if ev.Kind == fanfold.KindClaim {
+		ev.Path, ev.Value = t.Text(t.Member(jsondoc.Root, "path")), t.Text(t.Member(jsondoc.Root, "value"))
+		if ev.Path == "" || ev.Value == "" {
+			return invalidPayload("is a claim of no value")
+		}
+		return nil
+	}
+	if ev.Holder = decodeKey(t, t.Member(jsondoc.Root, "holder")); ev.Holder.Validate() != nil {
+		return invalidPayload("is a link of no holder")
+	}
+	return nil
+}
+
+// decodeKey reads the members collection and id of an object, without checking them.
+func decodeKey(t *jsondoc.Tree, object jsondoc.Node) fanfold.Key {
+	return fanfold.Key{Collection: t.Text(t.Member(object, "collection")), ID: t.Text(t.Member(object, "id"))}
+}
+
+// decodeBase reads the member base. The error is strconv's.
 func decodeBase(t *jsondoc.Tree, ev *fanfold.Event) error {
 	base, err := strconv.ParseUint(t.Text(t.Member(jsondoc.Root, "base")), 10, 63)
 	ev.Base = fanfold.Revision(base)
 	return err
 }
 
-// Headers of ours.
+// The headers that Fanfold adds to a message.
 const (
 	headerTx      = "Fanfold-Tx"
 	headerTxIndex = "Fanfold-Tx-Index"
@@ -152,7 +177,7 @@ const (
 	headerDigest  = "Fanfold-Digest"
 )
 
-// setHeaders writes what an event says besides its payload.
+// setHeaders writes what an event says besides its payload: its transaction and its key.
 func setHeaders(h nats.Header, ev *fanfold.Event) {
 	if ev.Tx.ID != "" {
 		h[headerTx] = []string{ev.Tx.ID}
@@ -165,7 +190,7 @@ func setHeaders(h nats.Header, ev *fanfold.Event) {
 	}
 }
 
-// readHeaders reads them. The error is Invalid.
+// readHeaders reads what setHeaders wrote into ev. The error is Invalid.
 func readHeaders(h nats.Header, ev *fanfold.Event) (err error) {
 	if len(h[headerTx]) > 0 {
 		var errs [2]error

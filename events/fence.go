@@ -7,24 +7,25 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// fences shares fence messages among readers: one that asks while a fence is on its way
-// waits for the next, which starts after it asked and so covers everything acknowledged
-// before.
+// fences shares fence messages among readers. A reader that asks while a fence is on its way waits
+// for the next one, because only a fence that starts after it asked is sure to cover everything
+// acknowledged before.
 type fences struct {
 	mu      sync.Mutex
 	running bool
 	next    *fenceCall
 }
 
+// fenceCall is one fence and its result, which may be read once done is closed.
 type fenceCall struct {
 	done chan struct{}
 	seq  uint64
 	err  error
 }
 
-// Fence returns a sequence at or behind every event that was acknowledged, on any node, before
-// the call. It blocks for a durable publish, which concurrent callers share. Errors are as
-// Append's.
+// Fence returns a sequence at or behind every event that was acknowledged, on any node, before the
+// call. It blocks for a durable publish, which concurrent callers share. Errors are those of
+// Append, and ctx's.
 func (l *Log) Fence(ctx context.Context) (uint64, error) {
 	l.fences.mu.Lock()
 	if l.fences.next == nil {
@@ -44,8 +45,8 @@ func (l *Log) Fence(ctx context.Context) (uint64, error) {
 	}
 }
 
-// runFences publishes one fence after another while readers wait; each is bounded by
-// Options.Timeout.
+// runFences publishes one fence after another while readers wait, and returns when none does. Each
+// fence takes Options.Timeout at most.
 func (l *Log) runFences(ctx context.Context) {
 	for {
 		l.fences.mu.Lock()

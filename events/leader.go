@@ -10,8 +10,9 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Last asks the log's leader for the document's last event: its revision, 0 where there is
-// none, and whether that was a delete. The error is Unavailable.
+// Last asks the log's leader for a document's last event. It returns the document's revision, 0
+// where nothing was ever written, and whether that event was a delete. It blocks for a round trip;
+// the error is Unavailable, or Invalid for an event that cannot be read.
 func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, deleted bool, err error) {
 	m, err := l.lastBySubject(ctx, l.sub.document(key))
 	if err != nil || m == nil {
@@ -24,17 +25,19 @@ func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, 
 	return fanfold.Revision(m.Seq), ev.Kind == fanfold.KindDelete, nil
 }
 
-// LastLink asks the log's leader for the last event about strict references to the document: its
-// sequence, 0 where there is none. The error is Unavailable.
+// LastLink asks the log's leader for the last event about strict references to a document, and
+// returns its sequence, 0 where there is none. It blocks for a round trip; the error is
+// Unavailable.
 func (l *Log) LastLink(ctx context.Context, target fanfold.Key) (uint64, error) {
 	m, err := l.lastBySubject(ctx, l.sub.link(target)+".>")
 	return m.seq(), err
 }
 
-// Progress asks the log's leader for the last event of an import: its body and its revision, 0
-// where there is none. The error is Unavailable.
+// Progress asks the log's leader for the last event of an import, and returns its body and its
+// revision, 0 where there is none. It blocks for a round trip; the error is Unavailable, or Invalid
+// for an event that cannot be read.
 func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error) {
-	m, err := l.lastBySubject(ctx, l.sub.progress(id))
+	m, err := l.lastBySubject(ctx, l.sub.importProgress(id))
 	if err != nil || m == nil {
 		return nil, 0, err
 	}
@@ -45,14 +48,15 @@ func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold
 	return ev.Body, fanfold.Revision(m.Seq), nil
 }
 
-// msgGet is a request to $JS.API.STREAM.MSG.GET, which the stream's leader answers. A direct
+// msgGetRequest is a request to $JS.API.STREAM.MSG.GET, which the stream's leader answers. A direct
 // get may be answered by a replica that lags (NATS ADR-31), so it cannot settle an outcome.
-type msgGet struct {
+type msgGetRequest struct {
 	Seq           uint64 `json:"seq,omitempty"`
 	NextBySubject string `json:"next_by_subj,omitempty"`
 	LastBySubject string `json:"last_by_subj,omitempty"`
 }
 
+// storedMsg is a message as the leader returns it. A nil one stands for no message.
 type storedMsg struct {
 	Subject string `json:"subject"`
 	Seq     uint64 `json:"seq"`
@@ -61,6 +65,7 @@ type storedMsg struct {
 	header  nats.Header
 }
 
+// seq returns the message's sequence, 0 where there is no message.
 func (m *storedMsg) seq() uint64 {
 	if m == nil {
 		return 0
@@ -68,12 +73,15 @@ func (m *storedMsg) seq() uint64 {
 	return m.Seq
 }
 
+// lastBySubject returns the last message on a subject, which may have wildcards, or nil. The error
+// is Unavailable.
 func (l *Log) lastBySubject(ctx context.Context, subject string) (*storedMsg, error) {
-	return l.getMsg(ctx, msgGet{LastBySubject: subject})
+	return l.getMsg(ctx, msgGetRequest{LastBySubject: subject})
 }
 
-// getMsg returns nil where there is no such message; the error is Unavailable.
-func (l *Log) getMsg(ctx context.Context, req msgGet) (*storedMsg, error) {
+// getMsg asks the leader for a message and returns it, or nil where there is none. It blocks for
+// Options.Attempt at most; the error is Unavailable.
+func (l *Log) getMsg(ctx context.Context, req msgGetRequest) (*storedMsg, error) {
 	body, err := json.Marshal(req)
 	if err != nil {
 		return nil, err

@@ -8,10 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Subjects of one database: fanfold.<db>.doc.<collection>.<id>, fanfold.<db>.model,
-// fanfold.<db>.fence, fanfold.<db>.check, fanfold.<db>.import.<id>,
-// fanfold.<db>.link.<collection>.<id>.<holder collection>.<holder id> and
-// fanfold.<db>.claim.<collection>.<hash of path and value>.
+// subjects makes and parses the subjects of one database. README.md lists them.
 type subjects struct{ db string }
 
 func (s subjects) all() string   { return "fanfold." + s.db + ".>" }
@@ -19,12 +16,13 @@ func (s subjects) model() string { return "fanfold." + s.db + ".model" }
 func (s subjects) fence() string { return "fanfold." + s.db + ".fence" }
 func (s subjects) check() string { return "fanfold." + s.db + ".check" }
 
-func (s subjects) progress(id string) string {
+// importProgress returns the subject on which an import records how far it is.
+func (s subjects) importProgress(id string) string {
 	return "fanfold." + s.db + ".import." + EscapeToken(id)
 }
 
-// of is the subject that an event is stored on.
-func (s subjects) of(ev *fanfold.Event) string {
+// forEvent returns the subject that an event is stored on.
+func (s subjects) forEvent(ev *fanfold.Event) string {
 	switch ev.Kind {
 	case fanfold.KindModel, fanfold.KindPrepare, fanfold.KindCancel:
 		return s.model()
@@ -33,7 +31,7 @@ func (s subjects) of(ev *fanfold.Event) string {
 	case fanfold.KindCheck:
 		return s.check()
 	case fanfold.KindImport:
-		return s.progress(ev.Key.ID)
+		return s.importProgress(ev.Key.ID)
 	case fanfold.KindLink:
 		return s.link(ev.Key) + "." + ev.Holder.Collection + "." + EscapeToken(ev.Holder.ID)
 	case fanfold.KindClaim:
@@ -44,15 +42,18 @@ func (s subjects) of(ev *fanfold.Event) string {
 	}
 }
 
+// document returns the subject of a document's events.
 func (s subjects) document(k fanfold.Key) string {
 	return "fanfold." + s.db + ".doc." + k.Collection + "." + EscapeToken(k.ID)
 }
 
+// link returns the subject under which all strict references to a document are.
 func (s subjects) link(target fanfold.Key) string {
 	return "fanfold." + s.db + ".link." + target.Collection + "." + EscapeToken(target.ID)
 }
 
-// parse tells what a subject is about. Kind is "" where the envelope tells.
+// parse returns what a subject is about. kind is "" for a document's subject, where only the
+// envelope tells. The error is Invalid.
 func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err error) {
 	rest, ok := strings.CutPrefix(subject, "fanfold."+s.db+".")
 	switch {
@@ -82,31 +83,32 @@ func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err
 
 const hexDigits = "0123456789ABCDEF"
 
-// plain are the bytes an id's token shows as they are. The rest, among them '.', '*', '>',
-// spaces and '%' itself, are percent-encoded, which NATS takes in a token.
-var plain = func() (set [256]bool) {
+// literalBytes holds the bytes that an id's token shows as they are. The others, among them '.',
+// '*', '>', spaces and '%' itself, are percent-encoded, which NATS takes in a token.
+var literalBytes = func() (set [256]bool) {
 	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~:@+=" {
 		set[c] = true
 	}
 	return set
 }()
 
-// EscapeToken makes one NATS subject token of an id, in a way that UnescapeToken undoes.
+// EscapeToken returns the one NATS subject token that stands for an id. UnescapeToken undoes it.
 func EscapeToken(id string) string {
 	for i := 0; i < len(id); i++ {
-		if !plain[id[i]] {
-			return escapeFrom(id, i)
+		if !literalBytes[id[i]] {
+			return escapeTokenFrom(id, i)
 		}
 	}
 	return id
 }
 
-func escapeFrom(id string, i int) string {
+// escapeTokenFrom returns the token of an id whose bytes before i stand for themselves.
+func escapeTokenFrom(id string, i int) string {
 	var b strings.Builder
 	b.Grow(len(id) + 16)
 	b.WriteString(id[:i])
 	for ; i < len(id); i++ {
-		if c := id[i]; plain[c] {
+		if c := id[i]; literalBytes[c] {
 			b.WriteByte(c)
 		} else {
 			b.WriteByte('%')
@@ -117,8 +119,8 @@ func escapeFrom(id string, i int) string {
 	return b.String()
 }
 
-// UnescapeToken is the id that EscapeToken made the token of. The error is Invalid for a
-// token it cannot have made, so that an id has one subject only.
+// UnescapeToken returns the id that EscapeToken made the token of. The error is Invalid for a token
+// that EscapeToken cannot have made, so that an id has one subject only.
 func UnescapeToken(token string) (string, error) {
 	var b strings.Builder
 	b.Grow(len(token))

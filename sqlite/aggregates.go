@@ -1,41 +1,47 @@
 package sqlite
 
-// What a rule takes from the documents that refer to a target.
+// An entry or a total is what a rule keeps of the documents that refer to a target.
 
-// AddEntry enters a document into a rule's order on target.
+// AddEntry enters a document into the order that a rule keeps of the documents referring to target.
+// sort is its sort key, id and holder are the document's id and number.
 func (tx *Tx) AddEntry(rule, target string, sort []byte, id string, holder int64) error {
 	return tx.c.exec("INSERT INTO entry (rule, target, sort, id, holder) VALUES (?, ?, ?, ?, ?)", rule, target, sort, id, holder)
 }
 
-// RemoveEntry takes it out again.
+// RemoveEntry removes a document from a rule's order on target. It does nothing where the document
+// has no such entry.
 func (tx *Tx) RemoveEntry(rule, target string, sort []byte, id string) error {
 	return tx.c.exec("DELETE FROM entry WHERE rule = ? AND target = ? AND sort = ? AND id = ?", rule, target, sort, id)
 }
 
-// FirstEntry is the least sort key of a rule on target, or nil.
+// FirstEntry returns the least sort key in a rule's order on target, or nil where the order is
+// empty.
 func (tx *Tx) FirstEntry(rule, target string) (sort []byte, err error) {
-	_, err = tx.c.first("SELECT sort FROM entry WHERE rule = ? AND target = ? ORDER BY sort LIMIT 1", func(r []sqlValue) { sort = blobOf(r[0]) }, rule, target)
+	_, err = tx.c.queryRow("SELECT sort FROM entry WHERE rule = ? AND target = ? ORDER BY sort LIMIT 1", func(r []sqlValue) { sort = blobOf(r[0]) }, rule, target)
 	return sort, err
 }
 
-// LastEntry is the greatest sort key of a rule on target, or nil.
+// LastEntry returns the greatest sort key in a rule's order on target, or nil where the order is
+// empty.
 func (tx *Tx) LastEntry(rule, target string) (sort []byte, err error) {
-	_, err = tx.c.first("SELECT sort FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC LIMIT 1", func(r []sqlValue) { sort = blobOf(r[0]) }, rule, target)
+	_, err = tx.c.queryRow("SELECT sort FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC LIMIT 1", func(r []sqlValue) { sort = blobOf(r[0]) }, rule, target)
 	return sort, err
 }
 
-// LastBodies are the embedded views of the limit last documents in a rule's order on target, the
-// last one first.
+// LastBodies returns the embedded views of the last documents in a rule's order on target, the last
+// one first, and limit of them at most.
 func (tx *Tx) LastBodies(rule, target string, limit int) ([][]byte, error) {
 	return tx.bodies("SELECT d.body FROM entry e JOIN document d ON d.number = e.holder WHERE e.rule = ? AND e.target = ? ORDER BY e.sort DESC, e.id DESC LIMIT ?", rule, target, int64(limit))
 }
 
-// NewestBodies are the embedded views of the limit newest documents that refer to target, the
-// newest first.
+// NewestBodies returns the embedded views of the newest documents that refer to target, the newest
+// first, and limit of them at most.
 func (tx *Tx) NewestBodies(relation, target string, limit int) ([][]byte, error) {
 	return tx.bodies("SELECT d.body FROM link l JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? ORDER BY l.holder DESC LIMIT ?", relation, target, int64(limit))
 }
 
+// bodies returns the first column of each row of a query. It writes the row cache first, so that
+// the query sees what the transaction has written.
 func (tx *Tx) bodies(query string, args ...sqlValue) (bodies [][]byte, err error) {
 	if err := tx.flushCache(); err != nil {
 		return nil, err
@@ -47,13 +53,15 @@ func (tx *Tx) bodies(query string, args ...sqlValue) (bodies [][]byte, err error
 	return bodies, err
 }
 
-// Total is what a rule's documents on target add up to; "" where there is none.
+// Total returns how many documents a rule adds up on target, and their exact sum; 0 and "" where
+// there is none.
 func (tx *Tx) Total(rule, target string) (count int64, sum string, err error) {
-	_, err = tx.c.first("SELECT count, sum FROM total WHERE rule = ? AND target = ?", func(r []sqlValue) { count, sum = intOf(r[0]), textOf(r[1]) }, rule, target)
+	_, err = tx.c.queryRow("SELECT count, sum FROM total WHERE rule = ? AND target = ?", func(r []sqlValue) { count, sum = intOf(r[0]), textOf(r[1]) }, rule, target)
 	return count, sum, err
 }
 
-// SetTotal records what they add up to; count 0 for none.
+// SetTotal records how many documents a rule adds up on target, and their sum. A count of 0 removes
+// the record.
 func (tx *Tx) SetTotal(rule, target string, count int64, sum string) error {
 	if count == 0 {
 		return tx.c.exec("DELETE FROM total WHERE rule = ? AND target = ?", rule, target)
@@ -61,7 +69,7 @@ func (tx *Tx) SetTotal(rule, target string, count int64, sum string) error {
 	return tx.c.exec("INSERT INTO total (rule, target, count, sum) VALUES (?, ?, ?, ?) ON CONFLICT (rule, target) DO UPDATE SET count = excluded.count, sum = excluded.sum", rule, target, count, sum)
 }
 
-// ForgetEntries drops everything that a rule took from documents.
+// ForgetEntries removes all orders and totals of a rule.
 func (tx *Tx) ForgetEntries(rule string) error {
 	if err := tx.c.exec("DELETE FROM entry WHERE rule = ?", rule); err != nil {
 		return err

@@ -7,7 +7,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Applied tells waiters how far the log is folded. The zero value is not usable.
+// Applied tells waiters how far the log is folded. A Store makes it; the zero value is not usable.
+// Its methods may be called from many goroutines.
 type Applied struct {
 	mu      sync.Mutex
 	seq     uint64
@@ -17,7 +18,7 @@ type Applied struct {
 	recent  [recentEvents]Outcome
 }
 
-// Outcome is what an event did to the document it is about.
+// Outcome says what an event did to the document it is about.
 type Outcome struct {
 	Seq     uint64
 	Op      fanfold.Op
@@ -25,15 +26,16 @@ type Outcome struct {
 	Tx      bool  // it is part of a transaction
 }
 
-// recentEvents is for how many events outcomes are kept.
+// recentEvents is the number of events whose outcomes are kept.
 const recentEvents = 8192
 
+// newApplied returns an Applied at sequence 0.
 func newApplied() *Applied {
 	return &Applied{changed: make(chan struct{}), waiters: map[chan struct{}]uint64{}}
 }
 
-// Set says that everything up to seq is folded and visible, with what the last events did; it
-// wakes who waits for that.
+// Set records that everything up to seq is folded and visible, and what the last events did. It
+// wakes the waiters for seq and everything before, and takes back Stop.
 func (a *Applied) Set(seq uint64, outcomes ...Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,7 +57,7 @@ func (a *Applied) Set(seq uint64, outcomes ...Outcome) {
 	}
 }
 
-// Stop fails every wait, now and later, with err, until Set is called again.
+// Stop makes every wait fail with err, now and later, until Set or Resume is called.
 func (a *Applied) Stop(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,14 +77,15 @@ func (a *Applied) Resume() {
 	a.stopped = nil
 }
 
-// Seq is the last event folded.
+// Seq returns the sequence of the last event folded.
 func (a *Applied) Seq() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.seq
 }
 
-// Outcome returns what an event did, where that is still kept and it was no part of a transaction.
+// Outcome returns what the event at seq did: the operation and the number of derived changes. ok is
+// false where the outcome is no longer kept, and for the events of a transaction.
 func (a *Applied) Outcome(seq uint64) (op fanfold.Op, derived int64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,15 +93,15 @@ func (a *Applied) Outcome(seq uint64) (op fanfold.Op, derived int64, ok bool) {
 	return o.Op, o.Derived, o.Seq == seq && !o.Tx
 }
 
-// Err is why nothing more will be folded, nil while something may be.
+// Err returns the error that Stop was given, and nil while events may be folded.
 func (a *Applied) Err() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.stopped
 }
 
-// Wait blocks until everything up to seq is folded. Errors are ctx's, and Unavailable where the
-// projector has stopped before that.
+// Wait blocks until everything up to seq is folded or ctx has ended. Errors are ctx's; that of
+// Stop; and Unavailable where the projector was stopped and resumed meanwhile.
 func (a *Applied) Wait(ctx context.Context, seq uint64) error {
 	a.mu.Lock()
 	if a.seq >= seq {
@@ -131,8 +134,8 @@ func (a *Applied) Wait(ctx context.Context, seq uint64) error {
 	}
 }
 
-// Changed returns a channel that is closed when more than seq is folded, or nothing more will
-// be; already closed where that is so now.
+// Changed returns a channel that is closed once more than seq is folded or Stop is called. Where
+// that is so already, the channel is closed.
 func (a *Applied) Changed(seq uint64) <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -2,19 +2,20 @@ package sqlite
 
 import "database/sql/driver"
 
-// SetClaimSequence records the sequence of a claim event.
+// SetClaimSequence records the sequence of the last claim event about a value.
 func (tx *Tx) SetClaimSequence(collection, path, value string, seq uint64) error {
 	return tx.c.exec("INSERT INTO claim (collection, path, value, seq) VALUES (?, ?, ?, ?) ON CONFLICT (collection, path, value) DO UPDATE SET seq = excluded.seq",
 		collection, path, value, int64(seq))
 }
 
-// SetClaim records that a document has a value.
+// SetClaim records that a document has a value, whoever had it before. holder is the document's id.
 func (tx *Tx) SetClaim(collection, path, value, holder string) error {
 	return tx.c.exec("INSERT INTO claim (collection, path, value, holder, seq) VALUES (?, ?, ?, ?, 0) ON CONFLICT (collection, path, value) DO UPDATE SET holder = excluded.holder",
 		collection, path, value, holder)
 }
 
-// FreeClaim records that a document no longer has a value, unless another one has it by now.
+// FreeClaim records that a document no longer has a value. It changes nothing where another
+// document has the value by now.
 func (tx *Tx) FreeClaim(collection, path, value, holder string) error {
 	return tx.c.exec("UPDATE claim SET holder = NULL WHERE collection = ? AND path = ? AND value = ? AND holder = ?", collection, path, value, holder)
 }
@@ -24,7 +25,8 @@ func (tx *Tx) FreeClaims(collection, path string) error {
 	return tx.c.exec("UPDATE claim SET holder = NULL WHERE collection = ? AND path = ?", collection, path)
 }
 
-// ForgetClaims forgets who has the values of a member that is no longer unique.
+// ForgetClaims removes the values of a member that is no longer unique. Values with an event of
+// their own are freed instead, because the next event expects their sequence.
 func (tx *Tx) ForgetClaims(collection, path string) error {
 	if err := tx.c.exec("DELETE FROM claim WHERE collection = ? AND path = ? AND seq = 0", collection, path); err != nil {
 		return err
@@ -32,41 +34,44 @@ func (tx *Tx) ForgetClaims(collection, path string) error {
 	return tx.FreeClaims(collection, path)
 }
 
-// AddClaim gives a document a value that nobody has, without an event.
+// AddClaim gives a value that nobody has to a document, without an event. It changes nothing where
+// a document has the value.
 func (tx *Tx) AddClaim(collection, path, value, holder string) error {
 	return tx.c.exec("INSERT INTO claim (collection, path, value, holder, seq) VALUES (?, ?, ?, ?, 0) ON CONFLICT (collection, path, value) DO UPDATE SET holder = coalesce(holder, excluded.holder)",
 		collection, path, value, holder)
 }
 
-// Claim returns who has a unique value, "" for nobody, and the sequence of the last event about it.
+// Claim returns the id of the document that has a unique value, "" where it is free, and the
+// sequence of the last claim event about it, 0 where there was none.
 func (s *Snapshot) Claim(collection, path, value string) (holder string, seq uint64, err error) {
-	_, err = s.c.first("SELECT holder, seq FROM claim WHERE collection = ? AND path = ? AND value = ?", func(r []sqlValue) {
+	_, err = s.c.queryRow("SELECT holder, seq FROM claim WHERE collection = ? AND path = ? AND value = ?", func(r []sqlValue) {
 		holder, seq = textOf(r[0]), uint64(intOf(r[1]))
 	}, collection, path, value)
 	return holder, seq, err
 }
 
-// AddUniqueCandidate notes that a document has a value of a member that is to be unique.
+// AddUniqueCandidate records that a document has a value of a member that is to be unique. Only a
+// generation that Store.Copy made has such records.
 func (tx *Tx) AddUniqueCandidate(collection, path, value string, holder int64) error {
-	return tx.c.exec("INSERT OR IGNORE INTO temp.had (collection, path, value, holder) VALUES (?, ?, ?, ?)", collection, path, value, holder)
+	return tx.c.exec("INSERT OR IGNORE INTO temp.unique_candidate (collection, path, value, holder) VALUES (?, ?, ?, ?)", collection, path, value, holder)
 }
 
-// RemoveUniqueCandidate notes that it no longer does.
+// RemoveUniqueCandidate removes what AddUniqueCandidate recorded of a document and a value.
 func (tx *Tx) RemoveUniqueCandidate(collection, path, value string, holder int64) error {
-	return tx.c.exec("DELETE FROM temp.had WHERE collection = ? AND path = ? AND value = ? AND holder = ?", collection, path, value, holder)
+	return tx.c.exec("DELETE FROM temp.unique_candidate WHERE collection = ? AND path = ? AND value = ? AND holder = ?", collection, path, value, holder)
 }
 
-// ClaimUniqueCandidates gives the values of a member that is to be unique to the first documents that have them.
+// ClaimUniqueCandidates gives each recorded value of a member to the first document that has it.
 func (tx *Tx) ClaimUniqueCandidates(collection, path string) error {
 	return tx.c.exec(`INSERT INTO claim (collection, path, value, holder, seq)
-		SELECT ?1, ?2, h.value, d.id, 0 FROM (SELECT value, min(holder) AS first FROM temp.had WHERE collection = ?1 AND path = ?2 GROUP BY value) h
+		SELECT ?1, ?2, h.value, d.id, 0 FROM (SELECT value, min(holder) AS first FROM temp.unique_candidate WHERE collection = ?1 AND path = ?2 GROUP BY value) h
 		JOIN document d ON d.number = h.first WHERE true
 		ON CONFLICT (collection, path, value) DO UPDATE SET holder = excluded.holder`, collection, path)
 }
 
-// SharedUniqueCandidates calls fn for the first values of such a member that several documents have, with the
-// numbers of the first and last.
+// SharedUniqueCandidates calls fn for values of a member that several documents have, with the
+// numbers of the first and the last of them, for limit values at most.
 func (tx *Tx) SharedUniqueCandidates(collection, path string, limit int, fn func(value string, first, last int64) error) error {
-	return tx.c.query("SELECT value, min(holder), max(holder) FROM temp.had WHERE collection = ? AND path = ? GROUP BY value HAVING count(*) > 1 LIMIT ?",
+	return tx.c.query("SELECT value, min(holder), max(holder) FROM temp.unique_candidate WHERE collection = ? AND path = ? GROUP BY value HAVING count(*) > 1 LIMIT ?",
 		func(r []driver.Value) error { return fn(textOf(r[0]), intOf(r[1]), intOf(r[2])) }, collection, path, int64(limit))
 }

@@ -13,22 +13,26 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// conn is one SQLite connection with its prepared statements. It bypasses database/sql, whose
-// pool, locks and conversions cost more than most of our statements. One goroutine at a time.
+// conn is one SQLite connection with its prepared statements, for one goroutine at a time. It
+// bypasses database/sql, whose pool, locks and conversions cost more than most of our statements.
 type conn struct {
-	raw   *sqlite3.SQLiteConn
-	stmts map[string]*stmt
-	wrote int // statements that wrote
-	// fail is asked before every statement that writes; its error stands for SQLite's.
-	fail func() error
+	raw    *sqlite3.SQLiteConn
+	stmts  map[string]*stmt
+	writes int // statements that wrote, since CheckpointWAL last looked
+	// failWrite is for tests, and nil otherwise. It is called before every statement that writes; an
+	// error of it is returned in place of SQLite's.
+	failWrite func() error
 }
 
+// stmt is a prepared statement with the row that its queries read into.
 type stmt struct {
 	*sqlite3.SQLiteStmt
 	row    []driver.Value
 	writes bool
 }
 
+// openConn opens a connection and sets pragmas on it. The caller closes it. Errors are SQLite's
+// own, not translated.
 func openConn(dsn string, pragmas ...string) (*conn, error) {
 	c, err := (&sqlite3.SQLiteDriver{}).Open(dsn)
 	if err != nil {
@@ -43,6 +47,7 @@ func openConn(dsn string, pragmas ...string) (*conn, error) {
 	return out, nil
 }
 
+// close closes the statements and the connection.
 func (c *conn) close() error {
 	var errs []error
 	for _, s := range c.stmts {
@@ -51,6 +56,7 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.raw.Close())...)
 }
 
+// prepare returns the statement for a query, which it compiles once for each connection.
 func (c *conn) prepare(query string) (*stmt, error) {
 	if s := c.stmts[query]; s != nil {
 		return s, nil
@@ -65,28 +71,29 @@ func (c *conn) prepare(query string) (*stmt, error) {
 	return s, nil
 }
 
-// exec runs a statement. Arguments are int64, string, []byte for a blob, or nil.
+// exec runs a statement that returns no rows. Arguments are int64, string, []byte for a blob, or
+// nil. It asks failWrite before every statement that writes.
 func (c *conn) exec(query string, args ...driver.Value) error {
 	s, err := c.prepare(query)
 	if err != nil {
 		return err
 	}
 	if s.writes {
-		c.wrote++
-		if c.fail != nil {
-			if err := c.fail(); err != nil {
+		c.writes++
+		if c.failWrite != nil {
+			if err := c.failWrite(); err != nil {
 				return err
 			}
 		}
 	}
 	if _, err := s.Exec(args); err != nil {
-		return failure(err)
+		return translateError(err)
 	}
 	return nil
 }
 
-// query calls fn for each row; the row is overwritten afterwards. fn must not run the same
-// query on this connection.
+// query calls fn for each row of a result, and returns the first error of fn. The row is
+// overwritten after fn returns. fn must not run the same query on this connection.
 func (c *conn) query(query string, fn func(row []driver.Value) error, args ...driver.Value) error {
 	s, err := c.prepare(query)
 	if err != nil {
@@ -94,7 +101,7 @@ func (c *conn) query(query string, fn func(row []driver.Value) error, args ...dr
 	}
 	rows, err := s.Query(args)
 	if err != nil {
-		return failure(err)
+		return translateError(err)
 	}
 	if s.row == nil {
 		s.row = make([]driver.Value, len(rows.Columns()))
@@ -102,7 +109,7 @@ func (c *conn) query(query string, fn func(row []driver.Value) error, args ...dr
 	for {
 		if err := rows.Next(s.row); err != nil {
 			if !errors.Is(err, io.EOF) {
-				return errors.Join(failure(err), rows.Close())
+				return errors.Join(translateError(err), rows.Close())
 			}
 			return rows.Close()
 		}
@@ -112,25 +119,27 @@ func (c *conn) query(query string, fn func(row []driver.Value) error, args ...dr
 	}
 }
 
-// errStop ends a query early without an error.
-var errStop = errors.New("stop")
+// errStopRows is returned by a function given to query to end the query without an error. query
+// returns it, and its caller drops it.
+var errStopRows = errors.New("stop")
 
-// first calls fn for the first row only and tells whether there was one.
-func (c *conn) first(query string, fn func(row []driver.Value), args ...driver.Value) (bool, error) {
+// queryRow calls fn for the first row of a result and reports whether there was one.
+func (c *conn) queryRow(query string, fn func(row []driver.Value), args ...driver.Value) (bool, error) {
 	found := false
 	err := c.query(query, func(row []driver.Value) error {
 		found = true
 		fn(row)
-		return errStop
+		return errStopRows
 	}, args...)
-	if errors.Is(err, errStop) {
+	if errors.Is(err, errStopRows) {
 		err = nil
 	}
 	return found, err
 }
 
-// failure translates SQLite's errors, by their codes.
-func failure(err error) error {
+// translateError returns SQLite's error as an Unavailable or Internal one that says what to do,
+// chosen by its code. Other errors, and nil, are returned as they are.
+func translateError(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
 		return err
@@ -148,21 +157,23 @@ func failure(err error) error {
 	return err
 }
 
-// damaged tells whether err says that a file is not, or no longer, a database.
-func damaged(err error) bool {
+// isCorrupt reports whether err says that a file is not a database, or is damaged.
+func isCorrupt(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB)
 }
 
-// text and bytes convert without copying. SQLite copies what is bound to it, and nothing here
-// writes into bytes it was given.
-func text(b []byte) driver.Value {
+// textValue returns bytes as a text value to bind, NULL for nil. It does not copy: SQLite copies
+// what is bound to it, and nothing here writes into bytes it was given.
+func textValue(b []byte) driver.Value {
 	if b == nil {
 		return nil
 	}
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
+// bytesOf returns a text value as bytes, nil for NULL. It does not copy, so nobody may write into
+// them.
 func bytesOf(v driver.Value) []byte {
 	s, ok := v.(string)
 	if !ok {
@@ -171,8 +182,11 @@ func bytesOf(v driver.Value) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
+// blobOf returns a blob, nil for NULL.
 func blobOf(v driver.Value) []byte { b, _ := v.([]byte); return b }
 
+// intOf returns an integer, 0 for NULL.
 func intOf(v driver.Value) int64 { i, _ := v.(int64); return i }
 
+// textOf returns a text, "" for NULL.
 func textOf(v driver.Value) string { s, _ := v.(string); return s }

@@ -27,109 +27,115 @@ type Checkpoint struct {
 	Fold     string           // fingerprint of the fold that made it
 }
 
-// At is the position readers are told: the checkpoint's event, with its last change where it
-// made one.
+// At returns the position that readers are told: that of the last change, or of the last event
+// where it came later and changed nothing.
 func (c Checkpoint) At() fanfold.Position {
 	return max(c.Position, fanfold.At(c.Seq, 0))
 }
 
-// DB is one generation of the read model. Update is for one goroutine; reads are for any.
+// DB is one generation of the read model, which is one SQLite file. Update is for one goroutine at
+// a time, reads are for any number.
 type DB struct {
 	path            string
 	number          int // of the generation
 	writer          *conn
-	readers         chan *conn
-	size            int
-	tx              *Tx
+	readers         chan *conn // those that are not in use
+	size            int        // how many readers there are
+	tx              *Tx        // used again by every Update
 	walCheckpointer walCheckpointer
 }
 
-// readersPerCPU lets reads overlap where SQLite waits for the disk.
+// readersPerCPU is more than 1 so that reads overlap where SQLite waits for the disk.
 const readersPerCPU = 2
 
-// openDB opens or makes the file at path. fail, for tests, is asked before every write.
-func openDB(path string, fail func() error) (*DB, error) {
+// openDB opens or makes the file at path and returns it open to readers. failWrite, for tests, is
+// asked before every write. The caller closes it.
+func openDB(path string, failWrite func() error) (*DB, error) {
 	if err := migrate(path); err != nil {
 		return nil, err
 	}
-	db, err := writeDB(path, fail)
+	db, err := openForWriting(path, failWrite)
 	if err != nil {
 		return nil, err
 	}
-	if err := db.serve(); err != nil {
+	if err := db.openReaders(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// buildDB opens a file that nobody reads before serve. Nothing protects it from a crash or a
-// rollback until then: who builds it begins anew after either.
-func buildDB(path string, fail func() error) (*DB, error) {
+// createUnprotected makes the schema in the file at path and returns it without readers. Until
+// openReaders is called nothing protects the file from a crash or a rollback: after either, the
+// caller discards the file and begins again.
+func createUnprotected(path string, failWrite func() error) (*DB, error) {
 	if err := migrate(path); err != nil {
 		return nil, err
 	}
-	return unsafeDB(path, fail)
+	return openUnprotected(path, failWrite)
 }
 
-// unsafeDB is buildDB of a file that has the schema.
-func unsafeDB(path string, fail func() error) (*DB, error) {
-	return writeDB(path, fail, "synchronous=OFF", "journal_mode=OFF")
+// openUnprotected opens a file that has the schema, as createUnprotected does.
+func openUnprotected(path string, failWrite func() error) (*DB, error) {
+	return openForWriting(path, failWrite, "synchronous=OFF", "journal_mode=OFF")
 }
 
-// writeDB opens a file with its writing connection only.
-func writeDB(path string, fail func() error, pragmas ...string) (*DB, error) {
-	writer, err := openWriter(path, fail, pragmas...)
+// openForWriting opens a file with its writing connection only.
+func openForWriting(path string, failWrite func() error, pragmas ...string) (*DB, error) {
+	writer, err := openWriter(path, failWrite, pragmas...)
 	if err != nil {
 		return nil, err
 	}
 	db := &DB{path: path, writer: writer, readers: make(chan *conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
-	if err := db.prepareTemp(); err != nil {
+	if err := db.createTempTables(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-func openWriter(path string, fail func() error, pragmas ...string) (*conn, error) {
+// openWriter opens a writing connection and sets pragmas on it.
+func openWriter(path string, failWrite func() error, pragmas ...string) (*conn, error) {
 	c, err := openConn(dsn(path, "rwc"), append(pragmas, "busy_timeout=10000", "temp_store=FILE", "cache_size=-32768")...)
 	if err != nil {
-		return nil, failure(err)
+		return nil, translateError(err)
 	}
-	c.fail = fail
+	c.failWrite = failWrite
 	return c, nil
 }
 
-// renew opens the writing connection anew, which gives the space of its temporary tables back.
-func (db *DB) renew() error {
-	c, err := openWriter(db.path, db.writer.fail)
+// reopenWriter replaces the writing connection by a new one, which gives back the space of its
+// temporary tables.
+func (db *DB) reopenWriter() error {
+	c, err := openWriter(db.path, db.writer.failWrite)
 	if err != nil {
 		return err
 	}
 	old := db.writer
 	db.writer = c
-	return errors.Join(old.close(), db.prepareTemp())
+	return errors.Join(old.close(), db.createTempTables())
 }
 
-// pragmas sets several, one after the other.
+// pragmas sets several pragmas on the writing connection, one after the other.
 func (db *DB) pragmas(list ...string) error {
 	for _, p := range list {
 		if _, err := db.writer.raw.Exec("PRAGMA "+p, nil); err != nil {
-			return failure(err)
+			return translateError(err)
 		}
 	}
 	return nil
 }
 
-// seal brings a file that buildDB made to the disk. SQLite does it, by a checkpoint of a small
-// write: a descriptor of our own would, when closed, take away every lock this process has on
-// the file (SQLite documentation, How To Corrupt, 2.2).
-func (db *DB) seal() error {
+// syncToDisk brings a file that createUnprotected made to the disk, and returns when it is there.
+// SQLite itself does it, by a checkpoint of a small write: a file descriptor of our own would, when
+// closed, take away every lock that this process has on the file (SQLite documentation, How To
+// Corrupt, 2.2).
+func (db *DB) syncToDisk() error {
 	return db.pragmas("journal_mode=WAL", "synchronous=FULL", "user_version=1", "main.wal_checkpoint(TRUNCATE)")
 }
 
-// serve opens the file to readers. From here on a power loss takes the last transactions at
+// openReaders opens the file to readers. From here on a power loss takes the last transactions at
 // most, and never consistency: that is what synchronous=NORMAL gives in WAL mode (SQLite
 // documentation, PRAGMA synchronous).
-func (db *DB) serve() error {
+func (db *DB) openReaders() error {
 	if err := db.pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit=67108864"); err != nil {
 		return err
 	}
@@ -139,7 +145,7 @@ func (db *DB) serve() error {
 	for db.size < cap(db.readers) {
 		c, err := openConn(dsn(db.path, "rw"), "query_only=ON", "cache_size=-4096", "busy_timeout=10000", "mmap_size=268435456")
 		if err != nil {
-			return failure(err)
+			return translateError(err)
 		}
 		db.readers <- c
 		db.size++
@@ -147,29 +153,31 @@ func (db *DB) serve() error {
 	return nil
 }
 
+// dsn returns the name under which the driver opens a file. mode is ro, rw or rwc.
 func dsn(path, mode string) string {
 	return "file:" + url.PathEscape(path) + "?mode=" + mode + "&_mutex=no"
 }
 
+// migrate brings the file at path to this version's schema, and makes it where there is none.
 func migrate(path string) error {
 	db, err := sql.Open("sqlite3", dsn(path, "rwc")+"&_busy_timeout=10000")
 	if err != nil {
-		return failure(err)
+		return translateError(err)
 	}
 	p, err := goose.NewProvider(goose.DialectSQLite3, db, migrations.FS, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
 	if _, err := p.Up(context.Background()); err != nil {
-		return errors.Join(fmt.Errorf("cannot bring %s to this version's schema: %w", path, failure(err)), db.Close())
+		return errors.Join(fmt.Errorf("cannot bring %s to this version's schema: %w", path, translateError(err)), db.Close())
 	}
 	return db.Close()
 }
 
-// Path is the file's path.
+// Path returns the path of the file.
 func (db *DB) Path() string { return db.path }
 
-// Close waits for running reads and closes every connection.
+// Close waits for running reads, 30 seconds for each at most, and closes every connection.
 func (db *DB) Close() error {
 	var errs []error
 	for range db.size {
@@ -183,9 +191,11 @@ func (db *DB) Close() error {
 	return errors.Join(append(errs, db.walCheckpointer.close(), db.writer.close())...)
 }
 
-// remove deletes the closed file.
+// remove deletes the files of a closed generation.
 func (db *DB) remove() error { return removeFiles(db.path) }
 
+// removeFiles deletes a database file and those that SQLite keeps beside it. A file that is not
+// there is no error.
 func removeFiles(path string) error {
 	var errs []error
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
@@ -196,8 +206,8 @@ func removeFiles(path string) error {
 	return errors.Join(errs...)
 }
 
-// Update runs fn in one write transaction: committed if it returns nil, rolled back if it
-// returns an error or panics.
+// Update runs fn in one write transaction. It commits if fn returns nil, and rolls back if fn
+// returns an error or panics. Errors are fn's, and Unavailable or Internal ones of the file.
 func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 	if err := db.writer.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -212,7 +222,7 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 		}
 	}()
 	tx := db.tx
-	if err := tx.begin(); err != nil {
+	if err := tx.load(); err != nil {
 		return err
 	}
 	if err := fn(tx); err != nil {
@@ -224,7 +234,7 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 	return db.writer.exec("COMMIT")
 }
 
-// rollback ends the transaction; SQLite may have done so itself (a full disk, for one).
+// rollback ends the transaction, unless SQLite has done so itself, as it does for a full disk.
 func (db *DB) rollback() error {
 	db.tx.loaded = false
 	if db.writer.raw.AutoCommit() {

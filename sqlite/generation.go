@@ -13,37 +13,39 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Options of a Store; the zero value works.
+// Options are the settings of a Store. The zero value works.
 type Options struct {
 	Fingerprint string       // of the fold; a file made by another is not used
-	FailWrite   func() error // for tests: asked before every write, its error stands for SQLite's
+	FailWrite   func() error // for tests: called before every write; an error of it is returned in place of SQLite's
 	Logger      *slog.Logger // default slog.Default()
 }
 
 // Store is the directory of read models: the generation that is served, and at times others that a
-// replay or a model to come builds beside it.
+// replay or a coming model builds beside it. Its methods may be called from many goroutines.
 type Store struct {
 	dir     string
 	opt     Options
 	Applied *Applied
 
 	mu      sync.RWMutex // held for reading while a generation is in use
-	current *DB
-	number  int // of current
+	current *DB          // the generation that is served
+	number  int          // of current
 
-	closing  sync.WaitGroup // generations that were swapped out, until they are closed and removed
-	building sync.Mutex
-	built    map[int]bool // generations that are being built
-	last     int          // the greatest number given
+	closing    sync.WaitGroup // generations that were replaced, until they are closed and removed
+	reserveMu  sync.Mutex     // guards reserved and lastNumber
+	reserved   map[int]bool   // generations that are being built
+	lastNumber int            // the greatest number reserved so far
 }
 
+// The names of markers and of the files of generations begin with these; the number follows.
 const (
 	markerPrefix = "current-"
 	filePrefix   = "readmodel-"
 )
 
-// OpenStore opens the generation that the newest marker names, or makes the first one. A file
-// made by another fold version is left behind and a new one begun. Close the store.
+// OpenStore opens the generation that the newest marker names, or makes the first one. It replaces
+// a file that another fold version made, or that is damaged, by an empty one. The caller closes the
+// store. Errors are Unavailable for files that cannot be read or written.
 func OpenStore(dir string, opt Options) (*Store, error) {
 	if opt.Logger == nil {
 		opt.Logger = slog.Default()
@@ -51,7 +53,7 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot make %s: %v", dir, err)
 	}
-	s := &Store{dir: dir, opt: opt, Applied: newApplied(), built: map[int]bool{}}
+	s := &Store{dir: dir, opt: opt, Applied: newApplied(), reserved: map[int]bool{}}
 	n, err := s.newestMarker()
 	if err != nil {
 		return nil, err
@@ -70,13 +72,13 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := errors.Join(db.seal(), db.serve(), s.marker(db.number)); err != nil {
+		if err := errors.Join(db.syncToDisk(), db.openReaders(), s.writeMarker(db.number)); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 		s.current, s.number = db, db.number
-		s.release(db)
+		s.releaseNumber(db.number)
 	}
-	s.removeOthers()
+	s.removeUnusedFiles()
 	cp, err := s.Checkpoint()
 	if err != nil {
 		return nil, errors.Join(err, s.current.Close())
@@ -85,11 +87,12 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 	return s, nil
 }
 
-// openUsable returns nil where the file was made by another fold version, or is damaged.
+// openUsable returns generation n, or nil where the file was made by another fold version or is
+// damaged.
 func (s *Store) openUsable(n int) (*DB, error) {
-	db, err := openDB(s.file(n), s.opt.FailWrite)
-	if damaged(err) {
-		s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "file", s.file(n), "err", err)
+	db, err := openDB(s.filePath(n), s.opt.FailWrite)
+	if isCorrupt(err) {
+		s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "file", s.filePath(n), "err", err)
 		return nil, nil
 	}
 	if err != nil {
@@ -97,8 +100,8 @@ func (s *Store) openUsable(n int) (*DB, error) {
 	}
 	var cp Checkpoint
 	if err := db.Read(func(snap *Snapshot) error { cp = snap.Checkpoint; return nil }); err != nil {
-		if damaged(err) {
-			s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "file", s.file(n), "err", err)
+		if isCorrupt(err) {
+			s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "file", s.filePath(n), "err", err)
 			return nil, db.Close()
 		}
 		return nil, errors.Join(err, db.Close())
@@ -110,11 +113,14 @@ func (s *Store) openUsable(n int) (*DB, error) {
 	return db, nil
 }
 
-func (s *Store) file(n int) string {
+// filePath returns the path of generation n.
+func (s *Store) filePath(n int) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%s%06d.db", filePrefix, n))
 }
 
-func numberOf(name, prefix string) int {
+// generationOf returns the number in the name of a marker or a generation's file, 0 where the name
+// is another.
+func generationOf(name, prefix string) int {
 	n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(name, prefix), ".db"))
 	if err != nil || !strings.HasPrefix(name, prefix) {
 		return 0
@@ -122,7 +128,7 @@ func numberOf(name, prefix string) int {
 	return n
 }
 
-// newestMarker is the generation that was made current last, 0 where none was.
+// newestMarker returns the number of the generation that was made current last, 0 where none was.
 func (s *Store) newestMarker() (int, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -130,13 +136,14 @@ func (s *Store) newestMarker() (int, error) {
 	}
 	newest := 0
 	for _, e := range entries {
-		newest = max(newest, numberOf(e.Name(), markerPrefix))
+		newest = max(newest, generationOf(e.Name(), markerPrefix))
 	}
 	return newest, nil
 }
 
-// marker makes generation n the current one, durably: an empty, synced file whose name says it.
-func (s *Store) marker(n int) error {
+// writeMarker makes generation n the one that OpenStore opens. It returns when that is durable. The
+// marker is an empty, synced file whose name has the number.
+func (s *Store) writeMarker(n int) error {
 	f, err := os.OpenFile(filepath.Join(s.dir, fmt.Sprintf("%s%06d", markerPrefix, n)), os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "cannot write into %s: %v", s.dir, err)
@@ -151,13 +158,14 @@ func (s *Store) marker(n int) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// removeOthers deletes what is not the current generation: old files, replays that ended early.
-func (s *Store) removeOthers() {
+// removeUnusedFiles deletes the files of every generation that is neither current nor being built.
+// It logs what it cannot delete.
+func (s *Store) removeUnusedFiles() {
 	s.mu.RLock()
 	current := s.number
 	s.mu.RUnlock()
-	s.building.Lock()
-	defer s.building.Unlock()
+	s.reserveMu.Lock()
+	defer s.reserveMu.Unlock()
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return
@@ -165,8 +173,8 @@ func (s *Store) removeOthers() {
 	for _, e := range entries {
 		name := e.Name()
 		base, _, _ := strings.Cut(name, ".db")
-		n := max(numberOf(name, markerPrefix), numberOf(base, filePrefix))
-		if n != 0 && n != current && !s.built[n] {
+		n := max(generationOf(name, markerPrefix), generationOf(base, filePrefix))
+		if n != 0 && n != current && !s.reserved[n] {
 			if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
 				s.opt.Logger.Warn("cannot remove an old read model", "file", name, "err", err)
 			}
@@ -174,83 +182,87 @@ func (s *Store) removeOthers() {
 	}
 }
 
-// Use runs fn on the current generation, which stays open until fn returns.
+// Use runs fn on the current generation, which stays open until fn returns. Swap waits for fn.
 func (s *Store) Use(fn func(db *DB) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return fn(s.current)
 }
 
-// Read runs fn on one snapshot of the current generation.
+// Read runs fn on one snapshot of the current generation, as DB.Read does.
 func (s *Store) Read(fn func(snap *Snapshot) error) error {
 	return s.Use(func(db *DB) error { return db.Read(fn) })
 }
 
-// Get is DB.Get on the current generation.
+// Get returns a document of the current generation, as DB.Get does.
 func (s *Store) Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, fanfold.Position, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.current.Get(key, view)
 }
 
-// Checkpoint is how far the current generation is.
+// Checkpoint returns how far the current generation is.
 func (s *Store) Checkpoint() (cp Checkpoint, err error) {
 	err = s.Read(func(snap *Snapshot) error { cp = snap.Checkpoint; return nil })
 	return cp, err
 }
 
-// Build makes an empty generation beside the current one. Pass it to Swap or Discard.
+// Build returns a new, empty generation beside the current one. The caller passes it to Swap or
+// Discard.
 func (s *Store) Build() (*DB, error) {
-	n, err := s.begin()
+	n, err := s.reserveNumber()
 	if err != nil {
 		return nil, err
 	}
-	db, err := buildDB(s.file(n), s.opt.FailWrite)
+	db, err := createUnprotected(s.filePath(n), s.opt.FailWrite)
 	if err != nil {
-		s.release(&DB{number: n})
+		s.releaseNumber(n)
 		return nil, err
 	}
 	db.number = n
 	return db, nil
 }
 
-// begin gives a new generation its number.
-func (s *Store) begin() (n int, err error) {
+// reserveNumber returns the number for a new generation, and keeps its files from
+// removeUnusedFiles.
+func (s *Store) reserveNumber() (n int, err error) {
 	newest, err := s.newestMarker()
 	if err != nil {
 		return 0, err
 	}
-	s.building.Lock()
-	defer s.building.Unlock()
-	s.last = max(s.last, newest) + 1
-	if err := removeFiles(s.file(s.last)); err != nil {
+	s.reserveMu.Lock()
+	defer s.reserveMu.Unlock()
+	s.lastNumber = max(s.lastNumber, newest) + 1
+	if err := removeFiles(s.filePath(s.lastNumber)); err != nil {
 		return 0, err
 	}
-	s.built[s.last] = true
-	return s.last, nil
+	s.reserved[s.lastNumber] = true
+	return s.lastNumber, nil
 }
 
-// release ends what begin began.
-func (s *Store) release(db *DB) {
-	s.building.Lock()
-	defer s.building.Unlock()
-	delete(s.built, db.number)
+// releaseNumber takes reserveNumber back.
+func (s *Store) releaseNumber(n int) {
+	s.reserveMu.Lock()
+	defer s.reserveMu.Unlock()
+	delete(s.reserved, n)
 }
 
 // Discard closes and removes a generation that Build or Copy made.
 func (s *Store) Discard(db *DB) error {
-	defer s.release(db)
+	defer s.releaseNumber(db.number)
 	return errors.Join(db.Close(), db.remove())
 }
 
-// Swap makes a generation that Build or Copy made the current one. It blocks until running reads have
-// ended; the old generation is closed and removed afterwards. A crash finds the old or the new one, never neither.
+// Swap makes a generation that Build or Copy made the current one. It blocks until running reads
+// have ended; the old generation is closed and removed afterwards, in the background. A crash finds
+// the old or the new one, never neither. Where Swap fails, this process
+// goes on with the old one, and db is closed.
 func (s *Store) Swap(db *DB) error {
-	if err := db.handOver(); err != nil {
+	if err := db.makeReadable(); err != nil {
 		return errors.Join(err, s.Discard(db))
 	}
-	defer s.release(db)
-	if err := s.marker(db.number); err != nil {
+	defer s.releaseNumber(db.number)
+	if err := s.writeMarker(db.number); err != nil {
 		return errors.Join(err, db.Close()) // the marker may be there after all: the file stays
 	}
 	s.mu.Lock()
@@ -261,23 +273,23 @@ func (s *Store) Swap(db *DB) error {
 		if err := old.Close(); err != nil {
 			s.opt.Logger.Warn("a read model that was replaced could not be closed", "err", err)
 		}
-		s.removeOthers()
+		s.removeUnusedFiles()
 	})
 	return nil
 }
 
-// handOver makes a generation that was built one that is read.
-func (db *DB) handOver() error {
-	if err := db.seal(); err != nil {
+// makeReadable brings a generation that was built to the disk and opens it to readers.
+func (db *DB) makeReadable() error {
+	if err := db.syncToDisk(); err != nil {
 		return err
 	}
-	if err := db.renew(); err != nil {
+	if err := db.reopenWriter(); err != nil {
 		return err
 	}
-	return db.serve()
+	return db.openReaders()
 }
 
-// Close closes the current generation.
+// Close waits for generations that were replaced to be removed, and closes the current one.
 func (s *Store) Close() error {
 	s.closing.Wait()
 	s.mu.Lock()

@@ -2,10 +2,14 @@ package sqlite
 
 import (
 	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold"
 )
 
-// AddLink records that holder refers to target; once, however often it does. Where the relation
-// has pages, holder gets the next place in target's.
+// AddLink records that holder refers to target. It is called once for each pair of the two, however
+// often the document names the target. Where the
+// relation has pages, holder gets the next place in those of target.
 func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
 	if !paged {
 		return tx.c.exec("INSERT INTO link (relation, target, holder) VALUES (?, ?, ?)", relation, target, holder)
@@ -16,26 +20,26 @@ func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
 	return tx.c.exec("INSERT INTO link (relation, target, holder, ordinal) SELECT relation, target, ?, count - 1 FROM paged WHERE relation = ? AND target = ?", holder, relation, target)
 }
 
-// AddLinks is AddLink of several, without pages.
+// AddLinks records several links of a holder, of relations without pages.
 func (tx *Tx) AddLinks(links []Link, holder int64) error {
-	for some := range slices.Chunk(links, len(linkRows)) {
-		tx.args = tx.args[:0]
+	for some := range slices.Chunk(links, len(insertLinksSQL)) {
+		tx.argBuffer = tx.argBuffer[:0]
 		for _, l := range some {
-			tx.args = append(tx.args, l.Relation, l.Target, holder)
+			tx.argBuffer = append(tx.argBuffer, l.Relation, l.Target, holder)
 		}
-		if err := tx.c.exec(linkRows[len(some)-1], tx.args...); err != nil {
+		if err := tx.c.exec(insertLinksSQL[len(some)-1], tx.argBuffer...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// RemoveLink forgets that holder refers to target.
+// RemoveLink removes the link from holder to target.
 func (tx *Tx) RemoveLink(relation, target string, holder int64) error {
 	return tx.c.exec("DELETE FROM link WHERE relation = ? AND target = ? AND holder = ?", relation, target, holder)
 }
 
-// RemoveLinks forgets every link of the relation, and its pages.
+// RemoveLinks removes every link and every page of a relation.
 func (tx *Tx) RemoveLinks(relation string) error {
 	if err := tx.c.exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
 		return err
@@ -43,13 +47,13 @@ func (tx *Tx) RemoveLinks(relation string) error {
 	return tx.c.exec("DELETE FROM link WHERE relation = ?", relation)
 }
 
-// HasHolders tells whether any document refers to target.
+// HasHolders reports whether any document refers to target.
 func (tx *Tx) HasHolders(relation, target string) (bool, error) {
-	return tx.c.first("SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT 1", func([]sqlValue) {}, relation, target)
+	return tx.c.queryRow("SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT 1", func([]sqlValue) {}, relation, target)
 }
 
-// Holders appends the numbers of the documents that refer to target, in order of arrival; at
-// most limit of them where limit is not negative.
+// Holders appends the numbers of the documents that refer to target to dst, in order of arrival,
+// limit of them at most where limit is not negative.
 func (tx *Tx) Holders(dst []int64, relation, target string, limit int) ([]int64, error) {
 	err := tx.c.query("SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?", func(r []sqlValue) error {
 		dst = append(dst, intOf(r[0]))
@@ -58,7 +62,7 @@ func (tx *Tx) Holders(dst []int64, relation, target string, limit int) ([]int64,
 	return dst, err
 }
 
-// HolderIDs returns the ids of the first limit documents that refer to target.
+// HolderIDs returns the ids of the first documents that refer to target, limit of them at most.
 func (tx *Tx) HolderIDs(relation, target string, limit int) (ids []string, err error) {
 	err = tx.c.query("SELECT d.id FROM link l JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? ORDER BY l.holder LIMIT ?",
 		func(r []sqlValue) error {
@@ -68,25 +72,130 @@ func (tx *Tx) HolderIDs(relation, target string, limit int) (ids []string, err e
 	return ids, err
 }
 
-// HasLink tells whether holder refers to target.
+// HasLink reports whether holder refers to target.
 func (tx *Tx) HasLink(relation, target string, holder int64) (bool, error) {
-	return tx.c.first("SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?", func([]sqlValue) {}, relation, target, holder)
+	return tx.c.queryRow("SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?", func([]sqlValue) {}, relation, target, holder)
 }
 
-// DeepHolders tells whether a document that refers to target nests deeper than SQLite's JSON functions take.
+// DeepHolders reports whether a document that refers to target is nested deeper than SQLite's JSON
+// functions take.
 func (tx *Tx) DeepHolders(relation, target string) (bool, error) {
-	return tx.c.first("SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? AND octet_length(d.body) >= ? AND NOT json_valid(d.body) LIMIT 1",
+	return tx.c.queryRow("SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? AND octet_length(d.body) >= ? AND NOT json_valid(d.body) LIMIT 1",
 		func([]sqlValue) {}, relation, target, int64(MaxShallow))
 }
 
-// CountHolders returns how many documents refer to target; at most limit where that is not negative.
+// CountHolders returns how many documents refer to target. It stops counting at limit where that is
+// not negative.
 func (tx *Tx) CountHolders(relation, target string, limit int64) (n int64, err error) {
 	return tx.Snapshot().CountHolders(relation, target, limit)
 }
 
-// Link says that a document refers to target.
+// Link says that a document refers to the document with id Target, by a relation.
 type Link struct{ Relation, Target string }
 
-// MaxShallow is how long JSON text must be, in bytes, to nest deeper than the 1,000 levels that SQLite's
-// JSON functions take (SQLite documentation, JSON Functions And Operators).
+// MaxShallow is the length in bytes from which JSON text can be nested deeper than the 1,000 levels
+// that SQLite's JSON functions take (SQLite documentation, JSON Functions And Operators).
 const MaxShallow = 2000
+
+// insertLinksSQL holds the statements that insert 1, 2, 3, ... links.
+var insertLinksSQL = func() (list [8]string) {
+	for i := range list {
+		list[i] = "INSERT INTO link (relation, target, holder) VALUES (?, ?, ?)" + strings.Repeat(", (?, ?, ?)", i)
+	}
+	return list
+}()
+
+// Holders returns documents that refer to target by a relation and arrived after the number after,
+// in order of arrival: limit of them at most, and fewer where they are large. more reports whether
+// others follow.
+func (s *Snapshot) Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error) {
+	columns, from := selectView(view)
+	return s.documents(limit, columns+strings.Replace(from, "FROM document d", fromHolders, 1)+
+		"WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder", relation, target, after)
+}
+
+// CountHolders returns how many documents refer to target. It stops counting at limit where that is
+// not negative.
+func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, err error) {
+	_, err = s.c.queryRow("SELECT count(*) FROM (SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT ?)", func(r []sqlValue) { n = intOf(r[0]) }, relation, target, limit)
+	return n, err
+}
+
+// EachHolder calls fn with the documents that refer to target, in order of arrival. fn may read,
+// and may call EachHolder.
+func (s *Snapshot) EachHolder(relation, target string, fn func(row *Row) error) error {
+	const chunk = 256
+	for after := int64(0); ; {
+		var rows []*Row
+		if err := s.c.query(strings.Replace(rowSQL, "FROM document d", fromHolders, 1)+"l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder LIMIT ?", func(r []sqlValue) error {
+			rows = append(rows, scanRow(r))
+			return nil
+		}, relation, target, after, int64(chunk)); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			after = row.Number
+			if err := fn(row); err != nil {
+				return err
+			}
+		}
+		if len(rows) < chunk {
+			return nil
+		}
+	}
+}
+
+// Page returns the documents that have the places of one of target's pages, in order, and how many pages there are.
+// Pages have size places and count from 1 on; 0 is the last one. A page behind the last is empty.
+func (s *Snapshot) Page(relation, target string, page int64, size int, view fanfold.View) (docs []*fanfold.Document, pages int64, err error) {
+	count, places := int64(0), int64(size)
+	if _, err := s.c.queryRow("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r []sqlValue) { count = intOf(r[0]) }, relation, target); err != nil {
+		return nil, 0, err
+	}
+	pages = max(1, (count+places-1)/places)
+	if page == 0 {
+		page = pages
+	}
+	first := (page - 1) * places
+	columns, from := selectView(view)
+	err = s.c.query(columns+strings.Replace(from, "FROM document d", fromHolders, 1)+
+		"WHERE l.relation = ? AND l.target = ? AND l.ordinal >= ? AND l.ordinal < ? ORDER BY l.ordinal", func(r []sqlValue) error {
+		docs = append(docs, scanDocument(r))
+		return nil
+	}, relation, target, first, first+places)
+	return docs, pages, err
+}
+
+// Targets calls fn with every document that others refer to by a relation, in order of id. to is
+// the collection of these documents. fn may read and write.
+func (tx *Tx) Targets(relation, to string, fn func(id string, body []byte) error) error {
+	for after := ""; ; {
+		var id string
+		var body []byte
+		found, err := tx.c.queryRow("SELECT target, (SELECT body FROM document WHERE collection = ? AND id = target) FROM link WHERE relation = ? AND target > ? ORDER BY target LIMIT 1",
+			func(r []sqlValue) { id, body = textOf(r[0]), bytesOf(r[1]) }, to, relation, after)
+		if err != nil || !found {
+			return err
+		}
+		if body != nil {
+			if err := fn(id, body); err != nil {
+				return err
+			}
+		}
+		after = id
+	}
+}
+
+// PageLinks gives every link of a relation its place in the pages of its target, in order of
+// arrival.
+func (tx *Tx) PageLinks(relation string) error {
+	if err := tx.c.exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
+		return err
+	}
+	if err := tx.c.exec("INSERT INTO paged (relation, target, count) SELECT relation, target, count(*) FROM link WHERE relation = ? GROUP BY target", relation); err != nil {
+		return err
+	}
+	return tx.c.exec(`UPDATE link SET ordinal = p.ordinal
+		FROM (SELECT target, holder, row_number() OVER (PARTITION BY target ORDER BY holder) - 1 AS ordinal FROM link WHERE relation = ?1) p
+		WHERE link.relation = ?1 AND link.target = p.target AND link.holder = p.holder`, relation)
+}

@@ -6,36 +6,39 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// A generation that Copy made is brought up to a model that is yet to come, and follows the log under
-// that model. What the model changes waits in tables of its connection, without positions, until they
-// are known; Activate empties them.
+// The functions of this file prepare a model that is yet to come, on a generation that Copy made. It is
+// brought up to that model and follows the log under it. What the model changes waits in temporary
+// tables, because the positions of the changes are not known until the model's event comes.
 
-// Snapshot reads what the transaction has written; it is valid within it.
+// Snapshot returns a snapshot of what the transaction has written to the file. It is valid within
+// the transaction.
 func (tx *Tx) Snapshot() *Snapshot { return &Snapshot{c: tx.c, Checkpoint: tx.checkpoint} }
 
-// SetPendingChange keeps a change that the model to come makes; it replaces what was kept of the document.
+// SetPendingChange keeps the change that the coming model makes to a document, in place of one that
+// was kept before.
 func (tx *Tx) SetPendingChange(r *Row, prior fanfold.Position, rules []string, delta []byte) error {
 	return tx.c.exec("INSERT OR REPLACE INTO temp.prepared (number, prior, collection, id, revision, rules, delta) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		r.Number, int64(prior), r.Key.Collection, r.Key.ID, int64(r.Revision), strings.Join(rules, ","), string(delta))
 }
 
-// RemovePendingChange forgets it.
+// RemovePendingChange removes the pending change of a document.
 func (tx *Tx) RemovePendingChange(number int64) error {
 	return tx.c.exec("DELETE FROM temp.prepared WHERE number = ?", number)
 }
 
-// CountPendingChanges is how many changes wait.
+// CountPendingChanges returns the number of pending changes.
 func (tx *Tx) CountPendingChanges() (n int64, err error) {
-	_, err = tx.c.first("SELECT count(*) FROM temp.prepared", func(r []sqlValue) { n = intOf(r[0]) })
+	_, err = tx.c.queryRow("SELECT count(*) FROM temp.prepared", func(r []sqlValue) { n = intOf(r[0]) })
 	return n, err
 }
 
-// Touch notes that a document may differ from what was prepared.
+// Touch records that a document may differ from what was prepared of it.
 func (tx *Tx) Touch(number int64) error {
 	return tx.c.exec("INSERT OR IGNORE INTO temp.touched (number) VALUES (?)", number)
 }
 
-// Touched returns up to limit numbers that were touched.
+// Touched returns the numbers behind after of the documents that were touched, in order, limit of
+// them at most.
 func (tx *Tx) Touched(after int64, limit int) (numbers []int64, err error) {
 	err = tx.c.query("SELECT number FROM temp.touched WHERE number > ? ORDER BY number LIMIT ?", func(r []sqlValue) error {
 		numbers = append(numbers, intOf(r[0]))
@@ -44,7 +47,7 @@ func (tx *Tx) Touched(after int64, limit int) (numbers []int64, err error) {
 	return numbers, err
 }
 
-// ClearTouched forgets every touch.
+// ClearTouched removes every record of Touch.
 func (tx *Tx) ClearTouched() error { return tx.c.exec("DELETE FROM temp.touched") }
 
 // SetPosition gives a document the position of its last change.
@@ -56,15 +59,16 @@ func (tx *Tx) SetPosition(number int64, position fanfold.Position) error {
 	return tx.c.exec("UPDATE document SET position = ? WHERE number = ?", int64(position), number)
 }
 
-// changeRow are the columns of a change, as they are copied.
-const changeRow = "position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta, previous, previous_source"
+// storedChangeColumns are all columns of a change, in the order in which CopyChanges copies them.
+const storedChangeColumns = "position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta, previous, previous_source"
 
-// CopyChanges takes over up to limit changes of another generation behind a position, and touches
-// their documents. It returns the last one's position, or after where there is none.
+// CopyChanges copies the changes behind a position from another generation, limit of them at most,
+// and touches their documents. It returns the position of the last one, or after where there is
+// none, and how many it copied.
 func (tx *Tx) CopyChanges(from *Snapshot, after fanfold.Position, limit int) (last fanfold.Position, n int, err error) {
 	last = after
-	err = from.c.query("SELECT "+changeRow+" FROM change WHERE position > ? ORDER BY position LIMIT ?", func(r []sqlValue) error {
-		if err := tx.c.exec("INSERT INTO change ("+changeRow+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r...); err != nil {
+	err = from.c.query("SELECT "+storedChangeColumns+" FROM change WHERE position > ? ORDER BY position LIMIT ?", func(r []sqlValue) error {
+		if err := tx.c.exec("INSERT INTO change ("+storedChangeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r...); err != nil {
 			return err
 		}
 		last, n = fanfold.Position(intOf(r[0])), n+1
@@ -73,12 +77,14 @@ func (tx *Tx) CopyChanges(from *Snapshot, after fanfold.Position, limit int) (la
 	return last, n, err
 }
 
-// SetChanges takes over how many changes another generation has, and the last one's position.
+// SetChanges takes the number of changes and the last one's position from the checkpoint of another
+// generation.
 func (tx *Tx) SetChanges(cp Checkpoint) {
 	tx.checkpoint.Changes, tx.checkpoint.Position = cp.Changes, cp.Position
 }
 
-// Activate gives the changes that wait their positions, as those of event seq.
+// Activate writes the pending changes as changes of the event at seq, at positions in order of the
+// documents' numbers. now is the event's time in nanoseconds.
 func (tx *Tx) Activate(seq uint64, now int64) error {
 	if err := tx.flushCache(); err != nil {
 		return err
@@ -89,53 +95,21 @@ func (tx *Tx) Activate(seq uint64, now int64) error {
 		return err
 	}
 	first := int64(fanfold.At(seq, 0))
-	if err := tx.c.exec("INSERT INTO temp.placed (number, position) SELECT number, ? + row_number() OVER (ORDER BY number) FROM temp.prepared", first-1); err != nil {
+	if err := tx.c.exec("INSERT INTO temp.new_position (number, position) SELECT number, ? + row_number() OVER (ORDER BY number) FROM temp.prepared", first-1); err != nil {
 		return err
 	}
 	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, rules, delta)
 		SELECT l.position, ? + l.position, p.prior, p.collection, p.id, 'derive', p.revision, ?, p.rules, p.delta
-		FROM temp.placed l CROSS JOIN temp.prepared p ON p.number = l.number`, tx.checkpoint.Changes+1-first, now); err != nil {
+		FROM temp.new_position l CROSS JOIN temp.prepared p ON p.number = l.number`, tx.checkpoint.Changes+1-first, now); err != nil {
 		return err
 	}
-	if err := tx.c.exec("UPDATE document SET " + placedSQL); err != nil {
+	if err := tx.c.exec("UPDATE document SET " + setNewPositionSQL); err != nil {
 		return err
 	}
-	if err := tx.c.exec("DELETE FROM temp.placed"); err != nil {
+	if err := tx.c.exec("DELETE FROM temp.new_position"); err != nil {
 		return err
 	}
 	tx.checkpoint.Changes += n
 	tx.checkpoint.Position = fanfold.At(seq, int(n-1))
 	return nil
-}
-
-// Targets calls fn with every document that others refer to by the relation. fn may read and write.
-func (tx *Tx) Targets(relation, to string, fn func(id string, body []byte) error) error {
-	for after := ""; ; {
-		var id string
-		var body []byte
-		found, err := tx.c.first("SELECT target, (SELECT body FROM document WHERE collection = ? AND id = target) FROM link WHERE relation = ? AND target > ? ORDER BY target LIMIT 1",
-			func(r []sqlValue) { id, body = textOf(r[0]), bytesOf(r[1]) }, to, relation, after)
-		if err != nil || !found {
-			return err
-		}
-		if body != nil {
-			if err := fn(id, body); err != nil {
-				return err
-			}
-		}
-		after = id
-	}
-}
-
-// PageLinks gives every link of a relation its place in its target's pages, in order of arrival.
-func (tx *Tx) PageLinks(relation string) error {
-	if err := tx.c.exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
-		return err
-	}
-	if err := tx.c.exec("INSERT INTO paged (relation, target, count) SELECT relation, target, count(*) FROM link WHERE relation = ? GROUP BY target", relation); err != nil {
-		return err
-	}
-	return tx.c.exec(`UPDATE link SET ordinal = p.ordinal
-		FROM (SELECT target, holder, row_number() OVER (PARTITION BY target ORDER BY holder) - 1 AS ordinal FROM link WHERE relation = ?1) p
-		WHERE link.relation = ?1 AND link.target = p.target AND link.holder = p.holder`, relation)
 }

@@ -7,47 +7,49 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// rowCache holds documents whose embedded views derived values change again and again, such as the counts
-// on a parent: they are kept here, and written once at the transaction's end. What is not dirty stays
-// for the next one. Nobody else writes to the file.
+// rowCache holds the embedded views of documents that derived changes hit again and again, such as
+// the counts on a parent, so that each is written once, at the transaction's end. Views stay for
+// the next transaction: nobody else writes to the file.
 type rowCache struct {
 	rows  map[int64]*cachedRow
 	keys  map[fanfold.Key]int64
 	bytes int // of bodies
-	dirty int
+	dirty int // rows that are dirty
 }
 
+// cachedRow is a document in the cache. It is dirty while the file has an older view.
 type cachedRow struct {
 	row   Row // without times and the referenced view's own row
 	dirty bool
 }
 
-// Bounds of what is kept.
+// Bounds of the cache.
 const (
-	cachedAtOnce   = 16 // more documents at a time are a fan-out, which comes by once
+	maxCachedRead  = 16 // a read of more documents is a fan-out, and they are seldom read again
 	maxCachedRows  = 4096
 	maxCachedBytes = 8 << 20
 )
 
-func (h *rowCache) clear() {
-	h.rows, h.keys, h.bytes, h.dirty = map[int64]*cachedRow{}, map[fanfold.Key]int64{}, 0, 0
+// clear removes every document. The caller writes the dirty ones first.
+func (c *rowCache) clear() {
+	c.rows, c.keys, c.bytes, c.dirty = map[int64]*cachedRow{}, map[fanfold.Key]int64{}, 0, 0
 }
 
-// drop forgets a document that is about to be written otherwise.
-func (h *rowCache) drop(number int64) {
-	r := h.rows[number]
+// drop removes a document whose row is about to be written by other means.
+func (c *rowCache) drop(number int64) {
+	r := c.rows[number]
 	if r == nil {
 		return
 	}
 	if r.dirty {
-		h.dirty--
+		c.dirty--
 	}
-	h.bytes -= len(r.row.Body)
-	delete(h.rows, number)
-	delete(h.keys, r.row.Key)
+	c.bytes -= len(r.row.Body)
+	delete(c.rows, number)
+	delete(c.keys, r.row.Key)
 }
 
-// flushCache writes every dirty document.
+// flushCache writes every dirty document, in order of number.
 func (tx *Tx) flushCache() error {
 	if tx.cache.dirty == 0 {
 		return nil
@@ -61,7 +63,7 @@ func (tx *Tx) flushCache() error {
 	slices.Sort(numbers)
 	for _, number := range numbers {
 		r := tx.cache.rows[number]
-		if err := tx.setBody(number, r.row.Position, r.row.Body); err != nil {
+		if err := tx.writeBody(number, r.row.Position, r.row.Body); err != nil {
 			return err
 		}
 		r.dirty = false
@@ -70,7 +72,8 @@ func (tx *Tx) flushCache() error {
 	return nil
 }
 
-// flushCached writes a document, where it is dirty, before its row is read.
+// flushCached writes one document where it is dirty. It is called before the document's row is
+// read.
 func (tx *Tx) flushCached(number int64) error {
 	r := tx.cache.rows[number]
 	if r == nil || !r.dirty {
@@ -78,10 +81,10 @@ func (tx *Tx) flushCached(number int64) error {
 	}
 	r.dirty = false
 	tx.cache.dirty--
-	return tx.setBody(number, r.row.Position, r.row.Body)
+	return tx.writeBody(number, r.row.Position, r.row.Body)
 }
 
-// updateCached takes a derived change of a document that is kept.
+// updateCached records a derived change of a document in the cache.
 func (tx *Tx) updateCached(r *cachedRow, position fanfold.Position, body []byte) error {
 	tx.cache.bytes += len(body) - len(r.row.Body)
 	r.row.Position, r.row.Body = position, bytes.Clone(body)
@@ -97,9 +100,9 @@ func (tx *Tx) updateCached(r *cachedRow, position fanfold.Position, body []byte)
 	return err
 }
 
-// eachCached is Each of a few documents.
+// eachCached does what Each does for maxCachedRead documents at most, and keeps them in the cache.
 func (tx *Tx) eachCached(numbers []int64, fn func(r *Row) error) error {
-	rows := make([]Row, 0, cachedAtOnce)
+	rows := make([]Row, 0, maxCachedRead)
 	for _, number := range numbers {
 		r := tx.cache.rows[number]
 		if r == nil {
@@ -120,7 +123,8 @@ func (tx *Tx) eachCached(numbers []int64, fn func(r *Row) error) error {
 	return nil
 }
 
-// loadCached reads a document to be kept; nil where there is none.
+// loadCached reads a document into the cache and returns it, or nil where there is none. It empties
+// a cache that is full.
 func (tx *Tx) loadCached(number int64) (r *cachedRow, err error) {
 	if len(tx.cache.rows) >= maxCachedRows || tx.cache.bytes > maxCachedBytes {
 		if err := tx.flushCache(); err != nil {
@@ -128,7 +132,7 @@ func (tx *Tx) loadCached(number int64) (r *cachedRow, err error) {
 		}
 		tx.cache.clear()
 	}
-	_, err = tx.c.first("SELECT number, collection, id, revision, position, body FROM document WHERE number = ?", func(v []sqlValue) {
+	_, err = tx.c.queryRow("SELECT number, collection, id, revision, position, body FROM document WHERE number = ?", func(v []sqlValue) {
 		r = &cachedRow{row: Row{Number: intOf(v[0]), Key: fanfold.Key{Collection: textOf(v[1]), ID: textOf(v[2])},
 			Revision: fanfold.Revision(intOf(v[3])), Position: fanfold.Position(intOf(v[4])), Body: bytesOf(v[5])}}
 	}, number)

@@ -2,72 +2,73 @@ package sqlite
 
 import "errors"
 
-// When a part of SQLite's log is brought into the file: after so many writes beside them, after
-// so many to its end, between two transactions, so that SQLite begins it anew, and after one
-// transaction of so many with the log cut to nothing.
+// The numbers of writes after which CheckpointWAL does something.
 const (
-	passiveWrites  = 10_000
-	completeWrites = 40_000
-	truncateWrites = 200_000
+	passiveWrites  = 10_000  // it begins to move the WAL into the file, in the background
+	completeWrites = 40_000  // it moves all of it, so that SQLite begins the WAL anew
+	truncateWrites = 200_000 // of one transaction: it also truncates the WAL
 )
 
-// walCheckpointer brings SQLite's log into the file on a connection of its own, while the writer goes on:
-// most of that time is spent waiting for the disk.
+// walCheckpointer moves SQLite's WAL into the file on a connection of its own while the writer goes
+// on, because most of that time is spent waiting for the disk.
 type walCheckpointer struct {
-	c      *conn
-	busy   chan struct{} // has an element while a pass runs
-	failed error         // of the last pass, under busy
-	behind int           // writes since the log was brought in to its end
+	conn                *conn
+	busy                chan struct{} // has an element while a pass is under way
+	lastErr             error         // of the last pass; read and written by whoever has put the element into busy
+	writesSinceComplete int           // writes since all of the WAL was moved
 }
 
-func (t *walCheckpointer) open(path string) (err error) {
-	t.busy = make(chan struct{}, 1)
-	t.c, err = openConn(dsn(path, "rw"), "busy_timeout=0", "wal_autocheckpoint=0")
-	return failure(err)
+// open opens the connection to the file at path.
+func (w *walCheckpointer) open(path string) (err error) {
+	w.busy = make(chan struct{}, 1)
+	w.conn, err = openConn(dsn(path, "rw"), "busy_timeout=0", "wal_autocheckpoint=0")
+	return translateError(err)
 }
 
-// start begins a pass, unless one runs.
-func (t *walCheckpointer) start() {
+// start begins a pass in the background, unless one is under way.
+func (w *walCheckpointer) start() {
 	select {
-	case t.busy <- struct{}{}:
+	case w.busy <- struct{}{}:
 	default:
 		return
 	}
 	go func() {
-		_, err := t.c.raw.Exec("PRAGMA main.wal_checkpoint(PASSIVE)", nil)
-		t.failed = failure(err)
-		<-t.busy
+		_, err := w.conn.raw.Exec("PRAGMA main.wal_checkpoint(PASSIVE)", nil)
+		w.lastErr = translateError(err)
+		<-w.busy
 	}()
 }
 
-// wait returns how the last pass ended, once it has.
-func (t *walCheckpointer) wait() error {
-	t.busy <- struct{}{}
-	defer func() { <-t.busy }()
-	err := t.failed
-	t.failed = nil
+// wait blocks until no pass is under way, and returns the error of the last one.
+func (w *walCheckpointer) wait() error {
+	w.busy <- struct{}{}
+	defer func() { <-w.busy }()
+	err := w.lastErr
+	w.lastErr = nil
 	return err
 }
 
-func (t *walCheckpointer) close() error {
-	if t.c == nil {
+// close waits for the pass that is under way and closes the connection.
+func (w *walCheckpointer) close() error {
+	if w.conn == nil {
 		return nil
 	}
-	_ = t.wait() // the next one to open the file tries again
-	return t.c.close()
+	_ = w.wait() // what the pass did not move is moved when the file is opened again
+	return w.conn.close()
 }
 
-// CheckpointWAL brings SQLite's log into the file now and then, as far as readers allow, and without
-// waiting for them. It is called between transactions, by whom Update is called by; most of the
-// work goes on after it returns, and what went wrong then is told by a later call.
+// CheckpointWAL moves SQLite's WAL into the file if enough was written since it last did, as far as
+// readers allow and without waiting for them. It is called between transactions, by the goroutine
+// that calls Update. Most of the work goes on after it returns; an error of that part is returned
+// by a later call.
 func (db *DB) CheckpointWAL() error {
-	wrote := db.writer.wrote
-	if wrote < passiveWrites {
+	writes := db.writer.writes
+	if writes < passiveWrites {
 		return nil
 	}
-	db.writer.wrote = 0
-	db.walCheckpointer.behind += wrote
-	if db.walCheckpointer.behind < completeWrites {
+	db.writer.writes = 0
+	db.walCheckpointer.writesSinceComplete += writes
+	if db.walCheckpointer.writesSinceComplete < completeWrites {
 		db.walCheckpointer.start()
 		return nil
 	}
@@ -75,12 +76,12 @@ func (db *DB) CheckpointWAL() error {
 		return err
 	}
 	mode := "PASSIVE"
-	if wrote > truncateWrites {
+	if writes > truncateWrites {
 		mode = "TRUNCATE"
 	}
 	if err := db.pragmas("busy_timeout=0", "main.wal_checkpoint("+mode+")", "busy_timeout=10000"); err != nil {
 		return errors.Join(err, db.pragmas("busy_timeout=10000"))
 	}
-	db.walCheckpointer.behind = 0
+	db.walCheckpointer.writesSinceComplete = 0
 	return nil
 }

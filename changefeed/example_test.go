@@ -1,0 +1,25 @@
+package changefeed_test
+
+import (
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/fanfold/fanfold/changefeed"
+)
+
+// Example asks a feed for the changes behind a position.
+func Example() {
+	feed := changefeed.New(newMemoryStore(create(1, "b1"), create(2, "b2")), changefeed.Options{})
+	defer feed.Close()
+	w := httptest.NewRecorder()
+	if err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?since=1-0&mode=all", nil)); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(w.Body)
+	// Output:
+	// {"results":[
+	// {"seq":"2-0","collection":"books","id":"b2","op":"create","rev":2,"time":"2026-01-02T03:04:02Z"}
+	// ],"last_seq":"2-0","pending":0}
+}

@@ -1,0 +1,117 @@
+package changefeed
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// serveOnce answers with the changes that there are now, as one JSON object.
+func (f *Feed) serveOnce(ctx context.Context, w http.ResponseWriter, req *request) error {
+	s := &scan{store: f.store, req: req, at: req.since}
+	out := newJSONWriter(f, w)
+	err := s.sendToHead(ctx, out.rowWriter(req))
+	return out.finish(s, err)
+}
+
+// serveLongPoll waits for the first change that the consumer asks about, or for the request's
+// timeout, and answers as serveOnce does.
+func (f *Feed) serveLongPoll(ctx context.Context, w http.ResponseWriter, req *request) error {
+	s := &scan{store: f.store, req: req, at: req.since}
+	out := newJSONWriter(f, w)
+	timeout := time.NewTimer(req.timeout)
+	defer timeout.Stop()
+	for {
+		err := s.sendToHead(ctx, out.rowWriter(req))
+		if errors.Is(err, context.Canceled) && s.sent == 0 { // closed, or the client is gone
+			return out.finish(s, nil)
+		}
+		if err != nil || s.sent > 0 {
+			return out.finish(s, err)
+		}
+		select {
+		case <-f.store.Changed(s.at.Seq()):
+			if err := f.store.Wait(ctx, s.at.Seq()+1); err != nil { // nothing more is folded for now
+				select {
+				case <-timeout.C:
+				case <-ctx.Done():
+				}
+				return out.finish(s, nil)
+			}
+		case <-timeout.C:
+			return out.finish(s, nil)
+		case <-ctx.Done():
+			return out.finish(s, nil)
+		}
+	}
+}
+
+// jsonWriter writes one JSON answer piece by piece, so that an event with a million rows needs no
+// more memory than a page of them.
+type jsonWriter struct {
+	w       http.ResponseWriter
+	feed    *Feed
+	control *http.ResponseController
+	buf     []byte
+	started bool
+}
+
+// flushSize is the number of buffered bytes from which a piece is sent.
+const flushSize = 64 << 10 // bytes
+
+// newJSONWriter returns a writer of one answer to w.
+func newJSONWriter(f *Feed, w http.ResponseWriter) *jsonWriter {
+	return &jsonWriter{w: w, feed: f, control: http.NewResponseController(w)}
+}
+
+// rowWriter returns a function that writes one row of the answer to req.
+func (o *jsonWriter) rowWriter(req *request) func(fanfold.ChangeRow) error {
+	separator := `{"results":[`
+	return func(row fanfold.ChangeRow) error {
+		o.buf = append(o.buf, separator...)
+		separator = ","
+		o.buf = appendRow(append(o.buf, '\n'), row, req.allChanges)
+		if len(o.buf) > flushSize {
+			return o.flush()
+		}
+		return nil
+	}
+}
+
+// flush sends what is buffered. It blocks until the client has room for it, or the write deadline.
+func (o *jsonWriter) flush() error {
+	if !o.started {
+		o.started = true
+		o.w.Header().Set("Content-Type", "application/json")
+	}
+	if err := o.feed.extendWriteDeadline(o.control); err != nil {
+		return err
+	}
+	_, err := o.w.Write(o.buf)
+	o.buf = o.buf[:0]
+	return err
+}
+
+// finish ends the answer. An error from before anything was sent is returned for the caller to
+// answer. After that it aborts the connection by a panic with http.ErrAbortHandler, because an
+// answer that was cut must not look whole.
+func (o *jsonWriter) finish(s *scan, err error) error {
+	if err != nil && !errors.Is(err, errLimitReached) {
+		if o.started {
+			panic(http.ErrAbortHandler)
+		}
+		return err
+	}
+	if len(o.buf) == 0 && !o.started {
+		o.buf = append(o.buf, `{"results":[`...)
+	}
+	o.buf = append(o.buf, "\n],\"last_seq\":\""+s.at.String()+"\",\"pending\":"+strconv.FormatInt(s.pending, 10)+"}\n"...)
+	if err := o.flush(); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package changefeed_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// memoryStore is a Store over a list of changes in memory.
+type memoryStore struct {
+	mu      sync.Mutex
+	changes []fanfold.Change
+	changed chan struct{} // closed by add
+}
+
+func newMemoryStore(changes ...fanfold.Change) *memoryStore {
+	s := &memoryStore{changed: make(chan struct{})}
+	for _, ch := range changes {
+		s.add(ch)
+	}
+	return s
+}
+
+// create is the change that creates a document by the event at seq.
+func create(seq uint64, id string) fanfold.Change {
+	return fanfold.Change{Position: fanfold.At(seq, 0), Key: fanfold.Key{Collection: "books", ID: id}, Op: fanfold.OpCreate,
+		Revision: fanfold.Revision(seq), Time: time.Date(2026, 1, 2, 3, 4, int(seq%60), 0, time.UTC)}
+}
+
+// add appends a change and wakes the readers that wait for it.
+func (s *memoryStore) add(ch fanfold.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ch.Ordinal = int64(len(s.changes) + 1)
+	s.changes = append(s.changes, ch)
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *memoryStore) head() fanfold.Position {
+	if len(s.changes) == 0 {
+		return 0
+	}
+	return s.changes[len(s.changes)-1].Position
+}
+
+func (s *memoryStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	page.Last, page.Changes = max(q.After, s.head()), int64(len(s.changes))
+	for i := range s.changes {
+		ch := s.changes[i]
+		if ch.Position <= q.After {
+			continue
+		}
+		page.Rows = append(page.Rows, fanfold.ChangeRow{Change: &ch})
+		if len(page.Rows) == q.Limit {
+			page.Last, page.Pending = ch.Position, page.Changes-ch.Ordinal
+			break
+		}
+	}
+	return page, nil
+}
+
+func (s *memoryStore) Head() (fanfold.Position, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.head(), nil
+}
+
+func (s *memoryStore) Before(t time.Time) (at fanfold.Position, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ch := range s.changes {
+		if ch.Time.Before(t) {
+			at = ch.Position
+		}
+	}
+	return at, nil
+}
+
+func (s *memoryStore) Changed(seq uint64) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.head().Seq() > seq {
+		closed := make(chan struct{})
+		close(closed)
+		return closed
+	}
+	return s.changed
+}
+
+func (s *memoryStore) Wait(ctx context.Context, seq uint64) error {
+	for {
+		s.mu.Lock()
+		reached, changed := s.head().Seq() >= seq, s.changed
+		s.mu.Unlock()
+		if reached {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

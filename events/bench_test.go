@@ -1,0 +1,75 @@
+package events_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
+)
+
+// openEmbedded opens a log on an embedded server that syncs every write before its
+// acknowledgement.
+func openEmbedded(b *testing.B) *events.Log {
+	b.Helper()
+	server, err := events.StartEmbedded(b.TempDir(), events.Always, "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = server.Close() })
+	nc, err := server.Connect()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(nc.Close)
+	l, err := events.Open(b.Context(), nc, events.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return l
+}
+
+// BenchmarkAppend appends one event after the other, each to a new document.
+func BenchmarkAppend(b *testing.B) {
+	l := openEmbedded(b)
+	body := `{"text":"` + strings.Repeat("x", 490) + `"}`
+	n := 0
+	for b.Loop() {
+		n++
+		if _, err := l.Append(context.Background(), put(fmt.Sprint(n), body), fanfold.Exactly(0)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkAppendConcurrent appends from 64 goroutines a processor, so that writes share commits.
+func BenchmarkAppendConcurrent(b *testing.B) {
+	l := openEmbedded(b)
+	body := `{"text":"` + strings.Repeat("x", 490) + `"}`
+	var n atomic.Int64
+	b.SetParallelism(64)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := l.Append(context.Background(), put(fmt.Sprint(n.Add(1)), body), fanfold.Exactly(0)); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+// BenchmarkEnvelope encodes and decodes the payload of a put.
+func BenchmarkEnvelope(b *testing.B) {
+	ev := put("1", `{"text":"`+strings.Repeat("x", 490)+`"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		var back fanfold.Event
+		if err := events.Decode(events.Encode(ev), &back); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

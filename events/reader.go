@@ -1,0 +1,86 @@
+package events
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// Reader delivers the events of the log in order, without gaps. It is for one goroutine, which
+// closes it.
+type Reader struct {
+	sub  subjects
+	msgs jetstream.MessagesContext
+	next uint64
+	tree jsondoc.Tree
+}
+
+// maxReadAheadBytes bounds what waits in memory between the log and its reader. It is more than the
+// largest message, because the server refuses a pull that one does not fit into.
+const maxReadAheadBytes = MaxPayload + 1<<20
+
+// Read returns a reader of the events from sequence from on, which is 1 or more. The caller closes
+// it. The error is Unavailable.
+func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
+	cons, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+	})
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the log: %v", err)
+	}
+	msgs, err := cons.Messages(jetstream.PullMaxBytes(maxReadAheadBytes))
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the log: %v", err)
+	}
+	return &Reader{sub: l.sub, msgs: msgs, next: from}, nil
+}
+
+// Next blocks until there is an event or ctx has ended. It returns the event and how many more the
+// log had when it sent this one. An error other than ctx's is Unavailable, after which the caller
+// reads again from the same sequence, or Invalid for an event that cannot be read.
+func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error) {
+	msg, err := r.msgs.Next(jetstream.NextContext(ctx))
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+		return nil, 0, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
+	}
+	meta, err := msg.Metadata()
+	if err != nil {
+		return nil, 0, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
+	}
+	ev = &fanfold.Event{Seq: meta.Sequence.Stream, Time: meta.Timestamp}
+	if ev.Seq != r.next {
+		return nil, 0, fanfold.Errorf(fanfold.Invalid, "the log has no event %d; the next is %d: events were deleted from the stream", r.next, ev.Seq)
+	}
+	kind, key, err := r.sub.parse(msg.Subject())
+	if err == nil {
+		ev.Key = key
+		err = decode(&r.tree, msg.Data(), ev)
+	}
+	if err == nil {
+		err = readHeaders(msg.Headers(), ev)
+	}
+	if err == nil && kind != "" && kind != ev.Kind && (kind != fanfold.KindModel || !sharesModelSubject(ev.Kind)) {
+		err = fmt.Errorf("op %q does not belong on subject %s", ev.Kind, msg.Subject())
+	}
+	if err != nil {
+		return nil, 0, fanfold.Wrap(err, fanfold.Invalid, "event %d cannot be read: %v", ev.Seq, err)
+	}
+	r.next++
+	return ev, meta.NumPending, nil
+}
+
+// sharesModelSubject reports whether events of a kind other than model are stored on the model's
+// subject.
+func sharesModelSubject(k fanfold.Kind) bool {
+	return k == fanfold.KindPrepare || k == fanfold.KindCancel
+}
+
+// Close ends the reading. Next returns an error afterwards.
+func (r *Reader) Close() { r.msgs.Stop() }

@@ -1,0 +1,28 @@
+package sqlite
+
+// SaveBefore keeps a document's embedded view until ClearBefore, for the change row that is written
+// when the event is folded to the end. A view that is kept already stays as it is.
+func (tx *Tx) SaveBefore(r *Row) error {
+	tx.savedBefore++
+	return tx.c.exec("INSERT OR IGNORE INTO temp.before (number, body) VALUES (?, ?)", r.Number, textValue(r.Body))
+}
+
+// EachBefore calls fn with the numbers behind after and the embedded views that SaveBefore kept, in
+// order of number, limit of them at most.
+func (tx *Tx) EachBefore(after int64, limit int, fn func(number int64, body []byte) error) error {
+	if tx.savedBefore == 0 {
+		return nil
+	}
+	return tx.c.query("SELECT number, body FROM temp.before WHERE number > ? ORDER BY number LIMIT ?", func(r []sqlValue) error {
+		return fn(intOf(r[0]), bytesOf(r[1]))
+	}, after, int64(limit))
+}
+
+// ClearBefore removes everything that SaveBefore kept.
+func (tx *Tx) ClearBefore() error {
+	if tx.savedBefore == 0 {
+		return nil
+	}
+	tx.savedBefore = 0
+	return tx.c.exec("DELETE FROM temp.before")
+}

@@ -1,0 +1,207 @@
+package sqlite
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Row is a document as the fold sees it: both views, and what the fold decides by.
+type Row struct {
+	Number   int64
+	Key      fanfold.Key
+	Revision fanfold.Revision
+	Position fanfold.Position
+	Created  time.Time
+	Updated  time.Time
+	Body     []byte // the embedded view
+	Stored   []byte // the referenced view's own row; nil where there is none
+}
+
+// Source returns the referenced view.
+func (r *Row) Source() []byte {
+	if r.Stored != nil {
+		return r.Stored
+	}
+	return r.Body
+}
+
+// rowSQL is the start of a query for rows, up to its condition.
+const rowSQL = `SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, s.body
+	FROM document d LEFT JOIN source s ON s.number = d.number WHERE `
+
+// scanRow returns the document in a row of rowSQL.
+func scanRow(r []sqlValue) *Row {
+	return &Row{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])},
+		Revision: fanfold.Revision(intOf(r[3])), Position: fanfold.Position(intOf(r[4])),
+		Created: timeOf(r[5]), Updated: timeOf(r[6]), Body: bytesOf(r[7]), Stored: bytesOf(r[8])}
+}
+
+// row returns the document that a condition on rowSQL finds, or nil.
+func (tx *Tx) row(where string, args ...sqlValue) (row *Row, err error) {
+	_, err = tx.c.queryRow(rowSQL+where, func(r []sqlValue) { row = scanRow(r) }, args...)
+	return row, err
+}
+
+// Get returns the document with a key, or nil where there is none.
+func (tx *Tx) Get(key fanfold.Key) (*Row, error) {
+	if err := tx.flushCached(tx.cache.keys[key]); err != nil {
+		return nil, err
+	}
+	return tx.row("d.collection = ? AND d.id = ?", key.Collection, key.ID)
+}
+
+// ByNumber returns the document with a number, or nil where there is none.
+func (tx *Tx) ByNumber(number int64) (*Row, error) {
+	if err := tx.flushCached(number); err != nil {
+		return nil, err
+	}
+	return tx.row("d.number = ?", number)
+}
+
+// Each calls fn with the documents of these numbers, in the order given, and passes over numbers
+// without a document. The rows lack what only a write needs: the times, and Stored. fn may write,
+// but must not call Each.
+func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
+	if len(numbers) <= maxCachedRead {
+		return tx.eachCached(numbers, fn)
+	}
+	if err := tx.flushCache(); err != nil {
+		return err
+	}
+	tx.cache.clear()
+	const chunk = 256 // rows read ahead of their updates
+	rows := make([]Row, 0, chunk)
+	list := make([]byte, 0, 16*chunk)
+	for some := range slices.Chunk(numbers, chunk) {
+		rows, list = rows[:0], append(list[:0], '[')
+		for i, n := range some {
+			if i > 0 {
+				list = append(list, ',')
+			}
+			list = strconv.AppendInt(list, n, 10)
+		}
+		list = append(list, ']')
+		if err := tx.c.query(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.body
+			FROM json_each(?) j CROSS JOIN document d ON d.number = j.value`, func(r []sqlValue) error {
+			rows = append(rows, Row{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])},
+				Revision: fanfold.Revision(intOf(r[3])), Position: fanfold.Position(intOf(r[4])), Body: bytesOf(r[5])})
+			return nil
+		}, textValue(list)); err != nil {
+			return err
+		}
+		for i := range rows {
+			if err := fn(&rows[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Stored returns the referenced view where the document has a row of its own for it, and nil
+// otherwise.
+func (tx *Tx) Stored(number int64) (body []byte, err error) {
+	_, err = tx.c.queryRow("SELECT body FROM source WHERE number = ?", func(r []sqlValue) { body = bytesOf(r[0]) }, number)
+	return body, err
+}
+
+// Body returns the embedded view of a document, or nil where there is no document.
+func (tx *Tx) Body(key fanfold.Key) (body []byte, err error) {
+	if cached := tx.cache.rows[tx.cache.keys[key]]; cached != nil {
+		return cached.row.Body, nil
+	}
+	_, err = tx.c.queryRow("SELECT body FROM document WHERE collection = ? AND id = ?",
+		func(r []sqlValue) { body = bytesOf(r[0]) }, key.Collection, key.ID)
+	return body, err
+}
+
+// NumberOf returns the number of a document, 0 where there is no document.
+func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
+	if number := tx.cache.keys[key]; number != 0 {
+		return number, nil
+	}
+	_, err = tx.c.queryRow("SELECT number FROM document WHERE collection = ? AND id = ?",
+		func(r []sqlValue) { number = intOf(r[0]) }, key.Collection, key.ID)
+	return number, err
+}
+
+// Numbers returns the numbers behind after of a collection's documents, in order, limit of them at
+// most.
+func (tx *Tx) Numbers(collection string, after int64, limit int) (numbers []int64, err error) {
+	err = tx.c.query("SELECT number FROM document WHERE number > ? AND +collection = ? ORDER BY number LIMIT ?", func(r []sqlValue) error {
+		numbers = append(numbers, intOf(r[0]))
+		return nil
+	}, after, collection, int64(limit))
+	return numbers, err
+}
+
+// Insert adds a document that was not there and removes its tombstone.
+func (tx *Tx) Insert(r *Row) error {
+	if tx.mayHaveTombstones {
+		if err := tx.c.exec("DELETE FROM tombstone WHERE collection = ? AND id = ?", r.Key.Collection, r.Key.ID); err != nil {
+			return err
+		}
+	}
+	if err := tx.c.exec("INSERT INTO document (number, collection, id, revision, position, created, updated, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), textValue(r.Body)); err != nil {
+		return err
+	}
+	if r.Stored == nil {
+		return nil
+	}
+	return tx.c.exec("INSERT INTO source (number, body) VALUES (?, ?)", r.Number, textValue(r.Stored))
+}
+
+// Replace writes both views of a document after a write to it.
+func (tx *Tx) Replace(r *Row) error {
+	tx.cache.drop(r.Number)
+	if err := tx.c.exec("UPDATE document SET revision = ?, position = ?, updated = ?, body = ? WHERE number = ?",
+		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), textValue(r.Body), r.Number); err != nil {
+		return err
+	}
+	return tx.SetSource(r.Number, r.Stored)
+}
+
+// SetSource writes the row for a document's referenced view, or removes it where body is nil.
+func (tx *Tx) SetSource(number int64, body []byte) error {
+	if body == nil {
+		return tx.c.exec("DELETE FROM source WHERE number = ?", number)
+	}
+	return tx.c.exec("INSERT INTO source (number, body) VALUES (?, ?) ON CONFLICT (number) DO UPDATE SET body = excluded.body", number, textValue(body))
+}
+
+// SetBody writes the embedded view of a document after a derived change at position. A view in the
+// row cache is written at the transaction's end.
+func (tx *Tx) SetBody(number int64, position fanfold.Position, body []byte) error {
+	if cached := tx.cache.rows[number]; cached != nil {
+		return tx.updateCached(cached, position, body)
+	}
+	return tx.writeBody(number, position, body)
+}
+
+// writeBody writes an embedded view to the file.
+func (tx *Tx) writeBody(number int64, position fanfold.Position, body []byte) error {
+	return tx.c.exec("UPDATE document SET position = ?, body = ? WHERE number = ?", int64(position), textValue(body), number)
+}
+
+// Delete removes a document and leaves a tombstone.
+func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Position) error {
+	tx.cache.drop(r.Number)
+	if err := tx.c.exec("DELETE FROM document WHERE number = ?", r.Number); err != nil {
+		return err
+	}
+	if err := tx.c.exec("DELETE FROM source WHERE number = ?", r.Number); err != nil {
+		return err
+	}
+	return tx.Tombstone(r.Key, revision, position)
+}
+
+// Tombstone records the last delete of a document that is not there.
+func (tx *Tx) Tombstone(key fanfold.Key, revision fanfold.Revision, position fanfold.Position) error {
+	tx.mayHaveTombstones = true
+	return tx.c.exec("INSERT INTO tombstone (collection, id, revision, position) VALUES (?, ?, ?, ?) ON CONFLICT (collection, id) DO UPDATE SET revision = excluded.revision, position = max(position, excluded.position)",
+		key.Collection, key.ID, int64(revision), int64(position))
+}

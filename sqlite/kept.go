@@ -1,0 +1,48 @@
+package sqlite
+
+// KeepOnHolders records the value that stays on every document that refers to target.
+func (tx *Tx) KeepOnHolders(rule, relation, target string, value []byte) error {
+	return tx.c.exec("INSERT INTO kept (rule, target, holder, value) SELECT ?, target, holder, ? FROM link WHERE relation = ? AND target = ?",
+		rule, textValue(value), relation, target)
+}
+
+// KeepOnHolder records the value that stays on one document that refers to target.
+func (tx *Tx) KeepOnHolder(rule, target string, holder int64, value []byte) error {
+	return tx.c.exec("INSERT OR REPLACE INTO kept (rule, target, holder, value) VALUES (?, ?, ?, ?)", rule, target, holder, textValue(value))
+}
+
+// Kept returns the value that stayed on a document, or nil where none did.
+func (tx *Tx) Kept(rule, target string, holder int64) (value []byte, err error) {
+	_, err = tx.c.queryRow("SELECT value FROM kept WHERE rule = ? AND target = ? AND holder = ?",
+		func(r []sqlValue) { value = bytesOf(r[0]) }, rule, target, holder)
+	return value, err
+}
+
+// ForgetKept removes kept values of a rule: those of one target where target is not "", and of one
+// holder of it where holder is not 0.
+func (tx *Tx) ForgetKept(rule, target string, holder int64) error {
+	switch {
+	case target == "":
+		return tx.c.exec("DELETE FROM kept WHERE rule = ?", rule)
+	case holder == 0:
+		return tx.c.exec("DELETE FROM kept WHERE rule = ? AND target = ?", rule, target)
+	default:
+		return tx.c.exec("DELETE FROM kept WHERE rule = ? AND target = ? AND holder = ?", rule, target, holder)
+	}
+}
+
+// KeptRules returns the names of the rules that have kept values.
+func (tx *Tx) KeptRules() (rules []string, err error) {
+	err = tx.c.query("SELECT DISTINCT rule FROM kept", func(r []sqlValue) error {
+		rules = append(rules, textOf(r[0]))
+		return nil
+	})
+	return rules, err
+}
+
+// Kept returns the value that stayed on a document, or nil where none did.
+func (s *Snapshot) Kept(rule, target string, holder int64) (value []byte, err error) {
+	_, err = s.c.queryRow("SELECT value FROM kept WHERE rule = ? AND target = ? AND holder = ?",
+		func(r []sqlValue) { value = bytesOf(r[0]) }, rule, target, holder)
+	return value, err
+}

@@ -1,0 +1,166 @@
+package sqlite
+
+import (
+	"errors"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Snapshot shows one consistent prefix of the log. It is valid only within the call that it was
+// given to, such as DB.Read.
+type Snapshot struct {
+	c          *conn
+	Checkpoint Checkpoint
+}
+
+// withReader runs fn on a connection of the pool. It blocks while all of them are in use.
+func (db *DB) withReader(fn func(c *conn) error) error {
+	c := <-db.readers
+	defer func() { db.readers <- c }()
+	return fn(c)
+}
+
+// Read runs fn on one snapshot. It blocks while all readers are in use. fn should take less than a
+// second, because a longer read keeps SQLite from reusing its WAL.
+func (db *DB) Read(fn func(s *Snapshot) error) error {
+	return db.withReader(func(c *conn) error { return readSnapshot(c, fn) })
+}
+
+// readSnapshot runs fn in a read transaction of its own.
+func readSnapshot(c *conn, fn func(s *Snapshot) error) (err error) {
+	if err := c.exec("BEGIN"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.exec("ROLLBACK")) }()
+	cp, err := readCheckpoint(c)
+	if err != nil {
+		return err
+	}
+	return fn(&Snapshot{c: c, Checkpoint: cp})
+}
+
+// Parts of the queries for documents. The checkpoint is a column of each row, so that one statement
+// reads both from one snapshot.
+const (
+	docColumns      = "d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, "
+	fromDocument    = " FROM document d "
+	fromSource      = " FROM document d LEFT JOIN source s ON s.number = d.number "
+	fromHolders     = "FROM link l JOIN document d ON d.number = l.holder"
+	sourceBody      = "coalesce(s.body, d.body)"
+	checkpointAt    = ", (SELECT max(position, seq << 20) FROM checkpoint WHERE id = 1)"
+	getEmbeddedSQL  = "SELECT " + docColumns + "d.body" + checkpointAt + fromDocument + "WHERE d.collection = ? AND d.id = ?"
+	getReferenceSQL = "SELECT " + docColumns + sourceBody + checkpointAt + fromSource + "WHERE d.collection = ? AND d.id = ?"
+)
+
+// scanDocument returns the document in a row of docColumns and a body.
+func scanDocument(r []sqlValue) *fanfold.Document {
+	return &fanfold.Document{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])},
+		Revision: fanfold.Revision(intOf(r[3])), Position: fanfold.Position(intOf(r[4])),
+		Created: timeOf(r[5]), Updated: timeOf(r[6]), Body: bytesOf(r[7])}
+}
+
+// Get returns a document, or nil where there is none, and the position of the prefix that was read,
+// 0 where there is no document.
+func (db *DB) Get(key fanfold.Key, view fanfold.View) (doc *fanfold.Document, at fanfold.Position, err error) {
+	query := getEmbeddedSQL
+	if view == fanfold.Referenced {
+		query = getReferenceSQL
+	}
+	err = db.withReader(func(c *conn) error {
+		_, err := c.queryRow(query, func(r []sqlValue) {
+			doc, at = scanDocument(r), fanfold.Position(intOf(r[8]))
+		}, key.Collection, key.ID)
+		return err
+	})
+	return doc, at, err
+}
+
+// At returns the position of the prefix that the snapshot shows.
+func (s *Snapshot) At() fanfold.Position { return s.Checkpoint.At() }
+
+// Get returns a document, or nil where there is none.
+func (s *Snapshot) Get(key fanfold.Key, view fanfold.View) (doc *fanfold.Document, err error) {
+	query := getEmbeddedSQL
+	if view == fanfold.Referenced {
+		query = getReferenceSQL
+	}
+	_, err = s.c.queryRow(query, func(r []sqlValue) { doc = scanDocument(r) }, key.Collection, key.ID)
+	return doc, err
+}
+
+// selectView returns the start of a query for documents in one view.
+func selectView(view fanfold.View) (columns, from string) {
+	if view == fanfold.Referenced {
+		return "SELECT " + docColumns + sourceBody, fromSource
+	}
+	return "SELECT " + docColumns + "d.body", fromDocument
+}
+
+// pageBytes bounds the bodies of one page of documents, in bytes.
+const pageBytes = 8 << 20
+
+// documents returns the documents that a query finds: limit of them at most, and fewer where they
+// are large. more reports whether others follow.
+func (s *Snapshot) documents(limit int, query string, args ...sqlValue) (docs []*fanfold.Document, more bool, err error) {
+	size := 0
+	err = s.c.query(query+" LIMIT ?", func(r []sqlValue) error {
+		if len(docs) == limit || size > pageBytes {
+			more = true
+			return errStopRows
+		}
+		doc := scanDocument(r)
+		size += len(doc.Body)
+		docs = append(docs, doc)
+		return nil
+	}, append(args, int64(limit)+1)...)
+	if errors.Is(err, errStopRows) {
+		err = nil
+	}
+	return docs, more, err
+}
+
+// List returns documents of a collection whose ids come behind after, in order of id: limit of them
+// at most, and fewer where they are large. more reports whether others follow.
+func (s *Snapshot) List(collection, after string, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error) {
+	columns, from := selectView(view)
+	return s.documents(limit, columns+from+"WHERE d.collection = ? AND d.id > ? ORDER BY d.id", collection, after)
+}
+
+// Scan returns documents of a collection with numbers behind after, with both views and in order of
+// arrival, limit of them at most.
+func (s *Snapshot) Scan(collection string, after int64, limit int) (rows []*Row, err error) {
+	err = s.c.query(rowSQL+"d.number > ? AND +d.collection = ? ORDER BY d.number LIMIT ?", func(r []sqlValue) error {
+		rows = append(rows, scanRow(r))
+		return nil
+	}, after, collection, int64(limit))
+	return rows, err
+}
+
+// Row returns the document with a key, with both views, or nil where there is none.
+func (s *Snapshot) Row(key fanfold.Key) (row *Row, err error) {
+	_, err = s.c.queryRow(rowSQL+"d.collection = ? AND d.id = ?", func(r []sqlValue) { row = scanRow(r) }, key.Collection, key.ID)
+	return row, err
+}
+
+// RowByNumber returns the document with a number, with both views, or nil where there is none.
+func (s *Snapshot) RowByNumber(number int64) (row *Row, err error) {
+	_, err = s.c.queryRow(rowSQL+"d.number = ?", func(r []sqlValue) { row = scanRow(r) }, number)
+	return row, err
+}
+
+// Collections returns the names of the collections that hold documents, in order, and how many each
+// holds.
+func (s *Snapshot) Collections() (names []string, counts []int64, err error) {
+	err = s.c.query("SELECT collection, count(*) FROM document GROUP BY collection ORDER BY collection", func(r []sqlValue) error {
+		names, counts = append(names, textOf(r[0])), append(counts, intOf(r[1]))
+		return nil
+	})
+	return names, counts, err
+}
+
+// Tombstone returns the sequence of the delete of a document, 0 where it was never deleted or is
+// there again.
+func (s *Snapshot) Tombstone(key fanfold.Key) (revision fanfold.Revision, err error) {
+	_, err = s.c.queryRow("SELECT revision FROM tombstone WHERE collection = ? AND id = ?", func(r []sqlValue) { revision = fanfold.Revision(intOf(r[0])) }, key.Collection, key.ID)
+	return revision, err
+}

@@ -1,0 +1,96 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"errors"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// sqlValue is a value that SQLite stores or returns.
+type sqlValue = driver.Value
+
+// Tx is what the fold may do within one write transaction. It reads its own writes. It is valid
+// within DB.Update only.
+type Tx struct {
+	c                 *conn
+	checkpoint        Checkpoint
+	loaded            bool // checkpoint and mayHaveTombstones are as the file has them
+	mayHaveTombstones bool
+	savedBefore       int // calls of SaveBefore since ClearBefore
+	cache             rowCache
+	argBuffer         []sqlValue // used again and again
+	unwrittenDerived  []sqlValue // derived changes yet to be written
+}
+
+// createTempTables makes the temporary tables of the writing connection, and the transaction that
+// works on it.
+func (db *DB) createTempTables() error {
+	db.tx = &Tx{c: db.writer}
+	return errors.Join(db.writer.exec("CREATE TEMP TABLE before (number INTEGER PRIMARY KEY, body TEXT NOT NULL)"),
+		db.writer.exec("CREATE TEMP TABLE new_position (number INTEGER PRIMARY KEY, position INTEGER NOT NULL)"))
+}
+
+// load reads the checkpoint, and whether there are tombstones, at the beginning of a transaction.
+// It reads them once for each connection and after each rollback, because nobody else writes to the
+// file.
+func (tx *Tx) load() error {
+	if tx.loaded {
+		return nil
+	}
+	cp, err := readCheckpoint(tx.c)
+	if err != nil {
+		return err
+	}
+	tx.checkpoint, tx.savedBefore, tx.unwrittenDerived = cp, 0, tx.unwrittenDerived[:0]
+	tx.cache.clear()
+	tx.mayHaveTombstones, err = tx.c.queryRow("SELECT 1 FROM tombstone LIMIT 1", func([]sqlValue) {})
+	tx.loaded = err == nil
+	return err
+}
+
+// checkpointSQL reads the row for scanCheckpoint.
+const checkpointSQL = "SELECT seq, position, time, changes, fold FROM checkpoint WHERE id = 1"
+
+// readCheckpoint returns the checkpoint, the zero value for a file without one.
+func readCheckpoint(c *conn) (cp Checkpoint, err error) {
+	_, err = c.queryRow(checkpointSQL, func(r []sqlValue) { cp = scanCheckpoint(r) })
+	return cp, err
+}
+
+// scanCheckpoint returns the checkpoint in a row of checkpointSQL.
+func scanCheckpoint(r []sqlValue) Checkpoint {
+	return Checkpoint{Seq: uint64(intOf(r[0])), Position: fanfold.Position(intOf(r[1])),
+		Time: timeOf(r[2]), Changes: intOf(r[3]), Fold: textOf(r[4])}
+}
+
+// timeOf returns the time in a column of nanoseconds since 1970.
+func timeOf(v sqlValue) time.Time { return time.Unix(0, intOf(v)).UTC() }
+
+// Checkpoint returns where the transaction stands, its own writes included.
+func (tx *Tx) Checkpoint() Checkpoint { return tx.checkpoint }
+
+// SetCheckpoint records that the event at seq is folded; it is written at the transaction's end.
+// The checkpoint's time never decreases.
+func (tx *Tx) SetCheckpoint(seq uint64, now time.Time, fold string) {
+	tx.checkpoint.Seq, tx.checkpoint.Fold = seq, fold
+	if now.After(tx.checkpoint.Time) {
+		tx.checkpoint.Time = now
+	}
+}
+
+// flush writes what the transaction has put off: the row cache, derived changes and the checkpoint.
+func (tx *Tx) flush() error {
+	if err := tx.flushCache(); err != nil {
+		return err
+	}
+	if err := tx.flushDerived(); err != nil {
+		return err
+	}
+	cp := tx.checkpoint
+	return tx.c.exec(`INSERT INTO checkpoint (id, seq, position, time, changes, fold) VALUES (1, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, position = excluded.position,
+		time = excluded.time, changes = excluded.changes, fold = excluded.fold`,
+		int64(cp.Seq), int64(cp.Position), cp.Time.UnixNano(), cp.Changes, cp.Fold)
+}
