@@ -147,7 +147,8 @@ func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx con
 // maybeStored reports whether a message may be stored although its publish returned err.
 func maybeStored(err error) bool {
 	var api *jetstream.APIError
-	return err != nil && !errors.Is(err, errNotSent) && !errors.As(err, &api) && !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders)
+	return err != nil && !errors.Is(err, errNotSent) && !errors.As(err, &api) && !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders) &&
+		!errors.Is(err, nats.ErrReconnectBufExceeded) // while the connection is down the client refuses to send
 }
 
 // errNotSent is the error of a batch whose deadline passed before its last message was sent.
