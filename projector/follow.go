@@ -9,191 +9,157 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// follower reads ahead of the fold.
+// follower reads the log in a goroutine of its own, ahead of the fold, and hands out batches. Whoever called follow
+// stops it.
 type follower struct {
-	reader  Reader
-	events  chan followed
-	end     context.CancelFunc
-	done    chan struct{}
-	held    *fanfold.Event // read, but for a later batch
-	pending uint64
-	room    *semaphore.Weighted // bytes that may wait in events
-	timer   *time.Timer
+	reader     Reader
+	deliveries chan delivery
+	cancel     context.CancelFunc
+	done       chan struct{}  // closed once the goroutine has ended
+	heldBack   *fanfold.Event // read, but for a later batch
+	pending    uint64         // events that the log has after the last delivery
+	room       *semaphore.Weighted
+	timer      *time.Timer
 }
 
-// readAhead bounds the bodies that wait to be folded, in bytes.
-const readAhead = 4 << 20
-
-// weight is what an event takes of the room.
-func weight(ev *fanfold.Event) int64 {
-	if ev == nil {
-		return 0
-	}
-	return min(int64(len(ev.Body)), readAhead)
-}
-
-type followed struct {
+// delivery is what one call of Reader.Next returned.
+type delivery struct {
 	ev      *fanfold.Event
 	pending uint64
 	err     error
 }
 
+const (
+	readAheadBytes  = 4 << 20 // bodies that may wait to be folded
+	readAheadEvents = 4096    // events that may wait to be folded
+)
+
+// weight returns how many bytes of the read-ahead an event takes.
+func weight(ev *fanfold.Event) int64 {
+	if ev == nil {
+		return 0
+	}
+	return min(int64(len(ev.Body)), readAheadBytes)
+}
+
+// follow starts to read the log at event from. The caller calls stop on what it returns.
 func (p *Projector) follow(ctx context.Context, from uint64) (*follower, error) {
 	reader, err := p.source.Events(ctx, from)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	f := &follower{reader: reader, events: make(chan followed, 4096), end: cancel, done: make(chan struct{}), room: semaphore.NewWeighted(readAhead), timer: time.NewTimer(0)}
-	go func() {
-		defer close(f.done)
-		for {
-			ev, pending, err := reader.Next(ctx)
-			if f.room.Acquire(ctx, weight(ev)) != nil {
-				return
-			}
-			select {
-			case f.events <- followed{ev, pending, err}:
-			case <-ctx.Done():
-				return
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
+	f := &follower{reader: reader, deliveries: make(chan delivery, readAheadEvents), cancel: cancel, done: make(chan struct{}),
+		room: semaphore.NewWeighted(readAheadBytes), timer: time.NewTimer(0)}
+	go f.read(ctx)
 	return f, nil
 }
 
+// read delivers events until the reader fails or ctx ends.
+func (f *follower) read(ctx context.Context) {
+	defer close(f.done)
+	for {
+		ev, pending, err := f.reader.Next(ctx)
+		if f.room.Acquire(ctx, weight(ev)) != nil {
+			return
+		}
+		select {
+		case f.deliveries <- delivery{ev, pending, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// stop ends the goroutine, waits for it, and closes the reader.
 func (f *follower) stop() {
-	f.end()
+	f.cancel()
 	<-f.done
 	f.reader.Close()
 }
 
-// next waits for an event and takes with it what else is waiting, up to event last, and the rest of what
-// was stored at once: see whole.
+// next waits for an event and returns it with what else is waiting, up to event last, as one batch. The batch goes
+// past last, and past the sizes of opt, where it would otherwise cut what the log stored at once: see atomicEnd.
+// The error is the reader's, or ctx's.
 func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfold.Event, error) {
-	var batch []*fanfold.Event
-	var end atomicEnd
-	size, ended := 0, 0 // ended is how many events there are up to the last end
-	take := func(ev *fanfold.Event) bool {
-		if ev.Seq > last && end.reached() {
-			f.held = ev
-			return false
-		}
-		f.room.Release(weight(ev))
-		batch = append(batch, ev)
-		size += len(ev.Body)
-		if end.add(ev); !end.reached() {
-			return true
-		}
-		ended = len(batch)
-		return len(batch) < opt.BatchEvents && size < opt.BatchBytes && ev.Seq < last
-	}
-	if f.held != nil {
-		ev := f.held
-		f.held = nil
-		if !take(ev) {
-			return batch, nil
+	b := &batch{opt: opt, last: last}
+	if ev := f.heldBack; ev != nil {
+		f.heldBack = nil
+		if !f.addTo(b, ev) {
+			return b.events, nil
 		}
 	}
 	for {
-		if len(batch) == 0 || !end.reached() {
-			select {
-			case e := <-f.events:
-				if e.err != nil && ended > 0 {
-					f.events <- e // for the next call; the reader has ended, so there is room
-					return batch[:ended], nil
-				}
-				if e.err != nil {
-					return nil, e.err
-				}
-				f.pending = e.pending
-				if !take(e.ev) {
-					return batch, nil
-				}
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-			continue
+		d, ok, err := f.receive(ctx, b)
+		switch {
+		case err != nil:
+			return nil, err
+		case !ok:
+			return b.events, nil
+		case d.err != nil && b.whole > 0:
+			f.deliveries <- d // for the next call; the goroutine has ended, so there is room
+			return b.events[:b.whole], nil
+		case d.err != nil:
+			return nil, d.err
 		}
-		e, ok := f.more(len(batch))
-		if !ok {
-			return batch, nil
-		}
-		if e.err != nil {
-			f.events <- e     // for the next call; the reader has ended, so there is room
-			return batch, nil //nolint:nilerr // told by the next call
-		}
-		f.pending = e.pending
-		if !take(e.ev) {
-			return batch, nil
+		f.pending = d.pending
+		if !f.addTo(b, d.ev) {
+			return b.events, nil
 		}
 	}
 }
 
-// whole tells whether events end where nothing is yet to come of what the log stored at once: of a
-// transaction, and of a link or claim the write of the document that it is of. Whoever saw a claim without
-// its document would take the value for free.
-type atomicEnd struct {
-	tx   bool
-	keys map[fanfold.Key]struct{} // documents whose writes are to come
-	n    int                      // events since the first of them was announced
-}
-
-// guardedTogether is how many events are stored at once at most.
-const guardedTogether = 1000
-
-func (w *atomicEnd) add(ev *fanfold.Event) {
-	w.tx = ev.Tx.Open()
-	switch ev.Kind {
-	case fanfold.KindLink:
-		w.await(ev.Holder)
-	case fanfold.KindClaim:
-		w.await(ev.Key)
-	case fanfold.KindPut, fanfold.KindPatch, fanfold.KindDelete:
-		delete(w.keys, ev.Key)
+// receive returns the batch's next delivery. It waits where the batch cannot end yet; where it can, ok is false if
+// nothing is on its way. The error is ctx's.
+func (f *follower) receive(ctx context.Context, b *batch) (d delivery, ok bool, err error) {
+	if len(b.events) > 0 && b.end.reached() {
+		d, ok = f.gather(len(b.events))
+		return d, ok, nil
 	}
-	if w.n++; len(w.keys) == 0 || w.n > guardedTogether {
-		w.n = 0
-		clear(w.keys)
+	select {
+	case d = <-f.deliveries:
+		return d, true, nil
+	case <-ctx.Done():
+		return d, false, ctx.Err()
 	}
 }
 
-func (w *atomicEnd) await(key fanfold.Key) {
-	if w.keys == nil {
-		w.keys = map[fanfold.Key]struct{}{}
+// addTo adds an event to the batch, or holds it back for the next one. It returns whether the batch takes more.
+func (f *follower) addTo(b *batch, ev *fanfold.Event) (more bool) {
+	if ev.Seq > b.last && b.end.reached() {
+		f.heldBack = ev
+		return false
 	}
-	w.keys[key] = struct{}{}
+	f.room.Release(weight(ev))
+	return b.add(ev)
 }
 
-// reached tells whether the events end there.
-func (w *atomicEnd) reached() bool { return !w.tx && len(w.keys) == 0 }
-
-// gather is how many events are waited for where the log has said that it has them, and for how
-// long: a transaction of SQLite costs as much as several events.
+// A transaction of SQLite costs as much as several events. Where the log has said that more events are there, they
+// are waited for.
 const (
-	gatherEvents = 1024
+	gatherEvents = 1024 // a batch of this many is not held up for more
 	gatherFor    = 10 * time.Millisecond
 )
 
-// more returns what else is waiting, or on its way.
-func (f *follower) more(have int) (e followed, ok bool) {
+// gather returns a delivery that is waiting or, where the log has more, comes soon. A batch has size events already.
+func (f *follower) gather(size int) (d delivery, ok bool) {
 	select {
-	case e = <-f.events:
-		return e, true
+	case d = <-f.deliveries:
+		return d, true
 	default:
 	}
-	if f.pending == 0 || have >= gatherEvents {
-		return e, false
+	if f.pending == 0 || size >= gatherEvents {
+		return d, false
 	}
 	f.timer.Reset(gatherFor)
 	defer f.timer.Stop()
 	select {
-	case e = <-f.events:
-		return e, true
+	case d = <-f.deliveries:
+		return d, true
 	case <-f.timer.C:
-		return e, false
+		return d, false
 	}
 }

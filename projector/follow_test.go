@@ -11,6 +11,7 @@ import (
 // slowReader delivers events one by one, as they are sent to it.
 type slowReader chan *fanfold.Event
 
+// Next returns the next event that was sent.
 func (r slowReader) Next(ctx context.Context) (*fanfold.Event, uint64, error) {
 	select {
 	case ev, ok := <-r:
@@ -22,12 +23,15 @@ func (r slowReader) Next(ctx context.Context) (*fanfold.Event, uint64, error) {
 		return nil, 0, ctx.Err()
 	}
 }
+
+// Close does nothing.
 func (r slowReader) Close() {}
 
+// Events returns the reader itself.
 func (r slowReader) Events(context.Context, uint64) (Reader, error) { return r, nil }
 
-// TestGuardsAreFoldedWithTheirDocuments: whoever sees a claim or link without the document that it is
-// of would take the value or the target for free.
+// TestGuardsAreFoldedWithTheirDocuments checks that no batch ends between a claim or link and the document that it is
+// of: whoever saw that would take the value or the target for free.
 func TestGuardsAreFoldedWithTheirDocuments(t *testing.T) {
 	a, b, c := fanfold.Key{Collection: "bs", ID: "a"}, fanfold.Key{Collection: "bs", ID: "b"}, fanfold.Key{Collection: "bs", ID: "c"}
 	at := fanfold.Key{Collection: "as", ID: "1"}

@@ -1,6 +1,6 @@
 // Package projector runs the fold: it reads the log, folds what is waiting into SQLite, one transaction at a time, and
-// tells those who wait. It also rebuilds the read model from the log's first event on (replay), and prepares models
-// that change many documents in a copy of the read model.
+// wakes who waits for a position. It also rebuilds the read model from the log's first event on (replay), and prepares
+// models that change many documents in a copy of the read model. DESIGN.md says why it is as it is.
 package projector
 
 import (
@@ -20,19 +20,22 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Reader delivers events in order; Next blocks.
+// Reader delivers the log's events in order.
 type Reader interface {
+	// Next waits for the next event and returns it with how many the log has after it. The error is the log's, after
+	// which the reader is of no more use, or ctx's.
 	Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error)
+	// Close gives the reader back. Nothing may be read then.
 	Close()
 }
 
 // Source is what the projector needs of the log.
 type Source interface {
-	// Events reads from sequence from on.
+	// Events returns a reader that begins at event from. The caller closes it.
 	Events(ctx context.Context, from uint64) (Reader, error)
 }
 
-// Options of a Projector; the zero value works.
+// Options says how a Projector works. The zero value works.
 type Options struct {
 	BatchEvents int          // most events in one transaction; default 4000
 	BatchBytes  int          // most bytes of bodies in one transaction; default 8 MiB
@@ -42,6 +45,7 @@ type Options struct {
 	SetOrientedFrom int
 }
 
+// defaults fills in what is not given.
 func (o *Options) defaults() {
 	if o.BatchEvents == 0 {
 		o.BatchEvents = 4000
@@ -54,8 +58,8 @@ func (o *Options) defaults() {
 	}
 }
 
-// Projector folds the log into the store's current read model. Run does the work; the other
-// methods may be called from many goroutines.
+// Projector folds the log into the store's current read model. Run does the work; the other methods may be called
+// from many goroutines.
 type Projector struct {
 	source Source
 	store  *sqlite.Store
@@ -67,11 +71,11 @@ type Projector struct {
 
 	plan      atomic.Pointer[fold.Plan]
 	stopped   atomic.Pointer[Stopped]
-	heard     atomic.Uint64 // last event the log is known to have
-	folded    atomic.Uint64
+	logEnd    atomic.Uint64 // last event the log is known to have
+	folded    atomic.Uint64 // events folded by this process
 	replay    replayState
 	proposals proposals
-	resume    chan struct{} // a replay put a sound read model in place
+	resume    chan struct{} // has an element where a replay put a sound read model in place
 }
 
 // Stopped says why nothing is folded at present.
@@ -79,13 +83,14 @@ type Stopped struct {
 	Seq    uint64 `json:"seq"` // the event that cannot be folded
 	Reason string `json:"reason"`
 
-	reading bool // the log could not be read, rather than an event not folded
+	reading bool // the log could not be read; otherwise an event could not be folded
 }
 
-// New makes a projector and loads the model that applies.
+// New returns a projector of a store, with the model that applies in its read model. The error is the read model's.
+// It starts nothing: Run does.
 func New(source Source, store *sqlite.Store, opt Options) (*Projector, error) {
 	opt.defaults()
-	p := &Projector{source: source, store: store, opt: opt, resume: make(chan struct{}, 1), proposals: proposals{changed: make(chan struct{}), ready: make(chan struct{}, 1)}}
+	p := &Projector{source: source, store: store, opt: opt, resume: make(chan struct{}, 1), proposals: newProposals()}
 	pl, err := fold.LoadPlan(store.Read)
 	if err != nil {
 		return nil, err
@@ -94,67 +99,59 @@ func New(source Source, store *sqlite.Store, opt Options) (*Projector, error) {
 	return p, p.refreshProposal(store.Read, "")
 }
 
-// heed takes note of what the read model says of models to come; why is the reason where one was
-// withdrawn.
-func (p *Projector) refreshProposal(read func(func(*sqlite.Snapshot) error) error, why string) error {
-	return read(func(s *sqlite.Snapshot) error {
-		m, err := s.Model()
-		if err == nil {
-			p.setProposal(m, why)
-		}
-		return err
-	})
-}
-
-// Model returns the model that applies now, the event that applied it (0 for none) and the
-// paths still reserved.
+// Model returns the model that applies now, the event that applied it (0 for none) and the paths still reserved.
 func (p *Projector) Model() (m *fanfold.Model, seq uint64, reserved fanfold.Reserved) {
 	pl := p.plan.Load()
 	return pl.Model, pl.Seq, pl.Reserved
 }
 
-// Run folds until ctx ends, and then returns nil. An event that cannot be folded stops it: it
-// stays blocked, reads go on, waits fail, and Status says why. What the environment causes (a
-// full disk, a log out of reach) it tries again.
+// Run folds until ctx ends, and then returns nil. It blocks until then. An event that cannot be folded stops it: it
+// stays blocked, reads go on, waits fail, and Status says why. What the environment causes (a full disk, a log out of
+// reach) is tried again, and after a replay everything is.
 func (p *Projector) Run(ctx context.Context) error {
 	var preparing sync.WaitGroup
 	preparing.Go(func() { p.prepareAll(ctx) })
 	defer preparing.Wait()
-	const first, most = 50 * time.Millisecond, 5 * time.Second
-	for wait := first; ; wait = min(2*wait, most) {
-		began := p.store.Applied.Seq()
+	const firstWait, maxWait = 50 * time.Millisecond, 5 * time.Second
+	for wait := firstWait; ; wait = min(2*wait, maxWait) {
+		before := p.store.Applied.Seq()
 		err := p.run(ctx)
 		if ctx.Err() != nil {
 			p.store.Applied.Stop(fanfold.Errorf(fanfold.Unavailable, "the server is shutting down"))
 			return nil //nolint:nilerr // the end that was asked for
 		}
-		if p.store.Applied.Seq() > began {
-			wait = first
+		if p.store.Applied.Seq() > before {
+			wait = firstWait
 		}
-		var read *readError
-		stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: reason(err), reading: errors.As(err, &read)}
-		if !stop.reading || fanfold.CodeOf(err) == fanfold.Invalid {
-			p.heard.Store(max(p.heard.Load(), stop.Seq))
-		}
-		if old := p.stopped.Load(); old == nil || *old != *stop {
-			p.opt.Logger.Error("the projector has stopped", "seq", stop.Seq, "err", err)
-		}
-		p.stopped.Store(stop)
-		p.store.Applied.Stop(fanfold.Wrap(err, fanfold.Unavailable, "the projector has stopped at event %d, and reads show the state before it: %s", stop.Seq, stop.Reason))
-		var again <-chan time.Time
+		p.stop(err)
+		var retry <-chan time.Time
 		if fanfold.CodeOf(err) == fanfold.Unavailable {
-			again = time.After(wait)
+			retry = time.After(wait)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-again:
+		case <-retry:
 		case <-p.resume:
 		}
 	}
 }
 
-// reason is what an error says, without the cause that is for the log only.
+// stop notes that folding has stopped, and makes waits fail with the reason. The same reason is logged once.
+func (p *Projector) stop(err error) {
+	var read *readError
+	stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: reason(err), reading: errors.As(err, &read)}
+	if !stop.reading || fanfold.CodeOf(err) == fanfold.Invalid {
+		p.logEnd.Store(max(p.logEnd.Load(), stop.Seq))
+	}
+	if old := p.stopped.Load(); old == nil || *old != *stop {
+		p.opt.Logger.Error("the projector has stopped", "seq", stop.Seq, "err", err)
+	}
+	p.stopped.Store(stop)
+	p.store.Applied.Stop(fanfold.Wrap(err, fanfold.Unavailable, "the projector has stopped at event %d, and reads show the state before it: %s", stop.Seq, stop.Reason))
+}
+
+// reason returns what an error says, without a cause that is for the server's log only.
 func reason(err error) string {
 	var e *fanfold.Error
 	if errors.As(err, &e) && e.Err != nil && !strings.Contains(e.Message, e.Err.Error()) {
@@ -163,11 +160,13 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// readError is an error of the log rather than of the fold.
+// readError marks an error of the log rather than of the fold.
 type readError struct{ error }
 
+// Unwrap returns the log's error.
 func (e *readError) Unwrap() error { return e.error }
 
+// run folds until something fails, and returns the error: a readError where the log failed, or ctx ended.
 func (p *Projector) run(ctx context.Context) error {
 	from := p.store.Applied.Seq() + 1
 	feed, err := p.follow(ctx, from)
@@ -180,70 +179,67 @@ func (p *Projector) run(ctx context.Context) error {
 		p.store.Applied.Resume()
 	}
 	for {
-		batch, err := feed.next(ctx, p.opt, ^uint64(0))
+		events, err := feed.next(ctx, p.opt, ^uint64(0))
 		if err != nil {
 			return &readError{err}
 		}
-		p.heard.Store(batch[len(batch)-1].Seq + feed.pending)
-		if err := p.foldLive(ctx, batch); err != nil {
+		p.logEnd.Store(events[len(events)-1].Seq + feed.pending)
+		if err := p.foldLive(ctx, events); err != nil {
 			return err
 		}
 	}
 }
 
-// foldLive folds a batch into the current read model, models on their own.
-func (p *Projector) foldLive(ctx context.Context, batch []*fanfold.Event) error {
+// foldLive folds a batch into the current read model. Each model event is a batch of its own, for it may be there
+// already, prepared.
+func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error {
 	p.folding.Lock()
 	defer p.folding.Unlock()
-	for len(batch) > 0 {
-		n := slices.IndexFunc(batch, func(ev *fanfold.Event) bool { return ev.Kind == fanfold.KindModel })
+	for len(events) > 0 {
+		n := slices.IndexFunc(events, func(ev *fanfold.Event) bool { return ev.Kind == fanfold.KindModel })
 		switch n {
 		case -1:
-			n = len(batch)
+			n = len(events)
 		case 0:
 			n = 1
-			done, err := p.activate(ctx, batch[0])
+			done, err := p.activate(ctx, events[0])
 			if err != nil {
 				return err
 			}
 			if done {
-				p.foldedBatch(p.store.Read, batch[:1])
-				batch = batch[1:]
+				p.announceFolded(p.store.Read, events[:1])
+				events = events[1:]
 				continue
 			}
 		}
-		if err := p.foldPart(batch[:n]); err != nil {
+		if err := p.foldPart(events[:n]); err != nil {
 			return err
 		}
-		batch = batch[n:]
+		events = events[n:]
 	}
 	return nil
 }
 
-// foldPart folds events together; where that fails, piece by piece, to come as far as possible.
-func (p *Projector) foldPart(batch []*fanfold.Event) error {
+// foldPart folds events in one transaction; where that fails, in as many as there can be, to come as far as possible.
+func (p *Projector) foldPart(events []*fanfold.Event) error {
 	return p.store.Use(func(db *sqlite.DB) error {
-		err := p.foldBatch(db, batch)
-		if err == nil || len(batch) == 1 {
+		err := p.foldBatch(db, events)
+		if err == nil || len(events) == 1 {
 			return err
 		}
-		for len(batch) > 0 {
-			var end atomicEnd
-			n := 0
-			for more := true; more; n++ {
-				end.add(batch[n])
-				more = !end.reached()
-			}
-			if err := p.foldBatch(db, batch[:n]); err != nil {
+		for len(events) > 0 {
+			n := prefix(events)
+			if err := p.foldBatch(db, events[:n]); err != nil {
 				return err
 			}
-			batch = batch[n:]
+			events = events[n:]
 		}
 		return nil
 	})
 }
 
-func (p *Projector) foldBatch(db *sqlite.DB, batch []*fanfold.Event) error {
+// foldBatch folds events in one transaction and announces them. It is called under p.folding.
+func (p *Projector) foldBatch(db *sqlite.DB, events []*fanfold.Event) error {
 	if p.fold == nil {
 		pl, err := fold.LoadPlan(db.Read)
 		if err != nil {
@@ -251,53 +247,53 @@ func (p *Projector) foldBatch(db *sqlite.DB, batch []*fanfold.Event) error {
 		}
 		p.fold = p.newFold(pl, &p.report)
 	}
-	if err := apply(db, p.fold, batch); err != nil {
+	if err := apply(db, p.fold, events); err != nil {
 		p.fold = nil // its caches and model may be ahead of what was rolled back
 		return err
 	}
 	p.plan.Store(p.fold.Plan())
-	p.foldedBatch(db.Read, batch, p.fold.Outcomes()...)
-	if err := db.CheckpointWAL(); err != nil { // the batch is folded all the same; the next one tries again
+	p.announceFolded(db.Read, events, p.fold.Outcomes()...)
+	if err := db.CheckpointWAL(); err != nil { // the events are folded all the same; the next batch tries again
 		p.opt.Logger.Warn("SQLite's log could not be brought into the file", "err", err)
 	}
 	return nil
 }
 
-// foldedBatch tells everybody that a batch is folded.
-func (p *Projector) foldedBatch(read func(func(*sqlite.Snapshot) error) error, batch []*fanfold.Event, did ...sqlite.Outcome) {
-	p.folded.Add(uint64(len(batch)))
+// announceFolded takes note of what folded events say of announced models, and wakes who waits for a position.
+func (p *Projector) announceFolded(read func(func(*sqlite.Snapshot) error) error, events []*fanfold.Event, outcomes ...sqlite.Outcome) {
+	p.folded.Add(uint64(len(events)))
 	if p.stopped.Swap(nil) != nil {
-		p.opt.Logger.Info("the projector goes on", "seq", batch[0].Seq)
+		p.opt.Logger.Info("the projector goes on", "seq", events[0].Seq)
 	}
-	for _, ev := range batch {
-		why := ""
+	for _, ev := range events {
+		withdrawal := ""
 		switch ev.Kind {
 		case fanfold.KindCancel:
 			t := jsondoc.MustParse(ev.Body)
-			why = t.Text(t.Member(jsondoc.Root, "reason"))
+			withdrawal = t.Text(t.Member(jsondoc.Root, "reason"))
 		case fanfold.KindPrepare, fanfold.KindModel:
 		default:
 			continue
 		}
-		if err := p.refreshProposal(read, why); err != nil {
+		if err := p.refreshProposal(read, withdrawal); err != nil {
 			p.opt.Logger.Error("the models to come cannot be read", "err", err)
 		}
 	}
-	p.store.Applied.Set(batch[len(batch)-1].Seq, did...)
+	p.store.Applied.Set(events[len(events)-1].Seq, outcomes...)
 }
 
-// recovered makes a panic of the fold (rows that are not what it wrote, for one) an error like any
-// other: it stops the projector, not the process. It is deferred.
+// recovered turns a panic of the fold, from rows that are not what it wrote, for one, into an error: it stops the
+// projector, not the process. It is deferred.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = fanfold.Errorf(fanfold.Internal, "the fold failed: %v; run fanfold verify, then fanfold replay", p)
 	}
 }
 
-// apply folds a batch, which cuts no transaction of the log, in one transaction.
-func apply(db *sqlite.DB, f *fold.Fold, batch []*fanfold.Event) (err error) {
+// apply folds a batch in one transaction. On an error nothing is stored, and the fold is to be thrown away.
+func apply(db *sqlite.DB, f *fold.Fold, events []*fanfold.Event) (err error) {
 	defer recovered(&err)
-	return db.Update(func(tx *sqlite.Tx) error { return f.ApplyAll(tx, batch) })
+	return db.Update(func(tx *sqlite.Tx) error { return f.ApplyAll(tx, events) })
 }
 
 // newFold returns a fold with the projector's options.
@@ -308,11 +304,11 @@ func (p *Projector) newFold(pl *fold.Plan, reporter fold.Reporter) *fold.Fold {
 // Plan returns the plan of the model that applies now.
 func (p *Projector) Plan() *fold.Plan { return p.plan.Load() }
 
-// errRehearsed rolls a rehearsal back.
+// errRehearsed rolls the transaction of a rehearsal back.
 var errRehearsed = errors.New("a rehearsal")
 
-// Rehearse calls fn with a fold of the next event and its transaction, counts the derived changes in out, and
-// rolls the transaction back. It returns fn's error. Folding waits for that long, readers do not.
+// Rehearse calls fn with a fold of the next event and its transaction, counts the derived changes in out, and rolls
+// the transaction back. It returns fn's error. Folding waits for that long, readers do not.
 func (p *Projector) Rehearse(out *fanfold.Fanout, fn func(tx *sqlite.Tx, f *fold.Fold) error) error {
 	p.folding.Lock()
 	defer p.folding.Unlock()

@@ -10,48 +10,54 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Withdrawn is the last model that was announced and did not come.
+// Withdrawn says which model was announced last and did not come to apply.
 type Withdrawn struct {
 	Model  uint64 `json:"model"` // the event that announced it
 	Reason string `json:"reason"`
 }
 
-// preparing is what the projector knows of models to come.
+// proposals is what the projector knows of announced models, and of their preparation on this node.
 type proposals struct {
 	mu        sync.Mutex
-	pending   *fanfold.Proposal
-	last      uint64 // the last event about models
+	pending   *fanfold.Proposal // the model that is announced; nil for none
+	lastEvent uint64            // the last event about models
 	withdrawn *Withdrawn
-	settled   uint64 // the event that announced the last model that came to apply; 0 for none
-	applied   uint64 // the event that applied it
-	stop      context.CancelFunc
+	settled   uint64        // the event that announced the last model that came to apply; 0 for none
+	applied   uint64        // the event that applied it
 	changed   chan struct{} // closed when pending changes
-	progress  *Preparation
-	latest    *Activation
-	current   *preparation
-	ready     chan struct{} // has an element where a preparation has become ready
+
+	progress   *Preparation
+	activation *Activation // of the last model that was prepared
+	current    *preparation
+	cancel     context.CancelFunc // ends current
+	ready      chan struct{}      // has an element where a preparation has become ready
 }
 
-// Proposal returns the model that is to come, nil for none, and the last event about models.
+// newProposals returns proposals of which nothing is known yet.
+func newProposals() proposals {
+	return proposals{changed: make(chan struct{}), ready: make(chan struct{}, 1)}
+}
+
+// Proposal returns the model that is announced, nil for none, and the last event about models.
 func (p *Projector) Proposal() (proposal *fanfold.Proposal, last uint64) {
 	p.proposals.mu.Lock()
 	defer p.proposals.mu.Unlock()
-	return p.proposals.pending, p.proposals.last
+	return p.proposals.pending, p.proposals.lastEvent
 }
 
-// Ready has an element when this node has become ready for a model that is to come. It may have been
-// withdrawn since.
+// Ready returns a channel that has an element once this node has become ready for an announced model. The model may
+// have been withdrawn since.
 func (p *Projector) Ready() <-chan struct{} { return p.proposals.ready }
 
-// Settled waits until the model that event seq announces applies, and returns the event that applied it.
-// An Unprocessable says why it does not come.
+// Settled waits until the model that event seq announces applies, and returns the event that applied it. The error
+// is Unprocessable, with the reason, where the model was withdrawn, or ctx's.
 func (p *Projector) Settled(ctx context.Context, seq uint64) (applied uint64, err error) {
-	c := &p.proposals
+	ps := &p.proposals
 	for {
-		c.mu.Lock()
-		pending, changed := c.pending, c.changed
-		settled, applied, withdrawn := c.settled, c.applied, c.withdrawn
-		c.mu.Unlock()
+		ps.mu.Lock()
+		pending, changed := ps.pending, ps.changed
+		settled, applied, withdrawn := ps.settled, ps.applied, ps.withdrawn
+		ps.mu.Unlock()
 		switch {
 		case settled == seq:
 			return applied, nil
@@ -70,85 +76,99 @@ func (p *Projector) Settled(ctx context.Context, seq uint64) (applied uint64, er
 	}
 }
 
-// announce takes note of what the read model says of models.
-func (p *Projector) setProposal(m sqlite.StoredModel, why string) {
-	c := &p.proposals
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last = m.Last
-	if c.pending != nil && c.pending.Seq == m.Last && m.Next != nil {
+// refreshProposal reads what the read model says of announced models. withdrawal is the reason where the last event
+// withdrew one, otherwise empty. The error is the read model's.
+func (p *Projector) refreshProposal(read func(func(*sqlite.Snapshot) error) error, withdrawal string) error {
+	return read(func(s *sqlite.Snapshot) error {
+		m, err := s.Model()
+		if err == nil {
+			p.proposals.set(m, withdrawal)
+		}
+		return err
+	})
+}
+
+// set takes over what the read model says of models. Where another model is announced now, or none, the preparation
+// that runs is ended.
+func (ps *proposals) set(m sqlite.StoredModel, withdrawal string) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.lastEvent = m.Last
+	if ps.pending != nil && ps.pending.Seq == m.Last && m.Next != nil {
 		return
 	}
 	switch {
-	case c.pending == nil:
-	case why != "":
-		c.withdrawn = &Withdrawn{Model: c.pending.Seq, Reason: why}
-	case m.Seq > c.pending.Seq:
-		c.settled, c.applied = c.pending.Seq, m.Seq
+	case ps.pending == nil:
+	case withdrawal != "":
+		ps.withdrawn = &Withdrawn{Model: ps.pending.Seq, Reason: withdrawal}
+	case m.Seq > ps.pending.Seq:
+		ps.settled, ps.applied = ps.pending.Seq, m.Seq
 	}
-	c.cancelCurrent()
-	c.pending, c.progress = nil, nil
+	ps.cancelCurrent()
+	ps.pending, ps.progress = nil, nil
 	if m.Next != nil {
-		c.progress = &Preparation{Model: m.Last, Phase: "waiting", Started: time.Now().UTC()}
-		parsed, err := modelfile.ParseAccepted(m.Next)
-		if err != nil {
-			c.progress.Phase, c.progress.Error = "failed", reason(err)
-			parsed = fanfold.EmptyModel()
-		}
-		c.pending = &fanfold.Proposal{Seq: m.Last, Model: parsed, Source: m.Next}
+		ps.propose(m)
 	}
-	close(c.changed)
-	c.changed = make(chan struct{})
+	ps.notify()
 }
 
-// end ends the preparation that runs. It is called with c.mu held.
-func (c *proposals) cancelCurrent() {
-	if c.stop != nil {
-		c.stop()
+// propose sets the announced model, which one that cannot be read is too. It is called with ps.mu held.
+func (ps *proposals) propose(m sqlite.StoredModel) {
+	ps.progress = &Preparation{Model: m.Last, Phase: phaseWaiting, Started: time.Now().UTC()}
+	parsed, err := modelfile.ParseAccepted(m.Next)
+	if err != nil {
+		ps.progress.Phase, ps.progress.Error = phaseFailed, reason(err)
+		parsed = fanfold.EmptyModel()
 	}
-	c.stop, c.current = nil, nil
+	ps.pending = &fanfold.Proposal{Seq: m.Last, Model: parsed, Source: m.Next}
 }
 
-// anew has a model that is to come prepared again: from another generation, for one.
-func (c *proposals) restart() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.cancelCurrent()
-	close(c.changed)
-	c.changed = make(chan struct{})
+// notify wakes who waits for a change of pending. It is called with ps.mu held.
+func (ps *proposals) notify() {
+	close(ps.changed)
+	ps.changed = make(chan struct{})
 }
 
-// prepareAll prepares one model after the other until ctx ends.
-func (p *Projector) prepareAll(ctx context.Context) {
-	c := &p.proposals
-	wait := pauseFailed
-	for {
-		c.mu.Lock()
-		pending, changed := c.pending, c.changed
-		var work context.Context
-		if pending != nil && c.progress.Phase != "failed" {
-			c.cancelCurrent()
-			work, c.stop = context.WithCancel(ctx) //nolint:gosec // end calls it
-		}
-		c.mu.Unlock()
-		var again <-chan time.Time
-		if work != nil {
-			if err := p.prepare(work, pending); err != nil && work.Err() == nil {
-				p.opt.Logger.Error("a model cannot be prepared", "model", pending.Seq, "err", err)
-				phase := "failed"
-				if fanfold.CodeOf(err) == fanfold.Unavailable {
-					phase, again = "waiting", time.After(wait)
-					wait = min(2*wait, mostPause)
-				}
-				p.progress(pending.Seq, func(s *Preparation) { s.Phase, s.Error = phase, reason(err) })
-			}
-		}
-		select {
-		case <-changed:
-			wait = pauseFailed
-		case <-again:
-		case <-ctx.Done():
-			return
-		}
+// cancelCurrent ends the preparation that runs, if one does. It is called with ps.mu held.
+func (ps *proposals) cancelCurrent() {
+	if ps.cancel != nil {
+		ps.cancel()
 	}
+	ps.cancel, ps.current = nil, nil
+}
+
+// restart ends the preparation that runs and has the model prepared again: from another generation, for one.
+func (ps *proposals) restart() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.cancelCurrent()
+	ps.notify()
+}
+
+// preparation returns the preparation that runs, nil for none.
+func (ps *proposals) preparation() *preparation {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.current
+}
+
+// updateProgress changes what Status says of the preparation of the model that event seq announced.
+func (ps *proposals) updateProgress(seq uint64, change func(s *Preparation)) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if s := ps.progress; s != nil && s.Model == seq {
+		change(s)
+	}
+}
+
+// beginWork returns the announced model, a channel that is closed when another takes its place, and a context for
+// its preparation, nil where there is nothing to prepare.
+func (ps *proposals) beginWork(ctx context.Context) (pending *fanfold.Proposal, changed chan struct{}, work context.Context) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.pending != nil && ps.progress.Phase != phaseFailed {
+		ps.cancelCurrent()
+		work, ps.cancel = context.WithCancel(ctx) //nolint:gosec // cancelCurrent calls it
+	}
+	return ps.pending, ps.changed, work
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Progress of a replay.
+// Progress says how far a replay is, or how the last one ended.
 type Progress struct {
 	Running bool      `json:"running"`
 	Seq     uint64    `json:"seq"`    // last event replayed
@@ -23,11 +23,13 @@ type Progress struct {
 	Error   string    `json:"error,omitempty"`
 }
 
+// replayState holds the progress of the replay that runs, or ran last.
 type replayState struct {
 	mu      sync.Mutex
 	current *Progress
 }
 
+// progress returns a copy of the progress, nil where there has been no replay.
 func (r *replayState) progress() *Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,6 +40,7 @@ func (r *replayState) progress() *Progress {
 	return &out
 }
 
+// begin starts a replay up to event target, and returns false where one runs already.
 func (r *replayState) begin(target uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +51,8 @@ func (r *replayState) begin(target uint64) bool {
 	return true
 }
 
-func (r *replayState) at(seq, target uint64) {
+// reached notes that event seq is replayed, and that target is now the last to replay.
+func (r *replayState) reached(seq, target uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.current
@@ -58,6 +62,7 @@ func (r *replayState) at(seq, target uint64) {
 	c.Left = float64(target-min(seq, target)) / max(c.Rate, 1e-9)
 }
 
+// end notes how the replay ended.
 func (r *replayState) end(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,9 +73,9 @@ func (r *replayState) end(err error) {
 	}
 }
 
-// Replay builds a new read model from the log's first event on, beside the one that is served,
-// and puts it in its place once it has caught up. It blocks until then; reads never stop, and
-// folding does for the last moment only. One runs at a time: another is a Conflict.
+// Replay builds a new read model from the log's first event on, beside the one that is served, and puts it in its
+// place once it has caught up. It blocks until then. Reads never stop, and folding does for the last moment only. The
+// error is a Conflict where another replay runs.
 func (p *Projector) Replay(ctx context.Context) error {
 	run, err := p.BeginReplay()
 	if err != nil {
@@ -79,8 +84,8 @@ func (p *Projector) Replay(ctx context.Context) error {
 	return run(ctx)
 }
 
-// BeginReplay is Replay in two steps: Status shows the replay from now on, and run, which must
-// be called, does it.
+// BeginReplay begins what Replay does: Status shows the replay from now on, and the caller must call run, which does
+// the work and blocks. The error is a Conflict where another replay runs.
 func (p *Projector) BeginReplay() (run func(ctx context.Context) error, err error) {
 	if !p.replay.begin(p.store.Applied.Seq()) {
 		return nil, fanfold.Errorf(fanfold.Conflict, "a replay is running already: see /v1/_status")
@@ -92,8 +97,8 @@ func (p *Projector) BeginReplay() (run func(ctx context.Context) error, err erro
 	}, nil
 }
 
-// ReplayTo is Replay up to a given event, for a store that no projector runs on: the read model
-// that is there may be behind, or damaged.
+// ReplayTo does what Replay does up to event last, for a store that no projector runs on: the read model that is
+// there may be behind, or damaged. The error is a Conflict where another replay runs.
 func (p *Projector) ReplayTo(ctx context.Context, last uint64) error {
 	if !p.replay.begin(last) {
 		return fanfold.Errorf(fanfold.Conflict, "a replay is running already")
@@ -103,61 +108,86 @@ func (p *Projector) ReplayTo(ctx context.Context, last uint64) error {
 	return err
 }
 
-// rebuild replays up to target, which may move on meanwhile.
+// rebuilding is a new read model that is built from the log.
+type rebuilding struct {
+	p      *Projector
+	db     *sqlite.DB
+	fold   *fold.Fold
+	feed   *follower
+	at     uint64        // last event replayed
+	target func() uint64 // last event to replay, which may move on
+}
+
+// rebuild replays up to target and makes the result the current read model.
 func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	db, err := p.store.Build()
 	if err != nil {
 		return err
 	}
+	r := &rebuilding{p: p, db: db, target: target}
+	swapping, err := r.run(ctx)
+	if err != nil && !swapping {
+		return errors.Join(err, p.store.Discard(db))
+	}
+	return err
+}
+
+// run does rebuild's work. The file is the store's, even on an error, where swapping is true.
+func (r *rebuilding) run(ctx context.Context) (swapping bool, err error) {
 	empty, err := fold.NewPlan(fanfold.EmptyModel(), 0, nil)
 	if err != nil {
-		return errors.Join(err, p.store.Discard(db))
+		return false, err
 	}
-	f := p.newFold(empty, nil)
-	feed, err := p.follow(ctx, 1)
-	if err != nil {
-		return errors.Join(err, p.store.Discard(db))
+	r.fold = r.p.newFold(empty, nil)
+	if r.feed, err = r.p.follow(ctx, 1); err != nil {
+		return false, err
 	}
-	defer feed.stop()
-	if err := p.catchUp(ctx, db, f, feed, 0, target); err != nil {
-		return errors.Join(err, p.store.Discard(db))
+	defer r.feed.stop()
+	if err := r.catchUp(ctx); err != nil {
+		return false, err
 	}
-	p.folding.Lock()
-	defer p.folding.Unlock()
-	if err := p.catchUp(ctx, db, f, feed, p.replay.progress().Seq, target); err != nil {
-		return errors.Join(err, p.store.Discard(db))
+	r.p.folding.Lock()
+	defer r.p.folding.Unlock()
+	if err := r.catchUp(ctx); err != nil {
+		return false, err
 	}
-	p.fold = nil // loaded again, should the swap end halfway
-	if err := p.store.Swap(db); err != nil {
-		return err
-	}
-	p.proposals.restart() // a copy of the old generation would bring back what was wrong in it
-	f.SetReporter(&p.report)
-	p.fold = f
-	p.plan.Store(f.Plan())
-	if err := p.refreshProposal(p.store.Read, ""); err != nil {
-		return err
-	}
-	p.store.Applied.Set(target())
-	select {
-	case p.resume <- struct{}{}:
-	default: // told already
+	return true, r.takeOver()
+}
+
+// catchUp replays up to the target.
+func (r *rebuilding) catchUp(ctx context.Context) error {
+	for last := r.target(); r.at < last; last = r.target() {
+		events, err := r.feed.next(ctx, r.p.opt, last)
+		if err != nil {
+			return err
+		}
+		if err := apply(r.db, r.fold, events); err != nil {
+			return err
+		}
+		r.at = events[len(events)-1].Seq
+		r.p.replay.reached(r.at, last)
 	}
 	return nil
 }
 
-// catchUp replays from at up to target.
-func (p *Projector) catchUp(ctx context.Context, db *sqlite.DB, f *fold.Fold, feed *follower, at uint64, target func() uint64) error {
-	for last := target(); at < last; last = target() {
-		batch, err := feed.next(ctx, p.opt, last)
-		if err != nil {
-			return err
-		}
-		if err := apply(db, f, batch); err != nil {
-			return err
-		}
-		at = batch[len(batch)-1].Seq
-		p.replay.at(at, last)
+// takeOver makes the new read model the current one. It is called under Projector.folding.
+func (r *rebuilding) takeOver() error {
+	p := r.p
+	p.fold = nil // loaded again, should the swap end halfway
+	if err := p.store.Swap(r.db); err != nil {
+		return err
+	}
+	p.proposals.restart() // a copy of the old generation would bring back what was wrong in it
+	r.fold.SetReporter(&p.report)
+	p.fold = r.fold
+	p.plan.Store(r.fold.Plan())
+	if err := p.refreshProposal(p.store.Read, ""); err != nil {
+		return err
+	}
+	p.store.Applied.Set(r.target())
+	select {
+	case p.resume <- struct{}{}:
+	default: // Run has been told already
 	}
 	return nil
 }

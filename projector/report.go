@@ -8,7 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// RuleError is a rule whose expression could not be evaluated, so that its field is absent.
+// RuleError names a rule whose expression could not be evaluated, so that its field is absent.
 type RuleError struct {
 	Rule     string `json:"rule"`
 	Count    int64  `json:"count"`    // since this process started
@@ -16,13 +16,13 @@ type RuleError struct {
 	Error    string `json:"error"`
 }
 
-// report collects rule errors. It is no part of the read model. A nil report drops them.
+// report collects rule errors, by rule. It is no part of the read model.
 type report struct {
 	mu     sync.Mutex
 	errors map[string]*RuleError
 }
 
-// RuleFailed implements fold.Reporter.
+// RuleFailed counts an error. It implements fold.Reporter.
 func (r *report) RuleFailed(rule string, key fanfold.Key, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,10 +38,10 @@ func (r *report) RuleFailed(rule string, key fanfold.Key, err error) {
 	e.Document, e.Error = key.String(), err.Error()
 }
 
-// take adds what another report has of some rules, by name.
-func (r *report) adopt(from *report, of map[string]bool) {
+// adopt takes over what another report has of some rules, by name.
+func (r *report) adopt(from *report, rules map[string]bool) {
 	for _, e := range from.list() {
-		if !of[e.Rule] {
+		if !rules[e.Rule] {
 			continue
 		}
 		r.mu.Lock()
@@ -53,6 +53,7 @@ func (r *report) adopt(from *report, of map[string]bool) {
 	}
 }
 
+// list returns the errors, by rule.
 func (r *report) list() []RuleError {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -3,6 +3,7 @@ package fold
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
@@ -10,27 +11,30 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// entry is what a document enters into a rule of those it refers to, besides its link: a sort key
-// for Min, Max and an ordered Recent, a number for Sum and Avg.
+// Entry is what a document enters into a rule of those it refers to, besides its link: a sort key for Min, Max and an
+// ordered Recent, a number for Sum and Avg.
 type Entry struct {
 	Included bool
 	SortKey  []byte
 	Number   decimal.Decimal
 }
 
+// same returns whether two entries are equal.
 func (e Entry) same(o Entry) bool {
 	return e.Included == o.Included && bytes.Equal(e.SortKey, o.SortKey) && (!e.Included || e.Number.String() == o.Number.String())
 }
 
-// sorted tells whether the rule keeps its documents in an order of its own. A Recent by arrival
-// has that of the links.
+// KeepsOrder returns whether the rule keeps its documents in an order of its own, in entries. A Recent by arrival has
+// the order of the links.
 func (r *Rule) KeepsOrder() bool {
 	return r.Kind == fanfold.Min || r.Kind == fanfold.Max || r.Kind == fanfold.Recent && (r.where != nil || r.OrderBy != nil)
 }
 
+// KeepsTotals returns whether the rule keeps the count and the sum of its documents.
 func (r *Rule) KeepsTotals() bool { return r.Kind == fanfold.Sum || r.Kind == fanfold.Avg }
 
-// entry is what a child enters, given its referenced view and number.
+// EntryOf returns what a document enters into the rule, given its referenced view and number. A number that cannot be
+// read exactly is reported and not entered.
 func (r *Rule) EntryOf(t *jsondoc.Tree, key fanfold.Key, number int64, reporter Reporter) Entry {
 	if !r.Includes(t, key, reporter) {
 		return Entry{}
@@ -58,16 +62,17 @@ func (r *Rule) EntryOf(t *jsondoc.Tree, key fanfold.Key, number int64, reporter 
 	return Entry{Included: true}
 }
 
-// Classes of what documents are ordered by: whatever is neither number nor text comes first.
+// Documents are ordered by these classes first: whatever is neither number nor text comes before the others.
 const (
 	orderNothing = iota
 	orderNumber
 	orderText
 )
 
-// maxOrderText is how many bytes of a text count for the order.
+// maxOrderText is how many bytes of a text enter into the order.
 const maxOrderText = 1024
 
+// orderKey returns the sort key of a member; n may be None.
 func orderKey(t *jsondoc.Tree, n jsondoc.Node) []byte {
 	if n != jsondoc.None && t.Kind(n) == jsondoc.String {
 		text := t.Text(n)
@@ -81,28 +86,28 @@ func orderKey(t *jsondoc.Tree, n jsondoc.Node) []byte {
 	return []byte{orderNothing}
 }
 
-// enter brings what a document enters into one rule of its targets from its old to its new
-// referenced view, and marks the targets whose value that may change.
-func (f *Fold) updateEntries(rule *Rule, key fanfold.Key, number int64, was, is []string, before, after *jsondoc.Tree) error {
+// updateEntries brings what a document enters into one rule of its targets to its new referenced view, and marks the
+// targets whose value that may change.
+func (f *Fold) updateEntries(rule *Rule, refs referenceChange) error {
 	var old, now Entry
-	if len(was) > 0 {
-		old = rule.EntryOf(before, key, number, nil)
+	if len(refs.was) > 0 {
+		old = rule.EntryOf(refs.before, refs.key, refs.number, nil)
 	}
-	if len(is) > 0 {
-		now = rule.EntryOf(after, key, number, f.opt.Reporter)
+	if len(refs.is) > 0 {
+		now = rule.EntryOf(refs.after, refs.key, refs.number, f.opt.Reporter)
 	}
-	for _, id := range was {
-		to := Entry{}
-		if contains(is, id) {
-			to = now
+	for _, id := range refs.was {
+		change := entryChange{old: old}
+		if slices.Contains(refs.is, id) {
+			change.now = now
 		}
-		if err := f.updateEntry(rule, key, number, id, old, to); err != nil {
+		if err := f.updateEntry(rule, refs.documentChange, id, change); err != nil {
 			return err
 		}
 	}
-	for _, id := range is {
-		if !contains(was, id) {
-			if err := f.updateEntry(rule, key, number, id, Entry{}, now); err != nil {
+	for _, id := range refs.is {
+		if !slices.Contains(refs.was, id) {
+			if err := f.updateEntry(rule, refs.documentChange, id, entryChange{now: now}); err != nil {
 				return err
 			}
 		}
@@ -110,31 +115,40 @@ func (f *Fold) updateEntries(rule *Rule, key fanfold.Key, number int64, was, is 
 	return nil
 }
 
-func (f *Fold) updateEntry(rule *Rule, key fanfold.Key, number int64, target string, old, now Entry) error {
-	if (rule.Kind == fanfold.Recent && (old.Included || now.Included) || !old.same(now)) && !f.levels[rule.Level].every[rule] {
+// entryChange is what a document entered into a rule before an event, and enters after it.
+type entryChange struct{ old, now Entry }
+
+// updateEntry brings what a document enters into a rule of one target up to date. A Recent shows members that are no
+// part of the entry, so that it is marked even where the entry is the same.
+func (f *Fold) updateEntry(rule *Rule, d documentChange, target string, e entryChange) error {
+	same := e.old.same(e.now)
+	shown := rule.Kind == fanfold.Recent && (e.old.Included || e.now.Included)
+	if (shown || !same) && !f.levels[rule.Level].recompute[rule] {
 		f.markCounted(rule, target, membership{recount: true})
 	}
-	if old.same(now) {
+	if same {
 		return nil
 	}
 	if rule.KeepsTotals() {
-		return f.addTotal(rule, target, old, now)
+		return f.updateTotal(rule, target, e)
 	}
 	if !rule.KeepsOrder() {
 		return nil
 	}
-	if old.Included {
-		if err := f.tx.RemoveEntry(rule.FullName, target, old.SortKey, key.ID); err != nil {
+	if e.old.Included {
+		if err := f.tx.RemoveEntry(rule.FullName, target, e.old.SortKey, d.key.ID); err != nil {
 			return err
 		}
 	}
-	if now.Included {
-		return f.tx.AddEntry(rule.FullName, target, now.SortKey, key.ID, number)
+	if e.now.Included {
+		return f.tx.AddEntry(rule.FullName, target, e.now.SortKey, d.key.ID, d.number)
 	}
 	return nil
 }
 
-func (f *Fold) addTotal(rule *Rule, target string, old, now Entry) error {
+// updateTotal moves the stored total of a Sum or Avg by the difference. The sum is exact, so that the order of the
+// events does not matter.
+func (f *Fold) updateTotal(rule *Rule, target string, e entryChange) error {
 	count, text, err := f.tx.Total(rule.FullName, target)
 	if err != nil {
 		return err
@@ -143,15 +157,16 @@ func (f *Fold) addTotal(rule *Rule, target string, old, now Entry) error {
 	if err != nil {
 		return err
 	}
-	if old.Included {
-		count, sum = count-1, decimal.Sub(sum, old.Number)
+	if e.old.Included {
+		count, sum = count-1, decimal.Sub(sum, e.old.Number)
 	}
-	if now.Included {
-		count, sum = count+1, decimal.Add(sum, now.Number)
+	if e.now.Included {
+		count, sum = count+1, decimal.Add(sum, e.now.Number)
 	}
 	return f.tx.SetTotal(rule.FullName, target, count, sum.String())
 }
 
+// totalOf returns the sum that a stored total holds.
 func totalOf(count int64, text string) (decimal.Decimal, error) {
 	if count == 0 {
 		return decimal.Decimal{}, nil
@@ -159,11 +174,11 @@ func totalOf(count int64, text string) (decimal.Decimal, error) {
 	return decimal.ParseExact(text)
 }
 
-// aggregate is the value of a Sum, Min, Max, Avg or Recent on target.
-func (r *Rule) aggregate(from *sqlite.Tx, target string) ([]byte, error) {
+// aggregate returns the value of a Sum, Min, Max, Avg or Recent on target; nil is "no value".
+func (r *Rule) aggregate(tx *sqlite.Tx, target string) ([]byte, error) {
 	switch r.Kind {
 	case fanfold.Sum, fanfold.Avg:
-		count, text, err := from.Total(r.FullName, target)
+		count, text, err := tx.Total(r.FullName, target)
 		if err != nil {
 			return nil, err
 		}
@@ -173,16 +188,16 @@ func (r *Rule) aggregate(from *sqlite.Tx, target string) ([]byte, error) {
 		}
 		return r.AggregateValue(count, sum), nil
 	case fanfold.Min:
-		return ExtremeValue(from.FirstEntry(r.FullName, target))
+		return ExtremeValue(tx.FirstEntry(r.FullName, target))
 	case fanfold.Max:
-		return ExtremeValue(from.LastEntry(r.FullName, target))
+		return ExtremeValue(tx.LastEntry(r.FullName, target))
 	}
 	var bodies [][]byte
 	var err error
 	if r.KeepsOrder() {
-		bodies, err = from.LastBodies(r.FullName, target, r.Limit)
+		bodies, err = tx.LastBodies(r.FullName, target, r.Limit)
 	} else {
-		bodies, err = from.NewestBodies(r.RelationName, target, r.Limit)
+		bodies, err = tx.NewestBodies(r.RelationName, target, r.Limit)
 	}
 	if err != nil {
 		return nil, err
@@ -190,7 +205,7 @@ func (r *Rule) aggregate(from *sqlite.Tx, target string) ([]byte, error) {
 	return r.Excerpts(bodies), nil
 }
 
-// result is a Sum's or Avg's value. The mean of nothing is no value.
+// AggregateValue returns a Sum's or Avg's value; nil is "no value", which the mean of nothing is.
 func (r *Rule) AggregateValue(count int64, sum decimal.Decimal) []byte {
 	switch {
 	case r.Kind == fanfold.Sum:
@@ -201,6 +216,7 @@ func (r *Rule) AggregateValue(count int64, sum decimal.Decimal) []byte {
 	return []byte(decimal.Mean(sum, count).String())
 }
 
+// ExtremeValue returns the value of a Min or Max whose entry has this sort key, nil for none. An error is handed on.
 func ExtremeValue(sort []byte, err error) ([]byte, error) {
 	if err != nil || sort == nil {
 		return nil, err
@@ -209,7 +225,7 @@ func ExtremeValue(sort []byte, err error) ([]byte, error) {
 	return []byte(d.String()), err
 }
 
-// excerpts is a Recent's value: of each document the members that the rule shows and that it has.
+// Excerpts returns a Recent's value: of each embedded view the members that the rule shows and the view has.
 func (r *Rule) Excerpts(bodies [][]byte) []byte {
 	out := []byte{'['}
 	for i, body := range bodies {
@@ -234,11 +250,12 @@ func (r *Rule) Excerpts(bodies [][]byte) []byte {
 	return append(out, ']')
 }
 
-// markShown marks the recents that show what a derived change altered on a child.
+// markShown marks the Recents that show what a derived change altered on a document. body is one of its views, changed
+// names the members that differ, nil any.
 func (f *Fold) markShown(c *Collection, body []byte, changed map[string]bool) {
 	var t *jsondoc.Tree
 	for _, rule := range c.Counters {
-		if rule.Kind != fanfold.Recent || !rule.ReadsAny(changed) || f.levels[rule.Level].every[rule] {
+		if rule.Kind != fanfold.Recent || !rule.ReadsAny(changed) || f.levels[rule.Level].recompute[rule] {
 			continue
 		}
 		if t == nil {

@@ -2,21 +2,31 @@ package fold
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// difference lists how the owned members of two embedded views of one document differ: a JSON
-// Patch whose operations carry the old values, and the rules that own them.
+// Difference lists how the derived members of two embedded views of one document differ: a JSON Patch whose operations
+// carry the old values, and the rules that the members belong to.
 type Difference struct {
-	ops     []byte
-	Rules   []string
+	ops     []byte          // the JSON Patch without its end
+	Rules   []string        // by name, in order of their first operation
 	members map[string]bool // top-level members
 }
 
-func (d *Difference) add(op, pointer, rule string, value, old []byte) {
+// add adds an operation on a rule's member at a JSON pointer: value nil removes it, old nil adds it, otherwise it is
+// replaced.
+func (d *Difference) add(pointer, rule string, value, old []byte) {
+	op := "replace"
+	switch {
+	case value == nil:
+		op = "remove"
+	case old == nil:
+		op = "add"
+	}
 	if len(d.ops) == 0 {
 		d.ops = append(d.ops, '[')
 	} else {
@@ -31,15 +41,12 @@ func (d *Difference) add(op, pointer, rule string, value, old []byte) {
 		d.ops = append(append(d.ops, `,"old":`...), old...)
 	}
 	d.ops = append(d.ops, '}')
-	for _, r := range d.Rules {
-		if r == rule {
-			return
-		}
+	if !slices.Contains(d.Rules, rule) {
+		d.Rules = append(d.Rules, rule)
 	}
-	d.Rules = append(d.Rules, rule)
 }
 
-// patch is the finished JSON Patch, nil where nothing differs.
+// Patch returns the JSON Patch, nil where nothing differs.
 func (d *Difference) Patch() []byte {
 	if len(d.ops) == 0 {
 		return nil
@@ -47,22 +54,58 @@ func (d *Difference) Patch() []byte {
 	return append(d.ops, ']')
 }
 
+// Empty returns whether nothing differs.
+func (d *Difference) Empty() bool { return len(d.ops) == 0 }
+
+// Diff compares the derived members of two embedded views of a document.
+func Diff(collection string, shape *fanfold.Shape, a, b *jsondoc.Tree) *Difference {
+	d := &differ{collection: collection, a: a, b: b, out: &Difference{members: map[string]bool{}}}
+	d.compare(jsondoc.Root, jsondoc.Root, shape, place{})
+	return d.out
+}
+
+// DiffChanged compares two embedded views of a document, which differ. Where no derived member does, a member of the
+// document that was hidden shows again, and the difference is the whole view.
+func DiffChanged(collection string, shape *fanfold.Shape, before, after []byte) *Difference {
+	d := Diff(collection, shape, jsondoc.MustParse(before), jsondoc.MustParse(after))
+	if len(d.ops) == 0 {
+		d.add("", collection, after, before)
+	}
+	return d
+}
+
+// differ walks two views at once.
 type differ struct {
 	collection string
 	a, b       *jsondoc.Tree
 	out        *Difference
 }
 
-// diff compares the owned members of two embedded views.
-func Diff(collection string, shape *fanfold.Shape, a, b *jsondoc.Tree) *Difference {
-	d := &differ{collection: collection, a: a, b: b, out: &Difference{members: map[string]bool{}}}
-	d.compare(jsondoc.Root, jsondoc.Root, shape, "", "", "")
-	return d.out
+// place says where in a document the walk is.
+type place struct {
+	pointer string // a JSON pointer
+	path    string // as a model writes it
+	top     string // the top-level member; empty for the document itself
 }
 
-func (d *differ) compare(a, b jsondoc.Node, s *fanfold.Shape, pointer, path, top string) {
+// member returns the place of a member of the object that is here.
+func (p place) member(name string) place {
+	next := place{pointer: p.pointer + "/" + jsondoc.PointerEscape(name), path: name, top: name}
+	if p.top != "" {
+		next.path, next.top = p.path+"."+name, p.top
+	}
+	return next
+}
+
+// element returns the place of an element of the array that is here.
+func (p place) element(i int) place {
+	return place{pointer: p.pointer + "/" + strconv.Itoa(i), path: p.path + "[]", top: p.top}
+}
+
+// compare compares what the shape has below two nodes at one place. Either may be None.
+func (d *differ) compare(a, b jsondoc.Node, s *fanfold.Shape, at place) {
 	if s.Owned {
-		d.leaf(a, b, s, pointer, path, top)
+		d.leaf(a, b, s, at)
 		return
 	}
 	for _, m := range s.Members {
@@ -70,29 +113,26 @@ func (d *differ) compare(a, b jsondoc.Node, s *fanfold.Shape, pointer, path, top
 		if am == jsondoc.None && bm == jsondoc.None {
 			continue
 		}
-		t, p := top, m.Name
-		if top == "" {
-			t = m.Name
-		} else {
-			p = path + "." + m.Name
-		}
+		below := at.member(m.Name)
 		if !m.Owned && len(m.Members) > 0 && (am == jsondoc.None || bm == jsondoc.None) {
-			first, at := firstLeaf(m, p) // a made object came or went
-			d.leaf(am, bm, first, pointer+"/"+jsondoc.PointerEscape(m.Name), at, t)
+			var first *fanfold.Shape // the whole object came or went, with its first value's rule
+			first, below.path = firstLeaf(m, below.path)
+			d.leaf(am, bm, first, below)
 			continue
 		}
-		d.compare(am, bm, m, pointer+"/"+jsondoc.PointerEscape(m.Name), p, t)
+		d.compare(am, bm, m, below)
 	}
 	if s.Elem == nil || d.a.Kind(a) != jsondoc.Array || d.b.Kind(b) != jsondoc.Array {
 		return
 	}
 	ac, bc := d.a.First(a), d.b.First(b)
 	for i := 0; ac != jsondoc.None && bc != jsondoc.None; i++ {
-		d.compare(ac, bc, s.Elem, pointer+"/"+strconv.Itoa(i), path+"[]", top)
+		d.compare(ac, bc, s.Elem, at.element(i))
 		ac, bc = d.a.Next(ac), d.b.Next(bc)
 	}
 }
 
+// member returns a member of an object, None where there is none, or no object.
 func member(t *jsondoc.Tree, n jsondoc.Node, name string) jsondoc.Node {
 	if n == jsondoc.None {
 		return jsondoc.None
@@ -100,7 +140,7 @@ func member(t *jsondoc.Tree, n jsondoc.Node, name string) jsondoc.Node {
 	return t.Member(n, name)
 }
 
-// firstLeaf is the first owned member below s, which is at path.
+// firstLeaf returns the first derived member below s, which is at path, and the member's path.
 func firstLeaf(s *fanfold.Shape, path string) (first *fanfold.Shape, at string) {
 	for !s.Owned && len(s.Members) > 0 {
 		s = s.Members[0]
@@ -109,34 +149,23 @@ func firstLeaf(s *fanfold.Shape, path string) (first *fanfold.Shape, at string) 
 	return s, path
 }
 
-func (d *differ) leaf(a, b jsondoc.Node, s *fanfold.Shape, pointer, path, top string) {
-	rule := d.collection + "." + path
+// leaf compares one derived member, or an object made for derived members. A path that no rule owns any more stands
+// for the rule that did.
+func (d *differ) leaf(a, b jsondoc.Node, s *fanfold.Shape, at place) {
+	rule := d.collection + "." + at.path
 	if s.Rule != nil {
 		rule = s.Rule.Name()
 	}
-	switch {
-	case a == jsondoc.None && b == jsondoc.None:
-		return
-	case a == jsondoc.None:
-		d.out.add("add", pointer, rule, d.b.Raw(b), nil)
-	case b == jsondoc.None:
-		d.out.add("remove", pointer, rule, nil, d.a.Raw(a))
-	case bytes.Equal(d.a.Raw(a), d.b.Raw(b)):
-		return
-	default:
-		d.out.add("replace", pointer, rule, d.b.Raw(b), d.a.Raw(a))
+	var before, after []byte
+	if a != jsondoc.None {
+		before = d.a.Raw(a)
 	}
-	d.out.members[top] = true
-}
-
-// changed is how a document changed, which it did.
-func DiffChanged(collection string, shape *fanfold.Shape, before, after []byte) *Difference {
-	d := Diff(collection, shape, jsondoc.MustParse(before), jsondoc.MustParse(after))
-	if len(d.ops) == 0 {
-		d.add("replace", "", collection, after, before) // a member that was hidden shows again
+	if b != jsondoc.None {
+		after = d.b.Raw(b)
 	}
-	return d
+	if bytes.Equal(before, after) {
+		return
+	}
+	d.out.add(at.pointer, rule, after, before)
+	d.out.members[at.top] = true
 }
-
-// Empty tells whether nothing differs.
-func (d *Difference) Empty() bool { return len(d.ops) == 0 }

@@ -1,5 +1,6 @@
 // Package fold computes what an event does to the read model: it reads rows through a transaction and writes
-// documents, links and changes, so that every derived value is right after each event.
+// documents, links and changes, so that every derived value is right after each event. projector/DESIGN.md says why it
+// is as it is.
 //
 // The fold is a function of the events and of the rows it reads. The same events give the same rows and the same
 // change positions, however they are batched and on whatever machine. So that this stays true, the package depends

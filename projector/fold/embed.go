@@ -7,25 +7,26 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// values answers what a rule's value is below a node of a document: the document itself, or the
-// element of the array that the rule shares with its relation. same means "as before";
-// raw nil, without same, means the field is absent.
+// Values gives the derived values of one document.
 type Values interface {
+	// Value returns a rule's value below anchor: the document itself, or the element of the array that the rule
+	// shares with its relation. same means "as before"; raw nil, without same, means that the field is absent.
 	Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error)
 }
 
-// embedder writes embedded views in canonical form: the referenced view's tokens without
-// whitespace, all derived members at the end of their object, by name.
+// embedder writes an embedded view in canonical form: the referenced view's tokens without whitespace, the derived
+// members at the end of their object, by name.
 type embedder struct {
 	plan   *Plan
 	values Values
 	src    *jsondoc.Tree // the referenced view
 	old    *jsondoc.Tree // the embedded view so far; nil for none
 	out    []byte
-	anchor jsondoc.Node // where rules' paths begin to be their own: the document, or the innermost array element
+	anchor jsondoc.Node // the document, or the array element that is being written
 }
 
-// embed returns the embedded view of src. Values that v calls the same come from old.
+// Embed returns the embedded view of src, with the values that v gives; those that it calls the same are taken from
+// old. The error is v's.
 func (p *Plan) Embed(c *Collection, v Values, src, old *jsondoc.Tree) ([]byte, error) {
 	if c.Shape.Empty() {
 		return jsondoc.Compact(make([]byte, 0, len(src.Raw(jsondoc.Root))), src.Raw(jsondoc.Root)), nil
@@ -41,6 +42,7 @@ func (p *Plan) Embed(c *Collection, v Values, src, old *jsondoc.Tree) ([]byte, e
 	return e.out, nil
 }
 
+// write writes a node with what the shape has below it. old is its place in the view so far, or None.
 func (e *embedder) write(n, old jsondoc.Node, s *fanfold.Shape) error {
 	switch {
 	case s != nil && e.src.Kind(n) == jsondoc.Object && len(s.Members) > 0:
@@ -52,6 +54,7 @@ func (e *embedder) write(n, old jsondoc.Node, s *fanfold.Shape) error {
 	return nil
 }
 
+// array writes an array, element by element.
 func (e *embedder) array(n, old jsondoc.Node, s *fanfold.Shape) error {
 	e.out = append(e.out, '[')
 	oldElem := e.oldFirst(old)
@@ -73,6 +76,7 @@ func (e *embedder) array(n, old jsondoc.Node, s *fanfold.Shape) error {
 	return nil
 }
 
+// oldFirst returns the first element of an array of the view so far, or None.
 func (e *embedder) oldFirst(old jsondoc.Node) jsondoc.Node {
 	if old == jsondoc.None {
 		return jsondoc.None
@@ -80,6 +84,7 @@ func (e *embedder) oldFirst(old jsondoc.Node) jsondoc.Node {
 	return e.old.First(old)
 }
 
+// oldMember returns a member of an object of the view so far, or None.
 func (e *embedder) oldMember(old jsondoc.Node, name string) jsondoc.Node {
 	if old == jsondoc.None {
 		return jsondoc.None
@@ -87,34 +92,15 @@ func (e *embedder) oldMember(old jsondoc.Node, name string) jsondoc.Node {
 	return e.old.Member(old, name)
 }
 
-// object writes the members that are the document's, then the derived ones. n may be None: an
-// object that exists only if a derived value stands in it.
+// object writes the members that are the document's, then the derived ones. n may be None: an object that exists only
+// if a derived value stands in it.
 func (e *embedder) object(n, old jsondoc.Node, s *fanfold.Shape) error {
 	e.out = append(e.out, '{')
-	empty := true
-	comma := func() {
-		if !empty {
-			e.out = append(e.out, ',')
-		}
-		empty = false
-	}
+	begin := len(e.out)
 	present := map[*fanfold.Shape]bool{}
 	if n != jsondoc.None {
-		for c := e.src.First(n); c != jsondoc.None; c = e.src.Next(c) {
-			m := s.Member(e.src, c)
-			if m != nil && m.Owned {
-				continue
-			}
-			comma()
-			e.out = append(append(e.out, e.src.RawKey(c)...), ':')
-			oldChild := jsondoc.None
-			if m != nil {
-				present[m] = true
-				oldChild = e.oldMember(old, m.Name)
-			}
-			if err := e.write(c, oldChild, m); err != nil {
-				return err
-			}
+		if err := e.members(n, old, s, present); err != nil {
+			return err
 		}
 	}
 	for _, m := range s.Members {
@@ -122,23 +108,52 @@ func (e *embedder) object(n, old jsondoc.Node, s *fanfold.Shape) error {
 			continue
 		}
 		mark := len(e.out)
-		wasEmpty := empty
-		comma()
+		e.comma(begin)
 		e.out = append(jsondoc.AppendQuote(e.out, m.Name), ':')
 		ok, err := e.derived(old, m)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			e.out, empty = e.out[:mark], wasEmpty
+			e.out = e.out[:mark]
 		}
 	}
 	e.out = append(e.out, '}')
 	return nil
 }
 
-// derived writes one derived member, or an object made for derived members; ok is false where
-// there is no value.
+// members writes the members of an object that are the document's, and notes in present which of the shape's are
+// among them. A member of the document where a rule's value belongs is hidden.
+func (e *embedder) members(n, old jsondoc.Node, s *fanfold.Shape, present map[*fanfold.Shape]bool) error {
+	begin := len(e.out)
+	for c := e.src.First(n); c != jsondoc.None; c = e.src.Next(c) {
+		m := s.Member(e.src, c)
+		if m != nil && m.Owned {
+			continue
+		}
+		e.comma(begin)
+		e.out = append(append(e.out, e.src.RawKey(c)...), ':')
+		oldChild := jsondoc.None
+		if m != nil {
+			present[m] = true
+			oldChild = e.oldMember(old, m.Name)
+		}
+		if err := e.write(c, oldChild, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comma writes a comma where the object whose members start at begin has one already.
+func (e *embedder) comma(begin int) {
+	if len(e.out) > begin {
+		e.out = append(e.out, ',')
+	}
+}
+
+// derived writes the value of one derived member, or an object made for derived members; ok is false where there is
+// none. What was written then is to be taken back.
 func (e *embedder) derived(old jsondoc.Node, m *fanfold.Shape) (ok bool, err error) {
 	oldNode := e.oldMember(old, m.Name)
 	if !m.Owned {
@@ -164,19 +179,14 @@ func (e *embedder) derived(old jsondoc.Node, m *fanfold.Shape) (ok bool, err err
 		return true, nil
 	}
 	if r.Kind == fanfold.IDs {
-		list, cut := splitTruncated(raw)
-		if m.Flag {
-			raw = cut
-		} else {
-			raw = list
-		}
+		raw = idListPart(m, raw)
 	}
 	e.out = append(e.out, raw...)
 	return raw != nil, nil
 }
 
-// An id list's value travels as the list, followed by "true" where it was cut off.
-
+// appendTruncated marks an id list's value as cut off, if it is. Such a value is one text: the list, followed by "true"
+// where it was cut off.
 func appendTruncated(list []byte, truncated bool) []byte {
 	if truncated {
 		return append(list, "true"...)
@@ -184,9 +194,15 @@ func appendTruncated(list []byte, truncated bool) []byte {
 	return list
 }
 
-func splitTruncated(raw []byte) (list, flag []byte) {
-	if list, ok := bytes.CutSuffix(raw, []byte("true")); ok {
-		return list, raw[len(list):]
+// idListPart returns the part of an id list's value that stands in the member: the list or, where the member says
+// whether that was cut off, "true" or nil.
+func idListPart(m *fanfold.Shape, raw []byte) []byte {
+	list, truncated := bytes.CutSuffix(raw, []byte("true"))
+	switch {
+	case !m.Flag:
+		return list
+	case truncated:
+		return raw[len(list):]
 	}
-	return raw, nil
+	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// machine folds the events of a golden file into a read model of its own.
+// machine folds events into a read model of its own.
 type machine struct {
 	store *sqlite.Store
 	fold  *fold.Fold
@@ -136,7 +136,7 @@ func (m *machine) changes() string {
 	return b.String()
 }
 
-// TestFold runs the golden files; -rewrite writes them anew. Every file ends with a verify.
+// TestFold runs the golden files; -rewrite writes what comes out into them. Every file ends with a verify.
 func TestFold(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		if strings.Contains(path, "fuzz") {
@@ -155,8 +155,8 @@ func TestFold(t *testing.T) {
 	})
 }
 
-// FuzzModel: no text makes the model's reader panic, and what it accepts can be folded with and
-// reads the same from its own JSON.
+// FuzzModel checks that no text makes the model's reader panic, and that a model which it accepts can be folded with
+// and reads the same from its own JSON.
 func FuzzModel(f *testing.F) {
 	f.Add([]byte("collections: {a: {relations: {r: {path: \"x[].id\", to: b}}, derive: {\"x[].n\": {copy: r, value: doc.n}}}, b: {derive: {c: {count: a.r}}}}"))
 	f.Add([]byte(`{"collections":{"a":{"derive":{"l":{"ids":"a.r","limit":3}},"relations":{"r":{"path":"p","to":"a","onDelete":"keep"}}}}}`))

@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// TestKeysAreKeptADay: a key is known for 24 hours of the log's time, and forgotten then.
+// TestKeysAreKeptADay checks that a key is known for 24 hours of the log's time, and no longer.
 func TestKeysAreKeptADay(t *testing.T) {
 	m := newMachine(t)
 	begin := time.Unix(1_000_000, 0)
@@ -47,8 +47,8 @@ func TestKeysAreKeptADay(t *testing.T) {
 	want("b", 2)
 }
 
-// TestPartOfATransactionStops: an event of a transaction whose beginning is missing, or an end
-// that never comes, is not folded.
+// TestPartOfATransactionStops checks that an event of a transaction whose beginning is missing is not folded, nor one
+// that comes where a transaction was to go on.
 func TestPartOfATransactionStops(t *testing.T) {
 	m := newMachine(t)
 	part := func(seq uint64, id string, index, count int) *fanfold.Event {

@@ -9,12 +9,15 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
+// MaxNamed is how many documents are named where something is wrong with many.
 const MaxNamed = 20
 
+// UniquePath returns where a model declares the unique members of a collection.
 func UniquePath(collection string) string { return fmt.Sprintf("collections.%s.unique", collection) }
 
-// broken lists documents that break a new strict relation or unique member: dangling tells of links
-// without a target, shared of values that several documents have, key which document has a number.
+// BrokenGuards lists documents that break a new strict relation or unique member, the first MaxNamed of each. dangling
+// calls fn for links without a target, shared for values that several documents have, and key returns which document
+// has a number. The error is theirs.
 func (m *ModelChange) BrokenGuards(dangling func(relation, to string, limit int, fn func(holder int64, target string) error) error,
 	shared func(collection, path string, limit int, fn func(value string, first, last int64) error) error,
 	key func(number int64) (fanfold.Key, bool, error)) (problems []fanfold.Problem, err error) {
@@ -46,7 +49,7 @@ func (m *ModelChange) BrokenGuards(dangling func(relation, to string, limit int,
 	return problems, nil
 }
 
-// hiding are the new rules that would hide a member of the document's own.
+// HidingRules returns the new rules that would hide a member of the document's own.
 func (m *ModelChange) HidingRules(row *sqlite.Row) (rules []*Rule) {
 	c := m.Next.Collection(row.Key.Collection)
 	if len(c.Rules) == 0 {
@@ -61,19 +64,19 @@ func (m *ModelChange) HidingRules(row *sqlite.Row) (rules []*Rule) {
 	return rules
 }
 
-// takes tells whether the rule's path belonged to no rule before.
+// takesOver returns whether the rule's path belonged to no rule before.
 func (m *ModelChange) takesOver(r *Rule) bool {
 	old := m.Prev.Model.Collection(r.Collection)
 	return old == nil || !slices.ContainsFunc(old.Rules, func(o *fanfold.Rule) bool { return o.Name() == r.FullName })
 }
 
-// hides is the problem of a rule that would hide members of documents.
+// HidesMembers returns the problem of a rule that would hide members of documents, which are named by the caller.
 func HidesMembers(r *Rule, documents string) fanfold.Problem {
 	return fanfold.Problem{Path: fmt.Sprintf("collections.%s.derive[%q]", r.Collection, r.Path.String()),
 		Detail: fmt.Sprintf("stored documents have this member already (%s): their values would be hidden; say takeOver: true if that is meant", documents)}
 }
 
-// holds tells whether the document has a member at path.
+// holds returns whether there is a member at path below n.
 func holds(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) bool {
 	for i, step := range path {
 		if step.Each() {
@@ -94,7 +97,7 @@ func holds(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) bool {
 	return true
 }
 
-// tooMany is the problem of a model that changes more documents than an event can.
+// TooManyChanges returns the problem of a model that changes more documents than an event can.
 func TooManyChanges(changes int64) fanfold.Problem {
 	return fanfold.Problem{Path: "collections",
 		Detail: fmt.Sprintf("%d documents would change; one event can change at most %d: apply the rules in several steps", changes, fanfold.MaxChanges)}

@@ -5,27 +5,29 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// A model that is to come is prepared in a copy of the read model: Prepare brings the copy up to the model, Apply
-// then follows the log under it, and FinishPreparation makes, at the model's event, what depends on that moment.
+// An announced model is prepared in a copy of the read model: Prepare brings the copy up to the model, ApplyAll then
+// follows the log under it, and FinishPreparation makes, at the model's event, what depends on that moment.
 
 // Prepare brings a copy of the read model, at the event it shows, up to the model that change leads to, and has the
 // events that are applied afterwards folded under that model. What the model changes waits in the copy as pending
-// changes without positions, and documents that later events touch are noted there.
+// changes without positions, and documents that later events touch are noted there. The error is the copy's, or that
+// of OnDocument's function; the transaction and the fold are then to be thrown away.
 func (f *Fold) Prepare(tx *sqlite.Tx, change *ModelChange) error {
 	next := change.Next
-	following, err := compilePlan(next.Model, next.Seq, next.Reserved, change.NewRules)
+	plan, err := compilePlan(next.Model, next.Seq, next.Reserved, change.NewRules)
 	if err != nil {
 		return err
 	}
-	following.unpaged = change.relations
+	plan.unpaged = change.relinked
 	f.preparing = change
 	f.begin(tx, &fanfold.Event{Kind: fanfold.KindModel, Seq: tx.Checkpoint().Seq})
-	f.setPlan(following)
+	f.setPlan(plan)
 	return f.applyModelChange(change)
 }
 
-// FinishPreparation makes what could not be prepared - frozen values, places in pages, unique values - as of the
-// model event ev, and gives every pending change its position. It returns the plan of the model.
+// FinishPreparation makes what could not be prepared (frozen values, places in pages, unique values) as of the model
+// event ev, and gives every pending change its position. It returns the plan of the model. On an error the transaction
+// is to be thrown away.
 func FinishPreparation(tx *sqlite.Tx, ev *fanfold.Event, change *ModelChange, reporter Reporter) (*Plan, error) {
 	f := New(change.Prev, Options{Reporter: reporter})
 	f.begin(tx, ev)
@@ -37,7 +39,7 @@ func FinishPreparation(tx *sqlite.Tx, ev *fanfold.Event, change *ModelChange, re
 		return nil, err
 	}
 	for _, r := range next.Model.Relations() {
-		if r.PageSize > 0 && change.relations[r.FullName()] {
+		if r.PageSize > 0 && change.relinked[r.FullName()] {
 			if err := tx.PageLinks(r.FullName()); err != nil {
 				return nil, err
 			}
@@ -60,7 +62,7 @@ func FinishPreparation(tx *sqlite.Tx, ev *fanfold.Event, change *ModelChange, re
 	return next, nil
 }
 
-// freezeNew takes the values of new frozen copies, as they are now, for every holder.
+// freezeNew keeps the values of new frozen copies, as they are now, on every holder.
 func (f *Fold) freezeNew(change *ModelChange, next *Plan) error {
 	for _, r := range next.Rules {
 		if !change.NewRules[r.FullName] || !r.Frozen {

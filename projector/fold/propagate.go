@@ -10,29 +10,46 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// level is what one event leaves to do for the rules of one level. Levels are worked off in
-// order, so that whatever a rule reads is final before the rule is computed.
+// level collects what one event leaves to do for the rules of one level. Levels are worked off in order, so that
+// whatever a rule reads is final before the rule is computed.
 type level struct {
-	marked  bool                            // something is left to do
-	targets map[*Rule]map[string]oldValue   // copies: the targets that changed
-	counted map[*Rule]map[string]membership // counts, lists and aggregates: the parents they changed on
-	capture map[*Rule]bool                  // frozen copies to take, on the document written to
-	every   map[*Rule]bool                  // rules to compute on every document: a new model's
+	marked    bool                            // something is left to do
+	targets   map[*Rule]map[string]oldValue   // copies: the targets that changed
+	counted   map[*Rule]map[string]membership // counts, lists and aggregates: the documents on which they changed
+	freeze    map[*Rule]bool                  // frozen copies to take, on the document written to
+	recompute map[*Rule]bool                  // rules to compute on every document: a new model's
 }
 
-// oldValue is what a copy rule gave for a target before the event.
+// oldValue is what a copy rule gave for a target before the event; raw nil is "no value".
 type oldValue struct {
 	raw   []byte
 	known bool
 }
 
-// membership is how a document's place among those counted on a parent changed.
+// membership says how a document's place among those counted on a target changed.
 type membership struct {
 	delta   int64
-	recount bool
+	recount bool // the count is made from the links again
 }
 
+// empty returns whether nothing is left to do.
 func (l *level) empty() bool { return !l.marked }
+
+// markFreeze marks a frozen copy to take on the document written to.
+func (l *level) markFreeze(rule *Rule) {
+	if l.freeze == nil {
+		l.freeze = map[*Rule]bool{}
+	}
+	l.freeze[rule], l.marked = true, true
+}
+
+// markRecompute marks a rule to compute on every document.
+func (l *level) markRecompute(rule *Rule) {
+	if l.recompute == nil {
+		l.recompute = map[*Rule]bool{}
+	}
+	l.recompute[rule], l.marked = true, true
+}
 
 // reset empties the level; its maps are used again unless they have grown large.
 func (l *level) reset() {
@@ -40,13 +57,14 @@ func (l *level) reset() {
 	for r, ids := range l.targets {
 		resetMap(l.targets, r, ids)
 	}
-	for r, parents := range l.counted {
-		resetMap(l.counted, r, parents)
+	for r, ids := range l.counted {
+		resetMap(l.counted, r, ids)
 	}
-	clear(l.capture)
-	clear(l.every)
+	clear(l.freeze)
+	clear(l.recompute)
 }
 
+// resetMap empties the inner map of a rule, or drops it where it has grown large.
 func resetMap[V any](all map[*Rule]map[string]V, r *Rule, inner map[string]V) {
 	if len(inner) > 64 {
 		delete(all, r)
@@ -55,49 +73,55 @@ func resetMap[V any](all map[*Rule]map[string]V, r *Rule, inner map[string]V) {
 	clear(inner)
 }
 
-// markCounters notes what a document's change from before to after alters on those it refers to,
-// given the ids it held and holds.
-func (f *Fold) markCounters(c *Collection, r *fanfold.Relation, row *sqlite.Row, was, is []string, before, after *jsondoc.Tree) error {
+// markCounters marks what the document's change alters on the documents that it referred to by a relation, and refers
+// to now.
+func (f *Fold) markCounters(c *Collection, r *fanfold.Relation, refs referenceChange) error {
 	for _, rule := range c.Counters {
 		if rule.Relation != r {
 			continue
 		}
 		if rule.Kind != fanfold.Count && rule.Kind != fanfold.IDs {
-			if err := f.updateEntries(rule, row.Key, row.Number, was, is, before, after); err != nil {
+			if err := f.updateEntries(rule, refs); err != nil {
 				return err
 			}
 			continue
 		}
-		counted := len(was) > 0 && rule.Includes(before, row.Key, nil)
-		counts := len(is) > 0 && rule.Includes(after, row.Key, f.opt.Reporter)
-		for _, id := range was {
-			f.markCounter(rule, row.Key, id, counted, counts && contains(is, id))
+		counted := len(refs.was) > 0 && rule.Includes(refs.before, refs.key, nil)
+		counts := len(refs.is) > 0 && rule.Includes(refs.after, refs.key, f.opt.Reporter)
+		for _, id := range refs.was {
+			f.markCounter(rule, refs.key, id, membershipChange(counted, counts && slices.Contains(refs.is, id)))
 		}
-		for _, id := range is {
-			if !contains(was, id) {
-				f.markCounter(rule, row.Key, id, false, counts)
+		for _, id := range refs.is {
+			if !slices.Contains(refs.was, id) {
+				f.markCounter(rule, refs.key, id, membershipChange(false, counts))
 			}
 		}
 	}
 	return nil
 }
 
-func (f *Fold) markCounter(rule *Rule, key fanfold.Key, parent string, before, after bool) {
-	self := rule.Relation.To == key.Collection && parent == key.ID
-	if before == after && !self {
-		return
-	}
-	m := membership{recount: self}
+// membershipChange returns how a document's place changed that was counted before, or not, and is after, or not.
+func membershipChange(before, after bool) (m membership) {
 	if after {
 		m.delta++
 	}
 	if before {
 		m.delta--
 	}
-	f.markCounted(rule, parent, m)
+	return m
 }
 
-func (f *Fold) markCounted(rule *Rule, parent string, m membership) {
+// markCounter marks a count or id list on target where the document's place in it changed. A document that refers to
+// itself is counted again: its own row is being written.
+func (f *Fold) markCounter(rule *Rule, key fanfold.Key, target string, m membership) {
+	m.recount = rule.Relation.To == key.Collection && target == key.ID
+	if m.delta != 0 || m.recount {
+		f.markCounted(rule, target, m)
+	}
+}
+
+// markCounted marks a value of target that is made of the documents that refer to it.
+func (f *Fold) markCounted(rule *Rule, target string, m membership) {
 	l := f.levels[rule.Level]
 	l.marked = true
 	if l.counted == nil {
@@ -106,10 +130,10 @@ func (f *Fold) markCounted(rule *Rule, parent string, m membership) {
 	if l.counted[rule] == nil {
 		l.counted[rule] = map[string]membership{}
 	}
-	l.counted[rule][parent] = m
+	l.counted[rule][target] = m
 }
 
-// markReaders marks every copy of a document that was written (after) or deleted (after nil).
+// markReaders marks every copy of a document that was written, or deleted: after is nil then.
 func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, after []byte) error {
 	for _, r := range c.Readers {
 		var before []byte
@@ -117,7 +141,7 @@ func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, afte
 			before = old.Body
 		}
 		if r.Relation.OnDelete == fanfold.Keep {
-			done, err := f.keep(r, key, before, after)
+			done, err := f.keepDeleted(r, key, before, after)
 			if err != nil {
 				return err
 			}
@@ -132,38 +156,23 @@ func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, afte
 	return nil
 }
 
-// keep leaves a deleted document's values on their holders, and takes them back when it
-// returns; done tells that the holders need no more.
-func (f *Fold) keep(r *Rule, key fanfold.Key, before, after []byte) (done bool, err error) {
-	switch {
-	case after == nil:
-		f.cache.drop(r, key.ID)
-		if raw := r.Evaluate(before, key.ID, nil); raw != nil {
-			return true, f.tx.KeepOnHolders(r.FullName, r.RelationName, key.ID, raw)
-		}
-		return true, nil
-	case before == nil:
-		return false, f.tx.ForgetKept(r.FullName, key.ID, 0)
-	}
-	return false, nil
-}
-
-// mark notes that a copy rule may give another value for a target than it did before the
-// event. changed are the members that differ, nil for any.
+// mark marks the copies by a rule of a target that may give another value than before the event. changed names the
+// members that differ, nil any. What the rule gave before is evaluated once here, and not at all where nobody refers
+// to the target.
 func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[string]bool) error {
 	f.cache.drop(r, target.ID)
 	if !r.ReadsAny(changed) {
 		return nil
 	}
 	l := f.levels[r.Level]
-	if l.every[r] {
+	if l.recompute[r] {
 		return nil
 	}
 	if _, marked := l.targets[r][target.ID]; marked {
 		return nil
 	}
-	held, err := f.tx.HasHolders(r.RelationName, target.ID)
-	if err != nil || !held {
+	hasHolders, err := f.tx.HasHolders(r.RelationName, target.ID)
+	if err != nil || !hasHolders {
 		return err
 	}
 	var old oldValue
@@ -202,7 +211,7 @@ func (f *Fold) propagate() error {
 		if err != nil {
 			return err
 		}
-		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.reportStep()) }); err != nil {
+		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.stepped()) }); err != nil {
 			return err
 		}
 		l.reset()
@@ -210,14 +219,14 @@ func (f *Fold) propagate() error {
 	return f.flushChanged()
 }
 
-// settle drops targets whose value turned out the same.
+// dropUnchangedTargets drops the targets of a level for which the rule gives the same value as before.
 func (f *Fold) dropUnchangedTargets(l *level) error {
 	for r, ids := range l.targets {
 		for id, old := range ids {
 			if !old.known {
 				continue
 			}
-			body, err := f.body(fanfold.Key{Collection: r.Relation.To, ID: id})
+			body, err := f.tx.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
 			if err != nil {
 				return err
 			}
@@ -237,7 +246,7 @@ func (f *Fold) dropUnchangedTargets(l *level) error {
 	return nil
 }
 
-// affected are the numbers of the documents a level may change, in order.
+// affected returns the numbers of the documents that a level may change, in order of arrival.
 func (f *Fold) affected(l *level) ([]int64, error) {
 	var numbers []int64
 	var err error
@@ -259,31 +268,33 @@ func (f *Fold) affected(l *level) ([]int64, error) {
 			}
 		}
 	}
-	if len(l.capture) > 0 {
+	if len(l.freeze) > 0 {
 		numbers = append(numbers, f.direct)
 	}
-	seen := map[string]bool{}
-	for r := range l.every {
-		if !seen[r.Collection] {
-			seen[r.Collection] = true
-			all, err := f.tx.Numbers(r.Collection, 0, -1)
-			if err != nil {
-				return nil, err
-			}
-			numbers = append(numbers, all...)
+	collections := map[string]bool{}
+	for r := range l.recompute {
+		if collections[r.Collection] {
+			continue
 		}
+		collections[r.Collection] = true
+		all, err := f.tx.Numbers(r.Collection, 0, -1)
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, all...)
 	}
 	slices.Sort(numbers)
 	return slices.Compact(numbers), nil
 }
 
-// update brings one document up to a level.
+// update brings one document up to a level: its values are replaced where they stand or, where one comes or goes, the
+// view is written anew.
 func (f *Fold) update(row *sqlite.Row, l *level) error {
 	c := f.plan.Collection(row.Key.Collection)
-	v := &changedValues{f: f, row: row, work: l}
+	v := &changedValues{f: f, row: row, level: l}
 	old := &f.view
 	old.Reset(row.Body)
-	if err := f.captureFrozen(c, row, l, old); err != nil {
+	if err := f.freezeMarked(c, row, l, old); err != nil {
 		return err
 	}
 	body, d, fits, err := f.splicer.splice(f.plan, c, v, old)
@@ -300,113 +311,4 @@ func (f *Fold) update(row *sqlite.Row, l *level) error {
 		d = Diff(c.Name, c.Shape, old, jsondoc.MustParse(body))
 	}
 	return f.applyDerived(c, row, body, d)
-}
-
-// finish writes a derived change of one document and marks who copies from it.
-func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, body []byte, d *Difference) error {
-	if len(d.ops) == 0 {
-		return nil
-	}
-	at := row.Position
-	switch {
-	case row.Number == f.direct: // its own change is already there
-	case c.manyLevels() || f.event.Kind == fanfold.KindModel:
-		if err := f.tx.SaveBefore(row); err != nil {
-			return err
-		}
-	default:
-		var err error
-		if at, err = f.derive(row, d); err != nil {
-			return err
-		}
-	}
-	if err := f.tx.SetBody(row.Number, at, body); err != nil {
-		return err
-	}
-	for _, r := range c.Readers {
-		if err := f.mark(r, row.Key, row.Body, d.members); err != nil {
-			return err
-		}
-	}
-	f.markShown(c, body, d.members)
-	return nil
-}
-
-// manyLevels tells whether one event can change a document's derived values at several levels.
-func (c *Collection) manyLevels() bool {
-	return len(c.Rules) > 1 && c.Rules[0].Level != c.Rules[len(c.Rules)-1].Level
-}
-
-// derive writes the change row of a derived change.
-func (f *Fold) derive(row *sqlite.Row, d *Difference) (fanfold.Position, error) {
-	at, err := f.position()
-	if err != nil {
-		return 0, err
-	}
-	f.countDerived(row.Key.Collection, d.Rules, 1)
-	return at, f.change(row.Number, &fanfold.Change{Position: at, Prior: row.Position, Key: row.Key, Op: fanfold.OpDerive,
-		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.Rules, Delta: d.Patch()})
-}
-
-// caused counts derived changes.
-func (f *Fold) countDerived(collection string, rules []string, n int64) {
-	f.causes += n
-	out := f.opt.Fanout
-	if out == nil {
-		return
-	}
-	out.Derived += n
-	out.Collections[collection] += n
-	for _, rule := range rules {
-		out.Rules[rule] += n
-	}
-}
-
-const pageRows = 512
-
-// flushRemembered writes one change for each document that several levels, or a new model,
-// changed.
-func (f *Fold) flushChanged() error {
-	for after := int64(0); ; {
-		type before struct {
-			number int64
-			body   []byte
-		}
-		var some []before
-		if err := f.tx.EachBefore(after, pageRows, func(number int64, body []byte) error {
-			some = append(some, before{number, body})
-			return nil
-		}); err != nil {
-			return err
-		}
-		if len(some) == 0 {
-			return f.tx.ClearBefore()
-		}
-		for _, b := range some {
-			if err := errors.Join(f.flush(b.number, b.body), f.reportStep()); err != nil {
-				return err
-			}
-			after = b.number
-		}
-	}
-}
-
-func (f *Fold) flush(number int64, before []byte) error {
-	row, err := f.tx.ByNumber(number)
-	if err != nil || row == nil || bytes.Equal(row.Body, before) {
-		return err
-	}
-	shape := f.plan.Collection(row.Key.Collection).Shape
-	if f.modelChange != nil {
-		shape = f.modelChange.ShapeOf(row.Key.Collection)
-	}
-	d := DiffChanged(row.Key.Collection, shape, before, row.Body)
-	if f.modelChange != nil && f.preparing != nil {
-		return f.tx.SetPendingChange(row, row.Position, d.Rules, d.Patch())
-	}
-	at, err := f.derive(row, d)
-	if err != nil {
-		return err
-	}
-	return f.tx.SetBody(number, at, row.Body)
 }

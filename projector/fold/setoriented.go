@@ -9,13 +9,13 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// DefaultSetOrientedFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule
-// allows it.
+// DefaultSetOrientedFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule allows
+// it.
 const DefaultSetOrientedFrom = 64
 
-// together folds a level by two statements for all documents, where its only work is changed values of
-// one target that replace the same members of every holder, and nothing else depends on those. The rows
-// are those that document after document would give. done is false where it did nothing.
+// foldSetOriented folds a level by two statements for all documents, where its only work is changed values of one
+// target that replace the same members of every holder, and nothing else depends on those. The rows are those that
+// document after document would give. done is false where it did nothing.
 func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 	if f.opt.SetOrientedFrom < 0 || f.preparing != nil || f.event.Kind == fanfold.KindModel {
 		return false, nil
@@ -32,24 +32,19 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 	var members []sqlite.Member
 	for _, r := range rules {
 		raw, _ := f.cache.get(r, id)
-		old := l.targets[r][id]
-		path, ok := sqlPath(r.Path[0].Name)
-		if !ok || len(raw) >= sqlite.MaxShallow || r.Relation != relation || len(r.Path) != 1 || !old.known || old.raw == nil || raw == nil || c.AffectsOthers(r.TopMembers()) {
-			return false, nil // not one member that every holder has, or what follows goes document by document
+		m, ok := replacement(r, l.targets[r][id], raw)
+		if !ok || r.Relation != relation || c.AffectsOthers(r.TopMembers()) {
+			return false, nil
 		}
-		d.add("replace", "/"+jsondoc.PointerEscape(r.Path[0].Name), r.FullName, raw, old.raw)
-		members = append(members, sqlite.Member{Path: path, Value: raw})
+		d.add("/"+jsondoc.PointerEscape(r.Path[0].Name), r.FullName, m.Value, l.targets[r][id].raw)
+		members = append(members, m)
 	}
-	holders, err := f.holders(relation.FullName(), id)
+	holders, err := f.setOrientedHolders(relation.FullName(), id)
 	if err != nil || holders == 0 {
 		return false, err
 	}
-	first, err := f.position()
+	first, err := f.nextPositions(holders)
 	if err != nil {
-		return false, err
-	}
-	if f.n += holders - 1; f.n-1 > fanfold.MaxChanges {
-		_, err := f.position()
 		return false, err
 	}
 	f.countDerived(c.Name, d.Rules, int64(holders))
@@ -57,13 +52,35 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 		fanfold.Change{Position: first, Time: f.now, Tx: f.event.Tx.ID, Rules: d.Rules, Delta: d.Patch()})
 }
 
-// holders is how many documents refer to a target; 0 where they are too few, or among them is the one
-// that the event writes to, or one that SQLite cannot read.
-func (f *Fold) holders(relation, target string) (int, error) {
-	if n, err := f.tx.CountHolders(relation, target, int64(f.opt.SetOrientedFrom)); err != nil || n < int64(f.opt.SetOrientedFrom) {
+// replacement returns the top-level member that the rule's new value replaces on every holder. ok is false where it is
+// not one that every holder has and SQLite can write.
+func replacement(r *Rule, old oldValue, raw []byte) (m sqlite.Member, ok bool) {
+	path, ok := sqlPath(r.Path[0].Name)
+	if !ok || len(r.Path) != 1 || !old.known || old.raw == nil || raw == nil || len(raw) >= sqlite.MaxShallow {
+		return m, false
+	}
+	return sqlite.Member{Path: path, Value: raw}, true
+}
+
+// nextPositions returns the first of n positions that follow each other.
+func (f *Fold) nextPositions(n int) (first fanfold.Position, err error) {
+	if first, err = f.nextPosition(); err != nil {
 		return 0, err
 	}
-	if own, err := f.tx.HasLink(relation, target, f.direct); err != nil || own {
+	if f.changes += n - 1; f.changes-1 > fanfold.MaxChanges {
+		_, err = f.nextPosition() // which says so
+	}
+	return first, err
+}
+
+// setOrientedHolders returns how many documents refer to a target; 0 where they are too few for set-oriented SQL, or
+// among them is the one that the event writes to, or one that SQLite cannot read.
+func (f *Fold) setOrientedHolders(relation, target string) (int, error) {
+	least := int64(f.opt.SetOrientedFrom)
+	if n, err := f.tx.CountHolders(relation, target, least); err != nil || n < least {
+		return 0, err
+	}
+	if self, err := f.tx.HasLink(relation, target, f.direct); err != nil || self {
 		return 0, err
 	}
 	if deep, err := f.tx.DeepHolders(relation, target); err != nil || deep {
@@ -73,14 +90,14 @@ func (f *Fold) holders(relation, target string) (int, error) {
 	return int(n), err
 }
 
-// oneTarget are the copies whose values changed, by name, where they are of one target and all there is
-// to do on the level; none where there is more.
+// soleTarget returns the copies whose values changed, by name, and the target that all of them are of; none where
+// there is more than one target, or anything else to do on the level.
 func (l *level) soleTarget() (rules []*Rule, id string) {
-	if len(l.capture)+len(l.every) > 0 {
+	if len(l.freeze)+len(l.recompute) > 0 {
 		return nil, ""
 	}
-	for _, parents := range l.counted {
-		if len(parents) > 0 {
+	for _, ids := range l.counted {
+		if len(ids) > 0 {
 			return nil, ""
 		}
 	}
@@ -96,8 +113,8 @@ func (l *level) soleTarget() (rules []*Rule, id string) {
 	return rules, id
 }
 
-// sqlPath is the path of a top-level member as SQLite's JSON functions write it; ok is false for names
-// that would need escapes.
+// sqlPath returns the path of a top-level member as SQLite's JSON functions write it. ok is false for names that would
+// need escapes.
 func sqlPath(name string) (path string, ok bool) {
 	for i := range len(name) {
 		if c := name[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

@@ -8,9 +8,8 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// splicer replaces derived values where they stand in an embedded view, which is much cheaper
-// than writing the view anew. It gives up where a value comes or goes, because then the
-// members' order is the embedder's to decide.
+// splicer replaces derived values where they stand in an embedded view, which is much cheaper than writing the view
+// anew. It gives up where a value comes or goes, because the members' order is then the embedder's to decide.
 type splicer struct {
 	plan   *Plan
 	values *changedValues
@@ -18,13 +17,13 @@ type splicer struct {
 	out    []byte
 	from   int // how much of the view is in out
 	diff   Difference
-	fits   bool
+	fits   bool   // false once it has given up
 	path   []byte // JSON pointer to where the walk is
 	err    error
 }
 
-// splice returns the new embedded view and what changed, both valid until the next call; fits
-// is false where it gave up.
+// splice returns the new embedded view and what changed, both valid until the next call. fits is false where it gave
+// up. The error is that of the values.
 func (s *splicer) splice(p *Plan, c *Collection, v *changedValues, t *jsondoc.Tree) (body []byte, d *Difference, fits bool, err error) {
 	clear(s.diff.members)
 	*s = splicer{plan: p, values: v, t: t, fits: true, out: s.out[:0], path: s.path[:0],
@@ -44,6 +43,8 @@ func (s *splicer) splice(p *Plan, c *Collection, v *changedValues, t *jsondoc.Tr
 	return s.out, &s.diff, true, nil
 }
 
+// walk replaces the derived values below n. anchor is the document or the innermost array element, top the top-level
+// member that n stands in, empty for the document.
 func (s *splicer) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, top string) {
 	mark := len(s.path)
 	defer func() { s.path = s.path[:mark] }()
@@ -82,7 +83,7 @@ func (s *splicer) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, top string)
 	}
 }
 
-// missing gives up if a member that is not there would have to be.
+// missing gives up where an object lacks a member that it would have to get.
 func (s *splicer) missing(n, anchor jsondoc.Node, shape *fanfold.Shape) {
 	for _, m := range shape.Members {
 		if s.t.Member(n, m.Name) != jsondoc.None {
@@ -98,6 +99,7 @@ func (s *splicer) missing(n, anchor jsondoc.Node, shape *fanfold.Shape) {
 	}
 }
 
+// dirtyBelow returns whether a rule below the shape may give another value.
 func (s *splicer) dirtyBelow(shape *fanfold.Shape) bool {
 	if shape.Rule != nil {
 		return s.values.dirty(s.plan.Rules[shape.Rule.Index])
@@ -110,6 +112,7 @@ func (s *splicer) dirtyBelow(shape *fanfold.Shape) bool {
 	return false
 }
 
+// valueOf returns the value of a derived member; same is true where it stays, or cannot be told.
 func (s *splicer) valueOf(anchor jsondoc.Node, m *fanfold.Shape) (raw []byte, same bool) {
 	r := s.plan.Rules[m.Rule.Index]
 	if !s.values.dirty(r) {
@@ -121,15 +124,12 @@ func (s *splicer) valueOf(anchor jsondoc.Node, m *fanfold.Shape) (raw []byte, sa
 		return nil, true
 	}
 	if r.Kind == fanfold.IDs {
-		list, flag := splitTruncated(raw)
-		if m.Flag {
-			return flag, same
-		}
-		return list, same
+		return idListPart(m, raw), same
 	}
 	return raw, same
 }
 
+// leaf replaces one derived value, where it changed.
 func (s *splicer) leaf(n, anchor jsondoc.Node, m *fanfold.Shape, top string) {
 	raw, same := s.valueOf(anchor, m)
 	old := s.t.Raw(n)
@@ -143,6 +143,6 @@ func (s *splicer) leaf(n, anchor jsondoc.Node, m *fanfold.Shape, top string) {
 	start, end := s.t.Span(n)
 	s.out = append(append(s.out, s.t.Raw(jsondoc.Root)[s.from:start]...), raw...)
 	s.from = end
-	s.diff.add("replace", string(s.path), s.plan.Rules[m.Rule.Index].FullName, raw, old)
+	s.diff.add(string(s.path), s.plan.Rules[m.Rule.Index].FullName, raw, old)
 	s.diff.members[top] = true
 }

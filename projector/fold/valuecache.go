@@ -1,29 +1,31 @@
 package fold
 
-import (
-	"bytes"
-)
+import "bytes"
 
-// valueCache holds what copy rules gave for their targets, so that a thousand books of one
-// author ask once.
+// valueCache holds what copy rules gave for their targets, so that a target with a thousand holders is read and
+// evaluated once. That a target gives no value is held too, as nil.
 type valueCache struct {
 	byRule []map[string][]byte
-	size   int
+	size   int // values held
 }
 
-const cacheLimit = 100_000 // entries
+// maxCachedValues is how many values are held; one more empties the cache.
+const maxCachedValues = 100_000
 
+// reset empties the cache and makes room for a model of so many rules.
 func (c *valueCache) reset(rules int) {
 	c.byRule, c.size = make([]map[string][]byte, rules), 0
 }
 
+// get returns what is held for a target; ok is false where nothing is.
 func (c *valueCache) get(r *Rule, id string) (raw []byte, ok bool) {
 	raw, ok = c.byRule[r.Index][id]
 	return raw, ok
 }
 
+// put holds a copy of raw, which may be nil.
 func (c *valueCache) put(r *Rule, id string, raw []byte) {
-	if c.size >= cacheLimit {
+	if c.size >= maxCachedValues {
 		c.reset(len(c.byRule))
 	}
 	m := c.byRule[r.Index]
@@ -37,6 +39,7 @@ func (c *valueCache) put(r *Rule, id string, raw []byte) {
 	m[id] = bytes.Clone(raw)
 }
 
+// drop forgets what is held for a target.
 func (c *valueCache) drop(r *Rule, id string) {
 	if m := c.byRule[r.Index]; m != nil {
 		if _, ok := m[id]; ok {

@@ -14,9 +14,11 @@ import (
 // failures counts evaluations that failed.
 type failures int
 
+// RuleFailed counts one more.
 func (f *failures) RuleFailed(string, fanfold.Key, error) { *f++ }
 
-// TestNoValueIsCached: a target that gives no value is evaluated once for all its holders, and again once it changes.
+// TestNoValueIsCached checks that a target that gives no value is evaluated once for all its holders, and again once it
+// changes.
 func TestNoValueIsCached(t *testing.T) {
 	m := newMachine(t)
 	var failed failures

@@ -11,12 +11,12 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// copied answers what a copy rule's expression gives for one id; raw nil is "no value".
-type copied func(r *Rule, id string) (raw []byte, err error)
+// copyFunc returns what a copy rule's expression gives for one id; raw nil is "no value".
+type copyFunc func(r *Rule, id string) (raw []byte, err error)
 
-// copyValue is a copy rule's value below anchor: of the id beside it, or a list with one entry
-// an id, null where that id has no value, absent where none has.
-func CopyValue(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node, get copied) ([]byte, error) {
+// CopyValue returns a copy rule's value below anchor: of the id beside it, or a list with one entry for each id, null
+// where that id has no value. nil is "no value": of a list, where no id has one. The error is get's.
+func CopyValue(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node, get copyFunc) ([]byte, error) {
 	path := r.Relation.Path[r.Base:]
 	if !r.List() {
 		id, ok := soleID(t, anchor, path)
@@ -25,7 +25,7 @@ func CopyValue(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node, get copied) ([]byt
 		}
 		return get(r, id)
 	}
-	out, some := []byte{'['}, false
+	out, anyValue := []byte{'['}, false
 	for i, id := range path.AppendIDs(nil, t, anchor) {
 		if i > 0 {
 			out = append(out, ',')
@@ -37,17 +37,17 @@ func CopyValue(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node, get copied) ([]byt
 		if raw == nil {
 			raw = []byte("null")
 		} else {
-			some = true
+			anyValue = true
 		}
 		out = append(out, raw...)
 	}
-	if !some {
+	if !anyValue {
 		return nil, nil
 	}
 	return append(out, ']'), nil
 }
 
-// soleID returns the id at the end of a path without arrays; ok is false where there is none.
+// soleID returns the id at the end of a path without arrays. ok is false where there is none, or it is too long.
 func soleID(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) (id string, ok bool) {
 	if n = path.Lookup(t, n); n == jsondoc.None {
 		return "", false
@@ -56,8 +56,8 @@ func soleID(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) (id string, ok b
 	return id, id != "" && len(id) <= fanfold.MaxIDLen
 }
 
-// evaluate runs a copy's expression on a target's embedded view. Errors other than a missing
-// member leave the field absent too, but are reported.
+// Evaluate runs a copy's expression on a target's embedded view and returns its value; nil is "no value". Any error
+// leaves the field absent; one other than a missing member is reported.
 func (r *Rule) Evaluate(body []byte, id string, reporter Reporter) []byte {
 	raw, err := r.value.Eval(jsondoc.MustParse(body))
 	if err == nil {
@@ -69,14 +69,15 @@ func (r *Rule) Evaluate(body []byte, id string, reporter Reporter) []byte {
 	return nil
 }
 
-// failed tells the reporter, where there is one.
+// failed reports an error, where there is a reporter.
 func (r *Rule) failed(reporter Reporter, key fanfold.Key, err error) {
 	if reporter != nil {
 		reporter.RuleFailed(r.FullName, key, err)
 	}
 }
 
-// Includes tells whether the count's condition holds for a child, given its referenced view.
+// Includes returns whether the rule's condition holds for a document, given its referenced view. It does where there
+// is no condition, and does not where the condition fails, which is reported.
 func (r *Rule) Includes(t *jsondoc.Tree, key fanfold.Key, reporter Reporter) bool {
 	if r.where == nil {
 		return true
@@ -88,10 +89,10 @@ func (r *Rule) Includes(t *jsondoc.Tree, key fanfold.Key, reporter Reporter) boo
 	return ok
 }
 
-// idList is an IDs rule's value, of up to Limit+1 ids.
+// IDList returns an IDs rule's value, of up to limit+1 ids: where there is one more than limit, the list is cut off.
 func IDList(ids []string, limit int) []byte {
-	cut := len(ids) > limit
-	if cut {
+	truncated := len(ids) > limit
+	if truncated {
 		ids = ids[:limit]
 	}
 	out := []byte{'['}
@@ -101,11 +102,11 @@ func IDList(ids []string, limit int) []byte {
 		}
 		out = jsondoc.AppendQuote(out, id)
 	}
-	return appendTruncated(append(out, ']'), cut)
+	return appendTruncated(append(out, ']'), truncated)
 }
 
-// fresh gives every derived value of one document anew, from the rows as they are. Counts and
-// id lists that old holds stay as they are: what changes them is marked as work.
+// currentValues gives every derived value of one document, from the rows as they are. Counts, lists and aggregates
+// that old holds stay as they are: what changes them is marked.
 type currentValues struct {
 	f      *Fold
 	id     string
@@ -113,6 +114,7 @@ type currentValues struct {
 	old    *jsondoc.Tree // nil for none
 }
 
+// Value implements Values.
 func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
 	switch {
 	case r.Kind == fanfold.Copy:
@@ -126,7 +128,7 @@ func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 	return raw, false, err
 }
 
-// counted is the value on a target of a rule about the documents that refer to it.
+// aggregateOf returns the value on a target of a rule about the documents that refer to it.
 func (f *Fold) aggregateOf(r *Rule, target string) ([]byte, error) {
 	switch r.Kind {
 	case fanfold.Count:
@@ -137,7 +139,7 @@ func (f *Fold) aggregateOf(r *Rule, target string) ([]byte, error) {
 	return r.aggregate(f.tx, target)
 }
 
-// copied is the value of a copy for one id: the target's, or the one kept from it.
+// copyOf returns the value of a copy for one id: the target's, or the one kept from it; nil is "no value".
 func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	if r.Frozen {
 		return f.tx.Kept(r.FullName, id, holder)
@@ -145,7 +147,7 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	if raw, ok := f.cache.get(r, id); ok { // also that a target which is there gives no value
 		return raw, nil
 	}
-	body, err := f.body(fanfold.Key{Collection: r.Relation.To, ID: id})
+	body, err := f.tx.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +162,7 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	return raw, nil
 }
 
-// count recomputes a count from the links.
+// count counts the documents that refer to target from the links.
 func (f *Fold) count(r *Rule, target string) ([]byte, error) {
 	if r.where == nil {
 		n, err := f.tx.CountHolders(r.RelationName, target, -1)
@@ -186,39 +188,42 @@ func (f *Fold) count(r *Rule, target string) ([]byte, error) {
 	return strconv.AppendInt(nil, n, 10), nil
 }
 
+// ids returns an IDs rule's value on target.
 func (f *Fold) ids(r *Rule, target string) ([]byte, error) {
 	ids, err := f.tx.HolderIDs(r.RelationName, target, r.Limit+1)
 	return IDList(ids, r.Limit), err
 }
 
-// updated gives new values for copies of changed targets and for changed counts and id lists;
-// everything else is as before.
+// changedValues gives one document's values of the rules that a level has marked; everything else is as before.
 type changedValues struct {
-	f    *Fold
-	row  *sqlite.Row
-	work *level
+	f     *Fold
+	row   *sqlite.Row
+	level *level
 }
 
+// dirty returns whether the rule may give the document another value.
 func (v *changedValues) dirty(r *Rule) bool {
-	if v.work.every[r] || r.Kind == fanfold.Copy && len(v.work.targets[r]) > 0 || v.captures(r) {
+	if v.level.recompute[r] || r.Kind == fanfold.Copy && len(v.level.targets[r]) > 0 || v.freezes(r) {
 		return true
 	}
 	if r.Kind == fanfold.Copy {
 		return false
 	}
-	_, counted := v.work.counted[r][v.row.Key.ID]
+	_, counted := v.level.counted[r][v.row.Key.ID]
 	return counted
 }
 
-func (v *changedValues) captures(r *Rule) bool {
-	return v.work.capture[r] && v.row.Number == v.f.direct
+// freezes returns whether the event takes a frozen copy on this document.
+func (v *changedValues) freezes(r *Rule) bool {
+	return v.level.freeze[r] && v.row.Number == v.f.direct
 }
 
+// Value implements Values.
 func (v *changedValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
 	switch {
 	case !v.dirty(r):
 		return nil, true, nil
-	case v.work.every[r] || v.captures(r):
+	case v.level.recompute[r] || v.freezes(r):
 		return (&currentValues{f: v.f, id: v.row.Key.ID, holder: v.row.Number}).Value(r, t, anchor)
 	case r.Kind == fanfold.Count:
 		raw, err = v.count(r)
@@ -227,24 +232,24 @@ func (v *changedValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 		raw, err = v.f.aggregateOf(r, v.row.Key.ID)
 		return raw, false, err
 	}
-	changed := v.work.targets[r]
+	changed := v.level.targets[r]
 	path := r.Relation.Path[r.Base:]
-	hit := func(id string) bool { _, ok := changed[id]; return ok }
+	isChanged := func(id string) bool { _, ok := changed[id]; return ok }
 	if r.List() {
-		if !slices.ContainsFunc(path.AppendIDs(nil, t, anchor), hit) {
+		if !slices.ContainsFunc(path.AppendIDs(nil, t, anchor), isChanged) {
 			return nil, true, nil
 		}
-	} else if id, ok := soleID(t, anchor, path); !ok || !hit(id) {
+	} else if id, ok := soleID(t, anchor, path); !ok || !isChanged(id) {
 		return nil, true, nil
 	}
 	raw, err = CopyValue(r, t, anchor, func(r *Rule, id string) ([]byte, error) { return v.f.copyOf(r, id, v.row.Number) })
 	return raw, false, err
 }
 
-// count adds the event's difference to the count in the stored view, so that a count costs
-// the same however many there are to count.
+// count adds the event's difference to the count in the stored view, so that a count costs the same however many
+// documents there are to count.
 func (v *changedValues) count(r *Rule) ([]byte, error) {
-	change := v.work.counted[r][v.row.Key.ID]
+	change := v.level.counted[r][v.row.Key.ID]
 	t := &v.f.view // of v.row.Body
 	before, err := strconv.ParseInt(t.Text(r.Path.Lookup(t, jsondoc.Root)), 10, 64)
 	if err != nil || change.recount {

@@ -1,0 +1,266 @@
+package fold
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// model folds a model event.
+func (f *Fold) model(ev *fanfold.Event) error {
+	next, err := f.adoptModel(ev)
+	if err != nil {
+		return err
+	}
+	m := CompareModels(f.plan, next)
+	f.setPlan(next)
+	return f.applyModelChange(m)
+}
+
+// adoptModel stores the model of a model event and returns its plan.
+func (f *Fold) adoptModel(ev *fanfold.Event) (*Plan, error) {
+	parsed, err := modelfile.ParseAccepted(ev.Body)
+	if err != nil {
+		return nil, err
+	}
+	next, err := NewPlan(parsed, ev.Seq, f.plan.Reserved.Next(f.plan.Model, parsed))
+	if err != nil {
+		return nil, err
+	}
+	if err := f.tx.SetProposal(ev.Seq, nil); err != nil {
+		return nil, err
+	}
+	return next, f.tx.AddModel(ev.Seq, parsed.Source, next.Reserved)
+}
+
+// applyModelChange brings the documents that are there up to a new model: links of changed relations first, then what
+// the old rules leave behind, then the new rules level by level.
+func (f *Fold) applyModelChange(m *ModelChange) error {
+	f.modelChange = m
+	defer func() { f.modelChange = nil }()
+	if err := f.dropStale(m); err != nil {
+		return err
+	}
+	for _, r := range f.plan.Rules {
+		if m.NewRules[r.FullName] {
+			f.levels[r.Level].markRecompute(r)
+		}
+	}
+	if err := f.relinkAll(m); err != nil {
+		return err
+	}
+	if err := f.restructure(m); err != nil {
+		return err
+	}
+	return f.propagate()
+}
+
+// dropStale drops the rows that rules and relations of the old model left: links, kept values, claims, entries and
+// totals. While a model is prepared the claims are still needed.
+func (f *Fold) dropStale(m *ModelChange) error {
+	for name := range m.relinked {
+		if err := f.tx.RemoveLinks(name); err != nil {
+			return err
+		}
+	}
+	if err := f.forgetRules(m); err != nil {
+		return err
+	}
+	if f.preparing == nil {
+		if err := f.freeClaims(m); err != nil {
+			return err
+		}
+	}
+	for name := range m.staleEntries {
+		if err := f.tx.ForgetEntries(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeClaims frees the values of new unique members, and of those that are unique no longer.
+func (f *Fold) freeClaims(m *ModelChange) error {
+	for name, paths := range m.freed {
+		for _, path := range paths {
+			if err := f.tx.ForgetClaims(name, path.String()); err != nil {
+				return err
+			}
+		}
+	}
+	for name, paths := range m.Unique {
+		for _, path := range paths {
+			if err := f.tx.FreeClaims(name, path.String()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forgetRules drops kept values of rules that went or changed.
+func (f *Fold) forgetRules(m *ModelChange) error {
+	names, err := f.tx.KeptRules()
+	if err != nil {
+		return err
+	}
+	unchanged := m.unchangedRules()
+	for _, name := range names {
+		if !unchanged[name] {
+			if err := f.tx.ForgetKept(name, "", 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// relinkAll links changed relations, and enters documents into the new rules of those they refer to. All links are
+// there before any value is looked at.
+func (f *Fold) relinkAll(m *ModelChange) error {
+	for _, name := range collectionsOf(m, m.relinks) {
+		c := f.plan.Collection(name)
+		if err := f.eachDocument(name, func(row *sqlite.Row) error { return f.relinkOne(m, c, row) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restructure takes the values of rules that went or changed out of the documents, and gives documents of collections
+// with rules their own row for the referenced view.
+func (f *Fold) restructure(m *ModelChange) error {
+	for _, name := range collectionsOf(m, func(name string) bool { return m.rulesChanged[name] }) {
+		c := f.plan.Collection(name)
+		if err := f.eachDocument(name, func(row *sqlite.Row) error { return f.restructureOne(m, c, row) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachDocument calls fn for every document of a collection, in order of arrival.
+func (f *Fold) eachDocument(collection string, fn func(row *sqlite.Row) error) error {
+	numbers, err := f.tx.Numbers(collection, 0, -1)
+	if err != nil {
+		return err
+	}
+	for _, number := range numbers {
+		row, err := f.tx.ByNumber(number)
+		if err != nil {
+			return err
+		}
+		if err := fn(row); err != nil {
+			return err
+		}
+		if err := f.stepped(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stepped calls the function of OnDocument, where there is one.
+func (f *Fold) stepped() error {
+	if f.onDocument == nil {
+		return nil
+	}
+	return f.onDocument()
+}
+
+// collectionsOf returns the collections of either model that which holds for, in the order of the models.
+func collectionsOf(m *ModelChange, which func(name string) bool) []string {
+	var names []string
+	for _, c := range slices.Concat(m.Next.Model.Collections, m.Prev.Model.Collections) {
+		if which(c.Name) && !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// relinkOne links one document by changed relations, and enters it into the new rules of those it refers to.
+func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
+	t := jsondoc.MustParse(row.Source())
+	for _, r := range c.Relations {
+		if !m.relinked[r.FullName()] {
+			continue
+		}
+		for _, id := range r.Targets(t) {
+			if err := f.tx.AddLink(r.FullName(), id, row.Number, f.plan.pages(r)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, path := range m.Unique[row.Key.Collection] {
+		value, err := fanfold.UniqueValue(t, path)
+		if err != nil || value == "" { // what cannot be compared has no claim; a preview has told of it
+			continue
+		}
+		if f.preparing != nil {
+			if err := f.tx.AddUniqueCandidate(row.Key.Collection, path.String(), value, row.Number); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := f.tx.AddClaim(row.Key.Collection, path.String(), value, row.Key.ID); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.Counters {
+		if m.refills(r) {
+			d := documentChange{key: row.Key, number: row.Number, before: emptyTree, after: t}
+			if err := f.updateEntries(r, referenceChange{documentChange: d, is: r.Relation.Targets(t)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// restructureOne writes one document without the values that went, and marks who copies from it.
+func (f *Fold) restructureOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
+	source := row.Source()
+	t := jsondoc.MustParse(source)
+	body, err := f.plan.Embed(c, previousValues{m}, t, jsondoc.MustParse(row.Body))
+	if err != nil {
+		return err
+	}
+	stored := source
+	if !c.storesSource() && bytes.Equal(body, source) {
+		stored = nil
+	}
+	if (stored == nil) != (row.Stored == nil) {
+		if err := f.tx.SetSource(row.Number, stored); err != nil {
+			return err
+		}
+	}
+	if bytes.Equal(body, row.Body) {
+		return nil
+	}
+	if err := f.tx.SaveBefore(row); err != nil {
+		return err
+	}
+	if err := f.tx.SetBody(row.Number, row.Position, body); err != nil {
+		return err
+	}
+	for _, r := range c.Readers {
+		if err := f.mark(r, row.Key, row.Body, nil); err != nil {
+			return err
+		}
+	}
+	f.markShown(c, source, nil)
+	return nil
+}
+
+// previousValues keeps the values of the rules that both models have. The others have none.
+type previousValues struct{ m *ModelChange }
+
+// Value implements Values.
+func (v previousValues) Value(r *Rule, _ *jsondoc.Tree, _ jsondoc.Node) (raw []byte, same bool, err error) {
+	return nil, !v.m.NewRules[r.FullName], nil
+}

@@ -1,0 +1,160 @@
+package fold
+
+import (
+	"bytes"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// emptyTree is the referenced view of a document that is not there.
+var emptyTree = jsondoc.MustParse([]byte("{}"))
+
+// write folds a put or patch.
+func (f *Fold) write(ev *fanfold.Event) error {
+	old, err := f.tx.Get(ev.Key)
+	if err != nil {
+		return err
+	}
+	source, op, err := newSource(ev, old)
+	if err != nil {
+		return err
+	}
+	row, err := f.newRow(ev, old)
+	if err != nil {
+		return err
+	}
+	before, t := emptyTree, &f.source
+	if old != nil {
+		before = jsondoc.MustParse(old.Source())
+	}
+	t.Reset(source)
+	c := f.plan.Collection(ev.Key.Collection)
+	if err := f.relink(c, documentChange{key: row.Key, number: row.Number, before: before, after: t}); err != nil {
+		return err
+	}
+	if err := f.restoreKept(c, row, t, ev.Kept); err != nil {
+		return err
+	}
+	if err := f.embed(c, row, old, source); err != nil {
+		return err
+	}
+	if err := f.store(row, old, op); err != nil {
+		return err
+	}
+	if err := f.markReaders(c, row.Key, old, row.Body); err != nil {
+		return err
+	}
+	if err := f.markFrozen(c, row, t, ev); err != nil {
+		return err
+	}
+	return f.propagate()
+}
+
+// newSource returns the document's new referenced view, and what the event does to the document. The error is Internal
+// where a patch is not on the document's last revision.
+func newSource(ev *fanfold.Event, old *sqlite.Row) (source []byte, op fanfold.Op, err error) {
+	switch {
+	case ev.Kind == fanfold.KindPatch && (old == nil || old.Revision != ev.Base):
+		return nil, "", fanfold.Errorf(fanfold.Internal, "a patch on revision %d, which is not the document's last", ev.Base)
+	case ev.Kind == fanfold.KindPatch:
+		source, err = ev.Patched(old.Source())
+		return source, fanfold.OpPatch, err
+	case old != nil:
+		return ev.Body, fanfold.OpReplace, nil
+	default:
+		return ev.Body, fanfold.OpCreate, nil
+	}
+}
+
+// newRow returns the document's row without its views, at the position of its direct change.
+func (f *Fold) newRow(ev *fanfold.Event, old *sqlite.Row) (*sqlite.Row, error) {
+	row := &sqlite.Row{Number: int64(ev.Seq), Key: ev.Key, Created: f.now, Revision: fanfold.Revision(ev.Seq), Updated: f.now}
+	if old != nil {
+		row.Number, row.Created = old.Number, old.Created
+	}
+	f.direct = row.Number
+	var err error
+	row.Position, err = f.nextPosition()
+	return row, err
+}
+
+// embed gives the row its embedded view, and the referenced view source, which f.source has read, where that needs
+// bytes of its own.
+func (f *Fold) embed(c *Collection, row, old *sqlite.Row, source []byte) (err error) {
+	values := &currentValues{f: f, id: row.Key.ID, holder: row.Number}
+	if old != nil {
+		values.old = jsondoc.MustParse(old.Body)
+	}
+	if row.Body, err = f.plan.Embed(c, values, &f.source, values.old); err != nil {
+		return err
+	}
+	if c.storesSource() || !bytes.Equal(row.Body, source) {
+		row.Stored = source
+	}
+	return nil
+}
+
+// store writes the document's row and its direct change.
+func (f *Fold) store(row, old *sqlite.Row, op fanfold.Op) error {
+	f.addOutcome(op)
+	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID}
+	if old == nil {
+		if err := f.tx.Insert(row); err != nil {
+			return err
+		}
+		return f.addChange(row.Number, ch)
+	}
+	ch.Prior, ch.Previous, ch.PreviousSource = old.Position, old.Body, old.Stored
+	if err := f.tx.Replace(row); err != nil {
+		return err
+	}
+	return f.addChange(row.Number, ch)
+}
+
+// addOutcome notes what the event does to its document.
+func (f *Fold) addOutcome(op fanfold.Op) {
+	f.outcomes = append(f.outcomes, sqlite.Outcome{Seq: f.event.Seq, Op: op, Tx: f.event.Tx.ID != ""})
+}
+
+// addChange writes a change of the document that has this number. While a model is prepared the read model writes the
+// changes, and the document is only noted as touched.
+func (f *Fold) addChange(number int64, ch *fanfold.Change) error {
+	if f.preparing != nil {
+		return f.tx.Touch(number)
+	}
+	return f.tx.AddChange(ch)
+}
+
+// delete folds a delete.
+func (f *Fold) delete(ev *fanfold.Event) error {
+	old, err := f.tx.Get(ev.Key)
+	if err != nil {
+		return err
+	}
+	if old == nil { // a delete of nothing changes nothing but the revision to expect
+		return f.tx.Tombstone(ev.Key, fanfold.Revision(ev.Seq), 0)
+	}
+	at, err := f.nextPosition()
+	if err != nil {
+		return err
+	}
+	c := f.plan.Collection(ev.Key.Collection)
+	gone := documentChange{key: old.Key, number: old.Number, before: jsondoc.MustParse(old.Source()), after: emptyTree}
+	if err := f.relink(c, gone); err != nil {
+		return err
+	}
+	f.addOutcome(fanfold.OpDelete)
+	if err := f.tx.Delete(old, fanfold.Revision(ev.Seq), at); err != nil {
+		return err
+	}
+	if err := f.addChange(old.Number, &fanfold.Change{Position: at, Key: ev.Key, Op: fanfold.OpDelete, Revision: fanfold.Revision(ev.Seq),
+		Time: f.now, Tx: ev.Tx.ID, Prior: old.Position, Previous: old.Body, PreviousSource: old.Stored}); err != nil {
+		return err
+	}
+	if err := f.markReaders(c, ev.Key, old, nil); err != nil {
+		return err
+	}
+	return f.propagate()
+}

@@ -1,0 +1,301 @@
+package projector
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// pageRows is how many rows are read at a time.
+const pageRows = 512
+
+// progressInterval is the shortest time between two updates of the progress.
+const progressInterval = 100 * time.Millisecond
+
+// progressFunc returns a function that updates the progress, at most once an interval except for the end of a phase.
+func (w *preparation) progressFunc() func(phase string, done, total int64) {
+	updated := time.Time{}
+	return func(phase string, done, total int64) {
+		if now := time.Now(); now.Sub(updated) > progressInterval || done == total {
+			updated = now
+			w.p.proposals.updateProgress(w.pending.Seq, func(s *Preparation) { s.Phase, s.Done, s.Total, s.Error = phase, done, total, "" })
+		}
+	}
+}
+
+// build copies the read model and brings the copy up to the model. The error is Unprocessable where the model cannot
+// be prepared, or that of the context, the file or the fold.
+func (w *preparation) build() (err error) {
+	defer recovered(&err)
+	progress := w.progressFunc()
+	if w.db, err = w.p.store.Copy(w.ctx, func(done, total int64) { progress(phaseCopying, done, total) }); err != nil {
+		return err
+	}
+	applies, err := fold.LoadPlan(w.db.ReadUnshared)
+	if err != nil {
+		return err
+	}
+	next, err := fold.NewPlan(w.pending.Model, w.pending.Seq, applies.Reserved.Next(applies.Model, w.pending.Model))
+	if err != nil {
+		return err
+	}
+	w.change = fold.CompareModels(applies, next)
+	if rules := w.change.Entangled(); len(rules) > 0 {
+		return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared, because values that stay on their holders by %v come from documents that it changes: withdraw it, and apply it at once", rules)
+	}
+	w.fold = fold.New(applies, fold.Options{Reporter: w.report})
+	err = w.db.Update(func(tx *sqlite.Tx) error { return w.compute(tx, progress) })
+	w.fold.OnDocument(w.ctx.Err)
+	return err
+}
+
+// compute brings the copy up to the model, in its transaction.
+func (w *preparation) compute(tx *sqlite.Tx, progress func(phase string, done, total int64)) error {
+	cp := tx.Checkpoint()
+	total, err := w.change.Work(tx.Snapshot())
+	if err != nil {
+		return err
+	}
+	w.at, w.copied = cp.Seq, cp.Position
+	done := int64(0)
+	w.fold.OnDocument(func() error {
+		done++
+		progress(phaseComputing, done, max(total, done))
+		return w.ctx.Err()
+	})
+	return w.fold.Prepare(tx, w.change)
+}
+
+// catchUp follows the log up to where the read model is, and compares what changed since with the read model. It
+// returns the event at which the copy is then, and how many events it was behind. The error is errGone where the
+// preparation has ended; any other makes it useless, for it leaves a file without a journal, or a reader that has
+// ended.
+func (w *preparation) catchUp() (at, lag uint64, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usable(); err != nil {
+		return 0, 0, err
+	}
+	defer func() { w.fail(err) }()
+	applied := w.p.store.Applied.Seq()
+	lag = applied - min(w.at, applied)
+	w.p.proposals.updateProgress(w.pending.Seq, func(s *Preparation) {
+		if !w.ready.Load() {
+			s.Phase = phaseFollowing
+		}
+		s.Done, s.Total = int64(w.at), int64(applied)
+	})
+	if err := w.followTo(applied); err != nil {
+		return 0, 0, err
+	}
+	err = w.reconcile()
+	return w.at, lag, err
+}
+
+// syncFile brings the copy to the disk, so that the swap has little left to wait for.
+func (w *preparation) syncFile() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usable(); err != nil {
+		return err
+	}
+	err := w.db.SyncFile()
+	w.fail(err)
+	return err
+}
+
+// followTo folds the log's events up to last into the copy, under the announced model.
+func (w *preparation) followTo(last uint64) (err error) {
+	if w.feed == nil {
+		if w.feed, err = w.p.follow(w.ctx, w.at+1); err != nil {
+			return err
+		}
+	}
+	for w.at < last {
+		events, err := w.feed.next(w.ctx, w.p.opt, last)
+		if err != nil {
+			return err
+		}
+		if err := apply(w.db, w.fold, events); err != nil {
+			return err
+		}
+		w.at = events[len(events)-1].Seq
+	}
+	return nil
+}
+
+// reconcile takes the read model's changes over into the copy, and compares the documents that either of the two has
+// touched, as of one snapshot of the read model.
+func (w *preparation) reconcile() (err error) {
+	defer recovered(&err)
+	sc, err := w.p.store.Scan()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	if err := w.followTo(sc.Checkpoint.Seq); err != nil {
+		return err
+	}
+	if w.at != sc.Checkpoint.Seq {
+		return fanfold.Errorf(fanfold.Internal, "a prepared read model is at event %d, and the one that applies at %d", w.at, sc.Checkpoint.Seq)
+	}
+	return w.db.Update(func(tx *sqlite.Tx) error {
+		if err := w.copyChanges(sc, tx); err != nil {
+			return err
+		}
+		if err := w.compareTouched(sc, tx); err != nil {
+			return err
+		}
+		changes, err := tx.CountPendingChanges()
+		w.p.proposals.updateProgress(w.pending.Seq, func(s *Preparation) { s.Changes = changes })
+		return errors.Join(err, tx.ClearTouched())
+	})
+}
+
+// copyChanges copies the change rows that the read model has and the copy lacks.
+func (w *preparation) copyChanges(sc *sqlite.Scanner, tx *sqlite.Tx) error {
+	for {
+		last, n, err := tx.CopyChanges(sc.Snapshot, w.copied, pageRows)
+		if err != nil {
+			return err
+		}
+		w.copied = last
+		if n < pageRows {
+			tx.SetChanges(sc.Checkpoint)
+			return nil
+		}
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// compareTouched compares every document that was touched since the last time.
+func (w *preparation) compareTouched(sc *sqlite.Scanner, tx *sqlite.Tx) error {
+	for after := int64(0); ; {
+		numbers, err := tx.Touched(after, pageRows)
+		if err != nil {
+			return err
+		}
+		for _, number := range numbers {
+			after = number
+			if err := w.compareDocument(sc, tx, number); err != nil {
+				return err
+			}
+		}
+		if len(numbers) < pageRows {
+			return nil
+		}
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// compareDocument compares one document under both models, and keeps the difference as a pending change.
+func (w *preparation) compareDocument(sc *sqlite.Scanner, tx *sqlite.Tx, number int64) error {
+	now, err := sc.RowByNumber(number)
+	if err != nil {
+		return err
+	}
+	prepared, err := tx.ByNumber(number)
+	if err != nil {
+		return err
+	}
+	if (now == nil) != (prepared == nil) {
+		return fanfold.Errorf(fanfold.Internal, "document number %d is in one of two read models only", number)
+	}
+	if now == nil {
+		return tx.RemovePendingChange(number)
+	}
+	w.noteProblems(now)
+	if err := tx.SetPosition(number, now.Position); err != nil {
+		return err
+	}
+	if bytes.Equal(now.Body, prepared.Body) {
+		return tx.RemovePendingChange(number)
+	}
+	d := fold.DiffChanged(now.Key.Collection, w.change.ShapeOf(now.Key.Collection), now.Body, prepared.Body)
+	return tx.SetPendingChange(prepared, now.Position, d.Rules, d.Patch())
+}
+
+// noteProblems notes what a preview would have said of a document that was written since.
+func (w *preparation) noteProblems(row *sqlite.Row) {
+	key := row.Key.String()
+	delete(w.problems, key)
+	t := jsondoc.MustParse(row.Source())
+	var problems []fanfold.Problem
+	for _, r := range w.change.HidingRules(row) {
+		if !r.TakeOver {
+			problems = append(problems, fold.HidesMembers(r, key))
+		}
+	}
+	for _, path := range w.change.Unique[row.Key.Collection] {
+		if _, err := fanfold.UniqueValue(t, path); err != nil {
+			problems = append(problems, fanfold.Problem{Path: fold.UniquePath(row.Key.Collection), Detail: key + ": " + err.Error()})
+		}
+	}
+	if len(problems) == 0 {
+		return
+	}
+	if w.problems == nil {
+		w.problems = map[string][]fanfold.Problem{}
+	}
+	w.problems[key] = problems
+}
+
+// objections lists what speaks against the model, as far as the copy has followed. The error is errGone where the
+// preparation has ended, or the copy's.
+func (w *preparation) objections() (problems []fanfold.Problem, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.usable() != nil {
+		return nil, errGone
+	}
+	defer func() { w.fail(err) }()
+	for _, key := range slices.Sorted(maps.Keys(w.problems)) {
+		if problems = append(problems, w.problems[key]...); len(problems) >= fold.MaxNamed {
+			break
+		}
+	}
+	err = w.db.Update(func(tx *sqlite.Tx) error {
+		n, err := tx.CountPendingChanges()
+		if err != nil {
+			return err
+		}
+		if n > fanfold.MaxChanges {
+			problems = append(problems, fold.TooManyChanges(n))
+		}
+		broken, err := w.change.BrokenGuards(tx.Dangling, tx.SharedUniqueCandidates, tx.Snapshot().KeyOf)
+		problems = append(problems, broken...)
+		return err
+	})
+	return problems, err
+}
+
+// complete brings the copy to what the read model is to be after the model event ev. It returns the model's plan and
+// how many documents the model changed.
+func (w *preparation) complete(ev *fanfold.Event) (next *fold.Plan, documents int64, err error) {
+	defer recovered(&err)
+	if err := w.reconcile(); err != nil {
+		return nil, 0, err
+	}
+	err = w.db.Update(func(tx *sqlite.Tx) error {
+		if documents, err = tx.CountPendingChanges(); err != nil {
+			return err
+		}
+		if documents > fanfold.MaxChanges {
+			return fanfold.Errorf(fanfold.Internal, "the model changes %d documents", documents)
+		}
+		next, err = fold.FinishPreparation(tx, ev, w.change, w.report)
+		return err
+	})
+	return next, documents, err
+}
