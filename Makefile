@@ -31,7 +31,8 @@ race:
 
 # The long form of what is never through, for as long as BUDGET says (make soak BUDGET=2h): random histories, crashes at
 # random writes of the script in random orders, kills, linearizability, and every fuzz test, each with a share of the
-# time (tests/soak_test.go). It prints how much it did of each. What fails prints how to run it again.
+# time (tests/soak_test.go). It prints how much it did of each. A random history that fails prints
+# how to run it again; of the others the seed is in the name of the subtest.
 soak:
 	cd tests && go test -timeout 0 -soak $(BUDGET) -run '^(TestRandomHistories|TestRandomFanouts|TestCrashAtRandomWrites|TestKill|TestLinearizable|TestSoakFuzz)$$'
 
