@@ -1,13 +1,17 @@
-# What CI runs: formatting, vet, linters, every test, and every test under the race detector, where
-# there are fewer random histories.
+# What CI runs is `make check`, in some ten minutes on two cores.
 LINT = go tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: check build test lint race fuzz bench
+# How long `make soak` takes.
+BUDGET = 1h
+
+.PHONY: check build test lint race soak fuzz bench
 check: lint test race
 
 build:
 	go build -o bin/fanfold ./cmd/fanfold
 
+# Every test, without the race detector. Of what could go on for ever (random histories, crashes at random writes, kills
+# of the process, linearizability) it runs a part; the seeds of the fuzz tests run with it.
 test:
 	go test -timeout 30m ./...
 
@@ -16,8 +20,21 @@ lint:
 	go vet ./...
 	$(LINT) run ./...
 
+# The tests again under the race detector, except those in which it has nothing to see and that it would make slow.
+# These say so themselves (plainOnly in tests/helpers_test.go): they start the server as another process, which the
+# detector does not watch, or send one request after the other. What is left is what runs many things at a time: feeds,
+# guards and strict races, transactions, imports and exports, patches on one document, models in the background, replays,
+# admission, 15 seconds of linearizability, a short share of the random histories and every seventh crash of a
+# preparation; and all tests that are quick.
 race:
-	go test -race -timeout 40m ./...
+	go test -race -timeout 30m ./...
+
+# The long form of what is never through, for as long as BUDGET says (make soak BUDGET=2h): random histories, crashes at
+# random writes of the script in random orders, kills, linearizability, and every fuzz test, each with a share of the
+# time (tests/soak_test.go). It prints how much it did of each. A random history that fails prints
+# how to run it again; of the others the seed is in the name of the subtest.
+soak:
+	cd tests && go test -timeout 0 -soak $(BUDGET) -run '^(TestRandomHistories|TestRandomFanouts|TestCrashAtRandomWrites|TestKill|TestLinearizable|TestSoakFuzz)$$'
 
 # A short run of each fuzz test (their seeds run with the other tests); longer: go test -fuzz FuzzToken -fuzztime 10m ./events
 fuzz:

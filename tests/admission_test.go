@@ -36,6 +36,7 @@ func (p *process) highWater(t *testing.T) int {
 // TestManyLargeWrites: two thousand connections write bodies of 1 MiB at once. Each is stored, or
 // told to come again later; memory stays bounded, and the server answers afterwards.
 func TestManyLargeWrites(t *testing.T) {
+	plainOnly(t, otherProcess)
 	const conns = 2000
 	p := startProcess(t, "--data", t.TempDir(), "--durability", "interval")
 	addr := strings.TrimPrefix(p.URL, "http://")
@@ -128,6 +129,7 @@ func TestBusy(t *testing.T) {
 // TestAnnouncedBodiesTakeNoRoom: connections that announce large bodies and send nothing do not
 // keep others from writing.
 func TestAnnouncedBodiesTakeNoRoom(t *testing.T) {
+	plainOnly(t, oneByOne)
 	s := harness.OpenTemp(t, "")
 	addr := strings.TrimPrefix(s.URL, "http://")
 	for i := range 40 {

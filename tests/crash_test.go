@@ -2,8 +2,10 @@ package tests
 
 import (
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -119,33 +121,72 @@ func requireFinalState(t *testing.T, s *harness.Store) {
 // TestCrashAtEveryWrite lets every SQLite write in turn be the last one that works. After a
 // restart everything acknowledged is there, and the read model is what a replay makes of it.
 func TestCrashAtEveryWrite(t *testing.T) {
-	t.Parallel()
-	crashes := 0
-	for k := int64(1); ; k++ {
-		dir := t.TempDir()
-		fault, struck := harness.FailWrite(k)
-		s, err := harness.Start(t, harness.Options{Dir: dir, FailWrite: fault})
-		acknowledged := 0
-		if err != nil { // struck while the file was made
-			s = harness.Open(t, harness.Options{Dir: dir})
-		} else {
-			acknowledged = len(runScript(t, s, crashScript))
-			s = s.Abandon()
+	plainOnly(t, oneByOne)
+	parallel(t)
+	const beside = 3 // at a time: a crash is mostly waiting
+	var last, crashes atomic.Int64
+	var through atomic.Bool
+	t.Run("crashes", func(t *testing.T) {
+		for lane := range beside {
+			t.Run(strconv.Itoa(lane), func(t *testing.T) {
+				t.Parallel()
+				for !through.Load() && !t.Failed() {
+					k := last.Add(1)
+					t.Run(strconv.FormatInt(k, 10), func(t *testing.T) {
+						if struck, acknowledged := crashAtWrite(t, crashScript, k); struck {
+							crashes.Add(1)
+						} else if through.Store(true); !slices.Equal(acknowledged, crashScript) {
+							t.Fatalf("%d of %d steps were taken without a crash", len(acknowledged), len(crashScript))
+						}
+					})
+				}
+			})
 		}
-		s.CatchUp()
-		if acknowledged == len(crashScript) {
-			requireFinalState(t, s)
-		}
-		requireReplayed(t, s)
-		if !struck() {
-			t.Logf("%d crashes", crashes)
-			if acknowledged != len(crashScript) {
-				t.Fatalf("%d of %d steps were taken without a crash", acknowledged, len(crashScript))
-			}
-			return
-		}
-		crashes++
+	})
+	t.Logf("%d crashes", crashes.Load())
+	done(crashes.Load(), "crashes of the script, at every write")
+}
+
+// crashAtWrite runs a script on a new store whose k-th SQLite write fails, and all later ones, and starts the store
+// again. It tells whether the fault struck, and which steps were acknowledged.
+func crashAtWrite(t *testing.T, script []crashStep, k int64) (struck bool, acknowledged []crashStep) {
+	t.Helper()
+	dir := t.TempDir()
+	fault, hasStruck := harness.FailWrite(k)
+	s, err := harness.Start(t, harness.Options{Dir: dir, FailWrite: fault})
+	if err != nil { // struck while the file was made
+		s = harness.Open(t, harness.Options{Dir: dir})
+	} else {
+		acknowledged = runScript(t, s, script)
+		s = s.Abandon()
 	}
+	s.CatchUp()
+	if slices.Equal(acknowledged, crashScript) {
+		requireFinalState(t, s)
+	}
+	requireReplayed(t, s)
+	return hasStruck(), acknowledged
+}
+
+// TestCrashAtRandomWrites runs the script's steps in random orders, in which some are refused, and crashes at a random
+// write of each.
+func TestCrashAtRandomWrites(t *testing.T) {
+	plainOnly(t, oneByOne)
+	parallel(t)
+	crashes := int64(0)
+	s := begin(t, shareCrashes)
+	for n := 0; s.goesOn(n, 10) && !t.Failed(); n++ {
+		seed := rand.Uint64()
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			script := slices.Clone(crashScript)
+			rng.Shuffle(len(script)-1, func(i, j int) { script[i+1], script[j+1] = script[j+1], script[i+1] }) // the model stays first
+			if struck, _ := crashAtWrite(t, script, 1+rng.Int64N(250)); struck {
+				crashes++
+			}
+		})
+	}
+	done(crashes, "crashes of shuffled scripts, at random writes")
 }
 
 // requireReplayed verifies the store, compares it with its replay, and closes it.
@@ -165,7 +206,8 @@ func requireReplayed(t *testing.T, s *harness.Store) {
 // the event is stored, and from then on. What was acknowledged is there after a restart; the
 // one write whose outcome the client does not know is there whole or not at all.
 func TestCrashAtEveryAppend(t *testing.T) {
-	t.Parallel()
+	plainOnly(t, oneByOne)
+	parallel(t)
 	for _, stored := range []bool{false, true} {
 		for k := int64(1); k <= int64(len(plainScript)); k++ {
 			var n atomic.Int64

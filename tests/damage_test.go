@@ -64,6 +64,7 @@ collections:
 // TestForeignReader: another process that reads the file while a restarted server runs must not
 // take the server's log away.
 func TestForeignReader(t *testing.T) {
+	plainOnly(t, otherProcess)
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir})
 	s.Model(damageModel)
@@ -84,6 +85,7 @@ func TestForeignReader(t *testing.T) {
 // TestVerifyFindsPlantedValues: a wrong copy, a wrong count, a lost link and a view that is not
 // JSON, planted from outside while the server runs, are all found; a replay mends them.
 func TestVerifyFindsPlantedValues(t *testing.T) {
+	plainOnly(t, oneByOne)
 	for statement, want := range map[string]string{
 		`UPDATE document SET body = replace(body, '"name":"A"', '"name":"B"') WHERE collection = 'books'`: "books.name",
 		`UPDATE document SET body = replace(body, '"n":1', '"n":7') WHERE collection = 'authors'`:         "authors.n",

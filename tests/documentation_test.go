@@ -42,6 +42,7 @@ func blocks(t *testing.T, path string) (out []block) {
 // TestDocumentsWork runs the commands of the documents, top to bottom in one shell, against a
 // server of its own. A block of json or text below one is what it prints.
 func TestDocumentsWork(t *testing.T) {
+	plainOnly(t, otherProcess)
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)

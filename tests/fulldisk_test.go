@@ -14,6 +14,7 @@ import (
 // TestFullDisk fills a small disk: what is refused is told clearly, nothing acknowledged is
 // lost, and reads go on.
 func TestFullDisk(t *testing.T) {
+	plainOnly(t, oneByOne)
 	t.Parallel()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"); err != nil {

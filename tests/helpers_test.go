@@ -94,13 +94,28 @@ func referenced(s *harness.Store, collection, id string) string {
 	return string(s.Want(200, "GET", harness.Path(collection, id)+"?view=referenced", "").Body)
 }
 
+// givenFlags are the flags of the command line. Once a flag was set by setFlag, package flag takes it for given too.
+var givenFlags = map[string]bool{}
+
 // setFlag sets a flag, unless the command line did. The function it returns sets it back.
 func setFlag(name, value string) (back func()) {
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
 	old := flag.Lookup(name).Value.String()
-	if given || flag.Set(name, value) != nil {
+	if givenFlags[name] || flag.Set(name, value) != nil {
 		return func() {}
 	}
 	return func() { _ = flag.Set(name, old) }
 }
+
+// plainOnly skips a test under the race detector, which would make it slow and has nothing to see in it.
+func plainOnly(t *testing.T, why string) {
+	t.Helper()
+	if raceDetector {
+		t.Skipf("runs without the race detector only: %s", why)
+	}
+}
+
+// Why a test is plainOnly.
+const (
+	otherProcess = "what it tests is another process"
+	oneByOne     = "it does one thing after the other"
+)

@@ -18,16 +18,17 @@ import (
 )
 
 // histories is how many are run; under the race detector, which makes them several times slower,
-// raceHistories.
+// raceHistories. Under -soak there is no end to them but the time.
 const (
-	histories     = 5000
-	raceHistories = 400
-	lanes         = 6 // at a time: most of a history is waiting
+	histories     = 2000
+	raceHistories = 96
+	lanes         = 6 // at a time: much of a history is waiting
 )
 
 // TestRandomHistories folds random histories and compares every view and every row of the feed
 // with what the oracle makes of the same history.
 func TestRandomHistories(t *testing.T) {
+	parallel(t)
 	checks := histories / lanes
 	if raceDetector {
 		checks = raceHistories / lanes
@@ -35,13 +36,31 @@ func TestRandomHistories(t *testing.T) {
 	if testing.Short() {
 		checks = 10
 	}
-	t.Cleanup(setFlag("rapid.checks", strconv.Itoa(checks)))
+	checkInLanes(t, checks, shareHistories, "random histories", randomHistory)
+}
+
+// checkInLanes checks a property in lanes beside each other, checks times in each; under -soak until a share of the
+// time is used, in percent.
+func checkInLanes(t *testing.T, checks, percent int, what string, property func(*rapid.T)) {
 	t.Cleanup(setFlag("rapid.nofailfile", "true"))
-	for lane := range lanes {
-		t.Run(strconv.Itoa(lane), func(t *testing.T) {
-			t.Parallel()
-			rapid.Check(t, randomHistory)
+	s := begin(t, percent)
+	for round := 0; s.goesOn(round, 1) && !t.Failed(); round++ {
+		if s.long > 0 { // a lane checks a few a second, so that a round takes a part of what is left
+			checks = max(1, int(s.left().Seconds()))
+		}
+		back := setFlag("rapid.checks", strconv.Itoa(checks))
+		t.Run(strconv.Itoa(round), func(t *testing.T) {
+			for lane := range lanes {
+				t.Run(strconv.Itoa(lane), func(t *testing.T) {
+					t.Parallel()
+					rapid.Check(t, func(t *rapid.T) {
+						property(t)
+						done(1, what)
+					})
+				})
+			}
 		})
+		back()
 	}
 }
 

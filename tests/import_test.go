@@ -155,6 +155,7 @@ func countDocs(t *testing.T, c *harness.Client, collection string) (n int) {
 // TestImportSurvivesKills kills the client, then the server, in the middle of `fanfold import`,
 // and goes on with --resume.
 func TestImportSurvivesKills(t *testing.T) {
+	plainOnly(t, otherProcess)
 	const lines = 60_000
 	dir := t.TempDir()
 	file := filepath.Join(dir, "lines.ndjson")
@@ -218,6 +219,7 @@ func awaitApplied(t *testing.T, c *harness.Client, seq int) {
 // TestImportNeedsLittleMemory streams 256 MiB through an import. The log is on an outside server:
 // NATS keeps what was written in the last ten seconds in memory.
 func TestImportNeedsLittleMemory(t *testing.T) {
+	plainOnly(t, otherProcess)
 	p := startProcess(t, "--data", t.TempDir(), "--nats", natsserver.Start(t, 1)[0])
 	line := []byte(`{"x":"` + strings.Repeat("x", 1<<20-10) + "\"}\n")
 	req, err := http.NewRequest(http.MethodPost, p.URL+"/v1/_import?collection=c", &repeated{piece: line, left: 256})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -14,16 +15,25 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-const killRounds, killWriters = 20, 16
+const killRounds, killWriters = 12, 16
 
-// TestKill writes with 16 clients and kills the process with SIGKILL, 20 times on the same
-// data, under both durabilities: everything acknowledged is there, and every promise holds.
+// TestKill writes with 16 clients and kills the process with SIGKILL, killRounds times on the same
+// data, under both durabilities: everything acknowledged is there, and every promise holds. Under -soak it begins
+// again with other data.
 func TestKill(t *testing.T) {
-	t.Parallel()
+	plainOnly(t, otherProcess)
+	parallel(t)
+	for s, n := begin(t, shareKills), 0; s.goesOn(n, 1) && !t.Failed(); n++ {
+		t.Run(strconv.Itoa(n), func(t *testing.T) { killAgainAndAgain(t, s) })
+	}
+}
+
+func killAgainAndAgain(t *testing.T, s share) {
 	dir := t.TempDir()
 	acked := make([]atomic.Int64, killWriters)
 	sent := make([]atomic.Int64, killWriters)
-	for round := range killRounds {
+	round := 0
+	for ; round < killRounds && (s.long == 0 || s.left() > 0); round++ {
 		p := startProcess(t, "--data", dir, "--durability", []string{"always", "interval"}[round%2])
 		if round == 0 {
 			p.Model(crashModel)
@@ -44,7 +54,9 @@ func TestKill(t *testing.T) {
 	for i := range acked {
 		total += acked[i].Load()
 	}
-	t.Logf("%d acknowledged writes in %d rounds", total, killRounds)
+	t.Logf("%d acknowledged writes in %d rounds", total, round)
+	done(int64(round), "kills")
+	done(total, "acknowledged writes between kills")
 }
 
 // checkAcked compares every writer's document with what was acknowledged and sent.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -122,16 +122,26 @@ var linearModel = porcupine.Model{
 }
 
 // TestLinearizable runs writers on two nodes over a cluster of three NATS servers, while the
-// stream's leader and others are stopped and restarted and connections are cut. FANFOLD_LINEAR
-// is for how long; the default suits CI.
+// stream's leader and others are stopped and restarted and connections are cut. Under -soak it does so again and
+// again, each time with other operations and faults.
 func TestLinearizable(t *testing.T) {
-	long := 25 * time.Second
-	if v := os.Getenv("FANFOLD_LINEAR"); v != "" {
-		var err error
-		if long, err = time.ParseDuration(v); err != nil {
-			t.Fatal(err)
-		}
+	const most = 5 * time.Minute // the check of one history takes memory
+	short := 25 * time.Second
+	if raceDetector {
+		short = 15 * time.Second
 	}
+	s := begin(t, shareLinear)
+	for n := 0; s.goesOn(n, 1) && !t.Failed(); n++ {
+		long, seed := short, uint64(1)
+		if s.long > 0 {
+			long, seed = min(most, s.left()), rand.Uint64()
+		}
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { requireLinearizable(t, long, seed) })
+	}
+}
+
+// requireLinearizable is one history of TestLinearizable.
+func requireLinearizable(t *testing.T, long time.Duration, seed uint64) {
 	cluster := natsserver.StartCluster(t, 3, false)
 	urls := strings.Join(cluster.URLs(), ",")
 	nodes := make([]*harness.Store, 2)
@@ -144,7 +154,7 @@ func TestLinearizable(t *testing.T) {
 	var ops, faults atomic.Int64
 	var background sync.WaitGroup
 	background.Go(func() {
-		rng := rand.New(rand.NewPCG(7, 7))
+		rng := rand.New(rand.NewPCG(seed, 0))
 		for next := int64(faultEvery); !stop.Load(); next = ops.Load() + faultEvery {
 			if !cluster.Await(func() bool { return stop.Load() || ops.Load() >= next }) || stop.Load() {
 				continue
@@ -156,7 +166,7 @@ func TestLinearizable(t *testing.T) {
 	clients := make([]*linearClient, writers)
 	var wg sync.WaitGroup
 	for i := range clients {
-		l := &linearClient{t: t, c: nodes[i%2].Client, worker: i, rng: rand.New(rand.NewPCG(uint64(i), 1)), began: began, tags: map[string]string{}}
+		l := &linearClient{t: t, c: nodes[i%2].Client, worker: i, rng: rand.New(rand.NewPCG(seed, uint64(i)+1)), began: began, tags: map[string]string{}}
 		clients[i] = l
 		wg.Go(func() {
 			at := -1
@@ -180,6 +190,8 @@ func TestLinearizable(t *testing.T) {
 	groups := int(ops.Load())/groupOps + 1
 	history = append(history, readAllGroups(t, nodes[0].Client, began, groups)...)
 	t.Logf("%d operations in %d groups, %d of unknown outcome, %d faults, %v", len(history), groups, unknown, faults.Load(), time.Since(began).Round(time.Second))
+	done(int64(len(history)), "operations of linearizable histories")
+	done(faults.Load(), "faults of the cluster meanwhile")
 	switch result, info := porcupine.CheckOperationsVerbose(linearModel, history, 5*time.Minute); result {
 	case porcupine.Illegal:
 		path := "linearizability.html"

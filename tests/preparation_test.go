@@ -270,16 +270,22 @@ func TestModelOnTwoNodes(t *testing.T) {
 	sameAfterReplay(t, nodes[0])
 }
 
-// TestCrashWhilePreparing crashes at every SQLite write from a proposal on, and goes on.
+// TestCrashWhilePreparing crashes at every SQLite write from a proposal on, or under the race detector at some of
+// them, and goes on.
 func TestCrashWhilePreparing(t *testing.T) {
+	parallel(t)
 	if testing.Short() {
 		t.Skip("as many runs as there are writes")
+	}
+	every := int64(1)
+	if raceDetector {
+		every = 7
 	}
 	full := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: full})
 	runScript(t, s, crashScript[:14])
 	s.Close()
-	for k := int64(1); ; k++ {
+	for k := int64(1); ; k += every {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS(full)); err != nil {
 			t.Fatal(err)

@@ -40,8 +40,12 @@ func TestMain(m *testing.M) {
 		os.Exit(runStatement(statement, os.Args[1]))
 	}
 	flag.Parse()
-	setFlag("test.parallel", strconv.Itoa(lanes))
+	flag.Visit(func(f *flag.Flag) { givenFlags[f.Name] = true })
+	setFlag("test.parallel", strconv.Itoa(lanes+4))
 	code := m.Run()
+	if *soak > 0 {
+		printSoaked()
+	}
 	if path, err := program(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))
 	}
@@ -167,7 +171,8 @@ func (p *process) verify(t *testing.T) {
 // TestTwoProcesses lets two API processes on one outside NATS server write the same documents
 // with If-Match: no update is lost, and both end with identical read models.
 func TestTwoProcesses(t *testing.T) {
-	t.Parallel()
+	plainOnly(t, otherProcess)
+	parallel(t)
 	url := natsserver.Start(t, 1)[0]
 	dirs := []string{t.TempDir(), t.TempDir()}
 	nodes := make([]*process, 2)
@@ -263,6 +268,7 @@ func requireSameFiles(t *testing.T, nodes []*process, dirs []string) {
 
 // TestDataDirectoryRefusals: a directory that is in use, or cannot be written, is refused in one line.
 func TestDataDirectoryRefusals(t *testing.T) {
+	plainOnly(t, otherProcess)
 	t.Parallel()
 	dir := t.TempDir()
 	startProcess(t, "--data", dir)

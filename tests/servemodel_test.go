@@ -81,6 +81,7 @@ func (p *process) stop(t *testing.T) {
 // TestServeModelBeingPrepared: a node that is started again with the model that it was preparing comes up, serves,
 // and goes on with it.
 func TestServeModelBeingPrepared(t *testing.T) {
+	plainOnly(t, otherProcess)
 	t.Parallel()
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir, Writer: writer.Options{BeforeActivate: harness.NewGate().Wait}})
@@ -98,6 +99,7 @@ func TestServeModelBeingPrepared(t *testing.T) {
 // TestServeModelOnTwoNodes: two nodes that are started with the same new model on one log both stay, and both come to
 // have it.
 func TestServeModelOnTwoNodes(t *testing.T) {
+	plainOnly(t, otherProcess)
 	t.Parallel()
 	server := natsserver.Start(t, 1)[0]
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: server})
@@ -121,6 +123,7 @@ func TestServeModelOnTwoNodes(t *testing.T) {
 // TestServeModelSaysWhenItApplies: `serve --model` says that the model is applied once it is, and not where the node
 // has answered that it works on it.
 func TestServeModelSaysWhenItApplies(t *testing.T) {
+	plainOnly(t, otherProcess)
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir})
 	bigShop(t, s)

@@ -75,13 +75,11 @@ func TestSetOrientedFold(t *testing.T) {
 
 // TestRandomFanouts: random histories in which most fan-outs are ones that set-oriented SQL folds.
 func TestRandomFanouts(t *testing.T) {
-	checks := "80"
+	checks := 84 / lanes
 	if testing.Short() || raceDetector {
-		checks = "15"
+		checks = 18 / lanes
 	}
-	t.Cleanup(setFlag("rapid.checks", checks))
-	t.Cleanup(setFlag("rapid.nofailfile", "true"))
-	rapid.Check(t, func(t *rapid.T) {
+	checkInLanes(t, checks, shareFanouts, "random histories of fan-outs", func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "fanouts")
 		if err != nil {
 			t.Fatal(err)
@@ -124,6 +122,7 @@ func TestRandomFanouts(t *testing.T) {
 
 // TestDeepDocuments: derived values may nest deeper than SQLite's JSON functions take.
 func TestDeepDocuments(t *testing.T) {
+	plainOnly(t, oneByOne)
 	const chain = 18
 	model := "collections:\n  c0: {}\n"
 	for i := 1; i <= chain; i++ {

@@ -158,6 +158,7 @@ func TestTransactionIsAllOrNothing(t *testing.T) {
 }
 
 func TestTransactionLimits(t *testing.T) {
+	plainOnly(t, oneByOne)
 	s := harness.OpenTemp(t, "")
 	ops := func(n int) string {
 		var list []string
