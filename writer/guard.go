@@ -277,7 +277,7 @@ func strictTargets(c *fanfold.Collection, t *jsondoc.Tree) (targets []fanfold.Ke
 func (g *guardSet) guardTarget(key fanfold.Key, link uint64) error {
 	var held []fanfold.Problem
 	for _, r := range g.model.RelationsTo(key.Collection) {
-		if !r.Strict {
+		if !r.Strict || len(held) == maxNamed {
 			continue
 		}
 		if err := eachHolder(g.snap, r, key, func(doc *fanfold.Document) (more bool, err error) {
