@@ -57,7 +57,7 @@ func (s *Server) waitFor(c echo.Context, w *write, seq uint64) error {
 	}
 	err := s.wait(c.Request().Context(), seq, w.limit)
 	if err == nil && w.request.Key.Hash == "" { // under a key the event may be an old one
-		s.Writer.NoteCaughtUp(w.begun)
+		s.Writer.RecordCaughtUp(w.begun)
 	}
 	return err
 }

@@ -65,7 +65,7 @@ func (s *Server) importLines(c echo.Context) error {
 	answer := &importAnswer{out: c.Response(), control: control}
 	err = im.Run(c.Request().Context(), newLineReader(c.Request().Body, control, opt.First), answer.report)
 	if err == nil {
-		err = im.Settle()
+		err = im.WaitFolded()
 	}
 	s.finishImport(answer, im.Report(), err)
 	return nil

@@ -232,7 +232,7 @@ func (s *Server) waitForFence(ctx context.Context, want uint64, limit time.Durat
 	}
 	err = s.waitToRead(ctx, max(want, seq), limit)
 	if s.Folded.Applied() >= seq {
-		s.Writer.NoteCaughtUp(begun)
+		s.Writer.RecordCaughtUp(begun)
 	}
 	return err
 }
