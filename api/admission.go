@@ -21,7 +21,7 @@ const (
 	answerTime = 2 * time.Minute // in which a client must have read its answer
 )
 
-// lease holds how much of the room for bodies one request has taken, in bytes.
+// lease records how much of the room for bodies one request has taken, in bytes.
 type lease struct {
 	s    *Server
 	held int64
