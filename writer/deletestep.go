@@ -40,7 +40,9 @@ func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (De
 			w.retries.Add(1)
 			continue
 		}
-		step.Last = first + uint64(len(writes)) - 1
+		if err == nil {
+			step.Last = first + uint64(len(writes)) - 1
+		}
 		step.DryRun, err = w.dryRun(ctx, err)
 		return step, withoutOperation(err)
 	}
