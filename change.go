@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Op is what a change did to a document.
+// Op names what a change did to a document.
 type Op string
 
 // The operations of a change.
@@ -16,11 +16,11 @@ const (
 	OpDerive  Op = "derive" // a derived value changed; the document's revision did not
 )
 
-// Change is one change of one document, as the change feed tells it.
+// Change describes one change of one document, as the change feed reports it.
 type Change struct {
 	Position Position
-	Ordinal  int64    // how many changes there were up to and including this one
-	Prior    Position // the document's change before it; 0 for a create
+	Ordinal  int64    // the number of changes in the log up to and including this one
+	Prior    Position // the document's previous change; 0 for a create
 	Key      Key
 	Op       Op
 	Revision Revision // of the document after the change; of a delete, the delete's own
@@ -29,15 +29,16 @@ type Change struct {
 	Rules    []string // of a derived change: the rules whose values changed, in path order
 	Delta    []byte   // of a derived change: a JSON Patch (RFC 6902) whose operations also carry "old"
 
-	// Previous are both views before a direct change; PreviousSource is nil where they were equal.
+	// Previous and PreviousSource hold the embedded and the referenced view before a direct change. PreviousSource is nil
+	// where the two were equal.
 	Previous       []byte
 	PreviousSource []byte
 }
 
-// Fanout is what writes cause: derived changes in all, by rule and by collection. A change that
-// several rules cause counts once in all, and once for each rule.
+// Fanout counts the derived changes that writes cause: in all, by rule and by collection. A change that
+// several rules cause counts once in Derived and once for each of these rules.
 type Fanout struct {
-	Position    Position         `json:"position"` // of the prefix it is computed on
+	Position    Position         `json:"position"` // of the prefix of the log that it was computed on
 	Derived     int64            `json:"derived"`
 	Rules       map[string]int64 `json:"rules"`
 	Collections map[string]int64 `json:"collections"`
@@ -46,23 +47,23 @@ type Fanout struct {
 // ChangeQuery asks for a page of the change feed.
 type ChangeQuery struct {
 	After       Position
-	Limit       int      // most rows to look at; all of one event are returned together or in a row
-	Collections []string // none: all
-	Latest      bool     // only each document's newest change
-	Docs        bool     // with the documents as they are now
+	Limit       int      // how many rows are looked at, at most; the rows of one event are never mixed with others
+	Collections []string // empty for all
+	Latest      bool     // only the newest change of each document
+	Docs        bool     // with each document as it is now
 }
 
-// ChangeRow is a change with what the feed tells besides.
+// ChangeRow holds a change and what the feed adds to it.
 type ChangeRow struct {
 	*Change
-	Cause *Key      // of a derived change: the document whose write caused it; nil for a model
-	Doc   *Document // the embedded view now, where asked for and there
+	Cause *Key      // the document whose write caused a derived change; nil where a model did
+	Doc   *Document // the embedded view as it is now; nil where it was not asked for or is deleted
 }
 
-// ChangePage is a page of the change feed, from one snapshot.
+// ChangePage holds one page of the change feed, read from one snapshot.
 type ChangePage struct {
 	Rows    []ChangeRow
-	Last    Position // everything up to here was looked at
-	Pending int64    // changes behind Last, of every kind
-	Changes int64    // how many there are
+	Last    Position // every change up to it was looked at
+	Pending int64    // the number of changes after Last, of every kind
+	Changes int64    // the number of changes in the log
 }

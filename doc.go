@@ -8,8 +8,8 @@
 //     enters it. Folding never rejects an event.
 //   - The read model is a function of the log's prefix: the same events give the same bytes and
 //     the same change positions on every node and after every replay.
-//   - One event and everything it causes becomes visible at once, with the change rows.
-//   - Every read shows a consistent prefix, and says which.
+//   - One event and everything that it causes become visible together, with the change rows.
+//   - Every read shows a consistent prefix of the log, and says at which position it ends.
 //   - A derived change alters a document's view, never its revision.
 //   - The change feed has every change of every document, in one order.
 //   - An event that cannot be folded stops the projector, which says so; nothing is skipped.

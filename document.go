@@ -9,26 +9,25 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Limits of the written form. Sizes are in bytes.
+// The limits of documents and models.
 const (
-	MaxIDLen        = 255
-	DefaultMaxBody  = 2 << 20
-	DefaultMaxDepth = 64
-	MaxRelationIDs  = 1000
-	MaxUniqueLen    = 1025 // of a unique value and its kind
-	DefaultIDsLimit = 1000
-	// DefaultFanoutLimit is how many derived changes a write may cause where the model says nothing.
-	DefaultFanoutLimit = 1_000_000
-	MaxCollectionLen   = 64
+	MaxIDLen           = 255       // of an id, in bytes
+	MaxCollectionLen   = 64        // of a collection's name, in bytes
+	MaxUniqueLen       = 1025      // of a unique value and the letter for its kind, in bytes
+	MaxRelationIDs     = 1000      // that one document holds by one relation
+	DefaultMaxBody     = 2 << 20   // of a document, in bytes
+	DefaultMaxDepth    = 64        // of a document's nesting, in levels
+	DefaultIDsLimit    = 1000      // of a field of kind IDs, where the model does not say
+	DefaultFanoutLimit = 1_000_000 // of the derived changes that one write causes, where the model does not say
 )
 
-// Key names a document: its collection and its id's text (the number 1 and the string "1"
-// are the same id).
+// Key names a document by its collection and the text of its id. The number 1 and the string "1" are the same id.
 type Key struct {
 	Collection string
 	ID         string
 }
 
+// String returns "<collection>/<id>".
 func (k Key) String() string { return k.Collection + "/" + k.ID }
 
 var collectionRE = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
@@ -41,7 +40,7 @@ func CheckCollection(name string) error {
 	return nil
 }
 
-// CheckID returns an Invalid error unless id can be a document's id: 1 to 255 bytes of UTF-8.
+// CheckID returns an Invalid error unless id can be a document's id: 1 to 255 bytes of UTF-8, but neither "." nor "..".
 func CheckID(id string) error {
 	switch {
 	case id == "":
@@ -56,7 +55,7 @@ func CheckID(id string) error {
 	return nil
 }
 
-// Validate checks both parts of the key; the error is Invalid.
+// Validate returns an Invalid error unless both parts of the key are valid.
 func (k Key) Validate() error {
 	if err := CheckCollection(k.Collection); err != nil {
 		return err
@@ -64,6 +63,7 @@ func (k Key) Validate() error {
 	return CheckID(k.ID)
 }
 
+// clip returns s, shortened to 80 bytes, for a message.
 func clip(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "…"
@@ -71,18 +71,18 @@ func clip(s string) string {
 	return s
 }
 
-// Revision is a document's revision: the stream sequence of its last event. 0 is "no document".
+// Revision identifies one state of a document by the stream sequence of its last event. 0 stands for no document.
 type Revision uint64
 
-// Document is one document of the read model.
+// Document holds one document of the read model, in the view that was asked for.
 type Document struct {
 	Key      Key
-	Number   int64    // order of arrival: the sequence of the event that created it
-	Revision Revision // changes with writes only
-	Position Position // changes with derived values too
+	Number   int64    // the sequence of the event that created it, by which documents are in order of arrival
+	Revision Revision // of the last write
+	Position Position // of the last change, derived ones included
 	Created  time.Time
 	Updated  time.Time // of the last write
-	Body     []byte    // the view asked for
+	Body     []byte    // JSON text
 }
 
 // ETagOf returns the document's entity tag under the given fold version.
@@ -90,7 +90,7 @@ func (d *Document) ETagOf(fold int) ETag {
 	return ETag{Revision: d.Revision, Position: d.Position, Fold: fold}
 }
 
-// View is one of the two forms in which a document is read.
+// View selects one of the two forms in which a document is read.
 type View int
 
 // The views.
@@ -99,7 +99,7 @@ const (
 	Referenced             // as written
 )
 
-// WithMeta is the document's body with its metadata as the last member, _meta: rev, position,
+// WithMeta returns the document's body with its metadata as the last member, _meta: rev, position,
 // createdAt and updatedAt (RFC 3339).
 func (d *Document) WithMeta() []byte {
 	meta := append(make([]byte, 0, 160), `{"rev":`...)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Code classifies an error; the API picks the HTTP status and problem type from it.
+// Code classifies an error. The API picks the HTTP status and the problem type by it.
 type Code string
 
 // The codes an Error carries. They are stable: problem types are made of them.
@@ -32,26 +32,27 @@ const (
 	Internal         Code = "internal"          // a defect
 )
 
-// Error is what every package of this module returns for a failure a caller can act on.
-// Message says what, where and what to do, and may be shown to anybody; Err is only logged.
+// Error describes a failure that a caller can act on. Every package of this module returns it. Message says what
+// failed, where, and what to do about it, and may be shown to anybody; Err is only logged.
 type Error struct {
 	Code    Code
 	Message string
-	// Current is the document's revision, set on Stale and Exists where it is known.
+	// Current holds the document's revision, on Stale and Exists where it is known.
 	Current Revision
-	// Operation is the index of the transaction's operation at fault; nil outside one.
+	// Operation holds the index of the transaction's operation at fault, from 0; nil where none is.
 	Operation *int
-	// Problems lists every mistake at once where there can be several (models, patches).
+	// Problems lists all mistakes where there can be several, as in models and patches.
 	Problems []Problem
 	Err      error
 }
 
-// Problem is one mistake: Path says where (a model path or a JSON pointer), Detail what.
+// Problem describes one mistake. Path says where it is, as a model path, a JSON pointer or a document; Detail says what.
 type Problem struct {
 	Path   string `json:"path"`
 	Detail string `json:"detail"`
 }
 
+// Error returns everything that the error says, its cause included. It is meant for logs.
 func (e *Error) Error() string {
 	s := string(e.Code) + ": " + e.Detail()
 	for _, p := range e.Problems {
@@ -71,7 +72,7 @@ func (e *Error) Detail() string {
 	return fmt.Sprintf("operation %d: %s", *e.Operation, e.Message)
 }
 
-// AtOperation returns err as the fault of a transaction's operation, by index.
+// AtOperation returns a copy of err whose Operation is index. It returns err itself where that is no Error.
 func AtOperation(err error, index int) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -82,20 +83,21 @@ func AtOperation(err error, index int) error {
 	return &at
 }
 
-// Unwrap returns the cause, or nil.
+// Unwrap returns the cause, nil where there is none.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an Error whose message is formatted as by fmt.Sprintf.
+// Errorf returns an Error with a message that is formatted as by fmt.Sprintf.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrap is Errorf with a cause that is logged, not shown.
+// Wrap returns an Error as Errorf does, with a cause that is logged and not shown.
 func Wrap(err error, code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Err: err}
 }
 
-// messageOf is the message of an Error, without its code.
+// MessageOf returns the message of the first Error in err's chain, without its code, and err's own text where there
+// is none.
 func MessageOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -104,8 +106,7 @@ func MessageOf(err error) string {
 	return err.Error()
 }
 
-// CodeOf returns the code of the first Error in err's chain, Internal where there is none,
-// and "" for nil.
+// CodeOf returns the code of the first Error in err's chain, Internal where there is none, and "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// ETag is the strong validator of one view of a document (RFC 9110, 8.8.3):
-// "<revision>.<position>.<fold version>", with a hash at the end where the view holds
-// expanded documents.
+// ETag holds the parts of the strong validator of one view of a document (RFC 9110, 8.8.3). Its text is
+// "<revision>.<position>.<fold version>", followed by a hash where the view holds expanded documents.
 type ETag struct {
 	Revision Revision
 	Position Position
 	Fold     int
-	Suffix   string
+	Suffix   string // the hash; "" for none
 }
 
+// String returns the tag with its quotes, as a header has it.
 func (t ETag) String() string {
 	b := make([]byte, 0, 48)
 	b = append(b, '"')
@@ -32,8 +32,8 @@ func (t ETag) String() string {
 	return string(append(b, '"'))
 }
 
-// ParseETag reads one of our tags, also with W/ before it, and without the parts behind the
-// revision. The error is Invalid.
+// ParseETag reads a tag of this store, quoted. It takes one with W/ before it, and one that ends behind the revision or
+// behind the position. The error is Invalid.
 func ParseETag(s string) (ETag, error) {
 	bad := Errorf(Invalid, `%q is not an ETag of this store: want "<revision>.<position>", quoted, as a response's ETag header gives it`, clip(s))
 	body, ok := strings.CutPrefix(strings.TrimPrefix(s, "W/"), `"`)

@@ -6,7 +6,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Kind is what an event says.
+// Kind names what an event says.
 type Kind string
 
 // The kinds of event in the log.
@@ -15,16 +15,16 @@ const (
 	KindPatch   Kind = "patch"   // a merge patch or JSON Patch on the revision in Base
 	KindDelete  Kind = "delete"  // the document is gone
 	KindModel   Kind = "model"   // the whole model, from this position on
-	KindPrepare Kind = "prepare" // nothing yet: a model that is to come, for which nodes make themselves ready
-	KindCancel  Kind = "cancel"  // nothing: that model does not come
-	KindFence   Kind = "fence"   // nothing: readers wait for its sequence
-	KindCheck   Kind = "check"   // nothing: a transaction required this revision of the document
-	KindImport  Kind = "import"  // nothing: how far an import has come
-	KindLink    Kind = "link"    // nothing: a document refers to another strictly, or no longer
-	KindClaim   Kind = "claim"   // a document has a unique value, or no longer
+	KindPrepare Kind = "prepare" // a model is announced; every node begins its preparation
+	KindCancel  Kind = "cancel"  // the announced model is withdrawn
+	KindFence   Kind = "fence"   // changes nothing; readers wait for its sequence
+	KindCheck   Kind = "check"   // changes nothing; a transaction required this revision of the document
+	KindImport  Kind = "import"  // how far an import has come
+	KindLink    Kind = "link"    // a document begins or ceases to refer to another strictly
+	KindClaim   Kind = "claim"   // a document takes or gives up a unique value
 )
 
-// PatchType tells the two patch formats apart.
+// PatchType names one of the two patch formats.
 type PatchType string
 
 // The patch formats: RFC 7396 and RFC 6902.
@@ -33,36 +33,38 @@ const (
 	JSONPatch  PatchType = "json"
 )
 
-// Event is one fact of the log. An event that is in the log was accepted; folding it never
-// rejects it.
+// Event describes one fact of the log. An event that is in the log was accepted; folding never rejects it.
 type Event struct {
 	Seq  uint64    // stream sequence; 0 until appended
 	Time time.Time // the log's timestamp
 	Kind Kind
-	Key  Key    // of put, patch, delete, check and claim; of link the target; of import its ID alone
-	Body []byte // of put (document), patch (patch), model and prepare (model as JSON), cancel (its reason, as JSON) and import (progress): the bytes as written
+	Key  Key // of put, patch, delete, check and claim; of link the target; of import its ID alone
+
+	// Body holds JSON text as it was written: of put the document, of patch the patch, of model and prepare the model, of
+	// cancel the reason, of import how far it has come.
+	Body []byte
 
 	Patch PatchType // of patch
 	Base  Revision  // of patch: the revision it was computed on; of check: the one required
 
-	// Kept, of put, are values that an import restores: what stayed on the document of targets
-	// that were gone already and its frozen copies, as JSON, by rule, then by the target's id; a
-	// frozen copy of a rule that is there has no value for ids that are not. Nil for none.
+	// Kept, of put, holds values that an import restores: the document's frozen copies, and what stayed on it of targets
+	// that were deleted before. It is a JSON object by rule, then by the target's id. Where a rule with frozen copies is
+	// in it, the ids that it lacks have no value. It is nil for none.
 	Kept []byte
-	// Refresh, of put and patch, are the paths of frozen copies to take anew.
+	// Refresh, of put and patch, lists the paths of frozen copies whose values are taken from the targets again.
 	Refresh []string
 
 	Holder Key    // of link: the document that refers to Key
 	Path   string // of claim: where the value stands
 	Value  string // of claim: the value, as UniqueValue writes it
-	Held   bool   // of link and claim: from now on, rather than no longer
-	Links  bool   // of check: it is about the links to Key; Base is the last one's sequence
+	Held   bool   // of link and claim: true where it begins, false where it ends
+	Links  bool   // of check: Base is the sequence of the last link to Key, not a revision of Key
 
 	Tx             TxPart
 	IdempotencyKey IdempotencyKey
 }
 
-// Patched is the document after a patch event, both being JSON text that was checked. The error is a
+// Patched returns the document that a patch event makes of doc. Both must be JSON text that was checked. The error is a
 // *jsondoc.PatchError.
 func (ev *Event) Patched(doc []byte) ([]byte, error) {
 	if ev.Patch == MergePatch {
@@ -75,7 +77,7 @@ func (ev *Event) Patched(doc []byte) ([]byte, error) {
 	return jsondoc.Apply(doc, ops)
 }
 
-// TxPart is an event's place in its transaction; the zero value is none.
+// TxPart says which place an event has in its transaction. The zero value is that of an event outside one.
 type TxPart struct {
 	ID    string
 	Index int // from 0
@@ -85,31 +87,30 @@ type TxPart struct {
 // Open tells whether more events of the transaction follow.
 func (t TxPart) Open() bool { return t.Index+1 < t.Count }
 
-// Once makes a request happen once: the hash of its Idempotency-Key and a digest of what it
-// asks for. The zero value is no key. In a transaction the first event carries it.
+// IdempotencyKey makes a request happen once. It holds the hash of the header of that name and a digest of what the
+// request asks for. The zero value is no key. In a transaction the first event carries it.
 type IdempotencyKey struct {
 	Hash   string
 	Digest string
 }
 
-// OnceRecord is what is known of a request that was made under an Idempotency-Key.
+// IdempotencyRecord says which event a request under an idempotency key has led to.
 type IdempotencyRecord struct {
 	IdempotencyKey
-	Seq uint64 // of its first event
+	Seq uint64 // of the request's first event
 }
 
-// Write is an event and the condition under which it is appended.
+// Write holds an event and the condition under which it is appended.
 type Write struct {
 	Event  *Event
 	Expect Expect
 }
 
-// Expect is the condition under which an event is appended: what the revision of its subject
-// must be. The zero value is no condition.
+// Expect says of which revision an event's subject must be for the event to be appended. The zero value is no condition.
 type Expect struct {
 	Set bool
-	Rev Revision // 0: nothing must have been written there
+	Rev Revision // 0 where nothing may have been written there
 }
 
-// Exactly is the condition that the last event of the subject is rev.
+// Exactly returns the condition that rev is the last event of the subject.
 func Exactly(rev Revision) Expect { return Expect{Set: true, Rev: rev} }

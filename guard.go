@@ -7,9 +7,9 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// UniqueValue is a value of a unique member as claims tell it apart from others: the kind, then a
-// string's text or a number's one form; "" for what is neither, which any number of documents may
-// have.
+// UniqueValue returns the value that a document has of a unique member, in the form in which claims compare it: "s" and
+// a string's text, or "n" and a number in its one canonical form. It returns "" for any other value and for none, which
+// any number of documents may have. The error is Unprocessable for a value that is too long to be compared.
 func UniqueValue(t *jsondoc.Tree, path Path) (value string, err error) {
 	n := path.Lookup(t, jsondoc.Root)
 	if n == jsondoc.None {
@@ -30,8 +30,8 @@ func UniqueValue(t *jsondoc.Tree, path Path) (value string, err error) {
 	return value, nil
 }
 
-// Guards tells whether writes of the collection's documents have to do with strict relations or
-// unique members; deletes also where strict relations lead to it.
+// Guards tells whether writes of the collection's documents need guards, because it has strict relations or unique
+// members. A delete needs them also where strict relations lead to the collection.
 func (m *Model) Guards(collection string, delete bool) bool {
 	if c := m.byName[collection]; c != nil && (len(c.Unique) > 0 || slices.ContainsFunc(c.Relations, (*Relation).strict)) {
 		return true
@@ -44,14 +44,14 @@ func (m *Model) StrictTo(collection string) bool {
 	return slices.ContainsFunc(m.to[collection], (*Relation).strict)
 }
 
-// AddsGuards tells whether the model has strict relations or unique members that prev has not.
+// AddsGuards tells whether the model has strict relations or unique members that prev does not have.
 func (m *Model) AddsGuards(prev *Model) bool {
 	strict, unique := m.NewGuards(prev)
 	return len(strict)+len(unique) > 0
 }
 
-// NewGuards returns the strict relations that prev has not, or not so, and the unique members that it has
-// not, by collection.
+// NewGuards returns what the model guards and prev does not: the strict relations that prev lacks or has otherwise, and
+// the unique members that it lacks, by collection.
 func (m *Model) NewGuards(prev *Model) (strict []*Relation, unique map[string][]Path) {
 	unique = map[string][]Path{}
 	for _, c := range m.Collections {
@@ -75,8 +75,8 @@ func HasPath(paths []Path, path Path) bool {
 	return slices.ContainsFunc(paths, func(p Path) bool { return p.String() == path.String() })
 }
 
-// Unguarded is the model's source without its strict relations and unique members being so; nil where
-// it has none.
+// Unguarded returns the model's source with every relation not strict and every member not unique. It returns nil where
+// that is so already.
 func (m *Model) Unguarded() []byte {
 	var patch []byte
 	member := func(name, value string) {

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Collection is what the model says of one collection.
+// Collection holds what the model says about one collection.
 type Collection struct {
 	Name      string
 	Relations []*Relation // by name
 	Rules     []*Rule     // by path
 	Unique    []Path      // of members that no two documents have with the same value
-	Release   []string    // paths of removed rules that may be written again
+	Release   []string    // paths of removed rules that are no longer reserved
 	Schema    []byte      // a JSON Schema that documents as written must fit; nil for none
 }
 
-// Relation returns the collection's relation of that name, or nil.
+// Relation returns the collection's relation of that name, nil where it has none or c is nil.
 func (c *Collection) Relation(name string) *Relation {
 	if c == nil {
 		return nil
@@ -28,30 +28,30 @@ func (c *Collection) Relation(name string) *Relation {
 	return nil
 }
 
-// Model is a checked model, as internal/modelfile reads it. It does not change once read.
+// Model holds a model that was checked, as internal/modelfile reads it. It does not change afterwards.
 type Model struct {
 	Collections []*Collection // by name
-	FanoutLimit int64         // derived changes that one write may cause
+	FanoutLimit int64         // the number of derived changes that one write may cause
 	Rules       []*Rule       // by level, then name: every rule comes after those it depends on
 	Source      []byte        // the model as compact JSON
 
-	byName map[string]*Collection
-	to     map[string][]*Relation
+	byName map[string]*Collection // made by Index
+	to     map[string][]*Relation // by the collection that they lead to
 }
 
-// Collection returns what the model says of the collection, or nil where it says nothing.
+// Collection returns what the model says about a collection, nil where it does not declare it.
 func (m *Model) Collection(name string) *Collection { return m.byName[name] }
 
-// Relation finds a relation by its full name, or nil.
+// Relation returns the relation with a full name, nil where there is none.
 func (m *Model) Relation(full string) *Relation {
 	collection, name, _ := strings.Cut(full, ".")
 	return m.byName[collection].Relation(name)
 }
 
-// RelationsTo are the relations that lead to a collection.
+// RelationsTo returns the relations that lead to a collection.
 func (m *Model) RelationsTo(collection string) []*Relation { return m.to[collection] }
 
-// Relations are all relations, by full name.
+// Relations returns all relations, by full name.
 func (m *Model) Relations() []*Relation {
 	var all []*Relation
 	for _, c := range m.Collections {
@@ -60,13 +60,13 @@ func (m *Model) Relations() []*Relation {
 	return all
 }
 
-// EmptyModel is the model of a store to which none was applied.
+// EmptyModel returns the model of a store to which none was applied.
 func EmptyModel() *Model {
 	return &Model{Source: []byte(`{"collections":{}}`), FanoutLimit: DefaultFanoutLimit}
 }
 
-// Index sorts the model's collections, relations and rules by name and makes it answer questions about
-// them. It is called once, by whoever has read the collections.
+// Index sorts the model's collections, relations and rules by name and prepares the model's lookups. Whoever reads a
+// model calls it once, when all collections are in place.
 func (m *Model) Index() {
 	m.byName, m.to = map[string]*Collection{}, map[string][]*Relation{}
 	slices.SortFunc(m.Collections, func(a, b *Collection) int { return strings.Compare(a.Name, b.Name) })
@@ -81,7 +81,7 @@ func (m *Model) Index() {
 	}
 }
 
-// Proposal is a model that the log announces, and that does not apply yet.
+// Proposal holds a model that the log has announced and that does not apply yet.
 type Proposal struct {
 	Seq    uint64 // of the event that announces it
 	Model  *Model

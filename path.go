@@ -7,18 +7,17 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Step is one step of a Path: into the member Name, or, where Name is "", into each element
-// of an array.
+// Step leads into the member Name of an object or, where Name is "", into each element of an array.
 type Step struct{ Name string }
 
 // Each tells whether the step goes into every element of an array.
 func (s Step) Each() bool { return s.Name == "" }
 
-// Path says where in a document ids or derived values stand: "pub-id", "authors[].id",
+// Path says where ids or values stand in a document: "pub-id", "authors[].id",
 // "sections[].items[].name". Member names may hold anything but '.', '[' and ']'.
 type Path []Step
 
-// ParsePath reads a path; the error is Invalid.
+// ParsePath reads a path. The error is Invalid.
 func ParsePath(s string) (Path, error) {
 	var p Path
 	for part := range strings.SplitSeq(s, ".") {
@@ -38,6 +37,7 @@ func ParsePath(s string) (Path, error) {
 	return p, nil
 }
 
+// String returns the path as ParsePath reads it.
 func (p Path) String() string {
 	var b strings.Builder
 	for i, s := range p {
@@ -76,11 +76,10 @@ func (p Path) hasPrefix(q Path) bool {
 	return true
 }
 
-// overlaps tells whether one path stands at or inside the other.
+// Overlaps tells whether one of the two paths leads to the place of the other, or into it.
 func (p Path) Overlaps(q Path) bool { return p.hasPrefix(q) || q.hasPrefix(p) }
 
-// sharedArrays is the length of the longest prefix of both that ends inside an array's
-// elements: 0 where they share none.
+// SharedArrays returns the length of the longest common prefix that ends in an array's elements, 0 where there is none.
 func (p Path) SharedArrays(q Path) int {
 	shared := 0
 	for i := 0; i < len(p) && i < len(q) && p[i] == q[i]; i++ {
@@ -91,7 +90,7 @@ func (p Path) SharedArrays(q Path) int {
 	return shared
 }
 
-// Lookup follows a path without arrays from node n. It returns jsondoc.None where a member on the way is missing.
+// Lookup returns the node to which a path without arrays leads from n, jsondoc.None where a member on the way is missing.
 func (p Path) Lookup(t *jsondoc.Tree, n jsondoc.Node) jsondoc.Node {
 	for _, step := range p {
 		if n = t.Member(n, step.Name); n == jsondoc.None {
@@ -101,8 +100,8 @@ func (p Path) Lookup(t *jsondoc.Tree, n jsondoc.Node) jsondoc.Node {
 	return n
 }
 
-// AppendIDs appends the ids that t holds at the path below node n, in order, duplicates
-// included. What is no id (neither string nor number, empty, too long) is passed over.
+// AppendIDs appends to dst the ids that t holds at the path below node n, in document order and with duplicates, and
+// returns it. Values that cannot be ids are left out: those that are neither string nor number, empty or too long.
 func (p Path) AppendIDs(dst []string, t *jsondoc.Tree, n jsondoc.Node) []string {
 	for i, step := range p {
 		if step.Each() {
@@ -124,32 +123,47 @@ func (p Path) AppendIDs(dst []string, t *jsondoc.Tree, n jsondoc.Node) []string 
 	return dst
 }
 
-// Find calls fn with every place in t where the path leads to id: the node itself, the innermost
-// array element around it on the path, None where there is no array, and the JSON pointers of both.
+// Find calls fn for every place in t at which the path leads to id, with that node, with the innermost array element
+// around it on the path, which is jsondoc.None where there is no array, and with the JSON pointers of both.
 func (p Path) Find(t *jsondoc.Tree, id string, fn func(node, elem jsondoc.Node, pointer, elemPointer string)) {
-	p.find(t, jsondoc.Root, jsondoc.None, id, "", "", fn)
+	f := finder{t: t, id: id, fn: fn}
+	f.find(p, place{node: jsondoc.Root}, place{node: jsondoc.None})
 }
 
-func (p Path) find(t *jsondoc.Tree, n, elem jsondoc.Node, id, pointer, elemPointer string, fn func(node, elem jsondoc.Node, pointer, elemPointer string)) {
+// finder finds the places at which a path leads to one id.
+type finder struct {
+	t  *jsondoc.Tree
+	id string
+	fn func(node, elem jsondoc.Node, pointer, elemPointer string)
+}
+
+// place holds a node and its JSON pointer.
+type place struct {
+	node    jsondoc.Node
+	pointer string
+}
+
+// find follows p from a place, of which elem is the innermost array element around it.
+func (f *finder) find(p Path, at, elem place) {
 	for i, step := range p {
 		if step.Each() {
-			if t.Kind(n) != jsondoc.Array {
+			if f.t.Kind(at.node) != jsondoc.Array {
 				return
 			}
-			at := 0
-			for c := t.First(n); c != jsondoc.None; c = t.Next(c) {
-				inner := pointer + "/" + strconv.Itoa(at)
-				p[i+1:].find(t, c, c, id, inner, inner, fn)
-				at++
+			index := 0
+			for c := f.t.First(at.node); c != jsondoc.None; c = f.t.Next(c) {
+				inner := place{node: c, pointer: at.pointer + "/" + strconv.Itoa(index)}
+				f.find(p[i+1:], inner, inner)
+				index++
 			}
 			return
 		}
-		if n = t.Member(n, step.Name); n == jsondoc.None {
+		if at.node = f.t.Member(at.node, step.Name); at.node == jsondoc.None {
 			return
 		}
-		pointer += "/" + jsondoc.PointerEscape(step.Name)
+		at.pointer += "/" + jsondoc.PointerEscape(step.Name)
 	}
-	if t.Text(n) == id {
-		fn(n, elem, pointer, elemPointer)
+	if f.t.Text(at.node) == f.id {
+		f.fn(at.node, elem.node, at.pointer, elem.pointer)
 	}
 }

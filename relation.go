@@ -6,36 +6,35 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// OnDelete says what becomes of a holder when the relation's target is deleted.
+// OnDelete says what happens to a holder when the relation's target is deleted.
 type OnDelete string
 
 // The delete policies.
 const (
-	Clear    OnDelete = "clear"    // the id stays, the copies go (default)
-	Keep     OnDelete = "keep"     // the id stays, and the last copied values do
-	Unlink   OnDelete = "unlink"   // the id goes, or the array's element that holds it
+	Clear    OnDelete = "clear"    // the id stays, the copies are removed (default)
+	Keep     OnDelete = "keep"     // the id stays, and so do the values that were copied last
+	Unlink   OnDelete = "unlink"   // the id is removed, or the array's element that holds it
 	Cascade  OnDelete = "cascade"  // the holder is deleted too
 	Restrict OnDelete = "restrict" // the target cannot be deleted
 )
 
-// Writes tells whether a delete of the target has to do with its holders: deletes them, changes
-// them, or is refused because of them.
+// AffectsHolders tells whether a delete of the target deletes its holders, changes them, or is refused because of them.
 func (d OnDelete) AffectsHolders() bool { return d == Unlink || d == Cascade || d == Restrict }
 
-// Relation says where documents of a collection hold ids of another's.
+// Relation says where the documents of one collection hold ids of another's.
 type Relation struct {
 	Name       string
 	Collection string // whose documents hold the ids
 	Path       Path
 	To         string
 	OnDelete   OnDelete
-	Strict     bool // targets must exist when they are referred to, and cannot go while they are
-	PageSize   int  // documents that refer to one target are kept in pages of so many; 0 for no pages
+	Strict     bool // targets must exist when they are referred to, and cannot be deleted while they are
+	PageSize   int  // the documents that refer to one target are in fixed pages of so many; 0 for no pages
 
-	full string // FullName, made once
+	full string // what FullName returns, set by Model.Index
 }
 
-// FullName is "<collection>.<relation>", as derived fields of the target name it.
+// FullName returns "<collection>.<relation>", the name that derived fields of the target use.
 func (r *Relation) FullName() string {
 	if r.full == "" {
 		return r.Collection + "." + r.Name
@@ -43,14 +42,14 @@ func (r *Relation) FullName() string {
 	return r.full
 }
 
-// SameIDs tells whether both relations find the same ids.
+// SameIDs tells whether both relations find the same ids in any document.
 func (r *Relation) SameIDs(o *Relation) bool {
 	return r.FullName() == o.FullName() && r.Path.String() == o.Path.String()
 }
 
 func (r *Relation) strict() bool { return r.Strict }
 
-// Targets are the distinct ids a document refers to through the relation, in document order.
+// Targets returns the distinct ids to which a document refers by the relation, in document order.
 func (r *Relation) Targets(t *jsondoc.Tree) []string {
 	ids := r.Path.AppendIDs(nil, t, jsondoc.Root)
 	if len(ids) < 2 {

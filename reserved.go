@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Reserved keeps the paths of removed rules, by collection, until they are released: a
-// document read before the removal must not bring its copies back as data.
+// Reserved holds the paths of removed rules, by collection, until the model releases them. A client that read a
+// document before the removal must not be able to write its copies back as data.
 type Reserved map[string][]string
 
-// Next is what is reserved once next replaces prev.
+// Next returns what is reserved once next replaces prev.
 func (v Reserved) Next(prev, next *Model) Reserved {
 	out := Reserved{}
 	keep := func(collection, path string) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// RuleKind is what a derived field holds.
+// RuleKind names what a derived field holds.
 type RuleKind string
 
 // The rule kinds.
@@ -22,7 +22,7 @@ const (
 // Aggregates tells whether the kind is one of Sum, Min, Max and Avg.
 func (k RuleKind) Aggregates() bool { return k == Sum || k == Min || k == Max || k == Avg }
 
-// Rule declares one derived field: a member the store owns and keeps right.
+// Rule declares one derived field: a member of documents that the store owns and keeps right.
 type Rule struct {
 	Collection string // whose documents carry the field
 	Path       Path
@@ -37,20 +37,20 @@ type Rule struct {
 	Limit      int       // of IDs and Recent: how many at most
 	TakeOver   bool      // the field may hide a member that stored documents already have
 
-	// Index is the rule's place in Model.Rules; Level how many rules it may depend on in a row.
+	// Index is the rule's place in Model.Rules. Level is the length of the longest chain of rules that it may depend on.
 	Index, Level int
-	// Reads are the top-level members of the embedded view that the rule looks at, the target's
-	// for a Copy, the child's for Recent; nil means any.
+	// Reads lists the top-level members that the rule looks at in an embedded view: the target's for a Copy, the child's
+	// for Recent. It is nil where it may look at any.
 	Reads []string
-	// Base is the length of Path's prefix in which the field's object stands: inside the
-	// relation's array, for a copy beside each id.
+	// Base is the length of Path's prefix that leads to the object which carries the field. For a copy beside each id
+	// that is an element of the relation's array.
 	Base int
 }
 
-// Name is "<collection>.<path>", unique in a model.
+// Name returns "<collection>.<path>", which is unique in a model.
 func (r *Rule) Name() string { return r.Collection + "." + r.Path.String() }
 
-// List tells whether a Copy holds a list of values, one an id.
+// List tells whether a Copy holds a list of values, one for each id.
 func (r *Rule) List() bool { return r.Kind == Copy && r.Relation.Path[r.Base:].Arrays() }
 
 // SameAs tells whether both rules always give the same value.
@@ -63,11 +63,11 @@ func (r *Rule) SameAs(o *Rule) bool {
 // KeepsGone tells whether the values of a copy stay on their holders when the target goes.
 func (r *Rule) KeepsGone() bool { return r.Kind == Copy && !r.Frozen && r.Relation.OnDelete == Keep }
 
-// TruncatedField is the member beside an IDs field that is true where ids were cut off, and
+// TruncatedField returns the name of the member beside a field of kind IDs that is true where ids were cut off, and
 // absent where none were.
 func TruncatedField(name string) string { return name + "Truncated" }
 
-// reads tells whether r can look at a field that o owns.
+// CanRead tells whether r can look at a field that o owns.
 func (r *Rule) CanRead(o *Rule) bool {
 	if r.Reads == nil {
 		return true
@@ -80,7 +80,7 @@ func (r *Rule) CanRead(o *Rule) bool {
 	return false
 }
 
-// OwnedPaths returns the paths of all members the rule owns: its own, and for IDs the flag beside it.
+// OwnedPaths returns the paths of all members that the rule owns: its field and, for IDs, the TruncatedField beside it.
 func (r *Rule) OwnedPaths() []Path {
 	if r.Kind != IDs {
 		return []Path{r.Path}

@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Shape is the tree of the members of a collection's documents that belong to the store: the
-// derived fields of its rules and the paths still reserved. It does not change once made.
+// Shape describes, as a tree, which members of a collection's documents belong to the store: the derived fields of its
+// rules and the paths that are still reserved. It does not change once made.
 type Shape struct {
 	Name    string   // of the member; "" at the root and for array elements
 	Members []*Shape // by name
@@ -19,7 +19,7 @@ type Shape struct {
 	Owned   bool     // belongs to the store: by Rule, or reserved
 }
 
-// NewShape makes the shape of a collection; either argument may be nil.
+// NewShape returns the shape of a collection. Either argument may be nil.
 func NewShape(c *Collection, reserved []string) *Shape {
 	root := &Shape{}
 	if c != nil {
@@ -39,7 +39,7 @@ func NewShape(c *Collection, reserved []string) *Shape {
 	return root
 }
 
-// at finds or makes the place of the path.
+// at returns the node of a path, which it makes where there is none.
 func (s *Shape) at(p Path) *Shape {
 	for _, step := range p {
 		if step.Each() {
@@ -61,7 +61,7 @@ func (s *Shape) at(p Path) *Shape {
 // Empty tells whether nothing belongs to the store.
 func (s *Shape) Empty() bool { return !s.Owned && len(s.Members) == 0 && s.Elem == nil }
 
-// Member is the place of the object member n of t, or nil where none of it is the store's.
+// Member returns the part of the shape that is about the member n of t, nil where nothing of it belongs to the store.
 func (s *Shape) Member(t *jsondoc.Tree, n jsondoc.Node) *Shape {
 	for _, m := range s.Members {
 		if t.KeyIs(n, m.Name) {
@@ -71,8 +71,8 @@ func (s *Shape) Member(t *jsondoc.Tree, n jsondoc.Node) *Shape {
 	return nil
 }
 
-// Strip returns the document without the members the store owns, every other byte as it was,
-// and the JSON pointers of what it dropped. Where nothing was dropped it returns the source.
+// Strip returns the document without the members that the store owns, every other byte as it was, and the JSON pointers
+// of what it dropped. Where there is nothing to drop it returns the document's own bytes.
 func (s *Shape) Strip(t *jsondoc.Tree) (body []byte, dropped []string) {
 	if !s.owns(t, jsondoc.Root) {
 		return t.Raw(jsondoc.Root), nil
@@ -85,7 +85,7 @@ func (s *Shape) Strip(t *jsondoc.Tree) (body []byte, dropped []string) {
 	return w.out, w.dropped
 }
 
-// owns tells whether n has members that belong to the store.
+// owns tells whether something inside n belongs to the store.
 func (s *Shape) owns(t *jsondoc.Tree, n jsondoc.Node) bool {
 	switch kind := t.Kind(n); {
 	case kind == jsondoc.Object && len(s.Members) > 0:
@@ -104,12 +104,14 @@ func (s *Shape) owns(t *jsondoc.Tree, n jsondoc.Node) bool {
 	return false
 }
 
+// stripper writes a document without the members that belong to the store.
 type stripper struct {
 	t       *jsondoc.Tree
 	out     []byte
 	dropped []string
 }
 
+// value writes node n, to which s applies and whose JSON pointer is at.
 func (w *stripper) value(n jsondoc.Node, s *Shape, at string) {
 	switch {
 	case s == nil:
@@ -126,7 +128,7 @@ func (w *stripper) value(n jsondoc.Node, s *Shape, at string) {
 	}
 }
 
-// children writes an object or array without its owned members, keeping the text between.
+// children writes an object or array without its owned members, and keeps the text between the others.
 func (w *stripper) children(n jsondoc.Node, at string, place func(jsondoc.Node, int) (*Shape, string)) {
 	first := w.t.First(n)
 	if first == jsondoc.None {
@@ -159,8 +161,7 @@ func (w *stripper) children(n jsondoc.Node, at string, place func(jsondoc.Node, 
 	w.out = append(w.out, w.t.After(n, last)...)
 }
 
-// OwnsPointer tells whether the tokens of a JSON pointer lead to a member the store owns, or
-// into one.
+// OwnsPointer tells whether the tokens of a JSON pointer lead to a member that the store owns, or into one.
 func (s *Shape) OwnsPointer(tokens []string) bool {
 	for _, token := range tokens {
 		var next *Shape

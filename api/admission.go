@@ -14,22 +14,23 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Bounds of what is taken at once and of how long it may take to arrive.
+// Bounds of how much is let in at a time, and of how long it may take to arrive.
 const (
-	minWeight  = 8 << 10         // what a write costs besides its body, in bytes
-	bodyPerMiB = 5 * time.Second // for a body to arrive, besides Options.BodyGrace
-	answerTime = 2 * time.Minute // for a client to take its answer
+	minWeight  = 8 << 10         // the room that a write takes besides its body, in bytes
+	bodyPerMiB = 5 * time.Second // in which each MiB of a body must arrive, besides Options.BodyGrace
+	answerTime = 2 * time.Minute // in which a client must have read its answer
 )
 
-// lease is what one request has of the room.
+// lease records how much of the room for bodies one request has taken, in bytes.
 type lease struct {
 	s    *Server
 	held int64
 }
 
+// leaseKey names the lease in a request's context.
 const leaseKey = "lease"
 
-// grow adds to the lease; false where there is no room in time.
+// grow takes more room, and waits for it where there is none. It is false where none came free in time.
 func (l *lease) grow(ctx context.Context, weight int64) bool {
 	if !l.s.room.TryAcquire(weight) && !l.s.waitForRoom(ctx, weight) {
 		return false
@@ -38,15 +39,15 @@ func (l *lease) grow(ctx context.Context, weight int64) bool {
 	return true
 }
 
-// admitted bounds the bodies in memory: a write waits, in order of arrival, until there is room
-// for what it has sent, and is refused where that takes too long. most is the largest body, in bytes.
-func (s *Server) admitted(most int64, handle echo.HandlerFunc) echo.HandlerFunc {
+// admitted returns a handler that bounds the bodies in memory: a write waits, in order of arrival, until there is room for
+// what it has sent, and is refused with Busy where that takes too long. maxBody is the largest body, in bytes.
+func (s *Server) admitted(maxBody int64, handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		if r.ContentLength != 0 {
 			size := r.ContentLength
-			if size < 0 || size > most {
-				size = most
+			if size < 0 || size > maxBody {
+				size = maxBody
 			}
 			limit := s.opt.BodyGrace + time.Duration(size>>20)*bodyPerMiB
 			if err := readUntil(c, time.Now().Add(limit)); err != nil {
@@ -56,28 +57,28 @@ func (s *Server) admitted(most int64, handle echo.HandlerFunc) echo.HandlerFunc 
 		l := &lease{s: s}
 		defer func() { s.room.Release(l.held) }()
 		if !l.grow(r.Context(), min(minWeight, s.opt.MaxInFlight)) {
-			return drained(c, most)
+			return refuseBody(c, maxBody)
 		}
 		c.Set(leaseKey, l)
 		return handle(c)
 	}
 }
 
-// drained is the answer where there is no room. It reads what the client still sends, for closing
-// the connection on it would lose the answer.
-func drained(c echo.Context, most int64) error {
-	if _, err := io.CopyN(io.Discard, c.Request().Body, most); err != nil && !errors.Is(err, io.EOF) {
-		return bodyError(err, most)
+// refuseBody returns the Busy of a write for whose body there is no room. First it reads what the client still sends:
+// closing the connection while the client is sending would lose the answer.
+func refuseBody(c echo.Context, maxBody int64) error {
+	if _, err := io.CopyN(io.Discard, c.Request().Body, maxBody); err != nil && !errors.Is(err, io.EOF) {
+		return bodyError(err, maxBody)
 	}
 	return fanfold.Errorf(fanfold.Busy, "more writes are under way than this node takes at once: try again a little later")
 }
 
-// firstPiece is what is read of a body before more room is asked for, in bytes.
+// firstPiece bounds what is read of a body before more room is taken for it, in bytes.
 const firstPiece = 32 << 10
 
-// receive reads a body, and takes room for it as it arrives: a client that only announces one
-// takes none.
-func receive(c echo.Context, r io.Reader, most int64) ([]byte, error) {
+// receive reads a body of at most maxBody bytes from r, and takes room for it as it arrives: a client that only announces
+// a body takes none. Errors are those of bodyError, and Busy.
+func receive(c echo.Context, r io.Reader, maxBody int64) ([]byte, error) {
 	l := c.Get(leaseKey).(*lease)
 	piece := int64(firstPiece)
 	if n := c.Request().ContentLength; n >= 0 {
@@ -87,7 +88,7 @@ func receive(c echo.Context, r io.Reader, most int64) ([]byte, error) {
 	for {
 		weight := min(piece, l.s.opt.MaxInFlight-l.held)
 		if weight > 0 && !l.grow(c.Request().Context(), weight) {
-			return nil, drained(c, most)
+			return nil, refuseBody(c, maxBody)
 		}
 		body = slices.Grow(body, int(piece)+1)
 		for full := len(body) + int(piece); len(body) < full; {
@@ -97,7 +98,7 @@ func receive(c echo.Context, r io.Reader, most int64) ([]byte, error) {
 				return body, nil
 			}
 			if err != nil {
-				return nil, bodyError(err, most)
+				return nil, bodyError(err, maxBody)
 			}
 		}
 		if int64(len(body)) == c.Request().ContentLength {
@@ -110,7 +111,8 @@ func receive(c echo.Context, r io.Reader, most int64) ([]byte, error) {
 	}
 }
 
-// waitForRoom waits for room as long as Options.Admission allows; false where none came free.
+// waitForRoom takes room once it is free. It is false where none came free within Options.Admission, and where too many
+// writes wait already.
 func (s *Server) waitForRoom(ctx context.Context, weight int64) bool {
 	defer s.waiting.Add(-1)
 	if s.waiting.Add(1) > s.opt.MaxWaiting {
@@ -121,17 +123,18 @@ func (s *Server) waitForRoom(ctx context.Context, weight int64) bool {
 	return s.room.Acquire(ctx, weight) == nil
 }
 
-// arrived takes the body's deadline back: net/http would take it for the client's end.
+// arrived removes the deadline of a body that has arrived: net/http would take it for the end of the client's
+// connection when it passes.
 func arrived(c echo.Context) error {
 	control := http.NewResponseController(c.Response())
 	err := control.SetReadDeadline(time.Time{})
-	if c.Request().ContentLength > 1<<20 { // it may have taken a part of the answer's time
+	if c.Request().ContentLength > 1<<20 { // its arrival may have used up a part of the time for the answer
 		err = errors.Join(err, control.SetWriteDeadline(time.Now().Add(answerTime)))
 	}
 	return supported(err)
 }
 
-// supported passes over what a connection without deadlines says to one.
+// supported returns err unless it says that the connection has no deadlines.
 func supported(err error) error {
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil
@@ -144,8 +147,8 @@ func readUntil(c echo.Context, at time.Time) error {
 	return supported(http.NewResponseController(c.Response()).SetReadDeadline(at))
 }
 
-// limitBodyTime gives a request's body a moment to arrive, on routes that read none too: net/http reads it
-// to its end before it answers.
+// limitBodyTime returns a handler that bounds the time for a request's body to arrive, also on routes that read none:
+// net/http reads a body to its end before it answers.
 func (s *Server) limitBodyTime(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().ContentLength != 0 {
@@ -157,17 +160,18 @@ func (s *Server) limitBodyTime(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// slots bound how many of something run at a time.
+// slots bounds how many requests of a kind run at a time.
 type slots struct {
 	taken chan struct{}
 	wait  time.Duration
 }
 
+// newSlots returns n slots, for which a request waits at most wait.
 func newSlots(n int, wait time.Duration) *slots {
 	return &slots{taken: make(chan struct{}, n), wait: wait}
 }
 
-// enter waits a little for a slot; call leave when done. The error is ctx's, or Busy where none came free.
+// enter waits for a slot. Call leave when done. The error is ctx's, or Busy where none came free in time.
 func (l *slots) enter(ctx context.Context) (leave func(), err error) {
 	timeout := time.NewTimer(l.wait)
 	defer timeout.Stop()
@@ -181,7 +185,7 @@ func (l *slots) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// limited lets n requests of a route in at a time; others wait a little, and are then told to come again.
+// limited returns a handler that lets n requests in at a time. Others wait a little, and are then refused with Busy.
 func (s *Server) limited(n int, handle echo.HandlerFunc) echo.HandlerFunc {
 	running := newSlots(n, s.opt.Admission)
 	return func(c echo.Context) error {
@@ -194,12 +198,12 @@ func (s *Server) limited(n int, handle echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// bodyError translates what reading a body gives.
-func bodyError(err error, most int64) error {
+// bodyError translates an error of reading a body of at most maxBody bytes. It returns TooLarge, TooSlow or Invalid.
+func bodyError(err error, maxBody int64) error {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return fanfold.Errorf(fanfold.TooLarge, "the body has more than %d bytes", most)
+		return fanfold.Errorf(fanfold.TooLarge, "the body has more than %d bytes", maxBody)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fanfold.Errorf(fanfold.TooSlow, "the body did not arrive in time")
 	default:
@@ -207,7 +211,7 @@ func bodyError(err error, most int64) error {
 	}
 }
 
-// withoutAnswerTime lets the answer of a route that works for long take its time.
+// withoutAnswerTime returns a handler whose answer may take any time, for a route that works for long.
 func withoutAnswerTime(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := supported(http.NewResponseController(c.Response()).SetWriteDeadline(time.Time{})); err != nil {

@@ -13,14 +13,15 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// outcome is what a write did.
+// outcome holds what a write did.
 type outcome struct {
 	key     fanfold.Key
 	op      fanfold.Op
 	tx      string
-	derived int64 // changes, those of the transaction behind it included
+	derived int64 // the number of derived changes, with those of the rest of its transaction
 }
 
+// status returns the HTTP status of a write with this outcome, answered without a body.
 func (o *outcome) status() int {
 	if o.op == fanfold.OpCreate {
 		return http.StatusCreated
@@ -28,13 +29,13 @@ func (o *outcome) status() int {
 	return http.StatusNoContent
 }
 
-// tag is the entity tag that a document has by a write: the write's own change is the first of
-// its event, and no other change of that event is of the same document.
+// tag returns the ETag that a document has after the write seq. The write's own change is the first of its event, and no
+// other change of that event is of the same document.
 func (s *Server) tag(seq uint64) string {
 	return s.etag(&fanfold.Document{Revision: fanfold.Revision(seq), Position: fanfold.At(seq, 0)}).String()
 }
 
-// outcomeOf tells what a change did; nil is none, because nothing was there to delete.
+// outcomeOf returns the outcome of a write by its direct change, nil where nothing was there to delete.
 func outcomeOf(ch *fanfold.Change) outcome {
 	if ch == nil {
 		return outcome{}
@@ -42,33 +43,33 @@ func outcomeOf(ch *fanfold.Change) outcome {
 	return outcome{key: ch.Key, op: ch.Op, tx: ch.Tx}
 }
 
-// answerNowIfFolded makes a write that was made under its key before, and is folded, be answered as that: it needs no
-// waiting.
+// answerNowIfFolded drops the preference for an asynchronous answer where a request with a key was stored before and is
+// folded: its full answer needs no waiting.
 func (w *write) answerNowIfFolded(s *Server, seq uint64) {
 	if w.request.Key.Hash != "" && s.Folded.Applied() >= seq {
 		w.prefer.async = false
 	}
 }
 
-// waitFor waits for the fold of a write's last event, unless that was not asked for.
+// waitFor waits for the fold of a write's last event, unless the client prefers not to. Errors are those of wait.
 func (s *Server) waitFor(c echo.Context, w *write, seq uint64) error {
 	if w.prefer.async {
 		return nil
 	}
 	err := s.wait(c.Request().Context(), seq, w.limit)
-	if err == nil && w.request.Key.Hash == "" { // under a key the event may be an old one
-		s.Writer.NoteCaughtUp(w.begun)
+	if err == nil && w.request.Key.Hash == "" { // under a key the event may be older than the request
+		s.Writer.RecordCaughtUp(w.begun)
 	}
 	return err
 }
 
-// finish waits for the fold and answers a write.
+// finish waits for the fold of a write, whose event is seq, and answers it.
 func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 	h := c.Response().Header()
 	h[keyRevision] = []string{strconv.FormatUint(seq, 10)}
 	h[keyPosition] = []string{fanfold.At(seq, 0).String()}
 	key := w.op.Key
-	if w.request.Key.Hash != "" { // made under the key before, it may have another id
+	if w.request.Key.Hash != "" { // if the request was stored before, its document may have another id
 		key = fanfold.Key{}
 	}
 	w.answerNowIfFolded(s, seq)
@@ -95,21 +96,21 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 	return c.NoContent(o.status())
 }
 
-// locate sets the Location of a document that POST made.
+// locate sets the Location header of a document that a POST made.
 func locate(c echo.Context, key fanfold.Key) {
 	if c.Request().Method == http.MethodPost && key.ID != "" {
 		c.Response().Header().Set("Location", "/v1/"+key.Collection+"/"+url.PathEscape(key.ID))
 	}
 }
 
-// preferenceApplied sets the header that lists the preferences which the answer follows.
+// preferenceApplied sets the header that lists the preferences which the answer follows. body tells whether it has one.
 func (w *write) preferenceApplied(c echo.Context, body bool) {
 	if list := w.prefer.applied(w.op.Kind == writer.Put || w.op.Kind == writer.Create, w.prefer.async, body); list != "" {
 		c.Response().Header().Set("Preference-Applied", list)
 	}
 }
 
-// represent answers a write with the document as it made it; sent is false where it was overwritten meanwhile.
+// represent answers a write with the document that it made. sent is false where that was overwritten meanwhile.
 func (s *Server) represent(c echo.Context, w *write, o outcome, seq uint64) (sent bool, err error) {
 	doc, _, err := s.Reader.Get(o.key, fanfold.Embedded)
 	if err != nil || doc == nil || uint64(doc.Revision) != seq {
@@ -124,7 +125,7 @@ func (s *Server) represent(c echo.Context, w *write, o outcome, seq uint64) (sen
 	return true, s.sendDocument(c, status, doc, fanfold.At(seq, 0), s.etag(doc))
 }
 
-// outcome tells what the folded event seq did; key, where it is known, may save reading it.
+// outcome returns what the folded event seq did. key is that of its document, where it is known, which may save reading.
 func (s *Server) outcome(key fanfold.Key, seq uint64) (o outcome, err error) {
 	if op, derived, ok := s.Folded.Outcome(seq); ok && key.ID != "" {
 		return outcome{key: key, op: op, derived: derived}, nil
@@ -138,7 +139,8 @@ func (s *Server) outcome(key fanfold.Key, seq uint64) (o outcome, err error) {
 	return o, nil
 }
 
-// accepted answers a write that is in the log and not folded yet: with its position, and why.
+// accepted answers a write that is stored and not folded yet with its position and the reason, which is in waited. result
+// is what else is known, nil for nothing.
 func (s *Server) accepted(c echo.Context, w *write, seq uint64, waited error, result any) error {
 	var reason string
 	switch {

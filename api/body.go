@@ -10,12 +10,13 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// readBody reads the body of a write to one document.
+// readBody reads the body of a write to one document, as readAny does.
 func (s *Server) readBody(c echo.Context, media ...string) (body []byte, contentType string, err error) {
 	return s.readAny(c, s.Writer.MaxBody(), media...)
 }
 
-// mediaType checks the request's content type against those that the route reads.
+// mediaType returns the request's content type. The error is UnsupportedMedia where it is none of media, and for any
+// content encoding.
 func mediaType(c echo.Context, media ...string) (string, error) {
 	contentType, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
 	contentType = strings.ToLower(strings.TrimSpace(contentType))
@@ -28,17 +29,18 @@ func mediaType(c echo.Context, media ...string) (string, error) {
 	return contentType, nil
 }
 
-// readAny reads a body of at most most bytes in one of the media types.
-func (s *Server) readAny(c echo.Context, most int64, media ...string) (body []byte, contentType string, err error) {
+// readAny reads a body of at most maxBody bytes in one of the media types, and returns it with its type. Errors are
+// UnsupportedMedia, TooLarge, TooSlow, Busy and Invalid.
+func (s *Server) readAny(c echo.Context, maxBody int64, media ...string) (body []byte, contentType string, err error) {
 	if contentType, err = mediaType(c, media...); err != nil {
 		return nil, "", err
 	}
 	length := c.Request().ContentLength
-	if length > most {
-		return nil, "", fanfold.Errorf(fanfold.TooLarge, "the body has %d bytes; at most %d are taken", length, most)
+	if length > maxBody {
+		return nil, "", fanfold.Errorf(fanfold.TooLarge, "the body has %d bytes; at most %d are taken", length, maxBody)
 	}
-	limited := http.MaxBytesReader(c.Response(), c.Request().Body, most)
-	if body, err = receive(c, limited, most); err != nil {
+	limited := http.MaxBytesReader(c.Response(), c.Request().Body, maxBody)
+	if body, err = receive(c, limited, maxBody); err != nil {
 		return nil, "", err
 	}
 	return body, contentType, arrived(c)

@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// get answers one document.
+// get answers GET and HEAD of one document.
 func (s *Server) get(c echo.Context) error {
 	key, err := keyOf(c)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Server) get(c echo.Context) error {
 	return s.sendDocument(c, http.StatusOK, doc, at, s.etag(doc))
 }
 
-// lineage answers where a document's derived values come from.
+// lineage answers GET of where a document's derived values come from.
 func (s *Server) lineage(c echo.Context) error {
 	key, err := keyOf(c)
 	if err != nil {
@@ -59,9 +59,10 @@ func (s *Server) lineage(c echo.Context) error {
 	return c.JSON(http.StatusOK, report)
 }
 
+// etag returns a document's ETag.
 func (s *Server) etag(doc *fanfold.Document) fanfold.ETag { return doc.ETagOf(s.opt.FoldVersion) }
 
-// Header names in canonical form, so that setting one costs no conversion.
+// Header names in canonical form: setting them directly saves a conversion for each.
 var (
 	keyETag     = http.CanonicalHeaderKey("ETag")
 	keyRevision = http.CanonicalHeaderKey(headerRevision)
@@ -70,6 +71,7 @@ var (
 	typeJSON    = []string{"application/json"}
 )
 
+// sendDocument answers with a document, or with 304 where the client has the one with this tag.
 func (s *Server) sendDocument(c echo.Context, status int, doc *fanfold.Document, at fanfold.Position, etag fanfold.ETag) error {
 	h := c.Response().Header()
 	tag := etag.String()
@@ -88,7 +90,8 @@ func (s *Server) sendDocument(c echo.Context, status int, doc *fanfold.Document,
 	return err
 }
 
-// matches compares weakly (RFC 9110, 13.1.2), by the whole tag.
+// matches tells whether the lines of an If-None-Match header have a tag, compared weakly (RFC 9110, 13.1.2) and as a
+// whole, or are "*".
 func matches(lines []string, tag string) bool {
 	for _, line := range lines {
 		for v := range strings.SplitSeq(line, ",") {

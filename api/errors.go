@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// statusOf is the only place that picks a status; a code missing here is a 500.
+// statusOf maps error codes to HTTP statuses. It is the only place that picks a status; a code that is missing is a 500.
 var statusOf = map[fanfold.Code]int{
 	fanfold.Invalid: http.StatusBadRequest, fanfold.NotFound: http.StatusNotFound, fanfold.Exists: http.StatusConflict,
 	fanfold.Conflict: http.StatusConflict, fanfold.Restricted: http.StatusConflict, fanfold.FanoutLimit: http.StatusUnprocessableEntity, fanfold.Gone: http.StatusGone, fanfold.Stale: http.StatusPreconditionFailed,
@@ -21,6 +21,7 @@ var statusOf = map[fanfold.Code]int{
 	fanfold.OutcomeUnknown: http.StatusServiceUnavailable, fanfold.Timeout: http.StatusGatewayTimeout,
 }
 
+// titleOf maps error codes to the titles of problems.
 var titleOf = map[fanfold.Code]string{
 	fanfold.Invalid: "The request cannot be understood", fanfold.NotFound: "There is nothing here",
 	fanfold.Exists: "The document exists already", fanfold.Conflict: "The request does not fit the document's state",
@@ -34,7 +35,7 @@ var titleOf = map[fanfold.Code]string{
 	fanfold.Internal: "The server made a mistake",
 }
 
-// problem is an RFC 9457 problem document.
+// problem holds a problem document (RFC 9457).
 type problem struct {
 	Type     string            `json:"type"`
 	Title    string            `json:"title"`
@@ -42,25 +43,25 @@ type problem struct {
 	Detail   string            `json:"detail,omitempty"`
 	Problems []fanfold.Problem `json:"problems,omitempty"`
 	Revision fanfold.Revision  `json:"revision,omitempty"`
-	// Operation is the index of the transaction's operation at fault, from 0.
+	// Operation holds the index of the transaction's operation at fault, from 0; nil for none.
 	Operation *int `json:"operation,omitempty"`
 }
 
-// ProblemType is the stable type of the problems with a code.
+// ProblemType returns the type of problems with a code. It is stable.
 func ProblemType(code fanfold.Code) string { return "urn:fanfold:problem:" + string(code) }
 
-// fail writes err as a problem. Only an Error's message is shown; everything else is logged.
+// fail answers with err as a problem. Of an Error only what anybody may see is shown; everything else is logged.
 func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
-		return // told already
+		return // the answer has begun
 	}
 	var e *fanfold.Error
 	if !errors.As(err, &e) {
 		e = s.foreign(err)
 	}
-	// A body that is too slow ends the request's context like a client that is gone.
+	// A body that is too slow ends the request's context, as a client that has gone does.
 	if c.Request().Context().Err() != nil && e.Code != fanfold.TooSlow {
-		panic(http.ErrAbortHandler) // nobody is there to tell
+		panic(http.ErrAbortHandler) // the client has gone
 	}
 	status := statusOf[e.Code]
 	p := problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation}
@@ -90,7 +91,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 }
 
-// foreign translates what Echo and net/http report.
+// foreign translates an error of Echo or net/http. It returns Internal for any that it does not know.
 func (s *Server) foreign(err error) *fanfold.Error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {

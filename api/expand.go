@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	maxHops     = 8     // of one expand path
-	maxExpanded = 5_000 // documents in one answer
+	maxHops     = 8     // relations in a row that one path may follow
+	maxExpanded = 5_000 // documents that one answer may hold besides its own
 )
 
-// expansion is the tree of relations to expand, by name.
+// expansion holds a relation to be expanded, and those to be expanded in its targets.
 type expansion struct {
 	relation *fanfold.Relation
 	inner    []*expansion
 }
 
-// parseExpand reads expand=relation[,relation.relation]: the error is Invalid and says which
-// relations there are.
+// parseExpand reads expand=relation[,relation.relation] for documents of a collection. The error is Invalid.
 func parseExpand(m *fanfold.Model, collection, text string) ([]*expansion, error) {
 	var roots []*expansion
 	for path := range strings.SplitSeq(text, ",") {
@@ -51,17 +50,17 @@ func parseExpand(m *fanfold.Model, collection, text string) ([]*expansion, error
 	return roots, nil
 }
 
-// expander adds _expanded to documents of one snapshot.
+// expander adds the member _expanded to documents of one snapshot.
 type expander struct {
 	snap  Snapshot
 	view  fanfold.View
-	count int
+	count int // of the documents expanded
 	seen  map[fanfold.Key]*fanfold.Document
-	sum   func(s string) // of every id and position met, for the ETag
+	sum   func(s string) // adds the key and position of an expanded document to the hash
 }
 
-// expand returns the body with _expanded as its last member: by relation, then by id. Ids
-// without a document are left out.
+// expand returns the body with _expanded as its last member, which holds targets by relation, then by id. Ids without a
+// document are left out. The error is Unprocessable past maxExpanded documents.
 func (x *expander) expand(body []byte, tree []*expansion) ([]byte, error) {
 	if len(tree) == 0 {
 		return body, nil
@@ -97,6 +96,7 @@ func (x *expander) expand(body []byte, tree []*expansion) ([]byte, error) {
 	return jsondoc.WithLast(body, "_expanded", append(out, '}')), nil
 }
 
+// get returns one document to be expanded, nil where there is none. The error is Unprocessable past maxExpanded.
 func (x *expander) get(key fanfold.Key) (*fanfold.Document, error) {
 	if x.count++; x.count > maxExpanded {
 		return nil, fanfold.Errorf(fanfold.Unprocessable, "expand reaches more than %d documents: ask for fewer at once", maxExpanded)
@@ -117,13 +117,14 @@ func (x *expander) get(key fanfold.Key) (*fanfold.Document, error) {
 	return doc, nil
 }
 
-// newExpander's tag returns the hash so far, for the ETag.
+// newExpander returns an expander of one snapshot. tag returns a hash of everything that was expanded so far, for the ETag.
 func newExpander(snap Snapshot, view fanfold.View) (x *expander, tag func() string) {
 	h := fnv.New64a()
 	x = &expander{snap: snap, view: view, seen: map[fanfold.Key]*fanfold.Document{}, sum: func(s string) { h.Write([]byte(s + "\n")) }}
 	return x, func() string { return fmt.Sprintf("%016x", h.Sum64()) }
 }
 
+// getExpanded answers GET of one document with expand=.
 func (s *Server) getExpanded(c echo.Context, key fanfold.Key, view fanfold.View) error {
 	m, _, _ := s.Models.Model()
 	tree, err := parseExpand(m, key.Collection, c.QueryParam("expand"))

@@ -18,22 +18,26 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// Scan is one prefix of the log that stays readable for as long as it is open. Close it.
+// Scan reads one prefix of the log for as long as it is open. The caller closes it.
 type Scan interface {
+	// At returns the position at which the prefix ends.
 	At() fanfold.Position
-	// Model is the model's source, nil where none was applied, and the paths still reserved.
+	// Model returns the model's source, nil where none was applied, and the paths that are still reserved.
 	Model() (src []byte, reserved fanfold.Reserved, err error)
-	// All returns up to limit documents of all collections behind a number, as written, by number.
+	// All returns up to limit documents of all collections, as they were written, by number, from behind the number after,
+	// and whether there are more.
 	All(after int64, limit int) (docs []*fanfold.Document, more bool, err error)
-	// EachKept calls fn for the values that stayed on the holders from one number to another.
+	// EachKept calls fn for each value that stays on a holder with a number between from and to, by holder.
 	EachKept(from, to int64, fn func(holder int64, rule, target string, value []byte) error) error
+	// Close ends the scan.
 	Close() error
 }
 
+// exportPage bounds how many documents are read at a time.
 const exportPage = 512
 
-// export answers GET /v1/_export: the model, then every document in order of arrival, as
-// POST /v1/_import reads them.
+// export answers GET /v1/_export: the model, then every document in order of arrival, in lines that POST /v1/_import
+// reads.
 func (s *Server) export(c echo.Context) (err error) {
 	if err := parameters(c, "collections", "consistency"); err != nil {
 		return err
@@ -61,54 +65,70 @@ func (s *Server) export(c echo.Context) (err error) {
 	ex := &exporter{s: s, scan: scan, out: c.Response(), control: http.NewResponseController(c.Response()), shapes: map[string]*fanfold.Shape{}, schemas: map[string]*schema.Schema{}}
 	if err := ex.run(collections); err != nil {
 		s.opt.Logger.Error("an export ended early", "err", err)
-		panic(http.ErrAbortHandler) // a cut answer must not look whole
+		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
 	}
 	return nil
 }
 
+// exporter writes the lines of one export.
 type exporter struct {
 	s        *Server
 	scan     Scan
 	out      http.ResponseWriter
 	control  *http.ResponseController
 	model    *fanfold.Model
-	guarded  bool // the last line says again what the model guards: documents may refer to later ones
 	reserved fanfold.Reserved
 	shapes   map[string]*fanfold.Shape
 	schemas  map[string]*schema.Schema
 	buf      []byte
 }
 
+// run writes the model, unless only some collections are exported, and every document. nil stands for all collections.
 func (ex *exporter) run(collections []string) error {
 	src, reserved, err := ex.scan.Model()
-	ex.reserved = reserved
 	if err != nil {
 		return err
 	}
-	ex.model = fanfold.EmptyModel()
+	ex.reserved, ex.model = reserved, fanfold.EmptyModel()
+	guarded := false // documents may refer strictly to later ones, so that the model's guards come last
 	if src != nil {
 		if ex.model, err = modelfile.Parse(src); err != nil {
 			return err
 		}
 		if collections == nil {
-			ex.buf = append(append(ex.buf, `{"model":`...), src...)
-			if ex.guarded = ex.model.Unguarded() != nil; ex.guarded {
-				ex.buf = append(ex.buf, `,"guards":"last"`...)
-			}
-			ex.buf = append(ex.buf, "}\n"...)
+			guarded = ex.model.Unguarded() != nil
+			ex.appendModel(src, guarded)
 		}
 	}
+	if err := ex.documents(collections); err != nil {
+		return err
+	}
+	if guarded {
+		ex.appendModel(src, false)
+	}
+	return ex.flush()
+}
+
+// appendModel writes a model's line. With guardsLast an import applies it without its guards until a later line has it.
+func (ex *exporter) appendModel(src []byte, guardsLast bool) {
+	ex.buf = append(append(ex.buf, `{"model":`...), src...)
+	if guardsLast {
+		ex.buf = append(ex.buf, `,"guards":"last"`...)
+	}
+	ex.buf = append(ex.buf, "}\n"...)
+}
+
+// documents writes every document of the collections, in order of arrival. nil stands for all collections.
+func (ex *exporter) documents(collections []string) error {
 	after := int64(0)
 	for more := true; more; {
 		var docs []*fanfold.Document
-		if docs, more, err = ex.scan.All(after, exportPage); err != nil {
+		var err error
+		if docs, more, err = ex.scan.All(after, exportPage); err != nil || len(docs) == 0 {
 			return err
 		}
-		if len(docs) == 0 {
-			break
-		}
-		last := docs[len(docs)-1].Number
-		kept, err := ex.kept(docs[0].Number, last)
+		after = docs[len(docs)-1].Number
+		kept, err := ex.kept(docs[0].Number, after)
 		if err != nil {
 			return err
 		}
@@ -117,17 +137,14 @@ func (ex *exporter) run(collections []string) error {
 				ex.document(doc, kept[doc.Number])
 			}
 		}
-		after = last
 		if err := ex.flush(); err != nil {
 			return err
 		}
 	}
-	if ex.guarded {
-		ex.buf = append(append(append(ex.buf, `{"model":`...), src...), "}\n"...)
-	}
-	return ex.flush()
+	return nil
 }
 
+// flush sends what was written, for which the client has importPause.
 func (ex *exporter) flush() error {
 	if err := supported(ex.control.SetWriteDeadline(time.Now().Add(importPause))); err != nil {
 		return err
@@ -137,14 +154,13 @@ func (ex *exporter) flush() error {
 	return err
 }
 
-// keptValue is one of the values that stay on a document; nil says that a frozen copy has none
-// for some id.
+// keptValue holds one of the values that stay on a document, by rule and by the target's id.
 type keptValue struct {
 	rule, target string
-	value        []byte
+	value        []byte // nil where the rule's frozen copy has no value for some id
 }
 
-// kept reads the kept values of holders, by holder.
+// kept returns the values that stay on the documents with numbers between from and to, by number.
 func (ex *exporter) kept(from, to int64) (map[int64][]keptValue, error) {
 	all := map[int64][]keptValue{}
 	err := ex.scan.EachKept(from, to, func(holder int64, rule, target string, value []byte) error {
@@ -154,8 +170,9 @@ func (ex *exporter) kept(from, to int64) (map[int64][]keptValue, error) {
 	return all, err
 }
 
-// withNothing says of frozen copies that they lack values.
-func (ex *exporter) withNothing(collection string, t *jsondoc.Tree, kept []keptValue) []keptValue {
+// withMissing adds a keptValue without value for each rule whose frozen copy lacks a value of one of the document's
+// targets. It returns all of them by rule, then by target.
+func (ex *exporter) withMissing(collection string, t *jsondoc.Tree, kept []keptValue) []keptValue {
 	c := ex.model.Collection(collection)
 	if c == nil {
 		return kept
@@ -176,7 +193,7 @@ func (ex *exporter) withNothing(collection string, t *jsondoc.Tree, kept []keptV
 	return kept
 }
 
-// appendKept writes kept values as JSON, by rule, then by id.
+// appendKept appends kept values to b as JSON: an object by rule of objects by id.
 func appendKept(b []byte, kept []keptValue) []byte {
 	open := byte('{')
 	for i, k := range kept {
@@ -198,7 +215,7 @@ func appendKept(b []byte, kept []keptValue) []byte {
 	return append(b, "}}"...)
 }
 
-// misfits tells whether the document does not fit the schema.
+// misfits tells whether a document does not fit its collection's schema.
 func (ex *exporter) misfits(collection string, body []byte) bool {
 	c := ex.model.Collection(collection)
 	if c == nil || c.Schema == nil {
@@ -214,9 +231,9 @@ func (ex *exporter) misfits(collection string, body []byte) bool {
 	return ex.schemas[collection].Check(body) != nil
 }
 
-// document writes one line. A document that has line breaks, or that an import would not take as
-// it is - for members that are derived or reserved, for more ids than a relation takes now, or for
-// its schema - stands in it as text.
+// document writes the line of one document. The document stands in it as a string where it has line breaks, and where an
+// import would not take it as it is: because of members that are derived or reserved by now, because of more ids than a
+// relation takes, or because of its schema.
 func (ex *exporter) document(doc *fanfold.Document, kept []keptValue) {
 	name := doc.Key.Collection
 	shape := ex.shapes[name]
@@ -227,7 +244,7 @@ func (ex *exporter) document(doc *fanfold.Document, kept []keptValue) {
 	t := jsondoc.MustParse(doc.Body)
 	_, dropped := shape.Strip(t)
 	ex.buf = append(ex.buf, `{"collection":"`+name+`",`...)
-	if kept = ex.withNothing(name, t, kept); len(kept) > 0 {
+	if kept = ex.withMissing(name, t, kept); len(kept) > 0 {
 		ex.buf = append(appendKept(append(ex.buf, `"kept":`...), kept), ',')
 	}
 	if len(dropped) > 0 || ex.misfits(name, doc.Body) || writer.CheckRelations(ex.model.Collection(name), t) != nil || bytes.ContainsAny(doc.Body, "\r\n") {

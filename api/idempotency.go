@@ -10,13 +10,14 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
+// headerIdempotencyKey names the header under whose value a request happens once.
 const headerIdempotencyKey = "Idempotency-Key"
 
 // maxIdempotencyKey bounds an Idempotency-Key, in bytes.
 const maxIdempotencyKey = 255
 
-// idempotencyKey reads the request's Idempotency-Key and digests what the request asks for: method,
-// path, parameters, content type, conditions and body. Without the header it is the zero value.
+// idempotencyKey reads the request's Idempotency-Key, and digests what the request asks for: method, path, parameters,
+// content type, conditions and body. It returns the zero value without the header. The error is Invalid.
 func idempotencyKey(r *http.Request, body []byte) (out fanfold.IdempotencyKey, err error) {
 	values := r.Header[headerIdempotencyKey]
 	if len(values) == 0 {

@@ -16,12 +16,13 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// importPause is how long a client may take to send or to read a piece of an import or export.
+// importPause bounds how long a client may take to send or to read a piece of an import or export.
 const importPause = 30 * time.Second
 
+// ndjsonType is the media type of imports, of their answers and of exports.
 const ndjsonType = "application/x-ndjson"
 
-// getImport answers how far an import has come.
+// getImport answers GET /v1/_import: how far an import has come.
 func (s *Server) getImport(c echo.Context) error {
 	if err := parameters(c, "id"); err != nil {
 		return err
@@ -40,8 +41,8 @@ func (s *Server) getImport(c echo.Context) error {
 	return c.JSON(http.StatusOK, p)
 }
 
-// importLines answers POST /v1/_import. What is wrong with the request as a whole is a problem;
-// afterwards lines of NDJSON tell of refused lines, of progress and of the end.
+// importLines answers POST /v1/_import. Where something is wrong with the request as a whole the answer is a problem.
+// Otherwise it is lines of NDJSON that report refused lines, progress and the end.
 func (s *Server) importLines(c echo.Context) error {
 	opt, err := readImportOptions(c)
 	if err != nil {
@@ -57,21 +58,21 @@ func (s *Server) importLines(c echo.Context) error {
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", ndjsonType)
-	h.Set("Connection", "close")                // an import that ends early leaves the connection with a deadline that has passed
-	if c.Request().Header.Get("Expect") != "" { // net/http does it at the first read only, which comes after the header
+	h.Set("Connection", "close")                // after an import that ended early the connection has a deadline that has passed
+	if c.Request().Header.Get("Expect") != "" { // net/http would do so at the first read, which comes after the header
 		c.Response().Writer.WriteHeader(http.StatusContinue)
 	}
 	c.Response().WriteHeader(http.StatusOK)
 	answer := &importAnswer{out: c.Response(), control: control}
 	err = im.Run(c.Request().Context(), newLineReader(c.Request().Body, control, opt.First), answer.report)
 	if err == nil {
-		err = im.Settle()
+		err = im.WaitFolded()
 	}
 	s.finishImport(answer, im.Report(), err)
 	return nil
 }
 
-// readImportOptions reads what an import says in its headers and parameters.
+// readImportOptions reads the headers and parameters of an import. Errors are Invalid and UnsupportedMedia.
 func readImportOptions(c echo.Context) (opt writer.ImportOptions, err error) {
 	if err := parameters(c, "collection", "id", "resume", "first", "allowFanout"); err != nil {
 		return opt, err
@@ -97,7 +98,7 @@ func readImportOptions(c echo.Context) (opt writer.ImportOptions, err error) {
 	return opt, nil
 }
 
-// refusal is a line that was not stored, as the answer tells it.
+// refusal holds how the answer reports a line that was not stored.
 type refusal struct {
 	Line   int    `json:"line"`
 	Status int    `json:"status"`
@@ -105,6 +106,7 @@ type refusal struct {
 	Detail string `json:"detail"`
 }
 
+// refusalOf returns the report of a line that err refused.
 func refusalOf(line int, err error) refusal {
 	var e *fanfold.Error
 	if !errors.As(err, &e) {
@@ -127,7 +129,7 @@ type importAnswer struct {
 	control *http.ResponseController
 }
 
-// report tells of refused lines and of how far the import is.
+// report writes the refused lines of a batch, and how far the import has come.
 func (a *importAnswer) report(r writer.ImportReport) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -142,6 +144,7 @@ func (a *importAnswer) report(r writer.ImportReport) error {
 	return a.send(b.Bytes())
 }
 
+// send writes a piece of the answer, for which the client has importPause.
 func (a *importAnswer) send(b []byte) error {
 	if err := supported(a.control.SetWriteDeadline(time.Now().Add(importPause))); err != nil {
 		return err
@@ -152,13 +155,13 @@ func (a *importAnswer) send(b []byte) error {
 	return a.control.Flush()
 }
 
-// finishImport writes the last line, which says whether everything was read and stored.
+// finishImport writes the last line, which says whether everything was read and stored. err is nil then.
 func (s *Server) finishImport(a *importAnswer, r writer.ImportReport, err error) {
 	end := map[string]any{"done": err == nil, "line": r.Progress.Line, "written": r.Progress.Written, "refused": r.Progress.Refused, "position": fanfold.At(r.Last, 0)}
 	if err != nil {
-		told := refusalOf(r.Progress.Line+1, err)
-		end["status"], end["type"], end["detail"] = told.Status, told.Type, told.Detail
-		if told.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
+		failure := refusalOf(r.Progress.Line+1, err)
+		end["status"], end["type"], end["detail"] = failure.Status, failure.Type, failure.Detail
+		if failure.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
 			s.opt.Logger.Error("an import ended early", "line", r.Progress.Line, "err", err)
 		}
 	}
@@ -167,6 +170,6 @@ func (s *Server) finishImport(a *importAnswer, r writer.ImportReport, err error)
 		merr = a.send(append(b, '\n'))
 	}
 	if merr != nil {
-		panic(http.ErrAbortHandler) // a cut answer must not look whole
+		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
 	}
 }

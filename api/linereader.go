@@ -14,6 +14,7 @@ import (
 // maxLine bounds a line of an import, in bytes.
 const maxLine = 16 << 20
 
+// errLongLine says that a line is too long. It is a TooLarge.
 var errLongLine = fanfold.Errorf(fanfold.TooLarge, "the line has more than %d bytes", maxLine)
 
 // lineReader reads the lines of a request's body. It implements writer.LineReader.
@@ -25,13 +26,13 @@ type lineReader struct {
 }
 
 // newLineReader returns a reader of a body whose first line has the number first. The client has importPause for each
-// piece of it.
+// piece of the body.
 func newLineReader(body io.Reader, control *http.ResponseController, first int) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(&pacedReader{r: body, control: control}, 64<<10), control: control, first: first == 1}
 }
 
-// Next returns the next line without its end, trimmed. The error is io.EOF at the end, TooLarge for a line that is
-// passed over, and otherwise says why the body ended early.
+// Next returns the next line without its end and without white space around it. It blocks until the line has arrived.
+// Errors are io.EOF at the end, TooLarge for a line that is skipped, and those of bodyError where the body ends early.
 func (l *lineReader) Next() ([]byte, error) {
 	line, err := l.next()
 	switch {
@@ -41,12 +42,13 @@ func (l *lineReader) Next() ([]byte, error) {
 	case !errors.Is(err, io.EOF):
 		return nil, bodyError(err, 0)
 	}
-	if err := supported(l.control.SetReadDeadline(time.Time{})); err != nil { // net/http would take the deadline for the client's end
+	if err := supported(l.control.SetReadDeadline(time.Time{})); err != nil { // net/http would take the deadline for the end of the client's connection
 		return nil, bodyError(err, 0)
 	}
 	return nil, io.EOF
 }
 
+// next returns the next line. Errors are io.EOF, errLongLine and those of reading.
 func (l *lineReader) next() ([]byte, error) {
 	l.line = l.line[:0]
 	long := false
@@ -73,16 +75,16 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// Stop makes a Next that waits for the client return with an error.
+// Stop makes a Next that blocks return with an error.
 func (l *lineReader) Stop() { _ = l.control.SetReadDeadline(time.Now()) }
 
-// pacedReader gives the client time for each piece, not for the whole.
+// pacedReader bounds the time for each piece of a body, not for the whole.
 type pacedReader struct {
 	r       io.Reader
 	control *http.ResponseController
 }
 
-// Read reads a piece.
+// Read reads a piece, for which the client has importPause.
 func (p *pacedReader) Read(b []byte) (int, error) {
 	if err := supported(p.control.SetReadDeadline(time.Now().Add(importPause))); err != nil {
 		return 0, err

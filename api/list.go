@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -16,12 +15,13 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
+// The numbers of documents in a page of a list.
 const (
 	defaultLimit = 100
 	maxLimit     = 1000
 )
 
-// page is what a list request asks for.
+// page holds what a request of a list asks for.
 type page struct {
 	limit  int
 	cursor string // decoded; "" for the beginning
@@ -29,7 +29,8 @@ type page struct {
 	tree   []*expansion
 }
 
-// parsePage reads a list's parameters; collection is whose documents are listed.
+// parsePage reads the parameters of a list of a collection's documents, and waits until the read model is fresh enough.
+// Errors are Invalid and those of freshness.
 func (s *Server) parsePage(c echo.Context, collection string) (p page, err error) {
 	if p.view, err = viewOf(c); err != nil {
 		return p, err
@@ -56,7 +57,7 @@ func (s *Server) parsePage(c echo.Context, collection string) (p page, err error
 	return p, s.freshness(c)
 }
 
-// list answers one page of a collection, by id.
+// list answers GET of a collection, page by page, by id.
 func (s *Server) list(c echo.Context) error {
 	collection, err := collectionOf(c)
 	if err != nil {
@@ -74,9 +75,9 @@ func (s *Server) list(c echo.Context) error {
 	}, func(last *fanfold.Document) string { return last.Key.ID })
 }
 
-// children answers one page of the documents that refer to one, in order of arrival.
+// children answers GET of the documents that refer to one, page by page, in order of arrival.
 func (s *Server) children(c echo.Context) error {
-	key, err := keyOf(c)
+	parent, err := keyOf(c)
 	if err != nil {
 		return err
 	}
@@ -91,14 +92,19 @@ func (s *Server) children(c echo.Context) error {
 		return err
 	}
 	paged := c.QueryParams().Has("page")
-	rel, err := s.childRelation(key.Collection, child, c.QueryParam("relation"), paged)
-	if err != nil {
+	rel, err := s.childRelation(parent.Collection, child, c.QueryParam("relation"), paged)
+	switch {
+	case err != nil:
 		return err
+	case paged:
+		return s.childPage(c, parent, rel)
 	}
-	if paged {
-		return s.childPage(c, key, rel)
-	}
-	p, err := s.parsePage(c, child)
+	return s.childList(c, parent, rel)
+}
+
+// childList answers GET of the documents that refer to one by a relation, from the cursor on.
+func (s *Server) childList(c echo.Context, parent fanfold.Key, rel *fanfold.Relation) error {
+	p, err := s.parsePage(c, rel.Collection)
 	if err != nil {
 		return err
 	}
@@ -109,19 +115,16 @@ func (s *Server) children(c echo.Context) error {
 		}
 	}
 	return s.sendPage(c, p, func(snap Snapshot) ([]*fanfold.Document, bool, error) {
-		parent, err := snap.Get(key, fanfold.Embedded)
-		if err != nil {
+		if err := checkExists(snap, parent); err != nil {
 			return nil, false, err
 		}
-		if parent == nil {
-			return nil, false, writer.Missing(key)
-		}
-		return snap.Holders(rel.FullName(), key.ID, after, p.limit, p.view)
+		return snap.Holders(rel.FullName(), parent.ID, after, p.limit, p.view)
 	}, func(last *fanfold.Document) string { return strconv.FormatInt(last.Number, 10) })
 }
 
-// childRelation finds the one relation by which documents of child refer to parent; with paged
-// those that have pages come first.
+// childRelation returns the relation by which documents of the collection child refer to those of parent: the one with the
+// given name, or the only one. With paged it prefers the one that has pages. Errors are NotFound where there is none,
+// and Invalid.
 func (s *Server) childRelation(parent, child, name string, paged bool) (*fanfold.Relation, error) {
 	m, _, _ := s.Models.Model()
 	var found []*fanfold.Relation
@@ -150,23 +153,12 @@ func (s *Server) childRelation(parent, child, name string, paged bool) (*fanfold
 	return found[0], nil
 }
 
-// childPage answers one of the fixed pages of the documents that refer to one. A place that a
+// childPage answers GET of one of the fixed pages of the documents that refer to one. A place that a
 // document has left stays empty, so that no other page changes.
-func (s *Server) childPage(c echo.Context, key fanfold.Key, rel *fanfold.Relation) error {
-	if rel.PageSize == 0 {
-		return fanfold.Errorf(fanfold.Invalid, "%s has no pages by %s: declare pages: {by: %s, size: 100} in the model, or leave out page=", rel.Collection, rel.Name, rel.Name)
-	}
-	for _, name := range []string{"limit", "cursor"} {
-		if c.QueryParam(name) != "" {
-			return fanfold.Errorf(fanfold.Invalid, "%s does not go with page", name)
-		}
-	}
-	wanted := int64(0)
-	if v := c.QueryParam("page"); v != "last" {
-		var err error
-		if wanted, err = strconv.ParseInt(v, 10, 64); err != nil || wanted < 1 {
-			return fanfold.Errorf(fanfold.Invalid, "page=%s is neither a whole number from 1 on nor last", v)
-		}
+func (s *Server) childPage(c echo.Context, parent fanfold.Key, rel *fanfold.Relation) error {
+	number, err := pageNumber(c, rel)
+	if err != nil {
+		return err
 	}
 	p, err := s.parsePage(c, rel.Collection)
 	if err != nil {
@@ -174,23 +166,22 @@ func (s *Server) childPage(c echo.Context, key fanfold.Key, rel *fanfold.Relatio
 	}
 	var out []byte
 	if err := s.Reader.Read(func(snap Snapshot) error {
-		parent, err := snap.Get(key, fanfold.Embedded)
-		if err != nil || parent == nil {
-			return cmp.Or(err, writer.Missing(key))
+		if err := checkExists(snap, parent); err != nil {
+			return err
 		}
-		docs, pages, err := snap.Page(rel.FullName(), key.ID, wanted, rel.PageSize, p.view)
+		docs, pages, err := snap.Page(rel.FullName(), parent.ID, number, rel.PageSize, p.view)
 		if err != nil {
 			return err
 		}
-		if wanted > pages {
-			return fanfold.Errorf(fanfold.NotFound, "there is no page %d: the last one is %d", wanted, pages)
+		if number > pages {
+			return fanfold.Errorf(fanfold.NotFound, "there is no page %d: the last one is %d", number, pages)
 		}
-		if wanted == 0 {
-			wanted = pages
+		if number == 0 {
+			number = pages
 		}
 		out = jsondoc.AppendQuote([]byte{'{'}, rel.Path.String())
-		out = jsondoc.AppendQuote(append(out, ':'), key.ID)
-		out = fmt.Appendf(out, `,"page":%d,"pages":%d,"%s":[`, wanted, pages, rel.Collection)
+		out = jsondoc.AppendQuote(append(out, ':'), parent.ID)
+		out = fmt.Appendf(out, `,"page":%d,"pages":%d,"%s":[`, number, pages, rel.Collection)
 		out, err = s.appendItems(c, out, snap, docs, p)
 		return err
 	}); err != nil {
@@ -199,7 +190,37 @@ func (s *Server) childPage(c echo.Context, key fanfold.Key, rel *fanfold.Relatio
 	return c.JSONBlob(http.StatusOK, append(out, "]}"...))
 }
 
-// appendItems writes documents as a list has them.
+// pageNumber reads the parameter page: a number from 1 on, or 0 for last. The error is Invalid, also where the relation
+// has no pages.
+func pageNumber(c echo.Context, rel *fanfold.Relation) (number int64, err error) {
+	if rel.PageSize == 0 {
+		return 0, fanfold.Errorf(fanfold.Invalid, "%s has no pages by %s: declare pages: {by: %s, size: 100} in the model, or leave out page=", rel.Collection, rel.Name, rel.Name)
+	}
+	for _, name := range []string{"limit", "cursor"} {
+		if c.QueryParam(name) != "" {
+			return 0, fanfold.Errorf(fanfold.Invalid, "%s does not go with page", name)
+		}
+	}
+	v := c.QueryParam("page")
+	if v == "last" {
+		return 0, nil
+	}
+	if number, err = strconv.ParseInt(v, 10, 64); err != nil || number < 1 {
+		return 0, fanfold.Errorf(fanfold.Invalid, "page=%s is neither a whole number from 1 on nor last", v)
+	}
+	return number, nil
+}
+
+// checkExists returns a NotFound where a snapshot does not have a document.
+func checkExists(snap Snapshot, key fanfold.Key) error {
+	doc, err := snap.Get(key, fanfold.Embedded)
+	if err == nil && doc == nil {
+		err = writer.Missing(key)
+	}
+	return err
+}
+
+// appendItems appends documents to out as a list has them, with metadata and expanded, and sets the position's header.
 func (s *Server) appendItems(c echo.Context, out []byte, snap Snapshot, docs []*fanfold.Document, p page) ([]byte, error) {
 	c.Response().Header().Set(headerPosition, snap.At().String())
 	x, _ := newExpander(snap, p.view)
@@ -216,7 +237,7 @@ func (s *Server) appendItems(c echo.Context, out []byte, snap Snapshot, docs []*
 	return out, nil
 }
 
-// sendPage reads a page from one snapshot and writes it.
+// sendPage answers with a page that read reads from one snapshot. cursorOf returns the cursor behind a document.
 func (s *Server) sendPage(c echo.Context, p page, read func(Snapshot) ([]*fanfold.Document, bool, error), cursorOf func(last *fanfold.Document) string) error {
 	out := []byte(`{"items":[`)
 	if err := s.Reader.Read(func(snap Snapshot) error {

@@ -19,9 +19,10 @@ import (
 // maxModel bounds a model, in bytes.
 const maxModel = 1 << 20
 
+// modelTag returns the ETag of the model that event seq applied.
 func modelTag(seq uint64) string { return `"` + strconv.FormatUint(seq, 10) + `"` }
 
-// getModel answers the model that applies, as JSON, or as YAML where Accept asks for it.
+// getModel answers GET /v1/_model: the model that applies, as JSON, or as YAML where Accept asks for it.
 func (s *Server) getModel(c echo.Context) error {
 	if err := parameters(c, "consistency"); err != nil {
 		return err
@@ -48,8 +49,7 @@ func (s *Server) getModel(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, m.Source)
 }
 
-// putModel checks a model, tells what it would do, and, unless that is all that was asked for,
-// applies it.
+// putModel answers PUT /v1/_model: it checks and previews a model and, unless the request is a dry run, applies it.
 func (s *Server) putModel(c echo.Context) error {
 	req, err := readModelRequest(c)
 	if err != nil {
@@ -81,7 +81,8 @@ func (s *Server) putModel(c echo.Context) error {
 	return s.answerModel(c, result.Applied, result.Preview, limit)
 }
 
-// readModelRequest reads the request of a PUT of a model.
+// readModelRequest reads the headers, the parameters and the body of a PUT of a model. Errors are Invalid,
+// UnsupportedMedia, TooLarge and TooSlow.
 func readModelRequest(c echo.Context) (req writer.ModelRequest, err error) {
 	if err := parameters(c, "dryRun", "allowMisfits", "background"); err != nil {
 		return req, err
@@ -106,7 +107,7 @@ func readModelRequest(c echo.Context) (req writer.ModelRequest, err error) {
 	return req, err
 }
 
-// answerModel answers a write of a model by what it did, once it is folded.
+// answerModel waits until a model is folded, for limit at most, and answers its PUT with what it did.
 func (s *Server) answerModel(c echo.Context, applied uint64, preview *fanfold.ModelPreview, limit time.Duration) error {
 	h := c.Response().Header()
 	h.Set(headerRevision, strconv.FormatUint(applied, 10))
@@ -118,8 +119,8 @@ func (s *Server) answerModel(c echo.Context, applied uint64, preview *fanfold.Mo
 	return c.JSON(http.StatusOK, preview)
 }
 
-// answerProposal answers a write of a model that is prepared: by what it did where it comes to apply in time, and by
-// where to look for it otherwise.
+// answerProposal waits until an announced model applies, and answers its PUT with what it did. Where that takes longer
+// than limit the answer says where the preparation can be watched.
 func (s *Server) answerProposal(c echo.Context, result writer.ModelResult, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), limit)
 	defer cancel()
@@ -136,7 +137,7 @@ func (s *Server) answerProposal(c echo.Context, result writer.ModelResult, limit
 	return c.JSON(http.StatusAccepted, result.Preview)
 }
 
-// getPending answers the model that is to come.
+// getPending answers GET /v1/_model/_pending: the announced model.
 func (s *Server) getPending(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
@@ -149,7 +150,7 @@ func (s *Server) getPending(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, p.Source)
 }
 
-// deletePending withdraws the model that is to come.
+// deletePending answers DELETE /v1/_model/_pending: it withdraws the announced model.
 func (s *Server) deletePending(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
@@ -170,9 +171,10 @@ func (s *Server) deletePending(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
+// modelTypes lists the media types in which a model is read.
 var modelTypes = []string{"application/yaml", "application/x-yaml", "text/yaml", "application/json"}
 
-// readModel reads the body of a model.
+// readModel reads a model's body. Errors are UnsupportedMedia and those of bodyError.
 func readModel(c echo.Context) ([]byte, error) {
 	contentType, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
 	if !slices.Contains(modelTypes, strings.ToLower(strings.TrimSpace(contentType))) {

@@ -16,7 +16,7 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// Header names of ours.
+// The names of the store's own headers.
 const (
 	headerRevision    = "Fanfold-Revision"
 	headerPosition    = "Fanfold-Position"
@@ -25,7 +25,7 @@ const (
 	headerDerived     = "Fanfold-Derived-Changes"
 )
 
-// param is a path parameter, unescaped.
+// param returns a parameter of the path, unescaped. The error is Invalid.
 func param(c echo.Context, name string) (string, error) {
 	v := c.Param(name)
 	if c.Request().URL.RawPath == "" {
@@ -38,6 +38,7 @@ func param(c echo.Context, name string) (string, error) {
 	return out, nil
 }
 
+// collectionOf returns the collection in the path. Errors are Invalid, and NotFound for a name that begins with _.
 func collectionOf(c echo.Context) (string, error) {
 	name, err := param(c, "collection")
 	if err != nil {
@@ -49,6 +50,7 @@ func collectionOf(c echo.Context) (string, error) {
 	return name, fanfold.CheckCollection(name)
 }
 
+// keyOf returns the key of the document in the path. Errors are those of collectionOf.
 func keyOf(c echo.Context) (key fanfold.Key, err error) {
 	if key.Collection, err = collectionOf(c); err != nil {
 		return key, err
@@ -59,7 +61,7 @@ func keyOf(c echo.Context) (key fanfold.Key, err error) {
 	return key, fanfold.CheckID(key.ID)
 }
 
-// parameters refuses query parameters the route does not know, and repeated ones.
+// parameters returns an Invalid where the query has a parameter that is not known, or one twice.
 func parameters(c echo.Context, known ...string) error {
 	if c.Request().URL.RawQuery == "" {
 		return nil
@@ -83,6 +85,7 @@ func parameters(c echo.Context, known ...string) error {
 	return nil
 }
 
+// viewOf reads the parameter view. The error is Invalid.
 func viewOf(c echo.Context) (fanfold.View, error) {
 	if c.Request().URL.RawQuery == "" {
 		return fanfold.Embedded, nil
@@ -97,6 +100,7 @@ func viewOf(c echo.Context) (fanfold.View, error) {
 	}
 }
 
+// boolParam reads a parameter that is true or false, and false where it is missing. The error is Invalid.
 func boolParam(c echo.Context, name string) (bool, error) {
 	switch v := c.QueryParam(name); v {
 	case "", "false":
@@ -108,8 +112,7 @@ func boolParam(c echo.Context, name string) (bool, error) {
 	}
 }
 
-// preferences are what Prefer (RFC 7240) asks for, as far as we know it; the rest is ignored,
-// as the RFC has it.
+// preferences holds what Prefer (RFC 7240) asks for. As the RFC says, unknown preferences are ignored.
 type preferences struct {
 	strict         bool
 	lenient        bool
@@ -119,7 +122,8 @@ type preferences struct {
 	dry            bool
 }
 
-// applied lists the preferences that an answer follows; body tells whether it has one.
+// applied lists the preferences that an answer follows. put, async and body tell whether the request writes a whole
+// document, and whether the answer is asynchronous and has a body.
 func (p preferences) applied(put, async, body bool) string {
 	var list []string
 	switch {
@@ -140,6 +144,7 @@ func (p preferences) applied(put, async, body bool) string {
 	return strings.Join(list, ", ")
 }
 
+// prefer reads the Prefer headers of a request.
 func prefer(c echo.Context) (p preferences) {
 	seen := map[string]bool{}
 	for _, line := range c.Request().Header.Values("Prefer") {
@@ -171,8 +176,8 @@ func prefer(c echo.Context) (p preferences) {
 	return p
 }
 
-// timeout is how long the request may wait for the fold: Fanfold-Timeout in seconds, or with
-// a unit, such as 500ms.
+// timeout returns how long the request may wait for the fold: what its Fanfold-Timeout says, in seconds or with a unit,
+// such as 500ms, and otherwise Options.Timeout. The error is Invalid.
 func (s *Server) timeout(c echo.Context) (time.Duration, error) {
 	v := c.Request().Header.Get(headerTimeout)
 	if v == "" {
@@ -188,8 +193,8 @@ func (s *Server) timeout(c echo.Context) (time.Duration, error) {
 	return d, nil
 }
 
-// freshness waits until the read model shows what the reader asks for: Fanfold-Min-Position, and everything
-// acknowledged before with consistency=strong.
+// freshness waits until the read model is as fresh as the request asks for: until Fanfold-Min-Position is folded and, with
+// consistency=strong, everything acknowledged before the request. Errors are Invalid, Timeout and Unavailable.
 func (s *Server) freshness(c echo.Context) error {
 	r := c.Request()
 	minPosition := r.Header.Get(headerMinPosition)
@@ -220,7 +225,7 @@ func (s *Server) freshness(c echo.Context) error {
 	return s.waitToRead(ctx, want, limit)
 }
 
-// waitForFence waits for want and for everything acknowledged before.
+// waitForFence waits until want and everything acknowledged before the call are folded. Errors are Timeout and Unavailable.
 func (s *Server) waitForFence(ctx context.Context, want uint64, limit time.Duration) error {
 	begun := time.Now()
 	seq, err := s.Fencer.Fence(ctx)
@@ -232,12 +237,13 @@ func (s *Server) waitForFence(ctx context.Context, want uint64, limit time.Durat
 	}
 	err = s.waitToRead(ctx, max(want, seq), limit)
 	if s.Folded.Applied() >= seq {
-		s.Writer.NoteCaughtUp(begun)
+		s.Writer.RecordCaughtUp(begun)
 	}
 	return err
 }
 
-// waitToRead waits for an event to be folded. The error is a Timeout where that takes longer than ctx.
+// waitToRead waits until an event is folded. The error is a Timeout, in which limit is named, where ctx ends before, and
+// Unavailable.
 func (s *Server) waitToRead(ctx context.Context, want uint64, limit time.Duration) error {
 	if want == 0 {
 		return nil
@@ -249,13 +255,14 @@ func (s *Server) waitToRead(ctx context.Context, want uint64, limit time.Duratio
 	return err
 }
 
+// wait waits until an event is folded, for limit at most. The error is that of Folded.Wait.
 func (s *Server) wait(ctx context.Context, seq uint64, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return s.Folded.Wait(ctx, seq)
 }
 
-// parseConditions reads a write's If-Match and If-None-Match.
+// parseConditions reads the If-Match and If-None-Match headers of a write. The error is Invalid.
 func parseConditions(r *http.Request) (cond writer.Conditions, err error) {
 	for _, line := range r.Header.Values("If-Match") {
 		for tag := range strings.SplitSeq(line, ",") {

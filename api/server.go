@@ -1,5 +1,5 @@
-// Package api serves the store over HTTP: routes, bodies, headers, answers, errors, and how much is let in at a time.
-// Package writer decides about writes; reads come from the read model.
+// Package api serves the store over HTTP: routes, bodies, headers, answers, errors, and how many requests are let in at a
+// time. Package writer decides about writes; reads come from the read model.
 package api
 
 import (
@@ -22,16 +22,17 @@ import (
 
 // Snapshot reads one consistent prefix of the log.
 type Snapshot interface {
-	// At returns the position that it shows.
+	// At returns the position at which the prefix ends.
 	At() fanfold.Position
 	// Get returns one document, nil where there is none.
 	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, error)
-	// List returns up to limit documents of a collection behind the id after, by id.
+	// List returns up to limit documents of a collection, by id, from behind the id after, and whether there are more.
 	List(collection, after string, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
-	// Holders returns up to limit documents that refer to target, by arrival, behind the number after.
+	// Holders returns up to limit documents that refer to target, in order of arrival, from behind the number after, and
+	// whether there are more.
 	Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
-	// Page returns one of target's fixed pages of size places, from 1 on, 0 for the last, and how many there are. A page
-	// behind the last is empty.
+	// Page returns one of target's fixed pages of size places, and how many pages there are. Pages are numbered from 1 on;
+	// 0 asks for the last. A page behind the last is empty.
 	Page(relation, target string, page int64, size int, view fanfold.View) (docs []*fanfold.Document, pages int64, err error)
 }
 
@@ -39,63 +40,66 @@ type Snapshot interface {
 type Reader interface {
 	// Get returns one document, nil where there is none, and the position it was read at.
 	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, fanfold.Position, error)
-	// Read calls fn with a snapshot that is valid within it.
+	// Read calls fn with a snapshot that is valid until fn returns.
 	Read(fn func(s Snapshot) error) error
-	// Scan opens a snapshot that may be read for long. Close it.
+	// Scan opens a snapshot that may be read for long. The caller closes it.
 	Scan() (Scan, error)
 }
 
-// Folded tells what this node has folded.
+// Folded knows what this node has folded.
 type Folded interface {
-	// Wait blocks until seq is folded. The error is ctx's, or Unavailable where the projector has stopped before.
+	// Wait blocks until seq is folded. The error is ctx's, or Unavailable where the projector has stopped.
 	Wait(ctx context.Context, seq uint64) error
-	// Applied returns the last event folded.
+	// Applied returns the sequence of the last event folded.
 	Applied() uint64
 	// Outcome returns what a recently folded event did to its document, and how many derived changes it caused. ok is
-	// false of older events.
+	// false for older events.
 	Outcome(seq uint64) (op fanfold.Op, derived int64, ok bool)
-	// Outcomes returns the direct changes of count folded events from first on, each nil where there was none, and how
-	// many derived changes they caused, with those of the same transaction behind them.
+	// Outcomes returns the direct changes of count folded events from first on, nil for an event without one. derived
+	// counts the derived changes that they and the rest of their transaction caused.
 	Outcomes(first uint64, count int) (changes []*fanfold.Change, derived int64, err error)
 }
 
-// Models knows the model that applies and the one that is to come.
+// Models knows the model that applies and the one that is announced.
 type Models interface {
-	// Model returns the model that applies, the event that applied it, 0 for none, and the paths still reserved.
+	// Model returns the model that applies, the sequence of the event that applied it, 0 for none, and the paths that are
+	// still reserved.
 	Model() (m *fanfold.Model, seq uint64, reserved fanfold.Reserved)
-	// Proposal returns the model that is to come, nil for none, and the last event about models.
+	// Proposal returns the announced model, nil for none, and the sequence of the last event about models.
 	Proposal() (proposal *fanfold.Proposal, last uint64)
 }
 
-// Fencer orders reads behind writes.
+// Fencer makes reads show every write that was acknowledged before them.
 type Fencer interface {
-	// Fence returns a sequence at or behind everything acknowledged before the call.
+	// Fence returns a sequence that no event acknowledged before the call is behind.
 	Fence(ctx context.Context) (uint64, error)
 }
 
 // Inspector answers questions about the read model.
 type Inspector interface {
-	// Lineage tells where a document's derived values come from and who carries copies of it, as JSON. The error is
-	// NotFound where there is none.
+	// Lineage reports where a document's derived values come from and which documents carry copies of it. The report is
+	// marshalled as JSON. The error is NotFound.
 	Lineage(key fanfold.Key) (report any, err error)
-	// Verify recomputes every derived value and lists what is wrong, as JSON.
+	// Verify recomputes every derived value and reports what is wrong. The report is marshalled as JSON.
 	Verify(ctx context.Context) (report any, err error)
 }
 
-// Operator runs the node.
+// Operator controls the node.
 type Operator interface {
-	// Replay starts a replay and returns. The error is Conflict where one runs.
+	// Replay starts a replay, and does not wait for its end. The error is Conflict where one is running.
 	Replay() error
-	// Status returns how the fold stands, as JSON, and why it has stopped, nil where it has not.
+	// Status reports the state of the node, and returns the reason where it is not ready, nil otherwise. The report is
+	// marshalled as JSON.
 	Status() (report any, stopped error)
 }
 
-// Feed serves the change feed; an error is written as a problem.
+// Feed serves the change feed.
 type Feed interface {
+	// ServeHTTP answers a request, and returns when the answer has ended. An error is to be answered as a problem.
 	ServeHTTP(w http.ResponseWriter, r *http.Request) error
 }
 
-// Dependencies are what a Server works with.
+// Dependencies holds the parts that a Server works with.
 type Dependencies struct {
 	Writer    *writer.Writer
 	Fencer    Fencer
@@ -107,19 +111,20 @@ type Dependencies struct {
 	Feed      Feed
 }
 
-// Options of a Server; the zero value works.
+// Options configure a Server. Zero values stand for the defaults.
 type Options struct {
-	Timeout     time.Duration // a write's or read's wait for the fold; default 5 s
-	MaxInFlight int64         // bodies of writes in memory at a time, in bytes; default 64 MiB
-	MaxWaiting  int64         // writes that wait for room in it; default 4096
-	Admission   time.Duration // how long they wait; default 5 s
-	HeaderTime  time.Duration // for a request's headers to arrive; default 10 s
-	BodyGrace   time.Duration // for its body, and 5 s a MiB besides; default 10 s
-	FoldVersion int           // part of every ETag
-	Metrics     http.Handler  // GET /metrics; nil for none
+	Timeout     time.Duration // how long a write or read waits for the fold; default 5 s
+	MaxInFlight int64         // how many bytes of writes' bodies are in memory at a time; default 64 MiB
+	MaxWaiting  int64         // how many writes wait for room in it; default 4096
+	Admission   time.Duration // how long a request waits for room or for a slot; default 5 s
+	HeaderTime  time.Duration // in which a request's headers must arrive; default 10 s
+	BodyGrace   time.Duration // in which its body must arrive, with 5 s more for each MiB; default 10 s
+	FoldVersion int           // a part of every ETag
+	Metrics     http.Handler  // answers GET /metrics; nil for none
 	Logger      *slog.Logger  // default slog.Default()
 }
 
+// setDefaults replaces zero values by their defaults.
 func (o *Options) setDefaults() {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -140,18 +145,18 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Server is the HTTP API. Its handler may be called from many goroutines.
+// Server serves the HTTP API. Its handler may be called from many goroutines.
 type Server struct {
 	Dependencies
 	opt  Options
 	echo *echo.Echo
 
 	room     *semaphore.Weighted // bytes of bodies that may be in memory
-	waiting  atomic.Int64        // writes that wait for room
+	waiting  atomic.Int64        // how many writes wait for room
 	previews *slots
 }
 
-// How many requests of a kind run at a time.
+// Bounds of how many requests of a kind run at a time.
 const (
 	maxImports       = 4
 	maxExports       = 4
@@ -159,7 +164,7 @@ const (
 	maxVerifications = 1
 )
 
-// New returns a server. Call Run, or use Handler.
+// New returns a server. Run serves it on a listener; Handler is for callers with a server of their own.
 func New(parts Dependencies, opt Options) *Server {
 	opt.setDefaults()
 	s := &Server{Dependencies: parts, opt: opt, echo: echo.New(), room: semaphore.NewWeighted(opt.MaxInFlight)}
@@ -175,9 +180,12 @@ func New(parts Dependencies, opt Options) *Server {
 	return s
 }
 
+// openAPI holds the description of the API, as GET /openapi.json answers it.
+//
 //go:embed openapi.json
 var openAPI []byte
 
+// routes registers every route.
 func (s *Server) routes() {
 	e := s.echo
 	document := func(h echo.HandlerFunc) echo.HandlerFunc { return s.admitted(s.Writer.MaxBody(), h) }
@@ -213,10 +221,10 @@ func (s *Server) routes() {
 	}
 }
 
-// Handler is the API without a listener.
+// Handler returns the API as a handler.
 func (s *Server) Handler() http.Handler { return s.echo }
 
-// Routes lists "METHOD /path" for every route, paths as OpenAPI writes them.
+// Routes lists every route as "METHOD /path", with a colon before each parameter of the path.
 func (s *Server) Routes() []string {
 	var out []string
 	for _, r := range s.echo.Routes() {
@@ -227,8 +235,8 @@ func (s *Server) Routes() []string {
 	return out
 }
 
-// Run serves on l until ctx ends, then lets running requests finish for a moment. closeFeeds
-// is called first, so that open feeds do not hold it up. It returns nil after a clean end.
+// Run serves on l until ctx ends. Then it calls closeFeeds, so that open feeds end, gives running requests ten seconds to
+// finish, and closes l. It returns nil after a clean end.
 func (s *Server) Run(ctx context.Context, l net.Listener, closeFeeds func()) error {
 	srv := &http.Server{Handler: s.echo, ReadHeaderTimeout: s.opt.HeaderTime, WriteTimeout: answerTime, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
@@ -249,6 +257,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, closeFeeds func()) err
 	return nil
 }
 
+// ready answers GET and HEAD /readyz.
 func (s *Server) ready(c echo.Context) error {
 	if _, stopped := s.Operator.Status(); stopped != nil {
 		return stopped
@@ -256,6 +265,7 @@ func (s *Server) ready(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, []byte(`{"status":"ready"}`))
 }
 
+// status answers GET /v1/_status.
 func (s *Server) status(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
@@ -264,6 +274,7 @@ func (s *Server) status(c echo.Context) error {
 	return c.JSON(http.StatusOK, report)
 }
 
+// replay answers POST /v1/_replay.
 func (s *Server) replay(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
@@ -275,6 +286,7 @@ func (s *Server) replay(c echo.Context) error {
 	return c.JSON(http.StatusAccepted, report)
 }
 
+// verify answers POST /v1/_verify.
 func (s *Server) verify(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err

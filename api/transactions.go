@@ -13,11 +13,11 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// maxTransaction bounds a transaction's request, in bytes: the documents and what is around them.
+// maxTransaction bounds the body of a transaction, in bytes: the documents and what is around them.
 const maxTransaction = 65 << 20
 
-// transactionDepth is how much deeper than a document a transaction's request may be: each document says
-// for itself that it is too deep, under its operation's index.
+// transactionDepth is the number of levels that a transaction's body may nest deeper than a document. It is large, so
+// that a document that nests too deeply is refused as one, under its operation's index.
 const transactionDepth = 100
 
 // transact answers POST /v1/_transactions.
@@ -47,7 +47,8 @@ func (s *Server) transact(c echo.Context) error {
 	return s.finishTransaction(c, w, ops, result.First)
 }
 
-// operations reads and checks the request of a transaction.
+// operations reads and prepares the operations in a transaction's body. Errors are Invalid, Unprocessable and TooLarge;
+// their Operation is the index of the one at fault.
 func (s *Server) operations(body []byte, strict bool) ([]*writer.Operation, error) {
 	if err := writer.CheckDepth(body, s.Writer.MaxDepth()+transactionDepth); err != nil {
 		return nil, err
@@ -78,13 +79,13 @@ func (s *Server) operations(body []byte, strict bool) ([]*writer.Operation, erro
 	return ops, nil
 }
 
-// operationMembers are what an operation of each kind may have besides op, collection and id. What it writes comes
-// first.
+// operationMembers lists the members that an operation of each kind may have besides op, collection and id. The member
+// with its content comes first.
 var operationMembers = map[writer.OperationKind][]string{
 	writer.Put: {"body", "ifMatch", "ifNoneMatch", "refresh"}, writer.Create: {"body"}, writer.Patch: {"patch", "ifMatch", "refresh"},
 	writer.Delete: {"ifMatch"}, writer.Check: {"ifMatch", "ifNoneMatch"}}
 
-// operation reads and prepares one operation.
+// operation reads and prepares one operation. Errors are Invalid, Unprocessable and TooLarge.
 func (s *Server) operation(text []byte, strict bool) (*writer.Operation, error) {
 	done := s.Writer.Parsing(text)
 	t, n := jsondoc.MustParse(text), jsondoc.Root
@@ -108,7 +109,7 @@ func (s *Server) operation(text []byte, strict bool) (*writer.Operation, error) 
 	return op, s.Writer.Prepare(op)
 }
 
-// readMember reads one member of an operation.
+// readMember reads the member m of an operation that may have the known members. The error is Invalid.
 func readMember(op *writer.Operation, known []string, t *jsondoc.Tree, m jsondoc.Node) error {
 	name := t.Key(m)
 	if !slices.Contains([]string{"op", "collection", "id"}, name) && !slices.Contains(known, name) {
@@ -145,8 +146,8 @@ func readMember(op *writer.Operation, known []string, t *jsondoc.Tree, m jsondoc
 	return nil
 }
 
-// readIfMatch reads a condition: a tag as the ETag header has it, with or without its quotes, a
-// revision, or "*".
+// readIfMatch reads the condition ifMatch: a tag as the ETag header has it, with or without its quotes, a revision, or
+// "*". The error is Invalid.
 func readIfMatch(op *writer.Operation, t *jsondoc.Tree, n jsondoc.Node) error {
 	text := t.Text(n)
 	if kind := t.Kind(n); kind != jsondoc.String && kind != jsondoc.Number {
@@ -164,7 +165,7 @@ func readIfMatch(op *writer.Operation, t *jsondoc.Tree, n jsondoc.Node) error {
 	return err
 }
 
-// checkMembers checks that an operation has the members that it needs.
+// checkMembers checks that an operation has the members that its kind needs. The error is Invalid.
 func checkMembers(op *writer.Operation, t *jsondoc.Tree) error {
 	if op.Absent && (op.Exists || len(op.Revisions) > 0) {
 		return fanfold.Errorf(fanfold.Invalid, "ifMatch and ifNoneMatch exclude each other")
@@ -194,33 +195,27 @@ func checkMembers(op *writer.Operation, t *jsondoc.Tree) error {
 	return nil
 }
 
-// transactionResult is the answer to a transaction.
+// transactionResult holds the answer to a transaction.
 type transactionResult struct {
 	Tx         string            `json:"tx,omitempty"`
 	Position   fanfold.Position  `json:"position"`
 	Operations []operationResult `json:"operations"`
 }
 
+// operationResult holds what the answer to a transaction says about one operation.
 type operationResult struct {
 	Op         string           `json:"op"`
 	Collection string           `json:"collection"`
-	ID         string           `json:"id,omitempty"` // absent where it is not known yet
+	ID         string           `json:"id,omitempty"` // "" where it is not known yet
 	Status     int              `json:"status,omitempty"`
 	Revision   fanfold.Revision `json:"revision,omitempty"`
 	ETag       string           `json:"etag,omitempty"`
 }
 
-// finishTransaction waits for the fold and answers a transaction whose first event is first.
+// finishTransaction waits for the fold of a transaction, whose first event is first, and answers it.
 func (s *Server) finishTransaction(c echo.Context, w *write, ops []*writer.Operation, first uint64) error {
 	last := first + uint64(len(ops)) - 1
-	result := transactionResult{Position: fanfold.At(last, 0), Operations: make([]operationResult, len(ops))}
-	for i, op := range ops {
-		r := operationResult{Op: string(op.Kind), Collection: op.Key.Collection, ID: op.Key.ID}
-		if op.Kind != writer.Check {
-			r.Revision = fanfold.Revision(first + uint64(i))
-		}
-		result.Operations[i] = r
-	}
+	result := newTransactionResult(ops, first)
 	c.Response().Header().Set(headerPosition, result.Position.String())
 	if list := w.prefer.applied(true, w.prefer.async, true); list != "" {
 		c.Response().Header().Set("Preference-Applied", list)
@@ -228,7 +223,7 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*writer.Opera
 	w.answerNowIfFolded(s, last)
 	if waited := s.waitFor(c, w, last); waited != nil || w.prefer.async {
 		for i, op := range ops {
-			if w.request.Key.Hash != "" && op.Kind == writer.Create { // the ids of then may be others
+			if w.request.Key.Hash != "" && op.Kind == writer.Create { // if the request was stored before, its ids may be others
 				result.Operations[i].ID = ""
 			}
 		}
@@ -239,6 +234,25 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*writer.Opera
 		return err
 	}
 	c.Response().Header()[keyDerived] = []string{strconv.FormatInt(derived, 10)}
+	s.addOutcomes(&result, ops, changes, first)
+	return c.JSON(http.StatusOK, result)
+}
+
+// newTransactionResult returns what is known of a stored transaction before it is folded.
+func newTransactionResult(ops []*writer.Operation, first uint64) transactionResult {
+	result := transactionResult{Position: fanfold.At(first+uint64(len(ops))-1, 0), Operations: make([]operationResult, len(ops))}
+	for i, op := range ops {
+		r := operationResult{Op: string(op.Kind), Collection: op.Key.Collection, ID: op.Key.ID}
+		if op.Kind != writer.Check {
+			r.Revision = fanfold.Revision(first + uint64(i))
+		}
+		result.Operations[i] = r
+	}
+	return result
+}
+
+// addOutcomes adds what the operations of a folded transaction did, by their direct changes.
+func (s *Server) addOutcomes(result *transactionResult, ops []*writer.Operation, changes []*fanfold.Change, first uint64) {
 	for i, op := range ops {
 		r := &result.Operations[i]
 		if op.Kind == writer.Check {
@@ -251,5 +265,4 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*writer.Opera
 			r.ETag = s.tag(first + uint64(i))
 		}
 	}
-	return c.JSON(http.StatusOK, result)
 }

@@ -13,25 +13,27 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
+// The media types of documents and patches.
 const (
 	jsonType       = "application/json"
 	mergePatchType = "application/merge-patch+json"
 	jsonPatchType  = "application/json-patch+json"
 )
 
-// writeParameters are what every write of documents takes.
+// writeParameters lists the query parameters that every write of documents takes.
 var writeParameters = []string{"dryRun", "allowFanout"}
 
-// write is what one request asks to be written, and how it wants to be answered.
+// write holds what one request asks to be written, and how it wants to be answered.
 type write struct {
 	op      *writer.Operation // nil of a transaction
 	request writer.Request
 	prefer  preferences
-	limit   time.Duration // of the wait for the fold
+	limit   time.Duration // how long it waits for the fold
 	begun   time.Time
 }
 
-// newWrite reads what any write says in its headers and parameters. body is what an Idempotency-Key is about.
+// newWrite reads the headers and parameters that every write has. body is the request's body, which belongs to what an
+// Idempotency-Key is for. op is nil for a transaction. The error is Invalid.
 func (s *Server) newWrite(c echo.Context, op *writer.Operation, body []byte) (w *write, err error) {
 	w = &write{op: op, prefer: prefer(c), begun: time.Now()}
 	if w.limit, err = s.timeout(c); err != nil {
@@ -53,7 +55,7 @@ func (s *Server) newWrite(c echo.Context, op *writer.Operation, body []byte) (w 
 	return w, err
 }
 
-// create answers POST: the id comes from the body, or is made.
+// create answers POST of a document, whose id is in the body or is made.
 func (s *Server) create(c echo.Context) error {
 	collection, err := collectionOf(c)
 	if err != nil {
@@ -76,7 +78,7 @@ func (s *Server) create(c echo.Context) error {
 	return s.writeOne(c, &writer.Operation{Kind: writer.Create, Key: fanfold.Key{Collection: collection}, Content: body}, body)
 }
 
-// put answers PUT: create or replace, under the request's conditions.
+// put answers PUT of a document: it is created or replaced, under the request's conditions.
 func (s *Server) put(c echo.Context) error {
 	op, err := addressed(c, writer.Put, "refresh")
 	if err != nil {
@@ -88,8 +90,8 @@ func (s *Server) put(c echo.Context) error {
 	return s.writeOne(c, op, op.Content)
 }
 
-// patch answers PATCH: the patch is applied to the referenced view, checked, and stored as it
-// is, on the revision it was checked with.
+// patch answers PATCH of a document: the patch is applied to the referenced view, checked, and stored as it is, on the
+// revision with which it was checked.
 func (s *Server) patch(c echo.Context) error {
 	op, err := addressed(c, writer.Patch, "refresh")
 	if err != nil {
@@ -107,7 +109,7 @@ func (s *Server) patch(c echo.Context) error {
 	return s.writeOne(c, op, body)
 }
 
-// delete answers DELETE.
+// delete answers DELETE of a document.
 func (s *Server) delete(c echo.Context) error {
 	op, err := addressed(c, writer.Delete, "steps")
 	if err != nil {
@@ -145,7 +147,8 @@ func (s *Server) writeOne(c echo.Context, op *writer.Operation, body []byte) err
 	return s.finish(c, w, result.First)
 }
 
-// addressed reads what a write to one document has besides its body.
+// addressed reads the path, the parameters and the conditions of a write to one document. parameter is the one that only
+// this kind of write takes. Errors are Invalid and NotFound.
 func addressed(c echo.Context, kind writer.OperationKind, parameter string) (op *writer.Operation, err error) {
 	op = &writer.Operation{Kind: kind}
 	if op.Key, err = keyOf(c); err != nil {
@@ -166,13 +169,14 @@ func addressed(c echo.Context, kind writer.OperationKind, parameter string) (op 
 	return op, nil
 }
 
-// stale turns a lost condition into a 412 with the current ETag.
+// stale returns a Stale for a condition that does not hold, and sets the headers with the current ETag. It returns other
+// errors as they are.
 func (s *Server) stale(c echo.Context, key fanfold.Key, err error) error {
 	var e *fanfold.Error
 	if !errors.As(err, &e) || e.Code != fanfold.Stale && e.Code != fanfold.Exists {
 		return err
 	}
-	if e.Current > 0 { // the tag below should not be older than the revision told
+	if e.Current > 0 { // so that the tag below is not older than the revision in the error
 		_ = s.wait(c.Request().Context(), uint64(e.Current), s.opt.Timeout)
 	}
 	if doc, at, gerr := s.Reader.Get(key, fanfold.Embedded); gerr == nil && doc != nil {
@@ -184,11 +188,11 @@ func (s *Server) stale(c echo.Context, key fanfold.Key, err error) error {
 	return &fanfold.Error{Code: fanfold.Stale, Message: e.Message, Current: e.Current, Err: e.Err}
 }
 
-// deleteStepResult is the answer to one step of a delete in steps.
+// deleteStepResult holds the answer to one step of a delete in steps.
 type deleteStepResult struct {
 	Done     bool             `json:"done"`    // the document itself is deleted
-	Deleted  int              `json:"deleted"` // documents, this one included
-	Changed  int              `json:"changed"` // documents that lost their reference
+	Deleted  int              `json:"deleted"` // how many documents, this one included
+	Changed  int              `json:"changed"` // how many documents lost their reference
 	Position fanfold.Position `json:"position"`
 }
 
@@ -216,7 +220,7 @@ func (s *Server) deleteStep(c echo.Context, op *writer.Operation) error {
 	return c.JSON(http.StatusOK, result)
 }
 
-// dryRunResult is the answer to a dry run.
+// dryRunResult holds the answer to a dry run.
 type dryRunResult struct {
 	Writes []dryRunWrite `json:"writes"` // what would be stored
 	*fanfold.Fanout
@@ -228,7 +232,7 @@ type dryRunWrite struct {
 	ID         string       `json:"id"`
 }
 
-// answerDryRun answers a dry run by what the writes would cause.
+// answerDryRun answers a dry run with the writes that would be stored and what they would cause.
 func (s *Server) answerDryRun(c echo.Context, dry *writer.DryRun) error {
 	out := dryRunResult{Writes: make([]dryRunWrite, len(dry.Writes)), Fanout: dry.Fanout}
 	for i, w := range dry.Writes {

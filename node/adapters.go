@@ -13,32 +13,39 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// The packages' interfaces are met here: each asks only for what it needs.
-
-// source reads the log for the projector.
+// source makes the log a projector.Source.
 type source struct{ *events.Log }
 
+// Events opens a reader of the log from a sequence on. The projector closes it.
 func (s source) Events(ctx context.Context, from uint64) (projector.Reader, error) {
 	return s.Read(ctx, from)
 }
 
-// writerRows is the read model as the writer sees it.
+// writerRows makes the read model a writer.ReadModel.
 type writerRows struct{ *sqlite.Store }
 
+// Read calls fn with a snapshot that is valid until fn returns.
 func (r writerRows) Read(fn func(writer.Snapshot) error) error {
 	return r.Store.Read(func(s *sqlite.Snapshot) error { return fn(s) })
 }
+
+// Wait blocks until seq is folded.
 func (r writerRows) Wait(ctx context.Context, seq uint64) error {
 	return r.Store.Applied.Wait(ctx, seq)
 }
+
+// Applied returns the sequence of the last event folded.
 func (r writerRows) Applied() uint64 { return r.Store.Applied.Seq() }
 
-// reader is the read model as the API sees it.
+// reader makes the read model an api.Reader.
 type reader struct{ *sqlite.Store }
 
+// Read calls fn with a snapshot that is valid until fn returns.
 func (r reader) Read(fn func(api.Snapshot) error) error {
 	return r.Store.Read(func(s *sqlite.Snapshot) error { return fn(s) })
 }
+
+// Scan opens a snapshot that may be read for long. The API closes it.
 func (r reader) Scan() (api.Scan, error) {
 	sc, err := r.Store.Scan()
 	if err != nil {
@@ -47,15 +54,21 @@ func (r reader) Scan() (api.Scan, error) {
 	return scan{sc}, nil
 }
 
-// folded tells the API what was folded.
+// folded makes the read model an api.Folded.
 type folded struct{ store *sqlite.Store }
 
+// Wait blocks until seq is folded.
 func (f folded) Wait(ctx context.Context, seq uint64) error { return f.store.Applied.Wait(ctx, seq) }
-func (f folded) Applied() uint64                            { return f.store.Applied.Seq() }
+
+// Applied returns the sequence of the last event folded.
+func (f folded) Applied() uint64 { return f.store.Applied.Seq() }
+
+// Outcome returns what a recently folded event did.
 func (f folded) Outcome(seq uint64) (fanfold.Op, int64, bool) {
 	return f.store.Applied.Outcome(seq)
 }
 
+// Outcomes returns what count folded events from first on did.
 func (f folded) Outcomes(first uint64, count int) (changes []*fanfold.Change, derived int64, err error) {
 	changes = make([]*fanfold.Change, count)
 	err = f.store.Read(func(s *sqlite.Snapshot) (err error) {
@@ -70,27 +83,31 @@ func (f folded) Outcomes(first uint64, count int) (changes []*fanfold.Change, de
 	return changes, derived, err
 }
 
-// inspector is what the API needs of package inspect.
+// inspector makes package inspect an api.Inspector.
 type inspector struct {
 	*inspect.Inspector
 	store *sqlite.Store
 }
 
+// Lineage reports where a document's derived values come from.
 func (i inspector) Lineage(key fanfold.Key) (any, error) { return i.Inspector.Lineage(key) }
 
+// Verify recomputes every derived value and reports what is wrong.
 func (i inspector) Verify(ctx context.Context) (any, error) { return inspect.Verify(ctx, i.store) }
 
-// scan is a long snapshot as the API sees it.
+// scan makes a long snapshot an api.Scan.
 type scan struct{ *sqlite.Scanner }
 
+// Model returns the model's source and the paths that are still reserved.
 func (s scan) Model() ([]byte, fanfold.Reserved, error) {
 	m, err := s.Scanner.Model()
 	return m.Source, m.Reserved, err
 }
 
-// feedStore is the read model as the change feed sees it.
+// feedStore makes the read model a changefeed.Store.
 type feedStore struct{ *sqlite.Store }
 
+// Changes returns a page of the change feed.
 func (f feedStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err error) {
 	err = f.Read(func(s *sqlite.Snapshot) error {
 		page, err = s.Changes(q)
@@ -99,11 +116,13 @@ func (f feedStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err 
 	return page, err
 }
 
+// Head returns the position at which the read model stands.
 func (f feedStore) Head() (at fanfold.Position, err error) {
 	err = f.Read(func(s *sqlite.Snapshot) error { at = s.At(); return nil })
 	return at, err
 }
 
+// Before returns a position that every change before t is at or before, and every later change is behind.
 func (f feedStore) Before(t time.Time) (at fanfold.Position, err error) {
 	err = f.Read(func(s *sqlite.Snapshot) error {
 		at, err = s.Before(t)
@@ -112,5 +131,8 @@ func (f feedStore) Before(t time.Time) (at fanfold.Position, err error) {
 	return at, err
 }
 
-func (f feedStore) Changed(seq uint64) <-chan struct{}         { return f.Applied.Changed(seq) }
+// Changed returns a channel that is closed once an event behind seq is folded.
+func (f feedStore) Changed(seq uint64) <-chan struct{} { return f.Applied.Changed(seq) }
+
+// Wait blocks until seq is folded.
 func (f feedStore) Wait(ctx context.Context, seq uint64) error { return f.Applied.Wait(ctx, seq) }

@@ -10,8 +10,9 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// LockDir makes the directory and takes its lock, which the system drops when the process
-// ends, however it does.
+// LockDir makes a directory, where there is none, and locks it. The caller closes the file that it returns to release the
+// lock; the system does so when the process ends in any other way. Errors are Invalid, and Unavailable where another
+// process has the lock.
 func LockDir(dir string) (*os.File, error) {
 	if dir == "" {
 		return nil, fanfold.Errorf(fanfold.Invalid, "--data must name a directory")
@@ -29,13 +30,14 @@ func LockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// Between fork and exec a child of this process holds a copy of the lock's descriptor, so that the lock may be taken
-// for a moment after it was given back.
+// How often and at which intervals a lock is tried. Between fork and exec a child of this process holds a copy of the
+// lock's descriptor, so that a lock may be taken for a moment after it was released.
 const (
 	lockRetries = 20
 	lockPause   = 50 * time.Millisecond
 )
 
+// tryLock locks a file, and tries again for a moment where it is locked. The error is EWOULDBLOCK where it stays locked.
 func tryLock(f *os.File) (err error) {
 	for range lockRetries {
 		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics serves Prometheus metrics of one node.
+// metrics returns a handler that answers with a node's metrics, in the format of Prometheus.
 func metrics(n *Node) http.Handler {
 	reg := prometheus.NewRegistry()
 	gauge := func(name, help string, value func() float64) {

@@ -11,13 +11,13 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// modelRetry is how long ApplyModel waits before it asks again for what the log or another node was in the way of.
+// modelRetry is the time after which ApplyModel tries again where the log or another node was in the way.
 const modelRetry = time.Second
 
-// ApplyModel brings a model to apply, unless it is the one that does. Where it is being prepared already, by an earlier
-// start or by another node, it waits for that; where another model is, it waits for that one first. It blocks until the
-// model applies, and returns nil then or once ctx has ended. Errors are Invalid, and Unprocessable where documents
-// stand in the way.
+// ApplyModel applies a model, unless it applies already. Where the model is being prepared, because of an earlier start or
+// by another node, it waits for that; where another model is being prepared, it waits for that one first. It blocks
+// until the model applies or was withdrawn, which it logs, and returns nil then or once ctx has ended. Errors are
+// Invalid, and Unprocessable where documents stand in the way.
 func (n *Node) ApplyModel(ctx context.Context, src []byte) error {
 	m, err := modelfile.Parse(src)
 	if err != nil {
@@ -32,7 +32,7 @@ func (n *Node) ApplyModel(ctx context.Context, src []byte) error {
 		switch {
 		case err == nil:
 			continue
-		case errors.As(err, &e) && e.Code == fanfold.Stale: // another node was faster: look at what it did
+		case errors.As(err, &e) && e.Code == fanfold.Stale: // another node was faster: see what it did
 			err = n.Store.Applied.Wait(ctx, uint64(e.Current))
 		case fanfold.CodeOf(err) != fanfold.Conflict && fanfold.CodeOf(err) != fanfold.Unavailable:
 			return err
@@ -47,9 +47,9 @@ func (n *Node) ApplyModel(ctx context.Context, src []byte) error {
 	}
 }
 
-// tryModel takes one step towards a model that is to apply; done tells that it does, or never will.
+// tryModel takes one step towards applying a model. done tells whether the model applies, or was withdrawn.
 func (n *Node) tryModel(ctx context.Context, m *fanfold.Model) (done bool, err error) {
-	last, err := n.Log.LastSeq(ctx) // what another node did should be known here
+	last, err := n.Log.LastSeq(ctx) // what another node did must be known here
 	if err == nil {
 		err = n.Store.Applied.Wait(ctx, last)
 	}
@@ -72,12 +72,12 @@ func (n *Node) tryModel(ctx context.Context, m *fanfold.Model) (done bool, err e
 		}
 		return false, n.Store.Applied.Wait(ctx, result.Proposed)
 	}
-	own := bytes.Equal(proposal.Source, m.Source)
-	n.cfg.Logger.Info("a model is being prepared; requests are served meanwhile", "model", proposal.Seq, "own", own)
+	same := bytes.Equal(proposal.Source, m.Source)
+	n.cfg.Logger.Info("a model is being prepared; requests are served meanwhile", "model", proposal.Seq, "own", same)
 	_, err = n.writer.WaitForModel(ctx, proposal.Seq)
 	if fanfold.CodeOf(err) == fanfold.Unprocessable {
 		n.cfg.Logger.Error("a model was withdrawn", "model", proposal.Seq, "err", err)
-		return own, nil // what stood in its way is told above; the node goes on under the model before
+		return same, nil // the node goes on under the model before
 	}
 	return false, err
 }

@@ -1,5 +1,5 @@
-// Package node wires one Fanfold node together: log, projector, read model, feed and API, with
-// their start and stop order.
+// Package node wires one Fanfold node together: log, projector, read model, writer, feed and API. It starts and stops
+// them in order.
 package node
 
 import (
@@ -26,24 +26,24 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// Config is what serve needs to know.
+// Config configures a node.
 type Config struct {
-	Data       string // directory
-	Listen     string // HTTP address
-	NATS       string // URL of an outside server; "" for the embedded one
-	NATSListen string // address of the embedded server for ordinary clients; "" for none
-	Durability string // of the embedded server
+	Data       string // the directory of the node's files
+	Listen     string // the HTTP address
+	NATS       string // the URL of an outside server; "" for the embedded one
+	NATSListen string // the address at which the embedded server takes ordinary clients; "" for none
+	Durability string // of the embedded server: always or interval
 	Replicas   int    // of the stream, where it is made on an outside server
 	Logger     *slog.Logger
-	Writer     writer.Options // limits of documents; the zero value is the default
-	API        api.Options    // limits of requests; the zero value is the default
+	Writer     writer.Options // limits of documents; zero values are the defaults
+	API        api.Options    // limits of requests; zero values are the defaults
 
 	SetOrientedFrom int                     // see projector.Options
 	FailWrite       func() error            // for tests: see sqlite.Options
 	FailAppend      func(stored bool) error // for tests: see events.Options
 }
 
-// Node is one running Fanfold: the log, the projector, the read model and the API.
+// Node holds the parts of one running Fanfold.
 type Node struct {
 	Log       *events.Log
 	Store     *sqlite.Store
@@ -83,7 +83,8 @@ var (
 	_ projector.Source  = source{}
 )
 
-// Open opens everything a node runs; Close it if Run is not called.
+// Open opens everything that a node runs. Call Run, which also closes it, or Close. Errors are Invalid for a
+// configuration that cannot work, and Unavailable for an environment that does not let the node start.
 func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
@@ -104,37 +105,52 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err := n.openLog(ctx); err != nil {
 		return n, err
 	}
-	n.Store, err = sqlite.OpenStore(filepath.Join(cfg.Data, "readmodel"), sqlite.Options{
-		Fingerprint: fold.Fingerprint(), FailWrite: cfg.FailWrite, Logger: cfg.Logger})
-	if err != nil {
+	if err := n.openReadModel(ctx); err != nil {
 		return n, err
 	}
-	last, err := n.Log.LastSeq(ctx)
-	if err != nil {
-		return n, err
-	}
-	if applied := n.Store.Applied.Seq(); applied > last {
-		return n, fanfold.Errorf(fanfold.Invalid, "the read model in %s shows event %d, but the log ends at %d: it belongs to another log, or the log lost events; "+
-			"point --data at the right directory, or remove %s to build the read model anew", cfg.Data, applied, last, filepath.Join(cfg.Data, "readmodel"))
-	}
-	if n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: cfg.Logger, SetOrientedFrom: cfg.SetOrientedFrom}); err != nil {
-		return n, err
-	}
-	n.inspector = inspect.New(n.Store, n.Projector)
-	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{})
-	wopt := cfg.Writer
-	wopt.MaxEvent, wopt.Logger = n.Log.MaxPayload(), cfg.Logger
-	n.writer = writer.New(writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store}, Models: n.Projector, Inspector: n.inspector}, wopt)
-	opt := cfg.API
-	opt.FoldVersion, opt.Metrics, opt.Logger = fold.FoldVersion, metrics(n), cfg.Logger
-	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.Log, Reader: reader{n.Store}, Folded: folded{n.Store}, Models: n.Projector,
-		Inspector: inspector{n.inspector, n.Store}, Operator: operator{n}, Feed: n.feed}, opt)
+	n.openAPI()
 	return n, nil
 }
 
-// minPayload is the smallest limit of an outside server that leaves room for documents, in bytes.
+// openReadModel opens the read model and the projector. The error is Invalid where the read model does not belong to the
+// log.
+func (n *Node) openReadModel(ctx context.Context) (err error) {
+	cfg := n.cfg
+	n.Store, err = sqlite.OpenStore(filepath.Join(cfg.Data, "readmodel"), sqlite.Options{
+		Fingerprint: fold.Fingerprint(), FailWrite: cfg.FailWrite, Logger: cfg.Logger})
+	if err != nil {
+		return err
+	}
+	last, err := n.Log.LastSeq(ctx)
+	if err != nil {
+		return err
+	}
+	if applied := n.Store.Applied.Seq(); applied > last {
+		return fanfold.Errorf(fanfold.Invalid, "the read model in %s shows event %d, but the log ends at %d: it belongs to another log, or the log lost events; "+
+			"point --data at the right directory, or remove %s to build the read model anew", cfg.Data, applied, last, filepath.Join(cfg.Data, "readmodel"))
+	}
+	n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: cfg.Logger, SetOrientedFrom: cfg.SetOrientedFrom})
+	return err
+}
+
+// openAPI makes the writer, the feed and the API of a node whose log and read model are open.
+func (n *Node) openAPI() {
+	n.inspector = inspect.New(n.Store, n.Projector)
+	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{})
+	writerOptions := n.cfg.Writer
+	writerOptions.MaxEvent, writerOptions.Logger = n.Log.MaxPayload(), n.cfg.Logger
+	n.writer = writer.New(writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store}, Models: n.Projector, Inspector: n.inspector}, writerOptions)
+	apiOptions := n.cfg.API
+	apiOptions.FoldVersion, apiOptions.Metrics, apiOptions.Logger = fold.FoldVersion, metrics(n), n.cfg.Logger
+	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.Log, Reader: reader{n.Store}, Folded: folded{n.Store}, Models: n.Projector,
+		Inspector: inspector{n.inspector, n.Store}, Operator: operator{n}, Feed: n.feed}, apiOptions)
+}
+
+// minPayload is the smallest max_payload of an outside server with which a node starts, in bytes.
 const minPayload = 64 << 10
 
+// openLog connects to the NATS server, which it starts where it is the embedded one, and opens the log. Errors are Invalid
+// and Unavailable.
 func (n *Node) openLog(ctx context.Context) (err error) {
 	cfg := n.cfg
 	replicas := cfg.Replicas
@@ -154,8 +170,8 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if most := n.nc.MaxPayload(); most < minPayload {
-		return fanfold.Errorf(fanfold.Invalid, "the NATS server takes messages of at most %d bytes; set its max_payload to %d or more (8MB gives the full body limit)", most, minPayload)
+	if limit := n.nc.MaxPayload(); limit < minPayload {
+		return fanfold.Errorf(fanfold.Invalid, "the NATS server takes messages of at most %d bytes; set its max_payload to %d or more (8MB gives the full body limit)", limit, minPayload)
 	}
 	n.Log, err = events.Open(ctx, n.nc, events.Options{Replicas: replicas, Logger: cfg.Logger, FailAppend: cfg.FailAppend})
 	if err == nil && cfg.NATS != "" && n.Log.Window() < events.DefaultWindow {
@@ -165,7 +181,7 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 	return err
 }
 
-// Version is the program's version, as Go's build information has it.
+// Version returns the program's version, as Go's build information has it, and "(devel)" without one.
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
@@ -173,20 +189,20 @@ func Version() string {
 	return "(devel)"
 }
 
-// Writer returns what decides about the node's writes.
+// Writer returns the node's writer.
 func (n *Node) Writer() *writer.Writer { return n.writer }
 
 // API returns the node's HTTP API.
 func (n *Node) API() *api.Server { return n.api }
 
-// Addr is the address the API listens on.
+// Addr returns the address on which the API listens.
 func (n *Node) Addr() string { return n.listener.Addr().String() }
 
-// URL is where the API is found.
+// URL returns the URL of the API.
 func (n *Node) URL() string { return "http://" + n.Addr() }
 
-// Run serves until ctx ends or a part fails, then stops everything in order. ready is called
-// once requests are answered.
+// Run serves until ctx ends or a part fails, then stops and closes everything in order. It calls ready, which may be nil,
+// in a goroutine of its own as soon as the parts are started. It returns nil after ctx has ended, else the first error.
 func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	n.running = ctx
@@ -207,7 +223,8 @@ func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) e
 	return errors.Join(err, n.Close())
 }
 
-// Close closes what is open, in the order in which nothing still uses what is closed.
+// Close closes what is open, users before what they use. Run calls it; call it for a node that does not
+// run.
 func (n *Node) Close() error {
 	var errs []error
 	if n.listener != nil {

@@ -6,10 +6,11 @@ import (
 	"github.com/fanfold/fanfold/projector/fold"
 )
 
-// operator is the node as the API sees it.
+// operator makes a node an api.Operator.
 type operator struct{ node *Node }
 
-// Replay starts a replay that goes on after the request; its end is told by Status and the log.
+// Replay starts a replay, which goes on after the call. Its end is logged, and Status shows it. The error is Conflict
+// where one is running.
 func (o operator) Replay() error {
 	n := o.node
 	run, err := n.Projector.BeginReplay()
@@ -23,7 +24,7 @@ func (o operator) Replay() error {
 	return nil
 }
 
-// Status is the answer of GET /v1/_status.
+// Status holds the answer of GET /v1/_status.
 type Status struct {
 	Version    string           `json:"version"`
 	Fold       string           `json:"fold"`
@@ -35,12 +36,13 @@ type Status struct {
 	projector.Status
 }
 
+// Status returns the node's Status, and why it is not ready, nil where it is.
 func (o operator) Status() (any, error) {
 	n := o.node
 	_, seq, _ := n.Projector.Model()
 	s := Status{Version: Version(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Durability: n.cfg.Durability, Status: n.Projector.Status()}
 	if n.cfg.NATS != "" {
-		// A client cannot see whether a server syncs before it acknowledges.
+		// A client of a server cannot see whether it syncs before it acknowledges.
 		s.Log, s.Durability = n.nc.ConnectedUrlRedacted(), "unverified"
 	}
 	if err := n.Log.Failing(); err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// activateAgain is how long Run waits before it tries again to apply a model.
+// activateAgain is the time after which Run tries again to apply a model.
 const activateAgain = time.Second
 
-// Run applies models that this node has prepared, until ctx ends, and then returns nil. The first node that is ready
-// does it for all.
+// Run applies models whose preparation this node has finished. The first node that has finished does it for all. Run
+// blocks until ctx ends, and then returns nil.
 func (w *Writer) Run(ctx context.Context) error {
 	var again <-chan time.Time
 	for {
@@ -33,8 +33,8 @@ func (w *Writer) Run(ctx context.Context) error {
 	}
 }
 
-// activate appends the event that applies a prepared model, or the one that withdraws it where documents stand in its
-// way.
+// activate appends the event that applies a prepared model, or the event that withdraws it where documents stand in its
+// way. It returns nil where another node was faster.
 func (w *Writer) activate(ctx context.Context, p *fanfold.Proposal) error {
 	if w.opt.BeforeActivate != nil {
 		if err := w.opt.BeforeActivate(ctx); err != nil {
@@ -45,7 +45,7 @@ func (w *Writer) activate(ctx context.Context, p *fanfold.Proposal) error {
 	err := w.withoutWrites(ctx, p.Model.AddsGuards(have), func(guards bool) error {
 		problems, err := w.Models.Objections(p.Seq)
 		switch {
-		case fanfold.CodeOf(err) == fanfold.Gone: // when it is ready, Ready will say so
+		case fanfold.CodeOf(err) == fanfold.Gone: // Ready receives when the preparation has finished
 			return nil
 		case err != nil:
 			return err

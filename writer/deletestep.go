@@ -10,17 +10,18 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// DeleteStep is what one step of a delete in steps did.
+// DeleteStep reports what one step of a delete in steps did.
 type DeleteStep struct {
 	Done    bool    // the document itself is deleted
-	Deleted int     // documents, this one included
-	Changed int     // documents that lost their reference
-	Last    uint64  // the last event stored
+	Deleted int     // how many documents were deleted, the document itself included
+	Changed int     // how many documents lost their reference
+	Last    uint64  // the sequence of the last event stored
 	DryRun  *DryRun // of a dry run, which stores nothing
 }
 
-// DeleteNext deletes as much of what goes with a document as one transaction takes, children first, and last the
-// document. It is to be repeated until the step says Done. Errors are NotFound, Restricted and those of Appender.
+// DeleteNext makes one step of a delete that brings more with it than one transaction takes: it deletes and changes as
+// many holders as there is room for, children before parents, and the document itself once none is left. Repeat it
+// until the step says Done. It blocks until the log has decided. Errors are NotFound, Restricted and those of Appender.
 func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (DeleteStep, error) {
 	for room := MaxOperations; ; {
 		if err := w.catchUp(ctx); err != nil {
@@ -32,20 +33,22 @@ func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (De
 		}
 		first, err := w.appendAll(ctx, nuid.Next(), writes, in)
 		switch {
-		case errors.Is(err, errTooManyMessages) && room > 1: // with what guards the writes it is too much
+		case errors.Is(err, errTooManyMessages) && room > 1: // with their guards the writes are too many
 			room /= 2
 			continue
 		case staleError(err) != nil:
 			w.retries.Add(1)
 			continue
 		}
-		step.Last = first + uint64(len(writes)) - 1
+		if err == nil {
+			step.Last = first + uint64(len(writes)) - 1
+		}
 		step.DryRun, err = w.dryRun(ctx, err)
 		return step, withoutOperation(err)
 	}
 }
 
-// nextStep finds the writes of one step, room at most.
+// nextStep returns the writes of one step, at most room of them. Errors are NotFound and Restricted.
 func (w *Writer) nextStep(key fanfold.Key, room int) (writes []fanfold.Write, step DeleteStep, err error) {
 	m, _, _ := w.Models.Model()
 	err = w.ReadModel.Read(func(snap Snapshot) error {
@@ -59,10 +62,10 @@ func (w *Writer) nextStep(key fanfold.Key, room int) (writes []fanfold.Write, st
 		if err != nil {
 			return err
 		}
-		if writes = r.writes(func(fanfold.Key) bool { return false }); len(writes) == 0 {
-			return cmp.Or(r.refusal(), error(fanfold.Errorf(fanfold.Internal, "a step of the delete of %s has nothing to do", key)))
+		if writes = r.writes(); len(writes) == 0 {
+			return cmp.Or(r.restrictedError(), error(fanfold.Errorf(fanfold.Internal, "a step of the delete of %s has nothing to do", key)))
 		}
-		step = DeleteStep{Done: done, Deleted: len(r.leave), Changed: len(r.order)}
+		step = DeleteStep{Done: done, Deleted: len(r.deletes), Changed: len(r.editOrder)}
 		return nil
 	})
 	return writes, step, err

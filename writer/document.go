@@ -12,13 +12,13 @@ import (
 	"github.com/fanfold/fanfold/internal/schema"
 )
 
-// checkJSON checks JSON text against what we take.
+// checkJSON checks that a body is JSON text that nests no deeper than a document may. Errors are those of CheckDepth.
 func (w *Writer) checkJSON(body []byte) error { return CheckDepth(body, w.opt.MaxDepth) }
 
-// CheckDepth checks that a body is JSON text that nests at most most levels deep. The error is Invalid, or
-// Unprocessable for depth.
-func CheckDepth(body []byte, most int) error {
-	err := jsondoc.Check(body, most)
+// CheckDepth checks that a body is JSON text that nests at most maxDepth levels deep. Errors are Invalid, and
+// Unprocessable where it nests deeper.
+func CheckDepth(body []byte, maxDepth int) error {
+	err := jsondoc.Check(body, maxDepth)
 	var syntax *jsondoc.SyntaxError
 	if errors.As(err, &syntax) {
 		code := fanfold.Invalid
@@ -30,9 +30,10 @@ func CheckDepth(body []byte, most int) error {
 	return err
 }
 
-// document checks a written document against its key, drops what the store owns and gives it
-// its id. An empty id in key is taken from the body, or made. t is the body as it came.
-func (w *Writer) document(body []byte, key *fanfold.Key) (t *jsondoc.Tree, source []byte, dropped []string, err error) {
+// stripDocument checks what any document must be, and returns it as it is stored: without the members that the store owns,
+// and with its id. An empty id in key is set from the body, or to a new one. t is the body as it came; dropped holds the
+// JSON pointers of the members that were dropped, besides _meta and _expanded. Errors are those of parse, and TooLarge.
+func (w *Writer) stripDocument(body []byte, key *fanfold.Key) (t *jsondoc.Tree, source []byte, dropped []string, err error) {
 	t, hasID, err := w.parse(body, key, "_meta", "_expanded")
 	if err != nil {
 		return nil, nil, nil, err
@@ -49,9 +50,9 @@ func (w *Writer) document(body []byte, key *fanfold.Key) (t *jsondoc.Tree, sourc
 	return t, source, dropped, nil
 }
 
-// exact checks a document that is stored as it is: one that _export wrote, whose members may be
-// hidden by derived ones.
-func (w *Writer) exact(body []byte, key *fanfold.Key) ([]byte, error) {
+// checkExact checks a document that is stored as it is, and returns it: one that _export wrote, some of whose members may
+// be hidden by derived ones. Errors are those of parse, and Unprocessable where it has no id.
+func (w *Writer) checkExact(body []byte, key *fanfold.Key) ([]byte, error) {
 	_, hasID, err := w.parse(body, key)
 	if err == nil && !hasID {
 		err = fanfold.Errorf(fanfold.Unprocessable, "the document has no id")
@@ -59,17 +60,17 @@ func (w *Writer) exact(body []byte, key *fanfold.Key) ([]byte, error) {
 	return body, err
 }
 
-// shapes are those of one model's collections, made when they are first asked for.
+// shapes holds the shapes and the compiled schemas of one model's collections. It does not change once made.
 type shapes struct {
 	model      *fanfold.Model
 	undeclared *fanfold.Shape
 	declared   map[string]*fanfold.Shape
-	derived    map[string]*fanfold.Shape // declared without the members that are the store's own in all documents
+	derived    map[string]*fanfold.Shape // as declared, without the members that the store owns in every document
 	schemas    map[string]*schema.Schema
 }
 
-// shape returns what the model says of a collection, nil where it is not declared, and what of its
-// documents is the store's own.
+// shape returns what the model says about a collection, nil where it does not declare it, and which members of its
+// documents the store owns.
 func (w *Writer) shape(name string) (*fanfold.Collection, *fanfold.Shape) {
 	all := w.currentShapes()
 	if shape := all.declared[name]; shape != nil {
@@ -94,7 +95,7 @@ func (w *Writer) checkSchema(collection string, source []byte) error {
 	return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the document does not fit the schema of " + collection, Problems: problems}
 }
 
-// derivedShape returns what of a collection's documents is derived or reserved.
+// derivedShape returns which members of a collection's documents are derived or reserved.
 func (w *Writer) derivedShape(name string) *fanfold.Shape {
 	if shape := w.currentShapes().derived[name]; shape != nil {
 		return shape
@@ -102,22 +103,24 @@ func (w *Writer) derivedShape(name string) *fanfold.Shape {
 	return noShape
 }
 
+// noShape is the shape of a collection in which nothing is derived or reserved.
 var noShape = fanfold.NewShape(nil, nil)
 
-// currentShapes returns the shapes of the model that applies. Two callers may both make them, which does no harm.
+// currentShapes returns the shapes of the model that applies, which it makes once for each model.
 func (w *Writer) currentShapes() *shapes {
 	m, _, reserved := w.Models.Model()
 	all := w.shapes.Load()
 	if all == nil || all.model != m {
-		all = w.newShapes(m, reserved)
+		all = w.newShapes(m, reserved) // two callers may both make them, which does no harm
 		w.shapes.Store(all)
 	}
 	return all
 }
 
+// newShapes makes the shapes of a model.
 func (w *Writer) newShapes(m *fanfold.Model, reserved fanfold.Reserved) *shapes {
-	own := []string{"_meta", "_expanded"}
-	all := &shapes{model: m, undeclared: fanfold.NewShape(nil, own), declared: map[string]*fanfold.Shape{},
+	ownEverywhere := []string{"_meta", "_expanded"}
+	all := &shapes{model: m, undeclared: fanfold.NewShape(nil, ownEverywhere), declared: map[string]*fanfold.Shape{},
 		derived: map[string]*fanfold.Shape{}, schemas: map[string]*schema.Schema{}}
 	for _, c := range m.Collections {
 		if c.Schema != nil {
@@ -127,20 +130,20 @@ func (w *Writer) newShapes(m *fanfold.Model, reserved fanfold.Reserved) *shapes 
 			}
 			all.schemas[c.Name] = compiled
 		}
-		all.declared[c.Name] = fanfold.NewShape(c, slices.Concat(own, reserved[c.Name]))
+		all.declared[c.Name] = fanfold.NewShape(c, slices.Concat(ownEverywhere, reserved[c.Name]))
 		all.derived[c.Name] = fanfold.NewShape(c, reserved[c.Name])
 	}
 	for name, paths := range reserved {
 		if all.declared[name] == nil {
-			all.declared[name] = fanfold.NewShape(nil, slices.Concat(own, paths))
+			all.declared[name] = fanfold.NewShape(nil, slices.Concat(ownEverywhere, paths))
 			all.derived[name] = fanfold.NewShape(nil, paths)
 		}
 	}
 	return all
 }
 
-// parse checks what any document must be. Of the store's own members it lets through those
-// that are dropped later.
+// parse checks what any document must be, and sets an empty id in key. Of the members that the store owns in every
+// document it lets those pass that are dropped later. Errors are Invalid and Unprocessable.
 func (w *Writer) parse(body []byte, key *fanfold.Key, dropped ...string) (t *jsondoc.Tree, hasID bool, err error) {
 	if err := w.checkJSON(body); err != nil {
 		return nil, false, err
@@ -160,7 +163,8 @@ func (w *Writer) parse(body []byte, key *fanfold.Key, dropped ...string) (t *jso
 	return t, hasID, nil
 }
 
-// documentID compares the body's id with the key's, or gives the key its id.
+// documentID checks that the body's id is the key's. Where the key has none, it sets it to the body's, or to a new one.
+// hasID tells whether the body has an id. The error is Unprocessable.
 func documentID(t *jsondoc.Tree, key *fanfold.Key) (hasID bool, err error) {
 	n := t.Member(jsondoc.Root, "id")
 	if n == jsondoc.None {
@@ -185,7 +189,7 @@ func documentID(t *jsondoc.Tree, key *fanfold.Key) (hasID bool, err error) {
 	return true, nil
 }
 
-// CheckRelations refuses a document with more ids than a relation takes.
+// CheckRelations returns an Unprocessable where a document holds more ids than a relation takes. c may be nil.
 func CheckRelations(c *fanfold.Collection, t *jsondoc.Tree) error {
 	if c == nil {
 		return nil
@@ -198,14 +202,14 @@ func CheckRelations(c *fanfold.Collection, t *jsondoc.Tree) error {
 	return nil
 }
 
-// newID returns a new document's id: a UUIDv7, so that documents arrive in order.
+// newID returns the id of a new document. It is a UUIDv7, so that ids have the order of arrival.
 func newID() (string, error) {
 	id, err := uuid.NewV7()
 	return id.String(), err
 }
 
-// Parsing waits where several large bodies are being parsed, each of which may need many times its
-// size meanwhile. Call done when this one is parsed.
+// Parsing waits while maxParsers large bodies are being parsed, each of which may need many times its size for a moment.
+// Call done when body is parsed. It returns at once for a body that is not large.
 func (w *Writer) Parsing(body []byte) (done func()) {
 	if len(body) < largeBody {
 		return func() {}
@@ -214,15 +218,15 @@ func (w *Writer) Parsing(body []byte) (done func()) {
 	return func() { <-w.parsers }
 }
 
-// largeBody is from how many bytes on a body counts among those that are parsed a few at a time.
+// largeBody is the size from which on a body is large, in bytes.
 const largeBody = 64 << 10
 
-// takenDocument checks a document that is to be stored and drops what the store owns; with strict it
-// refuses that. It returns the document as it is stored.
-func (w *Writer) takenDocument(body []byte, key *fanfold.Key, strict bool) (source []byte, dropped bool, err error) {
+// checkDocument checks a document that is to be stored, and returns it as it is stored. dropped tells whether members that
+// the store owns were dropped; with strict they are refused. Errors are those of stripDocument, and Unprocessable.
+func (w *Writer) checkDocument(body []byte, key *fanfold.Key, strict bool) (source []byte, dropped bool, err error) {
 	defer w.Parsing(body)()
-	t, source, list, err := w.document(body, key)
-	if err == nil { // a derived member is none of a relation's, so it does not matter that they are in the tree
+	t, source, owned, err := w.stripDocument(body, key)
+	if err == nil { // the tree still has the derived members, but no relation looks at those
 		c, _ := w.shape(key.Collection)
 		if err = CheckRelations(c, t); err == nil {
 			err = w.checkSchema(key.Collection, source)
@@ -231,12 +235,12 @@ func (w *Writer) takenDocument(body []byte, key *fanfold.Key, strict bool) (sour
 	if err != nil {
 		return nil, false, err
 	}
-	if len(list) > 0 && strict {
+	if len(owned) > 0 && strict {
 		e := fanfold.Errorf(fanfold.Unprocessable, "the body has members that the store derives; leave them out, or send no Prefer: handling=strict")
-		for _, p := range list {
+		for _, p := range owned {
 			e.Problems = append(e.Problems, fanfold.Problem{Path: p, Detail: "is derived"})
 		}
 		return nil, false, e
 	}
-	return source, len(list) > 0, nil
+	return source, len(owned) > 0, nil
 }

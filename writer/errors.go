@@ -7,29 +7,30 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// errTooManyMessages is the cause of a refusal because a transaction would need too many messages.
+// errTooManyMessages marks the refusal of a transaction that would need too many messages, as its cause.
 var errTooManyMessages = errors.New("too many messages for a transaction")
 
-// Missing returns the NotFound of a document that is not there.
+// Missing returns the NotFound of a document that does not exist.
 func Missing(key fanfold.Key) error {
 	return fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
 }
 
+// exists returns the Exists of a document that should not exist and is at rev.
 func exists(key fanfold.Key, rev fanfold.Revision) error {
 	return &fanfold.Error{Code: fanfold.Exists, Message: "document " + key.String() + " exists already: PUT replaces it", Current: rev}
 }
 
-// staleAt is the Stale of a document that is at another revision than asked for.
+// staleAt returns the Stale of a document that is at rev instead of the revision asked for.
 func staleAt(key fanfold.Key, rev fanfold.Revision) *fanfold.Error {
 	return &fanfold.Error{Code: fanfold.Stale, Current: rev, Message: fmt.Sprintf("document %s is at revision %d", key, rev)}
 }
 
-// behind is the error of a write that needs to see what this node has not folded.
+// behind returns the Unavailable of a write that needs what this node has not folded in time.
 func behind(err error) error {
 	return fanfold.Wrap(err, fanfold.Unavailable, "the document changes faster than this node follows: try again%s", reasonOf(err))
 }
 
-// reasonOf is an Error's message as the end of another's.
+// reasonOf returns the message of an Error as the end of another message, "" where err is none.
 func reasonOf(err error) string {
 	var e *fanfold.Error
 	if errors.As(err, &e) {
@@ -38,7 +39,7 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// staleError returns err as a Stale, nil where it is none.
+// staleError returns the Stale that err is, nil where it is another error.
 func staleError(err error) *fanfold.Error {
 	var e *fanfold.Error
 	if errors.As(err, &e) && e.Code == fanfold.Stale {
@@ -47,7 +48,7 @@ func staleError(err error) *fanfold.Error {
 	return nil
 }
 
-// operationOf returns the index of the operation that an error is about, -1 for none.
+// operationOf returns the index of the operation at fault, -1 where the error names none.
 func operationOf(err error) int {
 	var e *fanfold.Error
 	if !errors.As(err, &e) || e.Operation == nil {
@@ -56,19 +57,19 @@ func operationOf(err error) int {
 	return *e.Operation
 }
 
-// withoutOperation returns the error of a transaction as that of a request without operations.
+// withoutOperation returns err without the index of an operation, as a request that has no operations reports it.
 func withoutOperation(err error) error {
 	var e *fanfold.Error
 	if !errors.As(err, &e) || e.Operation == nil {
 		return err
 	}
-	own := *e
-	own.Operation = nil
-	return &own
+	out := *e
+	out.Operation = nil
+	return &out
 }
 
-// withinOperations returns the error of a transaction as that of none of its operations where it is about a write
-// that they brought with them.
+// withinOperations returns err without the index of an operation where it is about a write that the operations brought
+// with them: those come behind the operations and have no index that the client knows.
 func withinOperations(err error, operations int) error {
 	if operationOf(err) >= operations {
 		return withoutOperation(err)

@@ -10,12 +10,13 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// rehearsal ends the way of writes that are a dry run: they would have been stored.
+// rehearsal is the error with which a dry run ends where its writes would be stored. It carries them.
 type rehearsal struct{ writes []fanfold.Write }
 
+// Error returns a text that nobody is shown: dryRun replaces the error by its writes.
 func (r *rehearsal) Error() string { return "a dry run" }
 
-// dryRun returns what writes would cause where err ends a dry run of them, and err where it is another.
+// dryRun returns what the writes of a rehearsal would cause. It returns nil and err where err is no rehearsal.
 func (w *Writer) dryRun(ctx context.Context, err error) (*DryRun, error) {
 	var r *rehearsal
 	if !errors.As(err, &r) {
@@ -28,7 +29,8 @@ func (w *Writer) dryRun(ctx context.Context, err error) (*DryRun, error) {
 	return &DryRun{Writes: r.writes, Fanout: fan}, nil
 }
 
-// append appends one event, guarded where the model wants that, unless it is a dry run or past the fan-out limit.
+// append appends one event, with guards where the model asks for them, and returns its sequence. Errors are a rehearsal
+// for a dry run, FanoutLimit, and those of Log.Append and appendGuarded; none names an operation.
 func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect, in Intent) (uint64, error) {
 	w.modelMu.RLock()
 	defer w.modelMu.RUnlock()
@@ -47,7 +49,8 @@ func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 	return w.Log.Append(ctx, ev, expect)
 }
 
-// appendAll appends a transaction as append does one event. It returns the sequence of the first of the writes.
+// appendAll appends the writes of a transaction, all or none, as append does one event. It returns the sequence of the
+// first. The Operation of an error is the index of the write at fault.
 func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Write, in Intent) (first uint64, err error) {
 	w.modelMu.RLock()
 	defer w.modelMu.RUnlock()
@@ -61,7 +64,7 @@ func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Writ
 	return w.Log.AppendAll(ctx, tx, writes)
 }
 
-// checkFanout returns an error where writes are not to be made: a rehearsal, or a FanoutLimit.
+// checkFanout returns an error where writes are not to be stored: a rehearsal for a dry run, or a FanoutLimit.
 func (w *Writer) checkFanout(ctx context.Context, writes []fanfold.Write, in Intent) error {
 	if in.DryRun {
 		return w.rehearse(ctx, writes)
@@ -69,7 +72,7 @@ func (w *Writer) checkFanout(ctx context.Context, writes []fanfold.Write, in Int
 	m, _, _ := w.Models.Model()
 	limit := m.FanoutLimit
 	if in.AllowFanout {
-		limit = fanfold.MaxChanges - 1 // one event cannot have more, whoever allows it
+		limit = fanfold.MaxChanges - 1 // no event can cause more, whoever allows it
 	}
 	events := eventsOf(writes)
 	if more, err := w.Inspector.MayExceed(events, limit); err != nil || !more {
@@ -77,7 +80,7 @@ func (w *Writer) checkFanout(ctx context.Context, writes []fanfold.Write, in Int
 	}
 	fan, err := w.Inspector.DryRun(ctx, events)
 	if code := fanfold.CodeOf(err); code == fanfold.Conflict || code == fanfold.NotFound {
-		return nil // a document changed meanwhile: the append will tell
+		return nil // a document changed meanwhile: the log will refuse the write
 	}
 	if err != nil || fan.Derived <= limit || in.AllowFanout {
 		return err
@@ -89,7 +92,7 @@ func (w *Writer) checkFanout(ctx context.Context, writes []fanfold.Write, in Int
 	return e
 }
 
-// rehearse checks the conditions of writes as the log would, and returns a rehearsal where they hold.
+// rehearse checks the conditions of writes as the log would, and returns a rehearsal where they hold, else a Stale.
 func (w *Writer) rehearse(ctx context.Context, writes []fanfold.Write) error {
 	for i, write := range writes {
 		if !write.Expect.Set {
@@ -106,6 +109,7 @@ func (w *Writer) rehearse(ctx context.Context, writes []fanfold.Write) error {
 	return &rehearsal{writes}
 }
 
+// eventsOf returns the events of writes.
 func eventsOf(writes []fanfold.Write) []*fanfold.Event {
 	events := make([]*fanfold.Event, len(writes))
 	for i, w := range writes {

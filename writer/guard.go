@@ -9,30 +9,31 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Strict relations and unique members hold under any concurrency, on any node, because the log
-// checks them: with a write go events whose conditions fail if what it was judged by has changed.
+// Strict relations and unique members hold under any concurrency, on any node, because the log checks them: guards are
+// events that go into the log with a write, and whose conditions fail if what the write was checked against has changed.
 //
-//   - A document that has strict relations or unique members is written on exactly the revision
-//     that was seen, so that what the write adds and drops is right.
-//   - A reference added is a link event, which requires its target's revision: the target is there.
-//   - A delete of a target requires, before it, that no link to it was stored since the last one
-//     this node has folded, and then its own revision. Both are needed: links that are still on
-//     their way on three replicas are caught by the second one only.
-//   - A value is claimed by an event on a subject of its own, on the last one that was seen there.
+//   - A document with strict relations or unique members is written on exactly the revision that was read, so that the
+//     guards are made of the right difference.
+//   - A new strict reference is a link event. It requires the target's revision, so that the target still exists.
+//   - A delete of a target requires that no link to it was stored since the last one that this node has folded, and
+//     requires the target's own revision. Both are needed: on three replicas a link that is still on its way is caught
+//     by the second condition alone.
+//   - A unique value is taken and given up by a claim event on a subject made of the value. It requires the last claim
+//     that was read there.
 //
-// Those events come before the documents', because the log refuses a condition on a subject that
-// the same batch has already written.
+// Guards stand before the documents' events, because the log refuses a condition on a subject to which the same batch
+// has already written.
 
-// needGuards tells whether writes need such events.
+// needGuards tells whether the model asks for guards of some of the writes.
 func (w *Writer) needGuards(writes []fanfold.Write) bool {
 	m, _, _ := w.Models.Model()
-	return slices.ContainsFunc(writes, func(w fanfold.Write) bool {
-		return m.Guards(w.Event.Key.Collection, w.Event.Kind == fanfold.KindDelete)
+	return slices.ContainsFunc(writes, func(write fanfold.Write) bool {
+		return m.Guards(write.Event.Key.Collection, write.Event.Kind == fanfold.KindDelete)
 	})
 }
 
-// guardsFor makes the guards of writes from what this node shows. Errors are about a write, by its index in Operation,
-// or Unprocessable with errTooManyMessages.
+// guardsFor makes the guards of writes from what this node has folded. Errors are those of guardSet.build, and an
+// Unprocessable with errTooManyMessages as its cause where writes and guards are more than a transaction takes.
 func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write) (set *guardSet, err error) {
 	links, err := w.lastLinks(ctx, writes)
 	if err != nil {
@@ -51,8 +52,8 @@ func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write) (set *gu
 	return set, nil
 }
 
-// outdatedBy tells whether what the log refuses is only what the guards were made from, rather than a condition that
-// a write came with.
+// outdatedBy tells whether the log refused only what the guards were made from, rather than a condition that one of the
+// writes came with: the guards are to be made again then.
 func (g *guardSet) outdatedBy(err error, writes []fanfold.Write) bool {
 	stale := staleError(err)
 	if stale == nil || stale.Operation == nil {
@@ -62,7 +63,8 @@ func (g *guardSet) outdatedBy(err error, writes []fanfold.Write) bool {
 	return at < 0 || !writes[at].Expect.Set
 }
 
-// errorOfWrite returns an error of the whole batch as one about the write at fault.
+// errorOfWrite returns an error about a message of the batch as one about a write: its Operation is the write's index,
+// and nil where a guard is at fault.
 func (g *guardSet) errorOfWrite(err error) error {
 	at := operationOf(err)
 	if at < len(g.guards) {
@@ -71,12 +73,12 @@ func (g *guardSet) errorOfWrite(err error) error {
 	return fanfold.AtOperation(err, at-len(g.guards))
 }
 
-// lastLinks asks the log for the last link to each document that is deleted and that strict
-// relations may lead to, and waits until this node shows them.
+// lastLinks asks the leader for the last link event about each document that is deleted and to which strict relations
+// may lead, and waits until this node has folded them. It returns their sequences. The error is Unavailable.
 func (w *Writer) lastLinks(ctx context.Context, writes []fanfold.Write) (map[fanfold.Key]uint64, error) {
 	m, _, _ := w.Models.Model()
 	var links map[fanfold.Key]uint64
-	most := uint64(0)
+	last := uint64(0)
 	for _, write := range writes {
 		key := write.Event.Key
 		if write.Event.Kind != fanfold.KindDelete || !m.StrictTo(key.Collection) {
@@ -90,10 +92,10 @@ func (w *Writer) lastLinks(ctx context.Context, writes []fanfold.Write) (map[fan
 			links = map[fanfold.Key]uint64{}
 		}
 		links[key] = seq
-		most = max(most, seq)
+		last = max(last, seq)
 	}
-	if most > w.ReadModel.Applied() {
-		if err := w.wait(ctx, most, w.opt.Timeout); err != nil {
+	if last > w.ReadModel.Applied() {
+		if err := w.wait(ctx, last, w.opt.Timeout); err != nil {
 			return nil, behind(err)
 		}
 	}
@@ -104,24 +106,16 @@ func (w *Writer) lastLinks(ctx context.Context, writes []fanfold.Write) (map[fan
 type guardSet struct {
 	snap   Snapshot
 	model  *fanfold.Model
-	links  map[fanfold.Key]uint64
-	writes []fanfold.Write               // with the conditions they need
-	index  map[fanfold.Key]int           // of each document's write
-	after  map[fanfold.Key]*jsondoc.Tree // documents as the writes leave them; nil for deleted ones
+	links  map[fanfold.Key]uint64        // the last link event about each document that is deleted
+	writes []fanfold.Write               // with the revisions that they require
+	index  map[fanfold.Key]int           // of the write of each document
+	after  map[fanfold.Key]*jsondoc.Tree // the documents as the writes leave them; nil for deleted ones
 	guards []fanfold.Write
 	claims []*claim
 }
 
-// claim is the net effect of the writes on one unique value.
-type claim struct {
-	collection, path, value string
-	index                   int    // of the write that takes it, or frees it
-	holder                  string // "" for freed
-	was                     string // who had it
-	seq                     uint64
-}
-
-// build pins every write to the revision that the snapshot has, and makes the guards.
+// build pins every write to the revision that the snapshot has, and makes the guards. Errors are about a write, by its
+// index in Operation: Stale, NotFound, Unprocessable, Restricted and Conflict.
 func (g *guardSet) build() error {
 	before := make([]*jsondoc.Tree, len(g.writes))
 	for i := range g.writes {
@@ -146,8 +140,8 @@ func isAboutDocument(ev *fanfold.Event) bool {
 	return ev.Kind == fanfold.KindPut || ev.Kind == fanfold.KindPatch || ev.Kind == fanfold.KindDelete
 }
 
-// pinRevision makes a write go by exactly the document that the snapshot has, which it returns as it is
-// written, and notes what the write leaves.
+// pinRevision makes a write require the revision that its document has in the snapshot, and records what the write
+// leaves. It returns the document as it was written, nil where there is none.
 func (g *guardSet) pinRevision(i int) (before *jsondoc.Tree, err error) {
 	w := &g.writes[i]
 	ev := w.Event
@@ -188,7 +182,7 @@ func (g *guardSet) pinRevision(i int) (before *jsondoc.Tree, err error) {
 	return before, nil
 }
 
-// guardWrite makes the guards of one write.
+// guardWrite makes the guards of one write. before is the document that it replaces, nil for none.
 func (g *guardSet) guardWrite(i int, before *jsondoc.Tree) error {
 	ev := g.writes[i].Event
 	after := g.after[ev.Key]
@@ -197,7 +191,7 @@ func (g *guardSet) guardWrite(i int, before *jsondoc.Tree) error {
 			return err
 		}
 		for _, path := range c.Unique {
-			if err := g.noteValue(i, path, before, after); err != nil {
+			if err := g.recordValue(i, path, before, after); err != nil {
 				return err
 			}
 		}
@@ -206,188 +200,4 @@ func (g *guardSet) guardWrite(i int, before *jsondoc.Tree) error {
 		return g.guardTarget(ev.Key, seq)
 	}
 	return nil
-}
-
-// maxStrict is how many documents one may refer to strictly: dropping them all takes as many messages.
-const maxStrict = 900
-
-// guardReferences adds link events for the difference of a document's strict references.
-func (g *guardSet) guardReferences(c *fanfold.Collection, key fanfold.Key, before, after *jsondoc.Tree) error {
-	was, is := strictTargets(c, before), strictTargets(c, after)
-	if len(is) > maxStrict && len(is) > len(was) {
-		return fanfold.Errorf(fanfold.Unprocessable, "it would refer strictly to %d documents; at most %d are taken, so that it can be deleted in one transaction", len(is), maxStrict)
-	}
-	for _, t := range is {
-		if slices.Contains(was, t) {
-			if g.deletes(t) {
-				return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which the transaction deletes, and the relation is strict", t)
-			}
-			continue
-		}
-		guard := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holder: key, Held: true}}
-		if _, written := g.index[t]; written {
-			if g.deletes(t) {
-				return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which the transaction deletes, and the relation is strict", t)
-			}
-		} else {
-			doc, err := g.snap.Get(t, fanfold.Referenced)
-			if err != nil {
-				return err
-			}
-			if doc == nil {
-				return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which does not exist, and the relation is strict: write that one first, or in the same transaction", t)
-			}
-			guard.Expect = fanfold.Exactly(doc.Revision)
-		}
-		g.guards = append(g.guards, guard)
-	}
-	for _, t := range was {
-		if !slices.Contains(is, t) {
-			g.guards = append(g.guards, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holder: key}})
-		}
-	}
-	return nil
-}
-
-// deletes tells whether the writes delete the document.
-func (g *guardSet) deletes(key fanfold.Key) bool {
-	after, written := g.after[key]
-	return written && after == nil
-}
-
-// strictTargets are the distinct documents that t refers to strictly; t may be nil.
-func strictTargets(c *fanfold.Collection, t *jsondoc.Tree) (targets []fanfold.Key) {
-	if t == nil {
-		return nil
-	}
-	for _, r := range c.Relations {
-		if !r.Strict {
-			continue
-		}
-		for _, id := range r.Targets(t) {
-			if key := (fanfold.Key{Collection: r.To, ID: id}); !slices.Contains(targets, key) {
-				targets = append(targets, key)
-			}
-		}
-	}
-	return targets
-}
-
-// guardTarget makes sure that no document holds one that is deleted, and that none begins to.
-func (g *guardSet) guardTarget(key fanfold.Key, link uint64) error {
-	var held []fanfold.Problem
-	for _, r := range g.model.RelationsTo(key.Collection) {
-		if !r.Strict {
-			continue
-		}
-		if err := eachHolder(g.snap, r, key, func(doc *fanfold.Document) (more bool, err error) {
-			if left, written := g.after[doc.Key]; written && (left == nil || !slices.Contains(r.Targets(left), key.ID)) {
-				return true, nil
-			}
-			held = append(held, fanfold.Problem{Path: doc.Key.String(), Detail: fmt.Sprintf("refers to %s by %s, which is strict", key, r.FullName())})
-			return len(held) < maxNamed, nil
-		}); err != nil {
-			return err
-		}
-	}
-	if len(held) > 0 {
-		e := fanfold.Errorf(fanfold.Restricted, "other documents refer to it strictly: delete them first, or take their references away")
-		e.Problems = held
-		return e
-	}
-	// First of all, before the links that the same writes drop.
-	check := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindCheck, Key: key, Base: fanfold.Revision(link), Links: true}, Expect: fanfold.Exactly(fanfold.Revision(link))}
-	g.guards = slices.Insert(g.guards, 0, check)
-	return nil
-}
-
-// noteValue notes what a write does to a unique value.
-func (g *guardSet) noteValue(i int, path fanfold.Path, before, after *jsondoc.Tree) error {
-	key := g.writes[i].Event.Key
-	was, is := "", ""
-	var err error
-	if before != nil {
-		was, _ = fanfold.UniqueValue(before, path) // what could not be compared was never claimed
-	}
-	if after != nil {
-		if is, err = fanfold.UniqueValue(after, path); err != nil {
-			return err
-		}
-	}
-	if is != "" {
-		c, err := g.claim(key.Collection, path.String(), is)
-		if err != nil {
-			return err
-		}
-		if c.holder != "" && c.holder != key.ID && c.index >= 0 {
-			return fanfold.Errorf(fanfold.Conflict, "%s and %s/%s would both have %s %q, which is unique", key, key.Collection, c.holder, path, is[1:])
-		}
-		c.holder, c.index = key.ID, i
-	}
-	if was != "" && was != is {
-		c, err := g.claim(key.Collection, path.String(), was)
-		if err != nil {
-			return err
-		}
-		if c.index < 0 && c.was == key.ID {
-			c.holder, c.index = "", i
-		}
-	}
-	return nil
-}
-
-// claim is the noted effect on a value; index is -1 while there is none.
-func (g *guardSet) claim(collection, path, value string) (*claim, error) {
-	for _, c := range g.claims {
-		if c.collection == collection && c.path == path && c.value == value {
-			return c, nil
-		}
-	}
-	holder, seq, err := g.snap.Claim(collection, path, value)
-	if err != nil {
-		return nil, err
-	}
-	c := &claim{collection: collection, path: path, value: value, index: -1, was: holder, holder: holder, seq: seq}
-	g.claims = append(g.claims, c)
-	return c, nil
-}
-
-// guardValues adds the claim events. A value that another document has is taken only where the writes
-// make that one give it up.
-func (g *guardSet) guardValues() error {
-	for _, c := range g.claims {
-		if c.index < 0 || c.holder == c.was {
-			continue
-		}
-		if c.holder != "" && c.was != "" {
-			if err := g.checkGivenUp(c); err != nil {
-				return fanfold.AtOperation(err, c.index)
-			}
-		}
-		ev := &fanfold.Event{Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: c.collection, ID: c.holder}, Path: c.path, Value: c.value, Held: c.holder != ""}
-		if c.holder == "" {
-			ev.Key.ID = c.was
-		}
-		g.guards = append(g.guards, fanfold.Write{Event: ev, Expect: fanfold.Exactly(fanfold.Revision(c.seq))})
-	}
-	return nil
-}
-
-// checkGivenUp returns a Conflict unless the writes take the value from the document that has it.
-func (g *guardSet) checkGivenUp(c *claim) error {
-	holder := fanfold.Key{Collection: c.collection, ID: c.was}
-	left, written := g.after[holder]
-	if written && left == nil {
-		return nil
-	}
-	if written {
-		path, err := fanfold.ParsePath(c.path)
-		if err != nil {
-			return err
-		}
-		if value, _ := fanfold.UniqueValue(left, path); value != c.value {
-			return nil
-		}
-	}
-	return fanfold.Errorf(fanfold.Conflict, "%s has %s %q, which is unique", holder, c.path, c.value[1:])
 }

@@ -12,27 +12,28 @@ import (
 
 // Bounds of a round of guarded writes.
 const (
-	roundSize = 300              // writes; with what guards them there are more messages
-	roundTime = 30 * time.Second // for a round to be guarded and stored
+	roundSize = 300              // writes, without the guards that come with them
+	roundTime = 30 * time.Second // in which a round must be guarded and stored
 )
 
-// guardRounds lets guarded writes of single documents wait for each other and share a batch. One by one they
-// would cost a batch each, and on three replicas writers that guard one target would refuse each other.
+// guardRounds collects guarded writes of single documents into rounds, one at a time, each of which is stored as one
+// batch. One by one they would cost a batch each, and on three replicas writers whose guards are about one target would
+// refuse each other.
 type guardRounds struct {
 	mu      sync.Mutex
-	busy    bool // a round is under way
+	busy    bool // run is working
 	waiting []*guardedWrite
 }
 
-// guardedWrite is one write of a round.
+// guardedWrite holds one write of a round and its outcome.
 type guardedWrite struct {
 	write fanfold.Write
-	done  chan struct{} // closed once seq and err are known; nil where nobody waits
+	done  chan struct{} // closed once seq and err are set; nil where nobody waits for it
 	seq   uint64
 	err   error
 }
 
-// end tells how the write ended.
+// end sets the outcome of the write.
 func (g *guardedWrite) end(seq uint64, err error) {
 	g.seq, g.err = seq, err
 	if g.done != nil {
@@ -40,41 +41,42 @@ func (g *guardedWrite) end(seq uint64, err error) {
 	}
 }
 
-// append appends one write as part of a round, and returns its sequence. The error is Unavailable where ctx ends
-// while the write still waits; nothing was written then.
+// append appends one write as part of a round, and returns its sequence. It blocks until that round has ended. Errors are
+// those of appendGuarded, and Unavailable where ctx ends while the write still waits for a round; nothing is written
+// then.
 func (q *guardRounds) append(ctx context.Context, w *Writer, write fanfold.Write) (uint64, error) {
-	own := &guardedWrite{write: write, done: make(chan struct{})}
+	g := &guardedWrite{write: write, done: make(chan struct{})}
 	q.mu.Lock()
-	q.waiting = append(q.waiting, own)
-	first := !q.busy
+	q.waiting = append(q.waiting, g)
+	idle := !q.busy
 	q.busy = true
 	q.mu.Unlock()
-	if first {
+	if idle {
 		go q.run(w)
 	}
 	select {
-	case <-own.done:
+	case <-g.done:
 	case <-ctx.Done():
-		if q.withdraw(own) {
+		if q.withdraw(g) {
 			return 0, fanfold.Wrap(ctx.Err(), fanfold.Unavailable, "the write waited too long behind others; nothing was written, try again")
 		}
-		<-own.done
+		<-g.done
 	}
-	return own.seq, withoutOperation(own.err)
+	return g.seq, withoutOperation(g.err)
 }
 
-// withdraw takes a write back that waits; false where its round has begun.
-func (q *guardRounds) withdraw(own *guardedWrite) bool {
+// withdraw removes a write from those that wait. It is false where the write's round has begun.
+func (q *guardRounds) withdraw(g *guardedWrite) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.Index(q.waiting, own)
+	i := slices.Index(q.waiting, g)
 	if i >= 0 {
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 	}
 	return i >= 0
 }
 
-// run works off one round after the other until no write waits.
+// run stores one round after the other until no write waits.
 func (q *guardRounds) run(w *Writer) {
 	for members := q.next(); len(members) > 0; members = q.next() {
 		ctx, cancel := context.WithTimeout(context.Background(), roundTime)
@@ -83,7 +85,8 @@ func (q *guardRounds) run(w *Writer) {
 	}
 }
 
-// next removes the writes of the next round from those waiting: no two of one document.
+// next removes the writes of the next round from those that wait, in order of arrival, no two of one document. It returns
+// none where none waits, after which append must start run again.
 func (q *guardRounds) next() (members []*guardedWrite) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -101,15 +104,16 @@ func (q *guardRounds) next() (members []*guardedWrite) {
 	return members
 }
 
-// guardRound is writes that are guarded and appended in one batch.
+// guardRound holds writes that are guarded and appended as one batch.
 type guardRound struct {
 	members   []*guardedWrite
 	tx        string // the transaction's id; "" for writes that need not be folded together
 	in        Intent
 	separable bool // a write that is refused leaves the round, and the others go on
-	certain   bool // what this node shows was as new as the log when the guards were made
+	certain   bool // this node has folded everything that was acknowledged when the round began
 }
 
+// writes returns the writes of the round, with the conditions that they came with.
 func (r *guardRound) writes() []fanfold.Write {
 	writes := make([]fanfold.Write, len(r.members))
 	for i, g := range r.members {
@@ -126,7 +130,8 @@ func (r *guardRound) fail(err error) {
 	r.members = nil
 }
 
-// refuse ends the round with an error, or, where it is separable and the error is about one of its writes, that one.
+// refuse ends the round with an error. Where it is separable and the error is about one of its writes, it ends that write
+// alone.
 func (r *guardRound) refuse(err error) {
 	at := operationOf(err)
 	if !r.separable || at < 0 {
@@ -137,10 +142,10 @@ func (r *guardRound) refuse(err error) {
 	r.members = slices.Delete(r.members, at, at+1)
 }
 
-// appendGuarded appends writes with the events that guard them, all or none, and returns the
-// sequences of the first of the writes and of the last. Errors are those of AppendAll, whose Operation is the index of
-// the write at fault; Unprocessable where a strict reference has no target, Restricted where one holds a document that
-// is deleted, Conflict where another document has a unique value.
+// appendGuarded appends writes with their guards, all or none, and returns the sequences of the first of the writes and
+// of the last. Errors are those of AppendAll and checkFanout; Unprocessable where a strict reference has no target;
+// Restricted where one leads to a document that is deleted; Conflict where another document has a unique value; and
+// Unavailable. The Operation of an error is the index of the write at fault.
 func (w *Writer) appendGuarded(ctx context.Context, tx string, writes []fanfold.Write, in Intent) (first, last uint64, err error) {
 	members := make([]*guardedWrite, len(writes))
 	for i, write := range writes {
@@ -150,8 +155,8 @@ func (w *Writer) appendGuarded(ctx context.Context, tx string, writes []fanfold.
 	return members[0].seq, members[len(members)-1].seq, members[0].err
 }
 
-// appendRound guards and appends a round, and ends each of its writes. Where only what the guards were made from has
-// moved on, they are made again.
+// appendRound guards and appends a round, and sets the outcome of each of its writes. Where the log refuses only what the
+// guards were made from, it makes them again.
 func (w *Writer) appendRound(ctx context.Context, r *guardRound) {
 	for len(r.members) > 0 {
 		set, err := w.guardsFor(ctx, r.writes())
@@ -159,7 +164,7 @@ func (w *Writer) appendRound(ctx context.Context, r *guardRound) {
 			w.afterRefusal(ctx, r, err)
 			continue
 		}
-		if !r.separable { // those of a shared round were each looked at before
+		if !r.separable { // each write of a shared round was checked before it waited
 			if err := w.checkFanout(ctx, set.writes, r.in); err != nil {
 				r.fail(err)
 				return
@@ -182,11 +187,12 @@ func (w *Writer) appendRound(ctx context.Context, r *guardRound) {
 	}
 }
 
-// afterRefusal decides what becomes of a round whose guards cannot be made: it may be that this node lags.
+// afterRefusal decides how a round goes on whose guards cannot be made. A node that lags may refuse wrongly: only what it
+// refuses once it has caught up with the log is refused for good.
 func (w *Writer) afterRefusal(ctx context.Context, r *guardRound, err error) {
 	stale := staleError(err)
 	switch {
-	case stale != nil && uint64(stale.Current) > w.ReadModel.Applied(): // it goes by a revision that is yet to be folded
+	case stale != nil && uint64(stale.Current) > w.ReadModel.Applied(): // a write is made on a revision that is not folded here yet
 		if err := w.waitToRetry(ctx, stale); err != nil {
 			r.fail(err)
 		}
@@ -205,7 +211,7 @@ func (w *Writer) afterRefusal(ctx context.Context, r *guardRound, err error) {
 	}
 }
 
-// waitToRetry waits until what was in the way of a write is seen here.
+// waitToRetry waits until this node has folded the write that was faster. The error is Unavailable.
 func (w *Writer) waitToRetry(ctx context.Context, stale *fanfold.Error) error {
 	w.retries.Add(1)
 	if err := ctx.Err(); err != nil {

@@ -11,40 +11,41 @@ import (
 
 // LineReader gives the lines of an import.
 type LineReader interface {
-	// Next returns the next line without its end. It is valid until the next call. The error is io.EOF at the end, and
-	// a TooLarge for a line that is passed over, after which reading goes on; others end the import.
+	// Next returns the next line without its end, valid until the next call. It blocks until the line is there. The error
+	// is io.EOF at the end, and TooLarge for a line that is skipped, after which reading goes on; others end the import.
 	Next() (line []byte, err error)
-	// Stop makes a Next that waits return.
+	// Stop makes a Next that blocks return.
 	Stop()
 }
 
-// Refusal is a line of an import that was not stored.
+// Refusal reports a line of an import that was not stored.
 type Refusal struct {
-	Line int // as it is told: the line itself may say that it has another number
+	Line int // the number to report; a line may say for itself which number that is
 	Err  error
 
-	number int // of the line as it came
+	number int // the line's place in the import
 }
 
-// importBatch is what is stored at once: documents, or a model.
+// importBatch holds what is stored at once: documents, or a model.
 type importBatch struct {
 	writes   []fanfold.Write
-	lines    []int // of the writes
-	shown    []int // the lines that refusals tell
+	lines    []int // the line of each write
+	shown    []int // the number under which each write is reported where it is refused
 	model    []byte
-	bytes    int
+	bytes    int // of the writes
 	keys     map[fanfold.Key]struct{}
-	line     int // the last one it covers
+	line     int // the last line that the batch covers
 	refusals []Refusal
-	err      error // reading ended with it
+	err      error // why reading ended early
 }
 
-// isFullFor tells whether there is no room for an event in the batch.
+// isFullFor tells whether an event must go into another batch: for lack of room, or because of its document.
 func (b *importBatch) isFullFor(ev *fanfold.Event) bool {
 	_, twice := b.keys[ev.Key]
 	return twice || len(b.writes) == importWrites || b.bytes+len(ev.Body)+len(ev.Kept) > importBytes && len(b.writes) > 0
 }
 
+// add adds the write of one line. shown is the number under which it is reported.
 func (b *importBatch) add(ev *fanfold.Event, number, shown int) {
 	b.keys[ev.Key] = struct{}{}
 	b.writes, b.lines, b.shown = append(b.writes, fanfold.Write{Event: ev}), append(b.lines, number), append(b.shown, shown)
@@ -52,13 +53,13 @@ func (b *importBatch) add(ev *fanfold.Event, number, shown int) {
 	b.line = number
 }
 
-// remove takes a write out of the batch, which is refused with err.
+// remove removes a write from the batch, and reports that it is refused with err.
 func (b *importBatch) remove(i int, err error) {
 	b.refusals = append(b.refusals, Refusal{Line: b.shown[i], Err: withoutOperation(err), number: b.lines[i]})
 	b.writes, b.lines, b.shown = slices.Delete(b.writes, i, i+1), slices.Delete(b.lines, i, i+1), slices.Delete(b.shown, i, i+1)
 }
 
-// dropUpTo drops what the batch has of lines up to one.
+// dropUpTo drops the writes and refusals of all lines up to one.
 func (b *importBatch) dropUpTo(line int) {
 	done := 0
 	for done < len(b.lines) && b.lines[done] <= line {
@@ -68,7 +69,7 @@ func (b *importBatch) dropUpTo(line int) {
 	b.refusals = slices.DeleteFunc(b.refusals, func(r Refusal) bool { return r.number <= line })
 }
 
-// split leaves the first n writes, and returns the rest with what the batch tells at its end.
+// split keeps the first n writes, and returns a batch of the others.
 func (b *importBatch) split(n int) (rest *importBatch) {
 	rest = &importBatch{writes: b.writes[n:], lines: b.lines[n:], shown: b.shown[n:], line: b.line}
 	b.writes, b.lines, b.shown, b.line = b.writes[:n:n], b.lines[:n:n], b.shown[:n:n], b.lines[n-1]
@@ -81,18 +82,18 @@ func (b *importBatch) split(n int) (rest *importBatch) {
 	return rest
 }
 
-// batcher makes batches of lines, ahead of the batch that is being stored.
+// batcher makes batches of lines while the batch before them is being stored.
 type batcher struct {
 	w          *Writer
 	lines      LineReader
-	collection string // of all documents; "" where each line says its own
-	next       int    // number of the next line
-	skip       int    // lines that are stored already
+	collection string // of all documents; "" where each line names its own
+	next       int    // the number of the next line
+	skip       int    // lines up to this one are stored already
 	out        chan<- *importBatch
 	batch      *importBatch // being made
 }
 
-// run reads lines until they end, and sends what it makes of them. It returns early once ctx has ended.
+// run reads lines until they end, and sends the batches that it makes of them. It returns early once ctx has ended.
 func (b *batcher) run(ctx context.Context) {
 	b.batch = &importBatch{keys: map[fanfold.Key]struct{}{}}
 	for {
@@ -110,15 +111,15 @@ func (b *batcher) run(ctx context.Context) {
 			b.batch.line = max(b.batch.line, number)
 			continue
 		}
-		if !b.take(ctx, line, number, err) {
+		if !b.addLine(ctx, line, number, err) {
 			return
 		}
 	}
 }
 
-// take enters one line into the batch, or its refusal where err says that it was not kept. It is false once ctx has
-// ended.
-func (b *batcher) take(ctx context.Context, line []byte, number int, err error) bool {
+// addLine adds one line to the batch, or its refusal: because of err, or because the line is none that can be imported.
+// It is false once ctx has ended.
+func (b *batcher) addLine(ctx context.Context, line []byte, number int, err error) bool {
 	var ev *fanfold.Event
 	shown := number
 	if err == nil {
@@ -134,7 +135,7 @@ func (b *batcher) take(ctx context.Context, line []byte, number int, err error) 
 			return false
 		}
 		b.batch.model, b.batch.line = ev.Body, number
-		return b.send(ctx) && b.settle(ctx) // what follows is checked against it
+		return b.send(ctx) && b.waitUntilStored(ctx) // the lines behind it are checked against it
 	case b.batch.isFullFor(ev) && !b.send(ctx):
 		return false
 	}
@@ -142,7 +143,7 @@ func (b *batcher) take(ctx context.Context, line []byte, number int, err error) 
 	return true
 }
 
-// send passes the batch on and begins another. It is false once ctx has ended.
+// send sends the batch and begins another. It is false once ctx has ended.
 func (b *batcher) send(ctx context.Context) bool {
 	select {
 	case b.out <- b.batch:
@@ -153,9 +154,9 @@ func (b *batcher) send(ctx context.Context) bool {
 	}
 }
 
-// settle waits until everything sent is stored: an empty batch is taken after it.
-func (b *batcher) settle(ctx context.Context) bool {
-	for range 2 { // one waits in the channel, one is taken when that one is done
+// waitUntilStored waits until everything sent is stored. It is false once ctx has ended.
+func (b *batcher) waitUntilStored(ctx context.Context) bool {
+	for range 2 { // the channel has room for one empty batch; the second fits once the first is received, after all before it
 		select {
 		case b.out <- &importBatch{}:
 		case <-ctx.Done():

@@ -9,28 +9,29 @@ import (
 	"github.com/fanfold/fanfold/internal/modelfile"
 )
 
-// importEnvelope is how much deeper than a document a line of an import may nest.
+// importEnvelope is the number of levels that a line of an import may nest deeper than its document.
 const importEnvelope = 3
 
-// importLine is what one line of an import says.
+// importLine holds what one line of an import says.
 type importLine struct {
 	event      fanfold.Event
-	shown      int    // the number that a refusal is told under
+	shown      int    // the number under which a refusal is reported
 	body       []byte // the document
-	contents   int    // how many documents the line has
+	contents   int    // the number of documents in the line
 	exact      bool   // the document is to be stored as it is
-	guardsLast bool   // of a model: what it guards comes with a later line
+	guardsLast bool   // of a model: a later line brings its guards
 }
 
-// importEvent makes an event of a line: a document of the collection that the request names, or an object that says
-// more. shown is the number that a refusal is told under.
+// importEvent makes an event of a line, which is a document where the request names a collection, and otherwise an object
+// that names its own. shown is the number under which a refusal is reported. Errors are those of a PUT of the document,
+// and Invalid.
 func (w *Writer) importEvent(collection string, line []byte, number int) (ev *fanfold.Event, shown int, err error) {
 	if collection != "" {
 		ev = &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: collection}}
 		if err := w.checkSize(line); err != nil {
 			return nil, number, err
 		}
-		ev.Body, _, err = w.takenDocument(bytes.Clone(line), &ev.Key, false)
+		ev.Body, _, err = w.checkDocument(bytes.Clone(line), &ev.Key, false)
 		return ev, number, err
 	}
 	l := &importLine{event: fanfold.Event{Kind: fanfold.KindPut}, shown: number}
@@ -40,7 +41,7 @@ func (w *Writer) importEvent(collection string, line []byte, number int) (ev *fa
 	ev = &l.event
 	switch {
 	case ev.Kind == fanfold.KindModel && l.guardsLast:
-		ev.Body, err = w.unguarded(ev.Body)
+		ev.Body, err = w.unguardedModel(ev.Body)
 	case ev.Kind == fanfold.KindModel:
 	default:
 		err = w.importDocument(l)
@@ -48,7 +49,7 @@ func (w *Writer) importEvent(collection string, line []byte, number int) (ev *fa
 	return ev, l.shown, err
 }
 
-// read reads a line that is an object.
+// read reads a line that is an object. Errors are Invalid, and Unprocessable for one that nests too deeply.
 func (l *importLine) read(line []byte, maxDepth int) error {
 	if err := CheckDepth(line, maxDepth+importEnvelope); err != nil {
 		return err
@@ -71,7 +72,7 @@ func (l *importLine) read(line []byte, maxDepth int) error {
 	return nil
 }
 
-// member reads one member of a line.
+// member reads one member of a line. The error is Invalid.
 func (l *importLine) member(t *jsondoc.Tree, n jsondoc.Node) error {
 	ev := &l.event
 	switch t.Key(n) {
@@ -95,7 +96,7 @@ func (l *importLine) member(t *jsondoc.Tree, n jsondoc.Node) error {
 		}
 	case "kept":
 		ev.Kept = bytes.Clone(t.Raw(n))
-	case "refused": // by whoever made the line, to be told with the others
+	case "refused": // whoever made the line refused it; it is reported with the others
 		return fanfold.Errorf(fanfold.Invalid, "%s", t.Text(n))
 	case "model":
 		ev.Kind, ev.Body = fanfold.KindModel, bytes.Clone(t.Raw(n))
@@ -109,7 +110,8 @@ func (l *importLine) member(t *jsondoc.Tree, n jsondoc.Node) error {
 	return nil
 }
 
-// importDocument checks the document of a line and what it has kept.
+// importDocument checks the document of a line and its kept values, and sets the event's body. Errors are those of a PUT
+// of the document, and Invalid.
 func (w *Writer) importDocument(l *importLine) (err error) {
 	ev := &l.event
 	if err := w.checkSize(l.body); err != nil {
@@ -118,17 +120,18 @@ func (w *Writer) importDocument(l *importLine) (err error) {
 	if err := checkKept(ev.Kept); err != nil {
 		return err
 	}
-	if most := w.opt.MaxEvent - envelopeRoom; len(l.body)+len(ev.Kept) > most {
-		return fanfold.Errorf(fanfold.TooLarge, "the document and what it has kept have %d bytes; the log takes at most %d", len(l.body)+len(ev.Kept), most)
+	if limit := w.opt.MaxEvent - envelopeRoom; len(l.body)+len(ev.Kept) > limit {
+		return fanfold.Errorf(fanfold.TooLarge, "the document and what it has kept have %d bytes; the log takes at most %d", len(l.body)+len(ev.Kept), limit)
 	}
 	if l.exact {
-		ev.Body, err = w.exact(l.body, &ev.Key)
+		ev.Body, err = w.checkExact(l.body, &ev.Key)
 	} else {
-		ev.Body, _, err = w.takenDocument(l.body, &ev.Key, false)
+		ev.Body, _, err = w.checkDocument(l.body, &ev.Key, false)
 	}
 	return err
 }
 
+// checkSize returns a TooLarge where a document is larger than is taken.
 func (w *Writer) checkSize(body []byte) error {
 	if int64(len(body)) > w.opt.MaxBody {
 		return fanfold.Errorf(fanfold.TooLarge, "the document has %d bytes; at most %d are taken", len(body), w.opt.MaxBody)
@@ -136,9 +139,9 @@ func (w *Writer) checkSize(body []byte) error {
 	return nil
 }
 
-// unguarded returns a model without strict relations and unique members, which a later line brings: until
-// then documents may refer to those behind them. The model that applies stays as it is.
-func (w *Writer) unguarded(src []byte) ([]byte, error) {
+// unguardedModel returns a model without its strict relations and unique members, which a later line brings: until then
+// documents may refer to others that come after them. It returns src where that model applies already.
+func (w *Writer) unguardedModel(src []byte) ([]byte, error) {
 	m, err := modelfile.Parse(src)
 	if err != nil {
 		return nil, err
@@ -150,9 +153,10 @@ func (w *Writer) unguarded(src []byte) ([]byte, error) {
 	return src, nil
 }
 
+// errImportLine says what a line of an import must be. It is an Invalid.
 var errImportLine = fanfold.Errorf(fanfold.Invalid, `a line is {"collection":"...","doc":{...}}, as _export writes it; with ?collection= it is the document itself`)
 
-// checkKept checks kept values: an object by rule of objects by id.
+// checkKept returns an Invalid where kept values are not an object by rule of objects by id. nil is none.
 func checkKept(kept []byte) error {
 	if kept == nil {
 		return nil

@@ -12,33 +12,33 @@ import (
 
 // Bounds of an import.
 const (
-	importWrites = 999         // documents stored at once, besides how far the import has come
-	importBytes  = 4 << 20     // of such a batch
+	importWrites = 999         // documents in a batch; one more message says how far the import has come
+	importBytes  = 4 << 20     // of a batch's documents
 	importAhead  = 20_000      // events that an import may be ahead of the fold
-	importSettle = time.Minute // for the fold, at the end
+	importWait   = time.Minute // for the fold to reach an event
 )
 
-// ImportOptions say how lines are to be imported.
+// ImportOptions say how lines are imported.
 type ImportOptions struct {
 	ID          string // under which the import can be resumed; "" for none
-	Collection  string // of all documents; "" where each line says its own
-	Resume      bool   // go on where the import of that id is
-	First       int    // number of the first line that is sent; 0 is 1
-	AllowFanout bool   // past the model's fan-out limit
+	Collection  string // of all documents; "" where each line names its own
+	Resume      bool   // the import goes on where the one with the same ID has come to
+	First       int    // the number of the first line that is sent; default 1
+	AllowFanout bool   // lines may cause more derived changes than the model's fan-out limit
 }
 
-// ImportProgress is how far an import has come: what its last event in the log says.
+// ImportProgress says how far an import has come, as its last event in the log does.
 type ImportProgress struct {
-	Line    int `json:"line"` // everything up to it is stored or was refused
+	Line    int `json:"line"` // every line up to this one was stored or refused
 	Written int `json:"written"`
 	Refused int `json:"refused"`
 }
 
-// ImportReport tells of a piece of an import.
+// ImportReport reports one batch of an import.
 type ImportReport struct {
 	Refusals []Refusal
 	Progress ImportProgress
-	Last     uint64 // the last event stored
+	Last     uint64 // the sequence of the last event stored, 0 for none
 }
 
 // ImportProgress returns how far an import has come. The revision of its last event is 0 where there is none.
@@ -52,16 +52,17 @@ func (w *Writer) ImportProgress(ctx context.Context, id string) (p ImportProgres
 
 // Import stores the lines of one import, batch after batch. It is for one goroutine.
 type Import struct {
-	w    *Writer
-	opt  ImportOptions
-	tell func(ImportReport) error
+	w      *Writer
+	opt    ImportOptions
+	report func(ImportReport) error
 
-	at     ImportProgress   // stored
-	stored fanfold.Revision // the event that says so
-	last   uint64           // the last event stored
+	progress      ImportProgress   // what is stored
+	progressEvent fanfold.Revision // the event that says so; 0 for none
+	last          uint64           // the last event stored; 0 for none
 }
 
-// NewImport begins or resumes an import. Errors are Invalid, and Conflict where First does not follow what is stored.
+// NewImport begins or resumes an import. Errors are Invalid, Conflict where First does not follow what is stored, and
+// Unavailable.
 func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, error) {
 	im := &Import{w: w, opt: opt}
 	im.opt.First = max(1, opt.First)
@@ -81,23 +82,24 @@ func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, err
 		if err != nil {
 			return nil, err
 		}
-		if im.stored = rev; opt.Resume {
-			im.at, im.last = p, uint64(rev)
+		if im.progressEvent = rev; opt.Resume {
+			im.progress, im.last = p, uint64(rev)
 		}
 	}
-	if im.opt.First > im.at.Line+1 {
-		return nil, fanfold.Errorf(fanfold.Conflict, "the import is at line %d; line %d does not follow", im.at.Line, im.opt.First)
+	if im.opt.First > im.progress.Line+1 {
+		return nil, fanfold.Errorf(fanfold.Conflict, "the import is at line %d; line %d does not follow", im.progress.Line, im.opt.First)
 	}
 	return im, nil
 }
 
-// Run stores every line, and calls tell with each piece that is stored. It returns nil once all of it is, and waits for
-// the fold then. Lines that cannot be stored are told and do not end it.
-func (im *Import) Run(ctx context.Context, lines LineReader, tell func(ImportReport) error) error {
-	im.tell = tell
+// Run stores every line, and calls report after each batch. It blocks until all lines are stored or refused, and then
+// returns nil; WaitFolded waits for their fold. Lines that are refused are reported and do not end it. Errors are ctx's,
+// those of lines and report, Conflict where another request began the import again, Unavailable and OutcomeUnknown.
+func (im *Import) Run(ctx context.Context, lines LineReader, report func(ImportReport) error) error {
+	im.report = report
 	ctx, cancel := context.WithCancel(ctx)
 	batches := make(chan *importBatch, 1)
-	b := &batcher{w: im.w, lines: lines, collection: im.opt.Collection, next: im.opt.First, skip: im.at.Line, out: batches}
+	b := &batcher{w: im.w, lines: lines, collection: im.opt.Collection, next: im.opt.First, skip: im.progress.Line, out: batches}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -109,7 +111,7 @@ func (im *Import) Run(ctx context.Context, lines LineReader, tell func(ImportRep
 		select {
 		case <-done:
 		default:
-			lines.Stop() // a client that sends no more must not hold up the end
+			lines.Stop() // a client that sends nothing must not hold up the end
 			<-done
 		}
 	}()
@@ -124,31 +126,32 @@ func (im *Import) Run(ctx context.Context, lines LineReader, tell func(ImportRep
 	return ctx.Err()
 }
 
-// Settle waits, for a minute at most, until everything stored is folded here.
-func (im *Import) Settle() error {
+// WaitFolded waits until everything stored is folded on this node. The error is Timeout after a minute, and Unavailable.
+func (im *Import) WaitFolded() error {
 	if im.last == 0 {
 		return nil
 	}
 	return im.wait(context.Background(), im.last)
 }
 
-// Report returns how far the import is.
-func (im *Import) Report() ImportReport { return ImportReport{Progress: im.at, Last: im.last} }
+// Report returns how far the import has come, without refusals.
+func (im *Import) Report() ImportReport { return ImportReport{Progress: im.progress, Last: im.last} }
 
+// wait waits until this node has folded seq. The error is Timeout after a minute, ctx's, or Unavailable.
 func (im *Import) wait(ctx context.Context, seq uint64) error {
-	err := im.w.wait(ctx, seq, importSettle)
+	err := im.w.wait(ctx, seq, importWait)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", im.w.ReadModel.Applied(), seq, importSettle)
+		return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", im.w.ReadModel.Applied(), seq, importWait)
 	}
 	return err
 }
 
-// store appends a batch, tells what was refused and how far the import is.
+// store stores a batch, and reports what was refused and how far the import has come.
 func (im *Import) store(ctx context.Context, b *importBatch) error {
-	if b.line <= im.at.Line { // nothing new
+	if b.line <= im.progress.Line { // another request has stored it
 		return nil
 	}
-	b.dropUpTo(im.at.Line) // another request may have stored some of it
+	b.dropUpTo(im.progress.Line) // another request may have stored a part of it
 	if err := im.refuseFanouts(ctx, b); err != nil {
 		return err
 	}
@@ -160,14 +163,14 @@ func (im *Import) store(ctx context.Context, b *importBatch) error {
 	if err := im.storeModel(ctx, b); err != nil {
 		return err
 	}
-	p := ImportProgress{Line: b.line, Written: im.at.Written + len(b.writes), Refused: im.at.Refused + len(b.refusals)}
+	p := ImportProgress{Line: b.line, Written: im.progress.Written + len(b.writes), Refused: im.progress.Refused + len(b.refusals)}
 	writes := slices.Clip(b.writes)
 	if im.opt.ID != "" {
 		body, err := json.Marshal(p)
 		if err != nil {
 			return err
 		}
-		writes = append(writes, fanfold.Write{Expect: fanfold.Exactly(im.stored),
+		writes = append(writes, fanfold.Write{Expect: fanfold.Exactly(im.progressEvent),
 			Event: &fanfold.Event{Kind: fanfold.KindImport, Key: fanfold.Key{ID: im.opt.ID}, Body: body}})
 	}
 	if len(writes) > 0 {
@@ -175,13 +178,13 @@ func (im *Import) store(ctx context.Context, b *importBatch) error {
 		if err != nil {
 			return im.afterFailure(ctx, b, err)
 		}
-		im.last, im.stored = last, fanfold.Revision(last)
+		im.last, im.progressEvent = last, fanfold.Revision(last)
 	}
-	im.at = p
-	return im.tell(ImportReport{Refusals: b.refusals, Progress: p, Last: im.last})
+	im.progress = p
+	return im.report(ImportReport{Refusals: b.refusals, Progress: p, Last: im.last})
 }
 
-// storeModel applies the batch's model, where it has one, and waits for its fold. What is wrong with the model refuses
+// storeModel applies the batch's model, where it has one, and waits for its fold. A model that cannot be applied refuses
 // its line.
 func (im *Import) storeModel(ctx context.Context, b *importBatch) error {
 	if b.model == nil {
@@ -209,7 +212,7 @@ func (im *Import) storeModel(ctx context.Context, b *importBatch) error {
 	return im.wait(ctx, applied)
 }
 
-// append appends a batch and returns its last sequence. Its lines were held to the fan-out limit one by one.
+// append appends the writes of a batch and returns the last sequence. refuseFanouts has held each to the fan-out limit.
 func (im *Import) append(ctx context.Context, writes []fanfold.Write) (last uint64, err error) {
 	w := im.w
 	w.modelMu.RLock()
@@ -218,15 +221,15 @@ func (im *Import) append(ctx context.Context, writes []fanfold.Write) (last uint
 		first, err := w.Log.AppendAll(ctx, "", writes)
 		return first + uint64(len(writes)) - 1, err
 	}
-	if err := im.wait(ctx, im.last); err != nil { // the lines may refer to those before
+	if err := im.wait(ctx, im.last); err != nil { // the lines may refer strictly to documents of lines before
 		return 0, err
 	}
 	_, last, err = w.appendGuarded(ctx, "", writes, Intent{AllowFanout: true})
 	return last, err
 }
 
-// afterFailure goes on with a batch that the log did not take: without the line at fault, in two halves, or behind what
-// another request of this import has stored.
+// afterFailure goes on with a batch that was not stored: without the write at fault, in two halves where it is too large,
+// or behind what another request of the same import has stored. It returns err where none of that applies.
 func (im *Import) afterFailure(ctx context.Context, b *importBatch, err error) error {
 	at := operationOf(err)
 	tooMany := errors.Is(err, errTooManyMessages)
@@ -248,13 +251,13 @@ func (im *Import) afterFailure(ctx context.Context, b *importBatch, err error) e
 	if code != fanfold.Stale {
 		return err
 	}
-	if err := im.takeOver(ctx); err != nil {
+	if err := im.adoptProgress(ctx); err != nil {
 		return err
 	}
 	return im.store(ctx, b)
 }
 
-// refuseFanouts refuses the lines that would cause more than the model allows.
+// refuseFanouts removes the writes that would cause more than the model's fan-out limit.
 func (im *Import) refuseFanouts(ctx context.Context, b *importBatch) error {
 	for i := 0; i < len(b.writes); {
 		err := im.w.checkFanout(ctx, b.writes[i:i+1:i+1], Intent{AllowFanout: im.opt.AllowFanout})
@@ -270,16 +273,16 @@ func (im *Import) refuseFanouts(ctx context.Context, b *importBatch) error {
 	return nil
 }
 
-// takeOver takes over what another request of this import has stored meanwhile: one that was cut
-// off may have had a batch on its way.
-func (im *Import) takeOver(ctx context.Context) error {
+// adoptProgress goes on from what another request of the same import has stored meanwhile: one whose connection was cut
+// may have had a batch on its way. The error is Conflict where that request began the import again.
+func (im *Import) adoptProgress(ctx context.Context) error {
 	p, rev, err := im.w.ImportProgress(ctx, im.opt.ID)
 	if err != nil {
 		return err
 	}
-	if !im.opt.Resume || p.Line < im.at.Line {
+	if !im.opt.Resume || p.Line < im.progress.Line {
 		return fanfold.Errorf(fanfold.Conflict, "the import %q was begun anew by another request", im.opt.ID)
 	}
-	im.at, im.stored, im.last = p, rev, uint64(rev)
+	im.progress, im.progressEvent, im.last = p, rev, uint64(rev)
 	return nil
 }

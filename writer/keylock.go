@@ -9,16 +9,17 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// keyLocks lets one writer of this node at a time, in order of arrival, compute on a document's current revision, so
-// that each of many succeeds at its first try.
+// keyLocks holds a lock for each document that a writer of this node is computing on. It is granted in order of arrival,
+// so that each of many writers of one document succeeds at its first try.
 type keyLocks struct {
 	mu    sync.Mutex
-	queue map[fanfold.Key][]chan struct{} // for each key that is locked, those who wait for it
+	queue map[fanfold.Key][]chan struct{} // for each locked key, the writers that wait for it
 }
 
-// lock waits until it holds the locks of all keys; unlock releases them. The error is ctx's, and nothing is locked then.
+// lock waits until it holds the locks of all keys, each given once. Call unlock to release them. The error is ctx's, and
+// no lock is held then.
 func (l *keyLocks) lock(ctx context.Context, keys ...fanfold.Key) (unlock func(), err error) {
-	keys = slices.SortedFunc(slices.Values(keys), func(a, b fanfold.Key) int { // the same order for all, so that there is no deadlock
+	keys = slices.SortedFunc(slices.Values(keys), func(a, b fanfold.Key) int { // in one order for all callers, so that there is no deadlock
 		return cmp.Or(cmp.Compare(a.Collection, b.Collection), cmp.Compare(a.ID, b.ID))
 	})
 	for i, key := range keys {
@@ -30,6 +31,7 @@ func (l *keyLocks) lock(ctx context.Context, keys ...fanfold.Key) (unlock func()
 	return func() { l.unlockAll(keys) }, nil
 }
 
+// lockOne waits until it holds the lock of one key. The error is ctx's.
 func (l *keyLocks) lockOne(ctx context.Context, key fanfold.Key) error {
 	l.mu.Lock()
 	if l.queue == nil {
@@ -41,24 +43,25 @@ func (l *keyLocks) lockOne(ctx context.Context, key fanfold.Key) error {
 		l.mu.Unlock()
 		return nil
 	}
-	mine := make(chan struct{})
-	l.queue[key] = append(queue, mine)
+	granted := make(chan struct{})
+	l.queue[key] = append(queue, granted)
 	l.mu.Unlock()
 	select {
-	case <-mine:
+	case <-granted:
 		return nil
 	case <-ctx.Done():
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if i := slices.Index(l.queue[key], mine); i >= 0 {
+	if i := slices.Index(l.queue[key], granted); i >= 0 {
 		l.queue[key] = slices.Delete(l.queue[key], i, i+1)
 		return ctx.Err()
 	}
-	l.handOn(key) // the lock came at the last moment
+	l.handOn(key) // the lock was granted just before ctx ended
 	return ctx.Err()
 }
 
+// unlockAll releases the locks of keys.
 func (l *keyLocks) unlockAll(keys []fanfold.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +70,7 @@ func (l *keyLocks) unlockAll(keys []fanfold.Key) {
 	}
 }
 
-// handOn gives the lock to the next in the queue. The caller holds mu.
+// handOn grants the lock of key to the writer that has waited longest, or removes it where none waits. The caller holds mu.
 func (l *keyLocks) handOn(key fanfold.Key) {
 	queue := l.queue[key]
 	if len(queue) == 0 {

@@ -13,30 +13,31 @@ import (
 	"github.com/fanfold/fanfold/internal/modelfile"
 )
 
-// backgroundFrom is how many documents applying a model may look at and still be done at once, where the
-// request does not say: more hold up folding for longer than a write should wait.
+// backgroundFrom bounds the documents that applying a model at once may look at, where the request does not say how it
+// is to be applied. More of them would hold up folding for longer than a write should wait.
 const backgroundFrom = 30_000
 
 // ModelRequest asks for a model to be applied.
 type ModelRequest struct {
 	Source       []byte // YAML or JSON
-	Conditions          // on the event of the model that applies
-	DryRun       bool   // only tell what it would do
-	AllowMisfits bool   // although stored documents do not fit a new schema
-	Background   *bool  // prepare it while the one before applies; nil: where it concerns many documents
+	Conditions          // on the event that applied the model that applies
+	DryRun       bool   // the model is checked and previewed, and not applied
+	AllowMisfits bool   // the model is applied although stored documents do not fit a new schema
+	Background   *bool  // the model is prepared while the one before applies; nil where it concerns many documents
 }
 
-// ModelResult is what became of it.
+// ModelResult says what came of a ModelRequest.
 type ModelResult struct {
 	Preview *fanfold.ModelPreview
-	// Applied is the event that applied the model, Proposed the one that announced it to be prepared. Both are 0 for
-	// a dry run.
+	// Applied is the event that applied the model, 0 where it does not apply yet. Proposed is the event that announced it,
+	// 0 where it is not prepared in the background.
 	Applied, Proposed uint64
 }
 
-// PutModel checks a model and tells what it would do. Unless that is all that was asked for, it applies the model, or
-// announces it where it is to be prepared in the background: WaitForModel then waits for it. Errors are Invalid, with
-// every mistake, Stale, Conflict while another model is being prepared, and Unprocessable, with what stands in the way.
+// PutModel checks and previews a model. Unless the request is a dry run it then applies the model, or announces it where
+// it is to be prepared in the background; WaitForModel waits for it then. It blocks for as long as looking at all
+// documents takes. Errors are Invalid, with every mistake; Stale; Conflict while another model is being prepared;
+// Unprocessable, with what stands in the model's way; and TooLarge.
 func (w *Writer) PutModel(ctx context.Context, req ModelRequest) (ModelResult, error) {
 	proposal, last := w.Models.Proposal()
 	if proposal != nil && !req.DryRun {
@@ -68,12 +69,13 @@ func (w *Writer) PutModel(ctx context.Context, req ModelRequest) (ModelResult, e
 	return result, err
 }
 
+// beingPrepared returns the Conflict of a model that comes while p is being prepared.
 func beingPrepared(p *fanfold.Proposal) error {
 	return fanfold.Errorf(fanfold.Conflict, "the model of event %d is being prepared: see /v1/_status; wait for it, or withdraw it with DELETE /v1/_model/_pending", p.Seq)
 }
 
 // WaitForModel waits until the model that an event announced applies, and returns the event that applied it. The error
-// is ctx's, or an Unprocessable that says why the model does not come.
+// is ctx's, or an Unprocessable that says why the model was withdrawn.
 func (w *Writer) WaitForModel(ctx context.Context, proposed uint64) (applied uint64, err error) {
 	if err := w.ReadModel.Wait(ctx, proposed); err != nil {
 		return 0, err
@@ -81,8 +83,8 @@ func (w *Writer) WaitForModel(ctx context.Context, proposed uint64) (applied uin
 	return w.Models.Settled(ctx, proposed)
 }
 
-// CancelModel withdraws the model that is to come, and returns the event that says so. Errors are NotFound where there
-// is none, and Conflict where it was applied or withdrawn meanwhile.
+// CancelModel withdraws the announced model, and returns the event that says so. Errors are NotFound where none is
+// announced, and Conflict where it was applied or withdrawn meanwhile.
 func (w *Writer) CancelModel(ctx context.Context) (seq uint64, err error) {
 	p, _ := w.Models.Proposal()
 	if p == nil {
@@ -95,9 +97,11 @@ func (w *Writer) CancelModel(ctx context.Context) (seq uint64, err error) {
 	return seq, err
 }
 
-// ErrNoProposal is the NotFound where no model is being prepared.
+// ErrNoProposal says that no model is being prepared. It is a NotFound.
 var ErrNoProposal = fanfold.Errorf(fanfold.NotFound, "no model is being prepared")
 
+// withdrawModel appends the event that withdraws an announced model, and returns its sequence. The error is Stale where
+// the model was applied or withdrawn meanwhile.
 func (w *Writer) withdrawModel(ctx context.Context, p *fanfold.Proposal, why string) (seq uint64, err error) {
 	body, err := json.Marshal(map[string]string{"reason": why})
 	if err != nil {
@@ -106,9 +110,9 @@ func (w *Writer) withdrawModel(ctx context.Context, p *fanfold.Proposal, why str
 	return w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindCancel, Body: body}, fanfold.Exactly(fanfold.Revision(p.Seq)))
 }
 
-// preview reads and checks a model and tells what applying it would do. With apply, what stands in the way of applying
-// it is an error: without misfits also documents that do not fit a new schema.
-func (w *Writer) preview(ctx context.Context, src []byte, apply, misfits bool) (*fanfold.Model, *fanfold.ModelPreview, error) {
+// preview reads, checks and previews a model. With apply, what stands in the way of applying it is an Unprocessable:
+// without allowMisfits that includes documents that do not fit a new schema. Other errors are Invalid.
+func (w *Writer) preview(ctx context.Context, src []byte, apply, allowMisfits bool) (*fanfold.Model, *fanfold.ModelPreview, error) {
 	m, err := modelfile.Parse(src)
 	if err != nil {
 		return nil, nil, err
@@ -120,7 +124,7 @@ func (w *Writer) preview(ctx context.Context, src []byte, apply, misfits bool) (
 	if len(p.Problems) > 0 {
 		return nil, nil, &fanfold.Error{Code: fanfold.Unprocessable, Message: "the model cannot be applied to the documents as they are; nothing was changed", Problems: p.Problems}
 	}
-	if misfits || len(p.Misfits) == 0 {
+	if allowMisfits || len(p.Misfits) == 0 {
 		return m, p, nil
 	}
 	e := fanfold.Errorf(fanfold.Unprocessable, "stored documents do not fit the new schema; nothing was changed: mend them first, or send the model with allowMisfits=true, after which each has to fit when it is next written")
@@ -132,12 +136,14 @@ func (w *Writer) preview(ctx context.Context, src []byte, apply, misfits bool) (
 	return nil, nil, e
 }
 
-// applyModel stores a model that was previewed, where last is the last event about models.
-func (w *Writer) applyModel(ctx context.Context, m *fanfold.Model, last uint64, misfits bool) (applied uint64, err error) {
+// applyModel appends the event of a model that was previewed, and returns its sequence. A model with new guards is
+// previewed again while no write is under way. The error is Stale where last is not the last event about models any
+// more.
+func (w *Writer) applyModel(ctx context.Context, m *fanfold.Model, last uint64, allowMisfits bool) (applied uint64, err error) {
 	have, _, _ := w.Models.Model()
 	err = w.withoutWrites(ctx, m.AddsGuards(have), func(guards bool) error {
 		if guards {
-			if _, _, err := w.preview(ctx, m.Source, true, misfits); err != nil {
+			if _, _, err := w.preview(ctx, m.Source, true, allowMisfits); err != nil {
 				return err
 			}
 		}
@@ -147,8 +153,9 @@ func (w *Writer) applyModel(ctx context.Context, m *fanfold.Model, last uint64, 
 	return applied, err
 }
 
-// withoutWrites calls fn; with guards, while no write of this node is under way and with everything acknowledged before
-// folded here, so that nothing comes between the last look at the documents and the fold of a model with new guards.
+// withoutWrites calls fn. With guards it does so while no write of this node is under way, and once everything
+// acknowledged is folded here, so that no write comes between the last look at the documents and the fold of a model
+// with new guards. Errors are fn's, and Unavailable.
 func (w *Writer) withoutWrites(ctx context.Context, guards bool, fn func(guards bool) error) error {
 	if guards {
 		w.modelMu.Lock()
@@ -160,8 +167,8 @@ func (w *Writer) withoutWrites(ctx context.Context, guards bool, fn func(guards 
 	return fn(guards)
 }
 
-// storeModel appends a model where last is the last event about models; with guards, it waits for
-// the model's fold.
+// storeModel appends the event of a model, and returns its sequence. With guards it waits until the model is folded here,
+// for guardFoldTime at most. The error is Stale where last is not the last event about models any more.
 func (w *Writer) storeModel(ctx context.Context, source []byte, last uint64, guards bool) (applied uint64, err error) {
 	applied, err = w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: source}, fanfold.Exactly(fanfold.Revision(last)))
 	if err != nil || !guards {
@@ -173,10 +180,10 @@ func (w *Writer) storeModel(ctx context.Context, source []byte, last uint64, gua
 	return applied, nil
 }
 
-// guardFoldTime is for how long writes wait for the fold of a model with new guards.
+// guardFoldTime bounds how long writes wait for the fold of a model with new guards.
 const guardFoldTime = time.Minute
 
-// importModel applies a model that an import brings, unless it is the one that applies. It returns the event, 0 for none.
+// importModel applies a model that an import brings, and returns its event. It returns 0 where that model applies already.
 func (w *Writer) importModel(ctx context.Context, src []byte) (applied uint64, err error) {
 	have, seq, _ := w.Models.Model()
 	proposal, last := w.Models.Proposal()

@@ -6,63 +6,64 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// OperationKind is what an operation does.
+// OperationKind names what an operation does.
 type OperationKind string
 
 // The kinds of operation.
 const (
-	Create OperationKind = "create" // a document that must not be there
-	Put    OperationKind = "put"    // a document, there or not
-	Patch  OperationKind = "patch"
-	Delete OperationKind = "delete"
-	Check  OperationKind = "check" // nothing is written; the conditions must hold
+	Create OperationKind = "create" // writes a document that must not exist
+	Put    OperationKind = "put"    // writes a document, whether it exists or not
+	Patch  OperationKind = "patch"  // changes a document
+	Delete OperationKind = "delete" // deletes a document
+	Check  OperationKind = "check"  // writes nothing; its conditions must hold
 )
 
-// Conditions are what must be so of a document for an operation on it. The zero value is none.
+// Conditions say what must hold of a document for an operation on it. The zero value is no condition.
 type Conditions struct {
-	Revisions []fanfold.Revision // it is at one of these
-	Exists    bool               // it is there
-	Absent    bool               // it is not there
+	Revisions []fanfold.Revision // the document is at one of these
+	Exists    bool               // the document exists
+	Absent    bool               // the document does not exist
 }
 
-// Any tells whether there is a condition.
+// Any tells whether at least one condition is set.
 func (c Conditions) Any() bool { return len(c.Revisions) > 0 || c.Exists || c.Absent }
 
-// meets tells whether a revision is one of those asked for, where some are.
+// meets tells whether rev is one of the revisions asked for. It is where none are.
 func (c Conditions) meets(rev fanfold.Revision) bool {
 	return len(c.Revisions) == 0 || slices.Contains(c.Revisions, rev)
 }
 
-// Operation is one write, or check, of a document as it was asked for. Prepare it before it is passed on.
+// Operation holds one write or check of a document as it was asked for. Writer.Prepare must be called with it before it
+// is passed to Write or Transact.
 type Operation struct {
 	Kind OperationKind
 	Key  fanfold.Key // without an ID for a Create that takes it from the body; Prepare sets it
 	Conditions
 	Content   []byte            // the document, or the patch
 	PatchType fanfold.PatchType // of a Patch
-	Refresh   []string          // frozen fields that the write takes anew
+	Refresh   []string          // paths of frozen fields whose values are taken from their targets again
 	Strict    bool              // members that the store owns are refused rather than dropped
 
-	// Dropped tells, after Prepare, whether members of the body that the store owns were dropped.
+	// Dropped is set by Prepare where it dropped members of the body that the store owns.
 	Dropped bool
 
 	event     *fanfold.Event
-	expect    fanfold.Expect // of a transaction's operation: the revision it goes by
-	patched   []byte         // of a Patch in a transaction: the document it makes
-	askLeader bool           // this node was found to be behind
+	expect    fanfold.Expect // in a transaction, the revision that the operation is made on
+	patched   []byte         // of a Patch in a transaction, the document that it makes
+	askLeader bool           // this node lags: whether the document exists is asked of the leader
 }
 
-// goesByCurrent tells whether the operation goes by the current revision, whatever it is, so that it is
-// tried again where that has moved on.
+// goesByCurrent tells whether the operation is made on the current revision, whichever that is. It is tried again where
+// another write was faster.
 func (op *Operation) goesByCurrent() bool {
 	return len(op.Revisions) == 0 && (op.Kind != Put || op.Any())
 }
 
-// writesDocument tells whether the operation leaves a document that it gives.
+// writesDocument tells whether the operation leaves a document whose content it determines.
 func (op *Operation) writesDocument() bool { return op.Kind != Delete && op.Kind != Check }
 
-// Prepare checks an operation for what no document makes right, and makes its event. Errors are Invalid,
-// Unprocessable and TooLarge. The content must be JSON that nobody changes afterwards, checked or not.
+// Prepare makes the event of an operation, and checks everything about it that does not depend on the document as it is
+// stored. Content may be any bytes; they must not change afterwards. Errors are Invalid, Unprocessable and TooLarge.
 func (w *Writer) Prepare(op *Operation) (err error) {
 	op.event = &fanfold.Event{Key: op.Key, Refresh: op.Refresh}
 	if err := w.checkRefresh(op); err != nil {
@@ -75,7 +76,7 @@ func (w *Writer) Prepare(op *Operation) (err error) {
 	case Create, Put:
 		op.event.Kind = fanfold.KindPut
 		op.Absent = op.Absent || op.Kind == Create
-		if op.event.Body, op.Dropped, err = w.takenDocument(op.Content, &op.event.Key, op.Strict); err != nil {
+		if op.event.Body, op.Dropped, err = w.checkDocument(op.Content, &op.event.Key, op.Strict); err != nil {
 			return err
 		}
 		op.Key = op.event.Key
@@ -93,7 +94,7 @@ func (w *Writer) Prepare(op *Operation) (err error) {
 	return nil
 }
 
-// checkRefresh refuses paths to be refreshed that are not those of frozen fields.
+// checkRefresh returns an Unprocessable where a path to be refreshed is not that of a frozen field.
 func (w *Writer) checkRefresh(op *Operation) error {
 	m, _, _ := w.Models.Model()
 	c := m.Collection(op.Key.Collection)

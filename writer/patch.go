@@ -9,7 +9,8 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// checkPatch refuses what no document makes right: a malformed patch, or one on derived fields.
+// checkPatch checks everything about a patch that does not depend on the document. Errors are Invalid for a malformed
+// patch, and Unprocessable for one that changes derived members.
 func (w *Writer) checkPatch(ev *fanfold.Event) error {
 	shape := w.derivedShape(ev.Key.Collection)
 	if ev.Patch == fanfold.MergePatch {
@@ -38,6 +39,7 @@ func (w *Writer) checkPatch(ev *fanfold.Event) error {
 	return nil
 }
 
+// derivedError returns the Unprocessable of a patch that changes the derived members at the JSON pointers.
 func derivedError(pointers []string) error {
 	e := fanfold.Errorf(fanfold.Unprocessable, "the patch changes members that the store derives")
 	for _, p := range pointers {
@@ -46,8 +48,9 @@ func derivedError(pointers []string) error {
 	return e
 }
 
-// tryPatch checks that the patch can be applied to the revision and gives a document we take,
-// which it returns.
+// tryPatch applies a patch to the revision rev of its document, checks what it makes, and returns that. It sets the event's
+// Base. Errors are Stale where this node shows another revision; Conflict where the patch does not fit; TooLarge; and
+// those of checkPatched.
 func (w *Writer) tryPatch(ev *fanfold.Event, rev fanfold.Revision) (patched []byte, err error) {
 	doc, _, err := w.ReadModel.Get(ev.Key, fanfold.Referenced)
 	if err != nil {
@@ -72,10 +75,10 @@ func (w *Writer) tryPatch(ev *fanfold.Event, rev fanfold.Revision) (patched []by
 	return patched, w.checkPatched(ev.Key, doc.Body, patched)
 }
 
-// checkPatched checks the document that a patch makes. Members of the store's own may only be
-// there if they were there before: hidden by a rule that took them over.
+// checkPatched checks the document that a patch makes of before. It may have members that the store owns only if before
+// had them, hidden by a rule that took them over. The error is Unprocessable.
 func (w *Writer) checkPatched(key fanfold.Key, before, patched []byte) error {
-	t, _, dropped, err := w.document(patched, &key)
+	t, _, owned, err := w.stripDocument(patched, &key)
 	var e *fanfold.Error
 	if errors.As(err, &e) {
 		return fanfold.Errorf(fanfold.Unprocessable, "the patched document is not one that is taken: %s", e.Message)
@@ -91,19 +94,19 @@ func (w *Writer) checkPatched(key fanfold.Key, before, patched []byte) error {
 	if t.Member(jsondoc.Root, "id") == jsondoc.None {
 		return fanfold.Errorf(fanfold.Unprocessable, "the patch removes the document's id")
 	}
-	was, _, had, err := w.document(before, &key)
+	old, _, oldOwned, err := w.stripDocument(before, &key)
 	if err != nil {
 		return err
 	}
-	dropped = slices.DeleteFunc(dropped, func(p string) bool { return slices.Contains(had, p) })
-	if len(dropped) > 0 {
-		return derivedError(dropped)
+	added := slices.DeleteFunc(owned, func(p string) bool { return slices.Contains(oldOwned, p) })
+	if len(added) > 0 {
+		return derivedError(added)
 	}
 	if err := w.checkSchema(key.Collection, patched); err != nil {
 		return err
 	}
 	c, _ := w.shape(key.Collection)
-	if err := CheckRelations(c, t); err != nil && CheckRelations(c, was) == nil { // what was there already may stay
+	if err := CheckRelations(c, t); err != nil && CheckRelations(c, old) == nil { // too many ids that were there already may stay
 		return err
 	}
 	return nil

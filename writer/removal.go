@@ -9,10 +9,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// What a delete does to the documents that refer to the deleted one, by their relations' policies:
-// explicit writes, in the delete's transaction.
-
-// affectsHolders tells whether an operation deletes a document whose holders a policy is about.
+// affectsHolders tells whether an operation deletes a document whose holders are affected by a delete policy.
 func (w *Writer) affectsHolders(ops []*Operation) bool {
 	m, _, _ := w.Models.Model()
 	return slices.ContainsFunc(ops, func(op *Operation) bool {
@@ -20,10 +17,11 @@ func (w *Writer) affectsHolders(ops []*Operation) bool {
 	})
 }
 
-// holderPage is how many holders are read at a time.
+// holderPage bounds how many holders are read at a time.
 const holderPage = 256
 
-// eachHolder calls fn for the documents that refer to target by a relation, by arrival, until it wants no more.
+// eachHolder calls fn for each document that refers to target by a relation, in order of arrival, until fn returns false
+// or an error, which is returned.
 func eachHolder(snap Snapshot, rel *fanfold.Relation, target fanfold.Key, fn func(holder *fanfold.Document) (more bool, err error)) error {
 	after := int64(0)
 	for {
@@ -43,45 +41,51 @@ func eachHolder(snap Snapshot, rel *fanfold.Relation, target fanfold.Key, fn fun
 	}
 }
 
-// states of a document that is to be deleted.
+// The states of a document that is to be deleted.
 const (
 	visiting = 1 + iota // its holders are being looked at
-	leaving             // it is among the writes
-	staying             // holders keep it
+	deleted             // its delete is among the writes
+	staying             // it cannot be deleted, because of its holders or for lack of room
 )
 
-// removal finds what goes, and what changes, with documents that are deleted.
+// removal finds the writes that deletes bring with them by the delete policies of relations: holders are deleted too,
+// lose their reference, or keep the target from being deleted.
 type removal struct {
-	snap     Snapshot
-	model    *fanfold.Model
-	room     int                              // writes at most
-	counting bool                             // only how much there is
-	steps    bool                             // as much as there is room for, children first
-	others   map[fanfold.Key]*Operation       // what else the transaction writes
-	state    map[fanfold.Key]int              // of documents to be deleted
-	leave    []*fanfold.Document              // those that can be, each after its children
-	edits    map[fanfold.Key]*edit            // holders that stay and lose ids
-	order    []fanfold.Key                    // of edits
-	held     []fanfold.Problem                // by whom deletes are refused
-	later    []func() (fanfold.Problem, bool) // refusals that depend on what else is deleted
-	used     int
-	full     bool // there is more than there is room for
+	snap  Snapshot
+	model *fanfold.Model
+	room  int // the largest number of writes
+
+	countOnly  bool                       // only the number of writes is asked for, not the writes
+	steps      bool                       // as many writes as there is room for are taken, holders before targets
+	operations map[fanfold.Key]*Operation // those of the transaction
+
+	state     map[fanfold.Key]int              // of the documents to be deleted
+	deletes   []*fanfold.Document              // to be deleted, each after its holders
+	edits     map[fanfold.Key]*edit            // holders that stay and lose ids
+	editOrder []fanfold.Key                    // the keys of edits, in the order in which they were found
+	blocking  []fanfold.Problem                // holders that restrict a delete
+	deferred  []func() (fanfold.Problem, bool) // holders that restrict a delete unless they are deleted too
+
+	used int  // of room
+	full bool // there are more writes than there is room for
 }
 
-// edit is a holder and the nodes to be removed from it.
+// edit holds a document that stays and the nodes to be removed from it.
 type edit struct {
 	doc    *fanfold.Document
 	tree   *jsondoc.Tree
-	remove map[jsondoc.Node]string // their JSON pointers
+	remove map[jsondoc.Node]string // the nodes' JSON pointers
 }
 
-// removals are the writes that the operations' deletes bring with them.
+// removals returns the writes that the operations' deletes bring with them, read from one snapshot. Errors are Restricted;
+// Stale where a document is not at the revision that its operation expects; and Unprocessable where there are too many
+// writes, or where they do not go together with the operations.
 func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) {
 	m, _, _ := w.Models.Model()
 	err = w.ReadModel.Read(func(snap Snapshot) error {
 		r := newRemoval(snap, m, MaxOperations-len(ops))
 		for _, op := range ops {
-			r.others[op.Key] = op
+			r.operations[op.Key] = op
 		}
 		for i, op := range ops {
 			if op.Kind != Delete {
@@ -91,10 +95,10 @@ func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) 
 			if err != nil {
 				return err
 			}
-			if doc == nil || !op.expect.Set || doc.Revision != op.expect.Rev { // its turn was lost meanwhile
+			if doc == nil || !op.expect.Set || doc.Revision != op.expect.Rev { // another node was faster
 				return fanfold.AtOperation(&fanfold.Error{Code: fanfold.Stale, Current: revisionOf(doc), Message: "document " + op.Key.String() + " changed meanwhile: try again"}, i)
 			}
-			if r.state[doc.Key] != 0 { // it goes with another one
+			if r.state[doc.Key] != 0 { // another delete brings it with it
 				continue
 			}
 			if _, err := r.visit(doc); err != nil {
@@ -102,26 +106,27 @@ func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) 
 			}
 		}
 		if r.full {
-			return r.tooMany(ops)
+			return r.tooManyError(ops)
 		}
-		if err := r.refusal(); err != nil {
+		if err := r.restrictedError(); err != nil {
 			return err
 		}
-		if err := r.dangling(ops); err != nil {
+		if err := r.checkReferences(ops); err != nil {
 			return err
 		}
-		writes = r.writes(func(key fanfold.Key) bool { return r.others[key] != nil })
+		writes = r.writes()
 		return nil
 	})
 	return writes, err
 }
 
+// newRemoval returns a removal of room writes at most.
 func newRemoval(snap Snapshot, m *fanfold.Model, room int) *removal {
-	return &removal{snap: snap, model: m, room: room, others: map[fanfold.Key]*Operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}}
+	return &removal{snap: snap, model: m, room: room, operations: map[fanfold.Key]*Operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}}
 }
 
-// visit notes a document to be deleted and, before it, what its delete brings with it; gone tells
-// whether it can be deleted with what is noted.
+// visit adds the delete of a document and, before it, the writes that it brings with it. gone tells whether the document
+// can be deleted with the writes so far.
 func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
 	r.state[doc.Key] = visiting
 	gone = true
@@ -129,8 +134,8 @@ func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
 		if !rel.OnDelete.AffectsHolders() {
 			continue
 		}
-		if err := r.holders(rel, doc.Key, func(holder *fanfold.Document) error {
-			free, err := r.holder(rel, doc.Key, holder)
+		if err := r.visitHolders(rel, doc.Key, func(holder *fanfold.Document) error {
+			free, err := r.visitHolder(rel, doc.Key, holder)
 			gone = gone && free
 			return err
 		}); err != nil {
@@ -145,18 +150,19 @@ func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
 		r.state[doc.Key] = staying
 		return false, nil
 	}
-	r.state[doc.Key] = leaving
-	r.leave = append(r.leave, &fanfold.Document{Key: doc.Key, Revision: doc.Revision}) // there may be many
-	if edited {                                                                        // its delete is the one write
+	r.state[doc.Key] = deleted
+	r.deletes = append(r.deletes, &fanfold.Document{Key: doc.Key, Revision: doc.Revision}) // without the body: there may be many
+	if edited {                                                                            // its delete takes the place of its edit
 		delete(r.edits, doc.Key)
-		r.order = slices.DeleteFunc(r.order, func(k fanfold.Key) bool { return k == doc.Key })
+		r.editOrder = slices.DeleteFunc(r.editOrder, func(k fanfold.Key) bool { return k == doc.Key })
 	}
 	return true, nil
 }
 
-// reserve makes room for a write of the document, unless the transaction writes it anyway.
+// reserve takes room for a write of a document, unless an operation of the transaction writes it anyway. It is false
+// where there is none left.
 func (r *removal) reserve(key fanfold.Key) bool {
-	if r.others[key] != nil {
+	if r.operations[key] != nil {
 		return true
 	}
 	r.full = r.used == r.room
@@ -166,8 +172,8 @@ func (r *removal) reserve(key fanfold.Key) bool {
 	return !r.full
 }
 
-// holders calls fn for the documents that refer to target until there is no more room.
-func (r *removal) holders(rel *fanfold.Relation, target fanfold.Key, fn func(holder *fanfold.Document) error) error {
+// visitHolders calls fn for each document that refers to target by a relation, until there is no more room.
+func (r *removal) visitHolders(rel *fanfold.Relation, target fanfold.Key, fn func(holder *fanfold.Document) error) error {
 	return eachHolder(r.snap, rel, target, func(holder *fanfold.Document) (more bool, err error) {
 		if r.full {
 			return false, nil
@@ -176,16 +182,16 @@ func (r *removal) holders(rel *fanfold.Relation, target fanfold.Key, fn func(hol
 	})
 }
 
-// holder does with one holder of target what the relation's policy says; free tells whether
-// target can go.
-func (r *removal) holder(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool, err error) {
-	if r.state[holder.Key] == leaving || holder.Key == target {
+// visitHolder adds what the relation's delete policy says about one holder of target. free tells whether target can be
+// deleted then.
+func (r *removal) visitHolder(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool, err error) {
+	if r.state[holder.Key] == deleted || holder.Key == target {
 		return true, nil
 	}
-	if op := r.others[holder.Key]; op != nil && op.Kind != Delete && op.Kind != Check {
-		return true, nil // dangling looks at what the operation makes of it
+	if op := r.operations[holder.Key]; op != nil && op.Kind != Delete && op.Kind != Check {
+		return true, nil // checkReferences looks at the document that the operation leaves
 	}
-	if op := r.others[holder.Key]; op != nil && op.Kind == Check && rel.OnDelete != fanfold.Restrict {
+	if op := r.operations[holder.Key]; op != nil && op.Kind == Check && rel.OnDelete != fanfold.Restrict {
 		return false, fanfold.Errorf(fanfold.Unprocessable, "its delete writes to %s too (%s), which another operation checks", holder.Key, rel.FullName())
 	}
 	switch rel.OnDelete {
@@ -196,13 +202,15 @@ func (r *removal) holder(rel *fanfold.Relation, target fanfold.Key, holder *fanf
 	}
 	switch r.state[holder.Key] {
 	case visiting:
-		return true, nil // it waits for what is being looked at
+		return true, nil // a cycle: it is deleted with the documents that are being visited
 	case staying:
 		return false, nil
 	}
 	return r.visit(holder)
 }
 
+// restrict adds a holder that keeps target from being deleted. In steps it does so at once; in one transaction it does
+// unless the holder turns out to be deleted too.
 func (r *removal) restrict(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool) {
 	key := holder.Key
 	problem := fanfold.Problem{Path: key.String(), Detail: fmt.Sprintf("refers to %s by %s, which restricts deletes", target, rel.FullName())}
@@ -210,26 +218,27 @@ func (r *removal) restrict(rel *fanfold.Relation, target fanfold.Key, holder *fa
 		if r.state[key] == visiting {
 			return true
 		}
-		r.held = append(r.held, problem)
+		r.blocking = append(r.blocking, problem)
 		return false
 	}
-	r.later = append(r.later, func() (fanfold.Problem, bool) { return problem, r.state[key] != leaving })
+	r.deferred = append(r.deferred, func() (fanfold.Problem, bool) { return problem, r.state[key] != deleted })
 	return true
 }
 
+// unlink adds the edit that removes a holder's references to target. free is false where there is no room for it.
 func (r *removal) unlink(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool) {
 	e := r.edits[holder.Key]
 	if e == nil {
 		if !r.reserve(holder.Key) {
 			return false
 		}
-		if e = new(edit); !r.counting {
+		if e = new(edit); !r.countOnly {
 			e.doc, e.tree, e.remove = holder, jsondoc.MustParse(holder.Body), map[jsondoc.Node]string{}
 		}
 		r.edits[holder.Key] = e
-		r.order = append(r.order, holder.Key)
+		r.editOrder = append(r.editOrder, holder.Key)
 	}
-	if r.counting {
+	if r.countOnly {
 		return true
 	}
 	rel.Path.Find(e.tree, target.ID, func(node, elem jsondoc.Node, pointer, elemPointer string) {
@@ -241,38 +250,38 @@ func (r *removal) unlink(rel *fanfold.Relation, target fanfold.Key, holder *fanf
 	return true
 }
 
-// maxNamed is how many documents a refusal names.
+// maxNamed bounds how many documents a refusal names.
 const maxNamed = 20
 
-// refusal is an error if a holder that stays restricts a delete.
-func (r *removal) refusal() error {
-	held := r.held
-	for _, check := range r.later {
-		if p, holds := check(); holds {
-			held = append(held, p)
+// restrictedError returns a Restricted where a holder that stays restricts a delete.
+func (r *removal) restrictedError() error {
+	blocking := r.blocking
+	for _, check := range r.deferred {
+		if p, restricts := check(); restricts {
+			blocking = append(blocking, p)
 		}
 	}
-	if len(held) == 0 {
+	if len(blocking) == 0 {
 		return nil
 	}
-	e := fanfold.Errorf(fanfold.Restricted, "%d documents restrict the delete: delete them first, or take their references away", len(held))
-	if len(held) == 1 {
+	e := fanfold.Errorf(fanfold.Restricted, "%d documents restrict the delete: delete them first, or take their references away", len(blocking))
+	if len(blocking) == 1 {
 		e.Message = "1 document restricts the delete: delete it first, or take its reference away"
 	}
-	e.Problems = held[:min(len(held), maxNamed)]
+	e.Problems = blocking[:min(len(blocking), maxNamed)]
 	return e
 }
 
-// dangling is an error if an operation writes a reference that a delete of the same transaction
-// would have to treat.
-func (r *removal) dangling(ops []*Operation) error {
+// checkReferences returns an Unprocessable where an operation writes a reference to a document that the transaction
+// deletes, by a relation whose delete policy would have to change it.
+func (r *removal) checkReferences(ops []*Operation) error {
 	for i, op := range ops {
+		if !op.writesDocument() {
+			continue
+		}
 		body := op.event.Body
 		if op.Kind == Patch {
 			body = op.patched
-		}
-		if op.Kind == Delete || op.Kind == Check {
-			continue
 		}
 		c := r.model.Collection(op.Key.Collection)
 		if c == nil {
@@ -284,7 +293,7 @@ func (r *removal) dangling(ops []*Operation) error {
 				continue
 			}
 			for _, id := range rel.Targets(t) {
-				if target := (fanfold.Key{Collection: rel.To, ID: id}); r.state[target] == leaving {
+				if target := (fanfold.Key{Collection: rel.To, ID: id}); r.state[target] == deleted {
 					return fanfold.AtOperation(fanfold.Errorf(fanfold.Unprocessable, "it refers to %s by %s, which the transaction deletes", target, rel.FullName()), i)
 				}
 			}
@@ -293,14 +302,14 @@ func (r *removal) dangling(ops []*Operation) error {
 	return nil
 }
 
-// writes are the deletes and edits, but for those of documents that are written otherwise.
-func (r *removal) writes(otherwise func(fanfold.Key) bool) (writes []fanfold.Write) {
-	for _, doc := range r.leave {
-		if !otherwise(doc.Key) {
+// writes returns the deletes and the edits, without deletes that are operations of the transaction.
+func (r *removal) writes() (writes []fanfold.Write) {
+	for _, doc := range r.deletes {
+		if r.operations[doc.Key] == nil {
 			writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindDelete, Key: doc.Key}, Expect: fanfold.Exactly(doc.Revision)})
 		}
 	}
-	for _, key := range r.order {
+	for _, key := range r.editOrder {
 		e := r.edits[key]
 		writes = append(writes, fanfold.Write{Expect: fanfold.Exactly(e.doc.Revision), Event: &fanfold.Event{Kind: fanfold.KindPatch, Key: key,
 			Patch: fanfold.JSONPatch, Base: e.doc.Revision, Body: e.patch()}})
@@ -308,7 +317,7 @@ func (r *removal) writes(otherwise func(fanfold.Key) bool) (writes []fanfold.Wri
 	return writes
 }
 
-// patch removes the nodes from the last to the first, so that the pointers stay right.
+// patch returns a JSON Patch that removes the nodes from the last to the first, so that the pointers stay right.
 func (e *edit) patch() []byte {
 	nodes := make([]jsondoc.Node, 0, len(e.remove))
 	for n := range e.remove {
@@ -319,7 +328,7 @@ func (e *edit) patch() []byte {
 	out := []byte{'['}
 	for _, n := range nodes {
 		if slices.ContainsFunc(nodes, func(o jsondoc.Node) bool { return strings.HasPrefix(e.remove[n], e.remove[o]+"/") }) {
-			continue // it goes with what is around it
+			continue // it is removed with a node around it
 		}
 		if len(out) > 1 {
 			out = append(out, ',')
@@ -329,13 +338,14 @@ func (e *edit) patch() []byte {
 	return append(out, ']')
 }
 
-// maxCounted is up to how many documents a refused delete tells what it would touch.
+// maxCounted bounds how far the writes of a refused delete are counted.
 const maxCounted = 100_000
 
-// tooMany refuses deletes that bring more with them than a transaction has room for, and says what.
-func (r *removal) tooMany(ops []*Operation) error {
+// tooManyError returns the Unprocessable of deletes that bring more with them than a transaction has room for. It counts
+// by collection what they would write.
+func (r *removal) tooManyError(ops []*Operation) error {
 	all := newRemoval(r.snap, r.model, maxCounted)
-	all.others, all.counting = r.others, true
+	all.operations, all.countOnly = r.operations, true
 	for _, op := range ops {
 		if op.Kind != Delete {
 			continue
@@ -348,12 +358,12 @@ func (r *removal) tooMany(ops []*Operation) error {
 			return err
 		}
 	}
-	deleted, changed := map[string]int{}, map[string]int{}
-	for _, doc := range all.leave {
-		deleted[doc.Key.Collection]++
+	deletes, edits := map[string]int{}, map[string]int{}
+	for _, doc := range all.deletes {
+		deletes[doc.Key.Collection]++
 	}
-	for _, key := range all.order {
-		changed[key.Collection]++
+	for _, key := range all.editOrder {
+		edits[key.Collection]++
 	}
 	more := ""
 	if all.full {
@@ -361,10 +371,10 @@ func (r *removal) tooMany(ops []*Operation) error {
 	}
 	e := fanfold.Errorf(fanfold.Unprocessable, "the delete would write %s%d documents; a transaction writes at most %d: delete in steps (DELETE with steps=true, fanfold delete --steps)", more, all.used+len(ops), MaxOperations)
 	for _, c := range r.model.Collections {
-		if n := deleted[c.Name]; n > 0 {
+		if n := deletes[c.Name]; n > 0 {
 			e.Problems = append(e.Problems, fanfold.Problem{Path: c.Name, Detail: fmt.Sprintf("%s%d documents would be deleted", more, n)})
 		}
-		if n := changed[c.Name]; n > 0 {
+		if n := edits[c.Name]; n > 0 {
 			e.Problems = append(e.Problems, fanfold.Problem{Path: c.Name, Detail: fmt.Sprintf("%s%d documents would lose their reference", more, n)})
 		}
 	}

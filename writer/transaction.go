@@ -9,27 +9,29 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// MaxOperations is how many messages a transaction takes: its operations, and what guards them and deletes bring along.
+// MaxOperations bounds the messages of a transaction: its operations, their guards and the writes that its deletes bring
+// with them.
 const MaxOperations = 1000
 
-// Transact makes prepared operations, each of another document, all or none. It blocks until the log has decided.
-// Errors are those of Write; Operation is the index of the one at fault.
+// Transact makes prepared operations, all or none; there must be at least one, and each must be about another document.
+// It blocks until the log has decided. Errors are those of Write; their Operation is the index of the one at fault.
 func (w *Writer) Transact(ctx context.Context, ops []*Operation, req Request) (Result, error) {
 	ops[0].event.IdempotencyKey = req.Key
-	return w.do(ctx, req, func(ctx context.Context) (uint64, error) { return w.commit(ctx, ops, req.Intent) })
+	return w.run(ctx, req, func(ctx context.Context) (uint64, error) { return w.commit(ctx, ops, req.Intent) })
 }
 
-// transaction is operations on their way into the log.
+// transaction holds operations that are being brought into the log.
 type transaction struct {
 	w       *Writer
 	id      string
 	ops     []*Operation
 	in      Intent
-	deletes bool            // documents whose holders a policy is about
-	writes  []fanfold.Write // those of the operations first, then what their deletes bring along
+	deletes bool            // some operation deletes a document whose holders a delete policy affects
+	writes  []fanfold.Write // one for each operation, then those that their deletes bring with them
 }
 
-// commit appends the operations' events, all or none, and returns the sequence of the first.
+// commit appends the operations' events, all or none, and returns the sequence of the first. Where another node was
+// faster it tries again, unless an operation asks for a revision that is no longer the current one.
 func (w *Writer) commit(ctx context.Context, ops []*Operation, in Intent) (uint64, error) {
 	var keys []fanfold.Key
 	for _, op := range ops {
@@ -43,14 +45,14 @@ func (w *Writer) commit(ctx context.Context, ops []*Operation, in Intent) (uint6
 	}
 	defer unlock()
 	tx := &transaction{w: w, id: nuid.Next(), ops: ops, in: in, deletes: w.affectsHolders(ops), writes: make([]fanfold.Write, len(ops))}
-	for again := false; ; again = true {
-		if err := tx.settle(ctx, again); err != nil {
+	for retry := false; ; retry = true {
+		if err := tx.findRevisions(ctx, retry); err != nil {
 			return 0, err
 		}
 		first, err := tx.append(ctx)
 		stale := tx.retryable(err)
 		if stale == nil {
-			if err == nil && len(keys) > 0 { // who has the locks next should see it
+			if err == nil && len(keys) > 0 { // the next holders of the locks should see the writes
 				_ = w.wait(ctx, first+uint64(len(tx.writes))-1, w.opt.Timeout)
 			}
 			return first, withinOperations(err, len(ops))
@@ -65,18 +67,19 @@ func (w *Writer) commit(ctx context.Context, ops []*Operation, in Intent) (uint6
 	}
 }
 
-// settle finds the revisions that the operations go by; again, those of the operations that go by the current one.
-func (tx *transaction) settle(ctx context.Context, again bool) error {
-	if tx.deletes { // whom they concern is read here, and nobody acknowledged may be missed
+// findRevisions finds the revision that each operation is made on. At a retry it does so only for operations that are
+// made on the current revision. The Operation of an error is the index of the one at fault.
+func (tx *transaction) findRevisions(ctx context.Context, retry bool) error {
+	if tx.deletes { // their holders are read from this node, and no acknowledged one may be missed
 		if err := tx.w.catchUp(ctx); err != nil {
 			return err
 		}
 	}
 	for i, op := range tx.ops {
-		if again && !op.goesByCurrent() {
+		if retry && !op.goesByCurrent() {
 			continue
 		}
-		if err := tx.w.settle(ctx, op); err != nil {
+		if err := tx.w.findRevision(ctx, op); err != nil {
 			return fanfold.AtOperation(err, i)
 		}
 		tx.writes[i] = fanfold.Write{Event: op.event, Expect: op.expect}
@@ -84,7 +87,8 @@ func (tx *transaction) settle(ctx context.Context, again bool) error {
 	return nil
 }
 
-// append appends the writes of the operations with what their deletes bring along.
+// append appends the writes of the operations and those that their deletes bring with them. It returns the sequence of
+// the first.
 func (tx *transaction) append(ctx context.Context) (first uint64, err error) {
 	var more []fanfold.Write
 	if tx.deletes {
@@ -100,7 +104,8 @@ func (tx *transaction) append(ctx context.Context) (first uint64, err error) {
 	return first, err
 }
 
-// retryable returns err where it is a Stale of a write that goes by whatever revision is the current one.
+// retryable returns err where it is the Stale of a write that is made on whichever revision is the current one, nil
+// otherwise.
 func (tx *transaction) retryable(err error) *fanfold.Error {
 	stale := staleError(err)
 	if stale == nil || stale.Operation == nil || *stale.Operation < len(tx.ops) && !tx.ops[*stale.Operation].goesByCurrent() {
@@ -109,11 +114,12 @@ func (tx *transaction) retryable(err error) *fanfold.Error {
 	return stale
 }
 
-// settle finds the revision that one operation goes by, and checks a patch against it.
-func (w *Writer) settle(ctx context.Context, op *Operation) error {
+// findRevision finds the revision that one operation is made on, and applies a patch to it. Errors are those of current
+// and tryPatch, and Exists or Stale for a document that should not exist.
+func (w *Writer) findRevision(ctx context.Context, op *Operation) error {
 	switch {
 	case op.Absent:
-		return w.settleAbsent(ctx, op)
+		return w.findTombstone(ctx, op)
 	case op.Kind == Put && !op.Any():
 		return nil
 	}
@@ -136,8 +142,9 @@ func (w *Writer) settle(ctx context.Context, op *Operation) error {
 	}
 }
 
-// settleAbsent finds the tombstone that an operation goes by which wants its document absent.
-func (w *Writer) settleAbsent(ctx context.Context, op *Operation) error {
+// findTombstone finds what an operation expects whose document must not exist: 0, or the delete of a document that
+// existed before. Errors are Exists for a Create and Stale for others.
+func (w *Writer) findTombstone(ctx context.Context, op *Operation) error {
 	if doc, _, err := w.ReadModel.Get(op.Key, fanfold.Embedded); err != nil || doc == nil && !op.askLeader {
 		op.expect, op.event.Base = fanfold.Exactly(0), 0
 		return err

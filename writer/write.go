@@ -7,45 +7,47 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Intent is how writes are meant. The zero value makes them.
+// Intent says how writes are meant. The zero value makes them within the model's fan-out limit.
 type Intent struct {
-	DryRun      bool // they are to be told, not made
-	AllowFanout bool // they may cause more than the model's fan-out limit
+	DryRun      bool // the writes are computed and not stored
+	AllowFanout bool // the writes may cause more derived changes than the model's fan-out limit
 }
 
-// Request is what operations are asked for under.
+// Request holds what a request says about its operations as a whole.
 type Request struct {
-	Key fanfold.IdempotencyKey // the request happens once under it; the zero value is none
+	Key fanfold.IdempotencyKey // under which the request happens once; the zero value is none
 	Intent
 }
 
-// Result is what became of operations.
+// Result says what came of a request.
 type Result struct {
 	First  uint64  // sequence of the first operation's event; those of the others follow it
 	DryRun *DryRun // of a dry run, which stores nothing
 }
 
-// DryRun tells what writes would store and cause.
+// DryRun reports what writes would store and cause.
 type DryRun struct {
 	Writes []fanfold.Write
 	Fanout *fanfold.Fanout
 }
 
-// Write makes one prepared operation that is no Check. It blocks until the log has decided. Errors are those of
-// Appender, Exists for a Create, Stale for conditions that do not hold, NotFound, Conflict for a patch that does not
-// fit, Restricted, Unprocessable, FanoutLimit, and KeyReused and Duplicate for requests with a key.
+// Write makes one prepared operation, which must not be a Check. It blocks until the log has decided. Errors are those of
+// Appender; Exists for a document that should not exist; Stale for other conditions that do not hold; NotFound;
+// Conflict for a patch that does not fit and for a unique value that another document has; Restricted where other
+// documents do not let it be deleted; Unprocessable; FanoutLimit; and KeyReused for a request with a key.
 func (w *Writer) Write(ctx context.Context, op *Operation, req Request) (Result, error) {
 	op.event.IdempotencyKey = req.Key
-	return w.do(ctx, req, func(ctx context.Context) (uint64, error) { return w.write(ctx, op, req.Intent) })
+	return w.run(ctx, req, func(ctx context.Context) (uint64, error) { return w.write(ctx, op, req.Intent) })
 }
 
-// do runs one request once under its key, and turns the end of a dry run into what it tells.
-func (w *Writer) do(ctx context.Context, req Request, try func(ctx context.Context) (first uint64, err error)) (Result, error) {
-	first, err := w.once(ctx, req, try)
+// run calls try once under the request's key. The end of a dry run, which try reports as an error, becomes its result.
+func (w *Writer) run(ctx context.Context, req Request, try func(ctx context.Context) (first uint64, err error)) (Result, error) {
+	first, err := w.onceUnderKey(ctx, req.Key, req.DryRun, try)
 	dry, err := w.dryRun(ctx, err)
 	return Result{First: first, DryRun: dry}, err
 }
 
+// write appends the event of one operation in the way that its kind and its conditions ask for.
 func (w *Writer) write(ctx context.Context, op *Operation, in Intent) (uint64, error) {
 	switch {
 	case op.Kind == Delete && w.affectsHolders([]*Operation{op}):
@@ -66,8 +68,8 @@ func (w *Writer) write(ctx context.Context, op *Operation, in Intent) (uint64, e
 	})
 }
 
-// appendNew appends an event that must create its document. A deleted document's tombstone is
-// what to expect then.
+// appendNew appends an event that must create its document: on revision 0, or on the delete of a document that existed
+// before. The error is Exists where the document exists.
 func (w *Writer) appendNew(ctx context.Context, ev *fanfold.Event, in Intent) (uint64, error) {
 	doc, _, err := w.ReadModel.Get(ev.Key, fanfold.Embedded)
 	if err != nil {
@@ -95,9 +97,9 @@ func (w *Writer) appendNew(ctx context.Context, ev *fanfold.Event, in Intent) (u
 	}
 }
 
-// onCurrent runs try with the document's current revision, as far as the conditions allow it, until it
-// is not Stale any more. Without revisions asked for one on this node does so at a time, in order of arrival;
-// it starts over only where another node was faster, and that one has made progress.
+// onCurrent calls try with the document's current revision, which must meet the conditions. Where no revisions are asked
+// for it holds the document's key lock, so that only a writer on another node can be faster; it waits for that write to
+// be folded and calls try again. Errors are try's, those of current, and Unavailable.
 func (w *Writer) onCurrent(ctx context.Context, op *Operation, try func(rev fanfold.Revision) (uint64, error)) (uint64, error) {
 	key, retries := op.Key, len(op.Revisions) == 0
 	if retries {
@@ -115,7 +117,7 @@ func (w *Writer) onCurrent(ctx context.Context, op *Operation, try func(rev fanf
 		seq, err := try(rev)
 		stale := staleError(err)
 		if stale == nil || !retries {
-			if err == nil && retries { // who has the lock next should see it
+			if err == nil && retries { // the next holder of the lock should see the write
 				_ = w.wait(ctx, seq, w.opt.Timeout)
 			}
 			return seq, err
@@ -127,8 +129,8 @@ func (w *Writer) onCurrent(ctx context.Context, op *Operation, try func(rev fanf
 	}
 }
 
-// current returns the revision that a write is to replace. What the read model shows is checked
-// against the log only where it does not meet the conditions, for it may lag.
+// current returns the revision that a write is to replace, once this node shows it. The leader is asked only where the
+// read model, which may lag, does not meet the conditions. Errors are Stale, NotFound and Unavailable.
 func (w *Writer) current(ctx context.Context, key fanfold.Key, cond Conditions) (fanfold.Revision, error) {
 	doc, _, err := w.ReadModel.Get(key, fanfold.Referenced)
 	if err != nil {
@@ -154,6 +156,7 @@ func (w *Writer) current(ctx context.Context, key fanfold.Key, cond Conditions) 
 	return rev, nil
 }
 
+// revisionOf returns the revision of a document, 0 for nil.
 func revisionOf(doc *fanfold.Document) fanfold.Revision {
 	if doc == nil {
 		return 0

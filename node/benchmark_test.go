@@ -1,0 +1,137 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/writer"
+)
+
+// guardedModel has a collection with a unique member and a strict relation; books is without either.
+const guardedModel = `{"collections":{"people":{"unique":["email"],"relations":{"team":{"path":"team","to":"teams","strict":true}}},"teams":{}}}`
+
+// openNode runs a node with a model until the benchmark ends.
+func openNode(b *testing.B, model string) *node.Node {
+	b.Helper()
+	n, err := node.Open(context.Background(), node.Config{Data: b.TempDir(), Listen: "127.0.0.1:0", Durability: "interval", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx, nil) }()
+	b.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			b.Error(err)
+		}
+	})
+	if model != "" {
+		result, err := n.Writer().PutModel(ctx, writer.ModelRequest{Source: []byte(model)})
+		if err == nil {
+			err = n.Store.Applied.Wait(ctx, result.Applied)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	return n
+}
+
+// request calls the API's handler, and fails the benchmark where the answer has another status.
+func request(b *testing.B, n *node.Node, status int, method, path, body string) {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	n.API().Handler().ServeHTTP(w, r)
+	if w.Code != status {
+		b.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+}
+
+// BenchmarkGet reads one document through the API's handler.
+func BenchmarkGet(b *testing.B) {
+	n := openNode(b, "")
+	request(b, n, http.StatusCreated, http.MethodPut, "/v1/books/b1", `{"id":"b1","title":"The Go Programming Language"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		request(b, n, http.StatusOK, http.MethodGet, "/v1/books/b1", "")
+	}
+}
+
+// BenchmarkPut writes one document again and again through the API's handler, each time until it is folded.
+func BenchmarkPut(b *testing.B) {
+	n := openNode(b, "")
+	const body = `{"id":"b1","title":"The Go Programming Language"}`
+	request(b, n, http.StatusCreated, http.MethodPut, "/v1/books/b1", body)
+	b.ReportAllocs()
+	for b.Loop() {
+		request(b, n, http.StatusNoContent, http.MethodPut, "/v1/books/b1", body)
+	}
+}
+
+// put writes a document with the writer, and returns once it is in the log.
+func put(n *node.Node, collection, body string) error {
+	op := &writer.Operation{Kind: writer.Put, Key: fanfold.Key{Collection: collection}, Content: []byte(body)}
+	if err := n.Writer().Prepare(op); err != nil {
+		return err
+	}
+	_, err := n.Writer().Write(context.Background(), op, writer.Request{})
+	return err
+}
+
+// openTeam runs a node as openNode does, with the team to which all people belong.
+func openTeam(b *testing.B) *node.Node {
+	b.Helper()
+	n := openNode(b, guardedModel)
+	if err := put(n, "teams", `{"id":"t1"}`); err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// BenchmarkWrite writes new documents with the writer: without guards, with guards one after the other, and with guards
+// from many goroutines, whose writes share rounds.
+func BenchmarkWrite(b *testing.B) {
+	var number atomic.Int64
+	person := func() string {
+		i := number.Add(1)
+		return fmt.Sprintf(`{"id":"p%d","email":"p%d@example.com","team":"t1"}`, i, i)
+	}
+	b.Run("unguarded", func(b *testing.B) {
+		n := openTeam(b)
+		for b.Loop() {
+			if err := put(n, "books", person()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("guarded", func(b *testing.B) {
+		n := openTeam(b)
+		for b.Loop() {
+			if err := put(n, "people", person()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("guarded-parallel", func(b *testing.B) {
+		n := openTeam(b)
+		b.SetParallelism(32)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if err := put(n, "people", person()); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	})
+}

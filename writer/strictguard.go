@@ -1,0 +1,104 @@
+package writer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// maxStrict bounds the documents to which one may refer strictly: its delete needs a link event for each of them.
+const maxStrict = 900
+
+// guardReferences adds a link event for each strict reference that a write adds to a document or removes from it. The
+// error is Unprocessable where a target does not exist or is deleted by the same writes.
+func (g *guardSet) guardReferences(c *fanfold.Collection, key fanfold.Key, before, after *jsondoc.Tree) error {
+	was, is := strictTargets(c, before), strictTargets(c, after)
+	if len(is) > maxStrict && len(is) > len(was) {
+		return fanfold.Errorf(fanfold.Unprocessable, "it would refer strictly to %d documents; at most %d are taken, so that it can be deleted in one transaction", len(is), maxStrict)
+	}
+	for _, t := range is {
+		if slices.Contains(was, t) {
+			if g.deletes(t) {
+				return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which the transaction deletes, and the relation is strict", t)
+			}
+			continue
+		}
+		guard := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holder: key, Held: true}}
+		if _, written := g.index[t]; written {
+			if g.deletes(t) {
+				return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which the transaction deletes, and the relation is strict", t)
+			}
+		} else {
+			doc, err := g.snap.Get(t, fanfold.Referenced)
+			if err != nil {
+				return err
+			}
+			if doc == nil {
+				return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which does not exist, and the relation is strict: write that one first, or in the same transaction", t)
+			}
+			guard.Expect = fanfold.Exactly(doc.Revision)
+		}
+		g.guards = append(g.guards, guard)
+	}
+	for _, t := range was {
+		if !slices.Contains(is, t) {
+			g.guards = append(g.guards, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holder: key}})
+		}
+	}
+	return nil
+}
+
+// deletes tells whether one of the writes deletes the document.
+func (g *guardSet) deletes(key fanfold.Key) bool {
+	after, written := g.after[key]
+	return written && after == nil
+}
+
+// strictTargets returns the distinct documents to which t refers strictly. t may be nil.
+func strictTargets(c *fanfold.Collection, t *jsondoc.Tree) (targets []fanfold.Key) {
+	if t == nil {
+		return nil
+	}
+	for _, r := range c.Relations {
+		if !r.Strict {
+			continue
+		}
+		for _, id := range r.Targets(t) {
+			if key := (fanfold.Key{Collection: r.To, ID: id}); !slices.Contains(targets, key) {
+				targets = append(targets, key)
+			}
+		}
+	}
+	return targets
+}
+
+// guardTarget checks that no document refers strictly to one that is deleted, and adds the guard that none begins to.
+// link is the last link event about it. The error is Restricted.
+func (g *guardSet) guardTarget(key fanfold.Key, link uint64) error {
+	var held []fanfold.Problem
+	for _, r := range g.model.RelationsTo(key.Collection) {
+		if !r.Strict || len(held) == maxNamed {
+			continue
+		}
+		if err := eachHolder(g.snap, r, key, func(doc *fanfold.Document) (more bool, err error) {
+			if left, written := g.after[doc.Key]; written && (left == nil || !slices.Contains(r.Targets(left), key.ID)) {
+				return true, nil
+			}
+			held = append(held, fanfold.Problem{Path: doc.Key.String(), Detail: fmt.Sprintf("refers to %s by %s, which is strict", key, r.FullName())})
+			return len(held) < maxNamed, nil
+		}); err != nil {
+			return err
+		}
+	}
+	if len(held) > 0 {
+		e := fanfold.Errorf(fanfold.Restricted, "other documents refer to it strictly: delete them first, or take their references away")
+		e.Problems = held
+		return e
+	}
+	// It comes first, before link events of references that the same writes remove.
+	check := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindCheck, Key: key, Base: fanfold.Revision(link), Links: true}, Expect: fanfold.Exactly(fanfold.Revision(link))}
+	g.guards = slices.Insert(g.guards, 0, check)
+	return nil
+}

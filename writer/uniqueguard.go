@@ -1,0 +1,108 @@
+package writer
+
+import (
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// claim holds the net effect of the writes on one unique value.
+type claim struct {
+	collection, path, value string
+
+	index     int    // of the write that takes the value or gives it up; -1 for none
+	holder    string // the id of the document that has it after the writes; "" for none
+	oldHolder string // the id of the document that has it in the snapshot; "" for none
+	seq       uint64 // the last event about the value
+}
+
+// recordValue records what a write does to the value of a unique member. The error is Conflict where another of the
+// writes takes the same value, and Unprocessable for a value that cannot be compared.
+func (g *guardSet) recordValue(i int, path fanfold.Path, before, after *jsondoc.Tree) error {
+	key := g.writes[i].Event.Key
+	was, is := "", ""
+	var err error
+	if before != nil {
+		was, _ = fanfold.UniqueValue(before, path) // what could not be compared was never claimed
+	}
+	if after != nil {
+		if is, err = fanfold.UniqueValue(after, path); err != nil {
+			return err
+		}
+	}
+	if is != "" {
+		c, err := g.claim(key.Collection, path.String(), is)
+		if err != nil {
+			return err
+		}
+		if c.holder != "" && c.holder != key.ID && c.index >= 0 {
+			return fanfold.Errorf(fanfold.Conflict, "%s and %s/%s would both have %s %q, which is unique", key, key.Collection, c.holder, path, is[1:])
+		}
+		c.holder, c.index = key.ID, i
+	}
+	if was != "" && was != is {
+		c, err := g.claim(key.Collection, path.String(), was)
+		if err != nil {
+			return err
+		}
+		if c.index < 0 && c.oldHolder == key.ID {
+			c.holder, c.index = "", i
+		}
+	}
+	return nil
+}
+
+// claim returns the effect on a value that was recorded, or a new one without effect.
+func (g *guardSet) claim(collection, path, value string) (*claim, error) {
+	for _, c := range g.claims {
+		if c.collection == collection && c.path == path && c.value == value {
+			return c, nil
+		}
+	}
+	holder, seq, err := g.snap.Claim(collection, path, value)
+	if err != nil {
+		return nil, err
+	}
+	c := &claim{collection: collection, path: path, value: value, index: -1, oldHolder: holder, holder: holder, seq: seq}
+	g.claims = append(g.claims, c)
+	return c, nil
+}
+
+// guardValues adds the claim events of all values that change hands. The error is Conflict where another document has
+// the value and the writes do not make it give the value up.
+func (g *guardSet) guardValues() error {
+	for _, c := range g.claims {
+		if c.index < 0 || c.holder == c.oldHolder {
+			continue
+		}
+		if c.holder != "" && c.oldHolder != "" {
+			if err := g.checkGivenUp(c); err != nil {
+				return fanfold.AtOperation(err, c.index)
+			}
+		}
+		ev := &fanfold.Event{Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: c.collection, ID: c.holder}, Path: c.path, Value: c.value, Held: c.holder != ""}
+		if c.holder == "" {
+			ev.Key.ID = c.oldHolder
+		}
+		g.guards = append(g.guards, fanfold.Write{Event: ev, Expect: fanfold.Exactly(fanfold.Revision(c.seq))})
+	}
+	return nil
+}
+
+// checkGivenUp returns a Conflict unless the writes make the document that has the value give it up.
+func (g *guardSet) checkGivenUp(c *claim) error {
+	holder := fanfold.Key{Collection: c.collection, ID: c.oldHolder}
+	left, written := g.after[holder]
+	if written && left == nil {
+		return nil
+	}
+	if written {
+		path, err := fanfold.ParsePath(c.path)
+		if err != nil {
+			return err
+		}
+		if value, _ := fanfold.UniqueValue(left, path); value != c.value {
+			return nil
+		}
+	}
+	return fanfold.Errorf(fanfold.Conflict, "%s has %s %q, which is unique", holder, c.path, c.value[1:])
+}
