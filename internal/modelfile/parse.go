@@ -308,7 +308,7 @@ func (p *parser) expr(n jsondoc.Node, at string) string {
 	if s == "" {
 		return ""
 	}
-	if _, err := expr.Reads(s); err != nil {
+	if _, err := expr.MembersRead(s); err != nil {
 		text, _, _ := strings.Cut(err.Error(), "\n") // behind it CEL draws where
 		p.problem(at, "%s", text)
 	}

@@ -168,7 +168,7 @@ func (p *parser) order() {
 			var other string
 			switch r.Kind {
 			case fanfold.Copy:
-				r.Reads, _ = expr.Reads(r.Value)
+				r.Reads, _ = expr.MembersRead(r.Value)
 				other = r.Relation.To
 			case fanfold.Recent:
 				r.Reads = r.Fields
