@@ -1,5 +1,5 @@
-// Package decimal is the exact arithmetic of aggregates: numbers as JSON writes them, added
-// without rounding, with one text and one order each.
+// Package decimal computes the values of aggregates exactly: numbers as JSON writes them are added without rounding,
+// and each number has one text and one sort key.
 package decimal
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// Bounds of the numbers taken: a sum of them has at most some 2,000 digits.
+// The bounds of the numbers that Parse accepts. A sum of such numbers has some 2,000 digits at most.
 const (
 	maxDigits   = 1000
 	maxExponent = 1000 // of the first digit, either way
 )
 
-// ErrRange is returned for numbers with more digits, or further from 1, than are taken.
+// ErrRange is returned for a number that has more digits, or a larger or smaller power of ten, than is accepted.
 var ErrRange = fmt.Errorf("numbers of more than %d digits, or beyond 1e±%d, are not aggregated", maxDigits, maxExponent)
 
 var errKey = errors.New("not a sort key of a number")
@@ -28,13 +28,13 @@ var errKey = errors.New("not a sort key of a number")
 // Decimal is an exact number. The zero value is 0.
 type Decimal struct{ d apd.Decimal }
 
-// Parse reads a JSON number. The error is ErrRange.
+// Parse returns the value of a JSON number, which must be well formed. The error is ErrRange.
 func Parse(text string) (Decimal, error) { return parse(text, maxDigits, maxExponent) }
 
-// ParseExact reads what String wrote of a sum, which may be longer than what Parse takes.
+// ParseExact does what Parse does for a text that String returned of a sum: it may be longer than Parse accepts.
 func ParseExact(text string) (Decimal, error) { return parse(text, 1<<15, 1<<15-1) }
 
-func parse(text string, mostDigits, mostExponent int) (Decimal, error) {
+func parse(text string, digitLimit, exponentLimit int) (Decimal, error) {
 	var out Decimal
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 	mantissa, negative := strings.CutPrefix(mantissa, "-")
@@ -52,13 +52,14 @@ func parse(text string, mostDigits, mostExponent int) (Decimal, error) {
 	}
 	trimmed := strings.TrimRight(digits, "0")
 	e += len(digits) - len(trimmed) - len(fraction)
-	if first := e + len(trimmed) - 1; len(trimmed) > mostDigits || first > mostExponent || first < -mostExponent {
+	if first := e + len(trimmed) - 1; len(trimmed) > digitLimit || first > exponentLimit || first < -exponentLimit {
 		return out, ErrRange
 	}
-	return make10(trimmed, e, negative), nil
+	return compose(trimmed, e, negative), nil
 }
 
-func make10(digits string, exponent int, negative bool) Decimal {
+// compose returns the number of these digits whose last one stands for 10 to the power of exponent.
+func compose(digits string, exponent int, negative bool) Decimal {
 	var out Decimal
 	c, ok := new(big.Int).SetString(digits, 10)
 	if !ok {
@@ -70,7 +71,7 @@ func make10(digits string, exponent int, negative bool) Decimal {
 	return out
 }
 
-// exact rounds nothing; apd takes precision 0 for that.
+// exact is apd's context of precision 0, which rounds nothing.
 var exact = func() *apd.Context {
 	c := apd.BaseContext
 	c.Traps = 0
@@ -81,7 +82,7 @@ var exact = func() *apd.Context {
 func Add(a, b Decimal) Decimal {
 	var out Decimal
 	if _, err := exact.Add(&out.d, &a.d, &b.d); err != nil {
-		panic(err) // within Parse's bounds there is none
+		panic(err) // cannot happen within the bounds of ParseExact
 	}
 	return out
 }
@@ -92,8 +93,10 @@ func Sub(a, b Decimal) Decimal {
 	return Add(a, b)
 }
 
+// meanDigits is how many significant digits a mean has.
 const meanDigits = 20
 
+// mean is the context that rounds to meanDigits, half to even.
 var mean = func() *apd.Context {
 	c := apd.BaseContext.WithPrecision(meanDigits)
 	c.Rounding = apd.RoundHalfEven
@@ -101,7 +104,7 @@ var mean = func() *apd.Context {
 	return c
 }()
 
-// Mean returns sum / n to 20 significant digits, half to even; n is 1 or more.
+// Mean returns sum / n, rounded half to even to 20 significant digits. n must be 1 or more.
 func Mean(sum Decimal, n int64) Decimal {
 	var out Decimal
 	if _, err := mean.Quo(&out.d, &sum.d, apd.New(n, 0)); err != nil {
@@ -110,8 +113,7 @@ func Mean(sum Decimal, n int64) Decimal {
 	return out
 }
 
-// parts are the number's digits without zeros at the end, and the exponent of the last one;
-// digits is "" for 0.
+// parts returns the number's digits without zeros at the end ("" for 0), and the power of ten of the last one.
 func (a Decimal) parts() (digits string, exponent int) {
 	if a.d.Coeff.Sign() == 0 {
 		return "", 0
@@ -121,11 +123,11 @@ func (a Decimal) parts() (digits string, exponent int) {
 	return digits, int(a.d.Exponent) + len(all) - len(digits)
 }
 
-// plain is how many digits are written without an exponent at most.
-const plain = 40
+// plainDigits is how many digits String writes at most before it uses an exponent.
+const plainDigits = 40
 
-// String is the number's one JSON text: without zeros that say nothing, with an exponent only
-// where more than 40 digits would be needed without.
+// String returns the number's one JSON text: without superfluous zeros, and with an exponent only where more than
+// 40 digits would be needed without.
 func (a Decimal) String() string {
 	digits, e := a.parts()
 	sign := ""
@@ -135,11 +137,11 @@ func (a Decimal) String() string {
 	switch first := e + len(digits) - 1; {
 	case digits == "":
 		return "0"
-	case e >= 0 && first < plain:
+	case e >= 0 && first < plainDigits:
 		return sign + digits + strings.Repeat("0", e)
-	case e < 0 && first >= 0 && len(digits) <= plain:
+	case e < 0 && first >= 0 && len(digits) <= plainDigits:
 		return sign + digits[:len(digits)+e] + "." + digits[len(digits)+e:]
-	case first < 0 && -e <= plain:
+	case first < 0 && -e <= plainDigits:
 		return sign + "0." + strings.Repeat("0", -first-1) + digits
 	default:
 		point := ""
@@ -150,37 +152,38 @@ func (a Decimal) String() string {
 	}
 }
 
-// The classes of sort keys.
+// The first byte of a sort key.
 const (
 	keyNegative = 1
 	keyZero     = 2
 	keyPositive = 3
 )
 
-// AppendKey appends bytes that sort as the numbers do, and from which FromKey makes the number.
+// AppendKey appends the number's sort key: bytes that compare as the numbers do, and that FromKey reads. Behind the
+// first byte stand the power of ten of the first digit, and the digits; of a negative number all these are inverted.
 func (a Decimal) AppendKey(dst []byte) []byte {
 	digits, e := a.parts()
 	if digits == "" {
 		return append(dst, keyZero)
 	}
-	class := byte(keyPositive)
+	sign := byte(keyPositive)
 	if a.d.Negative {
-		class = keyNegative
+		sign = keyNegative
 	}
-	dst = append(dst, class)
+	dst = append(dst, sign)
 	start := len(dst)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(e+len(digits)-1+1<<15))
 	dst = append(dst, digits...)
-	if class == keyNegative {
+	if sign == keyNegative {
 		for i := range dst[start:] {
 			dst[start+i] ^= 0xff
 		}
-		dst = append(dst, 0xff) // a number with more digits is less
+		dst = append(dst, 0xff) // so that the number with more digits is the lesser
 	}
 	return dst
 }
 
-// FromKey is the number of a sort key.
+// FromKey returns the number of a sort key. The error says that key is none.
 func FromKey(key []byte) (Decimal, error) {
 	if len(key) == 1 && key[0] == keyZero {
 		return Decimal{}, nil
@@ -202,5 +205,5 @@ func FromKey(key []byte) (Decimal, error) {
 	if strings.Trim(digits, "0123456789") != "" {
 		return Decimal{}, errKey
 	}
-	return make10(digits, first-len(digits)+1, negative), nil
+	return compose(digits, first-len(digits)+1, negative), nil
 }

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func must(t *testing.T, text string) Decimal {
+func mustParse(t testing.TB, text string) Decimal {
 	t.Helper()
 	d, err := Parse(text)
 	if err != nil {
@@ -26,7 +26,7 @@ func TestText(t *testing.T) {
 		"1e39": "1" + strings.Repeat("0", 39), "1e40": "1e40", "-1.25e400": "-1.25e400", "1e-40": "0." + strings.Repeat("0", 39) + "1", "15e-42": "1.5e-41",
 		"123456789012345678901234567890123456789012.5": "1.234567890123456789012345678901234567890125e41",
 	} {
-		if got := must(t, in).String(); got != want {
+		if got := mustParse(t, in).String(); got != want {
 			t.Errorf("%s is %s, want %s", in, got, want)
 		}
 	}
@@ -38,10 +38,10 @@ func TestText(t *testing.T) {
 }
 
 func TestArithmetic(t *testing.T) {
-	if got := Add(must(t, "0.1"), must(t, "0.2")).String(); got != "0.3" {
+	if got := Add(mustParse(t, "0.1"), mustParse(t, "0.2")).String(); got != "0.3" {
 		t.Errorf("0.1 + 0.2 is %s", got)
 	}
-	if got := Sub(Add(must(t, "1e300"), must(t, "1e-300")), must(t, "1e300")).String(); got != "1e-300" {
+	if got := Sub(Add(mustParse(t, "1e300"), mustParse(t, "1e-300")), mustParse(t, "1e300")).String(); got != "1e-300" {
 		t.Errorf("1e300 + 1e-300 - 1e300 is %s", got)
 	}
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestArithmetic(t *testing.T) {
 		want string
 	}{{"1", 3, "0.33333333333333333333"}, {"2", 3, "0.66666666666666666667"}, {"10", 4, "2.5"}, {"0", 7, "0"}, {"-1", 8, "-0.125"},
 		{"3.00000000000000000001", 2, "1.5"}, {"3.0000000000000000003", 2, "1.5000000000000000002"}} {
-		if got := Mean(must(t, c.sum), c.n).String(); got != c.want {
+		if got := Mean(mustParse(t, c.sum), c.n).String(); got != c.want {
 			t.Errorf("%s / %d is %s, want %s", c.sum, c.n, got, c.want)
 		}
 	}
@@ -118,6 +118,6 @@ func FuzzParse(f *testing.F) {
 
 func FuzzFromKey(f *testing.F) {
 	f.Add([]byte{2})
-	f.Add(must(&testing.T{}, "-12.5").AppendKey(nil))
+	f.Add(mustParse(&testing.T{}, "-12.5").AppendKey(nil))
 	f.Fuzz(func(_ *testing.T, key []byte) { _, _ = FromKey(key) }) // whatever the bytes, no panic
 }

@@ -91,7 +91,7 @@ func TestNoValue(t *testing.T) {
 	}
 }
 
-func TestReads(t *testing.T) {
+func TestMembersRead(t *testing.T) {
 	for expr, want := range map[string]string{
 		`doc.firstName + doc["lastName"]`:                     "firstName,lastName",
 		`doc.images.filter(i, has(i.thumbnail))[0].thumbnail`: "images",
@@ -101,7 +101,7 @@ func TestReads(t *testing.T) {
 		`has(doc.x) ? doc.y : {'a':doc.z}`: "x,y,z",
 		`doc.l.map(doc, doc.x)`:            "l",
 	} {
-		got, err := Reads(expr)
+		got, err := MembersRead(expr)
 		text := strings.Join(got, ",")
 		if got == nil {
 			text = "*"
@@ -111,7 +111,7 @@ func TestReads(t *testing.T) {
 		}
 	}
 	for _, expr := range []string{``, `doc.`, `nope.x`, `doc.a b`, `1 + 'x'`, `timestamp(doc.t).getHours('Europe/Oslo')`} {
-		if _, err := Reads(expr); err == nil {
+		if _, err := MembersRead(expr); err == nil {
 			t.Errorf("%q compiled", expr)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// markResults finds the places of an expression whose value is returned as it is, so that a
-// member selected there keeps its bytes.
+// markResults adds to raw the ids of the subexpressions whose value can be returned as it is, so that a member that
+// is selected there keeps its bytes.
 func markResults(e ast.Expr, raw map[int64]bool) {
 	switch e.Kind() {
 	case ast.IdentKind, ast.SelectKind:
@@ -45,7 +45,8 @@ func markResults(e ast.Expr, raw map[int64]bool) {
 	}
 }
 
-// decorator replaces what cel-go would do differently from run to run, or not at all.
+// decorator returns what replaces the steps of a program that cel-go would do in an order of its own, or not at all.
+// raw has the ids of the subexpressions whose value can be returned as it is.
 func decorator(raw map[int64]bool) interpreter.InterpretableDecorator {
 	return func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 		switch node := i.(type) {
@@ -55,7 +56,7 @@ func decorator(raw map[int64]bool) interpreter.InterpretableDecorator {
 			}
 		case interpreter.InterpretableCall:
 			if args := node.Args(); len(args) == 2 {
-				if op := binary(node.Function()); op != nil {
+				if op := binaryOperator(node.Function()); op != nil {
 					return &binaryCall{id: node.ID(), left: args[0], right: args[1], op: op}, nil
 				}
 			}
@@ -71,11 +72,12 @@ func decorator(raw map[int64]bool) interpreter.InterpretableDecorator {
 	}
 }
 
-// rawAttribute resolves to our own value, not yet normalized.
+// rawAttribute resolves to our own value, before normalization.
 type rawAttribute struct {
 	interpreter.InterpretableAttribute
 }
 
+// Eval implements interpreter.Interpretable.
 func (a *rawAttribute) Eval(vars cel.Activation) ref.Val {
 	v, err := a.Attr().Resolve(vars)
 	if err != nil {
@@ -87,16 +89,23 @@ func (a *rawAttribute) Eval(vars cel.Activation) ref.Val {
 	return a.Adapter().NativeToValue(v)
 }
 
+// Exec implements interpreter.InterpretableV2.
 func (a *rawAttribute) Exec(f *interpreter.ExecutionFrame) ref.Val { return a.Eval(f) }
 
+// binaryCall applies an operator of ours to two values.
 type binaryCall struct {
 	id          int64
 	left, right interpreter.Interpretable
-	op          func(l, r ref.Val) ref.Val
+	op          operator
 }
 
+// operator combines two normalized values.
+type operator func(l, r ref.Val) ref.Val
+
+// ID implements interpreter.Interpretable.
 func (c *binaryCall) ID() int64 { return c.id }
 
+// Eval implements interpreter.Interpretable.
 func (c *binaryCall) Eval(vars cel.Activation) ref.Val {
 	l := c.left.Eval(vars)
 	if types.IsUnknownOrError(l) {
@@ -106,11 +115,11 @@ func (c *binaryCall) Eval(vars cel.Activation) ref.Val {
 	if types.IsUnknownOrError(r) {
 		return r
 	}
-	return c.op(normal(l), normal(r))
+	return c.op(normalize(l), normalize(r))
 }
 
-// binary is our implementation of an operator, or nil where cel-go's own does.
-func binary(function string) func(l, r ref.Val) ref.Val {
+// binaryOperator returns our implementation of an operator; nil where cel-go's own serves.
+func binaryOperator(function string) operator {
 	switch function {
 	case operators.Equals:
 		return func(l, r ref.Val) ref.Val { return types.Bool(equal(l, r)) }
@@ -119,105 +128,46 @@ func binary(function string) func(l, r ref.Val) ref.Val {
 	case operators.In:
 		return in
 	case operators.Add:
-		return mixed(func(l, r ref.Val) ref.Val {
-			if a, ok := l.(traits.Adder); ok {
-				return a.Add(r)
-			}
-			return types.MaybeNoSuchOverloadErr(l)
-		})
+		return arithmetic(traits.Adder.Add)
 	case operators.Subtract:
-		return mixed(func(l, r ref.Val) ref.Val {
-			if a, ok := l.(traits.Subtractor); ok {
-				return a.Subtract(r)
-			}
-			return types.MaybeNoSuchOverloadErr(l)
-		})
+		return arithmetic(traits.Subtractor.Subtract)
 	case operators.Multiply:
-		return mixed(func(l, r ref.Val) ref.Val {
-			if a, ok := l.(traits.Multiplier); ok {
-				return a.Multiply(r)
-			}
-			return types.MaybeNoSuchOverloadErr(l)
-		})
+		return arithmetic(traits.Multiplier.Multiply)
 	case operators.Divide:
-		return mixed(func(l, r ref.Val) ref.Val {
-			if a, ok := l.(traits.Divider); ok {
-				return a.Divide(r)
-			}
-			return types.MaybeNoSuchOverloadErr(l)
-		})
+		return arithmetic(traits.Divider.Divide)
 	}
 	return nil
 }
 
-// mixed makes an int operand a double where the other is one.
-func mixed(op func(l, r ref.Val) ref.Val) func(l, r ref.Val) ref.Val {
+// arithmetic returns the operator that calls a method of the left value, which must have the trait T. An int beside
+// a double is made a double.
+func arithmetic[T any](method func(left T, right ref.Val) ref.Val) operator {
 	return func(l, r ref.Val) ref.Val {
 		switch lv := l.(type) {
 		case types.Int:
 			if _, ok := r.(types.Double); ok {
-				return op(types.Double(lv), r)
+				l = types.Double(lv)
 			}
 		case types.Double:
 			if rv, ok := r.(types.Int); ok {
-				return op(lv, types.Double(rv))
+				r = types.Double(rv)
 			}
 		}
-		return op(l, r)
+		left, ok := l.(T)
+		if !ok {
+			return types.MaybeNoSuchOverloadErr(l)
+		}
+		return method(left, r)
 	}
 }
 
+// in tells whether l is an element of the list r, or a key of the map r.
 func in(l, r ref.Val) ref.Val {
 	switch c := r.(type) {
 	case traits.Lister:
-		return types.Bool(containsVal(c, l))
+		return types.Bool(contains(c, l))
 	case traits.Mapper:
 		return c.Contains(l)
 	}
 	return types.MaybeNoSuchOverloadErr(r)
-}
-
-// mapLiteral keeps the order in which a map was written.
-type mapLiteral struct {
-	id   int64
-	vals []interpreter.InterpretableV2 // key, value, key, value
-}
-
-func (m *mapLiteral) ID() int64 { return m.id }
-
-func (m *mapLiteral) Eval(vars cel.Activation) ref.Val {
-	out := &literal{}
-	for i := 0; i+1 < len(m.vals); i += 2 {
-		k, v := m.vals[i].Eval(vars), m.vals[i+1].Eval(vars)
-		if types.IsUnknownOrError(k) {
-			return k
-		}
-		if types.IsUnknownOrError(v) {
-			return v
-		}
-		if _, ok := out.Find(k); ok {
-			return types.NewErr("duplicate map key: %v", normal(k))
-		}
-		out.keys, out.vals = append(out.keys, k), append(out.vals, v)
-	}
-	return out
-}
-
-// listLiteral keeps its elements' bytes.
-type listLiteral struct {
-	id   int64
-	vals []interpreter.InterpretableV2
-}
-
-func (l *listLiteral) ID() int64 { return l.id }
-
-func (l *listLiteral) Eval(vars cel.Activation) ref.Val {
-	out := make([]ref.Val, len(l.vals))
-	for i, v := range l.vals {
-		out[i] = v.Eval(vars)
-		if types.IsUnknownOrError(out[i]) {
-			return out[i]
-		}
-	}
-	return types.NewRefValList(verbatim{}, out)
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// SyntaxError says why text is not a JSON value we accept: where by byte offset and JSON
-// pointer (RFC 6901).
+// SyntaxError says where and why text is not a JSON value that Check accepts.
 type SyntaxError struct {
-	Offset  int64
-	Pointer string
+	Offset  int64  // in bytes
+	Pointer string // a JSON pointer (RFC 6901), cut off where it is long
 	Reason  string
-	Depth   bool // too deep rather than wrong
+	Depth   bool // the value is JSON so far, and nested too deep
 }
 
+// Error returns the reason and the place.
 func (e *SyntaxError) Error() string {
 	where := e.Pointer
 	if where == "" {
@@ -30,12 +30,12 @@ func (e *SyntaxError) Error() string {
 
 var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
-// Check accepts exactly one JSON value (RFC 8259) of at most maxDepth nested objects and
-// arrays, in valid UTF-8, without duplicate member names. The error is a *SyntaxError.
+// Check returns nil where src is exactly one JSON value (RFC 8259) in valid UTF-8, without duplicate member
+// names, and with objects and arrays nested at most maxDepth deep. The error is a *SyntaxError.
 func Check(src []byte, maxDepth int) error {
 	d := decoders.Get().(*jsontext.Decoder)
 	defer decoders.Put(d)
-	d.Reset(bytes.NewBuffer(src)) // which it reads in place
+	d.Reset(bytes.NewBuffer(src)) // the decoder reads a bytes.Buffer in place
 	for {
 		tok, err := d.ReadToken()
 		if err != nil {
@@ -56,6 +56,7 @@ func Check(src []byte, maxDepth int) error {
 	return nil
 }
 
+// clipPointer keeps an error message short.
 func clipPointer(p string) string {
 	if len(p) > 120 {
 		return p[:120] + "…"
@@ -63,6 +64,7 @@ func clipPointer(p string) string {
 	return p
 }
 
+// syntaxError returns the decoder's error as a *SyntaxError.
 func syntaxError(d *jsontext.Decoder, err error) error {
 	out := &SyntaxError{Offset: d.InputOffset(), Pointer: clipPointer(string(d.StackPointer())), Reason: "not JSON"}
 	var se *jsontext.SyntacticError
@@ -81,7 +83,7 @@ func syntaxError(d *jsontext.Decoder, err error) error {
 	return out
 }
 
-// Compact appends src without the whitespace outside strings; every other byte stays.
+// Compact appends src to dst without the whitespace outside strings; every other byte stays. src must be JSON.
 func Compact(dst, src []byte) []byte {
 	for i := 0; i < len(src); {
 		switch c := src[i]; c {
@@ -105,9 +107,8 @@ func Compact(dst, src []byte) []byte {
 	return dst
 }
 
-// Elements returns the texts of the elements of an array that is the only member of an object,
-// under the given name, without parsing what is in them; ok is false for any other text. src is
-// text that Check has accepted.
+// Elements returns the texts of the array's elements where src, which Check has accepted, is an object with
+// that member alone and an array in it; ok is false for any other text. The elements are not parsed, and alias src.
 func Elements(src []byte, member string) (elements [][]byte, ok bool) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(src))
 	expect := func(kind jsontext.Kind) bool {

@@ -1,16 +1,14 @@
 package modelfile
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// ruleOptions are the options of each kind of rule; those with a ! must be there.
+// ruleOptions lists the options of each kind of rule; one with a ! is required.
 var ruleOptions = map[fanfold.RuleKind][]string{
 	fanfold.Copy:   {"value!", "frozen"},
 	fanfold.Count:  {"where"},
@@ -22,6 +20,7 @@ var ruleOptions = map[fanfold.RuleKind][]string{
 	fanfold.Recent: {"max!", "fields!", "orderBy", "where"},
 }
 
+// missingOption says what a required option holds.
 var missingOption = map[string]string{
 	"value":  "a CEL expression over doc, such as doc.name",
 	"of":     "the path of a number in the documents that refer to this one, such as likes",
@@ -29,8 +28,10 @@ var missingOption = map[string]string{
 	"fields": "which of their members, such as [id, text]",
 }
 
+// kindNames lists the kinds of rules for messages.
 const kindNames = "copy, count, sum, min, max, avg, ids and recent"
 
+// rule reads the rule of one derived field and adds it to its collection.
 func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at string) {
 	r := &fanfold.Rule{Collection: c.Name, Path: p.path(path, at)}
 	if p.tree.Kind(n) != jsondoc.Object {
@@ -41,8 +42,12 @@ func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at str
 	var options []string
 	p.members(n, at, func(member string, v jsondoc.Node) {
 		at := at + "." + member
-		switch _, kind := ruleOptions[fanfold.RuleKind(member)]; {
-		case kind && (member != string(fanfold.Max) || p.tree.Kind(v) != jsondoc.Number):
+		_, isKind := ruleOptions[fanfold.RuleKind(member)]
+		if member == string(fanfold.Max) && p.tree.Kind(v) == jsondoc.Number {
+			isKind = false // max is also an option of recent
+		}
+		switch {
+		case isKind:
 			if r.Kind != "" {
 				p.problem(at, "a field has one of %s; this one also has %s", kindNames, r.Kind)
 			}
@@ -69,13 +74,13 @@ func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at str
 	p.pending = append(p.pending, pendingRule{rule: r, at: at, relation: relation})
 }
 
-// option reads one option of a rule, of whatever kind.
+// option reads one option of a rule, whether it goes with the rule's kind or not.
 func (p *parser) option(r *fanfold.Rule, name string, v jsondoc.Node, at string) {
 	switch name {
 	case "value":
-		r.Value = p.expr(v, at)
+		r.Value = p.expression(v, at)
 	case "where":
-		r.Where = p.expr(v, at)
+		r.Where = p.expression(v, at)
 	case "limit":
 		r.Limit = p.number(v, at, maxIDsLimit)
 	case "max":
@@ -93,7 +98,8 @@ func (p *parser) option(r *fanfold.Rule, name string, v jsondoc.Node, at string)
 	}
 }
 
-// checkOptions checks that a rule has the options of its kind and no others.
+// checkOptions reports options that do not go with the rule's kind and required ones that are missing, and sets the
+// default limit.
 func (p *parser) checkOptions(r *fanfold.Rule, options []string, at string) {
 	for _, name := range options {
 		_, known := allOptions[name]
@@ -102,7 +108,7 @@ func (p *parser) checkOptions(r *fanfold.Rule, options []string, at string) {
 		}
 	}
 	for _, name := range ruleOptions[r.Kind] {
-		if name, must := strings.CutSuffix(name, "!"); must && !slices.Contains(options, name) {
+		if name, required := strings.CutSuffix(name, "!"); required && !slices.Contains(options, name) {
 			p.problem(at, "%s is missing: %s", name, missingOption[name])
 		}
 	}
@@ -111,7 +117,7 @@ func (p *parser) checkOptions(r *fanfold.Rule, options []string, at string) {
 	}
 }
 
-// allOptions are the names that ruleOptions has.
+// allOptions has the names in ruleOptions, without the !.
 var allOptions = func() map[string]struct{} {
 	out := map[string]struct{}{}
 	for _, options := range ruleOptions {
@@ -122,20 +128,7 @@ var allOptions = func() map[string]struct{} {
 	return out
 }()
 
-// plainPath reads a path to one value, outside arrays.
-func (p *parser) plainPath(n jsondoc.Node, at string) fanfold.Path {
-	s := p.text(n, at)
-	if s == "" {
-		return nil
-	}
-	path := p.path(s, at)
-	if path.Arrays() {
-		p.problem(at, "%q goes through an array: it must lead to one value", s)
-	}
-	return path
-}
-
-// fields reads a list of member names.
+// fields reads a list of member names, each once.
 func (p *parser) fields(n jsondoc.Node, at string) []string {
 	var names []string
 	if p.tree.Kind(n) == jsondoc.Array {
@@ -151,74 +144,4 @@ func (p *parser) fields(n jsondoc.Node, at string) []string {
 		p.problem(at, "must be a list of member names")
 	}
 	return names
-}
-
-// order gives every rule its level and refuses cycles. A copy depends on the derived fields of
-// its target that its expression can look at, recent on those of its children that it shows; the
-// others look at documents as written.
-func (p *parser) order() {
-	if len(p.problems) > 0 {
-		return
-	}
-	deps := map[*fanfold.Rule][]*fanfold.Rule{}
-	var all []*fanfold.Rule
-	for _, c := range p.model.Collections {
-		for _, r := range c.Rules {
-			all = append(all, r)
-			var other string
-			switch r.Kind {
-			case fanfold.Copy:
-				r.Reads, _ = expr.Reads(r.Value)
-				other = r.Relation.To
-			case fanfold.Recent:
-				r.Reads = r.Fields
-				other = r.Relation.Collection
-			default:
-				continue
-			}
-			for _, o := range p.model.Collection(other).Rules {
-				if r.CanRead(o) {
-					deps[r] = append(deps[r], o)
-				}
-			}
-		}
-	}
-	state := map[*fanfold.Rule]int{} // 1 on the stack, 2 done
-	var stack []*fanfold.Rule
-	var visit func(r *fanfold.Rule)
-	visit = func(r *fanfold.Rule) {
-		state[r] = 1
-		stack = append(stack, r)
-		for _, d := range deps[r] {
-			switch state[d] {
-			case 0:
-				visit(d)
-			case 1:
-				p.cycle(stack[slices.Index(stack, d):])
-			}
-			r.Level = max(r.Level, d.Level+1)
-		}
-		stack = stack[:len(stack)-1]
-		state[r] = 2
-	}
-	for _, r := range all {
-		if state[r] == 0 {
-			visit(r)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *fanfold.Rule) int { return a.Level - b.Level })
-	for i, r := range all {
-		r.Index = i
-	}
-	p.model.Rules = all
-}
-
-func (p *parser) cycle(rules []*fanfold.Rule) {
-	names := make([]string, 0, len(rules)+1)
-	for _, r := range rules {
-		names = append(names, r.Name())
-	}
-	names = append(names, rules[0].Name())
-	p.problem(fmt.Sprintf("collections.%s.derive[%q]", rules[0].Collection, rules[0].Path.String()),
-		"a derived value cannot depend on itself: %s", strings.Join(names, " -> "))
 }

@@ -1,0 +1,91 @@
+package expr
+
+import (
+	"slices"
+
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+)
+
+// MembersRead returns the top-level members of doc that the expression can look at; nil means any of them. The
+// error says what is wrong with the expression.
+func MembersRead(source string) ([]string, error) {
+	checked, err := check(source)
+	if err != nil {
+		return nil, err
+	}
+	m := memberSet{names: []string{}}
+	m.visit(checked.NativeRep().Expr(), nil)
+	if m.all {
+		return nil, nil
+	}
+	return m.names, nil
+}
+
+// memberSet collects the members that an expression selects from doc.
+type memberSet struct {
+	names []string
+	all   bool // doc is used as a whole somewhere
+}
+
+// visit adds what e and everything in it selects. variables are those of the comprehensions around e: one that
+// is called doc hides the document.
+func (m *memberSet) visit(e ast.Expr, variables []string) {
+	switch e.Kind() {
+	case ast.IdentKind:
+		m.all = m.all || isDoc(e, variables)
+	case ast.SelectKind:
+		m.selected(e.AsSelect().Operand(), e.AsSelect().FieldName(), variables)
+	case ast.CallKind:
+		m.visitCall(e.AsCall(), variables)
+	case ast.ListKind:
+		for _, element := range e.AsList().Elements() {
+			m.visit(element, variables)
+		}
+	case ast.MapKind:
+		for _, entry := range e.AsMap().Entries() {
+			m.visit(entry.AsMapEntry().Key(), variables)
+			m.visit(entry.AsMapEntry().Value(), variables)
+		}
+	case ast.ComprehensionKind:
+		c := e.AsComprehension()
+		m.visit(c.IterRange(), variables)
+		m.visit(c.AccuInit(), variables)
+		inner := slices.Concat(variables, []string{c.IterVar(), c.IterVar2(), c.AccuVar()})
+		m.visit(c.LoopCondition(), inner)
+		m.visit(c.LoopStep(), inner)
+		m.visit(c.Result(), inner)
+	}
+}
+
+// visitCall adds what a call selects; doc["name"] is one to the index operator.
+func (m *memberSet) visitCall(c ast.CallExpr, variables []string) {
+	if c.FunctionName() == operators.Index && c.Args()[1].Kind() == ast.LiteralKind {
+		if name, ok := c.Args()[1].AsLiteral().Value().(string); ok {
+			m.selected(c.Args()[0], name, variables)
+			return
+		}
+	}
+	if c.IsMemberFunction() {
+		m.visit(c.Target(), variables)
+	}
+	for _, arg := range c.Args() {
+		m.visit(arg, variables)
+	}
+}
+
+// selected adds the selection of a member from an operand.
+func (m *memberSet) selected(operand ast.Expr, name string, variables []string) {
+	if !isDoc(operand, variables) {
+		m.visit(operand, variables)
+		return
+	}
+	if !slices.Contains(m.names, name) {
+		m.names = append(m.names, name)
+	}
+}
+
+// isDoc tells whether e is the document.
+func isDoc(e ast.Expr, variables []string) bool {
+	return e.Kind() == ast.IdentKind && e.AsIdent() == "doc" && !slices.Contains(variables, "doc")
+}

@@ -1,0 +1,212 @@
+package jsondoc
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Parse makes the tree that of src, which Check has accepted, and reuses the tree's memory. It validates no
+// more than it needs to end; the error says at which byte src is not JSON. The tree aliases src.
+func (t *Tree) Parse(src []byte) error {
+	t.src = src
+	t.nodes = append(t.nodes[:0], node{})
+	p := parser{t: t}
+	p.space()
+	if err := p.value(0, 0); err != nil {
+		return err
+	}
+	p.space()
+	if p.i != len(src) {
+		return p.fail()
+	}
+	return nil
+}
+
+// Reset does what Parse does for text that is known to be JSON. It panics on any other.
+func (t *Tree) Reset(src []byte) {
+	if err := t.Parse(src); err != nil {
+		panic(err)
+	}
+}
+
+// MustParse returns a new tree of text that is known to be JSON. It panics on any other.
+func MustParse(src []byte) *Tree {
+	t := new(Tree)
+	if err := t.Parse(src); err != nil { // not Reset, which would keep callers from inlining this
+		panic(err)
+	}
+	return t
+}
+
+// parser appends nodes to a tree; i is the byte of the tree's text that it reads next.
+type parser struct {
+	t *Tree
+	i int
+}
+
+func (p *parser) fail() error { return fmt.Errorf("jsondoc: not JSON at byte %d", p.i) }
+
+// space skips whitespace.
+func (p *parser) space() {
+	for p.i < len(p.t.src) {
+		switch p.t.src[p.i] {
+		case ' ', '\t', '\n', '\r':
+			p.i++
+		default:
+			return
+		}
+	}
+}
+
+// peek returns the next byte, or 0 at the end.
+func (p *parser) peek() byte {
+	if p.i < len(p.t.src) {
+		return p.t.src[p.i]
+	}
+	return 0
+}
+
+// value parses one value and all that is in it. keyStart and keyEnd say where its member name stands.
+func (p *parser) value(keyStart, keyEnd int) error {
+	self := Node(len(p.t.nodes))
+	start := p.i
+	p.t.nodes = append(p.t.nodes, node{start: int32(start), keyStart: int32(keyStart), keyEnd: int32(keyEnd)})
+	kind, err := p.scan(self)
+	n := &p.t.nodes[self]
+	n.kind, n.end = kind, int32(p.i)
+	return err
+}
+
+// scan moves to the end of the value that begins at the next byte, and returns its kind.
+func (p *parser) scan(self Node) (Kind, error) {
+	switch c := p.peek(); c {
+	case '{':
+		return Object, p.members(self)
+	case '[':
+		return Array, p.elements(self)
+	case '"':
+		return String, p.str()
+	case 't':
+		return True, p.literal("true")
+	case 'f':
+		return False, p.literal("false")
+	case 'n':
+		return Null, p.literal("null")
+	default:
+		if c != '-' && (c < '0' || c > '9') {
+			return Invalid, p.fail()
+		}
+		for p.i < len(p.t.src) && numberByte[p.t.src[p.i]] {
+			p.i++
+		}
+		return Number, nil
+	}
+}
+
+// numberByte marks the bytes that a number can have.
+var numberByte = func() (set [256]bool) {
+	for _, c := range "0123456789+-.eE" {
+		set[c] = true
+	}
+	return set
+}()
+
+func (p *parser) literal(word string) error {
+	if !bytes.HasPrefix(p.t.src[p.i:], []byte(word)) {
+		return p.fail()
+	}
+	p.i += len(word)
+	return nil
+}
+
+// str skips a string, from its first quote to behind its last.
+func (p *parser) str() error {
+	for p.i++; p.i < len(p.t.src); p.i++ {
+		switch p.t.src[p.i] {
+		case '"':
+			p.i++
+			return nil
+		case '\\':
+			p.i++
+		}
+	}
+	return p.fail()
+}
+
+// members parses the members of the object self, from its first brace to behind its last.
+func (p *parser) members(self Node) error {
+	p.i++
+	p.space()
+	if p.peek() == '}' {
+		p.i++
+		return nil
+	}
+	for last := None; ; {
+		keyStart := p.i
+		if p.peek() != '"' {
+			return p.fail()
+		}
+		if err := p.str(); err != nil {
+			return err
+		}
+		keyEnd := p.i
+		p.space()
+		if p.peek() != ':' {
+			return p.fail()
+		}
+		p.i++
+		p.space()
+		child := Node(len(p.t.nodes))
+		if err := p.value(keyStart, keyEnd); err != nil {
+			return err
+		}
+		p.t.link(self, last, child)
+		last = child
+		if p.space(); p.peek() != ',' {
+			return p.end('}')
+		}
+		p.i++
+		p.space()
+	}
+}
+
+// elements parses the elements of the array self, from its first bracket to behind its last.
+func (p *parser) elements(self Node) error {
+	p.i++
+	p.space()
+	if p.peek() == ']' {
+		p.i++
+		return nil
+	}
+	for last := None; ; {
+		child := Node(len(p.t.nodes))
+		if err := p.value(0, 0); err != nil {
+			return err
+		}
+		p.t.link(self, last, child)
+		last = child
+		if p.space(); p.peek() != ',' {
+			return p.end(']')
+		}
+		p.i++
+		p.space()
+	}
+}
+
+// link makes child the next one inside the container, behind last, which is None for the first.
+func (t *Tree) link(container, last, child Node) {
+	if last == None {
+		t.nodes[container].child = child
+	} else {
+		t.nodes[last].next = child
+	}
+}
+
+// end skips the bracket that ends an object or array.
+func (p *parser) end(bracket byte) error {
+	if p.peek() != bracket {
+		return p.fail()
+	}
+	p.i++
+	return nil
+}

@@ -1,0 +1,160 @@
+package modelfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/schema"
+)
+
+// collection reads one collection and adds it to the model.
+func (p *parser) collection(name string, n jsondoc.Node) {
+	at := "collections." + name
+	if err := fanfold.CheckCollection(name); err != nil {
+		p.problem(at, "cannot name a collection: use [a-z][a-z0-9_-]*, at most %d bytes", fanfold.MaxCollectionLen)
+	}
+	c := &fanfold.Collection{Name: name}
+	p.model.Collections = append(p.model.Collections, c)
+	p.members(n, at, func(member string, v jsondoc.Node) {
+		at := at + "." + member
+		switch member {
+		case "relations":
+			p.members(v, at, func(name string, v jsondoc.Node) { p.relation(c, name, v, at+"."+name) })
+		case "derive":
+			p.members(v, at, func(path string, v jsondoc.Node) { p.rule(c, path, v, fmt.Sprintf("%s[%q]", at, path)) })
+		case "release":
+			c.Release = p.release(v, at)
+		case "pages":
+			p.readPages(c, v, at)
+		case "schema":
+			c.Schema = p.schema(v, at)
+		case "unique":
+			c.Unique = p.unique(v, at)
+		default:
+			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, unique and release")
+		}
+	})
+}
+
+// schema reads a JSON Schema, and compiles it unless it was accepted before.
+func (p *parser) schema(n jsondoc.Node, at string) []byte {
+	source := p.tree.Raw(n)
+	if p.checkSchemas {
+		if _, err := schema.Compile(source); err != nil {
+			p.problem(at, "%v", err)
+		}
+	}
+	return source
+}
+
+// unique reads a list of paths, each to one value.
+func (p *parser) unique(n jsondoc.Node, at string) []fanfold.Path {
+	if p.tree.Kind(n) != jsondoc.Array {
+		p.problem(at, "must be a list of paths")
+		return nil
+	}
+	var paths []fanfold.Path
+	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
+		path := p.plainPath(c, at)
+		if path == nil {
+			continue
+		}
+		if slices.ContainsFunc(paths, func(other fanfold.Path) bool { return other.String() == path.String() }) {
+			p.problem(at, "%q is listed twice", path)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// release reads a list of paths whose rules were removed.
+func (p *parser) release(n jsondoc.Node, at string) []string {
+	if p.tree.Kind(n) != jsondoc.Array {
+		p.problem(at, "must be a list of paths")
+		return nil
+	}
+	var paths []string
+	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
+		path, err := fanfold.ParsePath(p.tree.Text(c))
+		if err != nil {
+			p.problem(at, "%s", fanfold.MessageOf(err))
+			continue
+		}
+		paths = append(paths, path.String())
+	}
+	return paths
+}
+
+// relation reads one relation and adds it to its collection.
+func (p *parser) relation(c *fanfold.Collection, name string, n jsondoc.Node, at string) {
+	r := &fanfold.Relation{Name: name, Collection: c.Name, OnDelete: fanfold.Clear}
+	if name == "" || strings.ContainsAny(name, ".,[] ") {
+		p.problem(at, "a relation's name must not be empty nor hold '.', ',', '[', ']' or spaces")
+	}
+	c.Relations = append(c.Relations, r)
+	if p.tree.Kind(n) != jsondoc.Object {
+		p.problem(at, "must be a mapping with path and to")
+		return
+	}
+	p.members(n, at, func(member string, v jsondoc.Node) {
+		at := at + "." + member
+		switch member {
+		case "path":
+			if s := p.text(v, at); s != "" {
+				r.Path = p.path(s, at)
+			}
+		case "to":
+			r.To = p.text(v, at)
+		case "onDelete":
+			p.onDelete(r, p.text(v, at), at)
+		case "strict":
+			r.Strict = p.flag(v, at)
+		default:
+			p.problem(at, "unknown member; a relation has path, to, onDelete and strict")
+		}
+	})
+	for _, member := range []string{"path", "to"} {
+		if p.tree.Member(n, member) == jsondoc.None {
+			p.problem(at, "%s is missing", member)
+		}
+	}
+	if len(r.Path) > 0 && (r.Path.String() == "id" || strings.HasPrefix(r.Path[0].Name, "_")) {
+		p.problem(at+".path", "%q cannot hold a relation's ids", r.Path)
+	}
+}
+
+// onDelete sets the delete policy.
+func (p *parser) onDelete(r *fanfold.Relation, policy, at string) {
+	switch fanfold.OnDelete(policy) {
+	case fanfold.Clear, fanfold.Keep, fanfold.Unlink, fanfold.Cascade, fanfold.Restrict:
+		r.OnDelete = fanfold.OnDelete(policy)
+	case "":
+	default:
+		p.problem(at, "unknown policy %q: use clear, keep, unlink, cascade or restrict", policy)
+	}
+}
+
+// readPages reads what pages a collection is kept in, such as {by: post, size: 100}.
+func (p *parser) readPages(c *fanfold.Collection, n jsondoc.Node, at string) {
+	pages := pendingPages{c: c, at: at}
+	p.members(n, at, func(member string, v jsondoc.Node) {
+		at := at + "." + member
+		switch member {
+		case "by":
+			pages.by = p.text(v, at)
+		case "size":
+			pages.size = p.number(v, at, maxPageSize)
+		default:
+			p.problem(at, "unknown member; pages have by and size")
+		}
+	})
+	for _, member := range []string{"by", "size"} {
+		if p.tree.Kind(n) != jsondoc.Object || p.tree.Member(n, member) == jsondoc.None {
+			p.problem(at, "%s is missing", member)
+		}
+	}
+	p.pages = append(p.pages, pages)
+}

@@ -1,0 +1,161 @@
+package modelfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold"
+)
+
+// link finds the collections and relations that relations, pages and rules name, and checks that no two paths of a
+// collection overlap that must not.
+func (p *parser) link() {
+	for _, c := range p.model.Collections {
+		for _, r := range c.Relations {
+			if r.To != "" && p.model.Collection(r.To) == nil {
+				p.problem(fmt.Sprintf("collections.%s.relations.%s.to", c.Name, r.Name),
+					"unknown collection %q: declare it, if only as %s: {}", r.To, r.To)
+			}
+		}
+	}
+	for _, pages := range p.pages {
+		p.linkPages(pages)
+	}
+	for _, pending := range p.pending {
+		p.linkRule(pending)
+	}
+	for _, c := range p.model.Collections {
+		p.overlaps(c)
+	}
+}
+
+// linkPages finds the relation that pages are by.
+func (p *parser) linkPages(pages pendingPages) {
+	if pages.by == "" {
+		return
+	}
+	r := pages.c.Relation(pages.by)
+	if r == nil {
+		p.problem(pages.at+".by", "unknown relation %q: %s has %s",
+			pages.by, pages.c.Name, relationNames(pages.c.Relations, relationName))
+		return
+	}
+	name := r.Path.String()
+	if slices.Contains([]string{"page", "pages"}, name) || slices.Contains([]string{"page", "pages", name}, r.Collection) {
+		p.problem(pages.at, "a page has the members page and pages besides %s and %s: rename one", name, r.Collection)
+	}
+	r.PageSize = pages.size
+}
+
+// linkRule finds the relation that a rule names.
+func (p *parser) linkRule(pending pendingRule) {
+	if pending.relation == "" {
+		return
+	}
+	if pending.rule.Kind == fanfold.Copy {
+		p.linkCopy(pending)
+		return
+	}
+	r, at := pending.rule, pending.at+"."+string(pending.rule.Kind)
+	r.Relation = p.model.Relation(pending.relation)
+	switch {
+	case r.Relation == nil:
+		p.problem(at, "unknown relation %q: relations to %s are %s", pending.relation, r.Collection,
+			relationNames(p.model.RelationsTo(r.Collection), (*fanfold.Relation).FullName))
+	case r.Relation.To != r.Collection:
+		p.problem(at, "relation %s leads to %s, not to %s", pending.relation, r.Relation.To, r.Collection)
+	case r.Path.Arrays():
+		p.problem(pending.at, "%s stands once in a document, so its path cannot go through an array", r.Kind)
+	default:
+		p.notDerived(r.Relation.Collection, r.Of, pending.at+".of")
+		p.notDerived(r.Relation.Collection, r.OrderBy, pending.at+".orderBy")
+	}
+}
+
+// linkCopy finds the relation of a copy, which is one of the copy's own collection.
+func (p *parser) linkCopy(pending pendingRule) {
+	r := pending.rule
+	c := p.model.Collection(r.Collection)
+	r.Relation = c.Relation(pending.relation)
+	if r.Relation == nil {
+		p.problem(pending.at+"."+string(r.Kind), "unknown relation %q: %s has %s",
+			pending.relation, r.Collection, relationNames(c.Relations, relationName))
+		return
+	}
+	p.placeCopy(r, pending.at)
+}
+
+// placeCopy finds where the copied value stands: inside the innermost array that the field's path shares with the
+// relation's.
+func (p *parser) placeCopy(r *fanfold.Rule, at string) {
+	rel := r.Relation
+	if len(rel.Path) == 0 {
+		return
+	}
+	r.Base = r.Path.SharedArrays(rel.Path)
+	switch {
+	case r.Path[r.Base:].Arrays():
+		p.problem(at, "goes through an array that relation %s (%s) does not: "+
+			"a copy stands beside the id, or outside the array as a list", rel.Name, rel.Path)
+	case len(r.Path) == r.Base:
+		p.problem(at, "must name a member inside the array's elements")
+	case len(rel.Path) == r.Base:
+		p.problem(at, "relation %s (%s) holds bare ids, which have no room for a member beside them: "+
+			"put the copy outside the array, as a list", rel.Name, rel.Path)
+	}
+}
+
+// notDerived reports a path of a collection that a rule reads as written, and that is derived there.
+func (p *parser) notDerived(collection string, path fanfold.Path, at string) {
+	for _, r := range p.model.Collection(collection).Rules {
+		if len(path) > 0 && len(r.Path) > 0 && r.Path.Overlaps(path) {
+			p.problem(at, "%q is derived in %s: only what is written can be read here", path, collection)
+		}
+	}
+}
+
+func relationName(r *fanfold.Relation) string { return r.Name }
+
+// relationNames returns the names of relations, sorted, or "none".
+func relationNames(relations []*fanfold.Relation, name func(*fanfold.Relation) string) string {
+	if len(relations) == 0 {
+		return "none"
+	}
+	names := make([]string, len(relations))
+	for i, r := range relations {
+		names[i] = name(r)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// overlaps reports two rules that own one field, and unique members or ids inside derived fields.
+func (p *parser) overlaps(c *fanfold.Collection) {
+	for i, r := range c.Rules {
+		for _, other := range c.Rules[:i] {
+			p.ruleOverlaps(r, other)
+		}
+		for _, path := range c.Unique {
+			if r.Path.Overlaps(path) {
+				p.problem(rulePath(r), "stands in the way of unique member %s", path)
+			}
+		}
+		for _, rel := range c.Relations {
+			if r.Path.Overlaps(rel.Path) && len(rel.Path) > 0 {
+				p.problem(rulePath(r), "stands in the way of relation %s, whose ids are read at %s", rel.Name, rel.Path)
+			}
+		}
+	}
+}
+
+// ruleOverlaps reports each field of r that overlaps one of other's.
+func (p *parser) ruleOverlaps(r, other *fanfold.Rule) {
+	for _, path := range r.OwnedPaths() {
+		for _, otherPath := range other.OwnedPaths() {
+			if path.Overlaps(otherPath) {
+				p.problem(rulePath(r), "stands in the way of %q: two rules cannot own one field", other.Path.String())
+			}
+		}
+	}
+}
