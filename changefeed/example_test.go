@@ -11,15 +11,22 @@ import (
 
 // Example asks a feed for the changes behind a position.
 func Example() {
-	feed := changefeed.New(newMemoryStore(create(1, "b1"), create(2, "b2")), changefeed.Options{})
-	defer feed.Close()
-	w := httptest.NewRecorder()
-	if err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?since=1-0&mode=all", nil)); err != nil {
+	if err := run(); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Print(w.Body)
 	// Output:
 	// {"results":[
 	// {"seq":"2-0","collection":"books","id":"b2","op":"create","rev":2,"time":"2026-01-02T03:04:02Z"}
 	// ],"last_seq":"2-0","pending":0}
+}
+
+func run() (err error) {
+	feed := changefeed.New(newMemoryStore(create(1, "b1"), create(2, "b2")), changefeed.Options{})
+	defer feed.Close()
+	w := httptest.NewRecorder()
+	if err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?since=1-0&mode=all", nil)); err != nil {
+		return err
+	}
+	fmt.Print(w.Body)
+	return nil
 }

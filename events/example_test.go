@@ -14,31 +14,41 @@ import (
 
 // Example appends to the log of an embedded server and reads the event back.
 func Example() {
+	if err := run(); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// revision 1
+	// stale at 1
+	// 1 put books b1 {"id":"b1"} pending 0
+}
+
+func run() (err error) {
 	dir, err := os.MkdirTemp("", "fanfold-example-")
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	server, err := events.StartEmbedded(dir, events.Interval, "", slog.New(slog.DiscardHandler))
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	defer server.Close()
+	defer func() { err = errors.Join(err, server.Close()) }()
 	nc, err := server.Connect()
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer nc.Close()
 
 	ctx := context.Background()
 	l, err := events.Open(ctx, nc, events.Options{})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	create := &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: "books", ID: "b1"}, Body: []byte(`{"id":"b1"}`)}
 	seq, err := l.Append(ctx, create, fanfold.Exactly(0)) // 0: nothing must have been written there
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	fmt.Println("revision", seq)
 
@@ -50,18 +60,15 @@ func Example() {
 
 	r, err := l.Read(ctx, 1)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer r.Close()
 	ev, pending, err := r.Next(ctx)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	fmt.Println(ev.Seq, ev.Kind, ev.Key.Collection, ev.Key.ID, string(ev.Body), "pending", pending)
-	// Output:
-	// revision 1
-	// stale at 1
-	// 1 put books b1 {"id":"b1"} pending 0
+	return nil
 }
 
 // ExampleEscapeToken shows how an id becomes one token of a subject.

@@ -12,6 +12,18 @@ import (
 
 func openStore(tb testing.TB, dir string) *sqlite.Store {
 	tb.Helper()
+	store := openUnclosed(tb, dir)
+	tb.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return store
+}
+
+// openUnclosed opens a store that the caller closes.
+func openUnclosed(tb testing.TB, dir string) *sqlite.Store {
+	tb.Helper()
 	store, err := sqlite.OpenStore(dir, sqlite.Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		tb.Fatal(err)
@@ -22,7 +34,6 @@ func openStore(tb testing.TB, dir string) *sqlite.Store {
 // BenchmarkInsert writes one document in each transaction.
 func BenchmarkInsert(b *testing.B) {
 	store := openStore(b, b.TempDir())
-	defer store.Close()
 	body := `{"text":"` + strings.Repeat("x", 490) + `"}`
 	seq := uint64(0)
 	for b.Loop() {
@@ -36,7 +47,6 @@ func BenchmarkInsert(b *testing.B) {
 // BenchmarkGet reads one of 1,000 documents at a time, from many goroutines.
 func BenchmarkGet(b *testing.B) {
 	store := openStore(b, b.TempDir())
-	defer store.Close()
 	body := `{"text":"` + strings.Repeat("x", 490) + `"}`
 	keys := make([]fanfold.Key, 1000)
 	for i := range keys {

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"errors"
 	"fmt"
 	"log"
 	"log/slog"
@@ -36,24 +37,33 @@ func insert(store *sqlite.Store, seq uint64, key fanfold.Key, body string) error
 
 // Example writes a document into a read model and reads it back.
 func Example() {
+	if err := run(); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// {"id":"b1","title":"Emma"} at 1-0
+	// 1-0 create books b1
+}
+
+func run() (err error) {
 	dir, err := os.MkdirTemp("", "fanfold-example-")
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	store, err := sqlite.OpenStore(dir, sqlite.Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	defer store.Close()
+	defer func() { err = errors.Join(err, store.Close()) }()
 	key := fanfold.Key{Collection: "books", ID: "b1"}
 	if err := insert(store, 1, key, `{"id":"b1","title":"Emma"}`); err != nil {
-		log.Fatal(err)
+		return err
 	}
 
 	doc, at, err := store.Get(key, fanfold.Embedded)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	fmt.Println(string(doc.Body), "at", at)
 
@@ -65,9 +75,7 @@ func Example() {
 		return err
 	})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	// Output:
-	// {"id":"b1","title":"Emma"} at 1-0
-	// 1-0 create books b1
+	return nil
 }

@@ -13,7 +13,7 @@ import (
 // generation, and a scanner on the old one still reads it.
 func TestSwapSurvivesReopening(t *testing.T) {
 	dir, key := t.TempDir(), fanfold.Key{Collection: "c", ID: "1"}
-	store := openStore(t, dir)
+	store := openUnclosed(t, dir)
 	if err := insert(store, 1, key, `{"v":1}`); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,6 @@ func TestSwapSurvivesReopening(t *testing.T) {
 		t.Fatal(err)
 	}
 	store = openStore(t, dir)
-	defer store.Close()
 	requireBody(t, store, key, `{"v":2}`)
 	if seq := store.Applied.Seq(); seq != 1 {
 		t.Errorf("the reopened store is at event %d, want 1", seq)
@@ -57,7 +56,6 @@ func requireBody(t *testing.T, store *sqlite.Store, key fanfold.Key, want string
 // in the row cache.
 func TestUpdateRollsBack(t *testing.T) {
 	store, key := openStore(t, t.TempDir()), fanfold.Key{Collection: "c", ID: "1"}
-	defer store.Close()
 	if err := insert(store, 1, key, `{"v":1}`); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +90,6 @@ func TestUpdateRollsBack(t *testing.T) {
 // the context ends.
 func TestWaitForAnEvent(t *testing.T) {
 	store := openStore(t, t.TempDir())
-	defer store.Close()
 	a := store.Applied
 	results := make(chan error)
 	go func() { results <- a.Wait(t.Context(), 2) }()

@@ -58,7 +58,7 @@ func (w *Writer) activate(ctx context.Context, p *fanfold.Proposal) error {
 		return err
 	})
 	if staleError(err) != nil { // another node did it, or it was withdrawn
-		return nil
+		return nil //nolint:nilerr // what was to be done is done
 	}
 	return err
 }

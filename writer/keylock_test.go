@@ -52,7 +52,7 @@ func TestKeyLocksAreGrantedInOrder(t *testing.T) {
 			t.Fatalf("writer %d got the lock as number %d", got, i)
 		}
 	}
-	until(func() bool { return locks.isEmpty() })
+	until(locks.isEmpty)
 }
 
 // isEmpty tells whether no key is locked.
