@@ -23,10 +23,10 @@ func check(err error) {
 func ExampleFold_ApplyAll() {
 	dir, err := os.MkdirTemp("", "fold")
 	check(err)
-	defer os.RemoveAll(dir)
+	defer func() { check(os.RemoveAll(dir)) }()
 	store, err := sqlite.OpenStore(dir, sqlite.Options{Fingerprint: fold.Fingerprint()})
 	check(err)
-	defer store.Close()
+	defer func() { check(store.Close()) }()
 
 	model, err := modelfile.Parse([]byte(`
 collections:

@@ -94,7 +94,11 @@ func TestVerifyFindsWhatWasChangedByHand(t *testing.T) {
 			dir := t.TempDir()
 			execute(t, foldBooks(t, dir), c.statement)
 			store := openStore(t, dir)
-			defer store.Close()
+			defer func() {
+				if err := store.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
 			v, err := inspect.Verify(t.Context(), store)
 			if err != nil {
 				t.Fatal(err)
