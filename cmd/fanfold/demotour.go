@@ -93,7 +93,8 @@ func (t *tour) load(ctx context.Context) error {
 	}
 	took := time.Since(began).Seconds()
 	t.say("\n1. Loaded\n\n   %s:", strings.Join(counts, ", "))
-	t.say("   %d documents in %.2f s (%.0f a second), each on disk before it was answered.", total, took, float64(total)/took)
+	t.say("   %d documents in %.2f s (%.0f a second), each on disk before it was answered.",
+		total, took, float64(total)/took)
 	t.say("   The model declares %d derived fields; see it with the last curl command below.", len(m.Rules))
 	return nil
 }

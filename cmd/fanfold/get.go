@@ -108,7 +108,8 @@ func (c *client) showLineage(cmd *cobra.Command, path string) error {
 		fmt.Fprintf(out, "%s  by %s%s  of %s  since %s\n", v.Path, v.Rule, state, strings.Join(sources, ", "), since)
 	}
 	for _, e := range l.Copies {
-		fmt.Fprintf(out, "-> %s  in %d documents  %s\n", e.Rule, e.Documents, strings.Join(e.First[:min(len(e.First), 5)], ", "))
+		first := strings.Join(e.First[:min(len(e.First), 5)], ", ")
+		fmt.Fprintf(out, "-> %s  in %d documents  %s\n", e.Rule, e.Documents, first)
 	}
 	return nil
 }

@@ -235,7 +235,8 @@ func (c *client) applyModel(cmd *cobra.Command, file string, query url.Values, a
 	out := cmd.OutOrStdout()
 	showPreview(out, a.preview, "changed")
 	if activation != nil {
-		fmt.Fprintf(out, "the model applies from event %d on; nothing was folded for %.2f s\n", activation.Model, activation.Seconds)
+		fmt.Fprintf(out, "the model applies from event %d on; nothing was folded for %.2f s\n",
+			activation.Model, activation.Seconds)
 	}
 	return nil
 }
