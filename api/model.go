@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/query"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -87,13 +88,13 @@ func readModelRequest(c echo.Context) (req writer.ModelRequest, err error) {
 	if err := parameters(c, "dryRun", "allowMisfits", "background"); err != nil {
 		return req, err
 	}
-	if req.DryRun, err = boolParam(c, "dryRun"); err != nil {
+	if req.DryRun, err = query.Bool(c.QueryParams(), "dryRun"); err != nil {
 		return req, err
 	}
-	if req.AllowMisfits, err = boolParam(c, "allowMisfits"); err != nil {
+	if req.AllowMisfits, err = query.Bool(c.QueryParams(), "allowMisfits"); err != nil {
 		return req, err
 	}
-	background, err := boolParam(c, "background")
+	background, err := query.Bool(c.QueryParams(), "background")
 	if err != nil {
 		return req, err
 	}
