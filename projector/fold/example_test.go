@@ -19,7 +19,8 @@ func check(err error) {
 	}
 }
 
-// A book carries its author's name. When the author is renamed the fold writes the book too, with a change of its own.
+// ExampleFold_ApplyAll folds a rename: a book carries its author's name, so that the fold writes the book too, with a
+// change of its own.
 func ExampleFold_ApplyAll() {
 	dir, err := os.MkdirTemp("", "fold")
 	check(err)
@@ -63,7 +64,7 @@ collections:
 	// as written: {"id":"b","author":"a"}
 }
 
-// Two views of a document differ by the members that rules own.
+// ExampleDiff compares two views of a document, which differ by the members that rules own.
 func ExampleDiff() {
 	model, err := modelfile.Parse([]byte(`
 collections:
