@@ -2,22 +2,17 @@ package api
 
 import (
 	"context"
-	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/writer"
 )
-
-// maxModel bounds a model, in bytes.
-const maxModel = 1 << 20
 
 // modelTag returns the ETag of the model that event seq applied.
 func modelTag(seq uint64) string { return `"` + strconv.FormatUint(seq, 10) + `"` }
@@ -40,7 +35,7 @@ func (s *Server) getModel(c echo.Context) error {
 		return c.NoContent(http.StatusNotModified)
 	}
 	if strings.Contains(c.Request().Header.Get("Accept"), "yaml") {
-		text, err := yaml.JSONToYAML(m.Source)
+		text, err := modelfile.ToYAML(m.Source)
 		if err != nil {
 			return err
 		}
@@ -51,7 +46,7 @@ func (s *Server) getModel(c echo.Context) error {
 
 // putModel answers PUT /v1/_model: it checks and previews a model and, unless the request is a dry run, applies it.
 func (s *Server) putModel(c echo.Context) error {
-	req, err := readModelRequest(c)
+	req, err := s.readModelRequest(c)
 	if err != nil {
 		return err
 	}
@@ -83,7 +78,7 @@ func (s *Server) putModel(c echo.Context) error {
 
 // readModelRequest reads the headers, the parameters and the body of a PUT of a model. Errors are Invalid,
 // UnsupportedMedia, TooLarge and TooSlow.
-func readModelRequest(c echo.Context) (req writer.ModelRequest, err error) {
+func (s *Server) readModelRequest(c echo.Context) (req writer.ModelRequest, err error) {
 	if err := parameters(c, "dryRun", "allowMisfits", "background"); err != nil {
 		return req, err
 	}
@@ -103,7 +98,7 @@ func readModelRequest(c echo.Context) (req writer.ModelRequest, err error) {
 	if req.Conditions, err = parseConditions(c.Request()); err != nil {
 		return req, err
 	}
-	req.Source, err = readModel(c)
+	req.Source, err = s.readModel(c)
 	return req, err
 }
 
@@ -174,15 +169,11 @@ func (s *Server) deletePending(c echo.Context) error {
 // modelTypes lists the media types in which a model is read.
 var modelTypes = []string{"application/yaml", "application/x-yaml", "text/yaml", "application/json"}
 
-// readModel reads a model's body. Errors are UnsupportedMedia and those of bodyError.
-func readModel(c echo.Context) ([]byte, error) {
-	contentType, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
-	if !slices.Contains(modelTypes, strings.ToLower(strings.TrimSpace(contentType))) {
-		return nil, fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Type %q is not read here: send %s", contentType, strings.Join(modelTypes, " or "))
+// readModel reads the body of a model. What says that it is JSON must be.
+func (s *Server) readModel(c echo.Context) ([]byte, error) {
+	src, contentType, err := s.readAny(c, modelfile.MaxSource, modelTypes...)
+	if err == nil && contentType == jsonType {
+		err = writer.CheckDepth(src, fanfold.DefaultMaxDepth)
 	}
-	src, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, maxModel))
-	if err != nil {
-		return nil, bodyError(err, maxModel)
-	}
-	return src, arrived(c)
+	return src, err
 }

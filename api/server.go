@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -191,7 +192,7 @@ func (s *Server) routes() {
 	document := func(h echo.HandlerFunc) echo.HandlerFunc { return s.admitted(s.Writer.MaxBody(), h) }
 	e.GET("/v1/_changes", func(c echo.Context) error { return s.Feed.ServeHTTP(c.Response(), c.Request()) })
 	e.GET("/v1/_model", s.getModel)
-	e.PUT("/v1/_model", withoutAnswerTime(s.admitted(maxModel, s.putModel)))
+	e.PUT("/v1/_model", withoutAnswerTime(s.admitted(modelfile.MaxSource, s.putModel)))
 	e.GET("/v1/_model/_pending", s.getPending)
 	e.DELETE("/v1/_model/_pending", s.deletePending)
 	e.GET("/v1/_status", s.status)

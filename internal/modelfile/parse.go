@@ -2,28 +2,35 @@
 package modelfile
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/goccy/go-yaml"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// modelJSON returns a model in YAML or JSON as compact JSON, so that there is one reader and one form in the log. The
-// error is Invalid.
+// modelJSON returns a model in YAML or JSON as compact JSON, so that there is one reader and one form in the log. Text
+// that begins with a brace is JSON, and no YAML parser sees it. The error is Invalid, or TooLarge.
 func modelJSON(src []byte) ([]byte, error) {
+	if len(src) > MaxSource {
+		return nil, fanfold.Errorf(fanfold.TooLarge, "the model has %d bytes; at most %d are taken", len(src), MaxSource)
+	}
 	text := src
-	if trimmed := strings.TrimSpace(string(src)); !strings.HasPrefix(trimmed, "{") {
-		converted, err := yaml.YAMLToJSON(src)
+	if !bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
+		converted, err := toJSON(src)
 		if err != nil {
-			return nil, fanfold.Errorf(fanfold.Invalid, "the model is not YAML: %s", strings.TrimSpace(err.Error()))
+			return nil, fanfold.Errorf(fanfold.Invalid, "the model is not YAML that is taken: %v", err)
 		}
 		text = converted
 	}
+	return compactJSON(text)
+}
+
+// compactJSON returns JSON text without whitespace. The error is Invalid.
+func compactJSON(text []byte) ([]byte, error) {
 	if err := jsondoc.Check(text, fanfold.DefaultMaxDepth); err != nil {
 		return nil, fanfold.Errorf(fanfold.Invalid, "the model is not JSON: %v", err)
 	}
@@ -32,17 +39,26 @@ func modelJSON(src []byte) ([]byte, error) {
 
 // Parse returns the checked model that src, in YAML or JSON, declares. The error is Invalid and lists every mistake
 // with its path in the model.
-func Parse(src []byte) (*fanfold.Model, error) { return parse(src, true) }
-
-// ParseAccepted returns the model of a Source that Parse returned before, perhaps in an earlier version. It does not
-// check the JSON Schemas in it, because a later version of their library may refuse what an earlier one accepted.
-func ParseAccepted(src []byte) (*fanfold.Model, error) { return parse(src, false) }
-
-func parse(src []byte, checkSchemas bool) (*fanfold.Model, error) {
+func Parse(src []byte) (*fanfold.Model, error) {
 	text, err := modelJSON(src)
 	if err != nil {
 		return nil, err
 	}
+	return parse(text, true)
+}
+
+// ParseAccepted returns the model of a Source that Parse returned before, perhaps in an earlier version. It does not
+// check the JSON Schemas in it, because a later version of their library may refuse what an earlier one accepted.
+func ParseAccepted(src []byte) (*fanfold.Model, error) {
+	text, err := compactJSON(src)
+	if err != nil {
+		return nil, err
+	}
+	return parse(text, false)
+}
+
+// parse reads a model from compact JSON.
+func parse(text []byte, checkSchemas bool) (*fanfold.Model, error) {
 	p := &parser{tree: jsondoc.MustParse(text), checkSchemas: checkSchemas,
 		model: &fanfold.Model{Source: text, FanoutLimit: fanfold.DefaultFanoutLimit}}
 	p.parse()

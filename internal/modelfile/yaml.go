@@ -1,0 +1,228 @@
+package modelfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// Bounds of a model's text. What passes them is refused before it is decoded, or while its aliases are followed, so that
+// a model takes no more memory than some hundred times its own size.
+const (
+	MaxSource  = 1 << 20       // of the text, in bytes
+	maxValues  = 50_000        // mappings, lists and scalars, those that aliases repeat included
+	maxOutput  = 2 * MaxSource // of the model as JSON, in bytes
+	maxAliases = 1000          // how often an alias stands for what its anchor names
+	maxDepth   = fanfold.DefaultMaxDepth
+)
+
+// toJSON turns the one YAML document of a text into JSON, and refuses what a model has no use for: several documents,
+// tags, merge keys, aliases inside what they stand for. The error says what is wrong and in which line.
+func toJSON(src []byte) ([]byte, error) {
+	if n := countValues(src); n > maxValues {
+		return nil, fmt.Errorf("it has about %d values; at most %d are taken", n, maxValues)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(src))
+	var doc, more yaml.Node
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+		return []byte("null"), nil
+	} else if err != nil {
+		return nil, yamlError(err)
+	}
+	switch err := dec.Decode(&more); {
+	case err == nil:
+		return nil, fmt.Errorf("line %d: a second document begins; a model is one", more.Line)
+	case !errors.Is(err, io.EOF):
+		return nil, yamlError(err)
+	}
+	c := &converter{}
+	if err := c.value(&doc, 0); err != nil {
+		return nil, err
+	}
+	return c.out, nil
+}
+
+// countValues returns about how many values a YAML text can have at most: each is announced by a sign of its own, or
+// begins a line.
+func countValues(src []byte) (n int) {
+	for _, b := range src {
+		switch b {
+		case ',', ':', '-', '?', '[', '{', '\n', '*':
+			n++
+		}
+	}
+	return n
+}
+
+// yamlError returns the library's error without its name before it.
+func yamlError(err error) error {
+	return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+}
+
+// converter writes a YAML node as JSON.
+type converter struct {
+	out     []byte
+	values  int
+	aliases int
+	inside  []*yaml.Node // anchors whose values are being written
+}
+
+func (c *converter) value(n *yaml.Node, depth int) error {
+	c.values++
+	switch {
+	case c.values > maxValues || len(c.out) > maxOutput:
+		return fmt.Errorf("line %d: with what its aliases repeat the model is too large: at most %d values and %d bytes are taken", n.Line, maxValues, maxOutput)
+	case depth > maxDepth:
+		return fmt.Errorf("line %d: it nests more than %d levels deep", n.Line, maxDepth)
+	case n.Style&yaml.TaggedStyle != 0:
+		return fmt.Errorf("line %d: the tag %s is not read here", n.Line, n.Tag)
+	}
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return c.value(n.Content[0], depth)
+	case yaml.AliasNode:
+		return c.alias(n, depth)
+	case yaml.MappingNode:
+		return c.mapping(n, depth)
+	case yaml.SequenceNode:
+		return c.sequence(n, depth)
+	}
+	return c.scalar(n)
+}
+
+// alias writes what an alias stands for.
+func (c *converter) alias(n *yaml.Node, depth int) error {
+	if c.aliases++; c.aliases > maxAliases {
+		return fmt.Errorf("line %d: it has more than %d aliases", n.Line, maxAliases)
+	}
+	if slices.Contains(c.inside, n.Alias) {
+		return fmt.Errorf("line %d: the alias *%s stands inside what it stands for", n.Line, n.Value)
+	}
+	c.inside = append(c.inside, n.Alias)
+	defer func() { c.inside = c.inside[:len(c.inside)-1] }()
+	return c.value(n.Alias, depth)
+}
+
+func (c *converter) mapping(n *yaml.Node, depth int) error {
+	c.open(n)
+	defer c.closeAnchor(n)
+	c.out = append(c.out, '{')
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if i > 0 {
+			c.out = append(c.out, ',')
+		}
+		key := n.Content[i]
+		if key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		switch {
+		case key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0:
+			return fmt.Errorf("line %d: a member's name must be text", key.Line)
+		case key.ShortTag() == "!!merge":
+			return fmt.Errorf("line %d: the merge key << is not read here: write the members out", key.Line)
+		}
+		c.out = append(jsondoc.AppendQuote(c.out, key.Value), ':')
+		if err := c.value(n.Content[i+1], depth+1); err != nil {
+			return err
+		}
+	}
+	c.out = append(c.out, '}')
+	return nil
+}
+
+func (c *converter) sequence(n *yaml.Node, depth int) error {
+	c.open(n)
+	defer c.closeAnchor(n)
+	c.out = append(c.out, '[')
+	for i, item := range n.Content {
+		if i > 0 {
+			c.out = append(c.out, ',')
+		}
+		if err := c.value(item, depth+1); err != nil {
+			return err
+		}
+	}
+	c.out = append(c.out, ']')
+	return nil
+}
+
+// open notes that the value of an anchor is being written, so that an alias of it inside is found.
+func (c *converter) open(n *yaml.Node) {
+	if n.Anchor != "" {
+		c.inside = append(c.inside, n)
+	}
+}
+
+func (c *converter) closeAnchor(n *yaml.Node) {
+	if n.Anchor != "" {
+		c.inside = c.inside[:len(c.inside)-1]
+	}
+}
+
+// scalar writes a scalar by its kind (YAML 1.2 core schema, 10.3.2, and what the library adds of 1.1).
+func (c *converter) scalar(n *yaml.Node) error {
+	switch n.ShortTag() {
+	case "!!null":
+		c.out = append(c.out, "null"...)
+	case "!!bool":
+		var b bool
+		if err := n.Decode(&b); err != nil {
+			return yamlError(err)
+		}
+		c.out = strconv.AppendBool(c.out, b)
+	case "!!int", "!!float":
+		return c.number(n)
+	default:
+		c.out = jsondoc.AppendQuote(c.out, n.Value)
+	}
+	return nil
+}
+
+// number writes a number as it stands where JSON reads it too, and otherwise what it means.
+func (c *converter) number(n *yaml.Node) error {
+	if jsondoc.Check([]byte(n.Value), 1) == nil {
+		c.out = append(c.out, n.Value...)
+		return nil
+	}
+	if n.ShortTag() == "!!int" {
+		var i int64
+		if err := n.Decode(&i); err != nil {
+			return fmt.Errorf("line %d: the number %s is beyond 64 bits", n.Line, n.Value)
+		}
+		c.out = strconv.AppendInt(c.out, i, 10)
+		return nil
+	}
+	var f float64
+	if err := n.Decode(&f); err != nil || f-f != 0 { // infinite, or none
+		return fmt.Errorf("line %d: %s is no number that JSON has", n.Line, n.Value)
+	}
+	c.out = strconv.AppendFloat(c.out, f, 'g', -1, 64)
+	return nil
+}
+
+// ToYAML returns a model's JSON as YAML, members in the same order.
+func ToYAML(source []byte) ([]byte, error) {
+	var n yaml.Node
+	if err := yaml.Unmarshal(source, &n); err != nil {
+		return nil, err
+	}
+	block(&n)
+	return yaml.Marshal(&n)
+}
+
+// block makes a node be written in lines rather than in brackets, and text without quotes where it needs none.
+func block(n *yaml.Node) {
+	n.Style = 0
+	for _, c := range n.Content {
+		block(c)
+	}
+}
