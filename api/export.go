@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/internal/query"
 	"github.com/fanfold/fanfold/internal/schema"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -42,14 +43,9 @@ func (s *Server) export(c echo.Context) (err error) {
 	if err := parameters(c, "collections", "consistency"); err != nil {
 		return err
 	}
-	var collections []string
-	if list := c.QueryParam("collections"); list != "" {
-		collections = strings.Split(list, ",")
-		for _, name := range collections {
-			if err := fanfold.CheckCollection(name); err != nil {
-				return err
-			}
-		}
+	collections, err := query.Collections(c.QueryParams(), "collections")
+	if err != nil {
+		return err
 	}
 	if err := s.freshness(c); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/query"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -35,11 +36,8 @@ func (s *Server) parsePage(c echo.Context, collection string) (p page, err error
 	if p.view, err = viewOf(c); err != nil {
 		return p, err
 	}
-	p.limit = defaultLimit
-	if v := c.QueryParam("limit"); v != "" {
-		if p.limit, err = strconv.Atoi(v); err != nil || p.limit < 1 || p.limit > maxLimit {
-			return p, fanfold.Errorf(fanfold.Invalid, "limit=%s is not a whole number from 1 to %d", v, maxLimit)
-		}
+	if p.limit, err = query.Int(c.QueryParams(), "limit", defaultLimit, 1, maxLimit); err != nil {
+		return p, err
 	}
 	if v := c.QueryParam("cursor"); v != "" {
 		raw, err := base64.RawURLEncoding.DecodeString(v)

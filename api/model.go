@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/internal/query"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -82,13 +83,13 @@ func (s *Server) readModelRequest(c echo.Context) (req writer.ModelRequest, err 
 	if err := parameters(c, "dryRun", "allowMisfits", "background"); err != nil {
 		return req, err
 	}
-	if req.DryRun, err = boolParam(c, "dryRun"); err != nil {
+	if req.DryRun, err = query.Bool(c.QueryParams(), "dryRun"); err != nil {
 		return req, err
 	}
-	if req.AllowMisfits, err = boolParam(c, "allowMisfits"); err != nil {
+	if req.AllowMisfits, err = query.Bool(c.QueryParams(), "allowMisfits"); err != nil {
 		return req, err
 	}
-	background, err := boolParam(c, "background")
+	background, err := query.Bool(c.QueryParams(), "background")
 	if err != nil {
 		return req, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/query"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -63,26 +63,8 @@ func keyOf(c echo.Context) (key fanfold.Key, err error) {
 
 // parameters returns an Invalid where the query has a parameter that is not known, or one twice.
 func parameters(c echo.Context, known ...string) error {
-	if c.Request().URL.RawQuery == "" {
-		return nil
-	}
-	q, err := url.ParseQuery(c.Request().URL.RawQuery)
-	if err != nil {
-		return fanfold.Errorf(fanfold.Invalid, "the query string cannot be read: %v", err)
-	}
-	for name, values := range q {
-		if !slices.Contains(known, name) {
-			list := "no parameters"
-			if len(known) > 0 {
-				list = strings.Join(known, ", ")
-			}
-			return fanfold.Errorf(fanfold.Invalid, "unknown parameter %q: this route takes %s", name, list)
-		}
-		if len(values) > 1 {
-			return fanfold.Errorf(fanfold.Invalid, "parameter %q is given more than once", name)
-		}
-	}
-	return nil
+	_, err := query.Parse(c.Request().URL.RawQuery, known...)
+	return err
 }
 
 // viewOf reads the parameter view. The error is Invalid.
@@ -97,18 +79,6 @@ func viewOf(c echo.Context) (fanfold.View, error) {
 		return fanfold.Referenced, nil
 	default:
 		return 0, fanfold.Errorf(fanfold.Invalid, "view=%s is not one of embedded and referenced", v)
-	}
-}
-
-// boolParam reads a parameter that is true or false, and false where it is missing. The error is Invalid.
-func boolParam(c echo.Context, name string) (bool, error) {
-	switch v := c.QueryParam(name); v {
-	case "", "false":
-		return false, nil
-	case "true":
-		return true, nil
-	default:
-		return false, fanfold.Errorf(fanfold.Invalid, "%s=%s is not true or false", name, v)
 	}
 }
 

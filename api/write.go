@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/query"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -46,12 +47,12 @@ func (s *Server) newWrite(c echo.Context, op *writer.Operation, body []byte) (w 
 	if c.Request().URL.RawQuery == "" {
 		return w, nil
 	}
-	dry, err := boolParam(c, "dryRun")
+	dry, err := query.Bool(c.QueryParams(), "dryRun")
 	if err != nil {
 		return nil, err
 	}
 	w.request.DryRun = w.request.DryRun || dry
-	w.request.AllowFanout, err = boolParam(c, "allowFanout")
+	w.request.AllowFanout, err = query.Bool(c.QueryParams(), "allowFanout")
 	return w, err
 }
 
@@ -115,7 +116,7 @@ func (s *Server) delete(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	steps, err := boolParam(c, "steps")
+	steps, err := query.Bool(c.QueryParams(), "steps")
 	if err != nil {
 		return err
 	}

@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/query"
 )
 
 // request is what one consumer asks for.
@@ -31,17 +31,9 @@ var parameters = []string{"since", "feed", "limit", "timeout", "heartbeat", "inc
 // parseRequest reads the query string and the headers. It waits for a position that this node has
 // yet to reach, for the request's timeout at most. Errors are Invalid, and those of resolveSince.
 func (f *Feed) parseRequest(r *http.Request) (*request, error) {
-	q, err := url.ParseQuery(r.URL.RawQuery)
+	q, err := query.Parse(r.URL.RawQuery, parameters...)
 	if err != nil {
-		return nil, fanfold.Errorf(fanfold.Invalid, "the query string cannot be read: %v", err)
-	}
-	for name, values := range q {
-		if !slices.Contains(parameters, name) {
-			return nil, fanfold.Errorf(fanfold.Invalid, "unknown parameter %q: the feed takes %s", name, strings.Join(parameters, ", "))
-		}
-		if len(values) > 1 {
-			return nil, fanfold.Errorf(fanfold.Invalid, "parameter %q is given more than once", name)
-		}
+		return nil, err
 	}
 	req := &request{kind: q.Get("feed"), timeout: f.opt.Timeout, heartbeat: f.opt.Heartbeat}
 	if req.kind == "" {
@@ -72,12 +64,12 @@ func (f *Feed) parseRequest(r *http.Request) (*request, error) {
 // Invalid.
 func (req *request) parseOptions(q url.Values) error {
 	var errs [4]error
-	req.includeDocs, errs[0] = boolParameter(q, "include_docs")
-	req.limit, errs[1] = intParameter(q, "limit", 0, 1, 1_000_000)
-	ms, err := intParameter(q, "timeout", int(req.timeout/time.Millisecond), 0, 3_600_000)
+	req.includeDocs, errs[0] = query.Bool(q, "include_docs")
+	req.limit, errs[1] = query.Int(q, "limit", 0, 1, 1_000_000)
+	ms, err := query.Int(q, "timeout", int(req.timeout/time.Millisecond), 0, 3_600_000)
 	req.timeout, errs[2] = time.Duration(ms)*time.Millisecond, err
 	if q.Get("heartbeat") != "true" {
-		ms, err = intParameter(q, "heartbeat", int(req.heartbeat/time.Millisecond), 100, 3_600_000)
+		ms, err = query.Int(q, "heartbeat", int(req.heartbeat/time.Millisecond), 100, 3_600_000)
 		req.heartbeat, errs[3] = time.Duration(ms)*time.Millisecond, err
 	}
 	for _, err := range errs {
@@ -85,41 +77,8 @@ func (req *request) parseOptions(q url.Values) error {
 			return err
 		}
 	}
-	if list := q.Get("collections"); list != "" {
-		req.collections = strings.Split(list, ",")
-		for _, c := range req.collections {
-			if err := fanfold.CheckCollection(c); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// boolParameter returns the value of a parameter that is true or false, false where it is absent.
-// The error is Invalid.
-func boolParameter(q url.Values, name string) (bool, error) {
-	switch v := q.Get(name); v {
-	case "", "false":
-		return false, nil
-	case "true":
-		return true, nil
-	default:
-		return false, fanfold.Errorf(fanfold.Invalid, "%s=%s is not true or false", name, v)
-	}
-}
-
-// intParameter returns the value of a parameter that is a whole number from low to high,
-// defaultValue where it is absent. The error is Invalid.
-func intParameter(q url.Values, name string, defaultValue, low, high int) (int, error) {
-	if q.Get(name) == "" {
-		return defaultValue, nil
-	}
-	n, err := strconv.Atoi(q.Get(name))
-	if err != nil || n < low || n > high {
-		return 0, fanfold.Errorf(fanfold.Invalid, "%s=%s is not a whole number from %d to %d", name, q.Get(name), low, high)
-	}
-	return n, nil
+	req.collections, err = query.Collections(q, "collections")
+	return err
 }
 
 // resolveSince returns the position that since names: a position, 0, now, or an RFC 3339 time. It

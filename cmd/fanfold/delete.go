@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/spf13/cobra"
 
@@ -26,18 +25,12 @@ last. It can be interrupted, and goes on where it was when it is run again.`,
 	cmd.Flags().BoolVar(&steps, "steps", false, "in as many transactions as it takes")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		path := "/v1/" + url.PathEscape(args[0]) + "/" + url.PathEscape(args[1])
-		total := deleteResult{Done: true}
-		if !steps {
-			resp, err := c.do(cmd.Context(), http.MethodDelete, path, nil, nil)
-			if err != nil {
-				return err
-			}
-			total.Position = resp.Header.Get("Fanfold-Position")
-			if err := resp.Body.Close(); err != nil {
-				return err
-			}
-		} else if err := c.deleteInSteps(cmd, path, &total); err != nil {
+		remove := c.deleteAtOnce
+		if steps {
+			remove = c.deleteInSteps
+		}
+		total, err := remove(cmd, documentPath(args[0], args[1]))
+		if err != nil {
 			return err
 		}
 		if asJSON {
@@ -47,13 +40,13 @@ last. It can be interrupted, and goes on where it was when it is run again.`,
 		if steps {
 			with = fmt.Sprintf("; %d documents in all, and %d lost their reference", total.Deleted, total.Changed)
 		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "deleted %s/%s at %s%s\n", args[0], args[1], total.Position, with)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "deleted %s/%s at %s%s\n", args[0], args[1], total.Position, with)
 		return err
 	}
 	return cmd
 }
 
-// deleteResult is what a delete did; in steps all of them together.
+// deleteResult is what a delete has done, in all its steps.
 type deleteResult struct {
 	Done     bool   `json:"done"`
 	Deleted  int    `json:"deleted,omitempty"`
@@ -61,18 +54,27 @@ type deleteResult struct {
 	Position string `json:"position"`
 }
 
-func (c *client) deleteInSteps(cmd *cobra.Command, path string, total *deleteResult) error {
-	*total = deleteResult{}
+// deleteAtOnce deletes the document at a path in one transaction.
+func (c *client) deleteAtOnce(cmd *cobra.Command, path string) (deleteResult, error) {
+	answer, err := c.send(cmd.Context(), http.MethodDelete, path, nil, nil)
+	return deleteResult{Done: true, Position: answer.Get("Fanfold-Position")}, err
+}
+
+// deleteInSteps deletes the document at a path in as many transactions as it takes, and shows on a terminal how far
+// it is.
+func (c *client) deleteInSteps(cmd *cobra.Command, path string) (total deleteResult, err error) {
 	for !total.Done {
 		var step deleteResult
 		err := c.json(cmd.Context(), http.MethodDelete, path+"?steps=true", &step)
-		if fanfold.CodeOf(err) == fanfold.NotFound && total.Deleted > 0 { // somebody else was faster
-			return nil
+		if fanfold.CodeOf(err) == fanfold.NotFound && total.Deleted > 0 { // another client deleted the rest
+			return total, nil
 		}
 		if err != nil {
-			return err
+			return total, err
 		}
-		total.Done, total.Deleted, total.Changed, total.Position = step.Done, total.Deleted+step.Deleted, total.Changed+step.Changed, step.Position
+		total.Done, total.Position = step.Done, step.Position
+		total.Deleted += step.Deleted
+		total.Changed += step.Changed
 		if onTerminal() {
 			fmt.Fprintf(cmd.ErrOrStderr(), "\r\033[K%d documents deleted, %d lost their reference", total.Deleted, total.Changed)
 		}
@@ -80,5 +82,5 @@ func (c *client) deleteInSteps(cmd *cobra.Command, path string, total *deleteRes
 	if onTerminal() {
 		fmt.Fprint(cmd.ErrOrStderr(), "\r\033[K")
 	}
-	return nil
+	return total, nil
 }

@@ -91,7 +91,7 @@ func TestDemoWrap(t *testing.T) {
 	}
 }
 
-// printedCommands are the curl lines of the tour, with their continuations.
+// printedCommands returns the curl lines of the tour, with their continuations.
 func printedCommands(out string) (commands []string) {
 	current := ""
 	for line := range strings.Lines(out) {
@@ -171,10 +171,12 @@ func TestDemoStaysUp(t *testing.T) {
 		t.Fatalf("interrupted: %v", err)
 	}
 	var out bytes.Buffer
-	if err := fanfoldCommand(t.Context(), &out, "verify", "--data", dir); err != nil || !strings.Contains(out.String(), "232 documents verified") {
+	err := fanfoldCommand(t.Context(), &out, "verify", "--data", dir)
+	if err != nil || !strings.Contains(out.String(), "232 documents verified") {
 		t.Errorf("verify: %v %s", err, out.String())
 	}
-	if err := fanfoldCommand(t.Context(), &out, "demo", "--once", "--listen", "127.0.0.1:0", "--data", dir); fanfold.CodeOf(err) != fanfold.Invalid {
+	err = fanfoldCommand(t.Context(), &out, "demo", "--once", "--listen", "127.0.0.1:0", "--data", dir)
+	if fanfold.CodeOf(err) != fanfold.Invalid {
 		t.Errorf("a second demo on %s: %v", dir, err)
 	}
 }

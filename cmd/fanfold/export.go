@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -31,34 +32,38 @@ derived values.`,
 	c := serverFlag(cmd)
 	cmd.Flags().StringVar(&collections, "collections", "", "only these, separated by commas, and no model")
 	cmd.Flags().StringVar(&out, "out", "", "file to write (default standard output)")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		path := "/v1/_export"
-		if collections != "" {
-			path += "?collections=" + url.QueryEscape(collections)
-		}
-		resp, err := c.do(cmd.Context(), http.MethodGet, path, nil, nil)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		began := time.Now()
-		lines := &lineCounter{r: resp.Body}
-		if out == "" {
-			_, err = io.Copy(cmd.OutOrStdout(), lines)
-		} else {
-			err = writeFile(out, lines)
-		}
-		var file *os.PathError
-		if errors.As(err, &file) {
-			return fanfold.Wrap(err, fanfold.Invalid, "cannot write %s: %v", out, file.Err)
-		}
-		if err != nil {
-			return fanfold.Wrap(err, fanfold.Unavailable, "the export was cut short: %v", err)
-		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d lines in %.1f s, position %s\n", lines.n, time.Since(began).Seconds(), resp.Header.Get("Fanfold-Position"))
-		return nil
-	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return c.export(cmd, collections, out) }
 	return cmd
+}
+
+// export writes the collections, or all where none are named, to a file or standard output.
+func (c *client) export(cmd *cobra.Command, collections, file string) error {
+	path := "/v1/_export"
+	if collections != "" {
+		path += "?collections=" + url.QueryEscape(collections)
+	}
+	resp, err := c.do(cmd.Context(), http.MethodGet, path, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	began := time.Now()
+	lines := &lineCounter{r: resp.Body}
+	if file == "" {
+		_, err = io.Copy(cmd.OutOrStdout(), lines)
+	} else {
+		err = writeFile(file, lines)
+	}
+	var refused *os.PathError
+	if errors.As(err, &refused) {
+		return fanfold.Wrap(err, fanfold.Invalid, "cannot write %s: %v", file, refused.Err)
+	}
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the export was cut short: %v", err)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d lines in %.1f s, position %s\n",
+		lines.n, time.Since(began).Seconds(), resp.Header.Get("Fanfold-Position"))
+	return nil
 }
 
 // lineCounter counts the lines that are read through it.
@@ -67,18 +72,14 @@ type lineCounter struct {
 	n int
 }
 
+// Read implements io.Reader.
 func (l *lineCounter) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
-	for _, c := range p[:n] {
-		if c == '\n' {
-			l.n++
-		}
-	}
+	l.n += bytes.Count(p[:n], []byte{'\n'})
 	return n, err
 }
 
-// writeFile writes the file under another name first, so that a file that has the right one is
-// whole.
+// writeFile writes a file under a temporary name and then renames it, so that a file of this name is always whole.
 func writeFile(path string, r io.Reader) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {

@@ -1,19 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -42,8 +38,10 @@ Documents that a file gives several times over, byte for byte, are sent once.
 A line that is refused is reported with its number, and the rest goes on; the exit code is
 then 1. An import that was cut short goes on where it was with --resume: every line is loaded
 exactly once. Standard input needs an --id for that.`,
-		Example: "  fanfold import --collection books books.ndjson\n  fanfold import --mapping mapping.yaml books.csv\n  fanfold import --resume --collection books books.ndjson",
-		Args:    cobra.ExactArgs(1),
+		Example: `  fanfold import --collection books books.ndjson
+  fanfold import --mapping mapping.yaml books.csv
+  fanfold import --resume --collection books books.ndjson`,
+		Args: cobra.ExactArgs(1),
 	}
 	im.client = serverFlag(cmd)
 	f := cmd.Flags()
@@ -66,13 +64,13 @@ type importer struct {
 	json       bool
 
 	stderr  io.Writer
-	size    int64 // of the file; 0 where it is not known
-	read    atomic.Int64
-	written atomic.Int64
+	size    int64        // of the file in bytes; 0 where it is not known
+	read    atomic.Int64 // bytes
+	written atomic.Int64 // documents
 	began   time.Time
 }
 
-// errRefused makes the exit code 1 after everything else was loaded.
+// errRefused makes the exit code 1 where everything but some documents was loaded.
 var errRefused = errors.New("some documents were refused; the others are loaded")
 
 // importResult is what the command prints.
@@ -83,13 +81,17 @@ type importResult struct {
 	Position string  `json:"position"`
 }
 
+// run loads the file, or standard input where path is -, and prints the result.
 func (im *importer) run(cmd *cobra.Command, path string) error {
 	im.stderr = cmd.ErrOrStderr()
 	im.began = time.Now()
 	result, err := im.load(cmd, path)
-	for wait := 100 * time.Millisecond; im.resume && path != "-" && fanfold.CodeOf(err) == fanfold.Conflict && wait < 5*time.Second; wait *= 2 {
-		time.Sleep(wait) // what the import was cut short with may still be on its way
-		result, err = im.load(cmd, path)
+	if im.resume && path != "-" {
+		// A conflict means that the server still works on what the import was cut short with.
+		for wait := 100 * time.Millisecond; fanfold.CodeOf(err) == fanfold.Conflict && wait < 5*time.Second; wait *= 2 {
+			time.Sleep(wait)
+			result, err = im.load(cmd, path)
+		}
 	}
 	if err != nil {
 		return err
@@ -107,14 +109,14 @@ func (im *importer) run(cmd *cobra.Command, path string) error {
 	return err
 }
 
-// load sends the file, or what is left of it.
+// load sends the file, or what the server does not have of it where the import is resumed.
 func (im *importer) load(cmd *cobra.Command, path string) (result importResult, err error) {
 	in, err := im.open(cmd, path)
 	if err != nil {
 		return result, err
 	}
 	defer in.Close()
-	done, err := im.done(cmd.Context())
+	done, err := im.storedLines(cmd.Context())
 	if err != nil {
 		return result, err
 	}
@@ -122,13 +124,16 @@ func (im *importer) load(cmd *cobra.Command, path string) (result importResult, 
 	if err != nil {
 		return result, err
 	}
-	defer im.progress()()
+	defer im.showProgress()()
 	return im.send(cmd.Context(), lines, done)
 }
 
+// open returns what is to be loaded; the caller closes it. It sets the size and the import's id where the input has
+// them. The error is Invalid.
 func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error) {
 	if im.collection != "" && im.mapping != "" {
-		return nil, fanfold.Errorf(fanfold.Invalid, "--collection is for NDJSON and --mapping for CSV: give one of them")
+		return nil, fanfold.Errorf(fanfold.Invalid,
+			"--collection is for NDJSON and --mapping for CSV: give one of them")
 	}
 	if im.collection != "" {
 		if err := fanfold.CheckCollection(im.collection); err != nil {
@@ -137,7 +142,8 @@ func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error)
 	}
 	if path == "-" {
 		if im.resume && im.id == "" {
-			return nil, fanfold.Errorf(fanfold.Invalid, "--resume of standard input needs the --id that the import was started with")
+			return nil, fanfold.Errorf(fanfold.Invalid,
+				"--resume of standard input needs the --id that the import was started with")
 		}
 		return io.NopCloser(cmd.InOrStdin()), nil
 	}
@@ -160,7 +166,7 @@ func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error)
 	return f, nil
 }
 
-// name makes the import's id from the flags and the file's size, beginning and end.
+// name returns an id for the import, made from the flags and the file's size, beginning and end.
 func (im *importer) name(f *os.File) (string, error) {
 	const part = 256 << 10
 	h := sha256.New()
@@ -180,8 +186,8 @@ func (im *importer) name(f *os.File) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// done asks the server how many lines of the import are stored already.
-func (im *importer) done(ctx context.Context) (lines int, err error) {
+// storedLines asks the server how many lines of the import it has; 0 where the import is not resumed.
+func (im *importer) storedLines(ctx context.Context) (lines int, err error) {
 	if !im.resume {
 		return 0, nil
 	}
@@ -194,160 +200,4 @@ func (im *importer) done(ctx context.Context) (lines int, err error) {
 		return 0, nil
 	}
 	return p.Line, err
-}
-
-// lines returns what writes the lines after the first skip ones.
-func (im *importer) lines(in io.Reader, skip int) (func(w io.Writer) error, error) {
-	counted := &countingReader{r: in, n: &im.read}
-	if im.mapping == "" {
-		return func(w io.Writer) error {
-			r := bufio.NewReaderSize(counted, 256<<10)
-			for range skip {
-				if err := skipLine(r); err != nil {
-					return err
-				}
-			}
-			_, err := io.Copy(w, r)
-			return err
-		}, nil
-	}
-	m, err := readMapping(im.mapping)
-	if err != nil {
-		return nil, err
-	}
-	return func(w io.Writer) error {
-		out := bufio.NewWriterSize(w, 64<<10)
-		if err := m.readCSV(counted, &lineWriter{w: out, skip: skip}); err != nil {
-			return err
-		}
-		return out.Flush()
-	}, nil
-}
-
-func skipLine(r *bufio.Reader) error {
-	for {
-		_, err := r.ReadSlice('\n')
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
-			return err
-		}
-	}
-}
-
-type countingReader struct {
-	r io.Reader
-	n *atomic.Int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n.Add(int64(n))
-	return n, err
-}
-
-// importLine is a line of the server's answer.
-type importLine struct {
-	Line             int
-	Detail           string
-	Done             *bool
-	Written, Refused int
-	Position         string
-	Type             string
-	Progress         *struct{ Line, Written, Refused int }
-}
-
-// send streams the lines to the server and reads what it says of them meanwhile.
-func (im *importer) send(ctx context.Context, lines func(w io.Writer) error, done int) (result importResult, err error) {
-	q := url.Values{}
-	if im.collection != "" {
-		q.Set("collection", im.collection)
-	}
-	if im.id != "" {
-		q.Set("id", im.id)
-		q.Set("resume", strconv.FormatBool(im.resume))
-		q.Set("first", strconv.Itoa(done+1))
-	}
-	r, w := io.Pipe()
-	reading := make(chan error, 1)
-	go func() {
-		err := lines(w)
-		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
-			reading <- fanfold.Wrap(err, fanfold.Invalid, "cannot read the file: %s", message(err))
-		}
-		w.CloseWithError(err)
-	}()
-	defer func() {
-		_ = r.Close() // ends lines
-		select {
-		case rerr := <-reading: // which is why the server ended
-			err = rerr
-		default:
-		}
-	}()
-	resp, err := im.client.do(ctx, http.MethodPost, "/v1/_import?"+q.Encode(), r, header{"Content-Type": "application/x-ndjson"})
-	if err != nil {
-		return result, err
-	}
-	defer resp.Body.Close()
-	dec := json.NewDecoder(resp.Body)
-	stored := done
-	for {
-		var l importLine
-		if err := dec.Decode(&l); err != nil {
-			if ctx.Err() != nil {
-				return result, ctx.Err()
-			}
-			return result, fanfold.Wrap(err, fanfold.Unavailable, "the server went away after line %d: when it is back, run this again with --resume", stored)
-		}
-		switch {
-		case l.Done != nil && *l.Done:
-			return importResult{Written: l.Written, Refused: l.Refused, Position: l.Position}, nil
-		case l.Done != nil:
-			code := fanfold.Code(strings.TrimPrefix(l.Type, "urn:fanfold:problem:"))
-			return result, fanfold.Errorf(code, "the import ended after line %d: %s; run it again with --resume", l.Line, l.Detail)
-		case l.Progress != nil:
-			stored = l.Progress.Line
-			im.written.Store(int64(l.Progress.Written))
-		default:
-			fmt.Fprintf(im.stderr, "line %d: %s\n", l.Line, l.Detail)
-		}
-	}
-}
-
-// progress shows rate and time left on a terminal; the function it returns ends that.
-func (im *importer) progress() (stop func()) {
-	if !onTerminal() {
-		return func() {}
-	}
-	end, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				fmt.Fprint(im.stderr, "\r\033[K"+im.progressLine())
-			case <-end:
-				fmt.Fprint(im.stderr, "\r\033[K")
-				return
-			}
-		}
-	}()
-	return func() {
-		close(end)
-		<-done
-	}
-}
-
-func (im *importer) progressLine() string {
-	took := time.Since(im.began)
-	line := fmt.Sprintf("%d documents, %.0f/s", im.written.Load(), float64(im.written.Load())/took.Seconds())
-	if read := im.read.Load(); im.size > 0 && read > 0 {
-		left := time.Duration(float64(took) * float64(im.size-read) / float64(read))
-		line += fmt.Sprintf(", %d%%, %s left", 100*read/im.size, left.Round(time.Second))
-	}
-	return line
 }

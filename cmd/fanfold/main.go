@@ -20,20 +20,20 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run returns the exit code: 0 for success, 1 for a failure, 2 for wrong usage, 3 where verify
-// found something wrong.
+// run runs the command line and returns the exit code: 0 for success, 1 for a failure, 2 for wrong usage, 3 where
+// verify found something wrong.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := command()
-	usable := false
-	configured := root.PersistentPreRunE
+	understood := false // whether cobra came as far as running a command
+	preRun := root.PersistentPreRunE
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
-		usable = true
-		return configured(cmd, args)
+		understood = true
+		return preRun(cmd, args)
 	}
 	err := root.ExecuteContext(ctx)
-	if err != nil && !usable { // cobra did not come as far as running a command
+	if err != nil && !understood {
 		fmt.Fprintf(os.Stderr, "fanfold: %v; see fanfold --help\n", err)
 		return 2
 	}
@@ -50,7 +50,7 @@ func run() int {
 	return 1
 }
 
-// message is an error as a person should read it.
+// message returns an error as a person should read it: without its code, and with its problems a line each.
 func message(err error) string {
 	var e *fanfold.Error
 	if !errors.As(err, &e) {
@@ -63,6 +63,7 @@ func message(err error) string {
 	return out
 }
 
+// command returns fanfold with all its commands.
 func command() *cobra.Command {
 	var config string
 	root := &cobra.Command{
@@ -81,12 +82,13 @@ YAML file named by --config; a flag wins over the environment, and that over the
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return configure(cmd, config) },
 	}
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
-	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), getCommand(), deleteCommand(), modelCommand(),
-		replayCommand(), verifyCommand(), statusCommand(), benchCommand())
+	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), getCommand(),
+		deleteCommand(), modelCommand(), replayCommand(), verifyCommand(), statusCommand(), benchCommand())
 	return root
 }
 
-// configure fills flags that were not given from the environment, then from the file.
+// configure sets the flags that were not given from the environment, and those that are not there from the file at
+// path, if that is not "". The error is Invalid.
 func configure(cmd *cobra.Command, path string) error {
 	if env := os.Getenv("FANFOLD_CONFIG"); path == "" {
 		path = env
@@ -102,7 +104,7 @@ func configure(cmd *cobra.Command, path string) error {
 		}
 	}
 	for name := range file {
-		if !known(cmd.Root(), name) {
+		if !hasFlag(cmd.Root(), name) {
 			return fanfold.Errorf(fanfold.Invalid, "%s: no command has a flag %q", path, name)
 		}
 	}
@@ -114,7 +116,7 @@ func configure(cmd *cobra.Command, path string) error {
 			value, given = fmt.Sprint(v), ok
 		}
 		if f.Name == "data" && cmd.Name() != "serve" {
-			return // a server's directory; given by hand it means that no server runs
+			return // other commands have --data for a server that is not running, which must be said by hand
 		}
 		if given && !f.Changed && f.Name != "config" {
 			if err := f.Value.Set(value); err != nil {
@@ -125,12 +127,13 @@ func configure(cmd *cobra.Command, path string) error {
 	return errors.Join(errs...)
 }
 
-func known(cmd *cobra.Command, flag string) bool {
+// hasFlag tells whether cmd, or a command below it, has a flag of this name.
+func hasFlag(cmd *cobra.Command, flag string) bool {
 	if cmd.Flags().Lookup(flag) != nil {
 		return true
 	}
 	for _, c := range cmd.Commands() {
-		if known(c, flag) {
+		if hasFlag(c, flag) {
 			return true
 		}
 	}

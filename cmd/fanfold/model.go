@@ -32,6 +32,7 @@ func modelCommand() *cobra.Command {
 	return cmd
 }
 
+// readModelFile returns the text of a model file. The error is Invalid.
 func readModelFile(path string) ([]byte, error) {
 	src, err := os.ReadFile(path)
 	if err != nil {
@@ -62,40 +63,41 @@ func modelCheckCommand() *cobra.Command {
 	}
 }
 
-// putModel sends a model, to be applied or, with dry, previewed; query are further parameters. applied
-// tells whether it applies by now: otherwise the node works on it.
-func (c *client) putModel(ctx context.Context, src []byte, dry bool, query url.Values) (p *fanfold.ModelPreview, applied bool, err error) {
-	query.Set("dryRun", strconv.FormatBool(dry))
-	resp, err := c.do(ctx, http.MethodPut, "/v1/_model?"+query.Encode(), bytes.NewReader(src), header{"Content-Type": "application/yaml"})
-	if err != nil {
-		return nil, false, err
-	}
-	defer resp.Body.Close()
-	p = &fanfold.ModelPreview{}
-	return p, resp.StatusCode == http.StatusOK, json.NewDecoder(resp.Body).Decode(p)
+// modelAnswer is the server's answer to a model.
+type modelAnswer struct {
+	preview *fanfold.ModelPreview
+	applied bool // false while the server prepares the model
 }
 
-// followModel waits until a model applies, or is withdrawn, and shows how far the server is.
+// putModel sends a model, to be applied, or to be previewed where the query has dryRun=true.
+func (c *client) putModel(ctx context.Context, src []byte, query url.Values) (a modelAnswer, err error) {
+	contentType := header{"Content-Type": "application/yaml"}
+	resp, err := c.do(ctx, http.MethodPut, "/v1/_model?"+query.Encode(), bytes.NewReader(src), contentType)
+	if err != nil {
+		return a, err
+	}
+	defer resp.Body.Close()
+	a = modelAnswer{preview: new(fanfold.ModelPreview), applied: resp.StatusCode == http.StatusOK}
+	return a, json.NewDecoder(resp.Body).Decode(a.preview)
+}
+
+// followModel waits until the model src applies, and shows on a terminal how far the server is. The error is Conflict
+// where the model was withdrawn or another one applies, and Unavailable where it cannot be prepared.
 func (c *client) followModel(ctx context.Context, src []byte) (*projector.Activation, error) {
 	for {
-		var s node.Status
-		if err := c.json(ctx, http.MethodGet, "/v1/_status", &s); err != nil {
+		s, err := c.status(ctx)
+		if err != nil {
 			return nil, err
 		}
 		if s.Preparing == nil && s.Lag == 0 {
 			if onTerminal() {
 				fmt.Fprint(os.Stderr, "\r\033[K")
 			}
-			same, err := c.sameModel(ctx, src)
-			if err == nil && !same && s.Withdrawn != nil {
-				err = fanfold.Errorf(fanfold.Conflict, "the model was withdrawn: %s", s.Withdrawn.Reason)
-			} else if err == nil && !same {
-				err = fanfold.Errorf(fanfold.Conflict, "another model applies: see fanfold model diff")
-			}
-			return s.Activated, err
+			return s.Activated, c.checkApplied(ctx, src, s)
 		}
 		if p := s.Preparing; p != nil && p.Phase == "failed" {
-			return nil, fanfold.Errorf(fanfold.Unavailable, "the model cannot be prepared: %s; withdraw it with fanfold model cancel", p.Error)
+			return nil, fanfold.Errorf(fanfold.Unavailable,
+				"the model cannot be prepared: %s; withdraw it with fanfold model cancel", p.Error)
 		} else if p != nil && onTerminal() {
 			fmt.Fprint(os.Stderr, "\r\033[K"+preparationLine(p))
 		}
@@ -107,6 +109,19 @@ func (c *client) followModel(ctx context.Context, src []byte) (*projector.Activa
 	}
 }
 
+// checkApplied returns nil where src is the model that applies, and otherwise a Conflict that says why it is not.
+func (c *client) checkApplied(ctx context.Context, src []byte, s *node.Status) error {
+	same, err := c.sameModel(ctx, src)
+	switch {
+	case err != nil || same:
+		return err
+	case s.Withdrawn != nil:
+		return fanfold.Errorf(fanfold.Conflict, "the model was withdrawn: %s", s.Withdrawn.Reason)
+	}
+	return fanfold.Errorf(fanfold.Conflict, "another model applies: see fanfold model diff")
+}
+
+// preparationLine returns how far the preparation of a model is.
 func preparationLine(p *projector.Preparation) string {
 	line := fmt.Sprintf("model of event %d: %s", p.Model, p.Phase)
 	switch p.Phase {
@@ -124,19 +139,22 @@ func preparationLine(p *projector.Preparation) string {
 	return line
 }
 
-func showPreview(out io.Writer, p *fanfold.ModelPreview, would string) {
+// showPreview prints what a model changes, or would change: verb says which.
+func showPreview(out io.Writer, p *fanfold.ModelPreview, verb string) {
 	for _, r := range p.Rules {
 		if r.Change != "same" || r.Documents > 0 {
 			fmt.Fprintf(out, "%-8s %-40s %d documents\n", r.Change, r.Rule, r.Documents)
 		}
 	}
 	for _, m := range p.Misfits {
-		fmt.Fprintf(out, "misfits  %-40s %d documents, such as %s%s: %s\n", m.Collection, m.Documents, m.First[0].Document, m.First[0].Problems[0].Path, m.First[0].Problems[0].Detail)
+		first := m.First[0]
+		fmt.Fprintf(out, "misfits  %-40s %d documents, such as %s%s: %s\n",
+			m.Collection, m.Documents, first.Document, first.Problems[0].Path, first.Problems[0].Detail)
 	}
 	for _, m := range p.Problems {
 		fmt.Fprintf(out, "problem  %s: %s\n", m.Path, m.Detail)
 	}
-	fmt.Fprintf(out, "%d documents %s\n", p.Changes, would)
+	fmt.Fprintf(out, "%d documents %s\n", p.Changes, verb)
 }
 
 func modelDiffCommand() *cobra.Command {
@@ -154,14 +172,14 @@ func modelDiffCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p, _, err := c.putModel(cmd.Context(), src, true, url.Values{})
+		a, err := c.putModel(cmd.Context(), src, url.Values{"dryRun": {"true"}})
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			return printJSON(cmd, p)
+			return printJSON(cmd, a.preview)
 		}
-		showPreview(cmd.OutOrStdout(), p, "would change")
+		showPreview(cmd.OutOrStdout(), a.preview, "would change")
 		return nil
 	}
 	return cmd
@@ -173,45 +191,54 @@ func modelApplyCommand() *cobra.Command {
 		Use:   "apply FILE",
 		Short: "Apply a model, and bring the documents that are there up to it",
 		Long: `Apply a model, and bring the documents that are there up to it. Where it concerns many, the
-server prepares that beside, while reads and writes go on, and then lets it apply in one short
-step: this command shows how far it is. Ended early, it leaves the server to go on; fanfold
-model cancel makes it stop.`,
+server prepares the changes in the background, while reads and writes go on, and then applies
+the model in one short step; this command shows how far it is. Where the command is interrupted,
+the server goes on; fanfold model cancel makes it stop.`,
 		Example: "  fanfold model apply model.yaml\n  fanfold model apply --background model.yaml",
 		Args:    cobra.ExactArgs(1),
 	}
 	c := serverFlag(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer")
-	cmd.Flags().BoolVar(&misfits, "allow-misfits", false, "also where stored documents do not fit a new schema")
-	cmd.Flags().BoolVar(&background, "background", false, "prepare it beside (default: where it concerns more than 10,000 documents or so)")
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print the server's answer")
+	f.BoolVar(&misfits, "allow-misfits", false, "also where stored documents do not fit a new schema")
+	f.BoolVar(&background, "background", false,
+		"prepare it in the background (default: where it concerns more than 10,000 documents or so)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		src, err := readModelFile(args[0])
-		if err != nil {
-			return err
-		}
 		query := url.Values{"allowMisfits": {strconv.FormatBool(misfits)}}
-		if cmd.Flags().Changed("background") {
+		if f.Changed("background") {
 			query.Set("background", strconv.FormatBool(background))
 		}
-		p, applied, err := c.putModel(cmd.Context(), src, false, query)
-		if err != nil {
-			return err
-		}
-		var a *projector.Activation
-		if !applied {
-			if a, err = c.followModel(cmd.Context(), src); err != nil {
-				return err
-			}
-		}
-		if asJSON {
-			return printJSON(cmd, p)
-		}
-		showPreview(cmd.OutOrStdout(), p, "changed")
-		if a != nil {
-			fmt.Fprintf(cmd.OutOrStdout(), "the model applies from event %d on; nothing was folded for %.2f s\n", a.Model, a.Seconds)
-		}
-		return nil
+		return c.applyModel(cmd, args[0], query, asJSON)
 	}
 	return cmd
+}
+
+// applyModel sends a model file, waits until the model applies, and prints what it changed.
+func (c *client) applyModel(cmd *cobra.Command, file string, query url.Values, asJSON bool) error {
+	src, err := readModelFile(file)
+	if err != nil {
+		return err
+	}
+	a, err := c.putModel(cmd.Context(), src, query)
+	if err != nil {
+		return err
+	}
+	var activation *projector.Activation
+	if !a.applied {
+		if activation, err = c.followModel(cmd.Context(), src); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return printJSON(cmd, a.preview)
+	}
+	out := cmd.OutOrStdout()
+	showPreview(out, a.preview, "changed")
+	if activation != nil {
+		fmt.Fprintf(out, "the model applies from event %d on; nothing was folded for %.2f s\n",
+			activation.Model, activation.Seconds)
+	}
+	return nil
 }
 
 func modelCancelCommand() *cobra.Command {
@@ -223,12 +250,11 @@ func modelCancelCommand() *cobra.Command {
 	}
 	c := serverFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		resp, err := c.do(cmd.Context(), http.MethodDelete, "/v1/_model/_pending", nil, nil)
-		if err != nil {
+		if _, err := c.send(cmd.Context(), http.MethodDelete, "/v1/_model/_pending", nil, nil); err != nil {
 			return err
 		}
-		fmt.Fprintln(cmd.OutOrStdout(), "the model was withdrawn")
-		return resp.Body.Close()
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "the model was withdrawn")
+		return err
 	}
 	return cmd
 }

@@ -18,8 +18,10 @@ func serveCommand() *cobra.Command {
 		Short: "Run a node: the log, the projector, the read model and the HTTP API",
 		Long: `Run a node. By default it needs nothing else: the log is an embedded NATS server that
 keeps its files in the data directory, beside the read model.`,
-		Example: "  fanfold serve\n  fanfold serve --data /var/lib/fanfold --model model.yaml\n  fanfold serve --data ./node1 --nats nats://127.0.0.1:4222 --replicas 3",
-		Args:    cobra.NoArgs,
+		Example: `  fanfold serve
+  fanfold serve --data /var/lib/fanfold --model model.yaml
+  fanfold serve --data ./node1 --nats nats://127.0.0.1:4222 --replicas 3`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
 			return serve(cmd.Context(), cfg, model)
@@ -31,15 +33,17 @@ keeps its files in the data directory, beside the read model.`,
 	f.StringVar(&cfg.NATS, "nats", "", "URL of a NATS server to keep the log on, instead of the embedded one")
 	f.StringVar(&cfg.NATSListen, "nats-listen", "", "open the embedded NATS server to ordinary clients on this address")
 	f.StringVar(&model, "model", "", "model file to apply at the start, where it differs from the one that applies")
-	f.StringVar(&cfg.Durability, "durability", "always", "of the embedded log: always (an acknowledged write survives loss of power) or interval")
-	f.IntVar(&cfg.Replicas, "replicas", 1, "replicas of the stream, where it is made on an outside server")
+	f.StringVar(&cfg.Durability, "durability", "always",
+		"of the embedded log: always (an acknowledged write survives loss of power) or interval")
+	f.IntVar(&cfg.Replicas, "replicas", 1, "replicas of the stream, where this node creates it on an outside server")
 	return cmd
 }
 
-// serve runs a node until ctx ends. path is a model file to apply, "" for none.
+// serve runs a node until ctx ends. path names a model file to apply at the start, "" none; a mistake in it is the
+// error before anything is started.
 func serve(ctx context.Context, cfg node.Config, path string) error {
 	var model []byte
-	if path != "" { // a mistake in it should be known before anything starts
+	if path != "" {
 		var err error
 		if model, err = readModelFile(path); err == nil {
 			_, err = modelfile.Parse(model)

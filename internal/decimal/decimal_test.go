@@ -82,7 +82,11 @@ func TestAgainstRationals(t *testing.T) {
 			t.Fatal(err)
 		}
 		rx, ry := rat(t, x), rat(t, y)
-		for got, want := range map[string]*big.Rat{a.String(): rx, Add(a, b).String(): new(big.Rat).Add(rx, ry), Sub(a, b).String(): new(big.Rat).Sub(rx, ry)} {
+		for got, want := range map[string]*big.Rat{
+			a.String():         rx,
+			Add(a, b).String(): new(big.Rat).Add(rx, ry),
+			Sub(a, b).String(): new(big.Rat).Sub(rx, ry),
+		} {
 			if !json.Valid([]byte(got)) || rat(t, got).Cmp(want) != 0 {
 				t.Fatalf("%s, %s: %s, want %s", x, y, got, want)
 			}

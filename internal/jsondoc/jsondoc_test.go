@@ -76,7 +76,10 @@ func TestApply(t *testing.T) {
 }
 
 func TestEqualNumbers(t *testing.T) {
-	for _, c := range [][2]string{{"1", "1.0"}, {"100", "1e2"}, {"0", "-0.0"}, {"1.5e3", "1500"}, {"0.001", "1E-3"}, {"12345678901234567890", "12345678901234567890.0"}} {
+	for _, c := range [][2]string{
+		{"1", "1.0"}, {"100", "1e2"}, {"0", "-0.0"}, {"1.5e3", "1500"}, {"0.001", "1E-3"},
+		{"12345678901234567890", "12345678901234567890.0"},
+	} {
 		if !Equal([]byte(c[0]), []byte(c[1])) {
 			t.Errorf("%s and %s are not equal", c[0], c[1])
 		}
@@ -150,7 +153,10 @@ func FuzzPatch(f *testing.F) {
 		}
 		if MustParse(patch).Kind(Root) == Object {
 			want, err := jsonpatch.MergePatch(doc, patch)
-			if got := Merge(doc, patch); err == nil && Check(got, 64) != nil || err == nil && !Equal(got, want) && !bytes.Contains(patch, []byte("null")) {
+			got := Merge(doc, patch)
+			// Patches with null are not compared: the library drops null members inside arrays, which RFC 7396 keeps.
+			same := err != nil || Equal(got, want) || bytes.Contains(patch, []byte("null"))
+			if err == nil && Check(got, 64) != nil || !same {
 				t.Fatalf("%s merged with %s is %s, want %s", doc, patch, got, want)
 			}
 			return

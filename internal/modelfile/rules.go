@@ -64,14 +64,19 @@ func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at str
 		return
 	}
 	p.checkOptions(r, options, at)
-	if r.Path == nil {
-		return
+	if r.Path != nil {
+		p.addRule(c, pendingRule{rule: r, at: at, relation: relation})
 	}
+}
+
+// addRule adds a rule to its collection, and reports a field that cannot be derived.
+func (p *parser) addRule(c *fanfold.Collection, pending pendingRule) {
+	r := pending.rule
 	if r.Path[0].Name == "id" || strings.HasPrefix(r.Path[0].Name, "_") {
-		p.problem(at, "%q cannot be derived: id and names that begin with _ are taken", r.Path[0].Name)
+		p.problem(pending.at, "%q cannot be derived: id and names that begin with _ are taken", r.Path[0].Name)
 	}
 	c.Rules = append(c.Rules, r)
-	p.pending = append(p.pending, pendingRule{rule: r, at: at, relation: relation})
+	p.pending = append(p.pending, pending)
 }
 
 // option reads one option of a rule, whether it goes with the rule's kind or not.

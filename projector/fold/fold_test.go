@@ -24,12 +24,18 @@ type machine struct {
 	seq   uint64
 }
 
-func newMachine(t *testing.T) *machine {
+// newMachine returns a machine under the empty model. Its store is closed when the test ends.
+func newMachine(t testing.TB) *machine {
 	t.Helper()
 	store, err := sqlite.OpenStore(t.TempDir(), sqlite.Options{Fingerprint: fold.Fingerprint()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	empty, err := fold.NewPlan(fanfold.EmptyModel(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -143,11 +149,6 @@ func TestFold(t *testing.T) {
 			return
 		}
 		m := newMachine(t)
-		defer func() {
-			if err := m.store.Close(); err != nil {
-				t.Error(err)
-			}
-		}()
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string { return m.run(d) })
 		if v, err := inspect.Verify(t.Context(), m.store); err != nil || len(v.Wrong) > 0 {
 			t.Errorf("%s ends with %+v, %v", path, v, err)

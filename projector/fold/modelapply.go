@@ -198,7 +198,7 @@ func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
 	}
 	for _, path := range m.Unique[row.Key.Collection] {
 		value, err := fanfold.UniqueValue(t, path)
-		if err != nil || value == "" { // what cannot be compared has no claim; a preview has told of it
+		if err != nil || value == "" { // what cannot be compared has no claim; a preview names it
 			continue
 		}
 		if f.preparing != nil {

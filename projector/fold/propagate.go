@@ -288,7 +288,7 @@ func (f *Fold) affected(l *level) ([]int64, error) {
 }
 
 // update brings one document up to a level: its values are replaced where they stand or, where one comes or goes, the
-// view is written anew.
+// view is written from the referenced one.
 func (f *Fold) update(row *sqlite.Row, l *level) error {
 	c := f.plan.Collection(row.Key.Collection)
 	v := &changedValues{f: f, row: row, level: l}

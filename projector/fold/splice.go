@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// splicer replaces derived values where they stand in an embedded view, which is much cheaper than writing the view
-// anew. It gives up where a value comes or goes, because the members' order is then the embedder's to decide.
+// splicer replaces derived values where they stand in an embedded view, which is much cheaper than writing the whole
+// view. It gives up where a value comes or goes, because the members' order is then the embedder's to decide.
 type splicer struct {
 	plan   *Plan
 	values *changedValues

@@ -14,31 +14,41 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// checker recomputes embedded views the slow way: every derived value from the referenced
-// views, none from what is stored.
+// checker recomputes embedded views the slow way, on one snapshot: every derived value from the referenced views, none
+// from what is stored.
 type checker struct {
-	ctx   context.Context
-	sc    *sqlite.Scanner
-	plan  *fold.Plan
-	memo  map[memoKey][]byte
-	fresh map[string]bool // rules that are yet to be applied
+	ctx      context.Context
+	sc       *sqlite.Scanner
+	plan     *fold.Plan
+	copies   map[copyKey][]byte // values of copies that were computed
+	newRules map[string]bool    // names of rules that are yet to be applied: nothing is kept by them
 }
 
-type memoKey struct {
+// copyKey names the value of a copy rule for one target.
+type copyKey struct {
 	rule *fold.Rule
 	id   string
 }
 
-const memoLimit = 200_000
+// maxCopies is how many values of copies are held.
+const maxCopies = 200_000
 
+// pageRows is how many rows are read at a time.
+const pageRows = 512
+
+// newChecker returns a checker of the snapshot under a plan.
 func newChecker(ctx context.Context, sc *sqlite.Scanner, pl *fold.Plan) *checker {
-	return &checker{ctx: ctx, sc: sc, plan: pl, memo: map[memoKey][]byte{}}
+	return &checker{ctx: ctx, sc: sc, plan: pl, copies: map[copyKey][]byte{}}
 }
 
-// values enters the values of a unique member into the private index. bad is told of what cannot be
-// compared, which has no claim.
-func (c *checker) values(collection string, path fanfold.Path, index string, bad func(row *sqlite.Row, err error)) error {
-	return c.scan(func(row *sqlite.Row) error {
+// uniqueIndex returns the name of the private index of a unique member.
+func uniqueIndex(collection, path string) string { return "unique " + collection + "." + path }
+
+// indexUnique enters the values of a unique member into its private index. It calls bad for what cannot be compared,
+// which has no claim.
+func (c *checker) indexUnique(collection string, path fanfold.Path, bad func(row *sqlite.Row, err error)) error {
+	index := uniqueIndex(collection, path.String())
+	return c.eachRow(func(row *sqlite.Row) error {
 		if row.Key.Collection != collection {
 			return nil
 		}
@@ -53,9 +63,9 @@ func (c *checker) values(collection string, path fanfold.Path, index string, bad
 	})
 }
 
-// link builds the private link index.
-func (c *checker) link() error {
-	return c.scan(func(row *sqlite.Row) error {
+// indexLinks builds the private link index, which everything else is computed by.
+func (c *checker) indexLinks() error {
+	return c.eachRow(func(row *sqlite.Row) error {
 		t := jsondoc.MustParse(row.Source())
 		for _, r := range c.plan.Collection(row.Key.Collection).Relations {
 			for _, id := range r.Targets(t) {
@@ -68,7 +78,8 @@ func (c *checker) link() error {
 	})
 }
 
-func (c *checker) scan(fn func(row *sqlite.Row) error) error {
+// eachRow calls fn for every document, by collection and in order of arrival.
+func (c *checker) eachRow(fn func(row *sqlite.Row) error) error {
 	names, _, err := c.sc.Collections()
 	if err != nil {
 		return err
@@ -96,33 +107,36 @@ func (c *checker) scan(fn func(row *sqlite.Row) error) error {
 	return nil
 }
 
-// each calls fn with every document and its right embedded view.
-func (c *checker) each(fn func(row *sqlite.Row, right []byte) error) error {
-	return c.scan(func(row *sqlite.Row) error {
-		right, err := c.expected(row, c.plan.Levels)
+// eachDocument calls fn with every document and the embedded view that it should have.
+func (c *checker) eachDocument(fn func(row *sqlite.Row, want []byte) error) error {
+	return c.eachRow(func(row *sqlite.Row) error {
+		want, err := c.expected(row, c.plan.Levels)
 		if err != nil {
 			return err
 		}
-		return fn(row, right)
+		return fn(row, want)
 	})
 }
 
-// right is the document's embedded view with the rules of the levels below top.
-func (c *checker) expected(row *sqlite.Row, top int) ([]byte, error) {
-	return c.plan.Embed(c.plan.Collection(row.Key.Collection), &checked{c, row, top}, jsondoc.MustParse(row.Source()), nil)
+// expected returns the embedded view that the document should have, with the rules of the levels below level only.
+func (c *checker) expected(row *sqlite.Row, level int) ([]byte, error) {
+	values := &expectedValues{c: c, row: row, level: level}
+	return c.plan.Embed(c.plan.Collection(row.Key.Collection), values, jsondoc.MustParse(row.Source()), nil)
 }
 
-type checked struct {
-	c   *checker
-	row *sqlite.Row
-	top int
+// expectedValues gives the values that a document should have, of the rules of the levels below level.
+type expectedValues struct {
+	c     *checker
+	row   *sqlite.Row
+	level int
 }
 
-func (v *checked) Value(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
+// Value implements fold.Values.
+func (v *expectedValues) Value(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
 	switch {
-	case r.Level >= v.top:
+	case r.Level >= v.level:
 	case r.Kind == fanfold.Copy:
-		raw, err = fold.CopyValue(r, t, anchor, func(r *fold.Rule, id string) ([]byte, error) { return v.c.copied(r, id, v.row.Number) })
+		raw, err = fold.CopyValue(r, t, anchor, func(r *fold.Rule, id string) ([]byte, error) { return v.c.copyOf(r, id, v.row.Number) })
 	case r.Kind == fanfold.Count:
 		raw, err = v.c.count(r, v.row.Key.ID)
 	case r.Kind == fanfold.IDs:
@@ -133,12 +147,13 @@ func (v *checked) Value(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Node) (raw
 	return raw, false, err
 }
 
-func (c *checker) copied(r *fold.Rule, id string, holder int64) ([]byte, error) {
-	if r.Frozen && !c.fresh[r.FullName] {
+// copyOf returns the value of a copy for one id; nil is "no value".
+func (c *checker) copyOf(r *fold.Rule, id string, holder int64) ([]byte, error) {
+	if r.Frozen && !c.newRules[r.FullName] {
 		return c.sc.Kept(r.FullName, id, holder)
 	}
-	key := memoKey{r, id}
-	if raw, ok := c.memo[key]; ok {
+	key := copyKey{r, id}
+	if raw, ok := c.copies[key]; ok {
 		return raw, nil
 	}
 	row, err := c.sc.Row(fanfold.Key{Collection: r.Relation.To, ID: id})
@@ -146,7 +161,7 @@ func (c *checker) copied(r *fold.Rule, id string, holder int64) ([]byte, error) 
 		return nil, err
 	}
 	if row == nil {
-		if r.KeepsGone() && !c.fresh[r.FullName] {
+		if r.KeepsGone() && !c.newRules[r.FullName] {
 			return c.sc.Kept(r.FullName, id, holder)
 		}
 		return nil, nil
@@ -156,13 +171,14 @@ func (c *checker) copied(r *fold.Rule, id string, holder int64) ([]byte, error) 
 		return nil, err
 	}
 	raw := r.Evaluate(body, id, nil)
-	if len(c.memo) >= memoLimit {
-		clear(c.memo)
+	if len(c.copies) >= maxCopies {
+		clear(c.copies)
 	}
-	c.memo[key] = raw
+	c.copies[key] = raw
 	return raw, nil
 }
 
+// count counts the documents that refer to target.
 func (c *checker) count(r *fold.Rule, target string) ([]byte, error) {
 	holders, err := c.sc.Holders(r.RelationName, target, -1)
 	if err != nil {
@@ -184,6 +200,7 @@ func (c *checker) count(r *fold.Rule, target string) ([]byte, error) {
 	return strconv.AppendInt(nil, int64(n), 10), nil
 }
 
+// ids returns an IDs rule's value on target.
 func (c *checker) ids(r *fold.Rule, target string) ([]byte, error) {
 	holders, err := c.sc.Holders(r.RelationName, target, r.Limit+1)
 	if err != nil {
@@ -202,43 +219,27 @@ func (c *checker) ids(r *fold.Rule, target string) ([]byte, error) {
 
 // aggregate recomputes a Sum, Min, Max, Avg or Recent from all documents that refer to target.
 func (c *checker) aggregate(r *fold.Rule, target string) ([]byte, error) {
-	holders, err := c.sc.Holders(r.RelationName, target, -1)
+	entered, err := c.entries(r, target)
 	if err != nil {
 		return nil, err
 	}
-	var in []child
-	for _, number := range holders {
-		row, err := c.sc.RowByNumber(number)
-		if err != nil {
-			return nil, err
-		}
-		if e := r.EntryOf(jsondoc.MustParse(row.Source()), row.Key, row.Number, nil); e.Included {
-			in = append(in, child{e, row})
-		}
-	}
-	slices.SortStableFunc(in, func(a, b child) int { // holders come by number, so an entry without a key sorts by arrival
-		if order := bytes.Compare(a.SortKey, b.SortKey); order != 0 || a.SortKey == nil {
-			return order
-		}
-		return strings.Compare(a.row.Key.ID, b.row.Key.ID)
-	})
 	switch {
 	case r.KeepsTotals():
 		sum := decimal.Decimal{}
-		for _, e := range in {
+		for _, e := range entered {
 			sum = decimal.Add(sum, e.Number)
 		}
-		return r.AggregateValue(int64(len(in)), sum), nil
-	case r.Kind == fanfold.Min && len(in) > 0:
-		return fold.ExtremeValue(in[0].SortKey, nil)
-	case r.Kind == fanfold.Max && len(in) > 0:
-		return fold.ExtremeValue(in[len(in)-1].SortKey, nil)
+		return r.AggregateValue(int64(len(entered)), sum), nil
+	case r.Kind == fanfold.Min && len(entered) > 0:
+		return fold.ExtremeValue(entered[0].SortKey, nil)
+	case r.Kind == fanfold.Max && len(entered) > 0:
+		return fold.ExtremeValue(entered[len(entered)-1].SortKey, nil)
 	case r.Kind != fanfold.Recent:
 		return nil, nil
 	}
-	slices.Reverse(in)
+	slices.Reverse(entered)
 	var bodies [][]byte
-	for _, e := range in[:min(len(in), r.Limit)] {
+	for _, e := range entered[:min(len(entered), r.Limit)] {
 		body, err := c.expected(e.row, r.Level)
 		if err != nil {
 			return nil, err
@@ -248,11 +249,32 @@ func (c *checker) aggregate(r *fold.Rule, target string) ([]byte, error) {
 	return r.Excerpts(bodies), nil
 }
 
-// child is a document and what it enters into a rule.
-type child struct {
+// entry is what a document enters into a rule.
+type entry struct {
 	fold.Entry
 	row *sqlite.Row
 }
 
-// pageRows is how many rows are read at a time.
-const pageRows = 512
+// entries returns what documents enter into a rule on target, in the rule's order.
+func (c *checker) entries(r *fold.Rule, target string) (entered []entry, err error) {
+	holders, err := c.sc.Holders(r.RelationName, target, -1)
+	if err != nil {
+		return nil, err
+	}
+	for _, number := range holders {
+		row, err := c.sc.RowByNumber(number)
+		if err != nil {
+			return nil, err
+		}
+		if e := r.EntryOf(jsondoc.MustParse(row.Source()), row.Key, row.Number, nil); e.Included {
+			entered = append(entered, entry{e, row})
+		}
+	}
+	slices.SortStableFunc(entered, func(a, b entry) int { // holders come by number, so an entry without a key sorts by arrival
+		if order := bytes.Compare(a.SortKey, b.SortKey); order != 0 || a.SortKey == nil {
+			return order
+		}
+		return strings.Compare(a.row.Key.ID, b.row.Key.ID)
+	})
+	return entered, nil
+}

@@ -8,10 +8,10 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// DryRun folds events as if they were the log's next ones, tells what they cause, and rolls
-// everything back. Folding waits for that long, readers do not. Patches go by the documents as they
-// are: NotFound where there is none, Conflict where a patch does not fit; FanoutLimit where an event
-// causes more changes than one may have.
+// DryRun folds events as if they were the log's next ones, returns what they cause, and rolls everything back. Folding
+// waits for that long, readers do not. Patches go by the documents as they are. The error is NotFound where a patch's
+// document is not there, Conflict where a patch does not fit, FanoutLimit where an event causes more changes than one
+// may have, or ctx's.
 func (i *Inspector) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error) {
 	out := &fanfold.Fanout{Rules: map[string]int64{}, Collections: map[string]int64{}}
 	err := i.projector.Rehearse(out, func(tx *sqlite.Tx, f *fold.Fold) error {

@@ -11,28 +11,26 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// MayExceed tells whether the events may cause more than limit derived changes together, from the
-// links alone: it takes every value that an event can reach for changed. It is much cheaper than a
-// dry run, and does nothing where no rule leads away from the documents.
+// MayExceed returns whether the events may cause more than limit derived changes together. It goes by the links alone
+// and assumes that every value an event can reach changes. That is much cheaper than a dry run, and takes nothing where
+// no rule leads away from the documents. The error is the read model's.
 func (i *Inspector) MayExceed(events []*fanfold.Event, limit int64) (more bool, err error) {
 	pl := i.projector.Plan()
 	fansOut := func(ev *fanfold.Event) bool { return pl.Collection(ev.Key.Collection).FansOut }
-	if !slices.ContainsFunc(events, fansOut) && int64(len(events))*maxParents <= limit {
+	if !slices.ContainsFunc(events, fansOut) && int64(len(events))*maxReferenced <= limit {
 		return false, nil // each changes the documents that it refers to, and nothing follows from that
 	}
 	err = i.store.Read(func(s *sqlite.Snapshot) error {
-		r := &fanoutEstimate{s: s, plan: pl, left: limit, links: map[sqlite.Link]int64{}}
-		own := events
-		if len(events) == 1 {
-			own = nil
-		}
-		for _, ev := range own { // links that a transaction makes itself
-			if err := r.countLinks(ev); err != nil {
-				return err
+		e := &fanoutEstimate{s: s, plan: pl, left: limit, newLinks: map[sqlite.Link]int64{}}
+		if len(events) > 1 { // later events of a transaction may reach what earlier ones linked
+			for _, ev := range events {
+				if err := e.countLinks(ev); err != nil {
+					return err
+				}
 			}
 		}
 		for _, ev := range events {
-			if err := r.event(ev); err != nil {
+			if err := e.event(ev); err != nil {
 				return err
 			}
 		}
@@ -44,111 +42,113 @@ func (i *Inspector) MayExceed(events []*fanfold.Event, limit int64) (more bool, 
 	return false, err
 }
 
-// maxParents is how many documents one that nothing else depends on can change: those that it
-// refers to now, or did, by as many relations as anybody has.
-const maxParents = 100 * fanfold.MaxRelationIDs
+// maxReferenced is how many documents can change with one that nothing else depends on: those that it refers to now,
+// or did, by as many relations as anybody has.
+const maxReferenced = 100 * fanfold.MaxRelationIDs
 
+// errLimitReached ends an estimate that has reached its limit.
 var errLimitReached = errors.New("the limit is reached")
 
-// reach counts documents down.
+// fanoutEstimate counts the documents that events can reach.
 type fanoutEstimate struct {
-	s     *sqlite.Snapshot
-	plan  *fold.Plan
-	left  int64
-	links map[sqlite.Link]int64 // that the events make
+	s        *sqlite.Snapshot
+	plan     *fold.Plan
+	left     int64                 // derived changes until the limit
+	newLinks map[sqlite.Link]int64 // that the events make
 }
 
-// link counts the links of an event that writes a document.
-func (r *fanoutEstimate) countLinks(ev *fanfold.Event) error {
-	c := r.plan.Collection(ev.Key.Collection)
-	var t *jsondoc.Tree
-	switch ev.Kind {
-	case fanfold.KindPut:
-		t = jsondoc.MustParse(ev.Body)
-	case fanfold.KindPatch:
-		row, err := r.s.Row(ev.Key)
-		if err != nil || row == nil {
-			return err
-		}
-		body, err := ev.Patched(row.Source())
-		if err != nil {
-			return nil //nolint:nilerr // the append will tell
-		}
-		t = jsondoc.MustParse(body)
-	default:
-		return nil
-	}
-	for _, rel := range c.Relations {
-		for _, id := range rel.Targets(t) {
-			r.links[sqlite.Link{Relation: rel.FullName(), Target: id}]++
-		}
-	}
-	return nil
-}
-
-func (r *fanoutEstimate) spend(n int64) error {
-	if r.left -= n; r.left < 0 {
+// spend counts n derived changes. The error is errLimitReached where they are too many.
+func (e *fanoutEstimate) spend(n int64) error {
+	if e.left -= n; e.left < 0 {
 		return errLimitReached
 	}
 	return nil
 }
 
-func (r *fanoutEstimate) event(ev *fanfold.Event) error {
-	c := r.plan.Collection(ev.Key.Collection)
-	if err := r.copies(c, ev.Key.ID, nil); err != nil || len(c.Counters) == 0 {
+// written returns the referenced view that the event gives its document, whose row is old; nil where it gives none. A
+// patch that does not fit is refused when it is appended.
+func written(ev *fanfold.Event, old *sqlite.Row) *jsondoc.Tree {
+	switch {
+	case ev.Kind == fanfold.KindPut:
+		return jsondoc.MustParse(ev.Body)
+	case ev.Kind == fanfold.KindPatch && old != nil:
+		if body, err := ev.Patched(old.Source()); err == nil {
+			return jsondoc.MustParse(body)
+		}
+	}
+	return nil
+}
+
+// countLinks counts the links that an event makes.
+func (e *fanoutEstimate) countLinks(ev *fanfold.Event) (err error) {
+	var old *sqlite.Row
+	if ev.Kind == fanfold.KindPatch {
+		if old, err = e.s.Row(ev.Key); err != nil {
+			return err
+		}
+	}
+	t := written(ev, old)
+	if t == nil {
+		return nil
+	}
+	for _, rel := range e.plan.Collection(ev.Key.Collection).Relations {
+		for _, id := range rel.Targets(t) {
+			e.newLinks[sqlite.Link{Relation: rel.FullName(), Target: id}]++
+		}
+	}
+	return nil
+}
+
+// event counts what one event can reach.
+func (e *fanoutEstimate) event(ev *fanfold.Event) error {
+	c := e.plan.Collection(ev.Key.Collection)
+	if err := e.copies(c, ev.Key.ID, nil); err != nil || len(c.Counters) == 0 {
 		return err
 	}
-	old, err := r.s.Row(ev.Key)
+	old, err := e.s.Row(ev.Key)
 	if err != nil {
 		return err
 	}
-	trees := []*jsondoc.Tree{}
+	var views []*jsondoc.Tree
 	if old != nil {
-		trees = append(trees, jsondoc.MustParse(old.Source()))
+		views = append(views, jsondoc.MustParse(old.Source()))
 	}
-	switch ev.Kind {
-	case fanfold.KindPut:
-		trees = append(trees, jsondoc.MustParse(ev.Body))
-	case fanfold.KindPatch:
-		if old != nil {
-			if body, err := ev.Patched(old.Source()); err == nil {
-				trees = append(trees, jsondoc.MustParse(body))
-			}
-		}
+	if t := written(ev, old); t != nil {
+		views = append(views, t)
 	}
 	for _, rule := range c.Counters {
-		ids := map[string]bool{}
-		for _, t := range trees {
-			for _, id := range rule.Relation.Targets(t) {
-				ids[id] = true
-			}
-		}
-		if err := r.parents(rule, ids); err != nil {
+		if err := e.targets(rule, views...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// parents takes a rule's value on these documents for changed.
-func (r *fanoutEstimate) parents(rule *fold.Rule, ids map[string]bool) error {
-	if err := r.spend(int64(len(ids))); err != nil {
+// targets assumes that a rule's value changes on all documents that these views refer to.
+func (e *fanoutEstimate) targets(rule *fold.Rule, views ...*jsondoc.Tree) error {
+	ids := map[string]bool{}
+	for _, t := range views {
+		for _, id := range rule.Relation.Targets(t) {
+			ids[id] = true
+		}
+	}
+	if err := e.spend(int64(len(ids))); err != nil {
 		return err
 	}
-	c := r.plan.Collection(rule.Collection)
+	c := e.plan.Collection(rule.Collection)
 	changed := rule.TopMembers()
 	if !c.AffectsOthers(changed) {
 		return nil
 	}
 	for id := range ids {
-		row, err := r.s.Row(fanfold.Key{Collection: rule.Collection, ID: id})
+		row, err := e.s.Row(fanfold.Key{Collection: rule.Collection, ID: id})
 		if err != nil {
 			return err
 		}
 		if row == nil {
 			continue
 		}
-		if err := r.document(c, row, changed); err != nil {
+		if err := e.document(c, row, changed); err != nil {
 			return err
 		}
 	}
@@ -156,59 +156,58 @@ func (r *fanoutEstimate) parents(rule *fold.Rule, ids map[string]bool) error {
 }
 
 // document follows a derived change of one document.
-func (r *fanoutEstimate) document(c *fold.Collection, row *sqlite.Row, changed map[string]bool) error {
-	if err := r.copies(c, row.Key.ID, changed); err != nil {
+func (e *fanoutEstimate) document(c *fold.Collection, row *sqlite.Row, changed map[string]bool) error {
+	if err := e.copies(c, row.Key.ID, changed); err != nil {
 		return err
 	}
 	for _, rule := range c.Counters {
 		if rule.Kind != fanfold.Recent || !rule.ReadsAny(changed) {
 			continue
 		}
-		ids := map[string]bool{}
-		for _, id := range rule.Relation.Targets(jsondoc.MustParse(row.Source())) {
-			ids[id] = true
-		}
-		if err := r.parents(rule, ids); err != nil {
+		if err := e.targets(rule, jsondoc.MustParse(row.Source())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// copies takes every copy of a document's changed members for changed; nil are all members.
-func (r *fanoutEstimate) copies(c *fold.Collection, id string, changed map[string]bool) error {
+// copies assumes that every copy of a document's changed members changes; nil are all members.
+func (e *fanoutEstimate) copies(c *fold.Collection, id string, changed map[string]bool) error {
 	for _, rule := range c.Readers {
 		if !rule.ReadsAny(changed) {
 			continue
 		}
-		holders := r.plan.Collection(rule.Collection)
-		tops := rule.TopMembers()
-		if made := r.links[sqlite.Link{Relation: rule.RelationName, Target: id}]; made > 0 {
-			if holders.AffectsOthers(tops) { // what they lead to is not there to be looked at
-				return errLimitReached
-			}
-			if err := r.spend(made); err != nil {
-				return err
-			}
-		}
-		if !holders.AffectsOthers(tops) {
-			n, err := r.s.CountHolders(rule.RelationName, id, r.left+1)
-			if err == nil {
-				err = r.spend(n)
-			}
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if err := r.s.EachHolder(rule.RelationName, id, func(row *sqlite.Row) error {
-			if err := r.spend(1); err != nil {
-				return err
-			}
-			return r.document(holders, row, maps.Clone(tops))
-		}); err != nil {
+		if err := e.holders(rule, id); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// holders assumes that a copy rule's value changes on all documents that refer to a target.
+func (e *fanoutEstimate) holders(rule *fold.Rule, id string) error {
+	c := e.plan.Collection(rule.Collection)
+	members := rule.TopMembers()
+	leadsOn := c.AffectsOthers(members)
+	if n := e.newLinks[sqlite.Link{Relation: rule.RelationName, Target: id}]; n > 0 {
+		if leadsOn { // what they lead to is not there to be looked at
+			return errLimitReached
+		}
+		if err := e.spend(n); err != nil {
+			return err
+		}
+	}
+	if !leadsOn {
+		n, err := e.s.CountHolders(rule.RelationName, id, e.left+1)
+		if err != nil {
+			return err
+		}
+		return e.spend(n)
+	}
+	return e.s.EachHolder(rule.RelationName, id, func(row *sqlite.Row) error {
+		if err := e.spend(1); err != nil {
+			return err
+		}
+		return e.document(c, row, maps.Clone(members))
+	})
 }

@@ -21,8 +21,8 @@ func puts(n int) []*fanfold.Event {
 	return events
 }
 
-// TestMayExceedOfSmallTransactions: a transaction of small documents that only count up what they refer to can not
-// reach the limit of a model that declares none, however many of them there are, so that no dry run is made for it.
+// TestMayExceedOfSmallTransactions checks that a transaction of small documents which only count up what they refer to
+// stays within the limit of a model that declares none, however many of them there are, so that no dry run is made.
 func TestMayExceedOfSmallTransactions(t *testing.T) {
 	s := harness.OpenTemp(t, countingModel)
 	inspector := inspect.New(s.Node.Store, s.Node.Projector)
@@ -33,7 +33,7 @@ func TestMayExceedOfSmallTransactions(t *testing.T) {
 	}
 }
 
-// TestMayExceedSmallLimits: events that do cause more changes than a limit are never said to stay within it.
+// TestMayExceedSmallLimits checks that events which cause more changes than a limit are never said to stay within it.
 func TestMayExceedSmallLimits(t *testing.T) {
 	s := harness.OpenTemp(t, countingModel)
 	for i := range 12 {

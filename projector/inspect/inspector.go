@@ -1,5 +1,6 @@
 // Package inspect answers questions about the read model without changing it: whether every derived value is
-// right, what a model or a write would change, and where a value comes from.
+// right, what a model or a write would change, and where a value comes from. projector/DESIGN.md says why it is as it
+// is.
 package inspect
 
 import (
@@ -8,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Projector is what the inspector needs of the loop that folds.
+// Projector is the loop that folds, as far as the inspector needs it.
 type Projector interface {
 	// Plan returns the plan that the next event is folded under.
 	Plan() *fold.Plan

@@ -18,21 +18,20 @@ type Lineage struct {
 	Copies   []Copies         `json:"copies"`
 }
 
-// DerivedValue is one derived value of the document.
+// DerivedValue says where one derived value of the document comes from.
 type DerivedValue struct {
 	Path  string `json:"path"` // a JSON pointer
 	Rule  string `json:"rule"`
 	State string `json:"state,omitempty"` // frozen, or kept after the target's delete
-	// Sources are the documents it is made of, the first 100: a copy's targets, in order, and for the
-	// other rules the documents that refer to this one, by arrival. Documents is how many there are.
+	// Sources names the documents it is made of, the first 100: a copy's targets, in order, and for the other rules
+	// the documents that refer to this one, by arrival. Documents is how many there are.
 	Sources   []ValueSource `json:"sources"`
 	Documents int64         `json:"documents"`
-	// Event is the change of this document that gave it the value; absent where it is further back
-	// than is looked.
+	// Event names the change of this document that gave it the value; absent where it is further back than is looked.
 	Event *Origin `json:"event,omitempty"`
 }
 
-// ValueSource is a document that a value is made of. One that is gone has no revision.
+// ValueSource names a document that a value is made of. One that is gone has no revision.
 type ValueSource struct {
 	Collection string           `json:"collection"`
 	ID         string           `json:"id"`
@@ -40,7 +39,7 @@ type ValueSource struct {
 	Position   fanfold.Position `json:"position,omitempty"`
 }
 
-// Origin is a change and the document whose write caused it; none where a model did.
+// Origin names a change and the document whose write caused it; none where a model did.
 type Origin struct {
 	Seq        fanfold.Position `json:"seq"`
 	Op         fanfold.Op       `json:"op"`
@@ -48,7 +47,7 @@ type Origin struct {
 	ID         string           `json:"id,omitempty"`
 }
 
-// Copies are the documents that a rule makes carry something of this one.
+// Copies names the documents that a rule makes carry something of this one.
 type Copies struct {
 	Rule      string   `json:"rule"`
 	Documents int64    `json:"documents"`
@@ -56,23 +55,17 @@ type Copies struct {
 }
 
 const (
-	maxSources = 100
+	maxSources = 100  // documents that are named of those that a value is made of, or copied to
 	maxHistory = 1000 // changes of the document that are looked through
 )
 
-// Lineage returns the lineage of a document, on one snapshot. The error is NotFound where there is
-// no such document.
+// Lineage returns where the document's derived values come from, and where its own go, on one snapshot. The error is
+// NotFound where there is no such document.
 func (i *Inspector) Lineage(key fanfold.Key) (out *Lineage, err error) {
 	err = i.store.Read(func(s *sqlite.Snapshot) error {
-		pl := i.projector.Plan()
-		m, err := s.Model()
+		plan, err := i.planAt(s)
 		if err != nil {
 			return err
-		}
-		if pl.Seq != m.Seq { // another model was applied between the two
-			if pl, err = fold.LoadPlan(func(fn func(*sqlite.Snapshot) error) error { return fn(s) }); err != nil {
-				return err
-			}
 		}
 		row, err := s.Row(key)
 		if err != nil {
@@ -81,9 +74,9 @@ func (i *Inspector) Lineage(key fanfold.Key) (out *Lineage, err error) {
 		if row == nil {
 			return fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
 		}
-		l := &lineage{s: s, plan: pl, row: row, t: jsondoc.MustParse(row.Body), out: &Lineage{Position: s.At(), Derived: []DerivedValue{}, Copies: []Copies{}}}
-		out = l.out
-		if err := l.walk(jsondoc.Root, jsondoc.Root, pl.Collection(key.Collection).Shape, ""); err != nil {
+		out = &Lineage{Position: s.At(), Derived: []DerivedValue{}, Copies: []Copies{}}
+		l := &lineage{s: s, plan: plan, row: row, t: jsondoc.MustParse(row.Body), out: out}
+		if err := l.walk(jsondoc.Root, jsondoc.Root, plan.Collection(key.Collection).Shape, ""); err != nil {
 			return err
 		}
 		if err := l.origins(); err != nil {
@@ -94,6 +87,20 @@ func (i *Inspector) Lineage(key fanfold.Key) (out *Lineage, err error) {
 	return out, err
 }
 
+// planAt returns the plan of the model that the snapshot holds, which may be another than the projector's: a model may
+// have been applied between the two.
+func (i *Inspector) planAt(s *sqlite.Snapshot) (*fold.Plan, error) {
+	m, err := s.Model()
+	if err != nil {
+		return nil, err
+	}
+	if plan := i.projector.Plan(); plan.Seq == m.Seq {
+		return plan, nil
+	}
+	return fold.PlanOf(s)
+}
+
+// lineage collects the lineage of one document.
 type lineage struct {
 	s      *sqlite.Snapshot
 	plan   *fold.Plan
@@ -103,7 +110,8 @@ type lineage struct {
 	out    *Lineage
 }
 
-// walk finds the derived values.
+// walk notes the derived values below n, which is at a JSON pointer. anchor is the document or the innermost array
+// element.
 func (l *lineage) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, at string) error {
 	if shape.Elem != nil && l.t.Kind(n) == jsondoc.Array {
 		i := 0
@@ -139,44 +147,57 @@ func (l *lineage) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, at string) 
 }
 
 // value notes one derived value with its sources.
-func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) error {
+func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) (err error) {
 	v := DerivedValue{Path: pointer, Rule: r.FullName, Sources: []ValueSource{}}
 	if r.Kind == fanfold.Copy {
-		for _, id := range r.Relation.Path[r.Base:].AppendIDs(nil, l.t, anchor) {
-			v.Documents++
-			if len(v.Sources) == maxSources {
-				continue
-			}
-			src := ValueSource{Collection: r.Relation.To, ID: id}
-			doc, err := l.s.Get(fanfold.Key{Collection: r.Relation.To, ID: id}, fanfold.Embedded)
-			if err != nil {
-				return err
-			}
-			if doc != nil {
-				src.Revision, src.Position = doc.Revision, doc.Position
-			} else if r.Relation.OnDelete == fanfold.Keep {
-				v.State = "kept"
-			}
-			v.Sources = append(v.Sources, src)
-		}
-		if r.Frozen {
-			v.State = "frozen"
-		}
+		err = l.copySources(r, anchor, &v)
 	} else {
-		docs, _, err := l.s.Holders(r.RelationName, l.row.Key.ID, 0, maxSources, fanfold.Referenced)
-		if err != nil {
-			return err
-		}
+		var docs []*fanfold.Document
+		docs, v.Documents, err = l.holders(r)
 		for _, doc := range docs {
 			v.Sources = append(v.Sources, ValueSource{doc.Key.Collection, doc.Key.ID, doc.Revision, doc.Position})
 		}
-		if v.Documents, err = l.s.CountHolders(r.RelationName, l.row.Key.ID, -1); err != nil {
-			return err
-		}
+	}
+	if err != nil {
+		return err
 	}
 	l.out.Derived = append(l.out.Derived, v)
 	l.values = append(l.values, l.t.Raw(n))
 	return nil
+}
+
+// copySources notes the targets of a copy, and whether its value is frozen, or kept after a target's delete.
+func (l *lineage) copySources(r *fold.Rule, anchor jsondoc.Node, v *DerivedValue) error {
+	for _, id := range r.Relation.Path[r.Base:].AppendIDs(nil, l.t, anchor) {
+		v.Documents++
+		if len(v.Sources) == maxSources {
+			continue
+		}
+		src := ValueSource{Collection: r.Relation.To, ID: id}
+		doc, err := l.s.Get(fanfold.Key{Collection: r.Relation.To, ID: id}, fanfold.Embedded)
+		if err != nil {
+			return err
+		}
+		if doc != nil {
+			src.Revision, src.Position = doc.Revision, doc.Position
+		} else if r.Relation.OnDelete == fanfold.Keep {
+			v.State = "kept"
+		}
+		v.Sources = append(v.Sources, src)
+	}
+	if r.Frozen {
+		v.State = "frozen"
+	}
+	return nil
+}
+
+// holders returns the first documents that refer to this one by the rule's relation, by arrival, and how many do.
+func (l *lineage) holders(r *fold.Rule) (docs []*fanfold.Document, total int64, err error) {
+	if docs, _, err = l.s.Holders(r.RelationName, l.row.Key.ID, 0, maxSources, fanfold.Referenced); err != nil {
+		return nil, 0, err
+	}
+	total, err = l.s.CountHolders(r.RelationName, l.row.Key.ID, -1)
+	return docs, total, err
 }
 
 // origins goes back through the document's changes for the one that gave each value.
@@ -202,7 +223,7 @@ func (l *lineage) origins() error {
 	return nil
 }
 
-// gave tells whether the change gave the document its value at a pointer.
+// gave returns whether the change gave the document its value at a pointer.
 func gave(ch *fanfold.Change, pointer string, value []byte) bool {
 	if ch.Op != fanfold.OpDerive {
 		if ch.Previous == nil {
@@ -222,7 +243,7 @@ func gave(ch *fanfold.Change, pointer string, value []byte) bool {
 	return false
 }
 
-// find follows a JSON pointer.
+// find returns the node at a JSON pointer, None where there is none.
 func find(t *jsondoc.Tree, pointer string) jsondoc.Node {
 	n := jsondoc.Root
 	for token := range strings.SplitSeq(pointer[1:], "/") {
@@ -241,6 +262,7 @@ func find(t *jsondoc.Tree, pointer string) jsondoc.Node {
 	return n
 }
 
+// origin returns a change with the document whose write caused it, which is the first of its event.
 func (l *lineage) origin(ch *fanfold.Change) (*Origin, error) {
 	out := &Origin{Seq: ch.Position, Op: ch.Op, Collection: ch.Key.Collection, ID: ch.Key.ID}
 	if ch.Op != fanfold.OpDerive {
@@ -254,8 +276,8 @@ func (l *lineage) origin(ch *fanfold.Change) (*Origin, error) {
 	return out, err
 }
 
-// copies lists who carries something of the document: holders of copies, and the documents that it
-// refers to, for rules about those who do.
+// copies lists who carries something of the document: holders of copies, and the documents that it refers to, for
+// rules about those who do.
 func (l *lineage) copies() error {
 	c := l.plan.Collection(l.row.Key.Collection)
 	readers := append([]*fold.Rule(nil), c.Readers...)
@@ -265,15 +287,11 @@ func (l *lineage) copies() error {
 		}
 	}
 	for _, r := range readers {
-		docs, _, err := l.s.Holders(r.RelationName, l.row.Key.ID, 0, maxSources, fanfold.Referenced)
+		docs, total, err := l.holders(r)
 		if err != nil {
 			return err
 		}
-		n, err := l.s.CountHolders(r.RelationName, l.row.Key.ID, -1)
-		if err != nil {
-			return err
-		}
-		entry := Copies{Rule: r.FullName, Documents: n, First: []string{}}
+		entry := Copies{Rule: r.FullName, Documents: total, First: []string{}}
 		for _, doc := range docs {
 			entry.First = append(entry.First, doc.Key.ID)
 		}
@@ -281,20 +299,29 @@ func (l *lineage) copies() error {
 	}
 	source := jsondoc.MustParse(l.row.Source())
 	for _, r := range c.Counters {
-		entry := Copies{Rule: r.FullName, First: []string{}}
-		for _, id := range r.Relation.Targets(source) {
-			doc, err := l.s.Get(fanfold.Key{Collection: r.Collection, ID: id}, fanfold.Embedded)
-			if err != nil {
-				return err
-			}
-			if doc == nil || !r.Includes(source, l.row.Key, nil) {
-				continue
-			}
-			if entry.Documents++; len(entry.First) < maxSources {
-				entry.First = append(entry.First, id)
-			}
+		entry, err := l.counters(r, source)
+		if err != nil {
+			return err
 		}
 		l.out.Copies = append(l.out.Copies, entry)
 	}
 	return nil
+}
+
+// counters returns the documents that the document refers to and enters into a rule of, given its referenced view.
+func (l *lineage) counters(r *fold.Rule, source *jsondoc.Tree) (Copies, error) {
+	entry := Copies{Rule: r.FullName, First: []string{}}
+	for _, id := range r.Relation.Targets(source) {
+		doc, err := l.s.Get(fanfold.Key{Collection: r.Collection, ID: id}, fanfold.Embedded)
+		if err != nil {
+			return entry, err
+		}
+		if doc == nil || !r.Includes(source, l.row.Key, nil) {
+			continue
+		}
+		if entry.Documents++; len(entry.First) < maxSources {
+			entry.First = append(entry.First, id)
+		}
+	}
+	return entry, nil
 }

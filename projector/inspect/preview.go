@@ -14,16 +14,50 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Preview tells what applying the model would do, without doing it. Problems names rules that
-// need takeOver, because stored documents have a member of their own at their path. It blocks
-// for as long as recomputing everything takes.
+// Preview returns what applying the model would do, without doing it, on one snapshot. Problems names what speaks
+// against it: rules that need takeOver, because stored documents have a member of their own at their path, documents
+// that break new guards, and more changes than one event can have. It blocks for as long as recomputing everything
+// takes; reads and folding go on. The error is the read model's, or ctx's.
 func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *fanfold.ModelPreview, err error) {
 	sc, err := i.store.Scan()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sc.Close()) }()
-	prev, err := fold.LoadPlan(func(fn func(*sqlite.Snapshot) error) error { return fn(sc.Snapshot) })
+	v, err := newPreviewer(sc, m)
+	if err != nil {
+		return nil, err
+	}
+	c := newChecker(ctx, sc, v.next)
+	c.newRules = v.change.NewRules
+	if err := c.indexLinks(); err != nil {
+		return nil, err
+	}
+	if err := v.checkGuards(c); err != nil {
+		return nil, err
+	}
+	if err := c.eachDocument(v.checkDocument); err != nil {
+		return nil, err
+	}
+	v.conclude()
+	return v.out, nil
+}
+
+// previewer collects what a preview says.
+type previewer struct {
+	prev, next *fold.Plan
+	change     *fold.ModelChange
+	rules      map[string]*fanfold.RulePreview
+	schemas    map[string]*schema.Schema // new or changed, by collection
+	misfits    map[string]*fanfold.Misfits
+	ruleNames  []string // in order
+	out        *fanfold.ModelPreview
+}
+
+// newPreviewer compares the model with the one that applies, and compiles its new schemas. The error is the read
+// model's, or says why the model cannot be compiled.
+func newPreviewer(sc *sqlite.Scanner, m *fanfold.Model) (*previewer, error) {
+	prev, err := fold.PlanOf(sc.Snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -31,50 +65,36 @@ func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *fanfold
 	if err != nil {
 		return nil, err
 	}
-	v := &previewer{prev: prev, next: next, cmp: fold.CompareModels(prev, next), rules: map[string]*fanfold.RulePreview{}, schemas: map[string]*schema.Schema{}, misfits: map[string]*fanfold.Misfits{}, out: &fanfold.ModelPreview{Position: sc.Checkpoint.At(), Rules: []fanfold.RulePreview{}}}
-	v.list()
-	v.out.AtOnce = v.cmp.Entangled()
+	v := &previewer{prev: prev, next: next, change: fold.CompareModels(prev, next), rules: map[string]*fanfold.RulePreview{},
+		schemas: map[string]*schema.Schema{}, misfits: map[string]*fanfold.Misfits{},
+		out: &fanfold.ModelPreview{Position: sc.Checkpoint.At(), Rules: []fanfold.RulePreview{}}}
+	v.listRules()
+	if err := v.compileSchemas(m); err != nil {
+		return nil, err
+	}
+	v.out.AtOnce = v.change.Entangled()
+	v.out.Work, err = v.change.Work(sc.Snapshot)
+	return v, err
+}
+
+// compileSchemas compiles the schemas that are new or changed. What does not fit the others was told when they came.
+func (v *previewer) compileSchemas(m *fanfold.Model) error {
 	for _, c := range m.Collections {
-		if old := prev.Model.Collection(c.Name); c.Schema == nil || old != nil && bytes.Equal(old.Schema, c.Schema) {
-			continue // what does not fit was told when the schema came
+		if old := v.prev.Model.Collection(c.Name); c.Schema == nil || old != nil && bytes.Equal(old.Schema, c.Schema) {
+			continue
 		}
 		compiled, err := schema.Compile(c.Schema)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		v.schemas[c.Name] = compiled
 		v.misfits[c.Name] = &fanfold.Misfits{Collection: c.Name}
 	}
-	if v.out.Work, err = v.cmp.Work(sc.Snapshot); err != nil {
-		return nil, err
-	}
-	c := newChecker(ctx, sc, next)
-	c.fresh = v.cmp.NewRules
-	if err := c.link(); err != nil {
-		return nil, err
-	}
-	if err := v.checkGuards(c); err != nil {
-		return nil, err
-	}
-	if err := c.each(v.document); err != nil {
-		return nil, err
-	}
-	v.problems()
-	return v.out, nil
+	return nil
 }
 
-type previewer struct {
-	prev, next *fold.Plan
-	cmp        *fold.ModelChange
-	rules      map[string]*fanfold.RulePreview
-	schemas    map[string]*schema.Schema // new or changed
-	misfits    map[string]*fanfold.Misfits
-	order      []string
-	out        *fanfold.ModelPreview
-}
-
-// list enters every rule of both models, by name.
-func (v *previewer) list() {
+// listRules enters every rule of both models, by name.
+func (v *previewer) listRules() {
 	for _, r := range v.prev.Rules {
 		v.rules[r.FullName] = &fanfold.RulePreview{Rule: r.FullName, Change: "removed"}
 	}
@@ -83,29 +103,30 @@ func (v *previewer) list() {
 		switch old := v.rules[r.FullName]; {
 		case old == nil:
 			change = "new"
-		case v.cmp.NewRules[r.FullName]:
+		case v.change.NewRules[r.FullName]:
 			change = "changed"
 		}
 		v.rules[r.FullName] = &fanfold.RulePreview{Rule: r.FullName, Change: change}
 	}
 	for name := range v.rules {
-		v.order = append(v.order, name)
+		v.ruleNames = append(v.ruleNames, name)
 	}
-	slices.Sort(v.order)
+	slices.Sort(v.ruleNames)
 }
 
-func (v *previewer) document(row *sqlite.Row, right []byte) error {
+// checkDocument notes what the model does to one document, which want is the embedded view of then.
+func (v *previewer) checkDocument(row *sqlite.Row, want []byte) error {
 	name := row.Key.Collection
 	c := v.next.Collection(name)
 	if !c.Shape.Empty() {
-		v.hidden(row)
+		v.checkHidden(row)
 	}
 	v.checkSchema(row)
-	if bytes.Equal(row.Body, right) {
+	if bytes.Equal(row.Body, want) {
 		return nil
 	}
 	v.out.Changes++
-	for _, rule := range fold.Diff(name, v.cmp.ShapeOf(name), jsondoc.MustParse(row.Body), jsondoc.MustParse(right)).Rules {
+	for _, rule := range fold.Diff(name, v.change.ShapeOf(name), jsondoc.MustParse(row.Body), jsondoc.MustParse(want)).Rules {
 		if r := v.rules[rule]; r != nil {
 			r.Documents++
 		}
@@ -113,26 +134,25 @@ func (v *previewer) document(row *sqlite.Row, right []byte) error {
 	return nil
 }
 
-// guarded notes stored documents that break a new strict relation or unique member.
+// checkGuards notes documents that break a new strict relation or unique member.
 func (v *previewer) checkGuards(c *checker) error {
-	index := func(collection, path string) string { return "unique " + collection + "." + path }
-	for name, paths := range v.cmp.Unique {
+	for name, paths := range v.change.Unique {
 		for _, path := range paths {
-			if err := c.values(name, path, index(name, path.String()), func(row *sqlite.Row, err error) {
+			if err := c.indexUnique(name, path, func(row *sqlite.Row, err error) {
 				v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: fold.UniquePath(name), Detail: fmt.Sprintf("%s: %v", row.Key, err)})
 			}); err != nil {
 				return err
 			}
 		}
 	}
-	broken, err := v.cmp.BrokenGuards(c.sc.Dangling, func(collection, path string, limit int, fn func(value string, first, last int64) error) error {
-		return c.sc.Shared(index(collection, path), limit, fn)
+	broken, err := v.change.BrokenGuards(c.sc.Dangling, func(collection, path string, limit int, fn func(value string, first, last int64) error) error {
+		return c.sc.Shared(uniqueIndex(collection, path), limit, fn)
 	}, c.sc.KeyOf)
 	v.out.Problems = append(v.out.Problems, broken...)
 	return err
 }
 
-// fits notes a document that a new schema refuses.
+// checkSchema notes a document that a new schema refuses.
 func (v *previewer) checkSchema(row *sqlite.Row) {
 	s := v.schemas[row.Key.Collection]
 	if s == nil {
@@ -148,16 +168,17 @@ func (v *previewer) checkSchema(row *sqlite.Row) {
 	}
 }
 
-// hidden notes members of the document's own that a new rule would hide.
-func (v *previewer) hidden(row *sqlite.Row) {
-	for _, r := range v.cmp.HidingRules(row) {
+// checkHidden notes members of the document's own that a new rule would hide.
+func (v *previewer) checkHidden(row *sqlite.Row) {
+	for _, r := range v.change.HidingRules(row) {
 		if p := v.rules[r.FullName]; len(p.Hides) < fold.MaxNamed {
 			p.Hides = append(p.Hides, row.Key.String())
 		}
 	}
 }
 
-func (v *previewer) problems() {
+// conclude lists the rules, the misfits and the problems that show at the end.
+func (v *previewer) conclude() {
 	if v.out.Changes > fanfold.MaxChanges {
 		v.out.Problems = append(v.out.Problems, fold.TooManyChanges(v.out.Changes))
 	}
@@ -166,7 +187,7 @@ func (v *previewer) problems() {
 			v.out.Misfits = append(v.out.Misfits, *m)
 		}
 	}
-	for _, name := range v.order {
+	for _, name := range v.ruleNames {
 		v.out.Rules = append(v.out.Rules, *v.rules[name])
 	}
 	for _, r := range v.next.Rules {

@@ -13,14 +13,14 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Wrong is one value of the read model that is not what the documents as written give.
+// Wrong names one value of the read model that is not what the documents as written give.
 type Wrong struct {
 	Document string `json:"document"` // collection/id
 	Rule     string `json:"rule,omitempty"`
 	Detail   string `json:"detail"` // the stored value and the right one, as a JSON Patch, or what else is wrong
 }
 
-// Verified is what a verification found.
+// Verified says what a verification found.
 type Verified struct {
 	Position  fanfold.Position `json:"position"` // of the prefix looked at
 	Documents int64            `json:"documents"`
@@ -28,46 +28,47 @@ type Verified struct {
 	More      int64            `json:"more,omitempty"` // wrong values beyond those listed
 }
 
-// maxListed bounds what a verification lists; the rest is counted.
+// maxListed is how many wrong values a verification lists; the rest is counted.
 const maxListed = 1000
 
-// Verify recomputes every derived value and the link index from the documents as written, on
-// one snapshot, and lists what differs. It blocks for as long as that takes; reads and folding
-// go on.
+// Verify recomputes every derived value, the link index and the claims from the documents as written, on one snapshot,
+// and lists what differs. It blocks for as long as that takes; reads and folding go on. The error is the read model's,
+// or ctx's.
 func Verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error) {
 	sc, err := store.Scan()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sc.Close()) }()
-	pl, err := fold.LoadPlan(func(fn func(*sqlite.Snapshot) error) error { return fn(sc.Snapshot) })
+	pl, err := fold.PlanOf(sc.Snapshot)
 	if err != nil {
 		return nil, err
 	}
 	out = &Verified{Position: sc.Checkpoint.At(), Wrong: []Wrong{}}
 	c := newChecker(ctx, sc, pl)
-	if err := c.readable(out); err != nil || len(out.Wrong) > 0 {
+	if err := c.listUnreadable(out); err != nil || len(out.Wrong) > 0 {
 		return out, err // nothing can be computed from what is not JSON
 	}
-	if err := c.link(); err != nil {
+	if err := c.indexLinks(); err != nil {
 		return nil, err
 	}
-	if err := sc.CompareLinks(func(d sqlite.LinkDifference) error { return out.link(sc, d) }); err != nil {
+	if err := sc.CompareLinks(func(d sqlite.LinkDifference) error { return out.addLink(sc, d) }); err != nil {
 		return nil, err
 	}
-	if err := c.checkGuards(out); err != nil {
+	if err := c.listBrokenGuards(out); err != nil {
 		return nil, err
 	}
-	err = c.each(func(row *sqlite.Row, right []byte) error {
+	err = c.eachDocument(func(row *sqlite.Row, want []byte) error {
 		out.Documents++
-		if !bytes.Equal(row.Body, right) {
-			out.body(pl, row, right)
+		if !bytes.Equal(row.Body, want) {
+			out.addBody(pl, row, want)
 		}
 		return nil
 	})
 	return out, err
 }
 
+// add lists a wrong value, or counts it where the list is full.
 func (v *Verified) add(w Wrong) {
 	if len(v.Wrong) >= maxListed {
 		v.More++
@@ -76,7 +77,8 @@ func (v *Verified) add(w Wrong) {
 	v.Wrong = append(v.Wrong, w)
 }
 
-func (v *Verified) link(sc *sqlite.Scanner, d sqlite.LinkDifference) error {
+// addLink lists a difference of the link index.
+func (v *Verified) addLink(sc *sqlite.Scanner, d sqlite.LinkDifference) error {
 	key, found, err := sc.KeyOf(d.Holder)
 	if err != nil {
 		return err
@@ -93,13 +95,14 @@ func (v *Verified) link(sc *sqlite.Scanner, d sqlite.LinkDifference) error {
 	return nil
 }
 
-func (v *Verified) body(pl *fold.Plan, row *sqlite.Row, right []byte) {
+// addBody lists how the embedded view of a document differs from the one that it should have, by rule.
+func (v *Verified) addBody(pl *fold.Plan, row *sqlite.Row, want []byte) {
 	var stored jsondoc.Tree
 	if jsondoc.Check(row.Body, fanfold.DefaultMaxDepth*4) != nil || stored.Parse(row.Body) != nil {
 		v.add(Wrong{Document: row.Key.String(), Detail: "the embedded view is not JSON"})
 		return
 	}
-	d := fold.Diff(row.Key.Collection, pl.Collection(row.Key.Collection).Shape, &stored, jsondoc.MustParse(right))
+	d := fold.Diff(row.Key.Collection, pl.Collection(row.Key.Collection).Shape, &stored, jsondoc.MustParse(want))
 	if d.Empty() {
 		v.add(Wrong{Document: row.Key.String(), Detail: "the embedded view is not the canonical form of the referenced one: " + clipBytes(row.Body)})
 		return
@@ -113,6 +116,7 @@ func (v *Verified) body(pl *fold.Plan, row *sqlite.Row, right []byte) {
 	}
 }
 
+// clipBytes returns a text of at most 2000 bytes, and a mark where it was longer.
 func clipBytes(b []byte) string {
 	if len(b) > 2000 {
 		return string(b[:2000]) + "…"
@@ -120,9 +124,9 @@ func clipBytes(b []byte) string {
 	return string(b)
 }
 
-// constraints lists strict references without a target, and unique values that are not their
-// holders', or several documents'.
-func (c *checker) checkGuards(out *Verified) error {
+// listBrokenGuards lists strict references without a target, and claims of unique values that are not those of the
+// documents.
+func (c *checker) listBrokenGuards(out *Verified) error {
 	for _, r := range c.plan.Model.Relations() {
 		if !r.Strict {
 			continue
@@ -137,11 +141,10 @@ func (c *checker) checkGuards(out *Verified) error {
 	}
 	for _, col := range c.plan.Model.Collections {
 		for _, path := range col.Unique {
-			index := "unique " + col.Name + "." + path.String()
-			if err := c.values(col.Name, path, index, func(*sqlite.Row, error) {}); err != nil {
+			if err := c.indexUnique(col.Name, path, func(*sqlite.Row, error) {}); err != nil {
 				return err
 			}
-			if err := c.sc.CompareClaims(col.Name, path.String(), index, func(value, holder string, stored bool) error {
+			if err := c.sc.CompareClaims(col.Name, path.String(), uniqueIndex(col.Name, path.String()), func(value, holder string, stored bool) error {
 				detail := fmt.Sprintf("has %s %q, which is claimed by another document or by none", path, value[1:])
 				if stored {
 					detail = fmt.Sprintf("claims %s %q, which it does not have", path, value[1:])
@@ -156,9 +159,9 @@ func (c *checker) checkGuards(out *Verified) error {
 	return nil
 }
 
-// readable lists documents whose referenced view is not JSON.
-func (c *checker) readable(out *Verified) error {
-	return c.scan(func(row *sqlite.Row) error {
+// listUnreadable lists documents whose referenced view is not JSON.
+func (c *checker) listUnreadable(out *Verified) error {
+	return c.eachRow(func(row *sqlite.Row) error {
 		if err := jsondoc.Check(row.Source(), 10*fanfold.DefaultMaxDepth); err != nil {
 			out.add(Wrong{Document: row.Key.String(), Detail: "the referenced view is not JSON: " + err.Error()})
 		}

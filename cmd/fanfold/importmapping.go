@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -15,47 +14,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// lineWriter writes documents as lines of an import, each once, without the first skip of them.
-type lineWriter struct {
-	w    io.Writer
-	skip int
-	sent map[[sha256.Size]byte]struct{}
-	buf  []byte
-}
-
-// sentLimit bounds what is remembered of the documents sent.
-const sentLimit = 1 << 18
-
-// write sends a document that line of the file gave; one that was sent already it passes over.
-func (l *lineWriter) write(line int, collection string, body []byte) error {
-	l.buf = append(append(l.buf[:0], `"collection":"`+collection+`","doc":`...), jsondoc.Compact(nil, body)...)
-	sum := sha256.Sum256(l.buf)
-	if _, twice := l.sent[sum]; twice {
-		return nil
-	}
-	if l.sent == nil || len(l.sent) >= sentLimit {
-		l.sent = map[[sha256.Size]byte]struct{}{}
-	}
-	l.sent[sum] = struct{}{}
-	return l.raw(line)
-}
-
-// refuse sends what the server will refuse, so that the count of lines is the same every time.
-func (l *lineWriter) refuse(line int, reason string) error {
-	l.buf = jsondoc.AppendQuote(append(l.buf[:0], `"refused":`...), reason)
-	return l.raw(line)
-}
-
-func (l *lineWriter) raw(line int) error {
-	if l.skip > 0 {
-		l.skip--
-		return nil
-	}
-	_, err := fmt.Fprintf(l.w, "{\"line\":%d,%s}\n", line, l.buf)
-	return err
-}
-
-// mapping says what becomes of the rows of a CSV file.
+// mapping says which documents the rows of a CSV file give.
 type mapping []struct {
 	Collection string `yaml:"collection"`
 	Documents  string `yaml:"documents"`
@@ -63,6 +22,7 @@ type mapping []struct {
 	program *expr.Program
 }
 
+// readMapping reads a mapping file. The error is Invalid.
 func readMapping(path string) (mapping, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -86,7 +46,7 @@ func readMapping(path string) (mapping, error) {
 	return m, nil
 }
 
-// readCSV writes each document that the mapping makes of the rows.
+// readCSV writes the documents that the mapping makes of the rows. A row that is no CSV is written as one to refuse.
 func (m mapping) readCSV(r io.Reader, out *lineWriter) error {
 	cr := csv.NewReader(r)
 	cr.ReuseRecord = true
@@ -117,6 +77,7 @@ func (m mapping) readCSV(r io.Reader, out *lineWriter) error {
 	}
 }
 
+// row writes the documents that the mapping makes of one row. names are the columns' names as JSON strings.
 func (m mapping) row(line int, names [][]byte, row []string, w *lineWriter) error {
 	doc := []byte{'{'}
 	for i, v := range row {
@@ -126,27 +87,32 @@ func (m mapping) row(line int, names [][]byte, row []string, w *lineWriter) erro
 		doc = jsondoc.AppendQuote(append(append(doc, names[i]...), ':'), v)
 	}
 	t := jsondoc.MustParse(append(doc, '}'))
-	for _, out := range m {
-		value, err := out.program.Eval(t)
+	for _, target := range m {
+		value, err := target.program.Eval(t)
 		if err != nil {
-			if err := w.refuse(line, fmt.Sprintf("documents of %s: %v", out.Collection, err)); err != nil {
+			if err := w.refuse(line, fmt.Sprintf("documents of %s: %v", target.Collection, err)); err != nil {
 				return err
 			}
 			continue
 		}
-		v := jsondoc.MustParse(value)
-		nodes := []jsondoc.Node{jsondoc.Root}
-		if v.Kind(jsondoc.Root) == jsondoc.Array {
-			nodes = nodes[:0]
-			for n := v.First(jsondoc.Root); n != jsondoc.None; n = v.Next(n) {
-				nodes = append(nodes, n)
-			}
-		}
-		for _, n := range nodes {
-			if err := w.write(line, out.Collection, v.Raw(n)); err != nil {
+		for _, doc := range valueOrElements(value) {
+			if err := w.write(line, target.Collection, doc); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// valueOrElements returns the elements of an array, or any other value by itself.
+func valueOrElements(value []byte) [][]byte {
+	t := jsondoc.MustParse(value)
+	if t.Kind(jsondoc.Root) != jsondoc.Array {
+		return [][]byte{t.Raw(jsondoc.Root)}
+	}
+	var all [][]byte
+	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
+		all = append(all, t.Raw(n))
+	}
+	return all
 }

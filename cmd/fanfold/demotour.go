@@ -1,0 +1,317 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/projector/inspect"
+)
+
+// tour loads the bookshop and tells what happens. Everything goes through the HTTP API.
+type tour struct {
+	client *client
+	out    io.Writer
+}
+
+// newTour returns a tour of the server at a URL that prints to out.
+func newTour(base string, out io.Writer) *tour {
+	return &tour{client: &client{server: base}, out: out}
+}
+
+// say prints a line.
+func (t *tour) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
+
+// run takes the whole tour.
+func (t *tour) run(ctx context.Context) error {
+	defer t.client.http.CloseIdleConnections()
+	for _, step := range []func(context.Context) error{t.load, t.before, t.rename, t.publish, t.verify} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	t.commands()
+	return nil
+}
+
+// send sends a write; the error names the request.
+func (t *tour) send(ctx context.Context, method, path, body string, h header) error {
+	if _, err := t.client.send(ctx, method, path, strings.NewReader(body), h); err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// contentType returns the header of a request whose body is of this type.
+func contentType(mediaType string) header { return header{"Content-Type": mediaType} }
+
+// get decodes a document into out, and returns the answer's header and the text itself. The error names the request.
+func (t *tour) get(ctx context.Context, path string, out any) (http.Header, []byte, error) {
+	resp, err := t.client.do(ctx, http.MethodGet, path, nil, nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("GET %s: %w", path, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil {
+		err = json.Unmarshal(body, out)
+	}
+	return resp.Header, body, err
+}
+
+// demoCollections lists the collections in the order in which the tour names them.
+var demoCollections = []string{"books", "authors", "publishers", "shelves", "reviews", "stocks", "portfolios"}
+
+// load applies the model and then imports all documents. Books come before their authors: the order does not matter.
+func (t *tour) load(ctx context.Context) error {
+	model, err := demoFiles.ReadFile("demo/model.yaml")
+	if err != nil {
+		return err
+	}
+	if err := t.send(ctx, http.MethodPut, "/v1/_model", string(model), contentType("application/yaml")); err != nil {
+		return err
+	}
+	m, err := modelfile.Parse(model)
+	if err != nil {
+		return err
+	}
+	began, total := time.Now(), 0
+	var counts []string
+	for _, collection := range demoCollections {
+		n, err := t.loadFile(ctx, collection)
+		if err != nil {
+			return err
+		}
+		counts, total = append(counts, fmt.Sprintf("%d %s", n, collection)), total+n
+	}
+	took := time.Since(began).Seconds()
+	t.say("\n1. Loaded\n\n   %s:", strings.Join(counts, ", "))
+	t.say("   %d documents in %.2f s (%.0f a second), each on disk before it was answered.",
+		total, took, float64(total)/took)
+	t.say("   The model declares %d derived fields; see it with the last curl command below.", len(m.Rules))
+	return nil
+}
+
+// loadFile imports the documents of one collection and returns how many there are.
+func (t *tour) loadFile(ctx context.Context, collection string) (n int, err error) {
+	text, err := demoFiles.ReadFile("demo/" + collection + ".ndjson")
+	if err != nil {
+		return 0, err
+	}
+	im := &importer{client: t.client, collection: collection, stderr: io.Discard}
+	result, err := im.send(ctx, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}, 0)
+	if err == nil && result.Refused > 0 {
+		err = fmt.Errorf("%d lines of %s.ndjson were refused", result.Refused, collection)
+	}
+	return result.Written, err
+}
+
+// The author whose story the tour tells.
+const (
+	heroID   = "samuel-clemens"
+	heroPath = "/v1/authors/" + heroID
+	heroBook = "/v1/books/huckleberry-finn"
+	penName  = `{"firstName":"Mark","lastName":"Twain"}`
+)
+
+// before shows the author before anything is changed.
+func (t *tour) before(ctx context.Context) error {
+	_, body, err := t.get(ctx, heroPath, &struct{}{})
+	if err != nil {
+		return err
+	}
+	t.say("\n2. An author: countOfBooks and books are the store's, nobody wrote them\n")
+	t.say("   GET %s\n%s", heroPath, layout(body, "   "))
+	return nil
+}
+
+// demoBook has the members of a book that the tour reads.
+type demoBook struct {
+	Title   string
+	Year    int
+	Authors []struct{ ID, Name string }
+}
+
+// heroName returns the copy of the hero's name that stands on the book.
+func (b *demoBook) heroName() string {
+	for _, a := range b.Authors {
+		if a.ID == heroID {
+			return a.Name
+		}
+	}
+	return "none"
+}
+
+// heroBooks returns the hero's books, oldest first, and the header of the answer, whose list is in order of arrival.
+func (t *tour) heroBooks(ctx context.Context) (http.Header, []demoBook, error) {
+	var list struct{ Items []demoBook }
+	h, _, err := t.get(ctx, heroPath+"/books", &list)
+	slices.SortFunc(list.Items, func(a, b demoBook) int { return a.Year - b.Year })
+	return h, list.Items, err
+}
+
+// rename shows what the product is for: one write, and every copy is right.
+func (t *tour) rename(ctx context.Context) error {
+	book, _, err := t.get(ctx, heroBook, &demoBook{})
+	if err != nil {
+		return err
+	}
+	h, old, err := t.heroBooks(ctx)
+	if err != nil {
+		return err
+	}
+	since, began := h.Get("Fanfold-Position"), time.Now()
+	if err := t.send(ctx, http.MethodPatch, heroPath, penName, contentType("application/merge-patch+json")); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	_, now, err := t.heroBooks(ctx)
+	if err != nil {
+		return err
+	}
+	if len(now) != len(old) {
+		return fmt.Errorf("the author had %d books before the rename and has %d after it", len(old), len(now))
+	}
+	t.say("\n3. He takes a pen name: one write, to the author alone\n\n   PATCH %s  %s", heroPath, penName)
+	t.say("\n   Answered after %s; these books show it, and no reader ever saw some old and some new:\n",
+		took.Round(100*time.Microsecond))
+	for i := range now {
+		t.say("   %-46s %d  %s -> %s", now[i].Title, now[i].Year, old[i].heroName(), now[i].heroName())
+	}
+	if err := t.feed(ctx, since); err != nil {
+		return err
+	}
+	return t.revision(ctx, book)
+}
+
+// feed shows the rows of the change feed since a position: the first few and the last.
+func (t *tour) feed(ctx context.Context, since string) error {
+	var rows []string
+	query := url.Values{"since": {since}, "mode": {"all"}, "feed": {"normal"}}
+	err := t.client.changesOnce(ctx, query, func(data []byte) error {
+		var b strings.Builder
+		err := showChange(&b, data, false)
+		rows = append(rows, wrap(strings.TrimSuffix(b.String(), "\n"), "   "))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.say("\n   The change feed has a row for each document, the last a shelf that copies from the books:\n")
+	const first = 3
+	for i, row := range rows {
+		switch {
+		case i < first || i == len(rows)-1:
+			t.say("%s", row)
+		case i == first:
+			t.say("   ... %d more ...", len(rows)-first-1)
+		}
+	}
+	return nil
+}
+
+// revision shows that the book's writers do not fail because a copy on it has changed.
+func (t *tour) revision(ctx context.Context, old http.Header) error {
+	now, _, err := t.get(ctx, heroBook, &demoBook{})
+	if err != nil {
+		return err
+	}
+	tag := old.Get("ETag")
+	t.say("\n   Nobody wrote to the book itself: its ETag is new for caches, its revision the old for writers.\n")
+	t.say("   %s", heroBook)
+	t.say("   revision  %s -> %s", old.Get("Fanfold-Revision"), now.Get("Fanfold-Revision"))
+	t.say("   ETag      %s -> %s", tag, now.Get("ETag"))
+	h := header{"Content-Type": "application/merge-patch+json", "If-Match": tag}
+	if err := t.send(ctx, http.MethodPatch, heroBook, `{"shelfmark":"PS1305"}`, h); err != nil {
+		return err
+	}
+	t.say("   PATCH with If-Match: %s, read before the rename, is still accepted.", tag)
+	return nil
+}
+
+// newBook is a book that the shop does not have yet.
+const newBook = `{"id":"following-the-equator","title":"Following the Equator","year":1897,"language":"en",
+    "pub-id":"american-publishing","authors":[{"id":"samuel-clemens"}]}`
+
+// publish shows counts that follow a write.
+func (t *tour) publish(ctx context.Context) error {
+	const publisher = "/v1/publishers/american-publishing"
+	before, err := t.counts(ctx, heroPath, publisher)
+	if err != nil {
+		return err
+	}
+	if err := t.send(ctx, http.MethodPost, "/v1/books", newBook, contentType("application/json")); err != nil {
+		return err
+	}
+	after, err := t.counts(ctx, heroPath, publisher)
+	if err != nil {
+		return err
+	}
+	t.say("\n4. A new book: the counts are made at the write, a read computes nothing\n")
+	t.say("   POST /v1/books\n   %s\n", newBook)
+	t.say("   countOfBooks of the author     %d -> %d", before[0], after[0])
+	t.say("   countOfBooks of the publisher  %d -> %d", before[1], after[1])
+	return nil
+}
+
+// counts returns countOfBooks of the documents at these paths.
+func (t *tour) counts(ctx context.Context, paths ...string) (counts []int, err error) {
+	for _, path := range paths {
+		var doc struct{ CountOfBooks int }
+		_, _, err := t.get(ctx, path, &doc)
+		if err != nil {
+			return nil, err
+		}
+		counts = append(counts, doc.CountOfBooks)
+	}
+	return counts, nil
+}
+
+// verify has the store compare every copy with where it came from.
+func (t *tour) verify(ctx context.Context) error {
+	var v inspect.Verified
+	if err := t.client.json(ctx, http.MethodPost, "/v1/_verify", &v); err != nil {
+		return err
+	}
+	if len(v.Wrong) > 0 {
+		return fmt.Errorf("verify found wrong values: %v", v.Wrong)
+	}
+	t.say("\n5. Verified: everything derived in %d documents was computed anew, and nothing is wrong.", v.Documents)
+	return nil
+}
+
+// demoCommands has what to try, each with a title; SERVER stands for the server's URL.
+var demoCommands = []struct{ title, lines string }{
+	{"Mary Ann Evans becomes George Eliot, on every book and on the shelf that copies from one", `curl -sw '%{http_code}\n' -X PATCH SERVER/v1/authors/mary-ann-evans \
+  -H 'Content-Type: application/merge-patch+json' -d '{"firstName":"George","lastName":"Eliot"}'
+curl -sw '\n' SERVER/v1/shelves/pen-names`},
+	{"A book with its copies and counts, and as somebody wrote it", `curl -sw '\n' SERVER/v1/books/gilded-age
+curl -sw '\n' 'SERVER/v1/books/gilded-age?view=referenced'`},
+	{"A portfolio that only refers to its stocks, with their quotes, in one request",
+		`curl -sw '\n' 'SERVER/v1/portfolios/1?expand=stock'`},
+	{"A publisher goes; the book keeps the name it had (onDelete: keep)", `curl -sw '%{http_code}\n' -X DELETE SERVER/v1/publishers/newby
+curl -sw '\n' SERVER/v1/books/wuthering-heights`},
+	{"Every change of a shelf so far, with its cause",
+		`curl -sw '\n' 'SERVER/v1/_changes?since=0&mode=all&collections=shelves'`},
+	{"The model", `curl -sw '\n' SERVER/v1/_model`},
+}
+
+// commands prints what to try.
+func (t *tour) commands() {
+	t.say("\nNow try, in another terminal:")
+	for _, c := range demoCommands {
+		text := strings.ReplaceAll(c.title+":\n"+c.lines, "SERVER", t.client.server)
+		t.say("\n   %s", strings.ReplaceAll(text, "\n", "\n   "))
+	}
+	t.say("\n   The change feed, as it goes on:\n   fanfold changes --server %s", t.client.server)
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// lineWriter writes documents as lines of an import, each document once, and leaves out the first skip lines.
+type lineWriter struct {
+	w    io.Writer
+	skip int
+	sent map[[sha256.Size]byte]struct{} // hashes of the documents written
+	line []byte                         // reused
+}
+
+// sentLimit is how many documents are remembered at most, in order to write each once.
+const sentLimit = 1 << 18
+
+// write writes a document that line number of the file gave, unless it was written before.
+func (l *lineWriter) write(number int, collection string, body []byte) error {
+	l.line = append(append(l.line[:0], `"collection":"`+collection+`","doc":`...), jsondoc.Compact(nil, body)...)
+	sum := sha256.Sum256(l.line)
+	if _, twice := l.sent[sum]; twice {
+		return nil
+	}
+	if l.sent == nil || len(l.sent) >= sentLimit {
+		l.sent = map[[sha256.Size]byte]struct{}{}
+	}
+	l.sent[sum] = struct{}{}
+	return l.writeLine(number)
+}
+
+// refuse writes a line that the server will refuse, so that the lines have the same numbers every time.
+func (l *lineWriter) refuse(number int, reason string) error {
+	l.line = jsondoc.AppendQuote(append(l.line[:0], `"refused":`...), reason)
+	return l.writeLine(number)
+}
+
+// writeLine writes l.line, unless it is one to leave out.
+func (l *lineWriter) writeLine(number int) error {
+	if l.skip > 0 {
+		l.skip--
+		return nil
+	}
+	_, err := fmt.Fprintf(l.w, "{\"line\":%d,%s}\n", number, l.line)
+	return err
+}
+
+// lines returns the lines of the input without the first skip. The error says what is wrong with the mapping.
+func (im *importer) lines(in io.Reader, skip int) (lineSource, error) {
+	counted := &countingReader{r: in, n: &im.read}
+	if im.mapping == "" {
+		return func(w io.Writer) error {
+			r := bufio.NewReaderSize(counted, 256<<10)
+			for range skip {
+				if err := skipLine(r); err != nil {
+					return err
+				}
+			}
+			_, err := io.Copy(w, r)
+			return err
+		}, nil
+	}
+	m, err := readMapping(im.mapping)
+	if err != nil {
+		return nil, err
+	}
+	return func(w io.Writer) error {
+		out := bufio.NewWriterSize(w, 64<<10)
+		if err := m.readCSV(counted, &lineWriter{w: out, skip: skip}); err != nil {
+			return err
+		}
+		return out.Flush()
+	}, nil
+}
+
+// skipLine reads to behind the next line break, or to the end.
+func skipLine(r *bufio.Reader) error {
+	for {
+		_, err := r.ReadSlice('\n')
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return err
+		}
+	}
+}
+
+// countingReader adds the bytes that are read through it to n.
+type countingReader struct {
+	r io.Reader
+	n *atomic.Int64
+}
+
+// Read implements io.Reader.
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}

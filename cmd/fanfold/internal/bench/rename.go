@@ -1,0 +1,95 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// currentFile returns the path of the read model that is served.
+func currentFile(store *sqlite.Store) (path string, err error) {
+	err = store.Use(func(db *sqlite.DB) error { path = db.Path(); return nil })
+	return path, err
+}
+
+// openPlain opens an SQLite file with settings like our own; the caller closes it.
+func openPlain(path string) (*sql.DB, error) {
+	return sql.Open("sqlite3", "file:"+url.PathEscape(path)+"?_journal_mode=WAL&_synchronous=NORMAL&_cache_size=-32768")
+}
+
+// Rename is a rename that reaches a copy of the name in every book.
+type Rename struct {
+	Name   string // the result's
+	Path   string // of the copy in a book, as SQLite's JSON functions take it
+	Copies int
+	Write  func(name string) error // renames, and returns once all copies are right
+}
+
+// Run compares the rename, feed rows included, with one UPDATE by json_set that sets the same member of the same rows
+// on a copy of the store's file, which it makes in dir.
+func (b Rename) Run(ctx context.Context, store *sqlite.Store, dir string) (r Result, err error) {
+	plain := filepath.Join(dir, "limit.db")
+	if err := copyFile(ctx, store, plain); err != nil {
+		return r, err
+	}
+	const rounds = 5
+	var ours, limit []float64
+	for i := range rounds {
+		plainTook, err := b.update(plain, fmt.Sprintf("Bob%d Author", i))
+		if err != nil {
+			return r, err
+		}
+		began := time.Now()
+		if err := b.Write(fmt.Sprintf("Bob%d", i)); err != nil {
+			return r, err
+		}
+		took := time.Since(began)
+		if i == 0 {
+			continue // a warm-up
+		}
+		ours = append(ours, float64(b.Copies)/took.Seconds())
+		limit = append(limit, float64(b.Copies)/plainTook.Seconds())
+	}
+	r = result(b.Name, "copies/s", ours, limit)
+	r.Notes = append(r.Notes, "limit: one UPDATE ... json_set over the same rows, without feed rows")
+	return r, nil
+}
+
+// copyFile copies the store's read model to a new file.
+func copyFile(ctx context.Context, store *sqlite.Store, to string) (err error) {
+	from, err := currentFile(store)
+	if err != nil {
+		return err
+	}
+	db, err := openPlain(from)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
+	return errors.Join(err, db.Close())
+}
+
+// update sets the name in every book of a file, and returns how long that took.
+func (b Rename) update(file, name string) (took time.Duration, err error) {
+	db, err := openPlain(file)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	began := time.Now()
+	res, err := db.Exec("UPDATE document SET body = json_set(body, ?, ?) WHERE collection = 'books'", b.Path, name)
+	if err != nil {
+		return 0, err
+	}
+	took = time.Since(began)
+	if n, err := res.RowsAffected(); err != nil || n != int64(b.Copies) {
+		return 0, errors.Join(err, fmt.Errorf("%d rows updated", n))
+	}
+	return took, nil
+}

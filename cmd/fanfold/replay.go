@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/projector"
+)
+
+func replayCommand() *cobra.Command {
+	var data string
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Build the read model anew from the log, and put it in place of the old one",
+		Long: `Build a new read model from the log's first event on while the old one is served, and put it
+in the old one's place once it has caught up. Reads never stop. Rows, positions and answers are
+the same afterwards.`,
+		Example: "  fanfold replay\n  fanfold replay --data ./fanfold-data   (where no server runs)",
+		Args:    cobra.NoArgs,
+	}
+	c := serverFlag(cmd)
+	cmd.Flags().StringVar(&data, "data", "", "directory of a server that is not running")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		out := cmd.OutOrStdout()
+		if data != "" {
+			debug.SetGCPercent(40) // nobody waits for an answer meanwhile, so less memory is worth a little time
+			return replayOffline(cmd.Context(), out, data)
+		}
+		var s node.Status
+		if err := c.json(cmd.Context(), http.MethodPost, "/v1/_replay", &s); err != nil {
+			return err
+		}
+		return c.followReplay(cmd.Context(), out)
+	}
+	return cmd
+}
+
+// replayOffline builds a new read model from the whole log of a server that is not running. The old one may be damaged.
+func replayOffline(ctx context.Context, out io.Writer, data string) error {
+	n, err := openOffline(ctx, data)
+	if err != nil {
+		return err
+	}
+	last, err := n.Log.LastSeq(ctx)
+	if err == nil {
+		err = n.Projector.ReplayTo(ctx, last)
+		fmt.Fprintln(out, "replay "+replayLine(n.Projector.Status().Replay))
+	}
+	return errors.Join(err, n.Close())
+}
+
+// followReplay waits until the server's replay has ended, and shows how far it is on a terminal.
+func (c *client) followReplay(ctx context.Context, out io.Writer) error {
+	for {
+		s, err := c.status(ctx)
+		if err != nil {
+			return err
+		}
+		if p := s.Replay; p != nil && !p.Running {
+			if onTerminal() {
+				fmt.Fprint(os.Stderr, "\r\033[K")
+			}
+			fmt.Fprintln(out, "replay "+replayLine(p))
+			if p.Error != "" {
+				return errors.New("the replay failed; the read model is the one before it")
+			}
+			return nil
+		} else if p != nil && onTerminal() {
+			fmt.Fprint(os.Stderr, "\r\033[Kreplay "+replayLine(p))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// replayLine returns how far a replay is.
+func replayLine(p *projector.Progress) string {
+	switch {
+	case p.Error != "":
+		return "failed: " + p.Error
+	case p.Running:
+		return fmt.Sprintf("event %d of %d, %.0f events/s, %.0f s left", p.Seq, p.Target, p.Rate, p.Left)
+	}
+	return fmt.Sprintf("done: %d events in %.1f s (%.0f events/s)", p.Seq, p.Seconds, p.Rate)
+}

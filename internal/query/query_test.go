@@ -1,0 +1,45 @@
+package query
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/fanfold/fanfold"
+)
+
+func TestParse(t *testing.T) {
+	for raw, valid := range map[string]bool{"": true, "a=1": true, "a=1&b=": true, "a=1&a=2": false, "c=1": false, "a=%zz": false} {
+		if _, err := Parse(raw, "a", "b"); (err == nil) != valid || err != nil && fanfold.CodeOf(err) != fanfold.Invalid {
+			t.Errorf("%q: %v", raw, err)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	q, err := Parse("yes=true&no=false&odd=1&n=7&list=as,bs&bad=As", "yes", "no", "odd", "n", "list", "bad")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"yes": true, "no": false, "absent": false} {
+		if v, err := Bool(q, name); v != want || err != nil {
+			t.Errorf("%s is %v, %v", name, v, err)
+		}
+	}
+	if n, err := Int(q, "n", 1, 0, 7); n != 7 || err != nil {
+		t.Errorf("n is %d, %v", n, err)
+	}
+	if n, err := Int(q, "absent", 3, 0, 7); n != 3 || err != nil {
+		t.Errorf("an absent number is %d, %v", n, err)
+	}
+	if list, err := Collections(q, "list"); !slices.Equal(list, []string{"as", "bs"}) || err != nil {
+		t.Errorf("the list is %v, %v", list, err)
+	}
+	_, odd := Bool(q, "odd")
+	_, large := Int(q, "n", 1, 0, 6)
+	_, bad := Collections(q, "bad")
+	for _, err := range []error{odd, large, bad} {
+		if fanfold.CodeOf(err) != fanfold.Invalid {
+			t.Errorf("%v is not refused", err)
+		}
+	}
+}
