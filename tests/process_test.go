@@ -2,7 +2,6 @@ package tests
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -107,6 +107,9 @@ func (l *processLog) wait(text string) bool {
 	}
 }
 
+// readyPort finds where a node says that it listens.
+var readyPort = regexp.MustCompile(`url=http://\S+:(\d+)`)
+
 // startProcess runs `fanfold serve` on a free port of the loopback interface and waits until it is ready.
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
@@ -120,15 +123,7 @@ func startProcessOn(t *testing.T, host string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err := errors.Join(err, l.Close()); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, append([]string{"serve", "--listen", net.JoinHostPort(host, port)}, args...)...)
+	cmd := exec.Command(path, append([]string{"serve", "--listen", net.JoinHostPort(host, "0")}, args...)...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +131,7 @@ func startProcessOn(t *testing.T, host string, args ...string) *process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &process{Client: harness.NewClient(t, "http://127.0.0.1:"+port), cmd: cmd, log: processLog{more: make(chan struct{})}}
+	p := &process{Client: harness.NewClient(t, ""), cmd: cmd, log: processLog{more: make(chan struct{})}}
 	t.Cleanup(func() {
 		p.signal(syscall.SIGKILL)
 		if t.Failed() {
@@ -148,6 +143,11 @@ func startProcessOn(t *testing.T, host string, args ...string) *process {
 	if !p.log.wait("fanfold is ready") {
 		t.Fatal("the node did not come up")
 	}
+	said := readyPort.FindStringSubmatch(p.log.String())
+	if said == nil {
+		t.Fatal("the node does not say where it listens")
+	}
+	p.URL = "http://127.0.0.1:" + said[1]
 	return p
 }
 
