@@ -24,7 +24,7 @@ func (l *Log) checkComplete(ctx context.Context) error {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the log's state cannot be read")
 	}
 	state := info.State
-	if state.Msgs == state.LastSeq && state.NumDeleted == 0 && (state.LastSeq == 0 || state.FirstSeq == 1) {
+	if state.LastSeq == 0 || state.FirstSeq == 1 && state.Msgs == state.LastSeq && state.NumDeleted == 0 {
 		return nil
 	}
 	return fanfold.Errorf(fanfold.LogDamaged, "the log ends at event %d and has %d events, so that %d are missing%s; %s",

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
@@ -29,7 +30,9 @@ func readMapping(path string) (mapping, error) {
 		return nil, fanfold.Wrap(err, fanfold.Invalid, "cannot read the mapping: %v", err)
 	}
 	var m mapping
-	if err := yaml.UnmarshalWithOptions(text, &m, yaml.Strict()); err != nil {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(&m); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fanfold.Wrap(err, fanfold.Invalid, "%s is not a mapping: %v", path, err)
 	}
 	if len(m) == 0 {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/node"
