@@ -174,6 +174,12 @@ func (p *parser) expression(n jsondoc.Node, at string) string {
 	if s == "" {
 		return ""
 	}
+	if p.checkSchemas { // a model that was accepted before is not held to bounds that came later
+		if problem := expressionBounds(s); problem != "" {
+			p.problem(at, "%s", problem)
+			return s
+		}
+	}
 	if _, err := expr.MembersRead(s); err != nil {
 		text, _, _ := strings.Cut(err.Error(), "\n") // the lines behind point at the place
 		p.problem(at, "%s", text)
