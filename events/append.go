@@ -100,7 +100,7 @@ func conditionSubject(msg *nats.Msg) string {
 // otherwise. A condition that is not met is an answer like any other.
 func (l *Log) recordFailure(err error) {
 	switch fanfold.CodeOf(err) {
-	case fanfold.Unavailable, fanfold.OutcomeUnknown, fanfold.Internal, fanfold.LogDamaged:
+	case fanfold.Unavailable, fanfold.OutcomeUnknown, fanfold.Internal:
 		reason := err.Error()
 		l.failing.Store(&reason)
 	default:
@@ -262,12 +262,8 @@ func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold
 	return 0, staleError(last.seq(), expect.Rev)
 }
 
-// staleError returns the error for a document that is at revision last where expected was required: Stale, and
-// LogDamaged where expected is behind the last one, for whoever required it has seen that event.
+// staleError returns the error for a document that is at revision last where expected was required.
 func staleError(last uint64, expected fanfold.Revision) *fanfold.Error {
-	if uint64(expected) > last {
-		return fanfold.Errorf(fanfold.LogDamaged, "the log has lost event %d, which this node shows: the document's last event in it is %d; %s", expected, last, repair)
-	}
 	return &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(last),
 		Message: fmt.Sprintf("the document is at revision %d, not %d", last, expected)}
 }
