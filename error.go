@@ -20,6 +20,8 @@ const (
 	FanoutLimit      Code = "fanout-limit"      // more derived changes than the model allows one write
 	Unprocessable    Code = "unprocessable"     // well-formed, but breaks a rule of the model
 	TooLarge         Code = "too-large"         // past a configured limit of size
+	Forbidden        Code = "forbidden"         // from where this may not be asked
+	LogDamaged       Code = "log-damaged"       // the log lacks events that were acknowledged
 	Gone             Code = "gone"              // a position the log no longer has
 	UnsupportedMedia Code = "unsupported-media" // a content type this route does not read
 	Timeout          Code = "timeout"           // not there within the time asked for

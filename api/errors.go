@@ -18,7 +18,7 @@ var statusOf = map[fanfold.Code]int{
 	fanfold.TooLarge: http.StatusRequestEntityTooLarge, fanfold.UnsupportedMedia: http.StatusUnsupportedMediaType,
 	fanfold.Unprocessable: http.StatusUnprocessableEntity, fanfold.Unavailable: http.StatusServiceUnavailable,
 	fanfold.KeyReused: http.StatusUnprocessableEntity, fanfold.Busy: http.StatusTooManyRequests, fanfold.TooSlow: http.StatusRequestTimeout,
-	fanfold.OutcomeUnknown: http.StatusServiceUnavailable, fanfold.Timeout: http.StatusGatewayTimeout,
+	fanfold.OutcomeUnknown: http.StatusServiceUnavailable, fanfold.Forbidden: http.StatusForbidden, fanfold.LogDamaged: http.StatusServiceUnavailable, fanfold.Timeout: http.StatusGatewayTimeout,
 }
 
 // titleOf maps error codes to the titles of problems.
@@ -32,7 +32,8 @@ var titleOf = map[fanfold.Code]string{
 	fanfold.Unprocessable: "The request breaks a rule", fanfold.Unavailable: "The store cannot answer now",
 	fanfold.OutcomeUnknown: "It is not known whether the write was stored", fanfold.Timeout: "It did not happen in time",
 	fanfold.KeyReused: "The key belongs to another request", fanfold.Busy: "The store is busy", fanfold.TooSlow: "The request did not arrive in time",
-	fanfold.Internal: "The server made a mistake",
+	fanfold.Internal: "The server made a mistake", fanfold.Forbidden: "The request comes from where it may not",
+	fanfold.LogDamaged: "The log lacks events",
 }
 
 // problem holds a problem document (RFC 9457).

@@ -120,9 +120,13 @@ type Options struct {
 	Admission   time.Duration // how long a request waits for room or for a slot; default 5 s
 	HeaderTime  time.Duration // in which a request's headers must arrive; default 10 s
 	BodyGrace   time.Duration // in which its body must arrive, with 5 s more for each MiB; default 10 s
-	FoldVersion int           // a part of every ETag
-	Metrics     http.Handler  // answers GET /metrics; nil for none
-	Logger      *slog.Logger  // default slog.Default()
+	// Hosts are names by which the API may be called besides those of the loopback interface, AnyHost lets it be called
+	// by any name. Origins are web origins, such as https://app.example, whose pages may write besides the API's own.
+	Hosts, Origins []string
+	AnyHost        bool
+	FoldVersion    int          // a part of every ETag
+	Metrics        http.Handler // answers GET /metrics; nil for none
+	Logger         *slog.Logger // default slog.Default()
 }
 
 // setDefaults replaces zero values by their defaults.
@@ -176,7 +180,7 @@ func New(parts Dependencies, opt Options) *Server {
 		s.opt.Logger.Error("a handler panicked", "err", err, "stack", string(stack))
 		return err
 	}}))
-	s.echo.Use(s.limitBodyTime)
+	s.echo.Use(s.checkHost, s.checkOrigin, s.limitBodyTime)
 	s.routes()
 	return s
 }
@@ -196,8 +200,8 @@ func (s *Server) routes() {
 	e.GET("/v1/_model/_pending", s.getPending)
 	e.DELETE("/v1/_model/_pending", s.deletePending)
 	e.GET("/v1/_status", s.status)
-	e.POST("/v1/_replay", withoutAnswerTime(s.replay))
-	e.POST("/v1/_verify", withoutAnswerTime(s.limited(maxVerifications, s.verify)))
+	e.POST("/v1/_replay", withoutAnswerTime(commanded(s.replay)))
+	e.POST("/v1/_verify", withoutAnswerTime(commanded(s.limited(maxVerifications, s.verify))))
 	e.POST("/v1/_import", s.limited(maxImports, s.importLines))
 	e.GET("/v1/_import", s.getImport)
 	e.GET("/v1/_export", s.limited(maxExports, s.export))

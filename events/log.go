@@ -85,6 +85,9 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	if l.stream, err = l.openOrCreateStream(ctx); err != nil {
 		return nil, err
 	}
+	if err := l.checkComplete(ctx); err != nil {
+		return nil, err
+	}
 	return l, nil
 }
 

@@ -28,12 +28,15 @@ import (
 
 // Config configures a node.
 type Config struct {
-	Data       string // the directory of the node's files
-	Listen     string // the HTTP address
-	NATS       string // the URL of an outside server; "" for the embedded one
-	NATSListen string // the address at which the embedded server takes ordinary clients; "" for none
-	Durability string // of the embedded server: always or interval
-	Replicas   int    // of the stream, where it is made on an outside server
+	Data       string   // the directory of the node's files
+	Listen     string   // the HTTP address
+	Insecure   bool     // Listen may be an address that others reach, although there are no keys yet
+	Hosts      []string // names by which the API may be called besides those of this machine
+	Origins    []string // web origins, such as https://app.example, whose pages may write
+	NATS       string   // the URL of an outside server; "" for the embedded one
+	NATSListen string   // the address at which the embedded server takes ordinary clients; "" for none
+	Durability string   // of the embedded server: always or interval
+	Replicas   int      // of the stream, where it is made on an outside server
 	Logger     *slog.Logger
 	Writer     writer.Options // limits of documents; zero values are the defaults
 	API        api.Options    // limits of requests; zero values are the defaults
@@ -59,6 +62,7 @@ type Node struct {
 	api       *api.Server
 	listener  net.Listener
 
+	startLast  uint64          // the last event that the log had at the start
 	background sync.WaitGroup  // replays asked for by requests
 	running    context.Context // ends when the node stops
 }
@@ -99,6 +103,9 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if n.lock, err = LockDir(cfg.Data); err != nil {
 		return n, err
 	}
+	if err := checkListen(cfg); err != nil {
+		return n, err
+	}
 	if n.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
 		return n, fanfold.Wrap(err, fanfold.Unavailable, "cannot listen on %s: %v", cfg.Listen, err)
 	}
@@ -129,6 +136,7 @@ func (n *Node) openReadModel(ctx context.Context) (err error) {
 		return fanfold.Errorf(fanfold.Invalid, "the read model in %s shows event %d, but the log ends at %d: it belongs to another log, or the log lost events; "+
 			"point --data at the right directory, or remove %s to build the read model anew", cfg.Data, applied, last, filepath.Join(cfg.Data, "readmodel"))
 	}
+	n.startLast = last
 	n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: cfg.Logger, SetOrientedFrom: cfg.SetOrientedFrom})
 	return err
 }
@@ -141,6 +149,9 @@ func (n *Node) openAPI() {
 	writerOptions.MaxEvent, writerOptions.Logger = n.Log.MaxPayload(), n.cfg.Logger
 	n.writer = writer.New(writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store}, Models: n.Projector, Inspector: n.inspector}, writerOptions)
 	apiOptions := n.cfg.API
+	apiOptions.Origins, apiOptions.Hosts = n.cfg.Origins, n.cfg.Hosts
+	host, _, _ := net.SplitHostPort(n.cfg.Listen) // checked by Open
+	apiOptions.AnyHost = !isLoopback(host) && len(n.cfg.Hosts) == 0
 	apiOptions.FoldVersion, apiOptions.Metrics, apiOptions.Logger = fold.FoldVersion, metrics(n), n.cfg.Logger
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.Log, Reader: reader{n.Store}, Folded: folded{n.Store}, Models: n.Projector,
 		Inspector: inspector{n.inspector, n.Store}, Operator: operator{n}, Feed: n.feed}, apiOptions)

@@ -57,5 +57,8 @@ func (o operator) Status() (any, error) {
 	if !n.nc.IsConnected() {
 		return s, fanfold.Errorf(fanfold.Unavailable, "the log cannot be reached")
 	}
+	if applied := n.Store.Applied.Seq(); applied < n.startLast {
+		return s, fanfold.Errorf(fanfold.Unavailable, "the read model is at event %d and catches up with event %d, the log's last one at the start", applied, n.startLast)
+	}
 	return s, n.Log.Failing()
 }

@@ -46,7 +46,7 @@ func TestManyLargeWrites(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range conns {
 		wg.Go(func() {
-			status := writeRaw(addr, fmt.Sprintf("PUT /v1/big/%d HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nFanfold-Timeout: 30\r\nContent-Length: %d\r\n\r\n", i, len(body)), body)
+			status := writeRaw(addr, fmt.Sprintf("PUT /v1/big/%d HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nFanfold-Timeout: 30\r\nContent-Length: %d\r\n\r\n", i, len(body)), body)
 			mu.Lock()
 			defer mu.Unlock()
 			answers[status]++
@@ -99,7 +99,7 @@ func TestBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, "PUT /v1/books/slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 65000\r\n\r\n{"); err != nil {
+	if _, err := io.WriteString(conn, "PUT /v1/books/slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 65000\r\n\r\n{"); err != nil {
 		t.Fatal(err)
 	}
 	slow := bufio.NewReader(conn)
@@ -111,6 +111,9 @@ func TestBusy(t *testing.T) {
 		}
 		if status = r.Status; status == http.StatusTooManyRequests && (r.Problem() != "urn:fanfold:problem:busy" || r.Header.Get("Retry-After") == "") {
 			t.Errorf("busy is told as %v %s", r.Header, r.Body)
+		}
+		if status >= 300 && status != http.StatusTooManyRequests {
+			t.Fatalf("a write beside the slow one is %d %s", status, r.Body)
 		}
 	}
 	// The slow body's time ends, and then there is room again.
@@ -142,7 +145,7 @@ func TestAnnouncedBodiesTakeNoRoom(t *testing.T) {
 		if i%2 == 0 {
 			length = "Transfer-Encoding: chunked"
 		}
-		if _, err := io.WriteString(conn, "POST /v1/_transactions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+length+"\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(conn, "POST /v1/_transactions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+length+"\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 	}

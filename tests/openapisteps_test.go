@@ -148,6 +148,8 @@ var readSteps = []step{
 }
 
 var otherSteps = []step{
+	{415, "POST", "/v1/_verify", "", []string{"Content-Type", "text/plain"}},
+	{415, "POST", "/v1/_replay", "", []string{"Content-Type", "text/plain"}},
 	{200, "GET", "/v1/_model", ``, nil},
 	{200, "GET", "/v1/_model", ``, []string{"Accept", "application/yaml"}},
 	{304, "GET", "/v1/_model?consistency=strong", ``, []string{"If-None-Match", "*"}},

@@ -136,7 +136,7 @@ func TestServeModelSaysWhenItApplies(t *testing.T) {
 	})
 	defer proxy.Close()
 	t.Setenv("HTTP_PROXY", proxy.URL)
-	p := startProcessOn(t, "0.0.0.0", "--data", dir, "--model", modelFile(t, fullShopModel))
+	p := startProcessOn(t, "0.0.0.0", "--insecure", "--data", dir, "--model", modelFile(t, fullShopModel))
 	for applies := false; !applies; time.Sleep(time.Millisecond) { // a model that is prepared has no position yet
 		said := strings.Contains(p.log.String(), "model applied")
 		if applies = p.applies(t); said && !applies {

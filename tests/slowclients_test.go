@@ -44,7 +44,7 @@ func TestCutBodyWritesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.WriteString(conn, "PUT /v1/books/cut HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+framing); err != nil {
+		if _, err := io.WriteString(conn, "PUT /v1/books/cut HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+framing); err != nil {
 			t.Fatal(err)
 		}
 		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
@@ -84,7 +84,7 @@ func hugeBody(t *testing.T, s *harness.Store, path, framing string) {
 	var taken int
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\n%s\r\n\r\n", path, contentType, framing)
+		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n%s\r\n\r\n", path, contentType, framing)
 		chunk := append([]byte(nil), strings.Repeat(" ", 1<<16)...)
 		if strings.Contains(framing, "chunked") {
 			chunk = []byte("10000\r\n" + string(chunk) + "\r\n")
@@ -126,7 +126,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(conn, "GET /v1/_changes?%s HTTP/1.1\r\nHost: x\r\n\r\n", feed)
+		fmt.Fprintf(conn, "GET /v1/_changes?%s HTTP/1.1\r\nHost: localhost\r\n\r\n", feed)
 		feeds = append(feeds, conn)
 	}
 	const writers, each = 8, 400

@@ -43,6 +43,9 @@ func (c *client) do(ctx context.Context, method, path string, body io.Reader, h 
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Invalid, "--server %q is not a URL", c.server)
 	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	for k, v := range h {
 		req.Header.Set(k, v)
 	}

@@ -267,11 +267,14 @@ func (c *Client) Do(method, path string, body []byte, headers ...string) (*Respo
 	if err != nil {
 		return nil, err
 	}
-	if len(body) > 0 {
+	if len(body) > 0 || method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
+	}
+	if host := req.Header.Get("Host"); host != "" {
+		req.Host = host
 	}
 	resp, err := c.HTTP.Do(req)
 	if err != nil {

@@ -134,7 +134,7 @@ func loadOne(ctx context.Context, addr string, worker, books int, end time.Time)
 		}
 		req = append(req[:0], "GET /v1/books/"...)
 		req = strconv.AppendInt(req, int64(id%books), 10)
-		req = append(req, " HTTP/1.1\r\nHost: x\r\n\r\n"...)
+		req = append(req, " HTTP/1.1\r\nHost: localhost\r\n\r\n"...)
 		if _, err := conn.Write(req); err != nil {
 			return n, lat, err
 		}

@@ -126,7 +126,7 @@ func putRound(ctx context.Context, addr string, round, conns int) (rate float64,
 		return func(n int) error {
 			id := fmt.Sprintf("p%d-%d-%d-%d", conns, round, worker, n)
 			body = appendBook(body[:0], id)
-			req = append(req[:0], "PUT /v1/books/"+id+" HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"...)
+			req = append(req[:0], "PUT /v1/books/"+id+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"...)
 			req = append(req, "Content-Length: "...)
 			req = append(strconv.AppendInt(req, int64(len(body)), 10), "\r\n\r\n"...)
 			if _, err := conn.Write(append(req, body...)); err != nil {
