@@ -77,11 +77,13 @@ func (tx *Tx) HasLink(relation, target string, holder int64) (bool, error) {
 	return tx.c.queryRow("SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?", func([]sqlValue) {}, relation, target, holder)
 }
 
-// DeepHolders reports whether a document that refers to target is nested deeper than SQLite's JSON
-// functions take.
-func (tx *Tx) DeepHolders(relation, target string) (bool, error) {
-	return tx.c.queryRow("SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? AND octet_length(d.body) >= ? AND NOT json_valid(d.body) LIMIT 1",
-		func([]sqlValue) {}, relation, target, int64(MaxShallow))
+// UnfitHolders reports whether among the documents that refer to target is one whose embedded view
+// is nested deeper than SQLite's JSON functions take, has no room for a value already, or would be
+// longer than limit, in bytes, if it grew by so many.
+func (tx *Tx) UnfitHolders(relation, target string, growth, limit int) (bool, error) {
+	return tx.c.queryRow(`SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ?
+		AND (octet_length(d.body) >= ? AND NOT json_valid(d.body) OR octet_length(d.body) > ? OR d.omitted IS NOT NULL) LIMIT 1`,
+		func([]sqlValue) {}, relation, target, int64(MaxShallow), int64(limit-growth))
 }
 
 // CountHolders returns how many documents refer to target. It stops counting at limit where that is
