@@ -150,6 +150,12 @@ func (s *Snapshot) Row(key fanfold.Key) (row *Row, err error) {
 	return row, err
 }
 
+// NumberOf returns the number of a document, 0 where there is no document.
+func (s *Snapshot) NumberOf(key fanfold.Key) (number int64, err error) {
+	_, err = s.c.queryRow("SELECT number FROM document WHERE collection = ? AND id = ?", func(r []sqlValue) { number = intOf(r[0]) }, key.Collection, key.ID)
+	return number, err
+}
+
 // RowByNumber returns the document with a number, with both views, or nil where there is none.
 func (s *Snapshot) RowByNumber(number int64) (row *Row, err error) {
 	_, err = s.c.queryRow(rowSQL+"d.number = ?", func(r []sqlValue) { row = scanRow(r) }, number)

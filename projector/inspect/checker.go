@@ -21,9 +21,10 @@ type checker struct {
 	ctx      context.Context
 	sc       *sqlite.Scanner
 	plan     *fold.Plan
-	copies   map[copyKey][]byte // values of copies that were computed
+	copies   map[copyKey][]byte // values of copies that were computed; others are in a temporary file
 	size     int                // of copies, in bytes
-	newRules map[string]bool    // names of rules that are yet to be applied: nothing is kept by them
+	last     lastView
+	newRules map[string]bool // names of rules that are yet to be applied: nothing is kept by them
 }
 
 // copyKey names the value of a copy rule for one target.
@@ -32,10 +33,19 @@ type copyKey struct {
 	id   string
 }
 
-// Bounds of the values of copies that are held.
+// lastView is the view that expected returned last, which two rules that read one document ask for in a row.
+type lastView struct {
+	number        int64
+	level         int
+	body, omitted []byte
+}
+
+// Bounds of the values of copies that are held in memory. Every one that is computed is kept, for documents can lead to
+// one another in very many ways.
 const (
 	maxCopies     = 200_000
 	maxCopiesSize = 32 << 20 // bytes
+	maxCopySize   = 16 << 10 // of one
 )
 
 // pageRows is how many rows are read at a time.
@@ -129,8 +139,13 @@ func (c *checker) expected(row *sqlite.Row, level int) (body, omitted []byte, er
 	if err := c.ctx.Err(); err != nil {
 		return nil, nil, err
 	}
+	if l := c.last; l.body != nil && l.number == row.Number && l.level == level {
+		return l.body, l.omitted, nil
+	}
 	values := &expectedValues{c: c, row: row, level: level}
-	return c.plan.View(c.plan.Collection(row.Key.Collection), values, jsondoc.MustParse(row.Source()), nil)
+	body, omitted, err = c.plan.View(c.plan.Collection(row.Key.Collection), values, jsondoc.MustParse(row.Source()), nil)
+	c.last = lastView{row.Number, level, body, omitted}
+	return body, omitted, err
 }
 
 // expectedValues gives the values that a document should have, of the rules of the levels below level.
@@ -165,6 +180,9 @@ func (c *checker) copyOf(r *fold.Rule, id string, holder int64) ([]byte, error) 
 	if raw, ok := c.copies[key]; ok {
 		return raw, nil
 	}
+	if raw, found, err := c.sc.Value(r.FullName, id); err != nil || found {
+		return raw, err
+	}
 	row, err := c.sc.Row(fanfold.Key{Collection: r.Relation.To, ID: id})
 	if err != nil {
 		return nil, err
@@ -180,12 +198,25 @@ func (c *checker) copyOf(r *fold.Rule, id string, holder int64) ([]byte, error) 
 		return nil, err
 	}
 	raw := r.Evaluate(body, id, nil)
+	return raw, c.keepCopy(key, raw)
+}
+
+// keepCopy keeps the value of a copy, in memory where there is room.
+func (c *checker) keepCopy(key copyKey, raw []byte) error {
+	if len(raw) > maxCopySize {
+		return c.sc.KeepValue(key.rule.FullName, key.id, raw)
+	}
 	if len(c.copies) >= maxCopies || c.size > maxCopiesSize {
+		for k, value := range c.copies {
+			if err := c.sc.KeepValue(k.rule.FullName, k.id, value); err != nil {
+				return err
+			}
+		}
 		c.copies, c.size = map[copyKey][]byte{}, 0
 	}
 	c.copies[key] = bytes.Clone(raw) // not a part of the view, which is much longer
 	c.size += len(raw)
-	return raw, nil
+	return nil
 }
 
 // count counts the documents that refer to target.
