@@ -154,7 +154,7 @@ func putSlowly(p *process, collection, id, body string) {
 // TestLargeDocumentsInConstantMemory: what looks at every document holds few of them at a time.
 func TestLargeDocumentsInConstantMemory(t *testing.T) {
 	plainOnly(t, otherProcess)
-	const documents, size, most = 250, 1_900_000, 450 // 475 MB in all; MiB, most of which the log's server takes for a replay
+	const documents, size, most = 100, 1_900_000, 450 // 190 MB in all; MiB, most of which the log's server takes for a replay
 	model := `{"collections":{"authors":{},"books":{"relations":{"author":{"path":"author","to":"authors"}},"derive":{"name":{"copy":"author","value":%q}}}}}`
 	dir := t.TempDir()
 	p := startProcess(t, "--data", dir, "--durability", "interval")
