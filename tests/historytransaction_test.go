@@ -108,7 +108,7 @@ func (h *history) allowed(parts []operation, bodies []*jv, gone map[okey]bool, h
 		return http.StatusConflict, -1
 	}
 	for i, p := range parts {
-		if p.kind == "merge-patch" && h.o.longBody(p.key.collection, bodies[i]) {
+		if p.kind == "merge-patch" && h.o.longBody(bodies[i]) {
 			return http.StatusUnprocessableEntity, i
 		}
 	}

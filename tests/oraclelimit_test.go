@@ -125,10 +125,10 @@ func (o *oracle) tooLong(key okey, text string) bool {
 	for path := range o.owned[key.collection] {
 		body.strip(steps(path))
 	}
-	return o.longBody(key.collection, body)
+	return o.longBody(body)
 }
 
 // longBody tells whether a document as stored is longer than an embedded one may be.
-func (o *oracle) longBody(collection string, body *jv) bool {
+func (o *oracle) longBody(body *jv) bool {
 	return o.model.limit > 0 && len(body.String()) > o.model.limit
 }
