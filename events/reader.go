@@ -17,6 +17,7 @@ type Reader struct {
 	msgs jetstream.MessagesContext
 	next uint64
 	tree jsondoc.Tree
+	head []byte // headers of an event, for its digest; used again
 }
 
 // maxReadAheadBytes bounds what waits in memory between the log and its reader. It is more than the
@@ -55,6 +56,7 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 		return nil, 0, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
 	}
 	ev = &fanfold.Event{Seq: meta.Sequence.Stream, Time: meta.Timestamp}
+	ev.Digest, r.head = digest(r.head, ev.Seq, ev.Time, msg.Subject(), msg.Headers(), msg.Data())
 	if ev.Seq != r.next {
 		return nil, 0, fanfold.Errorf(fanfold.Invalid, "the log has no event %d; the next is %d: events were deleted from the stream", r.next, ev.Seq)
 	}

@@ -293,7 +293,22 @@ func recovered(err *error) {
 // apply folds a batch in one transaction. On an error nothing is stored, and the fold is to be thrown away.
 func apply(db *sqlite.DB, f *fold.Fold, events []*fanfold.Event) (err error) {
 	defer recovered(&err)
-	return db.Update(func(tx *sqlite.Tx) error { return f.ApplyAll(tx, events) })
+	return db.Update(func(tx *sqlite.Tx) error {
+		if err := f.ApplyAll(tx, events); err != nil {
+			return err
+		}
+		return addDigests(tx, events)
+	})
+}
+
+// addDigests extends the digest of what was folded by those of events that were folded in the same transaction.
+func addDigests(tx *sqlite.Tx, events []*fanfold.Event) error {
+	for _, ev := range events {
+		if err := tx.AddDigest(ev.Seq, ev.Digest); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newFold returns a fold with the projector's options.

@@ -25,6 +25,8 @@ type Checkpoint struct {
 	Time     time.Time        // running maximum of the log's timestamps
 	Changes  int64            // how many changes there are
 	Fold     string           // fingerprint of the fold that made it
+	Event    fanfold.Digest   // of the last event folded
+	Digest   fanfold.Digest   // of all events folded
 }
 
 // At returns the position that readers are told: that of the last change, or of the last event
