@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -13,6 +14,7 @@ import (
 // Reader delivers the events of the log in order, without gaps. It is for one goroutine, which
 // closes it.
 type Reader struct {
+	log  *Log
 	sub  subjects
 	msgs jetstream.MessagesContext
 	next uint64
@@ -37,28 +39,22 @@ func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the log: %v", err)
 	}
-	return &Reader{sub: l.sub, msgs: msgs, next: from}, nil
+	return &Reader{log: l, sub: l.sub, msgs: msgs, next: from}, nil
 }
 
 // Next blocks until there is an event or ctx has ended. It returns the event and how many more the
 // log had when it sent this one. An error other than ctx's is Unavailable, after which the caller
-// reads again from the same sequence, or Invalid for an event that cannot be read.
+// reads again from the same sequence; LogDamaged where the log lacks it; or Invalid for an event that cannot be
+// understood.
 func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error) {
-	msg, err := r.msgs.Next(jetstream.NextContext(ctx))
+	msg, err := r.receive(ctx, 0)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, 0, ctx.Err()
-		}
-		return nil, 0, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
+		return nil, 0, err
 	}
-	meta, err := msg.Metadata()
-	if err != nil {
-		return nil, 0, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
-	}
-	ev = &fanfold.Event{Seq: meta.Sequence.Stream, Time: meta.Timestamp}
-	ev.Digest, r.head = digest(r.head, ev.Seq, ev.Time, msg.Subject(), msg.Headers(), msg.Data())
+	ev = &fanfold.Event{Seq: msg.seq, Time: msg.time, Digest: msg.digest}
 	if ev.Seq != r.next {
-		return nil, 0, fanfold.Errorf(fanfold.Invalid, "the log has no event %d; the next is %d: events were deleted from the stream", r.next, ev.Seq)
+		missing := Range{r.next, max(r.next, ev.Seq-1)}
+		return nil, 0, fanfold.Errorf(fanfold.LogDamaged, "the log has no event %s that can be read; the next is %d; %s", missing, ev.Seq, Repair)
 	}
 	kind, key, err := r.sub.parse(msg.Subject())
 	if err == nil {
@@ -75,7 +71,45 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 		return nil, 0, fanfold.Wrap(err, fanfold.Invalid, "event %d cannot be read: %v", ev.Seq, err)
 	}
 	r.next++
-	return ev, meta.NumPending, nil
+	r.log.advanceHighestSeq(ev.Seq)
+	return ev, msg.pending, nil
+}
+
+// received is a message as it was delivered.
+type received struct {
+	jetstream.Msg
+	seq     uint64
+	time    time.Time
+	pending uint64
+	digest  fanfold.Digest
+}
+
+// receive blocks until there is a message, stall is over, where it is not 0, or ctx has ended. The error is Unavailable,
+// errStalled, or ctx's.
+func (r *Reader) receive(ctx context.Context, stall time.Duration) (m received, err error) {
+	waiting := ctx
+	if stall > 0 {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, stall)
+		defer cancel()
+	}
+	m.Msg, err = r.msgs.Next(jetstream.NextContext(waiting))
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return m, ctx.Err()
+	case waiting.Err() != nil:
+		return m, errStalled
+	default:
+		return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
+	}
+	meta, err := m.Metadata()
+	if err != nil {
+		return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
+	}
+	m.seq, m.time, m.pending = meta.Sequence.Stream, meta.Timestamp, meta.NumPending
+	m.digest, r.head = digest(r.head, m.seq, m.time, m.Subject(), m.Headers(), m.Data())
+	return m, nil
 }
 
 // sharesModelSubject reports whether events of a kind other than model are stored on the model's

@@ -51,6 +51,10 @@ func (o operator) Status() (any, error) {
 	if cp, err := n.Store.Checkpoint(); err == nil {
 		s.Position = cp.At()
 	}
+	if err := n.Log.Damage(); err != nil {
+		s.LogError = fanfold.MessageOf(err)
+		return s, err
+	}
 	if s.Stopped != nil {
 		return s, fanfold.Errorf(fanfold.Unavailable, "the projector has stopped at event %d: %s", s.Stopped.Seq, s.Stopped.Reason)
 	}
@@ -59,6 +63,9 @@ func (o operator) Status() (any, error) {
 	}
 	if applied := n.Store.Applied.Seq(); applied < n.startLast {
 		return s, fanfold.Errorf(fanfold.Unavailable, "the read model is at event %d and catches up with event %d, the log's last one at the start", applied, n.startLast)
+	}
+	if err := n.check.scanProgress(); err != nil {
+		return s, err
 	}
 	return s, n.Log.Failing()
 }

@@ -125,7 +125,7 @@ func (p *Projector) Run(ctx context.Context) error {
 		}
 		p.stop(err)
 		var retry <-chan time.Time
-		if fanfold.CodeOf(err) == fanfold.Unavailable {
+		if code := fanfold.CodeOf(err); code == fanfold.Unavailable || code == fanfold.LogDamaged { // a log may be restored
 			retry = time.After(wait)
 		}
 		select {
@@ -141,7 +141,7 @@ func (p *Projector) Run(ctx context.Context) error {
 func (p *Projector) stop(err error) {
 	var read *readError
 	stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: reason(err), reading: errors.As(err, &read)}
-	if !stop.reading || fanfold.CodeOf(err) == fanfold.Invalid {
+	if code := fanfold.CodeOf(err); !stop.reading || code == fanfold.Invalid || code == fanfold.LogDamaged {
 		p.logEnd.Store(max(p.logEnd.Load(), stop.Seq))
 	}
 	if old := p.stopped.Load(); old == nil || *old != *stop {
