@@ -26,11 +26,16 @@ type Reader struct {
 // largest message, because the server refuses a pull that one does not fit into.
 const maxReadAheadBytes = MaxPayload + 1<<20
 
+// resetAttempts is how often a reader that was cut off asks the server to go on, over some three seconds, before it fails.
+// Nothing ends it meanwhile, so that a stop of the node waits for it.
+const resetAttempts = 3
+
 // Read returns a reader of the events from sequence from on, which is 1 or more. The caller closes
 // it. The error is Unavailable.
 func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
 	cons, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+		MaxResetAttempts: resetAttempts,
 	})
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the log: %v", err)
