@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/errgroup"
@@ -139,7 +140,38 @@ func (n *Node) openReadModel(ctx context.Context) (err error) {
 		return err
 	}
 	n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: cfg.Logger, SetOrientedFrom: cfg.SetOrientedFrom})
-	return err
+	if err != nil {
+		return err
+	}
+	return n.rebuildUnclean(ctx, last)
+}
+
+// The largest read model that is rebuilt where nothing says that its file is sound.
+const (
+	rebuildEvents  = 100_000
+	rebuildChanges = 200_000
+	rebuildTime    = time.Minute // a log that cannot be read to its end by then is damaged
+)
+
+// rebuildUnclean rebuilds a read model from the log whose file may have been damaged since its process was killed, unless
+// that takes more than some seconds: the structure of a larger one was checked, and fanfold replay rebuilds it. Where the
+// log lacks events the read model stays: it has what the log lacks. The error is ctx's.
+func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
+	cp, err := n.Store.Checkpoint()
+	if err != nil || !n.Store.Unclean() || n.Log.Damage() != nil {
+		return err
+	}
+	if last > rebuildEvents || cp.Changes > rebuildChanges {
+		n.cfg.Logger.Warn("the node was killed: its read model's structure is sound; fanfold replay rebuilds it, should its disk have been damaged", "events", last)
+		return nil
+	}
+	n.cfg.Logger.Info("the node was killed, and its read model is rebuilt from the log", "events", last)
+	limited, cancel := context.WithTimeout(ctx, rebuildTime)
+	defer cancel()
+	if err := n.Projector.ReplayTo(limited, last); err != nil {
+		n.cfg.Logger.Error("the read model could not be rebuilt, and stays as it is", "err", err)
+	}
+	return ctx.Err()
 }
 
 // openAPI makes the writer, the feed and the API of a node whose log and read model are open.

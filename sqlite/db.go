@@ -45,6 +45,8 @@ type DB struct {
 	size            int        // how many readers there are
 	tx              *Tx        // used again by every Update
 	walCheckpointer walCheckpointer
+	// beforeMove is called with the last event folded before the WAL is moved into the file; nil for nothing.
+	beforeMove func(seq uint64) error
 }
 
 // readersPerCPU is more than 1 so that reads overlap where SQLite waits for the disk.

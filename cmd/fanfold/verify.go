@@ -61,7 +61,7 @@ func verifyOffline(ctx context.Context, data string) (out inspect.Verified, err 
 	if err != nil {
 		return out, err
 	}
-	store, err := sqlite.OpenStore(dir, sqlite.Options{Fingerprint: fold.Fingerprint()})
+	store, err := sqlite.OpenStore(dir, sqlite.Options{Fingerprint: fold.Fingerprint(), AsIs: true})
 	if err != nil {
 		return out, errors.Join(err, lock.Close())
 	}
