@@ -13,7 +13,7 @@ import (
 
 // LogReport says how the log compares with what was folded from it.
 type LogReport struct {
-	Last   uint64 `json:"last"`   // the last event that the log had at the start
+	Last   uint64 `json:"last"`   // the last event that the log had when reading began, or that was known of it
 	Read   uint64 `json:"read"`   // events that could be read
 	Digest string `json:"digest"` // of all of them, where none is missing
 	// Compared is the last event up to which the digest was compared with what a node knew, 0 where nothing was known.
@@ -66,7 +66,10 @@ func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last 
 	if err := log.Scan(ctx, 1, last, c.event); err != nil {
 		return nil, err
 	}
-	c.skip(last + 1)
+	for _, w := range known { // those that the log has lost at its end
+		c.report.Last = max(c.report.Last, w.Seq)
+	}
+	c.skip(c.report.Last + 1)
 	if len(c.report.Missing) == 0 {
 		c.report.Digest = c.chain.String()
 	}

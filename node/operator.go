@@ -1,6 +1,8 @@
 package node
 
 import (
+	"context"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
@@ -22,6 +24,15 @@ func (o operator) Replay() error {
 		n.cfg.Logger.Info("replay ended", "err", err)
 	})
 	return nil
+}
+
+// VerifyLog reads the whole log and compares it with what was folded from it.
+func (o operator) VerifyLog(ctx context.Context) (any, error) {
+	report, err := o.node.VerifyLog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return report, nil
 }
 
 // Status holds the answer of GET /v1/_status.

@@ -98,6 +98,7 @@ func (s *Store) openUsable(n int) (*DB, error) {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the read model in %s: %v", s.dir, err)
 	}
 	if end == endedDamaged && s.opt.AsIs {
+		s.unclean = true
 		s.opt.Logger.Warn("the read model's file is not as it was left, and the next start of a server rebuilds it from the log", "file", s.filePath(n))
 	} else if end == endedDamaged {
 		s.rebuilt(n, errors.New("it is not as it was left"))
