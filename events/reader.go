@@ -52,7 +52,7 @@ func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
 // reads again from the same sequence; LogDamaged where the log lacks it; or Invalid for an event that cannot be
 // understood.
 func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error) {
-	msg, err := r.receive(ctx, 0)
+	msg, err := r.receive(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -89,23 +89,13 @@ type received struct {
 	digest  fanfold.Digest
 }
 
-// receive blocks until there is a message, stall is over, where it is not 0, or ctx has ended. The error is Unavailable,
-// errStalled, or ctx's.
-func (r *Reader) receive(ctx context.Context, stall time.Duration) (m received, err error) {
-	waiting := ctx
-	if stall > 0 {
-		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeout(ctx, stall)
-		defer cancel()
-	}
-	m.Msg, err = r.msgs.Next(jetstream.NextContext(waiting))
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		return m, ctx.Err()
-	case waiting.Err() != nil:
-		return m, errStalled
-	default:
+// receive blocks until there is a message or ctx has ended. The error is Unavailable, or ctx's.
+func (r *Reader) receive(ctx context.Context) (m received, err error) {
+	m.Msg, err = r.msgs.Next(jetstream.NextContext(ctx))
+	if err != nil {
+		if ctx.Err() != nil {
+			return m, ctx.Err()
+		}
 		return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
 	}
 	meta, err := m.Metadata()

@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -40,11 +41,17 @@ var errStalled = errors.New("nothing is delivered")
 
 // scan does what Scan does, until nothing is delivered for a while, when it returns the next sequence and errStalled.
 func (r *Reader) scan(ctx context.Context, next, to uint64, fn func(seq uint64, size int, d fanfold.Digest) error) (uint64, error) {
+	var stalled atomic.Bool
+	watch := time.AfterFunc(scanStall, func() {
+		stalled.Store(true)
+		r.msgs.Stop() // which ends the wait below
+	})
+	defer watch.Stop()
 	for next <= to {
-		m, err := r.receive(ctx, scanStall)
+		m, err := r.receive(ctx)
 		switch {
-		case errors.Is(err, errStalled):
-			return next, err
+		case err != nil && stalled.Load() && ctx.Err() == nil:
+			return next, errStalled
 		case err != nil:
 			return next, err
 		case m.seq > to:
@@ -54,6 +61,7 @@ func (r *Reader) scan(ctx context.Context, next, to uint64, fn func(seq uint64, 
 		if err := fn(m.seq, len(m.Data()), m.digest); err != nil {
 			return next, err
 		}
+		watch.Reset(scanStall)
 	}
 	return next, nil
 }

@@ -105,6 +105,7 @@ func (c *logCheck) close() {
 
 // run checks the log until ctx ends, and keeps the witness. It returns nil.
 func (c *logCheck) run(ctx context.Context) error {
+	c.keepWitness()
 	scans := make(chan struct{})
 	go func() {
 		defer close(scans)

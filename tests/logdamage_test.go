@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -77,5 +78,47 @@ func TestDamagedLogIsRefused(t *testing.T) {
 				t.Errorf("the node says %v", err)
 			}
 		})
+	}
+}
+
+// TestLogIsKnownWithoutTheReadModel: a log that lost its end, or that is an old copy, is found out although the read model
+// was removed, by what the node wrote down of it.
+func TestLogIsKnownWithoutTheReadModel(t *testing.T) {
+	dir, old := t.TempDir(), t.TempDir()
+	s := harness.Open(t, harness.Options{Dir: dir})
+	s.Put("c", "1", `{}`)
+	s.CatchUp()
+	s.Close()
+	copyTree(t, dir, old)
+	other := t.TempDir()
+	copyTree(t, dir, other)
+	s = harness.Open(t, harness.Options{Dir: dir})
+	s.Put("c", "2", `{}`)
+	s.CatchUp()
+	s.Close()
+	s = harness.Open(t, harness.Options{Dir: other}) // the same beginning, and another end
+	s.Put("c", "3", `{}`)
+	s.Put("c", "4", `{}`)
+	s.CatchUp()
+	s.Close()
+	for name, nats := range map[string]string{"old": old, "other": other, "none": t.TempDir()} {
+		copied := t.TempDir()
+		copyTree(t, dir, copied)
+		for _, sub := range []string{"nats", "readmodel"} {
+			if err := os.RemoveAll(filepath.Join(copied, sub)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		copyTree(t, nats, filepath.Join(copied, "nats-parent"))
+		if err := os.Rename(filepath.Join(copied, "nats-parent", "nats"), filepath.Join(copied, "nats")); err != nil && name != "none" {
+			t.Fatal(err)
+		}
+		n, err := harness.Start(t, harness.Options{Dir: copied})
+		if err == nil {
+			n.Close()
+		}
+		if fanfold.CodeOf(err) != fanfold.LogDamaged {
+			t.Errorf("%s: the node says %v", name, err)
+		}
 	}
 }
