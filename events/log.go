@@ -70,6 +70,7 @@ type Log struct {
 	commit     committer
 	batchSlots *semaphore.Weighted    // batches in flight besides the group commit's
 	highestSeq atomic.Uint64          // the highest sequence that the log is known to have
+	created    atomic.Int64           // when the stream was made, as the last Check that found nothing saw it
 	damage     atomic.Pointer[error]  // what the last Check found; nil for nothing
 	scanned    atomic.Pointer[error]  // what a scan found; nil for nothing
 	failing    atomic.Pointer[string] // why the last append failed; nil after one that did not

@@ -147,6 +147,11 @@ func (l *Log) checkOnce(ctx context.Context, known Known) (replicated bool, err 
 	if err != nil {
 		return s.replicated, err
 	}
+	defer func() {
+		if err == nil {
+			l.created.Store(s.Created.UnixNano())
+		}
+	}()
 	switch {
 	case !s.Complete():
 		err = s.incomplete()
@@ -197,6 +202,9 @@ func (l *Log) Damage() error {
 	}
 	return nil
 }
+
+// Created returns when the stream was made, as the last Check that found nothing saw it. Another time is another stream.
+func (l *Log) Created() time.Time { return time.Unix(0, l.created.Load()).UTC() }
 
 // SetDamage records what a scan of the log found, nil for nothing. Every append returns it.
 func (l *Log) SetDamage(err error) {

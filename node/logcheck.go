@@ -22,6 +22,7 @@ type logCheck struct {
 	at      atomic.Uint64 // the event up to which the log was read through, at the start
 	scanned atomic.Bool   // it was read through once
 	damaged bool          // the last check found something
+	created time.Time     // when the stream was made
 	again   chan struct{} // has an element where the log is to be read through again
 
 	ctx   context.Context // of the first reading, which begins before the node runs
@@ -77,7 +78,7 @@ func (c *logCheck) begin(ctx context.Context) error {
 	if err := c.checkNow(ctx); err != nil {
 		return err
 	}
-	c.first = make(chan error, 1)
+	c.created, c.first = c.node.Log.Created(), make(chan error, 1)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -96,7 +97,8 @@ func (c *logCheck) close() {
 	c.stop()
 	if c.first != nil {
 		select {
-		case <-c.first:
+		case err := <-c.first:
+			c.node.cfg.Logger.Debug("the reading of the log has ended", "err", err)
 		case <-time.After(stopTime):
 		}
 		c.keepWitness()
@@ -138,9 +140,9 @@ func (c *logCheck) checkAgain(ctx context.Context) {
 	case fanfold.CodeOf(err) == fanfold.LogDamaged && !c.damaged:
 		c.node.cfg.Logger.Error("the log is damaged", "err", err)
 		c.damaged = true
-	case err == nil && c.damaged:
-		c.node.cfg.Logger.Info("the log is whole again, and is read through")
-		c.damaged = false
+	case err == nil && (c.damaged || !c.created.Equal(c.node.Log.Created())):
+		c.node.cfg.Logger.Info("the log was restored, and is read through")
+		c.damaged, c.created = false, c.node.Log.Created()
 		select {
 		case c.again <- struct{}{}:
 		default:

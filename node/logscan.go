@@ -42,15 +42,14 @@ func (r *LogReport) Err() error {
 
 // logComparison holds the log against the digests that are known of it.
 type logComparison struct {
-	report   LogReport
-	store    *sqlite.Store
-	known    map[uint64]fanfold.Digest // besides those in the read model
-	stored   []sqlite.LogDigest        // of the read model, those to come next
-	storedAt uint64                    // up to which they were read
-	all      bool                      // nothing more is stored
-	chain    fanfold.Digest
-	next     uint64
-	step     func(seq uint64, size int) error // called for each event
+	report LogReport
+	store  *sqlite.Store
+	known  map[uint64]fanfold.Digest // besides those in the read model
+	stored []sqlite.LogDigest        // of the read model, those to come next
+	all    bool                      // nothing more is stored
+	chain  fanfold.Digest
+	next   uint64
+	step   func(seq uint64, size int) error // called for each event
 }
 
 // compareLog reads the log up to event last, and compares it with the digests in the read model and those in known. It
