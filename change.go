@@ -33,6 +33,10 @@ type Change struct {
 	// where the two were equal.
 	Previous       []byte
 	PreviousSource []byte
+
+	// Omitted says how many derived values the embedded view had no room for after the change: a JSON object with a
+	// number for each rule. It is nil for none.
+	Omitted []byte
 }
 
 // Fanout counts the derived changes that writes cause: in all, by rule and by collection. A change that

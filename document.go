@@ -11,14 +11,16 @@ import (
 
 // The limits of documents and models.
 const (
-	MaxIDLen           = 255       // of an id, in bytes
-	MaxCollectionLen   = 64        // of a collection's name, in bytes
-	MaxUniqueLen       = 1025      // of a unique value and the letter for its kind, in bytes
-	MaxRelationIDs     = 1000      // that one document holds by one relation
-	DefaultMaxBody     = 2 << 20   // of a document, in bytes
-	DefaultMaxDepth    = 64        // of a document's nesting, in levels
-	DefaultIDsLimit    = 1000      // of a field of kind IDs, where the model does not say
-	DefaultFanoutLimit = 1_000_000 // of the derived changes that one write causes, where the model does not say
+	MaxIDLen             = 255       // of an id, in bytes
+	MaxCollectionLen     = 64        // of a collection's name, in bytes
+	MaxUniqueLen         = 1025      // of a unique value and the letter for its kind, in bytes
+	MaxRelationIDs       = 1000      // that one document holds by one relation
+	DefaultMaxBody       = 2 << 20   // of a document, in bytes
+	DefaultMaxDepth      = 64        // of a document's nesting, in levels
+	DefaultIDsLimit      = 1000      // of a field of kind IDs, where the model does not say
+	DefaultEmbeddedLimit = 16 << 20  // bytes of an embedded view, where the model does not say
+	MaxEmbeddedLimit     = 64 << 20  // that a model can set
+	DefaultFanoutLimit   = 1_000_000 // of the derived changes that one write causes, where the model does not say
 )
 
 // Key names a document by its collection and the text of its id. The number 1 and the string "1" are the same id.

@@ -32,8 +32,10 @@ func (c *Collection) Relation(name string) *Relation {
 type Model struct {
 	Collections []*Collection // by name
 	FanoutLimit int64         // the number of derived changes that one write may cause
-	Rules       []*Rule       // by level, then name: every rule comes after those it depends on
-	Source      []byte        // the model as compact JSON
+	// EmbeddedLimit is how long an embedded view may be, in bytes. Derived values that it has no room for are absent.
+	EmbeddedLimit int
+	Rules         []*Rule // by level, then name: every rule comes after those it depends on
+	Source        []byte  // the model as compact JSON
 
 	byName map[string]*Collection // made by Index
 	to     map[string][]*Relation // by the collection that they lead to
@@ -62,7 +64,7 @@ func (m *Model) Relations() []*Relation {
 
 // EmptyModel returns the model of a store to which none was applied.
 func EmptyModel() *Model {
-	return &Model{Source: []byte(`{"collections":{}}`), FanoutLimit: DefaultFanoutLimit}
+	return &Model{Source: []byte(`{"collections":{}}`), FanoutLimit: DefaultFanoutLimit, EmbeddedLimit: DefaultEmbeddedLimit}
 }
 
 // Index sorts the model's collections, relations and rules by name and prepares the model's lookups. Whoever reads a

@@ -29,6 +29,9 @@ func appendRow(dst []byte, row fanfold.ChangeRow, all bool) []byte {
 	if all && len(row.Delta) > 0 {
 		dst = append(append(dst, `,"patch":`...), row.Delta...)
 	}
+	if row.Omitted != nil {
+		dst = append(append(dst, `,"omitted":`...), row.Omitted...)
+	}
 	if row.Doc != nil {
 		dst = append(append(dst, `,"doc":`...), row.Doc.WithMeta()...)
 	}

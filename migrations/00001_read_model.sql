@@ -40,7 +40,8 @@ CREATE TABLE document (
   position   INTEGER NOT NULL,     -- of its last change, derived ones included
   created    INTEGER NOT NULL,
   updated    INTEGER NOT NULL,     -- of its last write
-  body       TEXT    NOT NULL      -- the embedded view, ready to send
+  body       TEXT    NOT NULL,     -- the embedded view, ready to send
+  omitted    TEXT                  -- how many derived values it has no room for, by rule, as JSON
 ) STRICT;
 CREATE UNIQUE INDEX document_key ON document (collection, id);
 
@@ -131,8 +132,16 @@ CREATE TABLE change (
   rules           TEXT,              -- derive: the rules' names, separated by commas
   delta           TEXT,              -- derive: a JSON Patch with old values
   previous        TEXT,              -- the embedded view before a direct change
-  previous_source TEXT               -- the referenced view before it, where it differed
+  previous_source TEXT,              -- the referenced view before it, where it differed
+  omitted         TEXT               -- what the document's embedded view had no room for after it
 ) STRICT;
+
+-- How many documents have no room for values of a rule, and for how many values. None: no row.
+CREATE TABLE omission (
+  rule      TEXT    PRIMARY KEY,
+  documents INTEGER NOT NULL,
+  fields    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Requests made under an Idempotency-Key in the last 24 hours of the log's time.
 CREATE TABLE once (
@@ -145,6 +154,7 @@ CREATE INDEX once_time ON once (time);
 
 -- +goose Down
 DROP TABLE once;
+DROP TABLE omission;
 DROP TABLE change;
 DROP TABLE kept;
 DROP TABLE claim;

@@ -6,6 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/fanfold/fanfold/sqlite"
 )
 
 // metrics returns a handler that answers with a node's metrics, in the format of Prometheus.
@@ -27,6 +29,17 @@ func metrics(n *Node) http.Handler {
 		for _, e := range n.Projector.Status().RuleErrors {
 			total += e.Count
 		}
+		return float64(total)
+	})
+	gauge("fanfold_omitted_values", "Derived values that are absent because their embedded documents have no room for them.", func() float64 {
+		total := int64(0)
+		_ = n.Store.Read(func(s *sqlite.Snapshot) error {
+			all, err := s.Omissions()
+			for _, o := range all {
+				total += o.Values
+			}
+			return err
+		})
 		return float64(total)
 	})
 	gauge("fanfold_replay_sequence", "Last event replayed by the running or last replay.", func() float64 {

@@ -6,6 +6,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/sqlite"
 )
 
 // operator makes a node an api.Operator.
@@ -37,13 +38,14 @@ func (o operator) VerifyLog(ctx context.Context) (any, error) {
 
 // Status holds the answer of GET /v1/_status.
 type Status struct {
-	Version    string           `json:"version"`
-	Fold       string           `json:"fold"`
-	Position   fanfold.Position `json:"position"`
-	Model      uint64           `json:"model"` // the event that applied it
-	Durability string           `json:"durability"`
-	Log        string           `json:"log"` // embedded, or the outside server's URL
-	LogError   string           `json:"logError,omitempty"`
+	Version    string            `json:"version"`
+	Fold       string            `json:"fold"`
+	Position   fanfold.Position  `json:"position"`
+	Model      uint64            `json:"model"` // the event that applied it
+	Durability string            `json:"durability"`
+	Log        string            `json:"log"` // embedded, or the outside server's URL
+	LogError   string            `json:"logError,omitempty"`
+	Omitted    []sqlite.Omission `json:"omitted,omitempty"` // rules for whose values some embedded views have no room
 	projector.Status
 }
 
@@ -59,9 +61,11 @@ func (o operator) Status() (any, error) {
 	if err := n.Log.Failing(); err != nil {
 		s.LogError = err.Error()
 	}
-	if cp, err := n.Store.Checkpoint(); err == nil {
-		s.Position = cp.At()
-	}
+	_ = n.Store.Read(func(snap *sqlite.Snapshot) (err error) { // what cannot be read is absent
+		s.Position = snap.At()
+		s.Omitted, err = snap.Omissions()
+		return err
+	})
 	if err := n.Log.Damage(); err != nil {
 		s.LogError = fanfold.MessageOf(err)
 		return s, err

@@ -328,7 +328,8 @@ func (p *Projector) Rehearse(out *fanfold.Fanout, fn func(tx *sqlite.Tx, f *fold
 	p.folding.Lock()
 	defer p.folding.Unlock()
 	err := p.store.Use(func(db *sqlite.DB) error {
-		f := fold.New(p.plan.Load(), fold.Options{SetOrientedFrom: p.opt.SetOrientedFrom, Fanout: out})
+		// Document by document, so that fn can end it: a statement for all documents goes to its end.
+		f := fold.New(p.plan.Load(), fold.Options{SetOrientedFrom: -1, Fanout: out})
 		return db.Update(func(tx *sqlite.Tx) error { return cmp.Or(fn(tx, f), errRehearsed) })
 	})
 	if errors.Is(err, errRehearsed) {

@@ -28,29 +28,25 @@ func (tx *Tx) LastEntry(rule, target string) (sort []byte, err error) {
 	return sort, err
 }
 
-// LastBodies returns the embedded views of the last documents in a rule's order on target, the last
-// one first, and limit of them at most.
-func (tx *Tx) LastBodies(rule, target string, limit int) ([][]byte, error) {
-	return tx.bodies("SELECT d.body FROM entry e JOIN document d ON d.number = e.holder WHERE e.rule = ? AND e.target = ? ORDER BY e.sort DESC, e.id DESC LIMIT ?", rule, target, int64(limit))
+// LastBodies calls fn with the embedded views of the last documents in a rule's order on target, the
+// last one first, and limit of them at most. It returns fn's error.
+func (tx *Tx) LastBodies(rule, target string, limit int, fn func(body []byte) error) error {
+	return tx.bodies(fn, "SELECT d.body FROM entry e JOIN document d ON d.number = e.holder WHERE e.rule = ? AND e.target = ? ORDER BY e.sort DESC, e.id DESC LIMIT ?", rule, target, int64(limit))
 }
 
-// NewestBodies returns the embedded views of the newest documents that refer to target, the newest
-// first, and limit of them at most.
-func (tx *Tx) NewestBodies(relation, target string, limit int) ([][]byte, error) {
-	return tx.bodies("SELECT d.body FROM link l JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? ORDER BY l.holder DESC LIMIT ?", relation, target, int64(limit))
+// NewestBodies calls fn with the embedded views of the newest documents that refer to target, the
+// newest first, and limit of them at most. It returns fn's error.
+func (tx *Tx) NewestBodies(relation, target string, limit int, fn func(body []byte) error) error {
+	return tx.bodies(fn, "SELECT d.body FROM link l JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? ORDER BY l.holder DESC LIMIT ?", relation, target, int64(limit))
 }
 
-// bodies returns the first column of each row of a query. It writes the row cache first, so that
-// the query sees what the transaction has written.
-func (tx *Tx) bodies(query string, args ...sqlValue) (bodies [][]byte, err error) {
+// bodies calls fn with the first column of each row of a query. It writes the row cache first, so
+// that the query sees what the transaction has written.
+func (tx *Tx) bodies(fn func(body []byte) error, query string, args ...sqlValue) error {
 	if err := tx.flushCache(); err != nil {
-		return nil, err
+		return err
 	}
-	err = tx.c.query(query, func(r []sqlValue) error {
-		bodies = append(bodies, bytesOf(r[0]))
-		return nil
-	}, args...)
-	return bodies, err
+	return tx.c.query(query, func(r []sqlValue) error { return fn(bytesOf(r[0])) }, args...)
 }
 
 // Total returns how many documents a rule adds up on target, and their exact sum; 0 and "" where

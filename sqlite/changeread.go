@@ -10,13 +10,13 @@ import (
 )
 
 // changeColumns are the columns of a change that scanChange reads, in its order.
-const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revision, c.time, c.tx, c.rules, c.delta, c.previous, c.previous_source, c.prior"
+const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revision, c.time, c.tx, c.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted"
 
 // scanChange returns the change in a row of changeColumns.
 func scanChange(r []sqlValue) *fanfold.Change {
 	ch := &fanfold.Change{Position: fanfold.Position(intOf(r[0])), Ordinal: intOf(r[1]),
 		Key: fanfold.Key{Collection: textOf(r[2]), ID: textOf(r[3])}, Op: fanfold.Op(textOf(r[4])),
-		Revision: fanfold.Revision(intOf(r[5])), Time: timeOf(r[6]), Tx: textOf(r[7]), Delta: bytesOf(r[9]), Previous: bytesOf(r[10]), PreviousSource: bytesOf(r[11]), Prior: fanfold.Position(intOf(r[12]))}
+		Revision: fanfold.Revision(intOf(r[5])), Time: timeOf(r[6]), Tx: textOf(r[7]), Delta: bytesOf(r[9]), Previous: bytesOf(r[10]), PreviousSource: bytesOf(r[11]), Prior: fanfold.Position(intOf(r[12])), Omitted: bytesOf(r[13])}
 	if rules := textOf(r[8]); rules != "" {
 		ch.Rules = strings.Split(rules, ",")
 	}

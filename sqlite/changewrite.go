@@ -14,20 +14,29 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 	tx.checkpoint.Position = max(tx.checkpoint.Position, ch.Position)
 	if ch.Op == fanfold.OpDerive { // by far the most frequent, so several are inserted at once
 		tx.unwrittenDerived = append(tx.unwrittenDerived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID,
-			int64(ch.Revision), ch.Time.UnixNano(), nullableText(ch.Tx), strings.Join(ch.Rules, ","), string(ch.Delta))
-		if len(tx.unwrittenDerived) < len(insertDerivedSQL)*derivedColumns {
+			int64(ch.Revision), ch.Time.UnixNano(), nullableText(ch.Tx), strings.Join(ch.Rules, ","), string(ch.Delta), textValue(ch.Omitted))
+		tx.unwrittenBytes += len(ch.Delta)
+		if len(tx.unwrittenDerived) < len(insertDerivedSQL)*derivedColumns && tx.unwrittenBytes < maxUnwrittenBytes {
 			return nil
 		}
 		return tx.flushDerived()
 	}
 	if ch.Previous == nil {
-		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, tx) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), nullableText(ch.Tx))
+		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, tx, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), nullableText(ch.Tx), textValue(ch.Omitted))
 	}
-	return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, previous, previous_source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, previous, previous_source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), nullableText(ch.Tx),
-		textValue(ch.Previous), textValue(ch.PreviousSource))
+		textValue(ch.Previous), textValue(ch.PreviousSource), textValue(ch.Omitted))
 }
+
+// SetChangeOmitted replaces what the change at a position, a direct one, says about values left out.
+func (tx *Tx) SetChangeOmitted(at fanfold.Position, omitted []byte) error {
+	return tx.c.exec("UPDATE change SET omitted = ? WHERE position = ?", textValue(omitted), int64(at))
+}
+
+// maxUnwrittenBytes is from how many bytes of deltas on derived changes are put off no longer.
+const maxUnwrittenBytes = 1 << 20
 
 // flushDerived writes the derived changes that AddChange has put off.
 func (tx *Tx) flushDerived() error {
@@ -35,7 +44,7 @@ func (tx *Tx) flushDerived() error {
 		return nil
 	}
 	args := tx.unwrittenDerived
-	tx.unwrittenDerived = tx.unwrittenDerived[:0]
+	tx.unwrittenDerived, tx.unwrittenBytes = tx.unwrittenDerived[:0], 0
 	return tx.c.exec(insertDerivedSQL[len(args)/derivedColumns-1], args...)
 }
 
@@ -95,15 +104,15 @@ type Member struct {
 
 // insertDerivedSQL holds the statements that insert 1, 2, 3, ... derived changes.
 var insertDerivedSQL = func() (list [8]string) {
-	const row = "(?, ?, ?, ?, ?, 'derive', ?, ?, ?, ?, ?)"
+	const row = "(?, ?, ?, ?, ?, 'derive', ?, ?, ?, ?, ?, ?)"
 	for i := range list {
-		list[i] = "INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta) VALUES " + row + strings.Repeat(", "+row, i)
+		list[i] = "INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta, omitted) VALUES " + row + strings.Repeat(", "+row, i)
 	}
 	return list
 }()
 
 // derivedColumns is the number of values that insertDerivedSQL binds for each change.
-const derivedColumns = 10 // of a row
+const derivedColumns = 11 // of a row
 
 // setNewPositionSQL is the end of an UPDATE that gives documents the positions in
 // temp.new_position. A subquery is used because UPDATE ... FROM would put every new row aside

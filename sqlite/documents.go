@@ -1,7 +1,7 @@
 package sqlite
 
 import (
-	"slices"
+	"errors"
 	"strconv"
 	"time"
 
@@ -18,6 +18,7 @@ type Row struct {
 	Updated  time.Time
 	Body     []byte // the embedded view
 	Stored   []byte // the referenced view's own row; nil where there is none
+	Omitted  []byte // how many derived values Body has no room for, by rule, as JSON; nil for none
 }
 
 // Source returns the referenced view.
@@ -29,14 +30,14 @@ func (r *Row) Source() []byte {
 }
 
 // rowSQL is the start of a query for rows, up to its condition.
-const rowSQL = `SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, s.body
+const rowSQL = `SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, s.body, d.omitted
 	FROM document d LEFT JOIN source s ON s.number = d.number WHERE `
 
 // scanRow returns the document in a row of rowSQL.
 func scanRow(r []sqlValue) *Row {
 	return &Row{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])},
 		Revision: fanfold.Revision(intOf(r[3])), Position: fanfold.Position(intOf(r[4])),
-		Created: timeOf(r[5]), Updated: timeOf(r[6]), Body: bytesOf(r[7]), Stored: bytesOf(r[8])}
+		Created: timeOf(r[5]), Updated: timeOf(r[6]), Body: bytesOf(r[7]), Stored: bytesOf(r[8]), Omitted: bytesOf(r[9])}
 }
 
 // row returns the document that a condition on rowSQL finds, or nil.
@@ -72,24 +73,10 @@ func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
 		return err
 	}
 	tx.cache.clear()
-	const chunk = 256 // rows read ahead of their updates
-	rows := make([]Row, 0, chunk)
-	list := make([]byte, 0, 16*chunk)
-	for some := range slices.Chunk(numbers, chunk) {
-		rows, list = rows[:0], append(list[:0], '[')
-		for i, n := range some {
-			if i > 0 {
-				list = append(list, ',')
-			}
-			list = strconv.AppendInt(list, n, 10)
-		}
-		list = append(list, ']')
-		if err := tx.c.query(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.body
-			FROM json_each(?) j CROSS JOIN document d ON d.number = j.value`, func(r []sqlValue) error {
-			rows = append(rows, Row{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])},
-				Revision: fanfold.Revision(intOf(r[3])), Position: fanfold.Position(intOf(r[4])), Body: bytesOf(r[5])})
-			return nil
-		}, textValue(list)); err != nil {
+	rows := make([]Row, 0, maxReadAhead)
+	for len(numbers) > 0 {
+		var err error
+		if rows, numbers, err = tx.readAhead(rows[:0], numbers); err != nil {
 			return err
 		}
 		for i := range rows {
@@ -99,6 +86,42 @@ func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
 		}
 	}
 	return nil
+}
+
+// Bounds of the rows that Each reads ahead of their updates.
+const (
+	maxReadAhead      = 256
+	maxReadAheadBytes = 8 << 20 // of bodies; the row that passes it is the last
+)
+
+// readAhead appends the documents of the first numbers to rows, and returns the numbers that are left.
+func (tx *Tx) readAhead(rows []Row, numbers []int64) (read []Row, rest []int64, err error) {
+	some := numbers[:min(len(numbers), maxReadAhead)]
+	rest = numbers[len(some):]
+	list := make([]byte, 0, 16*len(some))
+	for i, n := range some {
+		list = strconv.AppendInt(append(list, "[,"[min(i, 1)]), n, 10)
+	}
+	size := 0
+	err = tx.c.query(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.body, d.omitted, j.key
+		FROM json_each(?) j CROSS JOIN document d ON d.number = j.value`, func(r []sqlValue) error {
+		rows = append(rows, scanView(r))
+		if size += len(rows[len(rows)-1].Body); size > maxReadAheadBytes {
+			rest = numbers[intOf(r[7])+1:]
+			return errStopRows
+		}
+		return nil
+	}, textValue(append(list, ']')))
+	if errors.Is(err, errStopRows) {
+		err = nil
+	}
+	return rows, rest, err
+}
+
+// scanView returns the document in a row of number, collection, id, revision, position, body and omitted.
+func scanView(r []sqlValue) Row {
+	return Row{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])}, Revision: fanfold.Revision(intOf(r[3])),
+		Position: fanfold.Position(intOf(r[4])), Body: bytesOf(r[5]), Omitted: bytesOf(r[6])}
 }
 
 // Stored returns the referenced view where the document has a row of its own for it, and nil
@@ -145,8 +168,8 @@ func (tx *Tx) Insert(r *Row) error {
 			return err
 		}
 	}
-	if err := tx.c.exec("INSERT INTO document (number, collection, id, revision, position, created, updated, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), textValue(r.Body)); err != nil {
+	if err := tx.c.exec("INSERT INTO document (number, collection, id, revision, position, created, updated, body, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), textValue(r.Body), textValue(r.Omitted)); err != nil {
 		return err
 	}
 	if r.Stored == nil {
@@ -158,8 +181,8 @@ func (tx *Tx) Insert(r *Row) error {
 // Replace writes both views of a document after a write to it.
 func (tx *Tx) Replace(r *Row) error {
 	tx.cache.drop(r.Number)
-	if err := tx.c.exec("UPDATE document SET revision = ?, position = ?, updated = ?, body = ? WHERE number = ?",
-		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), textValue(r.Body), r.Number); err != nil {
+	if err := tx.c.exec("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, omitted = ? WHERE number = ?",
+		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), textValue(r.Body), textValue(r.Omitted), r.Number); err != nil {
 		return err
 	}
 	return tx.SetSource(r.Number, r.Stored)
@@ -173,18 +196,25 @@ func (tx *Tx) SetSource(number int64, body []byte) error {
 	return tx.c.exec("INSERT INTO source (number, body) VALUES (?, ?) ON CONFLICT (number) DO UPDATE SET body = excluded.body", number, textValue(body))
 }
 
-// SetBody writes the embedded view of a document after a derived change at position. A view in the
-// row cache is written at the transaction's end.
-func (tx *Tx) SetBody(number int64, position fanfold.Position, body []byte) error {
-	if cached := tx.cache.rows[number]; cached != nil {
-		return tx.updateCached(cached, position, body)
-	}
-	return tx.writeBody(number, position, body)
+// View is an embedded view with what a derived change gives it.
+type View struct {
+	Position fanfold.Position // of the change
+	Body     []byte
+	Omitted  []byte // as in Row
 }
 
-// writeBody writes an embedded view to the file.
-func (tx *Tx) writeBody(number int64, position fanfold.Position, body []byte) error {
-	return tx.c.exec("UPDATE document SET position = ?, body = ? WHERE number = ?", int64(position), textValue(body), number)
+// SetView writes the embedded view of a document after a derived change. A view in the row cache is
+// written at the transaction's end.
+func (tx *Tx) SetView(number int64, v View) error {
+	if cached := tx.cache.rows[number]; cached != nil {
+		return tx.updateCached(cached, v)
+	}
+	return tx.writeView(number, v)
+}
+
+// writeView writes an embedded view to the file.
+func (tx *Tx) writeView(number int64, v View) error {
+	return tx.c.exec("UPDATE document SET position = ?, body = ?, omitted = ? WHERE number = ?", int64(v.Position), textValue(v.Body), textValue(v.Omitted), number)
 }
 
 // Delete removes a document and leaves a tombstone.

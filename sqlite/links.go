@@ -77,11 +77,13 @@ func (tx *Tx) HasLink(relation, target string, holder int64) (bool, error) {
 	return tx.c.queryRow("SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?", func([]sqlValue) {}, relation, target, holder)
 }
 
-// DeepHolders reports whether a document that refers to target is nested deeper than SQLite's JSON
-// functions take.
-func (tx *Tx) DeepHolders(relation, target string) (bool, error) {
-	return tx.c.queryRow("SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? AND octet_length(d.body) >= ? AND NOT json_valid(d.body) LIMIT 1",
-		func([]sqlValue) {}, relation, target, int64(MaxShallow))
+// UnfitHolders reports whether among the documents that refer to target is one whose embedded view
+// is nested deeper than SQLite's JSON functions take, has no room for a value already, or would be
+// longer than limit, in bytes, if it grew by so many.
+func (tx *Tx) UnfitHolders(relation, target string, growth, limit int) (bool, error) {
+	return tx.c.queryRow(`SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ?
+		AND (octet_length(d.body) >= ? AND NOT json_valid(d.body) OR octet_length(d.body) > ? OR d.omitted IS NOT NULL) LIMIT 1`,
+		func([]sqlValue) {}, relation, target, int64(MaxShallow), int64(limit-growth))
 }
 
 // CountHolders returns how many documents refer to target. It stops counting at limit where that is
@@ -121,25 +123,29 @@ func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, 
 	return n, err
 }
 
-// EachHolder calls fn with the documents that refer to target, in order of arrival. fn may read,
-// and may call EachHolder.
-func (s *Snapshot) EachHolder(relation, target string, fn func(row *Row) error) error {
+// EachHolder calls fn with the number and the id of each document that refers to target, in order of
+// arrival. fn may read, and may call EachHolder.
+func (s *Snapshot) EachHolder(relation, target string, fn func(number int64, id string) error) error {
+	type holder struct {
+		number int64
+		id     string
+	}
 	const chunk = 256
 	for after := int64(0); ; {
-		var rows []*Row
-		if err := s.c.query(strings.Replace(rowSQL, "FROM document d", fromHolders, 1)+"l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder LIMIT ?", func(r []sqlValue) error {
-			rows = append(rows, scanRow(r))
+		var some []holder
+		if err := s.c.query("SELECT d.number, d.id FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder LIMIT ?", func(r []sqlValue) error {
+			some = append(some, holder{intOf(r[0]), textOf(r[1])})
 			return nil
 		}, relation, target, after, int64(chunk)); err != nil {
 			return err
 		}
-		for _, row := range rows {
-			after = row.Number
-			if err := fn(row); err != nil {
+		for _, h := range some {
+			after = h.number
+			if err := fn(h.number, h.id); err != nil {
 				return err
 			}
 		}
-		if len(rows) < chunk {
+		if len(some) < chunk {
 			return nil
 		}
 	}

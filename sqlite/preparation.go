@@ -17,8 +17,8 @@ func (tx *Tx) Snapshot() *Snapshot { return &Snapshot{c: tx.c, Checkpoint: tx.ch
 // SetPendingChange keeps the change that the coming model makes to a document, in place of one that
 // was kept before.
 func (tx *Tx) SetPendingChange(r *Row, prior fanfold.Position, rules []string, delta []byte) error {
-	return tx.c.exec("INSERT OR REPLACE INTO temp.prepared (number, prior, collection, id, revision, rules, delta) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		r.Number, int64(prior), r.Key.Collection, r.Key.ID, int64(r.Revision), strings.Join(rules, ","), string(delta))
+	return tx.c.exec("INSERT OR REPLACE INTO temp.prepared (number, prior, collection, id, revision, rules, delta, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		r.Number, int64(prior), r.Key.Collection, r.Key.ID, int64(r.Revision), strings.Join(rules, ","), string(delta), textValue(r.Omitted))
 }
 
 // RemovePendingChange removes the pending change of a document.
@@ -60,7 +60,7 @@ func (tx *Tx) SetPosition(number int64, position fanfold.Position) error {
 }
 
 // storedChangeColumns are all columns of a change, in the order in which CopyChanges copies them.
-const storedChangeColumns = "position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta, previous, previous_source"
+const storedChangeColumns = "position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta, previous, previous_source, omitted"
 
 // CopyChanges copies the changes behind a position from another generation, limit of them at most,
 // and touches their documents. It returns the position of the last one, or after where there is
@@ -68,7 +68,7 @@ const storedChangeColumns = "position, ordinal, prior, collection, id, op, revis
 func (tx *Tx) CopyChanges(from *Snapshot, after fanfold.Position, limit int) (last fanfold.Position, n int, err error) {
 	last = after
 	err = from.c.query("SELECT "+storedChangeColumns+" FROM change WHERE position > ? ORDER BY position LIMIT ?", func(r []sqlValue) error {
-		if err := tx.c.exec("INSERT INTO change ("+storedChangeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r...); err != nil {
+		if err := tx.c.exec("INSERT INTO change ("+storedChangeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r...); err != nil {
 			return err
 		}
 		last, n = fanfold.Position(intOf(r[0])), n+1
@@ -98,8 +98,8 @@ func (tx *Tx) Activate(seq uint64, now int64) error {
 	if err := tx.c.exec("INSERT INTO temp.new_position (number, position) SELECT number, ? + row_number() OVER (ORDER BY number) FROM temp.prepared", first-1); err != nil {
 		return err
 	}
-	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, rules, delta)
-		SELECT l.position, ? + l.position, p.prior, p.collection, p.id, 'derive', p.revision, ?, p.rules, p.delta
+	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, rules, delta, omitted)
+		SELECT l.position, ? + l.position, p.prior, p.collection, p.id, 'derive', p.revision, ?, p.rules, p.delta, p.omitted
 		FROM temp.new_position l CROSS JOIN temp.prepared p ON p.number = l.number`, tx.checkpoint.Changes+1-first, now); err != nil {
 		return err
 	}

@@ -17,6 +17,9 @@ type rowCache struct {
 	dirty int // rows that are dirty
 }
 
+// view returns what a derived change of the row writes.
+func (r *Row) view() View { return View{Position: r.Position, Body: r.Body, Omitted: r.Omitted} }
+
 // cachedRow is a document in the cache. It is dirty while the file has an older view.
 type cachedRow struct {
 	row   Row // without times and the referenced view's own row
@@ -63,7 +66,7 @@ func (tx *Tx) flushCache() error {
 	slices.Sort(numbers)
 	for _, number := range numbers {
 		r := tx.cache.rows[number]
-		if err := tx.writeBody(number, r.row.Position, r.row.Body); err != nil {
+		if err := tx.writeView(number, r.row.view()); err != nil {
 			return err
 		}
 		r.dirty = false
@@ -81,13 +84,13 @@ func (tx *Tx) flushCached(number int64) error {
 	}
 	r.dirty = false
 	tx.cache.dirty--
-	return tx.writeBody(number, r.row.Position, r.row.Body)
+	return tx.writeView(number, r.row.view())
 }
 
 // updateCached records a derived change of a document in the cache.
-func (tx *Tx) updateCached(r *cachedRow, position fanfold.Position, body []byte) error {
-	tx.cache.bytes += len(body) - len(r.row.Body)
-	r.row.Position, r.row.Body = position, bytes.Clone(body)
+func (tx *Tx) updateCached(r *cachedRow, v View) error {
+	tx.cache.bytes += len(v.Body) - len(r.row.Body)
+	r.row.Position, r.row.Body, r.row.Omitted = v.Position, bytes.Clone(v.Body), v.Omitted
 	if !r.dirty {
 		r.dirty = true
 		tx.cache.dirty++
@@ -102,7 +105,6 @@ func (tx *Tx) updateCached(r *cachedRow, position fanfold.Position, body []byte)
 
 // eachCached does what Each does for maxCachedRead documents at most, and keeps them in the cache.
 func (tx *Tx) eachCached(numbers []int64, fn func(r *Row) error) error {
-	rows := make([]Row, 0, maxCachedRead)
 	for _, number := range numbers {
 		r := tx.cache.rows[number]
 		if r == nil {
@@ -111,12 +113,11 @@ func (tx *Tx) eachCached(numbers []int64, fn func(r *Row) error) error {
 				return err
 			}
 		}
-		if r != nil {
-			rows = append(rows, r.row)
+		if r == nil {
+			continue
 		}
-	}
-	for i := range rows {
-		if err := fn(&rows[i]); err != nil {
+		row := r.row
+		if err := fn(&row); err != nil {
 			return err
 		}
 	}
@@ -132,9 +133,8 @@ func (tx *Tx) loadCached(number int64) (r *cachedRow, err error) {
 		}
 		tx.cache.clear()
 	}
-	_, err = tx.c.queryRow("SELECT number, collection, id, revision, position, body FROM document WHERE number = ?", func(v []sqlValue) {
-		r = &cachedRow{row: Row{Number: intOf(v[0]), Key: fanfold.Key{Collection: textOf(v[1]), ID: textOf(v[2])},
-			Revision: fanfold.Revision(intOf(v[3])), Position: fanfold.Position(intOf(v[4])), Body: bytesOf(v[5])}}
+	_, err = tx.c.queryRow("SELECT number, collection, id, revision, position, body, omitted FROM document WHERE number = ?", func(v []sqlValue) {
+		r = &cachedRow{row: scanView(v)}
 	}, number)
 	if r != nil {
 		tx.cache.rows[number] = r

@@ -11,7 +11,8 @@ import (
 // one goroutine, which closes it.
 type Scanner struct {
 	*Snapshot
-	c *conn
+	c      *conn
+	values bool // KeepValue was called
 }
 
 // Scan opens a scanner on the current generation. It stays valid after Swap has replaced that
@@ -19,7 +20,8 @@ type Scanner struct {
 func (s *Store) Scan() (*Scanner, error) {
 	var sc *Scanner
 	err := s.Use(func(db *DB) error {
-		c, cp, err := openSnapshot(db.path, "CREATE TEMP TABLE computed_link (relation TEXT, target TEXT, holder INTEGER, PRIMARY KEY (relation, target, holder)) WITHOUT ROWID")
+		c, cp, err := openSnapshot(db.path, "CREATE TEMP TABLE computed_link (relation TEXT, target TEXT, holder INTEGER, PRIMARY KEY (relation, target, holder)) WITHOUT ROWID",
+			"CREATE TEMP TABLE computed_value (rule TEXT, id TEXT, value TEXT, PRIMARY KEY (rule, id))")
 		if err != nil {
 			return err
 		}
@@ -70,6 +72,22 @@ func (s *Scanner) EachKept(from, to int64, fn func(holder int64, rule, target st
 // AddLink enters a link into the private index. Entering it twice is no error.
 func (s *Scanner) AddLink(relation, target string, holder int64) error {
 	return s.c.exec("INSERT OR IGNORE INTO temp.computed_link (relation, target, holder) VALUES (?, ?, ?)", relation, target, holder)
+}
+
+// KeepValue keeps the value of a rule for a document in a temporary file, nil for none. A value that
+// is kept already stays.
+func (s *Scanner) KeepValue(rule, id string, value []byte) error {
+	s.values = true
+	return s.c.exec("INSERT OR IGNORE INTO temp.computed_value (rule, id, value) VALUES (?, ?, ?)", rule, id, textValue(value))
+}
+
+// Value returns what KeepValue kept. found is false where nothing is.
+func (s *Scanner) Value(rule, id string) (value []byte, found bool, err error) {
+	if !s.values {
+		return nil, false, nil
+	}
+	found, err = s.c.queryRow("SELECT value FROM temp.computed_value WHERE rule = ? AND id = ?", func(r []sqlValue) { value = bytesOf(r[0]) }, rule, id)
+	return value, found, err
 }
 
 // Holders returns the numbers of the documents that refer to target in the private index, in order

@@ -127,12 +127,20 @@ func (s *Snapshot) List(collection, after string, limit int, view fanfold.View) 
 }
 
 // Scan returns documents of a collection with numbers behind after, with both views and in order of
-// arrival, limit of them at most.
+// arrival: limit of them at most, and fewer where they are large.
 func (s *Snapshot) Scan(collection string, after int64, limit int) (rows []*Row, err error) {
+	size := 0
 	err = s.c.query(rowSQL+"d.number > ? AND +d.collection = ? ORDER BY d.number LIMIT ?", func(r []sqlValue) error {
-		rows = append(rows, scanRow(r))
+		row := scanRow(r)
+		rows = append(rows, row)
+		if size += len(row.Body) + len(row.Stored); size > pageBytes {
+			return errStopRows
+		}
 		return nil
 	}, after, collection, int64(limit))
+	if errors.Is(err, errStopRows) {
+		err = nil
+	}
 	return rows, err
 }
 
@@ -140,6 +148,12 @@ func (s *Snapshot) Scan(collection string, after int64, limit int) (rows []*Row,
 func (s *Snapshot) Row(key fanfold.Key) (row *Row, err error) {
 	_, err = s.c.queryRow(rowSQL+"d.collection = ? AND d.id = ?", func(r []sqlValue) { row = scanRow(r) }, key.Collection, key.ID)
 	return row, err
+}
+
+// NumberOf returns the number of a document, 0 where there is no document.
+func (s *Snapshot) NumberOf(key fanfold.Key) (number int64, err error) {
+	_, err = s.c.queryRow("SELECT number FROM document WHERE collection = ? AND id = ?", func(r []sqlValue) { number = intOf(r[0]) }, key.Collection, key.ID)
+	return number, err
 }
 
 // RowByNumber returns the document with a number, with both views, or nil where there is none.

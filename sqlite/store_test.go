@@ -25,7 +25,9 @@ func TestSwapSurvivesReopening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := next.Update(func(tx *sqlite.Tx) error { return tx.SetBody(1, fanfold.At(1, 0), []byte(`{"v":2}`)) }); err != nil {
+	if err := next.Update(func(tx *sqlite.Tx) error {
+		return tx.SetView(1, sqlite.View{Position: fanfold.At(1, 0), Body: []byte(`{"v":2}`)})
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Swap(next); err != nil {
@@ -62,7 +64,9 @@ func TestUpdateRollsBack(t *testing.T) {
 	failed := errors.New("failed")
 	err := store.Use(func(db *sqlite.DB) error {
 		return db.Update(func(tx *sqlite.Tx) error {
-			if err := tx.Each([]int64{1}, func(r *sqlite.Row) error { return tx.SetBody(r.Number, r.Position, []byte(`{"v":2}`)) }); err != nil {
+			if err := tx.Each([]int64{1}, func(r *sqlite.Row) error {
+				return tx.SetView(r.Number, sqlite.View{Position: r.Position, Body: []byte(`{"v":2}`)})
+			}); err != nil {
 				return err
 			}
 			tx.SetCheckpoint(2, tx.Checkpoint().Time, "example")

@@ -23,6 +23,7 @@ type Tx struct {
 	cache             rowCache
 	argBuffer         []sqlValue // used again and again
 	unwrittenDerived  []sqlValue // derived changes yet to be written
+	unwrittenBytes    int        // of their deltas
 }
 
 // createTempTables makes the temporary tables of the writing connection, and the transaction that
@@ -45,6 +46,7 @@ func (tx *Tx) load() error {
 		return err
 	}
 	tx.checkpoint, tx.savedBefore, tx.unwrittenDerived = cp, 0, tx.unwrittenDerived[:0]
+	tx.unwrittenBytes = 0
 	tx.cache.clear()
 	tx.mayHaveTombstones, err = tx.c.queryRow("SELECT 1 FROM tombstone LIMIT 1", func([]sqlValue) {})
 	tx.loaded = err == nil

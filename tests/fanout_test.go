@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -117,4 +118,47 @@ func TestFanoutLimitCountsItsOwnLinks(t *testing.T) {
 	}
 	ops = append(ops, `{"op":"put","collection":"as","id":"x","body":{"n":1}}`)
 	s.Want(http.StatusUnprocessableEntity, http.MethodPost, "/v1/_transactions", `{"operations":[`+strings.Join(ops, ",")+`]}`)
+}
+
+// TestDryRunBesideWrites: a dry run of a large fan-out says exactly what the write causes, and makes nobody else wait
+// for it.
+func TestDryRunBesideWrites(t *testing.T) {
+	const holders = 20_000
+	s := harness.OpenTemp(t, `
+collections:
+  authors: {}
+  books: {relations: {author: {path: author, to: authors}}, derive: {"x.name": {copy: author, value: doc.name}}}
+`)
+	s.Put("authors", "a", `{"name":"Ann"}`)
+	var lines strings.Builder
+	for i := range holders {
+		fmt.Fprintf(&lines, "{\"id\":\"%d\",\"author\":\"a\"}\n", i)
+	}
+	s.Want(http.StatusOK, http.MethodPost, "/v1/_import?collection=books", lines.String(), "Content-Type", "application/x-ndjson")
+	done := make(chan time.Duration)
+	go func() {
+		begin := time.Now()
+		r := s.Want(http.StatusOK, http.MethodPut, "/v1/authors/a?dryRun=true", `{"name":"Bea"}`)
+		if !strings.Contains(string(r.Body), fmt.Sprintf(`"derived":%d`, holders)) {
+			t.Errorf("the dry run says %s", r.Body)
+		}
+		done <- time.Since(begin)
+	}()
+	writes, longest := 0, time.Duration(0)
+	for {
+		select {
+		case took := <-done:
+			t.Logf("the dry run took %v; the longest of %d writes beside it took %v", took, writes, longest)
+			if writes == 0 || longest > max(took/2, time.Second) {
+				t.Errorf("the longest of %d writes took %v of the dry run's %v", writes, longest, took)
+			}
+			s.Verify()
+			s.WantDoc("books", "7", `{"id":"7","author":"a","x":{"name":"Ann"}}`)
+			return
+		default:
+			begin := time.Now()
+			s.Put("others", strconv.Itoa(writes), `{}`)
+			writes, longest = writes+1, max(longest, time.Since(begin))
+		}
+	}
 }

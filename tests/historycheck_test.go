@@ -63,6 +63,22 @@ func (h *history) checkPages() {
 	}
 }
 
+// checkOmissions compares what _status says of values that views have no room for.
+func (h *history) checkOmissions() {
+	h.t.Helper()
+	var status struct{ Omitted json.RawMessage }
+	if err := json.Unmarshal(h.s.Want(http.StatusOK, http.MethodGet, "/v1/_status", "").Body, &status); err != nil {
+		h.t.Fatal(err)
+	}
+	got := string(status.Omitted)
+	if got == "" {
+		got = "[]"
+	}
+	if want := h.o.omissions(); got != want {
+		h.t.Fatalf("omitted is %s, want %s", got, want)
+	}
+}
+
 // expected is what one event should have changed.
 type expected struct {
 	seq           uint64

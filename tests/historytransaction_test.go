@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -59,6 +60,11 @@ func (h *history) transaction(parts []operation) {
 		ops = append(ops, op+"}")
 	}
 	gone, edits, held := h.o.removal(roots, others)
+	for i, p := range slices.Backward(parts) {
+		if p.kind == "put" && h.o.tooLong(p.key, p.body) {
+			want, at = http.StatusUnprocessableEntity, i
+		}
+	}
 	if want == http.StatusOK {
 		want, at = h.allowed(parts, bodies, gone, held)
 	}
@@ -100,6 +106,11 @@ func (h *history) transaction(parts []operation) {
 func (h *history) allowed(parts []operation, bodies []*jv, gone map[okey]bool, held bool) (status, at int) {
 	if held {
 		return http.StatusConflict, -1
+	}
+	for i, p := range parts {
+		if p.kind == "merge-patch" && h.o.longBody(p.key.collection, bodies[i]) {
+			return http.StatusUnprocessableEntity, i
+		}
 	}
 	for i, p := range parts {
 		if bodies[i] != nil && h.o.refersTo(p.key.collection, bodies[i], gone) {

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,7 @@ type orule struct {
 type omodel struct {
 	rels    []*orel
 	rules   []*orule
+	limit   int                 // how long an embedded view may be; 0 for the default, which no test reaches
 	release map[string][]string // by collection
 }
 
@@ -114,6 +116,7 @@ type oracle struct {
 	came   map[okept]int              // how many ever came into a target's pages
 	owned  map[string]map[string]bool // by collection: paths of all rules there were and that are not released
 	events int
+	memo   map[ofit]fit // while views are made
 }
 
 func newOracle() *oracle {
@@ -174,7 +177,7 @@ func (o *oracle) remove(key okey) {
 		if r.kind != "copy" || r.frozen || r.rel.to != key.collection || r.rel.onDelete != "keep" {
 			continue
 		}
-		value := o.eval(r.expr, o.docs[key])
+		value := o.eval(r, o.docs[key])
 		for _, h := range o.holders(r.rel, key.id) {
 			if value != nil {
 				o.kept[okept{r.name(), key, h.key}] = value.String()
@@ -240,14 +243,20 @@ func (o *oracle) holders(rel *orel, id string) []*odoc {
 // views are all embedded views.
 func (o *oracle) views() map[okey]string {
 	out := make(map[okey]string, len(o.docs))
+	o.memo = map[ofit]fit{}
 	for k, d := range o.docs {
-		out[k] = o.embed(d, "").String()
+		out[k] = o.embed(d, "", math.MaxInt).String()
 	}
+	o.memo = nil
 	return out
 }
 
-// embed is a document with its derived members; with top, only those in that top-level member.
-func (o *oracle) embed(d *odoc, top string) *jv {
+// embed is a document with the derived members of rules below a depth; with top, only those in that
+// top-level member may be there.
+func (o *oracle) embed(d *odoc, top string, depth int) *jv {
+	if o.model.limit > 0 {
+		return o.fit(d, depth).view
+	}
 	root := d.body.clone()
 	var rules []*orule
 	for _, r := range o.model.rules {
@@ -323,7 +332,7 @@ func (o *oracle) copied(r *orule, anchor *jv, rest []string, holder okey) *jv {
 		var v *jv
 		target := okey{r.rel.to, id}
 		if d := o.docs[target]; d != nil && !r.frozen {
-			v = o.eval(r.expr, d)
+			v = o.eval(r, d)
 		} else if text, ok := o.kept[okept{r.name(), target, holder}]; ok {
 			v = parseJSON(text)
 		}
@@ -342,12 +351,13 @@ func (o *oracle) copied(r *orule, anchor *jv, rest []string, holder okey) *jv {
 	return list
 }
 
-// eval is an expression's value on a document's embedded view, or nil. It makes only the part
+// eval is a copy's value on a document's embedded view, or nil. It makes only the part
 // of the view it needs, for a document may refer to itself.
-func (o *oracle) eval(e oexpr, d *odoc) *jv {
+func (o *oracle) eval(r *orule, d *odoc) *jv {
 	var args []*jv
+	e := r.expr
 	for _, name := range e.reads() {
-		v := o.embed(d, name).get(name)
+		v := o.embed(d, name, o.model.depth(r)).get(name)
 		if v == nil {
 			return nil
 		}

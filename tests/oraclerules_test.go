@@ -177,7 +177,7 @@ func (o *oracle) recent(r *orule, in []*odoc) string {
 	for _, d := range in[:min(len(in), r.limit)] {
 		shown := &jv{kind: '{'}
 		for _, name := range r.shown {
-			if v := o.embed(d, name).get(name); v != nil {
+			if v := o.embed(d, name, o.model.depth(r)).get(name); v != nil {
 				shown.items = append(shown.items, jmember{key: name, raw: quote(name), val: v})
 			}
 		}
@@ -237,7 +237,7 @@ func (o *oracle) capture(r *orule, d *odoc) {
 		if _, has := o.kept[k]; has || target == nil {
 			continue
 		}
-		if v := o.eval(r.expr, target); v != nil {
+		if v := o.eval(r, target); v != nil {
 			o.kept[k] = v.String()
 		}
 	}

@@ -38,6 +38,9 @@ func memberValue(t *rapid.T, name string) string {
 	case "n":
 		return draw(t, "2.50", "1e3", "-0", "12345678901234567890", "7", `"7"`)
 	case "a", "b":
+		if chance(t, 8) { // grows a view, and those that copy it, to where a model's limit may be
+			return quote(strings.Repeat("long ", 1+upTo(t, 30)))
+		}
 		return draw(t, `"p"`, `"q"`, `"r s"`, `"\u0041"`, "1", "null")
 	case "flag":
 		return draw(t, "true", "false", `"true"`)

@@ -27,12 +27,15 @@ func randomModel(t *rapid.T, prev *omodel) *omodel {
 			m.addRule(t)
 		}
 	}
+	if prev.rules == nil && chance(t, 40) || chance(t, 15) {
+		m.limit = draw(t, 0, 150, 250, 400, 600, 900)
+	}
 	m.breakCycles()
 	return m
 }
 
 func (m *omodel) clone() *omodel {
-	c := &omodel{}
+	c := &omodel{limit: m.limit}
 	moved := map[*orel]*orel{}
 	for _, r := range m.rels {
 		rel := *r
@@ -243,7 +246,11 @@ func (m *omodel) String() string {
 		}
 		parts = append(parts, fmt.Sprintf(`"%s":{"relations":{%s},"derive":{%s}%s%s}`, c, strings.Join(rels, ","), strings.Join(rules, ","), pages, release))
 	}
-	return `{"collections":{` + strings.Join(parts, ",") + "}}"
+	limit := ""
+	if m.limit > 0 {
+		limit = fmt.Sprintf(`,"embedded":{"limit":%d}`, m.limit)
+	}
+	return `{"collections":{` + strings.Join(parts, ",") + "}" + limit + "}"
 }
 
 func (r *orel) json() string {

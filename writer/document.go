@@ -54,6 +54,9 @@ func (w *Writer) stripDocument(body []byte, key *fanfold.Key) (t *jsondoc.Tree, 
 // be hidden by derived ones. Errors are those of parse, and Unprocessable where it has no id.
 func (w *Writer) checkExact(body []byte, key *fanfold.Key) ([]byte, error) {
 	_, hasID, err := w.parse(body, key)
+	if err == nil {
+		err = w.checkLength(body)
+	}
 	if err == nil && !hasID {
 		err = fanfold.Errorf(fanfold.Unprocessable, "the document has no id")
 	}
@@ -93,6 +96,19 @@ func (w *Writer) checkSchema(collection string, source []byte) error {
 		return nil
 	}
 	return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the document does not fit the schema of " + collection, Problems: problems}
+}
+
+// checkLength returns an Unprocessable where a document, as it is to be stored, is by itself longer than an embedded one
+// may be.
+func (w *Writer) checkLength(source []byte) error {
+	limit := w.currentShapes().model.EmbeddedLimit
+	if len(source) <= limit {
+		return nil
+	}
+	if n := len(jsondoc.Compact(nil, source)); n > limit {
+		return fanfold.Errorf(fanfold.Unprocessable, "the document has %d bytes without whitespace; the model lets an embedded document have %d (embedded.limit)", n, limit)
+	}
+	return nil
 }
 
 // derivedShape returns which members of a collection's documents are derived or reserved.
@@ -229,7 +245,9 @@ func (w *Writer) checkDocument(body []byte, key *fanfold.Key, strict bool) (sour
 	if err == nil { // the tree still has the derived members, but no relation looks at those
 		c, _ := w.shape(key.Collection)
 		if err = CheckRelations(c, t); err == nil {
-			err = w.checkSchema(key.Collection, source)
+			if err = w.checkLength(source); err == nil {
+				err = w.checkSchema(key.Collection, source)
+			}
 		}
 	}
 	if err != nil {

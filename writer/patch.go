@@ -102,6 +102,9 @@ func (w *Writer) checkPatched(key fanfold.Key, before, patched []byte) error {
 	if len(added) > 0 {
 		return derivedError(added)
 	}
+	if err := w.checkLength(patched); err != nil {
+		return err
+	}
 	if err := w.checkSchema(key.Collection, patched); err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func ParseAccepted(src []byte) (*fanfold.Model, error) {
 // parse reads a model from compact JSON.
 func parse(text []byte, checkSchemas bool) (*fanfold.Model, error) {
 	p := &parser{tree: jsondoc.MustParse(text), checkSchemas: checkSchemas,
-		model: &fanfold.Model{Source: text, FanoutLimit: fanfold.DefaultFanoutLimit}}
+		model: &fanfold.Model{Source: text, FanoutLimit: fanfold.DefaultFanoutLimit, EmbeddedLimit: fanfold.DefaultEmbeddedLimit}}
 	p.parse()
 	p.link()
 	p.order()
@@ -145,18 +145,25 @@ func (p *parser) parse() {
 		case "collections":
 			p.members(n, name, p.collection)
 		case "fanout":
-			p.members(n, name, func(member string, v jsondoc.Node) {
-				if member != "limit" {
-					p.problem("fanout."+member, "unknown member; fanout has one: limit")
-					return
-				}
-				p.model.FanoutLimit = int64(p.number(v, "fanout.limit", fanfold.MaxChanges))
-			})
+			p.limit(n, name, fanfold.MaxChanges, func(limit int) { p.model.FanoutLimit = int64(limit) })
+		case "embedded":
+			p.limit(n, name, fanfold.MaxEmbeddedLimit, func(limit int) { p.model.EmbeddedLimit = limit })
 		default:
-			p.problem(name, "unknown member; the model has collections and fanout")
+			p.problem(name, "unknown member; the model has collections, fanout and embedded")
 		}
 	})
 	p.model.Index()
+}
+
+// limit reads an object whose only member is a limit, from 1 to most.
+func (p *parser) limit(n jsondoc.Node, name string, most int, set func(limit int)) {
+	p.members(n, name, func(member string, v jsondoc.Node) {
+		if member != "limit" {
+			p.problem(name+"."+member, "unknown member; %s has one: limit", name)
+			return
+		}
+		set(p.number(v, name+".limit", most))
+	})
 }
 
 // path parses a path; nil stands for a mistake.

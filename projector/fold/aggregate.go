@@ -192,17 +192,17 @@ func (r *Rule) aggregate(tx *sqlite.Tx, target string) ([]byte, error) {
 	case fanfold.Max:
 		return ExtremeValue(tx.LastEntry(r.FullName, target))
 	}
-	var bodies [][]byte
+	list := NewExcerpts(r)
 	var err error
 	if r.KeepsOrder() {
-		bodies, err = tx.LastBodies(r.FullName, target, r.Limit)
+		err = tx.LastBodies(r.FullName, target, r.Limit, list.Add)
 	} else {
-		bodies, err = tx.NewestBodies(r.RelationName, target, r.Limit)
+		err = tx.NewestBodies(r.RelationName, target, r.Limit, list.Add)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return r.Excerpts(bodies), nil
+	return list.Value(), nil
 }
 
 // AggregateValue returns a Sum's or Avg's value; nil is "no value", which the mean of nothing is.
@@ -225,30 +225,42 @@ func ExtremeValue(sort []byte, err error) ([]byte, error) {
 	return []byte(d.String()), err
 }
 
-// Excerpts returns a Recent's value: of each embedded view the members that the rule shows and the view has.
-func (r *Rule) Excerpts(bodies [][]byte) []byte {
-	out := []byte{'['}
-	for i, body := range bodies {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, '{')
-		t, first := jsondoc.MustParse(body), true
-		for _, name := range r.Fields {
-			n := t.Member(jsondoc.Root, name)
-			if n == jsondoc.None {
-				continue
-			}
-			if !first {
-				out = append(out, ',')
-			}
-			first = false
-			out = append(append(jsondoc.AppendQuote(out, name), ':'), t.Raw(n)...)
-		}
-		out = append(out, '}')
-	}
-	return append(out, ']')
+// Excerpts makes a Recent's value, document by document.
+type Excerpts struct {
+	rule *Rule
+	out  []byte
 }
+
+// NewExcerpts returns a Recent's value of no documents.
+func NewExcerpts(r *Rule) *Excerpts { return &Excerpts{rule: r, out: []byte{'['}} }
+
+// Add adds the members of an embedded view that the rule shows and the view has. The error is that no view has room for
+// the value.
+func (e *Excerpts) Add(body []byte) error {
+	if len(e.out) > 1 {
+		e.out = append(e.out, ',')
+	}
+	e.out = append(e.out, '{')
+	t, first := jsondoc.MustParse(body), true
+	for _, name := range e.rule.Fields {
+		n := t.Member(jsondoc.Root, name)
+		if n == jsondoc.None {
+			continue
+		}
+		if !first {
+			e.out = append(e.out, ',')
+		}
+		first = false
+		e.out = append(append(jsondoc.AppendQuote(e.out, name), ':'), t.Raw(n)...)
+	}
+	if e.out = append(e.out, '}'); len(e.out) > e.rule.viewLimit {
+		return errPastLimit
+	}
+	return nil
+}
+
+// Value returns the value.
+func (e *Excerpts) Value() []byte { return append(e.out, ']') }
 
 // markShown marks the Recents that show what a derived change altered on a document. body is one of its views, changed
 // names the members that differ, nil any.

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 
 	"github.com/fanfold/fanfold"
@@ -10,24 +11,34 @@ import (
 
 // applyDerived writes a derived change of one document and marks who copies from it. Where the event can change the
 // document again, only the view before is remembered, and flushChanged writes one change at the end.
-func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, body []byte, d *Difference) error {
-	if len(d.ops) == 0 {
-		return nil
+func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d *Difference) error {
+	view.Position = row.Position
+	if err := f.countOmissions(row.Omitted, view.Omitted); err != nil {
+		return err
 	}
-	at := row.Position
+	if len(d.ops) == 0 {
+		if bytes.Equal(row.Omitted, view.Omitted) {
+			return nil
+		}
+		view.Body = row.Body
+		return errors.Join(f.correctOmitted(row, view), f.tx.SetView(row.Number, view))
+	}
 	switch {
 	case row.Number == f.direct: // its own change is already there
+		if err := f.correctOmitted(row, view); err != nil {
+			return err
+		}
 	case c.manyLevels() || f.event.Kind == fanfold.KindModel:
 		if err := f.tx.SaveBefore(row); err != nil {
 			return err
 		}
 	default:
 		var err error
-		if at, err = f.derive(row, d); err != nil {
+		if view.Position, err = f.derive(row, view.Omitted, d); err != nil {
 			return err
 		}
 	}
-	if err := f.tx.SetBody(row.Number, at, body); err != nil {
+	if err := f.tx.SetView(row.Number, view); err != nil {
 		return err
 	}
 	for _, r := range c.Readers {
@@ -35,7 +46,49 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, body []byte, d *Diff
 			return err
 		}
 	}
-	f.markShown(c, body, d.members)
+	f.markShown(c, view.Body, d.members)
+	return nil
+}
+
+// correctOmitted corrects what the change of the document written to says about values that it has no room for, which
+// the derived values that the same event changes may have altered. While a model is prepared the document is noted as
+// touched.
+func (f *Fold) correctOmitted(row *sqlite.Row, view sqlite.View) error {
+	switch {
+	case bytes.Equal(row.Omitted, view.Omitted):
+		return nil
+	case f.preparing != nil:
+		return f.tx.Touch(row.Number)
+	case row.Number != f.direct:
+		return nil
+	}
+	return f.tx.SetChangeOmitted(row.Position, view.Omitted)
+}
+
+// countOmissions brings the totals up to a document whose view leaves out other values than before.
+func (f *Fold) countOmissions(before, after []byte) error {
+	if bytes.Equal(before, after) {
+		return nil
+	}
+	changes := map[string]sqlite.Omission{}
+	for sign, text := range map[int64][]byte{-1: before, 1: after} {
+		if text == nil {
+			continue
+		}
+		var byRule map[string]int64
+		if err := json.Unmarshal(text, &byRule); err != nil {
+			return err
+		}
+		for rule, n := range byRule {
+			o := changes[rule]
+			changes[rule] = sqlite.Omission{Rule: rule, Documents: o.Documents + sign, Values: o.Values + sign*n}
+		}
+	}
+	for _, o := range changes {
+		if err := f.tx.CountOmission(o); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -45,14 +98,14 @@ func (c *Collection) manyLevels() bool {
 }
 
 // derive writes the change row of a derived change and returns its position.
-func (f *Fold) derive(row *sqlite.Row, d *Difference) (fanfold.Position, error) {
+func (f *Fold) derive(row *sqlite.Row, omitted []byte, d *Difference) (fanfold.Position, error) {
 	at, err := f.nextPosition()
 	if err != nil {
 		return 0, err
 	}
 	f.countDerived(row.Key.Collection, d.Rules, 1)
 	return at, f.addChange(row.Number, &fanfold.Change{Position: at, Prior: row.Position, Key: row.Key, Op: fanfold.OpDerive,
-		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.Rules, Delta: d.Patch()})
+		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.Rules, Delta: d.Patch(), Omitted: omitted})
 }
 
 // countDerived counts n derived changes of a collection.
@@ -113,9 +166,9 @@ func (f *Fold) flush(number int64, before []byte) error {
 	if f.modelChange != nil && f.preparing != nil {
 		return f.tx.SetPendingChange(row, row.Position, d.Rules, d.Patch())
 	}
-	at, err := f.derive(row, d)
+	at, err := f.derive(row, row.Omitted, d)
 	if err != nil {
 		return err
 	}
-	return f.tx.SetBody(number, at, row.Body)
+	return f.tx.SetView(number, sqlite.View{Position: at, Body: row.Body, Omitted: row.Omitted})
 }

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -23,21 +24,34 @@ type embedder struct {
 	old    *jsondoc.Tree // the embedded view so far; nil for none
 	out    []byte
 	anchor jsondoc.Node // the document, or the array element that is being written
+	limit  int          // how long the view may be with a derived value, in bytes; 0 for any length
+	fit    *fitting     // decides which derived values are written; nil where all are
+	in     int          // the object of fit that is being written
+	placed bool         // a derived value was written
 }
 
-// Embed returns the embedded view of src, with the values that v gives; those that it calls the same are taken from
-// old. The error is v's.
-func (p *Plan) Embed(c *Collection, v Values, src, old *jsondoc.Tree) ([]byte, error) {
+// embed returns the embedded view of src, with the values that v gives; those that it calls the same are taken from
+// old. The error is v's, or errPastLimit where the view would be longer than limit, which 0 turns off.
+func (p *Plan) embed(c *Collection, v Values, src, old *jsondoc.Tree, limit int) ([]byte, error) {
+	return p.walk(&embedder{plan: p, values: v, src: src, old: old, limit: limit}, c)
+}
+
+// walk has an embedder write a document of the collection.
+func (p *Plan) walk(e *embedder, c *Collection) ([]byte, error) {
+	src := e.src.Raw(jsondoc.Root)
 	if c.Shape.Empty() {
-		return jsondoc.Compact(make([]byte, 0, len(src.Raw(jsondoc.Root))), src.Raw(jsondoc.Root)), nil
+		return jsondoc.Compact(make([]byte, 0, len(src)), src), nil
 	}
-	e := &embedder{plan: p, values: v, src: src, old: old, anchor: jsondoc.Root, out: make([]byte, 0, len(src.Raw(jsondoc.Root))+256)}
+	e.anchor, e.out = jsondoc.Root, make([]byte, 0, len(src)+256)
 	oldRoot := jsondoc.None
-	if old != nil {
+	if e.old != nil {
 		oldRoot = jsondoc.Root
 	}
 	if err := e.write(jsondoc.Root, oldRoot, c.Shape); err != nil {
 		return nil, err
+	}
+	if e.placed && e.limit > 0 && len(e.out) > e.limit {
+		return nil, errPastLimit
 	}
 	return e.out, nil
 }
@@ -103,6 +117,14 @@ func (e *embedder) object(n, old jsondoc.Node, s *fanfold.Shape) error {
 			return err
 		}
 	}
+	if e.fit != nil && !e.fit.writing {
+		o := fitObject{parent: e.in, filled: len(e.out) > begin}
+		if n == jsondoc.None {
+			o.made = quotedLen(s.Name) + len(":{}")
+		}
+		defer func(outer int) { e.in = outer }(e.in)
+		e.in = e.fit.add(o)
+	}
 	for _, m := range s.Members {
 		if present[m] || !m.Owned && len(m.Members) == 0 {
 			continue
@@ -167,23 +189,55 @@ func (e *embedder) derived(old jsondoc.Node, m *fanfold.Shape) (ok bool, err err
 		return false, nil
 	}
 	r := e.plan.Rules[m.Rule.Index]
-	raw, same, err := e.values.Value(r, e.src, e.anchor)
-	if err != nil {
-		return false, err
-	}
-	if same {
-		if oldNode == jsondoc.None {
+	raw, err := e.value(r, m, oldNode)
+	if e.fit != nil && (raw != nil || errors.Is(err, errPastLimit)) {
+		v := fitValue{rule: r, object: e.in, flag: m.Flag, size: quotedLen(m.Name) + len(":") + len(raw)}
+		if err != nil {
+			v.size = -1
+		}
+		if !e.fit.note(v) {
 			return false, nil
 		}
-		e.out = append(e.out, e.old.Raw(oldNode)...)
-		return true, nil
 	}
-	if r.Kind == fanfold.IDs {
-		raw = idListPart(m, raw)
+	if err != nil || raw == nil {
+		return false, err
 	}
 	e.out = append(e.out, raw...)
-	return raw != nil, nil
+	e.placed = true
+	if e.limit > 0 && len(e.out) > e.limit {
+		return false, errPastLimit
+	}
+	return true, nil
 }
+
+// value returns the text of one derived member, nil where there is none. What the view so far has no room for is
+// computed where the view is fitted.
+func (e *embedder) value(r *Rule, m *fanfold.Shape, old jsondoc.Node) ([]byte, error) {
+	raw, same, err := e.values.Value(r, e.src, e.anchor)
+	if same && old != jsondoc.None {
+		return e.old.Raw(old), nil
+	}
+	if same {
+		v, ok := e.values.(leftOutValues)
+		if e.fit == nil || !ok {
+			return nil, nil
+		}
+		raw, err = v.LeftOut(r, e.src, e.anchor)
+	}
+	if err != nil || r.Kind != fanfold.IDs {
+		return raw, err
+	}
+	return idListPart(m, raw), nil
+}
+
+// leftOutValues are values of which some that stay as they are may not be in the view so far, for want of room.
+type leftOutValues interface {
+	// LeftOut computes such a value; nil is "no value".
+	LeftOut(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) ([]byte, error)
+}
+
+// quotedLen returns the length in bytes of a name as JSON text.
+func quotedLen(name string) int { return len(jsondoc.AppendQuote(nil, name)) }
 
 // appendTruncated marks an id list's value as cut off, if it is. Such a value is one text: the list, followed by "true"
 // where it was cut off.

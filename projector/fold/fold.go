@@ -99,7 +99,7 @@ func (f *Fold) setPlan(p *Plan) {
 	f.cache.reset(len(p.Rules))
 	f.levels = make([]*level, p.Levels)
 	for i := range f.levels {
-		f.levels[i] = &level{}
+		f.levels[i] = &level{number: i}
 	}
 }
 

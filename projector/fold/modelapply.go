@@ -226,9 +226,19 @@ func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
 func (f *Fold) restructureOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
 	source := row.Source()
 	t := jsondoc.MustParse(source)
-	body, err := f.plan.Embed(c, previousValues{m}, t, jsondoc.MustParse(row.Body))
+	body, err := f.plan.embed(c, previousValues{m}, t, jsondoc.MustParse(row.Body), 0)
 	if err != nil {
 		return err
+	}
+	omitted := row.Omitted
+	if omitted != nil || len(body) > f.plan.Model.EmbeddedLimit {
+		f.markRefit(c, row.Number, 0)
+	}
+	if len(c.Rules) == 0 && omitted != nil {
+		omitted = nil
+		if err := f.countOmissions(row.Omitted, nil); err != nil {
+			return err
+		}
 	}
 	stored := source
 	if !c.storesSource() && bytes.Equal(body, source) {
@@ -239,13 +249,13 @@ func (f *Fold) restructureOne(m *ModelChange, c *Collection, row *sqlite.Row) er
 			return err
 		}
 	}
-	if bytes.Equal(body, row.Body) {
+	if bytes.Equal(body, row.Body) && bytes.Equal(omitted, row.Omitted) {
 		return nil
 	}
 	if err := f.tx.SaveBefore(row); err != nil {
 		return err
 	}
-	if err := f.tx.SetBody(row.Number, row.Position, body); err != nil {
+	if err := f.tx.SetView(row.Number, sqlite.View{Position: row.Position, Body: body, Omitted: omitted}); err != nil {
 		return err
 	}
 	for _, r := range c.Readers {

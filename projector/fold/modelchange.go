@@ -54,12 +54,22 @@ func (m *ModelChange) compareRules() {
 		}
 		delete(before, r.FullName)
 	}
+	if m.limitChanged() { // which values there is room for
+		for _, r := range m.Next.Rules {
+			m.rulesChanged[r.Collection] = true
+		}
+	}
 	for _, r := range before {
 		m.rulesChanged[r.Collection] = true
 		if r.keepsRows() {
 			m.staleEntries[r.FullName] = true
 		}
 	}
+}
+
+// limitChanged returns whether views may be longer, or shorter, than before.
+func (m *ModelChange) limitChanged() bool {
+	return m.Prev.Model.EmbeddedLimit != m.Next.Model.EmbeddedLimit
 }
 
 // keepsRows returns whether documents enter something into the rule besides their links.
@@ -134,14 +144,20 @@ func (m *ModelChange) Entangled() (names []string) {
 // memberSet holds top-level members, by collection.
 type memberSet map[string]map[string]bool
 
-// add adds the members in which the rule's values stand, and returns whether one was not there.
-func (s memberSet) add(r *Rule) (grew bool) {
-	if s[r.Collection] == nil {
-		s[r.Collection] = map[string]bool{}
+// add adds the members of a collection in which values of its rules stand, and returns whether one was not there. They
+// are all of them, because one value may leave the others no room.
+func (s memberSet) add(collection string, rules []*Rule) (grew bool) {
+	if s[collection] == nil {
+		s[collection] = map[string]bool{}
 	}
-	for name := range r.TopMembers() {
-		grew = grew || !s[r.Collection][name]
-		s[r.Collection][name] = true
+	for _, r := range rules {
+		if r.Collection != collection {
+			continue
+		}
+		for name := range r.TopMembers() {
+			grew = grew || !s[collection][name]
+			s[collection][name] = true
+		}
 	}
 	return grew
 }
@@ -158,8 +174,8 @@ func (m *ModelChange) alteredMembers() memberSet {
 	unchanged := m.unchangedRules()
 	all := slices.Concat(m.Prev.Rules, m.Next.Rules)
 	for _, r := range all {
-		if !unchanged[r.FullName] {
-			altered.add(r)
+		if !unchanged[r.FullName] || m.limitChanged() {
+			altered.add(r.Collection, all)
 		}
 	}
 	for grew := true; grew; {
@@ -172,7 +188,7 @@ func (m *ModelChange) alteredMembers() memberSet {
 			case fanfold.Recent:
 				read = altered.readBy(r, r.Relation.Collection)
 			}
-			if read && altered.add(r) {
+			if read && altered.add(r.Collection, all) {
 				grew = true
 			}
 		}

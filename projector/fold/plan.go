@@ -12,7 +12,7 @@ import (
 )
 
 // FoldVersion is raised when the fold gives other values for the same events.
-const FoldVersion = 6
+const FoldVersion = 7
 
 // Fingerprint names everything that a read model depends on besides the log: the fold's version, the schema and the
 // expressions. A file with another one is rebuilt when it is opened.
@@ -38,6 +38,7 @@ type Rule struct {
 	RelationName string // full name
 	value        *expr.Program
 	where        *expr.Program
+	viewLimit    int // how long a value can be in a view, in bytes
 }
 
 // Collection is a collection of the model, with the rules that begin or end at it.
@@ -121,6 +122,7 @@ func compilePlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved, copyOn
 		if err != nil {
 			return nil, err
 		}
+		rule.viewLimit = m.EmbeddedLimit
 		p.addRule(rule)
 	}
 	for _, c := range p.collections {

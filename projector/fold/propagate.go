@@ -2,7 +2,9 @@ package fold
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -13,17 +15,38 @@ import (
 // level collects what one event leaves to do for the rules of one level. Levels are worked off in order, so that
 // whatever a rule reads is final before the rule is computed.
 type level struct {
+	number    int
 	marked    bool                            // something is left to do
 	targets   map[*Rule]map[string]oldValue   // copies: the targets that changed
 	counted   map[*Rule]map[string]membership // counts, lists and aggregates: the documents on which they changed
 	freeze    map[*Rule]bool                  // frozen copies to take, on the document written to
 	recompute map[*Rule]bool                  // rules to compute on every document: a new model's
+	refit     map[int64]bool                  // documents, by number, that have no room for all their values
 }
 
-// oldValue is what a copy rule gave for a target before the event; raw nil is "no value".
+// oldValue is what a copy rule gave for a target before the event. Of a long value there is a digest only, because an
+// event may change a million targets.
 type oldValue struct {
-	raw   []byte
-	known bool
+	raw    []byte // nil for no value, and for a long one
+	digest [sha256.Size]byte
+	long   bool
+	known  bool
+}
+
+// newOldValue returns raw as the value before the event; nil is "no value".
+func newOldValue(raw []byte) oldValue {
+	if len(raw) > sqlite.MaxShallow {
+		return oldValue{digest: sha256.Sum256(raw), long: true, known: true}
+	}
+	return oldValue{raw: bytes.Clone(raw), known: true}
+}
+
+// equals returns whether the value is known, and is raw.
+func (o oldValue) equals(raw []byte) bool {
+	if o.long {
+		return len(raw) > sqlite.MaxShallow && sha256.Sum256(raw) == o.digest
+	}
+	return o.known && bytes.Equal(raw, o.raw) && (raw == nil) == (o.raw == nil)
 }
 
 // membership says how a document's place among those counted on a target changed.
@@ -62,6 +85,7 @@ func (l *level) reset() {
 	}
 	clear(l.freeze)
 	clear(l.recompute)
+	clear(l.refit)
 }
 
 // resetMap empties the inner map of a rule, or drops it where it has grown large.
@@ -177,7 +201,7 @@ func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[stri
 	}
 	var old oldValue
 	if before != nil {
-		old = oldValue{raw: bytes.Clone(r.Evaluate(before, target.ID, nil)), known: true}
+		old = newOldValue(r.Evaluate(before, target.ID, nil))
 	}
 	l.marked = true
 	if l.targets == nil {
@@ -235,7 +259,7 @@ func (f *Fold) dropUnchangedTargets(l *level) error {
 				raw = r.Evaluate(body, id, f.opt.Reporter)
 				f.cache.put(r, id, raw)
 			}
-			if bytes.Equal(raw, old.raw) && (raw == nil) == (old.raw == nil) {
+			if old.equals(raw) {
 				delete(ids, id)
 			}
 		}
@@ -271,6 +295,7 @@ func (f *Fold) affected(l *level) ([]int64, error) {
 	if len(l.freeze) > 0 {
 		numbers = append(numbers, f.direct)
 	}
+	numbers = slices.AppendSeq(numbers, maps.Keys(l.refit))
 	collections := map[string]bool{}
 	for r := range l.recompute {
 		if collections[r.Collection] {
@@ -291,24 +316,57 @@ func (f *Fold) affected(l *level) ([]int64, error) {
 // view is written from the referenced one.
 func (f *Fold) update(row *sqlite.Row, l *level) error {
 	c := f.plan.Collection(row.Key.Collection)
-	v := &changedValues{f: f, row: row, level: l}
+	v := &changedValues{f: f, row: row, level: l, refit: l.refit[row.Number]}
 	old := &f.view
 	old.Reset(row.Body)
 	if err := f.freezeMarked(c, row, l, old); err != nil {
 		return err
 	}
-	body, d, fits, err := f.splicer.splice(f.plan, c, v, old)
+	if row.Omitted == nil && !v.refit {
+		body, d, fits, err := f.splicer.splice(f.plan, c, v, old)
+		if err == nil && fits {
+			return f.applyDerived(c, row, sqlite.View{Body: body}, d)
+		}
+		if err != nil && !errors.Is(err, errPastLimit) {
+			return err
+		}
+	}
+	view, err := f.rewrite(c, v, old)
 	if err != nil {
 		return err
 	}
-	if !fits {
-		if row.Stored, err = f.tx.Stored(row.Number); err != nil {
-			return err
-		}
-		if body, err = f.plan.Embed(c, v, jsondoc.MustParse(row.Source()), old); err != nil {
-			return err
-		}
-		d = Diff(c.Name, c.Shape, old, jsondoc.MustParse(body))
+	return f.applyDerived(c, row, view, Diff(c.Name, c.Shape, old, jsondoc.MustParse(view.Body)))
+}
+
+// rewrite writes a document's view from the referenced one. Where there is no room for all values, the document is
+// written again on the later levels, because what has room on this one may leave more to them, or less.
+func (f *Fold) rewrite(c *Collection, v *changedValues, old *jsondoc.Tree) (view sqlite.View, err error) {
+	row := v.row
+	if row.Stored, err = f.tx.Stored(row.Number); err != nil {
+		return view, err
 	}
-	return f.applyDerived(c, row, body, d)
+	src := jsondoc.MustParse(row.Source())
+	if row.Omitted == nil && !v.refit {
+		view.Body, view.Omitted, err = f.plan.View(c, v, src, old)
+	} else {
+		view.Body, view.Omitted, err = f.plan.fitted(c, v, src, old)
+	}
+	if row.Omitted != nil || view.Omitted != nil || v.refit {
+		f.markRefit(c, row.Number, v.level.number+1)
+	}
+	return view, err
+}
+
+// markRefit has a document's view written again on the levels from first on that have rules of its collection.
+func (f *Fold) markRefit(c *Collection, number int64, first int) {
+	for _, r := range c.Rules {
+		if r.Level < first {
+			continue
+		}
+		l := f.levels[r.Level]
+		if l.refit == nil {
+			l.refit = map[int64]bool{}
+		}
+		l.refit[number], l.marked = true, true
+	}
 }

@@ -30,6 +30,7 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 	}
 	var d Difference
 	var members []sqlite.Member
+	growth := 0
 	for _, r := range rules {
 		raw, _ := f.cache.get(r, id)
 		m, ok := replacement(r, l.targets[r][id], raw)
@@ -38,8 +39,9 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 		}
 		d.add("/"+jsondoc.PointerEscape(r.Path[0].Name), r.FullName, m.Value, l.targets[r][id].raw)
 		members = append(members, m)
+		growth += len(m.Value) - len(l.targets[r][id].raw)
 	}
-	holders, err := f.setOrientedHolders(relation.FullName(), id)
+	holders, err := f.setOrientedHolders(relation.FullName(), id, growth)
 	if err != nil || holders == 0 {
 		return false, err
 	}
@@ -74,8 +76,9 @@ func (f *Fold) nextPositions(n int) (first fanfold.Position, err error) {
 }
 
 // setOrientedHolders returns how many documents refer to a target; 0 where they are too few for set-oriented SQL, or
-// among them is the one that the event writes to, or one that SQLite cannot read.
-func (f *Fold) setOrientedHolders(relation, target string) (int, error) {
+// among them is the one that the event writes to, or one whose view SQLite cannot read, or may have no room for values
+// when it grows by so many bytes.
+func (f *Fold) setOrientedHolders(relation, target string, growth int) (int, error) {
 	least := int64(f.opt.SetOrientedFrom)
 	if n, err := f.tx.CountHolders(relation, target, least); err != nil || n < least {
 		return 0, err
@@ -83,7 +86,7 @@ func (f *Fold) setOrientedHolders(relation, target string) (int, error) {
 	if self, err := f.tx.HasLink(relation, target, f.direct); err != nil || self {
 		return 0, err
 	}
-	if deep, err := f.tx.DeepHolders(relation, target); err != nil || deep {
+	if unfit, err := f.tx.UnfitHolders(relation, target, growth, f.plan.Model.EmbeddedLimit); err != nil || unfit {
 		return 0, err
 	}
 	n, err := f.tx.CountHolders(relation, target, -1)
@@ -93,7 +96,7 @@ func (f *Fold) setOrientedHolders(relation, target string) (int, error) {
 // soleTarget returns the copies whose values changed, by name, and the target that all of them are of; none where
 // there is more than one target, or anything else to do on the level.
 func (l *level) soleTarget() (rules []*Rule, id string) {
-	if len(l.freeze)+len(l.recompute) > 0 {
+	if len(l.freeze)+len(l.recompute)+len(l.refit) > 0 {
 		return nil, ""
 	}
 	for _, ids := range l.counted {

@@ -23,7 +23,7 @@ type splicer struct {
 }
 
 // splice returns the new embedded view and what changed, both valid until the next call. fits is false where it gave
-// up. The error is that of the values.
+// up. The error is that of the values, or errPastLimit.
 func (s *splicer) splice(p *Plan, c *Collection, v *changedValues, t *jsondoc.Tree) (body []byte, d *Difference, fits bool, err error) {
 	clear(s.diff.members)
 	*s = splicer{plan: p, values: v, t: t, fits: true, out: s.out[:0], path: s.path[:0],
@@ -143,6 +143,9 @@ func (s *splicer) leaf(n, anchor jsondoc.Node, m *fanfold.Shape, top string) {
 	start, end := s.t.Span(n)
 	s.out = append(append(s.out, s.t.Raw(jsondoc.Root)[s.from:start]...), raw...)
 	s.from = end
+	if limit := s.plan.Model.EmbeddedLimit; len(s.out)+len(s.t.Raw(jsondoc.Root))-s.from > limit {
+		s.err, s.fits = errPastLimit, false
+	}
 	s.diff.add(string(s.path), s.plan.Rules[m.Rule.Index].FullName, raw, old)
 	s.diff.members[top] = true
 }

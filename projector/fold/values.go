@@ -15,7 +15,8 @@ import (
 type copyFunc func(r *Rule, id string) (raw []byte, err error)
 
 // CopyValue returns a copy rule's value below anchor: of the id beside it, or a list with one entry for each id, null
-// where that id has no value. nil is "no value": of a list, where no id has one. The error is get's.
+// where that id has no value. nil is "no value": of a list, where no id has one. The error is get's, or errPastLimit for
+// a list that no view has room for.
 func CopyValue(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node, get copyFunc) ([]byte, error) {
 	path := r.Relation.Path[r.Base:]
 	if !r.List() {
@@ -39,7 +40,9 @@ func CopyValue(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node, get copyFunc) ([]b
 		} else {
 			anyValue = true
 		}
-		out = append(out, raw...)
+		if out = append(out, raw...); len(out) > r.viewLimit {
+			return nil, errPastLimit
+		}
 	}
 	if !anyValue {
 		return nil, nil
@@ -199,11 +202,12 @@ type changedValues struct {
 	f     *Fold
 	row   *sqlite.Row
 	level *level
+	refit bool // every rule of the level may give another value, but counts, which are always there
 }
 
 // dirty returns whether the rule may give the document another value.
 func (v *changedValues) dirty(r *Rule) bool {
-	if v.level.recompute[r] || r.Kind == fanfold.Copy && len(v.level.targets[r]) > 0 || v.freezes(r) {
+	if v.level.recompute[r] || r.Kind == fanfold.Copy && len(v.level.targets[r]) > 0 || v.freezes(r) || v.refits(r) {
 		return true
 	}
 	if r.Kind == fanfold.Copy {
@@ -211,6 +215,22 @@ func (v *changedValues) dirty(r *Rule) bool {
 	}
 	_, counted := v.level.counted[r][v.row.Key.ID]
 	return counted
+}
+
+// refits returns whether the rule is computed because values before it may have left other room.
+func (v *changedValues) refits(r *Rule) bool {
+	return v.refit && r.Level == v.level.number && r.Kind != fanfold.Count
+}
+
+// LeftOut implements leftOutValues.
+func (v *changedValues) LeftOut(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) ([]byte, error) {
+	raw, _, err := v.current().Value(r, t, anchor)
+	return raw, err
+}
+
+// current gives the document's values as they are now.
+func (v *changedValues) current() *currentValues {
+	return &currentValues{f: v.f, id: v.row.Key.ID, holder: v.row.Number}
 }
 
 // freezes returns whether the event takes a frozen copy on this document.
@@ -223,8 +243,8 @@ func (v *changedValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 	switch {
 	case !v.dirty(r):
 		return nil, true, nil
-	case v.level.recompute[r] || v.freezes(r):
-		return (&currentValues{f: v.f, id: v.row.Key.ID, holder: v.row.Number}).Value(r, t, anchor)
+	case v.level.recompute[r] || v.freezes(r) || v.refits(r):
+		return v.current().Value(r, t, anchor)
 	case r.Kind == fanfold.Count:
 		raw, err = v.count(r)
 		return raw, false, err

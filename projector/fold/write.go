@@ -2,6 +2,7 @@ package fold
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -87,7 +88,7 @@ func (f *Fold) embed(c *Collection, row, old *sqlite.Row, source []byte) (err er
 	if old != nil {
 		values.old = jsondoc.MustParse(old.Body)
 	}
-	if row.Body, err = f.plan.Embed(c, values, &f.source, values.old); err != nil {
+	if row.Body, row.Omitted, err = f.plan.View(c, values, &f.source, values.old); err != nil {
 		return err
 	}
 	if c.storesSource() || !bytes.Equal(row.Body, source) {
@@ -99,15 +100,15 @@ func (f *Fold) embed(c *Collection, row, old *sqlite.Row, source []byte) (err er
 // store writes the document's row and its direct change.
 func (f *Fold) store(row, old *sqlite.Row, op fanfold.Op) error {
 	f.addOutcome(op)
-	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID}
+	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Omitted: row.Omitted}
 	if old == nil {
-		if err := f.tx.Insert(row); err != nil {
+		if err := errors.Join(f.countOmissions(nil, row.Omitted), f.tx.Insert(row)); err != nil {
 			return err
 		}
 		return f.addChange(row.Number, ch)
 	}
 	ch.Prior, ch.Previous, ch.PreviousSource = old.Position, old.Body, old.Stored
-	if err := f.tx.Replace(row); err != nil {
+	if err := errors.Join(f.countOmissions(old.Omitted, row.Omitted), f.tx.Replace(row)); err != nil {
 		return err
 	}
 	return f.addChange(row.Number, ch)
@@ -146,7 +147,7 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 		return err
 	}
 	f.addOutcome(fanfold.OpDelete)
-	if err := f.tx.Delete(old, fanfold.Revision(ev.Seq), at); err != nil {
+	if err := errors.Join(f.countOmissions(old.Omitted, nil), f.tx.Delete(old, fanfold.Revision(ev.Seq), at)); err != nil {
 		return err
 	}
 	if err := f.addChange(old.Number, &fanfold.Change{Position: at, Key: ev.Key, Op: fanfold.OpDelete, Revision: fanfold.Revision(ev.Seq),

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -20,8 +21,10 @@ type checker struct {
 	ctx      context.Context
 	sc       *sqlite.Scanner
 	plan     *fold.Plan
-	copies   map[copyKey][]byte // values of copies that were computed
-	newRules map[string]bool    // names of rules that are yet to be applied: nothing is kept by them
+	copies   map[copyKey][]byte // values of copies that were computed; others are in a temporary file
+	size     int                // of copies, in bytes
+	last     lastView
+	newRules map[string]bool // names of rules that are yet to be applied: nothing is kept by them
 }
 
 // copyKey names the value of a copy rule for one target.
@@ -30,8 +33,20 @@ type copyKey struct {
 	id   string
 }
 
-// maxCopies is how many values of copies are held.
-const maxCopies = 200_000
+// lastView is the view that expected returned last, which two rules that read one document ask for in a row.
+type lastView struct {
+	number        int64
+	level         int
+	body, omitted []byte
+}
+
+// Bounds of the values of copies that are held in memory. Every one that is computed is kept, for documents can lead to
+// one another in very many ways.
+const (
+	maxCopies     = 200_000
+	maxCopiesSize = 32 << 20 // bytes
+	maxCopySize   = 16 << 10 // of one
+)
 
 // pageRows is how many rows are read at a time.
 const pageRows = 512
@@ -107,21 +122,30 @@ func (c *checker) eachRow(fn func(row *sqlite.Row) error) error {
 	return nil
 }
 
-// eachDocument calls fn with every document and the embedded view that it should have.
-func (c *checker) eachDocument(fn func(row *sqlite.Row, want []byte) error) error {
+// eachDocument calls fn with every document, the embedded view that it should have, and what that leaves out.
+func (c *checker) eachDocument(fn func(row *sqlite.Row, want, omitted []byte) error) error {
 	return c.eachRow(func(row *sqlite.Row) error {
-		want, err := c.expected(row, c.plan.Levels)
+		want, omitted, err := c.expected(row, c.plan.Levels)
 		if err != nil {
 			return err
 		}
-		return fn(row, want)
+		return fn(row, want, omitted)
 	})
 }
 
-// expected returns the embedded view that the document should have, with the rules of the levels below level only.
-func (c *checker) expected(row *sqlite.Row, level int) ([]byte, error) {
+// expected returns the embedded view that the document should have, with the rules of the levels below level only, and
+// how many values it has no room for. The error is the read model's, or that of the context.
+func (c *checker) expected(row *sqlite.Row, level int) (body, omitted []byte, err error) {
+	if err := c.ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if l := c.last; l.body != nil && l.number == row.Number && l.level == level {
+		return l.body, l.omitted, nil
+	}
 	values := &expectedValues{c: c, row: row, level: level}
-	return c.plan.Embed(c.plan.Collection(row.Key.Collection), values, jsondoc.MustParse(row.Source()), nil)
+	body, omitted, err = c.plan.View(c.plan.Collection(row.Key.Collection), values, jsondoc.MustParse(row.Source()), nil)
+	c.last = lastView{row.Number, level, body, omitted}
+	return body, omitted, err
 }
 
 // expectedValues gives the values that a document should have, of the rules of the levels below level.
@@ -156,6 +180,9 @@ func (c *checker) copyOf(r *fold.Rule, id string, holder int64) ([]byte, error) 
 	if raw, ok := c.copies[key]; ok {
 		return raw, nil
 	}
+	if raw, found, err := c.sc.Value(r.FullName, id); err != nil || found {
+		return raw, err
+	}
 	row, err := c.sc.Row(fanfold.Key{Collection: r.Relation.To, ID: id})
 	if err != nil {
 		return nil, err
@@ -166,16 +193,30 @@ func (c *checker) copyOf(r *fold.Rule, id string, holder int64) ([]byte, error) 
 		}
 		return nil, nil
 	}
-	body, err := c.expected(row, r.Level)
+	body, _, err := c.expected(row, r.Level)
 	if err != nil {
 		return nil, err
 	}
 	raw := r.Evaluate(body, id, nil)
-	if len(c.copies) >= maxCopies {
-		clear(c.copies)
+	return raw, c.keepCopy(key, raw)
+}
+
+// keepCopy keeps the value of a copy, in memory where there is room.
+func (c *checker) keepCopy(key copyKey, raw []byte) error {
+	if len(raw) > maxCopySize {
+		return c.sc.KeepValue(key.rule.FullName, key.id, raw)
 	}
-	c.copies[key] = raw
-	return raw, nil
+	if len(c.copies) >= maxCopies || c.size > maxCopiesSize {
+		for k, value := range c.copies {
+			if err := c.sc.KeepValue(k.rule.FullName, k.id, value); err != nil {
+				return err
+			}
+		}
+		c.copies, c.size = map[copyKey][]byte{}, 0
+	}
+	c.copies[key] = bytes.Clone(raw) // not a part of the view, which is much longer
+	c.size += len(raw)
+	return nil
 }
 
 // count counts the documents that refer to target.
@@ -219,62 +260,100 @@ func (c *checker) ids(r *fold.Rule, target string) ([]byte, error) {
 
 // aggregate recomputes a Sum, Min, Max, Avg or Recent from all documents that refer to target.
 func (c *checker) aggregate(r *fold.Rule, target string) ([]byte, error) {
-	entered, err := c.entries(r, target)
-	if err != nil {
+	count, sum := int64(0), decimal.Decimal{}
+	first, last := &entryList{limit: 1}, &entryList{limit: max(r.Limit, 1), descending: true}
+	if err := c.eachEntry(r, target, func(e entry) {
+		count, sum = count+1, decimal.Add(sum, e.Number)
+		first.add(e)
+		last.add(e)
+	}); err != nil {
 		return nil, err
 	}
 	switch {
 	case r.KeepsTotals():
-		sum := decimal.Decimal{}
-		for _, e := range entered {
-			sum = decimal.Add(sum, e.Number)
-		}
-		return r.AggregateValue(int64(len(entered)), sum), nil
-	case r.Kind == fanfold.Min && len(entered) > 0:
-		return fold.ExtremeValue(entered[0].SortKey, nil)
-	case r.Kind == fanfold.Max && len(entered) > 0:
-		return fold.ExtremeValue(entered[len(entered)-1].SortKey, nil)
+		return r.AggregateValue(count, sum), nil
+	case r.Kind == fanfold.Min && count > 0:
+		return fold.ExtremeValue(first.sorted()[0].SortKey, nil)
+	case r.Kind == fanfold.Max && count > 0:
+		return fold.ExtremeValue(last.sorted()[0].SortKey, nil)
 	case r.Kind != fanfold.Recent:
 		return nil, nil
 	}
-	slices.Reverse(entered)
-	var bodies [][]byte
-	for _, e := range entered[:min(len(entered), r.Limit)] {
-		body, err := c.expected(e.row, r.Level)
+	list := fold.NewExcerpts(r)
+	for _, e := range last.sorted() {
+		row, err := c.sc.RowByNumber(e.number)
 		if err != nil {
 			return nil, err
 		}
-		bodies = append(bodies, body)
+		body, _, err := c.expected(row, r.Level)
+		if err != nil {
+			return nil, err
+		}
+		if err := list.Add(body); err != nil {
+			return nil, err
+		}
 	}
-	return r.Excerpts(bodies), nil
+	return list.Value(), nil
 }
 
 // entry is what a document enters into a rule.
 type entry struct {
 	fold.Entry
-	row *sqlite.Row
+	id     string
+	number int64
 }
 
-// entries returns what documents enter into a rule on target, in the rule's order.
-func (c *checker) entries(r *fold.Rule, target string) (entered []entry, err error) {
+// eachEntry calls fn with what documents enter into a rule on target, in order of arrival.
+func (c *checker) eachEntry(r *fold.Rule, target string, fn func(e entry)) error {
 	holders, err := c.sc.Holders(r.RelationName, target, -1)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, number := range holders {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
 		row, err := c.sc.RowByNumber(number)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if e := r.EntryOf(jsondoc.MustParse(row.Source()), row.Key, row.Number, nil); e.Included {
-			entered = append(entered, entry{e, row})
+			fn(entry{e, row.Key.ID, number})
 		}
 	}
-	slices.SortStableFunc(entered, func(a, b entry) int { // holders come by number, so an entry without a key sorts by arrival
-		if order := bytes.Compare(a.SortKey, b.SortKey); order != 0 || a.SortKey == nil {
-			return order
+	return nil
+}
+
+// entryList holds the first entries of a rule's order, or the last ones.
+type entryList struct {
+	limit      int
+	descending bool
+	entries    []entry
+}
+
+// add adds an entry. It sorts, and drops what is past the limit, once in a while.
+func (l *entryList) add(e entry) {
+	l.entries = append(l.entries, e)
+	if len(l.entries) > 2*l.limit {
+		l.sorted()
+	}
+}
+
+// sorted returns the entries within the limit, in order.
+func (l *entryList) sorted() []entry {
+	slices.SortFunc(l.entries, func(a, b entry) int {
+		order := bytes.Compare(a.SortKey, b.SortKey)
+		switch {
+		case a.SortKey == nil: // of a Recent by arrival
+			order = cmp.Compare(a.number, b.number)
+		case order == 0:
+			order = strings.Compare(a.id, b.id)
 		}
-		return strings.Compare(a.row.Key.ID, b.row.Key.ID)
+		if l.descending {
+			return -order
+		}
+		return order
 	})
-	return entered, nil
+	l.entries = l.entries[:min(len(l.entries), l.limit)]
+	return l.entries
 }

@@ -1,8 +1,8 @@
 package inspect
 
 import (
+	"context"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -13,15 +13,15 @@ import (
 
 // MayExceed returns whether the events may cause more than limit derived changes together. It goes by the links alone
 // and assumes that every value an event can reach changes. That is much cheaper than a dry run, and takes nothing where
-// no rule leads away from the documents. The error is the read model's.
-func (i *Inspector) MayExceed(events []*fanfold.Event, limit int64) (more bool, err error) {
+// no rule leads away from the documents. The error is the read model's, or ctx's.
+func (i *Inspector) MayExceed(ctx context.Context, events []*fanfold.Event, limit int64) (more bool, err error) {
 	pl := i.projector.Plan()
 	fansOut := func(ev *fanfold.Event) bool { return pl.Collection(ev.Key.Collection).FansOut }
 	if !slices.ContainsFunc(events, fansOut) && int64(len(events))*maxReferenced <= limit {
 		return false, nil // each changes the documents that it refers to, and nothing follows from that
 	}
 	err = i.store.Read(func(s *sqlite.Snapshot) error {
-		e := &fanoutEstimate{s: s, plan: pl, left: limit, newLinks: map[sqlite.Link]int64{}}
+		e := &fanoutEstimate{ctx: ctx, s: s, plan: pl, left: limit, newLinks: map[sqlite.Link]int64{}, seen: map[visit]bool{}}
 		if len(events) > 1 { // later events of a transaction may reach what earlier ones linked
 			for _, ev := range events {
 				if err := e.countLinks(ev); err != nil {
@@ -51,10 +51,34 @@ var errLimitReached = errors.New("the limit is reached")
 
 // fanoutEstimate counts the documents that events can reach.
 type fanoutEstimate struct {
+	ctx      context.Context
 	s        *sqlite.Snapshot
 	plan     *fold.Plan
 	left     int64                 // derived changes until the limit
 	newLinks map[sqlite.Link]int64 // that the events make
+	seen     map[visit]bool        // changes that the event being counted was followed to
+}
+
+// visit is a derived change of a document: of the values of a rule.
+type visit struct {
+	number int64
+	rule   *fold.Rule
+}
+
+// maxSeen is how many changes are remembered. One that is counted again makes the estimate higher than it need be.
+const maxSeen = 100_000
+
+// first returns whether an event is followed to a change for the first time. Rules can lead to one document in many ways:
+// by two rules from each to the next in two to the power of how many there are.
+func (e *fanoutEstimate) first(v visit) bool {
+	if e.seen[v] {
+		return false
+	}
+	if len(e.seen) >= maxSeen {
+		clear(e.seen)
+	}
+	e.seen[v] = true
+	return true
 }
 
 // spend counts n derived changes. The error is errLimitReached where they are too many.
@@ -101,6 +125,7 @@ func (e *fanoutEstimate) countLinks(ev *fanfold.Event) (err error) {
 
 // event counts what one event can reach.
 func (e *fanoutEstimate) event(ev *fanfold.Event) error {
+	clear(e.seen)
 	c := e.plan.Collection(ev.Key.Collection)
 	if err := e.copies(c, ev.Key.ID, nil); err != nil || len(c.Counters) == 0 {
 		return err
@@ -141,14 +166,14 @@ func (e *fanoutEstimate) targets(rule *fold.Rule, views ...*jsondoc.Tree) error 
 		return nil
 	}
 	for id := range ids {
-		row, err := e.s.Row(fanfold.Key{Collection: rule.Collection, ID: id})
+		number, err := e.s.NumberOf(fanfold.Key{Collection: rule.Collection, ID: id})
 		if err != nil {
 			return err
 		}
-		if row == nil {
+		if number == 0 || !e.first(visit{number, rule}) {
 			continue
 		}
-		if err := e.document(c, row, changed); err != nil {
+		if err := e.document(c, number, id, changed); err != nil {
 			return err
 		}
 	}
@@ -156,13 +181,17 @@ func (e *fanoutEstimate) targets(rule *fold.Rule, views ...*jsondoc.Tree) error 
 }
 
 // document follows a derived change of one document.
-func (e *fanoutEstimate) document(c *fold.Collection, row *sqlite.Row, changed map[string]bool) error {
-	if err := e.copies(c, row.Key.ID, changed); err != nil {
+func (e *fanoutEstimate) document(c *fold.Collection, number int64, id string, changed map[string]bool) error {
+	if err := errors.Join(e.ctx.Err(), e.copies(c, id, changed)); err != nil {
 		return err
 	}
 	for _, rule := range c.Counters {
 		if rule.Kind != fanfold.Recent || !rule.ReadsAny(changed) {
 			continue
+		}
+		row, err := e.s.RowByNumber(number)
+		if err != nil {
+			return err
 		}
 		if err := e.targets(rule, jsondoc.MustParse(row.Source())); err != nil {
 			return err
@@ -204,10 +233,13 @@ func (e *fanoutEstimate) holders(rule *fold.Rule, id string) error {
 		}
 		return e.spend(n)
 	}
-	return e.s.EachHolder(rule.RelationName, id, func(row *sqlite.Row) error {
+	return e.s.EachHolder(rule.RelationName, id, func(number int64, id string) error {
+		if !e.first(visit{number, rule}) {
+			return nil
+		}
 		if err := e.spend(1); err != nil {
 			return err
 		}
-		return e.document(c, row, maps.Clone(members))
+		return e.document(c, number, id, members)
 	})
 }

@@ -22,9 +22,10 @@ type Projector interface {
 type Inspector struct {
 	store     *sqlite.Store
 	projector Projector
+	dryRuns   chan struct{} // has an element while a dry run is made
 }
 
 // New returns an inspector of a store that a projector folds into.
 func New(store *sqlite.Store, projector Projector) *Inspector {
-	return &Inspector{store: store, projector: projector}
+	return &Inspector{store: store, projector: projector, dryRuns: make(chan struct{}, 1)}
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,8 @@ type Lineage struct {
 	Position fanfold.Position `json:"position"` // of the prefix looked at
 	Derived  []DerivedValue   `json:"derived"`
 	Copies   []Copies         `json:"copies"`
+	// Omitted says how many values the embedded view has no room for, by rule, as a JSON object; absent for none.
+	Omitted json.RawMessage `json:"omitted,omitempty"`
 }
 
 // DerivedValue says where one derived value of the document comes from.
@@ -74,7 +77,7 @@ func (i *Inspector) Lineage(key fanfold.Key) (out *Lineage, err error) {
 		if row == nil {
 			return fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
 		}
-		out = &Lineage{Position: s.At(), Derived: []DerivedValue{}, Copies: []Copies{}}
+		out = &Lineage{Position: s.At(), Derived: []DerivedValue{}, Copies: []Copies{}, Omitted: row.Omitted}
 		l := &lineage{s: s, plan: plan, row: row, t: jsondoc.MustParse(row.Body), out: out}
 		if err := l.walk(jsondoc.Root, jsondoc.Root, plan.Collection(key.Collection).Shape, ""); err != nil {
 			return err

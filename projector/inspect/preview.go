@@ -115,7 +115,7 @@ func (v *previewer) listRules() {
 }
 
 // checkDocument notes what the model does to one document, which want is the embedded view of then.
-func (v *previewer) checkDocument(row *sqlite.Row, want []byte) error {
+func (v *previewer) checkDocument(row *sqlite.Row, want, _ []byte) error {
 	name := row.Key.Collection
 	c := v.next.Collection(name)
 	if !c.Shape.Empty() {
@@ -138,7 +138,11 @@ func (v *previewer) checkDocument(row *sqlite.Row, want []byte) error {
 func (v *previewer) checkGuards(c *checker) error {
 	for name, paths := range v.change.Unique {
 		for _, path := range paths {
+			named := 0
 			if err := c.indexUnique(name, path, func(row *sqlite.Row, err error) {
+				if named++; named > fold.MaxNamed {
+					return
+				}
 				v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: fold.UniquePath(name), Detail: fmt.Sprintf("%s: %v", row.Key, err)})
 			}); err != nil {
 				return err

@@ -3,6 +3,7 @@ package inspect
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -58,14 +59,57 @@ func Verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error)
 	if err := c.listBrokenGuards(out); err != nil {
 		return nil, err
 	}
-	err = c.eachDocument(func(row *sqlite.Row, want []byte) error {
+	left := map[string]sqlite.Omission{}
+	if err := c.eachDocument(func(row *sqlite.Row, want, omitted []byte) error {
 		out.Documents++
 		if !bytes.Equal(row.Body, want) {
 			out.addBody(pl, row, want)
 		}
+		if !bytes.Equal(row.Omitted, omitted) {
+			out.add(Wrong{Document: row.Key.String(), Detail: fmt.Sprintf("says that there is no room for %s, where it is for %s", orNothing(row.Omitted), orNothing(omitted))})
+		}
+		return addOmissions(left, omitted)
+	}); err != nil {
+		return nil, err
+	}
+	return out, out.compareOmissions(sc, left)
+}
+
+// orNothing returns what a view leaves out, for a message.
+func orNothing(omitted []byte) string {
+	if omitted == nil {
+		return "nothing"
+	}
+	return string(omitted)
+}
+
+// addOmissions adds what a view leaves out to the totals by rule.
+func addOmissions(totals map[string]sqlite.Omission, omitted []byte) error {
+	if omitted == nil {
 		return nil
-	})
-	return out, err
+	}
+	var byRule map[string]int64
+	err := json.Unmarshal(omitted, &byRule)
+	for rule, n := range byRule {
+		totals[rule] = sqlite.Omission{Rule: rule, Documents: totals[rule].Documents + 1, Values: totals[rule].Values + n}
+	}
+	return err
+}
+
+// compareOmissions lists rules for which the read model has other totals of values without room.
+func (v *Verified) compareOmissions(sc *sqlite.Scanner, want map[string]sqlite.Omission) error {
+	stored, err := sc.Omissions()
+	for _, o := range stored {
+		if want[o.Rule] != o {
+			v.add(Wrong{Rule: o.Rule, Detail: fmt.Sprintf("there is no room for %d of its values in %d documents, where the read model has %d in %d",
+				want[o.Rule].Values, want[o.Rule].Documents, o.Values, o.Documents)})
+		}
+		delete(want, o.Rule)
+	}
+	for _, o := range want {
+		v.add(Wrong{Rule: o.Rule, Detail: fmt.Sprintf("there is no room for %d of its values in %d documents, which the read model does not have", o.Values, o.Documents)})
+	}
+	return err
 }
 
 // add lists a wrong value, or counts it where the list is full.

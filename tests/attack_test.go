@@ -1,0 +1,206 @@
+package tests
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What a few small writes can make the fold do. Each case has a server of its own, whose memory is bounded: an embedded
+// document has at most 16 MiB, and the fold holds a few of them at a time (the old view, the new one, their trees and the
+// change). It goes on after a restart, and verify finds nothing.
+func TestAttackOnTheFold(t *testing.T) {
+	plainOnly(t, otherProcess)
+	for name, attack := range map[string]struct {
+		model string
+		do    func(t *testing.T, p *process)
+		most  int // MiB
+	}{
+		"a long value copied to 520 places": {`
+collections:
+  t: {}
+  h: {relations: {r: {path: "r[].id", to: t}}, derive: {"r[].v": {copy: r, value: doc.bio}}}
+`, copyLongValue, 700},
+		"a chain that doubles 24 times": {doublingChain(24), func(t *testing.T, p *process) {
+			putSlowly(p, "c0", "1", `{"text":"`+strings.Repeat("x", 1000)+`"}`)
+			for i := 1; i < 24; i++ {
+				putSlowly(p, fmt.Sprintf("c%d", i), "1", `{"up":"1"}`)
+			}
+			putSlowly(p, "c0", "1", `{"text":"`+strings.Repeat("y", 1001)+`"}`)
+			wantOmitted(t, p)
+		}, 900},
+		"an expression that repeats a list": {`
+collections:
+  t: {}
+  h: {relations: {r: {path: r, to: t}}, derive: {v: {copy: r, value: "doc.l.map(x, doc.l)"}}}
+`, func(t *testing.T, p *process) {
+			putSlowly(p, "h", "1", `{"r":"1"}`)
+			putSlowly(p, "t", "1", `{"l":[`+strings.Repeat("1234567,", 4999)+`1]}`)
+			if got := p.Get("h", "1"); got != `{"id":"1","r":"1"}` {
+				t.Errorf("the value is there: %d bytes", len(got))
+			}
+		}, 500},
+		"long documents in one list": {`
+collections:
+  posts: {derive: {recent: {recent: comments.post, max: 1000, fields: [text]}}}
+  comments: {relations: {post: {path: post, to: posts}}}
+`, func(t *testing.T, p *process) {
+			putSlowly(p, "posts", "1", `{}`)
+			for i := range 40 {
+				putSlowly(p, "comments", fmt.Sprint(i), `{"post":"1","text":"`+strings.Repeat("x", 1_000_000)+`"}`)
+			}
+			wantOmitted(t, p)
+			if got := p.Get("posts", "1"); got != `{"id":"1"}` {
+				t.Errorf("the list is there: %d bytes", len(got))
+			}
+		}, 700},
+		"a long value copied to 64 documents": {`
+collections:
+  t: {}
+  h: {relations: {r: {path: r, to: t}}, derive: {v: {copy: r, value: doc.bio}, w: {copy: r, value: doc.bio}}}
+`, func(_ *testing.T, p *process) {
+			for i := range 64 {
+				putSlowly(p, "h", fmt.Sprint(i), `{"r":"1"}`)
+			}
+			for _, c := range []string{"x", "y"} {
+				putSlowly(p, "t", "1", `{"bio":"`+strings.Repeat(c, 2_000_000)+`"}`)
+			}
+		}, 900},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			p := startProcess(t, "--data", dir, "--durability", "interval")
+			p.Model(attack.model)
+			attack.do(t, p)
+			if most := p.highWater(t); most > attack.most {
+				t.Errorf("the server took %d MiB", most)
+			}
+			p.signal(syscall.SIGTERM)
+			if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+				t.Fatalf("the server ends with %d", code)
+			}
+			p = startProcess(t, "--data", dir, "--durability", "interval")
+			p.verify(t)
+			if most := p.highWater(t); most > attack.most {
+				t.Errorf("after a restart the server took %d MiB", most)
+			}
+		})
+	}
+}
+
+// copyLongValue has one document take a long value of another 520 times, in two small writes.
+func copyLongValue(t *testing.T, p *process) {
+	holder := func(n int) string { return `{"r":[` + strings.TrimSuffix(strings.Repeat(`{"id":"1"},`, n), ",") + `]}` }
+	bio := strings.Repeat("b", 2_000_000)
+	putSlowly(p, "t", "1", `{"bio":"`+bio+`"}`)
+	putSlowly(p, "h", "520", holder(520))
+	putSlowly(p, "h", "300", holder(300))
+	view := p.Get("h", "520")
+	if n := strings.Count(view, `"v":`); n != 8 || len(view) > 16<<20 {
+		t.Errorf("the view has %d bytes and %d values", len(view), n)
+	}
+	wantText(t, wantOmitted(t, p), `[{"rule":"h.r[].v","documents":2,"values":804}]`)
+	for path, want := range map[string]string{
+		"/v1/h/520/_lineage":                            `"omitted":{"h.r[].v":512}`,
+		"/v1/_changes?mode=all&collections=h&limit=100": `"omitted":{"h.r[].v":512}`,
+	} {
+		if got := string(p.Want(http.StatusOK, http.MethodGet, path, "").Body); !strings.Contains(got, want) {
+			t.Errorf("%s does not say %s", path, want)
+		}
+	}
+	putSlowly(p, "t", "1", `{"bio":"short"}`)
+	if n := strings.Count(p.Get("h", "520"), `"v":"short"`); n != 520 {
+		t.Errorf("the view has %d of 520 values once there is room for them", n)
+	}
+	putSlowly(p, "t", "1", `{"bio":"`+bio+`"}`)
+	p.Want(http.StatusBadRequest, http.MethodPut, "/v1/_model", "embedded: {limit: 67108865}", "Content-Type", "application/yaml")
+}
+
+// wantOmitted returns what _status says of values that documents have no room for. There must be some.
+func wantOmitted(t *testing.T, p *process) string {
+	t.Helper()
+	var status struct{ Omitted json.RawMessage }
+	decode(t, p.Want(http.StatusOK, http.MethodGet, "/v1/_status", "").Body, &status)
+	if status.Omitted == nil {
+		t.Error("every value is there")
+	}
+	return string(status.Omitted)
+}
+
+// doublingChain is a model of n collections, each of which copies the document before it twice.
+func doublingChain(n int) string {
+	var model strings.Builder
+	model.WriteString("collections:\n  c0: {}\n")
+	for i := 1; i < n; i++ {
+		fmt.Fprintf(&model, "  c%d: {relations: {up: {path: up, to: c%d}}, derive: {a: {copy: up, value: doc}, b: {copy: up, value: doc}}}\n", i, i-1)
+	}
+	return model.String()
+}
+
+// putSlowly puts a document whose fold may take a while.
+func putSlowly(p *process, collection, id, body string) {
+	r, err := p.Do(http.MethodPut, "/v1/"+collection+"/"+id, []byte(body), "Fanfold-Timeout", "60")
+	if err != nil || r.Status != http.StatusCreated && r.Status != http.StatusNoContent {
+		panic(fmt.Sprintf("PUT %s/%s of %d bytes: %v %+v", collection, id, len(body), err, r))
+	}
+}
+
+// TestLargeDocumentsInConstantMemory: what looks at every document holds few of them at a time.
+func TestLargeDocumentsInConstantMemory(t *testing.T) {
+	plainOnly(t, otherProcess)
+	const documents, size, most = 100, 1_900_000, 450 // 190 MB in all; MiB, most of which the log's server takes for a replay
+	model := `{"collections":{"authors":{},"books":{"relations":{"author":{"path":"author","to":"authors"}},"derive":{"name":{"copy":"author","value":%q}}}}}`
+	dir := t.TempDir()
+	p := startProcess(t, "--data", dir, "--durability", "interval")
+	p.Model(fmt.Sprintf(model, "doc.name"))
+	putSlowly(p, "authors", "a", `{"name":"Ann"}`)
+	text := strings.Repeat("x", size)
+	for i := range documents {
+		putSlowly(p, "books", fmt.Sprint(i), `{"author":"a","text":"`+text+`"}`)
+	}
+	p.signal(syscall.SIGTERM) // the log's server holds what was written in the last seconds
+	p = startProcess(t, "--data", dir, "--durability", "interval")
+	p.highWater(t)
+	p.verify(t)
+	p.highWater(t)
+	p.Want(http.StatusOK, http.MethodPut, "/v1/_model?dryRun=true", fmt.Sprintf(model, "doc.name + '!'"), "Content-Type", "application/json")
+	if got := p.highWater(t); got > most {
+		t.Errorf("verify and a preview take %d MiB", got)
+	}
+	resp, err := http.Get(p.URL + "/v1/_export")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil || n < documents*size {
+		t.Fatalf("the export has %d bytes: %v", n, err)
+	}
+	p.highWater(t)
+	p.replay(t)
+	p.highWater(t)
+	putSlowly(p, "authors", "a", `{"name":"Bea"}`)
+	p.verify(t)
+	if got := p.highWater(t); got > most {
+		t.Errorf("an export, a replay and a fan-out take %d MiB", got)
+	}
+}
+
+// replay replays the log and waits for the end of that.
+func (p *process) replay(t *testing.T) {
+	t.Helper()
+	p.Want(http.StatusAccepted, http.MethodPost, "/v1/_replay", "")
+	for {
+		var status struct{ Replay struct{ Running bool } }
+		decode(t, p.Want(http.StatusOK, http.MethodGet, "/v1/_status", "").Body, &status)
+		if !status.Replay.Running {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

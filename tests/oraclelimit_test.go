@@ -1,0 +1,134 @@
+package tests
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// The oracle's limit on embedded documents: values are placed one at a time, and each that makes the
+// document longer than the limit is taken back.
+
+// fit is an embedded view within the limit, and how many values of each rule it leaves out.
+type fit struct {
+	view *jv
+	left map[string]int
+}
+
+// ofit names the view of a document with the rules below a depth.
+type ofit struct {
+	key   okey
+	depth int
+}
+
+func (o *oracle) fit(d *odoc, depth int) fit {
+	name := ofit{d.key, depth}
+	if known, ok := o.memo[name]; ok {
+		return fit{known.view.clone(), known.left}
+	}
+	out := fit{d.body.clone(), map[string]int{}}
+	var rules []*orule
+	for _, r := range o.model.rules {
+		if r.collection != d.key.collection {
+			continue
+		}
+		for _, f := range r.fields() {
+			out.view.strip(steps(f))
+		}
+		if o.model.depth(r) < depth {
+			rules = append(rules, r)
+		}
+	}
+	slices.SortFunc(rules, func(a, b *orule) int {
+		return cmp.Or(cmp.Compare(notCount(a), notCount(b)), cmp.Compare(o.model.depth(a), o.model.depth(b)), cmp.Compare(a.name(), b.name()))
+	})
+	for _, r := range rules {
+		o.placeWithin(&out, d, r)
+	}
+	if o.memo != nil {
+		o.memo[name] = fit{out.view.clone(), out.left}
+	}
+	return out
+}
+
+func notCount(r *orule) int {
+	if r.kind == "count" {
+		return 0
+	}
+	return 1
+}
+
+// placeWithin places one rule's values, and counts those that it takes back.
+func (o *oracle) placeWithin(out *fit, d *odoc, r *orule) {
+	if r.kind != "copy" { // one value, which may be two members
+		trial := out.view.clone()
+		for i, f := range r.fields() {
+			o.derive(trial, d, r, steps(f), i == 1)
+		}
+		o.accept(out, r, trial)
+		return
+	}
+	path := steps(r.path)
+	base := sharedArrays(path, steps(r.rel.path))
+	for i, anchor := range out.view.all(path[:base]) {
+		v := o.copied(r, anchor, steps(r.rel.path)[base:], d.key)
+		if v == nil {
+			continue
+		}
+		trial := out.view.clone()
+		trial.all(path[:base])[i].place(path[base:], v)
+		o.accept(out, r, trial)
+	}
+}
+
+func (o *oracle) accept(out *fit, r *orule, trial *jv) {
+	text := trial.String()
+	switch {
+	case text == out.view.String():
+	case r.kind != "count" && len(text) > o.model.limit:
+		out.left[r.name()]++
+	default:
+		out.view = trial
+	}
+}
+
+// omissions is what _status should say.
+func (o *oracle) omissions() string {
+	type omission struct {
+		Rule      string `json:"rule"`
+		Documents int    `json:"documents"`
+		Values    int    `json:"values"`
+	}
+	byRule := map[string]omission{}
+	if o.model.limit > 0 {
+		for _, d := range o.docs {
+			for rule, n := range o.fit(d, 1<<30).left {
+				byRule[rule] = omission{rule, byRule[rule].Documents + 1, byRule[rule].Values + n}
+			}
+		}
+	}
+	list := []omission{}
+	for _, rule := range slices.Sorted(maps.Keys(byRule)) {
+		list = append(list, byRule[rule])
+	}
+	text, _ := json.Marshal(list)
+	return string(text)
+}
+
+// tooLong tells whether a document that is put is by itself longer than an embedded one may be.
+func (o *oracle) tooLong(key okey, text string) bool {
+	body := parseJSON(text)
+	if body.get("id") == nil {
+		body.items = append(body.items, jmember{key: "id", raw: `"id"`, val: parseJSON(quote(key.id))})
+	}
+	for path := range o.owned[key.collection] {
+		body.strip(steps(path))
+	}
+	return o.longBody(key.collection, body)
+}
+
+// longBody tells whether a document as stored is longer than an embedded one may be.
+func (o *oracle) longBody(collection string, body *jv) bool {
+	return o.model.limit > 0 && len(body.String()) > o.model.limit
+}
