@@ -30,11 +30,11 @@ race:
 	go test -race -timeout 30m ./...
 
 # The long form of what is never through, for as long as BUDGET says (make soak BUDGET=2h): random histories, crashes at
-# random writes of the script in random orders, kills, linearizability, and every fuzz test, each with a share of the
+# random writes of the script in random orders, kills, linearizability, damaged files, and every fuzz test, each with a share of the
 # time (tests/soak_test.go). It prints how much it did of each. A random history that fails prints
 # how to run it again; of the others the seed is in the name of the subtest.
 soak:
-	cd tests && go test -timeout 0 -soak $(BUDGET) -run '^(TestRandomHistories|TestRandomFanouts|TestCrashAtRandomWrites|TestKill|TestLinearizable|TestSoakFuzz)$$'
+	cd tests && go test -timeout 0 -soak $(BUDGET) -run '^(TestRandomHistories|TestRandomFanouts|TestCrashAtRandomWrites|TestKill|TestLinearizable|TestRandomDamages|TestSoakFuzz)$$'
 
 # A short run of each fuzz test (their seeds run with the other tests); longer: go test -fuzz FuzzToken -fuzztime 10m ./events
 fuzz:

@@ -37,8 +37,10 @@ const (
 type Event struct {
 	Seq  uint64    // stream sequence; 0 until appended
 	Time time.Time // the log's timestamp
-	Kind Kind
-	Key  Key // of put, patch, delete, check and claim; of link the target; of import its ID alone
+	// Digest is that of the event as the log has it. It is zero for an event that was not read from the log.
+	Digest Digest
+	Kind   Kind
+	Key    Key // of put, patch, delete, check and claim; of link the target; of import its ID alone
 
 	// Body holds JSON text as it was written: of put the document, of patch the patch, of model and prepare the model, of
 	// cancel the reason, of import how far it has come.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/internal/query"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -89,6 +90,8 @@ type Inspector interface {
 type Operator interface {
 	// Replay starts a replay, and does not wait for its end. The error is Conflict where one is running.
 	Replay() error
+	// VerifyLog reads the whole log and compares it with what was folded from it. The report is marshalled as JSON.
+	VerifyLog(ctx context.Context) (report any, err error)
 	// Status reports the state of the node, and returns the reason where it is not ready, nil otherwise. The report is
 	// marshalled as JSON.
 	Status() (report any, stopped error)
@@ -291,12 +294,20 @@ func (s *Server) replay(c echo.Context) error {
 	return c.JSON(http.StatusAccepted, report)
 }
 
-// verify answers POST /v1/_verify.
+// verify answers POST /v1/_verify: of the read model, or of the log.
 func (s *Server) verify(c echo.Context) error {
-	if err := parameters(c); err != nil {
+	if err := parameters(c, "log"); err != nil {
 		return err
 	}
-	report, err := s.Inspector.Verify(c.Request().Context())
+	ofLog, err := query.Bool(c.QueryParams(), "log")
+	if err != nil {
+		return err
+	}
+	check := s.Inspector.Verify
+	if ofLog {
+		check = s.Operator.VerifyLog
+	}
+	report, err := check(c.Request().Context())
 	if err != nil {
 		return err
 	}

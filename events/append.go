@@ -34,7 +34,7 @@ const expectSubject = "Nats-Expected-Last-Subject-Sequence-Subject"
 // Concurrent calls share one commit. Append blocks until the log has decided, for Options.Timeout
 // at most; it goes on when ctx ends, because a client that has gone away must not leave a write
 // half decided. Errors are Stale with the current revision where expect is not met; TooLarge;
-// Unavailable, where nothing was written; OutcomeUnknown; and, for an event with a key, KeyReused
+// LogDamaged; Unavailable, where nothing was written; OutcomeUnknown; and, for an event with a key, KeyReused
 // and Duplicate.
 func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (uint64, error) {
 	msg, err := l.message(ev, expect)
@@ -43,6 +43,9 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opt.Timeout)
 	defer cancel()
+	if err := l.Damage(); err != nil {
+		return 0, err
+	}
 	if l.opt.FailAppend == nil {
 		seq, err := l.commit.append(ctx, msg, expect)
 		l.recordFailure(err)
@@ -164,6 +167,10 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 		onFirstAttempt = func() {}
 	}
 	defer once.Do(onFirstAttempt)
+	if err := l.Damage(); err != nil {
+		return 0, err
+	}
+	seen := l.highestSeq.Load()
 	return l.retryUntilDecided(ctx, sent, func(ctx context.Context, sent bool) (uint64, bool, error) {
 		attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
 		ack, err := l.js.PublishMsg(attempt, msg, jetstream.WithRetryAttempts(0))
@@ -173,9 +180,10 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 		switch {
 		case err == nil && ack.Duplicate && msg.Header.Get(headerKey) != "":
 			return l.compareStored(ctx, msg, ack.Sequence)
-		case err == nil:
-			l.advanceHighestSeq(ack.Sequence)
+		case err == nil && ack.Duplicate:
 			return ack.Sequence, true, nil
+		case err == nil:
+			return ack.Sequence, true, l.acknowledged(ack.Sequence, seen)
 		case errors.As(err, &api):
 			seq, decided, verdict := l.interpretRefusal(ctx, msg, expect, api, sent)
 			if decided {

@@ -44,6 +44,9 @@ func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) 
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, unreachable)
 	}
 	defer l.batchSlots.Release(1)
+	if err := l.Damage(); err != nil {
+		return 0, err
+	}
 	if fault := l.opt.FailAppend; fault != nil && fault(false) != nil {
 		return 0, fanfold.Errorf(fanfold.Unavailable, unreachable)
 	}
@@ -55,7 +58,7 @@ func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) 
 		}
 		var api *jetstream.APIError
 		if !errors.As(err, &api) {
-			return 0, false, err
+			return 0, fanfold.CodeOf(err) == fanfold.LogDamaged, err
 		}
 		return l.interpretBatchRefusal(ctx, msgs, writes, storedAfter, api, sent)
 	})
@@ -90,10 +93,10 @@ func (l *Log) batchMessages(tx string, writes []fanfold.Write) (msgs []*nats.Msg
 
 // publishBatch sends an atomic batch once and returns the sequence of its last message. It blocks
 // until the server answers, for Options.Attempt at most and batchTimePerMiB more for each MiB.
-// Errors are the server's refusal, as a *jetstream.APIError; errNotSent; and those of the
-// connection, where the batch may be stored.
+// Errors are the server's refusal, as a *jetstream.APIError; LogDamaged; errNotSent; and those of
+// the connection, where the batch may be stored.
 func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg) (last uint64, err error) {
-	id, size := nuid.Next(), 0
+	id, size, seen := nuid.Next(), 0, l.highestSeq.Load()
 	for i, m := range msgs {
 		m.Header[batchID] = []string{id}
 		m.Header[batchSequence] = []string{strconv.Itoa(i + 1)}
@@ -118,7 +121,7 @@ func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg) (last uint64, 
 		return 0, err
 	}
 	if last, err = readBatchAck(resp.Data, id, len(msgs)); err == nil {
-		l.advanceHighestSeq(last)
+		err = l.acknowledged(last, seen)
 	}
 	return last, err
 }

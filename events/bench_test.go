@@ -73,3 +73,26 @@ func BenchmarkEnvelope(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkScan reads 100,000 events through, as a node does at its start.
+func BenchmarkScan(b *testing.B) {
+	l := openEmbedded(b)
+	const batches = 100
+	body := `{"text":"` + strings.Repeat("x", 490) + `"}`
+	for i := range batches {
+		writes := make([]fanfold.Write, events.MaxBatch)
+		for j := range writes {
+			writes[j].Event = put(fmt.Sprint(i, "-", j), body)
+		}
+		if _, err := l.AppendAll(b.Context(), "", writes); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		n := 0
+		if err := l.Scan(b.Context(), 1, batches*events.MaxBatch, func(uint64, int, fanfold.Digest) error { n++; return nil }); err != nil || n != batches*events.MaxBatch {
+			b.Fatal(n, err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*batches*events.MaxBatch/b.Elapsed().Seconds(), "events/s")
+}

@@ -74,6 +74,13 @@ func StartEmbedded(dir string, durability Durability, listen string, logger *slo
 	return e, nil
 }
 
+// HasStream returns whether the directory of an embedded server has a stream's messages, whether or not a server can read
+// them.
+func HasStream(dir string) bool {
+	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "*", "msgs", "*.blk"))
+	return err == nil && len(blocks) > 0
+}
+
 // listenForReaders lets ordinary NATS clients connect at an address, for reading only. Errors are
 // Invalid for what is not an address, and Unavailable where the port is taken.
 func listenForReaders(opts *server.Options, listen string) error {

@@ -2,6 +2,7 @@ package events
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -176,6 +177,22 @@ const (
 	headerKey     = "Fanfold-Key"
 	headerDigest  = "Fanfold-Digest"
 )
+
+// foldedHeaders lists the headers that readHeaders reads, in the order in which an event's digest has them.
+var foldedHeaders = []string{headerTx, headerTxIndex, headerTxCount, headerKey, headerDigest}
+
+// digest returns the digest of a message: of its sequence, time, subject and payload, and of the headers that an event is
+// read from. buf, which may be nil, is used for these and returned.
+func digest(buf []byte, seq uint64, at time.Time, subject string, h nats.Header, payload []byte) (d fanfold.Digest, used []byte) {
+	buf = append(buf[:0], subject...)
+	subjectEnds := len(buf)
+	for _, name := range foldedHeaders {
+		if len(h[name]) > 0 {
+			buf = append(append(append(append(buf, name...), ':'), h[name][0]...), '\n')
+		}
+	}
+	return fanfold.DigestOf(seq, at.UnixNano(), buf[:subjectEnds], buf[subjectEnds:], payload), buf
+}
 
 // setHeaders writes what an event says besides its payload: its transaction and its key.
 func setHeaders(h nats.Header, ev *fanfold.Event) {

@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -58,10 +59,11 @@ type msgGetRequest struct {
 
 // storedMsg is a message as the leader returns it. A nil one stands for no message.
 type storedMsg struct {
-	Subject string `json:"subject"`
-	Seq     uint64 `json:"seq"`
-	Headers []byte `json:"hdrs"`
-	Data    []byte `json:"data"`
+	Subject string    `json:"subject"`
+	Seq     uint64    `json:"seq"`
+	Time    time.Time `json:"time"`
+	Headers []byte    `json:"hdrs"`
+	Data    []byte    `json:"data"`
 	header  nats.Header
 }
 

@@ -23,6 +23,9 @@ type Options struct {
 	Timeout  time.Duration // how long an append may take before it fails; default 10 s
 	Attempt  time.Duration // how long one publish may take before it is sent again; default 2 s
 	Window   time.Duration // in which the server drops a message it has, where the stream is made; default 2 minutes
+	KnownSeq uint64        // an event that the stream is known to have had, 0 for none
+	Exists   bool          // the stream is known to have been made: it is not made anew
+	Damaged  bool          // the stream may lack events: what is left of it is to be read
 	Logger   *slog.Logger  // default slog.Default()
 
 	// FailAppend, for tests, is asked before an event is published and after it is stored; its
@@ -67,13 +70,16 @@ type Log struct {
 	commit     committer
 	batchSlots *semaphore.Weighted    // batches in flight besides the group commit's
 	highestSeq atomic.Uint64          // the highest sequence that the log is known to have
+	created    atomic.Int64           // when the stream was made, as the last Check that found nothing saw it
+	damage     atomic.Pointer[error]  // what the last Check found; nil for nothing
+	scanned    atomic.Pointer[error]  // what a scan found; nil for nothing
 	failing    atomic.Pointer[string] // why the last append failed; nil after one that did not
 	stats      struct{ batches, batched, refused, singles, resent atomic.Uint64 }
 }
 
 // Open opens the stream, which it makes where there is none, and checks the settings of one that is
-// there. The caller closes the connection, after the last call to the Log. Errors are Unavailable,
-// and Invalid for a stream with settings that could lose events.
+// there, and that it is complete. The caller closes the connection, after the last call to the Log. Errors are
+// Unavailable; LogDamaged; and Invalid for a stream with settings that could lose events.
 func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	opt.setDefaults()
 	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(5*time.Second))
@@ -85,7 +91,10 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	if l.stream, err = l.openOrCreateStream(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.checkComplete(ctx); err != nil {
+	if !opt.Damaged {
+		err = l.Check(ctx, Known{Seq: opt.KnownSeq})
+	}
+	if err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -122,6 +131,9 @@ func (l *Log) streamConfig() jetstream.StreamConfig {
 // could lose events.
 func (l *Log) openOrCreateStream(ctx context.Context) (jetstream.Stream, error) {
 	s, err := l.js.Stream(ctx, l.opt.Database)
+	if errors.Is(err, jetstream.ErrStreamNotFound) && (l.opt.KnownSeq > 0 || l.opt.Exists || l.opt.Damaged) {
+		return nil, l.streamGone()
+	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		s, err = l.js.CreateStream(ctx, l.streamConfig())
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another node was faster

@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -13,21 +14,28 @@ import (
 // Reader delivers the events of the log in order, without gaps. It is for one goroutine, which
 // closes it.
 type Reader struct {
+	log  *Log
 	sub  subjects
 	msgs jetstream.MessagesContext
 	next uint64
 	tree jsondoc.Tree
+	head []byte // headers of an event, for its digest; used again
 }
 
 // maxReadAheadBytes bounds what waits in memory between the log and its reader. It is more than the
 // largest message, because the server refuses a pull that one does not fit into.
 const maxReadAheadBytes = MaxPayload + 1<<20
 
+// resetAttempts is how often a reader that was cut off asks the server to go on, over some three seconds, before it fails.
+// Nothing ends it meanwhile, so that a stop of the node waits for it.
+const resetAttempts = 3
+
 // Read returns a reader of the events from sequence from on, which is 1 or more. The caller closes
 // it. The error is Unavailable.
 func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
 	cons, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+		MaxResetAttempts: resetAttempts,
 	})
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the log: %v", err)
@@ -36,27 +44,22 @@ func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the log: %v", err)
 	}
-	return &Reader{sub: l.sub, msgs: msgs, next: from}, nil
+	return &Reader{log: l, sub: l.sub, msgs: msgs, next: from}, nil
 }
 
 // Next blocks until there is an event or ctx has ended. It returns the event and how many more the
 // log had when it sent this one. An error other than ctx's is Unavailable, after which the caller
-// reads again from the same sequence, or Invalid for an event that cannot be read.
+// reads again from the same sequence; LogDamaged where the log lacks it; or Invalid for an event that cannot be
+// understood.
 func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error) {
-	msg, err := r.msgs.Next(jetstream.NextContext(ctx))
+	msg, err := r.receive(ctx)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, 0, ctx.Err()
-		}
-		return nil, 0, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
+		return nil, 0, err
 	}
-	meta, err := msg.Metadata()
-	if err != nil {
-		return nil, 0, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
-	}
-	ev = &fanfold.Event{Seq: meta.Sequence.Stream, Time: meta.Timestamp}
+	ev = &fanfold.Event{Seq: msg.seq, Time: msg.time, Digest: msg.digest}
 	if ev.Seq != r.next {
-		return nil, 0, fanfold.Errorf(fanfold.Invalid, "the log has no event %d; the next is %d: events were deleted from the stream", r.next, ev.Seq)
+		missing := Range{r.next, max(r.next, ev.Seq-1)}
+		return nil, 0, fanfold.Errorf(fanfold.LogDamaged, "the log has no event %s that can be read; the next is %d; %s", missing, ev.Seq, Repair)
 	}
 	kind, key, err := r.sub.parse(msg.Subject())
 	if err == nil {
@@ -73,7 +76,35 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 		return nil, 0, fanfold.Wrap(err, fanfold.Invalid, "event %d cannot be read: %v", ev.Seq, err)
 	}
 	r.next++
-	return ev, meta.NumPending, nil
+	r.log.advanceHighestSeq(ev.Seq)
+	return ev, msg.pending, nil
+}
+
+// received is a message as it was delivered.
+type received struct {
+	jetstream.Msg
+	seq     uint64
+	time    time.Time
+	pending uint64
+	digest  fanfold.Digest
+}
+
+// receive blocks until there is a message or ctx has ended. The error is Unavailable, or ctx's.
+func (r *Reader) receive(ctx context.Context) (m received, err error) {
+	m.Msg, err = r.msgs.Next(jetstream.NextContext(ctx))
+	if err != nil {
+		if ctx.Err() != nil {
+			return m, ctx.Err()
+		}
+		return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
+	}
+	meta, err := m.Metadata()
+	if err != nil {
+		return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
+	}
+	m.seq, m.time, m.pending = meta.Sequence.Stream, meta.Timestamp, meta.NumPending
+	m.digest, r.head = digest(r.head, m.seq, m.time, m.Subject(), m.Headers(), m.Data())
+	return m, nil
 }
 
 // sharesModelSubject reports whether events of a kind other than model are stored on the model's

@@ -8,7 +8,15 @@ CREATE TABLE checkpoint (
   position INTEGER NOT NULL,  -- the last change at or before it
   time     INTEGER NOT NULL,  -- running maximum of the log's timestamps
   changes  INTEGER NOT NULL,  -- how many changes there are
-  fold     TEXT    NOT NULL   -- fingerprint of the fold that made these rows
+  fold     TEXT    NOT NULL,  -- fingerprint of the fold that made these rows
+  event    BLOB    NOT NULL,  -- digest of the last event folded
+  digest   BLOB    NOT NULL   -- digest of all events folded, a chain
+) STRICT;
+
+-- The chain's digest at every 256th event, by which a log that differs is told from where on it does.
+CREATE TABLE log_digest (
+  seq    INTEGER PRIMARY KEY,
+  digest BLOB NOT NULL
 ) STRICT;
 
 CREATE TABLE model (
@@ -159,4 +167,5 @@ DROP TABLE source;
 DROP TABLE document;
 DROP TABLE proposal;
 DROP TABLE model;
+DROP TABLE log_digest;
 DROP TABLE checkpoint;

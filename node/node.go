@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/errgroup"
@@ -60,6 +61,7 @@ type Node struct {
 	feed      *changefeed.Feed
 	writer    *writer.Writer
 	api       *api.Server
+	check     *logCheck
 	listener  net.Listener
 
 	startLast  uint64          // the last event that the log had at the start
@@ -106,6 +108,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err := checkListen(cfg); err != nil {
 		return n, err
 	}
+	n.check = newLogCheck(n)
 	if n.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
 		return n, fanfold.Wrap(err, fanfold.Unavailable, "cannot listen on %s: %v", cfg.Listen, err)
 	}
@@ -119,8 +122,8 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	return n, nil
 }
 
-// openReadModel opens the read model and the projector. The error is Invalid where the read model does not belong to the
-// log.
+// openReadModel opens the read model and the projector. The error is LogDamaged where the log lacks events that the read
+// model shows.
 func (n *Node) openReadModel(ctx context.Context) (err error) {
 	cfg := n.cfg
 	n.Store, err = sqlite.OpenStore(filepath.Join(cfg.Data, "readmodel"), sqlite.Options{
@@ -132,13 +135,43 @@ func (n *Node) openReadModel(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if applied := n.Store.Applied.Seq(); applied > last {
-		return fanfold.Errorf(fanfold.Invalid, "the read model in %s shows event %d, but the log ends at %d: it belongs to another log, or the log lost events; "+
-			"point --data at the right directory, or remove %s to build the read model anew", cfg.Data, applied, last, filepath.Join(cfg.Data, "readmodel"))
-	}
 	n.startLast = last
+	if err := n.check.begin(ctx); err != nil {
+		return err
+	}
 	n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: cfg.Logger, SetOrientedFrom: cfg.SetOrientedFrom})
-	return err
+	if err != nil {
+		return err
+	}
+	return n.rebuildUnclean(ctx, last)
+}
+
+// The largest read model that is rebuilt where nothing says that its file is sound.
+const (
+	rebuildEvents  = 100_000
+	rebuildChanges = 200_000
+	rebuildTime    = time.Minute // a log that cannot be read to its end by then is damaged
+)
+
+// rebuildUnclean rebuilds a read model from the log whose file may have been damaged since its process was killed, unless
+// that takes more than some seconds: the structure of a larger one was checked, and fanfold replay rebuilds it. Where the
+// log lacks events the read model stays: it has what the log lacks. The error is ctx's.
+func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
+	cp, err := n.Store.Checkpoint()
+	if err != nil || !n.Store.Unclean() || n.Log.Damage() != nil {
+		return err
+	}
+	if last > rebuildEvents || cp.Changes > rebuildChanges {
+		n.cfg.Logger.Warn("the node was killed: its read model's structure is sound; fanfold replay rebuilds it, should its disk have been damaged", "events", last)
+		return nil
+	}
+	n.cfg.Logger.Info("the node was killed, and its read model is rebuilt from the log", "events", last)
+	limited, cancel := context.WithTimeout(ctx, rebuildTime)
+	defer cancel()
+	if err := n.Projector.ReplayTo(limited, last); err != nil {
+		n.cfg.Logger.Error("the read model could not be rebuilt, and stays as it is", "err", err)
+	}
+	return ctx.Err()
 }
 
 // openAPI makes the writer, the feed and the API of a node whose log and read model are open.
@@ -164,8 +197,9 @@ const minPayload = 64 << 10
 // and Unavailable.
 func (n *Node) openLog(ctx context.Context) (err error) {
 	cfg := n.cfg
-	replicas := cfg.Replicas
+	replicas, exists := cfg.Replicas, false
 	if cfg.NATS == "" {
+		exists = events.HasStream(filepath.Join(cfg.Data, "nats"))
 		replicas = 1
 		durability := events.Durability(cfg.Durability)
 		if durability != events.Always && durability != events.Interval {
@@ -184,7 +218,8 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 	if limit := n.nc.MaxPayload(); limit < minPayload {
 		return fanfold.Errorf(fanfold.Invalid, "the NATS server takes messages of at most %d bytes; set its max_payload to %d or more (8MB gives the full body limit)", limit, minPayload)
 	}
-	n.Log, err = events.Open(ctx, n.nc, events.Options{Replicas: replicas, Logger: cfg.Logger, FailAppend: cfg.FailAppend})
+	n.Log, err = events.Open(ctx, n.nc, events.Options{Replicas: replicas, Logger: cfg.Logger, FailAppend: cfg.FailAppend,
+		KnownSeq: n.check.witness.Seq, Exists: exists})
 	if err == nil && cfg.NATS != "" && n.Log.Window() < events.DefaultWindow {
 		return fanfold.Errorf(fanfold.Invalid, "the stream on %s drops duplicates for %v only, and a write could be stored twice; set its duplicate window to %v or more",
 			n.nc.ConnectedUrlRedacted(), n.Log.Window(), events.DefaultWindow)
@@ -219,6 +254,7 @@ func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) e
 	n.running = ctx
 	g.Go(func() error { return n.Projector.Run(ctx) }) // nil only once ctx has ended
 	g.Go(func() error { return n.writer.Run(ctx) })
+	g.Go(func() error { return n.check.run(ctx) })
 	g.Go(func() error {
 		err := n.api.Run(ctx, n.listener, n.feed.Close)
 		if err == nil && ctx.Err() == nil {
@@ -240,6 +276,9 @@ func (n *Node) Close() error {
 	var errs []error
 	if n.listener != nil {
 		_ = n.listener.Close() // closed already where the server ran
+	}
+	if n.check != nil {
+		n.check.close()
 	}
 	if n.Store != nil {
 		errs = append(errs, n.Store.Close())

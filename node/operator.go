@@ -1,6 +1,8 @@
 package node
 
 import (
+	"context"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
@@ -23,6 +25,15 @@ func (o operator) Replay() error {
 		n.cfg.Logger.Info("replay ended", "err", err)
 	})
 	return nil
+}
+
+// VerifyLog reads the whole log and compares it with what was folded from it.
+func (o operator) VerifyLog(ctx context.Context) (any, error) {
+	report, err := o.node.VerifyLog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return report, nil
 }
 
 // Status holds the answer of GET /v1/_status.
@@ -55,6 +66,10 @@ func (o operator) Status() (any, error) {
 		s.Omitted, err = snap.Omissions()
 		return err
 	})
+	if err := n.Log.Damage(); err != nil {
+		s.LogError = fanfold.MessageOf(err)
+		return s, err
+	}
 	if s.Stopped != nil {
 		return s, fanfold.Errorf(fanfold.Unavailable, "the projector has stopped at event %d: %s", s.Stopped.Seq, s.Stopped.Reason)
 	}
@@ -63,6 +78,9 @@ func (o operator) Status() (any, error) {
 	}
 	if applied := n.Store.Applied.Seq(); applied < n.startLast {
 		return s, fanfold.Errorf(fanfold.Unavailable, "the read model is at event %d and catches up with event %d, the log's last one at the start", applied, n.startLast)
+	}
+	if err := n.check.scanProgress(); err != nil {
+		return s, err
 	}
 	return s, n.Log.Failing()
 }

@@ -294,8 +294,10 @@ func (w *preparation) complete(ev *fanfold.Event) (next *fold.Plan, documents in
 		if documents > fanfold.MaxChanges {
 			return fanfold.Errorf(fanfold.Internal, "the model changes %d documents", documents)
 		}
-		next, err = fold.FinishPreparation(tx, ev, w.change, w.report)
-		return err
+		if next, err = fold.FinishPreparation(tx, ev, w.change, w.report); err != nil {
+			return err
+		}
+		return addDigests(tx, []*fanfold.Event{ev})
 	})
 	return next, documents, err
 }

@@ -125,7 +125,7 @@ func (p *Projector) Run(ctx context.Context) error {
 		}
 		p.stop(err)
 		var retry <-chan time.Time
-		if fanfold.CodeOf(err) == fanfold.Unavailable {
+		if code := fanfold.CodeOf(err); code == fanfold.Unavailable || code == fanfold.LogDamaged { // a log may be restored
 			retry = time.After(wait)
 		}
 		select {
@@ -141,7 +141,7 @@ func (p *Projector) Run(ctx context.Context) error {
 func (p *Projector) stop(err error) {
 	var read *readError
 	stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: reason(err), reading: errors.As(err, &read)}
-	if !stop.reading || fanfold.CodeOf(err) == fanfold.Invalid {
+	if code := fanfold.CodeOf(err); !stop.reading || code == fanfold.Invalid || code == fanfold.LogDamaged {
 		p.logEnd.Store(max(p.logEnd.Load(), stop.Seq))
 	}
 	if old := p.stopped.Load(); old == nil || *old != *stop {
@@ -293,7 +293,22 @@ func recovered(err *error) {
 // apply folds a batch in one transaction. On an error nothing is stored, and the fold is to be thrown away.
 func apply(db *sqlite.DB, f *fold.Fold, events []*fanfold.Event) (err error) {
 	defer recovered(&err)
-	return db.Update(func(tx *sqlite.Tx) error { return f.ApplyAll(tx, events) })
+	return db.Update(func(tx *sqlite.Tx) error {
+		if err := f.ApplyAll(tx, events); err != nil {
+			return err
+		}
+		return addDigests(tx, events)
+	})
+}
+
+// addDigests extends the digest of what was folded by those of events that were folded in the same transaction.
+func addDigests(tx *sqlite.Tx, events []*fanfold.Event) error {
+	for _, ev := range events {
+		if err := tx.AddDigest(ev.Seq, ev.Digest); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newFold returns a fold with the projector's options.

@@ -25,6 +25,8 @@ type Checkpoint struct {
 	Time     time.Time        // running maximum of the log's timestamps
 	Changes  int64            // how many changes there are
 	Fold     string           // fingerprint of the fold that made it
+	Event    fanfold.Digest   // of the last event folded
+	Digest   fanfold.Digest   // of all events folded
 }
 
 // At returns the position that readers are told: that of the last change, or of the last event
@@ -43,6 +45,8 @@ type DB struct {
 	size            int        // how many readers there are
 	tx              *Tx        // used again by every Update
 	walCheckpointer walCheckpointer
+	// beforeMove is called with the last event folded before the WAL is moved into the file; nil for nothing.
+	beforeMove func(seq uint64) error
 }
 
 // readersPerCPU is more than 1 so that reads overlap where SQLite waits for the disk.

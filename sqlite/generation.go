@@ -17,6 +17,7 @@ import (
 type Options struct {
 	Fingerprint string       // of the fold; a file made by another is not used
 	FailWrite   func() error // for tests: called before every write; an error of it is returned in place of SQLite's
+	AsIs        bool         // a file that is not as it was left is used all the same, to be looked at
 	Logger      *slog.Logger // default slog.Default()
 }
 
@@ -30,6 +31,7 @@ type Store struct {
 	mu      sync.RWMutex // held for reading while a generation is in use
 	current *DB          // the generation that is served
 	number  int          // of current
+	unclean bool         // see Unclean
 
 	closing    sync.WaitGroup // generations that were replaced, until they are closed and removed
 	reserveMu  sync.Mutex     // guards reserved and lastNumber
@@ -72,6 +74,7 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
+		db.beforeMove = s.noteMoved(db.number)
 		if err := errors.Join(db.syncToDisk(), db.openReaders(), s.writeMarker(db.number)); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
@@ -90,20 +93,39 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 // openUsable returns generation n, or nil where the file was made by another fold version or is
 // damaged.
 func (s *Store) openUsable(n int) (*DB, error) {
+	end, err := s.checkSum(n)
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the read model in %s: %v", s.dir, err)
+	}
+	if end == endedDamaged && s.opt.AsIs {
+		s.unclean = true
+		s.opt.Logger.Warn("the read model's file is not as it was left, and the next start of a server rebuilds it from the log", "file", s.filePath(n))
+	} else if end == endedDamaged {
+		s.rebuilt(n, errors.New("it is not as it was left"))
+		return nil, nil
+	}
 	db, err := openDB(s.filePath(n), s.opt.FailWrite)
 	if isCorrupt(err) {
-		s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "file", s.filePath(n), "err", err)
+		s.rebuilt(n, err)
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	db.number, db.beforeMove = n, s.noteMoved(n)
 	var cp Checkpoint
-	if err := db.Read(func(snap *Snapshot) error { cp = snap.Checkpoint; return nil }); err != nil {
-		if isCorrupt(err) {
-			s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "file", s.filePath(n), "err", err)
+	if err = db.Read(func(snap *Snapshot) error { cp = snap.Checkpoint; return nil }); err == nil && end == endedUnknown {
+		s.unclean = cp.Seq > 0
+		if damage := s.checkUnknown(db, cp); damage != nil {
+			s.rebuilt(n, damage)
 			return nil, db.Close()
 		}
+	}
+	if isCorrupt(err) {
+		s.rebuilt(n, err)
+		return nil, db.Close()
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	if cp.Seq > 0 && cp.Fold != s.opt.Fingerprint {
@@ -112,6 +134,16 @@ func (s *Store) openUsable(n int) (*DB, error) {
 	}
 	return db, nil
 }
+
+// rebuilt logs why generation n is not used.
+func (s *Store) rebuilt(n int, err error) {
+	s.unclean = false
+	s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "file", s.filePath(n), "err", err)
+}
+
+// Unclean returns whether nothing says that the current generation's file is as it was left, because the process that
+// wrote it was killed, or because the file is so large that hashing it would hold up the end. Its structure was checked.
+func (s *Store) Unclean() bool { return s.unclean }
 
 // filePath returns the path of generation n.
 func (s *Store) filePath(n int) string {
@@ -151,11 +183,7 @@ func (s *Store) writeMarker(n int) error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	d, err := os.Open(s.dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncDir(s.dir)
 }
 
 // removeUnusedFiles deletes the files of every generation that is neither current nor being built.
@@ -173,7 +201,7 @@ func (s *Store) removeUnusedFiles() {
 	for _, e := range entries {
 		name := e.Name()
 		base, _, _ := strings.Cut(name, ".db")
-		n := max(generationOf(name, markerPrefix), generationOf(base, filePrefix))
+		n := max(generationOf(name, markerPrefix), generationOf(base, filePrefix), generationOf(name, sumPrefix), generationOf(name, movedPrefix))
 		if n != 0 && n != current && !s.reserved[n] {
 			if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
 				s.opt.Logger.Warn("cannot remove an old read model", "file", name, "err", err)
@@ -265,9 +293,10 @@ func (s *Store) Swap(db *DB) error {
 	if err := s.writeMarker(db.number); err != nil {
 		return errors.Join(err, db.Close()) // the marker may be there after all: the file stays
 	}
+	db.beforeMove = s.noteMoved(db.number)
 	s.mu.Lock()
 	old := s.current
-	s.current, s.number = db, db.number
+	s.current, s.number, s.unclean = db, db.number, false
 	s.mu.Unlock()
 	s.closing.Go(func() {
 		if err := old.Close(); err != nil {
@@ -289,10 +318,21 @@ func (db *DB) makeReadable() error {
 	return db.openReaders()
 }
 
-// Close waits for generations that were replaced to be removed, and closes the current one.
+// Close waits for generations that were replaced to be removed, closes the current one, and writes
+// down a hash of its file, by which OpenStore knows it again. Hashing takes four seconds at most.
 func (s *Store) Close() error {
 	s.closing.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.current.Close()
+	noted := s.current.noteMove()
+	if err := s.current.Close(); err != nil {
+		return err
+	}
+	if noted == nil && !s.opt.AsIs {
+		noted = s.noteSum()
+	}
+	if noted != nil {
+		s.opt.Logger.Warn("what the read model's file is cannot be written down: the next start looks at all of it", "err", noted)
+	}
+	return nil
 }

@@ -162,6 +162,21 @@ func (s *Snapshot) RowByNumber(number int64) (row *Row, err error) {
 	return row, err
 }
 
+// LogDigest holds the digest of all events up to Seq.
+type LogDigest struct {
+	Seq    uint64
+	Digest fanfold.Digest
+}
+
+// LogDigests returns the digests of the log that were stored behind event after, in order, limit of them at most.
+func (s *Snapshot) LogDigests(after uint64, limit int) (digests []LogDigest, err error) {
+	err = s.c.query("SELECT seq, digest FROM log_digest WHERE seq > ? ORDER BY seq LIMIT ?", func(r []sqlValue) error {
+		digests = append(digests, LogDigest{uint64(intOf(r[0])), digestOf(r[1])})
+		return nil
+	}, int64(after), int64(limit))
+	return digests, err
+}
+
 // Collections returns the names of the collections that hold documents, in order, and how many each
 // holds.
 func (s *Snapshot) Collections() (names []string, counts []int64, err error) {

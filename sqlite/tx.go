@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"database/sql/driver"
 	"errors"
 	"time"
@@ -53,7 +54,7 @@ func (tx *Tx) load() error {
 }
 
 // checkpointSQL reads the row for scanCheckpoint.
-const checkpointSQL = "SELECT seq, position, time, changes, fold FROM checkpoint WHERE id = 1"
+const checkpointSQL = "SELECT seq, position, time, changes, fold, event, digest FROM checkpoint WHERE id = 1"
 
 // readCheckpoint returns the checkpoint, the zero value for a file without one.
 func readCheckpoint(c *conn) (cp Checkpoint, err error) {
@@ -64,7 +65,13 @@ func readCheckpoint(c *conn) (cp Checkpoint, err error) {
 // scanCheckpoint returns the checkpoint in a row of checkpointSQL.
 func scanCheckpoint(r []sqlValue) Checkpoint {
 	return Checkpoint{Seq: uint64(intOf(r[0])), Position: fanfold.Position(intOf(r[1])),
-		Time: timeOf(r[2]), Changes: intOf(r[3]), Fold: textOf(r[4])}
+		Time: timeOf(r[2]), Changes: intOf(r[3]), Fold: textOf(r[4]), Event: digestOf(r[5]), Digest: digestOf(r[6])}
+}
+
+// digestOf returns the digest in a blob, the zero value where it is none.
+func digestOf(v sqlValue) (d fanfold.Digest) {
+	copy(d[:], blobOf(v))
+	return d
 }
 
 // timeOf returns the time in a column of nanoseconds since 1970.
@@ -82,6 +89,19 @@ func (tx *Tx) SetCheckpoint(seq uint64, now time.Time, fold string) {
 	}
 }
 
+// digestEvery is the distance of the events at which the chain of digests is stored.
+const digestEvery = 256
+
+// AddDigest extends the digest of all events folded by that of the event at seq, which is the next one.
+func (tx *Tx) AddDigest(seq uint64, event fanfold.Digest) error {
+	cp := &tx.checkpoint
+	cp.Event, cp.Digest = event, cp.Digest.Followed(event)
+	if seq%digestEvery != 0 {
+		return nil
+	}
+	return tx.c.exec("INSERT INTO log_digest (seq, digest) VALUES (?, ?)", int64(seq), bytes.Clone(cp.Digest[:]))
+}
+
 // flush writes what the transaction has put off: the row cache, derived changes and the checkpoint.
 func (tx *Tx) flush() error {
 	if err := tx.flushCache(); err != nil {
@@ -91,8 +111,8 @@ func (tx *Tx) flush() error {
 		return err
 	}
 	cp := tx.checkpoint
-	return tx.c.exec(`INSERT INTO checkpoint (id, seq, position, time, changes, fold) VALUES (1, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, position = excluded.position,
-		time = excluded.time, changes = excluded.changes, fold = excluded.fold`,
-		int64(cp.Seq), int64(cp.Position), cp.Time.UnixNano(), cp.Changes, cp.Fold)
+	return tx.c.exec(`INSERT INTO checkpoint (id, seq, position, time, changes, fold, event, digest) VALUES (1, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, position = excluded.position, time = excluded.time,
+		changes = excluded.changes, fold = excluded.fold, event = excluded.event, digest = excluded.digest`,
+		int64(cp.Seq), int64(cp.Position), cp.Time.UnixNano(), cp.Changes, cp.Fold, cp.Event[:], cp.Digest[:])
 }

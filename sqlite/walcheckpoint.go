@@ -57,6 +57,18 @@ func (w *walCheckpointer) close() error {
 	return w.conn.close()
 }
 
+// noteMove calls beforeMove with the last event that is folded.
+func (db *DB) noteMove() error {
+	if db.beforeMove == nil {
+		return nil
+	}
+	cp, err := readCheckpoint(db.writer)
+	if err != nil {
+		return err
+	}
+	return db.beforeMove(cp.Seq)
+}
+
 // CheckpointWAL moves SQLite's WAL into the file if enough was written since it last did, as far as
 // readers allow and without waiting for them. It is called between transactions, by the goroutine
 // that calls Update. Most of the work goes on after it returns; an error of that part is returned
@@ -65,6 +77,9 @@ func (db *DB) CheckpointWAL() error {
 	writes := db.writer.writes
 	if writes < passiveWrites {
 		return nil
+	}
+	if err := db.noteMove(); err != nil {
+		return err
 	}
 	db.writer.writes = 0
 	db.walCheckpointer.writesSinceComplete += writes

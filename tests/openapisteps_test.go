@@ -175,6 +175,7 @@ var otherSteps = []step{
 	{204, "DELETE", "/v1/_model/_pending", ``, nil},
 	{422, "PUT", "/v1/_model", `collections: {books: {relations: {also: {path: see, to: books}}, derive: {title: {count: books.also}}}}`, []string{"Content-Type", "application/yaml"}},
 	{200, "POST", "/v1/_verify", ``, nil},
+	{200, "POST", "/v1/_verify?log=true", ``, nil},
 	{400, "POST", "/v1/_verify?x=1", ``, nil},
 	{400, "POST", "/v1/_replay?x=1", ``, nil},
 	{202, "POST", "/v1/_replay", ``, nil},

@@ -13,7 +13,7 @@ import (
 
 // pureImports are the packages of the standard library that the fold may import: none of them knows the time of
 // day, another goroutine, the machine or chance. Of time it may use only what pureTime lists.
-var pureImports = []string{"bytes", "encoding/binary", "errors", "fmt", "maps", "slices", "strconv", "strings", "time"}
+var pureImports = []string{"bytes", "cmp", "crypto/sha256", "encoding/binary", "encoding/json", "errors", "fmt", "maps", "slices", "strconv", "strings", "time"}
 
 // pureTime is what the fold may use of package time.
 var pureTime = []string{"Duration", "Hour", "Time"}

@@ -21,11 +21,12 @@ var soak = flag.Duration("soak", 0, "how long random histories, crashes, kills, 
 
 // The shares of the time that -soak gives, in percent. Fuzzing comes last and has what is left.
 const (
-	shareHistories = 40
+	shareHistories = 37
 	shareFanouts   = 5
 	shareCrashes   = 10
 	shareKills     = 15
-	shareLinear    = 15
+	shareLinear    = 13
+	shareDamages   = 5
 )
 
 // soakBegan is when the tests began.

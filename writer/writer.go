@@ -161,6 +161,7 @@ type Writer struct {
 // New returns a writer. Prepared models are applied only while its Run is running.
 func New(parts Dependencies, opt Options) *Writer {
 	opt.setDefaults()
+	parts.Log = lossDetector{parts.Log, parts.ReadModel}
 	w := &Writer{Dependencies: parts, opt: opt, parsers: make(chan struct{}, maxParsers)}
 	w.caughtUp.began = time.Now()
 	return w

@@ -83,7 +83,7 @@ YAML file named by --config; a flag wins over the environment, and that over the
 	}
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
 	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), getCommand(),
-		deleteCommand(), modelCommand(), replayCommand(), verifyCommand(), statusCommand(), benchCommand())
+		deleteCommand(), modelCommand(), replayCommand(), verifyCommand(), logCommand(), statusCommand(), benchCommand())
 	return root
 }
 

@@ -23,19 +23,24 @@ var errWrong = errors.New("wrong values found")
 
 func verifyCommand() *cobra.Command {
 	var data string
-	var asJSON bool
+	var asJSON, ofLog bool
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Recompute every derived value from the documents as written, and list wrong ones",
 		Long: `Recompute every derived value and the link index from the documents as written, and list
-what differs. The exit code is 0 where nothing does and 3 where something does.`,
-		Example: "  fanfold verify\n  fanfold verify --data ./fanfold-data   (where no server runs)",
+what differs. With --log read the whole log instead, and compare it with what was folded from it.
+The exit code is 0 where nothing differs and 3 where something does.`,
+		Example: "  fanfold verify\n  fanfold verify --log\n  fanfold verify --data ./fanfold-data   (where no server runs)",
 		Args:    cobra.NoArgs,
 	}
 	c := serverFlag(cmd)
 	cmd.Flags().StringVar(&data, "data", "", "directory of a server that is not running")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	cmd.Flags().BoolVar(&ofLog, "log", false, "verify the log rather than what was made of it")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if ofLog {
+			return verifyLog(cmd, c, data, asJSON)
+		}
 		var v inspect.Verified
 		var err error
 		if data != "" {
@@ -61,7 +66,7 @@ func verifyOffline(ctx context.Context, data string) (out inspect.Verified, err 
 	if err != nil {
 		return out, err
 	}
-	store, err := sqlite.OpenStore(dir, sqlite.Options{Fingerprint: fold.Fingerprint()})
+	store, err := sqlite.OpenStore(dir, sqlite.Options{Fingerprint: fold.Fingerprint(), AsIs: true})
 	if err != nil {
 		return out, errors.Join(err, lock.Close())
 	}

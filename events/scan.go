@@ -1,0 +1,90 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fanfold/fanfold"
+)
+
+// scanStall is how long a scan waits for an event that the log has before it asks for that event by itself. A server
+// skips what it cannot read where something follows, and waits where nothing does.
+const scanStall = 2 * time.Second
+
+// Scan reads the events from one sequence to another, and calls fn with each that can be read, in order: its sequence,
+// the size of its payload in bytes, and its digest. Sequences that it leaves out are missing, or cannot be read. It
+// blocks until it is through, and returns fn's first error, ctx's, or Unavailable.
+func (l *Log) Scan(ctx context.Context, from, to uint64, fn func(seq uint64, size int, d fanfold.Digest) error) error {
+	for next := from; next <= to; {
+		r, err := l.Read(ctx, next)
+		if err != nil {
+			return err
+		}
+		next, err = r.scan(ctx, next, to, fn)
+		r.Close()
+		if !errors.Is(err, errStalled) {
+			return err
+		}
+		if next, err = l.nextReadable(ctx, next, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errStalled is the error of a reader to which nothing is delivered.
+var errStalled = errors.New("nothing is delivered")
+
+// scan does what Scan does, until nothing is delivered for a while, when it returns the next sequence and errStalled.
+func (r *Reader) scan(ctx context.Context, next, to uint64, fn func(seq uint64, size int, d fanfold.Digest) error) (uint64, error) {
+	var stalled atomic.Bool
+	watch := time.AfterFunc(scanStall, func() {
+		stalled.Store(true)
+		r.msgs.Stop() // which ends the wait below
+	})
+	defer watch.Stop()
+	for next <= to {
+		m, err := r.receive(ctx)
+		switch {
+		case err != nil && stalled.Load() && ctx.Err() == nil:
+			return next, errStalled
+		case err != nil:
+			return next, err
+		case m.seq > to:
+			return m.seq, nil
+		}
+		next = m.seq + 1
+		if err := fn(m.seq, len(m.Data()), m.digest); err != nil {
+			return next, err
+		}
+		watch.Reset(scanStall)
+	}
+	return next, nil
+}
+
+// nextReadable returns the first sequence at or behind seq whose event the leader can read, to+1 where there is none.
+func (l *Log) nextReadable(ctx context.Context, seq, to uint64) (uint64, error) {
+	for ; seq <= to; seq++ {
+		m, err := l.getMsg(ctx, msgGetRequest{Seq: seq})
+		if fanfold.CodeOf(err) == fanfold.Unavailable && ctx.Err() == nil && isRefusal(err) {
+			continue
+		}
+		if err != nil {
+			return seq, err
+		}
+		if m != nil {
+			return seq, nil
+		}
+	}
+	return seq, nil
+}
+
+// isRefusal reports whether err is an answer of the server rather than the lack of one.
+func isRefusal(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api)
+}

@@ -1,0 +1,228 @@
+package events
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Repair says what to do about a log that has lost events. The errors of a damaged log end with it.
+const Repair = "stop every node and restore the log from a backup, or take what is left into a new store with fanfold log rescue; docs/operations.md says how"
+
+// Known says what a node knows of the log from before: the last event that it has seen there, and that event's digest.
+// The zero value is no knowledge.
+type Known struct {
+	Seq   uint64
+	Event fanfold.Digest
+}
+
+// State is what the stream's leader says of it.
+type State struct {
+	Created time.Time
+	First   uint64
+	Last    uint64
+	Count   uint64   // of events between the two
+	Lost    int      // events that the server says it has lost
+	Missing []uint64 // sequences up to Last without an event, in order; the server may know only how many there are
+
+	replicated bool
+}
+
+// Complete returns whether the stream has every event from the first to the last. Nothing is ever deleted from the log,
+// so that its sequences count from 1 on without a gap; a server that finds a block file cut, or gone, reports the
+// messages in it as deleted or lost.
+func (s State) Complete() bool {
+	return s.Last == 0 && s.Lost == 0 || s.First == 1 && s.Count == s.Last && len(s.Missing) == 0 && s.Lost == 0
+}
+
+// streamInfo is the part of an answer of $JS.API.STREAM.INFO that says how the stream stands. The client's own type lacks
+// what was lost.
+type streamInfo struct {
+	Error   *jetstream.APIError `json:"error"`
+	Created time.Time           `json:"created"`
+	Config  struct {
+		Replicas int `json:"num_replicas"`
+	} `json:"config"`
+	State struct {
+		Messages   uint64   `json:"messages"`
+		FirstSeq   uint64   `json:"first_seq"`
+		LastSeq    uint64   `json:"last_seq"`
+		NumDeleted int      `json:"num_deleted"`
+		Deleted    []uint64 `json:"deleted"`
+		Lost       struct {
+			Msgs []uint64 `json:"msgs"`
+		} `json:"lost"`
+	} `json:"state"`
+}
+
+// Bounds of asking for the stream's state.
+const (
+	stateTimeout      = 5 * time.Second
+	maxDeletedDetails = 100_000 // missing sequences with which they are asked for by name; a server lists all of them or none
+)
+
+// State asks the stream's leader for its state. Errors are LogDamaged where there is no such stream, and Unavailable.
+func (l *Log) State(ctx context.Context) (State, error) {
+	info, err := l.streamInfo(ctx, false)
+	if n := info.State.NumDeleted; err == nil && n > 0 && n <= maxDeletedDetails {
+		info, err = l.streamInfo(ctx, true)
+	}
+	if err != nil {
+		return State{replicated: l.opt.Replicas > 1}, err
+	}
+	s := info.State
+	return State{Created: info.Created, First: s.FirstSeq, Last: s.LastSeq, Count: s.Messages, Lost: len(s.Lost.Msgs),
+		Missing: s.Deleted, replicated: info.Config.Replicas > 1}, nil
+}
+
+// streamInfo asks the stream's leader for its state, and which sequences are missing where details are asked for.
+func (l *Log) streamInfo(ctx context.Context, details bool) (info streamInfo, err error) {
+	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
+	defer cancel()
+	body, err := json.Marshal(map[string]bool{"deleted_details": details})
+	if err != nil {
+		return info, err
+	}
+	resp, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+l.opt.Database, body)
+	if err != nil {
+		return info, fanfold.Wrap(err, fanfold.Unavailable, "the log's state cannot be read")
+	}
+	if err := json.Unmarshal(resp.Data, &info); err != nil {
+		return info, fanfold.Wrap(err, fanfold.Unavailable, "the log's answer cannot be read")
+	}
+	switch {
+	case info.Error == nil:
+		return info, nil
+	case info.Error.ErrorCode == jetstream.JSErrCodeStreamNotFound:
+		return info, l.streamGone()
+	}
+	return info, fanfold.Wrap(info.Error, fanfold.Unavailable, "the log's state cannot be read: %s", info.Error.Description)
+}
+
+// streamGone returns the error for a stream that was there and is not.
+func (l *Log) streamGone() error {
+	return fanfold.Errorf(fanfold.LogDamaged, "the log, stream %s, is gone, with every event in it; %s", l.opt.Database, Repair)
+}
+
+// Pauses between checks of a replicated stream, whose new leader may for a moment not have what the old one had.
+const (
+	checkRetries = 10
+	checkPause   = 300 * time.Millisecond
+)
+
+// Check holds what the server says of the stream against itself, against every event that this process has seen or
+// stored, and against what the node knows from before. It blocks for two round trips, longer where a replicated stream
+// lacks something, for a new leader may have it a moment later. Errors are LogDamaged, which says what is missing and
+// which Damage and every append return until a later check finds nothing; and Unavailable.
+func (l *Log) Check(ctx context.Context, known Known) error {
+	for retry := 0; ; retry++ {
+		replicated, err := l.checkOnce(ctx, known)
+		switch {
+		case err == nil:
+			l.damage.Store(nil)
+			return nil
+		case fanfold.CodeOf(err) != fanfold.LogDamaged:
+			return err
+		case !replicated || retry == checkRetries:
+			l.damage.Store(&err)
+			return err
+		}
+		select {
+		case <-time.After(checkPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// checkOnce does what Check does, once, and returns whether the stream is replicated.
+func (l *Log) checkOnce(ctx context.Context, known Known) (replicated bool, err error) {
+	seen := max(known.Seq, l.highestSeq.Load()) // before the question: the answer must be as new
+	s, err := l.State(ctx)
+	if err != nil {
+		return s.replicated, err
+	}
+	defer func() {
+		if err == nil {
+			l.created.Store(s.Created.UnixNano())
+		}
+	}()
+	switch {
+	case !s.Complete():
+		err = s.incomplete()
+	case s.Last < seen:
+		err = fanfold.Errorf(fanfold.LogDamaged, "the log ends at event %d, and event %d was there before: the events behind it are missing, or it is another log or an old copy; %s", s.Last, seen, Repair)
+	case known.Seq > 0 && known.Event != fanfold.Digest{}:
+		err = l.checkEvent(ctx, known)
+	}
+	return s.replicated, err
+}
+
+// checkEvent compares the event that the node knows with the one that the log has in its place.
+func (l *Log) checkEvent(ctx context.Context, known Known) error {
+	m, err := l.getMsg(ctx, msgGetRequest{Seq: known.Seq})
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		return fanfold.Errorf(fanfold.LogDamaged, "event %d of the log cannot be read any more; %s", known.Seq, Repair)
+	}
+	if d, _ := digest(nil, m.Seq, m.Time, m.Subject, m.header, m.Data); d != known.Event {
+		return fanfold.Errorf(fanfold.LogDamaged, "event %d of the log is not the one that was there before: it is another log, or a copy that went another way; %s", known.Seq, Repair)
+	}
+	return nil
+}
+
+// maxMissingNamed is how many missing ranges of events an error names.
+const maxMissingNamed = 5
+
+// incomplete returns the error for a stream that lacks events.
+func (s State) incomplete() error {
+	what := ""
+	if missing := Ranges(s.Missing); len(missing) > 0 {
+		what = ": " + NameRanges(missing, maxMissingNamed)
+	} else if s.First > 1 {
+		what = fmt.Sprintf(": all before %d", s.First)
+	}
+	return fanfold.Errorf(fanfold.LogDamaged, "the log ends at event %d and has %d events, so that %d are missing%s; %s",
+		s.Last, s.Count, max(s.Last-min(s.Count, s.Last), uint64(s.Lost)), what, Repair)
+}
+
+// Damage returns what the last Check, or a scan since, found wrong with the log, as LogDamaged, nil for nothing.
+func (l *Log) Damage() error {
+	for _, p := range []*error{l.damage.Load(), l.scanned.Load()} {
+		if p != nil {
+			return *p
+		}
+	}
+	return nil
+}
+
+// Created returns when the stream was made, as the last Check that found nothing saw it. Another time is another stream.
+func (l *Log) Created() time.Time { return time.Unix(0, l.created.Load()).UTC() }
+
+// SetDamage records what a scan of the log found, nil for nothing. Every append returns it.
+func (l *Log) SetDamage(err error) {
+	if err == nil {
+		l.scanned.Store(nil)
+		return
+	}
+	l.scanned.Store(&err)
+}
+
+// acknowledged takes note of a message that is new in the log at seq. seen is the highest sequence that the log was known
+// to have before the message was sent. The error is LogDamaged where it had given that sequence before: it begins anew.
+func (l *Log) acknowledged(seq, seen uint64) error {
+	if seq > seen {
+		l.advanceHighestSeq(seq)
+		return nil
+	}
+	var err error = fanfold.Errorf(fanfold.LogDamaged, "the log stored the write as event %d, and had event %d before: it is another log, or an old copy, and the write may be lost; %s", seq, seen, Repair)
+	l.damage.Store(&err)
+	return err
+}

@@ -1,0 +1,135 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// Remains is what is left of a node with an embedded log whose files are damaged. It is for looking at them and for taking
+// out what they have. Nothing is refused because of the damage, and nothing is written to the log.
+type Remains struct {
+	node *Node
+	// Log says what is wrong with the log, as far as the node's files tell.
+	Log *LogReport
+}
+
+// OpenRemains opens the files of a server that is not running, whatever state they are in, and reads the log through. The
+// files may change: NATS and SQLite drop what they cannot read. The caller closes what it returns. Errors are Invalid and
+// Unavailable, where not even that can be done.
+func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
+	cfg.Listen, cfg.Durability = "127.0.0.1:0", string(events.Interval)
+	n := &Node{cfg: cfg}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}()
+	if n.lock, err = LockDir(cfg.Data); err != nil {
+		return nil, err
+	}
+	n.check = newLogCheck(n)
+	n.Store, err = sqlite.OpenStore(filepath.Join(cfg.Data, "readmodel"), sqlite.Options{Fingerprint: fold.Fingerprint(), AsIs: true, Logger: cfg.Logger})
+	if err != nil {
+		return nil, err
+	}
+	if n.embedded, err = events.StartEmbedded(filepath.Join(cfg.Data, "nats"), events.Interval, "", cfg.Logger); err != nil {
+		return nil, err
+	}
+	if n.nc, err = n.embedded.Connect(); err != nil {
+		return nil, err
+	}
+	r = &Remains{node: n}
+	n.Log, err = events.Open(ctx, n.nc, events.Options{Damaged: true, Logger: cfg.Logger})
+	if fanfold.CodeOf(err) == fanfold.LogDamaged { // nothing is left of it
+		n.Log, r.Log = nil, r.nothing()
+		return r, nil
+	}
+	if err == nil {
+		r.Log, err = n.VerifyLog(ctx)
+	}
+	return r, err
+}
+
+// nothing returns the report of a log that is gone.
+func (r *Remains) nothing() *LogReport {
+	last := max(r.node.check.witness.Seq, r.node.Store.Applied.Seq())
+	return &LogReport{Last: last, Missing: []events.Range{{First: 1, Last: max(1, last)}}, lacking: last}
+}
+
+// Documents brings the read model as far as the log allows, and calls fn with the URL of an API that reads it, and with
+// the last event that it shows. The error is fn's, or that of the files.
+func (r *Remains) Documents(ctx context.Context, fn func(url string, last uint64) error) (err error) {
+	n := r.node
+	if n.Log == nil { // the API needs one; nothing is written to it
+		if n.Log, err = events.Open(ctx, n.nc, events.Options{Database: "rescue", Logger: n.cfg.Logger}); err != nil {
+			return err
+		}
+	} else if r.Log.Differs == nil {
+		if err := r.fold(ctx); err != nil {
+			return err
+		}
+	}
+	if n.Projector == nil {
+		if n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: n.cfg.Logger}); err != nil {
+			return err
+		}
+	}
+	n.openAPI()
+	if n.listener, err = net.Listen("tcp", n.cfg.Listen); err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "cannot listen on %s: %v", n.cfg.Listen, err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- n.api.Run(ctx, n.listener, n.feed.Close) }()
+	err = fn(n.URL(), n.Store.Applied.Seq())
+	stop()
+	return errors.Join(err, <-served)
+}
+
+// foldTime is for how long nothing may be folded before what is left of a log counts as folded.
+const foldTime = 30 * time.Second
+
+// fold folds what the log has behind the read model, up to the first event that is missing or that cannot be folded.
+func (r *Remains) fold(ctx context.Context) (err error) {
+	n := r.node
+	if n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: n.cfg.Logger}); err != nil {
+		return err
+	}
+	target := r.Log.Last
+	for _, missing := range r.Log.Missing {
+		if missing.Last > n.Store.Applied.Seq() {
+			target = missing.First - 1
+			break
+		}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	folded := make(chan error, 1)
+	go func() { folded <- n.Projector.Run(ctx) }()
+	for at := n.Store.Applied.Seq(); at < target; {
+		waiting, cancel := context.WithTimeout(ctx, foldTime)
+		_ = n.Store.Applied.Wait(waiting, min(target, at+1000)) // where it fails, what was folded is what there is
+		cancel()
+		if now := n.Store.Applied.Seq(); now > at {
+			at = now
+			continue
+		}
+		break
+	}
+	stop()
+	return <-folded
+}
+
+// Uncertain returns whether nothing says that the read model's file is as it was left.
+func (r *Remains) Uncertain() bool { return r.node.Store.Unclean() }
+
+// Close closes the files.
+func (r *Remains) Close() error { return r.node.Close() }

@@ -1,0 +1,164 @@
+package node
+
+import (
+	"context"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
+)
+
+// logCheck holds the log against what is known of it: at the start, again and again, and whenever the connection to it is
+// made anew. DESIGN.md of package events says what that finds.
+type logCheck struct {
+	node    *Node
+	witness witness       // as it was at the start
+	written uint64        // the event up to which a witness is on the disk
+	began   time.Time     // when the node started
+	at      atomic.Uint64 // the event up to which the log was read through, at the start
+	scanned atomic.Bool   // it was read through once
+	damaged bool          // the last check found something
+	created time.Time     // when the stream was made
+	again   chan struct{} // has an element where the log is to be read through again
+
+	ctx   context.Context // of the first reading, which begins before the node runs
+	stop  context.CancelFunc
+	first chan error // its end
+}
+
+// Intervals of checking the log.
+const (
+	checkEvery   = 2 * time.Second
+	witnessEvery = 10 * time.Second
+	stopTime     = 5 * time.Second // for which a stop waits for the log's server
+)
+
+// newLogCheck returns the check of a node's log, with the witness from its directory. A witness that is damaged is
+// logged, and stands for none.
+func newLogCheck(n *Node) *logCheck {
+	c := &logCheck{node: n, began: time.Now(), again: make(chan struct{}, 1)}
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	var err error
+	if c.witness, err = readWitness(n.cfg.Data); err != nil {
+		n.cfg.Logger.Warn("what was known of the log cannot be read, and is written anew", "file", filepath.Join(n.cfg.Data, witnessFile), "err", err)
+	}
+	c.written = c.witness.Seq
+	return c
+}
+
+// known returns what the log must have: what the read model has folded, or the witness of the start where that is more.
+func (c *logCheck) known() (events.Known, error) {
+	cp, err := c.node.Store.Checkpoint()
+	if err != nil {
+		return events.Known{}, err
+	}
+	if cp.Seq < c.witness.Seq {
+		return events.Known{Seq: c.witness.Seq, Event: c.witness.Event}, nil
+	}
+	return events.Known{Seq: cp.Seq, Event: cp.Event}, nil
+}
+
+// checkNow checks the log once. Errors are LogDamaged and Unavailable.
+func (c *logCheck) checkNow(ctx context.Context) error {
+	known, err := c.known()
+	if err != nil {
+		return err
+	}
+	return c.node.Log.Check(ctx, known)
+}
+
+// begin checks the log at the start, and begins to read it through. It waits for the reading for a moment, which is
+// enough for a log of some hundred thousand events. The error is LogDamaged or Unavailable; what the reading finds is
+// none.
+func (c *logCheck) begin(ctx context.Context) error {
+	if err := c.checkNow(ctx); err != nil {
+		return err
+	}
+	c.created, c.first = c.node.Log.Created(), make(chan error, 1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.first <- c.scanOnce(c.ctx)
+	}()
+	select {
+	case <-done:
+	case <-time.After(scanInOpen):
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// close ends the first reading, and writes down what the node has folded. It is called while the read model is open.
+func (c *logCheck) close() {
+	c.stop()
+	if c.first != nil {
+		select {
+		case err := <-c.first:
+			c.node.cfg.Logger.Debug("the reading of the log has ended", "err", err)
+		case <-time.After(stopTime):
+		}
+		c.keepWitness()
+	}
+}
+
+// run checks the log until ctx ends, and keeps the witness. It returns nil.
+func (c *logCheck) run(ctx context.Context) error {
+	c.keepWitness()
+	scans := make(chan struct{})
+	go func() {
+		defer close(scans)
+		c.scanLog(ctx)
+	}()
+	defer func() { <-scans }()
+	connected := c.node.nc.StatusChanged(nats.CONNECTED)
+	tick, keep := time.NewTicker(checkEvery), time.NewTicker(witnessEvery)
+	defer tick.Stop()
+	defer keep.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-connected:
+		case <-tick.C:
+		case <-keep.C:
+			c.keepWitness()
+			continue
+		}
+		c.checkAgain(ctx)
+	}
+}
+
+// checkAgain checks the log once while the node runs, and logs what has changed. A log that was damaged and is not any
+// more was restored, and is read through again.
+func (c *logCheck) checkAgain(ctx context.Context) {
+	err := c.checkNow(ctx)
+	switch {
+	case fanfold.CodeOf(err) == fanfold.LogDamaged && !c.damaged:
+		c.node.cfg.Logger.Error("the log is damaged", "err", err)
+		c.damaged = true
+	case err == nil && (c.damaged || !c.created.Equal(c.node.Log.Created())):
+		c.node.cfg.Logger.Info("the log was restored, and is read through")
+		c.damaged, c.created = false, c.node.Log.Created()
+		select {
+		case c.again <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// keepWitness writes down what the node has folded, where that is more than before. What cannot be written is logged.
+func (c *logCheck) keepWitness() {
+	cp, err := c.node.Store.Checkpoint()
+	if err != nil || cp.Seq <= c.written {
+		return
+	}
+	if err := (witness{cp.Seq, cp.Event, cp.Digest}).write(c.node.cfg.Data); err != nil {
+		c.node.cfg.Logger.Warn("what is known of the log cannot be written", "err", err)
+		return
+	}
+	c.written = cp.Seq
+}

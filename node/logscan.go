@@ -1,0 +1,264 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// LogReport says how the log compares with what was folded from it.
+type LogReport struct {
+	Last   uint64 `json:"last"`   // the last event that the log had when reading began, or that was known of it
+	Read   uint64 `json:"read"`   // events that could be read
+	Digest string `json:"digest"` // of all of them, where none is missing
+	// Compared is the last event up to which the digest was compared with what a node knew, 0 where nothing was known.
+	Compared uint64         `json:"compared"`
+	Missing  []events.Range `json:"missing,omitempty"` // events that are missing or cannot be read: the first hundred runs
+	More     uint64         `json:"more,omitempty"`    // runs besides those
+	Differs  *events.Range  `json:"differs,omitempty"` // events of which at least one is not the one that was folded
+
+	lacking uint64 // events that are missing
+}
+
+// maxReported bounds the runs of missing events in a report.
+const maxReported = 100
+
+// Err returns what is wrong with the log, as LogDamaged, nil for nothing.
+func (r *LogReport) Err() error {
+	switch {
+	case len(r.Missing) > 0:
+		return fanfold.Errorf(fanfold.LogDamaged, "of the log's events up to %d, %d are missing or cannot be read: %s; %s", r.Last, r.lacking, events.NameRanges(r.Missing, 5), events.Repair)
+	case r.Differs != nil:
+		return fanfold.Errorf(fanfold.LogDamaged, "among the log's events %s is one that is not what was folded: it is another log, or a copy that went another way, or the read model's files are damaged; "+
+			"restore the log, or run fanfold replay where the log is the right one and remove %s; %s", r.Differs, witnessFile, events.Repair)
+	}
+	return nil
+}
+
+// logComparison holds the log against the digests that are known of it.
+type logComparison struct {
+	report LogReport
+	store  *sqlite.Store
+	known  map[uint64]fanfold.Digest // besides those in the read model
+	stored []sqlite.LogDigest        // of the read model, those to come next
+	all    bool                      // nothing more is stored
+	chain  fanfold.Digest
+	next   uint64
+	step   func(seq uint64, size int) error // called for each event
+}
+
+// compareLog reads the log up to event last, and compares it with the digests in the read model and those in known. It
+// calls step, which may be nil, with each event. It blocks for as long as reading takes, in constant memory. The error is
+// step's, ctx's, or that of the log or the read model; what is wrong is in the report.
+func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last uint64, known []witness, step func(seq uint64, size int) error) (*LogReport, error) {
+	c := &logComparison{report: LogReport{Last: last}, store: store, known: map[uint64]fanfold.Digest{}, next: 1, step: step}
+	for _, w := range known {
+		if w.Seq > 0 {
+			c.known[w.Seq] = w.Digest
+		}
+	}
+	if err := log.Scan(ctx, 1, last, c.event); err != nil {
+		return nil, err
+	}
+	for _, w := range known { // those that the log has lost at its end
+		c.report.Last = max(c.report.Last, w.Seq)
+	}
+	c.skip(c.report.Last + 1)
+	if len(c.report.Missing) == 0 {
+		c.report.Digest = c.chain.String()
+	}
+	return &c.report, nil
+}
+
+// event takes one event of the log.
+func (c *logComparison) event(seq uint64, size int, d fanfold.Digest) error {
+	c.skip(seq)
+	c.next = seq + 1
+	c.report.Read++
+	c.chain = c.chain.Followed(d)
+	if len(c.report.Missing) == 0 && c.report.Differs == nil {
+		if err := c.compare(seq); err != nil {
+			return err
+		}
+	}
+	if c.step == nil {
+		return nil
+	}
+	return c.step(seq, size)
+}
+
+// skip notes that the events before seq are missing, from the next one on.
+func (c *logComparison) skip(seq uint64) {
+	if c.next >= seq {
+		return
+	}
+	c.report.lacking += seq - c.next
+	if missing := (events.Range{First: c.next, Last: seq - 1}); len(c.report.Missing) < maxReported {
+		c.report.Missing = append(c.report.Missing, missing)
+	} else {
+		c.report.More++
+	}
+}
+
+// compare compares the digest of all events up to seq with what is known of it.
+func (c *logComparison) compare(seq uint64) error {
+	if err := c.readStored(seq); err != nil {
+		return err
+	}
+	var known []fanfold.Digest
+	if len(c.stored) > 0 && c.stored[0].Seq == seq {
+		known = append(known, c.stored[0].Digest)
+	}
+	if d, ok := c.known[seq]; ok {
+		known = append(known, d)
+	}
+	for _, d := range known {
+		if d != c.chain {
+			c.report.Differs = &events.Range{First: c.report.Compared + 1, Last: seq}
+			return nil
+		}
+	}
+	if len(known) > 0 {
+		c.report.Compared = seq
+	}
+	return nil
+}
+
+// storedPage is how many digests are read from the read model at a time.
+const storedPage = 1000
+
+// readStored brings the first digest that the read model has at or behind seq to the front.
+func (c *logComparison) readStored(seq uint64) error {
+	for len(c.stored) > 0 && c.stored[0].Seq < seq {
+		c.stored = c.stored[1:]
+	}
+	if len(c.stored) > 0 || c.all {
+		return nil
+	}
+	err := c.store.Read(func(s *sqlite.Snapshot) (err error) {
+		c.stored, err = s.LogDigests(seq-1, storedPage)
+		return err
+	})
+	c.all = len(c.stored) < storedPage
+	return err
+}
+
+// How the log is read through at the start and afterwards.
+const (
+	scanInOpen    = time.Second      // for which a start waits for it
+	scanFirst     = 10 * time.Second // for which a node is not ready, and reads as fast as it can
+	scanRate      = 32 << 20         // bytes a second from then on
+	scanEventSize = 200              // bytes that an event takes besides its payload
+	scanEvery     = 24 * time.Hour   // from the end of one reading to the next
+	scanRetry     = 5 * time.Second  // after one that could not be done
+)
+
+// scanProgress returns why the node waits for the log to be read through, nil where it does not.
+func (c *logCheck) scanProgress() error {
+	if c.scanned.Load() || time.Since(c.began) > scanFirst {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Unavailable, "the log is being read through: event %d of %d", c.at.Load(), c.node.startLast)
+}
+
+// scanLog waits for the end of the first reading, and reads the log through again and again until ctx ends.
+func (c *logCheck) scanLog(ctx context.Context) {
+	var err error
+	select {
+	case err = <-c.first:
+		c.first <- nil // for close
+	case <-ctx.Done():
+		return
+	}
+	for {
+		pause := scanEvery
+		if err != nil && ctx.Err() == nil {
+			c.node.cfg.Logger.Warn("the log could not be read through, and is tried again", "err", err)
+			pause = scanRetry
+		}
+		select {
+		case <-time.After(pause):
+		case <-c.again:
+		case <-ctx.Done():
+			return
+		}
+		err = c.scanOnce(ctx)
+	}
+}
+
+// scanOnce reads the log through, and records what is wrong with it. The error is ctx's, or why it could not be read.
+func (c *logCheck) scanOnce(ctx context.Context) error {
+	n := c.node
+	cp, err := n.Store.Checkpoint()
+	if err != nil {
+		return err
+	}
+	last, err := n.Log.LastSeq(ctx)
+	if err != nil {
+		return err
+	}
+	known := []witness{c.witness, {Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest}}
+	report, err := compareLog(ctx, n.Log, n.Store, last, known, c.pace(ctx))
+	if err != nil {
+		return err
+	}
+	err = report.Err()
+	if err != nil {
+		n.cfg.Logger.Error("the log is damaged", "err", err)
+	}
+	n.Log.SetDamage(err)
+	c.scanned.Store(true)
+	return nil
+}
+
+// pace returns a function that takes note of each event that is read, and that slows the reading down once the node has
+// been up for a while. Its error is ctx's.
+func (c *logCheck) pace(ctx context.Context) func(seq uint64, size int) error {
+	begun, bytes := time.Now(), 0
+	return func(seq uint64, size int) error {
+		c.at.Store(seq)
+		if seq%64 != 0 && size < scanRate/1000 {
+			bytes += size + scanEventSize
+			return nil
+		}
+		if time.Since(c.began) < scanFirst {
+			begun, bytes = time.Now(), 0
+			return nil
+		}
+		bytes += size + scanEventSize
+		ahead := time.Duration(float64(bytes)/scanRate*float64(time.Second)) - time.Since(begun)
+		if ahead < 10*time.Millisecond {
+			return nil
+		}
+		select {
+		case <-time.After(ahead):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// VerifyLog reads the whole log and compares it with what was folded from it. It blocks for as long as that takes. The
+// error is ctx's, or why the log cannot be read; what is wrong is in the report.
+func (n *Node) VerifyLog(ctx context.Context) (*LogReport, error) {
+	cp, err := n.Store.Checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.Log.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := []witness{n.check.witness, {Seq: cp.Seq, Digest: cp.Digest}}
+	report, err := compareLog(ctx, n.Log, n.Store, s.Last, known, nil)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the log could not be read through: %w", err)
+	}
+	return report, errors.Join(err, ctx.Err())
+}

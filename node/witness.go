@@ -1,0 +1,78 @@
+package node
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/fanfold/fanfold"
+)
+
+// witness says what a node has seen of the log. It is kept beside the read model, which may be rebuilt or removed, so that
+// a log that lost events since is found out all the same. The zero value is none.
+type witness struct {
+	Seq    uint64
+	Event  fanfold.Digest // of the event at Seq
+	Digest fanfold.Digest // of all events up to it
+}
+
+// witnessFile is the name of the witness's file in the data directory.
+const witnessFile = "log-witness"
+
+// text returns the witness as its file has it, without the hash of this text that follows it there.
+func (w witness) text() string {
+	return fmt.Sprintf("fanfold log 1\nseq %d\nevent %s\ndigest %s\n", w.Seq, w.Event, w.Digest)
+}
+
+// write replaces the witness in a data directory, durably. A crash leaves the old one or the new one.
+func (w witness) write(data string) (err error) {
+	sum := sha256.Sum256([]byte(w.text()))
+	path := filepath.Join(data, witnessFile)
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(w.text() + "sha256 " + hex.EncodeToString(sum[:]) + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return err
+	}
+	dir, err := os.Open(data)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// errWitness is the error of a witness whose file is damaged.
+var errWitness = errors.New("the file is damaged")
+
+// readWitness returns the witness of a data directory, none where there is no file. The error is errWitness, or that of
+// reading the file.
+func readWitness(data string) (w witness, err error) {
+	b, err := os.ReadFile(filepath.Join(data, witnessFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return w, nil
+	}
+	if err != nil {
+		return w, err
+	}
+	var event, digest string
+	text, hash, _ := strings.Cut(string(b), "sha256 ")
+	if _, err := fmt.Sscanf(text, "fanfold log 1\nseq %d\nevent %s\ndigest %s\n", &w.Seq, &event, &digest); err != nil {
+		return witness{}, errWitness
+	}
+	_, err1 := hex.Decode(w.Event[:], []byte(event)[:min(len(event), 2*len(w.Event))])
+	_, err2 := hex.Decode(w.Digest[:], []byte(digest)[:min(len(digest), 2*len(w.Digest))])
+	sum := sha256.Sum256([]byte(text))
+	if err1 != nil || err2 != nil || w.text() != text || strings.TrimSpace(hash) != hex.EncodeToString(sum[:]) {
+		return witness{}, errWitness
+	}
+	return w, nil
+}

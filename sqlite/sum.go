@@ -1,0 +1,187 @@
+package sqlite
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// The files beside a generation that say how it was left. Each has a hash of its own text, so that one that is damaged
+// counts as none.
+const (
+	sumPrefix   = "sum-"   // the generation's file as it was when it was closed: its size and hash
+	movedPrefix = "moved-" // the last event that was folded when the WAL was last moved into the file
+)
+
+// sumTime is how long hashing a file at a clean end may take. A file that takes longer has no sum.
+const sumTime = 4 * time.Second
+
+// errNoNote is the error of a note that is not there, or damaged.
+var errNoNote = errors.New("there is no such note, or it is damaged")
+
+// notePath returns the path of a note about generation n.
+func (s *Store) notePath(prefix string, n int) string {
+	return filepath.Join(s.dir, fmt.Sprintf("%s%06d", prefix, n))
+}
+
+// hashOf returns the SHA-256 of a text in hexadecimal digits.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// writeNote writes a file, durably and all at once, that readNote reads.
+func writeNote(path, text string) error {
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text + " " + hashOf(text) + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// readNote returns the text of a file that writeNote wrote. The error is errNoNote, or that of reading it.
+func readNote(path string) (text string, err error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", errNoNote
+	}
+	if err != nil {
+		return "", err
+	}
+	text, hash, _ := strings.Cut(strings.TrimSuffix(string(b), "\n"), " ")
+	if hash != hashOf(text) {
+		return "", errNoNote
+	}
+	return text, nil
+}
+
+// syncDir makes what was done to the names in a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// sumFile returns the size and hash of a file as its note has them. No connection to the file may be open: closing the
+// descriptor would take away its locks. The error is os.ErrDeadlineExceeded where it takes longer than limit, 0 for none.
+func sumFile(path string, limit time.Duration) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h, began, size := sha256.New(), time.Now(), int64(0)
+	for {
+		n, err := io.CopyN(h, f, 16<<20)
+		size += n
+		if errors.Is(err, io.EOF) {
+			return fmt.Sprintf("%d:%s", size, hex.EncodeToString(h.Sum(nil))), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if limit > 0 && time.Since(began) > limit {
+			return "", os.ErrDeadlineExceeded
+		}
+	}
+}
+
+// noteSum writes down what the file of the current generation is, once every connection to it is closed. It leaves no
+// note where SQLite has left something beside the file, as it does while another process reads it.
+func (s *Store) noteSum() error {
+	path := s.filePath(s.number)
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return nil
+	}
+	sum, err := sumFile(path, sumTime)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return writeNote(s.notePath(sumPrefix, s.number), sum)
+}
+
+// How a generation was left.
+type ending int
+
+const (
+	endedClean   ending = iota // its file is as it was left
+	endedUnknown               // nothing says that it is: the process was killed, or the file is very large
+	endedDamaged               // it is not
+)
+
+// checkSum compares the file of generation n with its note, and removes the note, for the file is about to change. No
+// connection to the file may be open. The error is that of reading or removing.
+func (s *Store) checkSum(n int) (ending, error) {
+	note := s.notePath(sumPrefix, n)
+	want, err := readNote(note)
+	if errors.Is(err, errNoNote) {
+		return endedUnknown, nil
+	}
+	if err != nil {
+		return endedUnknown, err
+	}
+	have, err := sumFile(s.filePath(n), 0)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return endedUnknown, err
+	}
+	if have != want {
+		return endedDamaged, nil
+	}
+	if info, err := os.Stat(s.filePath(n) + "-wal"); err == nil && info.Size() > 0 {
+		return endedDamaged, nil // it belongs to another time
+	}
+	if s.opt.AsIs {
+		return endedClean, nil
+	}
+	return endedClean, errors.Join(os.Remove(note), syncDir(s.dir))
+}
+
+// noteMoved writes down, before SQLite's WAL is moved into the file, up to which event it is. If less than that is there
+// after a crash, the WAL was damaged while some of it was in the file already, and the file is of no use.
+func (s *Store) noteMoved(n int) func(seq uint64) error {
+	path := s.notePath(movedPrefix, n)
+	return func(seq uint64) error { return writeNote(path, fmt.Sprint(seq)) }
+}
+
+// checkUnknown returns why a generation cannot be used that was not closed, nil where it can. It reads all of the file.
+func (s *Store) checkUnknown(db *DB, cp Checkpoint) error {
+	moved := uint64(0)
+	if text, err := readNote(s.notePath(movedPrefix, db.number)); err == nil {
+		if _, err := fmt.Sscan(text, &moved); err != nil {
+			return err
+		}
+	}
+	if cp.Seq < moved {
+		return fanfold.Errorf(fanfold.Internal, "the file ends at event %d and had event %d", cp.Seq, moved)
+	}
+	return db.withReader(func(c *conn) error {
+		found := ""
+		if _, err := c.queryRow("PRAGMA quick_check(1)", func(r []sqlValue) { found = textOf(r[0]) }); err != nil {
+			return err
+		}
+		if found != "ok" {
+			return fanfold.Errorf(fanfold.Internal, "%s", found)
+		}
+		return nil
+	})
+}
