@@ -12,7 +12,7 @@ import (
 )
 
 // FoldVersion is raised when the fold gives other values for the same events.
-const FoldVersion = 6
+const FoldVersion = 7
 
 // Fingerprint names everything that a read model depends on besides the log: the fold's version, the schema and the
 // expressions. A file with another one is rebuilt when it is opened.
