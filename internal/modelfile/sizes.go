@@ -15,7 +15,7 @@ const (
 	maxRelease     = 2000
 	maxFields      = 100 // of one rule
 	maxName        = 255 // of a relation's name, in bytes
-	maxPath        = 1000
+	maxPath        = 2000
 	maxSchemas     = 128 << 10 // bytes of all JSON Schemas together
 )
 

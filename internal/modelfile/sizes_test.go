@@ -32,7 +32,7 @@ func TestModelSizes(t *testing.T) {
 		{"release", `{"collections":{"a":{"release":[` + entries(2001, `"u#"`) + `]}}}`, "more than 2000 released paths"},
 		{"fields", `{"collections":{"a":{"relations":{"r":{"path":"p","to":"a"}},"derive":{"d":{"recent":"a.r","max":1,"fields":[` + entries(101, `"f#"`) + `]}}}}}`, "more than 100 members"},
 		{"a relation's name", `{"collections":{"a":{"relations":{"` + strings.Repeat("r", 256) + `":{"path":"p","to":"a"}}}}}`, "255 bytes"},
-		{"a path", `{"collections":{"a":{"unique":["` + strings.Repeat("u", 1001) + `"]}}}`, "at most 1000"},
+		{"a path", `{"collections":{"a":{"unique":["` + strings.Repeat("u", 2001) + `"]}}}`, "at most 2000"},
 		{"a schema", `{"collections":{"a":{"schema":{"title":"` + strings.Repeat("t", 65536) + `"}}}}`, "65536"},
 		{"schemas", `{"collections":{` + entries(3, `"c#":{"schema":{"title":"`+strings.Repeat("t", 60000)+`"}}`) + `}}`, "more than 131072 bytes"},
 		{"mistakes", `{"collections":{"a":{"relations":{` + entries(900, `"r#":{"path":"p","to":"nowhere"}`) + `},"derive":{` + entries(900, `"d#":{"count":"nothing"}`) + `}}}}`, "the first 100 of"},
