@@ -9,9 +9,9 @@ import (
 // each collection's in every write.
 const (
 	maxCollections = 1000
-	maxRelations   = 1000
+	maxRelations   = 500
 	maxRules       = 1000
-	maxUnique      = 1000
+	maxUnique      = 200
 	maxRelease     = 2000
 	maxFields      = 100 // of one rule
 	maxName        = 255 // of a relation's name, in bytes

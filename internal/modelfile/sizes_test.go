@@ -26,16 +26,16 @@ func entries(n int, format string) string {
 func TestModelSizes(t *testing.T) {
 	for _, c := range []struct{ name, model, want string }{
 		{"collections", `{"collections":{` + entries(1001, `"c#":{}`) + `}}`, "more than 1000 collections"},
-		{"relations", `{"collections":{"a":{"relations":{` + entries(1001, `"r#":{"path":"p#","to":"a"}`) + `}}}}`, "more than 1000 relations"},
+		{"relations", `{"collections":{"a":{"relations":{` + entries(501, `"r#":{"path":"p#","to":"a"}`) + `}}}}`, "more than 500 relations"},
 		{"rules", `{"collections":{"a":{"relations":{"r":{"path":"p","to":"a"}},"derive":{` + entries(1001, `"d#":{"count":"a.r"}`) + `}}}}`, "more than 1000 derived fields"},
-		{"unique", `{"collections":{"a":{"unique":[` + entries(1001, `"u#"`) + `]}}}`, "more than 1000 unique members"},
+		{"unique", `{"collections":{"a":{"unique":[` + entries(201, `"u#"`) + `]}}}`, "more than 200 unique members"},
 		{"release", `{"collections":{"a":{"release":[` + entries(2001, `"u#"`) + `]}}}`, "more than 2000 released paths"},
 		{"fields", `{"collections":{"a":{"relations":{"r":{"path":"p","to":"a"}},"derive":{"d":{"recent":"a.r","max":1,"fields":[` + entries(101, `"f#"`) + `]}}}}}`, "more than 100 members"},
 		{"a relation's name", `{"collections":{"a":{"relations":{"` + strings.Repeat("r", 256) + `":{"path":"p","to":"a"}}}}}`, "255 bytes"},
 		{"a path", `{"collections":{"a":{"unique":["` + strings.Repeat("u", 2001) + `"]}}}`, "at most 2000"},
 		{"a schema", `{"collections":{"a":{"schema":{"title":"` + strings.Repeat("t", 65536) + `"}}}}`, "65536"},
 		{"schemas", `{"collections":{` + entries(3, `"c#":{"schema":{"title":"`+strings.Repeat("t", 60000)+`"}}`) + `}}`, "more than 131072 bytes"},
-		{"mistakes", `{"collections":{"a":{"relations":{` + entries(900, `"r#":{"path":"p","to":"nowhere"}`) + `},"derive":{` + entries(900, `"d#":{"count":"nothing"}`) + `}}}}`, "the first 100 of"},
+		{"mistakes", `{"collections":{"a":{"relations":{` + entries(500, `"r#":{"path":"p","to":"nowhere"}`) + `},"derive":{` + entries(900, `"d#":{"count":"nothing"}`) + `}}}}`, "the first 100 of"},
 		{"rules that overlap", `{"collections":{"a":{"relations":{"r":{"path":"p","to":"a"}},"derive":{` + entries(999, `"d.e#":{"count":"a.r"}`) + `,"d":{"count":"a.r"}}}}}`, "the first 100 of"},
 		{"a long word", `{"collections":{"a":{"` + strings.Repeat("w", 900_000) + `":1}}}`, "unknown member"},
 	} {
@@ -58,8 +58,8 @@ func TestModelSizes(t *testing.T) {
 func TestLargestModels(t *testing.T) {
 	for _, c := range []struct{ name, model string }{
 		{"copies", copies(repeated("doc.firstName + ' ' + doc.last", 1000)...)},
-		{"relations", `{"collections":{"a":{"relations":{` + entries(1000, `"r#":{"path":"p#","to":"a"}`) + `},"unique":[` + entries(1000, `"u#"`) + `],"derive":{` + entries(1000, `"d#":{"count":"a.r#"}`) + `}}}}`},
-		{"collections", `{"collections":{` + entries(1000, `"c#":{"relations":{"r":{"path":"p","to":"c0"}},"unique":["u"]}`) + `}}`},
+		{"relations", `{"collections":{"a":{"relations":{` + entries(500, `"r#":{"path":"p#","to":"a"}`) + `},"unique":[` + entries(200, `"u#"`) + `],"derive":{` + entries(500, `"d#":{"count":"a.r#"}`) + `}}}}`},
+		{"collections", `{"collections":{` + entries(500, `"c#":{"relations":{"r":{"path":"p","to":"c0"}}}`) + `}}`},
 		{"chains", `{"collections":{"a":{"relations":{"r":{"path":"p","to":"a"}},"derive":{"d0":{"count":"a.r"},` + entries(999, `"d1#":{"copy":"r","value":"doc.d0"}`) + `}}}}`},
 	} {
 		began := time.Now()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -51,12 +52,20 @@ func CheckNew(source []byte) error {
 	if len(source) > MaxSource {
 		return fmt.Errorf("the schema has %d bytes; at most %d are taken", len(source), MaxSource)
 	}
-	patterns := 0
+	patterns, size := map[string]*regex.Regexp{}, 0
 	root, err := compile(source, func(pattern string) (jsonschema.Regexp, error) {
-		if patterns += len(pattern); patterns > maxPatterns {
+		if known := patterns[pattern]; known != nil { // the library asks for each twice
+			return known, nil
+		}
+		if size += len(pattern); size > maxPatterns {
 			return nil, fmt.Errorf("the schema's regular expressions have more than %d bytes", maxPatterns)
 		}
-		return regex.Compile(pattern)
+		re, err := regex.Compile(pattern)
+		if err != nil {
+			return nil, err
+		}
+		patterns[pattern] = re
+		return re, nil
 	})
 	if err != nil {
 		return err
@@ -78,8 +87,8 @@ func Compile(source []byte) (*Schema, error) {
 	return s, nil
 }
 
-// instances is how many documents are checked with one schema at a time.
-const instances = 2
+// instances is how many documents are checked with one schema at a time. The other processors are left to other work.
+var instances = max(1, runtime.GOMAXPROCS(0)/2)
 
 // compile compiles a schema. The error names the first place where it is none.
 func compile(source []byte, patterns jsonschema.RegexpEngine) (*jsonschema.Schema, error) {
@@ -143,7 +152,7 @@ func (s *Schema) Check(doc []byte) []fanfold.Problem {
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
 	if err == nil {
-		err = s.validate(value, min(baseWork+workPerByte*len(doc), maxWork))
+		err = s.validate(value, s.work(doc))
 	}
 	if err == nil {
 		return nil
@@ -154,6 +163,11 @@ func (s *Schema) Check(doc []byte) []fanfold.Problem {
 	}
 	problems := problemsOf(invalid)
 	return problems[:min(len(problems), maxProblems)]
+}
+
+// work returns how many steps the check of a document may take.
+func (s *Schema) work(doc []byte) int {
+	return min(baseWork+len(s.source)/schemaPerWork+workPerByte*len(doc), maxWork)
 }
 
 // take returns an instance that no other document is checked with. It waits for one where there are enough. The error
@@ -178,7 +192,7 @@ func (s *Schema) take() (*instance, error) {
 }
 
 // validate returns why a document does not fit, for which it takes at most work steps. The error is the library's, or
-// errWork's text with the figure.
+// says that they do not suffice.
 func (s *Schema) validate(value any, work int) (err error) {
 	in, err := s.take()
 	if err != nil {
@@ -186,9 +200,11 @@ func (s *Schema) validate(value any, work int) (err error) {
 	}
 	defer func() { s.idle <- in }()
 	defer func() {
-		if r := recover(); r == errWork {
-			err = fmt.Errorf("%w: more than %d, which is what a document of its size may take; simplify the schema", errWork, work)
-		} else if r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case tooMuchWork:
+			err = fmt.Errorf("checking it takes too many steps: more than %d, which is what a document of its size may take; simplify the schema", work)
+		default:
 			panic(r)
 		}
 	}()

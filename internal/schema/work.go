@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"hash/maphash"
 	"math"
 	"regexp"
@@ -18,17 +17,18 @@ import (
 // The work of checking one document is counted in steps of some hundred nanoseconds: about one for each definition that
 // is applied to a value.
 const (
-	baseWork     = 20_000    // of any document
-	workPerByte  = 5         // more for each byte of it
-	maxWork      = 4_000_000 // of the largest
-	bytesPerStep = 64        // bytes of text, or of an enum, that are read
-	matchPerStep = 10        // bytes times instructions of a regular expression's program
-	largeNumber  = 20        // characters, from which on arithmetic takes longer
-	numberWork   = 50        // steps of a comparison of large numbers
+	baseWork      = 5000      // of any document
+	workPerByte   = 5         // more for each byte of it
+	schemaPerWork = 4         // bytes of the schema, for one more
+	maxWork       = 4_000_000 // of the largest
+	bytesPerStep  = 64        // bytes of text, or of an enum, that are read
+	matchPerStep  = 10        // bytes times instructions of a regular expression's program
+	largeNumber   = 20        // characters, from which on arithmetic takes longer
+	numberWork    = 50        // steps of a comparison of large numbers
 )
 
-// errWork is what an instance panics with where a document needs more steps than it may.
-var errWork = errors.New("checking it takes too many steps")
+// tooMuchWork is what an instance panics with where a document needs more steps than it may.
+type tooMuchWork struct{}
 
 // instance is a compiled schema that counts its steps. One document at a time is checked with it.
 type instance struct {
@@ -157,7 +157,7 @@ func (c *counter) addItems() {
 	}
 }
 
-// count takes the steps that the definition itself takes for a value. It panics with errWork where there are none left.
+// count takes the steps that the definition itself takes for a value. It panics with tooMuchWork where there are none left.
 func (c *counter) count(v any) error {
 	n := c.each
 	switch v := v.(type) {
@@ -185,10 +185,10 @@ func (c *counter) count(v any) error {
 	return nil
 }
 
-// spend takes steps. It panics with errWork where there are not as many left.
+// spend takes steps. It panics with tooMuchWork where there are not as many left.
 func (in *instance) spend(n int) {
 	if in.left -= n; in.left < 0 {
-		panic(errWork)
+		panic(tooMuchWork{})
 	}
 }
 
