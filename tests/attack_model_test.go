@@ -105,7 +105,7 @@ func TestModelChecksEndWithTheirClients(t *testing.T) {
 		clients.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
-			req, err := http.NewRequestWithContext(ctx, "PUT", s.URL+"/v1/_model?dryRun=true", strings.NewReader(worstModels[1](0)))
+			req, err := http.NewRequestWithContext(ctx, http.MethodPut, s.URL+"/v1/_model?dryRun=true", strings.NewReader(worstModels[1](0)))
 			if err != nil {
 				t.Error(err)
 				return

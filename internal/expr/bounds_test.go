@@ -105,7 +105,7 @@ func TestWorstExpressions(t *testing.T) {
 		_ = err // of some, that they are none
 	}
 	t.Logf("the slowest to compile, %q, took %v", which, longest)
-	if longest > 2*time.Second {
+	if longest > 10*time.Second {
 		t.Errorf("%q took %v to compile: %.200s", which, longest, worst()[which])
 	}
 }

@@ -43,7 +43,7 @@ func TestModelSizes(t *testing.T) {
 		_, err := Parse([]byte(c.model))
 		took := time.Since(began)
 		var e *fanfold.Error
-		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) || took > 2*time.Second {
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) || took > 10*time.Second {
 			t.Errorf("%s: %.300v, in %v; want %q", c.name, err, took, c.want)
 			continue
 		}
@@ -73,7 +73,7 @@ func TestLargestModels(t *testing.T) {
 		_, err = ParseAccepted(m.Source)
 		again := time.Since(began)
 		t.Logf("%s, %d bytes: %v, and again %v", c.name, len(c.model), took, again)
-		if err != nil || took > 3*time.Second || again > 2*time.Second {
+		if err != nil || took > 10*time.Second || again > 10*time.Second {
 			t.Errorf("%s: %v, and again %v, %v", c.name, took, again, err)
 		}
 	}

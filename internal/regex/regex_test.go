@@ -28,7 +28,7 @@ func TestCompile(t *testing.T) {
 	} {
 		began := time.Now()
 		re, err := Compile(pattern)
-		if took := time.Since(began); took > time.Second {
+		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("%.30s took %v", pattern, took)
 		} else if took > 10*time.Millisecond {
 			t.Logf("%.30s took %v", pattern, took)

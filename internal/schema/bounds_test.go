@@ -68,7 +68,7 @@ func TestCheckNewBounds(t *testing.T) {
 		if took > 50*time.Millisecond {
 			t.Logf("%.60s took %v", source, took)
 		}
-		if took > 2*time.Second || want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) || err != nil && len(err.Error()) > 2000 {
+		if took > 15*time.Second || want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) || err != nil && len(err.Error()) > 2000 {
 			t.Errorf("%.60s: %.300v, want %q, in %v", source, err, want, took)
 		}
 	}
@@ -119,7 +119,7 @@ func trees(i int) string {
 // TestWorkIsBounded: no document takes long to be checked by any schema, also one that was accepted before schemas had
 // bounds.
 func TestWorkIsBounded(t *testing.T) {
-	const maxTime, maxAllocated = 3 * time.Second, 1 << 30
+	const maxTime, maxAllocated = 15 * time.Second, 1 << 30
 	all := `{"properties":{"l":{"items":%s}}}`
 	for name, c := range map[string]struct{ schema, doc string }{
 		"doubling":             {chain(26, 2, "allOf"), `{}`},
