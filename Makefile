@@ -38,14 +38,18 @@ soak:
 
 # A short run of each fuzz test (their seeds run with the other tests); longer: go test -fuzz FuzzToken -fuzztime 10m ./events
 fuzz:
-	go test -run '^$$' -fuzz '^FuzzToken$$' -fuzztime 5s ./events
-	go test -run '^$$' -fuzz '^FuzzEnvelope$$' -fuzztime 5s ./events
-	go test -run '^$$' -fuzz '^FuzzPatch$$' -fuzztime 5s ./internal/jsondoc
-	go test -run '^$$' -fuzz '^FuzzTree$$' -fuzztime 5s ./internal/jsondoc
-	go test -run '^$$' -fuzz '^FuzzETag$$' -fuzztime 5s .
-	go test -run '^$$' -fuzz '^FuzzModel$$' -fuzztime 5s ./projector/fold
-	go test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 5s ./internal/decimal
-	go test -run '^$$' -fuzz '^FuzzFromKey$$' -fuzztime 5s ./internal/decimal
+	go test -run '^$$' -fuzz '^FuzzToken$$' -fuzztime 5s -fuzzminimizetime 1s ./events
+	go test -run '^$$' -fuzz '^FuzzEnvelope$$' -fuzztime 5s -fuzzminimizetime 1s ./events
+	go test -run '^$$' -fuzz '^FuzzPatch$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/jsondoc
+	go test -run '^$$' -fuzz '^FuzzTree$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/jsondoc
+	go test -run '^$$' -fuzz '^FuzzETag$$' -fuzztime 5s -fuzzminimizetime 1s .
+	go test -run '^$$' -fuzz '^FuzzModel$$' -fuzztime 5s -fuzzminimizetime 1s ./projector/fold
+	go test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/decimal
+	go test -run '^$$' -fuzz '^FuzzFromKey$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/decimal
+	go test -run '^$$' -fuzz '^FuzzCompile$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/regex
+	go test -run '^$$' -fuzz '^FuzzExpression$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/expr
+	go test -run '^$$' -fuzz '^FuzzSchema$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/schema
+	go test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/modelfile
 
 bench:
 	go run ./cmd/fanfold bench

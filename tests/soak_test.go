@@ -127,7 +127,7 @@ func TestSoakFuzz(t *testing.T) {
 	for i, f := range targets {
 		long := max(time.Second, (*soak-time.Since(soakBegan))/time.Duration(len(targets)-i))
 		ctx, cancel := context.WithTimeout(t.Context(), long+10*time.Minute) // it builds the package first
-		cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+f.name+"$", "-fuzztime", long.String(), ".")
+		cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+f.name+"$", "-fuzztime", long.String(), "-fuzzminimizetime", "1s", ".")
 		cmd.Dir = f.dir
 		out, err := cmd.CombinedOutput()
 		cancel()

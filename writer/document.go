@@ -1,9 +1,11 @@
 package writer
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -69,7 +71,24 @@ type shapes struct {
 	undeclared *fanfold.Shape
 	declared   map[string]*fanfold.Shape
 	derived    map[string]*fanfold.Shape // as declared, without the members that the store owns in every document
-	schemas    map[string]*schema.Schema
+	schemas    map[string]*lazySchema
+}
+
+// lazySchema compiles a schema when the first document is to be checked with it, so that no other waits for that.
+type lazySchema struct {
+	source  []byte
+	compile func() *schema.Schema // nil where it cannot be read
+}
+
+// newLazySchema returns the schema of a collection.
+func (w *Writer) newLazySchema(c *fanfold.Collection) *lazySchema {
+	return &lazySchema{source: c.Schema, compile: sync.OnceValue(func() *schema.Schema {
+		compiled, err := schema.Compile(c.Schema)
+		if err != nil { // it was compiled when the model was applied, by this version or another
+			w.opt.Logger.Error("a schema that was accepted cannot be read: documents of its collection are refused", "collection", c.Name, "err", err)
+		}
+		return compiled
+	})}
 }
 
 // shape returns what the model says about a collection, nil where it does not declare it, and which members of its
@@ -84,10 +103,11 @@ func (w *Writer) shape(name string) (*fanfold.Collection, *fanfold.Shape) {
 
 // checkSchema returns an Unprocessable where a document, as it is to be stored, does not fit its collection's schema.
 func (w *Writer) checkSchema(collection string, source []byte) error {
-	compiled, declared := w.currentShapes().schemas[collection]
-	if !declared {
+	lazy := w.currentShapes().schemas[collection]
+	if lazy == nil {
 		return nil
 	}
+	compiled := lazy.compile()
 	if compiled == nil {
 		return fanfold.Errorf(fanfold.Internal, "the schema of %s cannot be read", collection)
 	}
@@ -127,24 +147,23 @@ func (w *Writer) currentShapes() *shapes {
 	m, _, reserved := w.Models.Model()
 	all := w.shapes.Load()
 	if all == nil || all.model != m {
-		all = w.newShapes(m, reserved) // two callers may both make them, which does no harm
+		all = w.newShapes(m, reserved, all) // two callers may both make them, which does no harm
 		w.shapes.Store(all)
 	}
 	return all
 }
 
-// newShapes makes the shapes of a model.
-func (w *Writer) newShapes(m *fanfold.Model, reserved fanfold.Reserved) *shapes {
+// newShapes makes the shapes of a model. Schemas that are as they were in the model before, which may be nil, stay compiled.
+func (w *Writer) newShapes(m *fanfold.Model, reserved fanfold.Reserved, before *shapes) *shapes {
 	ownEverywhere := []string{"_meta", "_expanded"}
 	all := &shapes{model: m, undeclared: fanfold.NewShape(nil, ownEverywhere), declared: map[string]*fanfold.Shape{},
-		derived: map[string]*fanfold.Shape{}, schemas: map[string]*schema.Schema{}}
+		derived: map[string]*fanfold.Shape{}, schemas: map[string]*lazySchema{}}
 	for _, c := range m.Collections {
 		if c.Schema != nil {
-			compiled, err := schema.Compile(c.Schema)
-			if err != nil { // it was compiled when the model was applied, by this version or another
-				w.opt.Logger.Error("a schema that was accepted cannot be read: documents of its collection are refused", "collection", c.Name, "err", err)
+			all.schemas[c.Name] = w.newLazySchema(c)
+			if before != nil && before.schemas[c.Name] != nil && bytes.Equal(before.schemas[c.Name].source, c.Schema) {
+				all.schemas[c.Name] = before.schemas[c.Name]
 			}
-			all.schemas[c.Name] = compiled
 		}
 		all.declared[c.Name] = fanfold.NewShape(c, slices.Concat(ownEverywhere, reserved[c.Name]))
 		all.derived[c.Name] = fanfold.NewShape(c, reserved[c.Name])

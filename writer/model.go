@@ -64,7 +64,7 @@ func (w *Writer) PutModel(ctx context.Context, req ModelRequest) (ModelResult, e
 	if background {
 		result.Proposed, err = w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindPrepare, Body: m.Source}, fanfold.Exactly(fanfold.Revision(last)))
 	} else {
-		result.Applied, err = w.applyModel(ctx, m, last, req.AllowMisfits)
+		result.Applied, err = w.applyModel(ctx, m, last)
 	}
 	return result, err
 }
@@ -113,7 +113,7 @@ func (w *Writer) withdrawModel(ctx context.Context, p *fanfold.Proposal, why str
 // preview reads, checks and previews a model. With apply, what stands in the way of applying it is an Unprocessable:
 // without allowMisfits that includes documents that do not fit a new schema. Other errors are Invalid.
 func (w *Writer) preview(ctx context.Context, src []byte, apply, allowMisfits bool) (*fanfold.Model, *fanfold.ModelPreview, error) {
-	m, err := modelfile.Parse(src)
+	m, err := w.readModel(ctx, src)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,8 +121,8 @@ func (w *Writer) preview(ctx context.Context, src []byte, apply, allowMisfits bo
 	if err != nil || !apply {
 		return m, p, err
 	}
-	if len(p.Problems) > 0 {
-		return nil, nil, &fanfold.Error{Code: fanfold.Unprocessable, Message: "the model cannot be applied to the documents as they are; nothing was changed", Problems: p.Problems}
+	if err := inTheWay(p.Problems); err != nil {
+		return nil, nil, err
 	}
 	if allowMisfits || len(p.Misfits) == 0 {
 		return m, p, nil
@@ -136,14 +136,56 @@ func (w *Writer) preview(ctx context.Context, src []byte, apply, allowMisfits bo
 	return nil, nil, e
 }
 
-// applyModel appends the event of a model that was previewed, and returns its sequence. A model with new guards is
-// previewed again while no write is under way. The error is Stale where last is not the last event about models any
+// inTheWay returns the Unprocessable of problems that stand in the way of a model, nil where there are none.
+func inTheWay(problems []fanfold.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the model cannot be applied to the documents as they are; nothing was changed", Problems: problems}
+}
+
+// maxReserved is how many paths of removed rules a model may leave reserved.
+const maxReserved = 2000
+
+// readModel reads and checks a model, one at a time: it may take a processor for a while. Errors are Invalid, TooLarge,
+// ctx's, and Unprocessable where too many paths of removed rules would stay reserved.
+func (w *Writer) readModel(ctx context.Context, src []byte) (*fanfold.Model, error) {
+	select {
+	case w.checking <- struct{}{}:
+		defer func() { <-w.checking }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	m, err := modelfile.Parse(src)
+	if err != nil {
+		return nil, err
+	}
+	have, _, reserved := w.Models.Model()
+	before, after := 0, 0
+	for _, paths := range reserved {
+		before += len(paths)
+	}
+	for _, paths := range reserved.Next(have, m) {
+		after += len(paths)
+	}
+	if after > max(maxReserved, before) {
+		return nil, fanfold.Errorf(fanfold.Unprocessable, "with this model %d paths of removed rules would be reserved; at most %d may be: release some that no client writes any more, with release: [path] in their collections", after, maxReserved)
+	}
+	return m, nil
+}
+
+// applyModel appends the event of a model that was previewed, and returns its sequence. The guards that are new in it are
+// looked at again while no write is under way. The error is Stale where last is not the last event about models any
 // more.
-func (w *Writer) applyModel(ctx context.Context, m *fanfold.Model, last uint64, allowMisfits bool) (applied uint64, err error) {
+func (w *Writer) applyModel(ctx context.Context, m *fanfold.Model, last uint64) (applied uint64, err error) {
 	have, _, _ := w.Models.Model()
 	err = w.withoutWrites(ctx, m.AddsGuards(have), func(guards bool) error {
 		if guards {
-			if _, _, err := w.preview(ctx, m.Source, true, allowMisfits); err != nil {
+			problems, err := w.Inspector.Guards(ctx, m)
+			if err == nil {
+				err = inTheWay(problems)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -194,5 +236,5 @@ func (w *Writer) importModel(ctx context.Context, src []byte) (applied uint64, e
 	if proposal != nil {
 		return 0, beingPrepared(proposal)
 	}
-	return w.applyModel(ctx, m, last, true)
+	return w.applyModel(ctx, m, last)
 }

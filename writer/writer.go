@@ -85,6 +85,8 @@ type Models interface {
 type Inspector interface {
 	// Preview reports what applying a checked model would do.
 	Preview(ctx context.Context, m *fanfold.Model) (*fanfold.ModelPreview, error)
+	// Guards returns which documents break a strict relation or unique member that is new in a checked model.
+	Guards(ctx context.Context, m *fanfold.Model) ([]fanfold.Problem, error)
 	// DryRun counts what events would cause if they were the next ones of the log. The error is Conflict or NotFound where
 	// they do not fit the documents as they are.
 	DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error)
@@ -153,6 +155,7 @@ type Writer struct {
 	shapes   atomic.Pointer[shapes]
 	retries  atomic.Uint64
 	parsers  chan struct{}
+	checking chan struct{} // has an element while a model is read and checked
 	// modelMu is held for reading by every write, and for writing while a model is applied that guards more than the one
 	// before. It is taken after key locks.
 	modelMu sync.RWMutex
@@ -162,7 +165,7 @@ type Writer struct {
 func New(parts Dependencies, opt Options) *Writer {
 	opt.setDefaults()
 	parts.Log = lossDetector{parts.Log, parts.ReadModel}
-	w := &Writer{Dependencies: parts, opt: opt, parsers: make(chan struct{}, maxParsers)}
+	w := &Writer{Dependencies: parts, opt: opt, parsers: make(chan struct{}, maxParsers), checking: make(chan struct{}, 1)}
 	w.caughtUp.began = time.Now()
 	return w
 }

@@ -12,6 +12,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
 
@@ -19,11 +20,7 @@ import (
 )
 
 // Version names the implementation of the expression language. It is part of the fold version.
-const Version = "cel-go v0.32.0"
-
-// costLimit bounds one evaluation in CEL's cost units, about one an operation. A limit of time would not give the
-// same outcome on every machine.
-const costLimit = 200_000
+const Version = "cel-go v0.32.0, cost 2"
 
 // ErrNoValue is returned where an expression needs a member or an index that is not there. This is ordinary: the
 // derived field is absent.
@@ -32,78 +29,94 @@ var ErrNoValue = errors.New("no value")
 // environment returns CEL's standard library with doc as the one variable. It is built once, which takes
 // milliseconds.
 var environment = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewCustomEnv(cel.StdLib(), ext.Strings(ext.StringsVersion(2)),
+	return cel.NewCustomEnv(cel.StdLib(), ext.Strings(ext.StringsVersion(2), ext.StringsMaxPrecision(maxFormatDigits)),
 		cel.Variable("doc", cel.DynType), cel.CustomTypeAdapter(adapter{}))
 })
 
 // Program is a compiled expression. It may be used from many goroutines.
 type Program struct {
 	program cel.Program
-	source  string
+	members []string // what MembersRead returns
+	parts   int      // of the expression, with what macros stand for
 }
 
-// Compile returns the program of an expression over doc. The error says what is wrong and where.
+// Compile returns the program of an expression over doc. The error says what is wrong and where. Programs that were
+// compiled lately are kept.
 func Compile(source string) (*Program, error) {
-	checked, err := check(source)
-	if err != nil {
-		return nil, err
+	if p := compiled.get(source); p != nil {
+		return p, nil
 	}
-	env, err := environment()
-	if err != nil {
-		return nil, err
+	p, err := compile(source, func(*cel.Ast) error { return nil })
+	if err == nil {
+		compiled.put(source, p)
 	}
-	raw := map[int64]bool{}
-	markResults(checked.NativeRep().Expr(), raw)
-	program, err := env.Program(checked, cel.CostLimit(costLimit), cel.CustomDecorator(decorator(raw)))
-	if err != nil {
-		return nil, fmt.Errorf("cannot be planned: %w", err)
-	}
-	return &Program{program: program, source: source}, nil
+	return p, err
 }
 
-// check parses an expression and checks its types. The error says what is wrong and where.
-func check(source string) (*cel.Ast, error) {
+// compile does what Compile does, each time. bounds looks at the parsed expression before its types are checked, and its
+// error is returned.
+func compile(source string, bounds func(*cel.Ast) error) (*Program, error) {
 	env, err := environment()
 	if err != nil {
 		return nil, err
 	}
-	checked, issues := env.Compile(source)
+	parsed, issues := env.Parse(source)
 	if err := issues.Err(); err != nil {
 		return nil, fmt.Errorf("not a valid CEL expression: %s", strings.TrimSpace(err.Error()))
 	}
-	return checked, refuseTimeZones(checked.NativeRep().Expr())
+	if err := bounds(parsed); err != nil {
+		return nil, err
+	}
+	checked, issues := env.Check(parsed)
+	if err := issues.Err(); err != nil {
+		return nil, fmt.Errorf("not a valid CEL expression: %s", strings.TrimSpace(err.Error()))
+	}
+	root := checked.NativeRep().Expr()
+	if err := refuseTimeZones(root); err != nil {
+		return nil, err
+	}
+	raw := map[int64]bool{}
+	markResults(root, raw)
+	program, err := env.Program(checked, cel.CustomDecoratorV2(decorator(raw)))
+	if err != nil {
+		return nil, fmt.Errorf("cannot be planned: %w", err)
+	}
+	return &Program{program: program, members: membersRead(root), parts: ast.NodeCount(checked.NativeRep())}, nil
 }
 
-// Eval returns the JSON text of the expression's value over doc. The error is ErrNoValue where a member or an index
-// is missing, and otherwise says why there is no value.
-func (p *Program) Eval(doc *jsondoc.Tree) ([]byte, error) {
-	out, err := p.eval(doc)
+// Eval returns the JSON text of the expression's value over doc, of at most MaxResult bytes. The error is ErrNoValue
+// where a member or an index is missing, and otherwise says why there is no value: that it costs too much, for one.
+func (p *Program) Eval(doc *jsondoc.Tree) (text []byte, err error) {
+	defer recoverCost(&err)
+	e := newEvaluation(doc)
+	out, err := p.eval(e)
 	if err != nil {
 		return nil, err
 	}
-	return appendJSON(nil, out, 0)
+	return e.appendJSON(nil, out, 0)
 }
 
 // Matches tells whether a condition is true of doc; it is not where a member or an index is missing. The error says
 // why the condition cannot be evaluated, or that its value is neither true nor false.
-func (p *Program) Matches(doc *jsondoc.Tree) (bool, error) {
-	out, err := p.eval(doc)
+func (p *Program) Matches(doc *jsondoc.Tree) (matches bool, err error) {
+	defer recoverCost(&err)
+	out, err := p.eval(newEvaluation(doc))
 	if errors.Is(err, ErrNoValue) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	b, ok := out.Value().(bool)
+	b, ok := normalize(out).(types.Bool)
 	if !ok {
 		return false, fmt.Errorf("a condition must be true or false, not %s", out.Type().TypeName())
 	}
-	return b, nil
+	return bool(b), nil
 }
 
 // eval returns the expression's value. The error is ErrNoValue where a member or an index is missing.
-func (p *Program) eval(doc *jsondoc.Tree) (ref.Val, error) {
-	out, _, err := p.program.Eval(activation{doc: wrap(doc, jsondoc.Root)})
+func (p *Program) eval(e *evaluation) (ref.Val, error) {
+	out, _, err := p.program.Eval(e)
 	if err == nil {
 		return out, nil
 	}
@@ -112,17 +125,8 @@ func (p *Program) eval(doc *jsondoc.Tree) (ref.Val, error) {
 	if strings.HasPrefix(text, "no such key") || strings.HasPrefix(text, "index out of bounds") {
 		return nil, ErrNoValue
 	}
-	return nil, err
+	return nil, errors.New(clip(text))
 }
-
-// activation binds doc and nothing else.
-type activation struct{ doc ref.Val }
-
-// ResolveName implements cel.Activation.
-func (a activation) ResolveName(name string) (any, bool) { return a.doc, name == "doc" }
-
-// Parent implements cel.Activation; there is none.
-func (a activation) Parent() cel.Activation { return nil }
 
 // refuseTimeZones returns an error where the expression names a time zone: zones are read from the machine's files.
 func refuseTimeZones(root ast.Expr) error {

@@ -20,10 +20,15 @@ type mapLiteral struct {
 func (m *mapLiteral) ID() int64 { return m.id }
 
 // Eval implements interpreter.Interpretable.
-func (m *mapLiteral) Eval(vars cel.Activation) ref.Val {
-	out := &orderedMap{}
+func (m *mapLiteral) Eval(vars cel.Activation) ref.Val { return m.Exec(interpreter.AsFrame(vars)) }
+
+// Exec implements interpreter.InterpretableV2.
+func (m *mapLiteral) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	e := evaluationOf(frame)
+	e.spend(1 + elementCost*len(m.vals))
+	out := &orderedMap{e: e, named: make(map[string]int, len(m.vals)/2)}
 	for i := 0; i+1 < len(m.vals); i += 2 {
-		k, v := m.vals[i].Eval(vars), m.vals[i+1].Eval(vars)
+		k, v := m.vals[i].Exec(frame), m.vals[i+1].Exec(frame)
 		if types.IsUnknownOrError(k) {
 			return k
 		}
@@ -31,7 +36,10 @@ func (m *mapLiteral) Eval(vars cel.Activation) ref.Val {
 			return v
 		}
 		if _, ok := out.Find(k); ok {
-			return types.NewErr("duplicate map key: %v", normalize(k))
+			return keyError("duplicate map key", k)
+		}
+		if name, ok := normalize(k).(types.String); ok {
+			out.named[string(name)] = len(out.keys)
 		}
 		out.keys, out.vals = append(out.keys, k), append(out.vals, v)
 	}
@@ -48,10 +56,14 @@ type listLiteral struct {
 func (l *listLiteral) ID() int64 { return l.id }
 
 // Eval implements interpreter.Interpretable.
-func (l *listLiteral) Eval(vars cel.Activation) ref.Val {
+func (l *listLiteral) Eval(vars cel.Activation) ref.Val { return l.Exec(interpreter.AsFrame(vars)) }
+
+// Exec implements interpreter.InterpretableV2.
+func (l *listLiteral) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	evaluationOf(frame).spend(1 + elementCost*len(l.vals))
 	out := make([]ref.Val, len(l.vals))
 	for i, v := range l.vals {
-		out[i] = v.Eval(vars)
+		out[i] = v.Exec(frame)
 		if types.IsUnknownOrError(out[i]) {
 			return out[i]
 		}
@@ -61,7 +73,9 @@ func (l *listLiteral) Eval(vars cel.Activation) ref.Val {
 
 // orderedMap is the value of a map literal: like cel-go's own, but in the order written.
 type orderedMap struct {
+	e          *evaluation
 	keys, vals []ref.Val
+	named      map[string]int // where each key that is a string stands
 }
 
 // ConvertToNative implements ref.Val; it always fails.
@@ -71,7 +85,7 @@ func (m *orderedMap) ConvertToNative(reflect.Type) (any, error) { return nil, er
 func (m *orderedMap) ConvertToType(t ref.Type) ref.Val { return convert(m, types.MapType, t) }
 
 // Equal implements ref.Val.
-func (m *orderedMap) Equal(other ref.Val) ref.Val { return types.Bool(equal(m, other)) }
+func (m *orderedMap) Equal(other ref.Val) ref.Val { return types.Bool(m.e.equal(m, other)) }
 
 // Type implements ref.Val.
 func (m *orderedMap) Type() ref.Type { return types.MapType }
@@ -84,8 +98,17 @@ func (m *orderedMap) Size() ref.Val { return types.Int(len(m.keys)) }
 
 // Find implements traits.Mapper.
 func (m *orderedMap) Find(key ref.Val) (ref.Val, bool) {
+	key = normalize(key)
+	m.e.spendText(textLen(key), bytesPerUnit)
+	if name, ok := key.(types.String); ok {
+		i, ok := m.named[string(name)]
+		if !ok {
+			return nil, false
+		}
+		return m.vals[i], true
+	}
 	for i, k := range m.keys {
-		if equal(k, key) {
+		if m.e.equal(k, key) {
 			return m.vals[i], true
 		}
 	}
@@ -97,7 +120,7 @@ func (m *orderedMap) Get(key ref.Val) ref.Val {
 	if v, ok := m.Find(key); ok {
 		return v
 	}
-	return types.NewErr("no such key: %v", normalize(key))
+	return keyError("no such key", key)
 }
 
 // Contains implements traits.Container.

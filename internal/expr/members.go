@@ -10,16 +10,21 @@ import (
 // MembersRead returns the top-level members of doc that the expression can look at; nil means any of them. The
 // error says what is wrong with the expression.
 func MembersRead(source string) ([]string, error) {
-	checked, err := check(source)
+	p, err := Compile(source)
 	if err != nil {
 		return nil, err
 	}
+	return slices.Clone(p.members), nil
+}
+
+// membersRead returns the top-level members of doc that an expression can look at; nil means any of them.
+func membersRead(root ast.Expr) []string {
 	m := memberSet{names: []string{}}
-	m.visit(checked.NativeRep().Expr(), nil)
+	m.visit(root, nil)
 	if m.all {
-		return nil, nil
+		return nil
 	}
-	return m.names, nil
+	return m.names
 }
 
 // memberSet collects the members that an expression selects from doc.

@@ -19,18 +19,27 @@ import (
 const maxOutputDepth = 64
 
 // appendJSON appends the text of a value that is nested depth deep: values of the document as their original bytes,
-// those that CEL computed in canonical form. The error says why a value has no JSON form.
-func appendJSON(dst []byte, v ref.Val, depth int) ([]byte, error) {
+// those that CEL computed in canonical form. The error says why a value has no JSON form, or that the text would be
+// longer than MaxResult.
+func (e *evaluation) appendJSON(dst []byte, v ref.Val, depth int) ([]byte, error) {
 	if depth > maxOutputDepth {
 		return nil, fmt.Errorf("the value is nested deeper than %d", maxOutputDepth)
 	}
+	size := textLen(v)
+	if own, ok := v.(interface{ raw() []byte }); ok {
+		size = len(own.raw())
+	}
+	if len(dst)+size > MaxResult {
+		return nil, fmt.Errorf("the value is longer than %d bytes", MaxResult)
+	}
+	e.spendText(size, bytesPerUnit)
 	switch v := v.(type) {
 	case *object:
-		return append(dst, v.tree.Raw(v.node)...), nil
+		return append(dst, v.raw()...), nil
 	case *list:
-		return append(dst, v.tree.Raw(v.node)...), nil
+		return append(dst, v.raw()...), nil
 	case *scalar:
-		return append(dst, v.tree.Raw(v.node)...), nil
+		return append(dst, v.raw()...), nil
 	case types.Null:
 		return append(dst, "null"...), nil
 	case types.Bool:
@@ -49,28 +58,28 @@ func appendJSON(dst []byte, v ref.Val, depth int) ([]byte, error) {
 	case types.Timestamp:
 		return jsondoc.AppendQuote(dst, v.UTC().Format(time.RFC3339Nano)), nil
 	case traits.Lister:
-		return appendList(dst, v, depth)
+		return e.appendList(dst, v, depth)
 	case traits.Mapper:
-		return appendMap(dst, v, depth)
+		return e.appendMap(dst, v, depth)
 	}
 	return nil, fmt.Errorf("a value of type %s has no JSON form", v.Type().TypeName())
 }
 
-func appendList(dst []byte, l traits.Lister, depth int) ([]byte, error) {
+func (e *evaluation) appendList(dst []byte, l traits.Lister, depth int) ([]byte, error) {
 	dst = append(dst, '[')
-	for i, e := range elements(l) {
+	for i, element := range e.elements(l) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		var err error
-		if dst, err = appendJSON(dst, e, depth+1); err != nil {
+		if dst, err = e.appendJSON(dst, element, depth+1); err != nil {
 			return nil, err
 		}
 	}
 	return append(dst, ']'), nil
 }
 
-func appendMap(dst []byte, m traits.Mapper, depth int) ([]byte, error) {
+func (e *evaluation) appendMap(dst []byte, m traits.Mapper, depth int) ([]byte, error) {
 	dst = append(dst, '{')
 	first := true
 	for it := m.Iterator(); it.HasNext() == types.True; {
@@ -83,9 +92,13 @@ func appendMap(dst []byte, m traits.Mapper, depth int) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		first = false
+		if len(dst)+len(name) > MaxResult {
+			return nil, fmt.Errorf("the value is longer than %d bytes", MaxResult)
+		}
+		e.spendText(len(name), bytesPerUnit)
 		dst = append(jsondoc.AppendQuote(dst, string(name)), ':')
 		var err error
-		if dst, err = appendJSON(dst, m.Get(k), depth+1); err != nil {
+		if dst, err = e.appendJSON(dst, m.Get(k), depth+1); err != nil {
 			return nil, err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/interpreter"
 )
 
@@ -45,20 +44,22 @@ func markResults(e ast.Expr, raw map[int64]bool) {
 	}
 }
 
-// decorator returns what replaces the steps of a program that cel-go would do in an order of its own, or not at all.
-// raw has the ids of the subexpressions whose value can be returned as it is.
-func decorator(raw map[int64]bool) interpreter.InterpretableDecorator {
-	return func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
+// decorator returns what replaces the steps of a program: those that cel-go would do in an order of its own, or not at
+// all, and every other by one that takes what it costs. raw has the ids of the subexpressions whose value can be returned
+// as it is.
+func decorator(raw map[int64]bool) interpreter.InterpretableDecoratorV2 {
+	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 		switch node := i.(type) {
+		case interpreter.InterpretableConst:
+			return &constant{node}, nil
 		case interpreter.InterpretableAttribute:
 			if raw[node.ID()] {
 				return &rawAttribute{node}, nil
 			}
+			return &attribute{node}, nil
 		case interpreter.InterpretableCall:
-			if args := node.Args(); len(args) == 2 {
-				if op := binaryOperator(node.Function()); op != nil {
-					return &binaryCall{id: node.ID(), left: args[0], right: args[1], op: op}, nil
-				}
+			if apply := functionOf(node); apply != nil {
+				return &call{id: node.ID(), args: node.Args(), apply: apply}, nil
 			}
 		case interpreter.InterpretableConstructor:
 			switch node.Type() {
@@ -67,9 +68,48 @@ func decorator(raw map[int64]bool) interpreter.InterpretableDecorator {
 			case types.ListType:
 				return &listLiteral{id: node.ID(), vals: node.InitVals()}, nil
 			}
+			return interpreter.NewConstValue(node.ID(), types.NewErr("there are no values of type %s here", node.Type().TypeName())), nil
 		}
-		return i, nil
+		return &step{i}, nil
 	}
+}
+
+// step is a step of cel-go's.
+type step struct{ interpreter.InterpretableV2 }
+
+// Eval implements interpreter.Interpretable.
+func (s *step) Eval(vars cel.Activation) ref.Val { return s.Exec(interpreter.AsFrame(vars)) }
+
+// Exec implements interpreter.InterpretableV2.
+func (s *step) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	evaluationOf(frame).spend(1)
+	return s.InterpretableV2.Exec(frame)
+}
+
+// constant is a value that is written in an expression.
+type constant struct{ interpreter.InterpretableConst }
+
+// Eval implements interpreter.Interpretable.
+func (c *constant) Eval(vars cel.Activation) ref.Val { return c.Exec(interpreter.AsFrame(vars)) }
+
+// Exec implements interpreter.InterpretableV2.
+func (c *constant) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	evaluationOf(frame).spend(1)
+	return c.Value()
+}
+
+// attribute resolves to a normalized value.
+type attribute struct {
+	interpreter.InterpretableAttribute
+}
+
+// Eval implements interpreter.Interpretable.
+func (a *attribute) Eval(vars cel.Activation) ref.Val { return a.Exec(interpreter.AsFrame(vars)) }
+
+// Exec implements interpreter.InterpretableV2.
+func (a *attribute) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	evaluationOf(frame).spend(1)
+	return a.InterpretableAttribute.Exec(frame)
 }
 
 // rawAttribute resolves to our own value, before normalization.
@@ -79,6 +119,7 @@ type rawAttribute struct {
 
 // Eval implements interpreter.Interpretable.
 func (a *rawAttribute) Eval(vars cel.Activation) ref.Val {
+	evaluationOf(vars).spend(1)
 	v, err := a.Attr().Resolve(vars)
 	if err != nil {
 		return types.WrapErr(err)
@@ -91,83 +132,3 @@ func (a *rawAttribute) Eval(vars cel.Activation) ref.Val {
 
 // Exec implements interpreter.InterpretableV2.
 func (a *rawAttribute) Exec(f *interpreter.ExecutionFrame) ref.Val { return a.Eval(f) }
-
-// binaryCall applies an operator of ours to two values.
-type binaryCall struct {
-	id          int64
-	left, right interpreter.Interpretable
-	op          operator
-}
-
-// operator combines two normalized values.
-type operator func(l, r ref.Val) ref.Val
-
-// ID implements interpreter.Interpretable.
-func (c *binaryCall) ID() int64 { return c.id }
-
-// Eval implements interpreter.Interpretable.
-func (c *binaryCall) Eval(vars cel.Activation) ref.Val {
-	l := c.left.Eval(vars)
-	if types.IsUnknownOrError(l) {
-		return l
-	}
-	r := c.right.Eval(vars)
-	if types.IsUnknownOrError(r) {
-		return r
-	}
-	return c.op(normalize(l), normalize(r))
-}
-
-// binaryOperator returns our implementation of an operator; nil where cel-go's own serves.
-func binaryOperator(function string) operator {
-	switch function {
-	case operators.Equals:
-		return func(l, r ref.Val) ref.Val { return types.Bool(equal(l, r)) }
-	case operators.NotEquals:
-		return func(l, r ref.Val) ref.Val { return types.Bool(!equal(l, r)) }
-	case operators.In:
-		return in
-	case operators.Add:
-		return arithmetic(traits.Adder.Add)
-	case operators.Subtract:
-		return arithmetic(traits.Subtractor.Subtract)
-	case operators.Multiply:
-		return arithmetic(traits.Multiplier.Multiply)
-	case operators.Divide:
-		return arithmetic(traits.Divider.Divide)
-	}
-	return nil
-}
-
-// arithmetic returns the operator that calls a method of the left value, which must have the trait T. An int beside
-// a double is made a double.
-func arithmetic[T any](method func(left T, right ref.Val) ref.Val) operator {
-	return func(l, r ref.Val) ref.Val {
-		switch lv := l.(type) {
-		case types.Int:
-			if _, ok := r.(types.Double); ok {
-				l = types.Double(lv)
-			}
-		case types.Double:
-			if rv, ok := r.(types.Int); ok {
-				r = types.Double(rv)
-			}
-		}
-		left, ok := l.(T)
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(l)
-		}
-		return method(left, r)
-	}
-}
-
-// in tells whether l is an element of the list r, or a key of the map r.
-func in(l, r ref.Val) ref.Val {
-	switch c := r.(type) {
-	case traits.Lister:
-		return types.Bool(contains(c, l))
-	case traits.Mapper:
-		return c.Contains(l)
-	}
-	return types.MaybeNoSuchOverloadErr(r)
-}

@@ -2,9 +2,7 @@ package expr
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"cel.dev/cel-go/cel"
@@ -18,9 +16,12 @@ import (
 // value is a JSON value of the document: its place in the text. An expression works on objects and lists as they
 // are. A scalar keeps its bytes where it is only returned, and is normalized to a value of CEL's own otherwise.
 type value struct {
-	tree *jsondoc.Tree
+	e    *evaluation
 	node jsondoc.Node
 }
+
+// raw returns the value's text.
+func (v value) raw() []byte { return v.e.tree.Raw(v.node) }
 
 type (
 	object struct{ value }
@@ -28,10 +29,10 @@ type (
 	scalar struct{ value }
 )
 
-// wrap returns the value n of a tree as CEL sees it.
-func wrap(t *jsondoc.Tree, n jsondoc.Node) ref.Val {
-	v := value{t, n}
-	switch t.Kind(n) {
+// wrap returns the value n of the document as CEL sees it.
+func wrap(e *evaluation, n jsondoc.Node) ref.Val {
+	v := value{e, n}
+	switch e.tree.Kind(n) {
 	case jsondoc.Object:
 		return &object{v}
 	case jsondoc.Array:
@@ -51,7 +52,9 @@ func normalize(v ref.Val) ref.Val {
 
 // normalize returns CEL's own value.
 func (s *scalar) normalize() ref.Val {
-	switch s.tree.Kind(s.node) {
+	s.e.spendText(len(s.raw()), bytesPerUnit)
+	tree := s.e.tree
+	switch tree.Kind(s.node) {
 	case jsondoc.Null:
 		return types.NullValue
 	case jsondoc.True:
@@ -59,9 +62,9 @@ func (s *scalar) normalize() ref.Val {
 	case jsondoc.False:
 		return types.False
 	case jsondoc.String:
-		return types.String(s.tree.Text(s.node))
+		return types.String(tree.Text(s.node))
 	default:
-		text := s.tree.Text(s.node)
+		text := tree.Text(s.node)
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return types.Int(i)
 		}
@@ -76,7 +79,7 @@ var errNative = errors.New("expr: no native form")
 func (v value) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
 
 // Value implements ref.Val; it returns the text.
-func (v value) Value() any { return v.tree.Raw(v.node) }
+func (v value) Value() any { return v.raw() }
 
 // Value implements ref.Val; it returns that of CEL's own value.
 func (s *scalar) Value() any { return s.normalize().Value() }
@@ -89,6 +92,13 @@ func (l *list) Type() ref.Type { return types.ListType }
 
 // Type implements ref.Val; it is that of CEL's own value.
 func (s *scalar) Type() ref.Type { return s.normalize().Type() }
+
+// size returns how many members or elements there are, which it counts.
+func (v value) size() int {
+	n := v.e.tree.Len(v.node)
+	v.e.spend(n / membersPerUnit)
+	return n
+}
 
 // convert returns a map or list of type self as one of type to, or as its type's name; anything else is an error.
 func convert(v ref.Val, self, to ref.Type) ref.Val {
@@ -111,13 +121,13 @@ func (l *list) ConvertToType(t ref.Type) ref.Val { return convert(l, types.ListT
 func (s *scalar) ConvertToType(t ref.Type) ref.Val { return s.normalize().ConvertToType(t) }
 
 // Equal implements ref.Val.
-func (o *object) Equal(other ref.Val) ref.Val { return types.Bool(equal(o, other)) }
+func (o *object) Equal(other ref.Val) ref.Val { return types.Bool(o.e.equal(o, other)) }
 
 // Equal implements ref.Val.
-func (l *list) Equal(other ref.Val) ref.Val { return types.Bool(equal(l, other)) }
+func (l *list) Equal(other ref.Val) ref.Val { return types.Bool(l.e.equal(l, other)) }
 
 // Equal implements ref.Val.
-func (s *scalar) Equal(other ref.Val) ref.Val { return types.Bool(equal(s, other)) }
+func (s *scalar) Equal(other ref.Val) ref.Val { return types.Bool(s.e.equal(s, other)) }
 
 // Find implements traits.Mapper; it returns the member before normalization.
 func (o *object) Find(key ref.Val) (ref.Val, bool) {
@@ -125,11 +135,16 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 	if !ok {
 		return nil, false
 	}
-	n := o.tree.Member(o.node, string(name))
-	if n == jsondoc.None {
-		return nil, false
+	tree, passed := o.e.tree, 0
+	for n := tree.First(o.node); n != jsondoc.None; n = tree.Next(n) {
+		passed++
+		if tree.KeyIs(n, string(name)) {
+			o.e.spend(passed / membersPerUnit)
+			return wrap(o.e, n), true
+		}
 	}
-	return wrap(o.tree, n), true
+	o.e.spend(passed / membersPerUnit)
+	return nil, false
 }
 
 // Get implements traits.Indexer.
@@ -137,7 +152,7 @@ func (o *object) Get(key ref.Val) ref.Val {
 	if v, ok := o.Find(key); ok {
 		return v
 	}
-	return types.NewErr("no such key: %v", normalize(key))
+	return keyError("no such key", key)
 }
 
 // Contains implements traits.Container.
@@ -147,17 +162,18 @@ func (o *object) Contains(key ref.Val) ref.Val {
 }
 
 // Size implements traits.Sizer.
-func (o *object) Size() ref.Val { return types.Int(o.tree.Len(o.node)) }
+func (o *object) Size() ref.Val { return types.Int(o.size()) }
 
 // Iterator walks the member names in document order.
 func (o *object) Iterator() traits.Iterator {
-	return &iterator{tree: o.tree, next: o.tree.First(o.node), keys: true}
+	return &iterator{value: value{e: o.e}, next: o.e.tree.First(o.node), keys: true}
 }
 
 // Fold implements traits.Foldable, in document order.
 func (o *object) Fold(f traits.Folder) {
-	for n := o.tree.First(o.node); n != jsondoc.None; n = o.tree.Next(n) {
-		if !f.FoldEntry(types.String(o.tree.Key(n)), wrap(o.tree, n)) {
+	tree := o.e.tree
+	for n := tree.First(o.node); n != jsondoc.None; n = tree.Next(n) {
+		if !f.FoldEntry(types.String(tree.Key(n)), wrap(o.e, n)) {
 			return
 		}
 	}
@@ -169,46 +185,45 @@ func (l *list) Get(index ref.Val) ref.Val {
 	if err != nil {
 		return types.NewErrFromString(err.Error())
 	}
-	n := l.tree.First(l.node)
+	n, passed := l.e.tree.First(l.node), 0
 	for ; i > 0 && n != jsondoc.None; i-- {
-		n = l.tree.Next(n)
+		n = l.e.tree.Next(n)
+		passed++
 	}
+	l.e.spend(passed / membersPerUnit)
 	if i < 0 || n == jsondoc.None {
-		return types.NewErr("index out of bounds: %v", normalize(index))
+		return keyError("index out of bounds", index)
 	}
-	return wrap(l.tree, n)
+	return wrap(l.e, n)
 }
 
 // Add implements traits.Adder: concatenation.
-func (l *list) Add(other ref.Val) ref.Val {
-	o, ok := other.(traits.Lister)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(other)
-	}
-	all := slices.Concat(elements(l), elements(o))
-	return types.NewRefValList(verbatim{}, all)
-}
+func (l *list) Add(other ref.Val) ref.Val { return add(l.e, []ref.Val{l, other}) }
 
 // elements returns the list's elements, those of the document before normalization.
-func elements(l traits.Lister) []ref.Val {
+func (e *evaluation) elements(l traits.Lister) []ref.Val {
 	if held, ok := l.Value().([]ref.Val); ok {
+		e.spend(elementCost * len(held))
 		return held
 	}
 	var all []ref.Val
 	for it := l.Iterator(); it.HasNext() == types.True; {
+		e.spend(elementCost)
 		all = append(all, it.Next())
 	}
 	return all
 }
 
 // Contains implements traits.Container.
-func (l *list) Contains(v ref.Val) ref.Val { return types.Bool(contains(l, v)) }
+func (l *list) Contains(v ref.Val) ref.Val { return types.Bool(l.e.contains(l, v)) }
 
 // Size implements traits.Sizer.
-func (l *list) Size() ref.Val { return types.Int(l.tree.Len(l.node)) }
+func (l *list) Size() ref.Val { return types.Int(l.size()) }
 
 // Iterator walks the elements in order.
-func (l *list) Iterator() traits.Iterator { return &iterator{tree: l.tree, next: l.tree.First(l.node)} }
+func (l *list) Iterator() traits.Iterator {
+	return &iterator{value: value{e: l.e}, next: l.e.tree.First(l.node)}
+}
 
 // Where a scalar is the index of a selection, as in doc.names[doc.lang], cel-go asks it to do the selecting.
 
@@ -227,7 +242,7 @@ func (s *scalar) Qualify(_ cel.Activation, obj any) (any, error) {
 	case traits.Lister:
 		out = c.Get(s.normalize())
 	default:
-		return nil, fmt.Errorf("no such key: %v", s.normalize())
+		return nil, errors.New("no such key: of a value that has none")
 	}
 	if e, ok := out.(*types.Err); ok {
 		return nil, e
@@ -244,7 +259,6 @@ func (s *scalar) QualifyIfPresent(vars cel.Activation, obj any, _ bool) (any, bo
 // iterator walks the members or elements from next on.
 type iterator struct {
 	value
-	tree *jsondoc.Tree
 	next jsondoc.Node
 	keys bool // it gives the members' names
 }
@@ -267,11 +281,12 @@ func (it *iterator) Next() ref.Val {
 	if n == jsondoc.None {
 		return types.NewErr("no such element")
 	}
-	it.next = it.tree.Next(n)
+	it.next = it.e.tree.Next(n)
 	if it.keys {
-		return types.String(it.tree.Key(n))
+		it.e.spendText(len(it.e.tree.RawKey(n)), bytesPerUnit)
+		return types.String(it.e.tree.Key(n))
 	}
-	return wrap(it.tree, n)
+	return wrap(it.e, n)
 }
 
 // adapter gives cel-go normalized scalars wherever it asks for a value.

@@ -13,6 +13,9 @@ import (
 // collection reads one collection and adds it to the model.
 func (p *parser) collection(name string, n jsondoc.Node) {
 	at := "collections." + name
+	if !p.counted(&p.sizes.collections, maxCollections, "collections", at) {
+		return
+	}
 	if err := fanfold.CheckCollection(name); err != nil {
 		p.problem(at, "cannot name a collection: use [a-z][a-z0-9_-]*, at most %d bytes", fanfold.MaxCollectionLen)
 	}
@@ -42,10 +45,15 @@ func (p *parser) collection(name string, n jsondoc.Node) {
 // schema reads a JSON Schema, and compiles it unless it was accepted before.
 func (p *parser) schema(n jsondoc.Node, at string) []byte {
 	source := p.tree.Raw(n)
-	if p.checkSchemas {
-		if _, err := schema.Compile(source); err != nil {
-			p.problem(at, "%v", err)
-		}
+	if !p.isNew {
+		return source
+	}
+	if p.sizes.schemas += len(source); p.sizes.schemas > maxSchemas {
+		p.problem(at, "with this one the model's schemas have more than %d bytes", maxSchemas)
+		return source
+	}
+	if err := schema.CheckNew(source); err != nil {
+		p.problem(at, "%v", err)
 	}
 	return source
 }
@@ -58,6 +66,9 @@ func (p *parser) unique(n jsondoc.Node, at string) []fanfold.Path {
 	}
 	var paths []fanfold.Path
 	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
+		if !p.counted(&p.sizes.unique, maxUnique, "unique members", at) {
+			return paths
+		}
 		path := p.plainPath(c, at)
 		if path == nil {
 			continue
@@ -78,7 +89,10 @@ func (p *parser) release(n jsondoc.Node, at string) []string {
 	}
 	var paths []string
 	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
-		path, err := fanfold.ParsePath(p.tree.Text(c))
+		if !p.counted(&p.sizes.release, maxRelease, "released paths", at) {
+			return paths
+		}
+		path, err := fanfold.ParsePath(p.tree.Text(c)) // of a rule of an earlier model, so that no bound holds
 		if err != nil {
 			p.problem(at, "%s", fanfold.MessageOf(err))
 			continue
@@ -90,6 +104,12 @@ func (p *parser) release(n jsondoc.Node, at string) []string {
 
 // relation reads one relation and adds it to its collection.
 func (p *parser) relation(c *fanfold.Collection, name string, n jsondoc.Node, at string) {
+	if !p.counted(&p.sizes.relations, maxRelations, "relations", at) {
+		return
+	}
+	if p.isNew && len(name) > maxName {
+		p.problem(at, "a relation's name has at most %d bytes", maxName)
+	}
 	r := &fanfold.Relation{Name: name, Collection: c.Name, OnDelete: fanfold.Clear}
 	if name == "" || strings.ContainsAny(name, ".,[] ") {
 		p.problem(at, "a relation's name must not be empty nor hold '.', ',', '[', ']' or spaces")

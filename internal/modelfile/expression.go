@@ -1,36 +1,34 @@
 package modelfile
 
-import "fmt"
+import (
+	"fmt"
 
-// Bounds of an expression. Checking its types costs more than its depth cubed.
-const (
-	maxExpression      = 8 << 10 // bytes
-	maxExpressionDepth = 64      // brackets inside each other
+	"github.com/fanfold/fanfold/internal/expr"
 )
 
-// expressionBounds says what bound an expression passes, "" for none. Brackets in text do not count.
-func expressionBounds(s string) string {
-	if len(s) > maxExpression {
-		return fmt.Sprintf("the expression has %d bytes; at most %d are taken", len(s), maxExpression)
+// Bounds of all expressions of a model together. Nodes that fold a model which another applied compile them while their
+// writes wait.
+const (
+	maxExpressions     = 32 << 10 // bytes
+	maxExpressionParts = 8000     // what expr.Check counts
+)
+
+// checkExpression returns an error where an expression cannot be compiled. A new model's is held to the bounds of one
+// expression and of all of them; a model that was accepted before is not held to bounds that came later.
+func (p *parser) checkExpression(s string) error {
+	if !p.isNew {
+		_, err := expr.Compile(s)
+		return err
 	}
-	depth, quote := 0, byte(0)
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case quote != 0 && c == '\\':
-			i++
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '"' || c == '\'':
-			quote = c
-		case c == '(' || c == '[' || c == '{':
-			if depth++; depth > maxExpressionDepth {
-				return fmt.Sprintf("the expression has brackets more than %d deep", maxExpressionDepth)
-			}
-		case c == ')' || c == ']' || c == '}':
-			depth--
-		}
+	if p.sizes.expressions += len(s); p.sizes.expressions > maxExpressions {
+		return fmt.Errorf("with this one the model's expressions have more than %d bytes", maxExpressions)
 	}
-	return ""
+	parts, err := expr.Check(s)
+	if err != nil {
+		return err
+	}
+	if p.sizes.parts += parts; p.sizes.parts > maxExpressionParts {
+		return fmt.Errorf("with this one the model's expressions have more than %d parts (names, literals, calls and what macros stand for)", maxExpressionParts)
+	}
+	return nil
 }

@@ -23,7 +23,9 @@ func (p *parser) link() {
 		p.linkPages(pages)
 	}
 	for _, pending := range p.pending {
-		p.linkRule(pending)
+		if !p.full() { // each mistake lists the relations that there are
+			p.linkRule(pending)
+		}
 	}
 	for _, c := range p.model.Collections {
 		p.overlaps(c)

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -58,14 +57,17 @@ func ParseAccepted(src []byte) (*fanfold.Model, error) {
 }
 
 // parse reads a model from compact JSON.
-func parse(text []byte, checkSchemas bool) (*fanfold.Model, error) {
-	p := &parser{tree: jsondoc.MustParse(text), checkSchemas: checkSchemas,
+func parse(text []byte, isNew bool) (*fanfold.Model, error) {
+	p := &parser{tree: jsondoc.MustParse(text), isNew: isNew,
 		model: &fanfold.Model{Source: text, FanoutLimit: fanfold.DefaultFanoutLimit, EmbeddedLimit: fanfold.DefaultEmbeddedLimit}}
 	p.parse()
 	p.link()
 	p.order()
 	if len(p.problems) > 0 {
-		const message = "the model has mistakes; nothing was changed"
+		message := "the model has mistakes; nothing was changed"
+		if p.untold > 0 {
+			message = fmt.Sprintf("%s; these are the first %d of %d or more", message, len(p.problems), len(p.problems)+p.untold)
+		}
 		return nil, &fanfold.Error{Code: fanfold.Invalid, Message: message, Problems: p.problems}
 	}
 	return p.model, nil
@@ -73,12 +75,14 @@ func parse(text []byte, checkSchemas bool) (*fanfold.Model, error) {
 
 // parser builds a model from the tree of its text, and collects the mistakes.
 type parser struct {
-	tree         *jsondoc.Tree
-	model        *fanfold.Model
-	checkSchemas bool
-	problems     []fanfold.Problem
-	pending      []pendingRule
-	pages        []pendingPages
+	tree     *jsondoc.Tree
+	model    *fanfold.Model
+	isNew    bool // it was not accepted before: the bounds of a new model hold, and its JSON Schemas are checked
+	sizes    sizes
+	problems []fanfold.Problem
+	untold   int // how many problems there are besides
+	pending  []pendingRule
+	pages    []pendingPages
 }
 
 // pendingPages is a declaration of pages whose relation is looked up once all collections are read.
@@ -98,8 +102,15 @@ type pendingRule struct {
 
 // problem adds a mistake at a path in the model.
 func (p *parser) problem(at, format string, args ...any) {
-	p.problems = append(p.problems, fanfold.Problem{Path: at, Detail: fmt.Sprintf(format, args...)})
+	if p.full() {
+		p.untold++
+		return
+	}
+	p.problems = append(p.problems, fanfold.Problem{Path: clip(at), Detail: clip(fmt.Sprintf(format, args...))})
 }
+
+// full tells whether no more problems are listed.
+func (p *parser) full() bool { return len(p.problems) >= maxProblems }
 
 // members calls fn for each member of the object n. Null stands for an object without members; anything else is a
 // mistake.
@@ -168,6 +179,10 @@ func (p *parser) limit(n jsondoc.Node, name string, most int, set func(limit int
 
 // path parses a path; nil stands for a mistake.
 func (p *parser) path(s, at string) fanfold.Path {
+	if p.isNew && len(s) > maxPath {
+		p.problem(at, "the path has %d bytes; at most %d are taken", len(s), maxPath)
+		return nil
+	}
 	path, err := fanfold.ParsePath(s)
 	if err != nil {
 		p.problem(at, "%s", fanfold.MessageOf(err))
@@ -181,13 +196,7 @@ func (p *parser) expression(n jsondoc.Node, at string) string {
 	if s == "" {
 		return ""
 	}
-	if p.checkSchemas { // a model that was accepted before is not held to bounds that came later
-		if problem := expressionBounds(s); problem != "" {
-			p.problem(at, "%s", problem)
-			return s
-		}
-	}
-	if _, err := expr.MembersRead(s); err != nil {
+	if err := p.checkExpression(s); err != nil {
 		text, _, _ := strings.Cut(err.Error(), "\n") // the lines behind point at the place
 		p.problem(at, "%s", text)
 	}

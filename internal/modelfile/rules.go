@@ -33,6 +33,9 @@ const kindNames = "copy, count, sum, min, max, avg, ids and recent"
 
 // rule reads the rule of one derived field and adds it to its collection.
 func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at string) {
+	if !p.counted(&p.sizes.rules, maxRules, "derived fields", at) {
+		return
+	}
 	r := &fanfold.Rule{Collection: c.Name, Path: p.path(path, at)}
 	if p.tree.Kind(n) != jsondoc.Object {
 		p.problem(at, "must be a mapping with one of %s", kindNames)
@@ -137,12 +140,18 @@ var allOptions = func() map[string]struct{} {
 func (p *parser) fields(n jsondoc.Node, at string) []string {
 	var names []string
 	if p.tree.Kind(n) == jsondoc.Array {
-		for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
+		for c := p.tree.First(n); c != jsondoc.None && (!p.isNew || len(names) <= maxFields); c = p.tree.Next(c) {
 			if p.tree.Kind(c) == jsondoc.String && p.tree.Text(c) != "" && !slices.Contains(names, p.tree.Text(c)) {
 				names = append(names, p.tree.Text(c))
 				continue
 			}
 			p.problem(at, "must name members, each once")
+			if p.full() {
+				break
+			}
+		}
+		if p.isNew && len(names) > maxFields {
+			p.problem(at, "names more than %d members", maxFields)
 		}
 	}
 	if len(names) == 0 {

@@ -182,6 +182,10 @@ func (c *converter) scalar(n *yaml.Node) error {
 	case "!!int", "!!float":
 		return c.number(n)
 	default:
+		const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+		if n.Style&quoted == 0 && strings.ContainsAny(n.Value[:min(1, len(n.Value))], "-0123456789") && jsondoc.Check([]byte(n.Value), 1) == nil {
+			return c.number(n) // one that the library takes for text, because no float64 holds it
+		}
 		c.out = jsondoc.AppendQuote(c.out, n.Value)
 	}
 	return nil
@@ -209,20 +213,40 @@ func (c *converter) number(n *yaml.Node) error {
 	return nil
 }
 
-// ToYAML returns a model's JSON as YAML, members in the same order.
+// ToYAML returns a model's JSON as YAML, members in the same order. The error says that the source is not JSON.
 func ToYAML(source []byte) ([]byte, error) {
-	var n yaml.Node
-	if err := yaml.Unmarshal(source, &n); err != nil {
+	if err := jsondoc.Check(source, maxDepth); err != nil {
 		return nil, err
 	}
-	block(&n)
-	return yaml.Marshal(&n)
+	return yaml.Marshal(yamlNode(jsondoc.MustParse(source), jsondoc.Root))
 }
 
-// block makes a node be written in lines rather than in brackets, and text without quotes where it needs none.
-func block(n *yaml.Node) {
-	n.Style = 0
-	for _, c := range n.Content {
-		block(c)
+// yamlNode returns the YAML of a JSON value: in lines rather than in brackets, and text without quotes where it needs none.
+func yamlNode(t *jsondoc.Tree, n jsondoc.Node) *yaml.Node {
+	switch t.Kind(n) {
+	case jsondoc.Object, jsondoc.Array:
+		out := &yaml.Node{Kind: yaml.SequenceNode}
+		if t.Kind(n) == jsondoc.Object {
+			out.Kind = yaml.MappingNode
+		}
+		for c := t.First(n); c != jsondoc.None; c = t.Next(c) {
+			if out.Kind == yaml.MappingNode {
+				out.Content = append(out.Content, yamlText(t.Key(c)))
+			}
+			out.Content = append(out.Content, yamlNode(t, c))
+		}
+		return out
+	case jsondoc.String:
+		return yamlText(t.Text(n))
 	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: string(t.Raw(n))}
+}
+
+// yamlText returns the YAML of text. What YAML takes for the end of a line is escaped.
+func yamlText(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	if strings.ContainsAny(s, "\u0085\u2028\u2029") {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
 }

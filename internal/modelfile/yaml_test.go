@@ -80,13 +80,20 @@ func TestHostileModels(t *testing.T) {
 
 // TestToYAML: a model comes back from its YAML as the same JSON.
 func TestToYAML(t *testing.T) {
-	const source = `{"collections":{"a":{"unique":["x"],"derive":{"b[].c":{"copy":"r","value":"doc.n + ' yes'","frozen":true}}},"n":{"v":"1","w":"true","x":1.50}}}`
-	text, err := ToYAML([]byte(source))
-	if err != nil {
-		t.Fatal(err)
-	}
-	back, err := toJSON(text)
-	if err != nil || string(back) != source {
-		t.Errorf("%s comes back as %s, %v", text, back, err)
+	for _, source := range []string{
+		`{"collections":{"a":{"unique":["x"],"derive":{"b[].c":{"copy":"r","value":"doc.n + ' yes'","frozen":true}}},"n":{"v":"1","w":"true","x":1.50}}}`,
+		`{"a":[1,-2.50,1e5,1E400,12345678901234567890123,true,false,null,{},[]],"":"","1":"1","null":"null","~":"~","<<":"a","=":"="}`,
+		`{"a":["\u0000\u0007\u001b","a\nb\n","\n"," a ","a: b","# a","a\tb","a\rb","- a","!a","&a","*a","@","0x10","1_000","2026-01-02","yes","NaN",".inf"]}`,
+		"{\"a\":[\"a\u0085b\",\"a\u2028\",\"\u2029\",\"a\u00a0b\",\"a\u007f\",\"\ufeffa\",\"\ufffea\",\"\U0001F600\"]}",
+	} {
+		text, err := ToYAML([]byte(source))
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+			continue
+		}
+		back, err := toJSON(text)
+		if err != nil || string(back) != source {
+			t.Errorf("%s comes back as %s, %v", text, back, err)
+		}
 	}
 }

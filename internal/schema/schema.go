@@ -6,25 +6,36 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/regex"
 )
 
 // draft is the only version of JSON Schema that is read.
 const draft = "https://json-schema.org/draft/2020-12/schema"
 
-// Schema is a compiled schema. It may be used from many goroutines.
-type Schema struct{ compiled *jsonschema.Schema }
+// Bounds of the text of a new schema, in bytes.
+const (
+	MaxSource   = 64 << 10
+	maxPatterns = 8 << 10 // of all its regular expressions
+)
+
+// Schema is a compiled schema. It may be used from many goroutines, some of which wait for others where many documents
+// are checked at once.
+type Schema struct {
+	source []byte
+	idle   chan *instance
+	room   chan struct{} // has an element for each instance that is not made yet
+}
 
 // noLoader refuses to fetch anything: what a schema refers to must stand in it.
 type noLoader struct{}
@@ -34,40 +45,73 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is not in the schema, and nothing is fetched", url)
 }
 
+// CheckNew checks the JSON text of a new schema. The error says what is wrong with it and where, or which bound it
+// passes: of its text, of its regular expressions, and of how many definitions come together at one value. What was
+// accepted before is compiled without these bounds.
+func CheckNew(source []byte) error {
+	if len(source) > MaxSource {
+		return fmt.Errorf("the schema has %d bytes; at most %d are taken", len(source), MaxSource)
+	}
+	patterns, size := map[string]*regex.Regexp{}, 0
+	root, err := compile(source, func(pattern string) (jsonschema.Regexp, error) {
+		if known := patterns[pattern]; known != nil { // the library asks for each twice
+			return known, nil
+		}
+		if size += len(pattern); size > maxPatterns {
+			return nil, fmt.Errorf("the schema's regular expressions have more than %d bytes", maxPatterns)
+		}
+		re, err := regex.Compile(pattern)
+		if err != nil {
+			return nil, err
+		}
+		patterns[pattern] = re
+		return re, nil
+	})
+	if err != nil {
+		return err
+	}
+	return newGraph(root).check()
+}
+
 // Compile returns the schema of a JSON text. The error says what is wrong with it, and where.
 func Compile(source []byte) (*Schema, error) {
+	root, err := compile(source, compilePattern)
+	if err != nil {
+		return nil, err
+	}
+	s := &Schema{source: source, idle: make(chan *instance, instances), room: make(chan struct{}, instances)}
+	s.idle <- newInstance(root)
+	for range instances - 1 {
+		s.room <- struct{}{}
+	}
+	return s, nil
+}
+
+// instances is how many documents are checked with one schema at a time. The other processors are left to other work.
+var instances = max(1, runtime.GOMAXPROCS(0)/2)
+
+// compile compiles a schema. The error names the first place where it is none.
+func compile(source []byte, patterns jsonschema.RegexpEngine) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
 	if err != nil {
 		return nil, err
 	}
-	if object, ok := doc.(map[string]any); ok {
-		if version, given := object["$schema"]; given && strings.TrimSuffix(fmt.Sprint(version), "#") != draft {
-			return nil, fmt.Errorf("$schema is %v; only %s is read", version, draft)
-		}
-	}
 	if !json.Valid(source) {
 		return nil, errors.New("not JSON")
+	}
+	if object, ok := doc.(map[string]any); ok {
+		if version, given := object["$schema"]; given && strings.TrimSuffix(fmt.Sprint(version), "#") != draft {
+			return nil, fmt.Errorf("$schema is %s; only %s is read", clip(fmt.Sprint(version)), draft)
+		}
 	}
 	if p := extremeNumber(jsondoc.MustParse(source), jsondoc.Root, ""); p != nil {
 		return nil, fmt.Errorf("at %q %s", p.Path, p.Detail)
 	}
-	compiled, err := compile(doc)
-	if err != nil {
-		return nil, err
-	}
-	var invalid *jsonschema.ValidationError
-	if errors.As(compiled.Validate(map[string]any{}), &invalid) && circular(invalid) {
-		return nil, errors.New("not a JSON Schema: it refers to itself without end")
-	}
-	return &Schema{compiled}, nil
-}
-
-// compile compiles a parsed schema. The error names the first place where it is none.
-func compile(doc any) (*jsonschema.Schema, error) {
 	const name = "urn:fanfold:schema"
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(patterns)
 	if err := c.AddResource(name, doc); err != nil {
 		return nil, err
 	}
@@ -81,17 +125,26 @@ func compile(doc any) (*jsonschema.Schema, error) {
 	return compiled, err
 }
 
-// circular tells whether a schema cannot be applied because it leads back to itself.
-func circular(e *jsonschema.ValidationError) bool {
-	_, cycle := e.ErrorKind.(*kind.RefCycle)
-	return cycle || slices.ContainsFunc(e.Causes, circular)
+// place returns where a definition stands in its schema, as a JSON pointer.
+func place(s *jsonschema.Schema) string {
+	_, pointer, _ := strings.Cut(s.Location, "#")
+	return clip(pointer)
+}
+
+// clip returns text, cut off where it is too long for a message.
+func clip(text string) string {
+	const longest = 500
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest], "") + fmt.Sprintf("... (%d bytes)", len(text))
 }
 
 // maxProblems is how many problems of one document Check returns at most.
 const maxProblems = 20
 
 // Check returns where a document, which must be JSON, does not fit the schema: the first 20 problems, or nil where
-// it fits.
+// it fits. A document for which that takes too many steps does not fit. It waits while other documents are checked.
 func (s *Schema) Check(doc []byte) []fanfold.Problem {
 	t := jsondoc.MustParse(doc)
 	if p := extremeNumber(t, jsondoc.Root, ""); p != nil {
@@ -99,7 +152,7 @@ func (s *Schema) Check(doc []byte) []fanfold.Problem {
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
 	if err == nil {
-		err = s.compiled.Validate(value)
+		err = s.validate(value, s.work(doc))
 	}
 	if err == nil {
 		return nil
@@ -110,6 +163,54 @@ func (s *Schema) Check(doc []byte) []fanfold.Problem {
 	}
 	problems := problemsOf(invalid)
 	return problems[:min(len(problems), maxProblems)]
+}
+
+// work returns how many steps the check of a document may take.
+func (s *Schema) work(doc []byte) int {
+	return min(baseWork+len(s.source)/schemaPerWork+workPerByte*len(doc), maxWork)
+}
+
+// take returns an instance that no other document is checked with. It waits for one where there are enough. The error
+// says that the schema, which was compiled before, cannot be compiled again.
+func (s *Schema) take() (*instance, error) {
+	select {
+	case in := <-s.idle:
+		return in, nil
+	default:
+	}
+	select {
+	case in := <-s.idle:
+		return in, nil
+	case <-s.room:
+	}
+	root, err := compile(s.source, compilePattern)
+	if err != nil {
+		s.room <- struct{}{}
+		return nil, err
+	}
+	return newInstance(root), nil
+}
+
+// validate returns why a document does not fit, for which it takes at most work steps. The error is the library's, or
+// says that they do not suffice.
+func (s *Schema) validate(value any, work int) (err error) {
+	in, err := s.take()
+	if err != nil {
+		return err
+	}
+	defer func() { s.idle <- in }()
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case tooMuchWork:
+			err = fmt.Errorf("checking it takes too many steps: more than %d, which is what a document of its size may take; simplify the schema", work)
+		default:
+			panic(r)
+		}
+	}()
+	in.left = work
+	in.spend(entry(in.root))
+	return in.root.Validate(value)
 }
 
 // extremeNumber returns a problem for the first number that has too many digits, or too large or small a power of
@@ -144,7 +245,7 @@ func problemsOf(e *jsonschema.ValidationError) []fanfold.Problem {
 			pointer.WriteString("/" + jsondoc.PointerEscape(token))
 		}
 		detail := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
-		return []fanfold.Problem{{Path: pointer.String(), Detail: detail}}
+		return []fanfold.Problem{{Path: clip(pointer.String()), Detail: clip(detail)}}
 	}
 	var out []fanfold.Problem
 	for _, cause := range e.Causes {

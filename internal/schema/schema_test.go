@@ -8,7 +8,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-func TestCompileRefuses(t *testing.T) {
+func TestCheckNewRefuses(t *testing.T) {
 	for source, want := range map[string]string{
 		`{`:               "EOF",
 		`7`:               "not a JSON Schema",
@@ -20,7 +20,7 @@ func TestCompileRefuses(t *testing.T) {
 		`{"$ref":"#"}`:                                         "refers to itself without end",
 		`{"maximum":1e2000}`:                                   `at "/maximum" a number of more than 1000 digits`,
 	} {
-		if _, err := Compile([]byte(source)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := CheckNew([]byte(source)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", source, err, want)
 		}
 	}

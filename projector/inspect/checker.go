@@ -59,22 +59,24 @@ func newChecker(ctx context.Context, sc *sqlite.Scanner, pl *fold.Plan) *checker
 // uniqueIndex returns the name of the private index of a unique member.
 func uniqueIndex(collection, path string) string { return "unique " + collection + "." + path }
 
-// indexUnique enters the values of a unique member into its private index. It calls bad for what cannot be compared,
-// which has no claim.
-func (c *checker) indexUnique(collection string, path fanfold.Path, bad func(row *sqlite.Row, err error)) error {
-	index := uniqueIndex(collection, path.String())
-	return c.eachRow(func(row *sqlite.Row) error {
-		if row.Key.Collection != collection {
-			return nil
+// indexUnique enters the values of unique members of a collection into their private indexes. It calls bad for what
+// cannot be compared, which has no claim.
+func (c *checker) indexUnique(collection string, paths []fanfold.Path, bad func(row *sqlite.Row, err error)) error {
+	return c.eachRowOf(collection, func(row *sqlite.Row) error {
+		t := jsondoc.MustParse(row.Source())
+		for _, path := range paths {
+			value, err := fanfold.UniqueValue(t, path)
+			if err != nil {
+				bad(row, err)
+			}
+			if value == "" {
+				continue
+			}
+			if err := c.sc.AddLink(uniqueIndex(collection, path.String()), value, row.Number); err != nil {
+				return err
+			}
 		}
-		value, err := fanfold.UniqueValue(jsondoc.MustParse(row.Source()), path)
-		if err != nil {
-			bad(row, err)
-		}
-		if value == "" {
-			return nil
-		}
-		return c.sc.AddLink(index, value, row.Number)
+		return nil
 	})
 }
 
@@ -100,26 +102,30 @@ func (c *checker) eachRow(fn func(row *sqlite.Row) error) error {
 		return err
 	}
 	for _, name := range names {
-		for after := int64(0); ; {
-			if err := c.ctx.Err(); err != nil {
-				return err
-			}
-			rows, err := c.sc.Scan(name, after, pageRows)
-			if err != nil {
-				return err
-			}
-			if len(rows) == 0 {
-				break
-			}
-			for _, row := range rows {
-				if err := fn(row); err != nil {
-					return err
-				}
-				after = row.Number
-			}
+		if err := c.eachRowOf(name, fn); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// eachRowOf calls fn for every document of a collection, in order of arrival.
+func (c *checker) eachRowOf(name string, fn func(row *sqlite.Row) error) error {
+	for after := int64(0); ; {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		rows, err := c.sc.Scan(name, after, pageRows)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for _, row := range rows {
+			if err := fn(row); err != nil {
+				return err
+			}
+			after = row.Number
+		}
+	}
 }
 
 // eachDocument calls fn with every document, the embedded view that it should have, and what that leaves out.

@@ -134,19 +134,18 @@ func (v *previewer) checkDocument(row *sqlite.Row, want, _ []byte) error {
 	return nil
 }
 
+// maxProblems is how many documents whose unique members cannot be compared a preview names.
+const maxProblems = 100
+
 // checkGuards notes documents that break a new strict relation or unique member.
 func (v *previewer) checkGuards(c *checker) error {
 	for name, paths := range v.change.Unique {
-		for _, path := range paths {
-			named := 0
-			if err := c.indexUnique(name, path, func(row *sqlite.Row, err error) {
-				if named++; named > fold.MaxNamed {
-					return
-				}
+		if err := c.indexUnique(name, paths, func(row *sqlite.Row, err error) {
+			if len(v.out.Problems) < maxProblems {
 				v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: fold.UniquePath(name), Detail: fmt.Sprintf("%s: %v", row.Key, err)})
-			}); err != nil {
-				return err
 			}
+		}); err != nil {
+			return err
 		}
 	}
 	broken, err := v.change.BrokenGuards(c.sc.Dangling, func(collection, path string, limit int, fn func(value string, first, last int64) error) error {

@@ -185,7 +185,7 @@ func (c *checker) listBrokenGuards(out *Verified) error {
 	}
 	for _, col := range c.plan.Model.Collections {
 		for _, path := range col.Unique {
-			if err := c.indexUnique(col.Name, path, func(*sqlite.Row, error) {}); err != nil {
+			if err := c.indexUnique(col.Name, []fanfold.Path{path}, func(*sqlite.Row, error) {}); err != nil {
 				return err
 			}
 			if err := c.sc.CompareClaims(col.Name, path.String(), uniqueIndex(col.Name, path.String()), func(value, holder string, stored bool) error {

@@ -1,0 +1,107 @@
+package expr
+
+import (
+	"errors"
+	"fmt"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+
+	"github.com/fanfold/fanfold/internal/regex"
+)
+
+// Bounds of a new expression. Checking its types takes more than the square of how many parts it has, and more than its
+// depth cubed.
+const (
+	MaxSource = 4 << 10 // of its text, in bytes
+	MaxParts  = 400     // names, literals, calls and what macros such as map stand for
+	MaxDepth  = 24      // brackets inside each other
+)
+
+// Check checks a new expression, and returns how many parts it has. The error says what is wrong with it and where, or
+// which bound it passes. What was accepted before is compiled without bounds.
+func Check(source string) (parts int, err error) {
+	if err := checkText(source); err != nil {
+		return 0, err
+	}
+	p := compiled.get(source)
+	if p == nil {
+		if p, err = compile(source, checkParts); err != nil {
+			return 0, err
+		}
+		compiled.put(source, p)
+	} else if err := tooManyParts(p.parts); err != nil {
+		return 0, err
+	}
+	return p.parts, nil
+}
+
+// checkText returns an error where an expression is too long, or its brackets are too deep. Those in text do not count.
+func checkText(s string) error {
+	if len(s) > MaxSource {
+		return fmt.Errorf("the expression has %d bytes; at most %d are taken", len(s), MaxSource)
+	}
+	depth, quote := 0, byte(0)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '(' || c == '[' || c == '{':
+			if depth++; depth > MaxDepth {
+				return fmt.Errorf("the expression has brackets more than %d deep", MaxDepth)
+			}
+		case c == ')' || c == ']' || c == '}':
+			depth--
+		}
+	}
+	return nil
+}
+
+// tooManyParts returns an error where an expression has more parts than a new one may.
+func tooManyParts(parts int) error {
+	if parts > MaxParts {
+		return fmt.Errorf("the expression has %d parts, with what macros such as map stand for; at most %d are taken", parts, MaxParts)
+	}
+	return nil
+}
+
+// checkParts returns an error where a parsed expression has too many parts, or one that has no use here.
+func checkParts(parsed *cel.Ast) error {
+	if err := tooManyParts(ast.NodeCount(parsed.NativeRep())); err != nil {
+		return err
+	}
+	var err error
+	ast.PostOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch {
+		case err != nil:
+		case e.Kind() == ast.StructKind:
+			err = fmt.Errorf("there are no values of type %s here: build a map", e.AsStruct().TypeName())
+		case e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "matches":
+			err = checkPattern(e.AsCall())
+		}
+	}))
+	return err
+}
+
+// checkPattern returns an error where the pattern of a call of matches is written in the expression and cannot be used.
+func checkPattern(c ast.CallExpr) error {
+	if len(c.Args()) == 0 {
+		return errors.New("matches() takes a regular expression")
+	}
+	last := c.Args()[len(c.Args())-1]
+	if last.Kind() != ast.LiteralKind {
+		return nil
+	}
+	pattern, ok := last.AsLiteral().Value().(string)
+	if !ok {
+		return nil
+	}
+	_, err := regex.Compile(pattern)
+	return err
+}

@@ -1,0 +1,49 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// Guards returns which documents break a strict relation or unique member that the model has and the one that applies has
+// not, on one snapshot. It looks at the documents of their collections alone, for writes wait meanwhile. The error is the
+// read model's, or ctx's.
+func (i *Inspector) Guards(ctx context.Context, m *fanfold.Model) (problems []fanfold.Problem, err error) {
+	sc, err := i.store.Scan()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	prev, err := fold.PlanOf(sc.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	next, err := fold.NewPlan(m, 0, prev.Reserved.Next(prev.Model, m))
+	if err != nil {
+		return nil, err
+	}
+	v := &previewer{prev: prev, next: next, change: fold.CompareModels(prev, next), out: &fanfold.ModelPreview{}}
+	c := newChecker(ctx, sc, next)
+	for _, r := range v.change.Strict {
+		if err := c.eachRowOf(r.Collection, func(row *sqlite.Row) error { return c.indexLinksOf(row, r) }); err != nil {
+			return nil, err
+		}
+	}
+	err = v.checkGuards(c)
+	return v.out.Problems, err
+}
+
+// indexLinksOf enters what a document refers to by one relation into the private link index.
+func (c *checker) indexLinksOf(row *sqlite.Row, r *fanfold.Relation) error {
+	for _, id := range r.Targets(jsondoc.MustParse(row.Source())) {
+		if err := c.sc.AddLink(r.FullName(), id, row.Number); err != nil {
+			return err
+		}
+	}
+	return nil
+}
