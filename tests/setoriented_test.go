@@ -123,10 +123,10 @@ func TestRandomFanouts(t *testing.T) {
 // TestDeepDocuments: derived values may nest deeper than SQLite's JSON functions take.
 func TestDeepDocuments(t *testing.T) {
 	plainOnly(t, oneByOne)
-	const chain = 18
+	const chain, nested = 50, 22 // more than 1,000 in all, by expressions with brackets as deep as they may be
 	model := "collections:\n  c0: {}\n"
 	for i := 1; i <= chain; i++ {
-		model += fmt.Sprintf("  c%d: {relations: {r: {path: r, to: c%d}}, derive: {d: {copy: r, value: %q}}}\n", i, i-1, strings.Repeat("[", 60)+"doc.d"+strings.Repeat("]", 60))
+		model += fmt.Sprintf("  c%d: {relations: {r: {path: r, to: c%d}}, derive: {d: {copy: r, value: %q}}}\n", i, i-1, strings.Repeat("[", nested)+"doc.d"+strings.Repeat("]", nested))
 	}
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), SetOrientedFrom: 1})
 	defer s.Close()
@@ -136,5 +136,5 @@ func TestDeepDocuments(t *testing.T) {
 		s.Put(fmt.Sprint("c", i), "x", `{"r":"x"}`)
 	}
 	s.Merge("c0", "x", `{"d":2}`)
-	s.WantDoc(fmt.Sprint("c", chain), "x", `{"id":"x","r":"x","d":`+strings.Repeat("[", 60*chain)+"2"+strings.Repeat("]", 60*chain)+`}`)
+	s.WantDoc(fmt.Sprint("c", chain), "x", `{"id":"x","r":"x","d":`+strings.Repeat("[", nested*chain)+"2"+strings.Repeat("]", nested*chain)+`}`)
 }
