@@ -110,11 +110,17 @@ func (w *write) preferenceApplied(c echo.Context, body bool) {
 	}
 }
 
-// represent answers a write with the document that it made. sent is false where that was overwritten meanwhile.
+// represent answers a write with the document that it made. sent is false where that was overwritten meanwhile, and where
+// there is no room for it: the write is stored, whatever its answer says.
 func (s *Server) represent(c echo.Context, w *write, o outcome, seq uint64) (sent bool, err error) {
 	doc, _, err := s.Reader.Get(o.key, fanfold.Embedded)
 	if err != nil || doc == nil || uint64(doc.Revision) != seq {
 		return false, err
+	}
+	lease := s.opt.Sending.Lease()
+	defer lease.Release()
+	if !lease.TryHold(len(doc.Body)) {
+		return false, nil
 	}
 	status := o.status()
 	if status == http.StatusNoContent {

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -28,14 +29,18 @@ type Scan interface {
 	// All returns up to limit documents of all collections, as they were written, by number, from behind the number after,
 	// and whether there are more.
 	All(after int64, limit int) (docs []*fanfold.Document, more bool, err error)
-	// EachKept calls fn for each value that stays on a holder with a number between from and to, by holder.
-	EachKept(from, to int64, fn func(holder int64, rule, target string, value []byte) error) error
+	// EachKept calls fn for each value that stays on the document with a number, by rule, then by target.
+	EachKept(holder int64, fn func(rule, target string, value []byte) error) error
 	// Close ends the scan.
 	Close() error
 }
 
-// exportPage bounds how many documents are read at a time.
-const exportPage = 512
+// Bounds of what an export holds at a time.
+const (
+	exportPage  = 512       // documents that are read
+	exportPiece = 256 << 10 // bytes from which on lines are sent
+	exportRoom  = 8 << 20   // that it takes of the budget for a page: a MiB of documents, one more, and its line
+)
 
 // export answers GET /v1/_export: the model, then every document in order of arrival, in lines that POST /v1/_import
 // reads.
@@ -59,7 +64,7 @@ func (s *Server) export(c echo.Context) (err error) {
 	h.Set("Content-Type", ndjsonType)
 	h.Set(headerPosition, scan.At().String())
 	ex := &exporter{s: s, scan: scan, out: c.Response(), control: http.NewResponseController(c.Response()), shapes: map[string]*fanfold.Shape{}, schemas: map[string]*schema.Schema{}}
-	if err := ex.run(collections); err != nil {
+	if err := ex.run(c.Request().Context(), collections); err != nil {
 		s.opt.Logger.Error("an export ended early", "err", err)
 		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
 	}
@@ -80,7 +85,7 @@ type exporter struct {
 }
 
 // run writes the model, unless only some collections are exported, and every document. nil stands for all collections.
-func (ex *exporter) run(collections []string) error {
+func (ex *exporter) run(ctx context.Context, collections []string) error {
 	src, reserved, err := ex.scan.Model()
 	if err != nil {
 		return err
@@ -96,7 +101,7 @@ func (ex *exporter) run(collections []string) error {
 			ex.appendModel(src, guarded)
 		}
 	}
-	if err := ex.documents(collections); err != nil {
+	if err := ex.documents(ctx, collections); err != nil {
 		return err
 	}
 	if guarded {
@@ -115,22 +120,23 @@ func (ex *exporter) appendModel(src []byte, guardsLast bool) {
 }
 
 // documents writes every document of the collections, in order of arrival. nil stands for all collections.
-func (ex *exporter) documents(collections []string) error {
+func (ex *exporter) documents(ctx context.Context, collections []string) error {
+	lease := ex.s.opt.Sending.Lease()
+	defer lease.Release()
 	after := int64(0)
 	for more := true; more; {
+		if err := lease.WaitToHold(ctx, exportRoom); err != nil {
+			return err
+		}
 		var docs []*fanfold.Document
 		var err error
 		if docs, more, err = ex.scan.All(after, exportPage); err != nil || len(docs) == 0 {
 			return err
 		}
-		after = docs[len(docs)-1].Number
-		kept, err := ex.kept(docs[0].Number, after)
-		if err != nil {
-			return err
-		}
-		for _, doc := range docs {
-			if collections == nil || slices.Contains(collections, doc.Key.Collection) {
-				ex.document(doc, kept[doc.Number])
+		for i, doc := range docs {
+			docs[i], after = nil, doc.Number
+			if err := ex.addDocument(ctx, doc, collections); err != nil {
+				return err
 			}
 		}
 		if err := ex.flush(); err != nil {
@@ -140,14 +146,36 @@ func (ex *exporter) documents(collections []string) error {
 	return nil
 }
 
-// flush sends what was written, for which the client has importPause.
-func (ex *exporter) flush() error {
-	if err := supported(ex.control.SetWriteDeadline(time.Now().Add(importPause))); err != nil {
+// addDocument writes a document where it is one of the collections'. It sends what was written once that is large.
+func (ex *exporter) addDocument(ctx context.Context, doc *fanfold.Document, collections []string) error {
+	if err := ctx.Err(); err != nil || collections != nil && !slices.Contains(collections, doc.Key.Collection) {
 		return err
 	}
-	_, err := ex.out.Write(ex.buf)
-	ex.buf = ex.buf[:0]
-	return err
+	kept, err := ex.kept(doc)
+	if err != nil {
+		return err
+	}
+	ex.document(doc, kept)
+	if len(ex.buf) < exportPiece {
+		return nil
+	}
+	return ex.flush()
+}
+
+// flush sends what was written, for each piece of which the client has importPause.
+func (ex *exporter) flush() error {
+	for text := range slices.Chunk(ex.buf, largePiece) {
+		if err := supported(ex.control.SetWriteDeadline(time.Now().Add(importPause))); err != nil {
+			return err
+		}
+		if _, err := ex.out.Write(text); err != nil {
+			return err
+		}
+	}
+	if ex.buf = ex.buf[:0]; cap(ex.buf) > 2*exportPiece {
+		ex.buf = nil
+	}
+	return nil
 }
 
 // keptValue holds one of the values that stay on a document, by rule and by the target's id.
@@ -156,14 +184,13 @@ type keptValue struct {
 	value        []byte // nil where the rule's frozen copy has no value for some id
 }
 
-// kept returns the values that stay on the documents with numbers between from and to, by number.
-func (ex *exporter) kept(from, to int64) (map[int64][]keptValue, error) {
-	all := map[int64][]keptValue{}
-	err := ex.scan.EachKept(from, to, func(holder int64, rule, target string, value []byte) error {
-		all[holder] = append(all[holder], keptValue{rule, target, value})
+// kept returns the values that stay on a document.
+func (ex *exporter) kept(doc *fanfold.Document) (kept []keptValue, err error) {
+	err = ex.scan.EachKept(doc.Number, func(rule, target string, value []byte) error {
+		kept = append(kept, keptValue{rule, target, value})
 		return nil
 	})
-	return all, err
+	return kept, err
 }
 
 // withMissing adds a keptValue without value for each rule whose frozen copy lacks a value of one of the document's

@@ -18,6 +18,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -25,16 +26,18 @@ import (
 type Snapshot interface {
 	// At returns the position at which the prefix ends.
 	At() fanfold.Position
-	// Get returns one document, nil where there is none.
-	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, error)
-	// List returns up to limit documents of a collection, by id, from behind the id after, and whether there are more.
-	List(collection, after string, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
-	// Holders returns up to limit documents that refer to target, in order of arrival, from behind the number after, and
-	// whether there are more.
-	Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
-	// Page returns one of target's fixed pages of size places, and how many pages there are. Pages are numbered from 1 on;
-	// 0 asks for the last. A page behind the last is empty.
-	Page(relation, target string, page int64, size int, view fanfold.View) (docs []*fanfold.Document, pages int64, err error)
+	// GetWithin returns one document, nil where there is none, and how many bytes its body has. A body of more than
+	// maxBytes is not read, and nil.
+	GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
+	// EachListed calls fn with up to limit documents of a collection, by id, from behind the id after, until fn returns
+	// false. more tells whether others follow.
+	EachListed(collection, after string, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
+	// EachReferring calls fn with up to limit documents that refer to target, in order of arrival, from behind the number
+	// after, until fn returns false. more tells whether others follow.
+	EachReferring(relation, target string, after int64, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
+	// EachOnPage calls fn with the documents on one of target's fixed pages, until fn returns false. It calls begin first,
+	// with the page's number and how many pages there are, and ends with its error.
+	EachOnPage(p fanfold.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error
 }
 
 // Reader reads documents.
@@ -116,10 +119,14 @@ type Dependencies struct {
 type Options struct {
 	Timeout     time.Duration // how long a write or read waits for the fold; default 5 s
 	MaxInFlight int64         // how many bytes of writes' bodies are in memory at a time; default 64 MiB
-	MaxWaiting  int64         // how many writes wait for room in it; default 4096
-	Admission   time.Duration // how long a request waits for room or for a slot; default 5 s
-	HeaderTime  time.Duration // in which a request's headers must arrive; default 10 s
-	BodyGrace   time.Duration // in which its body must arrive, with 5 s more for each MiB; default 10 s
+	// Sending is the budget from which what is being sent is taken, which other parts of the node may share; default one of
+	// MaxSending bytes, or of 256 MiB.
+	Sending    *sending.Budget
+	MaxSending int64
+	MaxWaiting int64         // how many writes wait for room in it; default 4096
+	Admission  time.Duration // how long a request waits for room or for a slot; default 5 s
+	HeaderTime time.Duration // in which a request's headers must arrive; default 10 s
+	BodyGrace  time.Duration // in which its body must arrive, with 5 s more for each MiB; default 10 s
 	// Hosts are names by which the API may be called besides those of the loopback interface, AnyHost lets it be called
 	// by any name. Origins are web origins, such as https://app.example, whose pages may write besides the API's own.
 	Hosts, Origins []string
@@ -136,6 +143,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxInFlight == 0 {
 		o.MaxInFlight = 64 << 20
+	}
+	if o.Sending == nil {
+		o.Sending = sending.NewBudget(o.MaxSending)
 	}
 	if o.MaxWaiting == 0 {
 		o.MaxWaiting = 4096

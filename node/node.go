@@ -19,6 +19,7 @@ import (
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -144,11 +145,13 @@ func (n *Node) openReadModel(ctx context.Context) (err error) {
 // openAPI makes the writer, the feed and the API of a node whose log and read model are open.
 func (n *Node) openAPI() {
 	n.inspector = inspect.New(n.Store, n.Projector)
-	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{})
+	budget := sending.NewBudget(n.cfg.API.MaxSending)
+	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget})
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.Logger = n.Log.MaxPayload(), n.cfg.Logger
 	n.writer = writer.New(writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store}, Models: n.Projector, Inspector: n.inspector}, writerOptions)
 	apiOptions := n.cfg.API
+	apiOptions.Sending = budget
 	apiOptions.Origins, apiOptions.Hosts = n.cfg.Origins, n.cfg.Hosts
 	host, _, _ := net.SplitHostPort(n.cfg.Listen) // checked by Open
 	apiOptions.AnyHost = !isLoopback(host) && len(n.cfg.Hosts) == 0

@@ -11,7 +11,8 @@ import (
 // one goroutine, which closes it.
 type Scanner struct {
 	*Snapshot
-	c *conn
+	c           *conn
+	keptIndexed bool // there is a private index of kept values by holder
 }
 
 // Scan opens a scanner on the current generation. It stays valid after Swap has replaced that
@@ -56,15 +57,25 @@ func (s *Scanner) Close() error { return errors.Join(s.c.exec("ROLLBACK"), s.c.c
 // follow.
 func (s *Scanner) All(after int64, limit int) (docs []*fanfold.Document, more bool, err error) {
 	columns, from := selectView(fanfold.Referenced)
-	return s.documents(limit, columns+from+"WHERE d.number > ? ORDER BY d.number", after)
+	return s.documents(limit, exportBytes, columns+from+"WHERE d.number > ? ORDER BY d.number", after)
 }
 
-// EachKept calls fn for the values that stayed on the documents with numbers from one to another,
-// in order of rule, target and number.
-func (s *Scanner) EachKept(from, to int64, fn func(holder int64, rule, target string, value []byte) error) error {
-	return s.c.query("SELECT holder, rule, target, value FROM kept WHERE holder BETWEEN ? AND ? ORDER BY rule, target, holder", func(r []sqlValue) error {
-		return fn(intOf(r[0]), textOf(r[1]), textOf(r[2]), bytesOf(r[3]))
-	}, from, to)
+// EachKept calls fn for the values that stayed on the document with a number, in order of rule and target.
+func (s *Scanner) EachKept(holder int64, fn func(rule, target string, value []byte) error) error {
+	if !s.keptIndexed { // the stored table is in order of rule and target
+		for _, statement := range []string{
+			"CREATE TEMP TABLE kept_of (holder INTEGER, rule TEXT, target TEXT, PRIMARY KEY (holder, rule, target)) WITHOUT ROWID",
+			"INSERT INTO temp.kept_of SELECT holder, rule, target FROM kept",
+		} {
+			if err := s.c.exec(statement); err != nil {
+				return err
+			}
+		}
+		s.keptIndexed = true
+	}
+	return s.c.query("SELECT k.rule, k.target, k.value FROM temp.kept_of o JOIN kept k USING (rule, target, holder) WHERE o.holder = ? ORDER BY o.rule, o.target", func(r []sqlValue) error {
+		return fn(textOf(r[0]), textOf(r[1]), bytesOf(r[2]))
+	}, holder)
 }
 
 // AddLink enters a link into the private index. Entering it twice is no error.
