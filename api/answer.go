@@ -154,6 +154,8 @@ func (s *Server) accepted(c echo.Context, w *write, seq uint64, waited error, re
 		return c.JSON(http.StatusAccepted, result)
 	case w.prefer.async:
 		reason = "the request was not to wait for it"
+	case stopping(c.Request().Context()):
+		reason = "the node is stopping"
 	case errors.Is(waited, context.DeadlineExceeded):
 		reason = "this node stands at event " + strconv.FormatUint(s.Folded.Applied(), 10) + " and did not reach " + strconv.FormatUint(seq, 10) + " in time"
 	default:

@@ -55,7 +55,7 @@ func (s *Server) export(c echo.Context) (err error) {
 	if err := s.freshness(c); err != nil {
 		return err
 	}
-	scan, err := s.Reader.Scan()
+	scan, err := s.Reader.Scan(c.Request().Context())
 	if err != nil {
 		return err
 	}

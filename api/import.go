@@ -67,7 +67,7 @@ func (s *Server) importLines(c echo.Context) error {
 	answer := &importAnswer{out: c.Response(), control: control}
 	err = im.Run(c.Request().Context(), newLineReader(c.Request().Body, control, opt.First), answer.report)
 	if err == nil {
-		err = im.WaitFolded()
+		err = im.WaitFolded(c.Request().Context())
 	}
 	s.finishImport(answer, im.Report(), err)
 	return nil

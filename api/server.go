@@ -5,9 +5,7 @@ package api
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -46,8 +44,8 @@ type Reader interface {
 	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, fanfold.Position, error)
 	// Read calls fn with a snapshot that is valid until fn returns.
 	Read(fn func(s Snapshot) error) error
-	// Scan opens a snapshot that may be read for long. The caller closes it.
-	Scan() (Scan, error)
+	// Scan opens a snapshot that may be read for long, until ctx ends. The caller closes it.
+	Scan(ctx context.Context) (Scan, error)
 }
 
 // Folded knows what this node has folded.
@@ -248,28 +246,6 @@ func (s *Server) Routes() []string {
 		}
 	}
 	return out
-}
-
-// Run serves on l until ctx ends. Then it calls closeFeeds, so that open feeds end, gives running requests ten seconds to
-// finish, and closes l. It returns nil after a clean end.
-func (s *Server) Run(ctx context.Context, l net.Listener, closeFeeds func()) error {
-	srv := &http.Server{Handler: s.echo, ReadHeaderTimeout: s.opt.HeaderTime, WriteTimeout: answerTime, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
-	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(l) }()
-	select {
-	case err := <-failed:
-		closeFeeds()
-		return err
-	case <-ctx.Done():
-	}
-	closeFeeds()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	if err := srv.Shutdown(last); err != nil {
-		return errors.Join(err, srv.Close())
-	}
-	return nil
 }
 
 // ready answers GET and HEAD /readyz.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/errgroup"
@@ -215,11 +216,16 @@ func (n *Node) Addr() string { return n.listener.Addr().String() }
 // URL returns the URL of the API.
 func (n *Node) URL() string { return "http://" + n.Addr() }
 
+// foldTime is how long what is being folded may take when the node stops. It is rolled back then, and folded again at the
+// next start.
+const foldTime = 2 * time.Second
+
 // Run serves until ctx ends or a part fails, then stops and closes everything in order. It calls ready, which may be nil,
 // in a goroutine of its own as soon as the parts are started. It returns nil after ctx has ended, else the first error.
 func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	n.running = ctx
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(foldTime, n.Store.Interrupt) })()
 	g.Go(func() error { return n.Projector.Run(ctx) }) // nil only once ctx has ended
 	g.Go(func() error { return n.writer.Run(ctx) })
 	g.Go(func() error {
@@ -233,6 +239,7 @@ func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) e
 		g.Go(func() error { return ready(ctx) })
 	}
 	err := g.Wait()
+	n.writer.Close()
 	n.background.Wait()
 	return errors.Join(err, n.Close())
 }

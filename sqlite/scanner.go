@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 
 	"github.com/fanfold/fanfold"
@@ -29,6 +30,9 @@ func (s *Store) Scan() (*Scanner, error) {
 	})
 	return sc, err
 }
+
+// EndWith makes every query end once ctx has ended, with its error. Without it a query goes on for as long as it takes.
+func (s *Scanner) EndWith(ctx context.Context) { s.c.ctx = ctx }
 
 // openSnapshot opens a connection, runs statements on it and begins a read transaction, which also
 // keeps a copy from beginning again with every write (SQLite documentation, Online Backup API). It

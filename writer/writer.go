@@ -158,13 +158,17 @@ type Writer struct {
 	modelMu sync.RWMutex
 }
 
-// New returns a writer. Prepared models are applied only while its Run is running.
+// New returns a writer. Prepared models are applied only while its Run is running. The caller closes it.
 func New(parts Dependencies, opt Options) *Writer {
 	opt.setDefaults()
-	w := &Writer{Dependencies: parts, opt: opt, parsers: make(chan struct{}, maxParsers)}
+	w := &Writer{Dependencies: parts, opt: opt, parsers: make(chan struct{}, maxParsers), rounds: newGuardRounds()}
 	w.caughtUp.began = time.Now()
 	return w
 }
+
+// Close ends the work that writes of several requests share, and waits for its end: less than the time that the log has
+// to decide.
+func (w *Writer) Close() { w.rounds.close() }
 
 // MaxBody returns the size of the largest document that is taken, in bytes.
 func (w *Writer) MaxBody() int64 { return w.opt.MaxBody }
