@@ -29,8 +29,7 @@ var errStopping = fanfold.Errorf(fanfold.Unavailable, "the node is stopping: ask
 func (s *Server) Run(ctx context.Context, l net.Listener, closeFeeds func()) error {
 	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(errStopping)
-	running := &running{handler: s.echo, none: make(chan struct{}, 1)}
-	srv := &http.Server{Handler: running, BaseContext: func(net.Listener) context.Context { return base },
+	srv := &http.Server{Handler: s.running, BaseContext: func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: s.opt.HeaderTime, WriteTimeout: answerTime, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
@@ -47,11 +46,14 @@ func (s *Server) Run(ctx context.Context, l net.Listener, closeFeeds func()) err
 	last, cancel := context.WithTimeout(context.Background(), cutTime)
 	defer cancel()
 	if err := srv.Shutdown(last); err != nil {
-		s.opt.Logger.Warn("connections are cut that did not end in time", "requests", running.count.Load(), "err", errors.Join(err, srv.Close()))
-		running.wait(leaveTime - cutTime)
+		s.opt.Logger.Warn("connections are cut that did not end in time", "requests", s.Running(), "err", errors.Join(err, srv.Close()))
+		s.running.wait(leaveTime - cutTime)
 	}
 	return nil
 }
+
+// Running returns how many requests are being answered.
+func (s *Server) Running() int64 { return s.running.count.Load() }
 
 // running counts the requests that a handler is answering.
 type running struct {

@@ -164,6 +164,8 @@ type Server struct {
 	opt  Options
 	echo *echo.Echo
 
+	running *running // around echo
+
 	room     *semaphore.Weighted // bytes of bodies that may be in memory
 	waiting  atomic.Int64        // how many writes wait for room
 	previews *slots
@@ -181,6 +183,7 @@ const (
 func New(parts Dependencies, opt Options) *Server {
 	opt.setDefaults()
 	s := &Server{Dependencies: parts, opt: opt, echo: echo.New(), room: semaphore.NewWeighted(opt.MaxInFlight)}
+	s.running = &running{handler: s.echo, none: make(chan struct{}, 1)}
 	s.previews = newSlots(maxPreviews, opt.Admission)
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.fail
@@ -235,7 +238,7 @@ func (s *Server) routes() {
 }
 
 // Handler returns the API as a handler.
-func (s *Server) Handler() http.Handler { return s.echo }
+func (s *Server) Handler() http.Handler { return s.running }
 
 // Routes lists every route as "METHOD /path", with a colon before each parameter of the path.
 func (s *Server) Routes() []string {

@@ -80,6 +80,9 @@ func (c *conn) exec(query string, args ...driver.Value) error {
 	if err != nil {
 		return err
 	}
+	if c.ctx != nil && c.ctx.Err() != nil {
+		return c.ctx.Err()
+	}
 	if s.writes {
 		c.writes++
 		if c.failWrite != nil {

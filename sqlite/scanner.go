@@ -54,7 +54,10 @@ func openSnapshot(path string, statements ...string) (c *conn, cp Checkpoint, er
 }
 
 // Close ends the snapshot and closes its connection.
-func (s *Scanner) Close() error { return errors.Join(s.c.exec("ROLLBACK"), s.c.close()) }
+func (s *Scanner) Close() error {
+	s.c.ctx = nil
+	return errors.Join(s.c.exec("ROLLBACK"), s.c.close())
+}
 
 // All returns documents of all collections as written, with numbers behind after and in order of
 // number: limit of them at most, and fewer where they are large. more reports whether others

@@ -75,7 +75,7 @@ func (w *Writer) checkFanout(ctx context.Context, writes []fanfold.Write, in Int
 		limit = fanfold.MaxChanges - 1 // no event can cause more, whoever allows it
 	}
 	events := eventsOf(writes)
-	if more, err := w.Inspector.MayExceed(events, limit); err != nil || !more {
+	if more, err := w.Inspector.MayExceed(ctx, events, limit); err != nil || !more {
 		return err
 	}
 	fan, err := w.Inspector.DryRun(ctx, events)

@@ -90,7 +90,7 @@ type Inspector interface {
 	DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error)
 	// MayExceed estimates whether events cause more than limit derived changes. It is never false of events that do, and
 	// may be true of events that do not.
-	MayExceed(events []*fanfold.Event, limit int64) (bool, error)
+	MayExceed(ctx context.Context, events []*fanfold.Event, limit int64) (bool, error)
 }
 
 // Dependencies holds the parts that a Writer works with.

@@ -15,6 +15,7 @@ import (
 func (i *Inspector) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error) {
 	out := &fanfold.Fanout{Rules: map[string]int64{}, Collections: map[string]int64{}}
 	err := i.projector.Rehearse(out, func(tx *sqlite.Tx, f *fold.Fold) error {
+		defer tx.EndWith(ctx)()
 		cp := tx.Checkpoint()
 		out.Position = cp.At()
 		for n, given := range events {

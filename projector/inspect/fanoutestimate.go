@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -13,15 +14,15 @@ import (
 
 // MayExceed returns whether the events may cause more than limit derived changes together. It goes by the links alone
 // and assumes that every value an event can reach changes. That is much cheaper than a dry run, and takes nothing where
-// no rule leads away from the documents. The error is the read model's.
-func (i *Inspector) MayExceed(events []*fanfold.Event, limit int64) (more bool, err error) {
+// no rule leads away from the documents. The error is the read model's, or ctx's.
+func (i *Inspector) MayExceed(ctx context.Context, events []*fanfold.Event, limit int64) (more bool, err error) {
 	pl := i.projector.Plan()
 	fansOut := func(ev *fanfold.Event) bool { return pl.Collection(ev.Key.Collection).FansOut }
 	if !slices.ContainsFunc(events, fansOut) && int64(len(events))*maxReferenced <= limit {
 		return false, nil // each changes the documents that it refers to, and nothing follows from that
 	}
 	err = i.store.Read(func(s *sqlite.Snapshot) error {
-		e := &fanoutEstimate{s: s, plan: pl, left: limit, newLinks: map[sqlite.Link]int64{}}
+		e := &fanoutEstimate{ctx: ctx, s: s, plan: pl, left: limit, newLinks: map[sqlite.Link]int64{}}
 		if len(events) > 1 { // later events of a transaction may reach what earlier ones linked
 			for _, ev := range events {
 				if err := e.countLinks(ev); err != nil {
@@ -51,6 +52,7 @@ var errLimitReached = errors.New("the limit is reached")
 
 // fanoutEstimate counts the documents that events can reach.
 type fanoutEstimate struct {
+	ctx      context.Context
 	s        *sqlite.Snapshot
 	plan     *fold.Plan
 	left     int64                 // derived changes until the limit
@@ -205,6 +207,9 @@ func (e *fanoutEstimate) holders(rule *fold.Rule, id string) error {
 		return e.spend(n)
 	}
 	return e.s.EachHolder(rule.RelationName, id, func(row *sqlite.Row) error {
+		if err := e.ctx.Err(); err != nil {
+			return err
+		}
 		if err := e.spend(1); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func TestMayExceedOfSmallTransactions(t *testing.T) {
 	s := harness.OpenTemp(t, countingModel)
 	inspector := inspect.New(s.Node.Store, s.Node.Projector)
 	for _, n := range []int{1, 10, 11, 12, 1000} {
-		if more, err := inspector.MayExceed(puts(n), fanfold.DefaultFanoutLimit); err != nil || more {
+		if more, err := inspector.MayExceed(t.Context(), puts(n), fanfold.DefaultFanoutLimit); err != nil || more {
 			t.Errorf("%d puts of small documents may exceed %d changes: %v, %v", n, fanfold.DefaultFanoutLimit, more, err)
 		}
 	}
@@ -42,7 +42,7 @@ func TestMayExceedSmallLimits(t *testing.T) {
 	inspector := inspect.New(s.Node.Store, s.Node.Projector)
 	wants := func(why string, events []*fanfold.Event, limit int64) {
 		t.Helper()
-		if more, err := inspector.MayExceed(events, limit); err != nil || !more {
+		if more, err := inspector.MayExceed(t.Context(), events, limit); err != nil || !more {
 			t.Errorf("%s: %v, %v", why, more, err)
 		}
 	}
