@@ -74,6 +74,9 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 	}
 	w.answerNowIfFolded(s, seq)
 	if waited := s.waitFor(c, w, seq); waited != nil || w.prefer.async {
+		if key.ID == "" && w.op.Kind == writer.Create { // without it the client would not know what it has made
+			key, _ = s.Writer.Leader.KeyAt(c.Request().Context(), seq)
+		}
 		locate(c, key)
 		w.preferenceApplied(c, false)
 		return s.accepted(c, w, seq, waited, nil)

@@ -94,19 +94,26 @@ func setDocument(c echo.Context, doc *fanfold.Document, at fanfold.Position, eta
 	values := []string{tag, strconv.FormatUint(uint64(doc.Revision), 10), at.String(), doc.Updated.Format(http.TimeFormat)}
 	h[keyETag], h[keyRevision], h[keyPosition], h["Last-Modified"] = values[0:1:1], values[1:2:2], values[2:3:3], values[3:4:4]
 	none := c.Request().Header["If-None-Match"]
-	return len(none) > 0 && matches(none, tag)
+	if len(none) == 0 {
+		return false
+	}
+	known, h[keyETag][0] = matches(none, tag)
+	return known
 }
 
 // matches tells whether the lines of an If-None-Match header have a tag, compared weakly (RFC 9110, 13.1.2) and as a
-// whole, or are "*".
-func matches(lines []string, tag string) bool {
+// whole, or are "*". It returns the tag as the client has it, which may be that of a compressed answer.
+func matches(lines []string, tag string) (known bool, have string) {
+	zipped := strings.TrimSuffix(tag, `"`) + fanfold.GzipSuffix + `"`
 	for _, line := range lines {
 		for v := range strings.SplitSeq(line, ",") {
-			v = strings.TrimSpace(v)
-			if v == "*" || strings.TrimPrefix(v, "W/") == tag {
-				return true
+			switch v = strings.TrimPrefix(strings.TrimSpace(v), "W/"); v {
+			case "*", tag:
+				return true, tag
+			case zipped:
+				return true, zipped
 			}
 		}
 	}
-	return false
+	return false, tag
 }

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -164,7 +165,8 @@ type Server struct {
 	opt  Options
 	echo *echo.Echo
 
-	running *running // around echo
+	running  *running        // around echo
+	ownNames map[string]bool // the paths of the store's own routes, and the names of those below a document
 
 	room     *semaphore.Weighted // bytes of bodies that may be in memory
 	waiting  atomic.Int64        // how many writes wait for room
@@ -183,7 +185,11 @@ const (
 func New(parts Dependencies, opt Options) *Server {
 	opt.setDefaults()
 	s := &Server{Dependencies: parts, opt: opt, echo: echo.New(), room: semaphore.NewWeighted(opt.MaxInFlight)}
-	s.running = &running{handler: s.echo, none: make(chan struct{}, 1)}
+	handler, err := compressed(s.echo)
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	s.running = &running{handler: handler, none: make(chan struct{}, 1)}
 	s.previews = newSlots(maxPreviews, opt.Admission)
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.fail
@@ -191,8 +197,12 @@ func New(parts Dependencies, opt Options) *Server {
 		s.opt.Logger.Error("a handler panicked", "err", err, "stack", string(stack))
 		return err
 	}}))
-	s.echo.Use(s.checkHost, s.checkOrigin, s.limitBodyTime)
 	s.routes()
+	s.ownNames = map[string]bool{}
+	for _, r := range s.echo.Routes() {
+		s.ownNames[strings.TrimPrefix(r.Path, "/v1/:collection/:id/")] = true
+	}
+	s.echo.Use(s.checkHost, s.checkOrigin, s.checkRoute, s.limitBodyTime)
 	return s
 }
 
@@ -204,19 +214,20 @@ var openAPI []byte
 // routes registers every route.
 func (s *Server) routes() {
 	e := s.echo
+	plain := without(append([]string{headerIdempotencyKey}, conditionHeaders...)...)
 	document := func(h echo.HandlerFunc) echo.HandlerFunc { return s.admitted(s.Writer.MaxBody(), h) }
 	e.GET("/v1/_changes", func(c echo.Context) error { return s.Feed.ServeHTTP(c.Response(), c.Request()) })
 	e.GET("/v1/_model", s.getModel)
-	e.PUT("/v1/_model", withoutAnswerTime(s.admitted(modelfile.MaxSource, s.putModel)))
+	e.PUT("/v1/_model", without(headerIdempotencyKey)(withoutAnswerTime(s.admitted(modelfile.MaxSource, s.putModel))))
 	e.GET("/v1/_model/_pending", s.getPending)
-	e.DELETE("/v1/_model/_pending", s.deletePending)
+	e.DELETE("/v1/_model/_pending", plain(s.deletePending))
 	e.GET("/v1/_status", s.status)
-	e.POST("/v1/_replay", withoutAnswerTime(commanded(s.replay)))
-	e.POST("/v1/_verify", withoutAnswerTime(commanded(s.limited(maxVerifications, s.verify))))
-	e.POST("/v1/_import", s.limited(maxImports, s.importLines))
+	e.POST("/v1/_replay", withoutAnswerTime(plain(commanded(s.replay))))
+	e.POST("/v1/_verify", withoutAnswerTime(plain(commanded(s.limited(maxVerifications, s.verify)))))
+	e.POST("/v1/_import", without(conditionHeaders...)(s.limited(maxImports, s.importLines)))
 	e.GET("/v1/_import", s.getImport)
 	e.GET("/v1/_export", s.limited(maxExports, s.export))
-	e.POST("/v1/_transactions", s.admitted(maxTransaction, s.transact))
+	e.POST("/v1/_transactions", without(conditionHeaders...)(s.admitted(maxTransaction, s.transact)))
 	e.POST("/v1/:collection", document(s.create))
 	e.GET("/v1/:collection", s.list)
 	e.GET("/v1/:collection/:id", s.get)

@@ -20,6 +20,7 @@ func (f *Feed) serveEventStream(ctx context.Context, w http.ResponseWriter, req 
 	w.Header().Set("Fanfold-Position", req.since.String())
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
+	o.buf.AddString(":\n\n") // a comment: a compressed answer does not begin before it has something
 	if err := o.flush(); err != nil {
 		return nil //nolint:nilerr // the client is gone, and there is nobody to tell
 	}

@@ -34,6 +34,9 @@ type Leader interface {
 	Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error)
 	// Fence returns a sequence that no event acknowledged before the call is behind.
 	Fence(ctx context.Context) (uint64, error)
+	// KeyAt returns the key of the document that the event at seq is about. The error is NotFound where there is no such
+	// event.
+	KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error)
 }
 
 // Snapshot reads one consistent prefix of the log.
