@@ -90,12 +90,7 @@ func (x *expander) add(body, meta []byte, tree []*expansion) error {
 
 // addTargets adds the documents that a body refers to, by relation, then by id.
 func (x *expander) addTargets(body []byte, tree []*expansion) error {
-	ids := make([][]string, len(tree))
-	t := jsondoc.MustParse(body)
-	for i, e := range tree {
-		ids[i] = e.relation.Targets(t)
-	}
-	t = nil //nolint:wastedassign // not held while targets are expanded
+	ids := targetsOf(body, tree)
 	for i, e := range tree {
 		if i > 0 {
 			x.out.AddString(",")
@@ -119,6 +114,16 @@ func (x *expander) addTargets(body []byte, tree []*expansion) error {
 		x.out.AddString("}")
 	}
 	return nil
+}
+
+// targetsOf returns the ids to which a body refers, by each relation. The parsed body is not held while they are expanded.
+func targetsOf(body []byte, tree []*expansion) [][]string {
+	ids := make([][]string, len(tree))
+	t := jsondoc.MustParse(body)
+	for i, e := range tree {
+		ids[i] = e.relation.Targets(t)
+	}
+	return ids
 }
 
 // get returns one document to be expanded, nil where there is none, and takes room for it before it is read. Errors are

@@ -152,14 +152,13 @@ func writePaced(c echo.Context, body []byte) error {
 
 // readDocument reads one document into room that lease takes of the budget, nil where there is none. Errors are the read
 // model's, and Busy where no room came free in time.
-func (s *Server) readDocument(c echo.Context, lease *sending.Lease, key fanfold.Key, view fanfold.View) (doc *fanfold.Document, at fanfold.Position, err error) {
+func (s *Server) readDocument(c echo.Context, lease *sending.Lease, key fanfold.Key, view fanfold.View) (*fanfold.Document, fanfold.Position, error) {
 	for {
-		doc, at, err = s.Reader.Get(key, view)
+		doc, at, err := s.Reader.Get(key, view)
 		if err != nil || doc == nil || len(doc.Body) <= lease.Held() || lease.TryHold(len(doc.Body)) {
 			return doc, at, err
 		}
 		size := len(doc.Body)
-		doc = nil // nothing is held while waiting
 		if err := s.waitToSend(c.Request().Context(), lease, size); err != nil {
 			return nil, 0, err
 		}

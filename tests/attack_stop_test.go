@@ -32,10 +32,10 @@ func slowModel(rules int) string {
 // loadSlow loads what slowModel is slow for.
 func loadSlow(t *testing.T, c *harness.Client) {
 	t.Helper()
-	c.Model(slowModel(12))
+	c.Model(slowModel(20))
 	c.Put("authors", "a", `{"name":"A"}`)
 	var lines strings.Builder
-	for i := range 20_000 {
+	for i := range 8_000 {
 		fmt.Fprintf(&lines, `{"id":"%d","author":"a","n":%d}`+"\n", i, i%20)
 	}
 	importText(t, c, "collection=books", lines.String())
@@ -93,7 +93,7 @@ func request(method, path, contentType, body string, length int, headers ...stri
 
 // slowRequests are requests that are still running a while after they were sent, of a node with what loadSlow loads.
 func slowRequests() map[string]string {
-	model := slowModel(13)
+	model := slowModel(21)
 	get := func(path string, headers ...string) string {
 		return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + strings.Join(append(headers, "\r\n"), "\r\n")
 	}

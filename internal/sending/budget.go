@@ -68,14 +68,17 @@ func (l *Lease) Held() int { return int(max(l.held, Free)) }
 // the lease as it is, where not.
 func (l *Lease) TryHold(n int) bool {
 	to, want := l.budget.laneOf(int64(n))
-	if to != l.from {
+	switch {
+	case to != l.from:
 		if to != nil && !to.free.TryAcquire(want) {
 			return false
 		}
 		l.Release()
-	} else if want > l.taken && !to.free.TryAcquire(want-l.taken) {
-		return false
-	} else if want < l.taken {
+	case want > l.taken:
+		if !to.free.TryAcquire(want - l.taken) {
+			return false
+		}
+	case want < l.taken:
 		to.free.Release(l.taken - want)
 	}
 	l.from, l.taken, l.held = to, want, int64(n)
