@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,7 +40,6 @@ type Scan interface {
 const (
 	exportPage  = 512       // documents that are read
 	exportPiece = 256 << 10 // bytes from which on lines are sent
-	exportRoom  = 8 << 20   // that it takes of the budget for a page: a MiB of documents, one more, and its line
 )
 
 // export answers GET /v1/_export: the model, then every document in order of arrival, in lines that POST /v1/_import
@@ -55,16 +55,32 @@ func (s *Server) export(c echo.Context) (err error) {
 	if err := s.freshness(c); err != nil {
 		return err
 	}
-	scan, err := s.Reader.Scan(c.Request().Context())
+	out, err := newSpool(s.opt.SpoolDir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, scan.Close()) }()
+	defer func() { err = errors.Join(err, out.Close()) }()
+	ctx, cancel := context.WithCancel(c.Request().Context())
+	written := make(chan struct{})
+	defer func() { <-written }()
+	defer cancel()
+	scan, err := s.Reader.Scan(ctx)
+	if err != nil {
+		close(written)
+		return err
+	}
 	h := c.Response().Header()
 	h.Set("Content-Type", ndjsonType)
 	h.Set(headerPosition, scan.At().String())
-	ex := &exporter{s: s, scan: scan, out: c.Response(), control: http.NewResponseController(c.Response()), shapes: map[string]*fanfold.Shape{}, schemas: map[string]*schema.Schema{}}
-	if err := ex.run(c.Request().Context(), collections); err != nil {
+	go func() {
+		defer close(written)
+		ex := &exporter{scan: scan, out: out, shapes: map[string]*fanfold.Shape{}, schemas: map[string]*schema.Schema{}}
+		out.finish(ex.runAndClose(ctx, collections))
+	}()
+	control := http.NewResponseController(c.Response())
+	if err := out.sendTo(ctx, c.Response(), func() error {
+		return supported(control.SetWriteDeadline(time.Now().Add(importPause)))
+	}); err != nil {
 		s.opt.Logger.Error("an export ended early", "err", err)
 		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
 	}
@@ -73,15 +89,24 @@ func (s *Server) export(c echo.Context) (err error) {
 
 // exporter writes the lines of one export.
 type exporter struct {
-	s        *Server
 	scan     Scan
-	out      http.ResponseWriter
-	control  *http.ResponseController
+	out      io.Writer
 	model    *fanfold.Model
 	reserved fanfold.Reserved
 	shapes   map[string]*fanfold.Shape
 	schemas  map[string]*schema.Schema
 	buf      []byte
+}
+
+// runAndClose runs the export and closes its scan. The error is run's, or Internal where it panicked.
+func (ex *exporter) runAndClose(ctx context.Context, collections []string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fanfold.Errorf(fanfold.Internal, "the export panicked: %v", p)
+		}
+		err = errors.Join(err, ex.scan.Close())
+	}()
+	return ex.run(ctx, collections)
 }
 
 // run writes the model, unless only some collections are exported, and every document. nil stands for all collections.
@@ -121,13 +146,8 @@ func (ex *exporter) appendModel(src []byte, guardsLast bool) {
 
 // documents writes every document of the collections, in order of arrival. nil stands for all collections.
 func (ex *exporter) documents(ctx context.Context, collections []string) error {
-	lease := ex.s.opt.Sending.Lease()
-	defer lease.Release()
 	after := int64(0)
 	for more := true; more; {
-		if err := lease.WaitToHold(ctx, exportRoom); err != nil {
-			return err
-		}
 		var docs []*fanfold.Document
 		var err error
 		if docs, more, err = ex.scan.All(after, exportPage); err != nil || len(docs) == 0 {
@@ -146,7 +166,7 @@ func (ex *exporter) documents(ctx context.Context, collections []string) error {
 	return nil
 }
 
-// addDocument writes a document where it is one of the collections'. It sends what was written once that is large.
+// addDocument writes a document where it is one of the collections'. It passes on what was written once that is large.
 func (ex *exporter) addDocument(ctx context.Context, doc *fanfold.Document, collections []string) error {
 	if err := ctx.Err(); err != nil || collections != nil && !slices.Contains(collections, doc.Key.Collection) {
 		return err
@@ -162,20 +182,13 @@ func (ex *exporter) addDocument(ctx context.Context, doc *fanfold.Document, coll
 	return ex.flush()
 }
 
-// flush sends what was written, for each piece of which the client has importPause.
+// flush writes the lines that are ready.
 func (ex *exporter) flush() error {
-	for text := range slices.Chunk(ex.buf, largePiece) {
-		if err := supported(ex.control.SetWriteDeadline(time.Now().Add(importPause))); err != nil {
-			return err
-		}
-		if _, err := ex.out.Write(text); err != nil {
-			return err
-		}
-	}
+	_, err := ex.out.Write(ex.buf)
 	if ex.buf = ex.buf[:0]; cap(ex.buf) > 2*exportPiece {
 		ex.buf = nil
 	}
-	return nil
+	return err
 }
 
 // keptValue holds one of the values that stay on a document, by rule and by the target's id.

@@ -130,6 +130,7 @@ type Options struct {
 	// by any name. Origins are web origins, such as https://app.example, whose pages may write besides the API's own.
 	Hosts, Origins []string
 	AnyHost        bool
+	SpoolDir       string       // holds exports until their clients have read them; default os.TempDir()
 	FoldVersion    int          // a part of every ETag
 	Metrics        http.Handler // answers GET /metrics; nil for none
 	Logger         *slog.Logger // default slog.Default()

@@ -152,7 +152,7 @@ func (n *Node) openAPI() {
 	writerOptions.MaxEvent, writerOptions.Logger = n.Log.MaxPayload(), n.cfg.Logger
 	n.writer = writer.New(writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store}, Models: n.Projector, Inspector: n.inspector}, writerOptions)
 	apiOptions := n.cfg.API
-	apiOptions.Sending = budget
+	apiOptions.Sending, apiOptions.SpoolDir = budget, n.cfg.Data
 	apiOptions.Origins, apiOptions.Hosts = n.cfg.Origins, n.cfg.Hosts
 	host, _, _ := net.SplitHostPort(n.cfg.Listen) // checked by Open
 	apiOptions.AnyHost = !isLoopback(host) && len(n.cfg.Hosts) == 0

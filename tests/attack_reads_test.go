@@ -1,10 +1,14 @@
 package tests
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -136,6 +140,42 @@ func TestSlowReaders(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestExportLetsGoOfItsSnapshot: an export whose client reads nothing does not keep the read model's snapshot open, and
+// still has everything of one prefix.
+func TestExportLetsGoOfItsSnapshot(t *testing.T) {
+	plainOnly(t, oneByOne)
+	s := harness.OpenTemp(t, "")
+	for i := range 40 {
+		s.Put("big", fmt.Sprintf("%03d", i), `{"x":"`+strings.Repeat("x", 1_000_000)+`"}`)
+	}
+	conn := rawRequest(t, s.Client, "GET /v1/_export HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+	awaitRunning(t, s.Client, 1, 5*time.Second)
+	for begun := time.Now(); isExporting(); {
+		if time.Since(begun) > 10*time.Second {
+			t.Fatal("the snapshot stays open")
+		}
+	}
+	if running(t, s.Client) != 1 {
+		t.Error("the client has read everything")
+	}
+	s.Put("big", "000", `{"late":true}`)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || strings.Count(string(text), "\n") != 40 || strings.Contains(string(text), "late") {
+		t.Errorf("%v, %d lines", err, strings.Count(string(text), "\n"))
+	}
+}
+
+// isExporting tells whether a goroutine of this process reads documents for an export.
+func isExporting() bool {
+	stacks := make([]byte, 4<<20)
+	return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("(*exporter)"))
 }
 
 // TestLineageIsBounded: the lineage of a document with thousands of derived values and a long history of large changes is
