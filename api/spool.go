@@ -62,11 +62,11 @@ func (s *spool) wake() {
 	s.more = make(chan struct{})
 }
 
-// state returns how much is written, the end, and a channel that is closed once either has changed.
-func (s *spool) state() (written int64, end error, more <-chan struct{}) {
+// state returns how much is written, a channel that is closed once there is more, and the end.
+func (s *spool) state() (written int64, more <-chan struct{}, end error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.written, s.end, s.more
+	return s.written, s.more, s.end
 }
 
 // sendTo writes everything to w, in pieces before each of which it calls before, and blocks until it is finished. Errors are
@@ -74,7 +74,7 @@ func (s *spool) state() (written int64, end error, more <-chan struct{}) {
 func (s *spool) sendTo(ctx context.Context, w io.Writer, before func() error) error {
 	buf := make([]byte, largePiece)
 	for at := int64(0); ; {
-		written, end, more := s.state()
+		written, more, end := s.state()
 		switch {
 		case at < written:
 			n, err := s.file.ReadAt(buf[:min(int64(len(buf)), written-at)], at)
