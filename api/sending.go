@@ -55,9 +55,10 @@ func (a *answer) reserve(n int) error {
 	if a.need = max(want, min(2*want, maxAnswer)); a.lease.TryHold(a.need) {
 		return nil
 	}
-	if a.need = want; a.lease.TryHold(want) {
+	if a.lease.TryHold(want) {
 		return nil
 	}
+	a.need = max(a.need, min(8*want, pageBytes)) // it is put together anew then, which should not happen often
 	return errNoRoom
 }
 
