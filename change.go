@@ -55,6 +55,7 @@ type ChangeQuery struct {
 	Collections []string // empty for all
 	Latest      bool     // only the newest change of each document
 	Docs        bool     // with each document as it is now
+	MaxBytes    int      // of the page's values and documents; 0 for 8 MiB
 }
 
 // ChangeRow holds a change and what the feed adds to it.
@@ -70,4 +71,5 @@ type ChangePage struct {
 	Last    Position // every change up to it was looked at
 	Pending int64    // the number of changes after Last, of every kind
 	Changes int64    // the number of changes in the log
+	Need    int      // of a page without rows: the MaxBytes that its first row needs; 0 otherwise
 }

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
-
-	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // The limits of documents and models.
@@ -101,14 +99,23 @@ const (
 	Referenced             // as written
 )
 
-// WithMeta returns the document's body with its metadata as the last member, _meta: rev, position,
-// createdAt and updatedAt (RFC 3339).
-func (d *Document) WithMeta() []byte {
+// Meta returns the document's metadata as the JSON object that stands in its member _meta: rev, position, createdAt and
+// updatedAt (RFC 3339).
+func (d *Document) Meta() []byte {
 	meta := append(make([]byte, 0, 160), `{"rev":`...)
 	meta = strconv.AppendUint(meta, uint64(d.Revision), 10)
 	meta = append(meta, `,"position":"`+d.Position.String()+`","createdAt":"`...)
 	meta = d.Created.AppendFormat(meta, time.RFC3339Nano)
 	meta = append(meta, `","updatedAt":"`...)
 	meta = d.Updated.AppendFormat(meta, time.RFC3339Nano)
-	return jsondoc.WithLast(d.Body, "_meta", append(meta, `"}`...))
+	return append(meta, `"}`...)
+}
+
+// PageQuery asks for one of the fixed pages of the documents that refer to one.
+type PageQuery struct {
+	Relation string // its full name
+	Target   string // the id of the document that they refer to
+	Page     int64  // from 1 on; 0 for the last
+	Size     int    // places on a page
+	View     View
 }

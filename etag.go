@@ -14,6 +14,9 @@ type ETag struct {
 	Suffix   string // the hash; "" for none
 }
 
+// GzipSuffix stands at the end of a tag, within its quotes, where the answer was compressed.
+const GzipSuffix = "-gzip"
+
 // String returns the tag with its quotes, as a header has it.
 func (t ETag) String() string {
 	b := make([]byte, 0, 48)
@@ -32,7 +35,7 @@ func (t ETag) String() string {
 	return string(append(b, '"'))
 }
 
-// ParseETag reads a tag of this store, quoted. It takes one with W/ before it, and one that ends behind the revision or
+// ParseETag reads a tag of this store, quoted. It takes one with W/ before it or GzipSuffix at its end, and one that ends behind the revision or
 // behind the position. The error is Invalid.
 func ParseETag(s string) (ETag, error) {
 	bad := Errorf(Invalid, `%q is not an ETag of this store: want "<revision>.<position>", quoted, as a response's ETag header gives it`, clip(s))
@@ -44,7 +47,7 @@ func ParseETag(s string) (ETag, error) {
 	if !ok {
 		return ETag{}, bad
 	}
-	parts := strings.SplitN(body, ".", 4)
+	parts := strings.SplitN(strings.TrimSuffix(body, GzipSuffix), ".", 4)
 	rev, err := parseDecimal(parts[0], 1<<63-1)
 	if err != nil {
 		return ETag{}, bad

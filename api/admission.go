@@ -76,13 +76,13 @@ func refuseBody(c echo.Context, maxBody int64) error {
 // firstPiece bounds what is read of a body before more room is taken for it, in bytes.
 const firstPiece = 32 << 10
 
-// receive reads a body of at most maxBody bytes from r, and takes room for it as it arrives: a client that only announces
+// receive reads a body of length bytes, of at most maxBody where length is negative, from r, and takes room for it as it arrives: a client that only announces
 // a body takes none. Errors are those of bodyError, and Busy.
-func receive(c echo.Context, r io.Reader, maxBody int64) ([]byte, error) {
+func receive(c echo.Context, r io.Reader, length, maxBody int64) ([]byte, error) {
 	l := c.Get(leaseKey).(*lease)
 	piece := int64(firstPiece)
-	if n := c.Request().ContentLength; n >= 0 {
-		piece = min(piece, n)
+	if length >= 0 {
+		piece = min(piece, length)
 	}
 	var body []byte
 	for {
@@ -101,11 +101,11 @@ func receive(c echo.Context, r io.Reader, maxBody int64) ([]byte, error) {
 				return nil, bodyError(err, maxBody)
 			}
 		}
-		if int64(len(body)) == c.Request().ContentLength {
+		if int64(len(body)) == length {
 			return body, nil
 		}
-		piece = int64(len(body)) // as much again
-		if left := c.Request().ContentLength - int64(len(body)); left > 0 {
+		piece = min(int64(len(body)), maxBody+1-int64(len(body))) // as much again, and never more than is taken
+		if left := length - int64(len(body)); left > 0 {
 			piece = min(piece, left)
 		}
 	}
@@ -201,7 +201,10 @@ func (s *Server) limited(n int, handle echo.HandlerFunc) echo.HandlerFunc {
 // bodyError translates an error of reading a body of at most maxBody bytes. It returns TooLarge, TooSlow or Invalid.
 func bodyError(err error, maxBody int64) error {
 	var tooLarge *http.MaxBytesError
+	var known *fanfold.Error
 	switch {
+	case errors.As(err, &known):
+		return err
 	case errors.As(err, &tooLarge):
 		return fanfold.Errorf(fanfold.TooLarge, "the body has more than %d bytes", maxBody)
 	case errors.Is(err, os.ErrDeadlineExceeded):

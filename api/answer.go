@@ -74,6 +74,9 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 	}
 	w.answerNowIfFolded(s, seq)
 	if waited := s.waitFor(c, w, seq); waited != nil || w.prefer.async {
+		if key.ID == "" && w.op.Kind == writer.Create { // without it the client would not know what it has made
+			key, _ = s.Writer.Leader.KeyAt(c.Request().Context(), seq)
+		}
 		locate(c, key)
 		w.preferenceApplied(c, false)
 		return s.accepted(c, w, seq, waited, nil)
@@ -110,11 +113,17 @@ func (w *write) preferenceApplied(c echo.Context, body bool) {
 	}
 }
 
-// represent answers a write with the document that it made. sent is false where that was overwritten meanwhile.
+// represent answers a write with the document that it made. sent is false where that was overwritten meanwhile, and where
+// there is no room for it: the write is stored, whatever its answer says.
 func (s *Server) represent(c echo.Context, w *write, o outcome, seq uint64) (sent bool, err error) {
 	doc, _, err := s.Reader.Get(o.key, fanfold.Embedded)
 	if err != nil || doc == nil || uint64(doc.Revision) != seq {
 		return false, err
+	}
+	lease := s.opt.Sending.Lease()
+	defer lease.Release()
+	if !lease.TryHold(len(doc.Body)) {
+		return false, nil
 	}
 	status := o.status()
 	if status == http.StatusNoContent {
@@ -148,6 +157,8 @@ func (s *Server) accepted(c echo.Context, w *write, seq uint64, waited error, re
 		return c.JSON(http.StatusAccepted, result)
 	case w.prefer.async:
 		reason = "the request was not to wait for it"
+	case stopping(c.Request().Context()):
+		reason = "the node is stopping"
 	case errors.Is(waited, context.DeadlineExceeded):
 		reason = "this node stands at event " + strconv.FormatUint(s.Folded.Applied(), 10) + " and did not reach " + strconv.FormatUint(seq, 10) + " in time"
 	default:

@@ -15,24 +15,28 @@ func (s *Server) readBody(c echo.Context, media ...string) (body []byte, content
 	return s.readAny(c, s.Writer.MaxBody(), media...)
 }
 
-// mediaType returns the request's content type. The error is UnsupportedMedia where it is none of media, and for any
-// content encoding.
+// mediaType returns the request's content type. The error is UnsupportedMedia where it is none of media.
 func mediaType(c echo.Context, media ...string) (string, error) {
+	if lines := c.Request().Header.Values(echo.HeaderContentType); len(lines) > 1 {
+		return "", fanfold.Errorf(fanfold.Invalid, "the header Content-Type is given more than once")
+	}
 	contentType, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
 	contentType = strings.ToLower(strings.TrimSpace(contentType))
 	if !slices.Contains(media, contentType) {
 		return "", fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Type %q is not read here: send %s", contentType, strings.Join(media, " or "))
 	}
-	if c.Request().Header.Get("Content-Encoding") != "" {
-		return "", fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Encoding is not supported: send the body as it is")
-	}
 	return contentType, nil
 }
 
-// readAny reads a body of at most maxBody bytes in one of the media types, and returns it with its type. Errors are
-// UnsupportedMedia, TooLarge, TooSlow, Busy and Invalid.
+// readAny reads a body of at most maxBody bytes in one of the media types, and returns it with its type. A body that came
+// as gzip has at most maxBody bytes both as it came and as it is returned. Errors are UnsupportedMedia, TooLarge, TooSlow,
+// Busy and Invalid.
 func (s *Server) readAny(c echo.Context, maxBody int64, media ...string) (body []byte, contentType string, err error) {
 	if contentType, err = mediaType(c, media...); err != nil {
+		return nil, "", err
+	}
+	zipped, err := isGzip(c)
+	if err != nil {
 		return nil, "", err
 	}
 	length := c.Request().ContentLength
@@ -40,7 +44,10 @@ func (s *Server) readAny(c echo.Context, maxBody int64, media ...string) (body [
 		return nil, "", fanfold.Errorf(fanfold.TooLarge, "the body has %d bytes; at most %d are taken", length, maxBody)
 	}
 	limited := http.MaxBytesReader(c.Response(), c.Request().Body, maxBody)
-	if body, err = receive(c, limited, maxBody); err != nil {
+	if zipped {
+		limited, length = http.MaxBytesReader(nil, newGunzip(limited), maxBody), -1
+	}
+	if body, err = receive(c, limited, length, maxBody); err != nil {
 		return nil, "", err
 	}
 	return body, contentType, arrived(c)

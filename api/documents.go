@@ -30,7 +30,9 @@ func (s *Server) get(c echo.Context) error {
 	if c.Request().URL.RawQuery != "" && c.QueryParam("expand") != "" {
 		return s.getExpanded(c, key, view)
 	}
-	doc, at, err := s.Reader.Get(key, view)
+	lease := s.opt.Sending.Lease()
+	defer lease.Release()
+	doc, at, err := s.readDocument(c, lease, key, view)
 	if err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func (s *Server) lineage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, report)
+	return s.sendJSON(c, http.StatusOK, report)
 }
 
 // etag returns a document's ETag.
@@ -73,33 +75,45 @@ var (
 
 // sendDocument answers with a document, or with 304 where the client has the one with this tag.
 func (s *Server) sendDocument(c echo.Context, status int, doc *fanfold.Document, at fanfold.Position, etag fanfold.ETag) error {
-	h := c.Response().Header()
-	tag := etag.String()
-	values := []string{tag, strconv.FormatUint(uint64(doc.Revision), 10), at.String(), doc.Updated.Format(http.TimeFormat), strconv.Itoa(len(doc.Body))}
-	h[keyETag], h[keyRevision], h[keyPosition], h["Last-Modified"] = values[0:1:1], values[1:2:2], values[2:3:3], values[3:4:4]
-	if none := c.Request().Header["If-None-Match"]; len(none) > 0 && matches(none, tag) {
+	if setDocument(c, doc, at, etag) {
 		return c.NoContent(http.StatusNotModified)
 	}
-	h["Content-Type"], h["Content-Length"] = typeJSON, values[4:5:5]
-	w := c.Response()
-	w.WriteHeader(status)
+	h := c.Response().Header()
+	h["Content-Type"], h["Content-Length"] = typeJSON, []string{strconv.Itoa(len(doc.Body))}
+	c.Response().WriteHeader(status)
 	if c.Request().Method == http.MethodHead {
 		return nil
 	}
-	_, err := w.Write(doc.Body)
-	return err
+	return writePaced(c, doc.Body)
+}
+
+// setDocument sets the headers of an answer with a document, and tells whether the client has the one with this tag.
+func setDocument(c echo.Context, doc *fanfold.Document, at fanfold.Position, etag fanfold.ETag) (known bool) {
+	h := c.Response().Header()
+	tag := etag.String()
+	values := []string{tag, strconv.FormatUint(uint64(doc.Revision), 10), at.String(), doc.Updated.Format(http.TimeFormat)}
+	h[keyETag], h[keyRevision], h[keyPosition], h["Last-Modified"] = values[0:1:1], values[1:2:2], values[2:3:3], values[3:4:4]
+	none := c.Request().Header["If-None-Match"]
+	if len(none) == 0 {
+		return false
+	}
+	known, h[keyETag][0] = matches(none, tag)
+	return known
 }
 
 // matches tells whether the lines of an If-None-Match header have a tag, compared weakly (RFC 9110, 13.1.2) and as a
-// whole, or are "*".
-func matches(lines []string, tag string) bool {
+// whole, or are "*". It returns the tag as the client has it, which may be that of a compressed answer.
+func matches(lines []string, tag string) (known bool, have string) {
+	zipped := strings.TrimSuffix(tag, `"`) + fanfold.GzipSuffix + `"`
 	for _, line := range lines {
 		for v := range strings.SplitSeq(line, ",") {
-			v = strings.TrimSpace(v)
-			if v == "*" || strings.TrimPrefix(v, "W/") == tag {
-				return true
+			switch v = strings.TrimPrefix(strings.TrimSpace(v), "W/"); v {
+			case "*", tag:
+				return true, tag
+			case zipped:
+				return true, zipped
 			}
 		}
 	}
-	return false
+	return false, tag
 }

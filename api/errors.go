@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -61,7 +62,9 @@ func (s *Server) fail(err error, c echo.Context) {
 		e = s.foreign(err)
 	}
 	// A body that is too slow ends the request's context, as a client that has gone does.
-	if c.Request().Context().Err() != nil && e.Code != fanfold.TooSlow {
+	if ctx := c.Request().Context(); stopping(ctx) {
+		c.Response().Header().Set("Connection", "close")
+	} else if ctx.Err() != nil && e.Code != fanfold.TooSlow {
 		panic(http.ErrAbortHandler) // the client has gone
 	}
 	status := statusOf[e.Code]
@@ -97,6 +100,9 @@ func (s *Server) foreign(err error) *fanfold.Error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return fanfold.Errorf(fanfold.TooLarge, "the body is larger than %d bytes", tooLarge.Limit)
+	}
+	if errors.Is(err, context.Canceled) { // while the client is there
+		return errStopping
 	}
 	var he *echo.HTTPError
 	if errors.As(err, &he) {

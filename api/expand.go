@@ -50,61 +50,96 @@ func parseExpand(m *fanfold.Model, collection, text string) ([]*expansion, error
 	return roots, nil
 }
 
-// expander adds the member _expanded to documents of one snapshot.
+// errManyExpanded says that an answer would hold more than maxExpanded documents besides its own. It is an Unprocessable.
+var errManyExpanded = fanfold.Errorf(fanfold.Unprocessable, "expand reaches more than %d documents: ask for less at once, by a smaller limit or fewer relations in expand", maxExpanded)
+
+// expander adds documents of one snapshot to an answer, with the member _expanded.
 type expander struct {
 	snap  Snapshot
 	view  fanfold.View
+	out   *answer
 	count int // of the documents expanded
 	seen  map[fanfold.Key]*fanfold.Document
 	sum   func(s string) // adds the key and position of an expanded document to the hash
 }
 
-// expand returns the body with _expanded as its last member, which holds targets by relation, then by id. Ids without a
-// document are left out. The error is Unprocessable past maxExpanded documents.
-func (x *expander) expand(body []byte, tree []*expansion) ([]byte, error) {
-	if len(tree) == 0 {
-		return body, nil
+// add adds the body with further members at its end: _meta, unless meta is nil, and _expanded where tree is not empty, which
+// holds targets by relation, then by id. Ids without a document are left out. There must be room for the body and meta.
+// Errors are errManyExpanded and those of answer.reserve.
+func (x *expander) add(body, meta []byte, tree []*expansion) error {
+	if meta == nil && len(tree) == 0 {
+		x.out.Add(body)
+		return nil
 	}
-	t := jsondoc.MustParse(body)
-	out := []byte{'{'}
+	separator := x.out.AddOpenObject(body)
+	if meta != nil {
+		x.out.AddString(separator + `"_meta":`)
+		x.out.Add(meta)
+		separator = ","
+	}
+	if len(tree) > 0 {
+		x.out.AddString(separator + `"_expanded":{`)
+		if err := x.addTargets(body, tree); err != nil {
+			return err
+		}
+		x.out.AddString("}")
+	}
+	x.out.AddString("}")
+	return nil
+}
+
+// addTargets adds the documents that a body refers to, by relation, then by id.
+func (x *expander) addTargets(body []byte, tree []*expansion) error {
+	ids := targetsOf(body, tree)
 	for i, e := range tree {
 		if i > 0 {
-			out = append(out, ',')
+			x.out.AddString(",")
 		}
-		out = append(jsondoc.AppendQuote(out, e.relation.Name), ":{"...)
-		first := true
-		for _, id := range e.relation.Targets(t) {
+		x.out.AddString(string(jsondoc.AppendQuote(nil, e.relation.Name)) + ":{")
+		separator := ""
+		for _, id := range ids[i] {
 			doc, err := x.get(fanfold.Key{Collection: e.relation.To, ID: id})
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if doc == nil {
 				continue
 			}
-			inner, err := x.expand(doc.Body, e.inner)
-			if err != nil {
-				return nil, err
+			x.out.AddString(separator + string(jsondoc.AppendQuote(nil, id)) + ":")
+			separator = ","
+			if err := x.add(doc.Body, nil, e.inner); err != nil {
+				return err
 			}
-			if !first {
-				out = append(out, ',')
-			}
-			first = false
-			out = append(append(jsondoc.AppendQuote(out, id), ':'), inner...)
 		}
-		out = append(out, '}')
+		x.out.AddString("}")
 	}
-	return jsondoc.WithLast(body, "_expanded", append(out, '}')), nil
+	return nil
 }
 
-// get returns one document to be expanded, nil where there is none. The error is Unprocessable past maxExpanded.
+// targetsOf returns the ids to which a body refers, by each relation. The parsed body is not held while they are expanded.
+func targetsOf(body []byte, tree []*expansion) [][]string {
+	ids := make([][]string, len(tree))
+	t := jsondoc.MustParse(body)
+	for i, e := range tree {
+		ids[i] = e.relation.Targets(t)
+	}
+	return ids
+}
+
+// get returns one document to be expanded, nil where there is none, and takes room for it before it is read. Errors are
+// those of add.
 func (x *expander) get(key fanfold.Key) (*fanfold.Document, error) {
 	if x.count++; x.count > maxExpanded {
-		return nil, fanfold.Errorf(fanfold.Unprocessable, "expand reaches more than %d documents: ask for fewer at once", maxExpanded)
+		return nil, errManyExpanded
 	}
 	doc, known := x.seen[key]
-	if !known {
+	if known && doc != nil {
+		if err := x.out.reserve(len(doc.Body) + itemBytes + len(key.ID)); err != nil {
+			return nil, err
+		}
+	} else if !known {
 		var err error
-		if doc, err = x.snap.Get(key, x.view); err != nil {
+		if doc, err = x.read(key); err != nil {
 			return nil, err
 		}
 		x.seen[key] = doc
@@ -117,10 +152,33 @@ func (x *expander) get(key fanfold.Key) (*fanfold.Document, error) {
 	return doc, nil
 }
 
-// newExpander returns an expander of one snapshot. tag returns a hash of everything that was expanded so far, for the ETag.
-func newExpander(snap Snapshot, view fanfold.View) (x *expander, tag func() string) {
+// read reads one document, nil where there is none, once there is room for it in the answer.
+func (x *expander) read(key fanfold.Key) (*fanfold.Document, error) {
+	around := itemBytes + len(key.ID)
+	doc, size, err := x.snap.GetWithin(key, x.view, x.out.lease.Held()-x.out.Len()-x.out.beside-around)
+	if err != nil || doc == nil {
+		return nil, err
+	}
+	if err := x.out.reserve(size + around); err != nil {
+		return nil, err
+	}
+	if size <= smallBody {
+		x.out.beside += size
+	}
+	if doc.Body == nil {
+		doc, _, err = x.snap.GetWithin(key, x.view, size)
+	}
+	return doc, err
+}
+
+// smallBody is the size up to which a body is copied into the answer, besides being kept for the next who refers to it.
+const smallBody = 4 << 10
+
+// newExpander returns an expander of one snapshot into an answer. tag returns a hash of everything that was expanded so
+// far, for the ETag.
+func newExpander(snap Snapshot, view fanfold.View, out *answer) (x *expander, tag func() string) {
 	h := fnv.New64a()
-	x = &expander{snap: snap, view: view, seen: map[fanfold.Key]*fanfold.Document{}, sum: func(s string) { h.Write([]byte(s + "\n")) }}
+	x = &expander{snap: snap, view: view, out: out, seen: map[fanfold.Key]*fanfold.Document{}, sum: func(s string) { h.Write([]byte(s + "\n")) }}
 	return x, func() string { return fmt.Sprintf("%016x", h.Sum64()) }
 }
 
@@ -134,23 +192,28 @@ func (s *Server) getExpanded(c echo.Context, key fanfold.Key, view fanfold.View)
 	var doc *fanfold.Document
 	var at fanfold.Position
 	var etag fanfold.ETag
-	if err := s.Reader.Read(func(snap Snapshot) (err error) {
-		at = snap.At()
-		if doc, err = snap.Get(key, view); err != nil || doc == nil {
+	a, err := s.assemble(c, func(a *answer) error {
+		return s.Reader.Read(func(snap Snapshot) (err error) {
+			at = snap.At()
+			x, tag := newExpander(snap, view, a)
+			if doc, err = x.read(key); err != nil || doc == nil {
+				return err
+			}
+			err = x.add(doc.Body, nil, tree)
+			etag = s.etag(doc)
+			etag.Suffix = tag()
 			return err
-		}
-		x, tag := newExpander(snap, view)
-		if doc.Body, err = x.expand(doc.Body, tree); err != nil {
-			return err
-		}
-		etag = s.etag(doc)
-		etag.Suffix = tag()
-		return nil
-	}); err != nil {
+		})
+	})
+	if err != nil {
 		return err
 	}
 	if doc == nil {
 		return writer.Missing(key)
 	}
-	return s.sendDocument(c, http.StatusOK, doc, at, etag)
+	if setDocument(c, doc, at, etag) {
+		a.release()
+		return c.NoContent(http.StatusNotModified)
+	}
+	return a.send(c, http.StatusOK)
 }

@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -28,14 +30,17 @@ type Scan interface {
 	// All returns up to limit documents of all collections, as they were written, by number, from behind the number after,
 	// and whether there are more.
 	All(after int64, limit int) (docs []*fanfold.Document, more bool, err error)
-	// EachKept calls fn for each value that stays on a holder with a number between from and to, by holder.
-	EachKept(from, to int64, fn func(holder int64, rule, target string, value []byte) error) error
+	// EachKept calls fn for each value that stays on the document with a number, by rule, then by target.
+	EachKept(holder int64, fn func(rule, target string, value []byte) error) error
 	// Close ends the scan.
 	Close() error
 }
 
-// exportPage bounds how many documents are read at a time.
-const exportPage = 512
+// Bounds of what an export holds at a time.
+const (
+	exportPage  = 512       // documents that are read
+	exportPiece = 256 << 10 // bytes from which on lines are sent
+)
 
 // export answers GET /v1/_export: the model, then every document in order of arrival, in lines that POST /v1/_import
 // reads.
@@ -50,16 +55,32 @@ func (s *Server) export(c echo.Context) (err error) {
 	if err := s.freshness(c); err != nil {
 		return err
 	}
-	scan, err := s.Reader.Scan()
+	out, err := newSpool(s.opt.SpoolDir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, scan.Close()) }()
+	defer func() { err = errors.Join(err, out.Close()) }()
+	ctx, cancel := context.WithCancel(c.Request().Context())
+	written := make(chan struct{})
+	defer func() { <-written }()
+	defer cancel()
+	scan, err := s.Reader.Scan(ctx)
+	if err != nil {
+		close(written)
+		return err
+	}
 	h := c.Response().Header()
 	h.Set("Content-Type", ndjsonType)
 	h.Set(headerPosition, scan.At().String())
-	ex := &exporter{s: s, scan: scan, out: c.Response(), control: http.NewResponseController(c.Response()), shapes: map[string]*fanfold.Shape{}, schemas: map[string]*schema.Schema{}}
-	if err := ex.run(collections); err != nil {
+	go func() {
+		defer close(written)
+		ex := &exporter{scan: scan, out: out, shapes: map[string]*fanfold.Shape{}, schemas: map[string]*schema.Schema{}}
+		out.finish(ex.runAndClose(ctx, collections))
+	}()
+	control := http.NewResponseController(c.Response())
+	if err := out.sendTo(ctx, c.Response(), func() error {
+		return supported(control.SetWriteDeadline(time.Now().Add(importPause)))
+	}); err != nil {
 		s.opt.Logger.Error("an export ended early", "err", err)
 		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
 	}
@@ -68,10 +89,8 @@ func (s *Server) export(c echo.Context) (err error) {
 
 // exporter writes the lines of one export.
 type exporter struct {
-	s        *Server
 	scan     Scan
-	out      http.ResponseWriter
-	control  *http.ResponseController
+	out      io.Writer
 	model    *fanfold.Model
 	reserved fanfold.Reserved
 	shapes   map[string]*fanfold.Shape
@@ -79,8 +98,19 @@ type exporter struct {
 	buf      []byte
 }
 
+// runAndClose runs the export and closes its scan. The error is run's, or Internal where it panicked.
+func (ex *exporter) runAndClose(ctx context.Context, collections []string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fanfold.Errorf(fanfold.Internal, "the export panicked: %v", p)
+		}
+		err = errors.Join(err, ex.scan.Close())
+	}()
+	return ex.run(ctx, collections)
+}
+
 // run writes the model, unless only some collections are exported, and every document. nil stands for all collections.
-func (ex *exporter) run(collections []string) error {
+func (ex *exporter) run(ctx context.Context, collections []string) error {
 	src, reserved, err := ex.scan.Model()
 	if err != nil {
 		return err
@@ -96,7 +126,7 @@ func (ex *exporter) run(collections []string) error {
 			ex.appendModel(src, guarded)
 		}
 	}
-	if err := ex.documents(collections); err != nil {
+	if err := ex.documents(ctx, collections); err != nil {
 		return err
 	}
 	if guarded {
@@ -115,7 +145,7 @@ func (ex *exporter) appendModel(src []byte, guardsLast bool) {
 }
 
 // documents writes every document of the collections, in order of arrival. nil stands for all collections.
-func (ex *exporter) documents(collections []string) error {
+func (ex *exporter) documents(ctx context.Context, collections []string) error {
 	after := int64(0)
 	for more := true; more; {
 		var docs []*fanfold.Document
@@ -123,14 +153,10 @@ func (ex *exporter) documents(collections []string) error {
 		if docs, more, err = ex.scan.All(after, exportPage); err != nil || len(docs) == 0 {
 			return err
 		}
-		after = docs[len(docs)-1].Number
-		kept, err := ex.kept(docs[0].Number, after)
-		if err != nil {
-			return err
-		}
-		for _, doc := range docs {
-			if collections == nil || slices.Contains(collections, doc.Key.Collection) {
-				ex.document(doc, kept[doc.Number])
+		for i, doc := range docs {
+			docs[i], after = nil, doc.Number
+			if err := ex.addDocument(ctx, doc, collections); err != nil {
+				return err
 			}
 		}
 		if err := ex.flush(); err != nil {
@@ -140,13 +166,28 @@ func (ex *exporter) documents(collections []string) error {
 	return nil
 }
 
-// flush sends what was written, for which the client has importPause.
-func (ex *exporter) flush() error {
-	if err := supported(ex.control.SetWriteDeadline(time.Now().Add(importPause))); err != nil {
+// addDocument writes a document where it is one of the collections'. It passes on what was written once that is large.
+func (ex *exporter) addDocument(ctx context.Context, doc *fanfold.Document, collections []string) error {
+	if err := ctx.Err(); err != nil || collections != nil && !slices.Contains(collections, doc.Key.Collection) {
 		return err
 	}
+	kept, err := ex.kept(doc)
+	if err != nil {
+		return err
+	}
+	ex.document(doc, kept)
+	if len(ex.buf) < exportPiece {
+		return nil
+	}
+	return ex.flush()
+}
+
+// flush writes the lines that are ready.
+func (ex *exporter) flush() error {
 	_, err := ex.out.Write(ex.buf)
-	ex.buf = ex.buf[:0]
+	if ex.buf = ex.buf[:0]; cap(ex.buf) > 2*exportPiece {
+		ex.buf = nil
+	}
 	return err
 }
 
@@ -156,14 +197,13 @@ type keptValue struct {
 	value        []byte // nil where the rule's frozen copy has no value for some id
 }
 
-// kept returns the values that stay on the documents with numbers between from and to, by number.
-func (ex *exporter) kept(from, to int64) (map[int64][]keptValue, error) {
-	all := map[int64][]keptValue{}
-	err := ex.scan.EachKept(from, to, func(holder int64, rule, target string, value []byte) error {
-		all[holder] = append(all[holder], keptValue{rule, target, value})
+// kept returns the values that stay on a document.
+func (ex *exporter) kept(doc *fanfold.Document) (kept []keptValue, err error) {
+	err = ex.scan.EachKept(doc.Number, func(rule, target string, value []byte) error {
+		kept = append(kept, keptValue{rule, target, value})
 		return nil
 	})
-	return all, err
+	return kept, err
 }
 
 // withMissing adds a keptValue without value for each rule whose frozen copy lacks a value of one of the document's

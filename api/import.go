@@ -49,6 +49,10 @@ func (s *Server) importLines(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	zipped, err := isGzip(c)
+	if err != nil {
+		return err
+	}
 	im, err := s.Writer.NewImport(c.Request().Context(), opt)
 	if err != nil {
 		return err
@@ -65,9 +69,9 @@ func (s *Server) importLines(c echo.Context) error {
 	}
 	c.Response().WriteHeader(http.StatusOK)
 	answer := &importAnswer{out: c.Response(), control: control}
-	err = im.Run(c.Request().Context(), newLineReader(c.Request().Body, control, opt.First), answer.report)
+	err = im.Run(c.Request().Context(), newLineReader(c.Request().Body, zipped, control, opt.First), answer.report)
 	if err == nil {
-		err = im.WaitFolded()
+		err = im.WaitFolded(c.Request().Context())
 	}
 	s.finishImport(answer, im.Report(), err)
 	return nil
@@ -81,7 +85,7 @@ func readImportOptions(c echo.Context) (opt writer.ImportOptions, err error) {
 	if _, err := mediaType(c, ndjsonType, "application/jsonl"); err != nil {
 		return opt, err
 	}
-	if c.Request().Header.Get(headerIdempotencyKey) != "" {
+	if len(c.Request().Header[headerIdempotencyKey]) > 0 {
 		return opt, fanfold.Errorf(fanfold.Invalid, "%s does not go with an import: give it an id and resume it", headerIdempotencyKey)
 	}
 	opt = writer.ImportOptions{ID: c.QueryParam("id"), Collection: c.QueryParam("collection"), First: 1}

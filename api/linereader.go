@@ -25,10 +25,14 @@ type lineReader struct {
 	first   bool // the next line is the file's first
 }
 
-// newLineReader returns a reader of a body whose first line has the number first. The client has importPause for each
+// newLineReader returns a reader of a body, which may be gzip, whose first line has the number first. The client has importPause for each
 // piece of the body.
-func newLineReader(body io.Reader, control *http.ResponseController, first int) *lineReader {
-	return &lineReader{in: bufio.NewReaderSize(&pacedReader{r: body, control: control}, 64<<10), control: control, first: first == 1}
+func newLineReader(body io.Reader, zipped bool, control *http.ResponseController, first int) *lineReader {
+	body = &pacedReader{r: body, control: control}
+	if zipped {
+		body = newGunzip(body)
+	}
+	return &lineReader{in: bufio.NewReaderSize(body, 64<<10), control: control, first: first == 1}
 }
 
 // Next returns the next line without its end and without white space around it. It blocks until the line has arrived.

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -25,14 +25,16 @@ const (
 // page holds what a request of a list asks for.
 type page struct {
 	limit  int
+	scope  string // names the list
 	cursor string // decoded; "" for the beginning
 	view   fanfold.View
 	tree   []*expansion
 }
 
 // parsePage reads the parameters of a list of a collection's documents, and waits until the read model is fresh enough.
-// Errors are Invalid and those of freshness.
-func (s *Server) parsePage(c echo.Context, collection string) (p page, err error) {
+// scope names the list, to which its cursors belong. Errors are Invalid and those of freshness.
+func (s *Server) parsePage(c echo.Context, collection, scope string) (p page, err error) {
+	p.scope = scope
 	if p.view, err = viewOf(c); err != nil {
 		return p, err
 	}
@@ -40,11 +42,9 @@ func (s *Server) parsePage(c echo.Context, collection string) (p page, err error
 		return p, err
 	}
 	if v := c.QueryParam("cursor"); v != "" {
-		raw, err := base64.RawURLEncoding.DecodeString(v)
-		if err != nil || len(raw) == 0 {
-			return p, fanfold.Errorf(fanfold.Invalid, "cursor=%s is not one that a list's \"next\" gave", v)
+		if p.cursor, err = parseCursor(scope, v); err != nil {
+			return p, err
 		}
-		p.cursor = string(raw)
 	}
 	if v := c.QueryParam("expand"); v != "" {
 		m, _, _ := s.Models.Model()
@@ -64,12 +64,12 @@ func (s *Server) list(c echo.Context) error {
 	if err := parameters(c, "limit", "cursor", "view", "expand", "consistency"); err != nil {
 		return err
 	}
-	p, err := s.parsePage(c, collection)
+	p, err := s.parsePage(c, collection, collection)
 	if err != nil {
 		return err
 	}
-	return s.sendPage(c, p, func(snap Snapshot) ([]*fanfold.Document, bool, error) {
-		return snap.List(collection, p.cursor, p.limit, p.view)
+	return s.sendPage(c, p, func(snap Snapshot, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
+		return snap.EachListed(collection, p.cursor, p.limit, p.view, fn)
 	}, func(last *fanfold.Document) string { return last.Key.ID })
 }
 
@@ -102,21 +102,21 @@ func (s *Server) children(c echo.Context) error {
 
 // childList answers GET of the documents that refer to one by a relation, from the cursor on.
 func (s *Server) childList(c echo.Context, parent fanfold.Key, rel *fanfold.Relation) error {
-	p, err := s.parsePage(c, rel.Collection)
+	p, err := s.parsePage(c, rel.Collection, parent.String()+" by "+rel.FullName())
 	if err != nil {
 		return err
 	}
 	after := int64(0)
 	if p.cursor != "" {
-		if after, err = strconv.ParseInt(p.cursor, 10, 64); err != nil {
-			return fanfold.Errorf(fanfold.Invalid, "cursor=%s is not one that this list's \"next\" gave", c.QueryParam("cursor"))
+		if after, err = strconv.ParseInt(p.cursor, 10, 64); err != nil || after < 1 {
+			return badCursor(c.QueryParam("cursor"))
 		}
 	}
-	return s.sendPage(c, p, func(snap Snapshot) ([]*fanfold.Document, bool, error) {
+	return s.sendPage(c, p, func(snap Snapshot, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
 		if err := checkExists(snap, parent); err != nil {
-			return nil, false, err
+			return false, err
 		}
-		return snap.Holders(rel.FullName(), parent.ID, after, p.limit, p.view)
+		return snap.EachReferring(rel.FullName(), parent.ID, after, p.limit, p.view, fn)
 	}, func(last *fanfold.Document) string { return strconv.FormatInt(last.Number, 10) })
 }
 
@@ -158,34 +158,38 @@ func (s *Server) childPage(c echo.Context, parent fanfold.Key, rel *fanfold.Rela
 	if err != nil {
 		return err
 	}
-	p, err := s.parsePage(c, rel.Collection)
+	p, err := s.parsePage(c, rel.Collection, "")
 	if err != nil {
 		return err
 	}
-	var out []byte
-	if err := s.Reader.Read(func(snap Snapshot) error {
-		if err := checkExists(snap, parent); err != nil {
+	a, err := s.assemble(c, func(a *answer) error {
+		return s.Reader.Read(func(snap Snapshot) error {
+			if err := checkExists(snap, parent); err != nil {
+				return err
+			}
+			items := newItems(c, snap, a, p)
+			err := snap.EachOnPage(fanfold.PageQuery{Relation: rel.FullName(), Target: parent.ID, Page: number, Size: rel.PageSize, View: p.view},
+				func(page, pages int64) error { return beginPage(a, parent, rel, page, pages) },
+				func(doc *fanfold.Document) (bool, error) { return true, items.add(doc) })
+			a.AddString("]}")
 			return err
-		}
-		docs, pages, err := snap.Page(rel.FullName(), parent.ID, number, rel.PageSize, p.view)
-		if err != nil {
-			return err
-		}
-		if number > pages {
-			return fanfold.Errorf(fanfold.NotFound, "there is no page %d: the last one is %d", number, pages)
-		}
-		if number == 0 {
-			number = pages
-		}
-		out = jsondoc.AppendQuote([]byte{'{'}, rel.Path.String())
-		out = jsondoc.AppendQuote(append(out, ':'), parent.ID)
-		out = fmt.Appendf(out, `,"page":%d,"pages":%d,"%s":[`, number, pages, rel.Collection)
-		out, err = s.appendItems(c, out, snap, docs, p)
-		return err
-	}); err != nil {
+		})
+	})
+	if err != nil {
 		return err
 	}
-	return c.JSONBlob(http.StatusOK, append(out, "]}"...))
+	return a.send(c, http.StatusOK)
+}
+
+// beginPage adds what stands before the items of a fixed page. The error is NotFound behind the last page.
+func beginPage(a *answer, parent fanfold.Key, rel *fanfold.Relation, page, pages int64) error {
+	if page > pages {
+		return fanfold.Errorf(fanfold.NotFound, "there is no page %d: the last one is %d", page, pages)
+	}
+	head := jsondoc.AppendQuote([]byte{'{'}, rel.Path.String())
+	head = jsondoc.AppendQuote(append(head, ':'), parent.ID)
+	a.Add(fmt.Appendf(head, `,"page":%d,"pages":%d,"%s":[`, page, pages, rel.Collection))
+	return nil
 }
 
 // pageNumber reads the parameter page: a number from 1 on, or 0 for last. The error is Invalid, also where the relation
@@ -211,49 +215,83 @@ func pageNumber(c echo.Context, rel *fanfold.Relation) (number int64, err error)
 
 // checkExists returns a NotFound where a snapshot does not have a document.
 func checkExists(snap Snapshot, key fanfold.Key) error {
-	doc, err := snap.Get(key, fanfold.Embedded)
+	doc, _, err := snap.GetWithin(key, fanfold.Embedded, 0)
 	if err == nil && doc == nil {
 		err = writer.Missing(key)
 	}
 	return err
 }
 
-// appendItems appends documents to out as a list has them, with metadata and expanded, and sets the position's header.
-func (s *Server) appendItems(c echo.Context, out []byte, snap Snapshot, docs []*fanfold.Document, p page) ([]byte, error) {
-	c.Response().Header().Set(headerPosition, snap.At().String())
-	x, _ := newExpander(snap, p.view)
-	for i, doc := range docs {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		body, err := x.expand(doc.WithMeta(), p.tree)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, body...)
-	}
-	return out, nil
+// items adds the documents of a list to an answer, with metadata and expanded.
+type items struct {
+	*expander
+	tree  []*expansion
+	count int
 }
 
-// sendPage answers with a page that read reads from one snapshot. cursorOf returns the cursor behind a document.
-func (s *Server) sendPage(c echo.Context, p page, read func(Snapshot) ([]*fanfold.Document, bool, error), cursorOf func(last *fanfold.Document) string) error {
-	out := []byte(`{"items":[`)
-	if err := s.Reader.Read(func(snap Snapshot) error {
-		docs, more, err := read(snap)
-		if err != nil {
-			return err
-		}
-		if out, err = s.appendItems(c, out, snap, docs, p); err != nil {
-			return err
-		}
-		out = append(out, ']')
-		if more {
-			out = append(out, `,"next":`...)
-			out = jsondoc.AppendQuote(out, base64.RawURLEncoding.EncodeToString([]byte(cursorOf(docs[len(docs)-1]))))
-		}
-		return nil
-	}); err != nil {
+// newItems returns the items of a list that is read from one snapshot, and sets the position's header.
+func newItems(c echo.Context, snap Snapshot, a *answer, p page) *items {
+	c.Response().Header().Set(headerPosition, snap.At().String())
+	x, _ := newExpander(snap, p.view, a)
+	return &items{expander: x, tree: p.tree}
+}
+
+// add adds one document. Errors are those of expander.add.
+func (l *items) add(doc *fanfold.Document) error {
+	if err := l.out.reserve(len(doc.Body) + itemBytes); err != nil {
 		return err
 	}
-	return c.JSONBlob(http.StatusOK, append(out, '}'))
+	if l.count > 0 {
+		l.out.AddString(",")
+	}
+	l.count++
+	return l.expander.add(doc.Body, doc.Meta(), l.tree)
+}
+
+// addWithin does what add does, and leaves out the document, and returns false, where the answer has another one already
+// and this one would make it larger than a page or expand too much.
+func (l *items) addWithin(doc *fanfold.Document) (bool, error) {
+	mark := l.out.Mark()
+	if l.count > 0 && l.out.Len()+len(doc.Body) > pageBytes {
+		return false, nil
+	}
+	err := l.add(doc)
+	large := errors.Is(err, errLargeAnswer) || errors.Is(err, errManyExpanded) || err == nil && l.out.Len() > pageBytes
+	if large && l.count > 1 {
+		l.out.Cut(mark)
+		return false, nil
+	}
+	return true, err
+}
+
+// sendPage answers with a page that read reads from one snapshot, document by document. It ends early where it gets large,
+// with at least one document. cursorOf returns the cursor behind a document.
+func (s *Server) sendPage(c echo.Context, p page, read func(snap Snapshot, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error), cursorOf func(last *fanfold.Document) string) error {
+	a, err := s.assemble(c, func(a *answer) error {
+		return s.Reader.Read(func(snap Snapshot) error {
+			items := newItems(c, snap, a, p)
+			next := ""
+			a.AddString(`{"items":[`)
+			more, err := read(snap, func(doc *fanfold.Document) (bool, error) {
+				taken, err := items.addWithin(doc)
+				if taken {
+					next = cursorOf(doc)
+				}
+				return taken, err
+			})
+			if err != nil {
+				return err
+			}
+			a.AddString("]")
+			if more {
+				a.AddString(`,"next":"` + makeCursor(p.scope, next) + `"`)
+			}
+			a.AddString("}")
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return a.send(c, http.StatusOK)
 }

@@ -30,9 +30,10 @@ func (s *Server) getModel(c echo.Context) error {
 	m, seq, _ := s.Models.Model()
 	h := c.Response().Header()
 	h.Set(headerPosition, at.String())
-	h.Set("ETag", modelTag(seq))
 	h.Set(headerRevision, strconv.FormatUint(seq, 10))
-	if matches(c.Request().Header.Values("If-None-Match"), modelTag(seq)) {
+	h.Add("Vary", "Accept")
+	known, tag := matches(c.Request().Header.Values("If-None-Match"), modelTag(seq))
+	if h.Set("ETag", tag); known {
 		return c.NoContent(http.StatusNotModified)
 	}
 	if strings.Contains(c.Request().Header.Get("Accept"), "yaml") {

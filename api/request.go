@@ -146,15 +146,72 @@ func prefer(c echo.Context) (p preferences) {
 	return p
 }
 
+// header returns the value of a header that must not be given more than once, nor without a value: whoever sends it empty
+// meant something by it. It returns "" where the header is absent. The error is Invalid.
+func header(r *http.Request, name string) (string, error) {
+	values := r.Header.Values(name)
+	if len(values) == 0 {
+		return "", nil
+	}
+	v := strings.TrimSpace(values[0])
+	switch {
+	case len(values) > 1:
+		return "", fanfold.Errorf(fanfold.Invalid, "the header %s is given more than once", name)
+	case v == "":
+		return "", fanfold.Errorf(fanfold.Invalid, "the header %s has no value: give it one, or leave it out", name)
+	}
+	return v, nil
+}
+
+// conditionHeaders lists the headers with conditions of a write.
+var conditionHeaders = []string{"If-Match", "If-None-Match", "If-Unmodified-Since"}
+
+// without returns what makes a handler refuse headers that it does not go by: a write must not be made although a
+// condition that it came with does not hold.
+func without(names ...string) func(handle echo.HandlerFunc) echo.HandlerFunc {
+	return func(handle echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			for _, name := range names {
+				if len(c.Request().Header.Values(name)) > 0 {
+					return fanfold.Errorf(fanfold.Invalid, "%s does not go with %s %s: leave it out", name, c.Request().Method, c.Path())
+				}
+			}
+			return handle(c)
+		}
+	}
+}
+
+// checkRoute returns NotFound for paths with names that are the store's own and lead nowhere, whatever the method: the router
+// takes such a name for that of a collection.
+func (s *Server) checkRoute(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		path := c.Request().URL.EscapedPath()
+		if !strings.Contains(path, "_") && !strings.Contains(path, "%") || s.ownNames[path] {
+			return next(c)
+		}
+		below, found := strings.CutPrefix(path, "/v1/")
+		parts := strings.SplitN(below, "/", 4)
+		for i, part := range parts {
+			if name, err := url.PathUnescape(part); err == nil {
+				parts[i] = name
+			}
+		}
+		if found && (strings.HasPrefix(parts[0], "_") || len(parts) == 3 && strings.HasPrefix(parts[2], "_") && !s.ownNames[parts[2]]) {
+			return fanfold.Errorf(fanfold.NotFound, "no such route: names that begin with _ are the store's own; see /openapi.json")
+		}
+		return next(c)
+	}
+}
+
 // timeout returns how long the request may wait for the fold: what its Fanfold-Timeout says, in seconds or with a unit,
 // such as 500ms, and otherwise Options.Timeout. The error is Invalid.
 func (s *Server) timeout(c echo.Context) (time.Duration, error) {
-	v := c.Request().Header.Get(headerTimeout)
-	if v == "" {
-		return s.opt.Timeout, nil
+	v, err := header(c.Request(), headerTimeout)
+	if v == "" || err != nil {
+		return s.opt.Timeout, err
 	}
 	d, err := time.ParseDuration(v)
-	if seconds, ferr := strconv.ParseFloat(v, 64); ferr == nil {
+	if seconds, ferr := strconv.ParseFloat(v, 64); ferr == nil && seconds >= 0 && seconds <= time.Minute.Seconds() {
 		d, err = time.Duration(seconds*float64(time.Second)), nil
 	}
 	if err != nil || d < 0 || d > time.Minute {
@@ -167,9 +224,9 @@ func (s *Server) timeout(c echo.Context) (time.Duration, error) {
 // consistency=strong, everything acknowledged before the request. Errors are Invalid, Timeout and Unavailable.
 func (s *Server) freshness(c echo.Context) error {
 	r := c.Request()
-	minPosition := r.Header.Get(headerMinPosition)
-	if minPosition == "" && r.URL.RawQuery == "" {
-		return nil
+	minPosition, err := header(r, headerMinPosition)
+	if err != nil || minPosition == "" && r.URL.RawQuery == "" {
+		return err
 	}
 	limit, err := s.timeout(c)
 	if err != nil {
@@ -247,11 +304,15 @@ func parseConditions(r *http.Request) (cond writer.Conditions, err error) {
 			cond.Revisions = append(cond.Revisions, etag.Revision)
 		}
 	}
-	if v := strings.TrimSpace(r.Header.Get("If-None-Match")); v != "" {
-		if v != "*" {
-			return cond, fanfold.Errorf(fanfold.Invalid, "If-None-Match takes * on a write: create only")
-		}
-		cond.Absent = true
+	if len(r.Header.Values("If-Unmodified-Since")) > 0 {
+		return cond, fanfold.Errorf(fanfold.Invalid, "If-Unmodified-Since is not a condition that is known here: send If-Match with the ETag")
+	}
+	v, err := header(r, "If-None-Match")
+	if err != nil {
+		return cond, err
+	}
+	if cond.Absent = v == "*"; v != "" && !cond.Absent {
+		return cond, fanfold.Errorf(fanfold.Invalid, "If-None-Match takes * on a write: create only")
 	}
 	if cond.Absent && (cond.Exists || len(cond.Revisions) > 0) {
 		return cond, fanfold.Errorf(fanfold.Invalid, "If-Match and If-None-Match exclude each other")

@@ -5,10 +5,9 @@ package api
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"log/slog"
-	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -26,16 +26,18 @@ import (
 type Snapshot interface {
 	// At returns the position at which the prefix ends.
 	At() fanfold.Position
-	// Get returns one document, nil where there is none.
-	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, error)
-	// List returns up to limit documents of a collection, by id, from behind the id after, and whether there are more.
-	List(collection, after string, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
-	// Holders returns up to limit documents that refer to target, in order of arrival, from behind the number after, and
-	// whether there are more.
-	Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
-	// Page returns one of target's fixed pages of size places, and how many pages there are. Pages are numbered from 1 on;
-	// 0 asks for the last. A page behind the last is empty.
-	Page(relation, target string, page int64, size int, view fanfold.View) (docs []*fanfold.Document, pages int64, err error)
+	// GetWithin returns one document, nil where there is none, and how many bytes its body has. A body of more than
+	// maxBytes is not read, and nil.
+	GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
+	// EachListed calls fn with up to limit documents of a collection, by id, from behind the id after, until fn returns
+	// false. more tells whether others follow.
+	EachListed(collection, after string, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
+	// EachReferring calls fn with up to limit documents that refer to target, in order of arrival, from behind the number
+	// after, until fn returns false. more tells whether others follow.
+	EachReferring(relation, target string, after int64, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
+	// EachOnPage calls fn with the documents on one of target's fixed pages, until fn returns false. It calls begin first,
+	// with the page's number and how many pages there are, and ends with its error.
+	EachOnPage(p fanfold.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error
 }
 
 // Reader reads documents.
@@ -44,8 +46,8 @@ type Reader interface {
 	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, fanfold.Position, error)
 	// Read calls fn with a snapshot that is valid until fn returns.
 	Read(fn func(s Snapshot) error) error
-	// Scan opens a snapshot that may be read for long. The caller closes it.
-	Scan() (Scan, error)
+	// Scan opens a snapshot that may be read for long, until ctx ends. The caller closes it.
+	Scan(ctx context.Context) (Scan, error)
 }
 
 // Folded knows what this node has folded.
@@ -119,14 +121,19 @@ type Dependencies struct {
 type Options struct {
 	Timeout     time.Duration // how long a write or read waits for the fold; default 5 s
 	MaxInFlight int64         // how many bytes of writes' bodies are in memory at a time; default 64 MiB
-	MaxWaiting  int64         // how many writes wait for room in it; default 4096
-	Admission   time.Duration // how long a request waits for room or for a slot; default 5 s
-	HeaderTime  time.Duration // in which a request's headers must arrive; default 10 s
-	BodyGrace   time.Duration // in which its body must arrive, with 5 s more for each MiB; default 10 s
+	// Sending is the budget from which what is being sent is taken, which other parts of the node may share; default one of
+	// MaxSending bytes, or of 256 MiB.
+	Sending    *sending.Budget
+	MaxSending int64
+	MaxWaiting int64         // how many writes wait for room in it; default 4096
+	Admission  time.Duration // how long a request waits for room or for a slot; default 5 s
+	HeaderTime time.Duration // in which a request's headers must arrive; default 10 s
+	BodyGrace  time.Duration // in which its body must arrive, with 5 s more for each MiB; default 10 s
 	// Hosts are names by which the API may be called besides those of the loopback interface, AnyHost lets it be called
 	// by any name. Origins are web origins, such as https://app.example, whose pages may write besides the API's own.
 	Hosts, Origins []string
 	AnyHost        bool
+	SpoolDir       string       // holds exports until their clients have read them; default os.TempDir()
 	FoldVersion    int          // a part of every ETag
 	Metrics        http.Handler // answers GET /metrics; nil for none
 	Logger         *slog.Logger // default slog.Default()
@@ -139,6 +146,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxInFlight == 0 {
 		o.MaxInFlight = 64 << 20
+	}
+	if o.Sending == nil {
+		o.Sending = sending.NewBudget(o.MaxSending)
 	}
 	if o.MaxWaiting == 0 {
 		o.MaxWaiting = 4096
@@ -159,6 +169,9 @@ type Server struct {
 	opt  Options
 	echo *echo.Echo
 
+	running  *running        // around echo
+	ownNames map[string]bool // the paths of the store's own routes, and the names of those below a document
+
 	room     *semaphore.Weighted // bytes of bodies that may be in memory
 	waiting  atomic.Int64        // how many writes wait for room
 	previews *slots
@@ -176,6 +189,11 @@ const (
 func New(parts Dependencies, opt Options) *Server {
 	opt.setDefaults()
 	s := &Server{Dependencies: parts, opt: opt, echo: echo.New(), room: semaphore.NewWeighted(opt.MaxInFlight)}
+	handler, err := compressed(s.echo)
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	s.running = &running{handler: handler, none: make(chan struct{}, 1)}
 	s.previews = newSlots(maxPreviews, opt.Admission)
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.fail
@@ -183,8 +201,12 @@ func New(parts Dependencies, opt Options) *Server {
 		s.opt.Logger.Error("a handler panicked", "err", err, "stack", string(stack))
 		return err
 	}}))
-	s.echo.Use(s.checkHost, s.checkOrigin, s.limitBodyTime)
 	s.routes()
+	s.ownNames = map[string]bool{}
+	for _, r := range s.echo.Routes() {
+		s.ownNames[strings.TrimPrefix(r.Path, "/v1/:collection/:id/")] = true
+	}
+	s.echo.Use(s.checkHost, s.checkOrigin, s.checkRoute, s.limitBodyTime)
 	return s
 }
 
@@ -196,19 +218,20 @@ var openAPI []byte
 // routes registers every route.
 func (s *Server) routes() {
 	e := s.echo
+	plain := without(append([]string{headerIdempotencyKey}, conditionHeaders...)...)
 	document := func(h echo.HandlerFunc) echo.HandlerFunc { return s.admitted(s.Writer.MaxBody(), h) }
 	e.GET("/v1/_changes", func(c echo.Context) error { return s.Feed.ServeHTTP(c.Response(), c.Request()) })
 	e.GET("/v1/_model", s.getModel)
-	e.PUT("/v1/_model", withoutAnswerTime(s.admitted(modelfile.MaxSource, s.putModel)))
+	e.PUT("/v1/_model", without(headerIdempotencyKey)(withoutAnswerTime(s.admitted(modelfile.MaxSource, s.putModel))))
 	e.GET("/v1/_model/_pending", s.getPending)
-	e.DELETE("/v1/_model/_pending", s.deletePending)
+	e.DELETE("/v1/_model/_pending", plain(s.deletePending))
 	e.GET("/v1/_status", s.status)
-	e.POST("/v1/_replay", withoutAnswerTime(commanded(s.replay)))
-	e.POST("/v1/_verify", withoutAnswerTime(commanded(s.limited(maxVerifications, s.verify))))
-	e.POST("/v1/_import", s.limited(maxImports, s.importLines))
+	e.POST("/v1/_replay", withoutAnswerTime(plain(commanded(s.replay))))
+	e.POST("/v1/_verify", withoutAnswerTime(plain(commanded(s.limited(maxVerifications, s.verify)))))
+	e.POST("/v1/_import", without(conditionHeaders...)(s.limited(maxImports, s.importLines)))
 	e.GET("/v1/_import", s.getImport)
 	e.GET("/v1/_export", s.limited(maxExports, s.export))
-	e.POST("/v1/_transactions", s.admitted(maxTransaction, s.transact))
+	e.POST("/v1/_transactions", without(conditionHeaders...)(s.admitted(maxTransaction, s.transact)))
 	e.POST("/v1/:collection", document(s.create))
 	e.GET("/v1/:collection", s.list)
 	e.GET("/v1/:collection/:id", s.get)
@@ -230,7 +253,7 @@ func (s *Server) routes() {
 }
 
 // Handler returns the API as a handler.
-func (s *Server) Handler() http.Handler { return s.echo }
+func (s *Server) Handler() http.Handler { return s.running }
 
 // Routes lists every route as "METHOD /path", with a colon before each parameter of the path.
 func (s *Server) Routes() []string {
@@ -241,28 +264,6 @@ func (s *Server) Routes() []string {
 		}
 	}
 	return out
-}
-
-// Run serves on l until ctx ends. Then it calls closeFeeds, so that open feeds end, gives running requests ten seconds to
-// finish, and closes l. It returns nil after a clean end.
-func (s *Server) Run(ctx context.Context, l net.Listener, closeFeeds func()) error {
-	srv := &http.Server{Handler: s.echo, ReadHeaderTimeout: s.opt.HeaderTime, WriteTimeout: answerTime, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
-	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(l) }()
-	select {
-	case err := <-failed:
-		closeFeeds()
-		return err
-	case <-ctx.Done():
-	}
-	closeFeeds()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	if err := srv.Shutdown(last); err != nil {
-		return errors.Join(err, srv.Close())
-	}
-	return nil
 }
 
 // ready answers GET and HEAD /readyz.

@@ -203,7 +203,7 @@ func (s *Server) deleteStep(c echo.Context, op *writer.Operation) error {
 	if err != nil {
 		return err
 	}
-	if op.Any() || c.Request().Header.Get(headerIdempotencyKey) != "" || w.prefer.async {
+	if op.Any() || len(c.Request().Header[headerIdempotencyKey]) > 0 || w.prefer.async {
 		return fanfold.Errorf(fanfold.Invalid, "If-Match, %s and respond-async do not go with steps: repeat the request until it says done", headerIdempotencyKey)
 	}
 	step, err := s.Writer.DeleteNext(c.Request().Context(), op.Key, w.request.Intent)

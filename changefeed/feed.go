@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/sending"
 )
 
 // Store is what the feed needs of the read model.
@@ -28,9 +29,10 @@ type Store interface {
 
 // Options are the settings of a Feed. The zero value works.
 type Options struct {
-	Heartbeat    time.Duration // between positions sent on a quiet event stream; default 30 s
-	Timeout      time.Duration // of a long poll; default 60 s
-	WriteTimeout time.Duration // how long a client may take to read what was sent; default 30 s
+	Heartbeat    time.Duration   // between positions sent on a quiet event stream; default 30 s
+	Timeout      time.Duration   // of a long poll; default 60 s
+	WriteTimeout time.Duration   // how long a client may take to read what was sent; default 30 s
+	Budget       *sending.Budget // from which what is being sent is taken; default one of its own
 }
 
 // Feed serves the change feed, to many clients at a time.
@@ -50,6 +52,9 @@ func New(store Store, opt Options) *Feed {
 	}
 	if opt.WriteTimeout == 0 {
 		opt.WriteTimeout = 30 * time.Second
+	}
+	if opt.Budget == nil {
+		opt.Budget = sending.NewBudget(0)
 	}
 	return &Feed{store: store, opt: opt, closed: make(chan struct{})}
 }
@@ -106,4 +111,9 @@ func (f *Feed) extendWriteDeadline(control *http.ResponseController) error {
 		}
 	}
 	return nil
+}
+
+// write sends what is buffered, for each piece of which the client has Options.WriteTimeout.
+func (f *Feed) write(buf *sending.Buffer, w http.ResponseWriter, control *http.ResponseController) error {
+	return buf.WriteTo(w, func(int) error { return f.extendWriteDeadline(control) })
 }

@@ -8,25 +8,26 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/sending"
 )
 
 // serveOnce answers with the changes that there are now, as one JSON object.
 func (f *Feed) serveOnce(ctx context.Context, w http.ResponseWriter, req *request) error {
-	s := &scan{store: f.store, req: req, at: req.since}
-	out := newJSONWriter(f, w)
-	err := s.sendToHead(ctx, out.rowWriter(req))
+	s := f.newScan(req)
+	out := newJSONWriter(f, w, req)
+	err := s.sendToHead(ctx, out)
 	return out.finish(s, err)
 }
 
 // serveLongPoll waits for the first change that the consumer asks about, or for the request's
 // timeout, and answers as serveOnce does.
 func (f *Feed) serveLongPoll(ctx context.Context, w http.ResponseWriter, req *request) error {
-	s := &scan{store: f.store, req: req, at: req.since}
-	out := newJSONWriter(f, w)
+	s := f.newScan(req)
+	out := newJSONWriter(f, w, req)
 	timeout := time.NewTimer(req.timeout)
 	defer timeout.Stop()
 	for {
-		err := s.sendToHead(ctx, out.rowWriter(req))
+		err := s.sendToHead(ctx, out)
 		if errors.Is(err, context.Canceled) && s.sent == 0 { // closed, or the client is gone
 			return out.finish(s, nil)
 		}
@@ -53,34 +54,30 @@ func (f *Feed) serveLongPoll(ctx context.Context, w http.ResponseWriter, req *re
 // jsonWriter writes one JSON answer piece by piece, so that an event with a million rows needs no
 // more memory than a page of them.
 type jsonWriter struct {
-	w       http.ResponseWriter
-	feed    *Feed
-	control *http.ResponseController
-	buf     []byte
-	started bool
+	w         http.ResponseWriter
+	feed      *Feed
+	control   *http.ResponseController
+	all       bool // every change is asked for
+	buf       sending.Buffer
+	separator string // before the next row
+	started   bool
 }
-
-// flushSize is the number of buffered bytes from which a piece is sent.
-const flushSize = 64 << 10 // bytes
 
 // newJSONWriter returns a writer of one answer to w.
-func newJSONWriter(f *Feed, w http.ResponseWriter) *jsonWriter {
-	return &jsonWriter{w: w, feed: f, control: http.NewResponseController(w)}
+func newJSONWriter(f *Feed, w http.ResponseWriter, req *request) *jsonWriter {
+	return &jsonWriter{w: w, feed: f, control: http.NewResponseController(w), all: req.allChanges, separator: `{"results":[`}
 }
 
-// rowWriter returns a function that writes one row of the answer to req.
-func (o *jsonWriter) rowWriter(req *request) func(fanfold.ChangeRow) error {
-	separator := `{"results":[`
-	return func(row fanfold.ChangeRow) error {
-		o.buf = append(o.buf, separator...)
-		separator = ","
-		o.buf = appendRow(append(o.buf, '\n'), row, req.allChanges)
-		if len(o.buf) > flushSize {
-			return o.flush()
-		}
-		return nil
-	}
+// row adds one row of the answer.
+func (o *jsonWriter) row(row fanfold.ChangeRow) error {
+	o.buf.AddString(o.separator + "\n")
+	o.separator = ","
+	addRow(&o.buf, row, o.all)
+	return nil
 }
+
+// alive does nothing: nothing can be sent between two rows.
+func (o *jsonWriter) alive() error { return nil }
 
 // flush sends what is buffered. It blocks until the client has room for it, or the write deadline.
 func (o *jsonWriter) flush() error {
@@ -88,12 +85,7 @@ func (o *jsonWriter) flush() error {
 		o.started = true
 		o.w.Header().Set("Content-Type", "application/json")
 	}
-	if err := o.feed.extendWriteDeadline(o.control); err != nil {
-		return err
-	}
-	_, err := o.w.Write(o.buf)
-	o.buf = o.buf[:0]
-	return err
+	return o.feed.write(&o.buf, o.w, o.control)
 }
 
 // finish ends the answer. An error from before anything was sent is returned for the caller to
@@ -106,10 +98,10 @@ func (o *jsonWriter) finish(s *scan, err error) error {
 		}
 		return err
 	}
-	if len(o.buf) == 0 && !o.started {
-		o.buf = append(o.buf, `{"results":[`...)
+	if s.sent == 0 {
+		o.buf.AddString(`{"results":[`)
 	}
-	o.buf = append(o.buf, "\n],\"last_seq\":\""+s.at.String()+"\",\"pending\":"+strconv.FormatInt(s.pending, 10)+"}\n"...)
+	o.buf.AddString("\n],\"last_seq\":\"" + s.at.String() + "\",\"pending\":" + strconv.FormatInt(s.pending, 10) + "}\n")
 	if err := o.flush(); err != nil {
 		panic(http.ErrAbortHandler)
 	}

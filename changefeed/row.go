@@ -6,36 +6,43 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/sending"
 )
 
-// appendRow appends a change as JSON. With all it includes the previous value and the patch.
-func appendRow(dst []byte, row fanfold.ChangeRow, all bool) []byte {
-	dst = append(dst, `{"seq":"`+row.Position.String()+`","collection":"`+row.Key.Collection+`","id":`...)
-	dst = jsondoc.AppendQuote(dst, row.Key.ID)
-	dst = append(dst, `,"op":"`+string(row.Op)+`","rev":`...)
-	dst = strconv.AppendUint(dst, uint64(row.Revision), 10)
-	dst = append(dst, `,"time":"`...)
-	dst = row.Time.AppendFormat(dst, time.RFC3339Nano)
-	dst = append(dst, '"')
+// addRow adds a change as JSON. With all it includes the previous value and the patch.
+func addRow(out *sending.Buffer, row fanfold.ChangeRow, all bool) {
+	head := append(make([]byte, 0, 256), `{"seq":"`+row.Position.String()+`","collection":"`+row.Key.Collection+`","id":`...)
+	head = jsondoc.AppendQuote(head, row.Key.ID)
+	head = append(head, `,"op":"`+string(row.Op)+`","rev":`...)
+	head = strconv.AppendUint(head, uint64(row.Revision), 10)
+	head = append(head, `,"time":"`...)
+	head = row.Time.AppendFormat(head, time.RFC3339Nano)
+	head = append(head, '"')
 	if row.Tx != "" {
-		dst = jsondoc.AppendQuote(append(dst, `,"tx":`...), row.Tx)
+		head = jsondoc.AppendQuote(append(head, `,"tx":`...), row.Tx)
 	}
 	if row.Op == fanfold.OpDerive {
-		dst = appendCause(dst, row)
+		head = appendCause(head, row)
 	}
+	out.Add(head)
 	if all && len(row.Previous) > 0 {
-		dst = append(append(dst, `,"previous":`...), row.Previous...)
+		out.AddString(`,"previous":`)
+		out.Add(row.Previous)
 	}
 	if all && len(row.Delta) > 0 {
-		dst = append(append(dst, `,"patch":`...), row.Delta...)
+		out.AddString(`,"patch":`)
+		out.Add(row.Delta)
 	}
 	if row.Omitted != nil {
-		dst = append(append(dst, `,"omitted":`...), row.Omitted...)
+		out.AddString(`,"omitted":`)
+		out.Add(row.Omitted)
 	}
 	if row.Doc != nil {
-		dst = append(append(dst, `,"doc":`...), row.Doc.WithMeta()...)
+		out.AddString(`,"doc":`)
+		separator := out.AddOpenObject(row.Doc.Body)
+		out.AddString(separator + `"_meta":` + string(row.Doc.Meta()) + "}")
 	}
-	return append(dst, '}')
+	out.AddString("}")
 }
 
 // appendCause appends the write that a derived change follows from, and the rule. Where several

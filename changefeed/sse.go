@@ -2,24 +2,25 @@ package changefeed
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/sending"
 )
 
 // serveEventStream sends server-sent events (WHATWG HTML, 9.2) until the client leaves, the limit
 // is reached or the feed is closed: each change with its position as id, and after each quiet
 // heartbeat interval the position alone. Its error is always nil, because the answer has begun.
 func (f *Feed) serveEventStream(ctx context.Context, w http.ResponseWriter, req *request) error {
-	s := &scan{store: f.store, req: req, at: req.since}
-	o := &eventWriter{w: w, feed: f, control: http.NewResponseController(w)}
+	s := f.newScan(req)
+	o := &eventWriter{w: w, feed: f, control: http.NewResponseController(w), scan: s}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Fanfold-Position", req.since.String())
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
+	o.buf.AddString(":\n\n") // a comment: a compressed answer does not begin before it has something
 	if err := o.flush(); err != nil {
 		return nil //nolint:nilerr // the client is gone, and there is nobody to tell
 	}
@@ -27,11 +28,7 @@ func (f *Feed) serveEventStream(ctx context.Context, w http.ResponseWriter, req 
 	defer heartbeats.Stop()
 	for {
 		sent := s.sent
-		err := s.sendToHead(ctx, func(row fanfold.ChangeRow) error { return o.writeRow(row, req) })
-		if err == nil || errors.Is(err, errLimitReached) {
-			err = errors.Join(err, o.flush())
-		}
-		if err != nil {
+		if err := s.sendToHead(ctx, o); err != nil {
 			return nil //nolint:nilerr // the client is gone, the limit reached, or the feed closed; each ends the stream
 		}
 		if s.sent > sent {
@@ -39,11 +36,11 @@ func (f *Feed) serveEventStream(ctx context.Context, w http.ResponseWriter, req 
 		}
 		select {
 		case <-f.store.Changed(s.at.Seq()):
-			if f.store.Wait(ctx, s.at.Seq()+1) != nil && !f.awaitHeartbeat(ctx, heartbeats.C, o, s) {
+			if f.store.Wait(ctx, s.at.Seq()+1) != nil && !awaitHeartbeat(ctx, heartbeats.C, o) {
 				return nil
 			}
 		case <-heartbeats.C:
-			if o.writeHeartbeat(s.at) != nil {
+			if o.alive() != nil {
 				return nil
 			}
 		case <-ctx.Done():
@@ -54,49 +51,44 @@ func (f *Feed) serveEventStream(ctx context.Context, w http.ResponseWriter, req 
 
 // awaitHeartbeat sends the next heartbeat when it is due, for a time when nothing is folded. It
 // reports whether the stream goes on.
-func (f *Feed) awaitHeartbeat(ctx context.Context, heartbeats <-chan time.Time, o *eventWriter, s *scan) bool {
+func awaitHeartbeat(ctx context.Context, heartbeats <-chan time.Time, o *eventWriter) bool {
 	select {
 	case <-heartbeats:
-		return o.writeHeartbeat(s.at) == nil
+		return o.alive() == nil
 	case <-ctx.Done():
 		return false
 	}
 }
 
 // eventWriter writes events to one client. A client that does not read for the write timeout loses
-// its connection; until then it costs one buffer.
+// its connection; until then it costs the page that is being sent.
 type eventWriter struct {
 	w       http.ResponseWriter
 	feed    *Feed
 	control *http.ResponseController
-	buf     []byte
+	scan    *scan
+	buf     sending.Buffer
 }
 
-// writeRow writes one change.
-func (o *eventWriter) writeRow(row fanfold.ChangeRow, req *request) error {
-	o.buf = append(o.buf, "id: "+row.Position.String()+"\nevent: change\ndata: "...)
-	o.buf = append(appendRow(o.buf, row, req.allChanges), "\n\n"...)
-	if len(o.buf) > flushSize {
-		return o.flush()
-	}
+// row adds one change.
+func (o *eventWriter) row(row fanfold.ChangeRow) error {
+	o.buf.AddString("id: " + row.Position.String() + "\nevent: change\ndata: ")
+	addRow(&o.buf, row, o.scan.req.allChanges)
+	o.buf.AddString("\n\n")
 	return nil
 }
 
-// writeHeartbeat sends an event that has a position alone, so that a consumer whose filter matches
+// alive sends a heartbeat: an event that has a position alone, so that a consumer whose filter matches
 // nothing can still save where it is.
-func (o *eventWriter) writeHeartbeat(at fanfold.Position) error {
-	o.buf = append(o.buf, "id: "+at.String()+"\nevent: heartbeat\ndata: {\"last_seq\":\""+at.String()+"\"}\n\n"...)
+func (o *eventWriter) alive() error {
+	at := o.scan.at.String()
+	o.buf.AddString("id: " + at + "\nevent: heartbeat\ndata: {\"last_seq\":\"" + at + "\"}\n\n")
 	return o.flush()
 }
 
 // flush sends what is buffered. It blocks until the client has room for it, or the write deadline.
 func (o *eventWriter) flush() error {
-	if err := o.feed.extendWriteDeadline(o.control); err != nil {
-		return err
-	}
-	_, err := o.w.Write(o.buf)
-	o.buf = o.buf[:0]
-	if err != nil {
+	if err := o.feed.write(&o.buf, o.w, o.control); err != nil {
 		return err
 	}
 	return o.control.Flush()

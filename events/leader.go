@@ -34,6 +34,20 @@ func (l *Log) LastLink(ctx context.Context, target fanfold.Key) (uint64, error) 
 	return m.seq(), err
 }
 
+// KeyAt asks the log's leader which document the event at seq is about. It blocks for a round trip;
+// errors are NotFound where there is no such event, and Unavailable.
+func (l *Log) KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error) {
+	m, err := l.getMsg(ctx, msgGetRequest{Seq: seq})
+	if err != nil {
+		return fanfold.Key{}, err
+	}
+	if m == nil {
+		return fanfold.Key{}, fanfold.Errorf(fanfold.NotFound, "the log has no event %d", seq)
+	}
+	_, key, err := l.sub.parse(m.Subject)
+	return key, err
+}
+
 // Progress asks the log's leader for the last event of an import, and returns its body and its
 // revision, 0 where there is none. It blocks for a round trip; the error is Unavailable, or Invalid
 // for an event that cannot be read.

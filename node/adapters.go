@@ -45,12 +45,13 @@ func (r reader) Read(fn func(api.Snapshot) error) error {
 	return r.Store.Read(func(s *sqlite.Snapshot) error { return fn(s) })
 }
 
-// Scan opens a snapshot that may be read for long. The API closes it.
-func (r reader) Scan() (api.Scan, error) {
+// Scan opens a snapshot that may be read for long, until ctx ends. The API closes it.
+func (r reader) Scan(ctx context.Context) (api.Scan, error) {
 	sc, err := r.Store.Scan()
 	if err != nil {
 		return nil, err
 	}
+	sc.EndWith(ctx)
 	return scan{sc}, nil
 }
 

@@ -95,8 +95,8 @@ func (r *Remains) Documents(ctx context.Context, fn func(url string, last uint64
 	return errors.Join(err, <-served)
 }
 
-// foldTime is for how long nothing may be folded before what is left of a log counts as folded.
-const foldTime = 30 * time.Second
+// standstill is for how long nothing may be folded before what is left of a log counts as folded.
+const standstill = 30 * time.Second
 
 // fold folds what the log has behind the read model, up to the first event that is missing or that cannot be folded.
 func (r *Remains) fold(ctx context.Context) (err error) {
@@ -115,7 +115,7 @@ func (r *Remains) fold(ctx context.Context) (err error) {
 	folded := make(chan error, 1)
 	go func() { folded <- n.Projector.Run(ctx) }()
 	for at := n.Store.Applied.Seq(); at < target; {
-		waiting, cancel := context.WithTimeout(ctx, foldTime)
+		waiting, cancel := context.WithTimeout(ctx, standstill)
 		_ = n.Store.Applied.Wait(waiting, min(target, at+1000)) // where it fails, what was folded is what there is
 		cancel()
 		if now := n.Store.Applied.Seq(); now > at {

@@ -42,6 +42,7 @@ func metrics(n *Node) http.Handler {
 		})
 		return float64(total)
 	})
+	gauge("fanfold_requests_running", "Requests that are being answered, this one included.", func() float64 { return float64(n.api.Running()) })
 	gauge("fanfold_replay_sequence", "Last event replayed by the running or last replay.", func() float64 {
 		if p := n.Projector.Status().Replay; p != nil {
 			return float64(p.Seq)

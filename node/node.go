@@ -20,6 +20,7 @@ import (
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -177,11 +178,13 @@ func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 // openAPI makes the writer, the feed and the API of a node whose log and read model are open.
 func (n *Node) openAPI() {
 	n.inspector = inspect.New(n.Store, n.Projector)
-	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{})
+	budget := sending.NewBudget(n.cfg.API.MaxSending)
+	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget})
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.Logger = n.Log.MaxPayload(), n.cfg.Logger
 	n.writer = writer.New(writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store}, Models: n.Projector, Inspector: n.inspector}, writerOptions)
 	apiOptions := n.cfg.API
+	apiOptions.Sending, apiOptions.SpoolDir = budget, n.cfg.Data
 	apiOptions.Origins, apiOptions.Hosts = n.cfg.Origins, n.cfg.Hosts
 	host, _, _ := net.SplitHostPort(n.cfg.Listen) // checked by Open
 	apiOptions.AnyHost = !isLoopback(host) && len(n.cfg.Hosts) == 0
@@ -247,11 +250,16 @@ func (n *Node) Addr() string { return n.listener.Addr().String() }
 // URL returns the URL of the API.
 func (n *Node) URL() string { return "http://" + n.Addr() }
 
+// foldTime is how long what is being folded may take when the node stops. It is rolled back then, and folded again at the
+// next start.
+const foldTime = 2 * time.Second
+
 // Run serves until ctx ends or a part fails, then stops and closes everything in order. It calls ready, which may be nil,
 // in a goroutine of its own as soon as the parts are started. It returns nil after ctx has ended, else the first error.
 func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	n.running = ctx
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(foldTime, n.Store.Interrupt) })()
 	g.Go(func() error { return n.Projector.Run(ctx) }) // nil only once ctx has ended
 	g.Go(func() error { return n.writer.Run(ctx) })
 	g.Go(func() error { return n.check.run(ctx) })
@@ -266,6 +274,7 @@ func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) e
 		g.Go(func() error { return ready(ctx) })
 	}
 	err := g.Wait()
+	n.writer.Close()
 	n.background.Wait()
 	return errors.Join(err, n.Close())
 }

@@ -23,42 +23,88 @@ func scanChange(r []sqlValue) *fanfold.Change {
 	return ch
 }
 
-// Changes returns the page of the change feed that q asks for. The page ends early where its changes
-// have more than 8 MiB.
+// Changes returns the page of the change feed that q asks for. The page ends early where its values and documents would
+// have more than q.MaxBytes; where already those of the first change do, it has no rows, and says how many bytes it needs.
 func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err error) {
-	changes, full, err := s.changesAfter(q.After, q.Limit)
+	if q.MaxBytes == 0 {
+		q.MaxBytes = pageBytes
+	}
+	changes, full, err := s.changesAfter(q)
 	if err != nil {
 		return page, err
 	}
 	page.Last, page.Changes = max(q.After, s.Checkpoint.At()), s.Checkpoint.Changes
+	f := feedPage{ChangePage: page, s: s, q: q}
 	if full {
-		last := changes[len(changes)-1]
-		page.Last, page.Pending = last.Position, s.Checkpoint.Changes-last.Ordinal
+		f.endAt(changes[len(changes)-1])
 	}
-	var cause *fanfold.Change
-	for _, ch := range changes {
-		if asked, err := s.isAskedFor(ch, q); err != nil {
-			return page, err
-		} else if !asked {
-			continue
+	for i, ch := range changes {
+		fits, err := f.add(ch)
+		switch {
+		case err != nil:
+			return f.ChangePage, err
+		case !fits && i == 0:
+			f.Need = f.size
+			f.Last, f.Pending = q.After, s.Checkpoint.Changes-ch.Ordinal+1
+			return f.ChangePage, nil
+		case !fits:
+			f.endAt(changes[i-1])
+			return f.ChangePage, nil
 		}
-		row := fanfold.ChangeRow{Change: ch}
-		if ch.Op == fanfold.OpDerive {
-			if cause, err = s.firstOfEvent(ch.Position.Seq(), cause); err != nil {
-				return page, err
-			}
-			if cause != nil && cause.Op != fanfold.OpDerive {
-				row.Cause = &cause.Key
-			}
-		}
-		if q.Docs && ch.Op != fanfold.OpDelete {
-			if row.Doc, err = s.Get(ch.Key, fanfold.Embedded); err != nil {
-				return page, err
-			}
-		}
-		page.Rows = append(page.Rows, row)
 	}
-	return page, nil
+	return f.ChangePage, nil
+}
+
+// feedPage is a page of the change feed that is being read.
+type feedPage struct {
+	fanfold.ChangePage
+	s     *Snapshot
+	q     fanfold.ChangeQuery
+	size  int             // of the rows so far and the one that did not fit, in bytes
+	cause *fanfold.Change // the first of the last row's event
+}
+
+// endAt makes the page end behind a change.
+func (f *feedPage) endAt(last *fanfold.Change) {
+	f.Last, f.Pending = last.Position, f.s.Checkpoint.Changes-last.Ordinal
+}
+
+// add adds a change to the page where it is asked for. It is false where the page has no room for it.
+func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
+	if asked, err := f.s.isAskedFor(ch, f.q); err != nil || !asked {
+		return true, err
+	}
+	f.size += sizeOf(ch)
+	row := fanfold.ChangeRow{Change: ch}
+	if f.q.Docs && ch.Op != fanfold.OpDelete {
+		doc, size, err := f.s.GetWithin(ch.Key, fanfold.Embedded, f.q.MaxBytes-f.size)
+		if err != nil {
+			return false, err
+		}
+		f.size += size
+		row.Doc = doc
+	}
+	if f.size > f.q.MaxBytes {
+		return false, nil
+	}
+	if ch.Op == fanfold.OpDerive {
+		if f.cause, err = f.s.firstOfEvent(ch.Position.Seq(), f.cause); err != nil {
+			return false, err
+		}
+		if f.cause != nil && f.cause.Op != fanfold.OpDerive {
+			row.Cause = &f.cause.Key
+		}
+	}
+	f.Rows = append(f.Rows, row)
+	return true, nil
+}
+
+// changeBytes is what a change takes in memory besides its values, in bytes: about as much as its row in an answer has.
+const changeBytes = 512
+
+// sizeOf returns how many bytes a change takes in memory.
+func sizeOf(ch *fanfold.Change) int {
+	return changeBytes + len(ch.Delta) + len(ch.Previous) + len(ch.PreviousSource)
 }
 
 // isAskedFor reports whether a query that looks at a change wants to see it.
@@ -72,37 +118,54 @@ func (s *Snapshot) isAskedFor(ch *fanfold.Change, q fanfold.ChangeQuery) (bool, 
 	return s.isNewest(ch)
 }
 
-// changesAfter returns up to limit changes behind a position, fewer where they are large. full is
-// false where the changes end with the snapshot.
-func (s *Snapshot) changesAfter(after fanfold.Position, limit int) (changes []*fanfold.Change, full bool, err error) {
-	size := 0
-	err = s.c.query("SELECT "+changeColumns+" FROM change c WHERE c.position > ? ORDER BY c.position LIMIT ?", func(r []sqlValue) error {
+// The columns of a change that the feed reads: the values of all changes, and none where only the newest are asked for,
+// whose rows have no values.
+var (
+	feedColumns   = strings.Replace(changeColumns, "c.previous_source", "NULL", 1)
+	latestColumns = strings.NewReplacer("c.delta, c.previous, c.previous_source", "NULL, NULL, NULL").Replace(changeColumns)
+)
+
+// changesAfter returns the changes that a page looks at. They are more than fit at most by the last one. full is false
+// where they end with the snapshot.
+func (s *Snapshot) changesAfter(q fanfold.ChangeQuery) (changes []*fanfold.Change, full bool, err error) {
+	columns, size := feedColumns, 0
+	if q.Latest {
+		columns = latestColumns
+	}
+	err = s.c.query("SELECT "+columns+" FROM change c WHERE c.position > ? ORDER BY c.position LIMIT ?", func(r []sqlValue) error {
 		ch := scanChange(r)
 		changes = append(changes, ch)
-		size += len(ch.Delta) + len(ch.Previous) + len(ch.PreviousSource)
-		if size > pageBytes {
+		if !q.Latest {
+			size += sizeOf(ch)
+		}
+		if size > q.MaxBytes {
 			return errStopRows
 		}
 		return nil
-	}, int64(after), int64(limit))
+	}, int64(q.After), int64(q.Limit))
 	if err != nil && !errors.Is(err, errStopRows) {
 		return nil, false, err
 	}
-	return changes, len(changes) == limit || size > pageBytes, nil
+	return changes, len(changes) == q.Limit || size > q.MaxBytes, nil
 }
 
-// firstOfEvent returns the first change of an event, which is the direct one where the event wrote a
+// firstOfEvent returns the first change of an event without its values, which is the direct one where the event wrote a
 // document. It returns known without reading where that is a change of the event.
 func (s *Snapshot) firstOfEvent(seq uint64, known *fanfold.Change) (*fanfold.Change, error) {
 	if known != nil && known.Position.Seq() == seq {
 		return known, nil
 	}
-	return s.Change(fanfold.At(seq, 0))
+	return s.change(latestColumns, fanfold.At(seq, 0))
 }
 
 // Change returns the change at a position, or nil where there is none.
 func (s *Snapshot) Change(at fanfold.Position) (ch *fanfold.Change, err error) {
-	_, err = s.c.queryRow("SELECT "+changeColumns+" FROM change c WHERE c.position = ?", func(r []sqlValue) { ch = scanChange(r) }, int64(at))
+	return s.change(changeColumns, at)
+}
+
+// change returns some columns of the change at a position, or nil where there is none.
+func (s *Snapshot) change(columns string, at fanfold.Position) (ch *fanfold.Change, err error) {
+	_, err = s.c.queryRow("SELECT "+columns+" FROM change c WHERE c.position = ?", func(r []sqlValue) { ch = scanChange(r) }, int64(at))
 	return ch, err
 }
 

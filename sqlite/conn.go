@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type conn struct {
 	// failWrite is for tests, and nil otherwise. It is called before every statement that writes; an
 	// error of it is returned in place of SQLite's.
 	failWrite func() error
+	ctx       context.Context // ends queries; nil for none
 }
 
 // stmt is a prepared statement with the row that its queries read into.
@@ -78,6 +80,9 @@ func (c *conn) exec(query string, args ...driver.Value) error {
 	if err != nil {
 		return err
 	}
+	if c.ctx != nil && c.ctx.Err() != nil {
+		return c.ctx.Err()
+	}
 	if s.writes {
 		c.writes++
 		if c.failWrite != nil {
@@ -99,7 +104,7 @@ func (c *conn) query(query string, fn func(row []driver.Value) error, args ...dr
 	if err != nil {
 		return err
 	}
-	rows, err := s.Query(args)
+	rows, err := c.start(s, args)
 	if err != nil {
 		return translateError(err)
 	}
@@ -117,6 +122,21 @@ func (c *conn) query(query string, fn func(row []driver.Value) error, args ...dr
 			return errors.Join(err, rows.Close())
 		}
 	}
+}
+
+// start starts a query. Where the connection has a context, the query ends with it.
+func (c *conn) start(s *stmt, args []driver.Value) (driver.Rows, error) {
+	if c.ctx == nil {
+		return s.Query(args)
+	}
+	if err := c.ctx.Err(); err != nil {
+		return nil, err
+	}
+	named := make([]driver.NamedValue, len(args))
+	for i, v := range args {
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return s.QueryContext(c.ctx, named)
 }
 
 // errStopRows is returned by a function given to query to end the query without an error. query

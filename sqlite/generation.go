@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fanfold/fanfold"
 )
@@ -33,6 +35,7 @@ type Store struct {
 	number  int          // of current
 	unclean bool         // see Unclean
 
+	ending     atomic.Bool    // Interrupt was called
 	closing    sync.WaitGroup // generations that were replaced, until they are closed and removed
 	reserveMu  sync.Mutex     // guards reserved and lastNumber
 	reserved   map[int]bool   // generations that are being built
@@ -56,6 +59,9 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot make %s: %v", dir, err)
 	}
 	s := &Store{dir: dir, opt: opt, Applied: newApplied(), reserved: map[int]bool{}}
+	if s.opt.FailWrite = s.failEnding; opt.FailWrite != nil {
+		s.opt.FailWrite = func() error { return cmp.Or(s.failEnding(), opt.FailWrite()) }
+	}
 	n, err := s.newestMarker()
 	if err != nil {
 		return nil, err
@@ -88,6 +94,21 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 	}
 	s.Applied.Set(cp.Seq)
 	return s, nil
+}
+
+// errEnding is the error of writes behind Interrupt.
+var errEnding = fanfold.Errorf(fanfold.Unavailable, "the node is stopping")
+
+// Interrupt makes the next statement that writes fail, and all later ones, so that a transaction that would take long is
+// rolled back instead. It is for a node that stops.
+func (s *Store) Interrupt() { s.ending.Store(true) }
+
+// failEnding is called before every write. Its error is Unavailable behind Interrupt.
+func (s *Store) failEnding() error {
+	if s.ending.Load() {
+		return errEnding
+	}
+	return nil
 }
 
 // openUsable returns generation n, or nil where the file was made by another fold version or is

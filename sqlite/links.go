@@ -111,9 +111,27 @@ var insertLinksSQL = func() (list [8]string) {
 // in order of arrival: limit of them at most, and fewer where they are large. more reports whether
 // others follow.
 func (s *Snapshot) Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error) {
+	return s.documents(limit, pageBytes, selectHolders(view), relation, target, after)
+}
+
+// EachReferring does what Holders does, and calls fn with each document as EachListed does.
+func (s *Snapshot) EachReferring(relation, target string, after int64, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error) {
+	return s.eachDocument(limit, fn, selectHolders(view), relation, target, after)
+}
+
+// selectHolders returns the query for documents that refer to a target, from behind a number.
+func selectHolders(view fanfold.View) string {
 	columns, from := selectView(view)
-	return s.documents(limit, columns+strings.Replace(from, "FROM document d", fromHolders, 1)+
-		"WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder", relation, target, after)
+	return columns + strings.Replace(from, "FROM document d", fromHolders, 1) + "WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder"
+}
+
+// HolderMeta returns the documents that Holders returns, as written and without their bodies, limit of them at most.
+func (s *Snapshot) HolderMeta(relation, target string, limit int) (docs []*fanfold.Document, err error) {
+	err = s.c.query("SELECT "+docColumns+"NULL "+fromHolders+" WHERE l.relation = ? AND l.target = ? ORDER BY l.holder LIMIT ?", func(r []sqlValue) error {
+		docs = append(docs, scanDocument(r))
+		return nil
+	}, relation, target, int64(limit))
+	return docs, err
 }
 
 // CountHolders returns how many documents refer to target. It stops counting at limit where that is
@@ -151,25 +169,26 @@ func (s *Snapshot) EachHolder(relation, target string, fn func(number int64, id 
 	}
 }
 
-// Page returns the documents that have the places of one of target's pages, in order, and how many pages there are.
-// Pages have size places and count from 1 on; 0 is the last one. A page behind the last is empty.
-func (s *Snapshot) Page(relation, target string, page int64, size int, view fanfold.View) (docs []*fanfold.Document, pages int64, err error) {
-	count, places := int64(0), int64(size)
-	if _, err := s.c.queryRow("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r []sqlValue) { count = intOf(r[0]) }, relation, target); err != nil {
-		return nil, 0, err
+// EachOnPage calls fn with the documents that have the places of one of target's pages, in order, as EachListed does. It
+// first calls begin with the page's number and how many pages there are, and ends with its error. Pages have
+// size places and count from 1 on; 0 is the last one. A page behind the last is empty.
+func (s *Snapshot) EachOnPage(p fanfold.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
+	count, places, page := int64(0), int64(p.Size), p.Page
+	if _, err := s.c.queryRow("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r []sqlValue) { count = intOf(r[0]) }, p.Relation, p.Target); err != nil {
+		return err
 	}
-	pages = max(1, (count+places-1)/places)
+	pages := max(1, (count+places-1)/places)
 	if page == 0 {
 		page = pages
 	}
-	first := (page - 1) * places
-	columns, from := selectView(view)
-	err = s.c.query(columns+strings.Replace(from, "FROM document d", fromHolders, 1)+
-		"WHERE l.relation = ? AND l.target = ? AND l.ordinal >= ? AND l.ordinal < ? ORDER BY l.ordinal", func(r []sqlValue) error {
-		docs = append(docs, scanDocument(r))
-		return nil
-	}, relation, target, first, first+places)
-	return docs, pages, err
+	if err := begin(page, pages); err != nil {
+		return err
+	}
+	first := (min(page, pages+1) - 1) * places
+	columns, from := selectView(p.View)
+	_, err := s.eachDocument(p.Size, fn, columns+strings.Replace(from, "FROM document d", fromHolders, 1)+
+		"WHERE l.relation = ? AND l.target = ? AND l.ordinal >= ? AND l.ordinal < ? ORDER BY l.ordinal", p.Relation, p.Target, first, first+places)
+	return err
 }
 
 // Targets calls fn with every document that others refer to by a relation, in order of id. to is

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 
 	"github.com/fanfold/fanfold"
@@ -11,8 +12,9 @@ import (
 // one goroutine, which closes it.
 type Scanner struct {
 	*Snapshot
-	c      *conn
-	values bool // KeepValue was called
+	values      bool // KeepValue was called
+	c           *conn
+	keptIndexed bool // there is a private index of kept values by holder
 }
 
 // Scan opens a scanner on the current generation. It stays valid after Swap has replaced that
@@ -30,6 +32,9 @@ func (s *Store) Scan() (*Scanner, error) {
 	})
 	return sc, err
 }
+
+// EndWith makes every query end once ctx has ended, with its error. Without it a query goes on for as long as it takes.
+func (s *Scanner) EndWith(ctx context.Context) { s.c.ctx = ctx }
 
 // openSnapshot opens a connection, runs statements on it and begins a read transaction, which also
 // keeps a copy from beginning again with every write (SQLite documentation, Online Backup API). It
@@ -51,22 +56,35 @@ func openSnapshot(path string, statements ...string) (c *conn, cp Checkpoint, er
 }
 
 // Close ends the snapshot and closes its connection.
-func (s *Scanner) Close() error { return errors.Join(s.c.exec("ROLLBACK"), s.c.close()) }
+func (s *Scanner) Close() error {
+	s.c.ctx = nil
+	return errors.Join(s.c.exec("ROLLBACK"), s.c.close())
+}
 
 // All returns documents of all collections as written, with numbers behind after and in order of
 // number: limit of them at most, and fewer where they are large. more reports whether others
 // follow.
 func (s *Scanner) All(after int64, limit int) (docs []*fanfold.Document, more bool, err error) {
 	columns, from := selectView(fanfold.Referenced)
-	return s.documents(limit, columns+from+"WHERE d.number > ? ORDER BY d.number", after)
+	return s.documents(limit, exportBytes, columns+from+"WHERE d.number > ? ORDER BY d.number", after)
 }
 
-// EachKept calls fn for the values that stayed on the documents with numbers from one to another,
-// in order of rule, target and number.
-func (s *Scanner) EachKept(from, to int64, fn func(holder int64, rule, target string, value []byte) error) error {
-	return s.c.query("SELECT holder, rule, target, value FROM kept WHERE holder BETWEEN ? AND ? ORDER BY rule, target, holder", func(r []sqlValue) error {
-		return fn(intOf(r[0]), textOf(r[1]), textOf(r[2]), bytesOf(r[3]))
-	}, from, to)
+// EachKept calls fn for the values that stayed on the document with a number, in order of rule and target.
+func (s *Scanner) EachKept(holder int64, fn func(rule, target string, value []byte) error) error {
+	if !s.keptIndexed { // the stored table is in order of rule and target
+		for _, statement := range []string{
+			"CREATE TEMP TABLE kept_of (holder INTEGER, rule TEXT, target TEXT, PRIMARY KEY (holder, rule, target)) WITHOUT ROWID",
+			"INSERT INTO temp.kept_of SELECT holder, rule, target FROM kept",
+		} {
+			if err := s.c.exec(statement); err != nil {
+				return err
+			}
+		}
+		s.keptIndexed = true
+	}
+	return s.c.query("SELECT k.rule, k.target, k.value FROM temp.kept_of o JOIN kept k USING (rule, target, holder) WHERE o.holder = ? ORDER BY o.rule, o.target", func(r []sqlValue) error {
+		return fn(textOf(r[0]), textOf(r[1]), bytesOf(r[2]))
+	}, holder)
 }
 
 // AddLink enters a link into the private index. Entering it twice is no error.

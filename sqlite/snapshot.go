@@ -96,34 +96,80 @@ func selectView(view fanfold.View) (columns, from string) {
 	return "SELECT " + docColumns + "d.body", fromDocument
 }
 
-// pageBytes bounds the bodies of one page of documents, in bytes.
-const pageBytes = 8 << 20
+// GetWithin returns a document, or nil where there is none, and how many bytes its body has. A body of more than
+// maxBytes is not read, and nil.
+func (s *Snapshot) GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
+	query := getEmbeddedWithinSQL
+	if view == fanfold.Referenced {
+		query = getReferencedWithinSQL
+	}
+	_, err = s.c.queryRow(query, func(r []sqlValue) {
+		doc, size = scanDocument(r), int(intOf(r[8]))
+	}, int64(maxBytes), key.Collection, key.ID)
+	return doc, size, err
+}
 
-// documents returns the documents that a query finds: limit of them at most, and fewer where they
-// are large. more reports whether others follow.
-func (s *Snapshot) documents(limit int, query string, args ...sqlValue) (docs []*fanfold.Document, more bool, err error) {
+// The queries of GetWithin. The length of a column is known without reading it (SQLite documentation, octet_length).
+const (
+	getEmbeddedWithinSQL = "SELECT " + docColumns + "CASE WHEN octet_length(d.body) <= ?1 THEN d.body END, octet_length(d.body)" +
+		fromDocument + "WHERE d.collection = ?2 AND d.id = ?3"
+	getReferencedWithinSQL = "SELECT " + docColumns + "CASE WHEN " + sourceLength + " <= ?1 THEN " + sourceBody + " END, " + sourceLength +
+		fromSource + "WHERE d.collection = ?2 AND d.id = ?3"
+	sourceLength = "coalesce(octet_length(s.body), octet_length(d.body))"
+)
+
+// pageBytes bounds the bodies of one page of documents, in bytes, and exportBytes those of an export's.
+const (
+	pageBytes   = 8 << 20
+	exportBytes = 1 << 20
+)
+
+// documents returns the documents that a query finds: limit of them at most, and fewer where they have more than maxBytes.
+// more reports whether others follow.
+func (s *Snapshot) documents(limit, maxBytes int, query string, args ...sqlValue) (docs []*fanfold.Document, more bool, err error) {
 	size := 0
+	more, err = s.eachDocument(limit, func(doc *fanfold.Document) (bool, error) {
+		if size > maxBytes {
+			return false, nil
+		}
+		size += len(doc.Body)
+		docs = append(docs, doc)
+		return true, nil
+	}, query, args...)
+	return docs, more, err
+}
+
+// eachDocument calls fn with the documents that a query finds, limit of them at most, each read when its turn comes, until
+// fn returns false or an error. more reports whether others follow, that for which fn returned false included.
+func (s *Snapshot) eachDocument(limit int, fn func(doc *fanfold.Document) (bool, error), query string, args ...sqlValue) (more bool, err error) {
+	n := 0
 	err = s.c.query(query+" LIMIT ?", func(r []sqlValue) error {
-		if len(docs) == limit || size > pageBytes {
+		taken := n < limit
+		if taken {
+			var err error
+			if taken, err = fn(scanDocument(r)); err != nil {
+				return err
+			}
+		}
+		if !taken {
 			more = true
 			return errStopRows
 		}
-		doc := scanDocument(r)
-		size += len(doc.Body)
-		docs = append(docs, doc)
+		n++
 		return nil
 	}, append(args, int64(limit)+1)...)
 	if errors.Is(err, errStopRows) {
 		err = nil
 	}
-	return docs, more, err
+	return more, err
 }
 
-// List returns documents of a collection whose ids come behind after, in order of id: limit of them
-// at most, and fewer where they are large. more reports whether others follow.
-func (s *Snapshot) List(collection, after string, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error) {
+// EachListed calls fn with documents of a collection whose ids come behind after, in order of id, limit of them at most,
+// until fn returns false or an error. more reports whether others follow, that for which fn returned false included. fn
+// may read by GetWithin.
+func (s *Snapshot) EachListed(collection, after string, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error) {
 	columns, from := selectView(view)
-	return s.documents(limit, columns+from+"WHERE d.collection = ? AND d.id > ? ORDER BY d.id", collection, after)
+	return s.eachDocument(limit, fn, columns+from+"WHERE d.collection = ? AND d.id > ? ORDER BY d.id", collection, after)
 }
 
 // Scan returns documents of a collection with numbers behind after, with both views and in order of

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"context"
 	"database/sql/driver"
 	"errors"
 	"time"
@@ -76,6 +77,13 @@ func digestOf(v sqlValue) (d fanfold.Digest) {
 
 // timeOf returns the time in a column of nanoseconds since 1970.
 func timeOf(v sqlValue) time.Time { return time.Unix(0, intOf(v)).UTC() }
+
+// EndWith makes every statement end with ctx's error once ctx has ended, until restore is called.
+func (tx *Tx) EndWith(ctx context.Context) (restore func()) {
+	before := tx.c.ctx
+	tx.c.ctx = ctx
+	return func() { tx.c.ctx = before }
+}
 
 // Checkpoint returns where the transaction stands, its own writes included.
 func (tx *Tx) Checkpoint() Checkpoint { return tx.checkpoint }

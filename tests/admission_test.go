@@ -189,7 +189,11 @@ func TestFewAtATime(t *testing.T) {
 				var wg sync.WaitGroup
 				for i := range requests {
 					wg.Go(func() {
-						r, err := s.Do(c.method, c.path, []byte(c.body), "Content-Type", "application/yaml")
+						media := "application/yaml"
+						if c.body == "" {
+							media = "application/json"
+						}
+						r, err := s.Do(c.method, c.path, []byte(c.body), "Content-Type", media)
 						if err != nil {
 							t.Error(err)
 							return

@@ -205,7 +205,10 @@ func TestBadHeaders(t *testing.T) {
 		{"no body PUT parameter", 400, "invalid", "PUT", "/v1/books/b1?view=embedded", `{}`, nil, []string{`"view"`}},
 		media("no type", ""), media("text", "text/plain"), media("form", "application/x-www-form-urlencoded"),
 		media("merge patch", "application/merge-patch+json"), media("xml", "application/xml"),
-		{"encoding", 415, "unsupported-media", "PUT", "/v1/books/b1", `{}`, []string{"Content-Encoding", "gzip"}, []string{"Content-Encoding"}},
+		{"encoding", 415, "unsupported-media", "PUT", "/v1/books/b1", `{}`, []string{"Content-Encoding", "br"}, []string{"Content-Encoding", "gzip"}},
+		{"encoding empty", 415, "unsupported-media", "PUT", "/v1/books/b1", `{}`, []string{"Content-Encoding", ""}, []string{"Content-Encoding"}},
+		{"encoding of a model", 415, "unsupported-media", "PUT", "/v1/_model", `{}`, []string{"Content-Encoding", "br"}, []string{"Content-Encoding"}},
+		{"no gzip", 400, "invalid", "PUT", "/v1/books/b1", `{}`, []string{"Content-Encoding", "gzip"}, []string{"Content-Encoding"}},
 		{"patch type", 415, "unsupported-media", "PATCH", "/v1/books/b1", `{}`, nil, []string{"merge-patch", "json-patch"}},
 	})
 }

@@ -34,6 +34,8 @@ func (e *sse) next() (id, event string, row harness.Change, ok bool) {
 			if err := json.Unmarshal([]byte(value), &row); err != nil {
 				e.t.Fatalf("%v in %s", err, value)
 			}
+		case ":": // a comment, and the end of its block
+			e.in.Scan()
 		case "":
 			return id, event, row, true
 		default:

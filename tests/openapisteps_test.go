@@ -121,7 +121,7 @@ var readSteps = []step{
 	{200, "GET", "/v1/none", ``, nil},
 	{400, "GET", "/v1/books?limit=0", ``, nil},
 	{404, "GET", "/v1/_books", ``, nil},
-	{422, "GET", "/v1/wide?expand=to.to", ``, nil},
+	{422, "GET", "/v1/wide?expand=to.to.to", ``, nil},
 	{504, "GET", "/v1/books", ``, late},
 
 	{200, "GET", "/v1/authors/a1/books?relation=authors&limit=1&consistency=strong", ``, nil},

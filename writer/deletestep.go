@@ -23,6 +23,7 @@ type DeleteStep struct {
 // many holders as there is room for, children before parents, and the document itself once none is left. Repeat it
 // until the step says Done. It blocks until the log has decided. Errors are NotFound, Restricted and those of Appender.
 func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (DeleteStep, error) {
+	again := retryPace{w: w}
 	for room := MaxOperations; ; {
 		if err := w.catchUp(ctx); err != nil {
 			return DeleteStep{}, err
@@ -37,7 +38,9 @@ func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (De
 			room /= 2
 			continue
 		case staleError(err) != nil:
-			w.retries.Add(1)
+			if err := again.next(ctx, staleError(err).Current); err != nil {
+				return DeleteStep{}, err
+			}
 			continue
 		}
 		if err == nil {

@@ -20,9 +20,36 @@ const (
 // batch. One by one they would cost a batch each, and on three replicas writers whose guards are about one target would
 // refuse each other.
 type guardRounds struct {
+	life context.Context // ends where the writer is closed
+	end  context.CancelFunc
+
 	mu      sync.Mutex
 	busy    bool // run is working
 	waiting []*guardedWrite
+	idle    chan struct{} // closed while run is not working, once somebody waits for that; nil otherwise
+}
+
+// newGuardRounds returns rounds, which the caller closes.
+func newGuardRounds() guardRounds {
+	life, end := context.WithCancel(context.Background())
+	return guardRounds{life: life, end: end}
+}
+
+// close makes the round that is under way give up waiting, and waits for its end. What the log was already asked to store
+// is settled.
+func (q *guardRounds) close() {
+	q.end()
+	q.mu.Lock()
+	if !q.busy {
+		q.mu.Unlock()
+		return
+	}
+	if q.idle == nil {
+		q.idle = make(chan struct{})
+	}
+	idle := q.idle
+	q.mu.Unlock()
+	<-idle
 }
 
 // guardedWrite holds one write of a round and its outcome.
@@ -79,7 +106,7 @@ func (q *guardRounds) withdraw(g *guardedWrite) bool {
 // run stores one round after the other until no write waits.
 func (q *guardRounds) run(w *Writer) {
 	for members := q.next(); len(members) > 0; members = q.next() {
-		ctx, cancel := context.WithTimeout(context.Background(), roundTime)
+		ctx, cancel := context.WithTimeout(q.life, roundTime)
 		w.appendRound(ctx, &guardRound{members: members, separable: true})
 		cancel()
 	}
@@ -100,7 +127,10 @@ func (q *guardRounds) next() (members []*guardedWrite) {
 		members = append(members, g)
 		return true
 	})
-	q.busy = len(members) > 0
+	if q.busy = len(members) > 0; !q.busy && q.idle != nil {
+		close(q.idle)
+		q.idle = nil
+	}
 	return members
 }
 
@@ -111,6 +141,7 @@ type guardRound struct {
 	in        Intent
 	separable bool // a write that is refused leaves the round, and the others go on
 	certain   bool // this node has folded everything that was acknowledged when the round began
+	again     retryPace
 }
 
 // writes returns the writes of the round, with the conditions that they came with.
@@ -158,7 +189,7 @@ func (w *Writer) appendGuarded(ctx context.Context, tx string, writes []fanfold.
 // appendRound guards and appends a round, and sets the outcome of each of its writes. Where the log refuses only what the
 // guards were made from, it makes them again.
 func (w *Writer) appendRound(ctx context.Context, r *guardRound) {
-	for len(r.members) > 0 {
+	for r.again.w = w; len(r.members) > 0; {
 		set, err := w.guardsFor(ctx, r.writes())
 		if err != nil {
 			w.afterRefusal(ctx, r, err)
@@ -178,7 +209,7 @@ func (w *Writer) appendRound(ctx context.Context, r *guardRound) {
 			}
 			return
 		case set.outdatedBy(err, r.writes()):
-			if err := w.waitToRetry(ctx, staleError(err)); err != nil {
+			if err := r.again.next(ctx, staleError(err).Current); err != nil {
 				r.fail(err)
 			}
 		default:
@@ -193,7 +224,7 @@ func (w *Writer) afterRefusal(ctx context.Context, r *guardRound, err error) {
 	stale := staleError(err)
 	switch {
 	case stale != nil && uint64(stale.Current) > w.ReadModel.Applied(): // a write is made on a revision that is not folded here yet
-		if err := w.waitToRetry(ctx, stale); err != nil {
+		if err := r.again.next(ctx, stale.Current); err != nil {
 			r.fail(err)
 		}
 	case errors.Is(err, errTooManyMessages) && r.separable && len(r.members) > 1:
@@ -209,16 +240,4 @@ func (w *Writer) afterRefusal(ctx context.Context, r *guardRound, err error) {
 	default:
 		r.refuse(err)
 	}
-}
-
-// waitToRetry waits until this node has folded the write that was faster. The error is Unavailable.
-func (w *Writer) waitToRetry(ctx context.Context, stale *fanfold.Error) error {
-	w.retries.Add(1)
-	if err := ctx.Err(); err != nil {
-		return fanfold.Wrap(err, fanfold.Unavailable, "what the write depends on changes too fast: try again")
-	}
-	if err := w.wait(ctx, uint64(stale.Current), w.opt.Timeout); err != nil {
-		return behind(err)
-	}
-	return nil
 }

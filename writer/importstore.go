@@ -126,12 +126,13 @@ func (im *Import) Run(ctx context.Context, lines LineReader, report func(ImportR
 	return ctx.Err()
 }
 
-// WaitFolded waits until everything stored is folded on this node. The error is Timeout after a minute, and Unavailable.
-func (im *Import) WaitFolded() error {
+// WaitFolded waits until everything stored is folded on this node. The error is Timeout after a minute, ctx's, and
+// Unavailable.
+func (im *Import) WaitFolded(ctx context.Context) error {
 	if im.last == 0 {
 		return nil
 	}
-	return im.wait(context.Background(), im.last)
+	return im.wait(ctx, im.last)
 }
 
 // Report returns how far the import has come, without refusals.

@@ -45,6 +45,7 @@ func (w *Writer) commit(ctx context.Context, ops []*Operation, in Intent) (uint6
 	}
 	defer unlock()
 	tx := &transaction{w: w, id: nuid.Next(), ops: ops, in: in, deletes: w.affectsHolders(ops), writes: make([]fanfold.Write, len(ops))}
+	again := retryPace{w: w}
 	for retry := false; ; retry = true {
 		if err := tx.findRevisions(ctx, retry); err != nil {
 			return 0, err
@@ -57,12 +58,11 @@ func (w *Writer) commit(ctx context.Context, ops []*Operation, in Intent) (uint6
 			}
 			return first, withinOperations(err, len(ops))
 		}
-		w.retries.Add(1)
 		for _, op := range ops {
 			op.askLeader = true
 		}
-		if err := w.wait(ctx, uint64(stale.Current), w.opt.Timeout); err != nil {
-			return 0, behind(err)
+		if err := again.next(ctx, stale.Current); err != nil {
+			return 0, err
 		}
 	}
 }
@@ -123,14 +123,14 @@ func (w *Writer) findRevision(ctx context.Context, op *Operation) error {
 	case op.Kind == Put && !op.Any():
 		return nil
 	}
-	for {
+	for again := (retryPace{w: w}); ; {
 		rev, err := w.current(ctx, op.Key, op.Conditions)
 		if err == nil && op.Kind == Patch {
 			op.patched, err = w.tryPatch(op.event, rev)
 		}
 		if stale := staleError(err); stale != nil && op.goesByCurrent() && op.Kind == Patch && stale.Current != 0 {
-			if err := w.wait(ctx, uint64(stale.Current), w.opt.Timeout); err != nil {
-				return behind(err)
+			if err := again.next(ctx, stale.Current); err != nil {
+				return err
 			}
 			continue
 		}

@@ -86,6 +86,9 @@ func (w *Writer) appendNew(ctx context.Context, ev *fanfold.Event, in Intent) (u
 		if staleError(err) == nil {
 			return seq, err
 		}
+		if err := ended(ctx); err != nil {
+			return 0, err
+		}
 		rev, deleted, lerr := w.Leader.Last(ctx, ev.Key)
 		if lerr != nil {
 			return 0, lerr
@@ -109,7 +112,7 @@ func (w *Writer) onCurrent(ctx context.Context, op *Operation, try func(rev fanf
 		}
 		defer unlock()
 	}
-	for {
+	for again := (retryPace{w: w}); ; {
 		rev, err := w.current(ctx, key, op.Conditions)
 		if err != nil {
 			return 0, err
@@ -122,9 +125,8 @@ func (w *Writer) onCurrent(ctx context.Context, op *Operation, try func(rev fanf
 			}
 			return seq, err
 		}
-		w.retries.Add(1)
-		if err := w.wait(ctx, uint64(stale.Current), w.opt.Timeout); err != nil {
-			return 0, behind(err)
+		if err := again.next(ctx, stale.Current); err != nil {
+			return 0, err
 		}
 	}
 }

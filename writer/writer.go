@@ -34,6 +34,9 @@ type Leader interface {
 	Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error)
 	// Fence returns a sequence that no event acknowledged before the call is behind.
 	Fence(ctx context.Context) (uint64, error)
+	// KeyAt returns the key of the document that the event at seq is about. The error is NotFound where there is no such
+	// event.
+	KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error)
 }
 
 // Snapshot reads one consistent prefix of the log.
@@ -161,14 +164,18 @@ type Writer struct {
 	modelMu sync.RWMutex
 }
 
-// New returns a writer. Prepared models are applied only while its Run is running.
+// New returns a writer. Prepared models are applied only while its Run is running. The caller closes it.
 func New(parts Dependencies, opt Options) *Writer {
 	opt.setDefaults()
 	parts.Log = lossDetector{parts.Log, parts.ReadModel}
-	w := &Writer{Dependencies: parts, opt: opt, parsers: make(chan struct{}, maxParsers), checking: make(chan struct{}, 1)}
+	w := &Writer{Dependencies: parts, opt: opt, parsers: make(chan struct{}, maxParsers), checking: make(chan struct{}, 1), rounds: newGuardRounds()}
 	w.caughtUp.began = time.Now()
 	return w
 }
+
+// Close ends the work that writes of several requests share, and waits for its end: less than the time that the log has
+// to decide.
+func (w *Writer) Close() { w.rounds.close() }
 
 // MaxBody returns the size of the largest document that is taken, in bytes.
 func (w *Writer) MaxBody() int64 { return w.opt.MaxBody }

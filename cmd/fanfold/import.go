@@ -89,7 +89,11 @@ func (im *importer) run(cmd *cobra.Command, path string) error {
 	if im.resume && path != "-" {
 		// A conflict means that the server still works on what the import was cut short with.
 		for wait := 100 * time.Millisecond; fanfold.CodeOf(err) == fanfold.Conflict && wait < 5*time.Second; wait *= 2 {
-			time.Sleep(wait)
+			select {
+			case <-cmd.Context().Done():
+				return cmd.Context().Err()
+			case <-time.After(wait):
+			}
 			result, err = im.load(cmd, path)
 		}
 	}

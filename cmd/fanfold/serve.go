@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -38,6 +39,7 @@ keeps its files in the data directory, beside the read model.`,
 	f.StringVar(&model, "model", "", "model file to apply at the start, where it differs from the one that applies")
 	f.StringVar(&cfg.Durability, "durability", "always",
 		"of the embedded log: always (an acknowledged write survives loss of power) or interval")
+	f.Int64Var(&cfg.API.MaxSending, "max-sending", sending.DefaultBudget, "bytes of answers, exports and feeds that are held in memory at a time while clients read them")
 	f.IntVar(&cfg.Replicas, "replicas", 1, "replicas of the stream, where this node creates it on an outside server")
 	return cmd
 }

@@ -10,8 +10,12 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
+// Cursor names the one parameter that may be empty, which stands for the beginning: clients that go from page to page begin
+// with none.
+const Cursor = "cursor"
+
 // Parse returns the parameters of a query string. The error is Invalid where it cannot be read, has a parameter that is
-// not known, or one twice.
+// not known, one twice, or one without a value, by which whoever sends it meant something.
 func Parse(raw string, known ...string) (url.Values, error) {
 	if raw == "" {
 		return nil, nil
@@ -30,6 +34,9 @@ func Parse(raw string, known ...string) (url.Values, error) {
 		}
 		if len(values) > 1 {
 			return nil, fanfold.Errorf(fanfold.Invalid, "parameter %q is given more than once", name)
+		}
+		if values[0] == "" && name != Cursor {
+			return nil, fanfold.Errorf(fanfold.Invalid, "parameter %q has no value: give it one, or leave it out", name)
 		}
 	}
 	return q, nil

@@ -8,8 +8,8 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	for raw, valid := range map[string]bool{"": true, "a=1": true, "a=1&b=": true, "a=1&a=2": false, "c=1": false, "a=%zz": false} {
-		if _, err := Parse(raw, "a", "b"); (err == nil) != valid || err != nil && fanfold.CodeOf(err) != fanfold.Invalid {
+	for raw, valid := range map[string]bool{"": true, "a=1": true, "a=1&b=": false, "a": false, "cursor=": true, "a=1&a=2": false, "c=1": false, "a=%zz": false} {
+		if _, err := Parse(raw, "a", "b", "cursor"); (err == nil) != valid || err != nil && fanfold.CodeOf(err) != fanfold.Invalid {
 			t.Errorf("%q: %v", raw, err)
 		}
 	}

@@ -85,6 +85,7 @@ func newFanout() *fanfold.Fanout {
 
 // rehearse folds events in a transaction that is not to be kept.
 func rehearse(ctx context.Context, tx *sqlite.Tx, f *fold.Fold, events []*fanfold.Event, out *fanfold.Fanout) error {
+	defer tx.EndWith(ctx)()
 	cp := tx.Checkpoint()
 	out.Position = cp.At()
 	for n, given := range events {

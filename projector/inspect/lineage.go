@@ -3,6 +3,7 @@ package inspect
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 type Lineage struct {
 	Position fanfold.Position `json:"position"` // of the prefix looked at
 	Derived  []DerivedValue   `json:"derived"`
+	More     int64            `json:"more,omitempty"` // derived values beyond those listed
 	Copies   []Copies         `json:"copies"`
 	// Omitted says how many values the embedded view has no room for, by rule, as a JSON object; absent for none.
 	Omitted json.RawMessage `json:"omitted,omitempty"`
@@ -58,8 +60,11 @@ type Copies struct {
 }
 
 const (
-	maxSources = 100  // documents that are named of those that a value is made of, or copied to
-	maxHistory = 1000 // changes of the document that are looked through
+	maxValues       = 1000     // derived values that are listed
+	maxSources      = 100      // documents that are named of those that a value is made of, or copied to
+	maxHistory      = 1000     // changes of the document that are looked through,
+	maxHistoryBytes = 32 << 20 // and of their values together,
+	maxCompared     = 200_000  // and how often one of the values is looked for in one of them
 )
 
 // Lineage returns where the document's derived values come from, and where its own go, on one snapshot. The error is
@@ -78,7 +83,7 @@ func (i *Inspector) Lineage(key fanfold.Key) (out *Lineage, err error) {
 			return fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
 		}
 		out = &Lineage{Position: s.At(), Derived: []DerivedValue{}, Copies: []Copies{}, Omitted: row.Omitted}
-		l := &lineage{s: s, plan: plan, row: row, t: jsondoc.MustParse(row.Body), out: out}
+		l := &lineage{s: s, plan: plan, row: row, t: jsondoc.MustParse(row.Body), known: map[string]referring{}, out: out}
 		if err := l.walk(jsondoc.Root, jsondoc.Root, plan.Collection(key.Collection).Shape, ""); err != nil {
 			return err
 		}
@@ -110,7 +115,14 @@ type lineage struct {
 	row    *sqlite.Row
 	t      *jsondoc.Tree // the embedded view
 	values [][]byte      // of out.Derived
+	known  map[string]referring
 	out    *Lineage
+}
+
+// referring holds the first documents that refer to the document by a relation, by arrival, and how many do.
+type referring struct {
+	docs  []*fanfold.Document // without bodies
+	total int64
 }
 
 // walk notes the derived values below n, which is at a JSON pointer. anchor is the document or the innermost array
@@ -151,6 +163,10 @@ func (l *lineage) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, at string) 
 
 // value notes one derived value with its sources.
 func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) (err error) {
+	if len(l.out.Derived) == maxValues {
+		l.out.More++
+		return nil
+	}
 	v := DerivedValue{Path: pointer, Rule: r.FullName, Sources: []ValueSource{}}
 	if r.Kind == fanfold.Copy {
 		err = l.copySources(r, anchor, &v)
@@ -177,7 +193,7 @@ func (l *lineage) copySources(r *fold.Rule, anchor jsondoc.Node, v *DerivedValue
 			continue
 		}
 		src := ValueSource{Collection: r.Relation.To, ID: id}
-		doc, err := l.s.Get(fanfold.Key{Collection: r.Relation.To, ID: id}, fanfold.Embedded)
+		doc, _, err := l.s.GetWithin(fanfold.Key{Collection: r.Relation.To, ID: id}, fanfold.Embedded, 0)
 		if err != nil {
 			return err
 		}
@@ -196,24 +212,31 @@ func (l *lineage) copySources(r *fold.Rule, anchor jsondoc.Node, v *DerivedValue
 
 // holders returns the first documents that refer to this one by the rule's relation, by arrival, and how many do.
 func (l *lineage) holders(r *fold.Rule) (docs []*fanfold.Document, total int64, err error) {
-	if docs, _, err = l.s.Holders(r.RelationName, l.row.Key.ID, 0, maxSources, fanfold.Referenced); err != nil {
+	if have, ok := l.known[r.RelationName]; ok {
+		return have.docs, have.total, nil
+	}
+	if docs, err = l.s.HolderMeta(r.RelationName, l.row.Key.ID, maxSources); err != nil {
 		return nil, 0, err
 	}
 	total, err = l.s.CountHolders(r.RelationName, l.row.Key.ID, -1)
+	l.known[r.RelationName] = referring{docs, total}
 	return docs, total, err
 }
 
 // origins goes back through the document's changes for the one that gave each value.
 func (l *lineage) origins() error {
-	open := len(l.values)
-	for at, i := l.row.Position, 0; at != 0 && open > 0 && i < maxHistory; i++ {
+	open, size, compared := len(l.values), 0, 0
+	for at, i := l.row.Position, 0; at != 0 && open > 0 && i < maxHistory && size < maxHistoryBytes && compared < maxCompared; i++ {
 		ch, err := l.s.Change(at)
 		if err != nil || ch == nil {
 			return err
 		}
+		size += len(ch.Delta) + len(ch.Previous)
+		compared += open
+		given := givenBy(ch)
 		for j := range l.out.Derived {
 			v := &l.out.Derived[j]
-			if v.Event != nil || !gave(ch, v.Path, l.values[j]) {
+			if v.Event != nil || !given(v.Path, l.values[j]) {
 				continue
 			}
 			if v.Event, err = l.origin(ch); err != nil {
@@ -226,24 +249,28 @@ func (l *lineage) origins() error {
 	return nil
 }
 
-// gave returns whether the change gave the document its value at a pointer.
-func gave(ch *fanfold.Change, pointer string, value []byte) bool {
-	if ch.Op != fanfold.OpDerive {
-		if ch.Previous == nil {
-			return true
+// givenBy returns a function that tells whether a change gave the document its value at a pointer.
+func givenBy(ch *fanfold.Change) func(pointer string, value []byte) bool {
+	switch {
+	case ch.Op == fanfold.OpDerive:
+		var paths []string
+		t := jsondoc.MustParse(ch.Delta)
+		for op := t.First(jsondoc.Root); op != jsondoc.None; op = t.Next(op) {
+			paths = append(paths, t.Text(t.Member(op, "path")))
 		}
-		t := jsondoc.MustParse(ch.Previous)
+		return func(pointer string, _ []byte) bool {
+			return slices.ContainsFunc(paths, func(path string) bool {
+				return path == pointer || strings.HasPrefix(pointer, path+"/") || strings.HasPrefix(path, pointer+"/")
+			})
+		}
+	case ch.Previous == nil:
+		return func(string, []byte) bool { return true }
+	}
+	t := jsondoc.MustParse(ch.Previous)
+	return func(pointer string, value []byte) bool {
 		n := find(t, pointer)
 		return n == jsondoc.None || !bytes.Equal(t.Raw(n), value)
 	}
-	t := jsondoc.MustParse(ch.Delta)
-	for op := t.First(jsondoc.Root); op != jsondoc.None; op = t.Next(op) {
-		path := t.Text(t.Member(op, "path"))
-		if path == pointer || strings.HasPrefix(pointer, path+"/") || strings.HasPrefix(path, pointer+"/") {
-			return true
-		}
-	}
-	return false
 }
 
 // find returns the node at a JSON pointer, None where there is none.
@@ -315,7 +342,7 @@ func (l *lineage) copies() error {
 func (l *lineage) counters(r *fold.Rule, source *jsondoc.Tree) (Copies, error) {
 	entry := Copies{Rule: r.FullName, First: []string{}}
 	for _, id := range r.Relation.Targets(source) {
-		doc, err := l.s.Get(fanfold.Key{Collection: r.Collection, ID: id}, fanfold.Embedded)
+		doc, _, err := l.s.GetWithin(fanfold.Key{Collection: r.Collection, ID: id}, fanfold.Embedded, 0)
 		if err != nil {
 			return entry, err
 		}

@@ -24,6 +24,7 @@ func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *fanfold
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sc.Close()) }()
+	sc.EndWith(ctx)
 	v, err := newPreviewer(sc, m)
 	if err != nil {
 		return nil, err

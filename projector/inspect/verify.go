@@ -41,6 +41,7 @@ func Verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sc.Close()) }()
+	sc.EndWith(ctx)
 	pl, err := fold.PlanOf(sc.Snapshot)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,45 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fanfold/fanfold"
+)
+
+// maxCursor bounds a cursor, in bytes: the names of a list and the id behind which it goes on take less.
+const maxCursor = 2048
+
+// makeCursor returns the cursor with which the list named scope goes on behind a place. The list's name is a part of it, and
+// a checksum, so that a cursor that was made up or belongs to another list is told from one that the list gave.
+func makeCursor(scope, place string) string {
+	text := scope + "\x00" + place
+	return base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(text))), text...))
+}
+
+// parseCursor returns the place in a cursor of the list named scope. The error is Invalid.
+func parseCursor(scope, cursor string) (place string, err error) {
+	if len(cursor) > maxCursor {
+		return "", badCursor(cursor[:80] + "...")
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) < 4 || binary.BigEndian.Uint32(raw) != crc32.ChecksumIEEE(raw[4:]) || !utf8.Valid(raw[4:]) {
+		return "", badCursor(cursor)
+	}
+	place, own := strings.CutPrefix(string(raw[4:]), scope+"\x00")
+	switch of, _, found := strings.Cut(string(raw[4:]), "\x00"); {
+	case !found || own && place == "":
+		return "", badCursor(cursor)
+	case !own:
+		return "", fanfold.Errorf(fanfold.Invalid, "the cursor belongs to the list of %s, not to that of %s: begin this one without a cursor", of, scope)
+	}
+	return place, nil
+}
+
+// badCursor returns the Invalid of a cursor that no list gave.
+func badCursor(cursor string) error {
+	return fanfold.Errorf(fanfold.Invalid, "cursor=%s is not one that a list's \"next\" gave", cursor)
+}
