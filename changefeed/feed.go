@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -72,9 +73,11 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
 	control := http.NewResponseController(w)
-	go func() {
+	var watching sync.WaitGroup
+	defer watching.Wait() // w is not to be used behind the return
+	defer cancel()
+	watching.Go(func() {
 		select {
 		case <-f.closed:
 			cancel()
@@ -82,7 +85,7 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 			_ = control.SetWriteDeadline(time.Now().Add(closingWriteTimeout)) // a writer without deadlines does not block for long
 		case <-ctx.Done():
 		}
-	}()
+	})
 	switch req.kind {
 	case "eventsource":
 		return f.serveEventStream(ctx, w, req)
