@@ -3,6 +3,7 @@ package node
 import (
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/fanfold/fanfold"
 )
@@ -28,4 +29,22 @@ func isLoopback(host string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
+}
+
+const (
+	defaultConnections = 50_000
+	otherFiles         = 1024 // that the log, the read model and everything else may have open
+)
+
+// connections returns how many connections the API takes at a time, where most are asked for, 0 for the default: not so
+// many that there are no files left to be opened for the log.
+func connections(most int) int {
+	if most <= 0 {
+		most = defaultConnections
+	}
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur > uint64(most+otherFiles) {
+		return most
+	}
+	return max(int(files.Cur)-otherFiles, int(files.Cur)/2, 1)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
@@ -30,18 +31,21 @@ import (
 
 // Config configures a node.
 type Config struct {
-	Data       string   // the directory of the node's files
-	Listen     string   // the HTTP address
-	Insecure   bool     // Listen may be an address that others reach, although there are no keys yet
-	Hosts      []string // names by which the API may be called besides those of this machine
-	Origins    []string // web origins, such as https://app.example, whose pages may write
-	NATS       string   // the URL of an outside server; "" for the embedded one
-	NATSListen string   // the address at which the embedded server takes ordinary clients; "" for none
-	Durability string   // of the embedded server: always or interval
-	Replicas   int      // of the stream, where it is made on an outside server
-	Logger     *slog.Logger
-	Writer     writer.Options // limits of documents; zero values are the defaults
-	API        api.Options    // limits of requests; zero values are the defaults
+	Data   string // the directory of the node's files
+	Listen string // the HTTP address
+	// MaxConnections is how many connections the API has at a time; others wait to be accepted. Default 50,000, fewer
+	// where the process may not open as many files.
+	MaxConnections int
+	Insecure       bool     // Listen may be an address that others reach, although there are no keys yet
+	Hosts          []string // names by which the API may be called besides those of this machine
+	Origins        []string // web origins, such as https://app.example, whose pages may write
+	NATS           string   // the URL of an outside server; "" for the embedded one
+	NATSListen     string   // the address at which the embedded server takes ordinary clients; "" for none
+	Durability     string   // of the embedded server: always or interval
+	Replicas       int      // of the stream, where it is made on an outside server
+	Logger         *slog.Logger
+	Writer         writer.Options // limits of documents; zero values are the defaults
+	API            api.Options    // limits of requests; zero values are the defaults
 
 	SetOrientedFrom int                     // see projector.Options
 	FailWrite       func() error            // for tests: see sqlite.Options
@@ -113,6 +117,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if n.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
 		return n, fanfold.Wrap(err, fanfold.Unavailable, "cannot listen on %s: %v", cfg.Listen, err)
 	}
+	n.listener = netutil.LimitListener(n.listener, connections(cfg.MaxConnections))
 	if err := n.openLog(ctx); err != nil {
 		return n, err
 	}

@@ -222,3 +222,51 @@ func TestFewAtATime(t *testing.T) {
 	}
 	s.Verify()
 }
+
+// TestConnectionsAreBounded: a connection past the bound waits until another one ends, and is answered then.
+func TestConnectionsAreBounded(t *testing.T) {
+	plainOnly(t, otherProcess)
+	p := startProcess(t, "--data", t.TempDir(), "--durability", "interval", "--max-connections", "3")
+	p.HTTP.CloseIdleConnections()
+	addr := strings.TrimPrefix(p.URL, "http://")
+	var idle []net.Conn
+	for range 3 {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		// An answer shows that the connection is one of the three.
+		if _, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil {
+			t.Fatal(err)
+		}
+		idle = append(idle, conn)
+	}
+	late, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Close()
+	if _, err := io.WriteString(late, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan error, 1)
+	go func() {
+		_, err := http.ReadResponse(bufio.NewReader(late), nil)
+		answered <- err
+	}()
+	select {
+	case err := <-answered:
+		t.Fatalf("a fourth connection is answered: %v", err)
+	case <-time.After(200 * time.Millisecond): // that it is not cannot be waited for otherwise
+	}
+	if err := idle[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answered; err != nil {
+		t.Fatalf("the fourth connection is not answered once another one has ended: %v", err)
+	}
+}

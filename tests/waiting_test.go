@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -162,4 +165,46 @@ func TestWaitsSayWhere(t *testing.T) {
 	again.WantDoc("books", "b2", `{"id":"b2"}`)
 	again.Verify()
 	again.Close()
+}
+
+// TestReadyWhenCaughtUp: a node that begins behind its log is not ready before it shows what the log had then.
+func TestReadyWhenCaughtUp(t *testing.T) {
+	dir := t.TempDir()
+	s := harness.Open(t, harness.Options{Dir: dir})
+	for i := range 300 {
+		s.Put("books", strconv.Itoa(i), `{}`)
+	}
+	s.Close()
+	if err := os.RemoveAll(filepath.Join(dir, "readmodel")); err != nil {
+		t.Fatal(err)
+	}
+	gate := make(chan struct{})
+	writes := atomic.Int64{}
+	s = harness.Open(t, harness.Options{Dir: dir, FailWrite: func() error {
+		if writes.Add(1) > 200 {
+			<-gate
+		}
+		return nil
+	}})
+	defer s.Close()
+	ready := func() *harness.Response {
+		r, err := s.Do(http.MethodGet, "/readyz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for writes.Load() <= 200 {
+		if r := ready(); r.Status != http.StatusServiceUnavailable {
+			t.Fatalf("the node is ready while it folds: %d %s", r.Status, r.Body)
+		}
+	}
+	if r := ready(); r.Status != http.StatusServiceUnavailable || !strings.Contains(string(r.Body), "catches up with event") {
+		t.Errorf("behind its log the node says %d %s", r.Status, r.Body)
+	}
+	close(gate)
+	for ready().Status != http.StatusOK {
+		time.Sleep(time.Millisecond)
+	}
+	s.WantDoc("books", "299", `{"id":"299"}`)
 }

@@ -32,6 +32,7 @@ keeps its files in the data directory, beside the read model.`,
 	f.StringVar(&cfg.Data, "data", "fanfold-data", "directory for the log and the read model")
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address of the HTTP API")
 	f.BoolVar(&cfg.Insecure, "insecure", false, "let --listen be an address that others reach: they may then read and write everything")
+	f.IntVar(&cfg.MaxConnections, "max-connections", 50_000, "connections to the HTTP API at a time; others wait to be accepted")
 	f.StringSliceVar(&cfg.Hosts, "host", nil, "names by which the API may be called besides localhost and loopback addresses")
 	f.StringSliceVar(&cfg.Origins, "origin", nil, "web origins, such as https://app.example, whose pages may write")
 	f.StringVar(&cfg.NATS, "nats", "", "URL of a NATS server to keep the log on, instead of the embedded one")
