@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 
@@ -81,7 +82,11 @@ func (s *Server) fail(err error, c echo.Context) {
 		c.Response().Header().Set("Retry-After", "1")
 	}
 	if status >= http.StatusInternalServerError {
-		s.opt.Logger.Error("request failed", "method", c.Request().Method, "path", c.Request().URL.Path, "status", status, "err", err)
+		level := slog.LevelError
+		if c.Path() == "/readyz" { // is asked again and again, and to answer so is what it is for
+			level = slog.LevelDebug
+		}
+		s.opt.Logger.Log(c.Request().Context(), level, "request failed", "method", c.Request().Method, "path", c.Request().URL.Path, "status", status, "err", err)
 		c.Response().Header().Set("Retry-After", "1")
 	}
 	body, err := json.Marshal(p)
