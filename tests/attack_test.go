@@ -17,6 +17,7 @@ import (
 // change). It goes on after a restart, and verify finds nothing.
 func TestAttackOnTheFold(t *testing.T) {
 	plainOnly(t, otherProcess)
+	parallel(t)
 	for name, attack := range map[string]struct {
 		model string
 		do    func(t *testing.T, p *process)
@@ -154,6 +155,7 @@ func putSlowly(p *process, collection, id, body string) {
 // TestLargeDocumentsInConstantMemory: what looks at every document holds few of them at a time.
 func TestLargeDocumentsInConstantMemory(t *testing.T) {
 	plainOnly(t, otherProcess)
+	parallel(t)
 	const documents, size, most = 100, 1_900_000, 450 // 190 MB in all; MiB, most of which the log's server takes for a replay
 	model := `{"collections":{"authors":{},"books":{"relations":{"author":{"path":"author","to":"authors"}},"derive":{"name":{"copy":"author","value":%q}}}}}`
 	dir := t.TempDir()
