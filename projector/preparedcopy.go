@@ -50,7 +50,7 @@ func (w *preparation) build() (err error) {
 	if rules := w.change.Entangled(); len(rules) > 0 {
 		return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared, because values that stay on their holders by %v come from documents that it changes: withdraw it, and apply it at once", rules)
 	}
-	w.fold = fold.New(applies, fold.Options{Reporter: w.report})
+	w.fold = fold.New(applies, fold.Options{Reporter: w.report, Ended: w.ctx.Err})
 	err = w.db.Update(func(tx *sqlite.Tx) error { return w.compute(tx, progress) })
 	w.fold.OnDocument(w.ctx.Err)
 	return err

@@ -313,7 +313,7 @@ func addDigests(tx *sqlite.Tx, events []*fanfold.Event) error {
 
 // newFold returns a fold with the projector's options.
 func (p *Projector) newFold(pl *fold.Plan, reporter fold.Reporter) *fold.Fold {
-	return fold.New(pl, fold.Options{SetOrientedFrom: p.opt.SetOrientedFrom, Reporter: reporter})
+	return fold.New(pl, fold.Options{SetOrientedFrom: p.opt.SetOrientedFrom, Reporter: reporter, Ended: p.store.Ending})
 }
 
 // Plan returns the plan of the model that applies now.

@@ -103,6 +103,9 @@ var errEnding = fanfold.Errorf(fanfold.Unavailable, "the node is stopping")
 // rolled back instead. It is for a node that stops.
 func (s *Store) Interrupt() { s.ending.Store(true) }
 
+// Ending returns an Unavailable behind Interrupt, for work that would take long without a write.
+func (s *Store) Ending() error { return s.failEnding() }
+
 // failEnding is called before every write. Its error is Unavailable behind Interrupt.
 func (s *Store) failEnding() error {
 	if s.ending.Load() {

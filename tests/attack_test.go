@@ -61,6 +61,24 @@ collections:
 				t.Errorf("the list is there: %d bytes", len(got))
 			}
 		}, 700},
+		"eight long values of twenty documents in a thousand places": {`
+collections:
+  t: {}
+  h: {relations: {r: {path: "r[].id", to: t}}, derive: {` + manyCopies(8) + `}}
+`, func(t *testing.T, p *process) {
+			for i := range 20 {
+				putSlowly(p, "t", fmt.Sprint(i), `{"bio":"`+strings.Repeat("b", 2_000_000)+`"}`)
+			}
+			ids := make([]string, 1000)
+			for i := range ids {
+				ids[i] = fmt.Sprintf(`{"id":%d}`, i%20)
+			}
+			putSlowly(p, "h", "1", `{"r":[`+strings.Join(ids, ",")+`]}`)
+			putSlowly(p, "t", "7", `{"bio":"short"}`)
+			if n := strings.Count(p.Get("h", "1"), `:"short"`); n != 8*50 {
+				t.Errorf("%d of 400 short values are there", n)
+			}
+		}, 900},
 		"a long value copied to 64 documents": {`
 collections:
   t: {}
@@ -205,4 +223,13 @@ func (p *process) replay(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// manyCopies are n copies of the same member of each t.
+func manyCopies(n int) string {
+	rules := make([]string, n)
+	for i := range rules {
+		rules[i] = fmt.Sprintf(`"r[].w%d": {copy: r, value: doc.bio}`, i)
+	}
+	return strings.Join(rules, ", ")
 }

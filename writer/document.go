@@ -56,9 +56,6 @@ func (w *Writer) stripDocument(body []byte, key *fanfold.Key) (t *jsondoc.Tree, 
 // be hidden by derived ones. Errors are those of parse, and Unprocessable where it has no id.
 func (w *Writer) checkExact(body []byte, key *fanfold.Key) ([]byte, error) {
 	_, hasID, err := w.parse(body, key)
-	if err == nil {
-		err = w.checkLength(body)
-	}
 	if err == nil && !hasID {
 		err = fanfold.Errorf(fanfold.Unprocessable, "the document has no id")
 	}
@@ -119,7 +116,7 @@ func (w *Writer) checkSchema(collection string, source []byte) error {
 }
 
 // checkLength returns an Unprocessable where a document, as it is to be stored, is by itself longer than an embedded one
-// may be.
+// may be. Imports are not asked, because they bring documents from before the limit.
 func (w *Writer) checkLength(source []byte) error {
 	limit := w.currentShapes().model.EmbeddedLimit
 	if len(source) <= limit {
@@ -264,9 +261,7 @@ func (w *Writer) checkDocument(body []byte, key *fanfold.Key, strict bool) (sour
 	if err == nil { // the tree still has the derived members, but no relation looks at those
 		c, _ := w.shape(key.Collection)
 		if err = CheckRelations(c, t); err == nil {
-			if err = w.checkLength(source); err == nil {
-				err = w.checkSchema(key.Collection, source)
-			}
+			err = w.checkSchema(key.Collection, source)
 		}
 	}
 	if err != nil {

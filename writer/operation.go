@@ -79,6 +79,9 @@ func (w *Writer) Prepare(op *Operation) (err error) {
 		if op.event.Body, op.Dropped, err = w.checkDocument(op.Content, &op.event.Key, op.Strict); err != nil {
 			return err
 		}
+		if err := w.checkLength(op.event.Body); err != nil {
+			return err
+		}
 		op.Key = op.event.Key
 	case Patch:
 		op.event.Kind, op.event.Body, op.event.Patch = fanfold.KindPatch, op.Content, op.PatchType

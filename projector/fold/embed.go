@@ -189,16 +189,14 @@ func (e *embedder) derived(old jsondoc.Node, m *fanfold.Shape) (ok bool, err err
 		return false, nil
 	}
 	r := e.plan.Rules[m.Rule.Index]
-	raw, err := e.value(r, m, oldNode)
-	if e.fit != nil && (raw != nil || errors.Is(err, errPastLimit)) {
-		v := fitValue{rule: r, object: e.in, flag: m.Flag, size: quotedLen(m.Name) + len(":") + len(raw)}
-		if err != nil {
-			v.size = -1
-		}
-		if !e.fit.note(v) {
-			return false, nil
-		}
+	switch {
+	case e.fit == nil:
+	case !e.fit.writing:
+		return false, e.noteLength(r, m, oldNode)
+	case !e.fit.nextPlaced():
+		return false, nil
 	}
+	raw, err := e.value(r, m, oldNode)
 	if err != nil || raw == nil {
 		return false, err
 	}
@@ -208,6 +206,28 @@ func (e *embedder) derived(old jsondoc.Node, m *fanfold.Shape) (ok bool, err err
 		return false, errPastLimit
 	}
 	return true, nil
+}
+
+// noteLength notes how long one derived member is that is to be placed. A value that is not in the view so far is not
+// computed again where its length is known.
+func (e *embedder) noteLength(r *Rule, m *fanfold.Shape, old jsondoc.Node) error {
+	v := fitValue{rule: r, object: e.in, flag: m.Flag, size: quotedLen(m.Name) + len(":")}
+	if known, ok := e.values.(knownLengths); ok && old == jsondoc.None {
+		if length, ok := known.Length(r, e.src, e.anchor); ok {
+			e.fit.note(v, length, nil)
+			return nil
+		}
+	}
+	raw, err := e.value(r, m, old)
+	length := len(raw)
+	if raw == nil {
+		length = -1
+	}
+	if err == nil || errors.Is(err, errPastLimit) {
+		e.fit.note(v, length, err)
+		return nil
+	}
+	return err
 }
 
 // value returns the text of one derived member, nil where there is none. What the view so far has no room for is
@@ -234,6 +254,12 @@ func (e *embedder) value(r *Rule, m *fanfold.Shape, old jsondoc.Node) ([]byte, e
 type leftOutValues interface {
 	// LeftOut computes such a value; nil is "no value".
 	LeftOut(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) ([]byte, error)
+}
+
+// knownLengths are values of which the lengths of some are known without computing them.
+type knownLengths interface {
+	// Length returns the length in bytes of a rule's value below anchor, -1 for no value; ok is false where that is not known.
+	Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool)
 }
 
 // quotedLen returns the length in bytes of a name as JSON text.

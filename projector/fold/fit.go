@@ -50,8 +50,10 @@ func (p *Plan) fitted(c *Collection, v Values, src, old *jsondoc.Tree) (body, om
 type fitting struct {
 	size    int // of the view so far, in bytes
 	objects []fitObject
-	values  []fitValue // in the order of the walk
+	present []bool     // for each place of a derived value, in the order of the walk: there is one
+	values  []fitValue // those that there are, in the same order
 	writing bool       // the second walk
+	at      int        // of present, in the second walk
 	next    int        // of values, in the second walk
 }
 
@@ -77,14 +79,28 @@ func (f *fitting) add(o fitObject) int {
 	return len(f.objects) - 1
 }
 
-// note notes a value in the first walk, and says whether it got a place in the second.
-func (f *fitting) note(v fitValue) (write bool) {
-	if f.writing {
-		f.next++
-		return f.values[f.next-1].placed
+// nextPlaced returns, in the second walk, whether the next derived value got a place.
+func (f *fitting) nextPlaced() bool {
+	f.at++
+	if !f.present[f.at-1] {
+		return false
+	}
+	f.next++
+	return f.values[f.next-1].placed
+}
+
+// note notes a derived value in the first walk; length is that of its text, -1 for none, and is not known to be more than
+// that where err is errPastLimit.
+func (f *fitting) note(v fitValue, length int, err error) {
+	pastLimit := errors.Is(err, errPastLimit)
+	f.present = append(f.present, length >= 0 || pastLimit)
+	if length < 0 && !pastLimit {
+		return
+	}
+	if v.size += length; pastLimit {
+		v.size = -1
 	}
 	f.values = append(f.values, v)
-	return false
 }
 
 // place gives values their places and returns how many got none, by rule.

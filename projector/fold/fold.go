@@ -54,6 +54,9 @@ type Options struct {
 	SetOrientedFrom int
 	Reporter        Reporter        // nil for none
 	Fanout          *fanfold.Fanout // derived changes are counted in it; nil for none
+	// Ended is asked again and again while an event is folded, and ends the fold by an error; nil for nothing. It has no
+	// part in what the fold writes.
+	Ended func() error
 }
 
 // New returns a fold of events under the model of a plan.
@@ -66,8 +69,19 @@ func New(p *Plan, opt Options) *Fold {
 	return f
 }
 
+// ended returns an error where the fold is to end before the event is folded.
+func (f *Fold) ended() error {
+	if f.opt.Ended == nil {
+		return nil
+	}
+	return f.opt.Ended()
+}
+
 // Plan returns the plan that the next event is folded under.
 func (f *Fold) Plan() *Plan { return f.plan }
+
+// SetEnded replaces the function of the options that ends the fold.
+func (f *Fold) SetEnded(fn func() error) { f.opt.Ended = fn }
 
 // SetReporter replaces the reporter of the options.
 func (f *Fold) SetReporter(r Reporter) { f.opt.Reporter = r }

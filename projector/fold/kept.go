@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -146,7 +147,7 @@ func (f *Fold) freeze(r *Rule, id string, holder int64) error {
 		return err
 	}
 	body, err := f.tx.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
-	if err != nil || body == nil {
+	if err = errors.Join(err, f.ended()); err != nil || body == nil {
 		return err
 	}
 	if raw = r.Evaluate(body, id, f.opt.Reporter); raw == nil {

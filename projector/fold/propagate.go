@@ -251,7 +251,7 @@ func (f *Fold) dropUnchangedTargets(l *level) error {
 				continue
 			}
 			body, err := f.tx.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
-			if err != nil {
+			if err = errors.Join(err, f.ended()); err != nil {
 				return err
 			}
 			var raw []byte
@@ -315,6 +315,9 @@ func (f *Fold) affected(l *level) ([]int64, error) {
 // update brings one document up to a level: its values are replaced where they stand or, where one comes or goes, the
 // view is written from the referenced one.
 func (f *Fold) update(row *sqlite.Row, l *level) error {
+	if err := f.ended(); err != nil {
+		return err
+	}
 	c := f.plan.Collection(row.Key.Collection)
 	v := &changedValues{f: f, row: row, level: l, refit: l.refit[row.Number]}
 	old := &f.view

@@ -5,52 +5,85 @@ import "bytes"
 // valueCache holds what copy rules gave for their targets, so that a target with a thousand holders is read and
 // evaluated once. That a target gives no value is held too, as nil.
 type valueCache struct {
-	byRule []map[string][]byte
+	byRule []map[string]cachedValue
 	size   int // values held
-	bytes  int // of them
+	bytes  int // of their texts
 }
 
-// Bounds of the values held; one more empties the cache.
+// cachedValue is what a rule gave for a target. Of a long value only the length may be left.
+type cachedValue struct {
+	raw    []byte
+	length int // of the value; -1 for no value
+}
+
+// Bounds of the values held. One more value empties the cache; more bytes leave the lengths of long values.
 const (
 	maxCachedValues = 100_000
 	maxCachedBytes  = 32 << 20
+	longValue       = 1 << 10
 )
 
 // reset empties the cache and makes room for a model of so many rules.
 func (c *valueCache) reset(rules int) {
-	c.byRule, c.size, c.bytes = make([]map[string][]byte, rules), 0, 0
+	c.byRule, c.size, c.bytes = make([]map[string]cachedValue, rules), 0, 0
 }
 
 // get returns what is held for a target; ok is false where nothing is.
 func (c *valueCache) get(r *Rule, id string) (raw []byte, ok bool) {
-	raw, ok = c.byRule[r.Index][id]
-	return raw, ok
+	v, ok := c.byRule[r.Index][id]
+	return v.raw, ok && len(v.raw) == max(v.length, 0)
+}
+
+// lengthOf returns the length in bytes of what the rule gave for a target, -1 for no value; ok is false where that is not
+// known.
+func (c *valueCache) lengthOf(r *Rule, id string) (length int, ok bool) {
+	v, ok := c.byRule[r.Index][id]
+	return v.length, ok
 }
 
 // put holds a copy of raw, which may be nil.
 func (c *valueCache) put(r *Rule, id string, raw []byte) {
-	if c.size >= maxCachedValues || c.bytes >= maxCachedBytes {
+	c.drop(r, id)
+	if c.size >= maxCachedValues {
 		c.reset(len(c.byRule))
+	}
+	if c.bytes+len(raw) > maxCachedBytes {
+		c.shorten()
 	}
 	m := c.byRule[r.Index]
 	if m == nil {
-		m = map[string][]byte{}
+		m = map[string]cachedValue{}
 		c.byRule[r.Index] = m
 	}
-	old, ok := m[id]
-	if !ok {
-		c.size++
+	v := cachedValue{raw: bytes.Clone(raw), length: len(raw)}
+	if raw == nil {
+		v.length = -1
 	}
-	c.bytes += len(raw) - len(old)
-	m[id] = bytes.Clone(raw)
+	m[id] = v
+	c.size, c.bytes = c.size+1, c.bytes+len(raw)
+}
+
+// shorten leaves the lengths of long values only.
+func (c *valueCache) shorten() {
+	for _, m := range c.byRule {
+		for id, v := range m {
+			if len(v.raw) > longValue {
+				c.bytes -= len(v.raw)
+				m[id] = cachedValue{length: v.length}
+			}
+		}
+	}
+	if c.bytes > maxCachedBytes/2 { // of short ones alone
+		c.reset(len(c.byRule))
+	}
 }
 
 // drop forgets what is held for a target.
 func (c *valueCache) drop(r *Rule, id string) {
 	if m := c.byRule[r.Index]; m != nil {
-		if raw, ok := m[id]; ok {
+		if v, ok := m[id]; ok {
 			delete(m, id)
-			c.size, c.bytes = c.size-1, c.bytes-len(raw)
+			c.size, c.bytes = c.size-1, c.bytes-len(v.raw)
 		}
 	}
 }

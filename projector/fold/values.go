@@ -131,6 +131,24 @@ func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 	return raw, false, err
 }
 
+// Length implements knownLengths.
+func (v *currentValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
+	id, ok := r.SoleTarget(t, anchor)
+	if !ok || r.Frozen {
+		return 0, false
+	}
+	return v.f.cache.lengthOf(r, id)
+}
+
+// SoleTarget returns the id that a copy beside an id goes by, below anchor. ok is false for a list, and where there is no
+// id.
+func (r *Rule) SoleTarget(t *jsondoc.Tree, anchor jsondoc.Node) (id string, ok bool) {
+	if r.Kind != fanfold.Copy || r.List() {
+		return "", false
+	}
+	return soleID(t, anchor, r.Relation.Path[r.Base:])
+}
+
 // aggregateOf returns the value on a target of a rule about the documents that refer to it.
 func (f *Fold) aggregateOf(r *Rule, target string) ([]byte, error) {
 	switch r.Kind {
@@ -149,6 +167,9 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	}
 	if raw, ok := f.cache.get(r, id); ok { // also that a target which is there gives no value
 		return raw, nil
+	}
+	if err := f.ended(); err != nil {
+		return nil, err
 	}
 	body, err := f.tx.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
 	if err != nil {
@@ -178,7 +199,7 @@ func (f *Fold) count(r *Rule, target string) ([]byte, error) {
 	n := int64(0)
 	for _, number := range holders {
 		row, err := f.tx.ByNumber(number)
-		if err != nil {
+		if err = errors.Join(err, f.ended()); err != nil {
 			return nil, err
 		}
 		if row == nil {
@@ -220,6 +241,11 @@ func (v *changedValues) dirty(r *Rule) bool {
 // refits returns whether the rule is computed because values before it may have left other room.
 func (v *changedValues) refits(r *Rule) bool {
 	return v.refit && r.Level == v.level.number && r.Kind != fanfold.Count
+}
+
+// Length implements knownLengths.
+func (v *changedValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
+	return v.current().Length(r, t, anchor)
 }
 
 // LeftOut implements leftOutValues.

@@ -23,6 +23,7 @@ type checker struct {
 	plan     *fold.Plan
 	copies   map[copyKey][]byte // values of copies that were computed; others are in a temporary file
 	size     int                // of copies, in bytes
+	lengths  map[copyKey]int    // of values in the temporary file that are long, in bytes
 	last     lastView
 	newRules map[string]bool // names of rules that are yet to be applied: nothing is kept by them
 }
@@ -53,7 +54,7 @@ const pageRows = 512
 
 // newChecker returns a checker of the snapshot under a plan.
 func newChecker(ctx context.Context, sc *sqlite.Scanner, pl *fold.Plan) *checker {
-	return &checker{ctx: ctx, sc: sc, plan: pl, copies: map[copyKey][]byte{}}
+	return &checker{ctx: ctx, sc: sc, plan: pl, copies: map[copyKey][]byte{}, lengths: map[copyKey]int{}}
 }
 
 // uniqueIndex returns the name of the private index of a unique member.
@@ -177,6 +178,16 @@ func (v *expectedValues) Value(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Nod
 	return raw, false, err
 }
 
+// Length returns the length of a copy's value that is long, and kept.
+func (v *expectedValues) Length(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
+	id, ok := r.SoleTarget(t, anchor)
+	if !ok || r.Level >= v.level || r.Frozen {
+		return 0, false
+	}
+	length, ok = v.c.lengths[copyKey{r, id}]
+	return length, ok
+}
+
 // copyOf returns the value of a copy for one id; nil is "no value".
 func (c *checker) copyOf(r *fold.Rule, id string, holder int64) ([]byte, error) {
 	if r.Frozen && !c.newRules[r.FullName] {
@@ -210,6 +221,7 @@ func (c *checker) copyOf(r *fold.Rule, id string, holder int64) ([]byte, error) 
 // keepCopy keeps the value of a copy, in memory where there is room.
 func (c *checker) keepCopy(key copyKey, raw []byte) error {
 	if len(raw) > maxCopySize {
+		c.lengths[key] = len(raw)
 		return c.sc.KeepValue(key.rule.FullName, key.id, raw)
 	}
 	if len(c.copies) >= maxCopies || c.size > maxCopiesSize {

@@ -50,7 +50,7 @@ func (i *Inspector) dryRunInPlace(ctx context.Context, events []*fanfold.Event) 
 	out := newFanout()
 	return out, i.projector.Rehearse(out, func(tx *sqlite.Tx, f *fold.Fold) error {
 		end := time.Now().Add(maxTimeInPlace)
-		f.OnDocument(func() error {
+		f.SetEnded(func() error {
 			if time.Now().After(end) {
 				return errTakesLong
 			}
@@ -73,8 +73,7 @@ func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event) (
 		return nil, err
 	}
 	out = newFanout()
-	f := fold.New(plan, fold.Options{Fanout: out})
-	f.OnDocument(ctx.Err)
+	f := fold.New(plan, fold.Options{Fanout: out, Ended: ctx.Err})
 	return out, db.Update(func(tx *sqlite.Tx) error { return rehearse(ctx, tx, f, events, out) })
 }
 
