@@ -213,3 +213,28 @@ func writeUntil(c *harness.Client, w int, stop chan struct{}) {
 		_, _ = c.Do("DELETE", path, nil)
 	}
 }
+
+// TestStopDuringALongFold: SIGTERM ends a node that folds for minutes, because one small write has a thousand documents
+// evaluated by forty costly expressions. What it folds is rolled back.
+func TestStopDuringALongFold(t *testing.T) {
+	plainOnly(t, otherProcess)
+	rules := make([]string, 40)
+	for k := range rules {
+		rules[k] = fmt.Sprintf(`"r[].w%d": {copy: r, value: "doc.l.all(x, doc.l.all(y, x<=y+%d))"}`, k, k)
+	}
+	p := startProcess(t, "--data", t.TempDir(), "--durability", "interval")
+	p.Model("collections: {t: {}, h: {relations: {r: {path: \"r[].id\", to: t}}, derive: {" + strings.Join(rules, ", ") + "}}}")
+	list := strings.TrimSuffix(strings.Repeat("0,", 150), ",")
+	operations, ids := make([]string, 1000), make([]string, 1000)
+	for i := range operations {
+		operations[i] = fmt.Sprintf(`{"op":"put","collection":"t","id":"%d","body":{"l":[%s]}}`, i, list)
+		ids[i] = fmt.Sprintf(`{"id":%d}`, i)
+	}
+	p.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", `{"operations":[`+strings.Join(operations, ",")+`]}`)
+	p.Want(http.StatusAccepted, http.MethodPut, "/v1/h/1", `{"r":[`+strings.Join(ids, ",")+`]}`, "Fanfold-Timeout", "100ms")
+	begun := time.Now()
+	p.signal(syscall.SIGTERM)
+	if took, code := time.Since(begun), p.cmd.ProcessState.ExitCode(); code != 0 || took > 10*time.Second {
+		t.Errorf("the node ended with %d after %v", code, took)
+	}
+}
