@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -69,7 +70,7 @@ func TestCheckBlocksEnds(t *testing.T) {
 	writeBlocks(t, dir, map[string][][]byte{"1.blk": {record(1, 100)}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := checkBlocks(ctx, dir); err != context.Canceled {
+	if err := checkBlocks(ctx, dir); !errors.Is(err, context.Canceled) {
 		t.Errorf("the check ends with %v", err)
 	}
 }
