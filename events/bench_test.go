@@ -16,7 +16,7 @@ import (
 // acknowledgement.
 func openEmbedded(b *testing.B) *events.Log {
 	b.Helper()
-	server, err := events.StartEmbedded(b.TempDir(), events.Always, "", slog.New(slog.DiscardHandler))
+	server, err := events.StartEmbedded(b.Context(), b.TempDir(), events.Always, "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

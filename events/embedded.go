@@ -1,6 +1,7 @@
 package events
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -36,9 +37,11 @@ type Embedded struct {
 
 // StartEmbedded starts a NATS server that keeps its streams under dir, and returns it once it takes
 // connections. listen is an address for ordinary NATS clients, or "" for none. Errors are Invalid
-// for what is not an address, and Unavailable. The caller closes the server, after every connection
-// to it.
-func StartEmbedded(dir string, durability Durability, listen string, logger *slog.Logger) (*Embedded, error) {
+// for what is not an address, LogDamaged for files with which the server would not come to an end,
+// Unavailable, and ctx's: then the server may still be starting, for it cannot be stopped before it
+// has started, and holds dir until it has or the process ends. The caller closes the server, after
+// every connection to it.
+func StartEmbedded(ctx context.Context, dir string, durability Durability, listen string, logger *slog.Logger) (*Embedded, error) {
 	opts := &server.Options{
 		ServerName: "fanfold-embedded", DontListen: listen == "", JetStream: true,
 		StoreDir: filepath.Clean(dir), SyncAlways: durability == Always,
@@ -53,25 +56,52 @@ func StartEmbedded(dir string, durability Durability, listen string, logger *slo
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fanfold.Errorf(fanfold.Unavailable, "cannot make %s: %v", dir, err)
 	}
+	if err := checkBlocks(ctx, dir); err != nil {
+		return nil, err
+	}
 	s, err := server.NewServer(opts)
 	if err != nil {
 		return nil, fmt.Errorf("cannot start the embedded NATS server: %w", err)
 	}
 	s.SetLoggerV2(natsLogger{logger}, false, false, false)
-	s.Start()
-	if !s.ReadyForConnections(30 * time.Second) {
-		s.Shutdown()
-		return nil, fanfold.Errorf(fanfold.Unavailable, "the embedded NATS server did not become ready on %s", dir)
-	}
-	if !s.JetStreamEnabled() {
-		s.Shutdown()
-		return nil, fanfold.Errorf(fanfold.Unavailable, "the embedded NATS server cannot store in %s", dir)
+	if err := startServer(ctx, s, dir); err != nil {
+		return nil, err
 	}
 	e := &Embedded{server: s}
 	if len(opts.Users) > 0 {
 		e.password = opts.Users[0].Password
 	}
 	return e, nil
+}
+
+// startServer starts a server, and returns once it takes connections. Errors are Unavailable and ctx's.
+func startServer(ctx context.Context, s *server.Server, dir string) error {
+	started := make(chan error, 1)
+	go func() { // abandoned where ctx ends: Start cannot be interrupted while it reads the streams
+		s.Start()
+		var err error
+		switch {
+		case !s.ReadyForConnections(30 * time.Second):
+			err = fanfold.Errorf(fanfold.Unavailable, "the embedded NATS server did not become ready on %s", dir)
+		case !s.JetStreamEnabled():
+			err = fanfold.Errorf(fanfold.Unavailable, "the embedded NATS server cannot store in %s", dir)
+		}
+		if err != nil {
+			s.Shutdown()
+		}
+		started <- err
+	}()
+	select {
+	case err := <-started:
+		return err
+	case <-ctx.Done():
+		go func() {
+			if <-started == nil {
+				s.Shutdown()
+			}
+		}()
+		return ctx.Err()
+	}
 }
 
 // HasStream returns whether the directory of an embedded server has a stream's messages, whether or not a server can read

@@ -29,7 +29,8 @@ func run() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	server, err := events.StartEmbedded(dir, events.Interval, "", slog.New(slog.DiscardHandler))
+	ctx := context.Background()
+	server, err := events.StartEmbedded(ctx, dir, events.Interval, "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,6 @@ func run() (err error) {
 	}
 	defer nc.Close()
 
-	ctx := context.Background()
 	l, err := events.Open(ctx, nc, events.Options{})
 	if err != nil {
 		return err

@@ -213,7 +213,7 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 		if durability != events.Always && durability != events.Interval {
 			return fanfold.Errorf(fanfold.Invalid, "--durability %q is not one of always and interval", cfg.Durability)
 		}
-		if n.embedded, err = events.StartEmbedded(filepath.Join(cfg.Data, "nats"), durability, cfg.NATSListen, cfg.Logger); err != nil {
+		if n.embedded, err = events.StartEmbedded(ctx, filepath.Join(cfg.Data, "nats"), durability, cfg.NATSListen, cfg.Logger); err != nil {
 			return err
 		}
 		n.nc, err = n.embedded.Connect()

@@ -34,7 +34,7 @@ func benchGet(ctx context.Context, dir string, scale int) (r bench.Result, err e
 func benchPut(conns int) func(ctx context.Context, dir string, scale int) (bench.Result, error) {
 	return func(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
 		logger := slog.New(slog.DiscardHandler)
-		server, err := events.StartEmbedded(filepath.Join(dir, "raw"), events.Always, "", logger)
+		server, err := events.StartEmbedded(ctx, filepath.Join(dir, "raw"), events.Always, "", logger)
 		if err != nil {
 			return r, err
 		}

@@ -53,7 +53,7 @@ type benchStore struct {
 // stands as one that is not new.
 func (s benchStore) fill(ctx context.Context, dir string) (err error) {
 	logger := slog.New(slog.DiscardHandler)
-	server, err := events.StartEmbedded(filepath.Join(dir, "nats"), events.Interval, "", logger)
+	server, err := events.StartEmbedded(ctx, filepath.Join(dir, "nats"), events.Interval, "", logger)
 	if err != nil {
 		return err
 	}

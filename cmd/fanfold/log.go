@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -134,6 +135,9 @@ func rescue(cmd *cobra.Command, data, out string) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	if err := os.CopyFS(work, os.DirFS(data)); err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "cannot copy %s: %v", data, err)
+	}
+	if err := events.CutBlocks(cmd.Context(), filepath.Join(work, "nats")); err != nil {
+		return err
 	}
 	return withRemains(cmd.Context(), work, func(r *node.Remains) error {
 		printLogReport(cmd.OutOrStdout(), r.Log)
