@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/fanfold/fanfold"
 )
 
 // Gate holds models that are prepared until they may apply: see api.Options.BeforeActivate.
@@ -57,12 +59,12 @@ func (s *Store) Propose(src string) uint64 {
 	if r.Status != http.StatusAccepted {
 		s.tb.Fatalf("propose: %d %s", r.Status, r.Body)
 	}
-	s.CatchUp()
-	p, _ := s.Node.Projector.Proposal()
-	if p == nil {
-		s.tb.Fatalf("no model is being prepared")
+	at, err := fanfold.ParsePosition(r.Header.Get("Fanfold-Position")) // the model may apply before anybody looks
+	if err != nil {
+		s.tb.Fatalf("propose: %v", err)
 	}
-	return p.Seq
+	s.CatchUp()
+	return at.Seq()
 }
 
 // Prepared waits until the node is ready for the model that is to come.
