@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"cmd/fanfold/internal/bench": {"sqlite"},
 	"cmd/fanfold":                {"", "events", "cmd/fanfold/internal/bench", "internal/expr", "internal/jsondoc", "internal/modelfile", "internal/sending", "node", "projector", "projector/fold", "projector/inspect", "sqlite"},
 	"tests/natsserver":           {},
-	"tests/harness":              {"api", "node", "projector/inspect", "sqlite", "writer"},
+	"tests/harness":              {"", "api", "node", "projector/inspect", "sqlite", "writer"},
 }
 
 // mustNotImport are packages from elsewhere that a package of ours must not know.
