@@ -146,9 +146,7 @@ func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
 	if number := tx.cache.keys[key]; number != 0 {
 		return number, nil
 	}
-	_, err = tx.c.queryRow("SELECT number FROM document WHERE collection = ? AND id = ?",
-		func(r []sqlValue) { number = intOf(r[0]) }, key.Collection, key.ID)
-	return number, err
+	return tx.Snapshot().NumberOf(key)
 }
 
 // Numbers returns the numbers behind after of a collection's documents, in order, limit of them at

@@ -6,7 +6,6 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
-	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -19,16 +18,12 @@ func (i *Inspector) Guards(ctx context.Context, m *fanfold.Model) (problems []fa
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sc.Close()) }()
-	prev, err := fold.PlanOf(sc.Snapshot)
+	change, err := compareWithApplied(sc, m)
 	if err != nil {
 		return nil, err
 	}
-	next, err := fold.NewPlan(m, 0, prev.Reserved.Next(prev.Model, m))
-	if err != nil {
-		return nil, err
-	}
-	v := &previewer{prev: prev, next: next, change: fold.CompareModels(prev, next), out: &fanfold.ModelPreview{}}
-	c := newChecker(ctx, sc, next)
+	v := &previewer{prev: change.Prev, next: change.Next, change: change, out: &fanfold.ModelPreview{}}
+	c := newChecker(ctx, sc, change.Next)
 	for _, r := range v.change.Strict {
 		if err := c.eachRowOf(r.Collection, func(row *sqlite.Row) error { return c.indexLinksOf(row, r) }); err != nil {
 			return nil, err

@@ -58,15 +58,11 @@ type previewer struct {
 // newPreviewer compares the model with the one that applies, and compiles its new schemas. The error is the read
 // model's, or says why the model cannot be compiled.
 func newPreviewer(sc *sqlite.Scanner, m *fanfold.Model) (*previewer, error) {
-	prev, err := fold.PlanOf(sc.Snapshot)
+	change, err := compareWithApplied(sc, m)
 	if err != nil {
 		return nil, err
 	}
-	next, err := fold.NewPlan(m, 0, prev.Reserved.Next(prev.Model, m))
-	if err != nil {
-		return nil, err
-	}
-	v := &previewer{prev: prev, next: next, change: fold.CompareModels(prev, next), rules: map[string]*fanfold.RulePreview{},
+	v := &previewer{prev: change.Prev, next: change.Next, change: change, rules: map[string]*fanfold.RulePreview{},
 		schemas: map[string]*schema.Schema{}, misfits: map[string]*fanfold.Misfits{},
 		out: &fanfold.ModelPreview{Position: sc.Checkpoint.At(), Rules: []fanfold.RulePreview{}}}
 	v.listRules()
@@ -76,6 +72,20 @@ func newPreviewer(sc *sqlite.Scanner, m *fanfold.Model) (*previewer, error) {
 	v.out.AtOnce = v.change.Entangled()
 	v.out.Work, err = v.change.Work(sc.Snapshot)
 	return v, err
+}
+
+// compareWithApplied compares the model with the one that applies on the snapshot. The error is the read model's, or says
+// why the model cannot be compiled.
+func compareWithApplied(sc *sqlite.Scanner, m *fanfold.Model) (*fold.ModelChange, error) {
+	prev, err := fold.PlanOf(sc.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	next, err := fold.NewPlan(m, 0, prev.Reserved.Next(prev.Model, m))
+	if err != nil {
+		return nil, err
+	}
+	return fold.CompareModels(prev, next), nil
 }
 
 // compileSchemas compiles the schemas that are new or changed. What does not fit the others was told when they came.
