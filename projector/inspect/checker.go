@@ -86,10 +86,8 @@ func (c *checker) indexLinks() error {
 	return c.eachRow(func(row *sqlite.Row) error {
 		t := jsondoc.MustParse(row.Source())
 		for _, r := range c.plan.Collection(row.Key.Collection).Relations {
-			for _, id := range r.Targets(t) {
-				if err := c.sc.AddLink(r.FullName(), id, row.Number); err != nil {
-					return err
-				}
+			if err := c.indexLinksOf(row.Number, t, r); err != nil {
+				return err
 			}
 		}
 		return nil

@@ -25,7 +25,7 @@ func (i *Inspector) Guards(ctx context.Context, m *fanfold.Model) (problems []fa
 	v := &previewer{prev: change.Prev, next: change.Next, change: change, out: &fanfold.ModelPreview{}}
 	c := newChecker(ctx, sc, change.Next)
 	for _, r := range v.change.Strict {
-		if err := c.eachRowOf(r.Collection, func(row *sqlite.Row) error { return c.indexLinksOf(row, r) }); err != nil {
+		if err := c.eachRowOf(r.Collection, func(row *sqlite.Row) error { return c.indexLinksOf(row.Number, jsondoc.MustParse(row.Source()), r) }); err != nil {
 			return nil, err
 		}
 	}
@@ -33,10 +33,11 @@ func (i *Inspector) Guards(ctx context.Context, m *fanfold.Model) (problems []fa
 	return v.out.Problems, err
 }
 
-// indexLinksOf enters what a document refers to by one relation into the private link index.
-func (c *checker) indexLinksOf(row *sqlite.Row, r *fanfold.Relation) error {
-	for _, id := range r.Targets(jsondoc.MustParse(row.Source())) {
-		if err := c.sc.AddLink(r.FullName(), id, row.Number); err != nil {
+// indexLinksOf enters what a document, by its number and its referenced view, refers to by one relation into the private
+// link index.
+func (c *checker) indexLinksOf(number int64, t *jsondoc.Tree, r *fanfold.Relation) error {
+	for _, id := range r.Targets(t) {
+		if err := c.sc.AddLink(r.FullName(), id, number); err != nil {
 			return err
 		}
 	}
