@@ -76,6 +76,9 @@ func StartEmbedded(ctx context.Context, dir string, durability Durability, liste
 
 // startServer starts a server, and returns once it takes connections. Errors are Unavailable and ctx's.
 func startServer(ctx context.Context, s *server.Server, dir string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	started := make(chan error, 1)
 	go func() { // abandoned where ctx ends: Start cannot be interrupted while it reads the streams
 		s.Start()

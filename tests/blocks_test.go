@@ -123,12 +123,16 @@ func TestRefusedRecord(t *testing.T) {
 	}
 }
 
-// TestStartEnds: a start whose context has ended returns.
+// TestStartEnds: a start whose context has ended returns, and has started nothing that still writes.
 func TestStartEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if s, err := events.StartEmbedded(ctx, t.TempDir(), events.Interval, "", slog.New(slog.DiscardHandler)); err == nil {
+	dir := t.TempDir()
+	if s, err := events.StartEmbedded(ctx, dir, events.Interval, "", slog.New(slog.DiscardHandler)); err == nil {
 		_ = s.Close()
 		t.Error("the server starts")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "jetstream")); err == nil {
+		t.Error("the server has made its directory")
 	}
 }
