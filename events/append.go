@@ -43,22 +43,42 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opt.Timeout)
 	defer cancel()
-	if err := l.Damage(); err != nil {
+	if err := l.refuses(); err != nil {
 		return 0, err
 	}
-	if l.opt.FailAppend == nil {
-		seq, err := l.commit.append(ctx, msg, expect)
-		l.recordFailure(err)
-		return seq, err
-	}
-	if err := l.opt.FailAppend(false); err != nil {
-		return 0, fanfold.Wrap(err, fanfold.Unavailable, unreachable)
-	}
 	seq, err := l.commit.append(ctx, msg, expect)
-	if fault := l.opt.FailAppend(true); err == nil && fault != nil {
-		return 0, fanfold.Wrap(fault, fanfold.OutcomeUnknown, outcomeUnknown)
+	return l.decided(ctx, seq, seq, err)
+}
+
+// refuses returns why nothing can be written, nil where it can. Errors are LogDamaged and Unavailable.
+func (l *Log) refuses() error {
+	if err := l.Damage(); err != nil {
+		return err
 	}
-	return seq, err
+	if err := l.syncer.failure(); err != nil {
+		return err
+	}
+	if l.opt.FailAppend != nil && l.opt.FailAppend(false) != nil {
+		return fanfold.Errorf(fanfold.Unavailable, unreachable)
+	}
+	return nil
+}
+
+// decided returns the outcome of a write that the server has decided, once what it tells is durable: the event at last, or
+// the one at which the document is. Errors are err, and OutcomeUnknown where the event is stored and may not be durable.
+func (l *Log) decided(ctx context.Context, first, last uint64, err error) (uint64, error) {
+	var e *fanfold.Error
+	if errors.As(err, &e) && e.Code == fanfold.Stale {
+		last = max(last, uint64(e.Current))
+	}
+	if unsynced := l.WaitSynced(ctx, last); unsynced != nil {
+		return 0, fanfold.Wrap(unsynced, fanfold.OutcomeUnknown, "%s (%s)", outcomeUnknown, fanfold.MessageOf(unsynced))
+	}
+	if err == nil && l.opt.FailAppend != nil && l.opt.FailAppend(true) != nil {
+		return 0, fanfold.Errorf(fanfold.OutcomeUnknown, outcomeUnknown)
+	}
+	l.recordFailure(err)
+	return first, err
 }
 
 // maxHeaderBytes bounds what an event's headers take of a message's size.

@@ -44,11 +44,8 @@ func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) 
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, unreachable)
 	}
 	defer l.batchSlots.Release(1)
-	if err := l.Damage(); err != nil {
+	if err := l.refuses(); err != nil {
 		return 0, err
-	}
-	if fault := l.opt.FailAppend; fault != nil && fault(false) != nil {
-		return 0, fanfold.Errorf(fanfold.Unavailable, unreachable)
 	}
 	storedAfter := l.highestSeq.Load()
 	first, err = l.retryUntilDecided(ctx, false, func(ctx context.Context, sent bool) (uint64, bool, error) {
@@ -62,11 +59,11 @@ func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) 
 		}
 		return l.interpretBatchRefusal(ctx, msgs, writes, storedAfter, api, sent)
 	})
-	if fault := l.opt.FailAppend; err == nil && fault != nil && fault(true) != nil {
-		return 0, fanfold.Errorf(fanfold.OutcomeUnknown, outcomeUnknown)
+	last := first
+	if err == nil {
+		last += uint64(len(msgs)) - 1
 	}
-	l.recordFailure(err)
-	return first, err
+	return l.decided(ctx, first, last, err)
 }
 
 // batchMessages returns the messages that store the writes of a transaction. Errors are

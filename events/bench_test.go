@@ -16,7 +16,7 @@ import (
 // acknowledgement.
 func openEmbedded(b *testing.B) *events.Log {
 	b.Helper()
-	server, err := events.StartEmbedded(b.Context(), b.TempDir(), events.Always, "", slog.New(slog.DiscardHandler))
+	server, err := events.StartEmbedded(b.Context(), events.EmbeddedOptions{Dir: b.TempDir(), Durability: events.Always, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func openEmbedded(b *testing.B) *events.Log {
 		b.Fatal(err)
 	}
 	b.Cleanup(nc.Close)
-	l, err := events.Open(b.Context(), nc, events.Options{})
+	l, err := events.Open(b.Context(), nc, events.Options{Embedded: server})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -45,6 +45,10 @@ type roundResult struct {
 // not sent; the error is Unavailable. Once a round has taken the write, only the round knows what
 // became of the message, so append waits for the round's result even if ctx has ended.
 func (c *committer) append(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
+	if c.log.syncer != nil { // what is grouped is the fsync
+		c.log.stats.singles.Add(1)
+		return c.log.publish(ctx, msg, expect, false, nil)
+	}
 	c.mu.Lock()
 	if !c.busy { // no other write is under way, so there is nothing to wait for
 		c.busy = true

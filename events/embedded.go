@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -29,49 +30,108 @@ const (
 	Interval Durability = "interval" // loss of the process; power loss can take the last two minutes
 )
 
+// EmbeddedOptions are the settings of an embedded server. Dir and Durability must be given.
+type EmbeddedOptions struct {
+	Dir        string // under which it keeps its streams
+	Durability Durability
+	// ServerSyncs makes the server sync every message by itself where Durability is Always. Otherwise the log does, all
+	// concurrent writes at once.
+	ServerSyncs bool
+	Listen      string       // an address for ordinary NATS clients; "" for none
+	Logger      *slog.Logger // default slog.Default()
+
+	// Fsync, for tests, makes a file or a directory durable; default (*os.File).Sync.
+	Fsync func(*os.File) error
+}
+
 // Embedded is a NATS server that runs in this process.
 type Embedded struct {
 	server   *server.Server
-	password string // of nodeUser; "" where nobody else connects
+	opt      EmbeddedOptions
+	password string        // of nodeUser; "" where nobody else connects
+	files    []*blockFiles // that are open
 }
 
-// StartEmbedded starts a NATS server that keeps its streams under dir, and returns it once it takes
-// connections. listen is an address for ordinary NATS clients, or "" for none. Errors are Invalid
+// StartEmbedded starts a NATS server and returns it once it takes connections. Errors are Invalid
 // for what is not an address, LogDamaged for files with which the server would not come to an end,
 // Unavailable, and ctx's: then the server may still be starting, for it cannot be stopped before it
-// has started, and holds dir until it has or the process ends. The caller closes the server, after
+// has started, and holds its directory until it has or the process ends. The caller closes the server, after
 // every connection to it.
-func StartEmbedded(ctx context.Context, dir string, durability Durability, listen string, logger *slog.Logger) (*Embedded, error) {
+func StartEmbedded(ctx context.Context, opt EmbeddedOptions) (*Embedded, error) {
+	if opt.Logger == nil {
+		opt.Logger = slog.Default()
+	}
+	if opt.Fsync == nil {
+		opt.Fsync = (*os.File).Sync
+	}
+	opt.Dir = filepath.Clean(opt.Dir)
 	opts := &server.Options{
-		ServerName: "fanfold-embedded", DontListen: listen == "", JetStream: true,
-		StoreDir: filepath.Clean(dir), SyncAlways: durability == Always,
+		ServerName: "fanfold-embedded", DontListen: opt.Listen == "", JetStream: true,
+		StoreDir: opt.Dir, SyncAlways: opt.Durability == Always && opt.ServerSyncs,
 		MaxPayload: MaxPayload, NoSigs: true, NoLog: true,
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 60,
 	}
-	if listen != "" {
-		if err := listenForReaders(opts, listen); err != nil {
+	if opt.Listen != "" {
+		if err := listenForReaders(opts, opt.Listen); err != nil {
 			return nil, err
 		}
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fanfold.Errorf(fanfold.Unavailable, "cannot make %s: %v", dir, err)
+	if err := os.MkdirAll(opt.Dir, 0o755); err != nil {
+		return nil, fanfold.Errorf(fanfold.Unavailable, "cannot make %s: %v", opt.Dir, err)
 	}
-	if err := checkBlocks(ctx, dir); err != nil {
+	if err := checkBlocks(ctx, opt.Dir); err != nil {
 		return nil, err
 	}
 	s, err := server.NewServer(opts)
 	if err != nil {
 		return nil, fmt.Errorf("cannot start the embedded NATS server: %w", err)
 	}
-	s.SetLoggerV2(natsLogger{logger}, false, false, false)
-	if err := startServer(ctx, s, dir); err != nil {
+	s.SetLoggerV2(natsLogger{opt.Logger}, false, false, false)
+	if err := startServer(ctx, s, opt.Dir); err != nil {
 		return nil, err
 	}
-	e := &Embedded{server: s}
+	e := &Embedded{server: s, opt: opt}
 	if len(opts.Users) > 0 {
 		e.password = opts.Users[0].Password
 	}
 	return e, nil
+}
+
+// Sync returns who makes what is written durable: SyncGroup, SyncServer or SyncNone.
+func (e *Embedded) Sync() string {
+	switch {
+	case e.opt.Durability != Always:
+		return SyncNone
+	case e.opt.ServerSyncs:
+		return SyncServer
+	}
+	return SyncGroup
+}
+
+// Who makes what is written to an embedded server durable.
+const (
+	SyncGroup  = "group"  // the log, with one fsync for all concurrent writes
+	SyncServer = "server" // the server, with one fsync a message
+	SyncNone   = "none"   // the server, every two minutes
+)
+
+// newSyncer makes what a stream has up to last durable, and returns what does so from then on: nil where the log need
+// not. Errors are ErrLayout, and Unavailable.
+func (e *Embedded) newSyncer(stream string, last uint64, stored func() uint64) (*syncer, error) {
+	if e == nil || e.Sync() != SyncGroup {
+		return nil, nil
+	}
+	if err := syncTree(e.opt.Dir, e.opt.Fsync); err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "what the log has cannot be made durable: %v", err)
+	}
+	files, err := openBlockFiles(e.opt.Dir, stream, last, e.opt.Fsync)
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log's files cannot be opened: %v", err)
+	}
+	e.files = append(e.files, files)
+	s := &syncer{files: files, stored: stored}
+	s.synced.Store(last)
+	return s, nil
 }
 
 // startServer starts a server, and returns once it takes connections. Errors are Unavailable and ctx's.
@@ -169,11 +229,15 @@ func (e *Embedded) Connect() (*nats.Conn, error) {
 	return Connect("", opts...)
 }
 
-// Close stops the server and blocks until its files are closed. Its error is always nil.
-func (e *Embedded) Close() error {
+// Close stops the server and blocks until its files are closed. No log of the server may be used any more. The error is
+// that of closing files.
+func (e *Embedded) Close() (err error) {
 	e.server.Shutdown()
 	e.server.WaitForShutdown()
-	return nil
+	for _, f := range e.files {
+		err = errors.Join(err, f.close())
+	}
+	return err
 }
 
 // Connect connects to a NATS server and returns a connection that reconnects until the caller

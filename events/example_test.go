@@ -30,7 +30,7 @@ func run() (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	ctx := context.Background()
-	server, err := events.StartEmbedded(ctx, dir, events.Interval, "", slog.New(slog.DiscardHandler))
+	server, err := events.StartEmbedded(ctx, events.EmbeddedOptions{Dir: dir, Durability: events.Interval, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func (l *Log) lastBySubject(ctx context.Context, subject string) (*storedMsg, er
 }
 
 // getMsg asks the leader for a message and returns it, or nil where there is none. It blocks for
-// Options.Attempt at most; the error is Unavailable.
+// Options.Attempt at most, and until the message is durable; the error is Unavailable.
 func (l *Log) getMsg(ctx context.Context, req msgGetRequest) (*storedMsg, error) {
 	body, err := json.Marshal(req)
 	if err != nil {
@@ -120,6 +120,9 @@ func (l *Log) getMsg(ctx context.Context, req msgGetRequest) (*storedMsg, error)
 			return nil, nil
 		}
 		return nil, fanfold.Wrap(out.Error, fanfold.Unavailable, "the log cannot be asked: %s", out.Error.Description)
+	}
+	if err := l.WaitSynced(ctx, out.Message.seq()); err != nil { // nobody is told of what could be lost yet
+		return nil, err
 	}
 	if out.Message != nil && len(out.Message.Headers) > 0 {
 		if out.Message.header, err = nats.DecodeHeadersMsg(out.Message.Headers); err != nil {

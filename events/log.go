@@ -18,6 +18,7 @@ import (
 
 // Options are the settings of a Log. The zero value works.
 type Options struct {
+	Embedded *Embedded     // the server to which the connection leads, where it is one of this process
 	Database string        // the stream's name and the subjects' second token; default "fanfold"
 	Replicas int           // of the stream, where it is made; default 1
 	Timeout  time.Duration // how long an append may take before it fails; default 10 s
@@ -68,6 +69,7 @@ type Log struct {
 	opt        Options
 	fences     fences
 	commit     committer
+	syncer     *syncer                // nil where the server syncs, or nobody does
 	batchSlots *semaphore.Weighted    // batches in flight besides the group commit's
 	highestSeq atomic.Uint64          // the highest sequence that the log is known to have
 	created    atomic.Int64           // when the stream was made, as the last Check that found nothing saw it
@@ -79,7 +81,8 @@ type Log struct {
 
 // Open opens the stream, which it makes where there is none, and checks the settings of one that is
 // there, and that it is complete. The caller closes the connection, after the last call to the Log. Errors are
-// Unavailable; LogDamaged; and Invalid for a stream with settings that could lose events.
+// Unavailable, which is ErrLayout where the embedded server's files are not as expected; LogDamaged; and Invalid for a
+// stream with settings that could lose events.
 func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	opt.setDefaults()
 	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(5*time.Second))
@@ -89,6 +92,9 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	l := &Log{nc: nc, js: js, sub: subjects{opt.Database}, opt: opt, batchSlots: semaphore.NewWeighted(maxBatchesInFlight - 1)}
 	l.commit.log = l
 	if l.stream, err = l.openOrCreateStream(ctx); err != nil {
+		return nil, err
+	}
+	if l.syncer, err = opt.Embedded.newSyncer(opt.Database, l.stream.CachedInfo().State.LastSeq, l.highestSeq.Load); err != nil {
 		return nil, err
 	}
 	if !opt.Damaged {
@@ -156,6 +162,9 @@ func (l *Log) openOrCreateStream(ctx context.Context) (jetstream.Stream, error) 
 // Failing returns why the last append was not stored, where the log is to blame, as Unavailable. It
 // returns nil where it is not.
 func (l *Log) Failing() error {
+	if err := l.syncer.failure(); err != nil {
+		return err
+	}
 	if reason := l.failing.Load(); reason != nil {
 		return fanfold.Errorf(fanfold.Unavailable, "the log took no event at the last try (%s); if its disk was full, free some space and restart the server that keeps it", *reason)
 	}

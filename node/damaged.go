@@ -41,7 +41,7 @@ func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.embedded, err = events.StartEmbedded(ctx, filepath.Join(cfg.Data, "nats"), events.Interval, "", cfg.Logger); err != nil {
+	if n.embedded, err = events.StartEmbedded(ctx, events.EmbeddedOptions{Dir: filepath.Join(cfg.Data, "nats"), Durability: events.Interval, Logger: cfg.Logger}); err != nil {
 		return nil, err
 	}
 	if n.nc, err = n.embedded.Connect(); err != nil {

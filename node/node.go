@@ -48,6 +48,7 @@ type Config struct {
 	API            api.Options    // limits of requests; zero values are the defaults
 
 	SetOrientedFrom int                     // see projector.Options
+	Fsync           func(*os.File) error    // for tests: see events.EmbeddedOptions
 	FailWrite       func() error            // for tests: see sqlite.Options
 	FailAppend      func(stored bool) error // for tests: see events.Options
 }
@@ -196,43 +197,6 @@ func (n *Node) openAPI() {
 	apiOptions.FoldVersion, apiOptions.Metrics, apiOptions.Logger = fold.FoldVersion, metrics(n), n.cfg.Logger
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.Log, Reader: reader{n.Store}, Folded: folded{n.Store}, Models: n.Projector,
 		Inspector: inspector{n.inspector, n.Store}, Operator: operator{n}, Feed: n.feed}, apiOptions)
-}
-
-// minPayload is the smallest max_payload of an outside server with which a node starts, in bytes.
-const minPayload = 64 << 10
-
-// openLog connects to the NATS server, which it starts where it is the embedded one, and opens the log. Errors are Invalid
-// and Unavailable.
-func (n *Node) openLog(ctx context.Context) (err error) {
-	cfg := n.cfg
-	replicas, exists := cfg.Replicas, false
-	if cfg.NATS == "" {
-		exists = events.HasStream(filepath.Join(cfg.Data, "nats"))
-		replicas = 1
-		durability := events.Durability(cfg.Durability)
-		if durability != events.Always && durability != events.Interval {
-			return fanfold.Errorf(fanfold.Invalid, "--durability %q is not one of always and interval", cfg.Durability)
-		}
-		if n.embedded, err = events.StartEmbedded(ctx, filepath.Join(cfg.Data, "nats"), durability, cfg.NATSListen, cfg.Logger); err != nil {
-			return err
-		}
-		n.nc, err = n.embedded.Connect()
-	} else {
-		n.nc, err = events.Connect(cfg.NATS)
-	}
-	if err != nil {
-		return err
-	}
-	if limit := n.nc.MaxPayload(); limit < minPayload {
-		return fanfold.Errorf(fanfold.Invalid, "the NATS server takes messages of at most %d bytes; set its max_payload to %d or more (8MB gives the full body limit)", limit, minPayload)
-	}
-	n.Log, err = events.Open(ctx, n.nc, events.Options{Replicas: replicas, Logger: cfg.Logger, FailAppend: cfg.FailAppend,
-		KnownSeq: n.check.witness.Seq, Exists: exists})
-	if err == nil && cfg.NATS != "" && n.Log.Window() < events.DefaultWindow {
-		return fanfold.Errorf(fanfold.Invalid, "the stream on %s drops duplicates for %v only, and a write could be stored twice; set its duplicate window to %v or more",
-			n.nc.ConnectedUrlRedacted(), n.Log.Window(), events.DefaultWindow)
-	}
-	return err
 }
 
 // Version returns the program's version, as Go's build information has it, and "(devel)" without one.

@@ -43,7 +43,8 @@ type Status struct {
 	Position   fanfold.Position  `json:"position"`
 	Model      uint64            `json:"model"` // the event that applied it
 	Durability string            `json:"durability"`
-	Log        string            `json:"log"` // embedded, or the outside server's URL
+	Sync       string            `json:"sync,omitempty"` // of the embedded server: see events.Embedded
+	Log        string            `json:"log"`            // embedded, or the outside server's URL
 	LogError   string            `json:"logError,omitempty"`
 	Omitted    []sqlite.Omission `json:"omitted,omitempty"` // rules for whose values some embedded views have no room
 	projector.Status
@@ -57,6 +58,8 @@ func (o operator) Status() (any, error) {
 	if n.cfg.NATS != "" {
 		// A client of a server cannot see whether it syncs before it acknowledges.
 		s.Log, s.Durability = n.nc.ConnectedUrlRedacted(), "unverified"
+	} else {
+		s.Sync = n.embedded.Sync()
 	}
 	if err := n.Log.Failing(); err != nil {
 		s.LogError = err.Error()

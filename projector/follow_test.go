@@ -30,6 +30,9 @@ func (r slowReader) Close() {}
 // Events returns the reader itself.
 func (r slowReader) Events(context.Context, uint64) (Reader, error) { return r, nil }
 
+// WaitSynced returns at once: everything is durable.
+func (r slowReader) WaitSynced(context.Context, uint64) error { return nil }
+
 // TestGuardsAreFoldedWithTheirDocuments checks that no batch ends between a claim or link and the document that it is
 // of: whoever saw that would take the value or the target for free.
 func TestGuardsAreFoldedWithTheirDocuments(t *testing.T) {

@@ -123,7 +123,7 @@ func (w *preparation) followTo(last uint64) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := apply(w.db, w.fold, events); err != nil {
+		if err := apply(w.db, w.fold, events, nil); err != nil {
 			return err
 		}
 		w.at = events[len(events)-1].Seq

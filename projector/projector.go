@@ -33,6 +33,9 @@ type Reader interface {
 type Source interface {
 	// Events returns a reader that begins at event from. The caller closes it.
 	Events(ctx context.Context, from uint64) (Reader, error)
+	// WaitSynced waits until an event that was read is durable, so that what it causes may be shown. The error is the
+	// log's, or ctx's.
+	WaitSynced(ctx context.Context, seq uint64) error
 }
 
 // Options says how a Projector works. The zero value works.
@@ -202,6 +205,9 @@ func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error
 			n = len(events)
 		case 0:
 			n = 1
+			if err := p.source.WaitSynced(ctx, events[0].Seq); err != nil {
+				return &readError{err}
+			}
 			done, err := p.activate(ctx, events[0])
 			if err != nil {
 				return err
@@ -212,7 +218,7 @@ func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error
 				continue
 			}
 		}
-		if err := p.foldPart(events[:n]); err != nil {
+		if err := p.foldPart(ctx, events[:n]); err != nil {
 			return err
 		}
 		events = events[n:]
@@ -221,15 +227,16 @@ func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error
 }
 
 // foldPart folds events in one transaction; where that fails, in as many as there can be, to come as far as possible.
-func (p *Projector) foldPart(events []*fanfold.Event) error {
+func (p *Projector) foldPart(ctx context.Context, events []*fanfold.Event) error {
 	return p.store.Use(func(db *sqlite.DB) error {
-		err := p.foldBatch(db, events)
-		if err == nil || len(events) == 1 {
+		err := p.foldBatch(ctx, db, events)
+		var log *readError
+		if err == nil || len(events) == 1 || errors.As(err, &log) {
 			return err
 		}
 		for len(events) > 0 {
 			n := prefix(events)
-			if err := p.foldBatch(db, events[:n]); err != nil {
+			if err := p.foldBatch(ctx, db, events[:n]); err != nil {
 				return err
 			}
 			events = events[n:]
@@ -238,8 +245,9 @@ func (p *Projector) foldPart(events []*fanfold.Event) error {
 	})
 }
 
-// foldBatch folds events in one transaction and announces them. It is called under p.folding.
-func (p *Projector) foldBatch(db *sqlite.DB, events []*fanfold.Event) error {
+// foldBatch folds events in one transaction and announces them. It folds while they are made durable, and commits once
+// they are. It is called under p.folding.
+func (p *Projector) foldBatch(ctx context.Context, db *sqlite.DB, events []*fanfold.Event) error {
 	if p.fold == nil {
 		pl, err := fold.LoadPlan(db.Read)
 		if err != nil {
@@ -247,7 +255,13 @@ func (p *Projector) foldBatch(db *sqlite.DB, events []*fanfold.Event) error {
 		}
 		p.fold = p.newFold(pl, &p.report)
 	}
-	if err := apply(db, p.fold, events); err != nil {
+	synced := func() error {
+		if err := p.source.WaitSynced(ctx, events[len(events)-1].Seq); err != nil {
+			return &readError{err}
+		}
+		return nil
+	}
+	if err := apply(db, p.fold, events, synced); err != nil {
 		p.fold = nil // its caches and model may be ahead of what was rolled back
 		return err
 	}
@@ -290,13 +304,15 @@ func recovered(err *error) {
 	}
 }
 
-// apply folds a batch in one transaction. On an error nothing is stored, and the fold is to be thrown away.
-func apply(db *sqlite.DB, f *fold.Fold, events []*fanfold.Event) (err error) {
+// apply folds a batch in one transaction, which it commits unless mayCommit, if given, returns an error. On an error
+// nothing is stored, and the fold is to be thrown away.
+func apply(db *sqlite.DB, f *fold.Fold, events []*fanfold.Event, mayCommit func() error) (err error) {
 	defer recovered(&err)
 	return db.Update(func(tx *sqlite.Tx) error {
 		if err := f.ApplyAll(tx, events); err != nil {
 			return err
 		}
+		tx.BeforeCommit(mayCommit)
 		return addDigests(tx, events)
 	})
 }

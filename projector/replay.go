@@ -151,6 +151,9 @@ func (r *rebuilding) run(ctx context.Context) (swapping bool, err error) {
 	if err := r.catchUp(ctx); err != nil {
 		return false, err
 	}
+	if err := r.p.source.WaitSynced(ctx, r.at); err != nil { // a batch may go past the target
+		return false, err
+	}
 	return true, r.takeOver()
 }
 
@@ -161,7 +164,7 @@ func (r *rebuilding) catchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := apply(r.db, r.fold, events); err != nil {
+		if err := apply(r.db, r.fold, events, nil); err != nil {
 			return err
 		}
 		r.at = events[len(events)-1].Seq

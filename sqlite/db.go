@@ -226,6 +226,7 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 		}
 	}()
 	tx := db.tx
+	tx.mayCommit = nil
 	if err := tx.load(); err != nil {
 		return err
 	}
@@ -234,6 +235,11 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 	}
 	if err := tx.flush(); err != nil {
 		return err
+	}
+	if tx.mayCommit != nil {
+		if err := tx.mayCommit(); err != nil {
+			return err
+		}
 	}
 	return db.writer.exec("COMMIT")
 }

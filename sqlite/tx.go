@@ -25,7 +25,12 @@ type Tx struct {
 	argBuffer         []sqlValue // used again and again
 	unwrittenDerived  []sqlValue // derived changes yet to be written
 	unwrittenBytes    int        // of their deltas
+	mayCommit         func() error
 }
+
+// BeforeCommit makes DB.Update call fn once everything is written, and roll back where fn returns an error. nil is for
+// nothing.
+func (tx *Tx) BeforeCommit(fn func() error) { tx.mayCommit = fn }
 
 // createTempTables makes the temporary tables of the writing connection, and the transaction that
 // works on it.

@@ -128,7 +128,7 @@ func TestStartEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := t.TempDir()
-	if s, err := events.StartEmbedded(ctx, dir, events.Interval, "", slog.New(slog.DiscardHandler)); err == nil {
+	if s, err := events.StartEmbedded(ctx, events.EmbeddedOptions{Dir: dir, Durability: events.Interval, Logger: slog.New(slog.DiscardHandler)}); err == nil {
 		_ = s.Close()
 		t.Error("the server starts")
 	}

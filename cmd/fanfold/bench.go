@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -15,14 +16,14 @@ import (
 )
 
 func benchCommand() *cobra.Command {
-	var only string
+	var only, profile string
 	var quick, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure this machine: each speed as a ratio to the limit measured in the same run",
 		Long: `Measure reads, writes, import, replay and fan-out on a temporary directory. Each figure stands
 beside the limit for it, measured in the same run: a bare Echo handler that reads one SQLite row,
-raw group commit on JetStream, a hand-written SQLite loop that writes the same rows, one UPDATE
+plain publishes to JetStream with one fsync for all that wait, a hand-written SQLite loop that writes the same rows, one UPDATE
 with json_set, the first of many comments on a post. The change of a model on a million documents,
 which takes minutes, is measured where it is asked for only.`,
 		Example: "  fanfold bench\n  fanfold bench --only get --quick",
@@ -31,8 +32,20 @@ which takes minutes, is measured where it is asked for only.`,
 	f := cmd.Flags()
 	f.StringVar(&only, "only", "", "one of get, put, import, replay, rename, comments, model")
 	f.BoolVar(&quick, "quick", false, "a tenth of the size")
+	f.StringVar(&profile, "cpuprofile", "", "write a CPU profile of all of it to this file")
 	f.BoolVar(&asJSON, "json", false, "print the results as JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if profile != "" {
+			file, err := os.Create(profile)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			if err := pprof.StartCPUProfile(file); err != nil {
+				return err
+			}
+			defer pprof.StopCPUProfile()
+		}
 		results, err := runBench(cmd.Context(), only, quick)
 		if err != nil {
 			return err
@@ -56,9 +69,10 @@ type benchmark struct {
 
 var benchmarks = []benchmark{
 	{"get", benchGet},
+	{"put", benchPut(1)},
+	{"put", benchPut(16)},
 	{"put", benchPut(64)},
 	{"put", benchPut(256)},
-	{"put", benchPut(1)},
 	{"import", benchImport},
 	{"replay", benchReplay},
 	{"rename", benchRenameAuthor},

@@ -33,8 +33,8 @@ func benchGet(ctx context.Context, dir string, scale int) (r bench.Result, err e
 // benchPut measures writes over conns connections. The limit's messages go to a log of their own.
 func benchPut(conns int) func(ctx context.Context, dir string, scale int) (bench.Result, error) {
 	return func(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
-		logger := slog.New(slog.DiscardHandler)
-		server, err := events.StartEmbedded(ctx, filepath.Join(dir, "raw"), events.Always, "", logger)
+		logger, rawDir := slog.New(slog.DiscardHandler), filepath.Join(dir, "raw")
+		server, err := events.StartEmbedded(ctx, events.EmbeddedOptions{Dir: rawDir, Durability: events.Interval, Logger: logger})
 		if err != nil {
 			return r, err
 		}
@@ -49,7 +49,7 @@ func benchPut(conns int) func(ctx context.Context, dir string, scale int) (bench
 		}
 		s := benchStore{model: benchModel, authors: benchAuthors, books: 10_000 / scale}
 		err = s.run(ctx, filepath.Join(dir, "ours"), func(ctx context.Context, n *node.Node) error {
-			r, err = bench.Put(ctx, n.Addr(), nc, "fanfold.fanfold.doc.raw", conns)
+			r, err = bench.Put(ctx, n.Addr(), bench.RawLog{Conn: nc, Dir: rawDir, Subject: "fanfold.fanfold.doc.raw"}, conns)
 			return err
 		})
 		return r, err

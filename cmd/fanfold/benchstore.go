@@ -53,7 +53,7 @@ type benchStore struct {
 // stands as one that is not new.
 func (s benchStore) fill(ctx context.Context, dir string) (err error) {
 	logger := slog.New(slog.DiscardHandler)
-	server, err := events.StartEmbedded(ctx, filepath.Join(dir, "nats"), events.Interval, "", logger)
+	server, err := events.StartEmbedded(ctx, events.EmbeddedOptions{Dir: filepath.Join(dir, "nats"), Durability: events.Interval, Logger: logger})
 	if err != nil {
 		return err
 	}

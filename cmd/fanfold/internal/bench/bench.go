@@ -48,5 +48,5 @@ func percentile(sorted []float64, p int) float64 {
 	if len(sorted) == 0 {
 		return 0
 	}
-	return sorted[len(sorted)*p/100]
+	return sorted[min(len(sorted)*p/100, len(sorted)-1)]
 }

@@ -2,105 +2,143 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"strconv"
-	"sync"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 )
 
-// rawRound publishes messages of the size of our own, as plainly as NATS allows, and returns what closedLoop does.
-func rawRound(ctx context.Context, nc *nats.Conn, prefix string, conns int) (rate float64, lats []float64, err error) {
-	commit := &rawCommit{nc: nc, ctx: ctx}
-	return closedLoop(conns, func(worker int) (func(int) error, func() error, error) {
-		var body []byte
-		return func(n int) error {
-			id := fmt.Sprintf("r%d-%d", worker, n)
-			m := nats.NewMsg(prefix + "-" + id)
-			m.Header.Set("Nats-Msg-Id", nuid.Next())
-			body = appendBook(body[:0], id)
-			m.Data = append([]byte(`{"v":1,"op":"put","body":`), append(body, '}')...)
-			if conns == 1 {
-				return acked(nc.RequestMsgWithContext(ctx, m))
-			}
-			return commit.publish(m)
-		}, func() error { return nil }, nil
-	})
+// RawLog is the log to which the limit's messages go: an embedded server that does not sync them.
+type RawLog struct {
+	Conn *nats.Conn
+	Dir  string // of the server's files
+	// Subject begins the subjects of messages.
+	Subject string
 }
 
-// acked returns an error unless a publish was acknowledged.
-func acked(resp *nats.Msg, err error) error {
+// rawGroup publishes messages of all workers, each with a condition of its own, and syncs them together: those that wait
+// are published one after the other, and once all of them are acknowledged one fsync of the stream's newest block file
+// makes them durable.
+type rawGroup struct {
+	js      jetstream.JetStream
+	msgs    string // the directory of the block files
+	waiting chan rawWrite
+	open    map[string]*os.File
+}
+
+// rawWrite is a message, and where its writer waits.
+type rawWrite struct {
+	msg  *nats.Msg
+	done chan error
+}
+
+// maxRawRound bounds how many messages are published before the next fsync.
+const maxRawRound = 1000
+
+// rawRound publishes messages of the size of our own, as plainly as can be, and returns what closedLoop does.
+func rawRound(ctx context.Context, log RawLog, round string, conns int) (rate float64, lats []float64, err error) {
+	js, err := jetstream.New(log.Conn, jetstream.WithPublishAsyncMaxPending(4096))
+	if err != nil {
+		return 0, nil, err
+	}
+	dirs, err := filepath.Glob(filepath.Join(log.Dir, "jetstream", "*", "streams", "*", "msgs"))
+	if err != nil || len(dirs) != 1 {
+		return 0, nil, errors.Join(err, errors.New("the raw log is not where it is expected"))
+	}
+	g := &rawGroup{js: js, msgs: dirs[0], waiting: make(chan rawWrite, 4096), open: map[string]*os.File{}}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		g.run()
+	}()
+	rate, lats, err = closedLoop(conns, func(worker int) (func(int) error, func() error, error) {
+		w := rawWrite{done: make(chan error, 1)}
+		var body []byte
+		return func(n int) error {
+			id := round + "-" + nuid.Next()
+			w.msg = nats.NewMsg(log.Subject + "." + id)
+			w.msg.Header.Set(jetstream.MsgIDHeader, id)
+			w.msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, "0")
+			body = appendBook(body[:0], id)
+			w.msg.Data = append([]byte(`{"v":1,"op":"put","body":`), append(body, '}')...)
+			g.waiting <- w
+			return <-w.done
+		}, func() error { return nil }, nil
+	})
+	close(g.waiting)
+	<-ended
+	return rate, lats, errors.Join(err, ctx.Err())
+}
+
+// run publishes and syncs one round after the other until no writer is left.
+func (g *rawGroup) run() {
+	for first := range g.waiting {
+		round := []rawWrite{first}
+		for more := true; more && len(round) < maxRawRound; {
+			select {
+			case w, ok := <-g.waiting:
+				if more = ok; ok {
+					round = append(round, w)
+				}
+			default:
+				more = false
+			}
+		}
+		err := g.publish(round)
+		for _, w := range round {
+			w.done <- err
+		}
+	}
+	for _, f := range g.open {
+		_ = f.Close() // it was only read
+	}
+}
+
+// publish publishes a round, and returns once it is durable.
+func (g *rawGroup) publish(round []rawWrite) error {
+	acks := make([]jetstream.PubAckFuture, len(round))
+	for i, w := range round {
+		var err error
+		if acks[i], err = g.js.PublishMsgAsync(w.msg); err != nil {
+			return err
+		}
+	}
+	for _, a := range acks {
+		select {
+		case <-a.Ok():
+		case err := <-a.Err():
+			return err
+		}
+	}
+	return g.sync()
+}
+
+// sync syncs the newest block, and the one before it, which may have become full since.
+func (g *rawGroup) sync() error {
+	blocks, err := filepath.Glob(filepath.Join(g.msgs, "*.blk"))
 	if err != nil {
 		return err
 	}
-	var ack struct {
-		Error json.RawMessage `json:"error"`
-		Seq   uint64          `json:"seq"`
-	}
-	if err := json.Unmarshal(resp.Data, &ack); err != nil {
-		return err
-	}
-	if len(ack.Error) > 0 || ack.Seq == 0 {
-		return fmt.Errorf("the log answered %s", resp.Data)
-	}
-	return nil
-}
-
-// rawCommit publishes all messages that wait as one atomic batch, over and over.
-type rawCommit struct {
-	nc  *nats.Conn
-	ctx context.Context
-
-	mu      sync.Mutex
-	busy    bool
-	waiting []*nats.Msg
-	results []chan error // of the waiting messages
-}
-
-// publish waits until a message is stored.
-func (r *rawCommit) publish(m *nats.Msg) error {
-	done := make(chan error, 1)
-	r.mu.Lock()
-	r.waiting, r.results = append(r.waiting, m), append(r.results, done)
-	if !r.busy {
-		r.busy = true
-		go r.run()
-	}
-	r.mu.Unlock()
-	return <-done
-}
-
-// run publishes batches until no message waits.
-func (r *rawCommit) run() {
-	for {
-		r.mu.Lock()
-		msgs, results := r.waiting, r.results
-		r.waiting, r.results = nil, nil
-		r.busy = len(msgs) > 0
-		r.mu.Unlock()
-		if len(msgs) == 0 {
-			return
+	slices.SortFunc(blocks, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(a) - len(b)
 		}
-		err := r.batch(msgs)
-		for _, c := range results {
-			c <- err
+		return strings.Compare(a, b)
+	})
+	for _, path := range blocks[max(0, len(blocks)-2):] {
+		f := g.open[path]
+		if f == nil {
+			if f, err = os.Open(path); err != nil {
+				return err
+			}
+			g.open[path] = f
 		}
-	}
-}
-
-// batch publishes messages as one atomic batch and waits until it is stored.
-func (r *rawCommit) batch(msgs []*nats.Msg) error {
-	id := nuid.Next()
-	for i, m := range msgs {
-		m.Header.Set("Nats-Batch-Id", id)
-		m.Header.Set("Nats-Batch-Sequence", strconv.Itoa(i+1))
-		if i == len(msgs)-1 {
-			m.Header.Set("Nats-Batch-Commit", "1")
-			return acked(r.nc.RequestMsgWithContext(r.ctx, m))
-		}
-		if err := r.nc.PublishMsg(m); err != nil {
+		if err := f.Sync(); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,117 @@
+package events
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fanfold/fanfold"
+)
+
+// syncer makes the events of an embedded server durable. Who needs an event durable waits for it, and all who wait share
+// one fsync of the stream's block file: while one is under way, the next round gathers. The synced sequence is the
+// watermark up to which events may be acknowledged, shown and committed. DESIGN.md says on what this relies.
+type syncer struct {
+	files  *blockFiles
+	stored func() uint64 // the highest sequence that the server is known to have written
+	synced atomic.Uint64 // every event up to it is durable
+	rounds atomic.Uint64 // that were synced
+
+	mu      sync.Mutex
+	running bool
+	next    *syncRound // of those who wait for an fsync that has not begun; nil for none
+	failed  error      // why nothing is synced any more; it stays
+}
+
+// syncRound is one fsync and those who wait for it. err may be read once done is closed.
+type syncRound struct {
+	upTo uint64 // the highest sequence that is waited for
+	done chan struct{}
+	err  error
+}
+
+// wait blocks until the event at seq is durable, or ctx has ended. seq is that of an event which the server has
+// acknowledged or delivered, so that it has been written. Errors are Unavailable where the disk has failed, and ctx's.
+func (s *syncer) wait(ctx context.Context, seq uint64) error {
+	if s.synced.Load() >= seq {
+		return nil
+	}
+	s.mu.Lock()
+	if s.failed != nil {
+		s.mu.Unlock()
+		return s.failed
+	}
+	if s.next == nil {
+		s.next = &syncRound{done: make(chan struct{})}
+	}
+	round := s.next
+	round.upTo = max(round.upTo, seq)
+	if !s.running {
+		s.running = true
+		go s.run()
+	}
+	s.mu.Unlock()
+	select {
+	case <-round.done:
+		return round.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run syncs one round after the other while somebody waits.
+func (s *syncer) run() {
+	for {
+		s.mu.Lock()
+		round := s.next
+		s.next, s.running = nil, round != nil
+		failed := s.failed
+		s.mu.Unlock()
+		if round == nil {
+			return
+		}
+		if round.err = failed; failed == nil {
+			round.err = s.sync(max(round.upTo, s.stored()))
+		}
+		close(round.done)
+	}
+}
+
+// sync makes the events up to seq durable. After an error nothing is synced any more: the operating system may have
+// dropped what it could not write, and would report the next fsync as a success. Only a new start, which reads what the
+// disk has, ends that.
+func (s *syncer) sync(seq uint64) error {
+	err := s.files.sync()
+	if err == nil {
+		err = s.files.check(seq)
+	}
+	if err != nil {
+		err = fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be made durable, and takes nothing until the node is started again: %v", err)
+		s.mu.Lock()
+		s.failed = err
+		s.mu.Unlock()
+		return err
+	}
+	s.rounds.Add(1)
+	s.synced.Store(max(seq, s.synced.Load())) // run is the only one that stores
+	return nil
+}
+
+// failure returns why nothing is synced any more, nil where all is well. A nil syncer has none.
+func (s *syncer) failure() error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// WaitSynced blocks until the event at seq, which was delivered or acknowledged, is as durable as the log's durability
+// says, or until ctx has ended. Errors are Unavailable where the disk has failed, and ctx's.
+func (l *Log) WaitSynced(ctx context.Context, seq uint64) error {
+	if l.syncer == nil {
+		return nil // the server syncs before it acknowledges, or nobody does
+	}
+	return l.syncer.wait(ctx, seq)
+}
