@@ -81,8 +81,8 @@ type Log struct {
 
 // Open opens the stream, which it makes where there is none, and checks the settings of one that is
 // there, and that it is complete. The caller closes the connection, after the last call to the Log. Errors are
-// Unavailable, which is ErrLayout where the embedded server's files are not as expected; LogDamaged; and Invalid for a
-// stream with settings that could lose events.
+// Unavailable, which is ErrLayout or ErrIndexAhead where the embedded server is to be started otherwise; LogDamaged; and
+// Invalid for a stream with settings that could lose events.
 func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	opt.setDefaults()
 	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(5*time.Second))
@@ -94,13 +94,13 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	if l.stream, err = l.openOrCreateStream(ctx); err != nil {
 		return nil, err
 	}
-	if l.syncer, err = opt.Embedded.newSyncer(opt.Database, l.stream.CachedInfo().State.LastSeq, l.highestSeq.Load); err != nil {
-		return nil, err
-	}
 	if !opt.Damaged {
-		err = l.Check(ctx, Known{Seq: opt.KnownSeq})
+		if err := l.checkAtOpen(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
+	last := l.stream.CachedInfo().State.LastSeq
+	if l.syncer, err = opt.Embedded.newSyncer(opt.Database, last, l.highestSeq.Load); err != nil {
 		return nil, err
 	}
 	return l, nil

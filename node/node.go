@@ -119,25 +119,24 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 		return n, fanfold.Wrap(err, fanfold.Unavailable, "cannot listen on %s: %v", cfg.Listen, err)
 	}
 	n.listener = netutil.LimitListener(n.listener, connections(cfg.MaxConnections))
+	n.Store, err = sqlite.OpenStore(filepath.Join(cfg.Data, "readmodel"), sqlite.Options{
+		Fingerprint: fold.Fingerprint(), FailWrite: cfg.FailWrite, Logger: cfg.Logger})
+	if err != nil {
+		return n, err
+	}
 	if err := n.openLog(ctx); err != nil {
 		return n, err
 	}
-	if err := n.openReadModel(ctx); err != nil {
+	if err := n.openProjector(ctx); err != nil {
 		return n, err
 	}
 	n.openAPI()
 	return n, nil
 }
 
-// openReadModel opens the read model and the projector. The error is LogDamaged where the log lacks events that the read
-// model shows.
-func (n *Node) openReadModel(ctx context.Context) (err error) {
-	cfg := n.cfg
-	n.Store, err = sqlite.OpenStore(filepath.Join(cfg.Data, "readmodel"), sqlite.Options{
-		Fingerprint: fold.Fingerprint(), FailWrite: cfg.FailWrite, Logger: cfg.Logger})
-	if err != nil {
-		return err
-	}
+// openProjector holds the log against the read model, and opens the projector. The error is LogDamaged where the log lacks
+// events that the read model shows.
+func (n *Node) openProjector(ctx context.Context) error {
 	last, err := n.Log.LastSeq(ctx)
 	if err != nil {
 		return err
@@ -146,7 +145,7 @@ func (n *Node) openReadModel(ctx context.Context) (err error) {
 	if err := n.check.begin(ctx); err != nil {
 		return err
 	}
-	n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: cfg.Logger, SetOrientedFrom: cfg.SetOrientedFrom})
+	n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom})
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,12 @@ const minPayload = 64 << 10
 // and Unavailable.
 func (n *Node) openLog(ctx context.Context) (err error) {
 	cfg := n.cfg
+	known, err := n.check.known()
+	if err != nil {
+		return err
+	}
 	if cfg.NATS == "" {
-		return n.openEmbedded(ctx)
+		return n.openEmbedded(ctx, known.Seq)
 	}
 	if n.nc, err = events.Connect(cfg.NATS); err != nil {
 		return err
@@ -26,7 +30,7 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 		return fanfold.Errorf(fanfold.Invalid, "the NATS server takes messages of at most %d bytes; set its max_payload to %d or more (8MB gives the full body limit)", limit, minPayload)
 	}
 	n.Log, err = events.Open(ctx, n.nc, events.Options{Replicas: cfg.Replicas, Logger: cfg.Logger, FailAppend: cfg.FailAppend,
-		KnownSeq: n.check.witness.Seq})
+		KnownSeq: known.Seq})
 	if err == nil && n.Log.Window() < events.DefaultWindow {
 		return fanfold.Errorf(fanfold.Invalid, "the stream on %s drops duplicates for %v only, and a write could be stored twice; set its duplicate window to %v or more",
 			n.nc.ConnectedUrlRedacted(), n.Log.Window(), events.DefaultWindow)
@@ -34,9 +38,9 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 	return err
 }
 
-// openEmbedded starts the embedded server and opens its log. Where the server's files are not as expected, the server is
-// started again, and syncs every message by itself. Errors are Invalid and Unavailable.
-func (n *Node) openEmbedded(ctx context.Context) error {
+// openEmbedded starts the embedded server and opens its log. Before that it cuts from the log's end what a loss of power or
+// a kill left there and nobody was told of. Errors are Invalid and Unavailable.
+func (n *Node) openEmbedded(ctx context.Context, known uint64) error {
 	cfg := n.cfg
 	opt := events.EmbeddedOptions{Dir: filepath.Join(cfg.Data, "nats"), Durability: events.Durability(cfg.Durability), Listen: cfg.NATSListen,
 		Logger: cfg.Logger, Fsync: cfg.Fsync}
@@ -44,28 +48,46 @@ func (n *Node) openEmbedded(ctx context.Context) error {
 		return fanfold.Errorf(fanfold.Invalid, "--durability %q is not one of always and interval", cfg.Durability)
 	}
 	exists := events.HasStream(opt.Dir)
-	err := n.startEmbedded(ctx, opt, exists)
-	if !errors.Is(err, events.ErrLayout) {
+	tails, err := events.CutTail(ctx, opt.Dir, known)
+	if err != nil {
 		return err
 	}
-	cfg.Logger.Warn("the log cannot sync the embedded server's files by itself, and the server syncs every message: writes are slower", "err", err)
-	n.nc.Close()
-	if err := n.embedded.Close(); err != nil {
-		return err
+	for _, t := range tails {
+		cfg.Logger.Warn("the end of the log was not whole, and was cut; nothing of it was acknowledged", "reason", t.Reason, "last", t.Last, "bytes", t.Bytes, "kept", t.Kept)
 	}
-	opt.ServerSyncs = true
-	return n.startEmbedded(ctx, opt, exists)
+	for again := false; ; again = true {
+		err := n.startEmbedded(ctx, opt, events.Options{Replicas: 1, KnownSeq: known, Exists: exists})
+		switch {
+		case errors.Is(err, events.ErrLayout) && !opt.ServerSyncs:
+			cfg.Logger.Warn("the log cannot sync the embedded server's files by itself, and the server syncs every message: writes are slower", "err", err)
+			opt.ServerSyncs = true
+		case errors.Is(err, events.ErrIndexAhead) && !again:
+			cfg.Logger.Warn("the log's last events were not durable, and nothing of them was acknowledged", "err", err)
+		default:
+			return err
+		}
+		n.nc.Close()
+		if err := n.embedded.Close(); err != nil {
+			return err
+		}
+		n.nc, n.embedded = nil, nil
+		if errors.Is(err, events.ErrIndexAhead) {
+			if err := events.RemoveIndex(opt.Dir); err != nil {
+				return err
+			}
+		}
+	}
 }
 
-// startEmbedded does what openEmbedded does, once. exists says that the server's directory has had a log.
-func (n *Node) startEmbedded(ctx context.Context, opt events.EmbeddedOptions, exists bool) (err error) {
-	if n.embedded, err = events.StartEmbedded(ctx, opt); err != nil {
+// startEmbedded starts the embedded server and opens its log.
+func (n *Node) startEmbedded(ctx context.Context, server events.EmbeddedOptions, opt events.Options) (err error) {
+	if n.embedded, err = events.StartEmbedded(ctx, server); err != nil {
 		return err
 	}
 	if n.nc, err = n.embedded.Connect(); err != nil {
 		return err
 	}
-	n.Log, err = events.Open(ctx, n.nc, events.Options{Embedded: n.embedded, Replicas: 1, Logger: opt.Logger, FailAppend: n.cfg.FailAppend,
-		KnownSeq: n.check.witness.Seq, Exists: exists})
+	opt.Embedded, opt.Logger, opt.FailAppend = n.embedded, n.cfg.Logger, n.cfg.FailAppend
+	n.Log, err = events.Open(ctx, n.nc, opt)
 	return err
 }
