@@ -39,6 +39,9 @@ func TestMain(m *testing.M) {
 	if statement := os.Getenv(readerEnv); statement != "" {
 		os.Exit(runStatement(statement, os.Args[1]))
 	}
+	if data := os.Getenv(powerLossEnv); data != "" {
+		os.Exit(runNoting(data))
+	}
 	flag.Parse()
 	flag.Visit(func(f *flag.Flag) { givenFlags[f.Name] = true })
 	setFlag("test.parallel", strconv.Itoa(lanes+4))
@@ -123,7 +126,12 @@ func startProcessOn(t *testing.T, host string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, append([]string{"serve", "--listen", net.JoinHostPort(host, "0")}, args...)...)
+	return startCommand(t, exec.Command(path, append([]string{"serve", "--listen", net.JoinHostPort(host, "0")}, args...)...))
+}
+
+// startCommand runs a command that serves as fanfold does, and waits until it is ready.
+func startCommand(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +144,7 @@ func startProcessOn(t *testing.T, host string, args ...string) *process {
 		p.signal(syscall.SIGKILL)
 		if t.Failed() {
 			p.log.end()
-			t.Logf("fanfold serve %v wrote:\n%s", args, p.log.String())
+			t.Logf("%v wrote:\n%s", cmd.Args, p.log.String())
 		}
 	})
 	go p.log.read(stderr)

@@ -24,7 +24,8 @@ const (
 	shareHistories = 37
 	shareFanouts   = 5
 	shareCrashes   = 10
-	shareKills     = 15
+	shareKills     = 10
+	sharePower     = 5
 	shareLinear    = 13
 	shareDamages   = 5
 )
