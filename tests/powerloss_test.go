@@ -270,14 +270,15 @@ func writePowerless(t *testing.T, p *process, acked, sent []atomic.Int64, r *ran
 		padding = strings.Repeat("x", 200_000)
 	}
 	var written atomic.Int64
-	limit := 1 + r.Int64N(150)
+	limit := 1 + r.Int64N(80)
 	var wg sync.WaitGroup
 	for i := range acked {
 		wg.Go(func() {
 			for {
 				n := sent[i].Add(1)
 				body := fmt.Sprintf(`{"name":"Author %d.%d","n":%d,"bio":%q}`, i, n, n, padding)
-				r, err := p.Do("PUT", harness.Path("authors", fmt.Sprint(i)), []byte(body))
+				prefer := []string{"return=minimal", "respond-async"}[n%2] // once it is folded, or once it is stored
+				r, err := p.Do("PUT", harness.Path("authors", fmt.Sprint(i)), []byte(body), "Prefer", prefer)
 				if err != nil {
 					return
 				}
