@@ -45,7 +45,7 @@ type roundResult struct {
 // not sent; the error is Unavailable. Once a round has taken the write, only the round knows what
 // became of the message, so append waits for the round's result even if ctx has ended.
 func (c *committer) append(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
-	if c.log.syncer != nil { // what is grouped is the fsync
+	if e := c.log.opt.Embedded; e != nil && e.Sync() != SyncServer { // no message waits for an fsync of its own
 		c.log.stats.singles.Add(1)
 		return c.log.publish(ctx, msg, expect, false, nil)
 	}
@@ -184,4 +184,5 @@ type Stats struct {
 	Refused uint64 // batches that were not stored as such, so that each event was published by itself
 	Singles uint64 // events published by themselves
 	Resent  uint64 // attempts that the log did not decide
+	Syncs   uint64 // rounds of fsync, each for all concurrent writes
 }

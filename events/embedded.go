@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 
 	"github.com/fanfold/fanfold"
@@ -115,16 +116,17 @@ const (
 	SyncNone   = "none"   // the server, every two minutes
 )
 
-// newSyncer makes what a stream has up to last durable, and returns what does so from then on: nil where the log need
-// not. Errors are ErrLayout, and Unavailable.
-func (e *Embedded) newSyncer(stream string, last uint64, stored func() uint64) (*syncer, error) {
-	if e == nil || e.Sync() != SyncGroup {
-		return nil, nil
-	}
+// newSyncer makes what a stream has durable, and returns what does so from then on. Errors are ErrLayout, and
+// Unavailable.
+func (e *Embedded) newSyncer(stream *jetstream.StreamInfo, stored func() uint64) (*syncer, error) {
 	if err := syncTree(e.opt.Dir, e.opt.Fsync); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "what the log has cannot be made durable: %v", err)
 	}
-	files, err := openBlockFiles(e.opt.Dir, stream, last, e.opt.Fsync)
+	last := stream.State.LastSeq
+	files, err := openBlockFiles(e.opt.Dir, stream.Config.Name, last, e.opt.Fsync)
+	if err == nil && stream.Config.Compression != jetstream.NoCompression { // a full block is replaced by another file
+		err = errors.Join(ErrLayout, files.close())
+	}
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log's files cannot be opened: %v", err)
 	}

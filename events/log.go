@@ -81,8 +81,8 @@ type Log struct {
 
 // Open opens the stream, which it makes where there is none, and checks the settings of one that is
 // there, and that it is complete. The caller closes the connection, after the last call to the Log. Errors are
-// Unavailable, which is ErrLayout or ErrIndexAhead where the embedded server is to be started otherwise; LogDamaged; and
-// Invalid for a stream with settings that could lose events.
+// Unavailable, which is ErrLayout where the embedded server is to be started with ServerSyncs; LogDamaged; and Invalid for a
+// stream with settings that could lose events.
 func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	opt.setDefaults()
 	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(5*time.Second))
@@ -95,13 +95,14 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 		return nil, err
 	}
 	if !opt.Damaged {
-		if err := l.checkAtOpen(ctx); err != nil {
+		if err := l.Check(ctx, Known{Seq: opt.KnownSeq}); err != nil {
 			return nil, err
 		}
 	}
-	last := l.stream.CachedInfo().State.LastSeq
-	if l.syncer, err = opt.Embedded.newSyncer(opt.Database, last, l.highestSeq.Load); err != nil {
-		return nil, err
+	if opt.Embedded != nil && opt.Embedded.Sync() == SyncGroup {
+		if l.syncer, err = opt.Embedded.newSyncer(l.stream.CachedInfo(), l.highestSeq.Load); err != nil {
+			return nil, err
+		}
 	}
 	return l, nil
 }
@@ -119,7 +120,11 @@ func (l *Log) advanceHighestSeq(seq uint64) {
 // Stats returns the counts since the log was opened.
 func (l *Log) Stats() Stats {
 	s := &l.stats
-	return Stats{Batches: s.batches.Load(), Batched: s.batched.Load(), Refused: s.refused.Load(), Singles: s.singles.Load(), Resent: s.resent.Load()}
+	out := Stats{Batches: s.batches.Load(), Batched: s.batched.Load(), Refused: s.refused.Load(), Singles: s.singles.Load(), Resent: s.resent.Load()}
+	if l.syncer != nil {
+		out.Syncs = l.syncer.rounds.Load()
+	}
+	return out
 }
 
 // streamConfig returns the settings with which the stream is made.

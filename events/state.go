@@ -3,7 +3,6 @@ package events
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -177,28 +176,6 @@ func (l *Log) checkEvent(ctx context.Context, known Known) error {
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d of the log is not the one that was there before: it is another log, or a copy that went another way; %s", known.Seq, Repair)
 	}
 	return nil
-}
-
-// ErrIndexAhead is the error of an embedded server whose index has events at the end that its blocks have not: a loss of
-// power took them before they were synced, and so before they were acknowledged. The server is to be started again after
-// RemoveIndex.
-var ErrIndexAhead = errors.New("the server's index is ahead of its blocks")
-
-// checkAtOpen checks the log before anything is read. Errors are those of Check, and ErrIndexAhead, as Unavailable.
-func (l *Log) checkAtOpen(ctx context.Context) error {
-	known := l.opt.KnownSeq
-	err := l.Check(ctx, Known{Seq: known})
-	if l.opt.Embedded == nil || known == 0 || fanfold.CodeOf(err) != fanfold.LogDamaged {
-		return err
-	}
-	s, stateErr := l.State(ctx)
-	if stateErr != nil {
-		return stateErr
-	}
-	if s.Lost == 0 && s.First == 1 && s.Count >= known && uint64(len(s.Missing)) == s.Last-s.Count && s.Missing[0] == s.Count+1 {
-		return fanfold.Wrap(ErrIndexAhead, fanfold.Unavailable, "the log ends at event %d, and the server's index has %d", s.Count, s.Last)
-	}
-	return err
 }
 
 // maxMissingNamed is how many missing ranges of events an error names.

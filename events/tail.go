@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -31,9 +32,10 @@ type Tail struct {
 
 // CutTail cuts the end of the logs under an embedded server's directory, in which no server runs, where it cannot have
 // been acknowledged: from the first record that is not whole, for a loss of power leaves any part of what was not synced,
-// or from the first event of a transaction of which not all events are there. Nothing is cut up to the event known, nor
-// where more than a tail would be lost: that is damage, and left to the server and to Log.Check. What is cut is kept in
-// a directory of its own. It returns what was cut. Errors are Unavailable, and ctx's.
+// or from the first event of a transaction of which not all events are there. A server's index that has more events than
+// its blocks is removed. Nothing is cut up to the event known, nor where more than a tail would be lost: that is damage,
+// and left to the server and to Log.Check. What is cut is kept in a directory of its own. It returns what was cut. Errors
+// are Unavailable, and ctx's.
 func CutTail(ctx context.Context, dir string, known uint64) (cut []Tail, err error) {
 	streams, err := filepath.Glob(filepath.Join(escapeGlob(dir), "jetstream", "*", "streams", "*", "msgs"))
 	if err != nil {
@@ -111,8 +113,37 @@ func (s *tailScan) read(ctx context.Context) (err error) {
 	} else if s.reason == "" && s.keep.last >= s.known {
 		s.reason = "a transaction is not whole"
 	}
+	if s.reason == "" && s.known > 0 && s.keep.last >= s.known && indexedLast(s.msgs) > s.keep.last {
+		s.reason = "the server's index has events that its blocks have not"
+	}
 	return ctx.Err()
 }
+
+// indexedLast returns the last sequence in the index that the server keeps beside a stream's blocks, 0 where that cannot be
+// read. The index begins with a mark and a version, and then has how many messages there are and their bytes, the first
+// sequence and its time, and the last sequence.
+func indexedLast(msgs string) uint64 {
+	f, err := os.Open(filepath.Join(msgs, "index.db"))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	if head, err := r.Peek(2); err != nil || head[0] != indexMark {
+		return 0
+	}
+	_, _ = r.Discard(2)
+	var last uint64
+	for range 5 { // the time's coding has the length of an unsigned number's
+		if last, err = binary.ReadUvarint(r); err != nil {
+			return 0
+		}
+	}
+	return last
+}
+
+// indexMark is the byte with which the server's index begins.
+const indexMark = 11
 
 // firstSequence returns the sequence with which a block begins, 0 where it has none.
 func firstSequence(b block) (uint64, error) {
@@ -230,6 +261,9 @@ func (s *tailScan) cut(path string) error {
 	}
 	for i := len(s.blocks) - 1; i >= s.keep.block; i-- {
 		b := s.blocks[i]
+		if i == s.keep.block && s.keep.offset == b.size {
+			continue
+		}
 		data, err := os.ReadFile(b.path)
 		if err != nil {
 			return err
@@ -257,19 +291,6 @@ func (s *tailScan) cut(path string) error {
 func removeIndex(msgs string) error {
 	if err := os.Remove(filepath.Join(msgs, "index.db")); !errors.Is(err, os.ErrNotExist) {
 		return err
-	}
-	return nil
-}
-
-// RemoveIndex removes what an embedded server's directory has as an index of its streams. No server runs there. The error
-// is Unavailable.
-func RemoveIndex(dir string) error {
-	streams, err := filepath.Glob(filepath.Join(escapeGlob(dir), "jetstream", "*", "streams", "*", "msgs"))
-	for _, msgs := range streams {
-		err = errors.Join(err, removeIndex(msgs))
-	}
-	if err != nil {
-		return fanfold.Wrap(err, fanfold.Unavailable, "cannot remove the index in %s: %v", dir, err)
 	}
 	return nil
 }

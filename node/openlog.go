@@ -55,28 +55,18 @@ func (n *Node) openEmbedded(ctx context.Context, known uint64) error {
 	for _, t := range tails {
 		cfg.Logger.Warn("the end of the log was not whole, and was cut; nothing of it was acknowledged", "reason", t.Reason, "last", t.Last, "bytes", t.Bytes, "kept", t.Kept)
 	}
-	for again := false; ; again = true {
-		err := n.startEmbedded(ctx, opt, events.Options{Replicas: 1, KnownSeq: known, Exists: exists})
-		switch {
-		case errors.Is(err, events.ErrLayout) && !opt.ServerSyncs:
-			cfg.Logger.Warn("the log cannot sync the embedded server's files by itself, and the server syncs every message: writes are slower", "err", err)
-			opt.ServerSyncs = true
-		case errors.Is(err, events.ErrIndexAhead) && !again:
-			cfg.Logger.Warn("the log's last events were not durable, and nothing of them was acknowledged", "err", err)
-		default:
-			return err
-		}
-		n.nc.Close()
-		if err := n.embedded.Close(); err != nil {
-			return err
-		}
-		n.nc, n.embedded = nil, nil
-		if errors.Is(err, events.ErrIndexAhead) {
-			if err := events.RemoveIndex(opt.Dir); err != nil {
-				return err
-			}
-		}
+	logOptions := events.Options{Replicas: 1, KnownSeq: known, Exists: exists}
+	err = n.startEmbedded(ctx, opt, logOptions)
+	if !errors.Is(err, events.ErrLayout) {
+		return err
 	}
+	cfg.Logger.Warn("the log cannot sync the embedded server's files by itself, and the server syncs every message: writes are slower", "err", err)
+	n.nc.Close()
+	if err := n.embedded.Close(); err != nil {
+		return err
+	}
+	opt.ServerSyncs = true
+	return n.startEmbedded(ctx, opt, logOptions)
 }
 
 // startEmbedded starts the embedded server and opens its log.

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -40,7 +41,8 @@ type Options struct {
 	FailWrite func() error // see node.Config
 	// FailAppend, see node.Config
 	FailAppend      func(stored bool) error
-	Sync            bool // sync every write, as in production; off makes histories fast
+	Sync            bool                 // sync every write, as in production; off makes histories fast
+	Fsync           func(*os.File) error // see node.Config
 	Replicas        int
 	SetOrientedFrom int            // see projector.Options
 	Writer          writer.Options // limits of documents
@@ -89,7 +91,7 @@ func Start(tb TB, opt Options) (*Store, error) {
 		durability = "always"
 	}
 	n, err := node.Open(context.Background(), node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
-		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite, FailAppend: opt.FailAppend, SetOrientedFrom: opt.SetOrientedFrom, Writer: opt.Writer, API: opt.API})
+		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite, FailAppend: opt.FailAppend, Fsync: opt.Fsync, SetOrientedFrom: opt.SetOrientedFrom, Writer: opt.Writer, API: opt.API})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +121,7 @@ func (s *Store) Abandon() *Store {
 		s.tb.Logf("the crashed node ended with %v", err)
 	}
 	opt := s.opt
-	opt.FailWrite, opt.FailAppend = nil, nil
+	opt.FailWrite, opt.FailAppend, opt.Fsync = nil, nil, nil
 	return Open(s.tb, opt)
 }
 
@@ -128,7 +130,7 @@ func (s *Store) Reopen() *Store {
 	s.tb.Helper()
 	s.Close()
 	opt := s.opt
-	opt.FailWrite, opt.FailAppend = nil, nil
+	opt.FailWrite, opt.FailAppend, opt.Fsync = nil, nil, nil
 	return Open(s.tb, opt)
 }
 
