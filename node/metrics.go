@@ -58,6 +58,7 @@ func metrics(n *Node) http.Handler {
 	counter("fanfold_commit_batched_events_total", "Events in these batches.", func() uint64 { return n.Log.Stats().Batched })
 	counter("fanfold_commit_refused_batches_total", "Of these batches, those whose events had to be published by themselves.", func() uint64 { return n.Log.Stats().Refused })
 	counter("fanfold_commit_single_events_total", "Events published by themselves.", func() uint64 { return n.Log.Stats().Singles })
+	counter("fanfold_log_syncs_total", "Fsyncs of the embedded log, each for all concurrent writes.", func() uint64 { return n.Log.Stats().Syncs })
 	counter("fanfold_append_resent_total", "Publishes repeated because the log had not decided.", func() uint64 { return n.Log.Stats().Resent })
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
