@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // The server's error codes that decide what became of a publish.
@@ -170,7 +172,7 @@ func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx con
 // maybeStored reports whether a message may be stored although its publish returned err.
 func maybeStored(err error) bool {
 	var api *jetstream.APIError
-	return err != nil && !errors.Is(err, errNotSent) && !errors.As(err, &api) && !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders) &&
+	return err != nil && !errors.Is(err, errNotSent) && !errors.As(err, &api) && !errors.Is(err, nats.ErrNoResponders) &&
 		!errors.Is(err, nats.ErrReconnectBufExceeded) // while the connection is down the client refuses to send
 }
 
@@ -193,17 +195,17 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 	seen := l.highestSeq.Load()
 	return l.retryUntilDecided(ctx, sent, func(ctx context.Context, sent bool) (uint64, bool, error) {
 		attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
-		ack, err := l.js.PublishMsg(attempt, msg, jetstream.WithRetryAttempts(0))
+		ack, err := l.request(attempt, msg)
 		cancel()
 		once.Do(onFirstAttempt)
 		var api *jetstream.APIError
 		switch {
-		case err == nil && ack.Duplicate && msg.Header.Get(headerKey) != "":
-			return l.compareStored(ctx, msg, ack.Sequence)
-		case err == nil && ack.Duplicate:
-			return ack.Sequence, true, nil
+		case err == nil && ack.duplicate && msg.Header.Get(headerKey) != "":
+			return l.compareStored(ctx, msg, ack.seq)
+		case err == nil && ack.duplicate:
+			return ack.seq, true, nil
 		case err == nil:
-			return ack.Sequence, true, l.acknowledged(ack.Sequence, seen)
+			return ack.seq, true, l.acknowledged(ack.seq, seen)
 		case errors.As(err, &api):
 			seq, decided, verdict := l.interpretRefusal(ctx, msg, expect, api, sent)
 			if decided {
@@ -212,6 +214,55 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 		}
 		return 0, false, err
 	})
+}
+
+// request sends a message and returns the stream's answer. Errors are the server's refusal, as a *jetstream.APIError, and
+// those of the connection, where the message may be stored.
+func (l *Log) request(ctx context.Context, msg *nats.Msg) (pubAck, error) {
+	resp, err := l.nc.RequestMsgWithContext(ctx, msg)
+	if err != nil {
+		return pubAck{}, err
+	}
+	return readAck(resp.Data)
+}
+
+// pubAck is the stream's answer to a message that is stored.
+type pubAck struct {
+	seq       uint64
+	duplicate bool
+	batch     string // the id of an atomic batch whose last message it was
+	count     int    // of messages in that batch
+}
+
+// ackTrees has what answers are read with.
+var ackTrees = sync.Pool{New: func() any { return new(jsondoc.Tree) }}
+
+// readAck reads an answer of the stream. The server's refusal is a *jetstream.APIError.
+func readAck(data []byte) (ack pubAck, err error) {
+	t := ackTrees.Get().(*jsondoc.Tree)
+	defer ackTrees.Put(t)
+	if err := t.Parse(data); err != nil || t.Kind(jsondoc.Root) != jsondoc.Object {
+		return ack, errors.New("the log's answer is not a JSON object")
+	}
+	member := func(name string) string { return t.Text(t.Member(jsondoc.Root, name)) }
+	if n := t.Member(jsondoc.Root, "error"); n != jsondoc.None {
+		api := new(jetstream.APIError)
+		if err := json.Unmarshal(t.Raw(n), api); err != nil {
+			return ack, err
+		}
+		return ack, api
+	}
+	if ack.seq, err = strconv.ParseUint(member("seq"), 10, 64); err != nil || ack.seq == 0 {
+		return ack, errors.New("the log's answer has no sequence")
+	}
+	if n := t.Member(jsondoc.Root, "batch"); n != jsondoc.None {
+		ack.batch = t.Text(n)
+		ack.count, err = strconv.Atoi(member("count"))
+	}
+	if n := t.Member(jsondoc.Root, "duplicate"); n != jsondoc.None {
+		ack.duplicate = string(t.Raw(n)) == "true"
+	}
+	return ack, err
 }
 
 // compareStored compares the request of msg with the one that the event at seq was stored for; both

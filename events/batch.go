@@ -2,7 +2,6 @@ package events
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -113,34 +112,14 @@ func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg) (last uint64, 
 	if err := attempt.Err(); err != nil { // without its last message the server drops the batch
 		return 0, errors.Join(errNotSent, err)
 	}
-	resp, err := l.nc.RequestMsgWithContext(attempt, commit)
-	if err != nil {
-		return 0, err
-	}
-	if last, err = readBatchAck(resp.Data, id, len(msgs)); err == nil {
-		err = l.acknowledged(last, seen)
-	}
-	return last, err
-}
-
-// readBatchAck returns the sequence of a batch's last message from the server's answer. An error of
-// the server is a *jetstream.APIError.
-func readBatchAck(data []byte, id string, count int) (last uint64, err error) {
-	var ack struct {
-		Error *jetstream.APIError `json:"error"`
-		Seq   uint64              `json:"seq"`
-		Batch string              `json:"batch"`
-		Count int                 `json:"count"`
-	}
-	switch err := json.Unmarshal(data, &ack); {
+	ack, err := l.request(attempt, commit)
+	switch {
 	case err != nil:
 		return 0, err
-	case ack.Error != nil:
-		return 0, ack.Error
-	case ack.Batch != id || ack.Count != count:
+	case ack.batch != id || ack.count != len(msgs):
 		return 0, errors.New("the log's answer is about another batch")
 	}
-	return ack.Seq, nil
+	return ack.seq, l.acknowledged(ack.seq, seen)
 }
 
 // batchTimePerMiB is added to Options.Attempt for each MiB of a batch.

@@ -19,7 +19,6 @@ func TestMaybeStored(t *testing.T) {
 		{nil, false},
 		{errNotSent, false},
 		{nats.ErrNoResponders, false},
-		{jetstream.ErrNoStreamResponse, false},
 		{fmt.Errorf("publish: %w", nats.ErrReconnectBufExceeded), false},
 		{&jetstream.APIError{ErrorCode: codeWrongLastSequence}, false},
 		{nats.ErrTimeout, true},

@@ -63,7 +63,7 @@ func (s benchStore) fill(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer nc.Close()
-	log, err := events.Open(ctx, nc, events.Options{Window: 100 * time.Millisecond, Logger: logger})
+	log, err := events.Open(ctx, nc, events.Options{Embedded: server, Window: 100 * time.Millisecond, Logger: logger})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -48,7 +49,11 @@ func showStatus(out io.Writer, s *node.Status) {
 	fmt.Fprintf(out, "lag         %d events\n", s.Lag)
 	fmt.Fprintf(out, "model       applied at event %d\n", s.Model)
 	fmt.Fprintf(out, "log         %s\n", s.Log)
-	fmt.Fprintf(out, "durability  %s\n", s.Durability)
+	durability := s.Durability
+	if s.Sync == events.SyncServer {
+		durability += ", and the server syncs every message by itself (docs/operations.md)"
+	}
+	fmt.Fprintf(out, "durability  %s\n", durability)
 	if s.Stopped != nil {
 		fmt.Fprintf(out, "stopped     at event %d: %s\n", s.Stopped.Seq, s.Stopped.Reason)
 	}

@@ -56,10 +56,10 @@ func rawRound(ctx context.Context, log RawLog, round string, conns int) (rate fl
 		defer close(ended)
 		g.run()
 	}()
-	rate, lats, err = closedLoop(conns, func(worker int) (func(int) error, func() error, error) {
+	rate, lats, err = closedLoop(conns, func(_ int) (func(int) error, func() error, error) {
 		w := rawWrite{done: make(chan error, 1)}
 		var body []byte
-		return func(n int) error {
+		return func(_ int) error {
 			id := round + "-" + nuid.Next()
 			w.msg = nats.NewMsg(log.Subject + "." + id)
 			w.msg.Header.Set(jetstream.MsgIDHeader, id)
