@@ -211,7 +211,7 @@ func TestCrashAtEveryAppend(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		for k := int64(1); k <= int64(len(plainScript)); k++ {
 			var n atomic.Int64
-			s := harness.Open(t, harness.Options{Dir: t.TempDir(), FailAppend: func(after bool) error {
+			s := harness.Open(t, harness.Options{Dir: t.TempDir(), Sync: true, FailAppend: func(after bool) error {
 				if !after {
 					n.Add(1)
 				}

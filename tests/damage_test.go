@@ -66,7 +66,7 @@ collections:
 func TestForeignReader(t *testing.T) {
 	plainOnly(t, otherProcess)
 	dir := t.TempDir()
-	s := harness.Open(t, harness.Options{Dir: dir})
+	s := harness.Open(t, harness.Options{Dir: dir, Sync: true})
 	s.Model(damageModel)
 	s.Put("authors", "a", `{"name":"A"}`)
 	for round := range 3 {
@@ -93,7 +93,7 @@ func TestVerifyFindsPlantedValues(t *testing.T) {
 		`UPDATE source SET body = '{broken' WHERE number = 2`: "not JSON",
 	} {
 		dir := t.TempDir()
-		s := harness.Open(t, harness.Options{Dir: dir})
+		s := harness.Open(t, harness.Options{Dir: dir, Sync: true})
 		s.Model(damageModel)
 		s.Put("authors", "a", `{"name":"A"}`)
 		s.Put("books", "b", `{"author":"a"}`)
@@ -115,7 +115,7 @@ func TestVerifyFindsPlantedValues(t *testing.T) {
 // TestDamagedFile: a read model that is no database any more is built anew from the log.
 func TestDamagedFile(t *testing.T) {
 	dir := t.TempDir()
-	s := harness.Open(t, harness.Options{Dir: dir})
+	s := harness.Open(t, harness.Options{Dir: dir, Sync: true})
 	s.Model(damageModel)
 	s.Put("authors", "a", `{"name":"A"}`)
 	s.Put("books", "b", `{"author":"a"}`)
@@ -123,7 +123,7 @@ func TestDamagedFile(t *testing.T) {
 	if err := os.WriteFile(readModel(t, dir), []byte(strings.Repeat("not a database ", 1000)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s = harness.Open(t, harness.Options{Dir: dir})
+	s = harness.Open(t, harness.Options{Dir: dir, Sync: true})
 	s.CatchUp()
 	s.WantDoc("books", "b", `{"id":"b","author":"a","name":"A"}`)
 	s.Verify()
@@ -148,7 +148,7 @@ func TestPending(t *testing.T) {
 // puts sound ones in place, and folding goes on by itself.
 func TestReplayWakesTheProjector(t *testing.T) {
 	dir := t.TempDir()
-	s := harness.Open(t, harness.Options{Dir: dir})
+	s := harness.Open(t, harness.Options{Dir: dir, Sync: true})
 	s.Model(damageModel)
 	s.Put("authors", "a", `{"name":"A"}`)
 	s.Put("books", "b", `{"author":"a"}`)

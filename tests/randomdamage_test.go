@@ -62,7 +62,7 @@ func newImage(t *testing.T, name string, size int, closed bool) *image {
 	t.Helper()
 	live := t.TempDir()
 	img := &image{name: name, dir: t.TempDir(), old: t.TempDir()}
-	s := harness.Open(t, harness.Options{Dir: live})
+	s := harness.Open(t, harness.Options{Dir: live, Sync: true})
 	s.Model(damageModel)
 	write := func(from, to int) {
 		text := strings.Repeat("x", size)
@@ -98,7 +98,7 @@ func newImage(t *testing.T, name string, size int, closed bool) *image {
 	slices.Sort(img.files)
 	work := t.TempDir()
 	copyTree(t, img.dir, work)
-	s = harness.Open(t, harness.Options{Dir: work})
+	s = harness.Open(t, harness.Options{Dir: work, Sync: true})
 	img.digest, img.feed = s.Digest(), allChanges(s)
 	s.Verify()
 	s.Close()
@@ -123,7 +123,7 @@ func (img *image) damage(t *testing.T, r *rand.Rand) string {
 	dir := t.TempDir()
 	copyTree(t, img.dir, dir)
 	what := img.damageOne(t, r, dir)
-	s, err := harness.Start(t, harness.Options{Dir: dir})
+	s, err := harness.Start(t, harness.Options{Dir: dir, Sync: true})
 	if err != nil {
 		if len(err.Error()) < 30 {
 			t.Errorf("%s: refused with %q", what, err)
