@@ -5,18 +5,29 @@ package sqlite
 // AddEntry enters a document into the order that a rule keeps of the documents referring to target.
 // sort is its sort key, id and holder are the document's id and number.
 func (tx *Tx) AddEntry(rule, target string, sort []byte, id string, holder int64) error {
+	if tx.over != nil {
+		tx.over.addEntry(rule, target, ruleEntry{sort, id, holder})
+		return nil
+	}
 	return tx.c.exec("INSERT INTO entry (rule, target, sort, id, holder) VALUES (?, ?, ?, ?, ?)", rule, target, sort, id, holder)
 }
 
 // RemoveEntry removes a document from a rule's order on target. It does nothing where the document
 // has no such entry.
 func (tx *Tx) RemoveEntry(rule, target string, sort []byte, id string) error {
+	if tx.over != nil {
+		tx.over.removeEntry(rule, target, ruleEntry{sort: sort, id: id})
+		return nil
+	}
 	return tx.c.exec("DELETE FROM entry WHERE rule = ? AND target = ? AND sort = ? AND id = ?", rule, target, sort, id)
 }
 
 // FirstEntry returns the least sort key in a rule's order on target, or nil where the order is
 // empty.
 func (tx *Tx) FirstEntry(rule, target string) (sort []byte, err error) {
+	if tx.over != nil {
+		return tx.over.extreme(rule, target, true)
+	}
 	_, err = tx.c.queryRow("SELECT sort FROM entry WHERE rule = ? AND target = ? ORDER BY sort LIMIT 1", func(r []sqlValue) { sort = blobOf(r[0]) }, rule, target)
 	return sort, err
 }
@@ -24,6 +35,9 @@ func (tx *Tx) FirstEntry(rule, target string) (sort []byte, err error) {
 // LastEntry returns the greatest sort key in a rule's order on target, or nil where the order is
 // empty.
 func (tx *Tx) LastEntry(rule, target string) (sort []byte, err error) {
+	if tx.over != nil {
+		return tx.over.extreme(rule, target, false)
+	}
 	_, err = tx.c.queryRow("SELECT sort FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC LIMIT 1", func(r []sqlValue) { sort = blobOf(r[0]) }, rule, target)
 	return sort, err
 }
@@ -31,12 +45,18 @@ func (tx *Tx) LastEntry(rule, target string) (sort []byte, err error) {
 // LastBodies calls fn with the embedded views of the last documents in a rule's order on target, the
 // last one first, and limit of them at most. It returns fn's error.
 func (tx *Tx) LastBodies(rule, target string, limit int, fn func(body []byte) error) error {
+	if tx.over != nil {
+		return tx.over.lastBodies(rule, target, limit, fn)
+	}
 	return tx.bodies(fn, "SELECT d.body FROM entry e JOIN document d ON d.number = e.holder WHERE e.rule = ? AND e.target = ? ORDER BY e.sort DESC, e.id DESC LIMIT ?", rule, target, int64(limit))
 }
 
 // NewestBodies calls fn with the embedded views of the newest documents that refer to target, the
 // newest first, and limit of them at most. It returns fn's error.
 func (tx *Tx) NewestBodies(relation, target string, limit int, fn func(body []byte) error) error {
+	if tx.over != nil {
+		return tx.over.newestBodies(relation, target, limit, fn)
+	}
 	return tx.bodies(fn, "SELECT d.body FROM link l JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? ORDER BY l.holder DESC LIMIT ?", relation, target, int64(limit))
 }
 
@@ -52,6 +72,11 @@ func (tx *Tx) bodies(fn func(body []byte) error, query string, args ...sqlValue)
 // Total returns how many documents a rule adds up on target, and their exact sum; 0 and "" where
 // there is none.
 func (tx *Tx) Total(rule, target string) (count int64, sum string, err error) {
+	if tx.over != nil {
+		if t, known := tx.over.totals[ruleTarget{rule, target}]; known {
+			return t.count, t.sum, nil
+		}
+	}
 	_, err = tx.c.queryRow("SELECT count, sum FROM total WHERE rule = ? AND target = ?", func(r []sqlValue) { count, sum = intOf(r[0]), textOf(r[1]) }, rule, target)
 	return count, sum, err
 }
@@ -59,6 +84,10 @@ func (tx *Tx) Total(rule, target string) (count int64, sum string, err error) {
 // SetTotal records how many documents a rule adds up on target, and their sum. A count of 0 removes
 // the record.
 func (tx *Tx) SetTotal(rule, target string, count int64, sum string) error {
+	if tx.over != nil {
+		tx.over.totals[ruleTarget{rule, target}] = total{count, sum}
+		return nil
+	}
 	if count == 0 {
 		return tx.c.exec("DELETE FROM total WHERE rule = ? AND target = ?", rule, target)
 	}

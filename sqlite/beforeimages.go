@@ -5,6 +5,10 @@ import "errors"
 // SaveBefore keeps a document's embedded view until ClearBefore, for the change row that is written
 // when the event is folded to the end. A view that is kept already stays as it is.
 func (tx *Tx) SaveBefore(r *Row) error {
+	if tx.over != nil {
+		tx.over.saveBefore(r)
+		return nil
+	}
 	tx.savedBefore++
 	return tx.c.exec("INSERT OR IGNORE INTO temp.before (number, body) VALUES (?, ?)", r.Number, textValue(r.Body))
 }
@@ -12,6 +16,9 @@ func (tx *Tx) SaveBefore(r *Row) error {
 // EachBefore calls fn with the numbers behind after and the embedded views that SaveBefore kept, in
 // order of number: limit of them at most, and fewer where they are large.
 func (tx *Tx) EachBefore(after int64, limit int, fn func(number int64, body []byte) error) error {
+	if tx.over != nil {
+		return tx.over.eachBefore(after, fn)
+	}
 	if tx.savedBefore == 0 {
 		return nil
 	}
@@ -34,6 +41,10 @@ func (tx *Tx) EachBefore(after int64, limit int, fn func(number int64, body []by
 
 // ClearBefore removes everything that SaveBefore kept.
 func (tx *Tx) ClearBefore() error {
+	if tx.over != nil {
+		clear(tx.over.before)
+		return nil
+	}
 	if tx.savedBefore == 0 {
 		return nil
 	}

@@ -25,6 +25,7 @@ type Tx struct {
 	argBuffer         []sqlValue // used again and again
 	unwrittenDerived  []sqlValue // derived changes yet to be written
 	unwrittenBytes    int        // of their deltas
+	over              *overlay   // of a rehearsal, which writes nothing to the file; nil otherwise
 }
 
 // createTempTables makes the temporary tables of the writing connection, and the transaction that
