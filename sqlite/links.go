@@ -181,6 +181,7 @@ func (s *Snapshot) HolderMeta(relation, target string, limit int) (docs []*fanfo
 // not negative.
 func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, err error) {
 	_, err = s.c.queryRow("SELECT count(*) FROM (SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT ?)", func(r []sqlValue) { n = intOf(r[0]) }, relation, target, limit)
+	s.c.rows += int(n)
 	return n, err
 }
 

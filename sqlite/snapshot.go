@@ -11,7 +11,11 @@ import (
 type Snapshot struct {
 	c          *conn
 	Checkpoint Checkpoint
+	rows       int // that c had read before
 }
+
+// RowsRead returns how many rows and links were read on the snapshot, those that a count went over included.
+func (s *Snapshot) RowsRead() int { return s.c.rows - s.rows }
 
 // withReader runs fn on a connection of the pool. It blocks while all of them are in use.
 func (db *DB) withReader(fn func(c *conn) error) error {
@@ -36,7 +40,7 @@ func readSnapshot(c *conn, fn func(s *Snapshot) error) (err error) {
 	if err != nil {
 		return err
 	}
-	return fn(&Snapshot{c: c, Checkpoint: cp})
+	return fn(&Snapshot{c: c, Checkpoint: cp, rows: c.rows})
 }
 
 // Parts of the queries for documents. The checkpoint is a column of each row, so that one statement

@@ -24,6 +24,7 @@ func (i *Inspector) MayExceed(ctx context.Context, events []*fanfold.Event, limi
 		return false, nil // each changes the documents that it refers to, and nothing follows from that
 	}
 	err = i.store.Read(func(s *sqlite.Snapshot) error {
+		defer func() { i.rowsRead.Add(int64(s.RowsRead())) }()
 		if documents := int64(s.Checkpoint.Seq) + count; documents <= limit/count {
 			return nil // an event changes each document once, and each was made by an event
 		}
@@ -55,13 +56,10 @@ const (
 
 // rehearseBriefly folds events on a snapshot and returns what they cause. An error other than ctx's says that they change
 // many documents, or cannot be folded on it.
-func (i *Inspector) rehearseBriefly(ctx context.Context, s *sqlite.Snapshot, pl *fold.Plan, events []*fanfold.Event) (*fanfold.Fanout, error) {
-	out := newFanout()
-	if i.Rehearsed != nil {
-		i.Rehearsed()
-	}
-	f := newRehearsal(ctx, pl, len(events), out)
-	return out, rehearse(ctx, s.Rehearse(sqlite.Rehearsal{MaxDocuments: maxRehearsed * len(events), MaxBytes: maxRehearsedBytes}), f, events, out)
+func (i *Inspector) rehearseBriefly(ctx context.Context, s *sqlite.Snapshot, pl *fold.Plan, events []*fanfold.Event) (out *fanfold.Fanout, err error) {
+	out = newFanout()
+	return out, rehearse(ctx, s.Rehearse(sqlite.Rehearsal{MaxDocuments: maxRehearsed * len(events), MaxBytes: maxRehearsedBytes}),
+		newRehearsal(ctx, pl, len(events), out), events, out)
 }
 
 // estimate returns errLimitReached where events can reach more than limit derived changes by the links. It assumes that

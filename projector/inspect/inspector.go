@@ -4,6 +4,8 @@
 package inspect
 
 import (
+	"sync/atomic"
+
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -19,10 +21,11 @@ type Inspector struct {
 	store     *sqlite.Store
 	projector Projector
 	dryRuns   chan struct{} // has an element while a dry run is made
-
-	// Rehearsed, for tests, is called before each rehearsal of MayExceed; nil for nothing.
-	Rehearsed func()
+	rowsRead  atomic.Int64  // by MayExceed
 }
+
+// RowsRead returns how many rows of the read model MayExceed has read and counted so far.
+func (i *Inspector) RowsRead() int64 { return i.rowsRead.Load() }
 
 // New returns an inspector of a store that a projector folds into.
 func New(store *sqlite.Store, projector Projector) *Inspector {
