@@ -54,6 +54,9 @@ type Options struct {
 	SetOrientedFrom int
 	Reporter        Reporter        // nil for none
 	Fanout          *fanfold.Fanout // derived changes are counted in it; nil for none
+	// Estimate is for one event that is rehearsed for the number of its derived changes. Changes that lead to no others are
+	// counted instead of made, and some of them twice, so that the number is never too low.
+	Estimate bool
 	// Ended is asked again and again while an event is folded, and ends the fold by an error; nil for nothing. It has no
 	// part in what the fold writes.
 	Ended func() error

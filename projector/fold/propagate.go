@@ -146,6 +146,10 @@ func (f *Fold) markCounter(rule *Rule, key fanfold.Key, target string, m members
 
 // markCounted marks a value of target that is made of the documents that refer to it.
 func (f *Fold) markCounted(rule *Rule, target string, m membership) {
+	if f.opt.Estimate && !rule.leadsOn {
+		f.countDerived(rule.Collection, []string{rule.FullName}, 1)
+		return
+	}
 	l := f.levels[rule.Level]
 	l.marked = true
 	if l.counted == nil {
@@ -220,7 +224,7 @@ func (f *Fold) propagate() error {
 		if l.empty() {
 			continue
 		}
-		if err := f.dropUnchangedTargets(l); err != nil {
+		if err := errors.Join(f.dropUnchangedTargets(l), f.countFinalTargets(l)); err != nil {
 			return err
 		}
 		done, err := f.foldSetOriented(l)

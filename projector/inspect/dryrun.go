@@ -43,13 +43,14 @@ func (i *Inspector) dryRunInMemory(ctx context.Context, events []*fanfold.Event)
 		return nil, err
 	}
 	out = newFanout()
-	return out, rehearse(ctx, sc.Rehearse(sqlite.Rehearsal{MaxBytes: maxDryRunBytes}), newRehearsal(ctx, plan, len(events), out), events, out)
+	return out, rehearse(ctx, sc.Rehearse(sqlite.Rehearsal{MaxBytes: maxDryRunBytes}), newRehearsal(ctx, plan, len(events), false, out), events, out)
 }
 
-// newRehearsal returns a fold of so many events that are not kept, which counts the derived changes in out. Only one that
-// is alone may be folded by set-oriented SQL, because others might read what that leaves out.
-func newRehearsal(ctx context.Context, pl *fold.Plan, events int, out *fanfold.Fanout) *fold.Fold {
-	opt := fold.Options{Fanout: out, Ended: ctx.Err}
+// newRehearsal returns a fold of so many events that are not kept, which counts the derived changes in out: with estimate
+// at least as many as there are. Only an event that is alone may be estimated, or folded by set-oriented SQL, because
+// others might read what that leaves out.
+func newRehearsal(ctx context.Context, pl *fold.Plan, events int, estimate bool, out *fanfold.Fanout) *fold.Fold {
+	opt := fold.Options{Fanout: out, Ended: ctx.Err, Estimate: estimate && events == 1}
 	if events > 1 {
 		opt.SetOrientedFrom = -1
 	}

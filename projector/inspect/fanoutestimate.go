@@ -13,9 +13,9 @@ import (
 )
 
 // MayExceed returns whether the events may cause more than limit derived changes together. It is never false of events
-// that do, as far as this node has folded. It asks the cheapest first: how many documents there can be; a few links, on
-// the assumption that every value an event can reach changes; a rehearsal of the fold, which stops where values stay as
-// they are; and only where that changes many documents all links. The error is the read model's, or ctx's.
+// that do, as far as this node has folded. It asks the cheapest first: how many documents there can be; a rehearsal of
+// the fold, which stops where values stay as they are; and only where that changes many documents the links, on the
+// assumption that every value that an event can reach changes. The error is the read model's, or ctx's.
 func (i *Inspector) MayExceed(ctx context.Context, events []*fanfold.Event, limit int64) (more bool, err error) {
 	pl := i.projector.Plan()
 	fansOut := func(ev *fanfold.Event) bool { return pl.Collection(ev.Key.Collection).FansOut }
@@ -27,9 +27,6 @@ func (i *Inspector) MayExceed(ctx context.Context, events []*fanfold.Event, limi
 		defer func() { i.rowsRead.Add(int64(s.RowsRead())) }()
 		if documents := int64(s.Checkpoint.Seq) + count; documents <= limit/count {
 			return nil // an event changes each document once, and each was made by an event
-		}
-		if err := estimate(ctx, s, pl, events, min(limit, count*maxGuessed)); !errors.Is(err, errLimitReached) {
-			return err
 		}
 		fan, err := i.rehearseBriefly(ctx, s, pl, events)
 		switch {
@@ -48,7 +45,6 @@ func (i *Inspector) MayExceed(ctx context.Context, events []*fanfold.Event, limi
 
 // Bounds of the cheaper ways of MayExceed.
 const (
-	maxGuessed        = 32  // derived changes of an event, by the links
 	maxRehearsed      = 256 // documents that an event changes
 	maxRehearsedBytes = 16 << 20
 	maxCounted        = 1000 // up to as many holders are counted before they are looked at
@@ -59,7 +55,7 @@ const (
 func (i *Inspector) rehearseBriefly(ctx context.Context, s *sqlite.Snapshot, pl *fold.Plan, events []*fanfold.Event) (out *fanfold.Fanout, err error) {
 	out = newFanout()
 	return out, rehearse(ctx, s.Rehearse(sqlite.Rehearsal{MaxDocuments: maxRehearsed * len(events), MaxBytes: maxRehearsedBytes}),
-		newRehearsal(ctx, pl, len(events), out), events, out)
+		newRehearsal(ctx, pl, len(events), true, out), events, out)
 }
 
 // estimate returns errLimitReached where events can reach more than limit derived changes by the links. It assumes that
