@@ -225,21 +225,21 @@ func (im *Import) append(ctx context.Context, writes []fanfold.Write) (last uint
 	if err := im.wait(ctx, im.last); err != nil { // the lines may refer strictly to documents of lines before
 		return 0, err
 	}
-	_, last, err = w.appendGuarded(ctx, "", writes, Intent{AllowFanout: true})
+	_, last, err = w.appendWhole(ctx, writes, &guardRound{checked: true})
 	return last, err
 }
 
 // afterFailure goes on with a batch that was not stored: without the write at fault, in two halves where it is too large,
 // or behind what another request of the same import has stored. It returns err where none of that applies.
 func (im *Import) afterFailure(ctx context.Context, b *importBatch, err error) error {
-	at := operationOf(err)
+	refused := refusalsOf(err)
 	tooMany := errors.Is(err, errTooManyMessages)
 	if tooMany && len(b.writes) == 1 {
-		at = 0
+		refused.add(0, err)
 	}
 	code := fanfold.CodeOf(err)
-	if at >= 0 && at < len(b.writes) && (code == fanfold.Unprocessable || code == fanfold.Conflict) {
-		b.remove(at, err)
+	if n := len(refused.at); n > 0 && refused.at[n-1] < len(b.writes) && (code == fanfold.Unprocessable || code == fanfold.Conflict) {
+		b.removeAll(refused)
 		return im.store(ctx, b)
 	}
 	if half := len(b.writes) / 2; tooMany && half > 0 {
@@ -258,8 +258,12 @@ func (im *Import) afterFailure(ctx context.Context, b *importBatch, err error) e
 	return im.store(ctx, b)
 }
 
-// refuseFanouts removes the writes that would cause more than the model's fan-out limit.
+// refuseFanouts removes the writes that would cause more than the model's fan-out limit. It looks at each once.
 func (im *Import) refuseFanouts(ctx context.Context, b *importBatch) error {
+	if b.checked {
+		return nil
+	}
+	b.checked = true
 	for i := 0; i < len(b.writes); {
 		err := im.w.checkFanout(ctx, b.writes[i:i+1:i+1], Intent{AllowFanout: im.opt.AllowFanout})
 		switch fanfold.CodeOf(err) {
