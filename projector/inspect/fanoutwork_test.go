@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -47,5 +48,26 @@ func TestMayExceedWork(t *testing.T) {
 	t.Logf("%d rows of the read model at 600 sources, %d at 3000", few, many)
 	if many > few+10 || many > 1500 {
 		t.Errorf("it took %d rows at 600 sources, and %d at 3000", few, many)
+	}
+}
+
+// TestPreviewOfALimitAlone checks that a model which concerns no document is not held against all of them.
+func TestPreviewOfALimitAlone(t *testing.T) {
+	s := harness.OpenTemp(t, chainModel)
+	inspector := inspect.New(s.Node.Store, s.Node.Projector)
+	s.Put("sections", "s", `{}`)
+	for i := range 100 {
+		s.Put("sources", fmt.Sprint(i), source(i))
+	}
+	m, err := modelfile.Parse([]byte(strings.Replace(chainModel, "limit: 300", "limit: 5", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := inspector.Preview(t.Context(), m)
+	if err != nil || p.Changes != 0 || p.Work != 0 || len(p.Rules) != 3 || p.Rules[0].Change != "same" {
+		t.Errorf("the preview is %+v, %v", p, err)
+	}
+	if rows := inspector.RowsRead(); rows > 20 {
+		t.Errorf("the preview read %d rows", rows)
 	}
 }

@@ -21,10 +21,10 @@ type Inspector struct {
 	store     *sqlite.Store
 	projector Projector
 	dryRuns   chan struct{} // has an element while a dry run is made
-	rowsRead  atomic.Int64  // by MayExceed
+	rowsRead  atomic.Int64  // by MayExceed and Preview
 }
 
-// RowsRead returns how many rows of the read model MayExceed has read and counted so far.
+// RowsRead returns how many rows of the read model MayExceed and Preview have read and counted so far.
 func (i *Inspector) RowsRead() int64 { return i.rowsRead.Load() }
 
 // New returns an inspector of a store that a projector folds into.
