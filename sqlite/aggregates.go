@@ -48,7 +48,7 @@ func (tx *Tx) LastBodies(rule, target string, limit int, fn func(body []byte) er
 	if tx.over != nil {
 		return tx.over.lastBodies(rule, target, limit, fn)
 	}
-	return tx.bodies(fn, "SELECT d.body FROM entry e JOIN document d ON d.number = e.holder WHERE e.rule = ? AND e.target = ? ORDER BY e.sort DESC, e.id DESC LIMIT ?", rule, target, int64(limit))
+	return tx.bodies(fn, "SELECT holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, id DESC LIMIT ?", rule, target, limit)
 }
 
 // NewestBodies calls fn with the embedded views of the newest documents that refer to target, the
@@ -57,16 +57,42 @@ func (tx *Tx) NewestBodies(relation, target string, limit int, fn func(body []by
 	if tx.over != nil {
 		return tx.over.newestBodies(relation, target, limit, fn)
 	}
-	return tx.bodies(fn, "SELECT d.body FROM link l JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? ORDER BY l.holder DESC LIMIT ?", relation, target, int64(limit))
+	return tx.bodies(fn, newestHoldersSQL, relation, target, limit)
 }
 
-// bodies calls fn with the first column of each row of a query. It writes the row cache first, so
-// that the query sees what the transaction has written.
-func (tx *Tx) bodies(fn func(body []byte) error, query string, args ...sqlValue) error {
-	if err := tx.flushCache(); err != nil {
+// bodies calls fn with the embedded views of the first documents whose numbers a query finds, limit of them at most. A
+// document that is being created is not there yet, and is passed over.
+func (tx *Tx) bodies(fn func(body []byte) error, query, of, target string, limit int) error {
+	numbers := make([]int64, 0, limit+1)
+	if err := tx.c.query(query, func(r []sqlValue) error { numbers = append(numbers, intOf(r[0])); return nil }, of, target, int64(limit)+1); err != nil {
 		return err
 	}
-	return tx.c.query(query, func(r []sqlValue) error { return fn(bytesOf(r[0])) }, args...)
+	for _, number := range numbers {
+		if limit == 0 {
+			return nil
+		}
+		body, err := tx.bodyOf(number)
+		if err != nil {
+			return err
+		}
+		if body == nil {
+			continue
+		}
+		if err := fn(body); err != nil {
+			return err
+		}
+		limit--
+	}
+	return nil
+}
+
+// bodyOf returns the embedded view of the document with a number, nil where there is none.
+func (tx *Tx) bodyOf(number int64) (body []byte, err error) {
+	if cached := tx.cache.rows[number]; cached != nil {
+		return cached.row.Body, nil
+	}
+	_, err = tx.c.queryRow("SELECT body FROM document WHERE number = ?", func(r []sqlValue) { body = bytesOf(r[0]) }, number)
+	return body, err
 }
 
 // Total returns how many documents a rule adds up on target, and their exact sum; 0 and "" where

@@ -68,6 +68,24 @@ func (tx *Tx) ByNumber(number int64) (*Row, error) {
 	return tx.row("d.number = ?", number)
 }
 
+// ViewByNumber returns the document with a number, or nil where there is none, as Each gives it.
+func (tx *Tx) ViewByNumber(number int64) (row *Row, err error) {
+	if tx.over != nil {
+		return tx.over.byNumber(number)
+	}
+	if cached := tx.cache.rows[number]; cached != nil {
+		return copied(&cached.row), nil
+	}
+	_, err = tx.c.queryRow(viewSQL, func(r []sqlValue) {
+		view := scanView(r)
+		row = &view
+	}, number)
+	return row, err
+}
+
+// viewSQL reads a row for scanView.
+const viewSQL = "SELECT number, collection, id, revision, position, body, omitted FROM document WHERE number = ?"
+
 // Each calls fn with the documents of these numbers, in the order given, and passes over numbers
 // without a document. The rows lack what only a write needs: the times, and Stored. fn may write,
 // but must not call Each.

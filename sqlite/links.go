@@ -64,7 +64,7 @@ func (tx *Tx) RemoveLinks(relation string) error {
 
 // HasHolders reports whether any document refers to target.
 func (tx *Tx) HasHolders(relation, target string) (bool, error) {
-	if tx.over != nil {
+	if tx.over != nil && tx.over.links[Link{relation, target}] != nil {
 		n, err := tx.over.countHolders(relation, target, 1)
 		return n > 0, err
 	}

@@ -3,8 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"errors"
-	"maps"
-	"slices"
 
 	"github.com/fanfold/fanfold"
 )
@@ -22,7 +20,7 @@ var ErrRehearsalEnds = errors.New("the rehearsal takes more than it may")
 // writes, nobody waits for it, and nothing of it is kept. It takes what events about documents do: what only a model does
 // fails. It is valid as long as the snapshot. Where it would pass a bound its methods return ErrRehearsalEnds.
 func (s *Snapshot) Rehearse(bounds Rehearsal) *Tx {
-	o := &overlay{s: s, bounds: bounds, rows: map[int64]*Row{}, keys: map[fanfold.Key]int64{}, changed: map[int64]bool{}, before: map[int64][]byte{},
+	o := &overlay{s: s, bounds: bounds, rows: map[int64]*Row{}, keys: map[fanfold.Key]int64{}, changed: map[int64]bool{},
 		links: map[Link]*linkOverlay{}, entries: map[ruleTarget]*entryOverlay{}, totals: map[ruleTarget]total{}, kept: map[ruleTarget]*keptOverlay{}}
 	return &Tx{c: s.c, checkpoint: s.Checkpoint, loaded: true, over: o}
 }
@@ -36,7 +34,6 @@ type overlay struct {
 	size     int // of the bodies in rows
 	changed  map[int64]bool
 	replaced int // documents that replaceMembers changed
-	before   map[int64][]byte
 	links    map[Link]*linkOverlay
 	entries  map[ruleTarget]*entryOverlay
 	totals   map[ruleTarget]total
@@ -181,24 +178,4 @@ func (o *overlay) replaceMembers(n int) error {
 		return ErrRehearsalEnds
 	}
 	return nil
-}
-
-// eachBefore calls fn with all views behind after that were kept, in order of number.
-func (o *overlay) eachBefore(after int64, fn func(number int64, body []byte) error) error {
-	for _, number := range slices.Sorted(maps.Keys(o.before)) {
-		if number <= after {
-			continue
-		}
-		if err := fn(number, o.before[number]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// saveBefore keeps a view, where none is kept.
-func (o *overlay) saveBefore(r *Row) {
-	if _, kept := o.before[r.Number]; !kept {
-		o.before[r.Number] = r.Body
-	}
 }

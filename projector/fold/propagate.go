@@ -188,10 +188,10 @@ func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, afte
 // members that differ, nil any. What the rule gave before is evaluated once here, and not at all where nobody refers
 // to the target.
 func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[string]bool) error {
-	f.cache.drop(r, target.ID)
 	if !r.ReadsAny(changed) {
 		return nil
 	}
+	f.cache.drop(r, target.ID)
 	l := f.levels[r.Level]
 	if l.recompute[r] {
 		return nil
