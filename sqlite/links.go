@@ -64,9 +64,14 @@ func (tx *Tx) RemoveLinks(relation string) error {
 
 // HasHolders reports whether any document refers to target.
 func (tx *Tx) HasHolders(relation, target string) (bool, error) {
-	if tx.over != nil && tx.over.links[Link{relation, target}] != nil {
-		n, err := tx.over.countHolders(relation, target, 1)
-		return n > 0, err
+	if tx.over != nil {
+		if l := tx.over.link(relation, target); len(l.added) > 0 || len(l.removed) > 0 {
+			if len(l.added) > 0 {
+				return true, nil
+			}
+			n, err := tx.over.countHolders(relation, target, 1)
+			return n > 0, err
+		}
 	}
 	return tx.c.queryRow("SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT 1", func([]sqlValue) {}, relation, target)
 }

@@ -33,16 +33,18 @@ func (w *Writer) needGuards(writes []fanfold.Write) bool {
 }
 
 // guardsFor makes the guards of writes from what this node has folded. Errors are those of guardSet.build, and an
-// Unprocessable with errTooManyMessages as its cause where writes and guards are more than a transaction takes.
-func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write) (set *guardSet, err error) {
+// Unprocessable with errTooManyMessages as its cause where writes and guards are more than a transaction takes. recent has
+// revisions of documents that this node may not have folded yet; it may be nil.
+func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent recentWrites) (set *guardSet, err error) {
 	links, err := w.lastLinks(ctx, writes)
 	if err != nil {
 		return nil, err
 	}
+	applied := w.ReadModel.Applied()
 	if err := w.ReadModel.Read(func(snap Snapshot) error {
 		m, _, _ := w.Models.Model()
 		set = &guardSet{snap: snap, model: m, links: links, writes: slices.Clone(writes), after: map[fanfold.Key]*jsondoc.Tree{}, index: map[fanfold.Key]int{},
-			claimOf: map[claimKey]*claim{}, revisions: map[fanfold.Key]fanfold.Revision{}}
+			claimOf: map[claimKey]*claim{}, revisions: recent.behind(applied)}
 		return set.build()
 	}); err != nil {
 		return nil, err
@@ -115,7 +117,7 @@ type guardSet struct {
 	claims []*claim
 
 	claimOf   map[claimKey]*claim
-	revisions map[fanfold.Key]fanfold.Revision // of documents that were looked up as targets; 0 for none
+	revisions recentWrites // of documents that may be targets, those that were looked up included; 0 for none
 	refused   refusals
 	undo      []claimState // before the write that is being looked at
 }

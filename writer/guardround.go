@@ -139,9 +139,11 @@ type guardRound struct {
 	members   []*guardedWrite
 	tx        string // the transaction's id; "" for writes that need not be folded together
 	in        Intent
-	separable bool // a write that is refused leaves the round, and the others go on
-	checked   bool // each write was held to the fan-out limit by itself
-	certain   bool // this node has folded everything that was acknowledged when the round began
+	separable bool         // a write that is refused leaves the round, and the others go on
+	checked   bool         // each write was held to the fan-out limit by itself
+	recent    recentWrites // what the same client has stored before
+	after     uint64       // the last event of that; 0 for none
+	certain   bool         // this node has folded everything that was acknowledged when the round began
 	again     retryPace
 }
 
@@ -199,7 +201,7 @@ func (w *Writer) appendWhole(ctx context.Context, writes []fanfold.Write, r *gua
 // guards were made from, it makes them again.
 func (w *Writer) appendRound(ctx context.Context, r *guardRound) {
 	for r.again.w = w; len(r.members) > 0; {
-		set, err := w.guardsFor(ctx, r.writes())
+		set, err := w.guardsFor(ctx, r.writes(), r.recent)
 		if err != nil {
 			w.afterRefusal(ctx, r, err)
 			continue
@@ -241,6 +243,10 @@ func (w *Writer) afterRefusal(ctx context.Context, r *guardRound, err error) {
 		first := &guardRound{members: slices.Clone(r.members[:half]), in: r.in, separable: true, certain: r.certain}
 		r.members = r.members[half:]
 		w.appendRound(ctx, first)
+	case stale == nil && r.after > w.ReadModel.Applied(): // the writes may refer to what was stored just before
+		if err := w.wait(ctx, r.after, importWait); err != nil {
+			r.fail(behind(err))
+		}
 	case stale == nil && !r.certain:
 		if err := w.catchUp(ctx); err != nil {
 			r.fail(err)

@@ -13,7 +13,7 @@ func (f *Fold) isRead(c *Collection, id string) (bool, error) {
 		}
 	}
 	for _, r := range c.Readers {
-		if held, err := f.tx.HasHolders(r.RelationName, id); err != nil || held {
+		if held, err := f.hasHolders(r.RelationName, id); err != nil || held {
 			return held, err
 		}
 	}

@@ -29,6 +29,7 @@ type Fold struct {
 	now      time.Time
 	changes  int   // so far
 	derived  int64 // changes of them that are derived ones
+	held     heldTarget
 	direct   int64 // number of the document that the event writes to; 0 for none
 	levels   []*level
 	lastPart fanfold.TxPart // of the transaction, as the last event has it
@@ -122,7 +123,7 @@ func (f *Fold) setPlan(p *Plan) {
 
 // begin makes the fold ready for one event. Time never goes back, whatever the log's clocks say.
 func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
-	f.tx, f.event, f.changes, f.direct, f.derived = tx, ev, 0, 0, 0
+	f.tx, f.event, f.changes, f.direct, f.derived, f.held = tx, ev, 0, 0, 0, heldTarget{}
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {
 		f.now = ev.Time

@@ -199,7 +199,7 @@ func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[stri
 	if _, marked := l.targets[r][target.ID]; marked {
 		return nil
 	}
-	hasHolders, err := f.tx.HasHolders(r.RelationName, target.ID)
+	hasHolders, err := f.hasHolders(r.RelationName, target.ID)
 	if err != nil || !hasHolders {
 		return err
 	}
@@ -216,6 +216,23 @@ func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[stri
 	}
 	l.targets[r][target.ID] = old
 	return nil
+}
+
+// heldTarget says whether any document refers to a target by a relation.
+type heldTarget struct {
+	relation, target string
+	held             bool
+}
+
+// hasHolders returns whether any document refers to a target. It is asked after an event has changed the links, for one
+// rule of a relation after the other.
+func (f *Fold) hasHolders(relation, target string) (bool, error) {
+	if h := f.held; h.relation == relation && h.target == target {
+		return h.held, nil
+	}
+	held, err := f.tx.HasHolders(relation, target)
+	f.held = heldTarget{relation, target, held && err == nil}
+	return held, err
 }
 
 // propagate works off the levels and writes the changes they cause.
