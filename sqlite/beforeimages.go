@@ -94,6 +94,9 @@ func (b *beforeImages) each(after int64, limit int, fn func(number int64, body [
 	return nil
 }
 
+// HasBefore reports whether SaveBefore keeps any view.
+func (tx *Tx) HasBefore() bool { return tx.before.onDisk || len(tx.before.rows) > 0 }
+
 // ClearBefore removes everything that SaveBefore kept.
 func (tx *Tx) ClearBefore() error {
 	onDisk := tx.before.onDisk
