@@ -38,12 +38,21 @@ func (i *Inspector) dryRunInMemory(ctx context.Context, events []*fanfold.Event)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, sc.Close()) }()
-	plan, err := fold.PlanOf(sc.Snapshot)
+	plan, err := i.planOf(sc.Snapshot)
 	if err != nil {
 		return nil, err
 	}
 	out = newFanout()
 	return out, rehearse(ctx, sc.Rehearse(sqlite.Rehearsal{MaxBytes: maxDryRunBytes}), newRehearsal(ctx, plan, len(events), false, out), events, out)
+}
+
+// planOf returns the plan of the model that a snapshot has: the one that applies, unless another came meanwhile.
+func (i *Inspector) planOf(s *sqlite.Snapshot) (*fold.Plan, error) {
+	m, err := s.Model()
+	if pl := i.projector.Plan(); err != nil || pl.Seq == m.Seq {
+		return pl, err
+	}
+	return fold.PlanOf(s)
 }
 
 // newRehearsal returns a fold of so many events that are not kept, which counts the derived changes in out: with estimate
