@@ -30,7 +30,9 @@ type Fold struct {
 	changes  int   // so far
 	derived  int64 // changes of them that are derived ones
 	held     heldTarget
-	direct   int64 // number of the document that the event writes to; 0 for none
+	created  bool               // the event creates the document that it writes to, without values kept elsewhere
+	keptNow  map[keptKey][]byte // on that document
+	direct   int64              // number of the document that the event writes to; 0 for none
 	levels   []*level
 	lastPart fanfold.TxPart // of the transaction, as the last event has it
 
@@ -68,7 +70,7 @@ func New(p *Plan, opt Options) *Fold {
 	if opt.SetOrientedFrom == 0 {
 		opt.SetOrientedFrom = DefaultSetOrientedFrom
 	}
-	f := &Fold{opt: opt}
+	f := &Fold{opt: opt, keptNow: map[keptKey][]byte{}}
 	f.setPlan(p)
 	return f
 }
@@ -124,6 +126,8 @@ func (f *Fold) setPlan(p *Plan) {
 // begin makes the fold ready for one event. Time never goes back, whatever the log's clocks say.
 func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
 	f.tx, f.event, f.changes, f.direct, f.derived, f.held = tx, ev, 0, 0, 0, heldTarget{}
+	f.created = false
+	clear(f.keptNow)
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {
 		f.now = ev.Time

@@ -80,7 +80,7 @@ func (f *Fold) newRow(ev *fanfold.Event, old *sqlite.Row) (*sqlite.Row, error) {
 	if old != nil {
 		row.Number, row.Created = old.Number, old.Created
 	}
-	f.direct = row.Number
+	f.direct, f.created = row.Number, old == nil && ev.Kept == nil
 	var err error
 	row.Position, err = f.nextPosition()
 	return row, err
