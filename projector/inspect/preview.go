@@ -77,7 +77,9 @@ func newPreviewer(sc *sqlite.Scanner, m *fanfold.Model) (*previewer, error) {
 		return nil, err
 	}
 	v.out.AtOnce = v.change.Entangled()
-	v.out.Work, err = v.change.Work(sc.Snapshot)
+	if !change.LeavesDocuments() {
+		v.out.Work, err = v.change.Work(sc.Snapshot)
+	}
 	return v, err
 }
 
