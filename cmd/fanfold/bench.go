@@ -83,6 +83,9 @@ func runBench(ctx context.Context, only string, quick bool, documents int) (resu
 		scale = 10
 	}
 	if only == "rich" {
+		if n := documents / scale; n < minRichDocuments || n > maxRichDocuments {
+			return nil, fanfold.Errorf(fanfold.Invalid, "rich data has %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
+		}
 		return benchRich(ctx, dir, documents/scale)
 	}
 	for i, b := range benchmarks {

@@ -15,8 +15,12 @@ import (
 	"github.com/fanfold/fanfold/node"
 )
 
-// richDocuments is how many documents the rich data has where the command line says nothing.
-const richDocuments = 100_000
+// richDocuments is how many documents the rich data has where the command line says nothing; it may have others.
+const (
+	richDocuments    = 100_000
+	minRichDocuments = 2000
+	maxRichDocuments = 10_000_000
+)
 
 // benchRich measures an import of rich data under a model with many rules beside the same without its guards, and then a
 // change that reaches the 22 of a hundred documents which refer to one.
