@@ -4,7 +4,6 @@
 package projector
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -334,22 +333,3 @@ func (p *Projector) newFold(pl *fold.Plan, reporter fold.Reporter) *fold.Fold {
 
 // Plan returns the plan of the model that applies now.
 func (p *Projector) Plan() *fold.Plan { return p.plan.Load() }
-
-// errRehearsed rolls the transaction of a rehearsal back.
-var errRehearsed = errors.New("a rehearsal")
-
-// Rehearse calls fn with a fold of the next event and its transaction, counts the derived changes in out, and rolls
-// the transaction back. It returns fn's error. Folding waits for that long, readers do not.
-func (p *Projector) Rehearse(out *fanfold.Fanout, fn func(tx *sqlite.Tx, f *fold.Fold) error) error {
-	p.folding.Lock()
-	defer p.folding.Unlock()
-	err := p.store.Use(func(db *sqlite.DB) error {
-		// Document by document, so that fn can end it: a statement for all documents goes to its end.
-		f := fold.New(p.plan.Load(), fold.Options{SetOrientedFrom: -1, Fanout: out})
-		return db.Update(func(tx *sqlite.Tx) error { return cmp.Or(fn(tx, f), errRehearsed) })
-	})
-	if errors.Is(err, errRehearsed) {
-		return nil
-	}
-	return err
-}

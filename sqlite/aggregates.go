@@ -5,18 +5,29 @@ package sqlite
 // AddEntry enters a document into the order that a rule keeps of the documents referring to target.
 // sort is its sort key, id and holder are the document's id and number.
 func (tx *Tx) AddEntry(rule, target string, sort []byte, id string, holder int64) error {
+	if tx.over != nil {
+		tx.over.addEntry(rule, target, ruleEntry{sort, id, holder})
+		return nil
+	}
 	return tx.c.exec("INSERT INTO entry (rule, target, sort, id, holder) VALUES (?, ?, ?, ?, ?)", rule, target, sort, id, holder)
 }
 
 // RemoveEntry removes a document from a rule's order on target. It does nothing where the document
 // has no such entry.
 func (tx *Tx) RemoveEntry(rule, target string, sort []byte, id string) error {
+	if tx.over != nil {
+		tx.over.removeEntry(rule, target, ruleEntry{sort: sort, id: id})
+		return nil
+	}
 	return tx.c.exec("DELETE FROM entry WHERE rule = ? AND target = ? AND sort = ? AND id = ?", rule, target, sort, id)
 }
 
 // FirstEntry returns the least sort key in a rule's order on target, or nil where the order is
 // empty.
 func (tx *Tx) FirstEntry(rule, target string) (sort []byte, err error) {
+	if tx.over != nil {
+		return tx.over.extreme(rule, target, true)
+	}
 	_, err = tx.c.queryRow("SELECT sort FROM entry WHERE rule = ? AND target = ? ORDER BY sort LIMIT 1", func(r []sqlValue) { sort = blobOf(r[0]) }, rule, target)
 	return sort, err
 }
@@ -24,6 +35,9 @@ func (tx *Tx) FirstEntry(rule, target string) (sort []byte, err error) {
 // LastEntry returns the greatest sort key in a rule's order on target, or nil where the order is
 // empty.
 func (tx *Tx) LastEntry(rule, target string) (sort []byte, err error) {
+	if tx.over != nil {
+		return tx.over.extreme(rule, target, false)
+	}
 	_, err = tx.c.queryRow("SELECT sort FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC LIMIT 1", func(r []sqlValue) { sort = blobOf(r[0]) }, rule, target)
 	return sort, err
 }
@@ -31,27 +45,64 @@ func (tx *Tx) LastEntry(rule, target string) (sort []byte, err error) {
 // LastBodies calls fn with the embedded views of the last documents in a rule's order on target, the
 // last one first, and limit of them at most. It returns fn's error.
 func (tx *Tx) LastBodies(rule, target string, limit int, fn func(body []byte) error) error {
-	return tx.bodies(fn, "SELECT d.body FROM entry e JOIN document d ON d.number = e.holder WHERE e.rule = ? AND e.target = ? ORDER BY e.sort DESC, e.id DESC LIMIT ?", rule, target, int64(limit))
+	if tx.over != nil {
+		return tx.over.lastBodies(rule, target, limit, fn)
+	}
+	return tx.bodies(fn, "SELECT holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, id DESC LIMIT ?", rule, target, limit)
 }
 
 // NewestBodies calls fn with the embedded views of the newest documents that refer to target, the
 // newest first, and limit of them at most. It returns fn's error.
 func (tx *Tx) NewestBodies(relation, target string, limit int, fn func(body []byte) error) error {
-	return tx.bodies(fn, "SELECT d.body FROM link l JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? ORDER BY l.holder DESC LIMIT ?", relation, target, int64(limit))
+	if tx.over != nil {
+		return tx.over.newestBodies(relation, target, limit, fn)
+	}
+	return tx.bodies(fn, newestHoldersSQL, relation, target, limit)
 }
 
-// bodies calls fn with the first column of each row of a query. It writes the row cache first, so
-// that the query sees what the transaction has written.
-func (tx *Tx) bodies(fn func(body []byte) error, query string, args ...sqlValue) error {
-	if err := tx.flushCache(); err != nil {
+// bodies calls fn with the embedded views of the first documents whose numbers a query finds, limit of them at most. A
+// document that is being created is not there yet, and is passed over.
+func (tx *Tx) bodies(fn func(body []byte) error, query, of, target string, limit int) error {
+	numbers := make([]int64, 0, limit+1)
+	if err := tx.c.query(query, func(r []sqlValue) error { numbers = append(numbers, intOf(r[0])); return nil }, of, target, int64(limit)+1); err != nil {
 		return err
 	}
-	return tx.c.query(query, func(r []sqlValue) error { return fn(bytesOf(r[0])) }, args...)
+	for _, number := range numbers {
+		if limit == 0 {
+			return nil
+		}
+		body, err := tx.bodyOf(number)
+		if err != nil {
+			return err
+		}
+		if body == nil {
+			continue
+		}
+		if err := fn(body); err != nil {
+			return err
+		}
+		limit--
+	}
+	return nil
+}
+
+// bodyOf returns the embedded view of the document with a number, nil where there is none.
+func (tx *Tx) bodyOf(number int64) (body []byte, err error) {
+	if cached := tx.cache.rows[number]; cached != nil {
+		return cached.row.Body, nil
+	}
+	_, err = tx.c.queryRow("SELECT body FROM document WHERE number = ?", func(r []sqlValue) { body = bytesOf(r[0]) }, number)
+	return body, err
 }
 
 // Total returns how many documents a rule adds up on target, and their exact sum; 0 and "" where
 // there is none.
 func (tx *Tx) Total(rule, target string) (count int64, sum string, err error) {
+	if tx.over != nil {
+		if t, known := tx.over.totals[ruleTarget{rule, target}]; known {
+			return t.count, t.sum, nil
+		}
+	}
 	_, err = tx.c.queryRow("SELECT count, sum FROM total WHERE rule = ? AND target = ?", func(r []sqlValue) { count, sum = intOf(r[0]), textOf(r[1]) }, rule, target)
 	return count, sum, err
 }
@@ -59,6 +110,10 @@ func (tx *Tx) Total(rule, target string) (count int64, sum string, err error) {
 // SetTotal records how many documents a rule adds up on target, and their sum. A count of 0 removes
 // the record.
 func (tx *Tx) SetTotal(rule, target string, count int64, sum string) error {
+	if tx.over != nil {
+		tx.over.totals[ruleTarget{rule, target}] = total{count, sum}
+		return nil
+	}
 	if count == 0 {
 		return tx.c.exec("DELETE FROM total WHERE rule = ? AND target = ?", rule, target)
 	}

@@ -1,19 +1,61 @@
 package sqlite
 
-import "errors"
+import (
+	"errors"
+	"maps"
+	"slices"
+)
+
+// Bounds of the views that SaveBefore keeps in memory. Beyond them they go to a temporary table.
+const (
+	maxBeforeRows  = 1024
+	maxBeforeBytes = 4 << 20
+)
+
+// beforeImages holds views from before the event that is being folded.
+type beforeImages struct {
+	rows   map[int64][]byte
+	bytes  int
+	onDisk bool // all of them are in the temporary table
+}
 
 // SaveBefore keeps a document's embedded view until ClearBefore, for the change row that is written
 // when the event is folded to the end. A view that is kept already stays as it is.
 func (tx *Tx) SaveBefore(r *Row) error {
-	tx.savedBefore++
-	return tx.c.exec("INSERT OR IGNORE INTO temp.before (number, body) VALUES (?, ?)", r.Number, textValue(r.Body))
+	b := &tx.before
+	if b.onDisk {
+		return tx.saveBefore(r.Number, r.Body)
+	}
+	if _, kept := b.rows[r.Number]; kept {
+		return nil
+	}
+	if b.rows == nil {
+		b.rows = map[int64][]byte{}
+	}
+	b.rows[r.Number] = r.Body
+	b.bytes += len(r.Body)
+	if tx.over != nil || len(b.rows) <= maxBeforeRows && b.bytes <= maxBeforeBytes {
+		return nil
+	}
+	for number, body := range b.rows {
+		if err := tx.saveBefore(number, body); err != nil {
+			return err
+		}
+	}
+	*b = beforeImages{onDisk: true}
+	return nil
+}
+
+// saveBefore keeps a view in the temporary table.
+func (tx *Tx) saveBefore(number int64, body []byte) error {
+	return tx.c.exec("INSERT OR IGNORE INTO temp.before (number, body) VALUES (?, ?)", number, textValue(body))
 }
 
 // EachBefore calls fn with the numbers behind after and the embedded views that SaveBefore kept, in
 // order of number: limit of them at most, and fewer where they are large.
 func (tx *Tx) EachBefore(after int64, limit int, fn func(number int64, body []byte) error) error {
-	if tx.savedBefore == 0 {
-		return nil
+	if !tx.before.onDisk {
+		return tx.before.each(after, limit, fn)
 	}
 	size := 0
 	err := tx.c.query("SELECT number, body FROM temp.before WHERE number > ? ORDER BY number LIMIT ?", func(r []sqlValue) error {
@@ -32,11 +74,36 @@ func (tx *Tx) EachBefore(after int64, limit int, fn func(number int64, body []by
 	return err
 }
 
-// ClearBefore removes everything that SaveBefore kept.
-func (tx *Tx) ClearBefore() error {
-	if tx.savedBefore == 0 {
+// each does what EachBefore does, with the views in memory.
+func (b *beforeImages) each(after int64, limit int, fn func(number int64, body []byte) error) error {
+	if len(b.rows) == 0 {
 		return nil
 	}
-	tx.savedBefore = 0
+	for _, number := range slices.Sorted(maps.Keys(b.rows)) {
+		if number <= after {
+			continue
+		}
+		if limit == 0 {
+			return nil
+		}
+		if err := fn(number, b.rows[number]); err != nil {
+			return err
+		}
+		limit--
+	}
+	return nil
+}
+
+// HasBefore reports whether SaveBefore keeps any view.
+func (tx *Tx) HasBefore() bool { return tx.before.onDisk || len(tx.before.rows) > 0 }
+
+// ClearBefore removes everything that SaveBefore kept.
+func (tx *Tx) ClearBefore() error {
+	onDisk := tx.before.onDisk
+	clear(tx.before.rows)
+	tx.before = beforeImages{rows: tx.before.rows}
+	if !onDisk {
+		return nil
+	}
 	return tx.c.exec("DELETE FROM temp.before")
 }

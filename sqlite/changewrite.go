@@ -12,6 +12,9 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 	tx.checkpoint.Changes++
 	ch.Ordinal = tx.checkpoint.Changes
 	tx.checkpoint.Position = max(tx.checkpoint.Position, ch.Position)
+	if tx.over != nil {
+		return nil
+	}
 	if ch.Op == fanfold.OpDerive { // by far the most frequent, so several are inserted at once
 		tx.unwrittenDerived = append(tx.unwrittenDerived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID,
 			int64(ch.Revision), ch.Time.UnixNano(), nullableText(ch.Tx), strings.Join(ch.Rules, ","), string(ch.Delta), textValue(ch.Omitted))
@@ -32,6 +35,9 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 
 // SetChangeOmitted replaces what the change at a position, a direct one, says about values left out.
 func (tx *Tx) SetChangeOmitted(at fanfold.Position, omitted []byte) error {
+	if tx.over != nil {
+		return nil
+	}
 	return tx.c.exec("UPDATE change SET omitted = ? WHERE position = ?", textValue(omitted), int64(at))
 }
 
@@ -55,6 +61,9 @@ func (tx *Tx) flushDerived() error {
 // SQLite's JSON functions keep every other token as it is: the text of numbers and strings, and the
 // order of members. TestSetOrientedFold compares the bytes.
 func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, ch fanfold.Change) error {
+	if tx.over != nil {
+		return tx.over.replaceMembers(n)
+	}
 	if err := tx.flushCache(); err != nil {
 		return err
 	}

@@ -4,12 +4,18 @@ import "database/sql/driver"
 
 // SetClaimSequence records the sequence of the last claim event about a value.
 func (tx *Tx) SetClaimSequence(collection, path, value string, seq uint64) error {
+	if tx.over != nil {
+		return nil
+	}
 	return tx.c.exec("INSERT INTO claim (collection, path, value, seq) VALUES (?, ?, ?, ?) ON CONFLICT (collection, path, value) DO UPDATE SET seq = excluded.seq",
 		collection, path, value, int64(seq))
 }
 
 // SetClaim records that a document has a value, whoever had it before. holder is the document's id.
 func (tx *Tx) SetClaim(collection, path, value, holder string) error {
+	if tx.over != nil {
+		return nil
+	}
 	return tx.c.exec("INSERT INTO claim (collection, path, value, holder, seq) VALUES (?, ?, ?, ?, 0) ON CONFLICT (collection, path, value) DO UPDATE SET holder = excluded.holder",
 		collection, path, value, holder)
 }
@@ -17,6 +23,9 @@ func (tx *Tx) SetClaim(collection, path, value, holder string) error {
 // FreeClaim records that a document no longer has a value. It changes nothing where another
 // document has the value by now.
 func (tx *Tx) FreeClaim(collection, path, value, holder string) error {
+	if tx.over != nil {
+		return nil
+	}
 	return tx.c.exec("UPDATE claim SET holder = NULL WHERE collection = ? AND path = ? AND value = ? AND holder = ?", collection, path, value, holder)
 }
 

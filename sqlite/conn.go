@@ -20,6 +20,7 @@ type conn struct {
 	raw    *sqlite3.SQLiteConn
 	stmts  map[string]*stmt
 	writes int // statements that wrote, since CheckpointWAL last looked
+	rows   int // that queries returned, and links that were counted
 	// failWrite is for tests, and nil otherwise. It is called before every statement that writes; an
 	// error of it is returned in place of SQLite's.
 	failWrite func() error
@@ -118,6 +119,7 @@ func (c *conn) query(query string, fn func(row []driver.Value) error, args ...dr
 			}
 			return rows.Close()
 		}
+		c.rows++
 		if err := fn(s.row); err != nil {
 			return errors.Join(err, rows.Close())
 		}

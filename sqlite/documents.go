@@ -48,6 +48,9 @@ func (tx *Tx) row(where string, args ...sqlValue) (row *Row, err error) {
 
 // Get returns the document with a key, or nil where there is none.
 func (tx *Tx) Get(key fanfold.Key) (*Row, error) {
+	if tx.over != nil {
+		return tx.over.get(key)
+	}
 	if err := tx.flushCached(tx.cache.keys[key]); err != nil {
 		return nil, err
 	}
@@ -56,16 +59,40 @@ func (tx *Tx) Get(key fanfold.Key) (*Row, error) {
 
 // ByNumber returns the document with a number, or nil where there is none.
 func (tx *Tx) ByNumber(number int64) (*Row, error) {
+	if tx.over != nil {
+		return tx.over.byNumber(number)
+	}
 	if err := tx.flushCached(number); err != nil {
 		return nil, err
 	}
 	return tx.row("d.number = ?", number)
 }
 
+// ViewByNumber returns the document with a number, or nil where there is none, as Each gives it.
+func (tx *Tx) ViewByNumber(number int64) (row *Row, err error) {
+	if tx.over != nil {
+		return tx.over.byNumber(number)
+	}
+	if cached := tx.cache.rows[number]; cached != nil {
+		return copied(&cached.row), nil
+	}
+	_, err = tx.c.queryRow(viewSQL, func(r []sqlValue) {
+		view := scanView(r)
+		row = &view
+	}, number)
+	return row, err
+}
+
+// viewSQL reads a row for scanView.
+const viewSQL = "SELECT number, collection, id, revision, position, body, omitted FROM document WHERE number = ?"
+
 // Each calls fn with the documents of these numbers, in the order given, and passes over numbers
 // without a document. The rows lack what only a write needs: the times, and Stored. fn may write,
 // but must not call Each.
 func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
+	if tx.over != nil {
+		return tx.over.each(numbers, fn)
+	}
 	if len(numbers) <= maxCachedRead {
 		return tx.eachCached(numbers, fn)
 	}
@@ -127,22 +154,33 @@ func scanView(r []sqlValue) Row {
 // Stored returns the referenced view where the document has a row of its own for it, and nil
 // otherwise.
 func (tx *Tx) Stored(number int64) (body []byte, err error) {
+	if tx.over != nil {
+		r, err := tx.over.byNumber(number)
+		if r == nil {
+			return nil, err
+		}
+		return r.Stored, err
+	}
 	_, err = tx.c.queryRow("SELECT body FROM source WHERE number = ?", func(r []sqlValue) { body = bytesOf(r[0]) }, number)
 	return body, err
 }
 
 // Body returns the embedded view of a document, or nil where there is no document.
 func (tx *Tx) Body(key fanfold.Key) (body []byte, err error) {
+	if tx.over != nil {
+		return tx.over.body(key)
+	}
 	if cached := tx.cache.rows[tx.cache.keys[key]]; cached != nil {
 		return cached.row.Body, nil
 	}
-	_, err = tx.c.queryRow("SELECT body FROM document WHERE collection = ? AND id = ?",
-		func(r []sqlValue) { body = bytesOf(r[0]) }, key.Collection, key.ID)
-	return body, err
+	return (&Snapshot{c: tx.c}).body(key)
 }
 
 // NumberOf returns the number of a document, 0 where there is no document.
 func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
+	if tx.over != nil {
+		return tx.over.numberOf(key)
+	}
 	if number := tx.cache.keys[key]; number != 0 {
 		return number, nil
 	}
@@ -161,6 +199,9 @@ func (tx *Tx) Numbers(collection string, after int64, limit int) (numbers []int6
 
 // Insert adds a document that was not there and removes its tombstone.
 func (tx *Tx) Insert(r *Row) error {
+	if tx.over != nil {
+		return tx.over.write(r)
+	}
 	if tx.mayHaveTombstones {
 		if err := tx.c.exec("DELETE FROM tombstone WHERE collection = ? AND id = ?", r.Key.Collection, r.Key.ID); err != nil {
 			return err
@@ -178,6 +219,9 @@ func (tx *Tx) Insert(r *Row) error {
 
 // Replace writes both views of a document after a write to it.
 func (tx *Tx) Replace(r *Row) error {
+	if tx.over != nil {
+		return tx.over.write(r)
+	}
 	tx.cache.drop(r.Number)
 	if err := tx.c.exec("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, omitted = ? WHERE number = ?",
 		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), textValue(r.Body), textValue(r.Omitted), r.Number); err != nil {
@@ -188,6 +232,9 @@ func (tx *Tx) Replace(r *Row) error {
 
 // SetSource writes the row for a document's referenced view, or removes it where body is nil.
 func (tx *Tx) SetSource(number int64, body []byte) error {
+	if tx.over != nil {
+		return tx.over.setSource(number, body)
+	}
 	if body == nil {
 		return tx.c.exec("DELETE FROM source WHERE number = ?", number)
 	}
@@ -204,6 +251,9 @@ type View struct {
 // SetView writes the embedded view of a document after a derived change. A view in the row cache is
 // written at the transaction's end.
 func (tx *Tx) SetView(number int64, v View) error {
+	if tx.over != nil {
+		return tx.over.setView(number, v)
+	}
 	if cached := tx.cache.rows[number]; cached != nil {
 		return tx.updateCached(cached, v)
 	}
@@ -217,6 +267,10 @@ func (tx *Tx) writeView(number int64, v View) error {
 
 // Delete removes a document and leaves a tombstone.
 func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Position) error {
+	if tx.over != nil {
+		tx.over.remove(r)
+		return nil
+	}
 	tx.cache.drop(r.Number)
 	if err := tx.c.exec("DELETE FROM document WHERE number = ?", r.Number); err != nil {
 		return err
@@ -229,6 +283,9 @@ func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Positio
 
 // Tombstone records the last delete of a document that is not there.
 func (tx *Tx) Tombstone(key fanfold.Key, revision fanfold.Revision, position fanfold.Position) error {
+	if tx.over != nil {
+		return nil
+	}
 	tx.mayHaveTombstones = true
 	return tx.c.exec("INSERT INTO tombstone (collection, id, revision, position) VALUES (?, ?, ?, ?) ON CONFLICT (collection, id) DO UPDATE SET revision = excluded.revision, position = max(position, excluded.position)",
 		key.Collection, key.ID, int64(revision), int64(position))

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,6 +12,10 @@ import (
 // often the document names the target. Where the
 // relation has pages, holder gets the next place in those of target.
 func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
+	if tx.over != nil {
+		tx.over.addLink(relation, target, holder)
+		return nil
+	}
 	if !paged {
 		return tx.c.exec("INSERT INTO link (relation, target, holder) VALUES (?, ?, ?)", relation, target, holder)
 	}
@@ -22,6 +27,12 @@ func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
 
 // AddLinks records several links of a holder, of relations without pages.
 func (tx *Tx) AddLinks(links []Link, holder int64) error {
+	if tx.over != nil {
+		for _, l := range links {
+			tx.over.addLink(l.Relation, l.Target, holder)
+		}
+		return nil
+	}
 	for some := range slices.Chunk(links, len(insertLinksSQL)) {
 		tx.argBuffer = tx.argBuffer[:0]
 		for _, l := range some {
@@ -36,6 +47,10 @@ func (tx *Tx) AddLinks(links []Link, holder int64) error {
 
 // RemoveLink removes the link from holder to target.
 func (tx *Tx) RemoveLink(relation, target string, holder int64) error {
+	if tx.over != nil {
+		tx.over.removeLink(relation, target, holder)
+		return nil
+	}
 	return tx.c.exec("DELETE FROM link WHERE relation = ? AND target = ? AND holder = ?", relation, target, holder)
 }
 
@@ -49,13 +64,25 @@ func (tx *Tx) RemoveLinks(relation string) error {
 
 // HasHolders reports whether any document refers to target.
 func (tx *Tx) HasHolders(relation, target string) (bool, error) {
+	if tx.over != nil {
+		if l := tx.over.link(relation, target); len(l.added) > 0 || len(l.removed) > 0 {
+			if len(l.added) > 0 {
+				return true, nil
+			}
+			n, err := tx.over.countHolders(relation, target, 1)
+			return n > 0, err
+		}
+	}
 	return tx.c.queryRow("SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT 1", func([]sqlValue) {}, relation, target)
 }
 
 // Holders appends the numbers of the documents that refer to target to dst, in order of arrival,
 // limit of them at most where limit is not negative.
 func (tx *Tx) Holders(dst []int64, relation, target string, limit int) ([]int64, error) {
-	err := tx.c.query("SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?", func(r []sqlValue) error {
+	if tx.over != nil {
+		return tx.over.holders(dst, relation, target, limit)
+	}
+	err := tx.c.query(holdersSQL, func(r []sqlValue) error {
 		dst = append(dst, intOf(r[0]))
 		return nil
 	}, relation, target, int64(limit))
@@ -64,6 +91,9 @@ func (tx *Tx) Holders(dst []int64, relation, target string, limit int) ([]int64,
 
 // HolderIDs returns the ids of the first documents that refer to target, limit of them at most.
 func (tx *Tx) HolderIDs(relation, target string, limit int) (ids []string, err error) {
+	if tx.over != nil {
+		return tx.over.holderIDs(relation, target, limit)
+	}
 	err = tx.c.query("SELECT d.id FROM link l JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? ORDER BY l.holder LIMIT ?",
 		func(r []sqlValue) error {
 			ids = append(ids, textOf(r[0]))
@@ -74,13 +104,21 @@ func (tx *Tx) HolderIDs(relation, target string, limit int) (ids []string, err e
 
 // HasLink reports whether holder refers to target.
 func (tx *Tx) HasLink(relation, target string, holder int64) (bool, error) {
-	return tx.c.queryRow("SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?", func([]sqlValue) {}, relation, target, holder)
+	if tx.over != nil {
+		return tx.over.hasLink(relation, target, holder)
+	}
+	return tx.c.queryRow(hasLinkSQL, func([]sqlValue) {}, relation, target, holder)
 }
 
 // UnfitHolders reports whether among the documents that refer to target is one whose embedded view
 // is nested deeper than SQLite's JSON functions take, has no room for a value already, or would be
 // longer than limit, in bytes, if it grew by so many.
 func (tx *Tx) UnfitHolders(relation, target string, growth, limit int) (bool, error) {
+	if tx.over != nil && tx.over.bounds.MaxDocuments > 0 { // it reads them all
+		if n, err := tx.over.countHolders(relation, target, int64(tx.over.bounds.MaxDocuments)+1); err != nil || tx.over.tooMany(int(n)) {
+			return false, cmp.Or(err, ErrRehearsalEnds)
+		}
+	}
 	return tx.c.queryRow(`SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ?
 		AND (octet_length(d.body) >= ? AND NOT json_valid(d.body) OR octet_length(d.body) > ? OR d.omitted IS NOT NULL) LIMIT 1`,
 		func([]sqlValue) {}, relation, target, int64(MaxShallow), int64(limit-growth))
@@ -89,8 +127,18 @@ func (tx *Tx) UnfitHolders(relation, target string, growth, limit int) (bool, er
 // CountHolders returns how many documents refer to target. It stops counting at limit where that is
 // not negative.
 func (tx *Tx) CountHolders(relation, target string, limit int64) (n int64, err error) {
+	if tx.over != nil {
+		return tx.over.countHolders(relation, target, limit)
+	}
 	return tx.Snapshot().CountHolders(relation, target, limit)
 }
+
+// Queries for links.
+const (
+	holdersSQL       = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?"
+	newestHoldersSQL = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder DESC LIMIT ?"
+	hasLinkSQL       = "SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?"
+)
 
 // Link says that a document refers to the document with id Target, by a relation.
 type Link struct{ Relation, Target string }
@@ -138,6 +186,7 @@ func (s *Snapshot) HolderMeta(relation, target string, limit int) (docs []*fanfo
 // not negative.
 func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, err error) {
 	_, err = s.c.queryRow("SELECT count(*) FROM (SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT ?)", func(r []sqlValue) { n = intOf(r[0]) }, relation, target, limit)
+	s.c.rows += int(n)
 	return n, err
 }
 

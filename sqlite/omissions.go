@@ -10,6 +10,9 @@ type Omission struct {
 // CountOmission adds the differences in o to what is recorded for its rule. A record of no documents
 // is removed.
 func (tx *Tx) CountOmission(o Omission) error {
+	if tx.over != nil {
+		return nil
+	}
 	if err := tx.c.exec("INSERT INTO omission (rule, documents, fields) VALUES (?, ?, ?) ON CONFLICT (rule) DO UPDATE SET documents = documents + excluded.documents, fields = fields + excluded.fields",
 		o.Rule, o.Documents, o.Values); err != nil {
 		return err

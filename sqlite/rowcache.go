@@ -133,7 +133,7 @@ func (tx *Tx) loadCached(number int64) (r *cachedRow, err error) {
 		}
 		tx.cache.clear()
 	}
-	_, err = tx.c.queryRow("SELECT number, collection, id, revision, position, body, omitted FROM document WHERE number = ?", func(v []sqlValue) {
+	_, err = tx.c.queryRow(viewSQL, func(v []sqlValue) {
 		r = &cachedRow{row: scanView(v)}
 	}, number)
 	if r != nil {

@@ -11,7 +11,11 @@ import (
 type Snapshot struct {
 	c          *conn
 	Checkpoint Checkpoint
+	rows       int // that c had read before
 }
+
+// RowsRead returns how many rows and links were read on the snapshot, those that a count went over included.
+func (s *Snapshot) RowsRead() int { return s.c.rows - s.rows }
 
 // withReader runs fn on a connection of the pool. It blocks while all of them are in use.
 func (db *DB) withReader(fn func(c *conn) error) error {
@@ -36,7 +40,7 @@ func readSnapshot(c *conn, fn func(s *Snapshot) error) (err error) {
 	if err != nil {
 		return err
 	}
-	return fn(&Snapshot{c: c, Checkpoint: cp})
+	return fn(&Snapshot{c: c, Checkpoint: cp, rows: c.rows})
 }
 
 // Parts of the queries for documents. The checkpoint is a column of each row, so that one statement
@@ -200,6 +204,12 @@ func (s *Snapshot) Row(key fanfold.Key) (row *Row, err error) {
 func (s *Snapshot) NumberOf(key fanfold.Key) (number int64, err error) {
 	_, err = s.c.queryRow("SELECT number FROM document WHERE collection = ? AND id = ?", func(r []sqlValue) { number = intOf(r[0]) }, key.Collection, key.ID)
 	return number, err
+}
+
+// body returns the embedded view of a document, nil where there is none.
+func (s *Snapshot) body(key fanfold.Key) (body []byte, err error) {
+	_, err = s.c.queryRow("SELECT body FROM document WHERE collection = ? AND id = ?", func(r []sqlValue) { body = bytesOf(r[0]) }, key.Collection, key.ID)
+	return body, err
 }
 
 // RowByNumber returns the document with a number, with both views, or nil where there is none.

@@ -20,11 +20,12 @@ type Tx struct {
 	checkpoint        Checkpoint
 	loaded            bool // checkpoint and mayHaveTombstones are as the file has them
 	mayHaveTombstones bool
-	savedBefore       int // calls of SaveBefore since ClearBefore
+	before            beforeImages
 	cache             rowCache
 	argBuffer         []sqlValue // used again and again
 	unwrittenDerived  []sqlValue // derived changes yet to be written
 	unwrittenBytes    int        // of their deltas
+	over              *overlay   // of a rehearsal, which writes nothing to the file; nil otherwise
 	mayCommit         func() error
 }
 
@@ -51,7 +52,7 @@ func (tx *Tx) load() error {
 	if err != nil {
 		return err
 	}
-	tx.checkpoint, tx.savedBefore, tx.unwrittenDerived = cp, 0, tx.unwrittenDerived[:0]
+	tx.checkpoint, tx.before, tx.unwrittenDerived = cp, beforeImages{}, tx.unwrittenDerived[:0]
 	tx.unwrittenBytes = 0
 	tx.cache.clear()
 	tx.mayHaveTombstones, err = tx.c.queryRow("SELECT 1 FROM tombstone LIMIT 1", func([]sqlValue) {})

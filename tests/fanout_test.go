@@ -3,6 +3,8 @@ package tests
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,4 +163,23 @@ collections:
 			writes, longest = writes+1, max(longest, time.Since(begin))
 		}
 	}
+}
+
+// TestImportAllowsFanout: the import command loads what changes more documents than the limit where it is told to.
+func TestImportAllowsFanout(t *testing.T) {
+	s := harness.OpenTemp(t, "fanout: {limit: 2}\ncollections: {as: {}, bs: {relations: {a: {path: a, to: as}}, derive: {n: {copy: a, value: doc.n}}}}")
+	for i := range 3 {
+		s.Put("bs", strconv.Itoa(i), `{"a":"x"}`)
+	}
+	file := filepath.Join(t.TempDir(), "as.ndjson")
+	if err := os.WriteFile(file, []byte(`{"id":"x","n":1}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := mustProgram(t, "import", "--server", s.URL, "--collection", "as", file); err == nil || !strings.Contains(out, "allowFanout=true") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := mustProgram(t, "import", "--server", s.URL, "--collection", "as", "--allow-fanout", file); err != nil || !strings.Contains(out, "1 documents written") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s.WantDoc("bs", "2", `{"id":"2","a":"x","n":1}`)
 }

@@ -364,7 +364,7 @@ func (h *history) put(op operation) {
 		h.s.Want(http.StatusUnprocessableEntity, http.MethodPut, path, op.body)
 		return
 	}
-	r := h.s.Want(want, http.MethodPut, path, op.body)
+	r := h.write(want, http.MethodPut, path, op.body)
 	h.o.put(op.key, op.body, op.refresh...)
 	h.accepted(r, what, op.key)
 }
@@ -380,7 +380,7 @@ func (h *history) delete(key okey) {
 		h.s.Want(http.StatusConflict, http.MethodDelete, path, "")
 		return
 	}
-	r := h.s.Want(http.StatusNoContent, http.MethodDelete, path, "")
+	r := h.write(http.StatusNoContent, http.MethodDelete, path, "")
 	h.o.remove(key)
 	h.accepted(r, "delete", key)
 	delete(gone, key)
@@ -426,7 +426,7 @@ func (h *history) patch(op operation, fits func(doc *jv) bool) {
 	} else if h.o.longBody(body) {
 		want = http.StatusUnprocessableEntity
 	}
-	r := h.s.Want(want, http.MethodPatch, harness.Path(op.key.collection, op.key.id)+op.query(), op.body, "Content-Type", "application/"+op.kind+"+json")
+	r := h.write(want, http.MethodPatch, harness.Path(op.key.collection, op.key.id)+op.query(), op.body, "Content-Type", "application/"+op.kind+"+json")
 	if want == http.StatusNoContent {
 		h.o.write(op.key, body, "", op.refresh...)
 		h.accepted(r, "patch", op.key)

@@ -68,7 +68,7 @@ func (h *history) transaction(parts []operation) {
 	if want == http.StatusOK {
 		want, at = h.allowed(parts, bodies, gone, held)
 	}
-	r := h.s.Want(want, http.MethodPost, "/v1/_transactions", `{"operations":[`+strings.Join(ops, ",")+`]}`)
+	r := h.write(want, http.MethodPost, "/v1/_transactions", `{"operations":[`+strings.Join(ops, ",")+`]}`)
 	if want != http.StatusOK {
 		var problem struct{ Operation *int }
 		if err := json.Unmarshal(r.Body, &problem); err != nil || at >= 0 && (problem.Operation == nil || *problem.Operation != at) {

@@ -320,3 +320,47 @@ func TestImportOddities(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 }
+
+// TestImportOfManyRefusedLines: lines that a strict relation or a unique member refuses are found together, so that many of
+// them cost one look at the log, and those among them that hold are written.
+func TestImportOfManyRefusedLines(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  publishers: {}
+  books: {unique: [isbn], relations: {publisher: {path: publisher, to: publishers, strict: true}}}
+`)
+	s.Put("publishers", "p", `{}`)
+	s.Put("books", "first", `{"isbn":"taken"}`)
+	lastEvent := func() uint64 {
+		last, err := s.Node.Log.LastSeq(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return last
+	}
+	before := lastEvent()
+	lines := make([]string, 1200)
+	for i := range lines {
+		switch i % 4 {
+		case 0:
+			lines[i] = fmt.Sprintf(`{"id":"%d","publisher":"missing"}`, i)
+		case 1:
+			lines[i] = fmt.Sprintf(`{"id":"%d","isbn":"taken"}`, i)
+		case 2:
+			lines[i] = fmt.Sprintf(`{"id":"%d","isbn":"same"}`, i) // the first of them takes it
+		default:
+			lines[i] = fmt.Sprintf(`{"id":"%d","isbn":"%d","publisher":"q%d"}`, i, i, i)
+		}
+	}
+	lines[399], lines[799] = `{"id":"good1","isbn":"good1","publisher":"p"}`, `{"id":"good2","isbn":"good2","publisher":"p"}`
+	got := importText(t, s.Client, "collection=books", strings.Join(lines, "\n"))
+	if !strings.Contains(got, `"written":3`) || strings.Count(got, `"status":4`) != len(lines)-3 {
+		t.Errorf("the import says %.2000s", got)
+	}
+	s.WantDoc("books", "2", `{"id":"2","isbn":"same"}`)
+	s.WantDoc("books", "good2", `{"id":"good2","isbn":"good2","publisher":"p"}`)
+	// Three documents, their claims and links, and what asks the log where it stands.
+	if events := lastEvent() - before; events > 30 {
+		t.Errorf("the import stored %d events", events)
+	}
+}

@@ -33,15 +33,18 @@ func (w *Writer) needGuards(writes []fanfold.Write) bool {
 }
 
 // guardsFor makes the guards of writes from what this node has folded. Errors are those of guardSet.build, and an
-// Unprocessable with errTooManyMessages as its cause where writes and guards are more than a transaction takes.
-func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write) (set *guardSet, err error) {
+// Unprocessable with errTooManyMessages as its cause where writes and guards are more than a transaction takes. recent has
+// revisions of documents that this node may not have folded yet; it may be nil.
+func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent recentWrites) (set *guardSet, err error) {
 	links, err := w.lastLinks(ctx, writes)
 	if err != nil {
 		return nil, err
 	}
+	applied := w.ReadModel.Applied()
 	if err := w.ReadModel.Read(func(snap Snapshot) error {
 		m, _, _ := w.Models.Model()
-		set = &guardSet{snap: snap, model: m, links: links, writes: slices.Clone(writes), after: map[fanfold.Key]*jsondoc.Tree{}, index: map[fanfold.Key]int{}}
+		set = &guardSet{snap: snap, model: m, links: links, writes: slices.Clone(writes), after: map[fanfold.Key]*jsondoc.Tree{}, index: map[fanfold.Key]int{},
+			claimOf: map[claimKey]*claim{}, revisions: recent.behind(applied)}
 		return set.build()
 	}); err != nil {
 		return nil, err
@@ -112,10 +115,16 @@ type guardSet struct {
 	after  map[fanfold.Key]*jsondoc.Tree // the documents as the writes leave them; nil for deleted ones
 	guards []fanfold.Write
 	claims []*claim
+
+	claimOf   map[claimKey]*claim
+	revisions recentWrites // of documents that may be targets, those that were looked up included; 0 for none
+	refused   refusals
+	undo      []claimState // before the write that is being looked at
 }
 
 // build pins every write to the revision that the snapshot has, and makes the guards. Errors are about a write, by its
-// index in Operation: Stale, NotFound, Unprocessable, Restricted and Conflict.
+// index in Operation: Stale, NotFound, Restricted, and refusals, of one write or of several, that are Unprocessable or
+// Conflict.
 func (g *guardSet) build() error {
 	before := make([]*jsondoc.Tree, len(g.writes))
 	for i := range g.writes {
@@ -128,11 +137,44 @@ func (g *guardSet) build() error {
 		if !isAboutDocument(w.Event) {
 			continue
 		}
+		g.undo = g.undo[:0]
+		guards := len(g.guards)
 		if err := g.guardWrite(i, before[i]); err != nil {
-			return fanfold.AtOperation(err, i)
+			if err := g.refuse(i, err); err != nil {
+				return err
+			}
+			g.guards = g.guards[:guards]
+			g.forget(w.Event.Key)
 		}
 	}
-	return g.guardValues()
+	if len(g.refused.at) == 0 { // claims are judged once it is clear which writes make them
+		if err := g.guardValues(); err != nil {
+			return err
+		}
+	}
+	if len(g.refused.at) > 0 {
+		return &g.refused
+	}
+	return nil
+}
+
+// refuse notes that a write is refused, so that the others can be looked at. It returns the error of one that is no refusal
+// of the write alone.
+func (g *guardSet) refuse(i int, err error) error {
+	if code := fanfold.CodeOf(err); code != fanfold.Unprocessable && code != fanfold.Conflict {
+		return fanfold.AtOperation(err, i)
+	}
+	g.refused.add(i, err)
+	return nil
+}
+
+// forget takes back what a write that is refused has left: the others are judged as if it were not there.
+func (g *guardSet) forget(key fanfold.Key) {
+	delete(g.index, key)
+	delete(g.after, key)
+	for _, was := range slices.Backward(g.undo) {
+		was.claim.holder, was.claim.index = was.holder, was.index
+	}
 }
 
 // isAboutDocument tells whether the event is about a document, rather than a check or an import.

@@ -139,8 +139,11 @@ type guardRound struct {
 	members   []*guardedWrite
 	tx        string // the transaction's id; "" for writes that need not be folded together
 	in        Intent
-	separable bool // a write that is refused leaves the round, and the others go on
-	certain   bool // this node has folded everything that was acknowledged when the round began
+	separable bool         // a write that is refused leaves the round, and the others go on
+	checked   bool         // each write was held to the fan-out limit by itself
+	recent    recentWrites // what the same client has stored before
+	after     uint64       // the last event of that; 0 for none
+	certain   bool         // this node has folded everything that was acknowledged when the round began
 	again     retryPace
 }
 
@@ -161,16 +164,18 @@ func (r *guardRound) fail(err error) {
 	r.members = nil
 }
 
-// refuse ends the round with an error. Where it is separable and the error is about one of its writes, it ends that write
+// refuse ends the round with an error. Where it is separable and the error is about some of its writes, it ends those
 // alone.
 func (r *guardRound) refuse(err error) {
-	at := operationOf(err)
-	if !r.separable || at < 0 {
+	refused := refusalsOf(err)
+	if !r.separable || len(refused.at) == 0 {
 		r.fail(err)
 		return
 	}
-	r.members[at].end(0, err)
-	r.members = slices.Delete(r.members, at, at+1)
+	for n, at := range slices.Backward(refused.at) {
+		r.members[at].end(0, refused.errors[n])
+		r.members = slices.Delete(r.members, at, at+1)
+	}
 }
 
 // appendGuarded appends writes with their guards, all or none, and returns the sequences of the first of the writes and
@@ -178,11 +183,17 @@ func (r *guardRound) refuse(err error) {
 // Restricted where one leads to a document that is deleted; Conflict where another document has a unique value; and
 // Unavailable. The Operation of an error is the index of the write at fault.
 func (w *Writer) appendGuarded(ctx context.Context, tx string, writes []fanfold.Write, in Intent) (first, last uint64, err error) {
+	return w.appendWhole(ctx, writes, &guardRound{tx: tx, in: in})
+}
+
+// appendWhole appends writes as the only ones of a round, as appendGuarded does.
+func (w *Writer) appendWhole(ctx context.Context, writes []fanfold.Write, r *guardRound) (first, last uint64, err error) {
 	members := make([]*guardedWrite, len(writes))
 	for i, write := range writes {
 		members[i] = &guardedWrite{write: write}
 	}
-	w.appendRound(ctx, &guardRound{members: slices.Clone(members), tx: tx, in: in})
+	r.members = slices.Clone(members)
+	w.appendRound(ctx, r)
 	return members[0].seq, members[len(members)-1].seq, members[0].err
 }
 
@@ -190,12 +201,12 @@ func (w *Writer) appendGuarded(ctx context.Context, tx string, writes []fanfold.
 // guards were made from, it makes them again.
 func (w *Writer) appendRound(ctx context.Context, r *guardRound) {
 	for r.again.w = w; len(r.members) > 0; {
-		set, err := w.guardsFor(ctx, r.writes())
+		set, err := w.guardsFor(ctx, r.writes(), r.recent)
 		if err != nil {
 			w.afterRefusal(ctx, r, err)
 			continue
 		}
-		if !r.separable { // each write of a shared round was checked before it waited
+		if !r.separable && !r.checked { // each write of a shared round was checked before it waited
 			if err := w.checkFanout(ctx, set.writes, r.in); err != nil {
 				r.fail(err)
 				return
@@ -232,6 +243,10 @@ func (w *Writer) afterRefusal(ctx context.Context, r *guardRound, err error) {
 		first := &guardRound{members: slices.Clone(r.members[:half]), in: r.in, separable: true, certain: r.certain}
 		r.members = r.members[half:]
 		w.appendRound(ctx, first)
+	case stale == nil && r.after > w.ReadModel.Applied(): // the writes may refer to what was stored just before
+		if err := w.wait(ctx, r.after, importWait); err != nil {
+			r.fail(behind(err))
+		}
 	case stale == nil && !r.certain:
 		if err := w.catchUp(ctx); err != nil {
 			r.fail(err)

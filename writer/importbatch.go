@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // LineReader gives the lines of an import.
@@ -33,20 +34,24 @@ type importBatch struct {
 	shown    []int // the number under which each write is reported where it is refused
 	model    []byte
 	bytes    int // of the writes
+	messages int // that they are in the log, with their guards, if nothing was there before
 	keys     map[fanfold.Key]struct{}
-	line     int // the last line that the batch covers
+	line     int  // the last line that the batch covers
+	checked  bool // the writes keep to the fan-out limit
 	refusals []Refusal
 	err      error // why reading ended early
 }
 
-// isFullFor tells whether an event must go into another batch: for lack of room, or because of its document.
-func (b *importBatch) isFullFor(ev *fanfold.Event) bool {
+// isFullFor tells whether an event, which with its guards is so many messages, must go into another batch: for lack of
+// room, or because of its document.
+func (b *importBatch) isFullFor(ev *fanfold.Event, messages int) bool {
 	_, twice := b.keys[ev.Key]
-	return twice || len(b.writes) == importWrites || b.bytes+len(ev.Body)+len(ev.Kept) > importBytes && len(b.writes) > 0
+	return twice || b.messages+messages > importWrites && len(b.writes) > 0 || b.bytes+len(ev.Body)+len(ev.Kept) > importBytes && len(b.writes) > 0
 }
 
 // add adds the write of one line. shown is the number under which it is reported.
-func (b *importBatch) add(ev *fanfold.Event, number, shown int) {
+func (b *importBatch) add(ev *fanfold.Event, messages, number, shown int) {
+	b.messages += messages
 	b.keys[ev.Key] = struct{}{}
 	b.writes, b.lines, b.shown = append(b.writes, fanfold.Write{Event: ev}), append(b.lines, number), append(b.shown, shown)
 	b.bytes += len(ev.Body) + len(ev.Kept)
@@ -57,6 +62,13 @@ func (b *importBatch) add(ev *fanfold.Event, number, shown int) {
 func (b *importBatch) remove(i int, err error) {
 	b.refusals = append(b.refusals, Refusal{Line: b.shown[i], Err: withoutOperation(err), number: b.lines[i]})
 	b.writes, b.lines, b.shown = slices.Delete(b.writes, i, i+1), slices.Delete(b.lines, i, i+1), slices.Delete(b.shown, i, i+1)
+}
+
+// removeAll removes the writes that are refused, and reports them.
+func (b *importBatch) removeAll(refused *refusals) {
+	for n, at := range refused.at {
+		b.remove(at-n, refused.errors[n])
+	}
 }
 
 // dropUpTo drops the writes and refusals of all lines up to one.
@@ -71,7 +83,7 @@ func (b *importBatch) dropUpTo(line int) {
 
 // split keeps the first n writes, and returns a batch of the others.
 func (b *importBatch) split(n int) (rest *importBatch) {
-	rest = &importBatch{writes: b.writes[n:], lines: b.lines[n:], shown: b.shown[n:], line: b.line}
+	rest = &importBatch{writes: b.writes[n:], lines: b.lines[n:], shown: b.shown[n:], line: b.line, checked: b.checked}
 	b.writes, b.lines, b.shown, b.line = b.writes[:n:n], b.lines[:n:n], b.shown[:n:n], b.lines[n-1]
 	for _, r := range b.refusals {
 		if r.number > b.line {
@@ -125,6 +137,7 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 	if err == nil {
 		ev, shown, err = b.w.importEvent(b.collection, line, number)
 	}
+	messages := b.w.messages(ev, err)
 	switch {
 	case err != nil:
 		b.batch.line = number
@@ -136,11 +149,25 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 		}
 		b.batch.model, b.batch.line = ev.Body, number
 		return b.send(ctx) && b.waitUntilStored(ctx) // the lines behind it are checked against it
-	case b.batch.isFullFor(ev) && !b.send(ctx):
+	case b.batch.isFullFor(ev, messages) && !b.send(ctx):
 		return false
 	}
-	b.batch.add(ev, number, shown)
+	b.batch.add(ev, messages, number, shown)
 	return true
+}
+
+// messages returns how many messages a line is in the log with the guards of a document that was not there; 0 for a line
+// that is refused with err.
+func (w *Writer) messages(ev *fanfold.Event, err error) int {
+	if err != nil || ev.Kind != fanfold.KindPut {
+		return 0
+	}
+	m, _, _ := w.Models.Model()
+	c := m.Collection(ev.Key.Collection)
+	if c == nil || !m.Guards(c.Name, false) {
+		return 1
+	}
+	return 1 + len(c.Unique) + len(strictTargets(c, jsondoc.MustParse(ev.Body)))
 }
 
 // send sends the batch and begins another. It is false once ctx has ended.

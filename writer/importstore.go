@@ -59,6 +59,7 @@ type Import struct {
 	progress      ImportProgress   // what is stored
 	progressEvent fanfold.Revision // the event that says so; 0 for none
 	last          uint64           // the last event stored; 0 for none
+	recent        recentWrites     // documents that were stored and may not be folded yet
 }
 
 // NewImport begins or resumes an import. Errors are Invalid, Conflict where First does not follow what is stored, and
@@ -218,28 +219,47 @@ func (im *Import) append(ctx context.Context, writes []fanfold.Write) (last uint
 	w := im.w
 	w.modelMu.RLock()
 	defer w.modelMu.RUnlock()
+	var first uint64
 	if !w.needGuards(writes) {
-		first, err := w.Log.AppendAll(ctx, "", writes)
-		return first + uint64(len(writes)) - 1, err
+		first, err = w.Log.AppendAll(ctx, "", writes)
+	} else {
+		first, _, err = w.appendWhole(ctx, writes, &guardRound{checked: true, recent: im.recent, after: im.last})
 	}
-	if err := im.wait(ctx, im.last); err != nil { // the lines may refer strictly to documents of lines before
+	if err != nil {
 		return 0, err
 	}
-	_, last, err = w.appendGuarded(ctx, "", writes, Intent{AllowFanout: true})
-	return last, err
+	im.recent = im.recent.behind(w.ReadModel.Applied())
+	for i, write := range writes {
+		im.recent[write.Event.Key] = fanfold.Revision(first + uint64(i))
+	}
+	return first + uint64(len(writes)) - 1, nil
+}
+
+// recentWrites holds the revisions of documents by their keys.
+type recentWrites map[fanfold.Key]fanfold.Revision
+
+// behind returns a copy with the revisions behind an event.
+func (r recentWrites) behind(seq uint64) recentWrites {
+	out := make(recentWrites, len(r))
+	for key, rev := range r {
+		if uint64(rev) > seq {
+			out[key] = rev
+		}
+	}
+	return out
 }
 
 // afterFailure goes on with a batch that was not stored: without the write at fault, in two halves where it is too large,
 // or behind what another request of the same import has stored. It returns err where none of that applies.
 func (im *Import) afterFailure(ctx context.Context, b *importBatch, err error) error {
-	at := operationOf(err)
+	refused := refusalsOf(err)
 	tooMany := errors.Is(err, errTooManyMessages)
 	if tooMany && len(b.writes) == 1 {
-		at = 0
+		refused.add(0, err)
 	}
 	code := fanfold.CodeOf(err)
-	if at >= 0 && at < len(b.writes) && (code == fanfold.Unprocessable || code == fanfold.Conflict) {
-		b.remove(at, err)
+	if n := len(refused.at); n > 0 && refused.at[n-1] < len(b.writes) && (code == fanfold.Unprocessable || code == fanfold.Conflict) {
+		b.removeAll(refused)
 		return im.store(ctx, b)
 	}
 	if half := len(b.writes) / 2; tooMany && half > 0 {
@@ -258,8 +278,12 @@ func (im *Import) afterFailure(ctx context.Context, b *importBatch, err error) e
 	return im.store(ctx, b)
 }
 
-// refuseFanouts removes the writes that would cause more than the model's fan-out limit.
+// refuseFanouts removes the writes that would cause more than the model's fan-out limit. It looks at each once.
 func (im *Import) refuseFanouts(ctx context.Context, b *importBatch) error {
+	if b.checked {
+		return nil
+	}
+	b.checked = true
 	for i := 0; i < len(b.writes); {
 		err := im.w.checkFanout(ctx, b.writes[i:i+1:i+1], Intent{AllowFanout: im.opt.AllowFanout})
 		switch fanfold.CodeOf(err) {

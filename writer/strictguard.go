@@ -31,14 +31,14 @@ func (g *guardSet) guardReferences(c *fanfold.Collection, key fanfold.Key, befor
 				return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which the transaction deletes, and the relation is strict", t)
 			}
 		} else {
-			doc, err := g.snap.Get(t, fanfold.Referenced)
+			rev, err := g.revision(t)
 			if err != nil {
 				return err
 			}
-			if doc == nil {
+			if rev == 0 {
 				return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which does not exist, and the relation is strict: write that one first, or in the same transaction", t)
 			}
-			guard.Expect = fanfold.Exactly(doc.Revision)
+			guard.Expect = fanfold.Exactly(rev)
 		}
 		g.guards = append(g.guards, guard)
 	}
@@ -48,6 +48,19 @@ func (g *guardSet) guardReferences(c *fanfold.Collection, key fanfold.Key, befor
 		}
 	}
 	return nil
+}
+
+// revision returns the revision of a document in the snapshot, 0 where there is none.
+func (g *guardSet) revision(key fanfold.Key) (fanfold.Revision, error) {
+	if rev, known := g.revisions[key]; known {
+		return rev, nil
+	}
+	doc, err := g.snap.Get(key, fanfold.Referenced)
+	if err != nil {
+		return 0, err
+	}
+	g.revisions[key] = revisionOf(doc)
+	return g.revisions[key], nil
 }
 
 // deletes tells whether one of the writes deletes the document.

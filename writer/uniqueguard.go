@@ -7,13 +7,16 @@ import (
 
 // claim holds the net effect of the writes on one unique value.
 type claim struct {
-	collection, path, value string
+	claimKey
 
 	index     int    // of the write that takes the value or gives it up; -1 for none
 	holder    string // the id of the document that has it after the writes; "" for none
 	oldHolder string // the id of the document that has it in the snapshot; "" for none
 	seq       uint64 // the last event about the value
 }
+
+// claimKey names a value of a unique member.
+type claimKey struct{ collection, path, value string }
 
 // recordValue records what a write does to the value of a unique member. The error is Conflict where another of the
 // writes takes the same value, and Unprocessable for a value that cannot be compared.
@@ -37,7 +40,7 @@ func (g *guardSet) recordValue(i int, path fanfold.Path, before, after *jsondoc.
 		if c.holder != "" && c.holder != key.ID && c.index >= 0 {
 			return fanfold.Errorf(fanfold.Conflict, "%s and %s/%s would both have %s %q, which is unique", key, key.Collection, c.holder, path, is[1:])
 		}
-		c.holder, c.index = key.ID, i
+		g.setClaim(c, key.ID, i)
 	}
 	if was != "" && was != is {
 		c, err := g.claim(key.Collection, path.String(), was)
@@ -45,30 +48,42 @@ func (g *guardSet) recordValue(i int, path fanfold.Path, before, after *jsondoc.
 			return err
 		}
 		if c.index < 0 && c.oldHolder == key.ID {
-			c.holder, c.index = "", i
+			g.setClaim(c, "", i)
 		}
 	}
 	return nil
 }
 
+// claimState holds what a claim was.
+type claimState struct {
+	claim  *claim
+	holder string
+	index  int
+}
+
+// setClaim records who has a value after a write, and what was recorded before.
+func (g *guardSet) setClaim(c *claim, holder string, write int) {
+	g.undo = append(g.undo, claimState{c, c.holder, c.index})
+	c.holder, c.index = holder, write
+}
+
 // claim returns the effect on a value that was recorded, or a new one without effect.
 func (g *guardSet) claim(collection, path, value string) (*claim, error) {
-	for _, c := range g.claims {
-		if c.collection == collection && c.path == path && c.value == value {
-			return c, nil
-		}
+	key := claimKey{collection, path, value}
+	if c := g.claimOf[key]; c != nil {
+		return c, nil
 	}
 	holder, seq, err := g.snap.Claim(collection, path, value)
 	if err != nil {
 		return nil, err
 	}
-	c := &claim{collection: collection, path: path, value: value, index: -1, oldHolder: holder, holder: holder, seq: seq}
-	g.claims = append(g.claims, c)
+	c := &claim{claimKey: key, index: -1, oldHolder: holder, holder: holder, seq: seq}
+	g.claimOf[key], g.claims = c, append(g.claims, c)
 	return c, nil
 }
 
-// guardValues adds the claim events of all values that change hands. The error is Conflict where another document has
-// the value and the writes do not make it give the value up.
+// guardValues adds the claim events of all values that change hands. It notes a write as refused, with a Conflict, where
+// another document has the value and the writes do not make it give the value up.
 func (g *guardSet) guardValues() error {
 	for _, c := range g.claims {
 		if c.index < 0 || c.holder == c.oldHolder {
@@ -76,7 +91,10 @@ func (g *guardSet) guardValues() error {
 		}
 		if c.holder != "" && c.oldHolder != "" {
 			if err := g.checkGivenUp(c); err != nil {
-				return fanfold.AtOperation(err, c.index)
+				if err := g.refuse(c.index, err); err != nil {
+					return err
+				}
+				continue
 			}
 		}
 		ev := &fanfold.Event{Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: c.collection, ID: c.holder}, Path: c.path, Value: c.value, Held: c.holder != ""}

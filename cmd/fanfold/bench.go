@@ -17,6 +17,7 @@ import (
 
 func benchCommand() *cobra.Command {
 	var only, profile string
+	var documents int
 	var quick, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bench",
@@ -25,12 +26,14 @@ func benchCommand() *cobra.Command {
 beside the limit for it, measured in the same run: a bare Echo handler that reads one SQLite row,
 plain publishes to JetStream with one fsync for all that wait, a hand-written SQLite loop that writes the same rows, one UPDATE
 with json_set, the first of many comments on a post. The change of a model on a million documents,
-which takes minutes, is measured where it is asked for only.`,
-		Example: "  fanfold bench\n  fanfold bench --only get --quick",
+which takes minutes, is measured where it is asked for only, and so is rich: --documents documents
+under a model with many rules, imported with and without its limit and guards.`,
+		Example: "  fanfold bench\n  fanfold bench --only get --quick\n  fanfold bench --only rich --documents 1000000",
 		Args:    cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&only, "only", "", "one of get, put, import, replay, rename, comments, model")
+	f.StringVar(&only, "only", "", "one of get, put, import, replay, rename, comments, model, rich")
+	f.IntVar(&documents, "documents", richDocuments, "how many documents rich imports")
 	f.BoolVar(&quick, "quick", false, "a tenth of the size")
 	f.StringVar(&profile, "cpuprofile", "", "write a CPU profile of all of it to this file")
 	f.BoolVar(&asJSON, "json", false, "print the results as JSON")
@@ -46,7 +49,7 @@ which takes minutes, is measured where it is asked for only.`,
 			}
 			defer pprof.StopCPUProfile()
 		}
-		results, err := runBench(cmd.Context(), only, quick)
+		results, err := runBench(cmd.Context(), only, quick, documents)
 		if err != nil {
 			return err
 		}
@@ -81,9 +84,9 @@ var benchmarks = []benchmark{
 	{"model", benchModelChange},
 }
 
-// runBench measures what only names; where it is "", everything but the change of a model, which takes as long as all
-// the others.
-func runBench(ctx context.Context, only string, quick bool) (results []bench.Result, err error) {
+// runBench measures what only names; where it is "", everything but the change of a model and rich data, which take as
+// long as all the others. documents is how many of rich data there are.
+func runBench(ctx context.Context, only string, quick bool, documents int) (results []bench.Result, err error) {
 	dir, err := os.MkdirTemp("", "fanfold-bench-")
 	if err != nil {
 		return nil, err
@@ -92,6 +95,12 @@ func runBench(ctx context.Context, only string, quick bool) (results []bench.Res
 	scale := 1
 	if quick {
 		scale = 10
+	}
+	if only == "rich" {
+		if n := documents / scale; n < minRichDocuments || n > maxRichDocuments {
+			return nil, fanfold.Errorf(fanfold.Invalid, "rich data has %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
+		}
+		return benchRich(ctx, dir, documents/scale)
 	}
 	for i, b := range benchmarks {
 		if only != b.name && (only != "" || b.name == "model") {
@@ -105,7 +114,7 @@ func runBench(ctx context.Context, only string, quick bool) (results []bench.Res
 	}
 	if len(results) == 0 {
 		return nil, fanfold.Errorf(fanfold.Invalid,
-			"--only %q is not one of get, put, import, replay, rename, comments and model", only)
+			"--only %q is not one of get, put, import, replay, rename, comments, model and rich", only)
 	}
 	return results, nil
 }

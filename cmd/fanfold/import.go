@@ -49,6 +49,7 @@ exactly once. Standard input needs an --id for that.`,
 	f.StringVar(&im.mapping, "mapping", "", "mapping file for CSV")
 	f.BoolVar(&im.resume, "resume", false, "go on with an import that was cut short")
 	f.StringVar(&im.id, "id", "", "name of the import, for --resume (default: made from the file and the flags)")
+	f.BoolVar(&im.allowFanout, "allow-fanout", false, "load also what changes more documents than the model's fanout.limit")
 	f.BoolVar(&im.json, "json", false, "print the result as JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return im.run(cmd, args[0]) }
 	return cmd
@@ -62,6 +63,8 @@ type importer struct {
 	resume     bool
 	id         string
 	json       bool
+
+	allowFanout bool
 
 	stderr  io.Writer
 	size    int64        // of the file in bytes; 0 where it is not known

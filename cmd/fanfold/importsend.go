@@ -52,6 +52,9 @@ func (im *importer) query(done int) url.Values {
 	if im.collection != "" {
 		q.Set("collection", im.collection)
 	}
+	if im.allowFanout {
+		q.Set("allowFanout", "true")
+	}
 	if im.id != "" {
 		q.Set("id", im.id)
 		q.Set("resume", strconv.FormatBool(im.resume))

@@ -29,7 +29,10 @@ type Fold struct {
 	now      time.Time
 	changes  int   // so far
 	derived  int64 // changes of them that are derived ones
-	direct   int64 // number of the document that the event writes to; 0 for none
+	held     heldTarget
+	created  bool               // the event creates the document that it writes to, without values kept elsewhere
+	keptNow  map[keptKey][]byte // on that document
+	direct   int64              // number of the document that the event writes to; 0 for none
 	levels   []*level
 	lastPart fanfold.TxPart // of the transaction, as the last event has it
 
@@ -54,6 +57,9 @@ type Options struct {
 	SetOrientedFrom int
 	Reporter        Reporter        // nil for none
 	Fanout          *fanfold.Fanout // derived changes are counted in it; nil for none
+	// Estimate is for one event that is rehearsed for the number of its derived changes. Changes that lead to no others are
+	// counted instead of made, and some of them twice, so that the number is never too low.
+	Estimate bool
 	// Ended is asked again and again while an event is folded, and ends the fold by an error; nil for nothing. It has no
 	// part in what the fold writes.
 	Ended func() error
@@ -64,7 +70,7 @@ func New(p *Plan, opt Options) *Fold {
 	if opt.SetOrientedFrom == 0 {
 		opt.SetOrientedFrom = DefaultSetOrientedFrom
 	}
-	f := &Fold{opt: opt}
+	f := &Fold{opt: opt, keptNow: map[keptKey][]byte{}}
 	f.setPlan(p)
 	return f
 }
@@ -119,7 +125,9 @@ func (f *Fold) setPlan(p *Plan) {
 
 // begin makes the fold ready for one event. Time never goes back, whatever the log's clocks say.
 func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
-	f.tx, f.event, f.changes, f.direct, f.derived = tx, ev, 0, 0, 0
+	f.tx, f.event, f.changes, f.direct, f.derived, f.held = tx, ev, 0, 0, 0, heldTarget{}
+	f.created = false
+	clear(f.keptNow)
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {
 		f.now = ev.Time

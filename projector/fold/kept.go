@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 
@@ -83,7 +84,7 @@ func (f *Fold) markFrozen(c *Collection, row *sqlite.Row, source *jsondoc.Tree, 
 	for _, rule := range c.frozen {
 		refresh := slices.Contains(ev.Refresh, rule.Path.String())
 		for _, id := range rule.Relation.Targets(source) {
-			value, err := f.tx.Kept(rule.FullName, id, row.Number)
+			value, err := f.keptValue(rule, id, row.Number)
 			if err != nil {
 				return err
 			}
@@ -142,7 +143,7 @@ func (f *Fold) freezeMarked(c *Collection, row *sqlite.Row, l *level, t *jsondoc
 
 // freeze keeps one frozen value on its holder, where the holder has none and the target gives one.
 func (f *Fold) freeze(r *Rule, id string, holder int64) error {
-	raw, err := f.tx.Kept(r.FullName, id, holder)
+	raw, err := f.keptValue(r, id, holder)
 	if err != nil || raw != nil || importHasNoValue(r, id, f.event.Kept) {
 		return err
 	}
@@ -153,5 +154,23 @@ func (f *Fold) freeze(r *Rule, id string, holder int64) error {
 	if raw = r.Evaluate(body, id, f.opt.Reporter); raw == nil {
 		return nil
 	}
+	if f.created && holder == f.direct {
+		f.keptNow[keptKey{r, id}] = bytes.Clone(raw)
+	}
 	return f.tx.KeepOnHolder(r.FullName, id, holder, raw)
+}
+
+// keptKey names a value that stays on the document that the event creates.
+type keptKey struct {
+	rule   *Rule
+	target string
+}
+
+// keptValue returns the value of a target that stays on a holder, nil for none. On the document that the event creates
+// there are only those that the event has kept there.
+func (f *Fold) keptValue(r *Rule, target string, holder int64) ([]byte, error) {
+	if !f.created || holder != f.direct {
+		return f.tx.Kept(r.FullName, target, holder)
+	}
+	return f.keptNow[keptKey{r, target}], nil
 }

@@ -104,6 +104,9 @@ func (f *Fold) freeClaims(m *ModelChange) error {
 
 // forgetRules drops kept values of rules that went or changed.
 func (f *Fold) forgetRules(m *ModelChange) error {
+	if len(m.rulesChanged) == 0 {
+		return nil
+	}
 	names, err := f.tx.KeptRules()
 	if err != nil {
 		return err

@@ -67,6 +67,12 @@ func (m *ModelChange) compareRules() {
 	}
 }
 
+// LeavesDocuments returns whether no document is concerned: no rule, relation, pages or unique member came, went or
+// changed, and views may be as long as before.
+func (m *ModelChange) LeavesDocuments() bool {
+	return len(m.rulesChanged)+len(m.relinked)+len(m.Unique)+len(m.freed)+len(m.Strict) == 0
+}
+
 // limitChanged returns whether views may be longer, or shorter, than before.
 func (m *ModelChange) limitChanged() bool {
 	return m.Prev.Model.EmbeddedLimit != m.Next.Model.EmbeddedLimit

@@ -38,7 +38,8 @@ type Rule struct {
 	RelationName string // full name
 	value        *expr.Program
 	where        *expr.Program
-	viewLimit    int // how long a value can be in a view, in bytes
+	viewLimit    int  // how long a value can be in a view, in bytes
+	leadsOn      bool // a change of the rule's value can change other documents
 }
 
 // Collection is a collection of the model, with the rules that begin or end at it.
@@ -125,10 +126,13 @@ func compilePlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved, copyOn
 		rule.viewLimit = m.EmbeddedLimit
 		p.addRule(rule)
 	}
+	for _, rule := range p.Rules {
+		rule.leadsOn = p.collections[rule.Collection].AffectsOthers(rule.TopMembers())
+	}
 	for _, c := range p.collections {
 		c.FansOut = len(c.Readers) > 0
 		for _, rule := range c.Counters {
-			c.FansOut = c.FansOut || p.collections[rule.Collection].AffectsOthers(rule.TopMembers())
+			c.FansOut = c.FansOut || rule.leadsOn
 		}
 	}
 	return p, nil

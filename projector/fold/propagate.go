@@ -146,6 +146,10 @@ func (f *Fold) markCounter(rule *Rule, key fanfold.Key, target string, m members
 
 // markCounted marks a value of target that is made of the documents that refer to it.
 func (f *Fold) markCounted(rule *Rule, target string, m membership) {
+	if f.opt.Estimate && !rule.leadsOn {
+		f.countDerived(rule.Collection, []string{rule.FullName}, 1)
+		return
+	}
 	l := f.levels[rule.Level]
 	l.marked = true
 	if l.counted == nil {
@@ -184,10 +188,10 @@ func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, afte
 // members that differ, nil any. What the rule gave before is evaluated once here, and not at all where nobody refers
 // to the target.
 func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[string]bool) error {
-	f.cache.drop(r, target.ID)
 	if !r.ReadsAny(changed) {
 		return nil
 	}
+	f.cache.drop(r, target.ID)
 	l := f.levels[r.Level]
 	if l.recompute[r] {
 		return nil
@@ -195,7 +199,7 @@ func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[stri
 	if _, marked := l.targets[r][target.ID]; marked {
 		return nil
 	}
-	hasHolders, err := f.tx.HasHolders(r.RelationName, target.ID)
+	hasHolders, err := f.hasHolders(r.RelationName, target.ID)
 	if err != nil || !hasHolders {
 		return err
 	}
@@ -214,13 +218,30 @@ func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[stri
 	return nil
 }
 
+// heldTarget says whether any document refers to a target by a relation.
+type heldTarget struct {
+	relation, target string
+	held             bool
+}
+
+// hasHolders returns whether any document refers to a target. It is asked after an event has changed the links, for one
+// rule of a relation after the other.
+func (f *Fold) hasHolders(relation, target string) (bool, error) {
+	if h := f.held; h.relation == relation && h.target == target {
+		return h.held, nil
+	}
+	held, err := f.tx.HasHolders(relation, target)
+	f.held = heldTarget{relation, target, held && err == nil}
+	return held, err
+}
+
 // propagate works off the levels and writes the changes they cause.
 func (f *Fold) propagate() error {
 	for _, l := range f.levels {
 		if l.empty() {
 			continue
 		}
-		if err := f.dropUnchangedTargets(l); err != nil {
+		if err := errors.Join(f.dropUnchangedTargets(l), f.countFinalTargets(l)); err != nil {
 			return err
 		}
 		done, err := f.foldSetOriented(l)

@@ -25,7 +25,7 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 		return false, nil
 	}
 	relation, c := rules[0].Relation, f.plan.Collection(rules[0].Collection)
-	if relation.Path.Arrays() || c.manyLevels() {
+	if relation.Path.Arrays() {
 		return false, nil
 	}
 	var d Difference
@@ -41,6 +41,11 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 		members = append(members, m)
 		growth += len(m.Value) - len(l.targets[r][id].raw)
 	}
+	if c.manyLevels() {
+		if sole, err := f.isSoleWork(l); err != nil || !sole {
+			return false, err
+		}
+	}
 	holders, err := f.setOrientedHolders(relation.FullName(), id, growth)
 	if err != nil || holders == 0 {
 		return false, err
@@ -52,6 +57,49 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 	f.countDerived(c.Name, d.Rules, int64(holders))
 	return true, f.tx.ReplaceMembers(relation.FullName(), id, members, holders,
 		fanfold.Change{Position: first, Time: f.now, Tx: f.event.Tx.ID, Rules: d.Rules, Delta: d.Patch()})
+}
+
+// isSoleWork returns whether no other level has anything to do, so that no document of this one gets another change from
+// the event: no view from before the event is kept for later, and the targets of later levels give the values that they
+// gave before. What they read is final, because nothing depends on what this level changes.
+func (f *Fold) isSoleWork(l *level) (bool, error) {
+	if f.tx.HasBefore() {
+		return false, nil
+	}
+	for _, other := range f.levels {
+		if other == l || other.empty() {
+			continue
+		}
+		if len(other.freeze)+len(other.recompute)+len(other.refit) > 0 {
+			return false, nil
+		}
+		for _, ids := range other.counted {
+			if len(ids) > 0 {
+				return false, nil
+			}
+		}
+		for r, ids := range other.targets {
+			for id, old := range ids {
+				if same, err := f.givesStill(r, id, old); err != nil || !same {
+					return false, err
+				}
+			}
+		}
+	}
+	return true, nil
+}
+
+// givesStill returns whether a copy rule gives a target's value from before the event.
+func (f *Fold) givesStill(r *Rule, id string, old oldValue) (bool, error) {
+	body, err := f.tx.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
+	if err != nil {
+		return false, err
+	}
+	var raw []byte
+	if body != nil {
+		raw = r.Evaluate(body, id, nil)
+	}
+	return old.equals(raw), nil
 }
 
 // replacement returns the top-level member that the rule's new value replaces on every holder. ok is false where it is

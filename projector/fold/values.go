@@ -163,7 +163,7 @@ func (f *Fold) aggregateOf(r *Rule, target string) ([]byte, error) {
 // copyOf returns the value of a copy for one id: the target's, or the one kept from it; nil is "no value".
 func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	if r.Frozen {
-		return f.tx.Kept(r.FullName, id, holder)
+		return f.keptValue(r, id, holder)
 	}
 	if raw, ok := f.cache.get(r, id); ok { // also that a target which is there gives no value
 		return raw, nil
@@ -177,7 +177,7 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	}
 	if body == nil {
 		if r.Relation.OnDelete == fanfold.Keep {
-			return f.tx.Kept(r.FullName, id, holder)
+			return f.keptValue(r, id, holder)
 		}
 		return nil, nil
 	}

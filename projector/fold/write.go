@@ -35,6 +35,11 @@ func (f *Fold) write(ev *fanfold.Event) error {
 	if err := f.relink(c, documentChange{key: row.Key, number: row.Number, before: before, after: t}); err != nil {
 		return err
 	}
+	if f.opt.Estimate {
+		if read, err := f.isRead(c, row.Key.ID); err != nil || !read {
+			return errors.Join(err, f.propagate())
+		}
+	}
 	if err := f.restoreKept(c, row, t, ev.Kept); err != nil {
 		return err
 	}
@@ -75,7 +80,7 @@ func (f *Fold) newRow(ev *fanfold.Event, old *sqlite.Row) (*sqlite.Row, error) {
 	if old != nil {
 		row.Number, row.Created = old.Number, old.Created
 	}
-	f.direct = row.Number
+	f.direct, f.created = row.Number, old == nil && ev.Kept == nil
 	var err error
 	row.Position, err = f.nextPosition()
 	return row, err

@@ -3,27 +3,20 @@ package inspect
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Bounds of a dry run that makes folding wait. One that may be larger works on a copy of the read model.
-const (
-	maxDerivedInPlace = 5000 // derived changes, by the estimate
-	maxTimeInPlace    = 100 * time.Millisecond
-)
+// maxDryRunBytes is the memory that the documents of a dry run take. One that needs more works on a copy of the read model.
+const maxDryRunBytes = 64 << 20
 
-// errTakesLong ends a dry run that has made folding wait for long enough.
-var errTakesLong = errors.New("the dry run takes long")
-
-// DryRun folds events as if they were the log's next ones, returns what they cause, and rolls everything back. Folding
-// waits for a tenth of a second at most: what takes longer is folded on a copy of the read model, which takes its size on
-// the disk for that long. One dry run is made at a time; the others wait. Patches go by the documents as they are. The
-// error is NotFound where a patch's document is not there, Conflict where a patch does not fit, FanoutLimit where an event
-// causes more changes than one may have, or ctx's.
+// DryRun folds events as if they were the log's next ones, returns what they cause, and keeps nothing. It works on a
+// snapshot with what it writes in memory, or on a copy of the read model where that is much, which takes its size on the
+// disk for that long; folding never waits for it. One dry run is made at a time; the others wait. Patches go by the
+// documents as they are. The error is NotFound where a patch's document is not there, Conflict where a patch does not fit,
+// FanoutLimit where an event causes more changes than one may have, or ctx's.
 func (i *Inspector) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error) {
 	select {
 	case i.dryRuns <- struct{}{}:
@@ -31,33 +24,46 @@ func (i *Inspector) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfo
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	large, err := i.MayExceed(ctx, events, maxDerivedInPlace)
+	out, err := i.dryRunInMemory(ctx, events)
+	if errors.Is(err, sqlite.ErrRehearsalEnds) {
+		return i.dryRunOnCopy(ctx, events)
+	}
+	return out, err
+}
+
+// dryRunInMemory folds events on a snapshot. The error is ErrRehearsalEnds where they change much, or that of rehearse.
+func (i *Inspector) dryRunInMemory(ctx context.Context, events []*fanfold.Event) (out *fanfold.Fanout, err error) {
+	sc, err := i.store.Scan()
 	if err != nil {
 		return nil, err
 	}
-	if !large {
-		out, err := i.dryRunInPlace(ctx, events)
-		if !errors.Is(err, errTakesLong) {
-			return out, err
-		}
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	plan, err := i.planOf(sc.Snapshot)
+	if err != nil {
+		return nil, err
 	}
-	return i.dryRunOnCopy(ctx, events)
+	out = newFanout()
+	return out, rehearse(ctx, sc.Rehearse(sqlite.Rehearsal{MaxBytes: maxDryRunBytes}), newRehearsal(ctx, plan, len(events), false, out), events, out)
 }
 
-// dryRunInPlace folds events on the read model and rolls them back. The error is errTakesLong where folding would have to
-// wait for too long, or that of rehearse.
-func (i *Inspector) dryRunInPlace(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error) {
-	out := newFanout()
-	return out, i.projector.Rehearse(out, func(tx *sqlite.Tx, f *fold.Fold) error {
-		end := time.Now().Add(maxTimeInPlace)
-		f.SetEnded(func() error {
-			if time.Now().After(end) {
-				return errTakesLong
-			}
-			return ctx.Err()
-		})
-		return rehearse(ctx, tx, f, events, out)
-	})
+// planOf returns the plan of the model that a snapshot has: the one that applies, unless another came meanwhile.
+func (i *Inspector) planOf(s *sqlite.Snapshot) (*fold.Plan, error) {
+	m, err := s.Model()
+	if pl := i.projector.Plan(); err != nil || pl.Seq == m.Seq {
+		return pl, err
+	}
+	return fold.PlanOf(s)
+}
+
+// newRehearsal returns a fold of so many events that are not kept, which counts the derived changes in out: with estimate
+// at least as many as there are. Only an event that is alone may be estimated, or folded by set-oriented SQL, because
+// others might read what that leaves out.
+func newRehearsal(ctx context.Context, pl *fold.Plan, events int, estimate bool, out *fanfold.Fanout) *fold.Fold {
+	opt := fold.Options{Fanout: out, Ended: ctx.Err, Estimate: estimate && events == 1}
+	if events > 1 {
+		opt.SetOrientedFrom = -1
+	}
+	return fold.New(pl, opt)
 }
 
 // dryRunOnCopy folds events on a copy of the read model, and removes the copy. Errors are those of rehearse and of the
@@ -74,7 +80,10 @@ func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event) (
 	}
 	out = newFanout()
 	f := fold.New(plan, fold.Options{Fanout: out, Ended: ctx.Err})
-	return out, db.Update(func(tx *sqlite.Tx) error { return rehearse(ctx, tx, f, events, out) })
+	return out, db.Update(func(tx *sqlite.Tx) error {
+		defer tx.EndWith(ctx)()
+		return rehearse(ctx, tx, f, events, out)
+	})
 }
 
 // newFanout returns a count of no changes.
@@ -84,7 +93,6 @@ func newFanout() *fanfold.Fanout {
 
 // rehearse folds events in a transaction that is not to be kept.
 func rehearse(ctx context.Context, tx *sqlite.Tx, f *fold.Fold, events []*fanfold.Event, out *fanfold.Fanout) error {
-	defer tx.EndWith(ctx)()
 	cp := tx.Checkpoint()
 	out.Position = cp.At()
 	for n, given := range events {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -11,35 +12,69 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// MayExceed returns whether the events may cause more than limit derived changes together. It goes by the links alone
-// and assumes that every value an event can reach changes. That is much cheaper than a dry run, and takes nothing where
-// no rule leads away from the documents. The error is the read model's, or ctx's.
+// MayExceed returns whether the events may cause more than limit derived changes together. It is never false of events
+// that do, as far as this node has folded. It asks the cheapest first: how many documents there can be; a rehearsal of
+// the fold, which stops where values stay as they are; and only where that changes many documents the links, on the
+// assumption that every value that an event can reach changes. The error is the read model's, or ctx's.
 func (i *Inspector) MayExceed(ctx context.Context, events []*fanfold.Event, limit int64) (more bool, err error) {
 	pl := i.projector.Plan()
 	fansOut := func(ev *fanfold.Event) bool { return pl.Collection(ev.Key.Collection).FansOut }
-	if !slices.ContainsFunc(events, fansOut) && int64(len(events))*maxReferenced <= limit {
+	count := int64(len(events))
+	if !slices.ContainsFunc(events, fansOut) && count*maxReferenced <= limit {
 		return false, nil // each changes the documents that it refers to, and nothing follows from that
 	}
 	err = i.store.Read(func(s *sqlite.Snapshot) error {
-		e := &fanoutEstimate{ctx: ctx, s: s, plan: pl, left: limit, newLinks: map[sqlite.Link]int64{}, seen: map[visit]bool{}}
-		if len(events) > 1 { // later events of a transaction may reach what earlier ones linked
-			for _, ev := range events {
-				if err := e.countLinks(ev); err != nil {
-					return err
-				}
-			}
+		defer func() { i.rowsRead.Add(int64(s.RowsRead())) }()
+		if documents := int64(s.Checkpoint.Seq) + count; documents <= limit/count {
+			return nil // an event changes each document once, and each was made by an event
 		}
-		for _, ev := range events {
-			if err := e.event(ev); err != nil {
-				return err
-			}
+		fan, err := i.rehearseBriefly(ctx, s, pl, events)
+		switch {
+		case err == nil && fan.Derived > limit:
+			return errLimitReached
+		case err == nil || ctx.Err() != nil:
+			return err
 		}
-		return nil
+		return estimate(ctx, s, pl, events, limit)
 	})
 	if errors.Is(err, errLimitReached) {
 		return true, nil
 	}
 	return false, err
+}
+
+// Bounds of the cheaper ways of MayExceed.
+const (
+	maxRehearsed      = 256 // documents that an event changes
+	maxRehearsedBytes = 16 << 20
+	maxCounted        = 1000 // up to as many holders are counted before they are looked at
+)
+
+// rehearseBriefly folds events on a snapshot and returns what they cause. An error other than ctx's says that they change
+// many documents, or cannot be folded on it.
+func (i *Inspector) rehearseBriefly(ctx context.Context, s *sqlite.Snapshot, pl *fold.Plan, events []*fanfold.Event) (out *fanfold.Fanout, err error) {
+	out = newFanout()
+	return out, rehearse(ctx, s.Rehearse(sqlite.Rehearsal{MaxDocuments: maxRehearsed * len(events), MaxBytes: maxRehearsedBytes}),
+		newRehearsal(ctx, pl, len(events), true, out), events, out)
+}
+
+// estimate returns errLimitReached where events can reach more than limit derived changes by the links. It assumes that
+// every value that they can reach changes.
+func estimate(ctx context.Context, s *sqlite.Snapshot, pl *fold.Plan, events []*fanfold.Event, limit int64) error {
+	e := &fanoutEstimate{ctx: ctx, s: s, plan: pl, left: limit, newLinks: map[sqlite.Link]int64{}, seen: map[visit]bool{}}
+	if len(events) > 1 { // later events of a transaction may reach what earlier ones linked
+		for _, ev := range events {
+			if err := e.countLinks(ev); err != nil {
+				return err
+			}
+		}
+	}
+	for _, ev := range events {
+		if err := e.event(ev); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxReferenced is how many documents can change with one that nothing else depends on: those that it refers to now,
@@ -226,12 +261,14 @@ func (e *fanoutEstimate) holders(rule *fold.Rule, id string) error {
 			return err
 		}
 	}
-	if !leadsOn {
+	if !leadsOn || e.left <= maxCounted { // few enough are counted before they are looked at
 		n, err := e.s.CountHolders(rule.RelationName, id, e.left+1)
-		if err != nil {
-			return err
+		if err != nil || !leadsOn {
+			return cmp.Or(err, e.spend(n))
 		}
-		return e.spend(n)
+		if n > e.left {
+			return errLimitReached
+		}
 	}
 	return e.s.EachHolder(rule.RelationName, id, func(number int64, id string) error {
 		if !e.first(visit{number, rule}) {

@@ -4,7 +4,8 @@
 package inspect
 
 import (
-	"github.com/fanfold/fanfold"
+	"sync/atomic"
+
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -13,9 +14,6 @@ import (
 type Projector interface {
 	// Plan returns the plan that the next event is folded under.
 	Plan() *fold.Plan
-	// Rehearse calls fn with a fold of the next event and its transaction, counts the derived changes in out, and
-	// rolls the transaction back. Folding waits meanwhile. It returns fn's error.
-	Rehearse(out *fanfold.Fanout, fn func(tx *sqlite.Tx, f *fold.Fold) error) error
 }
 
 // Inspector inspects the current read model of a store. Its methods may be called from many goroutines.
@@ -23,7 +21,11 @@ type Inspector struct {
 	store     *sqlite.Store
 	projector Projector
 	dryRuns   chan struct{} // has an element while a dry run is made
+	rowsRead  atomic.Int64  // by MayExceed and Preview
 }
+
+// RowsRead returns how many rows of the read model MayExceed and Preview have read and counted so far.
+func (i *Inspector) RowsRead() int64 { return i.rowsRead.Load() }
 
 // New returns an inspector of a store that a projector folds into.
 func New(store *sqlite.Store, projector Projector) *Inspector {

@@ -23,11 +23,18 @@ func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *fanfold
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, sc.Close()) }()
+	defer func() {
+		i.rowsRead.Add(int64(sc.RowsRead()))
+		err = errors.Join(err, sc.Close())
+	}()
 	sc.EndWith(ctx)
 	v, err := newPreviewer(sc, m)
 	if err != nil {
 		return nil, err
+	}
+	if v.change.LeavesDocuments() && len(v.schemas) == 0 { // a fan-out limit alone
+		v.conclude()
+		return v.out, nil
 	}
 	c := newChecker(ctx, sc, v.next)
 	c.newRules = v.change.NewRules
@@ -70,7 +77,9 @@ func newPreviewer(sc *sqlite.Scanner, m *fanfold.Model) (*previewer, error) {
 		return nil, err
 	}
 	v.out.AtOnce = v.change.Entangled()
-	v.out.Work, err = v.change.Work(sc.Snapshot)
+	if !change.LeavesDocuments() {
+		v.out.Work, err = v.change.Work(sc.Snapshot)
+	}
 	return v, err
 }
 

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -27,6 +28,7 @@ func openPlain(path string) (*sql.DB, error) {
 type Rename struct {
 	Name   string // the result's
 	Path   string // of the copy in a book, as SQLite's JSON functions take it
+	Where  string // which books these are, as SQL; "" for all
 	Copies int
 	Write  func(name string) error // renames, and returns once all copies are right
 }
@@ -83,7 +85,7 @@ func (b Rename) update(file, name string) (took time.Duration, err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	began := time.Now()
-	res, err := db.Exec("UPDATE document SET body = json_set(body, ?, ?) WHERE collection = 'books'", b.Path, name)
+	res, err := db.Exec("UPDATE document SET body = json_set(body, ?, ?) WHERE collection = 'books' AND "+cmp.Or(b.Where, "true"), b.Path, name)
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/cmd/fanfold/internal/bench"
+	"github.com/fanfold/fanfold/node"
+)
+
+// richDocuments is how many documents the rich data has where the command line says nothing; it may have others.
+const (
+	richDocuments    = 100_000
+	minRichDocuments = 2000
+	maxRichDocuments = 10_000_000
+)
+
+// benchRich measures an import of rich data under a model with many rules beside the same without its guards, and then a
+// change that reaches the 22 of a hundred documents which refer to one.
+func benchRich(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
+	d := bench.RichData{Documents: documents}
+	small, err := richRound(ctx, filepath.Join(dir, "small"), bench.RichData{Documents: documents / 10}, true, nil)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := richRound(ctx, filepath.Join(dir, "plain"), d, false, nil)
+	if err != nil {
+		return nil, err
+	}
+	var change bench.Result
+	guardedDir := filepath.Join(dir, "guarded")
+	guarded, err := richRound(ctx, guardedDir, d, true, func(ctx context.Context, n *node.Node) error {
+		change, err = richChange(ctx, n, guardedDir, d)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []bench.Result{bench.RichResult(small, guarded, plain), change}, nil
+}
+
+// richRound imports rich data into a new store in dir, and calls then, which may be nil, on the node.
+func richRound(ctx context.Context, dir string, d bench.RichData, guards bool, then func(ctx context.Context, n *node.Node) error) (r bench.RichRound, err error) {
+	s := benchStore{model: `{"collections":{}}`}
+	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
+		c := &client{server: n.URL()}
+		if _, err := c.send(ctx, http.MethodPut, "/v1/_model", strings.NewReader(bench.RichModel(guards)), contentType("application/yaml")); err != nil {
+			return err
+		}
+		r, err = bench.MeasureRich(ctx, dir, d, c.importAll)
+		if err != nil || then == nil {
+			return err
+		}
+		return then(ctx, n)
+	})
+	return r, err
+}
+
+// importAll imports lines, and returns once they are folded, with how many were refused.
+func (c *client) importAll(ctx context.Context, lines io.Reader) (refused int, err error) {
+	resp, err := c.do(ctx, http.MethodPost, "/v1/_import?allowFanout=false", lines, contentType("application/x-ndjson"))
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	for dec := json.NewDecoder(resp.Body); ; {
+		var l importLine
+		if err := dec.Decode(&l); err != nil {
+			return refused, fanfold.Wrap(err, fanfold.Unavailable, "the import's answer ended early")
+		}
+		switch {
+		case l.Done != nil && *l.Done:
+			return l.Refused, nil
+		case l.Done != nil:
+			return refused, fanfold.Errorf(codeOf(l.Type), "the import ended after line %d: %s", l.Line, l.Detail)
+		}
+	}
+}
+
+// richChange moves publisher 0 to another city, of which each of its books has a copy, and then changes the limit alone.
+func richChange(ctx context.Context, n *node.Node, dir string, d bench.RichData) (bench.Result, error) {
+	c := &client{server: n.URL()}
+	r, err := bench.Rename{
+		Name:   fmt.Sprintf("change that reaches %d rich documents", d.Reached()),
+		Path:   "$.publisherCity",
+		Where:  "body ->> '$.publisher' = '0'",
+		Copies: d.Reached(),
+		Write: func(name string) error {
+			return c.sendPatient(ctx, http.MethodPatch, "/v1/publishers/0?allowFanout=true", "application/merge-patch+json", `{"city":"`+name+`"}`)
+		},
+	}.Run(ctx, n.Store, dir)
+	if err != nil {
+		return r, err
+	}
+	began := time.Now()
+	model := strings.Replace(bench.RichModel(true), "limit: 5000", "limit: 6000", 1)
+	_, err = c.send(ctx, http.MethodPut, "/v1/_model", strings.NewReader(model), contentType("application/yaml"))
+	r.Notes = append(r.Notes, fmt.Sprintf("a model with another limit alone took %d ms", time.Since(began).Milliseconds()))
+	return r, err
+}
