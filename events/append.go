@@ -66,13 +66,9 @@ func (l *Log) refuses() error {
 	return nil
 }
 
-// decided returns the outcome of a write that the server has decided, once what it tells is durable: the event at last, or
-// the one at which the document is. Errors are err, and OutcomeUnknown where the event is stored and may not be durable.
+// decided returns the outcome of a write that the server has decided, once the event at last is durable; what a Stale tells
+// of is already. Errors are err, and OutcomeUnknown where the event is stored and may not be durable.
 func (l *Log) decided(ctx context.Context, first, last uint64, err error) (uint64, error) {
-	var e *fanfold.Error
-	if errors.As(err, &e) && e.Code == fanfold.Stale {
-		last = max(last, uint64(e.Current))
-	}
 	if unsynced := l.WaitSynced(ctx, last); unsynced != nil {
 		return 0, fanfold.Wrap(unsynced, fanfold.OutcomeUnknown, "%s (%s)", outcomeUnknown, fanfold.MessageOf(unsynced))
 	}
@@ -154,6 +150,10 @@ func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx con
 			return seq, err
 		}
 		last, sent = err, sent || maybeStored(err)
+		if failed := l.syncer.failure(); failed != nil { // nothing can be decided any more
+			last = failed
+			break
+		}
 		l.stats.resent.Add(1)
 		select {
 		case <-time.After(wait):

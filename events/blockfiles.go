@@ -85,7 +85,7 @@ func (b *blockFiles) sync() error {
 	if err := b.fsync(b.newest); err != nil || !begun {
 		return err
 	}
-	return b.syncDir(b.dir)
+	return syncDir(b.dir, b.fsync)
 }
 
 // check returns ErrLayout where the newest blocks do not hold an event that is stored. It looks once, after that it
@@ -119,13 +119,16 @@ func (b *blockFiles) check(seq uint64) error {
 	return fmt.Errorf("%w: event %d is in none of the newest blocks in %s", ErrLayout, seq, b.dir)
 }
 
-// syncDir makes the names in a directory durable.
-func (b *blockFiles) syncDir(path string) error {
+// syncDir makes the names in a directory durable, where this process may read it.
+func syncDir(path string, fsync func(*os.File) error) error {
 	d, err := os.Open(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(b.fsync(d), d.Close())
+	return errors.Join(fsync(d), d.Close())
 }
 
 // close closes what is open.

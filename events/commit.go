@@ -40,12 +40,13 @@ type roundResult struct {
 	onFirstAttempt func() // to be called after the writer's first attempt; nil where the round does not wait for it
 }
 
-// append stores a message as part of a round and returns its sequence. It blocks until the log has
+// append stores a message and returns its sequence: at once where an embedded server waits for no fsync of its own, else
+// as part of a round. It blocks until the log has
 // decided or ctx has ended. A write whose ctx ends while it is still in the queue leaves it and is
 // not sent; the error is Unavailable. Once a round has taken the write, only the round knows what
 // became of the message, so append waits for the round's result even if ctx has ended.
 func (c *committer) append(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
-	if e := c.log.opt.Embedded; e != nil && e.Sync() != SyncServer { // no message waits for an fsync of its own
+	if e := c.log.opt.Embedded; e != nil && e.Sync() != SyncServer {
 		c.log.stats.singles.Add(1)
 		return c.log.publish(ctx, msg, expect, false, nil)
 	}

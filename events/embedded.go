@@ -49,8 +49,8 @@ type EmbeddedOptions struct {
 type Embedded struct {
 	server   *server.Server
 	opt      EmbeddedOptions
-	password string        // of nodeUser; "" where nobody else connects
-	files    []*blockFiles // that are open
+	password string    // of nodeUser; "" where nobody else connects
+	syncers  []*syncer // of the logs that are open
 }
 
 // StartEmbedded starts a NATS server and returns it once it takes connections. Errors are Invalid
@@ -71,6 +71,9 @@ func StartEmbedded(ctx context.Context, opt EmbeddedOptions) (*Embedded, error) 
 		StoreDir: opt.Dir, SyncAlways: opt.Durability == Always && opt.ServerSyncs,
 		MaxPayload: MaxPayload, NoSigs: true, NoLog: true,
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 60,
+	}
+	if opt.Durability == Always && !opt.ServerSyncs {
+		opts.SyncInterval = never // the kernel tells an error of writing once: it must be to the log's fsync
 	}
 	if opt.Listen != "" {
 		if err := listenForReaders(opts, opt.Listen); err != nil {
@@ -98,6 +101,9 @@ func StartEmbedded(ctx context.Context, opt EmbeddedOptions) (*Embedded, error) 
 	return e, nil
 }
 
+// never is an interval that does not pass.
+const never = 100 * 365 * 24 * time.Hour
+
 // Sync returns who makes what is written durable: SyncGroup, SyncServer or SyncNone.
 func (e *Embedded) Sync() string {
 	switch {
@@ -119,20 +125,26 @@ const (
 // newSyncer makes what a stream has durable, and returns what does so from then on. Errors are ErrLayout, and
 // Unavailable.
 func (e *Embedded) newSyncer(stream *jetstream.StreamInfo, stored func() uint64) (*syncer, error) {
-	if err := syncTree(e.opt.Dir, e.opt.Fsync); err != nil {
+	err := syncTree(e.opt.Dir, e.opt.Fsync)
+	for _, parent := range []string{filepath.Dir(e.opt.Dir), filepath.Dir(filepath.Dir(e.opt.Dir))} { // they may be new
+		if err == nil {
+			err = syncDir(parent, e.opt.Fsync)
+		}
+	}
+	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "what the log has cannot be made durable: %v", err)
 	}
 	last := stream.State.LastSeq
-	files, err := openBlockFiles(e.opt.Dir, stream.Config.Name, last, e.opt.Fsync)
-	if err == nil && stream.Config.Compression != jetstream.NoCompression { // a full block is replaced by another file
-		err = errors.Join(ErrLayout, files.close())
+	if stream.Config.Compression != jetstream.NoCompression {
+		return nil, fanfold.Wrap(ErrLayout, fanfold.Unavailable, "the stream is compressed: a full block is replaced by another file")
 	}
+	files, err := openBlockFiles(e.opt.Dir, stream.Config.Name, last, e.opt.Fsync)
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log's files cannot be opened: %v", err)
 	}
-	e.files = append(e.files, files)
 	s := &syncer{files: files, stored: stored}
 	s.synced.Store(last)
+	e.syncers = append(e.syncers, s)
 	return s, nil
 }
 
@@ -234,11 +246,11 @@ func (e *Embedded) Connect() (*nats.Conn, error) {
 // Close stops the server and blocks until its files are closed. No log of the server may be used any more. The error is
 // that of closing files.
 func (e *Embedded) Close() (err error) {
+	for _, s := range e.syncers {
+		err = errors.Join(err, s.close())
+	}
 	e.server.Shutdown()
 	e.server.WaitForShutdown()
-	for _, f := range e.files {
-		err = errors.Join(err, f.close())
-	}
 	return err
 }
 

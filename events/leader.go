@@ -96,15 +96,15 @@ func (l *Log) lastBySubject(ctx context.Context, subject string) (*storedMsg, er
 }
 
 // getMsg asks the leader for a message and returns it, or nil where there is none. It blocks for
-// Options.Attempt at most, and until the message is durable; the error is Unavailable.
+// Options.Attempt at most, and then until the message is durable; the error is Unavailable.
 func (l *Log) getMsg(ctx context.Context, req msgGetRequest) (*storedMsg, error) {
 	body, err := json.Marshal(req)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.opt.Attempt)
+	attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
 	defer cancel()
-	resp, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+l.opt.Database, body)
+	resp, err := l.nc.RequestWithContext(attempt, "$JS.API.STREAM.MSG.GET."+l.opt.Database, body)
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked")
 	}

@@ -2,8 +2,10 @@ package events
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fanfold/fanfold"
 )
@@ -19,8 +21,10 @@ type syncer struct {
 
 	mu      sync.Mutex
 	running bool
-	next    *syncRound // of those who wait for an fsync that has not begun; nil for none
-	failed  error      // why nothing is synced any more; it stays
+	began   time.Time     // the fsync that is under way; the zero time for none
+	idle    chan struct{} // closed when running ends
+	next    *syncRound    // of those who wait for an fsync that has not begun; nil for none
+	failed  error         // why nothing is synced any more; it stays
 }
 
 // syncRound is one fsync and those who wait for it. err may be read once done is closed.
@@ -31,7 +35,7 @@ type syncRound struct {
 }
 
 // wait blocks until the event at seq is durable, or ctx has ended. seq is that of an event which the server has
-// acknowledged or delivered, so that it has been written. Errors are Unavailable where the disk has failed, and ctx's.
+// acknowledged or delivered, so that it has been written. The error is Unavailable.
 func (s *syncer) wait(ctx context.Context, seq uint64) error {
 	if s.synced.Load() >= seq {
 		return nil
@@ -47,24 +51,28 @@ func (s *syncer) wait(ctx context.Context, seq uint64) error {
 	round := s.next
 	round.upTo = max(round.upTo, seq)
 	if !s.running {
-		s.running = true
-		go s.run()
+		s.running, s.idle = true, make(chan struct{})
+		go s.run(s.idle)
 	}
 	s.mu.Unlock()
 	select {
 	case <-round.done:
 		return round.err
 	case <-ctx.Done():
-		return ctx.Err()
+		return fanfold.Wrap(ctx.Err(), fanfold.Unavailable, "the log's disk does not answer")
 	}
 }
 
-// run syncs one round after the other while somebody waits.
-func (s *syncer) run() {
+// run syncs one round after the other while somebody waits, and closes idle.
+func (s *syncer) run(idle chan struct{}) {
+	defer close(idle)
 	for {
 		s.mu.Lock()
 		round := s.next
-		s.next, s.running = nil, round != nil
+		s.next, s.running, s.began = nil, round != nil, time.Now()
+		if round == nil {
+			s.began = time.Time{}
+		}
 		failed := s.failed
 		s.mu.Unlock()
 		if round == nil {
@@ -97,21 +105,57 @@ func (s *syncer) sync(seq uint64) error {
 	return nil
 }
 
-// failure returns why nothing is synced any more, nil where all is well. A nil syncer has none.
+// maxFsync is how long an fsync may take before writes are refused: those that wait for it give up after a while, and make
+// room for others, so that what is not synced would grow.
+const maxFsync = 10 * time.Second
+
+// failure returns why nothing is synced any more, or not at present, nil where all is well. A nil syncer has none.
 func (s *syncer) failure() error {
 	if s == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if took := time.Since(s.began); s.failed == nil && !s.began.IsZero() && took > maxFsync {
+		return fanfold.Errorf(fanfold.Unavailable, "the log's disk has not answered for %v; nothing was written, try again", took.Round(time.Second))
+	}
 	return s.failed
 }
 
+// close ends the rounds, and then closes the files. It waits for an fsync that is under way, for maxFsync at most.
+func (s *syncer) close() error {
+	s.mu.Lock()
+	if s.failed == nil {
+		s.failed = fanfold.Errorf(fanfold.Unavailable, "the log is closed")
+	}
+	idle := s.idle
+	s.mu.Unlock()
+	if idle != nil {
+		select {
+		case <-idle:
+		case <-time.After(maxFsync):
+			return errors.New("an fsync of the log does not end")
+		}
+	}
+	return s.files.close()
+}
+
 // WaitSynced blocks until the event at seq, which was delivered or acknowledged, is as durable as the log's durability
-// says, or until ctx has ended. Errors are Unavailable where the disk has failed, and ctx's.
+// says, or until ctx has ended. The error is Unavailable.
 func (l *Log) WaitSynced(ctx context.Context, seq uint64) error {
 	if l.syncer == nil {
 		return nil // the server syncs before it acknowledges, or nobody does
 	}
 	return l.syncer.wait(ctx, seq)
+}
+
+// Synced returns the last event that is known to be durable, 0 where nobody knows. It is for the next start.
+func (l *Log) Synced() uint64 {
+	switch e := l.opt.Embedded; {
+	case l.syncer != nil:
+		return l.syncer.synced.Load()
+	case e != nil && e.Sync() == SyncServer:
+		return l.highestSeq.Load()
+	}
+	return 0
 }

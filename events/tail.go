@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -21,42 +22,43 @@ import (
 // written beside it. More is damage.
 const maxTail = MaxTxBytes + 2*MaxPayload
 
-// Tail is what CutTail took from the end of a log.
+// Tail is what CutTail found at the end of a log.
 type Tail struct {
 	Stream string
 	Last   uint64 // the event with which the log ends now, 0 for none
 	Bytes  int64  // that were cut
-	Kept   string // the directory that has what was cut, until the next cut
+	Kept   string // the directory that has what was cut, until the next cut; "" where no bytes were
 	Reason string
+	TooBig bool // nothing was cut, for it is more than a tail
 }
 
-// CutTail cuts the end of the logs under an embedded server's directory, in which no server runs, where it cannot have
-// been acknowledged: from the first record that is not whole, for a loss of power leaves any part of what was not synced,
-// or from the first event of a transaction of which not all events are there. A server's index that has more events than
-// its blocks is removed. Nothing is cut up to the event known, nor where more than a tail would be lost: that is damage,
-// and left to the server and to Log.Check. What is cut is kept in a directory of its own. It returns what was cut. Errors
-// are Unavailable, and ctx's.
-func CutTail(ctx context.Context, dir string, known uint64) (cut []Tail, err error) {
+// CutTail cuts the end of the logs under an embedded server's directory, in which no server runs, where it was never made
+// durable: from the first record that is not whole or not the next one, for a loss of power leaves any part of what
+// was not synced, or from the first event of a transaction of which not all events are there. A server's index that has
+// more events than its blocks is removed. Nothing is cut up to the event known, which is the last one that is known to have
+// been durable or folded, nor where more than a tail would be lost, nor where nothing is known and the index has more:
+// that is damage, and left to the server and to Log.Check. What is cut is kept in a directory of its own.
+//
+// What stays behind the event known is written again, in place, and is synced with the server's other files: after an fsync
+// that failed the operating system may have it in memory alone, and take it for written.
+//
+// It returns what was found. Errors are Unavailable, and ctx's.
+func CutTail(ctx context.Context, dir string, known uint64) (found []Tail, err error) {
 	streams, err := filepath.Glob(filepath.Join(escapeGlob(dir), "jetstream", "*", "streams", "*", "msgs"))
 	if err != nil {
 		return nil, err
 	}
 	for _, msgs := range streams {
 		s := tailScan{msgs: msgs, stream: filepath.Base(filepath.Dir(msgs)), known: known}
-		err := s.read(ctx)
-		if err == nil && s.reason != "" {
-			t := Tail{Stream: s.stream, Last: s.keep.last, Kept: filepath.Join(dir, "cut", s.stream), Reason: s.reason}
-			if t.Bytes = s.bytes(); t.Bytes > maxTail {
-				continue
-			}
-			err = s.cut(t.Kept)
-			cut = append(cut, t)
+		t, err := s.mend(ctx, filepath.Join(dir, "cut"))
+		if t != nil {
+			found = append(found, *t)
 		}
 		if err != nil {
-			return cut, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the end of the log in %s: %v", msgs, err)
+			return found, fanfold.Wrap(err, fanfold.Unavailable, "cannot mend the end of the log in %s: %v", msgs, err)
 		}
 	}
-	return cut, ctx.Err()
+	return found, ctx.Err()
 }
 
 // tailScan looks for the end of a stream's sound events.
@@ -66,57 +68,87 @@ type tailScan struct {
 	known  uint64
 	blocks []block
 
-	at     place  // behind the last record read
-	keep   place  // where the log is to end
-	openTx string // the transaction that the last event belongs to and that is not at its end
-	reason string // why what is behind keep is to be cut; "" for no reason
+	at      place  // behind the last record read
+	keep    place  // where the log is to end
+	unknown place  // behind the event known
+	inTx    bool   // the last event belongs to a transaction that is not at its end
+	reason  string // why what is behind keep is to be cut; "" for no reason
 }
 
 // place is a place between two records.
 type place struct {
 	block  int // its index
 	offset int64
-	last   uint64 // the sequence of the record before it; 0 where that is not known
+	last   uint64 // the sequence of the record before it
+}
+
+// mend cuts what is to be cut, keeps it under the directory kept, and writes the rest again. It returns what it cut, nil for
+// nothing.
+func (s *tailScan) mend(ctx context.Context, kept string) (*Tail, error) {
+	if err := s.read(ctx); err != nil || len(s.blocks) == 0 {
+		return nil, err
+	}
+	if s.reason == "" {
+		return nil, s.rewrite()
+	}
+	t := &Tail{Stream: s.stream, Last: s.keep.last, Bytes: s.bytes(), Reason: s.reason}
+	if t.Bytes > maxTail {
+		t.TooBig = true
+		return t, nil
+	}
+	if t.Bytes > 0 {
+		t.Kept = filepath.Join(kept, fmt.Sprintf("%s-%d", s.stream, s.keep.last))
+	}
+	if err := s.cut(t.Kept); err != nil {
+		return t, err
+	}
+	return t, s.rewrite()
 }
 
 // read reads the newest blocks, from the one that has the first event that is not known, and sets reason where what is
 // behind keep is to be cut.
 func (s *tailScan) read(ctx context.Context) (err error) {
-	if s.blocks, _, err = listBlocks(s.msgs); err != nil {
+	if s.blocks, _, err = listBlocks(s.msgs); err != nil || len(s.blocks) == 0 {
 		return err
 	}
 	first := len(s.blocks) - 1
-	for ; first > 0; first-- {
-		seq, err := firstSequence(s.blocks[first])
+	for ; ; first-- {
+		seq, err := s.firstSequence(s.blocks[first])
 		if err != nil {
 			return err
 		}
-		if seq > 0 && seq <= s.known+1 {
-			s.at.last = seq - 1
+		if seq > 0 && seq <= s.known+1 || first == 0 {
+			s.at = place{block: first, last: max(seq, 1) - 1}
 			break
 		}
 	}
-	for i := max(0, first); i < len(s.blocks) && ctx.Err() == nil; i++ {
-		whole, err := s.readBlock(i)
-		if err != nil {
+	s.unknown, s.keep = s.at, s.at
+	whole, compressed := true, false
+	for i := first; whole && i < len(s.blocks) && ctx.Err() == nil; i++ {
+		if whole, compressed, err = s.readBlock(i); err != nil || compressed {
+			s.keep, s.unknown = s.at, place{block: len(s.blocks)} // a stream that the log does not sync
 			return err
 		}
-		if !whole {
-			if s.at.last >= s.known {
-				s.reason = "a record is not whole"
-			}
-			break
-		}
 	}
-	if s.openTx == "" {
+	if !s.inTx {
 		s.keep = s.at
-	} else if s.reason == "" && s.keep.last >= s.known {
-		s.reason = "a transaction is not whole"
 	}
-	if s.reason == "" && s.known > 0 && s.keep.last >= s.known && indexedLast(s.msgs) > s.keep.last {
+	s.decide(whole)
+	return ctx.Err()
+}
+
+// decide sets reason. whole says that all records are.
+func (s *tailScan) decide(whole bool) {
+	indexed := indexedLast(s.msgs)
+	switch {
+	case s.keep.last < s.known || s.known == 0 && indexed > s.keep.last:
+	case !whole:
+		s.reason = "a record is not whole, or not the next one"
+	case s.inTx:
+		s.reason = "a transaction is not whole"
+	case indexed > s.keep.last:
 		s.reason = "the server's index has events that its blocks have not"
 	}
-	return ctx.Err()
 }
 
 // indexedLast returns the last sequence in the index that the server keeps beside a stream's blocks, 0 where that cannot be
@@ -145,37 +177,61 @@ func indexedLast(msgs string) uint64 {
 // indexMark is the byte with which the server's index begins.
 const indexMark = 11
 
-// firstSequence returns the sequence with which a block begins, 0 where it has none.
-func firstSequence(b block) (uint64, error) {
+// firstSequence returns the sequence with which a block begins, 0 where its first record is not whole.
+func (s *tailScan) firstSequence(b block) (uint64, error) {
 	f, err := os.Open(b.path)
 	if err != nil {
 		return 0, err
 	}
-	w := walk{block: b, jump: ^uint64(0)}
-	_, err = w.read(f)
-	return w.last, errors.Join(err, f.Close())
+	defer f.Close()
+	header := make([]byte, recordHeader)
+	if n, err := f.ReadAt(header, 0); n < len(header) {
+		return 0, ignoreEOF(err)
+	}
+	size := min(int64(binary.LittleEndian.Uint32(header)&^headersFlag), b.size, maxRecord)
+	record := make([]byte, size)
+	if _, err := f.ReadAt(record, 0); err != nil {
+		return 0, ignoreEOF(err)
+	}
+	if wholeRecord(record, s.checksumKey(b)) == 0 {
+		return 0, nil
+	}
+	return binary.LittleEndian.Uint64(record[4:]) &^ (tombstoneFlag | erasedFlag), nil
 }
 
-// readBlock reads a block's records up to the first that is not whole, and returns whether all are.
-func (s *tailScan) readBlock(i int) (whole bool, err error) {
+// ignoreEOF returns err, nil for the end of a file.
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// checksumKey returns the key of a block's checksums.
+func (s *tailScan) checksumKey(b block) []byte {
+	key := sha256.Sum256([]byte(fmt.Sprintf("%s-%d", s.stream, b.number)))
+	return key[:]
+}
+
+// readBlock reads a block's records up to the first that is not whole or not the next one, and returns whether there is none.
+func (s *tailScan) readBlock(i int) (whole, compressed bool, err error) {
 	b, err := os.ReadFile(s.blocks[i].path)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	if bytes.HasPrefix(b, []byte(compressedBlock)) {
-		return true, nil
+		return true, true, nil
 	}
-	key := sha256.Sum256([]byte(fmt.Sprintf("%s-%d", s.stream, s.blocks[i].number)))
 	s.at.block, s.at.offset = i, 0
+	key := s.checksumKey(s.blocks[i])
 	for rest := b; len(rest) > 0; {
-		size := wholeRecord(rest, key[:])
-		if size == 0 {
-			return false, nil
+		size := wholeRecord(rest, key)
+		if size == 0 || !s.add(rest[:size]) {
+			return false, false, nil
 		}
-		s.add(rest[:size])
 		rest = rest[size:]
 	}
-	return true, nil
+	return true, false, nil
 }
 
 // wholeRecord returns the size of the record with which b begins, 0 where it is not whole. key is that of the block's
@@ -211,20 +267,25 @@ func wholeRecord(b, key []byte) int {
 	return size
 }
 
-// add goes one record further.
-func (s *tailScan) add(record []byte) {
+// add goes one record further. It returns false, and does not, where the record is not the next one.
+func (s *tailScan) add(record []byte) bool {
 	seq := binary.LittleEndian.Uint64(record[4:])
 	if seq&(tombstoneFlag|erasedFlag) == 0 {
+		if seq != s.at.last+1 {
+			return false
+		}
 		tx := transactionOf(record)
 		if tx.Open() && tx.Index == 0 {
 			s.keep = s.at // the transaction begins here
 		}
-		if s.openTx = ""; tx.Open() {
-			s.openTx = tx.ID
-		}
+		s.inTx = tx.Open()
 		s.at.last = seq
 	}
 	s.at.offset += int64(len(record))
+	if s.at.last <= s.known {
+		s.unknown = s.at
+	}
+	return true
 }
 
 // transactionOf returns the transaction of a record's event, the zero value where it has none that can be read.
@@ -253,44 +314,87 @@ func (s *tailScan) bytes() (n int64) {
 	return n - s.keep.offset
 }
 
-// cut makes the stream end at keep. What is behind is kept in the directory at path, which replaces one of an earlier
-// cut. The server's index, which may have it, is removed: the server reads the blocks instead.
+// cut makes the stream end at keep. What is behind is kept in the directory at path, and replaces what another cut has
+// kept. The server's index, which may have it, is removed first, so that a crash leaves nothing else than a longer log.
 func (s *tailScan) cut(path string) error {
-	if err := errors.Join(os.RemoveAll(path), os.MkdirAll(path, 0o755)); err != nil {
+	if err := os.Remove(filepath.Join(s.msgs, "index.db")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	for i := len(s.blocks) - 1; i >= s.keep.block; i-- {
-		b := s.blocks[i]
-		if i == s.keep.block && s.keep.offset == b.size {
-			continue
-		}
-		data, err := os.ReadFile(b.path)
-		if err != nil {
+	if err := syncPath(s.msgs); err != nil || path == "" {
+		return err
+	}
+	if _, err := os.Stat(path); err != nil { // it is there where a crash ended this cut before
+		if err := errors.Join(os.RemoveAll(filepath.Dir(path)), os.MkdirAll(path, 0o755)); err != nil {
 			return err
 		}
+	}
+	for i := len(s.blocks) - 1; i >= s.keep.block; i-- {
+		b := &s.blocks[i]
 		var offset int64
 		if i == s.keep.block {
 			offset = s.keep.offset
 		}
-		if err := os.WriteFile(filepath.Join(path, fmt.Sprintf("%d-%d.blk", b.number, offset)), data[offset:], 0o644); err != nil {
+		if err := s.cutBlock(b, offset, filepath.Join(path, fmt.Sprintf("%d-%d.blk", b.number, offset))); err != nil {
 			return err
 		}
-		if offset > 0 {
-			err = os.Truncate(b.path, offset)
-		} else {
-			err = os.Remove(b.path)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return removeIndex(s.msgs)
-}
-
-// removeIndex removes the index that a server keeps beside a stream's blocks, so that it reads the blocks at its start.
-func removeIndex(msgs string) error {
-	if err := os.Remove(filepath.Join(msgs, "index.db")); !errors.Is(err, os.ErrNotExist) {
-		return err
+		b.size = offset
 	}
 	return nil
+}
+
+// cutBlock cuts a block at offset, and keeps what is behind in a file. A block without records is removed.
+func (s *tailScan) cutBlock(b *block, offset int64, kept string) error {
+	data, err := os.ReadFile(b.path)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(kept, data[offset:], 0o644); err != nil {
+		return err
+	}
+	if err := errors.Join(syncPath(kept), syncPath(filepath.Dir(kept))); err != nil {
+		return err
+	}
+	if offset > 0 {
+		return os.Truncate(b.path, offset)
+	}
+	return os.Remove(b.path)
+}
+
+// rewrite writes the records behind the event known again, each block as it is.
+func (s *tailScan) rewrite() error {
+	for i := s.unknown.block; i < len(s.blocks); i++ {
+		b, from := s.blocks[i], int64(0)
+		if i == s.unknown.block {
+			from = s.unknown.offset
+		}
+		if from >= b.size {
+			continue
+		}
+		if err := rewriteFrom(b, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewriteFrom writes a block's bytes from an offset on again.
+func rewriteFrom(b block, from int64) error {
+	f, err := os.OpenFile(b.path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	data := make([]byte, b.size-from)
+	if _, err = f.ReadAt(data, from); err == nil {
+		_, err = f.WriteAt(data, from)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// syncPath makes a file, or the names in a directory, durable.
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
@@ -84,6 +85,7 @@ func TestCutTail(t *testing.T) {
 		known  uint64
 		last   uint64 // with which the log ends then
 		cut    bool
+		index  bool // the server's index is there, which a killed process leaves behind at most
 	}{
 		"whole":                         {change: func(b []byte, _ []int) []byte { return b }, last: 10},
 		"cut in a record":               {change: func(b []byte, s []int) []byte { return b[:s[4]+50] }, last: 5, cut: true},
@@ -97,6 +99,9 @@ func TestCutTail(t *testing.T) {
 		"a flipped bit":                 {change: func(b []byte, s []int) []byte { b[s[3]+40] ^= 1; return b }, last: 4, cut: true},
 		"a flipped bit of what's known": {change: func(b []byte, s []int) []byte { b[s[3]+40] ^= 1; return b }, known: 5},
 		"all that is known":             {change: func(b []byte, s []int) []byte { return b[:s[4]+50] }, known: 5, last: 5, cut: true},
+		"with an index":                 {change: func(b []byte, s []int) []byte { return b[:s[4]+50] }, known: 5, last: 5, cut: true, index: true},
+		"an index and nothing known":    {change: func(b []byte, s []int) []byte { return b[:s[4]+50] }, index: true},
+		"a record that is not the next": {change: func(b []byte, s []int) []byte { return append(b[:s[3]:s[3]], b[s[4]:]...) }, last: 4, cut: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, path, sizes := tenEvents(t)
@@ -107,6 +112,11 @@ func TestCutTail(t *testing.T) {
 			changed := c.change(bytes.Clone(whole), sizes)
 			if err := os.WriteFile(path, changed, 0o644); err != nil {
 				t.Fatal(err)
+			}
+			if !c.index {
+				if err := os.Remove(filepath.Join(filepath.Dir(path), "index.db")); err != nil {
+					t.Fatal(err)
+				}
 			}
 			tails, err := events.CutTail(t.Context(), dir, c.known)
 			if err != nil || (len(tails) == 1) != c.cut || c.cut && tails[0].Last != c.last {
@@ -119,7 +129,7 @@ func TestCutTail(t *testing.T) {
 					t.Errorf("%d bytes are left and %d kept of %d; %v", len(left), len(kept), len(changed), err)
 				}
 			}
-			if !c.cut && c.known > 0 {
+			if !c.cut && c.last == 0 {
 				return // damage, which is not for CutTail
 			}
 			err = openIn(t, dir, events.Options{KnownSeq: c.known}, func(l *events.Log) {
@@ -132,6 +142,56 @@ func TestCutTail(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestCutTailOverBlocks: a block that came to the disk although the one before it did not come whole is cut, with what is
+// missing before it; what is left is written again, and nothing else changes.
+func TestCutTailOverBlocks(t *testing.T) {
+	dir := t.TempDir()
+	err := openIn(t, dir, events.Options{}, func(l *events.Log) {
+		body := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
+		for i := range 12 {
+			if _, err := l.Append(t.Context(), put(fmt.Sprint(i), body), fanfold.Expect{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	msgs := filepath.Join(dir, "jetstream", "$G", "streams", "fanfold", "msgs")
+	first, second := filepath.Join(msgs, "1.blk"), filepath.Join(msgs, "2.blk")
+	b, err := os.ReadFile(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := len(b) / 7
+	if err := os.Truncate(first, int64(6*size)); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Unix(1, 0)
+	if err := os.Chtimes(first, old, old); err != nil {
+		t.Fatal(err)
+	}
+	tails, err := events.CutTail(t.Context(), dir, 5)
+	if err != nil || len(tails) != 1 || tails[0].Last != 6 {
+		t.Fatalf("cut %+v, %v", tails, err)
+	}
+	if _, err := os.Stat(second); err == nil {
+		t.Error("the second block is still there")
+	}
+	left, err := os.ReadFile(first)
+	if info, _ := os.Stat(first); err != nil || !bytes.Equal(left, b[:6*size]) || info.ModTime().Equal(old) {
+		t.Errorf("of the first block %d bytes are left, written at %v", len(left), info.ModTime())
+	}
+	err = openIn(t, dir, events.Options{KnownSeq: 5}, func(l *events.Log) {
+		if seq, err := l.Append(t.Context(), put("next", `{}`), fanfold.Exactly(0)); err != nil || seq != 7 {
+			t.Errorf("the next event is %d, %v", seq, err)
+		}
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 
@@ -159,7 +219,16 @@ func TestCutTailLeavesDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if tails, err := events.CutTail(t.Context(), dir, 0); err != nil || len(tails) > 0 {
-		t.Errorf("cut %+v, %v", tails, err)
+		t.Errorf("with an index and nothing known: cut %+v, %v", tails, err)
+	}
+	if err := os.Remove(filepath.Join(filepath.Dir(path), "index.db")); err != nil {
+		t.Fatal(err)
+	}
+	if tails, err := events.CutTail(t.Context(), dir, 0); err != nil || len(tails) != 1 || !tails[0].TooBig {
+		t.Errorf("found %+v, %v", tails, err)
+	}
+	if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, b) {
+		t.Errorf("%d of %d bytes are left, %v", len(left), len(b), err)
 	}
 }
 

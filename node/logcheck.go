@@ -17,7 +17,7 @@ import (
 type logCheck struct {
 	node    *Node
 	witness witness       // as it was at the start
-	written uint64        // the event up to which a witness is on the disk
+	written witness       // on the disk
 	began   time.Time     // when the node started
 	at      atomic.Uint64 // the event up to which the log was read through, at the start
 	scanned atomic.Bool   // it was read through once
@@ -46,7 +46,7 @@ func newLogCheck(n *Node) *logCheck {
 	if c.witness, err = readWitness(n.cfg.Data); err != nil {
 		n.cfg.Logger.Warn("what was known of the log cannot be read, and is written anew", "file", filepath.Join(n.cfg.Data, witnessFile), "err", err)
 	}
-	c.written = c.witness.Seq
+	c.written = c.witness
 	return c
 }
 
@@ -150,15 +150,23 @@ func (c *logCheck) checkAgain(ctx context.Context) {
 	}
 }
 
-// keepWitness writes down what the node has folded, where that is more than before. What cannot be written is logged.
+// keepWitness writes down what the node has folded, and what is durable, where that is more than before. What cannot be
+// written is logged.
 func (c *logCheck) keepWitness() {
 	cp, err := c.node.Store.Checkpoint()
-	if err != nil || cp.Seq <= c.written {
+	if err != nil {
 		return
 	}
-	if err := (witness{cp.Seq, cp.Event, cp.Digest}).write(c.node.cfg.Data); err != nil {
+	w := c.written
+	if cp.Seq > w.Seq {
+		w = witness{Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Synced: w.Synced}
+	}
+	if w.Synced = max(w.Synced, c.node.Log.Synced()); w == c.written {
+		return
+	}
+	if err := w.write(c.node.cfg.Data); err != nil {
 		c.node.cfg.Logger.Warn("what is known of the log cannot be written", "err", err)
 		return
 	}
-	c.written = cp.Seq
+	c.written = w
 }

@@ -39,7 +39,7 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 }
 
 // openEmbedded starts the embedded server and opens its log. Before that it cuts from the log's end what a loss of power or
-// a kill left there and nobody was told of. Errors are Invalid and Unavailable.
+// a kill left there and was never durable. known is the last event that was folded. Errors are Invalid and Unavailable.
 func (n *Node) openEmbedded(ctx context.Context, known uint64) error {
 	cfg := n.cfg
 	opt := events.EmbeddedOptions{Dir: filepath.Join(cfg.Data, "nats"), Durability: events.Durability(cfg.Durability), Listen: cfg.NATSListen,
@@ -48,12 +48,16 @@ func (n *Node) openEmbedded(ctx context.Context, known uint64) error {
 		return fanfold.Errorf(fanfold.Invalid, "--durability %q is not one of always and interval", cfg.Durability)
 	}
 	exists := events.HasStream(opt.Dir)
-	tails, err := events.CutTail(ctx, opt.Dir, known)
+	tails, err := events.CutTail(ctx, opt.Dir, max(known, n.check.witness.Synced))
 	if err != nil {
 		return err
 	}
 	for _, t := range tails {
-		cfg.Logger.Warn("the end of the log was not whole, and was cut; nothing of it was acknowledged", "reason", t.Reason, "last", t.Last, "bytes", t.Bytes, "kept", t.Kept)
+		what := "the end of the log was not whole, and was cut: it was not durable"
+		if t.TooBig {
+			what = "the end of the log is not whole, and is left as it is: it is more than can have been written since the last fsync"
+		}
+		cfg.Logger.Warn(what, "reason", t.Reason, "last", t.Last, "bytes", t.Bytes, "kept", t.Kept)
 	}
 	logOptions := events.Options{Replicas: 1, KnownSeq: known, Exists: exists}
 	err = n.startEmbedded(ctx, opt, logOptions)

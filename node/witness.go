@@ -18,14 +18,18 @@ type witness struct {
 	Seq    uint64
 	Event  fanfold.Digest // of the event at Seq
 	Digest fanfold.Digest // of all events up to it
+	Synced uint64         // the last event that was durable, folded or not; 0 where nobody knew
 }
 
 // witnessFile is the name of the witness's file in the data directory.
 const witnessFile = "log-witness"
 
+// witnessText is what a witness's file says, before the hash of it.
+const witnessText = "fanfold log 2\nseq %d\nevent %s\ndigest %s\nsynced %d\n"
+
 // text returns the witness as its file has it, without the hash of this text that follows it there.
 func (w witness) text() string {
-	return fmt.Sprintf("fanfold log 1\nseq %d\nevent %s\ndigest %s\n", w.Seq, w.Event, w.Digest)
+	return fmt.Sprintf(witnessText, w.Seq, w.Event, w.Digest, w.Synced)
 }
 
 // write replaces the witness in a data directory, durably. A crash leaves the old one or the new one.
@@ -65,7 +69,7 @@ func readWitness(data string) (w witness, err error) {
 	}
 	var event, digest string
 	text, hash, _ := strings.Cut(string(b), "sha256 ")
-	if _, err := fmt.Sscanf(text, "fanfold log 1\nseq %d\nevent %s\ndigest %s\n", &w.Seq, &event, &digest); err != nil {
+	if _, err := fmt.Sscanf(text, witnessText, &w.Seq, &event, &digest, &w.Synced); err != nil {
 		return witness{}, errWitness
 	}
 	_, err1 := hex.Decode(w.Event[:], []byte(event)[:min(len(event), 2*len(w.Event))])

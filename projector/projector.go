@@ -168,6 +168,12 @@ type readError struct{ error }
 // Unwrap returns the log's error.
 func (e *readError) Unwrap() error { return e.error }
 
+// unsyncedError marks an error of a log that cannot be made durable, rather than of the fold.
+type unsyncedError struct{ error }
+
+// Unwrap returns the log's error.
+func (e *unsyncedError) Unwrap() error { return e.error }
+
 // run folds until something fails, and returns the error: a readError where the log failed, or ctx ended.
 func (p *Projector) run(ctx context.Context) error {
 	from := p.store.Applied.Seq() + 1
@@ -205,7 +211,7 @@ func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error
 		case 0:
 			n = 1
 			if err := p.source.WaitSynced(ctx, events[0].Seq); err != nil {
-				return &readError{err}
+				return err
 			}
 			done, err := p.activate(ctx, events[0])
 			if err != nil {
@@ -229,8 +235,8 @@ func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error
 func (p *Projector) foldPart(ctx context.Context, events []*fanfold.Event) error {
 	return p.store.Use(func(db *sqlite.DB) error {
 		err := p.foldBatch(ctx, db, events)
-		var log *readError
-		if err == nil || len(events) == 1 || errors.As(err, &log) {
+		var unsynced *unsyncedError
+		if err == nil || len(events) == 1 || errors.As(err, &unsynced) {
 			return err
 		}
 		for len(events) > 0 {
@@ -256,7 +262,7 @@ func (p *Projector) foldBatch(ctx context.Context, db *sqlite.DB, events []*fanf
 	}
 	synced := func() error {
 		if err := p.source.WaitSynced(ctx, events[len(events)-1].Seq); err != nil {
-			return &readError{err}
+			return &unsyncedError{err}
 		}
 		return nil
 	}

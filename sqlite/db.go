@@ -226,7 +226,7 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 		}
 	}()
 	tx := db.tx
-	tx.mayCommit = nil
+	defer func() { tx.mayCommit = nil }()
 	if err := tx.load(); err != nil {
 		return err
 	}

@@ -110,8 +110,8 @@ func losePower(t *testing.T, data string, r *rand.Rand) (lost int64) {
 	t.Helper()
 	synced, named := readSyncNotes(t, data)
 	blocks := logBlocks(t, data)
-	for i, path := range blocks {
-		if !named[path] && i == len(blocks)-1 && r.IntN(2) == 0 {
+	for _, path := range blocks {
+		if !named[path] && r.IntN(2) == 0 {
 			lost += mustSize(t, path)
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
