@@ -41,16 +41,10 @@ CREATE TABLE document (
   created    INTEGER NOT NULL,
   updated    INTEGER NOT NULL,     -- of its last write
   body       TEXT    NOT NULL,     -- the embedded view, ready to send
+  source     ANY,                  -- the referenced view, where it is another: a text, or the places where derived members stand in body
   omitted    TEXT                  -- how many derived values it has no room for, by rule, as JSON
 ) STRICT;
 CREATE UNIQUE INDEX document_key ON document (collection, id);
-
--- The referenced view: the document as written. A document of a collection without rules whose
--- bytes equal its body has no row.
-CREATE TABLE source (
-  number INTEGER PRIMARY KEY,
-  body   TEXT NOT NULL
-) STRICT;
 
 CREATE TABLE tombstone (
   collection TEXT    NOT NULL,
@@ -132,7 +126,7 @@ CREATE TABLE change (
   rules           TEXT,              -- derive: the rules' names, separated by commas
   delta           TEXT,              -- derive: a JSON Patch with old values
   previous        TEXT,              -- the embedded view before a direct change
-  previous_source TEXT,              -- the referenced view before it, where it differed
+  previous_source ANY,               -- the referenced view before it, where it differed, as in document.source
   omitted         TEXT               -- what the document's embedded view had no room for after it
 ) STRICT;
 
@@ -163,7 +157,6 @@ DROP TABLE entry;
 DROP TABLE paged;
 DROP TABLE link;
 DROP TABLE tombstone;
-DROP TABLE source;
 DROP TABLE document;
 DROP TABLE proposal;
 DROP TABLE model;

@@ -16,7 +16,10 @@ const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revisi
 func scanChange(r []sqlValue) *fanfold.Change {
 	ch := &fanfold.Change{Position: fanfold.Position(intOf(r[0])), Ordinal: intOf(r[1]),
 		Key: fanfold.Key{Collection: textOf(r[2]), ID: textOf(r[3])}, Op: fanfold.Op(textOf(r[4])),
-		Revision: fanfold.Revision(intOf(r[5])), Time: timeOf(r[6]), Tx: textOf(r[7]), Delta: bytesOf(r[9]), Previous: bytesOf(r[10]), PreviousSource: bytesOf(r[11]), Prior: fanfold.Position(intOf(r[12])), Omitted: bytesOf(r[13])}
+		Revision: fanfold.Revision(intOf(r[5])), Time: timeOf(r[6]), Tx: textOf(r[7]), Delta: bytesOf(r[9]), Previous: bytesOf(r[10]), Prior: fanfold.Position(intOf(r[12])), Omitted: bytesOf(r[13])}
+	if r[11] != nil {
+		ch.PreviousSource = Stored{r[11]}.Source(ch.Previous)
+	}
 	if rules := textOf(r[8]); rules != "" {
 		ch.Rules = strings.Split(rules, ",")
 	}

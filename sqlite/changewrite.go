@@ -25,9 +25,13 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, tx, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), nullableText(ch.Tx), textValue(ch.Omitted))
 	}
+	source := ch.Previous
+	if ch.PreviousSource != nil {
+		source = ch.PreviousSource
+	}
 	return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, previous, previous_source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), nullableText(ch.Tx),
-		textValue(ch.Previous), textValue(ch.PreviousSource), textValue(ch.Omitted))
+		textValue(ch.Previous), StoreSource(ch.Previous, source, false).column, textValue(ch.Omitted))
 }
 
 // SetChangeOmitted replaces what the change at a position, a direct one, says about values left out.

@@ -90,7 +90,7 @@ func TestVerifyFindsPlantedValues(t *testing.T) {
 		`UPDATE document SET body = replace(body, '"name":"A"', '"name":"B"') WHERE collection = 'books'`: "books.name",
 		`UPDATE document SET body = replace(body, '"n":1', '"n":7') WHERE collection = 'authors'`:         "authors.n",
 		`DELETE FROM link`: "lacks relation",
-		`UPDATE source SET body = '{broken' WHERE number = 2`: "not JSON",
+		`UPDATE document SET source = '{broken' WHERE number = 2`: "not JSON",
 	} {
 		dir := t.TempDir()
 		s := harness.Open(t, harness.Options{Dir: dir})
