@@ -112,6 +112,14 @@ CREATE TABLE kept (
   PRIMARY KEY (rule, target, holder)
 ) STRICT, WITHOUT ROWID;
 
+-- What derived changes have in common.
+CREATE TABLE form (
+  id    INTEGER PRIMARY KEY,
+  rules TEXT NOT NULL,  -- the rules' names, separated by commas
+  patch TEXT NOT NULL,  -- the JSON Patch with old values, and a line feed in place of each value
+  UNIQUE (rules, patch)
+) STRICT;
+
 -- Every change of every document, in order.
 CREATE TABLE change (
   position        INTEGER PRIMARY KEY,
@@ -119,12 +127,12 @@ CREATE TABLE change (
   prior           INTEGER,           -- the document's change before it; none for a create
   collection      TEXT    NOT NULL,
   id              TEXT    NOT NULL,
-  op              TEXT    NOT NULL,  -- create, replace, patch, delete, derive
-  revision        INTEGER NOT NULL,
-  time            INTEGER NOT NULL,
-  tx              TEXT,              -- the transaction's id
-  rules           TEXT,              -- derive: the rules' names, separated by commas
-  delta           TEXT,              -- derive: a JSON Patch with old values
+  op              TEXT,              -- create, replace, patch, delete; none for a derived change
+  revision        INTEGER,           -- derived: the document's; otherwise it is the event's sequence
+  time            INTEGER,           -- of the event; in its first change only
+  tx              TEXT,              -- the transaction's id; in the event's first change only
+  form            INTEGER,           -- derived: what it has in common with others
+  delta           TEXT,              -- derived: the values of its JSON Patch, as form says
   previous        TEXT,              -- the embedded view before a direct change
   previous_source ANY,               -- the referenced view before it, where it differed, as in document.source
   omitted         TEXT               -- what the document's embedded view had no room for after it
@@ -150,6 +158,7 @@ CREATE INDEX once_time ON once (time);
 DROP TABLE once;
 DROP TABLE omission;
 DROP TABLE change;
+DROP TABLE form;
 DROP TABLE kept;
 DROP TABLE claim;
 DROP TABLE total;

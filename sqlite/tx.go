@@ -22,9 +22,10 @@ type Tx struct {
 	mayHaveTombstones bool
 	savedBefore       int // calls of SaveBefore since ClearBefore
 	cache             rowCache
-	argBuffer         []sqlValue // used again and again
-	unwrittenDerived  []sqlValue // derived changes yet to be written
-	unwrittenBytes    int        // of their deltas
+	argBuffer         []sqlValue     // used again and again
+	unwrittenDerived  []sqlValue     // derived changes yet to be written
+	unwrittenBytes    int            // of their deltas
+	forms             map[form]int64 // numbers of forms that are in the file
 }
 
 // createTempTables makes the temporary tables of the writing connection, and the transaction that
@@ -47,7 +48,7 @@ func (tx *Tx) load() error {
 		return err
 	}
 	tx.checkpoint, tx.savedBefore, tx.unwrittenDerived = cp, 0, tx.unwrittenDerived[:0]
-	tx.unwrittenBytes = 0
+	tx.unwrittenBytes, tx.forms = 0, nil
 	tx.cache.clear()
 	tx.mayHaveTombstones, err = tx.c.queryRow("SELECT 1 FROM tombstone LIMIT 1", func([]sqlValue) {})
 	tx.loaded = err == nil
