@@ -30,7 +30,7 @@ func (s *Store) Copy(ctx context.Context, progress func(done, total int64)) (db 
 	if err := errors.Join(copyTo(ctx, src, path, progress), src.close()); err != nil {
 		return nil, err
 	}
-	if db, err = openUnprotected(path, s.opt.FailWrite); err != nil {
+	if db, err = openUnprotected(path, s.opt); err != nil {
 		return nil, err
 	}
 	db.number = n

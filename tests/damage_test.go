@@ -152,7 +152,7 @@ func TestReplayWakesTheProjector(t *testing.T) {
 	s.Model(damageModel)
 	s.Put("authors", "a", `{"name":"A"}`)
 	s.Put("books", "b", `{"author":"a"}`)
-	outside(t, readModel(t, dir), `UPDATE source SET body = '{broken'`)
+	outside(t, readModel(t, dir), `UPDATE document SET source = '{broken' WHERE collection = 'books'`)
 	s.Want(http.StatusAccepted, "PUT", "/v1/books/b", `{"author":"a","x":1}`)
 	s.Want(http.StatusServiceUnavailable, "GET", "/readyz", "")
 	s.WantDoc("books", "b", `{"id":"b","author":"a","name":"A"}`)
