@@ -142,13 +142,13 @@ func (db *DB) syncToDisk() error {
 // most, and never consistency: that is what synchronous=NORMAL gives in WAL mode (SQLite
 // documentation, PRAGMA synchronous).
 func (db *DB) openReaders() error {
-	mapping := "mmap_size=" + strconv.FormatInt(cmp.Or(db.opt.Cache, DefaultCache), 10)
-	if err := db.pragmas(mapping, "journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit=33554432"); err != nil {
+	if err := db.pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit=33554432"); err != nil {
 		return err
 	}
 	if err := db.walCheckpointer.open(db.path); err != nil {
 		return err
 	}
+	mapping := "mmap_size=" + strconv.FormatInt(cmp.Or(db.opt.Cache, DefaultCache), 10)
 	for db.size < cap(db.readers) {
 		c, err := openConn(dsn(db.path, "rw"), "query_only=ON", "cache_size=-4096", "busy_timeout=10000", mapping)
 		if err != nil {

@@ -64,7 +64,7 @@ func TestWALBeginsAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const transactions, most = 16_000, 64 << 20
+	const transactions, most = 40_000, 128 << 20
 	for seq := range uint64(transactions) {
 		if err := fold(store.current, seq+1); err != nil {
 			t.Fatal(err)
