@@ -10,7 +10,7 @@ import (
 const (
 	fewWrites      = 1_000   // a pass begins in the background, if the last one ended long ago
 	manyWrites     = 10_000  // it begins at once
-	finishWrites   = 4_000   // SQLite is to begin the WAL anew, once there is little left to move
+	finishWrites   = 20_000  // SQLite is to begin the WAL anew, once there is little left to move
 	mustWrites     = 60_000  // it is to begin anew at once
 	truncateWrites = 200_000 // of one transaction: the WAL is also truncated
 
