@@ -74,7 +74,7 @@ func (s *Shape) Member(t *jsondoc.Tree, n jsondoc.Node) *Shape {
 // Strip returns the document without the members that the store owns, every other byte as it was, and the JSON pointers
 // of what it dropped. Where there is nothing to drop it returns the document's own bytes.
 func (s *Shape) Strip(t *jsondoc.Tree) (body []byte, dropped []string) {
-	if !s.owns(t, jsondoc.Root) {
+	if !s.Owns(t) {
 		return t.Raw(jsondoc.Root), nil
 	}
 	w := stripper{t: t}
@@ -84,6 +84,9 @@ func (s *Shape) Strip(t *jsondoc.Tree) (body []byte, dropped []string) {
 	}
 	return w.out, w.dropped
 }
+
+// Owns tells whether the document has members where those of the store belong.
+func (s *Shape) Owns(t *jsondoc.Tree) bool { return s.owns(t, jsondoc.Root) }
 
 // owns tells whether something inside n belongs to the store.
 func (s *Shape) owns(t *jsondoc.Tree, n jsondoc.Node) bool {

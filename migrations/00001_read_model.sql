@@ -41,16 +41,10 @@ CREATE TABLE document (
   created    INTEGER NOT NULL,
   updated    INTEGER NOT NULL,     -- of its last write
   body       TEXT    NOT NULL,     -- the embedded view, ready to send
+  source     ANY,                  -- the referenced view, where it is another: a text, or the places where derived members stand in body
   omitted    TEXT                  -- how many derived values it has no room for, by rule, as JSON
 ) STRICT;
 CREATE UNIQUE INDEX document_key ON document (collection, id);
-
--- The referenced view: the document as written. A document of a collection without rules whose
--- bytes equal its body has no row.
-CREATE TABLE source (
-  number INTEGER PRIMARY KEY,
-  body   TEXT NOT NULL
-) STRICT;
 
 CREATE TABLE tombstone (
   collection TEXT    NOT NULL,
@@ -118,6 +112,14 @@ CREATE TABLE kept (
   PRIMARY KEY (rule, target, holder)
 ) STRICT, WITHOUT ROWID;
 
+-- What derived changes have in common.
+CREATE TABLE form (
+  id    INTEGER PRIMARY KEY,
+  rules TEXT NOT NULL,  -- the rules' names, separated by commas
+  patch TEXT NOT NULL,  -- the JSON Patch with old values, and a line feed in place of each value
+  UNIQUE (rules, patch)
+) STRICT;
+
 -- Every change of every document, in order.
 CREATE TABLE change (
   position        INTEGER PRIMARY KEY,
@@ -125,14 +127,14 @@ CREATE TABLE change (
   prior           INTEGER,           -- the document's change before it; none for a create
   collection      TEXT    NOT NULL,
   id              TEXT    NOT NULL,
-  op              TEXT    NOT NULL,  -- create, replace, patch, delete, derive
-  revision        INTEGER NOT NULL,
-  time            INTEGER NOT NULL,
-  tx              TEXT,              -- the transaction's id
-  rules           TEXT,              -- derive: the rules' names, separated by commas
-  delta           TEXT,              -- derive: a JSON Patch with old values
+  op              TEXT,              -- create, replace, patch, delete; none for a derived change
+  revision        INTEGER,           -- derived: the document's; otherwise it is the event's sequence
+  time            INTEGER,           -- of the event; in its first change only
+  tx              TEXT,              -- the transaction's id; in the event's first change only
+  form            INTEGER,           -- derived: what it has in common with others
+  delta           TEXT,              -- derived: the values of its JSON Patch, as form says
   previous        TEXT,              -- the embedded view before a direct change
-  previous_source TEXT,              -- the referenced view before it, where it differed
+  previous_source ANY,               -- the referenced view before it, where it differed, as in document.source
   omitted         TEXT               -- what the document's embedded view had no room for after it
 ) STRICT;
 
@@ -156,6 +158,7 @@ CREATE INDEX once_time ON once (time);
 DROP TABLE once;
 DROP TABLE omission;
 DROP TABLE change;
+DROP TABLE form;
 DROP TABLE kept;
 DROP TABLE claim;
 DROP TABLE total;
@@ -163,7 +166,6 @@ DROP TABLE entry;
 DROP TABLE paged;
 DROP TABLE link;
 DROP TABLE tombstone;
-DROP TABLE source;
 DROP TABLE document;
 DROP TABLE proposal;
 DROP TABLE model;

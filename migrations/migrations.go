@@ -10,4 +10,4 @@ import "embed"
 var FS embed.FS
 
 // Fingerprint is the schema's part of the fold version.
-const Fingerprint = "schema 4"
+const Fingerprint = "schema 5"

@@ -42,6 +42,7 @@ type Config struct {
 	NATS           string   // the URL of an outside server; "" for the embedded one
 	NATSListen     string   // the address at which the embedded server takes ordinary clients; "" for none
 	Durability     string   // of the embedded server: always or interval
+	Cache          int64    // bytes of the read model's file kept in memory; see sqlite.Options
 	Replicas       int      // of the stream, where it is made on an outside server
 	Logger         *slog.Logger
 	Writer         writer.Options // limits of documents; zero values are the defaults
@@ -120,7 +121,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	}
 	n.listener = netutil.LimitListener(n.listener, connections(cfg.MaxConnections))
 	n.Store, err = sqlite.OpenStore(filepath.Join(cfg.Data, "readmodel"), sqlite.Options{
-		Fingerprint: fold.Fingerprint(), FailWrite: cfg.FailWrite, Logger: cfg.Logger})
+		Fingerprint: fold.Fingerprint(), FailWrite: cfg.FailWrite, Cache: cfg.Cache, Logger: cfg.Logger})
 	if err != nil {
 		return n, err
 	}

@@ -10,13 +10,27 @@ import (
 )
 
 // changeColumns are the columns of a change that scanChange reads, in its order.
-const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revision, c.time, c.tx, c.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted"
+const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revision, e.time, e.tx, f.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted, f.patch"
+
+// fromChange are the tables of changeColumns: the changes, the first of each one's event, and what derived ones have in common.
+const fromChange = " FROM change c JOIN change e ON e.position = c.position >> 20 << 20 LEFT JOIN form f ON f.id = c.form "
 
 // scanChange returns the change in a row of changeColumns.
 func scanChange(r []sqlValue) *fanfold.Change {
 	ch := &fanfold.Change{Position: fanfold.Position(intOf(r[0])), Ordinal: intOf(r[1]),
 		Key: fanfold.Key{Collection: textOf(r[2]), ID: textOf(r[3])}, Op: fanfold.Op(textOf(r[4])),
-		Revision: fanfold.Revision(intOf(r[5])), Time: timeOf(r[6]), Tx: textOf(r[7]), Delta: bytesOf(r[9]), Previous: bytesOf(r[10]), PreviousSource: bytesOf(r[11]), Prior: fanfold.Position(intOf(r[12])), Omitted: bytesOf(r[13])}
+		Revision: fanfold.Revision(intOf(r[5])), Time: timeOf(r[6]), Tx: textOf(r[7]), Previous: bytesOf(r[10]), Prior: fanfold.Position(intOf(r[12])), Omitted: bytesOf(r[13])}
+	if r[11] != nil {
+		ch.PreviousSource = Stored{r[11]}.Source(ch.Previous)
+	}
+	if ch.Op == "" {
+		ch.Op = fanfold.OpDerive
+	} else {
+		ch.Revision = fanfold.Revision(ch.Position.Seq())
+	}
+	if delta := bytesOf(r[9]); delta != nil {
+		ch.Delta = joinPatch(textOf(r[14]), delta)
+	}
 	if rules := textOf(r[8]); rules != "" {
 		ch.Rules = strings.Split(rules, ",")
 	}
@@ -132,7 +146,7 @@ func (s *Snapshot) changesAfter(q fanfold.ChangeQuery) (changes []*fanfold.Chang
 	if q.Latest {
 		columns = latestColumns
 	}
-	err = s.c.query("SELECT "+columns+" FROM change c WHERE c.position > ? ORDER BY c.position LIMIT ?", func(r []sqlValue) error {
+	err = s.c.query("SELECT "+columns+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT ?", func(r []sqlValue) error {
 		ch := scanChange(r)
 		changes = append(changes, ch)
 		if !q.Latest {
@@ -165,7 +179,7 @@ func (s *Snapshot) Change(at fanfold.Position) (ch *fanfold.Change, err error) {
 
 // change returns some columns of the change at a position, or nil where there is none.
 func (s *Snapshot) change(columns string, at fanfold.Position) (ch *fanfold.Change, err error) {
-	_, err = s.c.queryRow("SELECT "+columns+" FROM change c WHERE c.position = ?", func(r []sqlValue) { ch = scanChange(r) }, int64(at))
+	_, err = s.c.queryRow("SELECT "+columns+fromChange+"WHERE c.position = ?", func(r []sqlValue) { ch = scanChange(r) }, int64(at))
 	return ch, err
 }
 
@@ -174,14 +188,15 @@ func (s *Snapshot) change(columns string, at fanfold.Position) (ch *fanfold.Chan
 func (s *Snapshot) Derived(first uint64, count int) (n int64, err error) {
 	end, tx := first+uint64(count), "" // tx is the events' transaction, "" while none of them has changed anything
 	err = s.c.query("SELECT position, op, tx FROM change WHERE position >= ? ORDER BY position", func(r []sqlValue) error {
-		own := fanfold.Position(intOf(r[0])).Seq() < end
-		if own {
+		at := fanfold.Position(intOf(r[0]))
+		switch own := at.Seq() < end; {
+		case at.N() > 0: // the first change of the event has its transaction
+		case own:
 			tx = textOf(r[2])
-		}
-		if !own && (tx == "" || textOf(r[2]) != tx) {
+		case tx == "" || textOf(r[2]) != tx:
 			return errStopRows
 		}
-		if textOf(r[1]) == string(fanfold.OpDerive) {
+		if r[1] == nil {
 			n++
 		}
 		return nil
@@ -210,7 +225,7 @@ func (s *Snapshot) Before(t time.Time) (fanfold.Position, error) {
 		mid := low + (high-low)/2
 		var at fanfold.Position
 		var when int64
-		if _, err := s.c.queryRow("SELECT position, time FROM change WHERE position > ? ORDER BY position LIMIT 1",
+		if _, err := s.c.queryRow("SELECT c.position, e.time"+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT 1",
 			func(r []sqlValue) { at, when = fanfold.Position(intOf(r[0])), intOf(r[1]) }, int64(mid)); err != nil {
 			return 0, err
 		}

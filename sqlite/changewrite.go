@@ -16,21 +16,40 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 		return nil
 	}
 	if ch.Op == fanfold.OpDerive { // by far the most frequent, so several are inserted at once
+		patch, values := splitPatch(ch.Delta)
+		id, err := tx.formOf(form{strings.Join(ch.Rules, ","), patch})
+		if err != nil {
+			return err
+		}
+		when, in := ofEvent(ch)
 		tx.unwrittenDerived = append(tx.unwrittenDerived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID,
-			int64(ch.Revision), ch.Time.UnixNano(), nullableText(ch.Tx), strings.Join(ch.Rules, ","), string(ch.Delta), textValue(ch.Omitted))
-		tx.unwrittenBytes += len(ch.Delta)
+			int64(ch.Revision), when, in, id, string(values), textValue(ch.Omitted))
+		tx.unwrittenBytes += len(values)
 		if len(tx.unwrittenDerived) < len(insertDerivedSQL)*derivedColumns && tx.unwrittenBytes < maxUnwrittenBytes {
 			return nil
 		}
 		return tx.flushDerived()
 	}
+	when, in := ofEvent(ch)
 	if ch.Previous == nil {
-		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, revision, time, tx, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), nullableText(ch.Tx), textValue(ch.Omitted))
+		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, time, tx, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, textValue(ch.Omitted))
 	}
-	return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, previous, previous_source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), int64(ch.Revision), ch.Time.UnixNano(), nullableText(ch.Tx),
-		textValue(ch.Previous), textValue(ch.PreviousSource), textValue(ch.Omitted))
+	source := ch.Previous
+	if ch.PreviousSource != nil {
+		source = ch.PreviousSource
+	}
+	return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, time, tx, previous, previous_source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in,
+		textValue(ch.Previous), StoreSource(ch.Previous, source, false).column, textValue(ch.Omitted))
+}
+
+// ofEvent returns what the row of a change has of its event: the time and the transaction where it is the event's first.
+func ofEvent(ch *fanfold.Change) (time, tx sqlValue) {
+	if ch.Position.N() > 0 {
+		return nil, nil
+	}
+	return ch.Time.UnixNano(), nullableText(ch.Tx)
 }
 
 // SetChangeOmitted replaces what the change at a position, a direct one, says about values left out.
@@ -75,10 +94,15 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 		int64(ch.Position)-1, relation, target); err != nil {
 		return err
 	}
-	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta)
-		SELECT p.position, ? + p.position, d.position, d.collection, d.id, 'derive', d.revision, ?, ?, ?, ?
+	patch, values := splitPatch(ch.Delta)
+	id, err := tx.formOf(form{strings.Join(ch.Rules, ","), patch})
+	if err != nil {
+		return err
+	}
+	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, revision, form, delta)
+		SELECT p.position, ? + p.position, d.position, d.collection, d.id, d.revision, ?, ?
 		FROM temp.new_position p CROSS JOIN document d ON d.number = p.number ORDER BY p.number`,
-		tx.checkpoint.Changes+1-int64(ch.Position), ch.Time.UnixNano(), nullableText(ch.Tx), strings.Join(ch.Rules, ","), string(ch.Delta)); err != nil {
+		tx.checkpoint.Changes+1-int64(ch.Position), id, string(values)); err != nil {
 		return err
 	}
 	tx.argBuffer = tx.argBuffer[:0]
@@ -113,9 +137,9 @@ type Member struct {
 
 // insertDerivedSQL holds the statements that insert 1, 2, 3, ... derived changes.
 var insertDerivedSQL = func() (list [8]string) {
-	const row = "(?, ?, ?, ?, ?, 'derive', ?, ?, ?, ?, ?, ?)"
+	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	for i := range list {
-		list[i] = "INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta, omitted) VALUES " + row + strings.Repeat(", "+row, i)
+		list[i] = "INSERT INTO change (position, ordinal, prior, collection, id, revision, time, tx, form, delta, omitted) VALUES " + row + strings.Repeat(", "+row, i)
 	}
 	return list
 }()

@@ -24,7 +24,8 @@ type conn struct {
 	// failWrite is for tests, and nil otherwise. It is called before every statement that writes; an
 	// error of it is returned in place of SQLite's.
 	failWrite func() error
-	ctx       context.Context // ends queries; nil for none
+	ctx       context.Context     // ends queries; nil for none
+	named     []driver.NamedValue // the arguments of the statement that was started last
 }
 
 // stmt is a prepared statement with the row that its queries read into.
@@ -92,10 +93,19 @@ func (c *conn) exec(query string, args ...driver.Value) error {
 			}
 		}
 	}
-	if _, err := s.Exec(args); err != nil {
+	if _, err := s.ExecContext(context.Background(), c.arguments(args)); err != nil {
 		return translateError(err)
 	}
 	return nil
+}
+
+// arguments returns arguments as the driver wants them, valid until the next call: a statement copies them when it starts.
+func (c *conn) arguments(args []driver.Value) []driver.NamedValue {
+	c.named = c.named[:0]
+	for i, v := range args {
+		c.named = append(c.named, driver.NamedValue{Ordinal: i + 1, Value: v})
+	}
+	return c.named
 }
 
 // query calls fn for each row of a result, and returns the first error of fn. The row is
@@ -128,17 +138,14 @@ func (c *conn) query(query string, fn func(row []driver.Value) error, args ...dr
 
 // start starts a query. Where the connection has a context, the query ends with it.
 func (c *conn) start(s *stmt, args []driver.Value) (driver.Rows, error) {
-	if c.ctx == nil {
-		return s.Query(args)
+	ctx := c.ctx
+	if ctx == nil {
+		ctx = context.Background()
 	}
-	if err := c.ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	named := make([]driver.NamedValue, len(args))
-	for i, v := range args {
-		named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
-	}
-	return s.QueryContext(c.ctx, named)
+	return s.QueryContext(ctx, c.arguments(args))
 }
 
 // errStopRows is returned by a function given to query to end the query without an error. query

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -39,6 +41,7 @@ func (c Checkpoint) At() fanfold.Position {
 // a time, reads are for any number.
 type DB struct {
 	path            string
+	opt             Options
 	number          int // of the generation
 	writer          *conn
 	readers         chan *conn // those that are not in use
@@ -52,13 +55,12 @@ type DB struct {
 // readersPerCPU is more than 1 so that reads overlap where SQLite waits for the disk.
 const readersPerCPU = 2
 
-// openDB opens or makes the file at path and returns it open to readers. failWrite, for tests, is
-// asked before every write. The caller closes it.
-func openDB(path string, failWrite func() error) (*DB, error) {
+// openDB opens or makes the file at path and returns it open to readers. The caller closes it.
+func openDB(path string, opt Options) (*DB, error) {
 	if err := migrate(path); err != nil {
 		return nil, err
 	}
-	db, err := openForWriting(path, failWrite)
+	db, err := openForWriting(path, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -71,25 +73,25 @@ func openDB(path string, failWrite func() error) (*DB, error) {
 // createUnprotected makes the schema in the file at path and returns it without readers. Until
 // openReaders is called nothing protects the file from a crash or a rollback: after either, the
 // caller discards the file and begins again.
-func createUnprotected(path string, failWrite func() error) (*DB, error) {
+func createUnprotected(path string, opt Options) (*DB, error) {
 	if err := migrate(path); err != nil {
 		return nil, err
 	}
-	return openUnprotected(path, failWrite)
+	return openUnprotected(path, opt)
 }
 
 // openUnprotected opens a file that has the schema, as createUnprotected does.
-func openUnprotected(path string, failWrite func() error) (*DB, error) {
-	return openForWriting(path, failWrite, "synchronous=OFF", "journal_mode=OFF")
+func openUnprotected(path string, opt Options) (*DB, error) {
+	return openForWriting(path, opt, "synchronous=OFF", "journal_mode=OFF")
 }
 
 // openForWriting opens a file with its writing connection only.
-func openForWriting(path string, failWrite func() error, pragmas ...string) (*DB, error) {
-	writer, err := openWriter(path, failWrite, pragmas...)
+func openForWriting(path string, opt Options, pragmas ...string) (*DB, error) {
+	writer, err := openWriter(path, opt.FailWrite, pragmas...)
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{path: path, writer: writer, readers: make(chan *conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
+	db := &DB{path: path, opt: opt, writer: writer, readers: make(chan *conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
 	if err := db.createTempTables(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -140,14 +142,15 @@ func (db *DB) syncToDisk() error {
 // most, and never consistency: that is what synchronous=NORMAL gives in WAL mode (SQLite
 // documentation, PRAGMA synchronous).
 func (db *DB) openReaders() error {
-	if err := db.pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit=67108864"); err != nil {
+	if err := db.pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit=33554432"); err != nil {
 		return err
 	}
 	if err := db.walCheckpointer.open(db.path); err != nil {
 		return err
 	}
+	mapping := "mmap_size=" + strconv.FormatInt(cmp.Or(db.opt.Cache, DefaultCache), 10)
 	for db.size < cap(db.readers) {
-		c, err := openConn(dsn(db.path, "rw"), "query_only=ON", "cache_size=-4096", "busy_timeout=10000", "mmap_size=268435456")
+		c, err := openConn(dsn(db.path, "rw"), "query_only=ON", "cache_size=-4096", "busy_timeout=10000", mapping)
 		if err != nil {
 			return translateError(err)
 		}

@@ -17,27 +17,24 @@ type Row struct {
 	Created  time.Time
 	Updated  time.Time
 	Body     []byte // the embedded view
-	Stored   []byte // the referenced view's own row; nil where there is none
+	Stored   Stored // what the row holds of the referenced view
 	Omitted  []byte // how many derived values Body has no room for, by rule, as JSON; nil for none
 }
 
 // Source returns the referenced view.
-func (r *Row) Source() []byte {
-	if r.Stored != nil {
-		return r.Stored
-	}
-	return r.Body
-}
+func (r *Row) Source() []byte { return r.Stored.Source(r.Body) }
+
+// size returns how many bytes the row's views take in memory.
+func (r *Row) size() int { return len(r.Body) + r.Stored.len() }
 
 // rowSQL is the start of a query for rows, up to its condition.
-const rowSQL = `SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, s.body, d.omitted
-	FROM document d LEFT JOIN source s ON s.number = d.number WHERE `
+const rowSQL = "SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted FROM document d WHERE "
 
 // scanRow returns the document in a row of rowSQL.
 func scanRow(r []sqlValue) *Row {
 	return &Row{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])},
 		Revision: fanfold.Revision(intOf(r[3])), Position: fanfold.Position(intOf(r[4])),
-		Created: timeOf(r[5]), Updated: timeOf(r[6]), Body: bytesOf(r[7]), Stored: bytesOf(r[8]), Omitted: bytesOf(r[9])}
+		Created: timeOf(r[5]), Updated: timeOf(r[6]), Body: bytesOf(r[7]), Stored: Stored{r[8]}, Omitted: bytesOf(r[9])}
 }
 
 // row returns the document that a condition on rowSQL finds, or nil.
@@ -84,11 +81,10 @@ func (tx *Tx) ViewByNumber(number int64) (row *Row, err error) {
 }
 
 // viewSQL reads a row for scanView.
-const viewSQL = "SELECT number, collection, id, revision, position, body, omitted FROM document WHERE number = ?"
+const viewSQL = "SELECT number, collection, id, revision, position, body, source, omitted FROM document WHERE number = ?"
 
 // Each calls fn with the documents of these numbers, in the order given, and passes over numbers
-// without a document. The rows lack what only a write needs: the times, and Stored. fn may write,
-// but must not call Each.
+// without a document. The rows lack the times. fn may write, but must not call Each.
 func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
 	if tx.over != nil {
 		return tx.over.each(numbers, fn)
@@ -130,11 +126,11 @@ func (tx *Tx) readAhead(rows []Row, numbers []int64) (read []Row, rest []int64, 
 		list = strconv.AppendInt(append(list, "[,"[min(i, 1)]), n, 10)
 	}
 	size := 0
-	err = tx.c.query(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.body, d.omitted, j.key
+	err = tx.c.query(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.body, d.source, d.omitted, j.key
 		FROM json_each(?) j CROSS JOIN document d ON d.number = j.value`, func(r []sqlValue) error {
 		rows = append(rows, scanView(r))
-		if size += len(rows[len(rows)-1].Body); size > maxReadAheadBytes {
-			rest = numbers[intOf(r[7])+1:]
+		if size += rows[len(rows)-1].size(); size > maxReadAheadBytes {
+			rest = numbers[intOf(r[8])+1:]
 			return errStopRows
 		}
 		return nil
@@ -145,24 +141,10 @@ func (tx *Tx) readAhead(rows []Row, numbers []int64) (read []Row, rest []int64, 
 	return rows, rest, err
 }
 
-// scanView returns the document in a row of number, collection, id, revision, position, body and omitted.
+// scanView returns the document in a row of number, collection, id, revision, position, body, source and omitted.
 func scanView(r []sqlValue) Row {
 	return Row{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])}, Revision: fanfold.Revision(intOf(r[3])),
-		Position: fanfold.Position(intOf(r[4])), Body: bytesOf(r[5]), Omitted: bytesOf(r[6])}
-}
-
-// Stored returns the referenced view where the document has a row of its own for it, and nil
-// otherwise.
-func (tx *Tx) Stored(number int64) (body []byte, err error) {
-	if tx.over != nil {
-		r, err := tx.over.byNumber(number)
-		if r == nil {
-			return nil, err
-		}
-		return r.Stored, err
-	}
-	_, err = tx.c.queryRow("SELECT body FROM source WHERE number = ?", func(r []sqlValue) { body = bytesOf(r[0]) }, number)
-	return body, err
+		Position: fanfold.Position(intOf(r[4])), Body: bytesOf(r[5]), Stored: Stored{r[6]}, Omitted: bytesOf(r[7])}
 }
 
 // Body returns the embedded view of a document, or nil where there is no document.
@@ -207,14 +189,8 @@ func (tx *Tx) Insert(r *Row) error {
 			return err
 		}
 	}
-	if err := tx.c.exec("INSERT INTO document (number, collection, id, revision, position, created, updated, body, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), textValue(r.Body), textValue(r.Omitted)); err != nil {
-		return err
-	}
-	if r.Stored == nil {
-		return nil
-	}
-	return tx.c.exec("INSERT INTO source (number, body) VALUES (?, ?)", r.Number, textValue(r.Stored))
+	return tx.c.exec("INSERT INTO document (number, collection, id, revision, position, created, updated, body, source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), textValue(r.Body), r.Stored.column, textValue(r.Omitted))
 }
 
 // Replace writes both views of a document after a write to it.
@@ -223,28 +199,15 @@ func (tx *Tx) Replace(r *Row) error {
 		return tx.over.write(r)
 	}
 	tx.cache.drop(r.Number)
-	if err := tx.c.exec("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, omitted = ? WHERE number = ?",
-		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), textValue(r.Body), textValue(r.Omitted), r.Number); err != nil {
-		return err
-	}
-	return tx.SetSource(r.Number, r.Stored)
-}
-
-// SetSource writes the row for a document's referenced view, or removes it where body is nil.
-func (tx *Tx) SetSource(number int64, body []byte) error {
-	if tx.over != nil {
-		return tx.over.setSource(number, body)
-	}
-	if body == nil {
-		return tx.c.exec("DELETE FROM source WHERE number = ?", number)
-	}
-	return tx.c.exec("INSERT INTO source (number, body) VALUES (?, ?) ON CONFLICT (number) DO UPDATE SET body = excluded.body", number, textValue(body))
+	return tx.c.exec("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, source = ?, omitted = ? WHERE number = ?",
+		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), textValue(r.Body), r.Stored.column, textValue(r.Omitted), r.Number)
 }
 
 // View is an embedded view with what a derived change gives it.
 type View struct {
 	Position fanfold.Position // of the change
 	Body     []byte
+	Stored   Stored // as in Row
 	Omitted  []byte // as in Row
 }
 
@@ -262,7 +225,7 @@ func (tx *Tx) SetView(number int64, v View) error {
 
 // writeView writes an embedded view to the file.
 func (tx *Tx) writeView(number int64, v View) error {
-	return tx.c.exec("UPDATE document SET position = ?, body = ?, omitted = ? WHERE number = ?", int64(v.Position), textValue(v.Body), textValue(v.Omitted), number)
+	return tx.c.exec("UPDATE document SET position = ?, body = ?, source = ?, omitted = ? WHERE number = ?", int64(v.Position), textValue(v.Body), v.Stored.column, textValue(v.Omitted), number)
 }
 
 // Delete removes a document and leaves a tombstone.
@@ -273,9 +236,6 @@ func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Positio
 	}
 	tx.cache.drop(r.Number)
 	if err := tx.c.exec("DELETE FROM document WHERE number = ?", r.Number); err != nil {
-		return err
-	}
-	if err := tx.c.exec("DELETE FROM source WHERE number = ?", r.Number); err != nil {
 		return err
 	}
 	return tx.Tombstone(r.Key, revision, position)

@@ -19,9 +19,13 @@ import (
 type Options struct {
 	Fingerprint string       // of the fold; a file made by another is not used
 	FailWrite   func() error // for tests: called before every write; an error of it is returned in place of SQLite's
+	Cache       int64        // bytes of the file that are kept in memory, where the system has it; default DefaultCache
 	AsIs        bool         // a file that is not as it was left is used all the same, to be looked at
 	Logger      *slog.Logger // default slog.Default()
 }
+
+// DefaultCache is how many bytes of the file are kept in memory where Options say nothing. SQLite maps no more.
+const DefaultCache = 2 << 30
 
 // Store is the directory of read models: the generation that is served, and at times others that a
 // replay or a coming model builds beside it. Its methods may be called from many goroutines.
@@ -50,10 +54,13 @@ const (
 
 // OpenStore opens the generation that the newest marker names, or makes the first one. It replaces
 // a file that another fold version made, or that is damaged, by an empty one. The caller closes the
-// store. Errors are Unavailable for files that cannot be read or written.
+// store. Errors are Invalid for options that cannot be, and Unavailable for files that cannot be read or written.
 func OpenStore(dir string, opt Options) (*Store, error) {
 	if opt.Logger == nil {
 		opt.Logger = slog.Default()
+	}
+	if opt.Cache < 0 {
+		return nil, fanfold.Errorf(fanfold.Invalid, "a cache of %d bytes for the read model cannot be: give 0 for the default, or more", opt.Cache)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot make %s: %v", dir, err)
@@ -128,7 +135,7 @@ func (s *Store) openUsable(n int) (*DB, error) {
 		s.rebuilt(n, errors.New("it is not as it was left"))
 		return nil, nil
 	}
-	db, err := openDB(s.filePath(n), s.opt.FailWrite)
+	db, err := openDB(s.filePath(n), s.opt)
 	if isCorrupt(err) {
 		s.rebuilt(n, err)
 		return nil, nil
@@ -266,7 +273,7 @@ func (s *Store) Build() (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := createUnprotected(s.filePath(n), s.opt.FailWrite)
+	db, err := createUnprotected(s.filePath(n), s.opt)
 	if err != nil {
 		s.releaseNumber(n)
 		return nil, err

@@ -169,13 +169,12 @@ func (s *Snapshot) EachReferring(relation, target string, after int64, limit int
 
 // selectHolders returns the query for documents that refer to a target, from behind a number.
 func selectHolders(view fanfold.View) string {
-	columns, from := selectView(view)
-	return columns + strings.Replace(from, "FROM document d", fromHolders, 1) + "WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder"
+	return selectView(view) + fromHolders + "WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder"
 }
 
 // HolderMeta returns the documents that Holders returns, as written and without their bodies, limit of them at most.
 func (s *Snapshot) HolderMeta(relation, target string, limit int) (docs []*fanfold.Document, err error) {
-	err = s.c.query("SELECT "+docColumns+"NULL "+fromHolders+" WHERE l.relation = ? AND l.target = ? ORDER BY l.holder LIMIT ?", func(r []sqlValue) error {
+	err = s.c.query("SELECT "+docColumns+"NULL, NULL"+fromHolders+"WHERE l.relation = ? AND l.target = ? ORDER BY l.holder LIMIT ?", func(r []sqlValue) error {
 		docs = append(docs, scanDocument(r))
 		return nil
 	}, relation, target, int64(limit))
@@ -234,8 +233,7 @@ func (s *Snapshot) EachOnPage(p fanfold.PageQuery, begin func(page, pages int64)
 		return err
 	}
 	first := (min(page, pages+1) - 1) * places
-	columns, from := selectView(p.View)
-	_, err := s.eachDocument(p.Size, fn, columns+strings.Replace(from, "FROM document d", fromHolders, 1)+
+	_, err := s.eachDocument(p.Size, fn, selectView(p.View)+fromHolders+
 		"WHERE l.relation = ? AND l.target = ? AND l.ordinal >= ? AND l.ordinal < ? ORDER BY l.ordinal", p.Relation, p.Target, first, first+places)
 	return err
 }

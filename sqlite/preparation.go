@@ -17,8 +17,9 @@ func (tx *Tx) Snapshot() *Snapshot { return &Snapshot{c: tx.c, Checkpoint: tx.ch
 // SetPendingChange keeps the change that the coming model makes to a document, in place of one that
 // was kept before.
 func (tx *Tx) SetPendingChange(r *Row, prior fanfold.Position, rules []string, delta []byte) error {
-	return tx.c.exec("INSERT OR REPLACE INTO temp.prepared (number, prior, collection, id, revision, rules, delta, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		r.Number, int64(prior), r.Key.Collection, r.Key.ID, int64(r.Revision), strings.Join(rules, ","), string(delta), textValue(r.Omitted))
+	patch, values := splitPatch(delta)
+	return tx.c.exec("INSERT OR REPLACE INTO temp.prepared (number, prior, collection, id, revision, rules, patch, delta, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		r.Number, int64(prior), r.Key.Collection, r.Key.ID, int64(r.Revision), strings.Join(rules, ","), patch, string(values), textValue(r.Omitted))
 }
 
 // RemovePendingChange removes the pending change of a document.
@@ -60,13 +61,16 @@ func (tx *Tx) SetPosition(number int64, position fanfold.Position) error {
 }
 
 // storedChangeColumns are all columns of a change, in the order in which CopyChanges copies them.
-const storedChangeColumns = "position, ordinal, prior, collection, id, op, revision, time, tx, rules, delta, previous, previous_source, omitted"
+const storedChangeColumns = "position, ordinal, prior, collection, id, op, revision, time, tx, form, delta, previous, previous_source, omitted"
 
 // CopyChanges copies the changes behind a position from another generation, limit of them at most,
 // and touches their documents. It returns the position of the last one, or after where there is
 // none, and how many it copied.
 func (tx *Tx) CopyChanges(from *Snapshot, after fanfold.Position, limit int) (last fanfold.Position, n int, err error) {
 	last = after
+	if err := tx.copyForms(from); err != nil {
+		return after, 0, err
+	}
 	err = from.c.query("SELECT "+storedChangeColumns+" FROM change WHERE position > ? ORDER BY position LIMIT ?", func(r []sqlValue) error {
 		if err := tx.c.exec("INSERT INTO change ("+storedChangeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r...); err != nil {
 			return err
@@ -75,6 +79,17 @@ func (tx *Tx) CopyChanges(from *Snapshot, after fanfold.Position, limit int) (la
 		return tx.c.exec("INSERT OR IGNORE INTO temp.touched (number) SELECT number FROM document WHERE collection = ? AND id = ?", r[3], r[4])
 	}, int64(after), int64(limit))
 	return last, n, err
+}
+
+// copyForms copies the forms of derived changes that another generation has more.
+func (tx *Tx) copyForms(from *Snapshot) error {
+	known := int64(0)
+	if _, err := tx.c.queryRow("SELECT max(id) FROM form", func(r []sqlValue) { known = intOf(r[0]) }); err != nil {
+		return err
+	}
+	return from.c.query("SELECT id, rules, patch FROM form WHERE id > ? ORDER BY id", func(r []sqlValue) error {
+		return tx.c.exec("INSERT INTO form (id, rules, patch) VALUES (?, ?, ?)", r...)
+	}, known)
 }
 
 // SetChanges takes the number of changes and the last one's position from the checkpoint of another
@@ -98,9 +113,14 @@ func (tx *Tx) Activate(seq uint64, now int64) error {
 	if err := tx.c.exec("INSERT INTO temp.new_position (number, position) SELECT number, ? + row_number() OVER (ORDER BY number) FROM temp.prepared", first-1); err != nil {
 		return err
 	}
-	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, rules, delta, omitted)
-		SELECT l.position, ? + l.position, p.prior, p.collection, p.id, 'derive', p.revision, ?, p.rules, p.delta, p.omitted
-		FROM temp.new_position l CROSS JOIN temp.prepared p ON p.number = l.number`, tx.checkpoint.Changes+1-first, now); err != nil {
+	tx.forms = nil
+	if err := tx.c.exec("INSERT OR IGNORE INTO form (rules, patch) SELECT rules, patch FROM temp.prepared GROUP BY rules, patch ORDER BY min(number)"); err != nil {
+		return err
+	}
+	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, revision, time, form, delta, omitted)
+		SELECT l.position, ? + l.position, p.prior, p.collection, p.id, p.revision, CASE l.position WHEN ? THEN ? END, f.id, p.delta, p.omitted
+		FROM temp.new_position l CROSS JOIN temp.prepared p ON p.number = l.number CROSS JOIN form f ON f.rules = p.rules AND f.patch = p.patch`,
+		tx.checkpoint.Changes+1-first, first, now); err != nil {
 		return err
 	}
 	if err := tx.c.exec("UPDATE document SET " + setNewPositionSQL); err != nil {

@@ -52,9 +52,9 @@ type total struct {
 // put sets the row of a document. The error is ErrRehearsalEnds.
 func (o *overlay) put(r *Row) error {
 	if old := o.rows[r.Number]; old != nil {
-		o.size -= len(old.Body) + len(old.Stored)
+		o.size -= old.size()
 	}
-	o.size += len(r.Body) + len(r.Stored)
+	o.size += r.size()
 	o.rows[r.Number], o.keys[r.Key] = r, r.Number
 	if o.bounds.MaxBytes > 0 && o.size > o.bounds.MaxBytes {
 		return ErrRehearsalEnds
@@ -143,7 +143,7 @@ func (o *overlay) setView(number int64, v View) error {
 	if err != nil || row == nil {
 		return err
 	}
-	row.Position, row.Body, row.Omitted = v.Position, bytes.Clone(v.Body), v.Omitted
+	row.Position, row.Body, row.Stored, row.Omitted = v.Position, bytes.Clone(v.Body), v.Stored, v.Omitted
 	o.changed[number] = true
 	if o.tooMany(len(o.changed) + o.replaced) {
 		return ErrRehearsalEnds
@@ -157,19 +157,9 @@ func (o *overlay) tooMany(n int) bool { return o.bounds.MaxDocuments > 0 && n > 
 // remove removes a document.
 func (o *overlay) remove(r *Row) {
 	if old := o.rows[r.Number]; old != nil {
-		o.size -= len(old.Body) + len(old.Stored)
+		o.size -= old.size()
 	}
 	o.rows[r.Number], o.keys[r.Key] = nil, 0
-}
-
-// setSource sets the row of its own that a document has for the referenced view.
-func (o *overlay) setSource(number int64, body []byte) error {
-	row, err := o.byNumber(number)
-	if err != nil || row == nil {
-		return err
-	}
-	row.Stored = body
-	return o.put(row)
 }
 
 // replaceMembers counts the documents that a statement would change. Nothing may read them afterwards.

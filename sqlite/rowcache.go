@@ -13,16 +13,18 @@ import (
 type rowCache struct {
 	rows  map[int64]*cachedRow
 	keys  map[fanfold.Key]int64
-	bytes int // of bodies
+	bytes int // of views
 	dirty int // rows that are dirty
 }
 
 // view returns what a derived change of the row writes.
-func (r *Row) view() View { return View{Position: r.Position, Body: r.Body, Omitted: r.Omitted} }
+func (r *Row) view() View {
+	return View{Position: r.Position, Body: r.Body, Stored: r.Stored, Omitted: r.Omitted}
+}
 
 // cachedRow is a document in the cache. It is dirty while the file has an older view.
 type cachedRow struct {
-	row   Row // without times and the referenced view's own row
+	row   Row // without times
 	dirty bool
 }
 
@@ -47,7 +49,7 @@ func (c *rowCache) drop(number int64) {
 	if r.dirty {
 		c.dirty--
 	}
-	c.bytes -= len(r.row.Body)
+	c.bytes -= r.row.size()
 	delete(c.rows, number)
 	delete(c.keys, r.row.Key)
 }
@@ -89,8 +91,9 @@ func (tx *Tx) flushCached(number int64) error {
 
 // updateCached records a derived change of a document in the cache.
 func (tx *Tx) updateCached(r *cachedRow, v View) error {
-	tx.cache.bytes += len(v.Body) - len(r.row.Body)
-	r.row.Position, r.row.Body, r.row.Omitted = v.Position, bytes.Clone(v.Body), v.Omitted
+	tx.cache.bytes -= r.row.size()
+	r.row.Position, r.row.Body, r.row.Stored, r.row.Omitted = v.Position, bytes.Clone(v.Body), v.Stored, v.Omitted
+	tx.cache.bytes += r.row.size()
 	if !r.dirty {
 		r.dirty = true
 		tx.cache.dirty++
@@ -139,7 +142,7 @@ func (tx *Tx) loadCached(number int64) (r *cachedRow, err error) {
 	if r != nil {
 		tx.cache.rows[number] = r
 		tx.cache.keys[r.row.Key] = number
-		tx.cache.bytes += len(r.row.Body)
+		tx.cache.bytes += r.row.size()
 	}
 	return r, err
 }

@@ -65,8 +65,7 @@ func (s *Scanner) Close() error {
 // number: limit of them at most, and fewer where they are large. more reports whether others
 // follow.
 func (s *Scanner) All(after int64, limit int) (docs []*fanfold.Document, more bool, err error) {
-	columns, from := selectView(fanfold.Referenced)
-	return s.documents(limit, exportBytes, columns+from+"WHERE d.number > ? ORDER BY d.number", after)
+	return s.documents(limit, exportBytes, selectView(fanfold.Referenced)+fromDocument+"WHERE d.number > ? ORDER BY d.number", after)
 }
 
 // EachKept calls fn for the values that stayed on the document with a number, in order of rule and target.

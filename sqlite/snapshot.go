@@ -48,19 +48,22 @@ func readSnapshot(c *conn, fn func(s *Snapshot) error) (err error) {
 const (
 	docColumns      = "d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, "
 	fromDocument    = " FROM document d "
-	fromSource      = " FROM document d LEFT JOIN source s ON s.number = d.number "
-	fromHolders     = "FROM link l JOIN document d ON d.number = l.holder"
-	sourceBody      = "coalesce(s.body, d.body)"
+	fromHolders     = " FROM link l JOIN document d ON d.number = l.holder "
+	embeddedBody    = "d.body, NULL"
+	referencedBody  = "CASE typeof(d.source) WHEN 'text' THEN d.source ELSE d.body END, " + sourcePlaces
+	sourcePlaces    = "CASE typeof(d.source) WHEN 'blob' THEN d.source END"
 	checkpointAt    = ", (SELECT max(position, seq << 20) FROM checkpoint WHERE id = 1)"
-	getEmbeddedSQL  = "SELECT " + docColumns + "d.body" + checkpointAt + fromDocument + "WHERE d.collection = ? AND d.id = ?"
-	getReferenceSQL = "SELECT " + docColumns + sourceBody + checkpointAt + fromSource + "WHERE d.collection = ? AND d.id = ?"
+	whereKey        = "WHERE d.collection = ? AND d.id = ?"
+	getEmbeddedSQL  = "SELECT " + docColumns + embeddedBody + checkpointAt + fromDocument + whereKey
+	getReferenceSQL = "SELECT " + docColumns + referencedBody + checkpointAt + fromDocument + whereKey
 )
 
-// scanDocument returns the document in a row of docColumns and a body.
+// scanDocument returns the document in a row of docColumns, a body, and the places of derived members that are no part of
+// the view.
 func scanDocument(r []sqlValue) *fanfold.Document {
 	return &fanfold.Document{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])},
 		Revision: fanfold.Revision(intOf(r[3])), Position: fanfold.Position(intOf(r[4])),
-		Created: timeOf(r[5]), Updated: timeOf(r[6]), Body: bytesOf(r[7])}
+		Created: timeOf(r[5]), Updated: timeOf(r[6]), Body: Stored{r[8]}.Source(bytesOf(r[7]))}
 }
 
 // Get returns a document, or nil where there is none, and the position of the prefix that was read,
@@ -72,7 +75,7 @@ func (db *DB) Get(key fanfold.Key, view fanfold.View) (doc *fanfold.Document, at
 	}
 	err = db.withReader(func(c *conn) error {
 		_, err := c.queryRow(query, func(r []sqlValue) {
-			doc, at = scanDocument(r), fanfold.Position(intOf(r[8]))
+			doc, at = scanDocument(r), fanfold.Position(intOf(r[9]))
 		}, key.Collection, key.ID)
 		return err
 	})
@@ -92,34 +95,44 @@ func (s *Snapshot) Get(key fanfold.Key, view fanfold.View) (doc *fanfold.Documen
 	return doc, err
 }
 
-// selectView returns the start of a query for documents in one view.
-func selectView(view fanfold.View) (columns, from string) {
+// selectView returns the start of a query for documents in one view, up to its tables.
+func selectView(view fanfold.View) string {
 	if view == fanfold.Referenced {
-		return "SELECT " + docColumns + sourceBody, fromSource
+		return "SELECT " + docColumns + referencedBody
 	}
-	return "SELECT " + docColumns + "d.body", fromDocument
+	return "SELECT " + docColumns + embeddedBody
 }
 
 // GetWithin returns a document, or nil where there is none, and how many bytes its body has. A body of more than
 // maxBytes is not read, and nil.
 func (s *Snapshot) GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
-	query := getEmbeddedWithinSQL
 	if view == fanfold.Referenced {
-		query = getReferencedWithinSQL
+		return s.getReferencedWithin(key, maxBytes)
 	}
-	_, err = s.c.queryRow(query, func(r []sqlValue) {
-		doc, size = scanDocument(r), int(intOf(r[8]))
+	_, err = s.c.queryRow(getEmbeddedWithinSQL, func(r []sqlValue) {
+		doc, size = scanDocument(r), int(intOf(r[9]))
 	}, int64(maxBytes), key.Collection, key.ID)
+	return doc, size, err
+}
+
+// getReferencedWithin does what GetWithin does for the referenced view.
+func (s *Snapshot) getReferencedWithin(key fanfold.Key, maxBytes int) (doc *fanfold.Document, size int, err error) {
+	found, err := s.c.queryRow(referencedLengthSQL, func(r []sqlValue) {
+		doc, size = scanDocument(r), Stored{r[10]}.sourceLen(int(intOf(r[9])))
+	}, key.Collection, key.ID)
+	if err != nil || !found || size > maxBytes {
+		return doc, size, err
+	}
+	doc, err = s.Get(key, fanfold.Referenced)
 	return doc, size, err
 }
 
 // The queries of GetWithin. The length of a column is known without reading it (SQLite documentation, octet_length).
 const (
-	getEmbeddedWithinSQL = "SELECT " + docColumns + "CASE WHEN octet_length(d.body) <= ?1 THEN d.body END, octet_length(d.body)" +
+	getEmbeddedWithinSQL = "SELECT " + docColumns + "CASE WHEN octet_length(d.body) <= ?1 THEN d.body END, NULL, octet_length(d.body)" +
 		fromDocument + "WHERE d.collection = ?2 AND d.id = ?3"
-	getReferencedWithinSQL = "SELECT " + docColumns + "CASE WHEN " + sourceLength + " <= ?1 THEN " + sourceBody + " END, " + sourceLength +
-		fromSource + "WHERE d.collection = ?2 AND d.id = ?3"
-	sourceLength = "coalesce(octet_length(s.body), octet_length(d.body))"
+	referencedLengthSQL = "SELECT " + docColumns + "NULL, NULL, CASE typeof(d.source) WHEN 'text' THEN octet_length(d.source) ELSE octet_length(d.body) END, " + sourcePlaces +
+		fromDocument + whereKey
 )
 
 // pageBytes bounds the bodies of one page of documents, in bytes, and exportBytes those of an export's.
@@ -172,8 +185,7 @@ func (s *Snapshot) eachDocument(limit int, fn func(doc *fanfold.Document) (bool,
 // until fn returns false or an error. more reports whether others follow, that for which fn returned false included. fn
 // may read by GetWithin.
 func (s *Snapshot) EachListed(collection, after string, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error) {
-	columns, from := selectView(view)
-	return s.eachDocument(limit, fn, columns+from+"WHERE d.collection = ? AND d.id > ? ORDER BY d.id", collection, after)
+	return s.eachDocument(limit, fn, selectView(view)+fromDocument+"WHERE d.collection = ? AND d.id > ? ORDER BY d.id", collection, after)
 }
 
 // Scan returns documents of a collection with numbers behind after, with both views and in order of
@@ -183,7 +195,7 @@ func (s *Snapshot) Scan(collection string, after int64, limit int) (rows []*Row,
 	err = s.c.query(rowSQL+"d.number > ? AND +d.collection = ? ORDER BY d.number LIMIT ?", func(r []sqlValue) error {
 		row := scanRow(r)
 		rows = append(rows, row)
-		if size += len(row.Body) + len(row.Stored); size > pageBytes {
+		if size += row.size(); size > pageBytes {
 			return errStopRows
 		}
 		return nil

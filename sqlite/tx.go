@@ -22,10 +22,11 @@ type Tx struct {
 	mayHaveTombstones bool
 	before            beforeImages
 	cache             rowCache
-	argBuffer         []sqlValue // used again and again
-	unwrittenDerived  []sqlValue // derived changes yet to be written
-	unwrittenBytes    int        // of their deltas
-	over              *overlay   // of a rehearsal, which writes nothing to the file; nil otherwise
+	argBuffer         []sqlValue     // used again and again
+	unwrittenDerived  []sqlValue     // derived changes yet to be written
+	unwrittenBytes    int            // of their deltas
+	forms             map[form]int64 // numbers of forms that are in the file
+	over              *overlay       // of a rehearsal, which writes nothing to the file; nil otherwise
 	mayCommit         func() error
 }
 
@@ -53,7 +54,7 @@ func (tx *Tx) load() error {
 		return err
 	}
 	tx.checkpoint, tx.before, tx.unwrittenDerived = cp, beforeImages{}, tx.unwrittenDerived[:0]
-	tx.unwrittenBytes = 0
+	tx.unwrittenBytes, tx.forms = 0, nil
 	tx.cache.clear()
 	tx.mayHaveTombstones, err = tx.c.queryRow("SELECT 1 FROM tombstone LIMIT 1", func([]sqlValue) {})
 	tx.loaded = err == nil

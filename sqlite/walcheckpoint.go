@@ -1,60 +1,79 @@
 package sqlite
 
-import "errors"
-
-// The numbers of writes after which CheckpointWAL does something.
-const (
-	passiveWrites  = 10_000  // it begins to move the WAL into the file, in the background
-	completeWrites = 40_000  // it moves all of it, so that SQLite begins the WAL anew
-	truncateWrites = 200_000 // of one transaction: it also truncates the WAL
+import (
+	"errors"
+	"time"
 )
 
-// walCheckpointer moves SQLite's WAL into the file on a connection of its own while the writer goes
-// on, because most of that time is spent waiting for the disk.
+// When CheckpointWAL does something, in statements that wrote. A pass waits for the disk, and whoever else waits for it
+// waits longer meanwhile: so passes are small while there is time between them.
+const (
+	fewWrites      = 1_000   // a pass begins in the background, if the last one ended long ago
+	manyWrites     = 10_000  // it begins at once
+	finishWrites   = 20_000  // SQLite is to begin the WAL anew, once there is little left to move
+	mustWrites     = 60_000  // it is to begin anew at once
+	truncateWrites = 200_000 // of one transaction: the WAL is also truncated
+
+	passPause = 100 * time.Millisecond // between two small passes
+)
+
+// walCheckpointer moves SQLite's WAL into the file on connections of its own while the writer goes on, because most of that
+// time is spent waiting for the disk.
 type walCheckpointer struct {
-	conn                *conn
-	busy                chan struct{} // has an element while a pass is under way
-	lastErr             error         // of the last pass; read and written by whoever has put the element into busy
-	writesSinceComplete int           // writes since all of the WAL was moved
+	conn      *conn
+	held      *conn         // keeps a pass from moving more than what was noted before it
+	busy      chan struct{} // has an element while a pass is under way
+	lastErr   error         // of the last pass; read and written by whoever has put the element into busy
+	lastEnded time.Time     // the same: when the last pass ended
+	unmoved   int           // writes that no pass has looked at yet
+	moved     int           // writes that passes have looked at since the WAL began anew
 }
 
-// open opens the connection to the file at path.
+// open opens the connections to the file at path.
 func (w *walCheckpointer) open(path string) (err error) {
 	w.busy = make(chan struct{}, 1)
-	w.conn, err = openConn(dsn(path, "rw"), "busy_timeout=0", "wal_autocheckpoint=0")
+	if w.conn, err = openConn(dsn(path, "rw"), "busy_timeout=0", "wal_autocheckpoint=0"); err == nil {
+		w.held, err = openConn(dsn(path, "ro"))
+	}
 	return translateError(err)
 }
 
-// start begins a pass in the background, unless one is under way.
-func (w *walCheckpointer) start() {
+// begin puts the element into busy and returns the last pass's error. ok is false while a pass is under way.
+func (w *walCheckpointer) begin() (ok bool, err error) {
 	select {
 	case w.busy <- struct{}{}:
+		err, w.lastErr = w.lastErr, nil
+		return true, err
 	default:
-		return
+		return false, nil
 	}
-	go func() {
+}
+
+// pass moves the WAL into the file up to the last transaction there is, after note was called with its last event.
+func (w *walCheckpointer) pass(note func(seq uint64) error) error {
+	return readSnapshot(w.held, func(s *Snapshot) error {
+		if note != nil {
+			if err := note(s.Checkpoint.Seq); err != nil {
+				return err
+			}
+		}
 		_, err := w.conn.raw.Exec("PRAGMA main.wal_checkpoint(PASSIVE)", nil)
-		w.lastErr = translateError(err)
-		<-w.busy
-	}()
+		return translateError(err)
+	})
 }
 
-// wait blocks until no pass is under way, and returns the error of the last one.
-func (w *walCheckpointer) wait() error {
-	w.busy <- struct{}{}
-	defer func() { <-w.busy }()
-	err := w.lastErr
-	w.lastErr = nil
-	return err
-}
-
-// close waits for the pass that is under way and closes the connection.
+// close waits for the pass that is under way and closes the connections.
 func (w *walCheckpointer) close() error {
-	if w.conn == nil {
-		return nil
+	if w.busy != nil {
+		w.busy <- struct{}{} // what the pass did not move is moved when the file is opened again
 	}
-	_ = w.wait() // what the pass did not move is moved when the file is opened again
-	return w.conn.close()
+	var errs []error
+	for _, c := range []*conn{w.conn, w.held} {
+		if c != nil {
+			errs = append(errs, c.close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // noteMove calls beforeMove with the last event that is folded.
@@ -74,29 +93,56 @@ func (db *DB) noteMove() error {
 // that calls Update. Most of the work goes on after it returns; an error of that part is returned
 // by a later call.
 func (db *DB) CheckpointWAL() error {
-	writes := db.writer.writes
-	if writes < passiveWrites {
+	w, writes := &db.walCheckpointer, db.writer.writes
+	if writes == 0 {
 		return nil
 	}
+	db.writer.writes = 0
+	w.unmoved += writes
+	if w.unmoved < fewWrites && w.moved < finishWrites {
+		return nil
+	}
+	if w.unmoved+w.moved >= mustWrites || writes > truncateWrites {
+		w.busy <- struct{}{}
+		err := w.lastErr
+		w.lastErr = nil
+		return errors.Join(err, db.finishWAL(writes > truncateWrites))
+	}
+	ok, err := w.begin()
+	if !ok {
+		return nil
+	}
+	switch {
+	case w.moved >= finishWrites && w.unmoved < fewWrites:
+		return errors.Join(err, db.finishWAL(false))
+	case w.unmoved >= manyWrites || w.unmoved >= fewWrites && time.Since(w.lastEnded) >= passPause:
+		w.moved, w.unmoved = w.moved+w.unmoved, 0
+		go func() {
+			w.lastErr = w.pass(db.beforeMove)
+			w.lastEnded = time.Now()
+			<-w.busy
+		}()
+		return err
+	}
+	<-w.busy
+	return err
+}
+
+// finishWAL moves what is left of the WAL, so that SQLite begins it anew, and takes the element out of busy.
+func (db *DB) finishWAL(truncate bool) error {
+	w := &db.walCheckpointer
+	defer func() { w.lastEnded = time.Now(); <-w.busy }()
 	if err := db.noteMove(); err != nil {
 		return err
 	}
-	db.writer.writes = 0
-	db.walCheckpointer.writesSinceComplete += writes
-	if db.walCheckpointer.writesSinceComplete < completeWrites {
-		db.walCheckpointer.start()
-		return nil
-	}
-	if err := db.walCheckpointer.wait(); err != nil {
-		return err
-	}
 	mode := "PASSIVE"
-	if writes > truncateWrites {
+	if truncate {
 		mode = "TRUNCATE"
 	}
-	if err := db.pragmas("busy_timeout=0", "main.wal_checkpoint("+mode+")", "busy_timeout=10000"); err != nil {
+	err := db.pragmas("busy_timeout=0", "main.wal_checkpoint("+mode+")", "busy_timeout=10000")
+	if err != nil {
 		return errors.Join(err, db.pragmas("busy_timeout=10000"))
 	}
-	db.walCheckpointer.writesSinceComplete = 0
+	w.moved, w.unmoved = 0, 0
 	return nil
 }

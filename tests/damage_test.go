@@ -90,7 +90,7 @@ func TestVerifyFindsPlantedValues(t *testing.T) {
 		`UPDATE document SET body = replace(body, '"name":"A"', '"name":"B"') WHERE collection = 'books'`: "books.name",
 		`UPDATE document SET body = replace(body, '"n":1', '"n":7') WHERE collection = 'authors'`:         "authors.n",
 		`DELETE FROM link`: "lacks relation",
-		`UPDATE source SET body = '{broken' WHERE number = 2`: "not JSON",
+		`UPDATE document SET source = '{broken' WHERE number = 2`: "not JSON",
 	} {
 		dir := t.TempDir()
 		s := harness.Open(t, harness.Options{Dir: dir, Sync: true})
@@ -152,7 +152,7 @@ func TestReplayWakesTheProjector(t *testing.T) {
 	s.Model(damageModel)
 	s.Put("authors", "a", `{"name":"A"}`)
 	s.Put("books", "b", `{"author":"a"}`)
-	outside(t, readModel(t, dir), `UPDATE source SET body = '{broken'`)
+	outside(t, readModel(t, dir), `UPDATE document SET source = '{broken' WHERE collection = 'books'`)
 	s.Want(http.StatusAccepted, "PUT", "/v1/books/b", `{"author":"a","x":1}`)
 	s.Want(http.StatusServiceUnavailable, "GET", "/readyz", "")
 	s.WantDoc("books", "b", `{"id":"b","author":"a","name":"A"}`)

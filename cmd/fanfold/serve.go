@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/sqlite"
 )
 
 func serveCommand() *cobra.Command {
@@ -41,6 +42,7 @@ keeps its files in the data directory, beside the read model.`,
 	f.StringVar(&cfg.Durability, "durability", "always",
 		"of the embedded log: always (an acknowledged write survives loss of power) or interval")
 	f.Int64Var(&cfg.API.MaxSending, "max-sending", sending.DefaultBudget, "bytes of answers, exports and feeds that are held in memory at a time while clients read them")
+	f.Int64Var(&cfg.Cache, "cache", sqlite.DefaultCache, "bytes of the read model's file that are kept in memory, where the system has it; 2 GiB is the most")
 	f.IntVar(&cfg.Replicas, "replicas", 1, "replicas of the stream, where this node creates it on an outside server")
 	return cmd
 }

@@ -20,7 +20,7 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 		if bytes.Equal(row.Omitted, view.Omitted) {
 			return nil
 		}
-		view.Body = row.Body
+		view.Body, view.Stored = row.Body, row.Stored
 		return errors.Join(f.correctOmitted(row, view), f.tx.SetView(row.Number, view))
 	}
 	switch {
@@ -170,5 +170,5 @@ func (f *Fold) flush(number int64, before []byte) error {
 	if err != nil {
 		return err
 	}
-	return f.tx.SetView(number, sqlite.View{Position: at, Body: row.Body, Omitted: row.Omitted})
+	return f.tx.SetView(number, sqlite.View{Position: at, Body: row.Body, Stored: row.Stored, Omitted: row.Omitted})
 }

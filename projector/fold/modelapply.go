@@ -134,8 +134,8 @@ func (f *Fold) relinkAll(m *ModelChange) error {
 	return nil
 }
 
-// restructure takes the values of rules that went or changed out of the documents, and gives documents of collections
-// with rules their own row for the referenced view.
+// restructure takes the values of rules that went or changed out of the documents, and decides anew how their referenced
+// views are stored.
 func (f *Fold) restructure(m *ModelChange) error {
 	for _, name := range collectionsOf(m, func(name string) bool { return m.rulesChanged[name] }) {
 		c := f.plan.Collection(name)
@@ -243,22 +243,17 @@ func (f *Fold) restructureOne(m *ModelChange, c *Collection, row *sqlite.Row) er
 			return err
 		}
 	}
-	stored := source
-	if !c.storesSource() && bytes.Equal(body, source) {
-		stored = nil
-	}
-	if (stored == nil) != (row.Stored == nil) {
-		if err := f.tx.SetSource(row.Number, stored); err != nil {
-			return err
-		}
-	}
+	view := sqlite.View{Position: row.Position, Body: body, Stored: c.StoreSource(body, t), Omitted: omitted}
 	if bytes.Equal(body, row.Body) && bytes.Equal(omitted, row.Omitted) {
-		return nil
+		if view.Stored.Equal(row.Stored) {
+			return nil
+		}
+		return f.tx.SetView(row.Number, view)
 	}
 	if err := f.tx.SaveBefore(row); err != nil {
 		return err
 	}
-	if err := f.tx.SetView(row.Number, sqlite.View{Position: row.Position, Body: body, Omitted: omitted}); err != nil {
+	if err := f.tx.SetView(row.Number, view); err != nil {
 		return err
 	}
 	for _, r := range c.Readers {

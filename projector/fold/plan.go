@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/migrations"
 	"github.com/fanfold/fanfold/sqlite"
@@ -179,8 +180,10 @@ func (p *Plan) addRule(rule *Rule) {
 	}
 }
 
-// storesSource returns whether documents of the collection always have a row of their own for the referenced view.
-func (c *Collection) storesSource() bool { return len(c.Rules) > 0 }
+// StoreSource returns what is stored of a document's referenced view beside the embedded one.
+func (c *Collection) StoreSource(body []byte, source *jsondoc.Tree) sqlite.Stored {
+	return sqlite.StoreSource(body, source.Raw(jsondoc.Root), c.Shape.Owns(source))
+}
 
 // ReadsAny returns whether the rule can look at one of the top-level members that changed; nil means any.
 func (r *Rule) ReadsAny(changed map[string]bool) bool {

@@ -349,7 +349,7 @@ func (f *Fold) update(row *sqlite.Row, l *level) error {
 	if row.Omitted == nil && !v.refit {
 		body, d, fits, err := f.splicer.splice(f.plan, c, v, old)
 		if err == nil && fits {
-			return f.applyDerived(c, row, sqlite.View{Body: body}, d)
+			return f.applyDerived(c, row, sqlite.View{Body: body, Stored: row.Stored}, d)
 		}
 		if err != nil && !errors.Is(err, errPastLimit) {
 			return err
@@ -366,19 +366,20 @@ func (f *Fold) update(row *sqlite.Row, l *level) error {
 // written again on the later levels, because what has room on this one may leave more to them, or less.
 func (f *Fold) rewrite(c *Collection, v *changedValues, old *jsondoc.Tree) (view sqlite.View, err error) {
 	row := v.row
-	if row.Stored, err = f.tx.Stored(row.Number); err != nil {
-		return view, err
-	}
 	src := jsondoc.MustParse(row.Source())
 	if row.Omitted == nil && !v.refit {
 		view.Body, view.Omitted, err = f.plan.View(c, v, src, old)
 	} else {
 		view.Body, view.Omitted, err = f.plan.fitted(c, v, src, old)
 	}
+	if err != nil {
+		return view, err
+	}
+	view.Stored = c.StoreSource(view.Body, src)
 	if row.Omitted != nil || view.Omitted != nil || v.refit {
 		f.markRefit(c, row.Number, v.level.number+1)
 	}
-	return view, err
+	return view, nil
 }
 
 // markRefit has a document's view written again on the levels from first on that have rules of its collection.

@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"bytes"
 	"errors"
 
 	"github.com/fanfold/fanfold"
@@ -43,7 +42,7 @@ func (f *Fold) write(ev *fanfold.Event) error {
 	if err := f.restoreKept(c, row, t, ev.Kept); err != nil {
 		return err
 	}
-	if err := f.embed(c, row, old, source); err != nil {
+	if err := f.embed(c, row, old); err != nil {
 		return err
 	}
 	if err := f.store(row, old, op); err != nil {
@@ -86,9 +85,8 @@ func (f *Fold) newRow(ev *fanfold.Event, old *sqlite.Row) (*sqlite.Row, error) {
 	return row, err
 }
 
-// embed gives the row its embedded view, and the referenced view source, which f.source has read, where that needs
-// bytes of its own.
-func (f *Fold) embed(c *Collection, row, old *sqlite.Row, source []byte) (err error) {
+// embed gives the row its views; f.source has read the referenced one.
+func (f *Fold) embed(c *Collection, row, old *sqlite.Row) (err error) {
 	values := &currentValues{f: f, id: row.Key.ID, holder: row.Number}
 	if old != nil {
 		values.old = jsondoc.MustParse(old.Body)
@@ -96,9 +94,7 @@ func (f *Fold) embed(c *Collection, row, old *sqlite.Row, source []byte) (err er
 	if row.Body, row.Omitted, err = f.plan.View(c, values, &f.source, values.old); err != nil {
 		return err
 	}
-	if c.storesSource() || !bytes.Equal(row.Body, source) {
-		row.Stored = source
-	}
+	row.Stored = c.StoreSource(row.Body, &f.source)
 	return nil
 }
 
@@ -112,7 +108,7 @@ func (f *Fold) store(row, old *sqlite.Row, op fanfold.Op) error {
 		}
 		return f.addChange(row.Number, ch)
 	}
-	ch.Prior, ch.Previous, ch.PreviousSource = old.Position, old.Body, old.Stored
+	ch.Prior, ch.Previous, ch.PreviousSource = old.Position, old.Body, old.Source()
 	if err := errors.Join(f.countOmissions(old.Omitted, row.Omitted), f.tx.Replace(row)); err != nil {
 		return err
 	}
@@ -156,7 +152,7 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 		return err
 	}
 	if err := f.addChange(old.Number, &fanfold.Change{Position: at, Key: ev.Key, Op: fanfold.OpDelete, Revision: fanfold.Revision(ev.Seq),
-		Time: f.now, Tx: ev.Tx.ID, Prior: old.Position, Previous: old.Body, PreviousSource: old.Stored}); err != nil {
+		Time: f.now, Tx: ev.Tx.ID, Prior: old.Position, Previous: old.Body, PreviousSource: old.Source()}); err != nil {
 		return err
 	}
 	if err := f.markReaders(c, ev.Key, old, nil); err != nil {

@@ -65,6 +65,8 @@ func Verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error)
 		out.Documents++
 		if !bytes.Equal(row.Body, want) {
 			out.addBody(pl, row, want)
+		} else if source := jsondoc.MustParse(row.Source()); !pl.Collection(row.Key.Collection).StoreSource(want, source).Equal(row.Stored) {
+			out.add(Wrong{Document: row.Key.String(), Detail: "the referenced view is not stored as it should be: " + clipBytes(row.Source())})
 		}
 		if !bytes.Equal(row.Omitted, omitted) {
 			out.add(Wrong{Document: row.Key.String(), Detail: fmt.Sprintf("says that there is no room for %s, where it is for %s", orNothing(row.Omitted), orNothing(omitted))})

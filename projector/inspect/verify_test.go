@@ -90,7 +90,9 @@ func TestVerifyFindsWhatWasChangedByHand(t *testing.T) {
 		"nothing":   {"SELECT 1", "", "", ""},
 		"a copy":    {`UPDATE document SET body = replace(body, '"Ann"', '"Bob"') WHERE collection = 'books'`, "books/b", "books.name", `"value":"Ann","old":"Bob"`},
 		"a count":   {`UPDATE document SET body = replace(body, '"books":1', '"books":2') WHERE collection = 'authors'`, "authors/a", "authors.books", `"value":1,"old":2`},
-		"a member":  {`UPDATE document SET body = replace(body, '"Ann"', '"Bob"') WHERE collection = 'authors'`, "authors/a", "", "not the canonical form"},
+		"a member":  {`UPDATE document SET body = replace(body, '"Ann"', '"Bob"') WHERE collection = 'authors'`, "books/b", "books.name", `"value":"Bob","old":"Ann"`},
+		"a space":   {`UPDATE document SET body = replace(body, ',"name"', ', "name"') WHERE collection = 'authors'`, "authors/a", "", "not the canonical form"},
+		"the place": {`UPDATE document SET source = x'010000' WHERE collection = 'authors'`, "authors/a", "", "the referenced view is not stored as it should be"},
 		"the links": {`DELETE FROM link`, "books/b", "", `the link index lacks relation books.author to "a"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -178,10 +178,10 @@ func (s *Store) Replay() {
 
 // tables are the read model's, with what orders their rows.
 var tables = []struct{ name, order string }{
-	{"checkpoint", "id"}, {"log_digest", "seq"}, {"model", "seq"}, {"proposal", "id"}, {"document", "number"}, {"source", "number"}, {"tombstone", "collection, id"},
+	{"checkpoint", "id"}, {"log_digest", "seq"}, {"model", "seq"}, {"proposal", "id"}, {"document", "number"}, {"tombstone", "collection, id"},
 	{"link", "relation, target, holder"}, {"kept", "rule, target, holder"},
 	{"paged", "relation, target"}, {"entry", "rule, target, sort, id"}, {"total", "rule, target"}, {"claim", "collection, path, value"},
-	{"change", "position"}, {"omission", "rule"}, {"once", "key"},
+	{"change", "position"}, {"form", "id"}, {"omission", "rule"}, {"once", "key"},
 }
 
 // Digest is a hash of every row of the read model: equal for equal rows, positions included.

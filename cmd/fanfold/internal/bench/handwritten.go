@@ -30,7 +30,7 @@ func handWritten(dir string) (took time.Duration, err error) {
 		}
 	}()
 	// In the order in which documents arrive: a loop cannot sort links that it has yet to see.
-	tables := []table{{name: "document", order: "number"}, {name: "source", order: "number"},
+	tables := []table{{name: "document", order: "number"},
 		{name: "link", order: "holder"}, {name: "change", order: "position"}}
 	for i := range tables {
 		if err := tables[i].read(from); err != nil {

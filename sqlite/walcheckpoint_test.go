@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// fold writes some rows as the fold of the event at seq.
+func fold(db *DB, seq uint64) error {
+	return db.Update(func(tx *Tx) error {
+		for i := range int64(4) {
+			if err := tx.AddLink("a.b", "x", int64(seq)*4+i, false); err != nil {
+				return err
+			}
+		}
+		tx.SetCheckpoint(seq, time.Unix(0, 0), "example")
+		return nil
+	})
+}
+
+// TestPassMovesWhatIsNoted: what is committed while the note is written stays in the WAL.
+func TestPassMovesWhatIsNoted(t *testing.T) {
+	store, err := OpenStore(t.TempDir(), Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := store.current
+	if err := fold(db, 1); err != nil {
+		t.Fatal(err)
+	}
+	noted := uint64(0)
+	if err := db.walCheckpointer.pass(func(seq uint64) error { noted = seq; return fold(db, 2) }); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(db.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := filepath.Join(t.TempDir(), "moved.db")
+	if err := os.WriteFile(moved, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, cp, err := openSnapshot(moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if noted != 1 || cp.Seq > noted { // SQLite leaves out a page that the WAL has a later one of
+		t.Errorf("event %d was noted, and the file has event %d", noted, cp.Seq)
+	}
+	if err := c.close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWALBeginsAnew: many small transactions do not make the WAL longer and longer.
+func TestWALBeginsAnew(t *testing.T) {
+	store, err := OpenStore(t.TempDir(), Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const transactions, most = 40_000, 128 << 20
+	for seq := range uint64(transactions) {
+		if err := fold(store.current, seq+1); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.current.CheckpointWAL(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(store.current.path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > most {
+		t.Errorf("after %d transactions the WAL has %d bytes, want %d at most", transactions, info.Size(), most)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
