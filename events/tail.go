@@ -123,8 +123,9 @@ func (s *tailScan) read(ctx context.Context) (err error) {
 		}
 	}
 	s.unknown, s.keep = s.at, s.at
-	whole, compressed := true, false
+	whole := true
 	for i := first; whole && i < len(s.blocks) && ctx.Err() == nil; i++ {
+		var compressed bool
 		if whole, compressed, err = s.readBlock(i); err != nil || compressed {
 			s.keep, s.unknown = s.at, place{block: len(s.blocks)} // a stream that the log does not sync
 			return err
