@@ -34,6 +34,7 @@ func (h *history) parts(t *rapid.T) (parts []operation) {
 // transaction sends the parts; one that cannot be done refuses them all.
 func (h *history) transaction(parts []operation) {
 	want, at := http.StatusOK, -1
+	long := -1 // the first patch that makes its document too long
 	var ops []string
 	var roots []okey
 	others, bodies := map[okey]bool{}, make([]*jv, len(parts))
@@ -48,6 +49,9 @@ func (h *history) transaction(parts []operation) {
 			if d := h.o.docs[p.key]; d != nil {
 				bodies[i] = d.body.clone()
 				mergePatch(bodies[i], parseJSON(p.body))
+				if long < 0 && h.o.longBody(bodies[i]) {
+					long = i
+				}
 			}
 		default:
 			op += `"op":"delete"`
@@ -55,7 +59,9 @@ func (h *history) transaction(parts []operation) {
 		}
 		others[p.key] = true
 		if p.kind != "put" && h.o.docs[p.key] == nil && want == http.StatusOK {
-			want, at = http.StatusNotFound, i
+			if want, at = http.StatusNotFound, i; long >= 0 { // patches are made in the order of operations
+				want, at = http.StatusUnprocessableEntity, long
+			}
 		}
 		ops = append(ops, op+"}")
 	}
