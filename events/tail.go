@@ -142,7 +142,8 @@ func (s *tailScan) read(ctx context.Context) (err error) {
 func (s *tailScan) decide(whole bool) {
 	indexed := indexedLast(s.msgs)
 	switch {
-	case s.keep.last < s.known || s.known == 0 && indexed > s.keep.last:
+	case s.keep.last < s.known || s.known == 0 && indexed > s.keep.last: // damage: nothing is touched
+		s.unknown = place{block: len(s.blocks)}
 	case !whole:
 		s.reason = "a record is not whole, or not the next one"
 	case s.inTx:
