@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -12,9 +13,9 @@ import (
 // the next transaction: nobody else writes to the file.
 type rowCache struct {
 	rows  map[int64]*cachedRow
+	dirty map[int64]*cachedRow // those of which the file has an older view
 	keys  map[fanfold.Key]int64
 	bytes int // of views
-	dirty int // rows that are dirty
 }
 
 // view returns what a derived change of the row writes.
@@ -22,10 +23,9 @@ func (r *Row) view() View {
 	return View{Position: r.Position, Body: r.Body, Stored: r.Stored, Omitted: r.Omitted}
 }
 
-// cachedRow is a document in the cache. It is dirty while the file has an older view.
+// cachedRow is a document in the cache.
 type cachedRow struct {
-	row   Row // without times
-	dirty bool
+	row Row // without times
 }
 
 // Bounds of the cache.
@@ -37,7 +37,7 @@ const (
 
 // clear removes every document. The caller writes the dirty ones first.
 func (c *rowCache) clear() {
-	c.rows, c.keys, c.bytes, c.dirty = map[int64]*cachedRow{}, map[fanfold.Key]int64{}, 0, 0
+	c.rows, c.dirty, c.keys, c.bytes = map[int64]*cachedRow{}, map[int64]*cachedRow{}, map[fanfold.Key]int64{}, 0
 }
 
 // drop removes a document whose row is about to be written by other means.
@@ -46,33 +46,18 @@ func (c *rowCache) drop(number int64) {
 	if r == nil {
 		return
 	}
-	if r.dirty {
-		c.dirty--
-	}
 	c.bytes -= r.row.size()
 	delete(c.rows, number)
+	delete(c.dirty, number)
 	delete(c.keys, r.row.Key)
 }
 
 // flushCache writes every dirty document, in order of number.
 func (tx *Tx) flushCache() error {
-	if tx.cache.dirty == 0 {
-		return nil
-	}
-	numbers := make([]int64, 0, tx.cache.dirty)
-	for number, r := range tx.cache.rows {
-		if r.dirty {
-			numbers = append(numbers, number)
-		}
-	}
-	slices.Sort(numbers)
-	for _, number := range numbers {
-		r := tx.cache.rows[number]
-		if err := tx.writeView(number, r.row.view()); err != nil {
+	for _, number := range slices.Sorted(maps.Keys(tx.cache.dirty)) {
+		if err := tx.flushCached(number); err != nil {
 			return err
 		}
-		r.dirty = false
-		tx.cache.dirty--
 	}
 	return nil
 }
@@ -80,12 +65,11 @@ func (tx *Tx) flushCache() error {
 // flushCached writes one document where it is dirty. It is called before the document's row is
 // read.
 func (tx *Tx) flushCached(number int64) error {
-	r := tx.cache.rows[number]
-	if r == nil || !r.dirty {
+	r := tx.cache.dirty[number]
+	if r == nil {
 		return nil
 	}
-	r.dirty = false
-	tx.cache.dirty--
+	delete(tx.cache.dirty, number)
 	return tx.writeView(number, r.row.view())
 }
 
@@ -94,10 +78,7 @@ func (tx *Tx) updateCached(r *cachedRow, v View) error {
 	tx.cache.bytes -= r.row.size()
 	r.row.Position, r.row.Body, r.row.Stored, r.row.Omitted = v.Position, bytes.Clone(v.Body), v.Stored, v.Omitted
 	tx.cache.bytes += r.row.size()
-	if !r.dirty {
-		r.dirty = true
-		tx.cache.dirty++
-	}
+	tx.cache.dirty[r.row.Number] = r
 	if tx.cache.bytes <= maxCachedBytes {
 		return nil
 	}
