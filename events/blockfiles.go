@@ -27,7 +27,7 @@ var ErrLayout = errors.New("the server's files are not laid out as expected")
 // sequence, which the newest block must hold. The caller closes what it returns. Errors are ErrLayout, and those of the
 // files.
 func openBlockFiles(dir, stream string, last uint64, fsync func(*os.File) error) (b *blockFiles, err error) {
-	found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "jetstream", "*", "streams", escapeGlob(stream), "msgs"))
+	found, err := blockDirs(dir, escapeGlob(stream))
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func CutBlocks(ctx context.Context, dir string) error {
 
 // walkStreams returns the first bad record of the streams under dir, nil for none.
 func walkStreams(ctx context.Context, dir string) (*badRecord, error) {
-	streams, err := filepath.Glob(filepath.Join(escapeGlob(dir), "jetstream", "*", "streams", "*", "msgs"))
+	streams, err := blockDirs(dir, "*")
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +98,12 @@ func walkStreams(ctx context.Context, dir string) (*badRecord, error) {
 		}
 	}
 	return nil, nil
+}
+
+// blockDirs returns the directories of the block files of the streams that a pattern names, under an embedded server's
+// directory.
+func blockDirs(dir, streams string) ([]string, error) {
+	return filepath.Glob(filepath.Join(escapeGlob(dir), "jetstream", "*", "streams", streams, "msgs"))
 }
 
 // escapeGlob returns a pattern that matches the path.

@@ -44,7 +44,7 @@ type Tail struct {
 //
 // It returns what was found. Errors are Unavailable, and ctx's.
 func CutTail(ctx context.Context, dir string, known uint64) (found []Tail, err error) {
-	streams, err := filepath.Glob(filepath.Join(escapeGlob(dir), "jetstream", "*", "streams", "*", "msgs"))
+	streams, err := blockDirs(dir, "*")
 	if err != nil {
 		return nil, err
 	}

@@ -76,6 +76,24 @@ func tenEvents(t *testing.T) (dir, path string, sizes []int) {
 	return dir, path, sizes
 }
 
+// twelveEvents makes a log of twelve events with texts of a size in bytes, and returns its directory.
+func twelveEvents(t *testing.T, size int) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	err := openIn(t, dir, events.Options{}, func(l *events.Log) {
+		body := `{"text":"` + strings.Repeat("x", size) + `"}`
+		for i := range 12 {
+			if _, err := l.Append(t.Context(), put(fmt.Sprint(i), body), fanfold.Expect{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // TestCutTail: of the end of a log what is not whole is cut, and kept elsewhere; nothing else is, nor anything up to an
 // event that is known. The log then takes events from there on.
 func TestCutTail(t *testing.T) {
@@ -148,18 +166,7 @@ func TestCutTail(t *testing.T) {
 // TestCutTailOverBlocks: a block that came to the disk although the one before it did not come whole is cut, with what is
 // missing before it; what is left is written again, and nothing else changes.
 func TestCutTailOverBlocks(t *testing.T) {
-	dir := t.TempDir()
-	err := openIn(t, dir, events.Options{}, func(l *events.Log) {
-		body := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
-		for i := range 12 {
-			if _, err := l.Append(t.Context(), put(fmt.Sprint(i), body), fanfold.Expect{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := twelveEvents(t, 1<<20)
 	msgs := filepath.Join(dir, "jetstream", "$G", "streams", "fanfold", "msgs")
 	first, second := filepath.Join(msgs, "1.blk"), filepath.Join(msgs, "2.blk")
 	b, err := os.ReadFile(first)
@@ -197,18 +204,7 @@ func TestCutTailOverBlocks(t *testing.T) {
 
 // TestCutTailLeavesDamage: more than a tail is not cut.
 func TestCutTailLeavesDamage(t *testing.T) {
-	dir := t.TempDir()
-	err := openIn(t, dir, events.Options{}, func(l *events.Log) {
-		body := `{"text":"` + strings.Repeat("x", 7<<20) + `"}`
-		for i := range 12 {
-			if _, err := l.Append(t.Context(), put(fmt.Sprint(i), body), fanfold.Expect{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := twelveEvents(t, 7<<20)
 	path := filepath.Join(dir, "jetstream", "$G", "streams", "fanfold", "msgs", "1.blk")
 	b, err := os.ReadFile(path)
 	if err != nil {
