@@ -67,11 +67,17 @@ func (tx *Tx) bodies(fn func(body []byte) error, query, of, target string, limit
 	if err := tx.c.query(query, func(r []sqlValue) error { numbers = append(numbers, intOf(r[0])); return nil }, of, target, int64(limit)+1); err != nil {
 		return err
 	}
+	return firstBodies(numbers, limit, tx.bodyOf, fn)
+}
+
+// firstBodies calls fn with the embedded views of the first documents of these numbers, limit of them at most. bodyOf returns
+// nil where there is no document, which is passed over.
+func firstBodies(numbers []int64, limit int, bodyOf func(number int64) ([]byte, error), fn func(body []byte) error) error {
 	for _, number := range numbers {
 		if limit == 0 {
 			return nil
 		}
-		body, err := tx.bodyOf(number)
+		body, err := bodyOf(number)
 		if err != nil {
 			return err
 		}

@@ -136,28 +136,16 @@ func (o *overlay) newestBodies(relation, target string, limit int, fn func(body 
 	}
 	numbers = append(numbers, l.added...)
 	slices.SortFunc(numbers, func(a, b int64) int { return cmp.Compare(b, a) })
-	return o.bodies(numbers, limit, fn)
+	return firstBodies(numbers, limit, o.bodyOf, fn)
 }
 
-// bodies calls fn with the embedded views of the first documents of these numbers.
-func (o *overlay) bodies(numbers []int64, limit int, fn func(body []byte) error) error {
-	for _, number := range numbers {
-		if limit == 0 {
-			return nil
-		}
-		r, err := o.byNumber(number)
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			continue
-		}
-		if err := fn(r.Body); err != nil {
-			return err
-		}
-		limit--
+// bodyOf returns the embedded view of a document, nil where there is none.
+func (o *overlay) bodyOf(number int64) ([]byte, error) {
+	r, err := o.byNumber(number)
+	if r == nil {
+		return nil, err
 	}
-	return nil
+	return r.Body, err
 }
 
 // entryOverlay holds what a rehearsal changed of a rule's order on one target.
@@ -245,7 +233,7 @@ func (o *overlay) lastBodies(rule, target string, limit int, fn func(body []byte
 	for i, e := range all {
 		numbers[i] = e.holder
 	}
-	return o.bodies(numbers, limit, fn)
+	return firstBodies(numbers, limit, o.bodyOf, fn)
 }
 
 // The queries for entries.
