@@ -1,11 +1,14 @@
-# What CI runs is `make check`, in some ten minutes on two cores.
+# What CI runs is `make check clients stack`, in some twenty minutes on two cores.
 LINT = go tool -modfile=tools/go.mod golangci-lint
+
+# A module of its own, so that those who import Fanfold do not inherit what checks the files of its deployment.
+STACK = tests/fanfold-stack
 
 # How long `make soak` takes.
 BUDGET = 1h
 
-.PHONY: check build test lint race soak fuzz bench
-check: lint test race
+.PHONY: check build test lint versions race soak fuzz bench clients deploy stack
+check: lint test deploy versions race
 
 build:
 	go build -o bin/fanfold ./cmd/fanfold
@@ -17,8 +20,13 @@ test:
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
-	go vet ./...
-	$(LINT) run ./...
+	go vet ./... && go vet -tags clients ./tests && go vet -tags nextfold ./...
+	$(LINT) run --build-tags clients ./...
+	cd $(STACK) && go vet ./... && go vet -tags stack ./... && go tool -modfile=../../tools/go.mod golangci-lint run --build-tags stack ./...
+
+# The tests of a change from one version of the fold to the next, with a fold that has one version more.
+versions:
+	go test -tags nextfold -short -timeout 10m -run '^(TestRandomHistories|TestTwoFolds|TestTwoFoldsOfFrozenCopies|TestGroupOverTwoFolds|TestCrashWhileUpgrading|TestUpgradesItself)$$' ./tests
 
 # The tests again under the race detector, except those in which it has nothing to see and that it would make slow.
 # These say so themselves (plainOnly in tests/helpers_test.go): they start the server as another process, which the
@@ -29,12 +37,31 @@ lint:
 race:
 	go test -race -timeout 30m ./...
 
+# docker-compose.yml, the Dockerfile and deploy/ against the schemas and parsers of the tools that read them.
+deploy:
+	cd $(STACK) && go test ./...
+
+# The services of docker-compose.yml as plain processes, through a balancer: written to, followed, scaled, and killed in part.
+# It installs what is missing, on a Debian as root.
+stack:
+	@command -v haproxy >/dev/null && command -v prometheus >/dev/null && command -v promtool >/dev/null && command -v wget >/dev/null || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends haproxy prometheus wget; }
+	cd $(STACK) && go test -tags stack -timeout 10m -count=1 -run '^(TestStack|TestImage|TestAlertsFire|TestPrometheusConfiguration)$$' -v .
+
+# The change feed with clients that others wrote: curl, npm's eventsource and ws, Chromium's EventSource and WebSocket.
+# It installs what is missing, on a Debian as root.
+clients:
+	@command -v curl >/dev/null && command -v node >/dev/null && command -v npm >/dev/null && command -v chromium >/dev/null || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends curl nodejs npm chromium; }
+	npm ci --prefix tests/clients --no-audit --no-fund
+	go test -tags clients -timeout 15m -run '^(TestClientsSurvive|TestCurlReadsEveryTransport)$$' -v ./tests
+
 # The long form of what is never through, for as long as BUDGET says (make soak BUDGET=2h): random histories, crashes at
-# random writes of the script in random orders, kills, linearizability, damaged files, and every fuzz test, each with a share of the
+# random writes of the script in random orders, kills, losses of power, linearizability, damaged files, consumer groups under chaos, clusters under faults, and every fuzz test, each with a share of the
 # time (tests/soak_test.go). It prints how much it did of each. A random history that fails prints
 # how to run it again; of the others the seed is in the name of the subtest.
 soak:
-	cd tests && go test -timeout 0 -soak $(BUDGET) -run '^(TestRandomHistories|TestRandomFanouts|TestCrashAtRandomWrites|TestKill|TestLinearizable|TestRandomDamages|TestSoakFuzz)$$'
+	cd tests && go test -timeout 0 -soak $(BUDGET) -run '^(TestRandomHistories|TestRandomFanouts|TestCrashAtRandomWrites|TestKill|TestPowerLoss|TestLinearizable|TestRandomDamages|TestGroupUnderChaos|TestClusterFaults|TestClusterFaultsOfProcesses|TestSoakFuzz)$$'
 
 # A short run of each fuzz test (their seeds run with the other tests); longer: go test -fuzz FuzzToken -fuzztime 10m ./events
 fuzz:

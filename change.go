@@ -22,6 +22,7 @@ type Change struct {
 	Ordinal  int64    // the number of changes in the log up to and including this one
 	Prior    Position // the document's previous change; 0 for a create
 	Key      Key
+	Number   int64 // of the document; 0 where it is not known
 	Op       Op
 	Revision Revision // of the document after the change; of a delete, the delete's own
 	Time     time.Time
@@ -29,8 +30,8 @@ type Change struct {
 	Rules    []string // of a derived change: the rules whose values changed, in path order
 	Delta    []byte   // of a derived change: a JSON Patch (RFC 6902) whose operations also carry "old"
 
-	// Previous and PreviousSource hold the embedded and the referenced view before a direct change. PreviousSource is nil
-	// where the two were equal.
+	// Previous and PreviousSource hold the embedded and the referenced view before a direct change, or before a derived one
+	// that is to be stored with them. PreviousSource is nil where the two were equal.
 	Previous       []byte
 	PreviousSource []byte
 
@@ -42,7 +43,7 @@ type Change struct {
 // Fanout counts the derived changes that writes cause: in all, by rule and by collection. A change that
 // several rules cause counts once in Derived and once for each of these rules.
 type Fanout struct {
-	Position    Position         `json:"position"` // of the prefix of the log that it was computed on
+	Position    Bookmark         `json:"position"` // of the prefix of the log that it was computed on
 	Derived     int64            `json:"derived"`
 	Rules       map[string]int64 `json:"rules"`
 	Collections map[string]int64 `json:"collections"`
@@ -54,7 +55,12 @@ type ChangeQuery struct {
 	Limit       int      // how many rows are looked at, at most; the rows of one event are never mixed with others
 	Collections []string // empty for all
 	Latest      bool     // only the newest change of each document
-	Docs        bool     // with each document as it is now
+	Docs        bool     // with each document as it was after the change
+	Before      bool     // with each document as it was before the change
+	View        View     // of the documents
+	Direct      bool     // no derived changes
+	Partition   int      // only keys of this one
+	Partitions  int      // of so many; 0 for keys of all
 	MaxBytes    int      // of the page's values and documents; 0 for 8 MiB
 }
 
@@ -62,14 +68,23 @@ type ChangeQuery struct {
 type ChangeRow struct {
 	*Change
 	Cause *Key      // the document whose write caused a derived change; nil where a model did
-	Doc   *Document // the embedded view as it is now; nil where it was not asked for or is deleted
+	Doc   *Document // as it was after the change; nil where it was not asked for, and of a delete
+
+	// Before holds the document as it was before the change; nil where it was not asked for, and of a create.
+	Before []byte
+	// FilterError says why the consumer's filter could not be evaluated, "" where it could.
+	FilterError string
 }
 
 // ChangePage holds one page of the change feed, read from one snapshot.
 type ChangePage struct {
 	Rows    []ChangeRow
 	Last    Position // every change up to it was looked at
+	Head    Position // where the snapshot stands; Last is behind it where the query asked for what is to come
 	Pending int64    // the number of changes after Last, of every kind
 	Changes int64    // the number of changes in the log
-	Need    int      // of a page without rows: the MaxBytes that its first row needs; 0 otherwise
+
+	Uncounted bool // Pending is 0 because nothing more can be had now, and says nothing of what is to come
+
+	Need int // of a page without rows: the MaxBytes that its first row needs; 0 otherwise
 }

@@ -13,6 +13,7 @@ const (
 	MaxCollectionLen     = 64        // of a collection's name, in bytes
 	MaxUniqueLen         = 1025      // of a unique value and the letter for its kind, in bytes
 	MaxRelationIDs       = 1000      // that one document holds by one relation
+	MaxDerivedIDs        = 100       // the same where rules give the ids: one write may change those of very many documents
 	DefaultMaxBody       = 2 << 20   // of a document, in bytes
 	DefaultMaxDepth      = 64        // of a document's nesting, in levels
 	DefaultIDsLimit      = 1000      // of a field of kind IDs, where the model does not say
@@ -20,6 +21,13 @@ const (
 	MaxEmbeddedLimit     = 64 << 20  // that a model can set
 	DefaultFanoutLimit   = 1_000_000 // of the derived changes that one write causes, where the model does not say
 )
+
+// CollectionCount says how many documents a collection holds.
+type CollectionCount struct {
+	Name      string `json:"name"`
+	Documents int64  `json:"documents"`
+	Declared  bool   `json:"declared"` // the model that applies declares it
+}
 
 // Key names a document by its collection and the text of its id. The number 1 and the string "1" are the same id.
 type Key struct {
@@ -77,7 +85,7 @@ type Revision uint64
 // Document holds one document of the read model, in the view that was asked for.
 type Document struct {
 	Key      Key
-	Number   int64    // the sequence of the event that created it, by which documents are in order of arrival
+	Number   int64    // the sequence of the event that created it, by which documents are in order of creation
 	Revision Revision // of the last write
 	Position Position // of the last change, derived ones included
 	Created  time.Time
@@ -99,12 +107,13 @@ const (
 	Referenced             // as written
 )
 
-// Meta returns the document's metadata as the JSON object that stands in its member _meta: rev, position, createdAt and
-// updatedAt (RFC 3339).
-func (d *Document) Meta() []byte {
-	meta := append(make([]byte, 0, 160), `{"rev":`...)
+// Meta returns the document's metadata as the JSON object that stands in its member _meta: rev, position as issuer gives
+// it out, createdAt and updatedAt (RFC 3339).
+func (d *Document) Meta(issuer Issuer) []byte {
+	meta := append(make([]byte, 0, 176), `{"rev":`...)
 	meta = strconv.AppendUint(meta, uint64(d.Revision), 10)
-	meta = append(meta, `,"position":"`+d.Position.String()+`","createdAt":"`...)
+	meta = issuer.Mark(d.Position).Append(append(meta, `,"position":"`...))
+	meta = append(meta, `","createdAt":"`...)
 	meta = d.Created.AppendFormat(meta, time.RFC3339Nano)
 	meta = append(meta, `","updatedAt":"`...)
 	meta = d.Updated.AppendFormat(meta, time.RFC3339Nano)

@@ -29,9 +29,14 @@ func TestPosition(t *testing.T) {
 			t.Errorf("%s is %v, %v", s, p, err)
 		}
 	}
-	for _, s := range []string{"", "-", "1-", "-1", "a-b", "1-2-3", "+1-0", "01-0", "1-01", "8796093022208-0", "1-1048576", " 1-0"} {
+	for _, s := range []string{"", "-", "1-", "-1", "a-b", "1-2-3", "1-2-ABCDEFGH", "1-2-abcdefg", "1-2-abcdefg1", "1-2-abcdefgh-0", "1-2-abcdefgh-01", "1-2-abcdefgh-1-1", "1-2-abcdefgh-2147483648", "+1-0", "01-0", "1-01", "8796093022208-0", "1-1048576", " 1-0"} {
 		if p, err := ParsePosition(s); err == nil {
 			t.Errorf("%q is read as %v", s, p)
+		}
+	}
+	for s, want := range map[string]Bookmark{"7-0-abcdefgh": {Position: At(7, 0), Store: "abcdefgh"}, "7-2-234567zz-9": {At(7, 2), "234567zz", 9}} {
+		if b, err := ParseBookmark(s); err != nil || b != want || b.String() != s {
+			t.Errorf("%s is %v, %v", s, b, err)
 		}
 	}
 	if At(1042, 17).String() != "1042-17" || At(1042, 17) >= At(1042, 18) || At(1042, MaxChanges) >= At(1043, 0) {

@@ -22,16 +22,24 @@ const (
 	TooLarge         Code = "too-large"         // past a configured limit of size
 	Forbidden        Code = "forbidden"         // from where this may not be asked
 	LogDamaged       Code = "log-damaged"       // the log lacks events that were acknowledged
-	Gone             Code = "gone"              // a position the log no longer has
+	StoreChanged     Code = "store-changed"     // a position of another store
+	PositionGone     Code = "position-gone"     // a position behind which changes are no longer kept
 	UnsupportedMedia Code = "unsupported-media" // a content type this route does not read
+	LeaseLost        Code = "lease-lost"        // the partition's lease is somebody else's
+	ModelRemoves     Code = "model-removes"     // a model would take rules or guards away, and nobody said that it may
 	Timeout          Code = "timeout"           // not there within the time asked for
 	KeyReused        Code = "key-reused"        // the Idempotency-Key was used for another request
 	TooSlow          Code = "too-slow"          // the request did not arrive in time
 	Busy             Code = "busy"              // more at once than is taken; try again
 	Duplicate        Code = "duplicate"         // the log has an event of this Idempotency-Key already
 	Unavailable      Code = "unavailable"       // cannot be answered now; try again
+	CatchingUp       Code = "catching-up"       // the node has not reached the log's end of its start yet
+	Lagging          Code = "lagging"           // the node is too far behind the log for what is asked
 	OutcomeUnknown   Code = "outcome-unknown"   // sent to the log, and the log cannot be asked
 	Internal         Code = "internal"          // a defect
+
+	// UnknownCollection is for a list of a collection that the model does not declare and that never held a document.
+	UnknownCollection Code = "unknown-collection"
 )
 
 // Error describes a failure that a caller can act on. Every package of this module returns it. Message says what
@@ -43,6 +51,8 @@ type Error struct {
 	Current Revision
 	// Operation holds the index of the transaction's operation at fault, from 0; nil where none is.
 	Operation *int
+	// Oldest holds the oldest position from which the feed can be read, on StoreChanged and PositionGone.
+	Oldest *Bookmark
 	// Problems lists all mistakes where there can be several, as in models and patches.
 	Problems []Problem
 	Err      error

@@ -54,7 +54,7 @@ func ParseETag(s string) (ETag, error) {
 	}
 	t := ETag{Revision: Revision(rev)}
 	if len(parts) > 1 {
-		if t.Position, err = ParsePosition(parts[1]); err != nil || !strings.Contains(parts[1], "-") {
+		if t.Position, err = ParsePosition(parts[1]); err != nil || strings.Count(parts[1], "-") != 1 {
 			return ETag{}, bad
 		}
 	}

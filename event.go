@@ -51,16 +51,23 @@ type Event struct {
 
 	// Kept, of put, holds values that an import restores: the document's frozen copies, and what stayed on it of targets
 	// that were deleted before. It is a JSON object by rule, then by the target's id. Where a rule with frozen copies is
-	// in it, the ids that it lacks have no value. It is nil for none.
+	// in it, the ids that it lacks have no value. Of model it lists the rules that were removed where an import comes from,
+	// as JSON of a Retired. It is nil for none.
 	Kept []byte
+	// Fold, of model and prepare, is the version of the fold by which this event of the model and all later ones are folded;
+	// 0 for the one in force.
+	Fold int
 	// Refresh, of put and patch, lists the paths of frozen copies whose values are taken from the targets again.
 	Refresh []string
 
 	Holder Key    // of link: the document that refers to Key
 	Path   string // of claim: where the value stands
-	Value  string // of claim: the value, as UniqueValue writes it
+	Value  string // of claim: the value, as Unique.Value writes it
 	Held   bool   // of link and claim: true where it begins, false where it ends
 	Links  bool   // of check: Base is the sequence of the last link to Key, not a revision of Key
+
+	// Trace holds the trace context of what has appended the event, "" for none. It is no part of what is folded.
+	Trace string
 
 	Tx             TxPart
 	IdempotencyKey IdempotencyKey
@@ -100,6 +107,12 @@ type IdempotencyKey struct {
 type IdempotencyRecord struct {
 	IdempotencyKey
 	Seq uint64 // of the request's first event
+}
+
+// NodeFolds says which versions of the fold the program of a node knows.
+type NodeFolds struct {
+	ID, Address    string
+	Oldest, Newest int
 }
 
 // Write holds an event and the condition under which it is appended.

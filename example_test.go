@@ -20,7 +20,7 @@ func ExampleParsePosition() {
 	// Output:
 	// 1042 17 <nil>
 	// 1042-1048575 true
-	// invalid: "1042-" is not a position: want <sequence>-<n>, such as 1042-17
+	// invalid: "1042-" is not a position: want <sequence>-<n>, and the store behind it, as they were given out, such as 1042-17-abcdefgh
 }
 
 func ExampleParsePath() {

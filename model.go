@@ -10,7 +10,7 @@ type Collection struct {
 	Name      string
 	Relations []*Relation // by name
 	Rules     []*Rule     // by path
-	Unique    []Path      // of members that no two documents have with the same value
+	Unique    []*Unique   // what no two documents have alike
 	Release   []string    // paths of removed rules that are no longer reserved
 	Schema    []byte      // a JSON Schema that documents as written must fit; nil for none
 }
@@ -36,6 +36,11 @@ type Model struct {
 	EmbeddedLimit int
 	Rules         []*Rule // by level, then name: every rule comes after those it depends on
 	Source        []byte  // the model as compact JSON
+	// Fold is the version of the fold under the model; 0 in a model that is to keep the one in force.
+	Fold int
+	// Retired, of a model that an import brings, are rules that were removed where it comes from, and whose kept values come
+	// with the documents.
+	Retired Retired
 
 	byName map[string]*Collection // made by Index
 	to     map[string][]*Relation // by the collection that they lead to

@@ -3,7 +3,6 @@ package fanfold
 import (
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // Position gives every change of every document its place in one order: by the sequence of its event, then by its number
@@ -42,21 +41,31 @@ func (p *Position) UnmarshalText(b []byte) error {
 }
 
 // ParsePosition reads "<sequence>-<n>". It reads a bare "<sequence>" as the position of the last change that the event
-// can have. The error is Invalid.
+// can have. What a Bookmark has behind them is checked for its form, and left out. The error is Invalid.
 func ParsePosition(s string) (Position, error) {
-	seqText, nText, dashed := strings.Cut(s, "-")
-	seq, err := parseDecimal(seqText, 1<<(63-positionBits)-1)
+	b, err := ParseBookmark(s)
+	return b.Position, err
+}
+
+// parseBare reads the one or two parts of a position's text s.
+func parseBare(s string, parts []string) (Position, error) {
+	seq, err := parseDecimal(parts[0], 1<<(63-positionBits)-1)
 	if err != nil {
-		return 0, Errorf(Invalid, "%q is not a position: want <sequence>-<n>, such as 1042-17", clip(s))
+		return 0, badPosition(s)
 	}
-	if !dashed {
+	if len(parts) == 1 {
 		return At(seq, MaxChanges), nil
 	}
-	n, err := parseDecimal(nText, MaxChanges)
+	n, err := parseDecimal(parts[1], MaxChanges)
 	if err != nil {
-		return 0, Errorf(Invalid, "%q is not a position: want <sequence>-<n>, such as 1042-17", clip(s))
+		return 0, badPosition(s)
 	}
 	return At(seq, int(n)), nil
+}
+
+// badPosition returns the error for a text that is no position.
+func badPosition(s string) *Error {
+	return Errorf(Invalid, "%q is not a position: want <sequence>-<n>, and the store behind it, as they were given out, such as 1042-17-abcdefgh", clip(s))
 }
 
 // parseDecimal reads a number of at most limit that is written in digits only, without a sign or leading zeros.

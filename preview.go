@@ -1,15 +1,27 @@
 package fanfold
 
+import "fmt"
+
 // ModelPreview reports what applying a model would do.
 type ModelPreview struct {
-	Position Position      `json:"position"` // of the prefix of the log that was looked at
-	Rules    []RulePreview `json:"rules"`
-	Changes  int64         `json:"changes"` // documents whose embedded view would change
-	Misfits  []Misfits     `json:"misfits,omitempty"`
-	// AtOnce lists the rules because of which the model cannot be prepared in the background.
+	Position Bookmark `json:"position"` // of the prefix of the log that was looked at
+	// Differences lists what the model declares otherwise than the one that applies.
+	Differences []Difference  `json:"differences"`
+	Rules       []RulePreview `json:"rules"`
+	// Unique lists what is unique. It is nil where nothing is, and where the documents were not looked at.
+	Unique  []UniquePreview `json:"unique,omitempty"`
+	Changes int64           `json:"changes"` // documents whose embedded view would change
+	Misfits []Misfits       `json:"misfits,omitempty"`
+	// Kept tells what becomes of values that nobody can compute again, of the rules of which there are some and where it is
+	// not what it was.
+	Kept []KeptPreview `json:"kept,omitempty"`
+	// AtOnce lists the rules, and the relations with pages, because of which the model cannot be prepared in the background.
 	AtOnce []string `json:"atOnce,omitempty"`
 	// Problems lists what stands in the way of applying it.
 	Problems []Problem `json:"problems,omitempty"`
+	// Warnings lists what does not stand in its way and is hardly meant: rules that find no value in any document, what is
+	// unique and has none in any, and members that show again where a rule goes and that the next write loses.
+	Warnings []Problem `json:"warnings,omitempty"`
 	// Work counts the documents that applying it looks at, each as often as it is looked at.
 	Work int64 `json:"-"`
 }
@@ -33,4 +45,55 @@ type RulePreview struct {
 	Change    string   `json:"change"`          // new, changed, removed or same
 	Documents int64    `json:"documents"`       // the number of documents whose value of this rule would change
 	Hides     []string `json:"hides,omitempty"` // the first documents that have a member of their own there
+	// Evaluations reports what the rule's expressions and paths find, in the order in which they are evaluated. It is nil
+	// for a rule without any, for one that is removed, and where the documents were not looked at.
+	Evaluations []Evaluation `json:"evaluations,omitempty"`
 }
+
+// UniquePreview reports what one declaration of what is unique finds in the documents of its collection, part by part. A
+// document without a value of each is not compared with others.
+type UniquePreview struct {
+	Collection  string       `json:"collection"`
+	Unique      string       `json:"unique"` // as declared
+	Change      string       `json:"change"` // new or same
+	Evaluations []Evaluation `json:"evaluations"`
+}
+
+// Evaluation reports in how many documents a part of a rule, an expression or a path, finds no value.
+type Evaluation struct {
+	Part      string `json:"part"`      // value, where, of or orderBy; of what is unique the path or expression itself
+	Evaluated int64  `json:"evaluated"` // the number of documents in which it looked for one
+	NoValue   int64  `json:"noValue"`   // the number of those in which there was none
+	Document  string `json:"document,omitempty"`
+	Reason    string `json:"reason,omitempty"` // why there is none in Document, the first of those
+}
+
+// FindsNothing tells whether there was no value in any document, of one at least.
+func (e *Evaluation) FindsNothing() bool { return e.Evaluated > 0 && e.NoValue == e.Evaluated }
+
+// Detail returns a sentence about the documents without a value, for people.
+func (e *Evaluation) Detail() string {
+	such := ""
+	if e.Document != "" {
+		such = ", such as " + e.Document + ": " + e.Reason
+	}
+	if e.FindsNothing() {
+		return fmt.Sprintf("found no value in any of %d documents%s", e.Evaluated, such)
+	}
+	return fmt.Sprintf("found no value in %d of %d documents%s", e.NoValue, e.Evaluated, such)
+}
+
+// KeptPreview reports what becomes of the values that stay on documents by one rule.
+type KeptPreview struct {
+	Rule    string `json:"rule"`
+	Values  int64  `json:"values"`
+	Kind    string `json:"kind"`    // frozen, or kept after the delete of their targets
+	Outcome string `json:"outcome"` // one of Lost, Stored and Restored
+}
+
+// What becomes of values that stay on documents.
+const (
+	Lost     = "lost"     // they are not stored any more
+	Stored   = "reserved" // their rule goes; they stay stored until its path is released
+	Restored = "restored" // their rule comes back, and shows them
+)

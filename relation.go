@@ -31,6 +31,13 @@ type Relation struct {
 	Strict     bool // targets must exist when they are referred to, and cannot be deleted while they are
 	PageSize   int  // the documents that refer to one target are in fixed pages of so many; 0 for no pages
 
+	// Sources lists the rules that own a member on Path, which is then one over derived ids. It is nil where ids are written.
+	Sources []*Rule
+	// Origins lists the rules that derived ids may depend on: Sources, and all that these depend on.
+	Origins []*Rule
+	// Level is the level of the rules at which derived ids are final; 0 of a relation over written ids.
+	Level int
+
 	full string // what FullName returns, set by Model.Index
 }
 
@@ -49,9 +56,36 @@ func (r *Relation) SameIDs(o *Relation) bool {
 
 func (r *Relation) strict() bool { return r.Strict }
 
-// Targets returns the distinct ids to which a document refers by the relation, in document order.
+// HoldsTarget tells whether the target cannot be deleted while a holder stays as it is: by the delete policy, or because the
+// relation is strict and its delete policy leaves the reference where it is.
+func (r *Relation) HoldsTarget() bool {
+	return r.OnDelete == Restrict || r.Strict && r.OnDelete != Unlink && r.OnDelete != Cascade
+}
+
+// Derived tells whether rules give the ids, or some of them, so that they stand in a document's embedded view.
+func (r *Relation) Derived() bool { return len(r.Sources) > 0 }
+
+// View returns the view of a document in which its ids stand.
+func (r *Relation) View() View {
+	if r.Derived() {
+		return Embedded
+	}
+	return Referenced
+}
+
+// Crowded tells whether a document holds more derived ids than a relation takes. No write can be refused for that, so the
+// document refers to nothing by the relation.
+func (r *Relation) Crowded(t *jsondoc.Tree) bool {
+	return r.Derived() && len(r.Path.AppendIDs(nil, t, jsondoc.Root)) > MaxDerivedIDs
+}
+
+// Targets returns the distinct ids to which a document refers by the relation, in document order. t is the document's view
+// that View names; of written ids the embedded one will do. There are none where the document is Crowded.
 func (r *Relation) Targets(t *jsondoc.Tree) []string {
 	ids := r.Path.AppendIDs(nil, t, jsondoc.Root)
+	if r.Derived() && len(ids) > MaxDerivedIDs {
+		return nil
+	}
 	if len(ids) < 2 {
 		return ids
 	}

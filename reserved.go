@@ -6,7 +6,8 @@ import (
 )
 
 // Reserved holds the paths of removed rules, by collection, until the model releases them. A client that read a
-// document before the removal must not be able to write its copies back as data.
+// document before the removal must not be able to write its copies back as data. What stayed on documents by the rules
+// stays stored as long.
 type Reserved map[string][]string
 
 // Next returns what is reserved once next replaces prev.
@@ -37,6 +38,9 @@ func (v Reserved) Next(prev, next *Model) Reserved {
 				keep(c.Name, path)
 			}
 		}
+	}
+	for _, k := range next.Retired {
+		keep(k.Collection, k.Path)
 	}
 	for _, c := range slices.Sorted(maps.Keys(out)) {
 		slices.Sort(out[c])

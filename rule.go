@@ -15,8 +15,10 @@ const (
 	Min    RuleKind = "min"    // the least such number
 	Max    RuleKind = "max"    // the greatest such number
 	Avg    RuleKind = "avg"    // their mean
-	IDs    RuleKind = "ids"    // which documents refer to this one, in order of arrival
+	IDs    RuleKind = "ids"    // which documents refer to this one, in order of creation
 	Recent RuleKind = "recent" // some members of the newest documents that refer to this one
+
+	Computed RuleKind = "value" // what an expression gives for the document itself
 )
 
 // Aggregates tells whether the kind is one of Sum, Min, Max and Avg.
@@ -27,21 +29,25 @@ type Rule struct {
 	Collection string // whose documents carry the field
 	Path       Path
 	Kind       RuleKind
-	Relation   *Relation // of Copy: a relation of this collection; else one that leads to it
-	Value      string    // of Copy: a CEL expression over doc, the target's embedded view
+	Relation   *Relation // of Copy: a relation of this collection; of Computed: nil; else one that leads to it
+	Value      string    // of Copy: a CEL expression over doc, the target's embedded view; of Computed: the document's own
 	Frozen     bool      // of Copy: the value stays as it was when the holder began to refer to the target
-	Where      string    // a CEL expression over doc, the child's referenced view; "" for all. Not of Copy and IDs
-	Of         Path      // of aggregates: where the number stands in the child's referenced view
+	Where      string    // a CEL expression over doc, the child's embedded view; "" for all. Not of Copy and IDs
+	Of         Path      // of aggregates: where the number stands in the child's embedded view
 	Fields     []string  // of Recent: members of the child's embedded view
-	OrderBy    Path      // of Recent: where what children are ordered by stands in their referenced view; nil: arrival
+	OrderBy    Path      // of Recent: where what children are ordered by stands in their embedded view; nil: by creation
 	Limit      int       // of IDs and Recent: how many at most
 	TakeOver   bool      // the field may hide a member that stored documents already have
 
 	// Index is the rule's place in Model.Rules. Level is the length of the longest chain of rules that it may depend on.
 	Index, Level int
 	// Reads lists the top-level members that the rule looks at in an embedded view: the target's for a Copy, the child's
-	// for Recent. It is nil where it may look at any.
+	// for Recent and where EntersDerived is set, the document's own for Computed. It is nil where it may look at any. Derived
+	// ids are among what the child shows, and not among what a Copy reads.
 	Reads []string
+	// EntersDerived says that Where, Of or OrderBy can look at derived members of the child, or that the relation is over
+	// derived ids, so that a change of those alters what the child enters into the rule. It is never set of Copy.
+	EntersDerived bool
 	// Base is the length of Path's prefix that leads to the object which carries the field. For a copy beside each id
 	// that is an element of the relation's array.
 	Base int
@@ -57,7 +63,21 @@ func (r *Rule) List() bool { return r.Kind == Copy && r.Relation.Path[r.Base:].A
 func (r *Rule) SameAs(o *Rule) bool {
 	return r.Kind == o.Kind && r.Value == o.Value && r.Frozen == o.Frozen && r.Where == o.Where && r.Limit == o.Limit &&
 		r.Of.String() == o.Of.String() && r.OrderBy.String() == o.OrderBy.String() && slices.Equal(r.Fields, o.Fields) &&
-		r.Relation.SameIDs(o.Relation) && r.Relation.To == o.Relation.To && r.KeepsGone() == o.KeepsGone()
+		r.sameRelation(o) && r.KeepsGone() == o.KeepsGone()
+}
+
+// sameRelation tells whether both rules go by relations that find the same documents, or both by none.
+func (r *Rule) sameRelation(o *Rule) bool {
+	if r.Relation == nil || o.Relation == nil {
+		return r.Relation == o.Relation
+	}
+	return r.Relation.SameIDs(o.Relation) && r.Relation.To == o.Relation.To
+}
+
+// FollowsOwn tells whether what a document's own embedded view has alters the rule's value on it: a Computed reads it, and a
+// Copy may go by derived ids in it.
+func (r *Rule) FollowsOwn() bool {
+	return r.Kind == Computed || r.Kind == Copy && r.Relation.Derived()
 }
 
 // KeepsGone tells whether the values of a copy stay on their holders when the target goes.

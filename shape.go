@@ -164,8 +164,9 @@ func (w *stripper) children(n jsondoc.Node, at string, place func(jsondoc.Node, 
 	w.out = append(w.out, w.t.After(n, last)...)
 }
 
-// OwnsPointer tells whether the tokens of a JSON pointer lead to a member that the store owns, or into one.
-func (s *Shape) OwnsPointer(tokens []string) bool {
+// Owner returns the part of the shape that says why the member to which the tokens of a JSON pointer lead, or one around it, belongs
+// to the store, and that member's path. It returns nil where the member does not belong to the store.
+func (s *Shape) Owner(tokens []string) (owner *Shape, path string) {
 	for _, token := range tokens {
 		var next *Shape
 		for _, m := range s.Members {
@@ -173,15 +174,19 @@ func (s *Shape) OwnsPointer(tokens []string) bool {
 				next = m
 			}
 		}
-		if next == nil {
-			next = s.Elem
-		}
-		if next == nil {
-			return false
+		switch {
+		case next == nil && s.Elem == nil:
+			return nil, ""
+		case next == nil:
+			next, path = s.Elem, path+"[]"
+		case path == "":
+			path = token
+		default:
+			path += "." + token
 		}
 		if s = next; s.Owned {
-			return true
+			return s, path
 		}
 	}
-	return false
+	return nil, ""
 }

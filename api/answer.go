@@ -67,7 +67,7 @@ func (s *Server) waitFor(c echo.Context, w *write, seq uint64) error {
 func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 	h := c.Response().Header()
 	h[keyRevision] = []string{strconv.FormatUint(seq, 10)}
-	h[keyPosition] = []string{fanfold.At(seq, 0).String()}
+	h[keyPosition] = []string{s.markEvent(seq).String()}
 	key := w.op.Key
 	if w.request.Key.Hash != "" { // if the request was stored before, its document may have another id
 		key = fanfold.Key{}
@@ -167,7 +167,7 @@ func (s *Server) accepted(c echo.Context, w *write, seq uint64, waited error, re
 			reason = e.Message
 		}
 	}
-	body := map[string]any{"position": fanfold.At(seq, 0), "detail": "the write is stored, and not folded here yet: " + reason}
+	body := map[string]any{"position": s.markEvent(seq), "detail": "the write is stored, and not folded here yet: " + reason}
 	if result != nil {
 		body["result"] = result
 	}

@@ -22,6 +22,9 @@ func mediaType(c echo.Context, media ...string) (string, error) {
 	}
 	contentType, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
 	contentType = strings.ToLower(strings.TrimSpace(contentType))
+	if contentType == "" {
+		return "", fanfold.Errorf(fanfold.UnsupportedMedia, "the header Content-Type is missing: send %s", strings.Join(media, " or "))
+	}
 	if !slices.Contains(media, contentType) {
 		return "", fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Type %q is not read here: send %s", contentType, strings.Join(media, " or "))
 	}

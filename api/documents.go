@@ -17,7 +17,7 @@ func (s *Server) get(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := parameters(c, "view", "expand", "consistency"); err != nil {
+	if err := readParameters(c, "view", "expand"); err != nil {
 		return err
 	}
 	view, err := viewOf(c)
@@ -48,7 +48,7 @@ func (s *Server) lineage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := parameters(c, "consistency"); err != nil {
+	if err := readParameters(c); err != nil {
 		return err
 	}
 	if err := s.freshness(c); err != nil {
@@ -61,8 +61,17 @@ func (s *Server) lineage(c echo.Context) error {
 	return s.sendJSON(c, http.StatusOK, report)
 }
 
-// etag returns a document's ETag.
-func (s *Server) etag(doc *fanfold.Document) fanfold.ETag { return doc.ETagOf(s.opt.FoldVersion) }
+// mark returns a position as it is given out.
+func (s *Server) mark(p fanfold.Position) fanfold.Bookmark { return s.opt.Issuer.Mark(p) }
+
+// markEvent returns the position of an event's first change as it is given out.
+func (s *Server) markEvent(seq uint64) fanfold.Bookmark { return s.mark(fanfold.At(seq, 0)) }
+
+// etag returns a document's ETag. Its fold version is that of the document's last change, so that it is the same on every node.
+func (s *Server) etag(doc *fanfold.Document) fanfold.ETag {
+	version, _ := s.opt.Issuer.FoldOf(doc.Position.Seq())
+	return doc.ETagOf(version)
+}
 
 // Header names in canonical form: setting them directly saves a conversion for each.
 var (
@@ -71,28 +80,31 @@ var (
 	keyPosition = http.CanonicalHeaderKey(headerPosition)
 	keyDerived  = http.CanonicalHeaderKey(headerDerived)
 	typeJSON    = []string{"application/json"}
+	typeProblem = []string{"application/problem+json"}
+
+	// mustRevalidate is the Cache-Control of what may be kept as long as its ETag is asked about: without it a cache may
+	// take a document for fresh because it was not written of late (RFC 9111, 4.2.2), although its copies have changed.
+	mustRevalidate = []string{"no-cache"}
 )
 
 // sendDocument answers with a document, or with 304 where the client has the one with this tag.
 func (s *Server) sendDocument(c echo.Context, status int, doc *fanfold.Document, at fanfold.Position, etag fanfold.ETag) error {
-	if setDocument(c, doc, at, etag) {
+	if s.setDocument(c, doc, at, etag) {
 		return c.NoContent(http.StatusNotModified)
 	}
 	h := c.Response().Header()
 	h["Content-Type"], h["Content-Length"] = typeJSON, []string{strconv.Itoa(len(doc.Body))}
 	c.Response().WriteHeader(status)
-	if c.Request().Method == http.MethodHead {
-		return nil
-	}
 	return writePaced(c, doc.Body)
 }
 
 // setDocument sets the headers of an answer with a document, and tells whether the client has the one with this tag.
-func setDocument(c echo.Context, doc *fanfold.Document, at fanfold.Position, etag fanfold.ETag) (known bool) {
+func (s *Server) setDocument(c echo.Context, doc *fanfold.Document, at fanfold.Position, etag fanfold.ETag) (known bool) {
 	h := c.Response().Header()
 	tag := etag.String()
-	values := []string{tag, strconv.FormatUint(uint64(doc.Revision), 10), at.String(), doc.Updated.Format(http.TimeFormat)}
+	values := []string{tag, strconv.FormatUint(uint64(doc.Revision), 10), s.mark(at).String(), doc.Updated.Format(http.TimeFormat)}
 	h[keyETag], h[keyRevision], h[keyPosition], h["Last-Modified"] = values[0:1:1], values[1:2:2], values[2:3:3], values[3:4:4]
+	h["Cache-Control"] = mustRevalidate
 	none := c.Request().Header["If-None-Match"]
 	if len(none) == 0 {
 		return false

@@ -2,11 +2,9 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -16,26 +14,35 @@ import (
 // statusOf maps error codes to HTTP statuses. It is the only place that picks a status; a code that is missing is a 500.
 var statusOf = map[fanfold.Code]int{
 	fanfold.Invalid: http.StatusBadRequest, fanfold.NotFound: http.StatusNotFound, fanfold.Exists: http.StatusConflict,
-	fanfold.Conflict: http.StatusConflict, fanfold.Restricted: http.StatusConflict, fanfold.FanoutLimit: http.StatusUnprocessableEntity, fanfold.Gone: http.StatusGone, fanfold.Stale: http.StatusPreconditionFailed,
+	fanfold.Conflict: http.StatusConflict, fanfold.Restricted: http.StatusConflict, fanfold.FanoutLimit: http.StatusUnprocessableEntity, fanfold.PositionGone: http.StatusGone, fanfold.StoreChanged: http.StatusGone, fanfold.Stale: http.StatusPreconditionFailed,
 	fanfold.TooLarge: http.StatusRequestEntityTooLarge, fanfold.UnsupportedMedia: http.StatusUnsupportedMediaType,
 	fanfold.Unprocessable: http.StatusUnprocessableEntity, fanfold.Unavailable: http.StatusServiceUnavailable,
 	fanfold.KeyReused: http.StatusUnprocessableEntity, fanfold.Busy: http.StatusTooManyRequests, fanfold.TooSlow: http.StatusRequestTimeout,
 	fanfold.OutcomeUnknown: http.StatusServiceUnavailable, fanfold.Forbidden: http.StatusForbidden, fanfold.LogDamaged: http.StatusServiceUnavailable, fanfold.Timeout: http.StatusGatewayTimeout,
+	fanfold.LeaseLost: http.StatusConflict, fanfold.ModelRemoves: http.StatusConflict,
+	fanfold.CatchingUp: http.StatusServiceUnavailable, fanfold.Lagging: http.StatusServiceUnavailable,
+
+	fanfold.UnknownCollection: http.StatusNotFound,
 }
 
 // titleOf maps error codes to the titles of problems.
 var titleOf = map[fanfold.Code]string{
 	fanfold.Invalid: "The request cannot be understood", fanfold.NotFound: "There is nothing here",
 	fanfold.Exists: "The document exists already", fanfold.Conflict: "The request does not fit the document's state",
-	fanfold.FanoutLimit: "The write would change too many documents",
-	fanfold.Restricted:  "Other documents do not let it be deleted",
-	fanfold.Gone:        "The log no longer has this position", fanfold.Stale: "The document is at another revision",
+	fanfold.FanoutLimit:  "The write would change too many documents",
+	fanfold.Restricted:   "Other documents do not let it be deleted",
+	fanfold.PositionGone: "Changes behind this position are no longer kept", fanfold.StoreChanged: "The position is of another store",
+	fanfold.Stale:    "The document is at another revision",
 	fanfold.TooLarge: "The request is too large", fanfold.UnsupportedMedia: "This content type is not read here",
 	fanfold.Unprocessable: "The request breaks a rule", fanfold.Unavailable: "The store cannot answer now",
 	fanfold.OutcomeUnknown: "It is not known whether the write was stored", fanfold.Timeout: "It did not happen in time",
 	fanfold.KeyReused: "The key belongs to another request", fanfold.Busy: "The store is busy", fanfold.TooSlow: "The request did not arrive in time",
 	fanfold.Internal: "The server made a mistake", fanfold.Forbidden: "The request comes from where it may not",
-	fanfold.LogDamaged: "The log lacks events",
+	fanfold.LogDamaged: "The log lacks events", fanfold.LeaseLost: "The lease is lost",
+	fanfold.ModelRemoves: "The model would take something away",
+	fanfold.CatchingUp:   "The node catches up with the log", fanfold.Lagging: "The node is too far behind the log",
+
+	fanfold.UnknownCollection: "There is no such collection",
 }
 
 // problem holds a problem document (RFC 9457).
@@ -48,6 +55,10 @@ type problem struct {
 	Revision fanfold.Revision  `json:"revision,omitempty"`
 	// Operation holds the index of the transaction's operation at fault, from 0; nil for none.
 	Operation *int `json:"operation,omitempty"`
+	// Oldest holds the oldest position from which the feed can be read; nil where that is not the problem.
+	Oldest *fanfold.Bookmark `json:"oldest,omitempty"`
+	// Request holds the request's id, where the server is at fault.
+	Request string `json:"requestId,omitempty"`
 }
 
 // ProblemType returns the type of problems with a code. It is stable.
@@ -69,7 +80,7 @@ func (s *Server) fail(err error, c echo.Context) {
 		panic(http.ErrAbortHandler) // the client has gone
 	}
 	status := statusOf[e.Code]
-	p := problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation}
+	p := problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation, Oldest: e.Oldest}
 	if status == 0 {
 		status = http.StatusInternalServerError
 		p = problem{Type: ProblemType(fanfold.Internal), Title: titleOf[fanfold.Internal], Status: status, Detail: "The details are in the server's log."}
@@ -86,16 +97,13 @@ func (s *Server) fail(err error, c echo.Context) {
 		if c.Path() == "/readyz" { // is asked again and again, and to answer so is what it is for
 			level = slog.LevelDebug
 		}
-		s.opt.Logger.Log(c.Request().Context(), level, "request failed", "method", c.Request().Method, "path", c.Request().URL.Path, "status", status, "err", err)
+		p.Request = c.Response().Header().Get(headerRequestID)
+		s.observer.log(c, level, "request failed", "status", status, "err", err)
 		c.Response().Header().Set("Retry-After", "1")
 	}
-	body, err := json.Marshal(p)
-	if err != nil {
-		body = []byte(`{}`)
-	}
 	h := c.Response().Header()
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	if err := c.Blob(status, "application/problem+json", body); err != nil {
+	h["Content-Type"] = typeProblem
+	if err := c.JSON(status, p); err != nil {
 		s.opt.Logger.Debug("the client did not take the answer", "err", err)
 	}
 }

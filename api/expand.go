@@ -51,7 +51,7 @@ func parseExpand(m *fanfold.Model, collection, text string) ([]*expansion, error
 }
 
 // errManyExpanded says that an answer would hold more than maxExpanded documents besides its own. It is an Unprocessable.
-var errManyExpanded = fanfold.Errorf(fanfold.Unprocessable, "expand reaches more than %d documents: ask for less at once, by a smaller limit or fewer relations in expand", maxExpanded)
+var errManyExpanded = fanfold.Errorf(fanfold.Unprocessable, "expand reaches more than %d documents: ask for less at once, by a smaller limit, fewer ids or fewer relations in expand", maxExpanded)
 
 // expander adds documents of one snapshot to an answer, with the member _expanded.
 type expander struct {
@@ -63,15 +63,15 @@ type expander struct {
 	sum   func(s string) // adds the key and position of an expanded document to the hash
 }
 
-// add adds the body with further members at its end: _meta, unless meta is nil, and _expanded where tree is not empty, which
+// add adds a document with further members at its end: _meta, unless meta is nil, and _expanded where tree is not empty, which
 // holds targets by relation, then by id. Ids without a document are left out. There must be room for the body and meta.
-// Errors are errManyExpanded and those of answer.reserve.
-func (x *expander) add(body, meta []byte, tree []*expansion) error {
+// Errors are errManyExpanded, those of answer.reserve and those of the read model.
+func (x *expander) add(doc *fanfold.Document, meta []byte, tree []*expansion) error {
 	if meta == nil && len(tree) == 0 {
-		x.out.Add(body)
+		x.out.Add(doc.Body)
 		return nil
 	}
-	separator := x.out.AddOpenObject(body)
+	separator := x.out.AddOpenObject(doc.Body)
 	if meta != nil {
 		x.out.AddString(separator + `"_meta":`)
 		x.out.Add(meta)
@@ -79,7 +79,7 @@ func (x *expander) add(body, meta []byte, tree []*expansion) error {
 	}
 	if len(tree) > 0 {
 		x.out.AddString(separator + `"_expanded":{`)
-		if err := x.addTargets(body, tree); err != nil {
+		if err := x.addTargets(doc, tree); err != nil {
 			return err
 		}
 		x.out.AddString("}")
@@ -88,8 +88,12 @@ func (x *expander) add(body, meta []byte, tree []*expansion) error {
 	return nil
 }
 
-// addTargets adds the documents that a body refers to, by relation, then by id.
-func (x *expander) addTargets(body []byte, tree []*expansion) error {
+// addTargets adds the documents that one refers to, by relation, then by id.
+func (x *expander) addTargets(doc *fanfold.Document, tree []*expansion) error {
+	body, err := x.bodyOfIDs(doc, tree)
+	if err != nil {
+		return err
+	}
 	ids := targetsOf(body, tree)
 	for i, e := range tree {
 		if i > 0 {
@@ -107,13 +111,33 @@ func (x *expander) addTargets(body []byte, tree []*expansion) error {
 			}
 			x.out.AddString(separator + string(jsondoc.AppendQuote(nil, id)) + ":")
 			separator = ","
-			if err := x.add(doc.Body, nil, e.inner); err != nil {
+			if err := x.add(doc, nil, e.inner); err != nil {
 				return err
 			}
 		}
 		x.out.AddString("}")
 	}
 	return nil
+}
+
+// bodyOfIDs returns the body of a document in a view that holds its ids by each relation, once there is room for it. Derived ids
+// stand in the embedded view alone.
+func (x *expander) bodyOfIDs(doc *fanfold.Document, tree []*expansion) ([]byte, error) {
+	if x.view == fanfold.Embedded || !slices.ContainsFunc(tree, func(e *expansion) bool { return e.relation.Derived() }) {
+		return doc.Body, nil
+	}
+	_, size, err := x.snap.GetWithin(doc.Key, fanfold.Embedded, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.out.reserve(size); err != nil {
+		return nil, err
+	}
+	embedded, _, err := x.snap.GetWithin(doc.Key, fanfold.Embedded, size)
+	if err != nil {
+		return nil, err
+	}
+	return embedded.Body, nil
 }
 
 // targetsOf returns the ids to which a body refers, by each relation. The parsed body is not held while they are expanded.
@@ -199,7 +223,7 @@ func (s *Server) getExpanded(c echo.Context, key fanfold.Key, view fanfold.View)
 			if doc, err = x.read(key); err != nil || doc == nil {
 				return err
 			}
-			err = x.add(doc.Body, nil, tree)
+			err = x.add(doc, nil, tree)
 			etag = s.etag(doc)
 			etag.Suffix = tag()
 			return err
@@ -211,7 +235,7 @@ func (s *Server) getExpanded(c echo.Context, key fanfold.Key, view fanfold.View)
 	if doc == nil {
 		return writer.Missing(key)
 	}
-	if setDocument(c, doc, at, etag) {
+	if s.setDocument(c, doc, at, etag) {
 		a.release()
 		return c.NoContent(http.StatusNotModified)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -25,8 +26,9 @@ import (
 type Scan interface {
 	// At returns the position at which the prefix ends.
 	At() fanfold.Position
-	// Model returns the model's source, nil where none was applied, and the paths that are still reserved.
-	Model() (src []byte, reserved fanfold.Reserved, err error)
+	// Model returns the model's source, nil where none was applied, the paths that are still reserved, and the rules that
+	// were removed and whose values are still stored.
+	Model() (src []byte, reserved fanfold.Reserved, retired fanfold.Retired, err error)
 	// All returns up to limit documents of all collections, as they were written, by number, from behind the number after,
 	// and whether there are more.
 	All(after int64, limit int) (docs []*fanfold.Document, more bool, err error)
@@ -42,10 +44,10 @@ const (
 	exportPiece = 256 << 10 // bytes from which on lines are sent
 )
 
-// export answers GET /v1/_export: the model, then every document in order of arrival, in lines that POST /v1/_import
+// export answers GET and HEAD /v1/_export: the model, then every document in order of creation, in lines that POST /v1/_import
 // reads.
 func (s *Server) export(c echo.Context) (err error) {
-	if err := parameters(c, "collections", "consistency"); err != nil {
+	if err := readParameters(c, "collections"); err != nil {
 		return err
 	}
 	collections, err := query.Collections(c.QueryParams(), "collections")
@@ -53,6 +55,9 @@ func (s *Server) export(c echo.Context) (err error) {
 		return err
 	}
 	if err := s.freshness(c); err != nil {
+		return err
+	}
+	if done, err := s.beginExport(c, collections); done || err != nil {
 		return err
 	}
 	out, err := newSpool(s.opt.SpoolDir)
@@ -71,7 +76,7 @@ func (s *Server) export(c echo.Context) (err error) {
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", ndjsonType)
-	h.Set(headerPosition, scan.At().String())
+	h.Set(headerPosition, s.mark(scan.At()).String())
 	go func() {
 		defer close(written)
 		ex := &exporter{scan: scan, out: out, shapes: map[string]*fanfold.Shape{}, schemas: map[string]*schema.Schema{}}
@@ -87,12 +92,34 @@ func (s *Server) export(c echo.Context) (err error) {
 	return nil
 }
 
+// beginExport checks that the collections are there, and answers HEAD, which needs no lines. done says that it has answered.
+// The error is UnknownCollection.
+func (s *Server) beginExport(c echo.Context, collections []string) (done bool, err error) {
+	var at fanfold.Position
+	if err := s.Reader.Read(func(snap Snapshot) error {
+		at = snap.At()
+		for _, name := range collections {
+			if err := checkCollection(snap, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil || c.Request().Method != http.MethodHead {
+		return false, err
+	}
+	h := c.Response().Header()
+	h.Set("Content-Type", ndjsonType)
+	h.Set(headerPosition, s.mark(at).String())
+	return true, c.NoContent(http.StatusOK)
+}
+
 // exporter writes the lines of one export.
 type exporter struct {
 	scan     Scan
 	out      io.Writer
 	model    *fanfold.Model
 	reserved fanfold.Reserved
+	retired  fanfold.Retired
 	shapes   map[string]*fanfold.Shape
 	schemas  map[string]*schema.Schema
 	buf      []byte
@@ -111,11 +138,11 @@ func (ex *exporter) runAndClose(ctx context.Context, collections []string) (err 
 
 // run writes the model, unless only some collections are exported, and every document. nil stands for all collections.
 func (ex *exporter) run(ctx context.Context, collections []string) error {
-	src, reserved, err := ex.scan.Model()
+	src, reserved, retired, err := ex.scan.Model()
 	if err != nil {
 		return err
 	}
-	ex.reserved, ex.model = reserved, fanfold.EmptyModel()
+	ex.reserved, ex.retired, ex.model = reserved, retired, fanfold.EmptyModel()
 	guarded := false // documents may refer strictly to later ones, so that the model's guards come last
 	if src != nil {
 		if ex.model, err = modelfile.Parse(src); err != nil {
@@ -123,28 +150,41 @@ func (ex *exporter) run(ctx context.Context, collections []string) error {
 		}
 		if collections == nil {
 			guarded = ex.model.Unguarded() != nil
-			ex.appendModel(src, guarded)
+			if err := ex.appendModel(src, guarded); err != nil {
+				return err
+			}
 		}
 	}
 	if err := ex.documents(ctx, collections); err != nil {
 		return err
 	}
 	if guarded {
-		ex.appendModel(src, false)
+		if err := ex.appendModel(src, false); err != nil {
+			return err
+		}
 	}
 	return ex.flush()
 }
 
-// appendModel writes a model's line. With guardsLast an import applies it without its guards until a later line has it.
-func (ex *exporter) appendModel(src []byte, guardsLast bool) {
+// appendModel writes a model's line, with the removed rules whose values come with the documents. With guardsLast an import
+// applies it without its guards until a later line has it.
+func (ex *exporter) appendModel(src []byte, guardsLast bool) error {
 	ex.buf = append(append(ex.buf, `{"model":`...), src...)
+	if len(ex.retired) > 0 {
+		rules, err := json.Marshal(ex.retired)
+		if err != nil {
+			return err
+		}
+		ex.buf = append(append(ex.buf, `,"retired":`...), rules...)
+	}
 	if guardsLast {
 		ex.buf = append(ex.buf, `,"guards":"last"`...)
 	}
 	ex.buf = append(ex.buf, "}\n"...)
+	return nil
 }
 
-// documents writes every document of the collections, in order of arrival. nil stands for all collections.
+// documents writes every document of the collections, in order of creation. nil stands for all collections.
 func (ex *exporter) documents(ctx context.Context, collections []string) error {
 	after := int64(0)
 	for more := true; more; {

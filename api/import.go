@@ -68,18 +68,19 @@ func (s *Server) importLines(c echo.Context) error {
 		c.Response().Writer.WriteHeader(http.StatusContinue)
 	}
 	c.Response().WriteHeader(http.StatusOK)
-	answer := &importAnswer{out: c.Response(), control: control}
+	answer := &importAnswer{mark: s.markEvent, out: c.Response(), control: control}
 	err = im.Run(c.Request().Context(), newLineReader(c.Request().Body, zipped, control, opt.First), answer.report)
+	end := importEnd{report: im.Report(), failed: err}
 	if err == nil {
-		err = im.WaitFolded(c.Request().Context())
+		end.late = im.WaitFolded(c.Request().Context())
 	}
-	s.finishImport(answer, im.Report(), err)
+	s.finishImport(answer, end)
 	return nil
 }
 
 // readImportOptions reads the headers and parameters of an import. Errors are Invalid and UnsupportedMedia.
 func readImportOptions(c echo.Context) (opt writer.ImportOptions, err error) {
-	if err := parameters(c, "collection", "id", "resume", "first", "allowFanout"); err != nil {
+	if err := parameters(c, "collection", "id", "resume", "first", "allowFanout", "allowRemoval"); err != nil {
 		return opt, err
 	}
 	if _, err := mediaType(c, ndjsonType, "application/jsonl"); err != nil {
@@ -93,6 +94,9 @@ func readImportOptions(c echo.Context) (opt writer.ImportOptions, err error) {
 		return opt, err
 	}
 	if opt.AllowFanout, err = query.Bool(c.QueryParams(), "allowFanout"); err != nil {
+		return opt, err
+	}
+	if opt.AllowRemoval, err = query.Bool(c.QueryParams(), "allowRemoval"); err != nil {
 		return opt, err
 	}
 	if first := c.QueryParam("first"); first != "" {
@@ -132,18 +136,20 @@ func refusalOf(line int, err error) refusal {
 type importAnswer struct {
 	out     io.Writer
 	control *http.ResponseController
+	mark    func(seq uint64) fanfold.Bookmark // gives out the position of an event
 }
 
 // report writes the refused lines of a batch, and how far the import has come.
 func (a *importAnswer) report(r writer.ImportReport) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
 	for _, refused := range r.Refusals {
 		if err := enc.Encode(refusalOf(refused.Line, refused.Err)); err != nil {
 			return err
 		}
 	}
-	if err := enc.Encode(map[string]any{"progress": r.Progress, "position": fanfold.At(r.Last, 0)}); err != nil {
+	if err := enc.Encode(map[string]any{"progress": r.Progress, "position": a.mark(r.Last)}); err != nil {
 		return err
 	}
 	return a.send(b.Bytes())
@@ -160,21 +166,35 @@ func (a *importAnswer) send(b []byte) error {
 	return a.control.Flush()
 }
 
-// finishImport writes the last line, which says whether everything was read and stored. err is nil then.
-func (s *Server) finishImport(a *importAnswer, r writer.ImportReport, err error) {
-	end := map[string]any{"done": err == nil, "line": r.Progress.Line, "written": r.Progress.Written, "refused": r.Progress.Refused, "position": fanfold.At(r.Last, 0)}
-	if err != nil {
-		failure := refusalOf(r.Progress.Line+1, err)
+// importEnd says how an import ended.
+type importEnd struct {
+	report writer.ImportReport
+	failed error // why not everything was read and stored; nil where it was
+	late   error // why what is stored is not all shown yet; nil where it is
+}
+
+// finishImport writes the last line, which says whether everything was read and stored, and then whether it is shown.
+func (s *Server) finishImport(a *importAnswer, e importEnd) {
+	p := e.report.Progress
+	end := map[string]any{"done": e.failed == nil, "line": p.Line, "written": p.Written, "refused": p.Refused, "position": a.mark(e.report.Last)}
+	switch {
+	case e.failed == nil && e.late == nil:
+		end["folded"] = true
+	case e.failed == nil:
+		end["folded"] = false
+		end["detail"] = "everything is stored, and not all of it is folded here yet: " + refusalOf(0, e.late).Detail
+	default:
+		failure := refusalOf(p.Line+1, e.failed)
 		end["status"], end["type"], end["detail"] = failure.Status, failure.Type, failure.Detail
-		if failure.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
-			s.opt.Logger.Error("an import ended early", "line", r.Progress.Line, "err", err)
+		if failure.Status >= http.StatusInternalServerError && !errors.Is(e.failed, context.Canceled) {
+			s.opt.Logger.Error("an import ended early", "line", p.Line, "err", e.failed)
 		}
 	}
-	b, merr := json.Marshal(end)
-	if merr == nil {
-		merr = a.send(append(b, '\n'))
+	b, err := json.Marshal(end)
+	if err == nil {
+		err = a.send(append(b, '\n'))
 	}
-	if merr != nil {
+	if err != nil {
 		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
 	}
 }

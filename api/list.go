@@ -55,25 +55,36 @@ func (s *Server) parsePage(c echo.Context, collection, scope string) (p page, er
 	return p, s.freshness(c)
 }
 
-// list answers GET of a collection, page by page, by id.
+// list answers GET of a collection: page by page, by id, or the documents with some ids.
 func (s *Server) list(c echo.Context) error {
 	collection, err := collectionOf(c)
 	if err != nil {
 		return err
 	}
-	if err := parameters(c, "limit", "cursor", "view", "expand", "consistency"); err != nil {
+	if _, err := query.ParseRepeated(c.Request().URL.RawQuery, "id", "ids", "limit", "cursor", "view", "expand", "consistency", "maxLag"); err != nil {
 		return err
+	}
+	if ids, err := idsOf(c.QueryParams()); ids != nil || err != nil {
+		return s.several(c, collection, ids, err)
 	}
 	p, err := s.parsePage(c, collection, collection)
 	if err != nil {
 		return err
 	}
 	return s.sendPage(c, p, func(snap Snapshot, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
-		return snap.EachListed(collection, p.cursor, p.limit, p.view, fn)
+		some := false
+		more, err := snap.EachListed(collection, p.cursor, p.limit, p.view, func(doc *fanfold.Document) (bool, error) {
+			some = true
+			return fn(doc)
+		})
+		if !some && err == nil {
+			err = checkCollection(snap, collection)
+		}
+		return more, err
 	}, func(last *fanfold.Document) string { return last.Key.ID })
 }
 
-// children answers GET of the documents that refer to one, page by page, in order of arrival.
+// children answers GET of the documents that refer to one, page by page, in order of creation.
 func (s *Server) children(c echo.Context) error {
 	parent, err := keyOf(c)
 	if err != nil {
@@ -86,7 +97,7 @@ func (s *Server) children(c echo.Context) error {
 	if strings.HasPrefix(child, "_") {
 		return fanfold.Errorf(fanfold.NotFound, "no such route: see /openapi.json")
 	}
-	if err := parameters(c, "limit", "cursor", "view", "expand", "consistency", "relation", "page"); err != nil {
+	if err := readParameters(c, "limit", "cursor", "view", "expand", "relation", "page"); err != nil {
 		return err
 	}
 	paged := c.QueryParams().Has("page")
@@ -167,7 +178,7 @@ func (s *Server) childPage(c echo.Context, parent fanfold.Key, rel *fanfold.Rela
 			if err := checkExists(snap, parent); err != nil {
 				return err
 			}
-			items := newItems(c, snap, a, p)
+			items := s.newItems(c, snap, a, p)
 			err := snap.EachOnPage(fanfold.PageQuery{Relation: rel.FullName(), Target: parent.ID, Page: number, Size: rel.PageSize, View: p.view},
 				func(page, pages int64) error { return beginPage(a, parent, rel, page, pages) },
 				func(doc *fanfold.Document) (bool, error) { return true, items.add(doc) })
@@ -224,16 +235,17 @@ func checkExists(snap Snapshot, key fanfold.Key) error {
 
 // items adds the documents of a list to an answer, with metadata and expanded.
 type items struct {
+	issuer fanfold.Issuer
 	*expander
 	tree  []*expansion
 	count int
 }
 
 // newItems returns the items of a list that is read from one snapshot, and sets the position's header.
-func newItems(c echo.Context, snap Snapshot, a *answer, p page) *items {
-	c.Response().Header().Set(headerPosition, snap.At().String())
+func (s *Server) newItems(c echo.Context, snap Snapshot, a *answer, p page) *items {
+	c.Response().Header().Set(headerPosition, s.mark(snap.At()).String())
 	x, _ := newExpander(snap, p.view, a)
-	return &items{expander: x, tree: p.tree}
+	return &items{issuer: s.opt.Issuer, expander: x, tree: p.tree}
 }
 
 // add adds one document. Errors are those of expander.add.
@@ -245,7 +257,7 @@ func (l *items) add(doc *fanfold.Document) error {
 		l.out.AddString(",")
 	}
 	l.count++
-	return l.expander.add(doc.Body, doc.Meta(), l.tree)
+	return l.expander.add(doc, doc.Meta(l.issuer), l.tree)
 }
 
 // addWithin does what add does, and leaves out the document, and returns false, where the answer has another one already
@@ -269,7 +281,7 @@ func (l *items) addWithin(doc *fanfold.Document) (bool, error) {
 func (s *Server) sendPage(c echo.Context, p page, read func(snap Snapshot, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error), cursorOf func(last *fanfold.Document) string) error {
 	a, err := s.assemble(c, func(a *answer) error {
 		return s.Reader.Read(func(snap Snapshot) error {
-			items := newItems(c, snap, a, p)
+			items := s.newItems(c, snap, a, p)
 			next := ""
 			a.AddString(`{"items":[`)
 			more, err := read(snap, func(doc *fanfold.Document) (bool, error) {

@@ -20,7 +20,7 @@ func modelTag(seq uint64) string { return `"` + strconv.FormatUint(seq, 10) + `"
 
 // getModel answers GET /v1/_model: the model that applies, as JSON, or as YAML where Accept asks for it.
 func (s *Server) getModel(c echo.Context) error {
-	if err := parameters(c, "consistency"); err != nil {
+	if err := readParameters(c); err != nil {
 		return err
 	}
 	if err := s.freshness(c); err != nil {
@@ -29,7 +29,7 @@ func (s *Server) getModel(c echo.Context) error {
 	at := fanfold.At(s.Folded.Applied(), 0)
 	m, seq, _ := s.Models.Model()
 	h := c.Response().Header()
-	h.Set(headerPosition, at.String())
+	h.Set(headerPosition, s.mark(at).String())
 	h.Set(headerRevision, strconv.FormatUint(seq, 10))
 	h.Add("Vary", "Accept")
 	known, tag := matches(c.Request().Header.Values("If-None-Match"), modelTag(seq))
@@ -41,14 +41,29 @@ func (s *Server) getModel(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.Blob(http.StatusOK, "application/yaml", text)
+		return sendText(c, http.StatusOK, "application/yaml", text)
 	}
-	return c.JSONBlob(http.StatusOK, m.Source)
+	return sendText(c, http.StatusOK, echo.MIMEApplicationJSON, m.Source)
 }
 
 // putModel answers PUT /v1/_model: it checks and previews a model and, unless the request is a dry run, applies it.
-func (s *Server) putModel(c echo.Context) error {
-	req, err := s.readModelRequest(c)
+func (s *Server) putModel(c echo.Context) error { return s.changeModel(c, nil, modelTypes...) }
+
+// patchModel answers PATCH /v1/_model, with a JSON merge patch of the model that applies.
+func (s *Server) patchModel(c echo.Context) error {
+	return s.changeModel(c, &writer.ModelPart{}, mergePatchType)
+}
+
+// putCollection answers PUT /v1/_model/{collection}, with what the model is to say about one collection.
+func (s *Server) putCollection(c echo.Context) error {
+	return s.changeModel(c, &writer.ModelPart{Collection: c.Param("collection")}, modelTypes...)
+}
+
+// changeModel checks and previews a model, of which the body may be a part, and applies it unless the request is a dry
+// run.
+func (s *Server) changeModel(c echo.Context, part *writer.ModelPart, types ...string) error {
+	req, err := s.readModelRequest(c, types)
+	req.Part = part
 	if err != nil {
 		return err
 	}
@@ -63,6 +78,9 @@ func (s *Server) putModel(c echo.Context) error {
 	}
 	result, err := s.Writer.PutModel(ctx, req)
 	leave()
+	if result.Preview != nil {
+		result.Preview.Position = s.mark(result.Preview.Position.Position)
+	}
 	switch {
 	case fanfold.CodeOf(err) == fanfold.Stale:
 		_, seq, _ := s.Models.Model()
@@ -80,8 +98,8 @@ func (s *Server) putModel(c echo.Context) error {
 
 // readModelRequest reads the headers, the parameters and the body of a PUT of a model. Errors are Invalid,
 // UnsupportedMedia, TooLarge and TooSlow.
-func (s *Server) readModelRequest(c echo.Context) (req writer.ModelRequest, err error) {
-	if err := parameters(c, "dryRun", "allowMisfits", "background"); err != nil {
+func (s *Server) readModelRequest(c echo.Context, types []string) (req writer.ModelRequest, err error) {
+	if err := parameters(c, "dryRun", "allowMisfits", "allowRemoval", "background"); err != nil {
 		return req, err
 	}
 	if req.DryRun, err = query.Bool(c.QueryParams(), "dryRun"); err != nil {
@@ -90,25 +108,35 @@ func (s *Server) readModelRequest(c echo.Context) (req writer.ModelRequest, err 
 	if req.AllowMisfits, err = query.Bool(c.QueryParams(), "allowMisfits"); err != nil {
 		return req, err
 	}
-	background, err := query.Bool(c.QueryParams(), "background")
-	if err != nil {
+	if req.AllowRemoval, err = query.Bool(c.QueryParams(), "allowRemoval"); err != nil {
 		return req, err
 	}
-	if c.QueryParams().Has("background") {
-		req.Background = &background
+	if req.Background, err = background(c); err != nil {
+		return req, err
 	}
 	if req.Conditions, err = parseConditions(c.Request()); err != nil {
 		return req, err
 	}
-	req.Source, err = s.readModel(c)
+	req.Source, err = s.readModel(c, types)
 	return req, err
+}
+
+// background returns whether a model is to be prepared in the background, nil where the request leaves that open. The error is
+// Invalid.
+func background(c echo.Context) (*bool, error) {
+	const name = "background"
+	asked, err := query.Bool(c.QueryParams(), name)
+	if err != nil || !c.QueryParams().Has(name) {
+		return nil, err
+	}
+	return &asked, nil
 }
 
 // answerModel waits until a model is folded, for limit at most, and answers its PUT with what it did.
 func (s *Server) answerModel(c echo.Context, applied uint64, preview *fanfold.ModelPreview, limit time.Duration) error {
 	h := c.Response().Header()
 	h.Set(headerRevision, strconv.FormatUint(applied, 10))
-	h.Set(headerPosition, fanfold.At(applied, 0).String())
+	h.Set(headerPosition, s.markEvent(applied).String())
 	h.Set("ETag", modelTag(applied))
 	if err := s.wait(c.Request().Context(), applied, limit); err != nil {
 		return c.JSON(http.StatusAccepted, preview)
@@ -130,7 +158,7 @@ func (s *Server) answerProposal(c echo.Context, result writer.ModelResult, limit
 	}
 	h := c.Response().Header()
 	h.Set("Location", "/v1/_status")
-	h.Set(headerPosition, fanfold.At(result.Proposed, 0).String())
+	h.Set(headerPosition, s.markEvent(result.Proposed).String())
 	return c.JSON(http.StatusAccepted, result.Preview)
 }
 
@@ -144,7 +172,7 @@ func (s *Server) getPending(c echo.Context) error {
 		return writer.ErrNoProposal
 	}
 	c.Response().Header().Set(headerRevision, strconv.FormatUint(p.Seq, 10))
-	return c.JSONBlob(http.StatusOK, p.Source)
+	return sendText(c, http.StatusOK, echo.MIMEApplicationJSON, p.Source)
 }
 
 // deletePending answers DELETE /v1/_model/_pending: it withdraws the announced model.
@@ -161,7 +189,7 @@ func (s *Server) deletePending(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set(headerPosition, fanfold.At(seq, 0).String())
+	c.Response().Header().Set(headerPosition, s.markEvent(seq).String())
 	if err := s.wait(ctx, seq, limit); err != nil {
 		return c.NoContent(http.StatusAccepted)
 	}
@@ -172,9 +200,9 @@ func (s *Server) deletePending(c echo.Context) error {
 var modelTypes = []string{"application/yaml", "application/x-yaml", "text/yaml", "application/json"}
 
 // readModel reads the body of a model. What says that it is JSON must be.
-func (s *Server) readModel(c echo.Context) ([]byte, error) {
-	src, contentType, err := s.readAny(c, modelfile.MaxSource, modelTypes...)
-	if err == nil && contentType == jsonType {
+func (s *Server) readModel(c echo.Context, types []string) ([]byte, error) {
+	src, contentType, err := s.readAny(c, modelfile.MaxSource, types...)
+	if err == nil && (contentType == jsonType || contentType == mergePatchType) {
 		err = writer.CheckDepth(src, fanfold.DefaultMaxDepth)
 	}
 	return src, err

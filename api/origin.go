@@ -5,45 +5,150 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/fanfold/fanfold"
 )
 
 // A page in somebody's browser reaches the API of a node on the same machine as its owner does. What keeps it out is
-// that a browser says where the page came from: in Origin for whatever is no simple read (Fetch Standard, 3.2), and in
-// Host for a name that was made to lead here.
+// that a browser says where the page came from: in Origin and Sec-Fetch-Site for whatever is no simple read (Fetch Standard,
+// 3.2; Fetch Metadata), and in Host for a name that was made to lead here. What is no browser sends none of the two, and
+// is not asked for them.
+
+// anyOrigin stands in Options.Origins for every origin.
+const anyOrigin = "*"
+
+// Bounds of Options.Origins.
+const (
+	maxOrigins   = 100
+	maxOriginLen = 255 // bytes
+)
+
+// CheckOrigins returns an Invalid error unless all origins are such as https://app.example or http://localhost:3000, or *.
+func CheckOrigins(origins []string) error {
+	if len(origins) > maxOrigins {
+		return fanfold.Errorf(fanfold.Invalid, "--cors-origin: %d origins are given, %d is the most", len(origins), maxOrigins)
+	}
+	for _, o := range origins {
+		u, err := url.Parse(o)
+		if o != anyOrigin && (err != nil || len(o) > maxOriginLen || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Contains(o, "*") || !isASCII(o) || !isPort(u) || o != u.Scheme+"://"+strings.ToLower(u.Host)) {
+			return fanfold.Errorf(fanfold.Invalid, "--cors-origin %.300q is not an origin as browsers write it, such as https://app.example or http://localhost:3000 (no path, in small letters), nor *", o)
+		}
+	}
+	return nil
+}
+
+// isASCII tells whether all bytes of a text are ASCII: browsers write other names of hosts in Punycode.
+func isASCII(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+// isPort tells whether a URL's port is one that a browser writes: none where it is the scheme's own.
+func isPort(u *url.URL) bool {
+	text := u.Port()
+	if text == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	own := u.Scheme == "http" && n == 80 || u.Scheme == "https" && n == 443
+	return err == nil && n > 0 && !own && text == strconv.FormatUint(n, 10)
+}
 
 // checkHost refuses requests under a name that is not the node's: a page's own name that DNS was made to answer with the
-// loopback address, for one.
+// loopback address, for one. An address is no name that could lead elsewhere, and HTTP/1.0 needs no Host.
 func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if s.opt.AnyHost {
+		if s.opt.AnyHost || c.Request().Host == "" {
 			return next(c)
 		}
 		host := hostname(c.Request().Host)
-		if !isLoopbackName(host) && !slices.ContainsFunc(s.opt.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
-			return fanfold.Errorf(fanfold.Forbidden, "this node is not called %q: use the address that it listens on, or start it with --host %s", host, host)
+		if !strings.EqualFold(host, "localhost") && net.ParseIP(host) == nil && !slices.ContainsFunc(s.opt.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
+			return fanfold.Errorf(fanfold.Forbidden, "this node is not called %.300q: use the address that it listens on, or start it with --host %.300s", host, host)
 		}
 		return next(c)
 	}
 }
 
-// checkOrigin refuses writes by pages of other origins.
-func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		origin := r.Header.Get("Origin")
-		if origin == "" || r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
-			return next(c)
+// checkOrigin returns a handler that refuses writes by pages of other origins than Options.Origins names, and their
+// WebSockets, which a browser lets them read, unless every origin may read.
+func (s *Server) checkOrigin() echo.MiddlewareFunc {
+	protection := http.NewCrossOriginProtection()
+	for _, o := range s.opt.Origins {
+		if o != anyOrigin {
+			_ = protection.AddTrustedOrigin(o) // checked by CheckOrigins; what is no origin is not trusted
 		}
-		u, err := url.Parse(origin)
-		if err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) || slices.Contains(s.opt.Origins, origin) {
-			return next(c)
+	}
+	all := slices.Contains(s.opt.Origins, anyOrigin)
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			r := c.Request()
+			if isRead(r) {
+				if all || !httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket") {
+					return next(c)
+				}
+				handshake := *r
+				handshake.Method = http.MethodPost // to be checked as a write is
+				r = &handshake
+			}
+			if protection.Check(r) == nil {
+				return next(c)
+			}
+			origin := r.Header.Get("Origin")
+			if origin == "" || origin == "null" {
+				return fanfold.Errorf(fanfold.Forbidden, "a page that does not say where it comes from may not write here, nor open a WebSocket")
+			}
+			return fanfold.Errorf(fanfold.Forbidden, "pages of %.300s may not write here, nor open a WebSocket: start the node with --cors-origin %.300s if they should", origin, origin)
 		}
-		return fanfold.Errorf(fanfold.Forbidden, "pages of %s may not write here: start the node with --origin %s if they should", origin, origin)
+	}
+}
+
+// isRead tells whether a request is of a method that changes nothing.
+func isRead(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
+}
+
+// What pages of other origins may send besides what needs no asking, and see of an answer besides its body.
+var (
+	corsHeaders = []string{"Accept", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match", "Prefer", headerIdempotencyKey, "Last-Event-ID",
+		headerMinPosition, headerTimeout, headerRequestID, "Traceparent", "Tracestate"}
+	corsExposed = []string{"ETag", "Last-Modified", "Location", "Link", "Preference-Applied", "Retry-After", headerRequestID,
+		headerPosition, headerRevision, headerDerived}
+	corsReads  = []string{http.MethodGet, http.MethodHead}
+	corsWrites = append([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, corsReads...)
+)
+
+// corsTime is how long a browser may remember what it was told, in seconds.
+const corsTime = 600
+
+// shared returns a handler that lets pages of other origins read answers (Fetch Standard, CORS protocol): those of the
+// origins that are named in Options.Origins, which may write too, and with * those of all. There are no credentials to be
+// sent. Without Options.Origins no answer says anything of it.
+func (s *Server) shared() echo.MiddlewareFunc {
+	if len(s.opt.Origins) == 0 {
+		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
+	}
+	named := func(origin string) bool { return origin != anyOrigin && slices.Contains(s.opt.Origins, origin) }
+	config := middleware.CORSConfig{AllowHeaders: corsHeaders, ExposeHeaders: corsExposed, MaxAge: corsTime}
+	config.AllowMethods = corsWrites
+	config.AllowOriginFunc = func(origin string) (bool, error) { return named(origin), nil }
+	writing := middleware.CORSWithConfig(config)
+	config.AllowMethods, config.AllowOriginFunc, config.AllowOrigins = corsReads, nil, []string{anyOrigin}
+	reading := middleware.CORSWithConfig(config)
+	all := slices.Contains(s.opt.Origins, anyOrigin)
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		toNamed, toAll := writing(next), reading(next)
+		return func(c echo.Context) error {
+			if all && !named(c.Request().Header.Get("Origin")) {
+				return toAll(c)
+			}
+			return toNamed(c)
+		}
 	}
 }
 
@@ -58,15 +163,10 @@ func commanded(handle echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// hostname returns a Host header without its port and brackets.
+// hostname returns a Host header without its port, brackets and the dot at the end of a full name.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	return strings.Trim(host, "[]")
-}
-
-func isLoopbackName(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+	return strings.TrimSuffix(strings.Trim(host, "[]"), ".")
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -181,12 +180,18 @@ func without(names ...string) func(handle echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// isModelPart tells whether a request is PUT /v1/_model/{collection}.
+func isModelPart(method, path string) bool {
+	name, found := strings.CutPrefix(path, "/v1/_model/")
+	return found && method == http.MethodPut && !strings.HasPrefix(name, "_") && !strings.Contains(name, "/")
+}
+
 // checkRoute returns NotFound for paths with names that are the store's own and lead nowhere, whatever the method: the router
 // takes such a name for that of a collection.
 func (s *Server) checkRoute(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		path := c.Request().URL.EscapedPath()
-		if !strings.Contains(path, "_") && !strings.Contains(path, "%") || s.ownNames[path] {
+		if !strings.Contains(path, "_") && !strings.Contains(path, "%") || s.ownNames[path] || strings.HasPrefix(path, groupsPath) || isModelPart(c.Request().Method, path) {
 			return next(c)
 		}
 		below, found := strings.CutPrefix(path, "/v1/")
@@ -218,68 +223,6 @@ func (s *Server) timeout(c echo.Context) (time.Duration, error) {
 		return 0, fanfold.Errorf(fanfold.Invalid, "%s: %q is not a time of up to 60 seconds, such as 5 or 500ms", headerTimeout, v)
 	}
 	return d, nil
-}
-
-// freshness waits until the read model is as fresh as the request asks for: until Fanfold-Min-Position is folded and, with
-// consistency=strong, everything acknowledged before the request. Errors are Invalid, Timeout and Unavailable.
-func (s *Server) freshness(c echo.Context) error {
-	r := c.Request()
-	minPosition, err := header(r, headerMinPosition)
-	if err != nil || minPosition == "" && r.URL.RawQuery == "" {
-		return err
-	}
-	limit, err := s.timeout(c)
-	if err != nil {
-		return err
-	}
-	var want uint64
-	if minPosition != "" {
-		p, err := fanfold.ParsePosition(minPosition)
-		if err != nil {
-			return err
-		}
-		want = p.Seq()
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), limit)
-	defer cancel()
-	switch v := c.QueryParam("consistency"); v {
-	case "", "local":
-	case "strong":
-		return s.waitForFence(ctx, want, limit)
-	default:
-		return fanfold.Errorf(fanfold.Invalid, "consistency=%s is not one of local and strong", v)
-	}
-	return s.waitToRead(ctx, want, limit)
-}
-
-// waitForFence waits until want and everything acknowledged before the call are folded. Errors are Timeout and Unavailable.
-func (s *Server) waitForFence(ctx context.Context, want uint64, limit time.Duration) error {
-	begun := time.Now()
-	seq, err := s.Fencer.Fence(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fanfold.Errorf(fanfold.Timeout, "the log did not answer within %v; this node stands at event %d", limit, s.Folded.Applied())
-	}
-	if err != nil {
-		return err
-	}
-	err = s.waitToRead(ctx, max(want, seq), limit)
-	if s.Folded.Applied() >= seq {
-		s.Writer.RecordCaughtUp(begun)
-	}
-	return err
-}
-
-// waitToRead waits until an event is folded. The error is a Timeout, in which limit is named, where ctx ends before, and
-// Unavailable.
-func (s *Server) waitToRead(ctx context.Context, want uint64, limit time.Duration) error {
-	if want == 0 {
-		return nil
-	}
-	err := s.Folded.Wait(ctx, want)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", s.Folded.Applied(), want, limit)
-	}
-	return err
 }
 
 // wait waits until an event is folded, for limit at most. The error is that of Folded.Wait.

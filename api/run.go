@@ -12,21 +12,30 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// How long requests may go on after Run's context has ended: until their own contexts end, until their connections are cut,
-// and until Run returns although some are still there.
+// How requests may go on once the server has stopped to take new ones, as shares of Options.ShutdownTimeout: until their own
+// contexts end, until their connections are cut, and until Run returns although some are still there. What is left is the
+// node's, for the fold and the files.
 const (
-	finishTime = 3 * time.Second
-	cutTime    = 5 * time.Second
-	leaveTime  = 7 * time.Second
+	finishShare = 0.3
+	cutShare    = 0.5
+	leaveShare  = 0.6
 )
 
 // errStopping is the cause with which the contexts of requests end where the server ends.
 var errStopping = fanfold.Errorf(fanfold.Unavailable, "the node is stopping: ask another one, or this one when it is back")
 
-// Run serves on l until ctx ends. Then it calls closeFeeds, so that open feeds end, and gives running requests three
-// seconds to finish. After that their contexts end, and after two more seconds their connections, and Run returns nil. It
-// returns an error only where the server could not serve.
-func (s *Server) Run(ctx context.Context, l net.Listener, closeFeeds func()) error {
+// Ending says what belongs to the end of a server.
+type Ending struct {
+	CloseFeeds func()          // ends open feeds, and lets no new ones begin
+	Failed     <-chan struct{} // closed where what the server needs has failed: it ends without a delay; nil for never
+}
+
+// Run serves on l until ctx ends, and then in steps. At once the server is leaving: it is not ready any more, and each
+// answer closes its connection, so that whoever distributes requests goes elsewhere; it serves on for Options.ShutdownDelay.
+// Then it takes no more connections, closes the feeds, each of which ends with its position, and gives running requests
+// three tenths of Options.ShutdownTimeout to finish; after that their contexts end, and after two tenths more their
+// connections, and Run returns nil. It returns an error only where the server could not serve.
+func (s *Server) Run(ctx context.Context, l net.Listener, ending Ending) error {
 	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(errStopping)
 	srv := &http.Server{Handler: s.running, BaseContext: func(net.Listener) context.Context { return base },
@@ -36,29 +45,49 @@ func (s *Server) Run(ctx context.Context, l net.Listener, closeFeeds func()) err
 	go func() { failed <- srv.Serve(l) }()
 	select {
 	case err := <-failed:
-		closeFeeds()
+		ending.CloseFeeds()
 		return err
 	case <-ctx.Done():
 	}
-	closeFeeds()
-	finish := time.AfterFunc(finishTime, func() { end(errStopping) })
+	s.running.leaving.Store(true)
+	s.opt.Logger.Info("the node is stopping", "delay", s.opt.ShutdownDelay, "timeout", s.opt.ShutdownTimeout, "requests", s.Running())
+	select {
+	case <-time.After(s.opt.ShutdownDelay):
+	case <-ending.Failed:
+	}
+	ending.CloseFeeds()
+	s.drain(srv, func() { end(errStopping) })
+	return nil
+}
+
+// share returns a share of Options.ShutdownTimeout.
+func (s *Server) share(of float64) time.Duration {
+	return time.Duration(of * float64(s.opt.ShutdownTimeout))
+}
+
+// drain ends a server: it waits for its requests, and calls end where their contexts are to end.
+func (s *Server) drain(srv *http.Server, end func()) {
+	finish := time.AfterFunc(s.share(finishShare), end)
 	defer finish.Stop()
-	last, cancel := context.WithTimeout(context.Background(), cutTime)
+	last, cancel := context.WithTimeout(context.Background(), s.share(cutShare))
 	defer cancel()
 	if err := srv.Shutdown(last); err != nil {
 		s.opt.Logger.Warn("connections are cut that did not end in time", "requests", s.Running(), "err", errors.Join(err, srv.Close()))
-		s.running.wait(leaveTime - cutTime)
 	}
-	return nil
+	s.running.wait(s.share(leaveShare - cutShare)) // also for WebSockets, whose connections the server does not know any more
 }
 
 // Running returns how many requests are being answered.
 func (s *Server) Running() int64 { return s.running.count.Load() }
 
+// Leaving tells whether the server is about to end: it serves, and is not to be given any more requests.
+func (s *Server) Leaving() bool { return s.running.leaving.Load() }
+
 // running counts the requests that a handler is answering.
 type running struct {
 	handler http.Handler
 	count   atomic.Int64
+	leaving atomic.Bool   // connections are not to be used again
 	none    chan struct{} // receives where the last of them has ended
 }
 
@@ -73,6 +102,9 @@ func (r *running) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			}
 		}
 	}()
+	if r.leaving.Load() {
+		w.Header().Set("Connection", "close")
+	}
 	r.handler.ServeHTTP(w, req)
 }
 

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -28,7 +27,7 @@ var (
 	// errNoRoom says that an answer needs more room than is free now.
 	errNoRoom = errors.New("no room for the answer")
 	// errLargeAnswer says that an answer would have more than maxAnswer bytes. It is an Unprocessable.
-	errLargeAnswer = fanfold.Errorf(fanfold.Unprocessable, "the answer would have more than %d MiB: ask for less at once, by a smaller limit or fewer relations in expand", maxAnswer>>20)
+	errLargeAnswer = fanfold.Errorf(fanfold.Unprocessable, "the answer would have more than %d MiB: ask for less at once, by a smaller limit, fewer ids or fewer relations in expand", maxAnswer>>20)
 )
 
 // answer holds the text of one answer, and the room that it takes of the budget for what is being sent.
@@ -107,9 +106,6 @@ func (a *answer) send(c echo.Context, status int) error {
 	h := c.Response().Header()
 	h["Content-Type"], h["Content-Length"] = typeJSON, []string{strconv.Itoa(a.Len())}
 	c.Response().WriteHeader(status)
-	if c.Request().Method == http.MethodHead {
-		return nil
-	}
 	a.lease.Shrink(a.Len())
 	if a.Len() <= largePiece {
 		return a.WriteTo(c.Response(), nil)
@@ -170,7 +166,7 @@ func (s *Server) readDocument(c echo.Context, lease *sending.Lease, key fanfold.
 // refused with Busy.
 func (s *Server) sendJSON(c echo.Context, status int, v any) error {
 	var text bytes.Buffer
-	if err := json.NewEncoder(&text).Encode(v); err != nil {
+	if err := encode(&text, v); err != nil {
 		return err
 	}
 	a, err := s.assemble(c, func(a *answer) error {

@@ -16,28 +16,44 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/query"
 	"github.com/fanfold/fanfold/internal/sending"
+	"github.com/fanfold/fanfold/internal/tracing"
 	"github.com/fanfold/fanfold/writer"
 )
 
-// Snapshot reads one consistent prefix of the log.
-type Snapshot interface {
-	// At returns the position at which the prefix ends.
-	At() fanfold.Position
-	// GetWithin returns one document, nil where there is none, and how many bytes its body has. A body of more than
-	// maxBytes is not read, and nil.
-	GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
+// Listing tells which collections there are: those that the model declares, and those that hold or ever held a document.
+type Listing interface {
+	// HasCollection tells whether a collection is one of them.
+	HasCollection(name string) (bool, error)
+	// CollectionsBehind returns up to limit of them, by name, from behind the name after, and whether others follow.
+	CollectionsBehind(after string, limit int) (list []fanfold.CollectionCount, more bool, err error)
+}
+
+// Lists reads documents in lists.
+type Lists interface {
 	// EachListed calls fn with up to limit documents of a collection, by id, from behind the id after, until fn returns
 	// false. more tells whether others follow.
 	EachListed(collection, after string, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
-	// EachReferring calls fn with up to limit documents that refer to target, in order of arrival, from behind the number
+	// EachReferring calls fn with up to limit documents that refer to target, in order of creation, from behind the number
 	// after, until fn returns false. more tells whether others follow.
 	EachReferring(relation, target string, after int64, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
 	// EachOnPage calls fn with the documents on one of target's fixed pages, until fn returns false. It calls begin first,
 	// with the page's number and how many pages there are, and ends with its error.
 	EachOnPage(p fanfold.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error
+}
+
+// Snapshot reads one consistent prefix of the log.
+type Snapshot interface {
+	Listing
+	Lists
+	// At returns the position at which the prefix ends.
+	At() fanfold.Position
+	// GetWithin returns one document, nil where there is none, and how many bytes its body has. A body of more than
+	// maxBytes is not read, and nil.
+	GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
 }
 
 // Reader reads documents.
@@ -115,6 +131,9 @@ type Dependencies struct {
 	Inspector Inspector
 	Operator  Operator
 	Feed      Feed
+	Groups    *group.Groups
+	Cluster   Cluster
+	Lag       Lag
 }
 
 // Options configure a Server. Zero values stand for the defaults.
@@ -129,15 +148,26 @@ type Options struct {
 	Admission  time.Duration // how long a request waits for room or for a slot; default 5 s
 	HeaderTime time.Duration // in which a request's headers must arrive; default 10 s
 	BodyGrace  time.Duration // in which its body must arrive, with 5 s more for each MiB; default 10 s
-	// Hosts are names by which the API may be called besides those of the loopback interface, AnyHost lets it be called
-	// by any name. Origins are web origins, such as https://app.example, whose pages may write besides the API's own.
+	// Hosts are names by which the API may be called besides localhost and addresses, AnyHost lets it be called by any
+	// name. Origins are web origins, such as https://app.example, whose pages may read and write besides the API's own; *
+	// lets pages of every origin read. CheckOrigins checks them.
 	Hosts, Origins []string
 	AnyHost        bool
-	SpoolDir       string       // holds exports until their clients have read them; default os.TempDir()
-	FoldVersion    int          // a part of every ETag
-	Metrics        http.Handler // answers GET /metrics; nil for none
-	Logger         *slog.Logger // default slog.Default()
+	SpoolDir       string          // holds exports until their clients have read them; default os.TempDir()
+	Version        string          // of the program, as GET / tells it
+	Issuer         fanfold.Issuer  // gives out positions; the fold version that it knows of an event is a part of every ETag
+	Metrics        http.Handler    // answers GET /metrics; nil for none
+	Tracer         *tracing.Tracer // makes the spans of requests; nil for none
+	Answered       func(Answer)    // is told of every request that has ended; it must not block. nil for nobody
+	// ShutdownDelay is how long a server serves on once it is to end, so that whoever distributes requests has seen that it
+	// is not ready; default none. ShutdownTimeout bounds what comes then, the node's part included; default 10 s.
+	ShutdownDelay, ShutdownTimeout time.Duration
+	SlowRequest                    time.Duration // a request that takes as long is logged, unless it is a feed's; default 5 s
+	Logger                         *slog.Logger  // default slog.Default()
 }
+
+// DefaultShutdownTimeout is the default of Options.ShutdownTimeout.
+const DefaultShutdownTimeout = 10 * time.Second
 
 // setDefaults replaces zero values by their defaults.
 func (o *Options) setDefaults() {
@@ -156,7 +186,8 @@ func (o *Options) setDefaults() {
 	for _, d := range []struct {
 		value    *time.Duration
 		standard time.Duration
-	}{{&o.Timeout, 5 * time.Second}, {&o.Admission, 5 * time.Second}, {&o.HeaderTime, 10 * time.Second}, {&o.BodyGrace, 10 * time.Second}} {
+	}{{&o.Timeout, 5 * time.Second}, {&o.Admission, 5 * time.Second}, {&o.HeaderTime, 10 * time.Second}, {&o.BodyGrace, 10 * time.Second}, {&o.SlowRequest, 5 * time.Second},
+		{&o.ShutdownTimeout, DefaultShutdownTimeout}} {
 		if *d.value == 0 {
 			*d.value = d.standard
 		}
@@ -169,7 +200,8 @@ type Server struct {
 	opt  Options
 	echo *echo.Echo
 
-	running  *running        // around echo
+	running  *running // around echo
+	observer *observer
 	ownNames map[string]bool // the paths of the store's own routes, and the names of those below a document
 
 	room     *semaphore.Weighted // bytes of bodies that may be in memory
@@ -196,17 +228,18 @@ func New(parts Dependencies, opt Options) *Server {
 	s.running = &running{handler: handler, none: make(chan struct{}, 1)}
 	s.previews = newSlots(maxPreviews, opt.Admission)
 	s.echo.HideBanner, s.echo.HidePort = true, true
-	s.echo.HTTPErrorHandler = s.fail
-	s.echo.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{DisableErrorHandler: true, LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
+	s.echo.HTTPErrorHandler, s.echo.JSONSerializer = s.fail, lengthSerializer{}
+	s.echo.Use(s.observed, middleware.RecoverWithConfig(middleware.RecoverConfig{DisableErrorHandler: true, LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
 		s.opt.Logger.Error("a handler panicked", "err", err, "stack", string(stack))
 		return err
 	}}))
 	s.routes()
+	s.observer = newObserver(&s.opt, s.echo.Routes())
 	s.ownNames = map[string]bool{}
 	for _, r := range s.echo.Routes() {
 		s.ownNames[strings.TrimPrefix(r.Path, "/v1/:collection/:id/")] = true
 	}
-	s.echo.Use(s.checkHost, s.checkOrigin, s.checkRoute, s.limitBodyTime)
+	s.echo.Use(s.checkHost, s.shared(), s.checkOrigin(), s.checkRoute, s.limitBodyTime)
 	return s
 }
 
@@ -220,36 +253,49 @@ func (s *Server) routes() {
 	e := s.echo
 	plain := without(append([]string{headerIdempotencyKey}, conditionHeaders...)...)
 	document := func(h echo.HandlerFunc) echo.HandlerFunc { return s.admitted(s.Writer.MaxBody(), h) }
-	e.GET("/v1/_changes", func(c echo.Context) error { return s.Feed.ServeHTTP(c.Response(), c.Request()) })
-	e.GET("/v1/_model", s.getModel)
-	e.PUT("/v1/_model", without(headerIdempotencyKey)(withoutAnswerTime(s.admitted(modelfile.MaxSource, s.putModel))))
-	e.GET("/v1/_model/_pending", s.getPending)
+	s.reads("/v1/_changes", func(c echo.Context) error { return s.Feed.ServeHTTP(c.Response(), c.Request()) })
+	s.groupRoutes(plain)
+	s.clusterRoutes(plain)
+	s.reads("/v1/_model", s.getModel)
+	changesModel := func(h echo.HandlerFunc) echo.HandlerFunc {
+		return without(headerIdempotencyKey)(withoutAnswerTime(s.admitted(modelfile.MaxSource, h)))
+	}
+	e.PUT("/v1/_model", changesModel(s.putModel))
+	e.PATCH("/v1/_model", changesModel(s.patchModel))
+	e.PUT("/v1/_model/:collection", changesModel(s.putCollection))
+	e.PUT("/v1/_fold", withoutAnswerTime(plain(s.admitted(maxFoldBody, s.putFold))))
+	s.reads("/v1/_model/_pending", s.getPending)
 	e.DELETE("/v1/_model/_pending", plain(s.deletePending))
-	e.GET("/v1/_status", s.status)
+	s.reads("/v1/_status", s.status)
 	e.POST("/v1/_replay", withoutAnswerTime(plain(commanded(s.replay))))
 	e.POST("/v1/_verify", withoutAnswerTime(plain(commanded(s.limited(maxVerifications, s.verify)))))
 	e.POST("/v1/_import", without(conditionHeaders...)(s.limited(maxImports, s.importLines)))
-	e.GET("/v1/_import", s.getImport)
-	e.GET("/v1/_export", s.limited(maxExports, s.export))
+	s.reads("/v1/_import", s.getImport)
+	s.reads("/v1/_export", s.limited(maxExports, s.export))
 	e.POST("/v1/_transactions", without(conditionHeaders...)(s.admitted(maxTransaction, s.transact)))
 	e.POST("/v1/:collection", document(s.create))
-	e.GET("/v1/:collection", s.list)
-	e.GET("/v1/:collection/:id", s.get)
-	e.HEAD("/v1/:collection/:id", s.get)
+	s.reads("/", s.front)
+	s.reads("/v1", s.collections)
+	s.reads("/v1/:collection", s.list)
+	s.reads("/v1/:collection/:id", s.get)
 	e.PUT("/v1/:collection/:id", document(s.put))
 	e.PATCH("/v1/:collection/:id", document(s.patch))
 	e.DELETE("/v1/:collection/:id", document(s.delete))
-	e.GET("/v1/:collection/:id/_lineage", s.lineage)
-	e.GET("/v1/:collection/:id/:child", s.children)
+	s.reads("/v1/:collection/:id/_lineage", s.lineage)
+	s.reads("/v1/:collection/:id/:child", s.children)
 	health := func(c echo.Context) error { return c.JSONBlob(http.StatusOK, []byte(`{"status":"ok"}`)) }
-	e.GET("/healthz", health)
-	e.HEAD("/healthz", health)
-	e.GET("/readyz", s.ready)
-	e.HEAD("/readyz", s.ready)
-	e.GET("/openapi.json", func(c echo.Context) error { return c.JSONBlob(http.StatusOK, openAPI) })
+	s.reads("/healthz", health)
+	s.reads("/readyz", s.ready)
+	s.reads("/openapi.json", func(c echo.Context) error { return sendText(c, http.StatusOK, echo.MIMEApplicationJSON, openAPI) })
 	if s.opt.Metrics != nil {
-		e.GET("/metrics", echo.WrapHandler(s.opt.Metrics))
+		s.reads("/metrics", whole(s.opt.Metrics))
 	}
+}
+
+// reads registers a route for GET and HEAD. Both are answered alike: of an answer to HEAD, net/http sends the headers alone.
+func (s *Server) reads(path string, handle echo.HandlerFunc) {
+	s.echo.GET(path, handle)
+	s.echo.HEAD(path, handle)
 }
 
 // Handler returns the API as a handler.

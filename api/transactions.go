@@ -198,7 +198,7 @@ func checkMembers(op *writer.Operation, t *jsondoc.Tree) error {
 // transactionResult holds the answer to a transaction.
 type transactionResult struct {
 	Tx         string            `json:"tx,omitempty"`
-	Position   fanfold.Position  `json:"position"`
+	Position   fanfold.Bookmark  `json:"position"`
 	Operations []operationResult `json:"operations"`
 }
 
@@ -216,6 +216,7 @@ type operationResult struct {
 func (s *Server) finishTransaction(c echo.Context, w *write, ops []*writer.Operation, first uint64) error {
 	last := first + uint64(len(ops)) - 1
 	result := newTransactionResult(ops, first)
+	result.Position = s.markEvent(last)
 	c.Response().Header().Set(headerPosition, result.Position.String())
 	if list := w.prefer.applied(true, w.prefer.async, true); list != "" {
 		c.Response().Header().Set("Preference-Applied", list)
@@ -240,7 +241,7 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*writer.Opera
 
 // newTransactionResult returns what is known of a stored transaction before it is folded.
 func newTransactionResult(ops []*writer.Operation, first uint64) transactionResult {
-	result := transactionResult{Position: fanfold.At(first+uint64(len(ops))-1, 0), Operations: make([]operationResult, len(ops))}
+	result := transactionResult{Operations: make([]operationResult, len(ops))}
 	for i, op := range ops {
 		r := operationResult{Op: string(op.Kind), Collection: op.Key.Collection, ID: op.Key.ID}
 		if op.Kind != writer.Check {

@@ -40,7 +40,10 @@ func (s *Server) newWrite(c echo.Context, op *writer.Operation, body []byte) (w 
 	if w.limit, err = s.timeout(c); err != nil {
 		return nil, err
 	}
-	if w.request.Key, err = idempotencyKey(c.Request(), body); err != nil {
+	if w.request.Key, err = idempotencyKey(c.Request(), body); err == nil {
+		err = s.keyed(w.request.Key)
+	}
+	if err != nil {
 		return nil, err
 	}
 	w.request.DryRun = w.prefer.dry
@@ -184,7 +187,7 @@ func (s *Server) stale(c echo.Context, key fanfold.Key, err error) error {
 		h := c.Response().Header()
 		h[keyETag] = []string{s.etag(doc).String()}
 		h.Set(headerRevision, strconv.FormatUint(uint64(doc.Revision), 10))
-		h.Set(headerPosition, at.String())
+		h.Set(headerPosition, s.mark(at).String())
 	}
 	return &fanfold.Error{Code: fanfold.Stale, Message: e.Message, Current: e.Current, Err: e.Err}
 }
@@ -194,7 +197,7 @@ type deleteStepResult struct {
 	Done     bool             `json:"done"`    // the document itself is deleted
 	Deleted  int              `json:"deleted"` // how many documents, this one included
 	Changed  int              `json:"changed"` // how many documents lost their reference
-	Position fanfold.Position `json:"position"`
+	Position fanfold.Bookmark `json:"position"`
 }
 
 // deleteStep answers DELETE with steps=true.
@@ -213,7 +216,7 @@ func (s *Server) deleteStep(c echo.Context, op *writer.Operation) error {
 	if step.DryRun != nil {
 		return s.answerDryRun(c, step.DryRun)
 	}
-	result := deleteStepResult{Done: step.Done, Deleted: step.Deleted, Changed: step.Changed, Position: fanfold.At(step.Last, 0)}
+	result := deleteStepResult{Done: step.Done, Deleted: step.Deleted, Changed: step.Changed, Position: s.markEvent(step.Last)}
 	c.Response().Header().Set(headerPosition, result.Position.String())
 	if err := s.wait(c.Request().Context(), step.Last, w.limit); err != nil {
 		return s.accepted(c, w, step.Last, err, result)
@@ -239,6 +242,7 @@ func (s *Server) answerDryRun(c echo.Context, dry *writer.DryRun) error {
 	for i, w := range dry.Writes {
 		out.Writes[i] = dryRunWrite{w.Event.Kind, w.Event.Key.Collection, w.Event.Key.ID}
 	}
+	out.Position = s.mark(out.Position.Position)
 	header := c.Response().Header()
 	header.Set(headerPosition, dry.Fanout.Position.String())
 	if prefer(c).dry {

@@ -1,5 +1,5 @@
-// Package changefeed serves every change of every document, in order: as one answer, by long poll,
-// or as server-sent events. DESIGN.md says why it is as it is.
+// Package changefeed serves every change of every document, in order: as one answer, by long poll, as lines of JSON, as
+// server-sent events or as messages of a WebSocket. DESIGN.md says why it is as it is.
 package changefeed
 
 import (
@@ -17,8 +17,9 @@ import (
 type Store interface {
 	// Changes returns the page of changes behind q.After.
 	Changes(q fanfold.ChangeQuery) (fanfold.ChangePage, error)
-	// Head returns the position of the newest prefix of the log that can be read.
-	Head() (fanfold.Position, error)
+	// Bounds returns the position of the newest prefix of the log that can be read, and the oldest position behind which
+	// no change is missing.
+	Bounds() (oldest, head fanfold.Position, err error)
 	// Before returns a position that has every change from before t at or before it, and every later
 	// change behind it.
 	Before(t time.Time) (fanfold.Position, error)
@@ -34,13 +35,24 @@ type Options struct {
 	Timeout      time.Duration   // of a long poll; default 60 s
 	WriteTimeout time.Duration   // how long a client may take to read what was sent; default 30 s
 	Budget       *sending.Budget // from which what is being sent is taken; default one of its own
+	Issuer       fanfold.Issuer  // gives out positions
+	// OnSent is told of events of which a row was sent, with the context of the request. It must not block; nil for nobody.
+	OnSent func(ctx context.Context, seq uint64)
 }
 
 // Feed serves the change feed, to many clients at a time.
 type Feed struct {
 	store  Store
 	opt    Options
-	closed chan struct{}
+	closed context.Context // ends with Close
+	end    context.CancelFunc
+
+	answers   *answers       // that are under way
+	filtering chan struct{}  // has an element for each feed that evaluates its filter
+	leftOut   func(rows int) // is told how many rows a filter leaves out; nil for nobody
+
+	mu    sync.Mutex
+	tails map[string]*tail // by what their subscribers ask for; goes before the tails' own locks
 }
 
 // New returns a feed over a store. The caller closes it.
@@ -57,66 +69,167 @@ func New(store Store, opt Options) *Feed {
 	if opt.Budget == nil {
 		opt.Budget = sending.NewBudget(0)
 	}
-	return &Feed{store: store, opt: opt, closed: make(chan struct{})}
+	f := &Feed{store: store, opt: opt, answers: newAnswers(), filtering: make(chan struct{}, maxFiltering), tails: map[string]*tail{}}
+	f.closed, f.end = context.WithCancel(context.Background())
+	return f
 }
 
-// Close ends open feeds and makes later ones end at once. It does not wait for them. It must be
-// called only once.
-func (f *Feed) Close() { close(f.closed) }
+// Close ends open feeds and makes later ones end at once. It does not wait for them.
+func (f *Feed) Close() { f.end() }
 
-// ServeHTTP answers GET /v1/_changes. It blocks for as long as the feed lasts. An error means that
-// nothing has been written, and is the caller's to answer: Invalid for a bad request, Timeout for a
-// position that was not reached in time, and Unavailable. What goes wrong later ends the answer.
+// ServeHTTP answers GET and HEAD /v1/_changes. It blocks for as long as the feed lasts. An error means that
+// nothing has been written, and is the caller's to answer: Invalid for a bad request, StoreChanged and PositionGone for a
+// position from which it cannot go on, and Unavailable. What goes wrong later ends the answer.
 func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 	req, err := f.parseRequest(r)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(r.Context())
-	control := http.NewResponseController(w)
-	var watching sync.WaitGroup
-	defer watching.Wait() // w is not to be used behind the return
-	defer cancel()
-	watching.Go(func() {
-		select {
-		case <-f.closed:
-			cancel()
-			// A client that does not read must not hold up the end.
-			_ = control.SetWriteDeadline(time.Now().Add(closingWriteTimeout)) // a writer without deadlines does not block for long
-		case <-ctx.Done():
-		}
-	})
-	switch req.kind {
-	case "eventsource":
-		return f.serveEventStream(ctx, w, req)
-	case "longpoll":
-		return f.serveLongPoll(ctx, w, req)
+	if r.Method == http.MethodHead {
+		return f.serveHead(w, req)
 	}
-	return f.serveOnce(ctx, w, req)
+	defer f.answers.begin(req.kind)()
+	if req.kind == kindWebSocket {
+		return f.serveWebSocket(w, r, req)
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	control := http.NewResponseController(w)
+	defer f.onClose(func() { // w is not to be used behind the return
+		cancel()
+		// A client that does not read must not hold up the end.
+		_ = control.SetWriteDeadline(time.Now().Add(closingWriteTimeout)) // a writer without deadlines does not block for long
+	})()
+	s := f.newScan(req)
+	switch req.kind {
+	case kindEventStream:
+		f.stream(ctx, s, newEventWriter(f, w, s))
+	case kindContinuous:
+		f.stream(ctx, s, newLineWriter(f, w, s))
+	case kindLongPoll:
+		return f.serveLongPoll(ctx, w, s)
+	default:
+		return f.serveOnce(ctx, w, s)
+	}
+	return nil
 }
+
+// serveHead answers HEAD: at once, with the headers of the answer to GET, and reads no changes. The error is Invalid for a
+// WebSocket, which a GET alone begins.
+func (f *Feed) serveHead(w http.ResponseWriter, req *request) error {
+	out := newHTTPWriter(f, w)
+	switch req.kind {
+	case kindWebSocket:
+		return fanfold.Errorf(fanfold.Invalid, "a WebSocket begins with GET: send its handshake by that")
+	case kindEventStream:
+		out.begin(typeEventStream, req.since)
+	case kindContinuous:
+		out.begin(typeNDJSON, req.since)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK)
+	}
+	return nil
+}
+
+// onClose calls fn in a goroutine of its own once the feed is closed. The function that it returns takes that back, and
+// waits for fn where it runs already.
+func (f *Feed) onClose(fn func()) (stop func()) {
+	done := make(chan struct{})
+	takeBack := context.AfterFunc(f.closed, func() {
+		defer close(done)
+		fn()
+	})
+	return func() {
+		if !takeBack() {
+			<-done
+		}
+	}
+}
+
+// Bounds of filters, which take up to some 5 ms a row: how many are evaluated at a time, and for how many rows before it is
+// the next one's turn.
+const (
+	maxFiltering  = 2
+	rowsFiltering = 16
+)
 
 // closingWriteTimeout bounds how long a client may take to read what a feed that is closed still
 // sends.
 const closingWriteTimeout = 500 * time.Millisecond
 
-// extendWriteDeadline gives a client Options.WriteTimeout to read the next piece, and
-// closingWriteTimeout once the feed is closed.
+// writeTime is how long a client has for the next piece: Options.WriteTimeout, and closingWriteTimeout once the feed is
+// closed.
+func (f *Feed) writeTime() time.Duration {
+	if f.closed.Err() != nil {
+		return closingWriteTimeout
+	}
+	return f.opt.WriteTimeout
+}
+
+// extendWriteDeadline gives a client writeTime to read the next piece.
 func (f *Feed) extendWriteDeadline(control *http.ResponseController) error {
-	limit := f.opt.WriteTimeout
-	for range 2 { // twice, so that the shorter deadline is set last if the feed is closed meanwhile
-		select {
-		case <-f.closed:
-			limit = closingWriteTimeout
-		default:
-		}
+	for limit := f.writeTime(); ; limit = closingWriteTimeout {
 		if err := control.SetWriteDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return err
 		}
+		if limit == closingWriteTimeout || f.closed.Err() == nil {
+			return nil
+		}
+		// It was closed meanwhile, and the shorter deadline is to be the last that is set.
+	}
+}
+
+// httpWriter writes an answer to one client, for each piece of which the client has writeTime. A client that does not
+// read for that long loses its connection; until then it costs the piece that is being sent.
+type httpWriter struct {
+	w       http.ResponseWriter
+	feed    *Feed
+	control *http.ResponseController
+	buf     sending.Buffer
+}
+
+func newHTTPWriter(f *Feed, w http.ResponseWriter) httpWriter {
+	return httpWriter{w: w, feed: f, control: http.NewResponseController(w)}
+}
+
+// write sends what is buffered as far as the server does not keep it for more.
+func (o *httpWriter) write() error {
+	return o.buf.WriteTo(o.w, func(int) error { return o.feed.extendWriteDeadline(o.control) })
+}
+
+// flush sends what is buffered. It blocks until the client has room for it, or the write deadline.
+func (o *httpWriter) flush() error {
+	if err := o.write(); err != nil {
+		return err
+	}
+	return o.control.Flush()
+}
+
+// begin begins an endless answer.
+func (o *httpWriter) begin(contentType string, at fanfold.Position) {
+	h := o.w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Fanfold-Position", o.feed.opt.Issuer.Mark(at).String())
+	h.Set("X-Accel-Buffering", "no")
+	o.w.WriteHeader(http.StatusOK)
+}
+
+// send sends a text that others use too, as far as the server does not keep it for more.
+func (o *httpWriter) send(text []byte) error {
+	for len(text) > 0 {
+		if err := o.feed.extendWriteDeadline(o.control); err != nil {
+			return err
+		}
+		n := min(len(text), writePiece)
+		if _, err := o.w.Write(text[:n]); err != nil {
+			return err
+		}
+		text = text[n:]
 	}
 	return nil
 }
 
-// write sends what is buffered, for each piece of which the client has Options.WriteTimeout.
-func (f *Feed) write(buf *sending.Buffer, w http.ResponseWriter, control *http.ResponseController) error {
-	return buf.WriteTo(w, func(int) error { return f.extendWriteDeadline(control) })
-}
+// writePiece bounds what a client has writeTime to read, in bytes.
+const writePiece = 64 << 10

@@ -1,7 +1,7 @@
 package changefeed_test
 
 import (
-	"bufio"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,38 +15,26 @@ import (
 
 // serve runs a feed's handler on a server of its own. It closes the feed before the server, which
 // waits for open requests.
-func serve(t *testing.T, store changefeed.Store) (url string) {
+func serve(t testing.TB, store changefeed.Store) (url string) {
 	t.Helper()
 	feed := changefeed.New(store, changefeed.Options{})
+	t.Cleanup(feed.Close)
+	return serveFeed(t, feed)
+}
+
+// serveFeed runs a feed's handler on a server of its own, which waits for open requests at the test's end.
+func serveFeed(t testing.TB, feed *changefeed.Feed) (url string) {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := feed.ServeHTTP(w, r); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		}
 	}))
-	t.Cleanup(server.Close)
-	t.Cleanup(feed.Close)
+	t.Cleanup(func() {
+		feed.Close()
+		server.Close()
+	})
 	return server.URL
-}
-
-// TestEventStreamFollows: an event stream sends what is there, then what comes, each change with
-// its position as id.
-func TestEventStreamFollows(t *testing.T) {
-	store := newMemoryStore(create(1, "b1"))
-	resp, err := http.Get(serve(t, store) + "?feed=eventsource")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	lines := bufio.NewScanner(resp.Body)
-	for seq := uint64(1); seq <= 3; seq++ {
-		want := "id: " + fanfold.At(seq, 0).String()
-		for lines.Scan() && lines.Text() != want {
-			if strings.HasPrefix(lines.Text(), "id: ") {
-				t.Fatalf("%s, want %s", lines.Text(), want)
-			}
-		}
-		store.add(create(seq+1, fmt.Sprint("b", seq+1)))
-	}
 }
 
 // TestLimitDoesNotCutATransaction: the limit ends the answer behind the event or transaction that
@@ -60,7 +48,7 @@ func TestLimitDoesNotCutATransaction(t *testing.T) {
 	feed := changefeed.New(newMemoryStore(create(1, "b1"), part(2), part(3), create(4, "b4")), changefeed.Options{})
 	defer feed.Close()
 	w := httptest.NewRecorder()
-	if err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?limit=2", nil)); err != nil {
+	if err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?mode=all&limit=2", nil)); err != nil {
 		t.Fatal(err)
 	}
 	body := w.Body.String()
@@ -71,7 +59,7 @@ func TestLimitDoesNotCutATransaction(t *testing.T) {
 
 // TestCloseEndsFeeds: Close ends a long poll and an event stream that wait for changes.
 func TestCloseEndsFeeds(t *testing.T) {
-	for _, kind := range []string{"longpoll", "eventsource"} {
+	for _, kind := range []string{"longpoll", "eventsource", "continuous"} {
 		feed := changefeed.New(newMemoryStore(), changefeed.Options{Timeout: time.Hour, Heartbeat: time.Hour})
 		ended := make(chan error)
 		go func() {
@@ -94,5 +82,26 @@ func TestBadRequests(t *testing.T) {
 		if fanfold.CodeOf(err) != fanfold.Invalid || w.Body.Len() > 0 {
 			t.Errorf("%s: %v, %s", query, err, w.Body)
 		}
+	}
+}
+
+// TestGonePositions: where the first changes are no longer kept, what begins before them is refused with the oldest
+// position, and that one is taken.
+func TestGonePositions(t *testing.T) {
+	store := newMemoryStore(create(3, "b3"), create(4, "b4"))
+	store.oldest = fanfold.At(3, 0) - 1
+	feed := changefeed.New(store, changefeed.Options{Issuer: fanfold.Issuer{Store: "abcdefgh"}})
+	defer feed.Close()
+	var gone *fanfold.Error
+	for _, since := range []string{"0", "1-0-abcdefgh", "2-0", "2001-02-03T04:05:06Z"} {
+		w := httptest.NewRecorder()
+		err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?feed=eventsource&since="+since, nil))
+		if !errors.As(err, &gone) || gone.Code != fanfold.PositionGone || gone.Oldest == nil || w.Body.Len() > 0 {
+			t.Fatalf("since=%s: %v", since, err)
+		}
+	}
+	w := httptest.NewRecorder()
+	if err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?since="+gone.Oldest.String(), nil)); err != nil || !strings.Contains(w.Body.String(), `"b3"`) {
+		t.Errorf("%v, %s", err, w.Body)
 	}
 }

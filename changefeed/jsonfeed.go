@@ -4,28 +4,23 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/sending"
 )
 
 // serveOnce answers with the changes that there are now, as one JSON object.
-func (f *Feed) serveOnce(ctx context.Context, w http.ResponseWriter, req *request) error {
-	s := f.newScan(req)
-	out := newJSONWriter(f, w, req)
+func (f *Feed) serveOnce(ctx context.Context, w http.ResponseWriter, s *scan) error {
+	out := newJSONWriter(f, w, s.req)
 	err := s.sendToHead(ctx, out)
 	return out.finish(s, err)
 }
 
 // serveLongPoll waits for the first change that the consumer asks about, or for the request's
 // timeout, and answers as serveOnce does.
-func (f *Feed) serveLongPoll(ctx context.Context, w http.ResponseWriter, req *request) error {
-	s := f.newScan(req)
-	out := newJSONWriter(f, w, req)
-	timeout := time.NewTimer(req.timeout)
-	defer timeout.Stop()
+func (f *Feed) serveLongPoll(ctx context.Context, w http.ResponseWriter, s *scan) error {
+	out := newJSONWriter(f, w, s.req)
+	limited, cancel := context.WithTimeout(ctx, s.req.timeout)
+	defer cancel()
 	for {
 		err := s.sendToHead(ctx, out)
 		if errors.Is(err, context.Canceled) && s.sent == 0 { // closed, or the client is gone
@@ -35,17 +30,12 @@ func (f *Feed) serveLongPoll(ctx context.Context, w http.ResponseWriter, req *re
 			return out.finish(s, err)
 		}
 		select {
-		case <-f.store.Changed(s.at.Seq()):
-			if err := f.store.Wait(ctx, s.at.Seq()+1); err != nil { // nothing more is folded for now
-				select {
-				case <-timeout.C:
-				case <-ctx.Done():
-				}
+		case <-f.store.Changed(s.head.Seq()):
+			if f.store.Wait(ctx, s.head.Seq()+1) != nil { // nothing more is folded for now
+				<-limited.Done()
 				return out.finish(s, nil)
 			}
-		case <-timeout.C:
-			return out.finish(s, nil)
-		case <-ctx.Done():
+		case <-limited.Done():
 			return out.finish(s, nil)
 		}
 	}
@@ -54,25 +44,22 @@ func (f *Feed) serveLongPoll(ctx context.Context, w http.ResponseWriter, req *re
 // jsonWriter writes one JSON answer piece by piece, so that an event with a million rows needs no
 // more memory than a page of them.
 type jsonWriter struct {
-	w         http.ResponseWriter
-	feed      *Feed
-	control   *http.ResponseController
-	all       bool // every change is asked for
-	buf       sending.Buffer
+	httpWriter
+	all       bool   // every change is asked for
 	separator string // before the next row
 	started   bool
 }
 
 // newJSONWriter returns a writer of one answer to w.
 func newJSONWriter(f *Feed, w http.ResponseWriter, req *request) *jsonWriter {
-	return &jsonWriter{w: w, feed: f, control: http.NewResponseController(w), all: req.allChanges, separator: `{"results":[`}
+	return &jsonWriter{httpWriter: newHTTPWriter(f, w), all: req.allChanges, separator: `{"results":[`}
 }
 
 // row adds one row of the answer.
 func (o *jsonWriter) row(row fanfold.ChangeRow) error {
 	o.buf.AddString(o.separator + "\n")
 	o.separator = ","
-	addRow(&o.buf, row, o.all)
+	addRow(&o.buf, row, o.feed.opt.Issuer, o.all)
 	return nil
 }
 
@@ -85,7 +72,7 @@ func (o *jsonWriter) flush() error {
 		o.started = true
 		o.w.Header().Set("Content-Type", "application/json")
 	}
-	return o.feed.write(&o.buf, o.w, o.control)
+	return o.write()
 }
 
 // finish ends the answer. An error from before anything was sent is returned for the caller to
@@ -101,7 +88,7 @@ func (o *jsonWriter) finish(s *scan, err error) error {
 	if s.sent == 0 {
 		o.buf.AddString(`{"results":[`)
 	}
-	o.buf.AddString("\n],\"last_seq\":\"" + s.at.String() + "\",\"pending\":" + strconv.FormatInt(s.pending, 10) + "}\n")
+	o.buf.AddString("\n]," + s.lastSeqMembers() + s.pendingMember() + "}\n")
 	if err := o.flush(); err != nil {
 		panic(http.ErrAbortHandler)
 	}

@@ -1,18 +1,29 @@
 package changefeed_test
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold"
 )
 
+// readCount returns how often Changes was called.
+func (s *memoryStore) readCount() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reads
+}
+
 // memoryStore is a Store over a list of changes in memory.
 type memoryStore struct {
 	mu      sync.Mutex
 	changes []fanfold.Change
 	changed chan struct{} // closed by add
+	oldest  fanfold.Position
+	reads   int // calls of Changes
 }
 
 func newMemoryStore(changes ...fanfold.Change) *memoryStore {
@@ -29,12 +40,14 @@ func create(seq uint64, id string) fanfold.Change {
 		Revision: fanfold.Revision(seq), Time: time.Date(2026, 1, 2, 3, 4, int(seq%60), 0, time.UTC)}
 }
 
-// add appends a change and wakes the readers that wait for it.
-func (s *memoryStore) add(ch fanfold.Change) {
+// add appends changes and wakes the readers that wait for them.
+func (s *memoryStore) add(changes ...fanfold.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ch.Ordinal = int64(len(s.changes) + 1)
-	s.changes = append(s.changes, ch)
+	for _, ch := range changes {
+		ch.Ordinal = int64(len(s.changes) + 1)
+		s.changes = append(s.changes, ch)
+	}
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -49,11 +62,22 @@ func (s *memoryStore) head() fanfold.Position {
 func (s *memoryStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	page.Last, page.Changes = max(q.After, s.head()), int64(len(s.changes))
-	for i := range s.changes {
-		ch := s.changes[i]
-		if ch.Position <= q.After {
+	s.reads++
+	size := 0
+	page.Last, page.Head, page.Changes = max(q.After, s.head()), s.head(), int64(len(s.changes))
+	first, _ := slices.BinarySearchFunc(s.changes, q.After+1, func(ch fanfold.Change, at fanfold.Position) int { return cmp.Compare(ch.Position, at) })
+	for _, ch := range s.changes[first:] {
+		if q.Partitions > 0 && ch.Key.Partition(q.Partitions) != q.Partition || len(q.Collections) > 0 && !slices.Contains(q.Collections, ch.Key.Collection) {
 			continue
+		}
+		if size += len(ch.Previous); size > q.MaxBytes {
+			if len(page.Rows) == 0 {
+				page.Need, page.Last = size, q.After
+				return page, nil
+			}
+			previous := page.Rows[len(page.Rows)-1]
+			page.Last, page.Pending = previous.Position, page.Changes-previous.Ordinal
+			break
 		}
 		page.Rows = append(page.Rows, fanfold.ChangeRow{Change: &ch})
 		if len(page.Rows) == q.Limit {
@@ -64,10 +88,10 @@ func (s *memoryStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, e
 	return page, nil
 }
 
-func (s *memoryStore) Head() (fanfold.Position, error) {
+func (s *memoryStore) Bounds() (oldest, head fanfold.Position, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.head(), nil
+	return s.oldest, s.head(), nil
 }
 
 func (s *memoryStore) Before(t time.Time) (at fanfold.Position, err error) {

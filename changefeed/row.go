@@ -9,22 +9,10 @@ import (
 	"github.com/fanfold/fanfold/internal/sending"
 )
 
-// addRow adds a change as JSON. With all it includes the previous value and the patch.
-func addRow(out *sending.Buffer, row fanfold.ChangeRow, all bool) {
-	head := append(make([]byte, 0, 256), `{"seq":"`+row.Position.String()+`","collection":"`+row.Key.Collection+`","id":`...)
-	head = jsondoc.AppendQuote(head, row.Key.ID)
-	head = append(head, `,"op":"`+string(row.Op)+`","rev":`...)
-	head = strconv.AppendUint(head, uint64(row.Revision), 10)
-	head = append(head, `,"time":"`...)
-	head = row.Time.AppendFormat(head, time.RFC3339Nano)
-	head = append(head, '"')
-	if row.Tx != "" {
-		head = jsondoc.AppendQuote(append(head, `,"tx":`...), row.Tx)
-	}
-	if row.Op == fanfold.OpDerive {
-		head = appendCause(head, row)
-	}
-	out.Add(head)
+// addRow adds a change as JSON, with the positions that issuer gives out. With all it includes the previous value and the
+// patch.
+func addRow(out *sending.Buffer, row fanfold.ChangeRow, issuer fanfold.Issuer, all bool) {
+	out.Add(appendHead(make([]byte, 0, 256), row, issuer))
 	if all && len(row.Previous) > 0 {
 		out.AddString(`,"previous":`)
 		out.Add(row.Previous)
@@ -37,18 +25,43 @@ func addRow(out *sending.Buffer, row fanfold.ChangeRow, all bool) {
 		out.AddString(`,"omitted":`)
 		out.Add(row.Omitted)
 	}
+	if row.FilterError != "" {
+		out.AddString(`,"filterError":`)
+		out.Add(jsondoc.AppendQuote(nil, row.FilterError))
+	}
 	if row.Doc != nil {
 		out.AddString(`,"doc":`)
 		separator := out.AddOpenObject(row.Doc.Body)
-		out.AddString(separator + `"_meta":` + string(row.Doc.Meta()) + "}")
+		out.AddString(separator + `"_meta":` + string(row.Doc.Meta(issuer)) + "}")
 	}
 	out.AddString("}")
 }
 
+// appendHead appends what a change is, without the documents and without the object's end.
+func appendHead(head []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byte {
+	head = append(head, `{"seq":"`...)
+	head = issuer.Mark(row.Position).Append(head)
+	head = append(head, `","collection":"`+row.Key.Collection+`","id":`...)
+	head = jsondoc.AppendQuote(head, row.Key.ID)
+	head = append(head, `,"op":"`+string(row.Op)+`","rev":`...)
+	head = strconv.AppendUint(head, uint64(row.Revision), 10)
+	head = append(head, `,"time":"`...)
+	head = row.Time.AppendFormat(head, time.RFC3339Nano)
+	head = append(head, '"')
+	if row.Tx != "" {
+		head = jsondoc.AppendQuote(append(head, `,"tx":`...), row.Tx)
+	}
+	if row.Op == fanfold.OpDerive {
+		head = appendCause(head, row, issuer)
+	}
+	return head
+}
+
 // appendCause appends the write that a derived change follows from, and the rule. Where several
 // rules changed the document at once, the member rules lists all of them.
-func appendCause(dst []byte, row fanfold.ChangeRow) []byte {
-	dst = append(dst, `,"cause":{"seq":"`+fanfold.At(row.Position.Seq(), 0).String()+`"`...)
+func appendCause(dst []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byte {
+	dst = issuer.Mark(fanfold.At(row.Position.Seq(), 0)).Append(append(dst, `,"cause":{"seq":"`...))
+	dst = append(dst, '"')
 	if row.Cause != nil {
 		dst = append(dst, `,"collection":"`+row.Cause.Collection+`","id":`...)
 		dst = jsondoc.AppendQuote(dst, row.Cause.ID)

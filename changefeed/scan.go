@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -19,25 +20,71 @@ const (
 
 // scan is one consumer's way through the changes.
 type scan struct {
-	store   Store
-	lease   *sending.Lease // for the page that is being sent
-	req     *request
-	at      fanfold.Position // everything up to here was looked at
-	pending int64            // how many changes are behind at
-	sent    int              // rows
-	lastSeq uint64           // event of the last row sent
-	lastTx  string           // and its transaction
+	store     Store
+	lease     *sending.Lease // for the page that is being sent
+	req       *request
+	issuer    fanfold.Issuer
+	filtering chan struct{}                         // see Feed
+	leftOut   func(rows int)                        // see Feed
+	at        fanfold.Position                      // everything up to here was looked at
+	head      fanfold.Position                      // where the store stood; before at where the consumer has been at a node that is ahead
+	pending   int64                                 // how many changes are behind at
+	uncounted bool                                  // that is not known
+	sent      int                                   // rows
+	lastSeq   uint64                                // event of the last row sent
+	lastTx    string                                // and its transaction
+	sentAt    time.Time                             // when something was sent, or the scan began
+	onSent    func(ctx context.Context, seq uint64) // see Options; nil for nobody
+	yield     func()                                // is called before waiting for room, to give back what is held besides; nil for none
 }
 
 // newScan returns a scan from the position on that a request names.
 func (f *Feed) newScan(req *request) *scan {
-	return &scan{store: f.store, lease: f.opt.Budget.Lease(), req: req, at: req.since}
+	return &scan{store: f.store, lease: f.opt.Budget.Lease(), issuer: f.opt.Issuer, filtering: f.filtering, leftOut: f.leftOut, onSent: f.opt.OnSent, req: req, at: req.since, head: req.head, sentAt: time.Now()}
+}
+
+// bookmark returns the position up to which everything was looked at, as it is given out.
+func (s *scan) bookmark() fanfold.Bookmark { return s.issuer.Mark(s.at) }
+
+// moveTo goes on to a position that somebody else has looked at everything up to.
+func (s *scan) moveTo(at fanfold.Position) { s.at, s.head = at, max(s.head, at) }
+
+// ahead reports whether the consumer has been at a node that is ahead of this one.
+func (s *scan) ahead() bool { return s.at.Seq() > s.head.Seq() }
+
+// lastSeqMembers returns the members last_seq and, where the consumer is ahead, head of what says where the scan stands.
+func (s *scan) lastSeqMembers() string {
+	members := `"last_seq":"` + s.bookmark().String() + `"`
+	if s.ahead() {
+		members += `,"head":"` + s.issuer.Mark(s.head).String() + `"`
+	}
+	return members
+}
+
+// heartbeat returns what a quiet feed says: up to where everything was looked at, and where this node stands if that is
+// before it.
+func (s *scan) heartbeat() string {
+	if s.ahead() {
+		if _, head, err := s.store.Bounds(); err == nil {
+			s.head = max(s.head, head)
+		}
+	}
+	return "{" + s.lastSeqMembers() + "}"
+}
+
+// pendingMember returns the member pending, with how many changes are behind what was looked at, of those that the
+// consumer asks for. It is empty where they cannot be counted without looking at them.
+func (s *scan) pendingMember() string {
+	if s.ahead() || s.uncounted || s.pending > 0 && s.req.filters() {
+		return ""
+	}
+	return `,"pending":` + strconv.FormatInt(s.pending, 10)
 }
 
 // errLimitReached says that as many rows as asked for were sent.
 var errLimitReached = errors.New("limit reached")
 
-// output sends rows to one consumer.
+// output takes rows, and sends them to one consumer or to many.
 type output interface {
 	// row adds a row. It may send what was added before.
 	row(row fanfold.ChangeRow) error
@@ -57,6 +104,12 @@ func (s *scan) sendToHead(ctx context.Context, out output) error {
 		if err != nil || pending == 0 {
 			return err
 		}
+		if time.Since(s.sentAt) > s.req.heartbeat { // of much that was looked at, nothing was asked for
+			if err := out.alive(); err != nil {
+				return err
+			}
+			s.sentAt = time.Now()
+		}
 	}
 	return ctx.Err()
 }
@@ -64,6 +117,9 @@ func (s *scan) sendToHead(ctx context.Context, out output) error {
 // sendPage sends the next page of changes, and returns how many changes are behind it.
 func (s *scan) sendPage(ctx context.Context, out output) (pending int64, err error) {
 	page, err := s.nextPage(ctx, out)
+	if err == nil {
+		err = s.applyFilter(ctx, &page, out)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -78,11 +134,39 @@ func (s *scan) sendPage(ctx context.Context, out output) (pending int64, err err
 		s.sent++
 		s.at, s.lastSeq, s.lastTx = row.Position, row.Position.Seq(), row.Tx
 	}
-	s.at, s.pending = page.Last, page.Pending
+	s.tell(ctx, page.Rows)
+	s.at, s.pending, s.uncounted, s.head = page.Last, page.Pending, page.Uncounted, page.Head
 	if len(page.Rows) > 0 {
 		err = out.flush()
+		s.sentAt = time.Now()
+	}
+	if err == nil && s.limitReached(page) {
+		err = errLimitReached
 	}
 	return page.Pending, err
+}
+
+// tell tells Options.OnSent of the events of rows.
+func (s *scan) tell(ctx context.Context, rows []fanfold.ChangeRow) {
+	if s.onSent == nil {
+		return
+	}
+	last := uint64(0)
+	for _, row := range rows {
+		if seq := row.Position.Seq(); seq != last {
+			s.onSent(ctx, seq)
+			last = seq
+		}
+	}
+}
+
+// limitReached reports whether the limit is reached and the event or transaction that reached it is over: behind it another
+// one was looked at, or there is nothing yet, for the read model has events and transactions whole.
+func (s *scan) limitReached(page fanfold.ChangePage) bool {
+	if s.req.limit == 0 || s.sent < s.req.limit {
+		return false
+	}
+	return page.Pending == 0 || page.Last.Seq() > s.lastSeq && s.lastTx == ""
 }
 
 // nextPage reads the next page into what the lease holds then. It blocks until there is room for at least one row.
@@ -93,7 +177,7 @@ func (s *scan) nextPage(ctx context.Context, out output) (page fanfold.ChangePag
 		}
 	}
 	for {
-		page, err = s.store.Changes(fanfold.ChangeQuery{After: s.at, Limit: maxPageRows, MaxBytes: s.lease.Held(), Collections: s.req.collections, Latest: !s.req.allChanges, Docs: s.req.includeDocs})
+		page, err = s.store.Changes(s.req.query(s.at, s.lease.Held()))
 		if err != nil || page.Need == 0 {
 			return page, err
 		}
@@ -107,6 +191,9 @@ func (s *scan) nextPage(ctx context.Context, out output) (page fanfold.ChangePag
 
 // await waits until the lease holds n bytes. Errors are ctx's and the output's.
 func (s *scan) await(ctx context.Context, out output, n int) error {
+	if s.yield != nil {
+		s.yield()
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	held := make(chan error, 1)
 	go func() { held <- s.lease.WaitToHold(ctx, n) }()

@@ -1,95 +1,67 @@
 package changefeed
 
 import (
-	"context"
 	"net/http"
-	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/sending"
 )
 
-// serveEventStream sends server-sent events (WHATWG HTML, 9.2) until the client leaves, the limit
-// is reached or the feed is closed: each change with its position as id, and after each quiet
-// heartbeat interval the position alone. Its error is always nil, because the answer has begun.
-func (f *Feed) serveEventStream(ctx context.Context, w http.ResponseWriter, req *request) error {
-	s := f.newScan(req)
-	o := &eventWriter{w: w, feed: f, control: http.NewResponseController(w), scan: s}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Fanfold-Position", req.since.String())
-	w.Header().Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
-	o.buf.AddString(":\n\n") // a comment: a compressed answer does not begin before it has something
-	if err := o.flush(); err != nil {
-		return nil //nolint:nilerr // the client is gone, and there is nobody to tell
-	}
-	heartbeats := time.NewTicker(req.heartbeat)
-	defer heartbeats.Stop()
-	for {
-		sent := s.sent
-		if err := s.sendToHead(ctx, o); err != nil {
-			return nil //nolint:nilerr // the client is gone, the limit reached, or the feed closed; each ends the stream
-		}
-		if s.sent > sent {
-			heartbeats.Reset(req.heartbeat)
-		}
-		select {
-		case <-f.store.Changed(s.at.Seq()):
-			if f.store.Wait(ctx, s.at.Seq()+1) != nil && !awaitHeartbeat(ctx, heartbeats.C, o) {
-				return nil
-			}
-		case <-heartbeats.C:
-			if o.alive() != nil {
-				return nil
-			}
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
+// typeEventStream is the media type of server-sent events.
+const typeEventStream = "text/event-stream"
 
-// awaitHeartbeat sends the next heartbeat when it is due, for a time when nothing is folded. It
-// reports whether the stream goes on.
-func awaitHeartbeat(ctx context.Context, heartbeats <-chan time.Time, o *eventWriter) bool {
-	select {
-	case <-heartbeats:
-		return o.alive() == nil
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// eventWriter writes events to one client. A client that does not read for the write timeout loses
-// its connection; until then it costs the page that is being sent.
+// eventWriter sends server-sent events (WHATWG HTML, 9.2): each change with its position as id, and heartbeats with the
+// position alone.
 type eventWriter struct {
-	w       http.ResponseWriter
-	feed    *Feed
-	control *http.ResponseController
-	scan    *scan
-	buf     sending.Buffer
+	httpWriter
+	scan *scan
+	told fanfold.Position // the last id
 }
+
+// newEventWriter returns a writer of an event stream, of which it has begun the answer.
+func newEventWriter(f *Feed, w http.ResponseWriter, s *scan) *eventWriter {
+	o := &eventWriter{httpWriter: newHTTPWriter(f, w), scan: s, told: s.at}
+	o.begin(typeEventStream, s.at)
+	o.buf.AddString(":\n\n") // a comment: a compressed answer does not begin before it has something
+	return o
+}
+
+// The text of an event around the JSON of its row.
+const (
+	beforeID  = "id: "
+	beforeRow = "\nevent: change\ndata: "
+	behindRow = "\n\n"
+)
 
 // row adds one change.
 func (o *eventWriter) row(row fanfold.ChangeRow) error {
-	o.buf.AddString("id: " + row.Position.String() + "\nevent: change\ndata: ")
-	addRow(&o.buf, row, o.scan.req.allChanges)
-	o.buf.AddString("\n\n")
+	o.buf.AddString(beforeID + o.feed.opt.Issuer.Mark(row.Position).String() + beforeRow)
+	addRow(&o.buf, onOneLine(row), o.feed.opt.Issuer, o.scan.req.allChanges)
+	o.buf.AddString(behindRow)
+	o.told = row.Position
 	return nil
+}
+
+// share sends the rows of a piece, which are written as events already.
+func (o *eventWriter) share(p *piece, after fanfold.Position) error {
+	rows := p.behind(after)
+	if len(rows) == 0 {
+		return nil
+	}
+	o.told = rows[len(rows)-1].at
+	return o.send(p.text[rows[0].event:])
 }
 
 // alive sends a heartbeat: an event that has a position alone, so that a consumer whose filter matches
 // nothing can still save where it is.
 func (o *eventWriter) alive() error {
-	at := o.scan.at.String()
-	o.buf.AddString("id: " + at + "\nevent: heartbeat\ndata: {\"last_seq\":\"" + at + "\"}\n\n")
+	o.buf.AddString(beforeID + o.scan.bookmark().String() + "\nevent: heartbeat\ndata: " + o.scan.heartbeat() + behindRow)
+	o.told = o.scan.at
 	return o.flush()
 }
 
-// flush sends what is buffered. It blocks until the client has room for it, or the write deadline.
-func (o *eventWriter) flush() error {
-	if err := o.feed.write(&o.buf, o.w, o.control); err != nil {
-		return err
+// finish tells the position where the consumer does not know it. A client that connects again goes on from there.
+func (o *eventWriter) finish(error) {
+	if o.scan.at != o.told {
+		_ = o.alive() // the client may be gone, and then there is nobody to tell
 	}
-	return o.control.Flush()
 }

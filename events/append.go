@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/tracing"
 )
 
 // The server's error codes that decide what became of a publish.
@@ -43,6 +45,9 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	if err != nil {
 		return 0, err
 	}
+	ctx, span := l.opt.Tracer.Start(ctx, "append")
+	defer span.End()
+	l.addTrace(ctx, msg)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opt.Timeout)
 	defer cancel()
 	if err := l.refuses(); err != nil {
@@ -52,35 +57,57 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	return l.decided(ctx, seq, seq, err)
 }
 
+// addTrace gives messages the trace context of what appends them.
+func (l *Log) addTrace(ctx context.Context, msgs ...*nats.Msg) {
+	if parent := l.opt.Tracer.Parent(ctx); parent != "" {
+		for _, m := range msgs {
+			m.Header[tracing.Header] = []string{parent}
+		}
+	}
+}
+
 // refuses returns why nothing can be written, nil where it can. Errors are LogDamaged and Unavailable.
 func (l *Log) refuses() error {
 	if err := l.Damage(); err != nil {
 		return err
 	}
-	if err := l.syncer.failure(); err != nil {
+	run := l.run.Load()
+	if err := l.held(run); err != nil {
+		return err
+	}
+	if err := run.syncer.failure(); err != nil {
 		return err
 	}
 	if l.opt.FailAppend != nil && l.opt.FailAppend(false) != nil {
 		return fanfold.Errorf(fanfold.Unavailable, unreachable)
 	}
-	return nil
+	return l.Reachable()
 }
 
 // decided returns the outcome of a write that the server has decided, once the event at last is durable; what a Stale tells
 // of is already. Errors are err, and OutcomeUnknown where the event is stored and may not be durable.
 func (l *Log) decided(ctx context.Context, first, last uint64, err error) (uint64, error) {
-	if unsynced := l.WaitSynced(ctx, last); unsynced != nil {
+	synced, span := ctx, (*tracing.Span)(nil)
+	if l.run.Load().syncer != nil {
+		synced, span = l.opt.Tracer.Start(ctx, "log sync")
+	}
+	unsynced := l.WaitSynced(synced, last)
+	span.End()
+	if unsynced != nil {
 		return 0, fanfold.Wrap(unsynced, fanfold.OutcomeUnknown, "%s (%s)", outcomeUnknown, fanfold.MessageOf(unsynced))
 	}
 	if err == nil && l.opt.FailAppend != nil && l.opt.FailAppend(true) != nil {
 		return 0, fanfold.Errorf(fanfold.OutcomeUnknown, outcomeUnknown)
 	}
 	l.recordFailure(err)
+	if err == nil {
+		advance(&l.acked, last)
+	}
 	return first, err
 }
 
 // maxHeaderBytes bounds what an event's headers take of a message's size.
-const maxHeaderBytes = 512
+const maxHeaderBytes = 640
 
 // message returns the message that stores an event. Its id is made of the event's key where it has
 // one, so that the server drops a second request under that key; otherwise the id is new. The error
@@ -120,10 +147,13 @@ func conditionSubject(msg *nats.Msg) string {
 // recordFailure keeps the reason for Failing if err says that the log failed, and clears it
 // otherwise. A condition that is not met is an answer like any other.
 func (l *Log) recordFailure(err error) {
+	if errors.Is(err, errMayNot) {
+		return
+	}
 	switch fanfold.CodeOf(err) {
 	case fanfold.Unavailable, fanfold.OutcomeUnknown, fanfold.Internal:
-		reason := err.Error()
-		l.failing.Store(&reason)
+		var api *jetstream.APIError
+		l.failing.Store(&failure{reason: err.Error(), silent: !errors.As(err, &api)})
 	default:
 		if l.failing.Load() != nil {
 			l.failing.Store(nil)
@@ -144,13 +174,22 @@ const (
 // and Unavailable if none was sent; where ctx has ended before the call, try is not called.
 func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx context.Context, sent bool) (seq uint64, done bool, err error)) (uint64, error) {
 	var last error
-	for wait := time.Millisecond; ctx.Err() == nil; wait = min(2*wait, 250*time.Millisecond) {
-		seq, done, err := try(ctx, sent)
-		if done {
-			return seq, err
+	refusals := 0
+	for wait := time.Millisecond; ctx.Err() == nil && refusals < maxRefusals; wait = min(2*wait, 250*time.Millisecond) {
+		run := l.run.Load()
+		if last = l.held(run); last == nil {
+			seq, done, err := try(ctx, sent)
+			if done {
+				return seq, err
+			}
+			last, sent = err, sent || l.undecided(err)
+			if refusals++; !l.replicated.Load() || !isLimit(err) {
+				refusals = 0
+			}
+		} else if !sent {
+			return 0, last
 		}
-		last, sent = err, sent || maybeStored(err)
-		if failed := l.syncer.failure(); failed != nil { // nothing can be decided any more
+		if failed := run.syncer.failure(); failed != nil && run == l.run.Load() { // nothing can be decided any more
 			last = failed
 			break
 		}
@@ -166,7 +205,44 @@ func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx con
 	if !sent {
 		return 0, fanfold.Wrap(last, fanfold.Unavailable, unreachable)
 	}
+	if refusals > 0 {
+		return 0, fanfold.Wrap(last, fanfold.OutcomeUnknown, "the log refused the write: %s; %s", refusalOf(last).Description, outcomeUnknown)
+	}
 	return 0, fanfold.Wrap(last, fanfold.OutcomeUnknown, outcomeUnknown)
+}
+
+// maxRefusals is how often in a row a replicated log may refuse a write for another reason than its conditions before its
+// outcome counts as unknown: once could have been a leader that was replaced.
+const maxRefusals = 5
+
+// refusalOf returns the server's refusal that err is, or has as its cause; nil where it is another error.
+func refusalOf(err error) *jetstream.APIError {
+	var api *jetstream.APIError
+	errors.As(err, &api)
+	return api
+}
+
+// isLimit reports whether the server refused a message for another reason than its condition, its id or what is in flight, such
+// as a limit of the account, which sending it again does not change.
+func isLimit(err error) bool {
+	api := refusalOf(err)
+	if api == nil {
+		return false
+	}
+	switch api.ErrorCode {
+	case codeWrongLastSequence, codeInFlight, codeDuplicateInFlight, codeDuplicateInBatch, codeIncompleteBatch, codeBatchesInFlight:
+		return false
+	}
+	return true
+}
+
+// held returns why nothing is sent to the server at present: it has no space, or is being started again, after which it may
+// decide. It returns nil where it can be asked.
+func (l *Log) held(run *serverRun) error {
+	if full := l.full.Load(); full != nil {
+		return *full
+	}
+	return run.stopped
 }
 
 // maybeStored reports whether a message may be stored although its publish returned err.
@@ -192,8 +268,11 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 	if err := l.Damage(); err != nil {
 		return 0, err
 	}
-	seen := l.highestSeq.Load()
 	return l.retryUntilDecided(ctx, sent, func(ctx context.Context, sent bool) (uint64, bool, error) {
+		before := l.seen()
+		if err := l.mayPublish(sent, msg); err != nil {
+			return 0, true, err
+		}
 		attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
 		ack, err := l.request(attempt, msg)
 		cancel()
@@ -205,7 +284,8 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 		case err == nil && ack.duplicate:
 			return ack.seq, true, nil
 		case err == nil:
-			return ack.seq, true, l.acknowledged(ack.seq, seen)
+			l.noteAcknowledged(msg)
+			return ack.seq, true, l.acknowledged(ack.seq, before)
 		case errors.As(err, &api):
 			seq, decided, verdict := l.interpretRefusal(ctx, msg, expect, api, sent)
 			if decided {
@@ -214,6 +294,35 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 		}
 		return 0, false, err
 	})
+}
+
+// mayPublish returns why messages are not to be published, nil where they may be; sent says that an earlier attempt may have
+// been stored. Errors are Options.MayPublish's, and OutcomeUnknown.
+func (l *Log) mayPublish(sent bool, msgs ...*nats.Msg) error {
+	if l.opt.MayPublish == nil || !slices.ContainsFunc(msgs, l.isWrite) {
+		return nil
+	}
+	err := l.opt.MayPublish()
+	switch {
+	case err == nil:
+		return nil
+	case sent:
+		return fanfold.Wrap(errors.Join(errMayNot, err), fanfold.OutcomeUnknown, outcomeUnknown)
+	}
+	return fanfold.Wrap(errors.Join(errMayNot, err), fanfold.CodeOf(err), "%s", fanfold.MessageOf(err))
+}
+
+// errMayNot marks errors that say nothing about the log.
+var errMayNot = errors.New("the node may not publish")
+
+// isWrite tells whether a message changes anything: whether it is no fence.
+func (l *Log) isWrite(msg *nats.Msg) bool { return msg.Subject != l.sub.fence() }
+
+// noteAcknowledged calls Options.Acknowledged where messages were more than fences.
+func (l *Log) noteAcknowledged(msgs ...*nats.Msg) {
+	if l.opt.Acknowledged != nil && slices.ContainsFunc(msgs, l.isWrite) {
+		l.opt.Acknowledged()
+	}
 }
 
 // request sends a message and returns the stream's answer. Errors are the server's refusal, as a *jetstream.APIError, and
@@ -313,7 +422,7 @@ func (l *Log) interpretRefusal(ctx context.Context, msg *nats.Msg, expect fanfol
 	case codeMessageTooLarge:
 		return 0, true, fanfold.Wrap(api, fanfold.TooLarge, "the event has %d bytes, more than the log takes", len(msg.Data))
 	}
-	if sent {
+	if sent || l.undecided(api) {
 		return 0, false, nil
 	}
 	return 0, true, fanfold.Wrap(api, fanfold.Unavailable, "the log refused the write: %s; nothing was written", api.Description)
@@ -321,8 +430,8 @@ func (l *Log) interpretRefusal(ctx context.Context, msg *nats.Msg, expect fanfol
 
 // resolveConflict asks the leader whose event followed the expected revision. At most one event
 // can. Where it carries the id of msg, only the acknowledgement was lost, and its sequence is
-// returned. Errors are Stale; KeyReused; and Unavailable where the leader cannot be asked or has
-// not decided.
+// returned. That none is there is not left to the leader that was asked, for it may have been replaced. Errors are Stale;
+// KeyReused; and Unavailable where the log cannot be asked or has not decided.
 func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
 	next, err := l.getMsg(ctx, msgGetRequest{Seq: uint64(expect.Rev) + 1, NextBySubject: msg.Subject})
 	if err != nil {
@@ -331,14 +440,18 @@ func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold
 	if next != nil && sameID(next, msg) {
 		return next.Seq, checkSameRequest(next, msg)
 	}
-	last, err := l.lastBySubject(ctx, msg.Subject)
+	ask := l.lastBySubject
+	if next == nil {
+		ask = l.currentBySubject
+	}
+	last, err := ask(ctx, msg.Subject)
 	if err != nil {
 		return 0, err
 	}
-	if last.seq() == uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
+	if next == nil && last.seq() >= uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
 		return 0, fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	}
-	return 0, staleError(last.seq(), expect.Rev)
+	return 0, staleError(max(last.seq(), next.seq()), expect.Rev)
 }
 
 // staleError returns the error for a document that is at revision last where expected was required.

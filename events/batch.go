@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -37,6 +38,9 @@ func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) 
 	if err != nil {
 		return 0, err
 	}
+	ctx, span := l.opt.Tracer.Start(ctx, "append")
+	defer span.End()
+	l.addTrace(ctx, msgs...)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opt.Timeout)
 	defer cancel()
 	if err := l.batchSlots.Acquire(ctx, 1); err != nil {
@@ -46,8 +50,11 @@ func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) 
 	if err := l.refuses(); err != nil {
 		return 0, err
 	}
-	storedAfter := l.highestSeq.Load()
+	before := l.seen()
 	first, err = l.retryUntilDecided(ctx, false, func(ctx context.Context, sent bool) (uint64, bool, error) {
+		if err := l.mayPublish(sent, msgs...); err != nil {
+			return 0, true, err
+		}
 		last, err := l.publishBatch(ctx, msgs)
 		if err == nil {
 			return last - uint64(len(msgs)) + 1, true, nil
@@ -56,7 +63,7 @@ func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) 
 		if !errors.As(err, &api) {
 			return 0, fanfold.CodeOf(err) == fanfold.LogDamaged, err
 		}
-		return l.interpretBatchRefusal(ctx, msgs, writes, storedAfter, api, sent)
+		return l.interpretBatchRefusal(ctx, msgs, writes, l.storedAfter(before), api, sent)
 	})
 	last := first
 	if err == nil {
@@ -92,7 +99,7 @@ func (l *Log) batchMessages(tx string, writes []fanfold.Write) (msgs []*nats.Msg
 // Errors are the server's refusal, as a *jetstream.APIError; LogDamaged; errNotSent; and those of
 // the connection, where the batch may be stored.
 func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg) (last uint64, err error) {
-	id, size, seen := nuid.Next(), 0, l.highestSeq.Load()
+	id, size, before := nuid.Next(), 0, l.seen()
 	for i, m := range msgs {
 		m.Header[batchID] = []string{id}
 		m.Header[batchSequence] = []string{strconv.Itoa(i + 1)}
@@ -109,7 +116,7 @@ func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg) (last uint64, 
 	commit.Header[batchCommit] = []string{"1"}
 	attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt+batchTimePerMiB*time.Duration(size>>20))
 	defer cancel()
-	if err := attempt.Err(); err != nil { // without its last message the server drops the batch
+	if err := errors.Join(attempt.Err(), l.mayPublish(false, msgs...)); err != nil { // without its last message the server drops the batch
 		return 0, errors.Join(errNotSent, err)
 	}
 	ack, err := l.request(attempt, commit)
@@ -119,7 +126,8 @@ func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg) (last uint64, 
 	case ack.batch != id || ack.count != len(msgs):
 		return 0, errors.New("the log's answer is about another batch")
 	}
-	return ack.seq, l.acknowledged(ack.seq, seen)
+	l.noteAcknowledged(msgs...)
+	return ack.seq, l.acknowledged(ack.seq, before)
 }
 
 // batchTimePerMiB is added to Options.Attempt for each MiB of a batch.
@@ -127,36 +135,31 @@ const batchTimePerMiB = 100 * time.Millisecond
 
 // interpretBatchRefusal returns what the server's refusal of a whole batch means: the sequence of
 // its first message where the batch is stored after all, or the error for the caller. done is false
-// where the batch must be sent again. The server does not name the member at fault, so the leader
+// where the batch must be sent again. The server does not name the member at fault, so the log
 // is asked about each condition.
 func (l *Log) interpretBatchRefusal(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write, storedAfter uint64, api *jetstream.APIError, sent bool) (first uint64, done bool, err error) {
 	if sent || api.ErrorCode == codeDuplicateInBatch {
 		first, err := l.findBatch(ctx, msgs, storedAfter)
+		if fanfold.CodeOf(err) == fanfold.Unavailable {
+			return 0, false, errors.Join(api, err)
+		}
 		if first != 0 || err != nil {
-			return first, fanfold.CodeOf(err) != fanfold.Unavailable, err
+			return first, true, err
 		}
 	}
+	sent = sent || l.undecided(api)
 	switch api.ErrorCode {
 	case codeDuplicateInBatch:
 		if keyedIndex(msgs) >= 0 {
-			return 0, true, fanfold.Errorf(fanfold.Duplicate, "the Idempotency-Key was used a moment ago")
+			return 0, true, duplicateError()
 		}
 		return 0, false, api
 	case codeWrongLastSequence, codeInFlight:
-		for i, m := range msgs {
-			if !writes[i].Expect.Set {
-				continue
-			}
-			last, err := l.lastBySubject(ctx, conditionSubject(m))
-			if err != nil {
-				return 0, false, api
-			}
-			if expect := writes[i].Expect.Rev; last.seq() != uint64(expect) {
-				return l.confirmBatchRefusal(ctx, msgs, storedAfter, sent, fanfold.AtOperation(staleError(last.seq(), expect), i))
-			}
-		}
+		return l.interpretConditions(ctx, msgs, writes, storedAfter, api, sent)
+	case codeIncompleteBatch:
+		l.opt.Embedded.suspectSpace()
 		return 0, false, api
-	case codeDuplicateInFlight, codeIncompleteBatch, codeBatchesInFlight:
+	case codeDuplicateInFlight, codeBatchesInFlight:
 		return 0, false, api
 	case codeMessageTooLarge:
 		return 0, true, fanfold.Wrap(api, fanfold.TooLarge, "an event is larger than the log takes")
@@ -165,6 +168,54 @@ func (l *Log) interpretBatchRefusal(ctx context.Context, msgs []*nats.Msg, write
 		return 0, false, api
 	}
 	return 0, true, fanfold.Wrap(api, fanfold.Unavailable, "the log refused the write: %s; nothing was written", api.Description)
+}
+
+// interpretConditions is interpretBatchRefusal where the server says that a condition is not met, or that another proposal for
+// its subject is in flight.
+func (l *Log) interpretConditions(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write, storedAfter uint64, api *jetstream.APIError, sent bool) (first uint64, done bool, err error) {
+	for i, m := range msgs {
+		if !writes[i].Expect.Set {
+			continue
+		}
+		subject, expect := conditionSubject(m), writes[i].Expect.Rev
+		last, err := l.lastAgainst(ctx, subject, uint64(expect))
+		if err != nil {
+			return 0, false, errors.Join(api, err)
+		}
+		if last == uint64(expect) {
+			continue
+		}
+		verdict := fanfold.AtOperation(staleError(last, expect), i)
+		if sent && last > uint64(expect) && subject == m.Subject {
+			// Of what is stored on the message's own subject, its event could only be the next.
+			next, err := l.getMsg(ctx, msgGetRequest{Seq: uint64(expect) + 1, NextBySubject: subject})
+			if err == nil && next != nil && !sameID(next, m) {
+				return 0, true, verdict
+			}
+		}
+		return l.confirmBatchRefusal(ctx, msgs, storedAfter, sent, verdict)
+	}
+	return 0, false, api
+}
+
+// lastAgainst returns the sequence of the last message on a subject, which another than the expected one shows that a condition
+// is not met. One behind it settles that, whoever tells of it. The error is Unavailable, also for one before it that only a
+// leader tells of which may have been replaced.
+func (l *Log) lastAgainst(ctx context.Context, subject string, expected uint64) (uint64, error) {
+	last, err := l.lastBySubject(ctx, subject)
+	switch {
+	case err != nil || last.seq() >= expected || !l.replicated.Load():
+	case strings.HasSuffix(subject, ">"): // an event of the log is expected, never one that a client names: it will be seen again
+		err = fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
+	default:
+		last, err = l.currentBySubject(ctx, subject)
+	}
+	return last.seq(), err
+}
+
+// duplicateError returns the error for a request whose key the log has already.
+func duplicateError() error {
+	return fanfold.Errorf(fanfold.Duplicate, "the Idempotency-Key was used a moment ago")
 }
 
 // keyedIndex returns the index of the message with a request's key, -1 where there is none.
@@ -184,15 +235,23 @@ func (l *Log) confirmBatchRefusal(ctx context.Context, msgs []*nats.Msg, storedA
 	return 0, true, verdict
 }
 
-// findBatch asks the leader for the sequence under which a batch is stored behind storedAfter, and
+// findBatch asks the log for the sequence under which a batch is stored behind storedAfter, and
 // returns 0 where it is not stored. Errors are Unavailable, also where the batch is not stored to
-// its end, and KeyReused where another request's message has the keyed message's id.
+// its end; KeyReused where another request's message has the keyed message's id; and Duplicate where the same request's has, made
+// by another node.
 func (l *Log) findBatch(ctx context.Context, msgs []*nats.Msg, storedAfter uint64) (first uint64, err error) {
 	at := searchIndex(msgs)
 	last := len(msgs) - 1
-	for seq := storedAfter + 1; ; {
+	end, err := l.currentBySubject(ctx, msgs[at].Subject)
+	if err != nil {
+		return 0, err
+	}
+	for seq := storedAfter + 1; seq <= end.seq(); {
 		m, err := l.getMsg(ctx, msgGetRequest{Seq: seq, NextBySubject: msgs[at].Subject})
-		if err != nil || m == nil {
+		if err == nil && m == nil {
+			err = fanfold.Errorf(fanfold.Unavailable, "a server was asked that lags behind")
+		}
+		if err != nil {
 			return 0, err
 		}
 		if !sameID(m, msgs[at]) {
@@ -205,11 +264,17 @@ func (l *Log) findBatch(ctx context.Context, msgs []*nats.Msg, storedAfter uint6
 			}
 		}
 		first = m.Seq - uint64(at)
-		if m, err = l.getMsg(ctx, msgGetRequest{Seq: first + uint64(last)}); err == nil && (m == nil || !sameID(m, msgs[last])) {
+		m, err = l.getMsg(ctx, msgGetRequest{Seq: first + uint64(last)})
+		switch {
+		case err != nil || m != nil && sameID(m, msgs[last]):
+		case m != nil && at == keyedIndex(msgs):
+			err = duplicateError()
+		default:
 			err = fanfold.Errorf(fanfold.Unavailable, "the log has not stored all of the batch")
 		}
 		return first, err
 	}
+	return 0, nil
 }
 
 // searchIndex returns the index of the message by which a batch is found fastest in the log: the

@@ -71,12 +71,13 @@ func (b *blockFiles) sync() error {
 		if err != nil {
 			return err
 		}
-		if b.newest != nil {
-			if err := errors.Join(b.fsync(b.newest), b.newest.Close()); err != nil {
-				return errors.Join(err, next.Close())
+		full := b.newest
+		b.newest, begun = next, true
+		if full != nil {
+			if err := errors.Join(b.fsync(full), full.Close()); err != nil {
+				return err
 			}
 		}
-		b.newest, begun = next, true
 		b.number++
 	}
 	if b.newest == nil {

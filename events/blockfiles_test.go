@@ -3,6 +3,7 @@ package events
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -47,5 +48,28 @@ func TestLayoutIsChecked(t *testing.T) {
 	}
 	if _, err := openBlockFiles(t.TempDir(), "fanfold", 0, fsync); !errors.Is(err, ErrLayout) {
 		t.Errorf("without a directory: %v", err)
+	}
+}
+
+// TestFailedSyncOfAFullBlock: what is open is closed once after it, whichever block's fsync failed.
+func TestFailedSyncOfAFullBlock(t *testing.T) {
+	failure := errors.New("the disk is gone")
+	dir := t.TempDir()
+	writeBlocks(t, dir, map[string][][]byte{"1.blk": {record(1, 100)}})
+	b, err := openBlockFiles(dir, "s", 1, func(f *os.File) error {
+		if filepath.Base(f.Name()) == "1.blk" {
+			return failure
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeBlocks(t, dir, map[string][][]byte{"2.blk": {record(2, 100)}})
+	if err := b.sync(); !errors.Is(err, failure) {
+		t.Errorf("the sync says %v", err)
+	}
+	if err := b.close(); err != nil {
+		t.Errorf("the end says %v", err)
 	}
 }

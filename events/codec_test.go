@@ -43,22 +43,25 @@ func FuzzToken(f *testing.F) {
 
 // golden are the payloads that events/README.md documents; anybody may read them.
 var golden = map[string]fanfold.Event{
-	"put.json":         {Kind: fanfold.KindPut, Body: []byte(`{ "id":"b1", "price": 2.50, "name":"Gr\u00fc\u00dfe" }`)},
-	"patch-merge.json": {Kind: fanfold.KindPatch, Patch: fanfold.MergePatch, Base: 41, Body: []byte(`{"name":null}`)},
-	"patch-json.json":  {Kind: fanfold.KindPatch, Patch: fanfold.JSONPatch, Base: 42, Body: []byte(`[{"op":"remove","path":"/name"}]`)},
-	"delete.json":      {Kind: fanfold.KindDelete},
-	"model.json":       {Kind: fanfold.KindModel, Body: []byte(`{"collections":{"books":{}}}`)},
-	"prepare.json":     {Kind: fanfold.KindPrepare, Body: []byte(`{"collections":{"books":{}}}`)},
-	"cancel.json":      {Kind: fanfold.KindCancel, Body: []byte(`{"reason":"asked for"}`)},
-	"fence.json":       {Kind: fanfold.KindFence},
-	"check.json":       {Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: "books", ID: "b 1"}, Base: 41},
-	"import.json":      {Kind: fanfold.KindImport, Body: []byte(`{"line":1000,"written":998,"refused":2}`)},
-	"check-links.json": {Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: "authors", ID: "a 1"}, Base: 17, Links: true},
-	"link.json":        {Kind: fanfold.KindLink, Key: fanfold.Key{Collection: "authors", ID: "a \"1\""}, Holder: fanfold.Key{Collection: "books", ID: "b1"}, Held: true},
-	"claim.json":       {Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "isbn.13", Value: "s978", Held: true},
-	"claim-freed.json": {Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "n", Value: "n1.5"},
-	"put-refresh.json": {Kind: fanfold.KindPut, Refresh: []string{"publisherName", "authors[].name"}, Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
-	"put-kept.json":    {Kind: fanfold.KindPut, Kept: []byte(`{"books.publisherName":{"p1":"Press"}}`), Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
+	"put.json":          {Kind: fanfold.KindPut, Body: []byte(`{ "id":"b1", "price": 2.50, "name":"Gr\u00fc\u00dfe" }`)},
+	"patch-merge.json":  {Kind: fanfold.KindPatch, Patch: fanfold.MergePatch, Base: 41, Body: []byte(`{"name":null}`)},
+	"patch-json.json":   {Kind: fanfold.KindPatch, Patch: fanfold.JSONPatch, Base: 42, Body: []byte(`[{"op":"remove","path":"/name"}]`)},
+	"delete.json":       {Kind: fanfold.KindDelete},
+	"model.json":        {Kind: fanfold.KindModel, Body: []byte(`{"collections":{"books":{}}}`)},
+	"prepare.json":      {Kind: fanfold.KindPrepare, Body: []byte(`{"collections":{"books":{}}}`)},
+	"cancel.json":       {Kind: fanfold.KindCancel, Body: []byte(`{"reason":"asked for"}`)},
+	"fence.json":        {Kind: fanfold.KindFence},
+	"check.json":        {Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: "books", ID: "b 1"}, Base: 41},
+	"import.json":       {Kind: fanfold.KindImport, Body: []byte(`{"line":1000,"written":998,"refused":2}`)},
+	"model-kept.json":   {Kind: fanfold.KindModel, Kept: []byte(`[{"collection":"books","path":"price","refers":"pub-id","to":"publishers","frozen":true}]`), Body: []byte(`{"collections":{"books":{}}}`)},
+	"model-fold.json":   {Kind: fanfold.KindModel, Fold: 9, Body: []byte(`{"collections":{"books":{}}}`)},
+	"prepare-fold.json": {Kind: fanfold.KindPrepare, Fold: 9, Body: []byte(`{"collections":{"books":{}}}`)},
+	"check-links.json":  {Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: "authors", ID: "a 1"}, Base: 17, Links: true},
+	"link.json":         {Kind: fanfold.KindLink, Key: fanfold.Key{Collection: "authors", ID: "a \"1\""}, Holder: fanfold.Key{Collection: "books", ID: "b1"}, Held: true},
+	"claim.json":        {Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "isbn.13", Value: "s978", Held: true},
+	"claim-freed.json":  {Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "n", Value: "n1.5"},
+	"put-refresh.json":  {Kind: fanfold.KindPut, Refresh: []string{"publisherName", "authors[].name"}, Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
+	"put-kept.json":     {Kind: fanfold.KindPut, Kept: []byte(`{"books.publisherName":{"p1":"Press"}}`), Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
 }
 
 func TestGoldenEnvelopes(t *testing.T) {
@@ -85,7 +88,10 @@ func TestGoldenEnvelopes(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	for _, payload := range []string{``, `{`, `[]`, `{}`, `{"v":2,"op":"put","body":{}}`, `{"v":1,"op":"nope"}`, `{"v":1,"op":"put"}`,
+	for _, payload := range []string{``, `{`, `[]`, `{}`, `{"v":3,"op":"put","body":{}}`, `{"v":2,"op":"put","body":{}}`, `{"v":2,"op":"put","fold":9,"body":{}}`,
+		`{"v":2,"op":"model","body":{}}`, `{"v":2,"op":"model","fold":0,"body":{}}`, `{"v":2,"op":"model","fold":"9","body":{}}`, `{"v":2,"op":"model","fold":2147483648,"body":{}}`,
+		`{"v":2,"op":"cancel","fold":9,"body":{}}`, `{"v":1,"op":"model","fold":9,"body":{}}`,
+		`{"v":1,"op":"nope"}`, `{"v":1,"op":"put"}`,
 		`{"v":1,"op":"put","body":[]}`, `{"v":1,"op":"patch","body":{}}`, `{"v":1,"op":"patch","type":"x","base":1,"body":{}}`, `{"v":1,"op":"patch","type":"merge","base":-1,"body":{}}`} {
 		var ev fanfold.Event
 		if err := Decode([]byte(payload), &ev); fanfold.CodeOf(err) != fanfold.Invalid {

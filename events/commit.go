@@ -55,6 +55,7 @@ func (c *committer) append(ctx context.Context, msg *nats.Msg, expect fanfold.Ex
 		c.busy = true
 		c.mu.Unlock()
 		c.log.stats.singles.Add(1)
+		c.log.opt.OnRound(1)
 		return c.log.publish(ctx, msg, expect, false, c.startNextRound)
 	}
 	w := &queuedWrite{msg: msg, result: make(chan roundResult, 1)}
@@ -137,6 +138,7 @@ func (c *committer) dequeueRound() []*queuedWrite {
 // round ends when each of them has tried once.
 func (c *committer) publishOneByOne(round []*queuedWrite) {
 	c.log.stats.singles.Add(uint64(len(round)))
+	c.log.opt.OnRound(len(round))
 	var attempts sync.WaitGroup
 	attempts.Add(len(round))
 	for _, w := range round {
@@ -163,6 +165,7 @@ func (c *committer) publishTogether(round []*queuedWrite) {
 	last, err := c.log.publishBatch(ctx, msgs)
 	c.log.stats.batches.Add(1)
 	c.log.stats.batched.Add(uint64(len(round)))
+	c.log.opt.OnRound(len(round))
 	if err == nil {
 		for i, w := range round {
 			w.result <- roundResult{seq: last - uint64(len(round)-1-i)}
@@ -174,7 +177,7 @@ func (c *committer) publishTogether(round []*queuedWrite) {
 		for _, header := range []string{batchID, batchSequence, batchCommit} {
 			delete(w.msg.Header, header)
 		}
-		w.result <- roundResult{maybeStored: maybeStored(err)}
+		w.result <- roundResult{maybeStored: c.log.undecided(err)}
 	}
 }
 

@@ -8,7 +8,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -47,10 +52,14 @@ type EmbeddedOptions struct {
 
 // Embedded is a NATS server that runs in this process.
 type Embedded struct {
-	server   *server.Server
-	opt      EmbeddedOptions
-	password string    // of nodeUser; "" where nobody else connects
-	syncers  []*syncer // of the logs that are open
+	opt     EmbeddedOptions
+	options *server.Options
+	trouble chan struct{} // has an element where the server has told of an error
+	suspect atomic.Bool   // it may lack space: see suspectSpace
+
+	mu      sync.Mutex
+	server  *server.Server // nil while it is started again
+	syncers []*syncer      // of the logs and buckets that are open
 }
 
 // StartEmbedded starts a NATS server and returns it once it takes connections. Errors are Invalid
@@ -83,22 +92,133 @@ func StartEmbedded(ctx context.Context, opt EmbeddedOptions) (*Embedded, error) 
 	if err := os.MkdirAll(opt.Dir, 0o755); err != nil {
 		return nil, fanfold.Errorf(fanfold.Unavailable, "cannot make %s: %v", opt.Dir, err)
 	}
-	if err := checkBlocks(ctx, opt.Dir); err != nil {
+	e := &Embedded{opt: opt, options: opts, trouble: make(chan struct{}, 1)}
+	if err := e.start(ctx); err != nil {
 		return nil, err
-	}
-	s, err := server.NewServer(opts)
-	if err != nil {
-		return nil, fmt.Errorf("cannot start the embedded NATS server: %w", err)
-	}
-	s.SetLoggerV2(natsLogger{opt.Logger}, false, false, false)
-	if err := startServer(ctx, s, opt.Dir); err != nil {
-		return nil, err
-	}
-	e := &Embedded{server: s, opt: opt}
-	if len(opts.Users) > 0 {
-		e.password = opts.Users[0].Password
 	}
 	return e, nil
+}
+
+// start starts the server, and returns once it takes connections. The errors are those of StartEmbedded.
+func (e *Embedded) start(ctx context.Context) error {
+	if err := checkBlocks(ctx, e.opt.Dir); err != nil {
+		return err
+	}
+	s, err := server.NewServer(e.options.Clone())
+	if err != nil {
+		return fmt.Errorf("cannot start the embedded NATS server: %w", err)
+	}
+	s.SetLoggerV2(natsLogger{e.opt.Logger, e.tellTrouble}, false, false, false)
+	if err := startServer(ctx, s, e.opt.Dir); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.server = s
+	return nil
+}
+
+// stop stops the server, where it runs, and returns once its files are closed. The error is that of closing files.
+func (e *Embedded) stop() (err error) {
+	e.mu.Lock()
+	s, syncers := e.server, e.syncers
+	e.server, e.syncers = nil, nil
+	e.mu.Unlock()
+	for _, s := range syncers {
+		err = errors.Join(err, s.close())
+	}
+	if s != nil {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
+	return err
+}
+
+// restart stops the server and starts it again, as a node's start does: what was stored in part at the log's end is cut.
+// known is the last event that must stay. The errors are those of StartEmbedded; the server does not run then.
+func (e *Embedded) restart(ctx context.Context, known uint64) error {
+	if err := e.stop(); err != nil {
+		e.opt.Logger.Warn("the log's files could not be closed", "err", err)
+	}
+	tails, err := CutTail(ctx, e.opt.Dir, known)
+	LogTails(e.opt.Logger, tails)
+	if err != nil {
+		return err
+	}
+	return e.start(ctx)
+}
+
+// InProcessConn returns a connection to the server through memory. It makes an Embedded a nats.InProcessConnProvider, so that a
+// connection finds the server again after it was started again.
+func (e *Embedded) InProcessConn() (net.Conn, error) {
+	e.mu.Lock()
+	s := e.server
+	e.mu.Unlock()
+	if s == nil {
+		return nil, errors.New("the embedded NATS server is being started again")
+	}
+	return s.InProcessConn()
+}
+
+// outOfSpace returns what the server says of a write that failed for lack of space, after which it stores nothing more in that stream;
+// "" for no such write. A failed fsync is none. Where it is suspected that there is no space, it looks.
+func (e *Embedded) outOfSpace() string {
+	if e.suspect.Swap(false) {
+		if err := probeSpace(e.opt.Dir); err != nil && isOutOfSpace(err.Error()) {
+			return err.Error()
+		}
+	}
+	e.mu.Lock()
+	s := e.server
+	e.mu.Unlock()
+	if s == nil {
+		return ""
+	}
+	for _, found := range s.Healthz(&server.HealthzOptions{Details: true}).Errors {
+		if found.Type == server.HealthzErrorStream && isOutOfSpace(found.Error) {
+			return found.Error
+		}
+	}
+	return ""
+}
+
+// suspectSpace says that the server has dropped a transaction of which everything was sent. For lack of space it does so without
+// a word: it keeps transactions in files of their own before it stores them, and leaves these files open then. A nil Embedded
+// is told in vain.
+func (e *Embedded) suspectSpace() {
+	if e == nil {
+		return
+	}
+	e.suspect.Store(true)
+	e.tellTrouble()
+}
+
+// tellTrouble wakes who looks for lack of space.
+func (e *Embedded) tellTrouble() {
+	select {
+	case e.trouble <- struct{}{}:
+	default:
+	}
+}
+
+// isOutOfSpace reports whether the server's text tells of a write that found no space, or more than a quota allows. The server
+// keeps the operating system's error as text alone.
+func isOutOfSpace(text string) bool {
+	if strings.Contains(text, "write error: sync ") {
+		return false
+	}
+	return strings.HasSuffix(text, syscall.ENOSPC.Error()) || strings.HasSuffix(text, syscall.EDQUOT.Error())
+}
+
+// syncFailed returns whether an fsync has failed since the server was started.
+func (e *Embedded) syncFailed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.ContainsFunc(e.syncers, func(s *syncer) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.failed != nil
+	})
 }
 
 // never is an interval that does not pass.
@@ -122,7 +242,7 @@ const (
 	SyncNone   = "none"   // the server, every two minutes
 )
 
-// newSyncer makes what a stream has durable, and returns what does so from then on. Errors are ErrLayout, and
+// newSyncer makes what the log's stream has durable, and returns what does so from then on. Errors are ErrLayout, and
 // Unavailable.
 func (e *Embedded) newSyncer(stream *jetstream.StreamInfo, stored func() uint64) (*syncer, error) {
 	err := syncTree(e.opt.Dir, e.opt.Fsync)
@@ -142,10 +262,29 @@ func (e *Embedded) newSyncer(stream *jetstream.StreamInfo, stored func() uint64)
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log's files cannot be opened: %v", err)
 	}
-	s := &syncer{files: files, stored: stored}
+	return e.addSyncer(&syncer{files: files, stored: stored}, last), nil
+}
+
+// newBucketSyncer makes what a bucket's stream has durable, and returns what does so from then on. The error is
+// Unavailable, which is ErrLayout where the stream's files are not where they are expected.
+func (e *Embedded) newBucketSyncer(stream *jetstream.StreamInfo, stored func() uint64) (*syncer, error) {
+	files, err := openTree(e.opt.Dir, stream.Config.Name, e.opt.Fsync)
+	if err == nil {
+		err = files.sync()
+	}
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the files of %s cannot be made durable: %v", stream.Config.Name, err)
+	}
+	return e.addSyncer(&syncer{files: files, stored: stored}, stream.State.LastSeq), nil
+}
+
+// addSyncer adds a syncer of a stream of which everything up to last is durable.
+func (e *Embedded) addSyncer(s *syncer, last uint64) *syncer {
 	s.synced.Store(last)
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.syncers = append(e.syncers, s)
-	return s, nil
+	return s
 }
 
 // startServer starts a server, and returns once it takes connections. Errors are Unavailable and ctx's.
@@ -236,23 +375,18 @@ func restrictClientsToReading(opts *server.Options) {
 // Connect returns a connection through memory. The caller closes it before the server.
 // The error is Unavailable.
 func (e *Embedded) Connect() (*nats.Conn, error) {
-	opts := []nats.Option{nats.InProcessServer(e.server)}
-	if e.password != "" {
-		opts = append(opts, nats.UserInfo(nodeUser, e.password))
+	opts := []nats.Option{nats.InProcessServer(e), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		e.opt.Logger.Debug("the connection to the embedded NATS server", "err", err) // the default writes to the standard error
+	})}
+	if users := e.options.Users; len(users) > 0 {
+		opts = append(opts, nats.UserInfo(nodeUser, users[0].Password))
 	}
 	return Connect("", opts...)
 }
 
 // Close stops the server and blocks until its files are closed. No log of the server may be used any more. The error is
 // that of closing files.
-func (e *Embedded) Close() (err error) {
-	for _, s := range e.syncers {
-		err = errors.Join(err, s.close())
-	}
-	e.server.Shutdown()
-	e.server.WaitForShutdown()
-	return err
-}
+func (e *Embedded) Close() error { return e.stop() }
 
 // Connect connects to a NATS server and returns a connection that reconnects until the caller
 // closes it. While it is disconnected, publishes fail at once instead of waiting in a buffer. The
@@ -267,8 +401,11 @@ func Connect(url string, opts ...nats.Option) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// natsLogger passes the server's warnings and errors on to log.
-type natsLogger struct{ log *slog.Logger }
+// natsLogger passes the server's warnings and errors on to log, and calls trouble where there was an error.
+type natsLogger struct {
+	log     *slog.Logger
+	trouble func()
+}
 
 func (l natsLogger) Noticef(string, ...any)        {}
 func (l natsLogger) Debugf(string, ...any)         {}
@@ -276,6 +413,7 @@ func (l natsLogger) Tracef(string, ...any)         {}
 func (l natsLogger) Warnf(format string, v ...any) { l.log.Warn("nats: " + fmt.Sprintf(format, v...)) }
 func (l natsLogger) Errorf(format string, v ...any) {
 	l.log.Error("nats: " + fmt.Sprintf(format, v...))
+	l.trouble()
 }
 func (l natsLogger) Fatalf(format string, v ...any) {
 	l.log.Error("nats: " + fmt.Sprintf(format, v...))

@@ -10,14 +10,28 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// envelopeVersion is the member "v" of the payloads that this program writes and reads.
-const envelopeVersion = "1"
+// The member "v" of the payloads that this program writes and reads. Version 2 has the member "fold" besides: a program that
+// does not know of fold versions must not take such an event for a model like others.
+const (
+	envelopeVersion     = "1"
+	foldEnvelopeVersion = "2"
+)
+
+// maxFold is the greatest fold version that a payload can have.
+const maxFold = 1<<31 - 1
 
 // Encode returns the payload of an event: a small JSON object into which the body's bytes are
 // spliced as they are. README.md documents it.
 func Encode(ev *fanfold.Event) []byte {
 	b := make([]byte, 0, len(ev.Body)+64)
-	b = append(b, `{"v":`+envelopeVersion+`,"op":"`+string(ev.Kind)+`"`...)
+	version := envelopeVersion
+	if ev.Fold != 0 {
+		version = foldEnvelopeVersion
+	}
+	b = append(b, `{"v":`+version+`,"op":"`+string(ev.Kind)+`"`...)
+	if ev.Fold != 0 {
+		b = strconv.AppendInt(append(b, `,"fold":`...), int64(ev.Fold), 10)
+	}
 	if ev.Kind == fanfold.KindPatch {
 		b = append(b, `,"type":"`+string(ev.Patch)+`","base":`...)
 		b = strconv.AppendUint(b, uint64(ev.Base), 10)
@@ -86,10 +100,10 @@ func decode(t *jsondoc.Tree, payload []byte, ev *fanfold.Event) error {
 	if t.Parse(payload) != nil || t.Kind(jsondoc.Root) != jsondoc.Object {
 		return invalidPayload("is not a JSON object")
 	}
-	if v := t.Text(t.Member(jsondoc.Root, "v")); v != envelopeVersion {
-		return invalidPayload("has version " + strconv.Quote(v) + "; this program reads version " + envelopeVersion + ": use a newer one")
-	}
 	ev.Kind = fanfold.Kind(t.Text(t.Member(jsondoc.Root, "op")))
+	if err := decodeFold(t, ev); err != nil {
+		return err
+	}
 	body := t.Member(jsondoc.Root, "body")
 	if body != jsondoc.None {
 		ev.Body = t.Raw(body)
@@ -122,6 +136,25 @@ func decode(t *jsondoc.Tree, payload []byte, ev *fanfold.Event) error {
 	default:
 		return invalidPayload("has an unknown op " + strconv.Quote(string(ev.Kind)))
 	}
+	return nil
+}
+
+// decodeFold reads the payload's version, and the fold version that one of version 2 has.
+func decodeFold(t *jsondoc.Tree, ev *fanfold.Event) error {
+	fold := t.Member(jsondoc.Root, "fold")
+	switch v := t.Text(t.Member(jsondoc.Root, "v")); {
+	case v == envelopeVersion && fold == jsondoc.None:
+		return nil
+	case v == envelopeVersion:
+		return invalidPayload("has a fold version, which one of version " + envelopeVersion + " cannot have")
+	case v != foldEnvelopeVersion:
+		return invalidPayload("has version " + strconv.Quote(v) + "; this program reads versions " + envelopeVersion + " and " + foldEnvelopeVersion + ": use a newer one")
+	}
+	version, err := strconv.ParseInt(t.Text(fold), 10, 64)
+	if err != nil || t.Kind(fold) != jsondoc.Number || version < 1 || version > maxFold || ev.Kind != fanfold.KindModel && ev.Kind != fanfold.KindPrepare {
+		return invalidPayload("of version " + foldEnvelopeVersion + " is no model with a fold version")
+	}
+	ev.Fold = int(version)
 	return nil
 }
 

@@ -11,11 +11,11 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Last asks the log's leader for a document's last event. It returns the document's revision, 0
-// where nothing was ever written, and whether that event was a delete. It blocks for a round trip;
-// the error is Unavailable, or Invalid for an event that cannot be read.
+// Last asks the log for a document's last event. It returns the document's revision, 0
+// where nothing was ever written, and whether that event was a delete. It blocks for a round trip, and for a durable publish
+// before where the stream is replicated; the error is Unavailable, or Invalid for an event that cannot be read.
 func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, deleted bool, err error) {
-	m, err := l.lastBySubject(ctx, l.sub.document(key))
+	m, err := l.currentBySubject(ctx, l.sub.document(key))
 	if err != nil || m == nil {
 		return 0, false, err
 	}
@@ -48,11 +48,11 @@ func (l *Log) KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error) {
 	return key, err
 }
 
-// Progress asks the log's leader for the last event of an import, and returns its body and its
-// revision, 0 where there is none. It blocks for a round trip; the error is Unavailable, or Invalid
-// for an event that cannot be read.
+// Progress asks the log for the last event of an import, and returns its body and its revision, 0 where
+// there is none. It blocks as Last does; the error is Unavailable, or Invalid for an event that cannot be
+// read.
 func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error) {
-	m, err := l.lastBySubject(ctx, l.sub.importProgress(id))
+	m, err := l.currentBySubject(ctx, l.sub.importProgress(id))
 	if err != nil || m == nil {
 		return nil, 0, err
 	}
@@ -98,13 +98,24 @@ func (l *Log) lastBySubject(ctx context.Context, subject string) (*storedMsg, er
 // getMsg asks the leader for a message and returns it, or nil where there is none. It blocks for
 // Options.Attempt at most, and then until the message is durable; the error is Unavailable.
 func (l *Log) getMsg(ctx context.Context, req msgGetRequest) (*storedMsg, error) {
+	run := l.run.Load()
+	m, err := l.askLeader(ctx, l.opt.Database, req)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	return m, run.wait(ctx, m.Seq) // nobody is told of what could be lost yet
+}
+
+// askLeader asks the leader of a stream for a message and returns it, or nil where there is none. It may not be durable
+// yet. It blocks for Options.Attempt at most; the error is Unavailable.
+func (l *Log) askLeader(ctx context.Context, stream string, req msgGetRequest) (*storedMsg, error) {
 	body, err := json.Marshal(req)
 	if err != nil {
 		return nil, err
 	}
 	attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
 	defer cancel()
-	resp, err := l.nc.RequestWithContext(attempt, "$JS.API.STREAM.MSG.GET."+l.opt.Database, body)
+	resp, err := l.nc.RequestWithContext(attempt, "$JS.API.STREAM.MSG.GET."+stream, body)
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked")
 	}
@@ -120,9 +131,6 @@ func (l *Log) getMsg(ctx context.Context, req msgGetRequest) (*storedMsg, error)
 			return nil, nil
 		}
 		return nil, fanfold.Wrap(out.Error, fanfold.Unavailable, "the log cannot be asked: %s", out.Error.Description)
-	}
-	if err := l.WaitSynced(ctx, out.Message.seq()); err != nil { // nobody is told of what could be lost yet
-		return nil, err
 	}
 	if out.Message != nil && len(out.Message.Headers) > 0 {
 		if out.Message.header, err = nats.DecodeHeadersMsg(out.Message.Headers); err != nil {

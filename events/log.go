@@ -14,13 +14,14 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/tracing"
 )
 
 // Options are the settings of a Log. The zero value works.
 type Options struct {
 	Embedded *Embedded     // the server to which the connection leads, where it is one of this process
 	Database string        // the stream's name and the subjects' second token; default "fanfold"
-	Replicas int           // of the stream, where it is made; default 1
+	Replicas int           // of the stream, where it is made; default 3 where the servers form a cluster of three, else 1
 	Timeout  time.Duration // how long an append may take before it fails; default 10 s
 	Attempt  time.Duration // how long one publish may take before it is sent again; default 2 s
 	Window   time.Duration // in which the server drops a message it has, where the stream is made; default 2 minutes
@@ -28,6 +29,19 @@ type Options struct {
 	Exists   bool          // the stream is known to have been made: it is not made anew
 	Damaged  bool          // the stream may lack events: what is left of it is to be read
 	Logger   *slog.Logger  // default slog.Default()
+	// Abandoned is for tests: how old a snapshot is that is not complete when it is removed; default ten minutes.
+	Abandoned time.Duration
+
+	// OnSync is told of every fsync of the log by this process, and how long it took; OnRound of how many events were made
+	// durable, or published, at once. They must not block. nil for nobody.
+	OnSync  func(took time.Duration)
+	OnRound func(events int)
+	// Tracer makes the spans of appends, whose trace context the events carry; nil for none.
+	Tracer *tracing.Tracer
+	// MayPublish is asked right before anything but a fence is published; its error, which is to be Unavailable, is the
+	// write's. Acknowledged is called when what it let through was acknowledged. Both may be nil.
+	MayPublish   func() error
+	Acknowledged func()
 
 	// FailAppend, for tests, is asked before an event is published and after it is stored; its
 	// error stands for a log that is out of reach, or an acknowledgement that never came.
@@ -43,9 +57,6 @@ func (o *Options) setDefaults() {
 	if o.Database == "" {
 		o.Database = "fanfold"
 	}
-	if o.Replicas == 0 {
-		o.Replicas = 1
-	}
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
 	}
@@ -58,6 +69,15 @@ func (o *Options) setDefaults() {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	if o.OnSync == nil {
+		o.OnSync = func(time.Duration) {}
+	}
+	if o.OnRound == nil {
+		o.OnRound = func(int) {}
+	}
+	if o.Abandoned == 0 {
+		o.Abandoned = abandonedAfter
+	}
 }
 
 // Log is the event log of one database. Its methods may be called from many goroutines.
@@ -67,15 +87,29 @@ type Log struct {
 	stream     jetstream.Stream
 	sub        subjects
 	opt        Options
+	store      fanfold.StoreID
 	fences     fences
 	commit     committer
-	syncer     *syncer                // nil where the server syncs, or nobody does
-	batchSlots *semaphore.Weighted    // batches in flight besides the group commit's
-	highestSeq atomic.Uint64          // the highest sequence that the log is known to have
-	created    atomic.Int64           // when the stream was made, as the last Check that found nothing saw it
-	damage     atomic.Pointer[error]  // what the last Check found; nil for nothing
-	scanned    atomic.Pointer[error]  // what a scan found; nil for nothing
-	failing    atomic.Pointer[string] // why the last append failed; nil after one that did not
+	link       link
+	run        atomic.Pointer[serverRun] // of the server, the current one
+	batchSlots *semaphore.Weighted       // batches in flight besides the group commit's
+	inboxes    chan *nats.Subscription   // for answers of several messages, while they wait for none
+	acked      atomic.Uint64             // the last event that was acknowledged, durable as it has to be
+	restarts   atomic.Uint64             // of the embedded server
+	replicated atomic.Bool               // the stream has several replicas, when last heard
+	led        atomic.Bool               // a leader said so that most replicas follow, or the stream has one replica
+	begunAt    atomic.Uint64             // the lowest sequence with which a run of the server began, but for the first; 0 for no other run
+	syncs      atomic.Uint64             // rounds of fsync in runs of the server that have ended
+	replicas   atomic.Int32              // as the last Check saw them
+	current    atomic.Int32              // those of them that are current
+	created    atomic.Int64              // when the stream was made, as the last Check that found nothing saw it
+	damage     atomic.Pointer[error]     // what the last Check found; nil for nothing
+	scanned    atomic.Pointer[error]     // what a scan found; nil for nothing
+	failing    atomic.Pointer[failure]   // why the last append failed; nil after one that did not
+	lost       atomic.Pointer[time.Time] // since when the connection is known to be lost; nil while it is there
+	full       atomic.Pointer[error]     // why nothing is written for lack of space; nil for no reason
+	size       atomic.Uint64             // bytes that the log has, as the last Check saw it
+	counted    atomic.Uint64             // and events
 	stats      struct{ batches, batched, refused, singles, resent atomic.Uint64 }
 }
 
@@ -89,41 +123,53 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Internal, "cannot use JetStream")
 	}
-	l := &Log{nc: nc, js: js, sub: subjects{opt.Database}, opt: opt, batchSlots: semaphore.NewWeighted(maxBatchesInFlight - 1)}
+	l := &Log{nc: nc, js: js, sub: subjects{opt.Database}, opt: opt, batchSlots: semaphore.NewWeighted(maxBatchesInFlight - 1),
+		inboxes: make(chan *nats.Subscription, maxInboxes)}
 	l.commit.log = l
+	run := newServerRun(nil)
+	l.run.Store(run)
+	l.link.watch(nc)
 	if l.stream, err = l.openOrCreateStream(ctx); err != nil {
 		return nil, err
 	}
+	l.replicated.Store(l.stream.CachedInfo().Config.Replicas > 1)
+	l.store = l.identify(ctx, l.stream)
 	if !opt.Damaged {
 		if err := l.Check(ctx, Known{Seq: opt.KnownSeq}); err != nil {
 			return nil, err
 		}
 	}
 	if opt.Embedded != nil && opt.Embedded.Sync() == SyncGroup {
-		if l.syncer, err = opt.Embedded.newSyncer(l.stream.CachedInfo(), l.highestSeq.Load); err != nil {
+		if run.syncer, err = l.newSyncer(l.stream.CachedInfo(), run); err != nil {
 			return nil, err
 		}
 	}
 	return l, nil
 }
 
+// newSyncer makes what the embedded server's stream has durable, and returns what does so for a run of the server from then
+// on. Errors are ErrLayout, and Unavailable.
+func (l *Log) newSyncer(info *jetstream.StreamInfo, run *serverRun) (*syncer, error) {
+	s, err := l.opt.Embedded.newSyncer(info, run.highest.Load)
+	if err != nil {
+		return nil, err
+	}
+	s.onSync = func(took time.Duration, events int) {
+		l.opt.OnSync(took)
+		l.opt.OnRound(events)
+	}
+	return s, nil
+}
+
 // maxBatchesInFlight bounds the atomic batches that this node has in flight. The server takes 50 a
 // stream, from all nodes together.
 const maxBatchesInFlight = 16
-
-// advanceHighestSeq records that the log has an event at seq.
-func (l *Log) advanceHighestSeq(seq uint64) {
-	for old := l.highestSeq.Load(); old < seq && !l.highestSeq.CompareAndSwap(old, seq); old = l.highestSeq.Load() {
-	}
-}
 
 // Stats returns the counts since the log was opened.
 func (l *Log) Stats() Stats {
 	s := &l.stats
 	out := Stats{Batches: s.batches.Load(), Batched: s.batched.Load(), Refused: s.refused.Load(), Singles: s.singles.Load(), Resent: s.resent.Load()}
-	if l.syncer != nil {
-		out.Syncs = l.syncer.rounds.Load()
-	}
+	out.Syncs = l.syncs.Load() + l.run.Load().rounds()
 	return out
 }
 
@@ -133,6 +179,7 @@ func (l *Log) streamConfig() jetstream.StreamConfig {
 		Name: l.opt.Database, Subjects: []string{l.sub.all()}, Storage: jetstream.FileStorage,
 		Description: "Fanfold's event log: every write of database " + l.opt.Database,
 		Duplicates:  l.opt.Window,
+		Metadata:    map[string]string{storeKey: string(fanfold.NewStoreID())},
 		Replicas:    l.opt.Replicas, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1,
 		AllowAtomicPublish: true, AllowDirect: true, DenyDelete: true, DenyPurge: true,
 	}
@@ -141,15 +188,18 @@ func (l *Log) streamConfig() jetstream.StreamConfig {
 // openOrCreateStream returns the stream. Errors are Unavailable, and Invalid for settings that
 // could lose events.
 func (l *Log) openOrCreateStream(ctx context.Context) (jetstream.Stream, error) {
-	s, err := l.js.Stream(ctx, l.opt.Database)
+	s, err := l.findStream(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) && (l.opt.KnownSeq > 0 || l.opt.Exists || l.opt.Damaged) {
 		return nil, l.streamGone()
 	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		s, err = l.js.CreateStream(ctx, l.streamConfig())
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another node was faster
-			s, err = l.js.Stream(ctx, l.opt.Database)
+		s, err = l.createStream(ctx)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) || errors.Is(err, context.DeadlineExceeded) { // another node was faster, or it may be there
+			s, err = l.awaitStream(ctx)
 		}
+	}
+	if fanfold.CodeOf(err) == fanfold.Conflict {
+		return nil, err
 	}
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot open stream %s: %v", l.opt.Database, err)
@@ -164,16 +214,82 @@ func (l *Log) openOrCreateStream(ctx context.Context) (jetstream.Stream, error) 
 	return s, nil
 }
 
+// findStream returns the stream. A stream that another node makes at the same time has no leader for a moment, and then nobody
+// answers: it is asked for a few times.
+func (l *Log) findStream(ctx context.Context) (s jetstream.Stream, err error) {
+	for range findTries {
+		s, err = l.js.Stream(ctx, l.opt.Database)
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			break
+		}
+	}
+	return s, err
+}
+
+// findTries is how often a stream is asked for that does not answer, for five seconds each.
+const findTries = 4
+
+// awaitStream returns the stream that another node has just made: for a moment a server may not know it yet.
+func (l *Log) awaitStream(ctx context.Context) (s jetstream.Stream, err error) {
+	for range checkRetries {
+		if s, err = l.findStream(ctx); !errors.Is(err, jetstream.ErrStreamNotFound) {
+			break
+		}
+		select {
+		case <-time.After(checkPause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return s, err
+}
+
 // Failing returns why the last append was not stored, where the log is to blame, as Unavailable. It
 // returns nil where it is not.
 func (l *Log) Failing() error {
-	if err := l.syncer.failure(); err != nil {
+	run := l.run.Load()
+	if err := l.held(run); err != nil {
 		return err
 	}
-	if reason := l.failing.Load(); reason != nil {
-		return fanfold.Errorf(fanfold.Unavailable, "the log took no event at the last try (%s); if its disk was full, free some space and restart the server that keeps it", *reason)
+	if err := run.syncer.failure(); err != nil {
+		return err
 	}
-	return nil
+	f := l.failing.Load()
+	switch {
+	case f == nil:
+		return nil
+	case l.opt.Embedded != nil:
+		return fanfold.Errorf(fanfold.Unavailable, "the log took no event at the last try (%s)", f.reason)
+	}
+	return fanfold.Errorf(fanfold.Unavailable, "the log took no event at the last try (%s); if a NATS server's disk was full, free some space and start that server again", f.reason)
+}
+
+// Size returns how many events and bytes the log has, as its server counts them, when Check last asked.
+func (l *Log) Size() (events, bytes uint64) { return l.counted.Load(), l.size.Load() }
+
+// failure says why an append failed.
+type failure struct {
+	reason string
+	silent bool // nobody answered: it is over once somebody does
+}
+
+// Reachable returns nil while there is a connection to the log's server, and while it is lost for no longer than
+// Options.Timeout, within which writes wait for it. It does not block; the error is Unavailable.
+func (l *Log) Reachable() error {
+	if l.Connected() {
+		if l.lost.Load() != nil {
+			l.lost.Store(nil)
+		}
+		return nil
+	}
+	now := time.Now()
+	if l.lost.CompareAndSwap(nil, &now) {
+		return nil
+	}
+	if since := l.lost.Load(); since == nil || now.Sub(*since) < l.opt.Timeout {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Unavailable, "the log's server is out of reach; nothing was written, try again once it is there")
 }
 
 // Window returns for how long the server drops a message whose id the stream has already.
@@ -185,10 +301,11 @@ func (l *Log) MaxPayload() int { return int(l.nc.MaxPayload()) }
 // LastSeq asks the stream's leader for its last sequence. It blocks for a round trip; the error is
 // Unavailable.
 func (l *Log) LastSeq(ctx context.Context) (uint64, error) {
+	run := l.run.Load()
 	info, err := l.stream.Info(ctx)
 	if err != nil {
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked")
 	}
-	l.advanceHighestSeq(info.State.LastSeq)
+	advance(&run.highest, info.State.LastSeq)
 	return info.State.LastSeq, nil
 }

@@ -89,12 +89,16 @@ func TestLostAck(t *testing.T) {
 			l := open(t, proxy.URL, nodes)
 			for i, expect := range []fanfold.Expect{{}, fanfold.Exactly(0), {}, fanfold.Exactly(0)} {
 				id := fmt.Sprint(i)
+				want := uint64(i + 1)
+				if nodes > 1 { // each Last below has published a fence
+					want += uint64(i)
+				}
 				proxy.DropAcks(1)
 				seq, err := l.Append(t.Context(), put(id, `{}`), expect)
 				if err != nil {
 					t.Fatalf("write %d: %v", i, err)
 				}
-				if rev, _, err := direct.Last(t.Context(), fanfold.Key{Collection: "c", ID: id}); err != nil || uint64(rev) != seq || seq != uint64(i+1) {
+				if rev, _, err := direct.Last(t.Context(), fanfold.Key{Collection: "c", ID: id}); err != nil || uint64(rev) != seq || seq != want {
 					t.Fatalf("write %d was told as %d and is %d, %v", i, seq, rev, err)
 				}
 			}
@@ -203,6 +207,54 @@ func TestUnreachableLogWritesNothing(t *testing.T) {
 	_, err = l.Append(t.Context(), put("1", `{}`), fanfold.Exactly(0))
 	if code := fanfold.CodeOf(err); code != fanfold.OutcomeUnknown {
 		t.Fatalf("a write whose every ack is lost is told as %q: %v", code, err)
+	}
+}
+
+// TestFailingLogIsTriedAgain: an outside server that refused an event is tried again by itself, for a node that is not ready
+// because of it gets no writes.
+func TestFailingLogIsTriedAgain(t *testing.T) {
+	url := natsserver.Start(t, 1)[0]
+	l := open(t, url, 1)
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := func(messages int64) {
+		s, err := js.Stream(t.Context(), "fanfold")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := s.CachedInfo().Config
+		cfg.MaxMsgs, cfg.Discard = messages, jetstream.DiscardNew
+		if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Append(t.Context(), put("1", `{}`), fanfold.Expect{}); err != nil {
+		t.Fatal(err)
+	}
+	limit(1)
+	if _, err := l.Append(t.Context(), put("2", `{}`), fanfold.Expect{}); err == nil || l.Failing() == nil {
+		t.Fatalf("a full stream takes an event: %v, %v", err, l.Failing())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Recover(ctx, func() (uint64, error) { return 1, nil }) }()
+	limit(-1)
+	// Whether the log takes events again has no position to wait for.
+	for deadline := time.Now().Add(time.Minute); l.Failing() != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it is still failing: %v", l.Failing())
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
 	}
 }
 

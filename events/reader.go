@@ -9,12 +9,15 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/tracing"
 )
 
 // Reader delivers the events of the log in order, without gaps. It is for one goroutine, which
 // closes it.
 type Reader struct {
 	log  *Log
+	run  *serverRun  // of the log's server, in which the reader was made
+	stop func() bool // takes back that the reading ends with the run
 	sub  subjects
 	msgs jetstream.MessagesContext
 	next uint64
@@ -30,9 +33,17 @@ const maxReadAheadBytes = MaxPayload + 1<<20
 // Nothing ends it meanwhile, so that a stop of the node waits for it.
 const resetAttempts = 3
 
+// readHeartbeat is how often the server of a reader says that it is there while nothing comes. A reader asks another server
+// after two of them were missed: the one that is lost may not be the one that the connection leads to.
+const readHeartbeat = time.Second
+
 // Read returns a reader of the events from sequence from on, which is 1 or more. The caller closes
 // it. The error is Unavailable.
 func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
+	run := l.run.Load()
+	if run.stopped != nil {
+		return nil, run.stopped
+	}
 	cons, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
 		MaxResetAttempts: resetAttempts,
@@ -40,11 +51,11 @@ func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the log: %v", err)
 	}
-	msgs, err := cons.Messages(jetstream.PullMaxBytes(maxReadAheadBytes))
+	msgs, err := cons.Messages(jetstream.PullMaxBytes(maxReadAheadBytes), jetstream.PullHeartbeat(readHeartbeat))
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the log: %v", err)
 	}
-	return &Reader{log: l, sub: l.sub, msgs: msgs, next: from}, nil
+	return &Reader{log: l, run: run, stop: context.AfterFunc(run.ended, msgs.Stop), sub: l.sub, msgs: msgs, next: from}, nil
 }
 
 // Next blocks until there is an event or ctx has ended. It returns the event and how many more the
@@ -69,6 +80,9 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	if err == nil {
 		err = readHeaders(msg.Headers(), ev)
 	}
+	if parent := msg.Headers()[tracing.Header]; r.log.opt.Tracer != nil && len(parent) == 1 {
+		ev.Trace = parent[0]
+	}
 	if err == nil && kind != "" && kind != ev.Kind && (kind != fanfold.KindModel || !sharesModelSubject(ev.Kind)) {
 		err = fmt.Errorf("op %q does not belong on subject %s", ev.Kind, msg.Subject())
 	}
@@ -76,7 +90,7 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 		return nil, 0, fanfold.Wrap(err, fanfold.Invalid, "event %d cannot be read: %v", ev.Seq, err)
 	}
 	r.next++
-	r.log.advanceHighestSeq(ev.Seq)
+	advance(&r.run.highest, ev.Seq)
 	return ev, msg.pending, nil
 }
 
@@ -98,6 +112,9 @@ func (r *Reader) receive(ctx context.Context) (m received, err error) {
 		}
 		return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
 	}
+	if r.run != r.log.run.Load() {
+		return m, errAnotherRun()
+	}
 	meta, err := m.Metadata()
 	if err != nil {
 		return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
@@ -114,4 +131,7 @@ func sharesModelSubject(k fanfold.Kind) bool {
 }
 
 // Close ends the reading. Next returns an error afterwards.
-func (r *Reader) Close() { r.msgs.Stop() }
+func (r *Reader) Close() {
+	r.stop()
+	r.msgs.Stop()
+}

@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/fanfold/fanfold"
 )
 
@@ -84,7 +82,4 @@ func (l *Log) nextReadable(ctx context.Context, seq, to uint64) (uint64, error) 
 }
 
 // isRefusal reports whether err is an answer of the server rather than the lack of one.
-func isRefusal(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api)
-}
+func isRefusal(err error) bool { return refusalOf(err) != nil }

@@ -12,7 +12,7 @@ import (
 )
 
 // Repair says what to do about a log that has lost events. The errors of a damaged log end with it.
-const Repair = "stop every node and restore the log from a backup, or take what is left into a new store with fanfold log rescue; docs/operations.md says how"
+const Repair = "stop every node and restore the log from a backup, or take what is left into a new store with fanfold log rescue; docs/damage.md says how"
 
 // Known says what a node knows of the log from before: the last event that it has seen there, and that event's digest.
 // The zero value is no knowledge.
@@ -27,10 +27,12 @@ type State struct {
 	First   uint64
 	Last    uint64
 	Count   uint64   // of events between the two
+	Bytes   uint64   // that they have, as the server counts them
 	Lost    int      // events that the server says it has lost
 	Missing []uint64 // sequences up to Last without an event, in order; the server may know only how many there are
 
 	replicated bool
+	led        bool // a leader said so that has just heard of most replicas, as none does that was replaced
 }
 
 // Complete returns whether the stream has every event from the first to the last. Nothing is ever deleted from the log,
@@ -48,8 +50,10 @@ type streamInfo struct {
 	Config  struct {
 		Replicas int `json:"num_replicas"`
 	} `json:"config"`
-	State struct {
+	Cluster *clusterState `json:"cluster"`
+	State   struct {
 		Messages   uint64   `json:"messages"`
+		Bytes      uint64   `json:"bytes"`
 		FirstSeq   uint64   `json:"first_seq"`
 		LastSeq    uint64   `json:"last_seq"`
 		NumDeleted int      `json:"num_deleted"`
@@ -73,11 +77,13 @@ func (l *Log) State(ctx context.Context) (State, error) {
 		info, err = l.streamInfo(ctx, true)
 	}
 	if err != nil {
-		return State{replicated: l.opt.Replicas > 1}, err
+		return State{replicated: l.opt.Replicas != 1}, err
 	}
 	s := info.State
-	return State{Created: info.Created, First: s.FirstSeq, Last: s.LastSeq, Count: s.Messages, Lost: len(s.Lost.Msgs),
-		Missing: s.Deleted, replicated: info.Config.Replicas > 1}, nil
+	current, _ := info.Cluster.count()
+	l.noteReplicas(max(1, info.Config.Replicas), current)
+	return State{Created: info.Created, First: s.FirstSeq, Last: s.LastSeq, Count: s.Messages, Bytes: s.Bytes, Lost: len(s.Lost.Msgs),
+		Missing: s.Deleted, replicated: info.Config.Replicas > 1, led: info.Cluster.leads(info.Config.Replicas)}, nil
 }
 
 // streamInfo asks the stream's leader for its state, and which sequences are missing where details are asked for.
@@ -121,10 +127,13 @@ const (
 // which Damage and every append return until a later check finds nothing; and Unavailable.
 func (l *Log) Check(ctx context.Context, known Known) error {
 	for retry := 0; ; retry++ {
-		replicated, err := l.checkOnce(ctx, known)
+		replicated, err := l.checkOnce(ctx, l.run.Load(), known)
 		switch {
 		case err == nil:
 			l.damage.Store(nil)
+			if f := l.failing.Load(); f != nil && f.silent { // nobody would send a write to a node that is not ready
+				l.failing.CompareAndSwap(f, nil)
+			}
 			return nil
 		case fanfold.CodeOf(err) != fanfold.LogDamaged:
 			return err
@@ -140,16 +149,31 @@ func (l *Log) Check(ctx context.Context, known Known) error {
 	}
 }
 
-// checkOnce does what Check does, once, and returns whether the stream is replicated.
-func (l *Log) checkOnce(ctx context.Context, known Known) (replicated bool, err error) {
-	seen := max(known.Seq, l.highestSeq.Load()) // before the question: the answer must be as new
+// Led returns whether the last Check was answered by a leader that most of the log's servers follow. A server that is cut off from
+// the others answers, too.
+func (l *Log) Led() bool { return l.led.Load() }
+
+// checkOnce does what Check does, once, and returns whether the stream is replicated. run is what is known of the server's
+// run; where another one begins meanwhile, the error is Unavailable. So it is where something is missing at a server that does not
+// reach most others, or has no leader: a member of a cluster that is cut off answers all the same.
+func (l *Log) checkOnce(ctx context.Context, run *serverRun, known Known) (replicated bool, err error) {
+	_ = l.Reachable() // takes note of how it is
+	current := l.run.Load()
+	seen := max(known.Seq, run.highest.Load()) // before the question: the answer must be as new
 	s, err := l.State(ctx)
+	if err == nil && current != l.run.Load() {
+		err = errAnotherRun()
+	}
 	if err != nil {
 		return s.replicated, err
 	}
+	l.replicated.Store(s.replicated)
+	l.led.Store(s.led || !s.replicated)
 	defer func() {
 		if err == nil {
 			l.created.Store(s.Created.UnixNano())
+			l.size.Store(s.Bytes)
+			l.counted.Store(s.Count)
 		}
 	}()
 	switch {
@@ -159,6 +183,9 @@ func (l *Log) checkOnce(ctx context.Context, known Known) (replicated bool, err 
 		err = fanfold.Errorf(fanfold.LogDamaged, "the log ends at event %d, and event %d was there before: the events behind it are missing, or it is another log or an old copy; %s", s.Last, seen, Repair)
 	case known.Seq > 0 && known.Event != fanfold.Digest{}:
 		err = l.checkEvent(ctx, known)
+	}
+	if s.replicated && !s.led && fanfold.CodeOf(err) == fanfold.LogDamaged {
+		err = fanfold.Wrap(err, fanfold.Unavailable, "the log's server that was asked does not reach most of the others, and lacks some of the log")
 	}
 	return s.replicated, err
 }
@@ -215,14 +242,14 @@ func (l *Log) SetDamage(err error) {
 	l.scanned.Store(&err)
 }
 
-// acknowledged takes note of a message that is new in the log at seq. seen is the highest sequence that the log was known
-// to have before the message was sent. The error is LogDamaged where it had given that sequence before: it begins anew.
-func (l *Log) acknowledged(seq, seen uint64) error {
-	if seq > seen {
-		l.advanceHighestSeq(seq)
+// acknowledged takes note of a message that is new in the log at seq. before is what the log was known to have before the message
+// was sent. The error is LogDamaged where it had given that sequence before: it begins anew.
+func (l *Log) acknowledged(seq uint64, before sighting) error {
+	if run := l.run.Load(); seq > before.seq || run != before.run {
+		advance(&run.highest, seq)
 		return nil
 	}
-	var err error = fanfold.Errorf(fanfold.LogDamaged, "the log stored the write as event %d, and had event %d before: it is another log, or an old copy, and the write may be lost; %s", seq, seen, Repair)
+	var err error = fanfold.Errorf(fanfold.LogDamaged, "the log stored the write as event %d, and had event %d before: it is another log, or an old copy, and the write may be lost; %s", seq, before.seq, Repair)
 	l.damage.Store(&err)
 	return err
 }

@@ -14,22 +14,34 @@ import (
 // one fsync of the stream's block file: while one is under way, the next round gathers. The synced sequence is the
 // watermark up to which events may be acknowledged, shown and committed. DESIGN.md says on what this relies.
 type syncer struct {
-	files  *blockFiles
-	stored func() uint64 // the highest sequence that the server is known to have written
-	synced atomic.Uint64 // every event up to it is durable
-	rounds atomic.Uint64 // that were synced
+	files  streamFiles
+	stored func() uint64                        // the highest sequence that the server is known to have written
+	synced atomic.Uint64                        // every event up to it is durable
+	rounds atomic.Uint64                        // that were synced
+	onSync func(took time.Duration, events int) // is told of every round; nil for nobody
 
 	mu      sync.Mutex
 	running bool
 	began   time.Time     // the fsync that is under way; the zero time for none
 	idle    chan struct{} // closed when running ends
+	current *syncRound    // whose fsync is under way; nil for none
 	next    *syncRound    // of those who wait for an fsync that has not begun; nil for none
 	failed  error         // why nothing is synced any more; it stays
 }
 
+// streamFiles are the files of a stream. Its methods are for one goroutine at a time.
+type streamFiles interface {
+	// sync makes durable whatever the server has written to the files before the call.
+	sync() error
+	// check returns ErrLayout where the files do not hold a message that is stored.
+	check(seq uint64) error
+	// close closes what is open.
+	close() error
+}
+
 // syncRound is one fsync and those who wait for it. err may be read once done is closed.
 type syncRound struct {
-	upTo uint64 // the highest sequence that is waited for
+	upTo uint64 // the highest sequence that is waited for; once the fsync has begun, that it covers
 	done chan struct{}
 	err  error
 }
@@ -45,11 +57,7 @@ func (s *syncer) wait(ctx context.Context, seq uint64) error {
 		s.mu.Unlock()
 		return s.failed
 	}
-	if s.next == nil {
-		s.next = &syncRound{done: make(chan struct{})}
-	}
-	round := s.next
-	round.upTo = max(round.upTo, seq)
+	round := s.join(seq)
 	if !s.running {
 		s.running, s.idle = true, make(chan struct{})
 		go s.run(s.idle)
@@ -63,15 +71,30 @@ func (s *syncer) wait(ctx context.Context, seq uint64) error {
 	}
 }
 
+// join returns the first round that covers seq: the one under way where it began behind the event, the next one
+// otherwise. It is called under mu.
+func (s *syncer) join(seq uint64) *syncRound {
+	if s.current != nil && s.current.upTo >= seq {
+		return s.current
+	}
+	if s.next == nil {
+		s.next = &syncRound{done: make(chan struct{})}
+	}
+	s.next.upTo = max(s.next.upTo, seq)
+	return s.next
+}
+
 // run syncs one round after the other while somebody waits, and closes idle.
 func (s *syncer) run(idle chan struct{}) {
 	defer close(idle)
 	for {
 		s.mu.Lock()
 		round := s.next
-		s.next, s.running, s.began = nil, round != nil, time.Now()
+		s.current, s.next, s.running, s.began = round, nil, round != nil, time.Now()
 		if round == nil {
 			s.began = time.Time{}
+		} else {
+			round.upTo = max(round.upTo, s.stored())
 		}
 		failed := s.failed
 		s.mu.Unlock()
@@ -79,7 +102,7 @@ func (s *syncer) run(idle chan struct{}) {
 			return
 		}
 		if round.err = failed; failed == nil {
-			round.err = s.sync(max(round.upTo, s.stored()))
+			round.err = s.sync(round.upTo)
 		}
 		close(round.done)
 	}
@@ -89,7 +112,9 @@ func (s *syncer) run(idle chan struct{}) {
 // dropped what it could not write, and would report the next fsync as a success. Only a new start, which reads what the
 // disk has, ends that.
 func (s *syncer) sync(seq uint64) error {
+	began := time.Now()
 	err := s.files.sync()
+	took := time.Since(began)
 	if err == nil {
 		err = s.files.check(seq)
 	}
@@ -101,6 +126,9 @@ func (s *syncer) sync(seq uint64) error {
 		return err
 	}
 	s.rounds.Add(1)
+	if before := s.synced.Load(); s.onSync != nil && before > 0 && seq > before {
+		s.onSync(took, int(seq-before))
+	}
 	s.synced.Store(max(seq, s.synced.Load())) // run is the only one that stores
 	return nil
 }
@@ -143,19 +171,14 @@ func (s *syncer) close() error {
 // WaitSynced blocks until the event at seq, which was delivered or acknowledged, is as durable as the log's durability
 // says, or until ctx has ended. The error is Unavailable.
 func (l *Log) WaitSynced(ctx context.Context, seq uint64) error {
-	if l.syncer == nil {
-		return nil // the server syncs before it acknowledges, or nobody does
-	}
-	return l.syncer.wait(ctx, seq)
+	return l.run.Load().wait(ctx, seq)
 }
 
-// Synced returns the last event that is known to be durable, 0 where nobody knows. It is for the next start.
+// Synced returns the last event that was acknowledged as durable, 0 where nobody knows. It is for the next start. What is
+// durable besides may be a part of a transaction, which the next start takes away.
 func (l *Log) Synced() uint64 {
-	switch e := l.opt.Embedded; {
-	case l.syncer != nil:
-		return l.syncer.synced.Load()
-	case e != nil && e.Sync() == SyncServer:
-		return l.highestSeq.Load()
+	if e := l.opt.Embedded; e != nil && e.Sync() != SyncNone {
+		return l.acked.Load()
 	}
 	return 0
 }

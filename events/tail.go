@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/minio/highwayhash"
 	"github.com/nats-io/nats.go"
@@ -50,6 +52,9 @@ func CutTail(ctx context.Context, dir string, known uint64) (found []Tail, err e
 	}
 	for _, msgs := range streams {
 		s := tailScan{msgs: msgs, stream: filepath.Base(filepath.Dir(msgs)), known: known}
+		if strings.HasPrefix(s.stream, bucketPrefix) {
+			continue // a bucket's sequences have gaps, and the server itself cuts a record that is not whole
+		}
 		t, err := s.mend(ctx, filepath.Join(dir, "cut"))
 		if t != nil {
 			found = append(found, *t)
@@ -59,6 +64,17 @@ func CutTail(ctx context.Context, dir string, known uint64) (found []Tail, err e
 		}
 	}
 	return found, ctx.Err()
+}
+
+// LogTails writes into a node's log what CutTail found.
+func LogTails(log *slog.Logger, tails []Tail) {
+	for _, t := range tails {
+		what := "the end of the log was not whole, and was cut: it was not durable"
+		if t.TooBig {
+			what = "the end of the log is not whole, and is left as it is: it is more than can have been written since the last fsync"
+		}
+		log.Warn(what, "reason", t.Reason, "last", t.Last, "bytes", t.Bytes, "kept", t.Kept)
+	}
 }
 
 // tailScan looks for the end of a stream's sound events.

@@ -8,7 +8,7 @@ CREATE TABLE checkpoint (
   position INTEGER NOT NULL,  -- the last change at or before it
   time     INTEGER NOT NULL,  -- running maximum of the log's timestamps
   changes  INTEGER NOT NULL,  -- how many changes there are
-  fold     TEXT    NOT NULL,  -- fingerprint of the fold that made these rows
+  fold     TEXT    NOT NULL,  -- fingerprint of the program that made these rows
   event    BLOB    NOT NULL,  -- digest of the last event folded
   digest   BLOB    NOT NULL   -- digest of all events folded, a chain
 ) STRICT;
@@ -22,18 +22,21 @@ CREATE TABLE log_digest (
 CREATE TABLE model (
   seq      INTEGER PRIMARY KEY,  -- the event that applied it
   source   TEXT NOT NULL,        -- the model as JSON
-  reserved TEXT NOT NULL         -- paths of removed rules not yet released, by collection, as JSON
+  fold     INTEGER NOT NULL,     -- the version of the fold from this event on
+  reserved TEXT NOT NULL,        -- paths of removed rules not yet released, by collection, as JSON
+  retired  TEXT NOT NULL         -- those of the rules whose kept values are still stored, as JSON
 ) STRICT;
 
 -- The last event about models, and the model that it announces, where that is yet to come.
 CREATE TABLE proposal (
   id     INTEGER PRIMARY KEY CHECK (id = 1),
   seq    INTEGER NOT NULL,
-  source TEXT               -- as JSON
+  source TEXT,              -- as JSON
+  fold   INTEGER NOT NULL   -- the version of the fold that it announces; 0 for the one in force
 ) STRICT;
 
 CREATE TABLE document (
-  number     INTEGER PRIMARY KEY,  -- order of arrival: the sequence of the event that created it
+  number     INTEGER PRIMARY KEY,  -- order of creation: the sequence of the event that created it
   collection TEXT    NOT NULL,
   id         TEXT    NOT NULL,
   revision   INTEGER NOT NULL,     -- sequence of its last event
@@ -52,6 +55,12 @@ CREATE TABLE tombstone (
   revision   INTEGER NOT NULL,  -- sequence of the delete
   position   INTEGER NOT NULL,
   PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
+
+-- How many documents a collection holds. One that ever held a document keeps its row.
+CREATE TABLE collection (
+  name      TEXT    PRIMARY KEY,
+  documents INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Who refers to whom, whether or not the target exists. What a document refers to stands in
@@ -78,12 +87,11 @@ CREATE TABLE entry (
   rule   TEXT    NOT NULL,
   target TEXT    NOT NULL,
   sort   BLOB    NOT NULL,
-  id     TEXT    NOT NULL,  -- of the referring document
-  holder INTEGER NOT NULL,  -- its number
-  PRIMARY KEY (rule, target, sort, id)
+  holder INTEGER NOT NULL,  -- the referring document's number
+  PRIMARY KEY (rule, target, sort, holder)
 ) STRICT, WITHOUT ROWID;
 
--- What they add up to in its sum and avg. None: no row.
+-- What they add up to in its sum and avg, and how many they are in a count that looks at derived members. None: no row.
 CREATE TABLE total (
   rule   TEXT    NOT NULL,
   target TEXT    NOT NULL,
@@ -103,7 +111,7 @@ CREATE TABLE claim (
 ) STRICT, WITHOUT ROWID;
 
 -- Values that stay on their holder: after the target's delete (onDelete: keep), or for good
--- (frozen).
+-- (frozen). Those of a removed rule stay until its path is released.
 CREATE TABLE kept (
   rule   TEXT    NOT NULL,
   target TEXT    NOT NULL,
@@ -133,10 +141,13 @@ CREATE TABLE change (
   tx              TEXT,              -- the transaction's id; in the event's first change only
   form            INTEGER,           -- derived: what it has in common with others
   delta           TEXT,              -- derived: the values of its JSON Patch, as form says
-  previous        TEXT,              -- the embedded view before a direct change
+  previous        TEXT,              -- the embedded view before a direct change, and before derived ones that are key frames
   previous_source ANY,               -- the referenced view before it, where it differed, as in document.source
-  omitted         TEXT               -- what the document's embedded view had no room for after it
+  omitted         TEXT,              -- what the document's embedded view had no room for after it
+  number          INTEGER            -- the document's, where previous is there
 ) STRICT;
+-- By it the next image of a document behind a change is found.
+CREATE INDEX change_image ON change (collection, id, position) WHERE previous IS NOT NULL;
 
 -- How many documents have no room for values of a rule, and for how many values. None: no row.
 CREATE TABLE omission (
@@ -165,6 +176,7 @@ DROP TABLE total;
 DROP TABLE entry;
 DROP TABLE paged;
 DROP TABLE link;
+DROP TABLE collection;
 DROP TABLE tombstone;
 DROP TABLE document;
 DROP TABLE proposal;

@@ -87,22 +87,29 @@ func (f folded) Outcomes(first uint64, count int) (changes []*fanfold.Change, de
 // inspector makes package inspect an api.Inspector.
 type inspector struct {
 	*inspect.Inspector
-	store *sqlite.Store
+	store  *sqlite.Store
+	issuer fanfold.Issuer
 }
 
 // Lineage reports where a document's derived values come from.
 func (i inspector) Lineage(key fanfold.Key) (any, error) { return i.Inspector.Lineage(key) }
 
 // Verify recomputes every derived value and reports what is wrong.
-func (i inspector) Verify(ctx context.Context) (any, error) { return inspect.Verify(ctx, i.store) }
+func (i inspector) Verify(ctx context.Context) (any, error) {
+	v, err := inspect.Verify(ctx, i.store)
+	if v != nil {
+		v.Position = i.issuer.Mark(v.Position.Position)
+	}
+	return v, err
+}
 
 // scan makes a long snapshot an api.Scan.
 type scan struct{ *sqlite.Scanner }
 
-// Model returns the model's source and the paths that are still reserved.
-func (s scan) Model() ([]byte, fanfold.Reserved, error) {
+// Model returns the model's source, the paths that are still reserved, and the removed rules whose values are still stored.
+func (s scan) Model() ([]byte, fanfold.Reserved, fanfold.Retired, error) {
 	m, err := s.Scanner.Model()
-	return m.Source, m.Reserved, err
+	return m.Source, m.Reserved, m.Retired, err
 }
 
 // feedStore makes the read model a changefeed.Store.
@@ -117,10 +124,14 @@ func (f feedStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err 
 	return page, err
 }
 
-// Head returns the position at which the read model stands.
-func (f feedStore) Head() (at fanfold.Position, err error) {
-	err = f.Read(func(s *sqlite.Snapshot) error { at = s.At(); return nil })
-	return at, err
+// Bounds returns the oldest position behind which no change is missing, and that at which the read model stands.
+func (f feedStore) Bounds() (oldest, head fanfold.Position, err error) {
+	err = f.Read(func(s *sqlite.Snapshot) error {
+		head = s.At()
+		oldest, err = s.Oldest()
+		return err
+	})
+	return oldest, head, err
 }
 
 // Before returns a position that every change before t is at or before, and every later change is behind.
@@ -137,3 +148,21 @@ func (f feedStore) Changed(seq uint64) <-chan struct{} { return f.Applied.Change
 
 // Wait blocks until seq is folded.
 func (f feedStore) Wait(ctx context.Context, seq uint64) error { return f.Applied.Wait(ctx, seq) }
+
+// groupModel makes the read model a group.ReadModel.
+type groupModel struct{ *sqlite.Store }
+
+// Ordinal returns the number of changes up to a position, and of all changes.
+func (m groupModel) Ordinal(at fanfold.Position) (upTo, all int64, err error) {
+	err = m.Read(func(s *sqlite.Snapshot) error {
+		all = s.Checkpoint.Changes
+		upTo, err = s.Ordinal(at)
+		return err
+	})
+	return upTo, all, err
+}
+
+// EachChange calls fn with each change behind a position, without its values, until fn returns false.
+func (m groupModel) EachChange(after fanfold.Position, latest bool, fn func(ch *fanfold.Change) bool) error {
+	return m.Read(func(s *sqlite.Snapshot) error { return s.EachChange(after, latest, fn) })
+}

@@ -48,7 +48,7 @@ func openNode(b *testing.B, model string) *node.Node {
 
 // request calls the API's handler, and fails the benchmark where the answer has another status.
 func request(b *testing.B, n *node.Node, status int, method, path, body string) {
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	n.API().Handler().ServeHTTP(w, r)

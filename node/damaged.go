@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
@@ -27,7 +28,7 @@ type Remains struct {
 // Unavailable, where not even that can be done.
 func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
 	cfg.Listen, cfg.Durability = "127.0.0.1:0", string(events.Interval)
-	n := &Node{cfg: cfg}
+	n := &Node{cfg: cfg, instruments: newInstruments()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -89,7 +90,7 @@ func (r *Remains) Documents(ctx context.Context, fn func(url string, last uint64
 	}
 	ctx, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
-	go func() { served <- n.api.Run(ctx, n.listener, n.feed.Close) }()
+	go func() { served <- n.api.Run(ctx, n.listener, api.Ending{CloseFeeds: n.feed.Close}) }()
 	err = fn(n.URL(), n.Store.Applied.Seq())
 	stop()
 	return errors.Join(err, <-served)

@@ -2,10 +2,13 @@ package node
 
 import (
 	"net"
+	"net/url"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api"
 )
 
 // checkListen refuses an address that others reach, unless that is said to be meant: nobody asks for a key yet, so that
@@ -20,6 +23,47 @@ func checkListen(cfg Config) error {
 	}
 	return fanfold.Errorf(fanfold.Invalid, "--listen %s can be reached by others, who may then read and write everything, for there are no keys yet: "+
 		"listen on 127.0.0.1 behind a proxy that asks who they are, or say --insecure", cfg.Listen)
+}
+
+// maxHosts bounds the names by which the API may be called.
+const maxHosts = 100
+
+// checkHosts returns Invalid for names and origins that no request can have.
+func checkHosts(cfg Config) error {
+	if len(cfg.Hosts) > maxHosts {
+		return fanfold.Errorf(fanfold.Invalid, "--host: %d names are given, %d is the most", len(cfg.Hosts), maxHosts)
+	}
+	for _, h := range cfg.Hosts {
+		if h == "" || strings.ContainsAny(h, "/:*, ") {
+			return fanfold.Errorf(fanfold.Invalid, "--host %.300q is not a name such as fanfold.example: leave out the scheme and the port", h)
+		}
+	}
+	return api.CheckOrigins(cfg.Origins)
+}
+
+// advertisedHosts returns the name in the URL at which the node says that it is reached, none where there is none.
+func advertisedHosts(advertise string) []string {
+	if u, err := url.Parse(advertise); err == nil && u.Hostname() != "" {
+		return []string{u.Hostname()}
+	}
+	return nil
+}
+
+// The bounds of the times of a shutdown.
+const (
+	mostShutdown  = 10 * time.Minute
+	leastShutdown = time.Second
+)
+
+// checkShutdown returns Invalid for times of a shutdown that cannot be.
+func checkShutdown(opt api.Options) error {
+	if opt.ShutdownDelay < 0 || opt.ShutdownDelay > mostShutdown {
+		return fanfold.Errorf(fanfold.Invalid, "--shutdown-delay %v is not a time of up to %v", opt.ShutdownDelay, mostShutdown)
+	}
+	if t := opt.ShutdownTimeout; t != 0 && (t < leastShutdown || t > mostShutdown) {
+		return fanfold.Errorf(fanfold.Invalid, "--shutdown-timeout %v is not a time from %v to %v", t, leastShutdown, mostShutdown)
+	}
+	return nil
 }
 
 // isLoopback tells whether a host name or address is this machine's own and reached by nobody else.

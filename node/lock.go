@@ -25,7 +25,7 @@ func LockDir(dir string) (*os.File, error) {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot write into the data directory %s: %v", dir, err)
 	}
 	if err := tryLock(f); err != nil {
-		return nil, errors.Join(fanfold.Wrap(err, fanfold.Unavailable, "the data directory %s is in use by another fanfold process", dir), f.Close())
+		return nil, errors.Join(fanfold.Wrap(err, fanfold.Unavailable, "the data directory %s is in use by another fanfold process: stop that, or choose another directory with --data", dir), f.Close())
 	}
 	return f, nil
 }

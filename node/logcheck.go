@@ -22,6 +22,8 @@ type logCheck struct {
 	at      atomic.Uint64 // the event up to which the log was read through, at the start
 	scanned atomic.Bool   // it was read through once
 	damaged bool          // the last check found something
+	silent  int           // checks in a row that the log's leader did not answer, or the log was damaged, although there is a connection
+	left    int           // servers that were left since the log was found damaged
 	created time.Time     // when the stream was made
 	again   chan struct{} // has an element where the log is to be read through again
 
@@ -35,6 +37,7 @@ const (
 	checkEvery   = 2 * time.Second
 	witnessEvery = 10 * time.Second
 	stopTime     = 5 * time.Second // for which a stop waits for the log's server
+	silentChecks = 2               // without an answer, after which another server is tried
 )
 
 // newLogCheck returns the check of a node's log, with the witness from its directory. A witness that is damaged is
@@ -136,6 +139,7 @@ func (c *logCheck) run(ctx context.Context) error {
 // more was restored, and is read through again.
 func (c *logCheck) checkAgain(ctx context.Context) {
 	err := c.checkNow(ctx)
+	c.leaveSilentServer(err)
 	switch {
 	case fanfold.CodeOf(err) == fanfold.LogDamaged && !c.damaged:
 		c.node.cfg.Logger.Error("the log is damaged", "err", err)
@@ -147,6 +151,31 @@ func (c *logCheck) checkAgain(ctx context.Context) {
 		case c.again <- struct{}{}:
 		default:
 		}
+	}
+}
+
+// leaveSilentServer connects to another server where the log has not answered for silentChecks checks in a row, or not by its
+// leader: the server that this node is connected to may be cut off from those that have one. A log that is damaged is asked for
+// at every other server once, for it may be whole there. err is that of the last check.
+func (c *logCheck) leaveSilentServer(err error) {
+	nc := c.node.nc
+	damaged := fanfold.CodeOf(err) == fanfold.LogDamaged
+	if !damaged {
+		c.left = 0
+	}
+	if err == nil && c.node.Log.Led() || !c.node.Log.Connected() || c.left >= len(nc.Servers())-1 {
+		c.silent = 0
+		return
+	}
+	if c.silent++; c.silent < silentChecks {
+		return
+	}
+	if c.silent = 0; damaged {
+		c.left++
+	}
+	c.node.cfg.Logger.Warn("the log does not answer, has no leader, or is damaged, and another server is tried", "server", events.ShownURL(c.node.Log.Server()), "err", err)
+	if err := nc.ForceReconnect(); err != nil {
+		c.node.cfg.Logger.Warn("another server cannot be tried", "err", err)
 	}
 }
 

@@ -194,6 +194,7 @@ func (c *logCheck) scanLog(ctx context.Context) {
 // scanOnce reads the log through, and records what is wrong with it. The error is ctx's, or why it could not be read.
 func (c *logCheck) scanOnce(ctx context.Context) error {
 	n := c.node
+	restarts := n.Log.Restarts()
 	cp, err := n.Store.Checkpoint()
 	if err != nil {
 		return err
@@ -204,6 +205,9 @@ func (c *logCheck) scanOnce(ctx context.Context) error {
 	}
 	known := []witness{c.witness, {Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest}}
 	report, err := compareLog(ctx, n.Log, n.Store, last, known, c.pace(ctx))
+	if err == nil && restarts != n.Log.Restarts() { // the log may have ended behind where it ends now
+		err = fanfold.Errorf(fanfold.Unavailable, "the log's server was started again meanwhile")
+	}
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package node
 import (
 	"bytes"
 	"context"
-	"errors"
+	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -28,21 +28,16 @@ func (n *Node) ApplyModel(ctx context.Context, src []byte) error {
 		if done || ctx.Err() != nil {
 			return err
 		}
-		var e *fanfold.Error
 		switch {
 		case err == nil:
 			continue
-		case errors.As(err, &e) && e.Code == fanfold.Stale: // another node was faster: see what it did
-			err = n.Store.Applied.Wait(ctx, uint64(e.Current))
-		case fanfold.CodeOf(err) != fanfold.Conflict && fanfold.CodeOf(err) != fanfold.Unavailable:
+		case !slices.Contains([]fanfold.Code{fanfold.Conflict, fanfold.Unavailable, fanfold.OutcomeUnknown}, fanfold.CodeOf(err)):
 			return err
 		}
-		if err != nil {
-			n.cfg.Logger.Warn("the model cannot be applied yet", "err", err)
-			select {
-			case <-ctx.Done():
-			case <-time.After(modelRetry):
-			}
+		n.cfg.Logger.Warn("the model cannot be applied yet", "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(modelRetry):
 		}
 	}
 }
@@ -63,7 +58,7 @@ func (n *Node) tryModel(ctx context.Context, m *fanfold.Model) (done bool, err e
 	}
 	proposal, _ := n.Projector.Proposal()
 	if proposal == nil {
-		result, err := n.writer.PutModel(ctx, writer.ModelRequest{Source: m.Source})
+		result, err := n.writer.PutModel(ctx, writer.ModelRequest{Source: m.Source, AllowRemoval: n.cfg.AllowRemoval})
 		if err != nil {
 			return false, err
 		}

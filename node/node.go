@@ -3,6 +3,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,8 +22,11 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/internal/sending"
+	"github.com/fanfold/fanfold/internal/tracing"
+	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -36,22 +41,34 @@ type Config struct {
 	// MaxConnections is how many connections the API has at a time; others wait to be accepted. Default 50,000, fewer
 	// where the process may not open as many files.
 	MaxConnections int
-	Insecure       bool     // Listen may be an address that others reach, although there are no keys yet
-	Hosts          []string // names by which the API may be called besides those of this machine
-	Origins        []string // web origins, such as https://app.example, whose pages may write
-	NATS           string   // the URL of an outside server; "" for the embedded one
-	NATSListen     string   // the address at which the embedded server takes ordinary clients; "" for none
-	Durability     string   // of the embedded server: always or interval
-	Cache          int64    // bytes of the read model's file kept in memory; see sqlite.Options
-	Replicas       int      // of the stream, where it is made on an outside server
+	TraceEndpoint  string             // the URL to which traces are sent; "" for what the environment says, or none
+	TraceRatio     float64            // the share of requests that are traced, of those that do not say it by themselves
+	DebugListen    string             // the address of the profiles; "" for none
+	Insecure       bool               // these may be an address that others reach, although there are no keys yet
+	Hosts          []string           // names by which the API may be called besides those of this machine
+	Origins        []string           // web origins, such as https://app.example, whose pages may read and write; * lets all read
+	NATS           string             // the URLs of outside servers, separated by commas; "" for the embedded one
+	Credentials    events.Credentials // for the outside servers
+	NATSListen     string             // the address at which the embedded server takes ordinary clients; "" for none
+	Durability     string             // of the embedded server: always or interval
+	Cache          int64              // bytes of the read model's file kept in memory; see sqlite.Options
+	Replicas       int                // of the stream, where it is made on outside servers; 0 for 3 where they form a cluster of three, else 1
+	SnapshotEvery  time.Duration      // between two snapshots for new nodes, on outside servers; 0 for none
+	AllowRemoval   bool               // a model applied at the start may take rules and guards away
 	Logger         *slog.Logger
 	Writer         writer.Options // limits of documents; zero values are the defaults
 	API            api.Options    // limits of requests; zero values are the defaults
+	// MaxLag is how far the node may be behind the log and still count as ready; default a minute.
+	MaxLag    fanfold.LagBound
+	Advertise string             // the URL at which the node is reached, as _status shows it; default that at which it listens
+	Members   membership.Options // of its lease among the nodes; zero values are the defaults
 
+	KeepFold        bool                    // for tests: the version of the fold is changed by requests alone
 	SetOrientedFrom int                     // see projector.Options
 	Fsync           func(*os.File) error    // for tests: see events.EmbeddedOptions
 	FailWrite       func() error            // for tests: see sqlite.Options
 	FailAppend      func(stored bool) error // for tests: see events.Options
+	Now             func() time.Time        // for tests: see group.Options
 }
 
 // Node holds the parts of one running Fanfold.
@@ -60,17 +77,26 @@ type Node struct {
 	Store     *sqlite.Store
 	Projector *projector.Projector
 
-	cfg       Config
-	lock      *os.File
-	embedded  *events.Embedded
-	nc        *nats.Conn
-	inspector *inspect.Inspector
-	feed      *changefeed.Feed
-	writer    *writer.Writer
-	api       *api.Server
-	check     *logCheck
-	listener  net.Listener
+	cfg         Config
+	lock        *os.File
+	embedded    *events.Embedded
+	nc          *nats.Conn
+	inspector   *inspect.Inspector
+	feed        *changefeed.Feed
+	instruments *instruments
+	groupStates *groupStates
+	values      *inspect.ValueCounter
+	writer      *writer.Writer
+	api         *api.Server
+	check       *logCheck
+	snapshots   snapshots
+	listener    net.Listener
+	debug       net.Listener    // of the profiles; nil for none
+	tracer      *tracing.Tracer // nil where nothing is traced
 
+	members    *membership.Registry // nil where this is the only node
+	lag        *membership.Lag
+	reached    atomic.Bool     // the read model has reached startLast
 	startLast  uint64          // the last event that the log had at the start
 	background sync.WaitGroup  // replays asked for by requests
 	running    context.Context // ends when the node stops
@@ -83,6 +109,7 @@ var (
 	_ writer.ReadModel  = writerRows{}
 	_ writer.Models     = (*projector.Projector)(nil)
 	_ writer.Inspector  = (*inspect.Inspector)(nil)
+	_ writer.Nodes      = nodes{}
 	_ inspect.Projector = (*projector.Projector)(nil)
 	_ api.Fencer        = (*events.Log)(nil)
 	_ api.Reader        = reader{}
@@ -91,8 +118,13 @@ var (
 	_ api.Models        = (*projector.Projector)(nil)
 	_ api.Inspector     = inspector{}
 	_ api.Operator      = operator{}
+	_ api.Cluster       = cluster{}
 	_ api.Feed          = (*changefeed.Feed)(nil)
+	_ api.Lag           = lagging{}
 	_ changefeed.Store  = feedStore{}
+	_ group.KV          = (*events.KeyValue)(nil)
+	_ group.Feed        = (*changefeed.Feed)(nil)
+	_ group.ReadModel   = groupModel{}
 	_ projector.Source  = source{}
 )
 
@@ -102,7 +134,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	n = &Node{cfg: cfg}
+	n = &Node{cfg: cfg, instruments: newInstruments()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -112,12 +144,18 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if n.lock, err = LockDir(cfg.Data); err != nil {
 		return n, err
 	}
-	if err := checkListen(cfg); err != nil {
+	if err := cmp.Or(checkListen(cfg), checkHosts(cfg), checkShutdown(cfg.API)); err != nil {
+		return n, err
+	}
+	if err := sqlite.RemoveSaved(filepath.Join(cfg.Data, savedFile)); err != nil { // a process that was killed left it
 		return n, err
 	}
 	n.check = newLogCheck(n)
-	if n.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
-		return n, fanfold.Wrap(err, fanfold.Unavailable, "cannot listen on %s: %v", cfg.Listen, err)
+	if n.listener, err = listen("--listen", cfg.Listen); err != nil {
+		return n, err
+	}
+	if err := cmp.Or(n.openDebug(), n.openTraces(ctx)); err != nil {
+		return n, err
 	}
 	n.listener = netutil.LimitListener(n.listener, connections(cfg.MaxConnections))
 	n.Store, err = sqlite.OpenStore(filepath.Join(cfg.Data, "readmodel"), sqlite.Options{
@@ -129,6 +167,9 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 		return n, err
 	}
 	if err := n.openProjector(ctx); err != nil {
+		return n, err
+	}
+	if err := n.openMembers(); err != nil {
 		return n, err
 	}
 	n.openAPI()
@@ -143,10 +184,14 @@ func (n *Node) openProjector(ctx context.Context) error {
 		return err
 	}
 	n.startLast = last
+	if err := n.startFromSnapshot(ctx, last); err != nil {
+		return err
+	}
 	if err := n.check.begin(ctx); err != nil {
 		return err
 	}
-	n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom})
+	n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
+		OnFolded: n.instruments.onFolded, OnBatch: n.onBatch()})
 	if err != nil {
 		return err
 	}
@@ -181,26 +226,47 @@ func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 	return ctx.Err()
 }
 
-// openAPI makes the writer, the feed and the API of a node whose log and read model are open.
-func (n *Node) openAPI() {
-	n.inspector = inspect.New(n.Store, n.Projector)
-	budget := sending.NewBudget(n.cfg.API.MaxSending)
-	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget})
-	writerOptions := n.cfg.Writer
-	writerOptions.MaxEvent, writerOptions.Logger = n.Log.MaxPayload(), n.cfg.Logger
-	n.writer = writer.New(writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store}, Models: n.Projector, Inspector: n.inspector}, writerOptions)
-	apiOptions := n.cfg.API
-	apiOptions.Sending, apiOptions.SpoolDir = budget, n.cfg.Data
-	apiOptions.Origins, apiOptions.Hosts = n.cfg.Origins, n.cfg.Hosts
-	host, _, _ := net.SplitHostPort(n.cfg.Listen) // checked by Open
-	apiOptions.AnyHost = !isLoopback(host) && len(n.cfg.Hosts) == 0
-	apiOptions.FoldVersion, apiOptions.Metrics, apiOptions.Logger = fold.FoldVersion, metrics(n), n.cfg.Logger
-	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.Log, Reader: reader{n.Store}, Folded: folded{n.Store}, Models: n.Projector,
-		Inspector: inspector{n.inspector, n.Store}, Operator: operator{n}, Feed: n.feed}, apiOptions)
+// issuer returns what gives out positions.
+func (n *Node) issuer() fanfold.Issuer {
+	return fanfold.Issuer{Store: n.Log.Store(), Folds: n.Projector}
 }
 
-// Version returns the program's version, as Go's build information has it, and "(devel)" without one.
+// openAPI makes the writer, the feed and the API of a node whose log and read model are open.
+func (n *Node) openAPI() {
+	n.inspector = inspect.New(n.Store, n.Projector, n.issuer())
+	n.values = inspect.NewValueCounter(n.Store, n.Projector, n.issuer(), n.cfg.Logger)
+	budget := sending.NewBudget(n.cfg.API.MaxSending)
+	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget, Issuer: n.issuer(), OnSent: n.onSent()})
+	groups := group.New(n.Log.KeyValue("groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
+	n.groupStates = newGroupStates(groups)
+	writerOptions := n.cfg.Writer
+	writerOptions.MaxEvent, writerOptions.Logger, writerOptions.Reachable = n.Log.MaxPayload(), n.cfg.Logger, n.Log.Reachable
+	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store}, Models: n.Projector, Inspector: n.inspector, Nodes: nodes{n}}
+	if n.members != nil {
+		parts.Members = n.members
+	}
+	n.writer = writer.New(parts, writerOptions)
+	apiOptions := n.cfg.API
+	apiOptions.Sending, apiOptions.SpoolDir = budget, n.cfg.Data
+	apiOptions.Origins, apiOptions.Hosts = n.cfg.Origins, append(advertisedHosts(n.cfg.Advertise), n.cfg.Hosts...)
+	host, _, _ := net.SplitHostPort(n.cfg.Listen) // checked by Open
+	apiOptions.AnyHost = !isLoopback(host) && len(n.cfg.Hosts) == 0
+	apiOptions.Version = Version()
+	apiOptions.Issuer, apiOptions.Metrics, apiOptions.Logger = n.issuer(), metrics(n), n.cfg.Logger
+	apiOptions.Answered, apiOptions.Tracer = n.instruments.answered, n.tracer
+	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.Log, Reader: reader{n.Store}, Folded: folded{n.Store}, Models: n.Projector,
+		Inspector: inspector{n.inspector, n.Store, n.issuer()}, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}}, apiOptions)
+}
+
+// version is set by the linker, with -X, where a build has no version control to ask: see the Dockerfile.
+var version string
+
+// Version returns the program's version: what it was linked with, else what Go's build information has, and "(devel)"
+// without either.
 func Version() string {
+	if version != "" {
+		return version
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
@@ -219,33 +285,71 @@ func (n *Node) Addr() string { return n.listener.Addr().String() }
 // URL returns the URL of the API.
 func (n *Node) URL() string { return "http://" + n.Addr() }
 
-// foldTime is how long what is being folded may take when the node stops. It is rolled back then, and folded again at the
-// next start.
-const foldTime = 2 * time.Second
+// Shares of the shutdown's time that are the node's own, behind those of the API: how long what is being folded may take
+// when nobody waits for it any more, after which it is rolled back, and folded again at the next start; and when the files
+// are to be closed.
+const (
+	foldShare  = 0.15
+	closeShare = 0.95
+)
 
-// Run serves until ctx ends or a part fails, then stops and closes everything in order. It calls ready, which may be nil,
-// in a goroutine of its own as soon as the parts are started. It returns nil after ctx has ended, else the first error.
+// Run serves until ctx ends or a part fails, then stops and closes everything in order: see api.Server.Run. What requests
+// need goes on until the last of them has ended. It calls ready, which may be nil, in a goroutine of its own as soon as the
+// parts are started. It returns nil after ctx has ended, else the first error.
 func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	n.running = ctx
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(foldTime, n.Store.Interrupt) })()
-	g.Go(func() error { return n.Projector.Run(ctx) }) // nil only once ctx has ended
-	g.Go(func() error { return n.writer.Run(ctx) })
-	g.Go(func() error { return n.check.run(ctx) })
+	needed, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	g, parts := errgroup.WithContext(needed)
+	serving, stop := context.WithCancel(parts)
+	defer stop()
+	defer context.AfterFunc(ctx, stop)()
+	n.running = serving
+	defer context.AfterFunc(serving, func() { n.Store.CloseBy(time.Now().Add(n.cfg.API.ShutdownDelay + n.share(closeShare))) })()
+	defer context.AfterFunc(parts, func() { time.AfterFunc(n.share(foldShare), n.Store.Interrupt) })()
+	written, left := make(chan struct{}), make(chan error, 1)
+	go func() { left <- n.runMembers(parts, written) }()
+	n.runParts(parts, g)
 	g.Go(func() error {
-		err := n.api.Run(ctx, n.listener, n.feed.Close)
-		if err == nil && ctx.Err() == nil {
+		defer end()
+		err := n.api.Run(serving, n.listener, api.Ending{CloseFeeds: n.feed.Close, Failed: parts.Done()})
+		if err == nil && serving.Err() == nil {
 			err = errors.New("the HTTP server ended")
 		}
 		return err
 	})
 	if ready != nil {
-		g.Go(func() error { return ready(ctx) })
+		g.Go(func() error { return ready(serving) })
 	}
 	err := g.Wait()
 	n.writer.Close()
 	n.background.Wait()
-	return errors.Join(err, n.Close())
+	close(written)
+	return errors.Join(err, <-left, n.Close())
+}
+
+// runParts starts what runs beside the API, until ctx ends.
+func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
+	g.Go(func() error { return n.Projector.Run(ctx) }) // nil only once ctx has ended
+	g.Go(func() error { return n.writer.Run(ctx) })
+	g.Go(func() error { return n.check.run(ctx) })
+	g.Go(func() error { return n.values.Run(ctx) })
+	g.Go(func() error { return n.runDebug(ctx) })
+	g.Go(func() error { return n.runSnapshots(ctx) })
+	g.Go(func() error { return n.Log.Recover(ctx, n.foldedSeq) })
+	if n.embedded != nil && n.cfg.NATSListen == "" && !n.cfg.KeepFold { // no other node can be there
+		g.Go(func() error { return n.upgrade(ctx) })
+	}
+}
+
+// foldedSeq returns the last event that was folded. The error is the read model's.
+func (n *Node) foldedSeq() (uint64, error) {
+	cp, err := n.Store.Checkpoint()
+	return cp.Seq, err
+}
+
+// share returns a share of the time that a shutdown may take.
+func (n *Node) share(of float64) time.Duration {
+	return time.Duration(of * float64(cmp.Or(n.cfg.API.ShutdownTimeout, api.DefaultShutdownTimeout)))
 }
 
 // Close closes what is open, users before what they use. Run calls it; call it for a node that does not
@@ -254,6 +358,9 @@ func (n *Node) Close() error {
 	var errs []error
 	if n.listener != nil {
 		_ = n.listener.Close() // closed already where the server ran
+	}
+	if n.debug != nil {
+		_ = n.debug.Close()
 	}
 	if n.check != nil {
 		n.check.close()
@@ -266,6 +373,9 @@ func (n *Node) Close() error {
 	}
 	if n.embedded != nil {
 		errs = append(errs, n.embedded.Close())
+	}
+	if err := n.tracer.Close(); err != nil {
+		n.cfg.Logger.Warn("the last spans could not be sent", "err", err)
 	}
 	if n.lock != nil {
 		errs = append(errs, n.lock.Close())

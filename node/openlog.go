@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
@@ -20,20 +21,34 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if every := cfg.SnapshotEvery; every != 0 && (every < time.Second || cfg.NATS == "") {
+		return fanfold.Errorf(fanfold.Invalid, "--snapshot-every %v cannot be: give a second or more, for a log on outside servers (--nats), or 0", every)
+	}
+	switch {
+	case cfg.NATS == "" && cfg.Replicas > 1:
+		return fanfold.Errorf(fanfold.Invalid, "--replicas %d is for a log on outside servers: give their URLs by --nats", cfg.Replicas)
+	case cfg.Replicas < 0 || cfg.Replicas > events.MaxReplicas:
+		return fanfold.Errorf(fanfold.Invalid, "--replicas %d is not a number from 1 to %d, or 0 for what the servers allow", cfg.Replicas, events.MaxReplicas)
+	case cfg.NATS != "" && cfg.NATSListen != "":
+		return fanfold.Errorf(fanfold.Invalid, "--nats-listen opens the embedded server, and with --nats there is none: leave one of them out")
+	}
 	if cfg.NATS == "" {
+		if cfg.Credentials.Any() {
+			return fanfold.Errorf(fanfold.Invalid, "the flags --nats-user to --nats-key are for outside servers: give their URLs by --nats")
+		}
 		return n.openEmbedded(ctx, known.Seq)
 	}
-	if n.nc, err = events.Connect(cfg.NATS); err != nil {
+	if n.nc, err = events.Dial(ctx, cfg.NATS, cfg.Credentials, cfg.Logger); err != nil {
 		return err
 	}
 	if limit := n.nc.MaxPayload(); limit < minPayload {
 		return fanfold.Errorf(fanfold.Invalid, "the NATS server takes messages of at most %d bytes; set its max_payload to %d or more (8MB gives the full body limit)", limit, minPayload)
 	}
 	n.Log, err = events.Open(ctx, n.nc, events.Options{Replicas: cfg.Replicas, Logger: cfg.Logger, FailAppend: cfg.FailAppend,
-		KnownSeq: known.Seq})
+		KnownSeq: known.Seq, OnSync: n.instruments.onSync, OnRound: n.instruments.onRound, Tracer: n.tracer, MayPublish: n.mayPublish, Acknowledged: n.acknowledged})
 	if err == nil && n.Log.Window() < events.DefaultWindow {
 		return fanfold.Errorf(fanfold.Invalid, "the stream on %s drops duplicates for %v only, and a write could be stored twice; set its duplicate window to %v or more",
-			n.nc.ConnectedUrlRedacted(), n.Log.Window(), events.DefaultWindow)
+			events.ShownURL(n.nc.ConnectedUrl()), n.Log.Window(), events.DefaultWindow)
 	}
 	return err
 }
@@ -52,14 +67,8 @@ func (n *Node) openEmbedded(ctx context.Context, known uint64) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range tails {
-		what := "the end of the log was not whole, and was cut: it was not durable"
-		if t.TooBig {
-			what = "the end of the log is not whole, and is left as it is: it is more than can have been written since the last fsync"
-		}
-		cfg.Logger.Warn(what, "reason", t.Reason, "last", t.Last, "bytes", t.Bytes, "kept", t.Kept)
-	}
-	logOptions := events.Options{Replicas: 1, KnownSeq: known, Exists: exists}
+	events.LogTails(cfg.Logger, tails)
+	logOptions := events.Options{Replicas: 1, KnownSeq: known, Exists: exists, OnSync: n.instruments.onSync, OnRound: n.instruments.onRound, Tracer: n.tracer}
 	err = n.startEmbedded(ctx, opt, logOptions)
 	if !errors.Is(err, events.ErrLayout) {
 		return err

@@ -4,8 +4,11 @@ import (
 	"context"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -38,26 +41,58 @@ func (o operator) VerifyLog(ctx context.Context) (any, error) {
 
 // Status holds the answer of GET /v1/_status.
 type Status struct {
-	Version    string            `json:"version"`
-	Fold       string            `json:"fold"`
-	Position   fanfold.Position  `json:"position"`
-	Model      uint64            `json:"model"` // the event that applied it
-	Durability string            `json:"durability"`
-	Sync       string            `json:"sync,omitempty"` // of the embedded server: see events.Embedded
-	Log        string            `json:"log"`            // embedded, or the outside server's URL
-	LogError   string            `json:"logError,omitempty"`
-	Omitted    []sqlite.Omission `json:"omitted,omitempty"` // rules for whose values some embedded views have no room
+	Version    string              `json:"version"`
+	Fold       string              `json:"fold"`
+	Versions   FoldVersion         `json:"foldVersion"`
+	Store      fanfold.StoreID     `json:"store"`
+	Position   fanfold.Bookmark    `json:"position"`
+	Model      uint64              `json:"model"` // the event that applied it
+	Durability string              `json:"durability"`
+	Sync       string              `json:"sync,omitempty"` // of the embedded server: see events.Embedded
+	Log        string              `json:"log"`            // embedded, or the outside server's URL
+	LogError   string              `json:"logError,omitempty"`
+	Replicas   *LogReplicas        `json:"replicas,omitempty"` // of the log on outside servers, as last heard
+	Snapshot   *SnapshotStatus     `json:"snapshot,omitempty"`
+	Omitted    []sqlite.Omission   `json:"omitted,omitempty"`    // rules for whose values some embedded views have no room
+	RuleValues *inspect.RuleValues `json:"ruleValues,omitempty"` // what the model's rules find; absent where it has none that look for a value
+	Node       string              `json:"node,omitempty"`       // the node's id; absent where it is the only one
+	Nodes      []membership.Node   `json:"nodes"`                // all nodes of the log, as this one knows them
+	LagSeconds float64             `json:"lagSeconds"`
 	projector.Status
+}
+
+// FoldVersion says which version of the fold is in force where the node stands, and which is the newest that its program
+// knows.
+type FoldVersion struct {
+	Version int `json:"version"`
+	Newest  int `json:"newest"`
+}
+
+// server returns the URL of the outside server that the node is connected to, or of all of them while it is to none, as it
+// may be shown.
+func (n *Node) server() string {
+	if u := n.Log.Server(); u != "" {
+		return events.ShownURL(u)
+	}
+	return "none of " + events.ShownURLs(n.cfg.NATS)
+}
+
+// LogReplicas says how many replicas the log has, and how many of them are current.
+type LogReplicas struct {
+	Configured int `json:"configured"`
+	Current    int `json:"current"`
 }
 
 // Status returns the node's Status, and why it is not ready, nil where it is.
 func (o operator) Status() (any, error) {
 	n := o.node
-	_, seq, _ := n.Projector.Model()
-	s := Status{Version: Version(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Durability: n.cfg.Durability, Status: n.Projector.Status()}
+	m, seq, _ := n.Projector.Model()
+	s := Status{Version: Version(), Versions: FoldVersion{m.Fold, fold.Newest}, Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Durability: n.cfg.Durability,
+		Snapshot: n.snapshots.status(), RuleValues: n.values.Values(), Status: n.Projector.Status()}
 	if n.cfg.NATS != "" {
 		// A client of a server cannot see whether it syncs before it acknowledges.
-		s.Log, s.Durability = n.nc.ConnectedUrlRedacted(), "unverified"
+		s.Log, s.Durability, s.Replicas = n.server(), "unverified", new(LogReplicas)
+		s.Replicas.Configured, s.Replicas.Current = n.Log.ReplicaCount()
 	} else {
 		s.Sync = n.embedded.Sync()
 	}
@@ -65,25 +100,16 @@ func (o operator) Status() (any, error) {
 		s.LogError = err.Error()
 	}
 	_ = n.Store.Read(func(snap *sqlite.Snapshot) (err error) { // what cannot be read is absent
-		s.Position = snap.At()
+		s.Position = n.issuer().Mark(snap.At())
 		s.Omitted, err = snap.Omissions()
 		return err
 	})
 	if err := n.Log.Damage(); err != nil {
 		s.LogError = fanfold.MessageOf(err)
-		return s, err
 	}
-	if s.Stopped != nil {
-		return s, fanfold.Errorf(fanfold.Unavailable, "the projector has stopped at event %d: %s", s.Stopped.Seq, s.Stopped.Reason)
-	}
-	if !n.nc.IsConnected() {
-		return s, fanfold.Errorf(fanfold.Unavailable, "the log cannot be reached")
-	}
-	if applied := n.Store.Applied.Seq(); applied < n.startLast {
-		return s, fanfold.Errorf(fanfold.Unavailable, "the read model is at event %d and catches up with event %d, the log's last one at the start", applied, n.startLast)
-	}
-	if err := n.check.scanProgress(); err != nil {
-		return s, err
-	}
-	return s, n.Log.Failing()
+	s.Node, s.Nodes = n.nodes()
+	behind := n.shownLag()
+	s.Lag, s.LagSeconds = max(s.Lag, behind.Events), behind.Age.Seconds()
+	n.showWaiting(&s.Status)
+	return s, notReady(n.reasons())
 }

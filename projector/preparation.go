@@ -22,6 +22,30 @@ type Preparation struct {
 	Changes int64     `json:"changes"` // documents that the model changes, as far as known
 	Started time.Time `json:"started"`
 	Error   string    `json:"error,omitempty"`
+	// WaitingFor names the nodes for which this one waits before the model applies: they do not hold their writes yet.
+	WaitingFor []string `json:"waitingFor,omitempty"`
+}
+
+// Ratio returns how far the preparation is, from 0 to 1, by rough shares of its phases; 1 for nil.
+func (s *Preparation) Ratio() float64 {
+	if s == nil {
+		return 1
+	}
+	part := 0.0
+	if s.Total > 0 {
+		part = min(1, float64(s.Done)/float64(s.Total))
+	}
+	switch s.Phase {
+	case phaseCopying:
+		return 0.3 * part
+	case phaseComputing:
+		return 0.3 + 0.6*part
+	case phaseFollowing:
+		return 0.9
+	case phaseReady:
+		return 1
+	}
+	return 0
 }
 
 // The phases of a preparation. From following on the copy is at the model; a preparation that is ready can be
@@ -73,7 +97,7 @@ type preparation struct {
 }
 
 // errGone is the error of a preparation that has ended, or is not ready any more.
-var errGone = fanfold.Errorf(fanfold.Gone, "the model is not prepared")
+var errGone = fanfold.Errorf(fanfold.NotFound, "the model is not prepared")
 
 // prepareAll prepares one announced model after the other until ctx ends. What fails for want of room or of the log
 // is tried again.
@@ -106,6 +130,11 @@ func (p *Projector) prepareAll(ctx context.Context) {
 // prepare prepares one model, and follows the log until the model applies or ctx ends. The error says why the model
 // cannot be prepared, or is ctx's.
 func (p *Projector) prepare(ctx context.Context, pending *fanfold.Proposal) error {
+	if version := pending.Model.Fold; version != 0 {
+		if err := fold.CheckVersion(version); err != nil {
+			return fanfold.Wrap(err, fanfold.Unprocessable, "the model cannot be prepared: %s", fanfold.MessageOf(err))
+		}
+	}
 	if err := p.waitNearEnd(ctx); err != nil {
 		return err
 	}
@@ -261,7 +290,7 @@ func (p *Projector) discardCopy(db *sqlite.DB) {
 // error is ctx's, or that of the swap.
 func (p *Projector) activate(ctx context.Context, ev *fanfold.Event) (done bool, err error) {
 	w := p.proposals.preparation()
-	if w == nil || !bytes.Equal(ev.Body, w.pending.Source) {
+	if w == nil || !bytes.Equal(ev.Body, w.pending.Source) || ev.Fold != w.pending.Model.Fold {
 		return false, nil
 	}
 	began := time.Now()

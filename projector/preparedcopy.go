@@ -42,13 +42,13 @@ func (w *preparation) build() (err error) {
 	if err != nil {
 		return err
 	}
-	next, err := fold.NewPlan(w.pending.Model, w.pending.Seq, applies.Reserved.Next(applies.Model, w.pending.Model))
+	next, err := applies.Follow(w.pending.Model, w.pending.Seq)
 	if err != nil {
 		return err
 	}
 	w.change = fold.CompareModels(applies, next)
 	if rules := w.change.Entangled(); len(rules) > 0 {
-		return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared, because values that stay on their holders by %v come from documents that it changes: withdraw it, and apply it at once", rules)
+		return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared, because values that stay on their holders, or places in pages, by %v come from documents that it changes: withdraw it, and apply it at once", rules)
 	}
 	w.fold = fold.New(applies, fold.Options{Reporter: w.report, Ended: w.ctx.Err})
 	err = w.db.Update(func(tx *sqlite.Tx) error { return w.compute(tx, progress) })
@@ -123,10 +123,14 @@ func (w *preparation) followTo(last uint64) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := apply(w.db, w.fold, events, nil); err != nil {
-			return err
+		for len(events) > 0 {
+			n, err := apply(w.db, w.fold, events, nil)
+			if err != nil {
+				return err
+			}
+			w.at = events[n-1].Seq
+			events = events[n:]
 		}
-		w.at = events[len(events)-1].Seq
 	}
 	return nil
 }
@@ -223,7 +227,8 @@ func (w *preparation) compareDocument(sc *sqlite.Scanner, tx *sqlite.Tx, number 
 		return tx.RemovePendingChange(number)
 	}
 	d := fold.DiffChanged(now.Key.Collection, w.change.ShapeOf(now.Key.Collection), now.Body, prepared.Body)
-	return tx.SetPendingChange(prepared, now.Position, d.Rules, d.Patch())
+	prepared.Position = now.Position
+	return tx.SetPendingChange(fold.PendingChange(prepared, now.Body, d))
 }
 
 // noteProblems notes what a preview would have said of a document that was written since.
@@ -237,8 +242,8 @@ func (w *preparation) noteProblems(row *sqlite.Row) {
 			problems = append(problems, fold.HidesMembers(r, key))
 		}
 	}
-	for _, path := range w.change.Unique[row.Key.Collection] {
-		if _, err := fanfold.UniqueValue(t, path); err != nil {
+	for _, u := range w.change.Unique[row.Key.Collection] {
+		if _, err := u.Value(t); err != nil {
 			problems = append(problems, fanfold.Problem{Path: fold.UniquePath(row.Key.Collection), Detail: key + ": " + err.Error()})
 		}
 	}
@@ -264,6 +269,13 @@ func (w *preparation) objections() (problems []fanfold.Problem, err error) {
 		if problems = append(problems, w.problems[key]...); len(problems) >= fold.MaxNamed {
 			break
 		}
+	}
+	if err := w.p.store.Read(func(s *sqlite.Snapshot) error {
+		lost, err := w.change.LostUnreleased(s)
+		problems = append(problems, lost...)
+		return err
+	}); err != nil {
+		return nil, err
 	}
 	err = w.db.Update(func(tx *sqlite.Tx) error {
 		n, err := tx.CountPendingChanges()
@@ -294,10 +306,25 @@ func (w *preparation) complete(ev *fanfold.Event) (next *fold.Plan, documents in
 		if documents > fanfold.MaxChanges {
 			return fanfold.Errorf(fanfold.Internal, "the model changes %d documents", documents)
 		}
+		if err := w.copyKept(tx); err != nil {
+			return err
+		}
 		if next, err = fold.FinishPreparation(tx, ev, w.change, w.report); err != nil {
 			return err
 		}
 		return addDigests(tx, []*fanfold.Event{ev})
 	})
 	return next, documents, err
+}
+
+// copyKept copies what stays on documents by rules that the model removes. The read model has gone on taking such values.
+func (w *preparation) copyKept(tx *sqlite.Tx) error {
+	return w.p.store.Read(func(s *sqlite.Snapshot) error {
+		for _, rule := range w.change.Retiring() {
+			if err := tx.CopyKept(s, rule); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -45,6 +45,11 @@ type Options struct {
 	// SetOrientedFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule allows
 	// it; default DefaultSetOrientedFrom, negative: none is. The rows are the same.
 	SetOrientedFrom int
+	// OnFolded is told of every event that was folded, and how many derived changes it caused. It must not block; nil for
+	// nobody.
+	OnFolded func(derived int64)
+	// OnBatch is told of every batch that was folded, and when its folding began. It must not block; nil for nobody.
+	OnBatch func(began time.Time, events []*fanfold.Event)
 }
 
 // defaults fills in what is not given.
@@ -77,6 +82,7 @@ type Projector struct {
 	folded    atomic.Uint64 // events folded by this process
 	replay    replayState
 	proposals proposals
+	versions  versions
 	resume    chan struct{} // has an element where a replay put a sound read model in place
 }
 
@@ -86,7 +92,11 @@ type Stopped struct {
 	Reason string `json:"reason"`
 
 	reading bool // the log could not be read; otherwise an event could not be folded
+	away    bool // because it did not answer; otherwise because of what it has
 }
+
+// LogAway tells whether the log did not answer. Otherwise an event could not be read or folded.
+func (s *Stopped) LogAway() bool { return s != nil && s.away }
 
 // New returns a projector of a store, with the model that applies in its read model. The error is the read model's.
 // It starts nothing: Run does.
@@ -98,7 +108,7 @@ func New(source Source, store *sqlite.Store, opt Options) (*Projector, error) {
 		return nil, err
 	}
 	p.plan.Store(pl)
-	return p, p.refreshProposal(store.Read, "")
+	return p, errors.Join(p.refreshProposal(store.Read, ""), p.versions.load(store.Read))
 }
 
 // Model returns the model that applies now, the event that applied it (0 for none) and the paths still reserved.
@@ -113,6 +123,7 @@ func (p *Projector) Model() (m *fanfold.Model, seq uint64, reserved fanfold.Rese
 func (p *Projector) Run(ctx context.Context) error {
 	var preparing sync.WaitGroup
 	preparing.Go(func() { p.prepareAll(ctx) })
+	preparing.Go(func() { p.tidyAll(ctx) })
 	defer preparing.Wait()
 	const firstWait, maxWait = 50 * time.Millisecond, 5 * time.Second
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
@@ -145,6 +156,8 @@ func (p *Projector) stop(err error) {
 	stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: reason(err), reading: errors.As(err, &read)}
 	if code := fanfold.CodeOf(err); !stop.reading || code == fanfold.Invalid || code == fanfold.LogDamaged {
 		p.logEnd.Store(max(p.logEnd.Load(), stop.Seq))
+	} else {
+		stop.away = code == fanfold.Unavailable
 	}
 	if old := p.stopped.Load(); old == nil || *old != *stop {
 		p.opt.Logger.Error("the projector has stopped", "seq", stop.Seq, "err", err)
@@ -176,6 +189,9 @@ func (e *unsyncedError) Unwrap() error { return e.error }
 
 // run folds until something fails, and returns the error: a readError where the log failed, or ctx ended.
 func (p *Projector) run(ctx context.Context) error {
+	if err := p.plan.Load().Known(); err != nil { // a newer program has folded so far
+		return err
+	}
 	from := p.store.Applied.Seq() + 1
 	feed, err := p.follow(ctx, from)
 	if err != nil {
@@ -203,6 +219,7 @@ func (p *Projector) run(ctx context.Context) error {
 func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error {
 	p.folding.Lock()
 	defer p.folding.Unlock()
+	p.versions.add(events)
 	for len(events) > 0 {
 		n := slices.IndexFunc(events, func(ev *fanfold.Event) bool { return ev.Kind == fanfold.KindModel })
 		switch n {
@@ -231,32 +248,34 @@ func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error
 	return nil
 }
 
-// foldPart folds events in one transaction; where that fails, in as many as there can be, to come as far as possible.
+// foldPart folds events in as few transactions as large fan-outs among them allow; where that fails, in as many as there
+// can be, to come as far as possible.
 func (p *Projector) foldPart(ctx context.Context, events []*fanfold.Event) error {
 	return p.store.Use(func(db *sqlite.DB) error {
-		err := p.foldBatch(ctx, db, events)
-		var unsynced *unsyncedError
-		if err == nil || len(events) == 1 || errors.As(err, &unsynced) {
-			return err
-		}
-		for len(events) > 0 {
-			n := prefix(events)
-			if err := p.foldBatch(ctx, db, events[:n]); err != nil {
+		for pieces := false; len(events) > 0; {
+			part := events
+			if pieces {
+				part = events[:prefix(events)]
+			}
+			n, err := p.foldBatch(ctx, db, part)
+			var unsynced *unsyncedError
+			if err != nil && (pieces || len(events) == 1 || errors.As(err, &unsynced)) {
 				return err
 			}
-			events = events[n:]
+			events, pieces = events[n:], pieces || err != nil
 		}
 		return nil
 	})
 }
 
-// foldBatch folds events in one transaction and announces them. It folds while they are made durable, and commits once
-// they are. It is called under p.folding.
-func (p *Projector) foldBatch(ctx context.Context, db *sqlite.DB, events []*fanfold.Event) error {
+// foldBatch folds events in one transaction and announces them: all of them, or those up to a large fan-out, and returns
+// how many. It folds while they are made durable, and commits once they are. It is called under p.folding.
+func (p *Projector) foldBatch(ctx context.Context, db *sqlite.DB, events []*fanfold.Event) (n int, err error) {
+	began := time.Now()
 	if p.fold == nil {
 		pl, err := fold.LoadPlan(db.Read)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		p.fold = p.newFold(pl, &p.report)
 	}
@@ -266,21 +285,30 @@ func (p *Projector) foldBatch(ctx context.Context, db *sqlite.DB, events []*fanf
 		}
 		return nil
 	}
-	if err := apply(db, p.fold, events, synced); err != nil {
+	if n, err = apply(db, p.fold, events, synced); err != nil {
 		p.fold = nil // its caches and model may be ahead of what was rolled back
-		return err
+		return 0, err
 	}
+	events = events[:n]
 	p.plan.Store(p.fold.Plan())
+	if p.opt.OnBatch != nil {
+		p.opt.OnBatch(began, events)
+	}
 	p.announceFolded(db.Read, events, p.fold.Outcomes()...)
 	if err := db.CheckpointWAL(); err != nil { // the events are folded all the same; the next batch tries again
 		p.opt.Logger.Warn("SQLite's log could not be brought into the file", "err", err)
 	}
-	return nil
+	return n, nil
 }
 
 // announceFolded takes note of what folded events say of announced models, and wakes who waits for a position.
 func (p *Projector) announceFolded(read func(func(*sqlite.Snapshot) error) error, events []*fanfold.Event, outcomes ...sqlite.Outcome) {
 	p.folded.Add(uint64(len(events)))
+	if p.opt.OnFolded != nil {
+		for _, o := range outcomes {
+			p.opt.OnFolded(o.Derived)
+		}
+	}
 	if p.stopped.Swap(nil) != nil {
 		p.opt.Logger.Info("the projector goes on", "seq", events[0].Seq)
 	}
@@ -309,17 +337,29 @@ func recovered(err *error) {
 	}
 }
 
-// apply folds a batch in one transaction, which it commits unless mayCommit, if given, returns an error. On an error
-// nothing is stored, and the fold is to be thrown away.
-func apply(db *sqlite.DB, f *fold.Fold, events []*fanfold.Event, mayCommit func() error) (err error) {
+// largeFanout is how many derived changes an event causes behind which a transaction of SQLite ends, where it can: what waits
+// is shown before the next such event, and the room that is needed is that of one.
+const largeFanout = 1000
+
+// apply folds a batch in one transaction, which it commits unless mayCommit, if given, returns an error. It ends behind a
+// large fan-out, and returns how many events are folded. On an error nothing is stored, and the fold is to be thrown away.
+func apply(db *sqlite.DB, f *fold.Fold, events []*fanfold.Event, mayCommit func() error) (n int, err error) {
 	defer recovered(&err)
-	return db.Update(func(tx *sqlite.Tx) error {
-		if err := f.ApplyAll(tx, events); err != nil {
+	err = db.Update(func(tx *sqlite.Tx) (err error) {
+		var end atomicEnd
+		large := false
+		n, err = f.ApplyUntil(tx, events, func(ev *fanfold.Event, derived int64) bool {
+			end.add(ev)
+			large = large || derived >= largeFanout
+			return large && end.reached()
+		})
+		if err != nil {
 			return err
 		}
 		tx.BeforeCommit(mayCommit)
-		return addDigests(tx, events)
+		return addDigests(tx, events[:n])
 	})
+	return n, err
 }
 
 // addDigests extends the digest of what was folded by those of events that were folded in the same transaction.

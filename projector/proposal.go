@@ -120,6 +120,7 @@ func (ps *proposals) propose(m sqlite.StoredModel) {
 		ps.progress.Phase, ps.progress.Error = phaseFailed, reason(err)
 		parsed = fanfold.EmptyModel()
 	}
+	parsed.Fold = m.NextFold
 	ps.pending = &fanfold.Proposal{Seq: m.Last, Model: parsed, Source: m.Next}
 }
 

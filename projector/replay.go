@@ -164,11 +164,15 @@ func (r *rebuilding) catchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := apply(r.db, r.fold, events, nil); err != nil {
-			return err
+		for len(events) > 0 {
+			n, err := apply(r.db, r.fold, events, nil)
+			if err != nil {
+				return err
+			}
+			r.at = events[n-1].Seq
+			r.p.replay.reached(r.at, last)
+			events = events[n:]
 		}
-		r.at = events[len(events)-1].Seq
-		r.p.replay.reached(r.at, last)
 	}
 	return nil
 }
@@ -185,6 +189,9 @@ func (r *rebuilding) takeOver() error {
 	p.fold = r.fold
 	p.plan.Store(r.fold.Plan())
 	if err := p.refreshProposal(p.store.Read, ""); err != nil {
+		return err
+	}
+	if err := p.versions.load(p.store.Read); err != nil {
 		return err
 	}
 	p.store.Applied.Set(r.target())

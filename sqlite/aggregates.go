@@ -3,23 +3,24 @@ package sqlite
 // An entry or a total is what a rule keeps of the documents that refer to a target.
 
 // AddEntry enters a document into the order that a rule keeps of the documents referring to target.
-// sort is its sort key, id and holder are the document's id and number.
-func (tx *Tx) AddEntry(rule, target string, sort []byte, id string, holder int64) error {
+// sort is its sort key, holder is the document's number: of documents with one sort key the older comes first.
+func (tx *Tx) AddEntry(rule, target string, sort []byte, holder int64) error {
 	if tx.over != nil {
-		tx.over.addEntry(rule, target, ruleEntry{sort, id, holder})
+		tx.over.addEntry(rule, target, ruleEntry{sort, holder})
 		return nil
 	}
-	return tx.c.exec("INSERT INTO entry (rule, target, sort, id, holder) VALUES (?, ?, ?, ?, ?)", rule, target, sort, id, holder)
+	tx.unwritten.entries = append(tx.unwritten.entries, entryRow{ruleTarget{rule, target}, ruleEntry{sort, holder}})
+	return tx.keepBack(len(tx.unwritten.entries), len(target)+len(sort))
 }
 
 // RemoveEntry removes a document from a rule's order on target. It does nothing where the document
 // has no such entry.
-func (tx *Tx) RemoveEntry(rule, target string, sort []byte, id string) error {
+func (tx *Tx) RemoveEntry(rule, target string, sort []byte, holder int64) error {
 	if tx.over != nil {
-		tx.over.removeEntry(rule, target, ruleEntry{sort: sort, id: id})
+		tx.over.removeEntry(rule, target, ruleEntry{sort, holder})
 		return nil
 	}
-	return tx.c.exec("DELETE FROM entry WHERE rule = ? AND target = ? AND sort = ? AND id = ?", rule, target, sort, id)
+	return tx.c.exec("DELETE FROM entry WHERE rule = ? AND target = ? AND sort = ? AND holder = ?", rule, target, sort, holder)
 }
 
 // FirstEntry returns the least sort key in a rule's order on target, or nil where the order is
@@ -48,7 +49,7 @@ func (tx *Tx) LastBodies(rule, target string, limit int, fn func(body []byte) er
 	if tx.over != nil {
 		return tx.over.lastBodies(rule, target, limit, fn)
 	}
-	return tx.bodies(fn, "SELECT holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, id DESC LIMIT ?", rule, target, limit)
+	return tx.bodies(fn, "SELECT holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, holder DESC LIMIT ?", rule, target, limit)
 }
 
 // NewestBodies calls fn with the embedded views of the newest documents that refer to target, the
@@ -108,10 +109,28 @@ func (tx *Tx) Total(rule, target string) (count int64, sum string, err error) {
 		if t, known := tx.over.totals[ruleTarget{rule, target}]; known {
 			return t.count, t.sum, nil
 		}
+		_, err = tx.c.queryRow(totalSQL, func(r []sqlValue) { count, sum = intOf(r[0]), textOf(r[1]) }, rule, target)
+		return count, sum, err
 	}
-	_, err = tx.c.queryRow("SELECT count, sum FROM total WHERE rule = ? AND target = ?", func(r []sqlValue) { count, sum = intOf(r[0]), textOf(r[1]) }, rule, target)
-	return count, sum, err
+	if t := tx.unwritten.totals[ruleTarget{rule, target}]; t != nil {
+		return t.count, t.sum, nil
+	}
+	if err := tx.forgetKnown(); err != nil {
+		return 0, "", err
+	}
+	t := &knownTotal{}
+	err = tx.directly(func() error {
+		_, err := tx.c.queryRow(totalSQL, func(r []sqlValue) { t.count, t.sum = intOf(r[0]), textOf(r[1]) }, rule, target)
+		return err
+	})
+	if err == nil {
+		tx.unwritten.totals[ruleTarget{rule, target}] = t
+	}
+	return t.count, t.sum, err
 }
+
+// totalSQL reads a total.
+const totalSQL = "SELECT count, sum FROM total WHERE rule = ? AND target = ?"
 
 // SetTotal records how many documents a rule adds up on target, and their sum. A count of 0 removes
 // the record.
@@ -120,10 +139,15 @@ func (tx *Tx) SetTotal(rule, target string, count int64, sum string) error {
 		tx.over.totals[ruleTarget{rule, target}] = total{count, sum}
 		return nil
 	}
-	if count == 0 {
-		return tx.c.exec("DELETE FROM total WHERE rule = ? AND target = ?", rule, target)
+	if err := tx.forgetKnown(); err != nil {
+		return err
 	}
-	return tx.c.exec("INSERT INTO total (rule, target, count, sum) VALUES (?, ?, ?, ?) ON CONFLICT (rule, target) DO UPDATE SET count = excluded.count, sum = excluded.sum", rule, target, count, sum)
+	at := ruleTarget{rule, target}
+	if t := tx.unwritten.totals[at]; t == nil || !t.changed {
+		tx.unwritten.changedTotals = append(tx.unwritten.changedTotals, at)
+	}
+	tx.unwritten.totals[at] = &knownTotal{total{count, sum}, true}
+	return nil
 }
 
 // ForgetEntries removes all orders and totals of a rule.

@@ -15,9 +15,9 @@ const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revisi
 // fromChange are the tables of changeColumns: the changes, the first of each one's event, and what derived ones have in common.
 const fromChange = " FROM change c JOIN change e ON e.position = c.position >> 20 << 20 LEFT JOIN form f ON f.id = c.form "
 
-// scanChange returns the change in a row of changeColumns.
-func scanChange(r []sqlValue) *fanfold.Change {
-	ch := &fanfold.Change{Position: fanfold.Position(intOf(r[0])), Ordinal: intOf(r[1]),
+// scanChange returns the change in a row of changeColumns. The error is that of the rows which it is stored behind.
+func (s *Snapshot) scanChange(r []sqlValue) (ch *fanfold.Change, err error) {
+	ch = &fanfold.Change{Position: fanfold.Position(intOf(r[0])), Ordinal: intOf(r[1]),
 		Key: fanfold.Key{Collection: textOf(r[2]), ID: textOf(r[3])}, Op: fanfold.Op(textOf(r[4])),
 		Revision: fanfold.Revision(intOf(r[5])), Time: timeOf(r[6]), Tx: textOf(r[7]), Previous: bytesOf(r[10]), Prior: fanfold.Position(intOf(r[12])), Omitted: bytesOf(r[13])}
 	if r[11] != nil {
@@ -25,16 +25,19 @@ func scanChange(r []sqlValue) *fanfold.Change {
 	}
 	if ch.Op == "" {
 		ch.Op = fanfold.OpDerive
+		ch.Previous, ch.PreviousSource = nil, nil // of a key frame, which is for history alone
 	} else {
 		ch.Revision = fanfold.Revision(ch.Position.Seq())
 	}
 	if delta := bytesOf(r[9]); delta != nil {
-		ch.Delta = joinPatch(textOf(r[14]), delta)
+		if ch.Delta, err = s.chains.patch(s.c, storedDelta{ch.Position, ch.Prior, textOf(r[14]), delta}); err != nil {
+			return nil, err
+		}
 	}
 	if rules := textOf(r[8]); rules != "" {
 		ch.Rules = strings.Split(rules, ",")
 	}
-	return ch
+	return ch, nil
 }
 
 // Changes returns the page of the change feed that q asks for. The page ends early where its values and documents would
@@ -47,8 +50,12 @@ func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err 
 	if err != nil {
 		return page, err
 	}
-	page.Last, page.Changes = max(q.After, s.Checkpoint.At()), s.Checkpoint.Changes
-	f := feedPage{ChangePage: page, s: s, q: q}
+	page.Head, page.Changes = s.Checkpoint.At(), s.Checkpoint.Changes
+	page.Last = max(q.After, page.Head)
+	f := feedPage{ChangePage: page, s: s, q: q, history: history{s: s, view: q.View}}
+	if len(changes) > 0 {
+		f.history.last = changes[len(changes)-1].Position
+	}
 	if full {
 		f.endAt(changes[len(changes)-1])
 	}
@@ -76,6 +83,8 @@ type feedPage struct {
 	q     fanfold.ChangeQuery
 	size  int             // of the rows so far and the one that did not fit, in bytes
 	cause *fanfold.Change // the first of the last row's event
+
+	history history
 }
 
 // endAt makes the page end behind a change.
@@ -90,16 +99,14 @@ func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
 	}
 	f.size += sizeOf(ch)
 	row := fanfold.ChangeRow{Change: ch}
-	if f.q.Docs && ch.Op != fanfold.OpDelete {
-		doc, size, err := f.s.GetWithin(ch.Key, fanfold.Embedded, f.q.MaxBytes-f.size)
-		if err != nil {
-			return false, err
-		}
-		f.size += size
-		row.Doc = doc
+	if err := f.addDocuments(&row); err != nil {
+		return false, err
 	}
 	if f.size > f.q.MaxBytes {
 		return false, nil
+	}
+	if f.q.View == fanfold.Referenced {
+		f.showReferenced(ch)
 	}
 	if ch.Op == fanfold.OpDerive {
 		if f.cause, err = f.s.firstOfEvent(ch.Position.Seq(), f.cause); err != nil {
@@ -111,6 +118,49 @@ func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
 	}
 	f.Rows = append(f.Rows, row)
 	return true, nil
+}
+
+// addDocuments adds the documents to a row that it is to have. Those for which the page has no room are left out.
+func (f *feedPage) addDocuments(row *fanfold.ChangeRow) error {
+	before := f.q.Before && row.Op == fanfold.OpDerive
+	if f.q.Docs || before {
+		var doc *fanfold.Document
+		var size int
+		var err error
+		switch {
+		case !f.q.Latest:
+			doc, size, err = f.history.after(row.Change, f.q.MaxBytes-f.size)
+		case row.Op != fanfold.OpDelete:
+			doc, size, err = f.s.GetWithin(row.Key, f.q.View, f.q.MaxBytes-f.size)
+		}
+		if err != nil {
+			return err
+		}
+		f.size += size
+		row.Doc = doc
+	}
+	if !f.q.Before || f.size > f.q.MaxBytes {
+		return nil
+	}
+	var err error
+	if row.Before, err = f.history.before(row.Change, row.Doc); err != nil {
+		return err
+	}
+	if before {
+		f.size += len(row.Before)
+	}
+	if !f.q.Docs {
+		row.Doc = nil
+	}
+	return nil
+}
+
+// showReferenced makes a change's values those of the referenced view, which a derived change leaves as it is.
+func (f *feedPage) showReferenced(ch *fanfold.Change) {
+	if ch.PreviousSource != nil {
+		ch.Previous = ch.PreviousSource
+	}
+	ch.Delta = nil
 }
 
 // changeBytes is what a change takes in memory besides its values, in bytes: about as much as its row in an answer has.
@@ -126,8 +176,14 @@ func (s *Snapshot) isAskedFor(ch *fanfold.Change, q fanfold.ChangeQuery) (bool, 
 	if len(q.Collections) > 0 && !slices.Contains(q.Collections, ch.Key.Collection) {
 		return false, nil
 	}
+	if q.Direct && ch.Op == fanfold.OpDerive || q.Partitions > 0 && ch.Key.Partition(q.Partitions) != q.Partition {
+		return false, nil
+	}
 	if !q.Latest {
 		return true, nil
+	}
+	if q.Direct {
+		return s.isNewestWrite(ch)
 	}
 	return s.isNewest(ch)
 }
@@ -135,19 +191,26 @@ func (s *Snapshot) isAskedFor(ch *fanfold.Change, q fanfold.ChangeQuery) (bool, 
 // The columns of a change that the feed reads: the values of all changes, and none where only the newest are asked for,
 // whose rows have no values.
 var (
-	feedColumns   = strings.Replace(changeColumns, "c.previous_source", "NULL", 1)
-	latestColumns = strings.NewReplacer("c.delta, c.previous, c.previous_source", "NULL, NULL, NULL").Replace(changeColumns)
+	feedColumns    = strings.NewReplacer("c.previous, c.previous_source", "CASE WHEN c.op IS NOT NULL THEN c.previous END, NULL").Replace(changeColumns)
+	writtenColumns = strings.NewReplacer("c.previous, c.previous_source", "CASE WHEN c.op IS NOT NULL THEN c.previous END, CASE WHEN c.op IS NOT NULL THEN c.previous_source END").Replace(changeColumns)
+	latestColumns  = strings.NewReplacer("c.delta, c.previous, c.previous_source", "NULL, NULL, NULL").Replace(changeColumns)
 )
 
 // changesAfter returns the changes that a page looks at. They are more than fit at most by the last one. full is false
 // where they end with the snapshot.
 func (s *Snapshot) changesAfter(q fanfold.ChangeQuery) (changes []*fanfold.Change, full bool, err error) {
 	columns, size := feedColumns, 0
-	if q.Latest {
+	switch {
+	case q.Latest:
 		columns = latestColumns
+	case q.View == fanfold.Referenced:
+		columns = writtenColumns
 	}
 	err = s.c.query("SELECT "+columns+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT ?", func(r []sqlValue) error {
-		ch := scanChange(r)
+		ch, err := s.scanChange(r)
+		if err != nil {
+			return err
+		}
 		changes = append(changes, ch)
 		if !q.Latest {
 			size += sizeOf(ch)
@@ -179,7 +242,10 @@ func (s *Snapshot) Change(at fanfold.Position) (ch *fanfold.Change, err error) {
 
 // change returns some columns of the change at a position, or nil where there is none.
 func (s *Snapshot) change(columns string, at fanfold.Position) (ch *fanfold.Change, err error) {
-	_, err = s.c.queryRow("SELECT "+columns+fromChange+"WHERE c.position = ?", func(r []sqlValue) { ch = scanChange(r) }, int64(at))
+	err = s.c.query("SELECT "+columns+fromChange+"WHERE c.position = ?", func(r []sqlValue) (err error) {
+		ch, err = s.scanChange(r)
+		return err
+	}, int64(at))
 	return ch, err
 }
 
@@ -207,6 +273,15 @@ func (s *Snapshot) Derived(first uint64, count int) (n int64, err error) {
 	return n, err
 }
 
+// isNewestWrite reports whether a direct change is the newest direct one of its document.
+func (s *Snapshot) isNewestWrite(ch *fanfold.Change) (bool, error) {
+	if ch.Op == fanfold.OpDelete { // nothing is derived behind it
+		return s.isNewest(ch)
+	}
+	return s.c.queryRow("SELECT 1 FROM document WHERE collection = ? AND id = ? AND revision = ?", func([]sqlValue) {},
+		ch.Key.Collection, ch.Key.ID, int64(ch.Position.Seq()))
+}
+
 // isNewest reports whether a change is the newest of its document.
 func (s *Snapshot) isNewest(ch *fanfold.Change) (bool, error) {
 	table := "document"
@@ -215,6 +290,16 @@ func (s *Snapshot) isNewest(ch *fanfold.Change) (bool, error) {
 	}
 	return s.c.queryRow("SELECT 1 FROM "+table+" WHERE collection = ? AND id = ? AND position = ?", func([]sqlValue) {},
 		ch.Key.Collection, ch.Key.ID, int64(ch.Position))
+}
+
+// Oldest returns the oldest position behind which no change is missing: 0 unless the first changes were removed.
+func (s *Snapshot) Oldest() (at fanfold.Position, err error) {
+	_, err = s.c.queryRow("SELECT position, ordinal FROM change ORDER BY position LIMIT 1", func(r []sqlValue) {
+		if intOf(r[1]) > 1 {
+			at = fanfold.Position(intOf(r[0])) - 1
+		}
+	})
+	return at, err
 }
 
 // Before returns a position that has every change from before t at or before it, and every later
@@ -229,7 +314,7 @@ func (s *Snapshot) Before(t time.Time) (fanfold.Position, error) {
 			func(r []sqlValue) { at, when = fanfold.Position(intOf(r[0])), intOf(r[1]) }, int64(mid)); err != nil {
 			return 0, err
 		}
-		if when < t.UnixNano() {
+		if time.Unix(0, when).Before(t) {
 			low = at
 		} else {
 			high = mid

@@ -7,8 +7,19 @@ func (tx *Tx) SetClaimSequence(collection, path, value string, seq uint64) error
 	if tx.over != nil {
 		return nil
 	}
-	return tx.c.exec("INSERT INTO claim (collection, path, value, seq) VALUES (?, ?, ?, ?) ON CONFLICT (collection, path, value) DO UPDATE SET seq = excluded.seq",
-		collection, path, value, int64(seq))
+	tx.claimRow(collection, path, value).seq = seq
+	return tx.keepBack(len(tx.unwritten.claims), len(value))
+}
+
+// claimRow returns what is to be set in a row about a value.
+func (tx *Tx) claimRow(collection, path, value string) *claimRow {
+	key := claimKey{collection, path, value}
+	row := tx.unwritten.claims[key]
+	if row == nil {
+		row = &claimRow{}
+		tx.unwritten.claims[key] = row
+	}
+	return row
 }
 
 // SetClaim records that a document has a value, whoever had it before. holder is the document's id.
@@ -16,8 +27,8 @@ func (tx *Tx) SetClaim(collection, path, value, holder string) error {
 	if tx.over != nil {
 		return nil
 	}
-	return tx.c.exec("INSERT INTO claim (collection, path, value, holder, seq) VALUES (?, ?, ?, ?, 0) ON CONFLICT (collection, path, value) DO UPDATE SET holder = excluded.holder",
-		collection, path, value, holder)
+	tx.claimRow(collection, path, value).holder = holder
+	return tx.keepBack(len(tx.unwritten.claims), len(value)+len(holder))
 }
 
 // FreeClaim records that a document no longer has a value. It changes nothing where another

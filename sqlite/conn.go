@@ -24,8 +24,9 @@ type conn struct {
 	// failWrite is for tests, and nil otherwise. It is called before every statement that writes; an
 	// error of it is returned in place of SQLite's.
 	failWrite func() error
-	ctx       context.Context     // ends queries; nil for none
-	named     []driver.NamedValue // the arguments of the statement that was started last
+	before    func(tables tableSet, writes bool) error // called before statements about tables of which rows are kept back; nil for none
+	ctx       context.Context                          // ends queries; nil for none
+	named     []driver.NamedValue                      // the arguments of the statement that was started last
 }
 
 // stmt is a prepared statement with the row that its queries read into.
@@ -33,6 +34,7 @@ type stmt struct {
 	*sqlite3.SQLiteStmt
 	row    []driver.Value
 	writes bool
+	tables tableSet // that it may be about, of those of which rows are kept back
 }
 
 // openConn opens a connection and sets pragmas on it. The caller closes it. Errors are SQLite's
@@ -70,7 +72,7 @@ func (c *conn) prepare(query string) (*stmt, error) {
 		return nil, fmt.Errorf("%s: %w", query, err)
 	}
 	s := &stmt{SQLiteStmt: p.(*sqlite3.SQLiteStmt)}
-	s.writes = !s.Readonly()
+	s.writes, s.tables = !s.Readonly(), tablesIn(query)
 	c.stmts[query] = s
 	return s, nil
 }
@@ -84,6 +86,11 @@ func (c *conn) exec(query string, args ...driver.Value) error {
 	}
 	if c.ctx != nil && c.ctx.Err() != nil {
 		return c.ctx.Err()
+	}
+	if c.before != nil && s.tables != 0 {
+		if err := c.before(s.tables, s.writes); err != nil {
+			return err
+		}
 	}
 	if s.writes {
 		c.writes++
@@ -114,6 +121,11 @@ func (c *conn) query(query string, fn func(row []driver.Value) error, args ...dr
 	s, err := c.prepare(query)
 	if err != nil {
 		return err
+	}
+	if c.before != nil && s.tables != 0 {
+		if err := c.before(s.tables, s.writes); err != nil {
+			return err
+		}
 	}
 	rows, err := c.start(s, args)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 // A derived change is stored as its values and a form. The form, which many changes have in common, is the rules and the
 // JSON Patch with a line feed in place of each value, and of each path through an array. The values follow each other,
 // separated by line feeds, of which JSON without whitespace has none. An old value that has a long part in common with the
-// new one before it is stored as what it has besides.
+// new one before it is stored as what it has besides. Where the document's change before has the same form, the old values
+// are its new ones: deltachain.go.
 
 // maxFormOps is how many operations a form has at most. A patch of more is one value.
 const maxFormOps = 8
@@ -17,45 +18,76 @@ const maxFormOps = 8
 // wholePatch is the form of a patch that is one value.
 const wholePatch = "\n"
 
-// splitPatch takes the values out of a derived change's JSON Patch, which is written without whitespace.
-func splitPatch(patch []byte) (form string, values []byte) {
-	if bytes.IndexByte(patch, '\n') >= 0 {
-		return wholePatch, patch
+// splitter takes JSON Patches of derived changes apart. What it holds is valid until the next one.
+type splitter struct {
+	form   []byte
+	values []byte // what is stored with the form
+	behind []byte // what is stored instead behind a change of the same form; of no use where none is possible
+	// replaces says that every operation replaces a member which is the same in every patch of the form.
+	replaces bool
+
+	value []byte // of the operation, where it has one
+	ops   int
+}
+
+// split takes a patch apart, which is written without whitespace.
+func (s *splitter) split(patch []byte) {
+	*s = splitter{form: s.form[:0], values: s.values[:0], behind: s.behind[:0], replaces: true}
+	if bytes.IndexByte(patch, '\n') >= 0 || !s.splitOps(patch) {
+		s.form, s.values, s.replaces = append(s.form[:0], wholePatch...), append(s.values[:0], patch...), false
+		return
 	}
-	var out []byte
-	var value []byte // of the operation, where it has one
-	ops := 0
+	s.values, s.behind = bytes.TrimSuffix(s.values, []byte{'\n'}), bytes.TrimSuffix(s.behind, []byte{'\n'})
+}
+
+// splitOps takes the operations of a patch apart. It is false for a patch of another shape.
+func (s *splitter) splitOps(patch []byte) bool {
 	for i := 0; i < len(patch); {
 		if patch[i] != '"' {
 			if patch[i] == '{' {
-				value = nil
-				ops++
+				s.value = nil
+				s.ops++
 			}
-			out = append(out, patch[i])
+			s.form = append(s.form, patch[i])
 			i++
 			continue
 		}
 		colon := jsonEnd(patch, i)
 		end := jsonEnd(patch, colon+1)
-		if end <= colon+1 || ops > maxFormOps {
-			return wholePatch, patch
+		if end <= colon+1 || s.ops > maxFormOps {
+			return false
 		}
-		key, text := string(patch[i:colon]), patch[colon+1:end]
+		s.form = append(append(s.form, patch[i:colon]...), ':')
+		s.splitMember(string(patch[i:colon]), patch[colon+1:end])
 		i = end
-		out = append(append(out, key...), ':')
-		switch {
-		case key == `"value"`:
-			value = text
-			out, values = append(out, '\n'), append(append(values, text...), '\n')
-		case key == `"old"`:
-			out, values = append(out, '\n'), append(appendShared(values, text, value), '\n')
-		case key == `"path"` && throughArray(text):
-			out, values = append(out, '\n'), append(append(values, text...), '\n')
-		default:
-			out = append(out, text...)
-		}
 	}
-	return string(out), bytes.TrimSuffix(values, []byte{'\n'})
+	return true
+}
+
+// splitMember adds a member of an operation, behind whose name the form is.
+func (s *splitter) splitMember(key string, text []byte) {
+	switch {
+	case key == `"value"`:
+		s.value = text
+		s.form, s.values = append(s.form, '\n'), append(append(s.values, text...), '\n')
+	case key == `"old"`:
+		p := commonPart(text, s.value)
+		s.form, s.values = append(s.form, '\n'), append(p.appendRest(s.values, text), '\n')
+		s.behind = append(p.swapped().appendRest(s.behind, s.value), '\n')
+	case key == `"path"` && throughArray(text):
+		s.replaces = false
+		s.form, s.values = append(s.form, '\n'), append(append(s.values, text...), '\n')
+	default:
+		s.replaces = s.replaces && (key != `"op"` || string(text) == `"replace"`)
+		s.form = append(s.form, text...)
+	}
+}
+
+// splitPatch takes the values out of a derived change's JSON Patch, which is written without whitespace.
+func splitPatch(patch []byte) (form string, values []byte) {
+	var s splitter
+	s.split(patch)
+	return string(s.form), s.values
 }
 
 // joinPatch returns the JSON Patch that splitPatch took apart.
@@ -124,26 +156,35 @@ const (
 	leastShared  = 32 // from how many bytes on a common part is left out
 )
 
-// appendShared appends a value without the part that it has in common with base: the mark; where that begins in base, how
-// long it is and where it stands, as numbers behind each of which is a comma; what comes before it and what comes behind. A
-// list that got an element at one end and lost one at the other has all others in common.
-func appendShared(dst, value, base []byte) []byte {
-	from, length, at := commonPart(value, base)
-	if length < leastShared {
+// common is a part that a value has in common with a base: where it begins in the base, its length, and where it begins in
+// the value. A list that got an element at one end and lost one at the other has all others in common with what it was.
+type common struct{ from, length, at int }
+
+// swapped returns the part for a base that has it in common with the value.
+func (c common) swapped() common { return common{from: c.at, length: c.length, at: c.from} }
+
+// appendRest appends a value without the part: the mark; the numbers, behind each of which is a comma; what comes before the
+// part and what comes behind it. A value with a short part is appended as it is.
+func (c common) appendRest(dst, value []byte) []byte {
+	if c.length < leastShared {
 		return append(dst, value...)
 	}
 	dst = append(dst, sharedMark)
-	for _, n := range []int{from, length, at} {
+	for _, n := range []int{c.from, c.length, c.at} {
 		dst = append(strconv.AppendInt(dst, int64(n), 10), ',')
 	}
-	return append(append(dst, value[:at]...), value[at+length:]...)
+	return append(append(dst, value[:c.at]...), value[c.at+c.length:]...)
 }
 
-// commonPart returns a part that value has in common with base, the longer one of those about value's two ends: where it
-// begins in base, its length, and where it begins in value.
-func commonPart(value, base []byte) (from, length, at int) {
+// appendShared appends a value without the part that it has in common with base.
+func appendShared(dst, value, base []byte) []byte {
+	return commonPart(value, base).appendRest(dst, value)
+}
+
+// commonPart returns a part that value has in common with base, the longer one of those about value's two ends.
+func commonPart(value, base []byte) (c common) {
 	if len(value) < leastShared || len(base) < leastShared {
-		return 0, 0, 0
+		return c
 	}
 	for _, a := range []int{1, len(value) - anchorLength - 1} {
 		b := bytes.Index(base, value[a:a+anchorLength])
@@ -154,11 +195,11 @@ func commonPart(value, base []byte) (from, length, at int) {
 		for a > 0 && b > 0 && value[a-1] == base[b-1] {
 			a, b = a-1, b-1
 		}
-		if end-a > length {
-			from, length, at = b, end-a, a
+		if end-a > c.length {
+			c = common{from: b, length: end - a, at: a}
 		}
 	}
-	return from, length, at
+	return c
 }
 
 // appendUnshared appends the value that appendShared has shortened against base, or another as it is.
@@ -179,18 +220,21 @@ func appendUnshared(dst, value, base []byte) []byte {
 	return append(append(append(dst, value[:at]...), base[from:end]...), value[at:]...)
 }
 
-// form is what a derived change has in common with others.
-type form struct{ rules, patch string }
-
 // maxForms is how many forms' numbers are kept in memory.
 const maxForms = 1024
 
-// formOf returns the number of a form, which it records where it is new.
-func (tx *Tx) formOf(f form) (id int64, err error) {
-	if id := tx.forms[f]; id != 0 {
+// formOf returns the number of a form of patches and the rules, separated by commas, that it belongs to. It records what is
+// new.
+func (tx *Tx) formOf(rules []string, patch []byte) (id int64, err error) {
+	tx.formKey = append(tx.formKey[:0], patch...)
+	for _, r := range rules {
+		tx.formKey = append(append(tx.formKey, ','), r...)
+	}
+	if id := tx.forms[string(tx.formKey)]; id != 0 {
 		return id, nil
 	}
-	found, err := tx.c.queryRow("SELECT id FROM form WHERE rules = ? AND patch = ?", func(r []sqlValue) { id = intOf(r[0]) }, f.rules, f.patch)
+	names := strings.Join(rules, ",")
+	found, err := tx.c.queryRow("SELECT id FROM form WHERE rules = ? AND patch = ?", func(r []sqlValue) { id = intOf(r[0]) }, names, string(patch))
 	if err != nil {
 		return 0, err
 	}
@@ -198,13 +242,13 @@ func (tx *Tx) formOf(f form) (id int64, err error) {
 		if _, err := tx.c.queryRow("SELECT ifnull(max(id), 0) + 1 FROM form", func(r []sqlValue) { id = intOf(r[0]) }); err != nil {
 			return 0, err
 		}
-		if err := tx.c.exec("INSERT INTO form (id, rules, patch) VALUES (?, ?, ?)", id, f.rules, f.patch); err != nil {
+		if err := tx.c.exec("INSERT INTO form (id, rules, patch) VALUES (?, ?, ?)", id, names, string(patch)); err != nil {
 			return 0, err
 		}
 	}
 	if tx.forms == nil || len(tx.forms) >= maxForms {
-		tx.forms = map[form]int64{}
+		tx.forms = map[string]int64{}
 	}
-	tx.forms[f] = id
+	tx.forms[string(tx.formKey)] = id
 	return id, nil
 }

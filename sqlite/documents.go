@@ -184,6 +184,7 @@ func (tx *Tx) Insert(r *Row) error {
 	if tx.over != nil {
 		return tx.over.write(r)
 	}
+	tx.counts[r.Key.Collection]++
 	if tx.mayHaveTombstones {
 		if err := tx.c.exec("DELETE FROM tombstone WHERE collection = ? AND id = ?", r.Key.Collection, r.Key.ID); err != nil {
 			return err
@@ -235,6 +236,7 @@ func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Positio
 		return nil
 	}
 	tx.cache.drop(r.Number)
+	tx.counts[r.Key.Collection]--
 	if err := tx.c.exec("DELETE FROM document WHERE number = ?", r.Number); err != nil {
 		return err
 	}

@@ -11,13 +11,14 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fanfold/fanfold"
 )
 
 // Options are the settings of a Store. The zero value works.
 type Options struct {
-	Fingerprint string       // of the fold; a file made by another is not used
+	Fingerprint string       // of the program; a file with another is not used
 	FailWrite   func() error // for tests: called before every write; an error of it is returned in place of SQLite's
 	Cache       int64        // bytes of the file that are kept in memory, where the system has it; default DefaultCache
 	AsIs        bool         // a file that is not as it was left is used all the same, to be looked at
@@ -40,6 +41,7 @@ type Store struct {
 	unclean bool         // see Unclean
 
 	ending     atomic.Bool    // Interrupt was called
+	closeBy    atomic.Int64   // see CloseBy; in ns, 0 for never
 	closing    sync.WaitGroup // generations that were replaced, until they are closed and removed
 	reserveMu  sync.Mutex     // guards reserved and lastNumber
 	reserved   map[int]bool   // generations that are being built
@@ -53,7 +55,7 @@ const (
 )
 
 // OpenStore opens the generation that the newest marker names, or makes the first one. It replaces
-// a file that another fold version made, or that is damaged, by an empty one. The caller closes the
+// a file of another fingerprint, or that is damaged, by an empty one. The caller closes the
 // store. Errors are Invalid for options that cannot be, and Unavailable for files that cannot be read or written.
 func OpenStore(dir string, opt Options) (*Store, error) {
 	if opt.Logger == nil {
@@ -110,6 +112,9 @@ var errEnding = fanfold.Errorf(fanfold.Unavailable, "the node is stopping")
 // rolled back instead. It is for a node that stops.
 func (s *Store) Interrupt() { s.ending.Store(true) }
 
+// CloseBy says when the store is to be closed at the latest. What would take longer is left to the next start.
+func (s *Store) CloseBy(t time.Time) { s.closeBy.Store(t.UnixNano()) }
+
 // Ending returns an Unavailable behind Interrupt, for work that would take long without a write.
 func (s *Store) Ending() error { return s.failEnding() }
 
@@ -121,8 +126,7 @@ func (s *Store) failEnding() error {
 	return nil
 }
 
-// openUsable returns generation n, or nil where the file was made by another fold version or is
-// damaged.
+// openUsable returns generation n, or nil where the file has another fingerprint or is damaged.
 func (s *Store) openUsable(n int) (*DB, error) {
 	end, err := s.checkSum(n)
 	if err != nil {
@@ -246,6 +250,20 @@ func (s *Store) Use(fn func(db *DB) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return fn(s.current)
+}
+
+// Sizes returns how many bytes the file of the generation that is served has, and SQLite's log beside it; 0 for one that
+// is not there.
+func (s *Store) Sizes() (database, wal int64) {
+	_ = s.Use(func(db *DB) error {
+		for size, path := range map[*int64]string{&database: db.path, &wal: db.path + "-wal"} {
+			if info, err := os.Stat(path); err == nil {
+				*size = info.Size()
+			}
+		}
+		return nil
+	})
+	return database, wal
 }
 
 // Read runs fn on one snapshot of the current generation, as DB.Read does.

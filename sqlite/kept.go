@@ -1,11 +1,11 @@
 package sqlite
 
-// KeepOnHolders records the value that stays on every document that refers to target.
+// KeepOnHolders records the value that stays on every document that refers to target and has none of it yet.
 func (tx *Tx) KeepOnHolders(rule, relation, target string, value []byte) error {
 	if tx.over != nil {
 		return tx.over.keepOnHolders(rule, relation, target, value)
 	}
-	return tx.c.exec("INSERT INTO kept (rule, target, holder, value) SELECT ?, target, holder, ? FROM link WHERE relation = ? AND target = ?",
+	return tx.c.exec("INSERT OR IGNORE INTO kept (rule, target, holder, value) SELECT ?, target, holder, ? FROM link WHERE relation = ? AND target = ?",
 		rule, textValue(value), relation, target)
 }
 
@@ -15,7 +15,8 @@ func (tx *Tx) KeepOnHolder(rule, target string, holder int64, value []byte) erro
 		tx.over.setKept(rule, target, holder, value)
 		return nil
 	}
-	return tx.c.exec("INSERT OR REPLACE INTO kept (rule, target, holder, value) VALUES (?, ?, ?, ?)", rule, target, holder, textValue(value))
+	tx.unwritten.kept = append(tx.unwritten.kept, keptRow{rule, target, holder, string(value)})
+	return tx.keepBack(len(tx.unwritten.kept), len(target)+len(value))
 }
 
 // Kept returns the value that stayed on a document, or nil where none did.
@@ -45,13 +46,20 @@ func (tx *Tx) ForgetKept(rule, target string, holder int64) error {
 	}
 }
 
-// KeptRules returns the names of the rules that have kept values.
-func (tx *Tx) KeptRules() (rules []string, err error) {
-	err = tx.c.query("SELECT DISTINCT rule FROM kept", func(r []sqlValue) error {
-		rules = append(rules, textOf(r[0]))
-		return nil
-	})
-	return rules, err
+// CopyKept copies the kept values of a rule from another generation, in place of those that are here.
+func (tx *Tx) CopyKept(from *Snapshot, rule string) error {
+	if err := tx.ForgetKept(rule, "", 0); err != nil {
+		return err
+	}
+	return from.c.query("SELECT target, holder, value FROM kept WHERE rule = ? ORDER BY target, holder", func(r []sqlValue) error {
+		return tx.KeepOnHolder(rule, textOf(r[0]), intOf(r[1]), bytesOf(r[2]))
+	}, rule)
+}
+
+// CountKept returns the number of kept values of a rule.
+func (s *Snapshot) CountKept(rule string) (n int64, err error) {
+	_, err = s.c.queryRow("SELECT count(*) FROM kept WHERE rule = ?", func(r []sqlValue) { n = intOf(r[0]) }, rule)
+	return n, err
 }
 
 // Kept returns the value that stayed on a document, or nil where none did.

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"cmp"
-	"slices"
-	"strings"
 
 	"github.com/fanfold/fanfold"
 )
@@ -16,13 +14,48 @@ func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
 		tx.over.addLink(relation, target, holder)
 		return nil
 	}
+	l := Link{relation, target}
 	if !paged {
-		return tx.c.exec("INSERT INTO link (relation, target, holder) VALUES (?, ?, ?)", relation, target, holder)
+		return tx.keepLink(l, holder, -1)
 	}
-	if err := tx.c.exec("INSERT INTO paged (relation, target, count) VALUES (?, ?, 1) ON CONFLICT (relation, target) DO UPDATE SET count = count + 1", relation, target); err != nil {
+	count := tx.unwritten.paged[l]
+	if count == nil {
+		var err error
+		if count, err = tx.readPaged(l); err != nil {
+			return err
+		}
+	}
+	if count.n++; !count.changed {
+		count.changed = true
+		tx.unwritten.changedPaged = append(tx.unwritten.changedPaged, l)
+	}
+	return tx.keepLink(l, holder, count.n-1)
+}
+
+// readPaged reads how many documents ever came into a target's pages.
+func (tx *Tx) readPaged(l Link) (*knownCount, error) {
+	if err := tx.forgetKnown(); err != nil {
+		return nil, err
+	}
+	count := &knownCount{}
+	err := tx.directly(func() error {
+		_, err := tx.c.queryRow("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r []sqlValue) { count.n = intOf(r[0]) }, l.Relation, l.Target)
 		return err
+	})
+	tx.unwritten.paged[l] = count
+	return count, err
+}
+
+// keepLink keeps a link back. ordinal is negative for none.
+func (tx *Tx) keepLink(l Link, holder, ordinal int64) error {
+	if !tx.unwritten.held[l] {
+		if err := tx.forgetKnown(); err != nil {
+			return err
+		}
+		tx.unwritten.held[l] = true
 	}
-	return tx.c.exec("INSERT INTO link (relation, target, holder, ordinal) SELECT relation, target, ?, count - 1 FROM paged WHERE relation = ? AND target = ?", holder, relation, target)
+	tx.unwritten.links = append(tx.unwritten.links, linkRow{l, holder, ordinal})
+	return tx.keepBack(len(tx.unwritten.links), len(l.Target))
 }
 
 // AddLinks records several links of a holder, of relations without pages.
@@ -33,12 +66,8 @@ func (tx *Tx) AddLinks(links []Link, holder int64) error {
 		}
 		return nil
 	}
-	for some := range slices.Chunk(links, len(insertLinksSQL)) {
-		tx.argBuffer = tx.argBuffer[:0]
-		for _, l := range some {
-			tx.argBuffer = append(tx.argBuffer, l.Relation, l.Target, holder)
-		}
-		if err := tx.c.exec(insertLinksSQL[len(some)-1], tx.argBuffer...); err != nil {
+	for _, l := range links {
+		if err := tx.keepLink(l, holder, -1); err != nil {
 			return err
 		}
 	}
@@ -72,11 +101,27 @@ func (tx *Tx) HasHolders(relation, target string) (bool, error) {
 			n, err := tx.over.countHolders(relation, target, 1)
 			return n > 0, err
 		}
+		return tx.over.heldInFile(relation, target)
 	}
-	return tx.c.queryRow("SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT 1", func([]sqlValue) {}, relation, target)
+	l := Link{relation, target}
+	if tx.unwritten.held[l] {
+		return true, nil
+	}
+	if err := tx.forgetKnown(); err != nil {
+		return false, err
+	}
+	held := false
+	err := tx.directly(func() (err error) {
+		held, err = tx.c.queryRow(hasHoldersSQL, func([]sqlValue) {}, relation, target)
+		return err
+	})
+	if held {
+		tx.unwritten.held[l] = true
+	}
+	return held, err
 }
 
-// Holders appends the numbers of the documents that refer to target to dst, in order of arrival,
+// Holders appends the numbers of the documents that refer to target to dst, in order of creation,
 // limit of them at most where limit is not negative.
 func (tx *Tx) Holders(dst []int64, relation, target string, limit int) ([]int64, error) {
 	if tx.over != nil {
@@ -119,6 +164,11 @@ func (tx *Tx) UnfitHolders(relation, target string, growth, limit int) (bool, er
 			return false, cmp.Or(err, ErrRehearsalEnds)
 		}
 	}
+	if tx.over == nil { // an event before this one may have altered what the holders have, in the same transaction
+		if err := tx.flushCache(); err != nil {
+			return false, err
+		}
+	}
 	return tx.c.queryRow(`SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ?
 		AND (octet_length(d.body) >= ? AND NOT json_valid(d.body) OR octet_length(d.body) > ? OR d.omitted IS NOT NULL) LIMIT 1`,
 		func([]sqlValue) {}, relation, target, int64(MaxShallow), int64(limit-growth))
@@ -137,6 +187,7 @@ func (tx *Tx) CountHolders(relation, target string, limit int64) (n int64, err e
 const (
 	holdersSQL       = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?"
 	newestHoldersSQL = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder DESC LIMIT ?"
+	hasHoldersSQL    = "SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT 1"
 	hasLinkSQL       = "SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?"
 )
 
@@ -147,16 +198,8 @@ type Link struct{ Relation, Target string }
 // that SQLite's JSON functions take (SQLite documentation, JSON Functions And Operators).
 const MaxShallow = 2000
 
-// insertLinksSQL holds the statements that insert 1, 2, 3, ... links.
-var insertLinksSQL = func() (list [8]string) {
-	for i := range list {
-		list[i] = "INSERT INTO link (relation, target, holder) VALUES (?, ?, ?)" + strings.Repeat(", (?, ?, ?)", i)
-	}
-	return list
-}()
-
-// Holders returns documents that refer to target by a relation and arrived after the number after,
-// in order of arrival: limit of them at most, and fewer where they are large. more reports whether
+// Holders returns documents that refer to target by a relation and have numbers behind after,
+// in order of creation: limit of them at most, and fewer where they are large. more reports whether
 // others follow.
 func (s *Snapshot) Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error) {
 	return s.documents(limit, pageBytes, selectHolders(view), relation, target, after)
@@ -190,7 +233,7 @@ func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, 
 }
 
 // EachHolder calls fn with the number and the id of each document that refers to target, in order of
-// arrival. fn may read, and may call EachHolder.
+// creation. fn may read, and may call EachHolder.
 func (s *Snapshot) EachHolder(relation, target string, fn func(number int64, id string) error) error {
 	type holder struct {
 		number int64
@@ -258,8 +301,8 @@ func (tx *Tx) Targets(relation, to string, fn func(id string, body []byte) error
 	}
 }
 
-// PageLinks gives every link of a relation its place in the pages of its target, in order of
-// arrival.
+// PageLinks gives every link of a relation its place in the pages of its target, in order of the
+// documents' creation: when each of them began to refer to the target is not known.
 func (tx *Tx) PageLinks(relation string) error {
 	if err := tx.c.exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
 		return err

@@ -7,47 +7,75 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// SetProposal records the last event about models, and the model that it announces, nil for none.
-func (tx *Tx) SetProposal(seq uint64, source []byte) error {
-	return tx.c.exec("INSERT INTO proposal (id, seq, source) VALUES (1, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, source = excluded.source", int64(seq), textValue(source))
+// SetProposal records the last event about models, and the model that it announces, nil for none, with the fold version
+// that comes with it, 0 for none.
+func (tx *Tx) SetProposal(seq uint64, source []byte, version int) error {
+	return tx.c.exec("INSERT INTO proposal (id, seq, source, fold) VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, source = excluded.source, fold = excluded.fold",
+		int64(seq), textValue(source), int64(version))
 }
 
-// AddModel records the model that applies from the event at seq on, with the paths that stay
-// reserved.
-func (tx *Tx) AddModel(seq uint64, source []byte, reserved fanfold.Reserved) error {
-	r, err := json.Marshal(reserved)
+// AddModel records the model that applies from the event at seq on, under a version of the fold, with the paths that stay
+// reserved, and the rules whose kept values stay stored.
+func (tx *Tx) AddModel(seq uint64, m *fanfold.Model, reserved fanfold.Reserved, retired fanfold.Retired) error {
+	paths, err := json.Marshal(reserved)
 	if err != nil {
 		return fmt.Errorf("reserved paths: %w", err)
 	}
-	return tx.c.exec("INSERT INTO model (seq, source, reserved) VALUES (?, ?, ?)", int64(seq), textValue(source), textValue(r))
+	rules, err := json.Marshal(retired)
+	if err != nil {
+		return fmt.Errorf("retired rules: %w", err)
+	}
+	return tx.c.exec("INSERT INTO model (seq, source, fold, reserved, retired) VALUES (?, ?, ?, ?, ?)",
+		int64(seq), textValue(m.Source), int64(m.Fold), textValue(paths), textValue(rules))
 }
 
 // StoredModel is the model that applies, and the last event about models.
 type StoredModel struct {
 	Seq      uint64 // 0: none was applied
 	Source   []byte
+	Fold     int // the version of the fold; 0 where no model was applied
 	Reserved fanfold.Reserved
+	Retired  fanfold.Retired
 	Last     uint64 // the last event about models; 0 for none
 	Next     []byte // the model that Last announces; nil for none
+	NextFold int    // the fold version that it announces; 0 for the one in force
+}
+
+// FoldedModel is an event that applied a model, and the fold version from it on.
+type FoldedModel struct {
+	Seq  uint64
+	Fold int
+}
+
+// FoldedModels returns all events that applied a model, in order.
+func (s *Snapshot) FoldedModels() (models []FoldedModel, err error) {
+	err = s.c.query("SELECT seq, fold FROM model ORDER BY seq", func(r []sqlValue) error {
+		models = append(models, FoldedModel{uint64(intOf(r[0])), int(intOf(r[1]))})
+		return nil
+	})
+	return models, err
 }
 
 // Model returns the model that applies and the one that is to come. Where no model was ever
 // applied, Seq is 0.
 func (s *Snapshot) Model() (m StoredModel, err error) {
-	if _, err := s.c.queryRow("SELECT seq, source FROM proposal WHERE id = 1", func(r []sqlValue) {
-		m.Last, m.Next = uint64(intOf(r[0])), bytesOf(r[1])
+	if _, err := s.c.queryRow("SELECT seq, source, fold FROM proposal WHERE id = 1", func(r []sqlValue) {
+		m.Last, m.Next, m.NextFold = uint64(intOf(r[0])), bytesOf(r[1]), int(intOf(r[2]))
 	}); err != nil {
 		return m, err
 	}
-	var reserved string
-	found, err := s.c.queryRow("SELECT seq, source, reserved FROM model ORDER BY seq DESC LIMIT 1", func(r []sqlValue) {
-		m.Seq, m.Source, reserved = uint64(intOf(r[0])), bytesOf(r[1]), textOf(r[2])
+	var reserved, retired string
+	found, err := s.c.queryRow("SELECT seq, source, reserved, fold, retired FROM model ORDER BY seq DESC LIMIT 1", func(r []sqlValue) {
+		m.Seq, m.Source, reserved, m.Fold, retired = uint64(intOf(r[0])), bytesOf(r[1]), textOf(r[2]), int(intOf(r[3])), textOf(r[4])
 	})
 	if err != nil || !found {
 		return m, err
 	}
 	if err := json.Unmarshal([]byte(reserved), &m.Reserved); err != nil {
 		return m, fmt.Errorf("reserved paths of model %d: %w", m.Seq, err)
+	}
+	if err := json.Unmarshal([]byte(retired), &m.Retired); err != nil {
+		return m, fmt.Errorf("retired rules of model %d: %w", m.Seq, err)
 	}
 	return m, nil
 }

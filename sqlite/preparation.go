@@ -15,11 +15,16 @@ import (
 func (tx *Tx) Snapshot() *Snapshot { return &Snapshot{c: tx.c, Checkpoint: tx.checkpoint} }
 
 // SetPendingChange keeps the change that the coming model makes to a document, in place of one that
-// was kept before.
-func (tx *Tx) SetPendingChange(r *Row, prior fanfold.Position, rules []string, delta []byte) error {
-	patch, values := splitPatch(delta)
-	return tx.c.exec("INSERT OR REPLACE INTO temp.prepared (number, prior, collection, id, revision, rules, patch, delta, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		r.Number, int64(prior), r.Key.Collection, r.Key.ID, int64(r.Revision), strings.Join(rules, ","), patch, string(values), textValue(r.Omitted))
+// was kept before. It has no position yet.
+func (tx *Tx) SetPendingChange(ch *fanfold.Change) error {
+	patch, values := splitPatch(ch.Delta)
+	var number, source sqlValue
+	if ch.Previous != nil {
+		number, source = ch.Number, storedPrevious(ch)
+	}
+	return tx.c.exec("INSERT OR REPLACE INTO temp.prepared (number, prior, collection, id, revision, rules, patch, delta, omitted, previous, previous_source, frame) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		ch.Number, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, int64(ch.Revision), strings.Join(ch.Rules, ","), patch, string(values), textValue(ch.Omitted),
+		textValue(ch.Previous), source, number)
 }
 
 // RemovePendingChange removes the pending change of a document.
@@ -61,7 +66,7 @@ func (tx *Tx) SetPosition(number int64, position fanfold.Position) error {
 }
 
 // storedChangeColumns are all columns of a change, in the order in which CopyChanges copies them.
-const storedChangeColumns = "position, ordinal, prior, collection, id, op, revision, time, tx, form, delta, previous, previous_source, omitted"
+const storedChangeColumns = "position, ordinal, prior, collection, id, op, revision, time, tx, form, delta, previous, previous_source, omitted, number"
 
 // CopyChanges copies the changes behind a position from another generation, limit of them at most,
 // and touches their documents. It returns the position of the last one, or after where there is
@@ -72,7 +77,7 @@ func (tx *Tx) CopyChanges(from *Snapshot, after fanfold.Position, limit int) (la
 		return after, 0, err
 	}
 	err = from.c.query("SELECT "+storedChangeColumns+" FROM change WHERE position > ? ORDER BY position LIMIT ?", func(r []sqlValue) error {
-		if err := tx.c.exec("INSERT INTO change ("+storedChangeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r...); err != nil {
+		if err := tx.c.exec("INSERT INTO change ("+storedChangeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r...); err != nil {
 			return err
 		}
 		last, n = fanfold.Position(intOf(r[0])), n+1
@@ -117,8 +122,8 @@ func (tx *Tx) Activate(seq uint64, now int64) error {
 	if err := tx.c.exec("INSERT OR IGNORE INTO form (rules, patch) SELECT rules, patch FROM temp.prepared GROUP BY rules, patch ORDER BY min(number)"); err != nil {
 		return err
 	}
-	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, revision, time, form, delta, omitted)
-		SELECT l.position, ? + l.position, p.prior, p.collection, p.id, p.revision, CASE l.position WHEN ? THEN ? END, f.id, p.delta, p.omitted
+	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, revision, time, form, delta, omitted, previous, previous_source, number)
+		SELECT l.position, ? + l.position, p.prior, p.collection, p.id, p.revision, CASE l.position WHEN ? THEN ? END, f.id, p.delta, p.omitted, p.previous, p.previous_source, p.frame
 		FROM temp.new_position l CROSS JOIN temp.prepared p ON p.number = l.number CROSS JOIN form f ON f.rules = p.rules AND f.patch = p.patch`,
 		tx.checkpoint.Changes+1-first, first, now); err != nil {
 		return err

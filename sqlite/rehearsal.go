@@ -20,7 +20,7 @@ var ErrRehearsalEnds = errors.New("the rehearsal takes more than it may")
 // writes, nobody waits for it, and nothing of it is kept. It takes what events about documents do: what only a model does
 // fails. It is valid as long as the snapshot. Where it would pass a bound its methods return ErrRehearsalEnds.
 func (s *Snapshot) Rehearse(bounds Rehearsal) *Tx {
-	o := &overlay{s: s, bounds: bounds, rows: map[int64]*Row{}, keys: map[fanfold.Key]int64{}, changed: map[int64]bool{},
+	o := &overlay{s: s, bounds: bounds, rows: map[int64]*Row{}, keys: map[fanfold.Key]int64{}, changed: map[int64]bool{}, were: map[int64]*Row{}, held: map[Link]bool{},
 		links: map[Link]*linkOverlay{}, entries: map[ruleTarget]*entryOverlay{}, totals: map[ruleTarget]total{}, kept: map[ruleTarget]*keptOverlay{}}
 	return &Tx{c: s.c, checkpoint: s.Checkpoint, loaded: true, over: o}
 }
@@ -33,7 +33,9 @@ type overlay struct {
 	keys     map[fanfold.Key]int64
 	size     int // of the bodies in rows
 	changed  map[int64]bool
-	replaced int // documents that replaceMembers changed
+	were     map[int64]*Row // the documents that it wrote, as they were; nil for one that was not there
+	held     map[Link]bool  // whether the file has a link to a target, where that was asked
+	replaced int            // documents that replaceMembers changed
 	links    map[Link]*linkOverlay
 	entries  map[ruleTarget]*entryOverlay
 	totals   map[ruleTarget]total
@@ -130,8 +132,56 @@ func (o *overlay) each(numbers []int64, fn func(r *Row) error) error {
 	return nil
 }
 
+// TakeBack takes back what a rehearsal has written, so that the next event is folded on the file's rows. What was read of
+// them is kept, within the rehearsal's bounds.
+func (tx *Tx) TakeBack() {
+	o := tx.over
+	tx.checkpoint = o.s.Checkpoint
+	for number, row := range o.were {
+		if r := o.rows[number]; r != nil {
+			o.size -= r.size()
+			delete(o.keys, r.Key)
+		}
+		if delete(o.rows, number); row != nil {
+			o.rows[number], o.keys[row.Key] = row, number
+			o.size += row.size()
+		}
+	}
+	if o.bounds.MaxBytes > 0 && o.size > o.bounds.MaxBytes/2 {
+		clear(o.rows)
+		clear(o.keys)
+		o.size = 0
+	}
+	clear(o.were)
+	clear(o.changed)
+	clear(o.links)
+	clear(o.entries)
+	clear(o.totals)
+	clear(o.kept)
+	o.replaced = 0
+}
+
+// noteWritten notes how a document is before it is written for the first time.
+func (o *overlay) noteWritten(number int64) {
+	if _, noted := o.were[number]; !noted {
+		o.were[number] = o.rows[number]
+	}
+}
+
+// heldInFile reports whether the file has a link to a target.
+func (o *overlay) heldInFile(relation, target string) (held bool, err error) {
+	l := Link{relation, target}
+	held, known := o.held[l]
+	if !known {
+		held, err = o.s.c.queryRow(hasHoldersSQL, func([]sqlValue) {}, relation, target)
+		o.held[l] = held && err == nil
+	}
+	return held, err
+}
+
 // write sets both views of a document.
 func (o *overlay) write(r *Row) error {
+	o.noteWritten(r.Number)
 	row := copied(r)
 	row.Body = bytes.Clone(r.Body)
 	return o.put(row)
@@ -144,6 +194,7 @@ func (o *overlay) setView(number int64, v View) error {
 		return err
 	}
 	row.Position, row.Body, row.Stored, row.Omitted = v.Position, bytes.Clone(v.Body), v.Stored, v.Omitted
+	o.noteWritten(number)
 	o.changed[number] = true
 	if o.tooMany(len(o.changed) + o.replaced) {
 		return ErrRehearsalEnds
@@ -156,6 +207,7 @@ func (o *overlay) tooMany(n int) bool { return o.bounds.MaxDocuments > 0 && n > 
 
 // remove removes a document.
 func (o *overlay) remove(r *Row) {
+	o.noteWritten(r.Number)
 	if old := o.rows[r.Number]; old != nil {
 		o.size -= old.size()
 	}

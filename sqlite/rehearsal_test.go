@@ -30,7 +30,7 @@ func TestRehearsalKeepsNothing(t *testing.T) {
 	}
 	if err := store.Use(func(db *sqlite.DB) error {
 		return db.Update(func(tx *sqlite.Tx) error {
-			return errors.Join(tx.AddLink("r", "t", 1, false), tx.AddEntry("rule", "t", []byte("b"), "1", 1))
+			return errors.Join(tx.AddLink("r", "t", 1, false), tx.AddEntry("rule", "t", []byte("b"), 1))
 		})
 	}); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestRehearsalKeepsNothing(t *testing.T) {
 	err := rehearsed(t, store, sqlite.Rehearsal{}, func(tx *sqlite.Tx) error {
 		added := &sqlite.Row{Number: 2, Key: fanfold.Key{Collection: "c", ID: "2"}, Body: []byte(`{"v":3}`)}
 		if err := errors.Join(setViews(tx, `{"v":2}`, 1), tx.Insert(added), tx.AddLink("r", "t", 2, false), tx.RemoveLink("r", "t", 1),
-			tx.AddEntry("rule", "t", []byte("a"), "2", 2)); err != nil {
+			tx.AddEntry("rule", "t", []byte("a"), 2)); err != nil {
 			return err
 		}
 		body, err := tx.Body(key)

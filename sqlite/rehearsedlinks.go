@@ -154,13 +154,12 @@ type entryOverlay struct{ added, removed []ruleEntry }
 // ruleEntry holds a place in a rule's order.
 type ruleEntry struct {
 	sort   []byte
-	id     string
 	holder int64
 }
 
 // compare orders entries as the file does.
 func (e ruleEntry) compare(o ruleEntry) int {
-	return cmp.Or(bytes.Compare(e.sort, o.sort), cmp.Compare(e.id, o.id))
+	return cmp.Or(bytes.Compare(e.sort, o.sort), cmp.Compare(e.holder, o.holder))
 }
 
 // entry returns what was changed of a rule's order on a target, never nil.
@@ -198,7 +197,7 @@ func (o *overlay) lastEntries(rule, target string, limit int, first bool) (all [
 		query = firstEntriesSQL
 	}
 	err = o.s.c.query(query, func(r []sqlValue) error {
-		found := ruleEntry{blobOf(r[0]), textOf(r[1]), intOf(r[2])}
+		found := ruleEntry{blobOf(r[0]), intOf(r[1])}
 		if !slices.ContainsFunc(e.removed, func(x ruleEntry) bool { return x.compare(found) == 0 }) {
 			all = append(all, found)
 		}
@@ -238,8 +237,8 @@ func (o *overlay) lastBodies(rule, target string, limit int, fn func(body []byte
 
 // The queries for entries.
 const (
-	lastEntriesSQL  = "SELECT sort, id, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, id DESC LIMIT ?"
-	firstEntriesSQL = "SELECT sort, id, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort, id LIMIT ?"
+	lastEntriesSQL  = "SELECT sort, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, holder DESC LIMIT ?"
+	firstEntriesSQL = "SELECT sort, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort, holder LIMIT ?"
 )
 
 // keptOverlay holds what a rehearsal changed of the values of a rule that stay on the holders of one target.

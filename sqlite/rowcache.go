@@ -31,8 +31,8 @@ type cachedRow struct {
 // Bounds of the cache.
 const (
 	maxCachedRead  = 16 // a read of more documents is a fan-out, and they are seldom read again
-	maxCachedRows  = 4096
-	maxCachedBytes = 8 << 20
+	maxCachedRows  = 16384
+	maxCachedBytes = 16 << 20
 )
 
 // clear removes every document. The caller writes the dirty ones first.

@@ -108,7 +108,7 @@ func (s *Scanner) Value(rule, id string) (value []byte, found bool, err error) {
 }
 
 // Holders returns the numbers of the documents that refer to target in the private index, in order
-// of arrival, limit of them at most.
+// of creation, limit of them at most.
 func (s *Scanner) Holders(relation, target string, limit int) (numbers []int64, err error) {
 	err = s.c.query("SELECT holder FROM temp.computed_link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?", func(r []sqlValue) error {
 		numbers = append(numbers, intOf(r[0]))

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"encoding/json"
 	"errors"
 
 	"github.com/fanfold/fanfold"
@@ -12,6 +13,7 @@ type Snapshot struct {
 	c          *conn
 	Checkpoint Checkpoint
 	rows       int // that c had read before
+	chains     chainReader
 }
 
 // RowsRead returns how many rows and links were read on the snapshot, those that a count went over included.
@@ -189,21 +191,49 @@ func (s *Snapshot) EachListed(collection, after string, limit int, view fanfold.
 }
 
 // Scan returns documents of a collection with numbers behind after, with both views and in order of
-// arrival: limit of them at most, and fewer where they are large.
+// creation: limit of them at most, and fewer where they are large.
 func (s *Snapshot) Scan(collection string, after int64, limit int) (rows []*Row, err error) {
+	rows, _, err = s.scanRows("d.number > ? AND +d.collection = ? ORDER BY d.number LIMIT ?", after, collection, int64(limit))
+	return rows, err
+}
+
+// scannedNumbers is how many numbers ScanOf passes over at most, so that its snapshot does not last long where few documents
+// are of the collections.
+const scannedNumbers = 50_000
+
+// ScanOf returns documents of several collections with numbers behind after, as Scan does. It may pass over
+// scannedNumbers of numbers only. last is the number that it has come to, and more tells whether there may be others
+// behind that.
+func (s *Snapshot) ScanOf(collections []string, after int64, limit int) (rows []*Row, last int64, more bool, err error) {
+	names, err := json.Marshal(collections)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	last = after + scannedNumbers
+	rows, full, err := s.scanRows("d.number > ? AND d.number <= ? AND +d.collection IN (SELECT value FROM json_each(?)) ORDER BY d.number LIMIT ?",
+		after, last, string(names), int64(limit))
+	if n := len(rows); full || n == limit {
+		return rows, rows[n-1].Number, true, err
+	}
+	return rows, last, last < int64(s.Checkpoint.Seq), err
+}
+
+// scanRows returns documents with both views that a condition holds for. full tells that it ended before the last one,
+// because they are large.
+func (s *Snapshot) scanRows(condition string, args ...sqlValue) (rows []*Row, full bool, err error) {
 	size := 0
-	err = s.c.query(rowSQL+"d.number > ? AND +d.collection = ? ORDER BY d.number LIMIT ?", func(r []sqlValue) error {
+	err = s.c.query(rowSQL+condition, func(r []sqlValue) error {
 		row := scanRow(r)
 		rows = append(rows, row)
 		if size += row.size(); size > pageBytes {
 			return errStopRows
 		}
 		return nil
-	}, after, collection, int64(limit))
+	}, args...)
 	if errors.Is(err, errStopRows) {
-		err = nil
+		return rows, true, nil
 	}
-	return rows, err
+	return rows, false, err
 }
 
 // Row returns the document with a key, with both views, or nil where there is none.

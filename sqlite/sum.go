@@ -110,7 +110,11 @@ func (s *Store) noteSum() error {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return nil
 	}
-	sum, err := sumFile(path, sumTime)
+	limit := sumTime
+	if by := s.closeBy.Load(); by != 0 {
+		limit = max(time.Nanosecond, min(limit, time.Until(time.Unix(0, by))))
+	}
+	sum, err := sumFile(path, limit)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}

@@ -22,11 +22,17 @@ type Tx struct {
 	mayHaveTombstones bool
 	before            beforeImages
 	cache             rowCache
-	argBuffer         []sqlValue     // used again and again
-	unwrittenDerived  []sqlValue     // derived changes yet to be written
-	unwrittenBytes    int            // of their deltas
-	forms             map[form]int64 // numbers of forms that are in the file
-	over              *overlay       // of a rehearsal, which writes nothing to the file; nil otherwise
+	argBuffer         []sqlValue // used again and again
+	unwritten         unwrittenRows
+	counts            map[string]int64 // documents more in each collection that is yet to be written
+	unwrittenDerived  []sqlValue       // derived changes yet to be written
+	unwrittenBytes    int              // of their deltas
+	forms             map[string]int64 // numbers of forms that are in the file
+	formKey           []byte           // used again and again
+	splitter          splitter
+	insertTexts       map[insertText]string
+	chains            map[fanfold.Position]chainEnd // of documents whose next derived change may be stored behind the last one
+	over              *overlay                      // of a rehearsal, which writes nothing to the file; nil otherwise
 	mayCommit         func() error
 }
 
@@ -38,6 +44,7 @@ func (tx *Tx) BeforeCommit(fn func() error) { tx.mayCommit = fn }
 // works on it.
 func (db *DB) createTempTables() error {
 	db.tx = &Tx{c: db.writer}
+	db.writer.before = db.tx.beforeStatement
 	return errors.Join(db.writer.exec("CREATE TEMP TABLE before (number INTEGER PRIMARY KEY, body TEXT NOT NULL)"),
 		db.writer.exec("CREATE TEMP TABLE new_position (number INTEGER PRIMARY KEY, position INTEGER NOT NULL)"))
 }
@@ -54,7 +61,8 @@ func (tx *Tx) load() error {
 		return err
 	}
 	tx.checkpoint, tx.before, tx.unwrittenDerived = cp, beforeImages{}, tx.unwrittenDerived[:0]
-	tx.unwrittenBytes, tx.forms = 0, nil
+	tx.unwrittenBytes, tx.forms, tx.chains, tx.counts = 0, nil, nil, map[string]int64{}
+	tx.unwritten.clear()
 	tx.cache.clear()
 	tx.mayHaveTombstones, err = tx.c.queryRow("SELECT 1 FROM tombstone LIMIT 1", func([]sqlValue) {})
 	tx.loaded = err == nil
@@ -117,12 +125,12 @@ func (tx *Tx) AddDigest(seq uint64, event fanfold.Digest) error {
 	return tx.c.exec("INSERT INTO log_digest (seq, digest) VALUES (?, ?)", int64(seq), bytes.Clone(cp.Digest[:]))
 }
 
-// flush writes what the transaction has put off: the row cache, derived changes and the checkpoint.
+// flush writes what the transaction has put off: the row cache, derived changes, rows kept back, the collections' counts and the checkpoint.
 func (tx *Tx) flush() error {
 	if err := tx.flushCache(); err != nil {
 		return err
 	}
-	if err := tx.flushDerived(); err != nil {
+	if err := errors.Join(tx.flushDerived(), tx.writeRows(allTables), tx.writeCounts()); err != nil {
 		return err
 	}
 	cp := tx.checkpoint

@@ -8,13 +8,16 @@ import (
 // When CheckpointWAL does something, in statements that wrote. A pass waits for the disk, and whoever else waits for it
 // waits longer meanwhile: so passes are small while there is time between them.
 const (
-	fewWrites      = 1_000   // a pass begins in the background, if the last one ended long ago
-	manyWrites     = 10_000  // it begins at once
-	finishWrites   = 20_000  // SQLite is to begin the WAL anew, once there is little left to move
-	mustWrites     = 60_000  // it is to begin anew at once
-	truncateWrites = 200_000 // of one transaction: the WAL is also truncated
+	fewWrites    = 1_000  // a pass begins in the background, if the last one ended long ago
+	manyWrites   = 10_000 // it begins at once
+	finishWrites = 20_000 // SQLite is to begin the WAL anew, once there is little left to move
+	mustWrites   = 60_000 // it is to begin anew at once, and its file to be truncated: it has grown long
 
 	passPause = 100 * time.Millisecond // between two small passes
+
+	// waitForReaders is how long the file is not truncated because of readers that began before: some read all the time
+	// while much is written, such as an import, but each briefly.
+	waitForReaders = "busy_timeout=10"
 )
 
 // walCheckpointer moves SQLite's WAL into the file on connections of its own while the writer goes on, because most of that
@@ -89,7 +92,7 @@ func (db *DB) noteMove() error {
 }
 
 // CheckpointWAL moves SQLite's WAL into the file if enough was written since it last did, as far as
-// readers allow and without waiting for them. It is called between transactions, by the goroutine
+// readers allow; where the WAL has grown long it waits for them, a few milliseconds. It is called between transactions, by the goroutine
 // that calls Update. Most of the work goes on after it returns; an error of that part is returned
 // by a later call.
 func (db *DB) CheckpointWAL() error {
@@ -102,11 +105,11 @@ func (db *DB) CheckpointWAL() error {
 	if w.unmoved < fewWrites && w.moved < finishWrites {
 		return nil
 	}
-	if w.unmoved+w.moved >= mustWrites || writes > truncateWrites {
+	if w.unmoved+w.moved >= mustWrites {
 		w.busy <- struct{}{}
 		err := w.lastErr
 		w.lastErr = nil
-		return errors.Join(err, db.finishWAL(writes > truncateWrites))
+		return errors.Join(err, db.finishWAL(true))
 	}
 	ok, err := w.begin()
 	if !ok {
@@ -116,16 +119,43 @@ func (db *DB) CheckpointWAL() error {
 	case w.moved >= finishWrites && w.unmoved < fewWrites:
 		return errors.Join(err, db.finishWAL(false))
 	case w.unmoved >= manyWrites || w.unmoved >= fewWrites && time.Since(w.lastEnded) >= passPause:
-		w.moved, w.unmoved = w.moved+w.unmoved, 0
-		go func() {
-			w.lastErr = w.pass(db.beforeMove)
-			w.lastEnded = time.Now()
-			<-w.busy
-		}()
+		db.startPass()
 		return err
 	}
 	<-w.busy
 	return err
+}
+
+// startPass moves what is in the WAL into the file in the background, and takes the element out of busy then.
+func (db *DB) startPass() {
+	w := &db.walCheckpointer
+	w.moved, w.unmoved = w.moved+w.unmoved, 0
+	go func() {
+		w.lastErr = w.pass(db.beforeMove)
+		w.lastEnded = time.Now()
+		<-w.busy
+	}()
+}
+
+// RestWAL empties SQLite's WAL and gives its space back. It is called like CheckpointWAL, when nothing was written for a
+// while, and again after a while where it returns true: the most of it is moved in the background first. Few writes stay
+// in the WAL.
+func (db *DB) RestWAL() (again bool, err error) {
+	w := &db.walCheckpointer
+	w.unmoved += db.writer.writes
+	db.writer.writes = 0
+	if w.unmoved+w.moved < fewWrites {
+		return false, nil
+	}
+	ok, err := w.begin()
+	switch {
+	case !ok:
+		return true, nil
+	case w.unmoved > 0:
+		db.startPass()
+		return true, err
+	}
+	return false, errors.Join(err, db.finishWAL(true))
 }
 
 // finishWAL moves what is left of the WAL, so that SQLite begins it anew, and takes the element out of busy.
@@ -135,11 +165,11 @@ func (db *DB) finishWAL(truncate bool) error {
 	if err := db.noteMove(); err != nil {
 		return err
 	}
-	mode := "PASSIVE"
+	mode, wait := "PASSIVE", "busy_timeout=0"
 	if truncate {
-		mode = "TRUNCATE"
+		mode, wait = "TRUNCATE", waitForReaders
 	}
-	err := db.pragmas("busy_timeout=0", "main.wal_checkpoint("+mode+")", "busy_timeout=10000")
+	err := db.pragmas(wait, "main.wal_checkpoint("+mode+")", "busy_timeout=10000")
 	if err != nil {
 		return errors.Join(err, db.pragmas("busy_timeout=10000"))
 	}

@@ -84,3 +84,64 @@ func TestWALBeginsAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestLongWALIsTruncated: a transaction that writes very much leaves no long WAL behind.
+func TestLongWALIsTruncated(t *testing.T) {
+	store, err := OpenStore(t.TempDir(), Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := store.current
+	if err := db.Update(func(tx *Tx) error {
+		for i := range int64(mustWrites) {
+			if err := tx.AddLink("a.b", "x", i, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.CheckpointWAL(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(db.path + "-wal")
+	if err != nil || info.Size() > 0 {
+		t.Errorf("the WAL has %d bytes, %v", info.Size(), err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWALAtRestIsTruncated: what was written last leaves no WAL behind where nothing more is written.
+func TestWALAtRestIsTruncated(t *testing.T) {
+	store, err := OpenStore(t.TempDir(), Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := store.current
+	for seq := range uint64(fewWrites) {
+		if err := fold(db, seq+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for again := true; again; {
+		if again, err = db.RestWAL(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(db.path + "-wal")
+	if err != nil || info.Size() > 0 {
+		t.Errorf("the WAL has %d bytes, %v", info.Size(), err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// KeptBack returns how many rows the transaction keeps back, and knows.
+func (tx *Tx) KeptBack() int {
+	u := &tx.unwritten
+	return len(u.links) + len(u.paged) + len(u.kept) + len(u.entries) + len(u.totals) + len(u.claims)
+}

@@ -229,8 +229,10 @@ func emptyParameters(t *testing.T, s *harness.Store, bad func(name, method, path
 				if name != "cursor" {
 					bad(method+" "+to+" with empty "+name, method, to+"?"+name+"=", `{}`, headers...)
 				}
+				if asked++; ref.Value.Schema.Value.Type.Is("array") { // which is given once for each element
+					continue
+				}
 				bad(method+" "+to+" with "+name+" twice", method, to+"?"+name+"=1&"+name+"=1", `{}`, headers...)
-				asked++
 			}
 		}
 	}
@@ -286,7 +288,7 @@ func with(path string) string {
 func TestUnknownRoutes(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	s.Put("books", "b", `{}`)
-	for _, path := range []string{"/", "/v1", "/v2/books", "/v1/_nope", "/v1/_nope/x", "/v1/_model/x", "/v1/books/b/_nope", "/v1/%5Fnope", "/nope"} {
+	for _, path := range []string{"/v2/books", "/v2", "/v1/_nope", "/v1/_nope/x", "/v1/_model/x/y", "/v1/_model/_x", "/v1/books/b/_nope", "/v1/%5Fnope", "/nope"} {
 		for _, method := range []string{"GET", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"} {
 			r, err := s.Do(method, path, nil)
 			if err != nil || r.Status != http.StatusNotFound {

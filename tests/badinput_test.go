@@ -49,6 +49,9 @@ func refuse(t *testing.T, s *harness.Store, b bad) problemDoc {
 	if p.Type != "urn:fanfold:problem:"+b.code || p.Status != b.status || p.Title == "" || p.Detail == "" {
 		t.Errorf("problem %s, want code %s", clipped(r.Body), b.code)
 	}
+	if strings.Contains(string(r.Body), `\u003`) {
+		t.Errorf("%s has < or > escaped, which nobody reads easily in a terminal", r.Body)
+	}
 	for _, word := range b.says {
 		if !strings.Contains(p.Detail+fmt.Sprint(p.Problems), word) {
 			t.Errorf("detail %q %v does not say %q", p.Detail, p.Problems, word)
@@ -148,7 +151,7 @@ func TestBadParameters(t *testing.T) {
 		get("repeated", "/v1/books/b1?view=embedded&view=embedded", `"view"`, "more than once"),
 		get("semicolon", "/v1/books/b1?a;b", "query"),
 		get("bad escape", "/v1/books/b1?view=%zz", "query"),
-		get("consistency", "/v1/books/b1?consistency=eventual", "consistency=eventual", "strong"),
+		get("consistency", "/v1/books/b1?consistency=local", "consistency=local", "strong"),
 		get("expand", "/v1/books/b1?expand=publisher", "publisher", "books"),
 		get("expand further", "/v1/books/b1?expand=authors.none", `"none"`, "authors"),
 		get("expand deep", "/v1/books/b1?expand=a.a.a.a.a.a.a.a.a", "8 hops"),
@@ -167,14 +170,14 @@ func TestBadParameters(t *testing.T) {
 		get("since zeros", "/v1/_changes?since=01-0", "since=01-0"),
 		get("since large", "/v1/_changes?since=99999999999999999999-0", "since=9999"),
 		get("since change large", "/v1/_changes?since=1-1048576", "since=1-1048576"),
-		get("feed", "/v1/_changes?feed=fast", "feed=fast", "longpoll"),
+		get("feed", "/v1/_changes?feed=fast", "feed=fast", "longpoll", "continuous", "websocket"),
 		get("mode", "/v1/_changes?mode=some", "mode=some", "latest"),
 		get("feed limit", "/v1/_changes?limit=0", "limit=0"),
 		get("heartbeat", "/v1/_changes?heartbeat=1", "heartbeat=1"),
 		get("timeout", "/v1/_changes?timeout=-1", "timeout=-1"),
 		get("include_docs", "/v1/_changes?include_docs=maybe", "include_docs=maybe"),
 		get("collections", "/v1/_changes?collections=books,,x", "collection"),
-		get("feed parameter", "/v1/_changes?filter=x", `"filter"`),
+		get("feed parameter", "/v1/_changes?filters=x", `"filters"`),
 	})
 }
 
@@ -187,7 +190,8 @@ func TestBadHeaders(t *testing.T) {
 	}
 	refuseAll(t, []bad{
 		{"Last-Event-ID", 400, "invalid", "GET", "/v1/_changes", ``, []string{"Last-Event-ID", "x"}, []string{"x"}},
-		{"Min-Position", 400, "invalid", "GET", "/v1/books/b1", ``, []string{"Fanfold-Min-Position", "1.2"}, []string{`"1.2"`}},
+		{"Min-Position", 400, "invalid", "GET", "/v1/books/b1", ``, []string{"Fanfold-Min-Position", "1.2"}, []string{`Fanfold-Min-Position: "1.2"`}},
+		{"no media", 415, "unsupported-media", "PUT", "/v1/books/b1", `{}`, []string{"Content-Type", ""}, []string{"the header Content-Type is missing: send application/json"}},
 		header("ETag bare", "If-Match", `7`, "quoted"),
 		header("ETag word", "If-Match", `"abc"`, "abc"),
 		header("ETag sign", "If-Match", `"+1"`, "+1"),
@@ -216,7 +220,7 @@ func TestBadHeaders(t *testing.T) {
 func TestBadRoutes(t *testing.T) {
 	refuseAll(t, []bad{
 		{"unknown route", 404, "not-found", "GET", "/v2/books", ``, nil, []string{"/openapi.json"}},
-		{"root", 404, "not-found", "GET", "/", ``, nil, []string{"/openapi.json"}},
+		{"root", 405, "invalid", "PUT", "/", `{}`, nil, []string{"method"}},
 		{"route of ours", 404, "not-found", "GET", "/v1/_secret", ``, nil, []string{"_"}},
 		{"child of ours", 404, "not-found", "GET", "/v1/books/b1/_secret", ``, nil, []string{"/openapi.json"}},
 		{"method", 405, "invalid", "DELETE", "/v1/books", ``, nil, []string{"method"}},

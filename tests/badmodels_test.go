@@ -41,8 +41,6 @@ collections:
       twice: {recent: authors.policy, max: 1, fields: [id, id]}
       toomany: {recent: authors.policy, max: 1001, fields: [id]}
       melting: {count: authors.policy, frozen: true}
-      byDerived: {recent: authors.policy, max: 1, fields: [id], orderBy: count}
-      ofDerived: {sum: authors.policy, of: count.x}
       count: {count: authors.policy}
       id: {count: authors.policy}
       _x: {count: authors.policy}
@@ -64,7 +62,7 @@ func TestModelMistakesAreAllListed(t *testing.T) {
 		"collections.authors.relations.badpath.path", "collections.authors.relations.policy.onDelete",
 		"collections.authors.relations.own.path", "collections.authors.release",
 		"collections.paged.pages.by", "collections.paged.pages.size", "collections.paged.pages.of", "collections.unpaged.pages"}
-	for _, rule := range []string{"none", "two", "novalue", "syntax", "clock", "norel", "away", "option", "limit", "nonumber", "deep", "nofields", "nomax", "twice", "toomany", "melting", "byDerived", "ofDerived", "id", "_x", "l[]", "word"} {
+	for _, rule := range []string{"none", "two", "novalue", "syntax", "clock", "norel", "away", "option", "limit", "nonumber", "deep", "nofields", "nomax", "twice", "toomany", "melting", "id", "_x", "l[]", "word"} {
 		paths = append(paths, fmt.Sprintf("collections.authors.derive[%q]", rule))
 	}
 	for _, query := range []string{"", "?dryRun=true"} {
@@ -95,6 +93,7 @@ func TestBadModels(t *testing.T) {
 		{"bomb", "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\ncollections: {}", ""},
 		{"deep", "collections: " + strings.Repeat("{a: ", 200) + "1" + strings.Repeat("}", 200), ""},
 		{"cycle", "collections: {a: {relations: {r: {path: r, to: a}}, derive: {x: {copy: r, value: doc.y}, y: {copy: r, value: doc.x}}}}", "itself"},
+		{"cycle of aggregates", "collections: {a: {relations: {r: {path: r, to: b}}, derive: {x: {sum: b.s, of: y}}}, b: {relations: {s: {path: s, to: a}}, derive: {y: {count: a.r, where: doc.x > 1}}}}", "a.x -> b.y -> a.x"},
 	} {
 		table = append(table, bad{m.name, 400, "invalid", "PUT", "/v1/_model", m.body, []string{"Content-Type", "application/yaml"}, []string{m.says}})
 	}

@@ -64,7 +64,7 @@ var crashScript = []crashStep{
 	{"DELETE", "/v1/series/s", "", ""},
 	{"DELETE", "/v1/publishers/p", "", ""},
 	{"DELETE", "/v1/authors/a2", "", ""},
-	{"PUT", "/v1/_model", smallerModel, "application/yaml"},
+	{"PUT", "/v1/_model?allowRemoval=true", smallerModel, "application/yaml"},
 	{"PUT", "/v1/authors/a2", `{"name":"Zwei"}`, ""},
 	{"PATCH", "/v1/books/b1", `[{"op":"remove","path":"/authors/0"}]`, "application/json-patch+json"},
 	{"DELETE", "/v1/books/b2", "", ""},

@@ -90,7 +90,8 @@ func TestVerifyFindsPlantedValues(t *testing.T) {
 		`UPDATE document SET body = replace(body, '"name":"A"', '"name":"B"') WHERE collection = 'books'`: "books.name",
 		`UPDATE document SET body = replace(body, '"n":1', '"n":7') WHERE collection = 'authors'`:         "authors.n",
 		`DELETE FROM link`: "lacks relation",
-		`UPDATE document SET source = '{broken' WHERE number = 2`: "not JSON",
+		`UPDATE collection SET documents = 7 WHERE name = 'books'`: "has counted 7",
+		`UPDATE document SET source = '{broken' WHERE number = 2`:  "not JSON",
 	} {
 		dir := t.TempDir()
 		s := harness.Open(t, harness.Options{Dir: dir, Sync: true})
@@ -137,9 +138,13 @@ func TestPending(t *testing.T) {
 		s.Put("c", fmt.Sprint(i), `{}`)
 	}
 	for limit, want := range map[int]string{1: `"pending":9}`, 4: `"pending":6}`, 10: `"pending":0}`, 100: `"pending":0}`} {
-		r := s.Want(http.StatusOK, "GET", fmt.Sprintf("/v1/_changes?limit=%d", limit), "")
+		r := s.Want(http.StatusOK, "GET", fmt.Sprintf("/v1/_changes?mode=all&limit=%d", limit), "")
 		if !strings.Contains(string(r.Body), want) {
 			t.Errorf("limit %d: %s, want %s", limit, r.Body, want)
+		}
+		r = s.Want(http.StatusOK, "GET", fmt.Sprintf("/v1/_changes?limit=%d", limit), "")
+		if counted := strings.Contains(string(r.Body), `"pending":`); counted != (limit >= 10) {
+			t.Errorf("limit %d of the latest: %s", limit, r.Body)
 		}
 	}
 }

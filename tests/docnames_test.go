@@ -12,7 +12,7 @@ import (
 
 var (
 	testName = regexp.MustCompile(`\bTest[A-Z]\w*`)
-	link     = regexp.MustCompile(`\]\(([^):#]+)\)`)
+	link     = regexp.MustCompile(`\]\(([^):#\s]+)\)`)
 	fileName = regexp.MustCompile("`([a-z][\\w-]*(?:/[\\w.-]+)+\\.(?:go|md|sql|yaml|yml|json))`")
 )
 
@@ -21,7 +21,7 @@ func TestDocumentsNameWhatIsThere(t *testing.T) {
 	root, tests, documents := "..", map[string]bool{}, []string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil || d.IsDir() && d.Name() == ".git":
+		case err != nil || d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
 			return cmp.Or(err, fs.SkipDir)
 		case strings.HasSuffix(path, "_test.go"):
 			src, err := os.ReadFile(path)

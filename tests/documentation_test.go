@@ -2,14 +2,19 @@ package tests
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/natsserver"
 )
 
 // block is a fenced block of a document.
@@ -39,6 +44,19 @@ func blocks(t *testing.T, path string) (out []block) {
 	return out
 }
 
+// buildExamples builds the examples that a script runs, and returns the script with the programs in their places.
+func buildExamples(t *testing.T, script string) string {
+	t.Helper()
+	dir := t.TempDir()
+	return regexp.MustCompile(`go run \./examples/\w+`).ReplaceAllStringFunc(script, func(run string) string {
+		out := filepath.Join(dir, filepath.Base(run))
+		if text, err := exec.Command("go", "build", "-o", out, "../"+run[len("go run ./"):]).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		return out
+	})
+}
+
 // TestDocumentsWork runs the commands of the documents, top to bottom in one shell, against a
 // server of its own. A block of json or text below one is what it prints.
 func TestDocumentsWork(t *testing.T) {
@@ -47,7 +65,7 @@ func TestDocumentsWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"README.md", "docs/modeling.md"} {
+	for _, name := range []string{"README.md", "docs/modeling.md", "docs/api.md", "docs/http.md", "docs/commands.md", "docs/consumer-groups.md", "docs/change-feed.md", "docs/upgrade.md"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			s := harness.OpenTemp(t, "")
 			const mark = "=== block "
@@ -63,6 +81,7 @@ func TestDocumentsWork(t *testing.T) {
 					want[at] = b.text
 				}
 			}
+			script = buildExamples(t, script)
 			script = strings.NewReplacer("go run ./cmd/fanfold", path, "http://127.0.0.1:8080", s.URL).Replace(script)
 			cmd := exec.Command("bash", "-c", script)
 			cmd.Dir = t.TempDir()
@@ -86,4 +105,62 @@ func TestDocumentsWork(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOperationsWork runs the commands of the operators' documents, top to bottom in one shell each, with servers of their
+// own: those that the commands start, and a NATS server. Benchmarks run at a tenth of their size.
+func TestOperationsWork(t *testing.T) {
+	plainOnly(t, otherProcess)
+	parallel(t)
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"docs/operations.md", "docs/scale.md"} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			script := "set -e -o pipefail\n"
+			for _, b := range blocks(t, filepath.Join("..", name)) {
+				if b.kind == "sh" {
+					script += fmt.Sprintf("echo '=== %s:%d'\n%s", name, b.line, b.text)
+				}
+			}
+			first, second := freeAddress(t), freeAddress(t)
+			script = strings.NewReplacer("127.0.0.1:8080", first, "127.0.0.1:8081", second, "nats://127.0.0.1:4222", natsserver.Start(t, 1)[0],
+				"fanfold bench ", "fanfold bench --quick ").Replace(script)
+			cmd := exec.Command("bash", "-c", script)
+			cmd.Dir = t.TempDir()
+			cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(path)+":"+os.Getenv("PATH"), "TMPDIR="+cmd.Dir, "FANFOLD_LISTEN="+first, "FANFOLD_SERVER=http://"+first)
+			runShell(t, cmd)
+		})
+	}
+}
+
+// runShell runs a shell to its end, or for three minutes, and then ends whatever it has started. The test fails where the
+// shell does.
+func runShell(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // all may have ended
+	late := time.AfterFunc(3*time.Minute, end)
+	err = cmd.Wait()
+	late.Stop()
+	end()
+	if text, _ := os.ReadFile(out.Name()); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+}
+
+// freeAddress returns an address of the loopback interface at which nobody listened a moment ago.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(natsserver.FreePorts(t, 1)[0]))
 }

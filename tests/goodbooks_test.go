@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +17,7 @@ import (
 const goodbooksFile = "../../shared/data/goodbooks/books.csv"
 
 // library is the plain recomputation of the goodbooks example: names by author, and authors by
-// book in the order of arrival.
+// book in the order of creation.
 type library struct {
 	names   map[string]string // of authors that are there
 	books   map[string][]string
@@ -72,6 +74,56 @@ func (l *library) prolific(n int) []string {
 		return strings.Compare(a, b)
 	})
 	return all[:n]
+}
+
+// TestGoodbooksDocument runs the commands of examples/goodbooks/README.md twice on one server, with three books: where another
+// model applies the first one is refused with what it would take away, and the last one is taken.
+func TestGoodbooksDocument(t *testing.T) {
+	plainOnly(t, otherProcess)
+	t.Parallel()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := harness.OpenTemp(t, "collections: {authors: {derive: {inCities: {count: cities.author}}}, cities: {relations: {author: {path: author, to: authors}}}}")
+	dir := t.TempDir()
+	examples, err := filepath.Abs("../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(examples, filepath.Join(dir, "examples")); err != nil {
+		t.Fatal(err)
+	}
+	const rows = "book_id,isbn13,authors,original_publication_year,title,language_code,average_rating,ratings_count,image_url,small_image_url\n" +
+		"1,9.78043902348e+12,Suzanne Collins,2008.0,\"The Hunger Games (The Hunger Games, #1)\",eng,4.34,4780653,a,b\n" +
+		"2,,\"J.K. Rowling, Mary GrandPré\",,Harry Potter,eng,4.44,4602479,a,b\n" + "17,,Suzanne Collins,2009.0,Catching Fire,eng,4.3,1831039,a,b\n"
+	if err := os.WriteFile(filepath.Join(dir, "books.csv"), []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var commands []string
+	for _, b := range blocks(t, "../examples/goodbooks/README.md") {
+		if b.kind == "sh" && !strings.Contains(b.text, "fanfold serve") {
+			commands = append(commands, b.text)
+		}
+	}
+	last := len(commands) - 1
+	shell := func(script string) (string, error) {
+		cmd := exec.Command("bash", "-e", "-c", strings.NewReplacer("go run ./cmd/fanfold", path, "http://127.0.0.1:8080", s.URL).Replace(script))
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "FANFOLD_SERVER="+s.URL)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := shell(commands[0]); err == nil || !strings.Contains(out, "inCities") || !strings.Contains(out, "--allow-removal") {
+		t.Errorf("over another model: %v\n%s", err, out)
+	}
+	if out, err := shell(commands[last]); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for range 2 {
+		if out, err := shell(strings.Join(commands, "")); err != nil || !strings.Contains(out, "S. Collins") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
 }
 
 // TestGoodbooks loads ten thousand real books with `fanfold import`, renames, moves and deletes,

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -69,17 +70,37 @@ var (
 	ids         = []string{"1", "2", "x"}
 )
 
-// relationPaths and the fields that may be copied along each.
-var relationPaths = []struct {
+// copyPath is a relation's path with the fields that may be copied along it.
+type copyPath struct {
 	path   string
 	fields []string
-}{
+}
+
+var relationPaths = []copyPath{
 	{"pub-id", []string{"pubName", "stats.pub", "stats.deep.pub"}},
 	{"tags[]", []string{"tagNames", "stats.tags"}},
 	{"authors[].id", []string{"authors[].name", "authors[].more.name", "authorNames"}},
 	{"sections[].items[].ref", []string{"sections[].items[].title", "sections[].titles", "sections[].sum.titles", "refTitles"}},
 	{"up.id", []string{"up.label", "Upper"}},
 	{"grid[][]", []string{"gridNames"}},
+}
+
+// derivedPaths lead to members that rules may give.
+var derivedPaths = []copyPath{
+	{"pubName", []string{"viaName", "stats.via"}},
+	{"pubName[]", []string{"viaNames"}},
+	{"pubName.id", []string{"viaID", "stats.via"}},
+	{"own", []string{"viaOwn"}},
+	{"own[]", []string{"viaOwns"}},
+	{"own.id", []string{"viaOwn", "up.via"}},
+	{"tagNames[]", []string{"viaTags"}},
+	{"authors[].name", []string{"authors[].via", "viaAuthors"}},
+	{"authorNames[]", []string{"viaAuthors"}},
+	{"sections[].titles[]", []string{"sections[].via", "viaTitles"}},
+	{"sections[].items[].title", []string{"sections[].items[].via", "sections[].via"}},
+	{"up.label", []string{"up.via", "Via"}},
+	{"z-list[]", []string{"viaList"}},
+	{"A", []string{"viaA"}},
 }
 
 // holderFields are where counts and id lists may stand.
@@ -117,6 +138,12 @@ type history struct {
 	gate     *harness.Gate
 	proposed uint64 // the event that announces a model to come; 0 for none
 	coming   *omodel
+	upgrades bool // what is to come is the next version of the fold
+}
+
+// mayUpgrade tells whether the version of the fold can be changed: in a program that knows two, once.
+func (h *history) mayUpgrade() bool {
+	return fold.Newest > fold.Oldest && !h.o.trims && h.proposed == 0
 }
 
 func randomHistory(t *rapid.T) {
@@ -145,7 +172,10 @@ func randomHistory(t *rapid.T) {
 	h.check()
 	h.checkPages()
 	h.checkFeed()
+	h.checkFollowers()
 	h.checkOmissions()
+	h.checkCollections()
+	h.checkKept()
 	h.s.Verify()
 	before := h.s.Digest()
 	if chance(t, 25) { // set-oriented SQL gives what goes document by document
@@ -156,6 +186,7 @@ func randomHistory(t *rapid.T) {
 		t.Fatal("the replay's rows differ")
 	}
 	h.check()
+	h.checkFollowers()
 	if chance(t, 25) {
 		h.exportAndImport()
 	}
@@ -163,7 +194,7 @@ func randomHistory(t *rapid.T) {
 
 // operation is one step of a history.
 type operation struct {
-	kind  string // put, delete, merge-patch, json-patch, transaction, model, prepare, activate, withdraw, replay or restart
+	kind  string // put, delete, merge-patch, json-patch, transaction, model, prepare, activate, withdraw, replay, restart, upgrade or prepare-upgrade
 	key   okey
 	body  string
 	model *omodel
@@ -177,7 +208,7 @@ func (op operation) GoString() string {
 	switch op.kind {
 	case "model", "prepare":
 		return op.kind + " " + op.model.String()
-	case "replay", "restart", "activate", "withdraw":
+	case "replay", "restart", "activate", "withdraw", "upgrade", "prepare-upgrade":
 		return op.kind
 	case "transaction":
 		return fmt.Sprintf("transaction %#v", op.parts)
@@ -205,6 +236,8 @@ func (h *history) operation(t *rapid.T) operation {
 		op.key = h.there(t, op.key)
 	case n < 86:
 		op.kind, op.key = "delete", h.there(t, op.key)
+	case n < 89 && h.mayUpgrade():
+		op.kind = draw(t, "upgrade", "prepare-upgrade")
 	case n < 96 && h.proposed != 0:
 		op.kind = draw(t, "activate", "activate", "activate", "withdraw")
 	case n < 96:
@@ -239,7 +272,11 @@ func (h *history) refresh(t *rapid.T, key okey) (paths []string) {
 // those that release what they remove.
 func (h *history) nextModel(t *rapid.T) *omodel {
 	m := randomModel(t, h.o.model)
+	if chance(t, 40) {
+		m.bringBack(t, h.o)
+	}
 	if !chance(t, 20) {
+		h.o.releaseLost(m)
 		return m
 	}
 	m.release = map[string][]string{}
@@ -254,6 +291,7 @@ func (h *history) nextModel(t *rapid.T) *omodel {
 		}
 		m.release[c] = slices.Sorted(maps.Keys(reserved))
 	}
+	h.o.releaseLost(m)
 	return m
 }
 
@@ -299,15 +337,28 @@ func (h *history) run(op operation) {
 	case "transaction":
 		h.transaction(op.parts)
 	case "model":
+		h.refuseLoss(op.model)
 		r := h.s.Model(op.model.String())
 		h.o.apply(op.model)
 		h.accepted(r, "", okey{})
 	case "prepare":
+		h.refuseLoss(op.model)
 		if h.proposed = h.s.Propose(op.model.String()); h.proposed == 0 { // only at once
 			h.run(operation{kind: "model", model: op.model})
 			return
 		}
-		h.coming = op.model
+		h.coming, h.upgrades = op.model, false
+		h.s.Prepared()
+	case "upgrade":
+		h.o.trims = true
+		h.o.apply(h.o.model)
+		h.stored(h.s.SetFold(fold.Newest), "", okey{})
+	case "prepare-upgrade":
+		if h.proposed = h.s.ProposeFold(fold.Newest); h.proposed == 0 { // only at once
+			h.run(operation{kind: "upgrade"})
+			return
+		}
+		h.coming, h.upgrades = h.o.model, true
 		h.s.Prepared()
 	case "activate":
 		h.activate()
@@ -333,6 +384,7 @@ func (h *history) activate() {
 	applied := h.s.Activated(h.proposed)
 	h.gate.Shut()
 	h.proposed = 0
+	h.o.trims = h.o.trims || h.upgrades
 	h.o.apply(h.coming)
 	h.stored(applied, "", okey{})
 }
@@ -350,7 +402,7 @@ func (h *history) accepted(r *harness.Response, op string, key okey) {
 // stored notes an event that the oracle has applied.
 func (h *history) stored(seq uint64, op string, key okey) {
 	after := h.o.views()
-	h.expect = append(h.expect, expected{seq, op, key, h.views, after})
+	h.expect = append(h.expect, expected{seq, op, key, h.views, after, h.o.written()})
 	h.views = after
 }
 
@@ -375,7 +427,7 @@ func (h *history) delete(key okey) {
 		h.s.Want(http.StatusNotFound, http.MethodDelete, path, "")
 		return
 	}
-	gone, edits, held := h.o.removal([]okey{key}, nil)
+	gone, edits, held, _ := h.o.removal([]okey{key}, nil)
 	if held {
 		h.s.Want(http.StatusConflict, http.MethodDelete, path, "")
 		return

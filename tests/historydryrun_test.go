@@ -26,6 +26,13 @@ func (l *limitedInspector) MayExceed(ctx context.Context, events []*fanfold.Even
 			return false, err
 		}
 		l.denied = l.denied || !more
+		if len(events) == 1 { // the same by itself, whatever was rehearsed before it
+			which, err := l.MayEachExceed(ctx, []*fanfold.Event{events[0], events[0], events[0]}, l.limit)
+			if err != nil {
+				return false, err
+			}
+			l.denied = l.denied || len(which) != 3
+		}
 	}
 	return l.Inspector.MayExceed(ctx, events, limit)
 }

@@ -65,13 +65,17 @@ func (h *history) transaction(parts []operation) {
 		}
 		ops = append(ops, op+"}")
 	}
-	gone, edits, held := h.o.removal(roots, others)
+	gone, edits, held, clash := h.o.removal(roots, others)
 	for i, p := range slices.Backward(parts) {
 		if p.kind == "put" && h.o.tooLong(p.key, p.body) {
 			want, at = http.StatusUnprocessableEntity, i
 		}
 	}
-	if want == http.StatusOK {
+	switch {
+	case want != http.StatusOK:
+	case clash:
+		want = http.StatusUnprocessableEntity
+	default:
 		want, at = h.allowed(parts, bodies, gone, held)
 	}
 	r := h.write(want, http.MethodPost, "/v1/_transactions", `{"operations":[`+strings.Join(ops, ",")+`]}`)
@@ -110,13 +114,13 @@ func (h *history) transaction(parts []operation) {
 // allowed is the answer to a transaction with deletes whose documents are there, and the index of
 // the operation at fault, -1 for none.
 func (h *history) allowed(parts []operation, bodies []*jv, gone map[okey]bool, held bool) (status, at int) {
-	if held {
-		return http.StatusConflict, -1
-	}
-	for i, p := range parts {
+	for i, p := range parts { // patches are made before it is looked at what deletes bring with them
 		if p.kind == "merge-patch" && h.o.longBody(bodies[i]) {
 			return http.StatusUnprocessableEntity, i
 		}
+	}
+	if held {
+		return http.StatusConflict, -1
 	}
 	for i, p := range parts {
 		if bodies[i] != nil && h.o.refersTo(p.key.collection, bodies[i], gone) {

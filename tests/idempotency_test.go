@@ -85,9 +85,7 @@ func TestSameKeySameAnswer(t *testing.T) {
 		t.Errorf("%d changes, want the 9 of the first round, %v", cp.Changes, err)
 	}
 	b.CatchUp()
-	if a.Digest() != b.Digest() {
-		t.Error("the nodes differ")
-	}
+	a.WantSameDigest(b)
 	a.Verify()
 	a.Close()
 	b.Close()
@@ -121,9 +119,7 @@ func TestNodesRaceOnOneKey(t *testing.T) {
 				raceOnKeys(t, nodes, round)
 			}
 			nodes[0].Verify()
-			if nodes[0].Digest() != nodes[1].Digest() {
-				t.Error("the nodes differ")
-			}
+			nodes[0].WantSameDigest(nodes[1])
 		})
 	}
 }

@@ -203,9 +203,7 @@ func requireLinearizable(t *testing.T, long time.Duration, seed uint64) {
 	for _, n := range nodes {
 		n.Verify()
 	}
-	if a, b := nodes[0].Digest(), nodes[1].Digest(); a != b {
-		t.Fatal("the nodes differ")
-	}
+	nodes[0].WantSameDigest(nodes[1])
 }
 
 // disturb does one fault and waits until the cluster is whole again.

@@ -71,7 +71,7 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-func TestChildrenComeByArrival(t *testing.T) {
+func TestChildrenComeByCreation(t *testing.T) {
 	s := harness.OpenTemp(t, apiModel)
 	s.Put("authors", "a1", `{}`)
 	for i := range 15 {

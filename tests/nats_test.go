@@ -2,8 +2,8 @@ package tests
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,14 +21,7 @@ import (
 // TestOrdinaryClients: through --nats-listen anybody reads the log, and nobody writes to it or
 // takes it away.
 func TestOrdinaryClients(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	addr := freeAddress(t)
 	n, err := node.Open(t.Context(), node.Config{Data: t.TempDir(), Listen: "127.0.0.1:0", Durability: "interval", NATSListen: addr, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -85,14 +78,16 @@ func TestUnreadableEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := js.Publish(t.Context(), "fanfold.fanfold.doc.books.b", []byte(`{"v":99}`)); err != nil {
+	ack, err := js.Publish(t.Context(), "fanfold.fanfold.doc.books.b", []byte(`{"v":99}`))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Node.Store.Applied.Wait(t.Context(), 2); err == nil || !strings.Contains(err.Error(), "event 2") {
+	event := fmt.Sprintf("event %d", ack.Sequence)
+	if err := s.Node.Store.Applied.Wait(t.Context(), ack.Sequence); err == nil || !strings.Contains(err.Error(), event) {
 		t.Fatalf("the wait for the event ends with %v", err)
 	}
 	r := s.Want(http.StatusServiceUnavailable, "GET", "/readyz", "")
-	if !strings.Contains(string(r.Body), "event 2") || !strings.Contains(string(r.Body), "version") {
+	if !strings.Contains(string(r.Body), event) || !strings.Contains(string(r.Body), "version") {
 		t.Errorf("readyz says %s", r.Body)
 	}
 	s.WantDoc("books", "b", `{"id":"b","x":1}`)

@@ -25,8 +25,8 @@ type orel struct {
 
 type orule struct {
 	collection, path, kind string
-	rel                    *orel
-	expr                   oexpr    // of copy
+	rel                    *orel    // nil of value
+	expr                   oexpr    // of copy and value
 	frozen                 bool     // of copy
 	where                  string   // of counts, aggregates and recent
 	limit                  int      // of ids, 0 for the default, and recent
@@ -39,6 +39,7 @@ type omodel struct {
 	rules   []*orule
 	limit   int                 // how long an embedded view may be; 0 for the default, which no test reaches
 	release map[string][]string // by collection
+	loses   *omodel             // that would lose values which stay on documents; nil where none would be lost
 }
 
 func (r *orule) name() string { return r.collection + "." + r.path }
@@ -53,6 +54,9 @@ func (r *orule) fields() []string {
 
 // definition is equal for rules that always give the same value.
 func (r *orule) definition() string {
+	if r.rel == nil {
+		return r.json()
+	}
 	rel := *r.rel
 	if rel.onDelete != "keep" || r.kind != "copy" || r.frozen {
 		rel.onDelete = ""
@@ -99,7 +103,7 @@ type odoc struct {
 	key     okey
 	body    *jv
 	written string // the body's exact text; "" where only its canonical form is known
-	arrival int
+	created int    // the place among all events of the one that created it
 }
 
 // okept is the place of a value kept from a deleted target.
@@ -115,12 +119,14 @@ type oracle struct {
 	places map[okept]int              // in pages; rule is the relation
 	came   map[okept]int              // how many ever came into a target's pages
 	owned  map[string]map[string]bool // by collection: paths of all rules there were and that are not released
+	gone   map[string]*orule          // rules that went, by name, and whose kept values are still there
 	events int
+	trims  bool         // copies are without spaces at their end, as under the build tag nextfold from version 9 of the fold on
 	memo   map[ofit]fit // while views are made
 }
 
 func newOracle() *oracle {
-	return &oracle{model: &omodel{}, docs: map[okey]*odoc{}, kept: map[okept]string{}, places: map[okept]int{}, came: map[okept]int{}, owned: map[string]map[string]bool{}}
+	return &oracle{model: &omodel{}, docs: map[okey]*odoc{}, kept: map[okept]string{}, places: map[okept]int{}, came: map[okept]int{}, owned: map[string]map[string]bool{}, gone: map[string]*orule{}}
 }
 
 // put accepts a whole document.
@@ -142,17 +148,18 @@ func (o *oracle) write(key okey, body *jv, written string, refresh ...string) {
 	o.events++
 	d := o.docs[key]
 	if d == nil {
-		d = &odoc{key: key, arrival: o.events}
+		d = &odoc{key: key, created: o.events}
 		o.docs[key] = d
-		o.forget(func(k okept) bool { return k.target == key && !o.model.rule(k.rule).frozen })
+		o.forget(func(k okept) bool { return k.target == key && !o.keeper(k.rule).frozen })
 	}
 	d.body, d.written = body, written
 	o.forget(func(k okept) bool {
-		return k.holder == key && !slices.Contains(body.ids(steps(o.model.rule(k.rule).rel.path)), k.target.id)
+		rel := o.keeper(k.rule).rel
+		return k.holder == key && !o.model.derivesIDs(rel) && !slices.Contains(body.ids(steps(rel.path)), k.target.id)
 	})
 	o.forget(func(k okept) bool {
 		r := o.model.rule(k.rule)
-		return k.holder == key && r.frozen && slices.Contains(refresh, r.path) && o.docs[k.target] != nil
+		return k.holder == key && r != nil && r.frozen && slices.Contains(refresh, r.path) && o.docs[k.target] != nil
 	})
 	o.placeIn(d)
 	for _, r := range o.frozenRules() {
@@ -160,6 +167,7 @@ func (o *oracle) write(key okey, body *jv, written string, refresh ...string) {
 			o.capture(r, d)
 		}
 	}
+	o.settleIDs()
 }
 
 func (o *oracle) forget(which func(okept) bool) {
@@ -191,17 +199,15 @@ func (o *oracle) remove(key okey) {
 			delete(o.places, k)
 		}
 	}
+	o.settleIDs()
 }
 
 // apply accepts a model.
 func (o *oracle) apply(m *omodel) {
 	o.events++
 	prev := o.model
+	o.settleKept(m)
 	o.model = m
-	o.forget(func(k okept) bool {
-		r := m.rule(k.rule)
-		return r == nil || r.definition() != prev.rule(k.rule).definition()
-	})
 	o.placeAll(prev)
 	for _, r := range o.frozenRules() {
 		if old := prev.rule(r.name()); old != nil && old.definition() == r.definition() {
@@ -213,6 +219,7 @@ func (o *oracle) apply(m *omodel) {
 			}
 		}
 	}
+	o.settleIDs()
 	for c, paths := range m.release {
 		for _, path := range paths {
 			delete(o.owned[c], path)
@@ -228,15 +235,15 @@ func (o *oracle) apply(m *omodel) {
 	}
 }
 
-// holders are the documents that refer to an id, in order of arrival.
+// holders are the documents that refer to an id, in order of creation.
 func (o *oracle) holders(rel *orel, id string) []*odoc {
 	var out []*odoc
 	for _, d := range o.docs {
-		if d.key.collection == rel.collection && slices.Contains(d.body.ids(steps(rel.path)), id) {
+		if d.key.collection == rel.collection && slices.Contains(o.idsOf(rel, d), id) {
 			out = append(out, d)
 		}
 	}
-	slices.SortFunc(out, func(a, b *odoc) int { return a.arrival - b.arrival })
+	slices.SortFunc(out, func(a, b *odoc) int { return a.created - b.created })
 	return out
 }
 
@@ -245,15 +252,15 @@ func (o *oracle) views() map[okey]string {
 	out := make(map[okey]string, len(o.docs))
 	o.memo = map[ofit]fit{}
 	for k, d := range o.docs {
-		out[k] = o.embed(d, "", math.MaxInt).String()
+		out[k] = o.embed(d, nil, math.MaxInt).String()
 	}
 	o.memo = nil
 	return out
 }
 
-// embed is a document with the derived members of rules below a depth; with top, only those in that
-// top-level member may be there.
-func (o *oracle) embed(d *odoc, top string, depth int) *jv {
+// embed is a document with the derived members of rules below a depth; with the steps of a path, only those at it,
+// below it or around it may be there.
+func (o *oracle) embed(d *odoc, at []string, depth int) *jv {
 	if o.model.limit > 0 {
 		return o.fit(d, depth).view
 	}
@@ -270,7 +277,7 @@ func (o *oracle) embed(d *odoc, top string, depth int) *jv {
 	for _, r := range rules {
 		for i, f := range r.fields() {
 			path := steps(f)
-			if top == "" || path[0] == top {
+			if overlap(path, at) {
 				o.derive(root, d, r, path, i == 1)
 			}
 		}
@@ -282,17 +289,24 @@ func (o *oracle) embed(d *odoc, top string, depth int) *jv {
 func (o *oracle) derive(root *jv, d *odoc, r *orule, path []string, flag bool) {
 	if r.kind == "copy" {
 		base := sharedArrays(path, steps(r.rel.path))
-		for _, anchor := range root.all(path[:base]) {
-			if v := o.copied(r, anchor, steps(r.rel.path)[base:], d.key); v != nil {
+		beside := o.idView(r.rel, d).all(path[:base])
+		for i, anchor := range root.all(path[:base]) {
+			if v := o.copied(r, beside[i], steps(r.rel.path)[base:], d.key); v != nil {
 				anchor.place(path[base:], v)
 			}
+		}
+		return
+	}
+	if r.kind == "value" { // of the document itself
+		if v := o.evalExact(r, d); v != nil {
+			root.place(path, v)
 		}
 		return
 	}
 	var in []*odoc
 	var ids []string
 	for _, h := range o.holders(r.rel, d.key.id) {
-		if r.where == "" || h.body.get("flag") != nil && h.body.get("flag").text == "true" {
+		if o.includes(r, h) {
 			in, ids = append(in, h), append(ids, quote(h.key.id))
 		}
 	}
@@ -351,13 +365,22 @@ func (o *oracle) copied(r *orule, anchor *jv, rest []string, holder okey) *jv {
 	return list
 }
 
-// eval is a copy's value on a document's embedded view, or nil. It makes only the part
-// of the view it needs, for a document may refer to itself.
+// eval is a copy's value on a document's embedded view, or nil.
 func (o *oracle) eval(r *orule, d *odoc) *jv {
+	v := o.evalExact(r, d)
+	if o.trims && v != nil && v.kind == '"' {
+		return parseJSON(strings.TrimRight(v.text[:len(v.text)-1], " ") + `"`)
+	}
+	return v
+}
+
+// evalExact is what the rule's expression gives. It makes only the part of the view it needs, for a document may refer to
+// itself.
+func (o *oracle) evalExact(r *orule, d *odoc) *jv {
 	var args []*jv
 	e := r.expr
 	for _, name := range e.reads() {
-		v := o.embed(d, name, o.model.depth(r)).get(name)
+		v := o.embed(d, []string{name}, o.model.depth(r)).get(name)
 		if v == nil {
 			return nil
 		}

@@ -41,7 +41,7 @@ func (o *oracle) fit(d *odoc, depth int) fit {
 		}
 	}
 	slices.SortFunc(rules, func(a, b *orule) int {
-		return cmp.Or(cmp.Compare(notCount(a), notCount(b)), cmp.Compare(o.model.depth(a), o.model.depth(b)), cmp.Compare(a.name(), b.name()))
+		return cmp.Or(cmp.Compare(o.afterCounts(a), o.afterCounts(b)), cmp.Compare(o.model.depth(a), o.model.depth(b)), cmp.Compare(a.name(), b.name()))
 	})
 	for _, r := range rules {
 		o.placeWithin(&out, d, r)
@@ -52,8 +52,9 @@ func (o *oracle) fit(d *odoc, depth int) fit {
 	return out
 }
 
-func notCount(r *orule) int {
-	if r.kind == "count" {
+// afterCounts is 0 for counts over what is written alone, which there is always room for.
+func (o *oracle) afterCounts(r *orule) int {
+	if r.kind == "count" && o.model.depth(r) == 0 {
 		return 0
 	}
 	return 1
@@ -71,7 +72,7 @@ func (o *oracle) placeWithin(out *fit, d *odoc, r *orule) {
 	}
 	path := steps(r.path)
 	base := sharedArrays(path, steps(r.rel.path))
-	for i, anchor := range out.view.all(path[:base]) {
+	for i, anchor := range o.idView(r.rel, d).all(path[:base]) {
 		v := o.copied(r, anchor, steps(r.rel.path)[base:], d.key)
 		if v == nil {
 			continue
@@ -86,7 +87,7 @@ func (o *oracle) accept(out *fit, r *orule, trial *jv) {
 	text := trial.String()
 	switch {
 	case text == out.view.String():
-	case r.kind != "count" && len(text) > o.model.limit:
+	case o.afterCounts(r) > 0 && len(text) > o.model.limit:
 		out.left[r.name()]++
 	default:
 		out.view = trial
@@ -102,6 +103,8 @@ func (o *oracle) omissions() string {
 	}
 	byRule := map[string]omission{}
 	if o.model.limit > 0 {
+		o.memo = map[ofit]fit{}
+		defer func() { o.memo = nil }()
 		for _, d := range o.docs {
 			for rule, n := range o.fit(d, 1<<30).left {
 				byRule[rule] = omission{rule, byRule[rule].Documents + 1, byRule[rule].Values + n}

@@ -9,7 +9,7 @@ import (
 
 // The oracle's aggregates, recents, frozen copies and pages.
 
-// aggregate is the value of a sum, min, max, avg or recent over documents in order of arrival, ""
+// aggregate is the value of a sum, min, max, avg or recent over documents in order of creation, ""
 // for none or another kind.
 func (o *oracle) aggregate(r *orule, in []*odoc) string {
 	if r.kind == "recent" {
@@ -17,7 +17,7 @@ func (o *oracle) aggregate(r *orule, in []*odoc) string {
 	}
 	var numbers []*big.Rat
 	for _, d := range in {
-		for _, v := range d.body.all(steps(r.of)) {
+		for _, v := range o.seen(r, d, r.of) {
 			if v.kind == '0' {
 				n, _ := new(big.Rat).SetString(v.text)
 				numbers = append(numbers, n)
@@ -45,8 +45,9 @@ func (o *oracle) aggregate(r *orule, in []*odoc) string {
 
 // removal is what a delete of documents brings with it: the others that are deleted, the bodies of
 // those that lose references, and whether some document restricts it. Those in others are written
-// otherwise.
-func (o *oracle) removal(roots []okey, others map[okey]bool) (gone map[okey]bool, edits map[okey]*jv, held bool) {
+// otherwise, so that they do not refer as they did by ids that are written; clash says that one of them
+// would be deleted by derived ids.
+func (o *oracle) removal(roots []okey, others map[okey]bool) (gone map[okey]bool, edits map[okey]*jv, held, clash bool) {
 	gone, edits = map[okey]bool{}, map[okey]*jv{}
 	for _, key := range roots {
 		gone[key] = true
@@ -58,7 +59,7 @@ func (o *oracle) removal(roots []okey, others map[okey]bool) (gone map[okey]bool
 					continue
 				}
 				for _, h := range o.holders(rel, key.id) {
-					if !gone[h.key] && !others[h.key] {
+					if !gone[h.key] && (!others[h.key] || o.model.derivesIDs(rel)) {
 						fn(rel, key, h)
 					}
 				}
@@ -67,7 +68,7 @@ func (o *oracle) removal(roots []okey, others map[okey]bool) (gone map[okey]bool
 	}
 	for before := 0; before < len(gone); {
 		before = len(gone)
-		each("cascade", func(_ *orel, _ okey, h *odoc) { gone[h.key] = true })
+		each("cascade", func(_ *orel, _ okey, h *odoc) { gone[h.key], clash = true, clash || others[h.key] })
 	}
 	each("restrict", func(*orel, okey, *odoc) { held = true })
 	hits := map[*jv]bool{} // ids and elements to go
@@ -80,7 +81,7 @@ func (o *oracle) removal(roots []okey, others map[okey]bool) (gone map[okey]bool
 	for _, body := range edits {
 		body.drop(hits)
 	}
-	return gone, edits, held
+	return gone, edits, held, clash
 }
 
 // markLinks marks what goes where the path leads to id: the innermost array element, or the id.
@@ -115,6 +116,9 @@ func (v *jv) drop(hits map[*jv]bool) {
 func (o *oracle) refersTo(collection string, body *jv, gone map[okey]bool) bool {
 	for _, rel := range o.model.rels {
 		if rel.collection != collection || !slices.Contains([]string{"unlink", "cascade", "restrict"}, rel.onDelete) {
+			continue
+		}
+		if o.model.derivesIDs(rel) {
 			continue
 		}
 		for _, id := range body.ids(steps(rel.path)) {
@@ -169,7 +173,7 @@ func (o *oracle) recent(r *orule, in []*odoc) string {
 	in = slices.Clone(in)
 	if r.orderBy != "" {
 		slices.SortFunc(in, func(a, b *odoc) int {
-			return cmp.Or(compareValues(a.body.get(r.orderBy), b.body.get(r.orderBy)), strings.Compare(a.key.id, b.key.id))
+			return cmp.Or(compareValues(o.first(r, a, r.orderBy), o.first(r, b, r.orderBy)), a.created-b.created)
 		})
 	}
 	slices.Reverse(in)
@@ -177,13 +181,60 @@ func (o *oracle) recent(r *orule, in []*odoc) string {
 	for _, d := range in[:min(len(in), r.limit)] {
 		shown := &jv{kind: '{'}
 		for _, name := range r.shown {
-			if v := o.embed(d, name, o.model.depth(r)).get(name); v != nil {
+			if v := o.first(r, d, name); v != nil {
 				shown.items = append(shown.items, jmember{key: name, raw: quote(name), val: v})
 			}
 		}
 		list.items = append(list.items, jmember{val: shown})
 	}
 	return list.String()
+}
+
+// seen is what a rule finds at a path in a document that refers to another: it looks at the embedded view, as far as that
+// is made before the rule.
+func (o *oracle) seen(r *orule, d *odoc, path string) []*jv {
+	at := steps(path)
+	return o.embed(d, at, o.model.depth(r)).all(at)
+}
+
+func (o *oracle) first(r *orule, d *odoc, path string) *jv {
+	for _, v := range o.seen(r, d, path) {
+		return v
+	}
+	return nil
+}
+
+// overlap tells whether one path leads to the other's place, or into it.
+func overlap(a, b []string) bool {
+	n := min(len(a), len(b))
+	return slices.Equal(a[:n], b[:n])
+}
+
+// The conditions that the oracle knows, and the top-level members that they look at.
+const (
+	flagged = "doc.flag == true"
+	counted = "doc.count > 1"
+	inStats = "has(doc.stats.count)"
+)
+
+var conditionReads = map[string]string{flagged: "flag", counted: "count", inStats: "stats"}
+
+// includes tells whether a rule's condition holds for a document that refers to another.
+func (o *oracle) includes(r *orule, d *odoc) bool {
+	if r.where == "" {
+		return true
+	}
+	v := o.first(r, d, conditionReads[r.where])
+	switch {
+	case v == nil:
+		return false
+	case r.where == counted:
+		n, _ := new(big.Rat).SetString(v.text)
+		return v.kind == '0' && n.Cmp(big.NewRat(1, 1)) > 0
+	case r.where == inStats:
+		return v.get("count") != nil
+	}
+	return v.text == "true"
 }
 
 // compareValues orders what is neither number nor text, numbers, texts.
@@ -201,7 +252,8 @@ func compareValues(a, b *jv) int {
 		return c
 	}
 	if class(a) == 2 {
-		return strings.Compare(unquote(a.text), unquote(b.text))
+		x, y := unquote(a.text), unquote(b.text)
+		return strings.Compare(x[:min(len(x), 1024)], y[:min(len(y), 1024)])
 	}
 	x, _ := new(big.Rat).SetString(a.text)
 	y, _ := new(big.Rat).SetString(b.text)
@@ -247,14 +299,14 @@ func (o *oracle) capture(r *orule, d *odoc) {
 // those it no longer refers to.
 func (o *oracle) placeIn(d *odoc) {
 	for _, rel := range o.model.rels {
-		if rel.collection == d.key.collection && rel.pages > 0 {
+		if rel.collection == d.key.collection && rel.pages > 0 && !o.model.derivesIDs(rel) {
 			o.placeBy(rel, d)
 		}
 	}
 }
 
 func (o *oracle) placeBy(rel *orel, d *odoc) {
-	ids := d.body.ids(steps(rel.path))
+	ids := o.idsOf(rel, d)
 	for k := range o.places {
 		if k.rule == rel.full() && k.holder == d.key && !slices.Contains(ids, k.target.id) {
 			delete(o.places, k)
@@ -275,7 +327,7 @@ func (o *oracle) placeAll(prev *omodel) {
 	same := map[string]bool{}
 	for _, rel := range o.model.rels {
 		for _, old := range prev.rels {
-			same[rel.full()] = same[rel.full()] || old.full() == rel.full() && old.path == rel.path && old.pages > 0 && rel.pages > 0
+			same[rel.full()] = same[rel.full()] || old.full() == rel.full() && old.path == rel.path && old.pages > 0 && rel.pages > 0 && sameIDs(prev, o.model, old, rel)
 		}
 	}
 	for _, m := range []map[okept]int{o.places, o.came} {
@@ -285,15 +337,8 @@ func (o *oracle) placeAll(prev *omodel) {
 			}
 		}
 	}
-	docs := slices.SortedFunc(func(yield func(*odoc) bool) {
-		for _, d := range o.docs {
-			if !yield(d) {
-				return
-			}
-		}
-	}, func(a, b *odoc) int { return a.arrival - b.arrival })
 	for _, rel := range o.model.rels {
-		for _, d := range docs {
+		for _, d := range o.inOrder() {
 			if rel.pages > 0 && !same[rel.full()] && d.key.collection == rel.collection {
 				o.placeBy(rel, d)
 			}

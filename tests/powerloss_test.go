@@ -139,7 +139,8 @@ func losePower(t *testing.T, data string, r *rand.Rand) (lost int64) {
 			}
 		case 2: // a page in between did not come to the disk
 			if len(tail) > 0 {
-				clear(tail[r.IntN(len(tail)):][:min(len(tail)/2, 4096)%max(1, len(tail)/2)])
+				page := tail[r.IntN(len(tail)):]
+				clear(page[:min(len(page), 4096)])
 			}
 		default:
 			b = b[:from]

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"slices"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -34,14 +35,14 @@ func list(t *rapid.T, longest int, element func() string) string {
 func memberValue(t *rapid.T, name string) string {
 	switch name {
 	case "name":
-		return draw(t, `"Ann"`, `"Bob"`, `"C\u0041"`, "2.50", "null", `{"x":1,"id":"1"}`, `[ 1 , 2 ]`, `"a  b"`)
+		return draw(t, `"Ann"`, `"Ann  "`, `"Bob"`, `"C\u0041"`, "2.50", "null", `{"x":1,"id":"1"}`, `[ 1 , 2 ]`, `"a  b"`)
 	case "n":
 		return draw(t, "2.50", "1e3", "-0", "12345678901234567890", "7", `"7"`)
 	case "a", "b":
 		if chance(t, 8) { // grows a view, and those that copy it, to where a model's limit may be
 			return quote(strings.Repeat("long ", 1+upTo(t, 30)))
 		}
-		return draw(t, `"p"`, `"q"`, `"r s"`, `"\u0041"`, "1", "null")
+		return draw(t, `"p"`, `"p "`, `"q"`, `"r s"`, `"\u0041"`, "1", "null")
 	case "flag":
 		return draw(t, "true", "false", `"true"`)
 	case "pub-id":
@@ -76,7 +77,7 @@ func author(t *rapid.T) string {
 }
 
 // memberNames are the members of documents; the last are at derived paths of some models.
-var memberNames = []string{"name", "n", "a", "b", "flag", "pub-id", "tags", "authors", "sections", "grid", "up", "stats", "pubName", "count", "z-list"}
+var memberNames = []string{"name", "n", "a", "b", "flag", "pub-id", "tags", "authors", "sections", "grid", "up", "stats", "pubName", "count", "z-list", "own"}
 
 func someMember(t *rapid.T) string {
 	return memberNames[upTo(t, len(memberNames)-1)]
@@ -89,6 +90,15 @@ func document(t *rapid.T, key okey, m *omodel) string {
 	for _, r := range m.rels {
 		if r.collection == key.collection && chance(t, 85) {
 			names = append(names, steps(r.path)[0])
+		}
+	}
+	for _, r := range m.rules {
+		if r.kind == "value" && r.collection == key.collection || r.kind == "copy" && r.rel.to == key.collection {
+			for _, name := range r.expr.reads() {
+				if slices.Contains(memberNames, name) && chance(t, 60) {
+					names = append(names, name)
+				}
+			}
 		}
 	}
 	for _, name := range plainMembers {

@@ -30,10 +30,12 @@ collections:
     derive: {"the name's": {copy: publisher, value: doc.name}}
   labels:
     relations: {publisher: {path: pub, to: publishers}}
-    derive: {n: {copy: publisher, value: doc.books}}
+    derive: {n: {copy: publisher, value: doc.books}, texts: {max: spines.label, of: n}}
   spines:
     relations: {label: {path: label, to: labels}, up: {path: up, to: spines}}
     derive: {n: {copy: label, value: doc.n}, above: {copy: up, value: doc.text}}
+  covers: {}
+  notes: {relations: {cover: {path: cover, to: covers}}, derive: {colour: {copy: cover, value: doc.colour}, shown: {value: doc.colour}}}
 `
 
 // texts are JSON whose tokens must stay as they are.
@@ -54,6 +56,11 @@ func TestSetOrientedFold(t *testing.T) {
 		s.Put("labels", fmt.Sprint(i), fmt.Sprintf(`{"pub":%d,"x":%s}`, i%2, text))
 		s.Put("spines", fmt.Sprint(i), fmt.Sprintf(`{"label":%d,"up":"%d","text":%s}`, i%4, i%3, text))
 	}
+	s.Put("covers", "1", `{"colour":"red"}`)
+	s.Put("notes", "1", `{"cover":1}`)
+	s.Put("notes", "2", `{"cover":1}`)
+	s.Merge("covers", "1", `{"colour":"blue"}`) // which computed members read
+	s.WantDoc("notes", "2", `{"id":"2","cover":1,"colour":"blue","shown":"blue"}`)
 	for _, text := range texts {
 		s.Merge("publishers", "0", `{"name":`+text+`,"place":`+text+`}`)
 		s.Merge("publishers", "1", `{"name":[`+text+`]}`)
@@ -94,6 +101,9 @@ func TestRandomFanouts(t *testing.T) {
 		names, derive := []string{"a", "b", "zz", "more name"}, ""
 		for i := range 1 + upTo(t, 2) {
 			derive += fmt.Sprintf("%q: {copy: %s, value: %q}, ", names[upTo(t, 3)]+fmt.Sprint(i), draw(t, "r", "r", "q"), draw(t, "doc.x", "doc.y", "[doc.x, doc.y]", "doc"))
+		}
+		if chance(t, 40) { // of a copy, or of something else
+			derive += fmt.Sprintf("computed: {value: %q}, ", draw(t, "doc.own", `doc['a0']`, `[doc['b0'], doc.own]`))
 		}
 		s.Model("collections:\n  ts: {}\n  hs: {relations: {r: {path: r, to: ts, onDelete: " + draw(t, "clear", "keep") + "}, q: {path: deep.q, to: ts}}, derive: {" + derive + "}}\n")
 		value := func() string { return draw(t, append(texts, "1", "1", `"one"`)...) }

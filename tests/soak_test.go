@@ -21,13 +21,17 @@ var soak = flag.Duration("soak", 0, "how long random histories, crashes, kills, 
 
 // The shares of the time that -soak gives, in percent. Fuzzing comes last and has what is left.
 const (
-	shareHistories = 37
+	shareHistories = 30
 	shareFanouts   = 5
 	shareCrashes   = 10
 	shareKills     = 10
 	sharePower     = 5
-	shareLinear    = 13
+	shareLinear    = 9
 	shareDamages   = 5
+	shareGroups    = 3
+
+	shareCluster          = 4
+	shareClusterProcesses = 4
 )
 
 // soakBegan is when the tests began.

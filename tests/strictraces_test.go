@@ -53,9 +53,7 @@ collections:
 			}
 			nodes[0].CatchUp()
 			nodes[1].CatchUp()
-			if nodes[0].Digest() != nodes[1].Digest() {
-				t.Fatal("the nodes differ")
-			}
+			nodes[0].WantSameDigest(nodes[1])
 			checkStrict(t, nodes[0])
 			for _, what := range []string{"PUT 201", "PUT 204", "PUT 409", "PUT 422", "DELETE 204", "DELETE 409"} {
 				if seen[what] == 0 {
@@ -73,7 +71,7 @@ func TestStrictRaces(t *testing.T) {
 	for _, replicas := range []int{1, 3} {
 		t.Run(strconv.Itoa(replicas), func(t *testing.T) {
 			nodes := cluster(t, replicas, 2)
-			nodes[0].Model("collections: {as: {}, bs: {unique: [u], relations: {a: {path: a, to: as, strict: true}}}}")
+			nodes[0].Model("collections: {as: {}, bs: {unique: [u, [p, q], 'lower(doc.x)'], relations: {a: {path: a, to: as, strict: true}}}}")
 			nodes[1].CatchUp()
 			const rounds, lanes = 60, 4
 			var wg sync.WaitGroup
@@ -103,14 +101,21 @@ func strictRace(nodes []*harness.Store, id string) error {
 	if r, err := nodes[0].Do(http.MethodPut, "/v1/as/"+id, []byte("{}")); err != nil || r.Status != http.StatusCreated {
 		return fmt.Errorf("%w %+v", err, r)
 	}
+	one, other := fmt.Sprintf(`{"u":%q}`, id), fmt.Sprintf(`{"u":%q,"x":7}`, id)
+	switch id[len(id)-1] % 3 { // a member, several together, or an expression
+	case 1:
+		one, other = fmt.Sprintf(`{"p":1,"q":%q}`, id), fmt.Sprintf(`{"q":%q,"p":1.0}`, id)
+	case 2:
+		one, other = fmt.Sprintf(`{"x":"n%s"}`, id), fmt.Sprintf(`{"x":"N%s"}`, id)
+	}
 	status := make([]int, 4)
 	errs := make([]error, 4)
 	var wg sync.WaitGroup
 	for i, w := range []struct{ method, path, body string }{
 		{http.MethodPut, "/v1/bs/h" + id, fmt.Sprintf(`{"a":%q}`, id)},
 		{http.MethodDelete, "/v1/as/" + id, ""},
-		{http.MethodPut, "/v1/bs/u" + id, fmt.Sprintf(`{"u":%q}`, id)},
-		{http.MethodPut, "/v1/bs/v" + id, fmt.Sprintf(`{"u":%q}`, id)},
+		{http.MethodPut, "/v1/bs/u" + id, one},
+		{http.MethodPut, "/v1/bs/v" + id, other},
 	} {
 		wg.Go(func() {
 			r, err := nodes[i%2].Do(w.method, w.path, []byte(w.body))

@@ -41,11 +41,21 @@ func (w *Writer) activate(ctx context.Context, p *fanfold.Proposal) error {
 			return err
 		}
 	}
+	if version := p.Model.Fold; version != 0 { // an older program may have been started since
+		if err := w.knownByAll(ctx, version); fanfold.CodeOf(err) == fanfold.Conflict {
+			_, err = w.withdrawModel(ctx, p, err.Error())
+			return settled(err)
+		} else if err != nil {
+			return err
+		}
+	}
+	m := *p.Model
+	m.Source = p.Source
 	have, _, _ := w.Models.Model()
-	err := w.withoutWrites(ctx, p.Model.AddsGuards(have), func(guards bool) error {
+	err := w.withoutWrites(ctx, p.Model.AddsGuards(have) || p.Model.LosesUnreleased(have), func(guards bool, stored func()) error {
 		problems, err := w.Models.Objections(p.Seq)
 		switch {
-		case fanfold.CodeOf(err) == fanfold.Gone: // Ready receives when the preparation has finished
+		case fanfold.CodeOf(err) == fanfold.NotFound: // Ready receives when the preparation has finished
 			return nil
 		case err != nil:
 			return err
@@ -54,10 +64,15 @@ func (w *Writer) activate(ctx context.Context, p *fanfold.Proposal) error {
 			_, err = w.withdrawModel(ctx, p, e.Error())
 			return err
 		}
-		_, err = w.storeModel(ctx, p.Source, p.Seq, guards)
+		_, err = w.storeModel(ctx, &m, p.Seq, guards, stored)
 		return err
 	})
-	if staleError(err) != nil { // another node did it, or it was withdrawn
+	return settled(err)
+}
+
+// settled returns err, or nil where it says that another node has applied the model, or withdrawn it.
+func settled(err error) error {
+	if staleError(err) != nil {
 		return nil //nolint:nilerr // what was to be done is done
 	}
 	return err

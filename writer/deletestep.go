@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/nats-io/nuid"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // DeleteStep reports what one step of a delete in steps did.
@@ -21,15 +23,24 @@ type DeleteStep struct {
 
 // DeleteNext makes one step of a delete that brings more with it than one transaction takes: it deletes and changes as
 // many holders as there is room for, children before parents, and the document itself once none is left. Repeat it
-// until the step says Done. It blocks until the log has decided. Errors are NotFound, Restricted and those of Appender.
+// until the step says Done. Before the first step it looks at everything that the delete leads to. It blocks until the log
+// has decided. Errors are NotFound, Restricted, FanoutLimit, Unprocessable where the delete leads to more than it looks at, and
+// those of Appender.
 func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (DeleteStep, error) {
 	again := retryPace{w: w}
-	for room := MaxOperations; ; {
+	for room, looked := MaxOperations, false; ; {
 		if err := w.catchUp(ctx); err != nil {
 			return DeleteStep{}, err
 		}
+		if !looked {
+			if err := w.lookAhead(ctx, key, in.DryRun); err != nil {
+				return DeleteStep{}, err
+			}
+			looked = true
+		}
 		writes, step, err := w.nextStep(key, room)
 		if err != nil {
+			w.looks.forget(key) // what stands in the way came after the look
 			return DeleteStep{}, err
 		}
 		first, err := w.appendAll(ctx, nuid.Next(), writes, in)
@@ -46,7 +57,9 @@ func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (De
 		if err == nil {
 			step.Last = first + uint64(len(writes)) - 1
 		}
-		step.DryRun, err = w.dryRun(ctx, err)
+		if step.DryRun, err = w.dryRun(ctx, err); step.DryRun == nil {
+			w.counts.add(string(Delete), err)
+		}
 		return step, withoutOperation(err)
 	}
 }
@@ -59,17 +72,145 @@ func (w *Writer) nextStep(key fanfold.Key, room int) (writes []fanfold.Write, st
 		if err != nil || doc == nil {
 			return cmp.Or(err, Missing(key))
 		}
-		r := newRemoval(snap, m, room)
-		r.steps = true
-		done, err := r.visit(doc)
-		if err != nil {
+		r := w.newRemoval(snap, m, room)
+		r.steps, r.together = &doomed{root: key, known: map[fanfold.Key]bool{}, left: maxDoomed}, map[fanfold.Key][]fanfold.Key{}
+		var gone bool
+		top := doc
+		for {
+			if gone, err = r.visit(top); err != nil {
+				return err
+			}
+			if r.deep == nil || len(r.deletes)+len(r.editOrder) > 0 {
+				break
+			}
+			top, r.deep, r.full = r.deep, nil, false
+		}
+		r.keepRingsWhole()
+		if err := r.refusal(); err != nil {
 			return err
 		}
-		if writes = r.writes(); len(writes) == 0 {
-			return cmp.Or(r.restrictedError(), error(fanfold.Errorf(fanfold.Internal, "a step of the delete of %s has nothing to do", key)))
+		if writes, err = r.writes(); err != nil {
+			return err
 		}
-		step = DeleteStep{Done: done, Deleted: len(r.deletes), Changed: len(r.editOrder)}
+		if len(writes) == 0 {
+			return fanfold.Errorf(fanfold.Internal, "a step of the delete of %s has nothing to do", key)
+		}
+		step = DeleteStep{Done: gone && top == doc, Deleted: len(r.deletes), Changed: len(r.editOrder)}
 		return nil
 	})
 	return writes, step, err
+}
+
+// keepRingsWhole takes the deletes out of the step whose documents would still be referred to strictly, because the step has
+// no room for the whole ring in which they refer to each other. A ring that leaves nothing else is left as it is: the
+// guards of the writes refuse it.
+func (r *removal) keepRingsWhole() {
+	goes := map[fanfold.Key]bool{}
+	for _, doc := range r.deletes {
+		goes[doc.Key] = true
+	}
+	stays := func(doc *fanfold.Document) bool {
+		return slices.ContainsFunc(r.together[doc.Key], func(holder fanfold.Key) bool { return !goes[holder] && r.edits[holder] == nil })
+	}
+	left := slices.Clone(r.deletes)
+	for n := -1; n != len(left); {
+		n = len(left)
+		left = slices.DeleteFunc(left, func(doc *fanfold.Document) bool {
+			goes[doc.Key] = !stays(doc)
+			return !goes[doc.Key]
+		})
+	}
+	if len(left)+len(r.editOrder) > 0 {
+		r.deletes = left
+	}
+}
+
+// maxDoomed bounds how many documents one step reads to find out whether a holder is deleted by a later one.
+const maxDoomed = 10 * MaxOperations
+
+// doomed tells which documents a delete in steps deletes sooner or later: those from which references that cascade lead to
+// its root.
+type doomed struct {
+	root  fanfold.Key
+	known map[fanfold.Key]bool
+	left  int // documents that may yet be read
+}
+
+// contains tells whether the delete deletes a document. Those that r has visited are among them.
+func (d *doomed) contains(r *removal, key fanfold.Key) (bool, error) {
+	isKnown := func(key fanfold.Key) bool { return key == d.root || r.state[key] != 0 || d.known[key] }
+	if isKnown(key) {
+		return true, nil
+	}
+	seen := []fanfold.Key{}
+	see := func(key fanfold.Key) {
+		if _, known := d.known[key]; !known {
+			d.known[key], seen = false, append(seen, key)
+		}
+	}
+	see(key)
+	for i := 0; i < len(seen) && d.left > 0; i++ {
+		targets, err := r.cascadesTo(seen[i])
+		if err != nil {
+			return false, err
+		}
+		d.left--
+		for _, target := range targets {
+			if isKnown(target) {
+				for _, k := range seen { // the others may be, too, by a way that was not followed
+					delete(d.known, k)
+				}
+				d.known[key] = true
+				return true, nil
+			}
+			see(target)
+		}
+	}
+	return false, nil
+}
+
+// cascadesTo returns the documents whose deletes delete a document, none where there is no such document.
+func (r *removal) cascadesTo(key fanfold.Key) (targets []fanfold.Key, err error) {
+	c := r.model.Collection(key.Collection)
+	cascades := func(rel *fanfold.Relation) bool { return rel.OnDelete == fanfold.Cascade }
+	if c == nil || !slices.ContainsFunc(c.Relations, cascades) {
+		return nil, nil
+	}
+	view := fanfold.Referenced
+	if slices.ContainsFunc(c.Relations, func(rel *fanfold.Relation) bool { return cascades(rel) && rel.Derived() }) {
+		view = fanfold.Embedded
+	}
+	doc, err := r.snap.Get(key, view)
+	if err != nil || doc == nil {
+		return nil, err
+	}
+	t := jsondoc.MustParse(doc.Body)
+	for _, rel := range c.Relations {
+		if !cascades(rel) {
+			continue
+		}
+		for _, id := range rel.Targets(t) {
+			targets = append(targets, fanfold.Key{Collection: rel.To, ID: id})
+		}
+	}
+	return targets, nil
+}
+
+// mend makes the edit of a document fit that does not after this step, where it does after all of them: the edit removes the
+// references to what later steps delete, too. A document that a later step deletes keeps its references until then,
+// unless they are strict. It returns what does not fit even so.
+func (d *doomed) mend(r *removal, key fanfold.Key) (*fanfold.Problem, error) {
+	e := r.edits[key]
+	goes, err := d.contains(r, key)
+	if err != nil {
+		return nil, err
+	}
+	if goes && !e.strict {
+		r.forgetEdit(key)
+		return nil, nil
+	}
+	if err := e.dropAll(r.model, func(target fanfold.Key) (bool, error) { return d.contains(r, target) }); err != nil {
+		return nil, err
+	}
+	return r.fits(e)
 }

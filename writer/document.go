@@ -227,6 +227,9 @@ func CheckRelations(c *fanfold.Collection, t *jsondoc.Tree) error {
 		return nil
 	}
 	for _, r := range c.Relations {
+		if r.Derived() { // see fanfold.Relation.Crowded
+			continue
+		}
 		if n := len(r.Path.AppendIDs(nil, t, jsondoc.Root)); n > fanfold.MaxRelationIDs {
 			return fanfold.Errorf(fanfold.Unprocessable, "relation %s holds %d ids at %s; at most %d are taken", r.Name, n, r.Path, fanfold.MaxRelationIDs)
 		}
@@ -234,7 +237,7 @@ func CheckRelations(c *fanfold.Collection, t *jsondoc.Tree) error {
 	return nil
 }
 
-// newID returns the id of a new document. It is a UUIDv7, so that ids have the order of arrival.
+// newID returns the id of a new document. It is a UUIDv7, so that ids have the order of creation.
 func newID() (string, error) {
 	id, err := uuid.NewV7()
 	return id.String(), err
@@ -268,11 +271,7 @@ func (w *Writer) checkDocument(body []byte, key *fanfold.Key, strict bool) (sour
 		return nil, false, err
 	}
 	if len(owned) > 0 && strict {
-		e := fanfold.Errorf(fanfold.Unprocessable, "the body has members that the store derives; leave them out, or send no Prefer: handling=strict")
-		for _, p := range owned {
-			e.Problems = append(e.Problems, fanfold.Problem{Path: p, Detail: "is derived"})
-		}
-		return nil, false, e
+		return nil, false, w.ownedError(key.Collection, "the body has members that the store derives, or that are reserved; leave them out, or send no Prefer: handling=strict", owned)
 	}
 	return source, len(owned) > 0, nil
 }

@@ -30,6 +30,15 @@ func behind(err error) error {
 	return fanfold.Wrap(err, fanfold.Unavailable, "the document changes faster than this node follows: try again%s", reasonOf(err))
 }
 
+// problemsOf returns the mistakes that an Error lists, none where err is none.
+func problemsOf(err error) []fanfold.Problem {
+	var e *fanfold.Error
+	if errors.As(err, &e) {
+		return e.Problems
+	}
+	return nil
+}
+
 // reasonOf returns the message of an Error as the end of another message, "" where err is none.
 func reasonOf(err error) string {
 	var e *fanfold.Error

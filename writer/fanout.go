@@ -32,8 +32,11 @@ func (w *Writer) dryRun(ctx context.Context, err error) (*DryRun, error) {
 // append appends one event, with guards where the model asks for them, and returns its sequence. Errors are a rehearsal
 // for a dry run, FanoutLimit, and those of Log.Append and appendGuarded; none names an operation.
 func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect, in Intent) (uint64, error) {
-	w.modelMu.RLock()
-	defer w.modelMu.RUnlock()
+	end, err := w.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
 	writes := []fanfold.Write{{Event: ev, Expect: expect}}
 	guarded := w.needGuards(writes)
 	if guarded && (in.DryRun || ev.IdempotencyKey.Hash != "" || ev.Kind == fanfold.KindDelete) {
@@ -52,8 +55,11 @@ func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 // appendAll appends the writes of a transaction, all or none, as append does one event. It returns the sequence of the
 // first. The Operation of an error is the index of the write at fault.
 func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Write, in Intent) (first uint64, err error) {
-	w.modelMu.RLock()
-	defer w.modelMu.RUnlock()
+	end, err := w.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
 	if w.needGuards(writes) {
 		first, _, err := w.appendGuarded(ctx, tx, writes, in)
 		return first, err
@@ -69,11 +75,7 @@ func (w *Writer) checkFanout(ctx context.Context, writes []fanfold.Write, in Int
 	if in.DryRun {
 		return w.rehearse(ctx, writes)
 	}
-	m, _, _ := w.Models.Model()
-	limit := m.FanoutLimit
-	if in.AllowFanout {
-		limit = fanfold.MaxChanges - 1 // no event can cause more, whoever allows it
-	}
+	limit := w.fanoutLimit(in)
 	events := eventsOf(writes)
 	if more, err := w.Inspector.MayExceed(ctx, events, limit); err != nil || !more {
 		return err
@@ -90,6 +92,15 @@ func (w *Writer) checkFanout(ctx context.Context, writes []fanfold.Write, in Int
 		e.Problems = append(e.Problems, fanfold.Problem{Path: rule, Detail: fmt.Sprintf("%d documents would change", fan.Rules[rule])})
 	}
 	return e
+}
+
+// fanoutLimit returns how many derived changes an event may cause.
+func (w *Writer) fanoutLimit(in Intent) int64 {
+	if in.AllowFanout {
+		return fanfold.MaxChanges - 1 // no event can cause more, whoever allows it
+	}
+	m, _, _ := w.Models.Model()
+	return m.FanoutLimit
 }
 
 // rehearse checks the conditions of writes as the log would, and returns a rehearsal where they hold, else a Stale.

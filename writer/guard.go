@@ -232,8 +232,8 @@ func (g *guardSet) guardWrite(i int, before *jsondoc.Tree) error {
 		if err := g.guardReferences(c, ev.Key, before, after); err != nil {
 			return err
 		}
-		for _, path := range c.Unique {
-			if err := g.recordValue(i, path, before, after); err != nil {
+		for _, u := range c.Unique {
+			if err := g.recordValue(i, u, before, after); err != nil {
 				return err
 			}
 		}

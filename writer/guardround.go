@@ -244,7 +244,7 @@ func (w *Writer) afterRefusal(ctx context.Context, r *guardRound, err error) {
 		r.members = r.members[half:]
 		w.appendRound(ctx, first)
 	case stale == nil && r.after > w.ReadModel.Applied(): // the writes may refer to what was stored just before
-		if err := w.wait(ctx, r.after, importWait); err != nil {
+		if err := w.wait(ctx, r.after, w.opt.ImportWait); err != nil {
 			r.fail(behind(err))
 		}
 	case stale == nil && !r.certain:

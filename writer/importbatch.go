@@ -33,8 +33,9 @@ type importBatch struct {
 	lines    []int // the line of each write
 	shown    []int // the number under which each write is reported where it is refused
 	model    []byte
-	bytes    int // of the writes
-	messages int // that they are in the log, with their guards, if nothing was there before
+	retired  []byte // JSON of the rules that the model brings besides it
+	bytes    int    // of the writes
+	messages int    // that they are in the log, with their guards, if nothing was there before
 	keys     map[fanfold.Key]struct{}
 	line     int  // the last line that the batch covers
 	checked  bool // the writes keep to the fan-out limit
@@ -147,7 +148,7 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 		if !b.send(ctx) {
 			return false
 		}
-		b.batch.model, b.batch.line = ev.Body, number
+		b.batch.model, b.batch.retired, b.batch.line = ev.Body, ev.Kept, number
 		return b.send(ctx) && b.waitUntilStored(ctx) // the lines behind it are checked against it
 	case b.batch.isFullFor(ev, messages) && !b.send(ctx):
 		return false

@@ -2,6 +2,7 @@ package writer
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
 
 	"github.com/fanfold/fanfold"
@@ -20,6 +21,7 @@ type importLine struct {
 	contents   int    // the number of documents in the line
 	exact      bool   // the document is to be stored as it is
 	guardsLast bool   // of a model: a later line brings its guards
+	retired    bool   // of a model: it brings rules that were removed
 }
 
 // importEvent makes an event of a line, which is a document where the request names a collection, and otherwise an object
@@ -65,8 +67,8 @@ func (l *importLine) read(line []byte, maxDepth int) error {
 	}
 	ev := &l.event
 	isModel := ev.Kind == fanfold.KindModel
-	if l.contents > 1 || l.guardsLast && !isModel || isModel && (l.body != nil || ev.Key.Collection != "" || ev.Kept != nil) ||
-		!isModel && (l.body == nil || ev.Key.Collection == "") {
+	if l.contents > 1 || l.guardsLast && !isModel || isModel && (l.body != nil || ev.Key.Collection != "" || ev.Kept != nil && !l.retired) ||
+		!isModel && (l.retired || l.body == nil || ev.Key.Collection == "") {
 		return errImportLine
 	}
 	return nil
@@ -96,6 +98,8 @@ func (l *importLine) member(t *jsondoc.Tree, n jsondoc.Node) error {
 		}
 	case "kept":
 		ev.Kept = bytes.Clone(t.Raw(n))
+	case "retired":
+		return l.readRetired(t.Raw(n))
 	case "refused": // whoever made the line refused it; it is reported with the others
 		return fanfold.Errorf(fanfold.Invalid, "%s", t.Text(n))
 	case "model":
@@ -107,6 +111,21 @@ func (l *importLine) member(t *jsondoc.Tree, n jsondoc.Node) error {
 	default:
 		return errImportLine
 	}
+	return nil
+}
+
+// readRetired reads the rules that a model's line brings besides it. The error is Invalid.
+func (l *importLine) readRetired(raw []byte) error {
+	var rules fanfold.Retired
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&rules); err != nil || len(rules) == 0 || len(rules) > maxReserved || l.event.Kept != nil {
+		return fanfold.Errorf(fanfold.Invalid, `"retired" is a list of at most %d rules, as _export writes it, on the line of a model`, maxReserved)
+	}
+	if err := rules.Check(); err != nil {
+		return err
+	}
+	l.event.Kept, l.retired = bytes.Clone(raw), true
 	return nil
 }
 

@@ -15,7 +15,7 @@ const (
 	importWrites = 999         // documents in a batch; one more message says how far the import has come
 	importBytes  = 4 << 20     // of a batch's documents
 	importAhead  = 20_000      // events that an import may be ahead of the fold
-	importWait   = time.Minute // for the fold to reach an event
+	importWait   = time.Minute // for the fold to reach an event; default of Options.ImportWait
 )
 
 // ImportOptions say how lines are imported.
@@ -25,6 +25,8 @@ type ImportOptions struct {
 	Resume      bool   // the import goes on where the one with the same ID has come to
 	First       int    // the number of the first line that is sent; default 1
 	AllowFanout bool   // lines may cause more derived changes than the model's fan-out limit
+	// AllowRemoval says that a model among the lines may take rules and guards away.
+	AllowRemoval bool
 }
 
 // ImportProgress says how far an import has come, as its last event in the log does.
@@ -127,25 +129,37 @@ func (im *Import) Run(ctx context.Context, lines LineReader, report func(ImportR
 	return ctx.Err()
 }
 
-// WaitFolded waits until everything stored is folded on this node. The error is Timeout after a minute, ctx's, and
-// Unavailable.
+// WaitFolded waits until everything stored is folded on this node. The error is Timeout after Options.ImportWait, ctx's, and
+// Unavailable. Everything stays stored whatever it is.
 func (im *Import) WaitFolded(ctx context.Context) error {
 	if im.last == 0 {
 		return nil
 	}
-	return im.wait(ctx, im.last)
+	return im.late(im.w.wait(ctx, im.last, im.w.opt.ImportWait), im.last)
 }
 
 // Report returns how far the import has come, without refusals.
 func (im *Import) Report() ImportReport { return ImportReport{Progress: im.progress, Last: im.last} }
 
-// wait waits until this node has folded seq. The error is Timeout after a minute, ctx's, or Unavailable.
+// wait waits until this node has folded seq, for as long as it folds anything: lines that are not stored yet depend on it. The
+// error is Timeout where it folds nothing for Options.ImportWait, ctx's, or Unavailable.
 func (im *Import) wait(ctx context.Context, seq uint64) error {
-	err := im.w.wait(ctx, seq, importWait)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", im.w.ReadModel.Applied(), seq, importWait)
+	for {
+		before := im.w.ReadModel.Applied()
+		err := im.w.wait(ctx, seq, im.w.opt.ImportWait)
+		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && im.w.ReadModel.Applied() > before {
+			continue
+		}
+		return im.late(err, seq)
 	}
-	return err
+}
+
+// late returns the error of a wait for seq, as a Timeout where that took too long.
+func (im *Import) late(err error, seq uint64) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", im.w.ReadModel.Applied(), seq, im.w.opt.ImportWait)
 }
 
 // store stores a batch, and reports what was refused and how far the import has come.
@@ -197,7 +211,7 @@ func (im *Import) storeModel(ctx context.Context, b *importBatch) error {
 			return err
 		}
 	}
-	applied, err := im.w.importModel(ctx, b.model)
+	applied, err := im.w.importModel(ctx, b, im.opt.AllowRemoval)
 	switch fanfold.CodeOf(err) {
 	case "":
 	case fanfold.Unavailable, fanfold.OutcomeUnknown, fanfold.Timeout, fanfold.Internal:
@@ -217,8 +231,11 @@ func (im *Import) storeModel(ctx context.Context, b *importBatch) error {
 // append appends the writes of a batch and returns the last sequence. refuseFanouts has held each to the fan-out limit.
 func (im *Import) append(ctx context.Context, writes []fanfold.Write) (last uint64, err error) {
 	w := im.w
-	w.modelMu.RLock()
-	defer w.modelMu.RUnlock()
+	end, err := w.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
 	var first uint64
 	if !w.needGuards(writes) {
 		first, err = w.Log.AppendAll(ctx, "", writes)
@@ -230,6 +247,9 @@ func (im *Import) append(ctx context.Context, writes []fanfold.Write) (last uint
 	}
 	im.recent = im.recent.behind(w.ReadModel.Applied())
 	for i, write := range writes {
+		if write.Event.Kind == fanfold.KindPut {
+			w.counts.add("import", nil)
+		}
 		im.recent[write.Event.Key] = fanfold.Revision(first + uint64(i))
 	}
 	return first + uint64(len(writes)) - 1, nil
@@ -284,17 +304,23 @@ func (im *Import) refuseFanouts(ctx context.Context, b *importBatch) error {
 		return nil
 	}
 	b.checked = true
-	for i := 0; i < len(b.writes); {
-		err := im.w.checkFanout(ctx, b.writes[i:i+1:i+1], Intent{AllowFanout: im.opt.AllowFanout})
+	in := Intent{AllowFanout: im.opt.AllowFanout}
+	which, err := im.w.Inspector.MayEachExceed(ctx, eventsOf(b.writes), im.w.fanoutLimit(in))
+	if err != nil {
+		return err
+	}
+	var refused refusals
+	for _, i := range which {
+		err := im.w.checkFanout(ctx, b.writes[i:i+1:i+1], in)
 		switch fanfold.CodeOf(err) {
 		case "":
-			i++
 		case fanfold.FanoutLimit:
-			b.remove(i, err)
+			refused.add(i, err)
 		default:
 			return err
 		}
 	}
+	b.removeAll(&refused)
 	return nil
 }
 

@@ -10,25 +10,36 @@ import (
 )
 
 // keyLocks holds a lock for each document that a writer of this node is computing on. It is granted in order of arrival,
-// so that each of many writers of one document succeeds at its first try.
+// so that each of many writers of one document succeeds at its first try. Whoever has stored a write does not hold the lock
+// until it is folded, which may take long: it says which event it is, and the next one waits for that.
 type keyLocks struct {
-	mu    sync.Mutex
-	queue map[fanfold.Key][]chan struct{} // for each locked key, the writers that wait for it
+	mu     sync.Mutex
+	queue  map[fanfold.Key][]chan struct{} // for each locked key, the writers that wait for it
+	stored map[fanfold.Key]uint64          // events that holders have stored; some may be missing, which costs a retry
 }
 
-// lock waits until it holds the locks of all keys, each given once. Call unlock to release them. The error is ctx's, and
-// no lock is held then.
-func (l *keyLocks) lock(ctx context.Context, keys ...fanfold.Key) (unlock func(), err error) {
+// maxStored is how many stored events are kept.
+const maxStored = 4096
+
+// lock waits until it holds the locks of all keys, each given once. It returns the last event that former holders have
+// stored, which the caller waits for to see it. Call unlock, with the last event stored, 0 for none, to release them. The
+// error is ctx's, and no lock is held then.
+func (l *keyLocks) lock(ctx context.Context, keys ...fanfold.Key) (after uint64, unlock func(stored uint64), err error) {
 	keys = slices.SortedFunc(slices.Values(keys), func(a, b fanfold.Key) int { // in one order for all callers, so that there is no deadlock
 		return cmp.Or(cmp.Compare(a.Collection, b.Collection), cmp.Compare(a.ID, b.ID))
 	})
 	for i, key := range keys {
 		if err := l.lockOne(ctx, key); err != nil {
-			l.unlockAll(keys[:i])
-			return nil, err
+			l.unlockAll(keys[:i], 0)
+			return 0, nil, err
 		}
 	}
-	return func() { l.unlockAll(keys) }, nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, key := range keys {
+		after = max(after, l.stored[key])
+	}
+	return after, func(stored uint64) { l.unlockAll(keys, stored) }, nil
 }
 
 // lockOne waits until it holds the lock of one key. The error is ctx's.
@@ -61,11 +72,17 @@ func (l *keyLocks) lockOne(ctx context.Context, key fanfold.Key) error {
 	return ctx.Err()
 }
 
-// unlockAll releases the locks of keys.
-func (l *keyLocks) unlockAll(keys []fanfold.Key) {
+// unlockAll releases the locks of keys, under which an event was stored, 0 for none.
+func (l *keyLocks) unlockAll(keys []fanfold.Key, stored uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.stored == nil || len(l.stored)+len(keys) > maxStored {
+		l.stored = map[fanfold.Key]uint64{}
+	}
 	for _, key := range keys {
+		if stored > 0 {
+			l.stored[key] = stored
+		}
 		l.handOn(key)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/fanfold/fanfold"
@@ -28,7 +29,7 @@ func until(condition func() bool) {
 func TestKeyLocksAreGrantedInOrder(t *testing.T) {
 	var locks keyLocks
 	key := fanfold.Key{Collection: "books", ID: "b1"}
-	unlock, err := locks.lock(t.Context(), key)
+	_, unlock, err := locks.lock(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,17 +37,17 @@ func TestKeyLocksAreGrantedInOrder(t *testing.T) {
 	order := make(chan int, writers)
 	for i := range writers {
 		go func() {
-			unlock, err := locks.lock(t.Context(), key)
+			_, unlock, err := locks.lock(t.Context(), key)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			order <- i
-			unlock()
+			unlock(0)
 		}()
 		until(func() bool { return locks.waiting(key) == i+1 })
 	}
-	unlock()
+	unlock(0)
 	for i := range writers {
 		if got := <-order; got != i {
 			t.Fatalf("writer %d got the lock as number %d", got, i)
@@ -71,12 +72,12 @@ func TestKeyLocksOfSeveralKeys(t *testing.T) {
 		go func() {
 			defer func() { done <- struct{}{} }()
 			for range 1000 {
-				unlock, err := locks.lock(t.Context(), keys...)
+				_, unlock, err := locks.lock(t.Context(), keys...)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				unlock()
+				unlock(0)
 			}
 		}()
 	}
@@ -87,18 +88,45 @@ func TestKeyLocksOfSeveralKeys(t *testing.T) {
 	}
 }
 
+// TestKeyLocksSayWhatWasStored: whoever gets a lock knows what was stored under it and has to be waited for, and no more
+// documents are kept for that than there is room for.
+func TestKeyLocksSayWhatWasStored(t *testing.T) {
+	var locks keyLocks
+	a, b := fanfold.Key{Collection: "books", ID: "a"}, fanfold.Key{Collection: "books", ID: "b"}
+	for _, st := range []struct {
+		keys          []fanfold.Key
+		after, stored uint64
+	}{{[]fanfold.Key{a}, 0, 7}, {[]fanfold.Key{b}, 0, 0}, {[]fanfold.Key{a, b}, 7, 9}, {[]fanfold.Key{b}, 9, 0}, {[]fanfold.Key{b}, 9, 0}} {
+		after, unlock, err := locks.lock(t.Context(), st.keys...)
+		if err != nil || after != st.after {
+			t.Fatalf("%v: after %d, %v; want %d", st.keys, after, err, st.after)
+		}
+		unlock(st.stored)
+	}
+	for i := range 2 * maxStored {
+		_, unlock, err := locks.lock(t.Context(), fanfold.Key{Collection: "books", ID: strconv.Itoa(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		unlock(uint64(i + 10))
+	}
+	if n := len(locks.stored); n > maxStored {
+		t.Errorf("%d stored events are kept", n)
+	}
+}
+
 // TestKeyLockCancelled ends a writer's context while it holds one lock and waits for another: it must give both up.
 func TestKeyLockCancelled(t *testing.T) {
 	var locks keyLocks
 	free, taken := fanfold.Key{Collection: "books", ID: "a"}, fanfold.Key{Collection: "books", ID: "b"}
-	unlock, err := locks.lock(t.Context(), taken)
+	_, unlock, err := locks.lock(t.Context(), taken)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error)
 	go func() {
-		_, err := locks.lock(ctx, taken, free)
+		_, _, err := locks.lock(ctx, taken, free)
 		failed <- err
 	}()
 	until(func() bool { return locks.waiting(taken) == 1 })
@@ -106,7 +134,7 @@ func TestKeyLockCancelled(t *testing.T) {
 	if err := <-failed; !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v instead of Canceled", err)
 	}
-	unlock()
+	unlock(0)
 	if !locks.isEmpty() {
 		t.Errorf("locks are left: %v", locks.queue)
 	}

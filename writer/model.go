@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -19,11 +21,14 @@ const backgroundFrom = 30_000
 
 // ModelRequest asks for a model to be applied.
 type ModelRequest struct {
-	Source       []byte // YAML or JSON
-	Conditions          // on the event that applied the model that applies
-	DryRun       bool   // the model is checked and previewed, and not applied
-	AllowMisfits bool   // the model is applied although stored documents do not fit a new schema
-	Background   *bool  // the model is prepared while the one before applies; nil where it concerns many documents
+	Source []byte // YAML or JSON
+	// Part says that Source is a part, which is put into the model that applies; nil where it is the whole model.
+	Part         *ModelPart
+	Conditions         // on the event that applied the model that applies
+	AllowRemoval bool  // the model may take rules and guards away; conditions on a revision say so, too
+	DryRun       bool  // the model is checked and previewed, and not applied
+	AllowMisfits bool  // the model is applied although stored documents do not fit a new schema
+	Background   *bool // the model is prepared while the one before applies; nil where it concerns many documents
 }
 
 // ModelResult says what came of a ModelRequest.
@@ -35,34 +40,105 @@ type ModelResult struct {
 }
 
 // PutModel checks and previews a model. Unless the request is a dry run it then applies the model, or announces it where
-// it is to be prepared in the background; WaitForModel waits for it then. It blocks for as long as looking at all
-// documents takes. Errors are Invalid, with every mistake; Stale; Conflict while another model is being prepared;
-// Unprocessable, with what stands in the model's way; and TooLarge.
-func (w *Writer) PutModel(ctx context.Context, req ModelRequest) (ModelResult, error) {
+// it is to be prepared in the background; WaitForModel waits for it then. A model that applies already, or is being
+// prepared, is not stored again, whatever the conditions: the request was sent again after a lost answer. Without conditions
+// it is looked at again, modelTries times, where another model came meanwhile. It blocks for as long as looking at all
+// documents takes. Errors are Invalid, with every mistake; Stale where a condition does not hold; Conflict while another model
+// is being prepared, or where others keep coming; ModelRemoves, with what would go; Unprocessable, with what stands in the
+// model's way; and TooLarge.
+func (w *Writer) PutModel(ctx context.Context, req ModelRequest) (result ModelResult, err error) {
+	for range modelTries {
+		result, err = w.putModel(ctx, req)
+		stale := staleError(err)
+		if stale == nil || req.Any() {
+			return result, err
+		}
+		if err := w.ReadModel.Wait(ctx, uint64(stale.Current)); err != nil {
+			return ModelResult{}, err
+		}
+	}
+	return ModelResult{}, overtaken(err)
+}
+
+// modelTries is how often a model without conditions is looked at, at most, while other models come.
+const modelTries = 4
+
+// overtaken returns the Conflict of a change of the model, without conditions, that another change of it came before; any
+// other error as it is.
+func overtaken(err error) error {
+	if staleError(err) == nil {
+		return err
+	}
+	return fanfold.Errorf(fanfold.Conflict, "another model was applied, announced or withdrawn meanwhile; nothing was changed: send the request again")
+}
+
+// putModel is one try of PutModel. It returns a Stale, too, where another model came while it looked at the documents.
+func (w *Writer) putModel(ctx context.Context, req ModelRequest) (ModelResult, error) {
+	if !req.DryRun {
+		if err := w.mayBegin(ctx); err != nil {
+			return ModelResult{}, err
+		}
+	}
 	proposal, last := w.Models.Proposal()
-	if proposal != nil && !req.DryRun {
-		return ModelResult{}, beingPrepared(proposal)
+	have, seq, _ := w.Models.Model()
+	src, err := req.whole(have)
+	if err != nil {
+		return ModelResult{}, err
 	}
-	_, seq, _ := w.Models.Model()
-	if req.Absent && seq > 0 || req.Exists && seq == 0 || len(req.Revisions) > 0 && !slices.Contains(req.Revisions, fanfold.Revision(seq)) {
-		return ModelResult{}, &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(seq), Message: fmt.Sprintf("the model that applies is the one of event %d", seq)}
+	m, err := w.readModel(ctx, src, nil)
+	if err != nil {
+		return ModelResult{}, err
 	}
-	m, preview, err := w.preview(ctx, req.Source, !req.DryRun, req.AllowMisfits)
+	if !req.DryRun {
+		pending := proposal != nil && bytes.Equal(proposal.Source, m.Source)
+		known := ModelResult{}
+		switch {
+		case seq > 0 && bytes.Equal(have.Source, m.Source) && (proposal == nil || pending):
+			known.Applied = seq
+		case pending:
+			known.Proposed = proposal.Seq
+		case proposal != nil:
+			return ModelResult{}, beingPrepared(proposal)
+		}
+		if known != (ModelResult{}) {
+			known.Preview, err = w.Inspector.Preview(ctx, m)
+			return known, err
+		}
+	}
+	if err := req.hold(seq); err != nil {
+		return ModelResult{}, err
+	}
+	preview, err := w.preview(ctx, m, req)
 	if err != nil || req.DryRun {
 		return ModelResult{Preview: preview}, err
 	}
+	return w.decideModel(ctx, m, preview, last, req.Background)
+}
+
+// hold returns the Stale of conditions that do not hold for the model that event seq applied.
+func (r *ModelRequest) hold(seq uint64) error {
+	if r.Absent && seq > 0 || r.Exists && seq == 0 || len(r.Revisions) > 0 && !slices.Contains(r.Revisions, fanfold.Revision(seq)) {
+		return &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(seq), Message: fmt.Sprintf("the model that applies is the one of event %d", seq)}
+	}
+	return nil
+}
+
+// decideModel applies a model that was previewed, or announces it: as asked says or, where that is nil, announces one that
+// concerns many documents. last is the last event about models. Errors are TooLarge, Unprocessable where the model cannot be
+// prepared and is to be, and Stale.
+func (w *Writer) decideModel(ctx context.Context, m *fanfold.Model, preview *fanfold.ModelPreview, last uint64, asked *bool) (result ModelResult, err error) {
 	if len(m.Source) > w.opt.MaxEvent-envelopeRoom {
 		return ModelResult{}, fanfold.Errorf(fanfold.TooLarge, "the model is larger than the log takes")
 	}
-	background := preview.Work > backgroundFrom && len(preview.AtOnce) == 0
-	if req.Background != nil {
-		if background = *req.Background; background && len(preview.AtOnce) > 0 {
-			return ModelResult{}, fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared in the background, because values that stay on their holders by %s come from documents that it changes; send it with background=false", strings.Join(preview.AtOnce, ", "))
+	prepare := preview.Work > backgroundFrom && len(preview.AtOnce) == 0
+	if asked != nil {
+		if prepare = *asked; prepare && len(preview.AtOnce) > 0 {
+			return ModelResult{}, fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared in the background, because values that stay on their holders, or places in pages, by %s come from documents that it changes; send it with background=false", strings.Join(preview.AtOnce, ", "))
 		}
 	}
-	result := ModelResult{Preview: preview}
-	if background {
-		result.Proposed, err = w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindPrepare, Body: m.Source}, fanfold.Exactly(fanfold.Revision(last)))
+	result.Preview = preview
+	if prepare {
+		result.Proposed, err = w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindPrepare, Body: m.Source, Fold: m.Fold}, fanfold.Exactly(fanfold.Revision(last)))
 	} else {
 		result.Applied, err = w.applyModel(ctx, m, last)
 	}
@@ -86,6 +162,9 @@ func (w *Writer) WaitForModel(ctx context.Context, proposed uint64) (applied uin
 // CancelModel withdraws the announced model, and returns the event that says so. Errors are NotFound where none is
 // announced, and Conflict where it was applied or withdrawn meanwhile.
 func (w *Writer) CancelModel(ctx context.Context) (seq uint64, err error) {
+	if err := w.mayBegin(ctx); err != nil {
+		return 0, err
+	}
 	p, _ := w.Models.Proposal()
 	if p == nil {
 		return 0, ErrNoProposal
@@ -110,22 +189,21 @@ func (w *Writer) withdrawModel(ctx context.Context, p *fanfold.Proposal, why str
 	return w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindCancel, Body: body}, fanfold.Exactly(fanfold.Revision(p.Seq)))
 }
 
-// preview reads, checks and previews a model. With apply, what stands in the way of applying it is an Unprocessable:
-// without allowMisfits that includes documents that do not fit a new schema. Other errors are Invalid.
-func (w *Writer) preview(ctx context.Context, src []byte, apply, allowMisfits bool) (*fanfold.Model, *fanfold.ModelPreview, error) {
-	m, err := w.readModel(ctx, src)
-	if err != nil {
-		return nil, nil, err
-	}
+// preview previews a model that was read. Unless the request is a dry run, what stands in the way of applying it is an
+// error: ModelRemoves, or Unprocessable, which documents that do not fit a new schema are, too, without AllowMisfits.
+func (w *Writer) preview(ctx context.Context, m *fanfold.Model, req ModelRequest) (*fanfold.ModelPreview, error) {
 	p, err := w.Inspector.Preview(ctx, m)
-	if err != nil || !apply {
-		return m, p, err
+	if err != nil || req.DryRun {
+		return p, err
+	}
+	if gone := fanfold.Removals(p.Differences); len(gone) > 0 && !req.AllowRemoval && len(req.Revisions) == 0 {
+		return nil, removes(gone)
 	}
 	if err := inTheWay(p.Problems); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if allowMisfits || len(p.Misfits) == 0 {
-		return m, p, nil
+	if req.AllowMisfits || len(p.Misfits) == 0 {
+		return p, nil
 	}
 	e := fanfold.Errorf(fanfold.Unprocessable, "stored documents do not fit the new schema; nothing was changed: mend them first, or send the model with allowMisfits=true, after which each has to fit when it is next written")
 	for _, m := range p.Misfits {
@@ -133,7 +211,19 @@ func (w *Writer) preview(ctx context.Context, src []byte, apply, allowMisfits bo
 			e.Problems = append(e.Problems, fanfold.Problem{Path: d.Document + d.Problems[0].Path, Detail: d.Problems[0].Detail})
 		}
 	}
-	return nil, nil, e
+	return nil, e
+}
+
+// maxRemovals is how many of the declarations that a model would take away an error names.
+const maxRemovals = 100
+
+// removes returns the ModelRemoves of a model that would take something away.
+func removes(gone []fanfold.Difference) error {
+	e := fanfold.Errorf(fanfold.ModelRemoves, "the model would take away %d of what the model that applies declares; nothing was changed: send it with allowRemoval=true, or with If-Match and the ETag of the model that applies, if that is meant; PATCH changes a part", len(gone))
+	for _, d := range gone[:min(len(gone), maxRemovals)] {
+		e.Problems = append(e.Problems, fanfold.Problem{Path: d.Path, Detail: d.Change + ": " + d.Detail})
+	}
+	return e
 }
 
 // inTheWay returns the Unprocessable of problems that stand in the way of a model, nil where there are none.
@@ -147,9 +237,9 @@ func inTheWay(problems []fanfold.Problem) error {
 // maxReserved is how many paths of removed rules a model may leave reserved.
 const maxReserved = 2000
 
-// readModel reads and checks a model, one at a time: it may take a processor for a while. Errors are Invalid, TooLarge,
+// readModel reads and checks a model, with JSON of the removed rules that it brings, nil for none, one at a time: it may take a processor for a while. Errors are Invalid, TooLarge,
 // ctx's, and Unprocessable where too many paths of removed rules would stay reserved.
-func (w *Writer) readModel(ctx context.Context, src []byte) (*fanfold.Model, error) {
+func (w *Writer) readModel(ctx context.Context, src, retired []byte) (*fanfold.Model, error) {
 	select {
 	case w.checking <- struct{}{}:
 		defer func() { <-w.checking }()
@@ -159,6 +249,11 @@ func (w *Writer) readModel(ctx context.Context, src []byte) (*fanfold.Model, err
 	m, err := modelfile.Parse(src)
 	if err != nil {
 		return nil, err
+	}
+	if retired != nil {
+		if err := json.Unmarshal(retired, &m.Retired); err != nil {
+			return nil, fanfold.Wrap(err, fanfold.Invalid, "the removed rules that come with the model cannot be read")
+		}
 	}
 	have, _, reserved := w.Models.Model()
 	before, after := 0, 0
@@ -175,11 +270,11 @@ func (w *Writer) readModel(ctx context.Context, src []byte) (*fanfold.Model, err
 }
 
 // applyModel appends the event of a model that was previewed, and returns its sequence. The guards that are new in it are
-// looked at again while no write is under way. The error is Stale where last is not the last event about models any
-// more.
+// looked at again while no write is under way, and so are values that it would lose unreleased. The error is Stale where
+// last is not the last event about models any more.
 func (w *Writer) applyModel(ctx context.Context, m *fanfold.Model, last uint64) (applied uint64, err error) {
 	have, _, _ := w.Models.Model()
-	err = w.withoutWrites(ctx, m.AddsGuards(have), func(guards bool) error {
+	err = w.withoutWrites(ctx, m.AddsGuards(have) || m.LosesUnreleased(have), func(guards bool, stored func()) error {
 		if guards {
 			problems, err := w.Inspector.Guards(ctx, m)
 			if err == nil {
@@ -189,48 +284,97 @@ func (w *Writer) applyModel(ctx context.Context, m *fanfold.Model, last uint64) 
 				return err
 			}
 		}
-		applied, err = w.storeModel(ctx, m.Source, last, guards)
+		applied, err = w.storeModel(ctx, m, last, guards, stored)
 		return err
 	})
 	return applied, err
 }
 
-// withoutWrites calls fn. With guards it does so while no write of this node is under way, and once everything
-// acknowledged is folded here, so that no write comes between the last look at the documents and the fold of a model
-// with new guards. Errors are fn's, and Unavailable.
-func (w *Writer) withoutWrites(ctx context.Context, guards bool, fn func(guards bool) error) error {
-	if guards {
-		w.modelMu.Lock()
-		defer w.modelMu.Unlock()
-		if err := w.catchUp(ctx); err != nil {
+// withoutWrites calls fn. With guards it does so while no write is under way, on this node or another, and once everything
+// acknowledged is folded here, so that no write comes between the last look at the documents and a model with new guards.
+// fn calls stored once the log has decided about the model, after which the other nodes go on: they fold it first. Errors
+// are fn's, and Unavailable.
+func (w *Writer) withoutWrites(ctx context.Context, guards bool, fn func(guards bool, stored func()) error) error {
+	if !guards {
+		return fn(false, func() {})
+	}
+	release := func() {}
+	if w.Members != nil {
+		asking, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		end, err := w.Members.Ask(asking)
+		if err != nil {
+			return err
+		}
+		release = sync.OnceFunc(end)
+		defer release()
+	}
+	w.modelMu.Lock()
+	defer w.modelMu.Unlock()
+	if w.Members != nil {
+		if err := w.Members.Confirm(ctx); err != nil {
 			return err
 		}
 	}
-	return fn(guards)
+	if err := w.catchUp(ctx); err != nil {
+		return err
+	}
+	return fn(guards, release)
 }
 
-// storeModel appends the event of a model, and returns its sequence. With guards it waits until the model is folded here,
-// for guardFoldTime at most. The error is Stale where last is not the last event about models any more.
-func (w *Writer) storeModel(ctx context.Context, source []byte, last uint64, guards bool) (applied uint64, err error) {
-	applied, err = w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindModel, Body: source}, fanfold.Exactly(fanfold.Revision(last)))
+// askTime bounds how long a model with new guards waits for the other nodes at a time.
+const askTime = time.Minute
+
+// storeModel appends the event of a model, and returns its sequence. It calls stored then. With guards it waits until the
+// model is folded here, for guardFoldTime at most; writes of this node wait for that in any case. The error is Stale where
+// last is not the last event about models any more.
+func (w *Writer) storeModel(ctx context.Context, m *fanfold.Model, last uint64, guards bool, stored func()) (applied uint64, err error) {
+	if guards && w.Members != nil { // looking at the documents may have taken long
+		if err := w.Members.Confirm(ctx); err != nil {
+			return 0, err
+		}
+	}
+	ev := &fanfold.Event{Kind: fanfold.KindModel, Body: m.Source, Fold: m.Fold}
+	if len(m.Retired) > 0 {
+		if ev.Kept, err = json.Marshal(m.Retired); err != nil {
+			return 0, err
+		}
+	}
+	applied, err = w.Log.Append(ctx, ev, fanfold.Exactly(fanfold.Revision(last)))
+	w.counts.add("model", err)
+	if fanfold.CodeOf(err) == fanfold.OutcomeUnknown && guards { // it may be stored yet, before this fence
+		_ = w.catchUp(ctx)
+	}
 	if err != nil || !guards {
 		return applied, err
 	}
+	w.gate.folded.Store(applied)
+	stored()
 	if err := w.wait(context.WithoutCancel(ctx), applied, guardFoldTime); err != nil {
-		w.opt.Logger.Error("a model with new strict relations or unique members is stored and not folded: until it is, writes of this node are not guarded", "seq", applied, "err", err)
+		w.opt.Logger.Error("a model with new strict relations or unique members is stored and not folded: until it is, this node takes no writes", "seq", applied, "err", err)
 	}
 	return applied, nil
 }
 
-// guardFoldTime bounds how long writes wait for the fold of a model with new guards.
+// guardFoldTime bounds how long who applies a model with new guards waits for its fold.
 const guardFoldTime = time.Minute
 
-// importModel applies a model that an import brings, and returns its event. It returns 0 where that model applies already.
-func (w *Writer) importModel(ctx context.Context, src []byte) (applied uint64, err error) {
-	have, seq, _ := w.Models.Model()
+// importModel applies a model that an import brings, and returns its event. It returns 0 where that model applies already,
+// and no removed rule comes with it whose path is not reserved yet. Errors are those of PutModel.
+func (w *Writer) importModel(ctx context.Context, b *importBatch, allowRemoval bool) (applied uint64, err error) {
+	have, seq, reserved := w.Models.Model()
 	proposal, last := w.Models.Proposal()
-	m, _, err := w.preview(ctx, src, true, true)
-	if err != nil || seq > 0 && bytes.Equal(m.Source, have.Source) {
+	m, err := w.readModel(ctx, b.model, b.retired)
+	if err != nil {
+		return 0, err
+	}
+	if seq > 0 && bytes.Equal(m.Source, have.Source) && maps.EqualFunc(reserved, reserved.Next(have, m), slices.Equal) {
+		return 0, nil
+	}
+	if len(m.Source)+len(b.retired) > w.opt.MaxEvent-envelopeRoom {
+		return 0, fanfold.Errorf(fanfold.TooLarge, "the model and the removed rules that come with it are larger than the log takes")
+	}
+	if _, err = w.preview(ctx, m, ModelRequest{AllowMisfits: true, AllowRemoval: allowRemoval}); err != nil {
 		return 0, err
 	}
 	if proposal != nil {

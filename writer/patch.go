@@ -2,6 +2,7 @@ package writer
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ func (w *Writer) checkPatch(ev *fanfold.Event) error {
 			return fanfold.Errorf(fanfold.Invalid, "a merge patch of a document is a JSON object")
 		}
 		if _, derived := shape.Strip(t); len(derived) > 0 {
-			return derivedError(derived)
+			return w.ownedError(ev.Key.Collection, patchOwns, derived)
 		}
 		return nil
 	}
@@ -29,24 +30,54 @@ func (w *Writer) checkPatch(ev *fanfold.Event) error {
 	}
 	var derived []string
 	for _, op := range ops {
-		if op.Op != "test" && shape.OwnsPointer(op.Path) || op.Op == "move" && shape.OwnsPointer(op.From) {
-			derived = append(derived, "/"+strings.Join(op.Path, "/"))
+		if op.Op == "test" {
+			continue
+		}
+		if owner, _ := shape.Owner(op.Path); owner != nil {
+			derived = append(derived, pointerTo(op.Path))
+		}
+		if owner, _ := shape.Owner(op.From); op.Op == "move" && owner != nil {
+			derived = append(derived, pointerTo(op.From))
 		}
 	}
 	if len(derived) > 0 {
-		return derivedError(derived)
+		return w.ownedError(ev.Key.Collection, patchOwns, derived)
 	}
 	return nil
 }
 
-// derivedError returns the Unprocessable of a patch that changes the derived members at the JSON pointers.
-func derivedError(pointers []string) error {
-	e := fanfold.Errorf(fanfold.Unprocessable, "the patch changes members that the store derives")
+// pointerTo returns the JSON pointer that is made of tokens.
+func pointerTo(tokens []string) (pointer string) {
+	for _, token := range tokens {
+		pointer += "/" + jsondoc.PointerEscape(token)
+	}
+	return pointer
+}
+
+// patchOwns begins the message about a patch that changes members which belong to the store.
+const patchOwns = "the patch changes members that the store derives, or that are reserved"
+
+// ownedError returns the Unprocessable of a write to the members at the JSON pointers, which belong to the store: each is
+// derived, or was until its rule was removed, and how it is released is said then.
+func (w *Writer) ownedError(collection, message string, pointers []string) error {
+	e := fanfold.Errorf(fanfold.Unprocessable, "%s", message)
+	shape := w.derivedShape(collection)
 	for _, p := range pointers {
-		e.Problems = append(e.Problems, fanfold.Problem{Path: p, Detail: "is derived"})
+		problem := fanfold.Problem{Path: p, Detail: "is derived"}
+		tokens := strings.Split(strings.TrimPrefix(p, "/"), "/")
+		for i, token := range tokens {
+			tokens[i] = pointerUnescaper.Replace(token)
+		}
+		if owner, path := shape.Owner(tokens); owner != nil && owner.Rule == nil {
+			problem.Detail = fmt.Sprintf("is reserved, because a rule at %s was removed and old copies must not come back as data: with release: [%q] in collection %s of the model it is a member like any other", path, path, collection)
+		}
+		e.Problems = append(e.Problems, problem)
 	}
 	return e
 }
+
+// pointerUnescaper turns an escaped token of a JSON pointer into what it stands for.
+var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
 // tryPatch applies a patch to the revision rev of its document, checks what it makes, and returns that. It sets the event's
 // Base. Errors are Stale where this node shows another revision; Conflict where the patch does not fit; TooLarge; and
@@ -100,7 +131,7 @@ func (w *Writer) checkPatched(key fanfold.Key, before, patched []byte) error {
 	}
 	added := slices.DeleteFunc(owned, func(p string) bool { return slices.Contains(oldOwned, p) })
 	if len(added) > 0 {
-		return derivedError(added)
+		return w.ownedError(key.Collection, patchOwns, added)
 	}
 	if err := w.checkLength(patched); err != nil {
 		return err

@@ -1,9 +1,9 @@
 package writer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -20,14 +20,20 @@ func (w *Writer) affectsHolders(ops []*Operation) bool {
 // holderPage bounds how many holders are read at a time.
 const holderPage = 256
 
-// eachHolder calls fn for each document that refers to target by a relation, in order of arrival, until fn returns false
-// or an error, which is returned.
+// eachHolder calls fn for each document that refers to target by a relation, in order of creation, until fn returns false
+// or an error, which is returned. The holders of a cascade come without bodies, for a delete may have a page of them at
+// each of many levels.
 func eachHolder(snap Snapshot, rel *fanfold.Relation, target fanfold.Key, fn func(holder *fanfold.Document) (more bool, err error)) error {
 	after := int64(0)
 	for {
 		docs, rest, err := snap.Holders(rel.FullName(), target.ID, after, holderPage, fanfold.Referenced)
 		if err != nil {
 			return err
+		}
+		if rel.OnDelete == fanfold.Cascade {
+			for _, doc := range docs {
+				doc.Body = nil
+			}
 		}
 		for _, doc := range docs {
 			after = doc.Number
@@ -53,37 +59,34 @@ const (
 type removal struct {
 	snap  Snapshot
 	model *fanfold.Model
-	room  int // the largest number of writes
+	fits  func(e *edit) (*fanfold.Problem, error) // see Writer.unfit
+	room  int                                     // the largest number of writes
 
-	countOnly  bool                       // only the number of writes is asked for, not the writes
-	steps      bool                       // as many writes as there is room for are taken, holders before targets
-	operations map[fanfold.Key]*Operation // those of the transaction
+	steps      *doomed                        // of a delete in steps, which takes as many writes as there is room for, holders before targets
+	operations map[fanfold.Key]*Operation     // those of the transaction
+	order      map[string][]*fanfold.Relation // by collection: see relationsTo
 
 	state     map[fanfold.Key]int              // of the documents to be deleted
 	deletes   []*fanfold.Document              // to be deleted, each after its holders
 	edits     map[fanfold.Key]*edit            // holders that stay and lose ids
 	editOrder []fanfold.Key                    // the keys of edits, in the order in which they were found
-	blocking  []fanfold.Problem                // holders that restrict a delete
+	holding   held                             // holders that do not let a target be deleted
 	deferred  []func() (fanfold.Problem, bool) // holders that restrict a delete unless they are deleted too
+	together  map[fanfold.Key][]fanfold.Key    // in steps, the strict holders with which a document is deleted, or not at all
 
-	used int  // of room
-	full bool // there are more writes than there is room for
+	used  int               // of room
+	full  bool              // there are more writes than there is room for
+	depth int               // how many deletes are being visited, each of which brings the next
+	deep  *fanfold.Document // whose holders were not looked at, because so many deletes bring it
 }
 
-// edit holds a document that stays and the nodes to be removed from it.
-type edit struct {
-	doc    *fanfold.Document
-	tree   *jsondoc.Tree
-	remove map[jsondoc.Node]string // the nodes' JSON pointers
-}
-
-// removals returns the writes that the operations' deletes bring with them, read from one snapshot. Errors are Restricted;
-// Stale where a document is not at the revision that its operation expects; and Unprocessable where there are too many
+// removals returns the writes that the operations' deletes bring with them, read from one snapshot. Errors are Restricted,
+// also where a holder would not fit its schema without its reference; Stale where a document is not at the revision that its operation expects; and Unprocessable where there are too many
 // writes, or where they do not go together with the operations.
 func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) {
 	m, _, _ := w.Models.Model()
 	err = w.ReadModel.Read(func(snap Snapshot) error {
-		r := newRemoval(snap, m, MaxOperations-len(ops))
+		r := w.newRemoval(snap, m, MaxOperations-len(ops))
 		for _, op := range ops {
 			r.operations[op.Key] = op
 		}
@@ -108,35 +111,45 @@ func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) 
 		if r.full {
 			return r.tooManyError(ops)
 		}
-		if err := r.restrictedError(); err != nil {
+		if err := r.refusal(); err != nil {
 			return err
 		}
 		if err := r.checkReferences(ops); err != nil {
 			return err
 		}
-		writes = r.writes()
-		return nil
+		writes, err = r.writes()
+		return err
 	})
 	return writes, err
 }
 
 // newRemoval returns a removal of room writes at most.
-func newRemoval(snap Snapshot, m *fanfold.Model, room int) *removal {
-	return &removal{snap: snap, model: m, room: room, operations: map[fanfold.Key]*Operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}}
+func (w *Writer) newRemoval(snap Snapshot, m *fanfold.Model, room int) *removal {
+	return &removal{snap: snap, model: m, fits: w.unfit, room: room, operations: map[fanfold.Key]*Operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}, order: map[string][]*fanfold.Relation{}}
 }
 
 // visit adds the delete of a document and, before it, the writes that it brings with it. gone tells whether the document
-// can be deleted with the writes so far.
+// can be deleted with the writes so far. Where more deletes than a transaction has room for bring each other in a row, it
+// goes no further.
 func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
+	if r.depth > MaxOperations {
+		r.full, r.deep = true, doc
+		return false, nil
+	}
+	r.depth++
+	defer func() { r.depth-- }()
 	r.state[doc.Key] = visiting
 	gone = true
-	for _, rel := range r.model.RelationsTo(doc.Key.Collection) {
-		if !rel.OnDelete.AffectsHolders() {
+	for _, rel := range r.relationsTo(doc.Key.Collection) {
+		if !rel.OnDelete.AffectsHolders() && (r.steps == nil || !rel.HoldsTarget()) {
 			continue
 		}
 		if err := r.visitHolders(rel, doc.Key, func(holder *fanfold.Document) error {
 			free, err := r.visitHolder(rel, doc.Key, holder)
 			gone = gone && free
+			if free && rel.Strict && r.together != nil && holder.Key != doc.Key {
+				r.together[doc.Key] = append(r.together[doc.Key], holder.Key)
+			}
 			return err
 		}); err != nil {
 			return false, err
@@ -147,16 +160,48 @@ func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
 		gone = false
 	}
 	if !gone {
-		r.state[doc.Key] = staying
+		if r.deep == nil { // else the visit goes on from there
+			r.state[doc.Key] = staying
+		}
 		return false, nil
 	}
 	r.state[doc.Key] = deleted
 	r.deletes = append(r.deletes, &fanfold.Document{Key: doc.Key, Revision: doc.Revision}) // without the body: there may be many
 	if edited {                                                                            // its delete takes the place of its edit
-		delete(r.edits, doc.Key)
-		r.editOrder = slices.DeleteFunc(r.editOrder, func(k fanfold.Key) bool { return k == doc.Key })
+		r.forgetEdit(doc.Key)
 	}
 	return true, nil
+}
+
+// relationsTo returns the relations that lead to a collection, in the order in which their holders go: first those over derived
+// ids, last those of documents that the ids of a cascade come from. Holders that lose such an id with the document that it
+// comes from would be left over by a delete in steps.
+func (r *removal) relationsTo(collection string) []*fanfold.Relation {
+	if ordered, known := r.order[collection]; known {
+		return ordered
+	}
+	feeds := map[string]int{}
+	for _, rel := range r.model.Relations() {
+		for _, rule := range rel.Origins {
+			switch {
+			case rel.OnDelete != fanfold.Cascade || rule.Relation == nil:
+			case rule.Kind == fanfold.Copy:
+				feeds[rule.Relation.To] = 1
+			default:
+				feeds[rule.Relation.Collection] = 1
+			}
+		}
+	}
+	r.order[collection] = slices.SortedStableFunc(slices.Values(r.model.RelationsTo(collection)), func(a, b *fanfold.Relation) int {
+		return cmp.Or(b.Level-a.Level, feeds[a.Collection]-feeds[b.Collection])
+	})
+	return r.order[collection]
+}
+
+// forgetEdit takes the edit of a document out of the writes.
+func (r *removal) forgetEdit(key fanfold.Key) {
+	delete(r.edits, key)
+	r.editOrder = slices.DeleteFunc(r.editOrder, func(k fanfold.Key) bool { return k == key })
 }
 
 // reserve takes room for a write of a document, unless an operation of the transaction writes it anyway. It is false
@@ -189,15 +234,23 @@ func (r *removal) visitHolder(rel *fanfold.Relation, target fanfold.Key, holder 
 		return true, nil
 	}
 	if op := r.operations[holder.Key]; op != nil && op.Kind != Delete && op.Kind != Check {
-		return true, nil // checkReferences looks at the document that the operation leaves
+		switch {
+		case !rel.Derived():
+			return true, nil // checkReferences looks at the document that the operation leaves
+		case rel.OnDelete == fanfold.Cascade:
+			return false, fanfold.Errorf(fanfold.Unprocessable, "its delete deletes %s too (%s), which another operation writes", holder.Key, rel.FullName())
+		}
 	}
 	if op := r.operations[holder.Key]; op != nil && op.Kind == Check && rel.OnDelete != fanfold.Restrict {
 		return false, fanfold.Errorf(fanfold.Unprocessable, "its delete writes to %s too (%s), which another operation checks", holder.Key, rel.FullName())
 	}
-	switch rel.OnDelete {
-	case fanfold.Restrict:
-		return r.restrict(rel, target, holder), nil
-	case fanfold.Unlink:
+	switch {
+	case rel.HoldsTarget() && r.steps == nil:
+		r.deferred = append(r.deferred, func() (fanfold.Problem, bool) {
+			return restriction(rel, target, holder.Key), r.state[holder.Key] != deleted
+		})
+		return true, nil
+	case rel.OnDelete == fanfold.Unlink && (r.steps == nil || r.state[holder.Key] == visiting):
 		return r.unlink(rel, target, holder), nil
 	}
 	switch r.state[holder.Key] {
@@ -206,23 +259,28 @@ func (r *removal) visitHolder(rel *fanfold.Relation, target fanfold.Key, holder 
 	case staying:
 		return false, nil
 	}
+	if rel.OnDelete != fanfold.Cascade { // in steps, a holder that is to be deleted anyway goes before its target
+		goes, err := r.steps.contains(r, holder.Key)
+		switch {
+		case err != nil:
+			return false, err
+		case !goes && rel.HoldsTarget():
+			r.holding.restricting(restriction(rel, target, holder.Key))
+			return false, nil
+		case !goes:
+			return r.unlink(rel, target, holder), nil
+		}
+	}
 	return r.visit(holder)
 }
 
-// restrict adds a holder that keeps target from being deleted. In steps it does so at once; in one transaction it does
-// unless the holder turns out to be deleted too.
-func (r *removal) restrict(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool) {
-	key := holder.Key
-	problem := fanfold.Problem{Path: key.String(), Detail: fmt.Sprintf("refers to %s by %s, which restricts deletes", target, rel.FullName())}
-	if r.steps {
-		if r.state[key] == visiting {
-			return true
-		}
-		r.blocking = append(r.blocking, problem)
-		return false
+// restriction says that a holder keeps target from being deleted.
+func restriction(rel *fanfold.Relation, target, holder fanfold.Key) fanfold.Problem {
+	why := "restricts deletes"
+	if rel.OnDelete != fanfold.Restrict {
+		why = "is strict"
 	}
-	r.deferred = append(r.deferred, func() (fanfold.Problem, bool) { return problem, r.state[key] != deleted })
-	return true
+	return fanfold.Problem{Path: holder.String(), Detail: fmt.Sprintf("refers to %s by %s, which %s", target, rel.FullName(), why)}
 }
 
 // unlink adds the edit that removes a holder's references to target. free is false where there is no room for it.
@@ -232,44 +290,35 @@ func (r *removal) unlink(rel *fanfold.Relation, target fanfold.Key, holder *fanf
 		if !r.reserve(holder.Key) {
 			return false
 		}
-		if e = new(edit); !r.countOnly {
-			e.doc, e.tree, e.remove = holder, jsondoc.MustParse(holder.Body), map[jsondoc.Node]string{}
-		}
+		e = newEdit(holder)
 		r.edits[holder.Key] = e
 		r.editOrder = append(r.editOrder, holder.Key)
 	}
-	if r.countOnly {
-		return true
-	}
-	rel.Path.Find(e.tree, target.ID, func(node, elem jsondoc.Node, pointer, elemPointer string) {
-		if elem != jsondoc.None {
-			node, pointer = elem, elemPointer
-		}
-		e.remove[node] = pointer
-	})
+	e.drop(rel, target)
 	return true
 }
 
-// maxNamed bounds how many documents a refusal names.
-const maxNamed = 20
-
-// restrictedError returns a Restricted where a holder that stays restricts a delete.
-func (r *removal) restrictedError() error {
-	blocking := r.blocking
+// refusal returns a Restricted where a holder that stays restricts a delete, or would not fit its schema without its
+// reference.
+func (r *removal) refusal() error {
 	for _, check := range r.deferred {
 		if p, restricts := check(); restricts {
-			blocking = append(blocking, p)
+			r.holding.restricting(p)
 		}
 	}
-	if len(blocking) == 0 {
-		return nil
+	for _, key := range slices.Clone(r.editOrder) {
+		problem, err := r.fits(r.edits[key])
+		if err == nil && problem != nil && r.steps != nil {
+			problem, err = r.steps.mend(r, key)
+		}
+		if err != nil {
+			return err
+		}
+		if problem != nil {
+			r.holding.unfit(*problem)
+		}
 	}
-	e := fanfold.Errorf(fanfold.Restricted, "%d documents restrict the delete: delete them first, or take their references away", len(blocking))
-	if len(blocking) == 1 {
-		e.Message = "1 document restricts the delete: delete it first, or take its reference away"
-	}
-	e.Problems = blocking[:min(len(blocking), maxNamed)]
-	return e
+	return r.holding.error()
 }
 
 // checkReferences returns an Unprocessable where an operation writes a reference to a document that the transaction
@@ -289,7 +338,7 @@ func (r *removal) checkReferences(ops []*Operation) error {
 		}
 		t := jsondoc.MustParse(body)
 		for _, rel := range c.Relations {
-			if !rel.OnDelete.AffectsHolders() {
+			if !rel.OnDelete.AffectsHolders() || rel.Derived() { // what it refers to then, only the fold knows
 				continue
 			}
 			for _, id := range rel.Targets(t) {
@@ -303,39 +352,20 @@ func (r *removal) checkReferences(ops []*Operation) error {
 }
 
 // writes returns the deletes and the edits, without deletes that are operations of the transaction.
-func (r *removal) writes() (writes []fanfold.Write) {
+func (r *removal) writes() (writes []fanfold.Write, err error) {
 	for _, doc := range r.deletes {
 		if r.operations[doc.Key] == nil {
 			writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindDelete, Key: doc.Key}, Expect: fanfold.Exactly(doc.Revision)})
 		}
 	}
 	for _, key := range r.editOrder {
-		e := r.edits[key]
-		writes = append(writes, fanfold.Write{Expect: fanfold.Exactly(e.doc.Revision), Event: &fanfold.Event{Kind: fanfold.KindPatch, Key: key,
-			Patch: fanfold.JSONPatch, Base: e.doc.Revision, Body: e.patch()}})
-	}
-	return writes
-}
-
-// patch returns a JSON Patch that removes the nodes from the last to the first, so that the pointers stay right.
-func (e *edit) patch() []byte {
-	nodes := make([]jsondoc.Node, 0, len(e.remove))
-	for n := range e.remove {
-		nodes = append(nodes, n)
-	}
-	slices.Sort(nodes) // nodes stand in document order
-	slices.Reverse(nodes)
-	out := []byte{'['}
-	for _, n := range nodes {
-		if slices.ContainsFunc(nodes, func(o jsondoc.Node) bool { return strings.HasPrefix(e.remove[n], e.remove[o]+"/") }) {
-			continue // it is removed with a node around it
+		write, err := r.edits[key].write()
+		if err != nil {
+			return nil, err
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(jsondoc.AppendQuote(append(out, `{"op":"remove","path":`...), e.remove[n]), '}')
+		writes = append(writes, write)
 	}
-	return append(out, ']')
+	return writes, nil
 }
 
 // maxCounted bounds how far the writes of a refused delete are counted.
@@ -344,32 +374,33 @@ const maxCounted = 100_000
 // tooManyError returns the Unprocessable of deletes that bring more with them than a transaction has room for. It counts
 // by collection what they would write.
 func (r *removal) tooManyError(ops []*Operation) error {
-	all := newRemoval(r.snap, r.model, maxCounted)
-	all.operations, all.countOnly = r.operations, true
+	s := newSurvey(r.model, maxCounted)
+	s.operations = r.operations
 	for _, op := range ops {
-		if op.Kind != Delete {
-			continue
+		if op.Kind == Delete {
+			s.add(op.Key)
 		}
-		doc, err := r.snap.Get(op.Key, fanfold.Referenced)
-		if err != nil || doc == nil {
-			return err
-		}
-		if _, err := all.visit(doc); err != nil {
+	}
+	roots := len(s.order)
+	for done := false; !done; {
+		var err error
+		if done, err = s.page(r.snap); err != nil {
 			return err
 		}
 	}
 	deletes, edits := map[string]int{}, map[string]int{}
-	for _, doc := range all.deletes {
-		deletes[doc.Key.Collection]++
+	for _, key := range s.order {
+		deletes[key.Collection]++
 	}
-	for _, key := range all.editOrder {
+	for key := range s.edited {
 		edits[key.Collection]++
 	}
 	more := ""
-	if all.full {
+	if s.full {
 		more = "at least "
 	}
-	e := fanfold.Errorf(fanfold.Unprocessable, "the delete would write %s%d documents; a transaction writes at most %d: delete in steps (DELETE with steps=true, fanfold delete --steps)", more, all.used+len(ops), MaxOperations)
+	e := fanfold.Errorf(fanfold.Unprocessable, "the delete would write %s%d documents; a transaction writes at most %d: delete in steps (DELETE with steps=true, fanfold delete --steps)",
+		more, len(s.order)-roots+len(s.edited)+len(ops), MaxOperations)
 	for _, c := range r.model.Collections {
 		if n := deletes[c.Name]; n > 0 {
 			e.Problems = append(e.Problems, fanfold.Problem{Path: c.Name, Detail: fmt.Sprintf("%s%d documents would be deleted", more, n)})

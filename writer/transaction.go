@@ -17,7 +17,7 @@ const MaxOperations = 1000
 // It blocks until the log has decided. Errors are those of Write; their Operation is the index of the one at fault.
 func (w *Writer) Transact(ctx context.Context, ops []*Operation, req Request) (Result, error) {
 	ops[0].event.IdempotencyKey = req.Key
-	return w.run(ctx, req, func(ctx context.Context) (uint64, error) { return w.commit(ctx, ops, req.Intent) })
+	return w.run(ctx, req, "transaction", func(ctx context.Context) (uint64, error) { return w.commit(ctx, ops, req.Intent) })
 }
 
 // transaction holds operations that are being brought into the log.
@@ -39,11 +39,13 @@ func (w *Writer) commit(ctx context.Context, ops []*Operation, in Intent) (uint6
 			keys = append(keys, op.Key)
 		}
 	}
-	unlock, err := w.keys.lock(ctx, keys...)
+	after, unlock, err := w.keys.lock(ctx, keys...)
 	if err != nil {
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, "too many others write to the documents: try again")
 	}
-	defer unlock()
+	var stored uint64 // the last event
+	defer func() { unlock(stored) }()
+	_ = w.wait(ctx, after, w.opt.Timeout) // where it is not folded by then, the log refuses the first try
 	tx := &transaction{w: w, id: nuid.Next(), ops: ops, in: in, deletes: w.affectsHolders(ops), writes: make([]fanfold.Write, len(ops))}
 	again := retryPace{w: w}
 	for retry := false; ; retry = true {
@@ -53,8 +55,8 @@ func (w *Writer) commit(ctx context.Context, ops []*Operation, in Intent) (uint6
 		first, err := tx.append(ctx)
 		stale := tx.retryable(err)
 		if stale == nil {
-			if err == nil && len(keys) > 0 { // the next holders of the locks should see the writes
-				_ = w.wait(ctx, first+uint64(len(tx.writes))-1, w.opt.Timeout)
+			if err == nil {
+				stored = first + uint64(len(tx.writes)) - 1
 			}
 			return first, withinOperations(err, len(ops))
 		}

@@ -9,41 +9,42 @@ import (
 type claim struct {
 	claimKey
 
+	unique    *fanfold.Unique
 	index     int    // of the write that takes the value or gives it up; -1 for none
 	holder    string // the id of the document that has it after the writes; "" for none
 	oldHolder string // the id of the document that has it in the snapshot; "" for none
 	seq       uint64 // the last event about the value
 }
 
-// claimKey names a value of a unique member.
-type claimKey struct{ collection, path, value string }
+// claimKey names a value of what is unique under a name.
+type claimKey struct{ collection, name, value string }
 
-// recordValue records what a write does to the value of a unique member. The error is Conflict where another of the
+// recordValue records what a write does to a unique value. The error is Conflict where another of the
 // writes takes the same value, and Unprocessable for a value that cannot be compared.
-func (g *guardSet) recordValue(i int, path fanfold.Path, before, after *jsondoc.Tree) error {
+func (g *guardSet) recordValue(i int, u *fanfold.Unique, before, after *jsondoc.Tree) error {
 	key := g.writes[i].Event.Key
 	was, is := "", ""
 	var err error
 	if before != nil {
-		was, _ = fanfold.UniqueValue(before, path) // what could not be compared was never claimed
+		was, _ = u.Value(before) // what could not be compared was never claimed
 	}
 	if after != nil {
-		if is, err = fanfold.UniqueValue(after, path); err != nil {
+		if is, err = u.Value(after); err != nil {
 			return err
 		}
 	}
 	if is != "" {
-		c, err := g.claim(key.Collection, path.String(), is)
+		c, err := g.claim(key.Collection, u, is)
 		if err != nil {
 			return err
 		}
 		if c.holder != "" && c.holder != key.ID && c.index >= 0 {
-			return fanfold.Errorf(fanfold.Conflict, "%s and %s/%s would both have %s %q, which is unique", key, key.Collection, c.holder, path, is[1:])
+			return fanfold.Errorf(fanfold.Conflict, "%s and %s/%s would both have %s, which is unique", key, key.Collection, c.holder, u.Has(is))
 		}
 		g.setClaim(c, key.ID, i)
 	}
 	if was != "" && was != is {
-		c, err := g.claim(key.Collection, path.String(), was)
+		c, err := g.claim(key.Collection, u, was)
 		if err != nil {
 			return err
 		}
@@ -68,16 +69,16 @@ func (g *guardSet) setClaim(c *claim, holder string, write int) {
 }
 
 // claim returns the effect on a value that was recorded, or a new one without effect.
-func (g *guardSet) claim(collection, path, value string) (*claim, error) {
-	key := claimKey{collection, path, value}
+func (g *guardSet) claim(collection string, u *fanfold.Unique, value string) (*claim, error) {
+	key := claimKey{collection, u.Name(), value}
 	if c := g.claimOf[key]; c != nil {
 		return c, nil
 	}
-	holder, seq, err := g.snap.Claim(collection, path, value)
+	holder, seq, err := g.snap.Claim(collection, key.name, value)
 	if err != nil {
 		return nil, err
 	}
-	c := &claim{claimKey: key, index: -1, oldHolder: holder, holder: holder, seq: seq}
+	c := &claim{claimKey: key, unique: u, index: -1, oldHolder: holder, holder: holder, seq: seq}
 	g.claimOf[key], g.claims = c, append(g.claims, c)
 	return c, nil
 }
@@ -97,7 +98,7 @@ func (g *guardSet) guardValues() error {
 				continue
 			}
 		}
-		ev := &fanfold.Event{Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: c.collection, ID: c.holder}, Path: c.path, Value: c.value, Held: c.holder != ""}
+		ev := &fanfold.Event{Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: c.collection, ID: c.holder}, Path: c.name, Value: c.value, Held: c.holder != ""}
 		if c.holder == "" {
 			ev.Key.ID = c.oldHolder
 		}
@@ -114,13 +115,9 @@ func (g *guardSet) checkGivenUp(c *claim) error {
 		return nil
 	}
 	if written {
-		path, err := fanfold.ParsePath(c.path)
-		if err != nil {
-			return err
-		}
-		if value, _ := fanfold.UniqueValue(left, path); value != c.value {
+		if value, _ := c.unique.Value(left); value != c.value {
 			return nil
 		}
 	}
-	return fanfold.Errorf(fanfold.Conflict, "%s has %s %q, which is unique", holder, c.path, c.value[1:])
+	return fanfold.Errorf(fanfold.Conflict, "%s has %s, which is unique", holder, c.unique.Has(c.value))
 }

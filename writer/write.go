@@ -37,13 +37,17 @@ type DryRun struct {
 // documents do not let it be deleted; Unprocessable; FanoutLimit; and KeyReused for a request with a key.
 func (w *Writer) Write(ctx context.Context, op *Operation, req Request) (Result, error) {
 	op.event.IdempotencyKey = req.Key
-	return w.run(ctx, req, func(ctx context.Context) (uint64, error) { return w.write(ctx, op, req.Intent) })
+	return w.run(ctx, req, string(op.Kind), func(ctx context.Context) (uint64, error) { return w.write(ctx, op, req.Intent) })
 }
 
-// run calls try once under the request's key. The end of a dry run, which try reports as an error, becomes its result.
-func (w *Writer) run(ctx context.Context, req Request, try func(ctx context.Context) (first uint64, err error)) (Result, error) {
+// run calls try once under the request's key, and counts what came of it by the operation's name. The end of a dry run,
+// which try reports as an error, becomes its result.
+func (w *Writer) run(ctx context.Context, req Request, name string, try func(ctx context.Context) (first uint64, err error)) (Result, error) {
 	first, err := w.onceUnderKey(ctx, req.Key, req.DryRun, try)
 	dry, err := w.dryRun(ctx, err)
+	if dry == nil {
+		w.counts.add(name, err)
+	}
 	return Result{First: first, DryRun: dry}, err
 }
 
@@ -103,14 +107,15 @@ func (w *Writer) appendNew(ctx context.Context, ev *fanfold.Event, in Intent) (u
 // onCurrent calls try with the document's current revision, which must meet the conditions. Where no revisions are asked
 // for it holds the document's key lock, so that only a writer on another node can be faster; it waits for that write to
 // be folded and calls try again. Errors are try's, those of current, and Unavailable.
-func (w *Writer) onCurrent(ctx context.Context, op *Operation, try func(rev fanfold.Revision) (uint64, error)) (uint64, error) {
+func (w *Writer) onCurrent(ctx context.Context, op *Operation, try func(rev fanfold.Revision) (uint64, error)) (stored uint64, err error) {
 	key, retries := op.Key, len(op.Revisions) == 0
 	if retries {
-		unlock, err := w.keys.lock(ctx, key)
+		after, unlock, err := w.keys.lock(ctx, key)
 		if err != nil {
 			return 0, fanfold.Wrap(err, fanfold.Unavailable, "too many others write to the document: try again")
 		}
-		defer unlock()
+		defer func() { unlock(stored) }()
+		_ = w.wait(ctx, after, w.opt.Timeout) // where it is not folded by then, the log refuses the first try
 	}
 	for again := (retryPace{w: w}); ; {
 		rev, err := w.current(ctx, key, op.Conditions)
@@ -120,9 +125,6 @@ func (w *Writer) onCurrent(ctx context.Context, op *Operation, try func(rev fanf
 		seq, err := try(rev)
 		stale := staleError(err)
 		if stale == nil || !retries {
-			if err == nil && retries { // the next holder of the lock should see the write
-				_ = w.wait(ctx, seq, w.opt.Timeout)
-			}
 			return seq, err
 		}
 		if err := again.next(ctx, stale.Current); err != nil {

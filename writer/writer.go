@@ -43,7 +43,7 @@ type Leader interface {
 type Snapshot interface {
 	// Get returns one document, nil where there is none.
 	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, error)
-	// Holders returns up to limit documents that refer to target, in order of arrival, from behind the number after, and
+	// Holders returns up to limit documents that refer to target, in order of creation, from behind the number after, and
 	// whether there are more.
 	Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
 	// Tombstone returns the sequence of the delete of a document that does not exist, 0 where there was none.
@@ -96,6 +96,8 @@ type Inspector interface {
 	// MayExceed estimates whether events cause more than limit derived changes. It is never false of events that do, and
 	// may be true of events that do not.
 	MayExceed(ctx context.Context, events []*fanfold.Event, limit int64) (bool, error)
+	// MayEachExceed returns the indexes of those events that may cause more than limit derived changes by themselves.
+	MayEachExceed(ctx context.Context, events []*fanfold.Event, limit int64) ([]int, error)
 }
 
 // Dependencies holds the parts that a Writer works with.
@@ -105,6 +107,8 @@ type Dependencies struct {
 	ReadModel ReadModel
 	Models    Models
 	Inspector Inspector
+	Nodes     Nodes
+	Members   Members // nil where this is the only node; otherwise writes are held back until Release is called
 }
 
 // Options configure a Writer. MaxEvent must be set; zero values of the other fields stand for their defaults.
@@ -113,9 +117,14 @@ type Options struct {
 	MaxBody  int64         // the largest document, in bytes; default 2 MiB, less where the log takes less
 	MaxDepth int           // how deeply a document may nest; default 64
 	Timeout  time.Duration // how long one wait for this node's fold may last; default 5 s
+	// ImportWait is how long one wait of an import for this node's fold may last; default a minute.
+	ImportWait time.Duration
 	// ProvenFor says for how long a node may answer from its table of idempotency keys after it was seen to have folded
 	// everything; default a minute. The log itself drops a second event of one key for two minutes.
 	ProvenFor time.Duration
+	// Reachable returns why the log is out of reach, nil where it is not or may soon be there again. It does not block. nil for a
+	// log that always is in reach.
+	Reachable func() error
 	// BeforeActivate is called before a prepared model is applied. It is for tests; default nil.
 	BeforeActivate func(ctx context.Context) error
 	Logger         *slog.Logger // default slog.Default()
@@ -132,6 +141,9 @@ func (o *Options) setDefaults() {
 	o.MaxBody = min(o.MaxBody, int64(o.MaxEvent)-envelopeRoom)
 	if o.MaxDepth == 0 {
 		o.MaxDepth = fanfold.DefaultMaxDepth
+	}
+	if o.ImportWait == 0 {
+		o.ImportWait = importWait
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 5 * time.Second
@@ -152,11 +164,14 @@ type Writer struct {
 	Dependencies
 	opt Options
 
+	gate     gate
 	keys     keyLocks
 	rounds   guardRounds
 	caughtUp caughtUp
+	looks    looks
 	shapes   atomic.Pointer[shapes]
 	retries  atomic.Uint64
+	counts   counts
 	parsers  chan struct{}
 	checking chan struct{} // has an element while a model is read and checked
 	// modelMu is held for reading by every write, and for writing while a model is applied that guards more than the one
@@ -168,8 +183,12 @@ type Writer struct {
 func New(parts Dependencies, opt Options) *Writer {
 	opt.setDefaults()
 	parts.Log = lossDetector{parts.Log, parts.ReadModel}
-	w := &Writer{Dependencies: parts, opt: opt, parsers: make(chan struct{}, maxParsers), checking: make(chan struct{}, 1), rounds: newGuardRounds()}
+	w := &Writer{Dependencies: parts, opt: opt, parsers: make(chan struct{}, maxParsers), checking: make(chan struct{}, 1), rounds: newGuardRounds(),
+		looks: looks{known: map[fanfold.Key]look{}, room: make(chan struct{}, 1)}}
 	w.caughtUp.began = time.Now()
+	if parts.Members != nil {
+		w.gate.close()
+	}
 	return w
 }
 

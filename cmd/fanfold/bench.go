@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -19,25 +20,35 @@ func benchCommand() *cobra.Command {
 	var only, profile string
 	var documents int
 	var quick, asJSON bool
+	var nodes benchNodes
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure this machine: each speed as a ratio to the limit measured in the same run",
 		Long: `Measure reads, writes, import, replay and fan-out on a temporary directory. Each figure stands
 beside the limit for it, measured in the same run: a bare Echo handler that reads one SQLite row,
 plain publishes to JetStream with one fsync for all that wait, a hand-written SQLite loop that writes the same rows, one UPDATE
-with json_set, the first of many comments on a post. The change of a model on a million documents,
-which takes minutes, is measured where it is asked for only, and so is rich: --documents documents
-under a model with many rules, imported with and without its limit and guards.`,
+with json_set, the first of many comments on a post, a plain message on its way to a consumer. The change of a model on a million documents,
+which takes minutes, is measured where it is asked for only, and so are: rich, --documents documents
+under a model with many rules, imported with and without its limit and guards; bystanders, what reads
+and writes of other documents see while one event rewrites 10,000 copies, ten times as many, and so on up
+to --documents, beside the same requests before; sizing, what --documents documents take of disk, memory
+and processor; nodes, how reads and writes go with one node, two, up to --nodes. These start servers
+of their own, on the NATS server of --nats where it is given; what they write stays there.`,
 		Example: "  fanfold bench\n  fanfold bench --only get --quick\n  fanfold bench --only rich --documents 1000000",
 		Args:    cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&only, "only", "", "one of get, put, import, replay, rename, comments, model, rich")
-	f.IntVar(&documents, "documents", richDocuments, "how many documents rich imports")
+	f.StringVar(&only, "only", "", "one of "+benchNames)
+	f.IntVar(&documents, "documents", richDocuments, "how many documents rich and sizing import, and copies the largest rename of feed and bystanders has")
+	f.IntVar(&nodes.count, "nodes", 1, "how many nodes bystanders and nodes have")
+	f.IntVar(&nodes.steps, "steps", 1, "in how many renames, one after the other, bystanders changes its copies")
+	f.StringVar(&nodes.nats, "nats", "", "URL of a NATS server for bystanders and nodes to keep the log on; it must have none yet")
+	f.IntVar(&nodes.replicas, "replicas", 1, "replicas of the log on that server, and those of its cluster")
 	f.BoolVar(&quick, "quick", false, "a tenth of the size")
 	f.StringVar(&profile, "cpuprofile", "", "write a CPU profile of all of it to this file")
 	f.BoolVar(&asJSON, "json", false, "print the results as JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		defer reserveHeap()() // as serve does
 		if profile != "" {
 			file, err := os.Create(profile)
 			if err != nil {
@@ -49,7 +60,7 @@ under a model with many rules, imported with and without its limit and guards.`,
 			}
 			defer pprof.StopCPUProfile()
 		}
-		results, err := runBench(cmd.Context(), only, quick, documents)
+		results, err := runBench(cmd.Context(), benchRequest{only: only, quick: quick, documents: documents, nodes: nodes})
 		if err != nil {
 			return err
 		}
@@ -81,29 +92,67 @@ var benchmarks = []benchmark{
 	{"rename", benchRenameAuthor},
 	{"rename", benchRenamePublisher},
 	{"comments", benchComments},
+	{"feed", benchFeedLatency(0)},
+	{"feed", benchFeedLatency(1000)},
+	{"feed", benchFeedMany},
+	{"feed", benchFeedRename(10)},
+	{"feed", benchFeedRename(1000)},
+	{"feed", benchFeedRename(feedCopies)},
 	{"model", benchModelChange},
 }
 
-// runBench measures what only names; where it is "", everything but the change of a model and rich data, which take as
-// long as all the others. documents is how many of rich data there are.
-func runBench(ctx context.Context, only string, quick bool, documents int) (results []bench.Result, err error) {
+// feedCopies is how many copies the largest rename on the feed has, unless --documents asks for more.
+const feedCopies = 100_000
+
+// benchNames lists what can be measured by itself.
+const benchNames = "get, put, import, replay, rename, comments, feed, model, rich, bystanders, nodes, sizing"
+
+// benchRequest says what is to be measured.
+type benchRequest struct {
+	only      string // "" for everything that does not take minutes by itself
+	quick     bool
+	documents int // of rich data and sizing, and copies of the largest rename
+	nodes     benchNodes
+}
+
+// runBench measures what is asked for. The error is Invalid where there is no such thing.
+func runBench(ctx context.Context, q benchRequest) (results []bench.Result, err error) {
 	dir, err := os.MkdirTemp("", "fanfold-bench-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	scale := 1
-	if quick {
+	if q.quick {
 		scale = 10
 	}
-	if only == "rich" {
-		if n := documents / scale; n < minRichDocuments || n > maxRichDocuments {
+	switch q.only {
+	case "rich":
+		if n := q.documents / scale; n < minRichDocuments || n > maxRichDocuments {
 			return nil, fanfold.Errorf(fanfold.Invalid, "rich data has %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
 		}
-		return benchRich(ctx, dir, documents/scale)
+		return benchRich(ctx, dir, q.documents/scale)
+	case "bystanders":
+		return benchBystanders(ctx, dir, q.nodes, q.documents, scale)
+	case "nodes":
+		return benchReadsAndWrites(ctx, dir, q.nodes, scale)
+	case "sizing":
+		if n := q.documents / scale; n < minSized || n > maxRichDocuments {
+			return nil, fanfold.Errorf(fanfold.Invalid, "sizing takes %d to %d documents, not %d", minSized, maxRichDocuments, n)
+		}
+		return benchSizing(ctx, dir, q.documents/scale)
 	}
-	for i, b := range benchmarks {
-		if only != b.name && (only != "" || b.name == "model") {
+	return runList(ctx, dir, q, scale)
+}
+
+// runList measures what is in the list of benchmarks.
+func runList(ctx context.Context, dir string, q benchRequest, scale int) (results []bench.Result, err error) {
+	list := benchmarks
+	if q.only == "feed" && q.documents > feedCopies {
+		list = append(slices.Clip(list), benchmark{"feed", benchFeedRename(q.documents)})
+	}
+	for i, b := range list {
+		if q.only != b.name && (q.only != "" || b.name == "model") {
 			continue
 		}
 		r, err := b.run(ctx, filepath.Join(dir, b.name+strconv.Itoa(i)), scale)
@@ -113,8 +162,7 @@ func runBench(ctx context.Context, only string, quick bool, documents int) (resu
 		results = append(results, r)
 	}
 	if len(results) == 0 {
-		return nil, fanfold.Errorf(fanfold.Invalid,
-			"--only %q is not one of get, put, import, replay, rename, comments, model and rich", only)
+		return nil, fanfold.Errorf(fanfold.Invalid, "--only %q is not one of %s", q.only, benchNames)
 	}
 	return results, nil
 }

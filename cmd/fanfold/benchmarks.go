@@ -3,19 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"log/slog"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/cmd/fanfold/internal/bench"
-	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -33,24 +30,12 @@ func benchGet(ctx context.Context, dir string, scale int) (r bench.Result, err e
 // benchPut measures writes over conns connections. The limit's messages go to a log of their own.
 func benchPut(conns int) func(ctx context.Context, dir string, scale int) (bench.Result, error) {
 	return func(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
-		logger, rawDir := slog.New(slog.DiscardHandler), filepath.Join(dir, "raw")
-		server, err := events.StartEmbedded(ctx, events.EmbeddedOptions{Dir: rawDir, Durability: events.Interval, Logger: logger})
-		if err != nil {
-			return r, err
-		}
-		defer func() { err = errors.Join(err, server.Close()) }()
-		nc, err := server.Connect()
-		if err != nil {
-			return r, err
-		}
-		defer nc.Close()
-		if _, err := events.Open(ctx, nc, events.Options{Logger: logger}); err != nil {
-			return r, err
-		}
-		s := benchStore{model: benchModel, authors: benchAuthors, books: 10_000 / scale}
-		err = s.run(ctx, filepath.Join(dir, "ours"), func(ctx context.Context, n *node.Node) error {
-			r, err = bench.Put(ctx, n.Addr(), bench.RawLog{Conn: nc, Dir: rawDir, Subject: "fanfold.fanfold.doc.raw"}, conns)
-			return err
+		err = withRawLog(ctx, filepath.Join(dir, "raw"), func(raw bench.RawLog) error {
+			s := benchStore{model: benchModel, authors: benchAuthors, books: 10_000 / scale}
+			return s.run(ctx, filepath.Join(dir, "ours"), func(ctx context.Context, n *node.Node) (err error) {
+				r, err = bench.Put(ctx, n.Addr(), raw, conns)
+				return err
+			})
 		})
 		return r, err
 	}
@@ -62,10 +47,13 @@ func benchImport(ctx context.Context, dir string, scale int) (bench.Result, erro
 	load := func(ctx context.Context, dir string, body []byte) (took time.Duration, err error) {
 		s := benchStore{model: benchModel, authors: benchAuthors}
 		err = s.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
-			c := &client{server: n.URL()}
-			ndjson := header{"Content-Type": "application/x-ndjson"}
+			c, err := (&remote{server: n.URL()}).connect()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
 			began := time.Now()
-			_, err := c.send(ctx, http.MethodPost, "/v1/_import?collection=books", bytes.NewReader(body), ndjson)
+			_, err = c.Import(ctx, bytes.NewReader(body), client.ImportOptions{Collection: "books"})
 			took = time.Since(began)
 			return err
 		})
@@ -80,22 +68,25 @@ func benchComments(ctx context.Context, dir string, scale int) (r bench.Result, 
 		return fmt.Sprintf(`{"id":"%d","post":"1","text":"comment no. %d","stars":%d.5}`, id, id, id%5)
 	}
 	err = benchStore{model: commentsModel}.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
-		c := &client{server: n.URL()}
-		send := func(method, path, mediaType, body string) error {
-			_, err := c.send(ctx, method, path, strings.NewReader(body), contentType(mediaType))
+		c, err := (&remote{server: n.URL()}).connect()
+		if err != nil {
 			return err
 		}
-		if err := send(http.MethodPut, "/v1/posts/1", "application/json", `{}`); err != nil {
+		defer c.Close()
+		if _, err := client.Collection[json.RawMessage](c, "posts").Put(ctx, "1", json.RawMessage(`{}`)); err != nil {
 			return err
 		}
+		comments := client.Collection[json.RawMessage](c, "comments")
 		r, err = bench.Comments(100_000/scale, func(id int) error {
-			return send(http.MethodPut, "/v1/comments/"+strconv.Itoa(id), "application/json", comment(id))
+			_, err := comments.Put(ctx, strconv.Itoa(id), json.RawMessage(comment(id)))
+			return err
 		}, func(from, to int) error {
 			var lines strings.Builder
 			for id := from; id < to; id++ {
 				lines.WriteString(comment(id) + "\n")
 			}
-			return send(http.MethodPost, "/v1/_import?collection=comments", "application/x-ndjson", lines.String())
+			_, err := c.Import(ctx, strings.NewReader(lines.String()), client.ImportOptions{Collection: "comments"})
+			return err
 		})
 		return err
 	})
@@ -109,17 +100,23 @@ func benchModelChange(ctx context.Context, dir string, scale int) (r bench.Resul
 	model := []byte(strings.Replace(benchModel, `"authors":{},`, count, 1))
 	s := benchStore{model: before, authors: benchAuthors, books: 1_000_000 / scale}
 	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
-		c := &client{server: n.URL()}
-		write := func(ctx context.Context, client, i int) error {
-			path := fmt.Sprintf("/v1/books/%d", (i*7919+client)%s.books)
-			body := fmt.Sprintf(`{"title":"Book %d of %d","authors":[{"id":"%d"}]}`, i, client, i%1000)
-			return c.sendPatient(ctx, http.MethodPut, path, "application/json", body)
+		c, err := (&remote{server: n.URL()}).connect()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		books := client.Collection[json.RawMessage](c, "books")
+		write := func(ctx context.Context, writer, i int) error {
+			body := fmt.Sprintf(`{"title":"Book %d of %d","authors":[{"id":"%d"}]}`, i, writer, i%1000)
+			_, err := books.Put(ctx, strconv.Itoa((i*7919+writer)%s.books), json.RawMessage(body), patient)
+			return err
 		}
 		r, err = bench.Model(ctx, write, func(ctx context.Context) (int64, float64, error) {
-			if _, err := c.putModel(ctx, model, url.Values{"background": {"true"}}); err != nil {
+			background := true
+			if _, err := c.PutModel(ctx, model, client.ModelOptions{Background: &background}); err != nil {
 				return 0, 0, err
 			}
-			a, err := c.followModel(ctx, model)
+			a, err := followModel(ctx, c, model)
 			if err != nil {
 				return 0, 0, err
 			}
@@ -130,12 +127,8 @@ func benchModelChange(ctx context.Context, dir string, scale int) (r bench.Resul
 	return r, err
 }
 
-// sendPatient sends a write that may wait for its fold for a minute.
-func (c *client) sendPatient(ctx context.Context, method, path, mediaType, body string) error {
-	h := header{"Content-Type": mediaType, "Fanfold-Timeout": "60"}
-	_, err := c.send(ctx, method, path, strings.NewReader(body), h)
-	return err
-}
+// patient lets a write wait for its fold for a minute.
+var patient = client.FoldWithin(time.Minute)
 
 // benchReplay measures the replay of a log by a process of its own.
 func benchReplay(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
@@ -186,14 +179,20 @@ type benchRename struct {
 // run measures the rename on a node in dir.
 func (b benchRename) run(ctx context.Context, dir string) (r bench.Result, err error) {
 	err = b.store.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
-		c := &client{server: n.URL()}
+		c, err := (&remote{server: n.URL()}).connect()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		docs := client.Collection[json.RawMessage](c, b.collection)
 		r, err = bench.Rename{
 			Name:   fmt.Sprintf("%s %d copies", b.what, b.store.books),
 			Path:   b.copyPath,
 			Copies: b.store.books,
 			Write: func(name string) error {
 				body := `{"firstName":"` + name + `","name":"` + name + `"}`
-				return c.sendPatient(ctx, http.MethodPatch, "/v1/"+b.collection+"/0", "application/merge-patch+json", body)
+				_, err := docs.Patch(ctx, "0", json.RawMessage(body), patient)
+				return err
 			},
 		}.Run(ctx, n.Store, dir)
 		return err

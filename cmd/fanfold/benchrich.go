@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/cmd/fanfold/internal/bench"
 	"github.com/fanfold/fanfold/node"
 )
@@ -50,11 +49,18 @@ func benchRich(ctx context.Context, dir string, documents int) (results []bench.
 func richRound(ctx context.Context, dir string, d bench.RichData, guards bool, then func(ctx context.Context, n *node.Node) error) (r bench.RichRound, err error) {
 	s := benchStore{model: `{"collections":{}}`}
 	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
-		c := &client{server: n.URL()}
-		if _, err := c.send(ctx, http.MethodPut, "/v1/_model", strings.NewReader(bench.RichModel(guards)), contentType("application/yaml")); err != nil {
+		c, err := (&remote{server: n.URL()}).connect()
+		if err != nil {
 			return err
 		}
-		r, err = bench.MeasureRich(ctx, dir, d, c.importAll)
+		defer c.Close()
+		if _, err := c.PutModel(ctx, []byte(bench.RichModel(guards)), client.ModelOptions{}); err != nil {
+			return err
+		}
+		r, err = bench.MeasureRich(ctx, dir, d, func(ctx context.Context, lines io.Reader) (refused int, err error) {
+			result, err := c.Import(ctx, lines, client.ImportOptions{})
+			return result.Refused, err
+		})
 		if err != nil || then == nil {
 			return err
 		}
@@ -63,37 +69,22 @@ func richRound(ctx context.Context, dir string, d bench.RichData, guards bool, t
 	return r, err
 }
 
-// importAll imports lines, and returns once they are folded, with how many were refused.
-func (c *client) importAll(ctx context.Context, lines io.Reader) (refused int, err error) {
-	resp, err := c.do(ctx, http.MethodPost, "/v1/_import?allowFanout=false", lines, contentType("application/x-ndjson"))
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	for dec := json.NewDecoder(resp.Body); ; {
-		var l importLine
-		if err := dec.Decode(&l); err != nil {
-			return refused, fanfold.Wrap(err, fanfold.Unavailable, "the import's answer ended early")
-		}
-		switch {
-		case l.Done != nil && *l.Done:
-			return l.Refused, nil
-		case l.Done != nil:
-			return refused, fanfold.Errorf(codeOf(l.Type), "the import ended after line %d: %s", l.Line, l.Detail)
-		}
-	}
-}
-
 // richChange moves publisher 0 to another city, of which each of its books has a copy, and then changes the limit alone.
 func richChange(ctx context.Context, n *node.Node, dir string, d bench.RichData) (bench.Result, error) {
-	c := &client{server: n.URL()}
+	c, err := (&remote{server: n.URL()}).connect()
+	if err != nil {
+		return bench.Result{}, err
+	}
+	defer c.Close()
+	publishers := client.Collection[json.RawMessage](c, "publishers")
 	r, err := bench.Rename{
 		Name:   fmt.Sprintf("change that reaches %d rich documents", d.Reached()),
 		Path:   "$.publisherCity",
 		Where:  "body ->> '$.publisher' = '0'",
 		Copies: d.Reached(),
 		Write: func(name string) error {
-			return c.sendPatient(ctx, http.MethodPatch, "/v1/publishers/0?allowFanout=true", "application/merge-patch+json", `{"city":"`+name+`"}`)
+			_, err := publishers.Patch(ctx, "0", map[string]string{"city": name}, patient, client.AllowFanout())
+			return err
 		},
 	}.Run(ctx, n.Store, dir)
 	if err != nil {
@@ -101,7 +92,7 @@ func richChange(ctx context.Context, n *node.Node, dir string, d bench.RichData)
 	}
 	began := time.Now()
 	model := strings.Replace(bench.RichModel(true), "limit: 5000", "limit: 6000", 1)
-	_, err = c.send(ctx, http.MethodPut, "/v1/_model", strings.NewReader(model), contentType("application/yaml"))
+	_, err = c.PutModel(ctx, []byte(model), client.ModelOptions{})
 	r.Notes = append(r.Notes, fmt.Sprintf("a model with another limit alone took %d ms", time.Since(began).Milliseconds()))
 	return r, err
 }

@@ -71,31 +71,32 @@ func (s benchStore) fill(ctx context.Context, dir string) (err error) {
 	if _, err := log.Append(ctx, model, fanfold.Expect{}); err != nil {
 		return err
 	}
-	return s.putAll(func(collection string, i int, body string) error {
+	return s.putEach(func(collection string, i int, body string) error {
 		key := fanfold.Key{Collection: collection, ID: strconv.Itoa(i)}
 		_, err := log.Append(ctx, &fanfold.Event{Kind: fanfold.KindPut, Key: key, Body: []byte(body)}, fanfold.Expect{})
 		return err
-	})
+	}, parallel)
 }
 
-// putAll calls put for every document, publishers and authors before books, from many goroutines.
-func (s benchStore) putAll(put func(collection string, i int, body string) error) error {
+// putEach calls put for every document, publishers and authors before books, as repeat does, which is called with a number
+// and a function for 0 up to it.
+func (s benchStore) putEach(put func(collection string, i int, body string) error, repeat func(n int, fn func(i int) error) error) error {
 	if strings.Contains(s.model, `"publishers"`) {
-		err := parallel(s.authors, func(i int) error {
+		err := repeat(s.authors, func(i int) error {
 			return put("publishers", i, fmt.Sprintf(`{"id":"%d","name":"Press %d"}`, i, i))
 		})
 		if err != nil {
 			return err
 		}
 	}
-	err := parallel(s.authors, func(i int) error {
+	err := repeat(s.authors, func(i int) error {
 		return put("authors", i, fmt.Sprintf(
 			`{"id":"%d","firstName":"Ann%d","lastName":"Author","born":1900,"bio":"%0200d"}`, i, i, i))
 	})
 	if err != nil {
 		return err
 	}
-	return parallel(s.books, func(i int) error { return put("books", i, s.book(i)) })
+	return repeat(s.books, func(i int) error { return put("books", i, s.book(i)) })
 }
 
 // book returns the text of a book.

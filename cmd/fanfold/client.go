@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 
@@ -15,101 +15,135 @@ import (
 	"golang.org/x/term"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/modelfile"
 )
 
 const defaultServer = "http://127.0.0.1:8080"
 
-// client sends requests to a running server.
-type client struct {
+// remote is a running server.
+type remote struct {
 	server string
-	http   http.Client
+	opened *client.Client
 }
 
-// header has the header fields of a request.
-type header map[string]string
-
-// serverFlag adds --server to a command, and returns the client that uses it.
-func serverFlag(cmd *cobra.Command) *client {
-	c := &client{}
-	cmd.Flags().StringVar(&c.server, "server", defaultServer, "URL of a running server")
-	return c
+// serverFlag adds --server to a command, and returns the server that it names.
+func serverFlag(cmd *cobra.Command) *remote {
+	r := &remote{}
+	cmd.Flags().StringVar(&r.server, "server", defaultServer, "running server: host:port, or a URL")
+	return r
 }
 
-// do sends a request and returns the answer, whose body the caller closes. The error is the problem that the server
-// answered with, Unavailable where it did not answer, and that of ctx once it has ended.
-func (c *client) do(ctx context.Context, method, path string, body io.Reader, h header) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.server, "/")+path, body)
-	if err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Invalid, "--server %q is not a URL", c.server)
+// connect returns the server's client, which asks once: somebody waits for the command, and tries again by themselves. The
+// error is Invalid where --server names no server.
+func (r *remote) connect() (*client.Client, error) {
+	if r.opened != nil {
+		return r.opened, nil
 	}
-	if method == http.MethodPost {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	for k, v := range h {
-		req.Header.Set(k, v)
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, fanfold.Wrap(err, fanfold.Unavailable,
-			"no answer from %s: is a server running there? (%v)", c.server, err)
-	}
-	if resp.StatusCode < http.StatusBadRequest {
-		return resp, nil
-	}
-	defer resp.Body.Close()
-	return nil, problemOf(resp)
-}
-
-// problemOf returns the error that an answer stands for.
-func problemOf(resp *http.Response) error {
-	var p struct {
-		Type, Detail, Title string
-		Problems            []fanfold.Problem
-	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil || json.Unmarshal(text, &p) != nil {
-		return fanfold.Errorf(fanfold.Unavailable, "the server answered %s: %s", resp.Status, text)
-	}
-	return &fanfold.Error{Code: codeOf(p.Type), Message: fmt.Sprintf("%s: %s", resp.Status, p.Detail), Problems: p.Problems}
-}
-
-// codeOf returns the code in a problem's type.
-func codeOf(problemType string) fanfold.Code {
-	return fanfold.Code(strings.TrimPrefix(problemType, "urn:fanfold:problem:"))
-}
-
-// send sends a request, reads the answer to its end and returns its header. The errors are those of do.
-func (c *client) send(ctx context.Context, method, path string, body io.Reader, h header) (http.Header, error) {
-	resp, err := c.do(ctx, method, path, body, h)
+	address, err := serverURL(r.server)
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(io.Discard, resp.Body)
-	return resp.Header, errors.Join(err, resp.Body.Close())
+	c, err := client.New(address, client.Options{RetryFor: -1, NoKeys: true})
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Invalid, "--server %q is not a server: %s", r.server, problemOf(err))
+	}
+	r.opened = c
+	return c, nil
 }
 
-// json sends a request without a body and decodes the JSON answer into out. The errors are those of do.
-func (c *client) json(ctx context.Context, method, path string, out any) error {
-	resp, err := c.do(ctx, method, path, nil, nil)
+// maxServer bounds the value of --server, in bytes.
+const maxServer = 2048
+
+// serverURL returns the URL of the server that text names: host:port, which is reached by http, or a URL, whose path is what
+// a proxy puts before /v1. The error is Invalid.
+func serverURL(text string) (string, error) {
+	full := text
+	if !strings.Contains(text, "://") {
+		full = "http://" + text
+	}
+	u, err := url.Parse(full)
+	if wrong := wrongAddress(text, u); wrong != "" {
+		return "", fanfold.Wrap(err, fanfold.Invalid,
+			"--server %.80q %s: give host:port, such as 127.0.0.1:8080, or a URL, such as %s", text, wrong, defaultServer)
+	}
+	return full, nil
+}
+
+// wrongAddress returns what is wrong with an address, "" for nothing. u is nil where it is no URL.
+func wrongAddress(text string, u *url.URL) string {
+	switch {
+	case text == "":
+		return "is empty"
+	case len(text) > maxServer:
+		return fmt.Sprintf("has %d bytes, more than %d", len(text), maxServer)
+	case strings.HasPrefix(text, "/") || strings.HasPrefix(text, "."):
+		return "is a path"
+	case u == nil:
+		return "is no address"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "begins with " + u.Scheme + "://, and not with http:// or https://"
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return "has a query"
+	case u.Host == "":
+		return "names no host"
+	case strings.Trim(text, "0123456789") == "" || u.Hostname() == "":
+		return "is a port alone"
+	case !strings.Contains(text, "://") && strings.Trim(u.Path, "/") != "":
+		return "has a path"
+	case strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/v1"):
+		return "ends with /v1, which commands add by themselves"
+	}
+	return ""
+}
+
+// close closes idle connections.
+func (r *remote) close() {
+	if r.opened != nil {
+		r.opened.Close()
+	}
+}
+
+// problemOf returns a client's error as one of the store's, with the status in its message, and any other as it is.
+func problemOf(err error) error {
+	var known *fanfold.Error
+	var e *client.Error
+	switch {
+	case errors.As(err, &known) || !errors.As(err, &e):
+		return err
+	case e.Code == client.NoAnswer || e.Code == client.BadAnswer || e.Code == client.AnswerLimit:
+		return fanfold.Wrap(err, fanfold.Unavailable, "%s", e.Detail)
+	}
+	message := e.Detail
+	if e.Status > 0 {
+		message = fmt.Sprintf("%d %s: %s", e.Status, http.StatusText(e.Status), e.Detail)
+	}
+	problems := make([]fanfold.Problem, len(e.Problems))
+	for i, p := range e.Problems {
+		problems[i] = fanfold.Problem{Path: p.Path, Detail: p.Detail}
+	}
+	return &fanfold.Error{Code: fanfold.Code(e.Code), Message: message, Problems: problems, Err: err}
+}
+
+// report decodes a report of the server into out.
+func report(text json.RawMessage, err error, out any) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	return json.NewDecoder(resp.Body).Decode(out)
+	return json.Unmarshal(text, out)
 }
 
 // sameModel tells whether src is the model that applies on the server.
-func (c *client) sameModel(ctx context.Context, src []byte) (bool, error) {
+func sameModel(ctx context.Context, c *client.Client, src []byte) (bool, error) {
 	m, err := modelfile.Parse(src)
 	if err != nil {
 		return false, err
 	}
-	applied, err := c.read(ctx, "/v1/_model")
-	return bytes.Equal(applied, m.Source), err
+	applied, err := c.Model(ctx)
+	if err != nil {
+		return false, err
+	}
+	return bytes.Equal(applied.Source, m.Source), nil
 }
 
 // onTerminal tells whether standard error is a terminal, where progress is shown.

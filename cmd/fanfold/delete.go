@@ -1,35 +1,54 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
 )
 
 func deleteCommand() *cobra.Command {
 	var steps, asJSON bool
+	var conditions writeFlags
 	cmd := &cobra.Command{
 		Use:   "delete COLLECTION ID",
 		Short: "Delete a document, with what the model's policies delete with it",
 		Long: `Delete a document. What the relations' onDelete policies say of the documents that refer to it is
 done in the same transaction. A delete that would write more than a transaction takes is refused,
 and says what it would touch; --steps does it in several transactions, children first, the document
-last. It can be interrupted, and goes on where it was when it is run again.`,
-		Example: "  fanfold delete comments 7\n  fanfold delete posts 1 --steps",
+last. Before the first one the server looks at everything that the delete leads to, and refuses it
+whole where another document stands in its way. It can be interrupted, and goes on where it was when
+it is run again.`,
+		Example: "  fanfold delete comments 7\n  fanfold delete posts 1 --steps\n  fanfold delete comments 7 --if-match 12",
 		Args:    cobra.ExactArgs(2),
 	}
-	c := serverFlag(cmd)
+	server := serverFlag(cmd)
 	cmd.Flags().BoolVar(&steps, "steps", false, "in as many transactions as it takes")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	conditions.add(cmd)
+	for _, name := range []string{"if-match", "dry-run", "allow-fanout"} {
+		cmd.MarkFlagsMutuallyExclusive("steps", name)
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		remove := c.deleteAtOnce
-		if steps {
-			remove = c.deleteInSteps
+		c, err := server.connect()
+		if err != nil {
+			return err
 		}
-		total, err := remove(cmd, documentPath(args[0], args[1]))
+		defer server.close()
+		docs := client.Collection[json.RawMessage](c, args[0])
+		if conditions.dryRun {
+			w, err := docs.Delete(cmd.Context(), args[1], conditions.options()...)
+			return conditions.printReport(cmd, w, err)
+		}
+		var total deleteResult
+		if steps {
+			total, err = deleteInSteps(cmd, docs, args[1])
+		} else {
+			total, err = deleteAtOnce(cmd, docs, args[1], conditions.options())
+		}
 		if err != nil {
 			return err
 		}
@@ -54,19 +73,20 @@ type deleteResult struct {
 	Position string `json:"position"`
 }
 
-// deleteAtOnce deletes the document at a path in one transaction.
-func (c *client) deleteAtOnce(cmd *cobra.Command, path string) (deleteResult, error) {
-	answer, err := c.send(cmd.Context(), http.MethodDelete, path, nil, nil)
-	return deleteResult{Done: true, Position: answer.Get("Fanfold-Position")}, err
+// deleteAtOnce deletes a document in one transaction.
+func deleteAtOnce(cmd *cobra.Command, docs *client.Documents[json.RawMessage], id string, opts []client.WriteOption) (deleteResult, error) {
+	w, err := docs.Delete(cmd.Context(), id, opts...)
+	if err != nil {
+		return deleteResult{}, err
+	}
+	return deleteResult{Done: true, Position: w.Position}, nil
 }
 
-// deleteInSteps deletes the document at a path in as many transactions as it takes, and shows on a terminal how far
-// it is.
-func (c *client) deleteInSteps(cmd *cobra.Command, path string) (total deleteResult, err error) {
+// deleteInSteps deletes a document in as many transactions as it takes, and shows on a terminal how far it is.
+func deleteInSteps(cmd *cobra.Command, docs *client.Documents[json.RawMessage], id string) (total deleteResult, err error) {
 	for !total.Done {
-		var step deleteResult
-		err := c.json(cmd.Context(), http.MethodDelete, path+"?steps=true", &step)
-		if fanfold.CodeOf(err) == fanfold.NotFound && total.Deleted > 0 { // another client deleted the rest
+		step, err := docs.DeleteStep(cmd.Context(), id)
+		if errors.Is(err, client.NotFound) && total.Deleted > 0 { // another client deleted the rest
 			return total, nil
 		}
 		if err != nil {

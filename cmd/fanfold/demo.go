@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +36,7 @@ node then stays up, with commands to try, until it is interrupted; the directory
 		Args:    cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address of the HTTP API")
+	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8090", "address of the HTTP API; another than that of serve, so that both run side by side")
 	f.StringVar(&cfg.Data, "data", "", "directory for the log and the read model, kept at the end (default a temporary one)")
 	f.BoolVar(&once, "once", false, "end after the tour")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -50,7 +49,7 @@ node then stays up, with commands to try, until it is interrupted; the directory
 // demo runs the tour on a node of its own, and then, without once, keeps the node up until ctx ends. That is how it is
 // meant to end, and so no error.
 func demo(ctx context.Context, out io.Writer, cfg node.Config, once bool) (err error) {
-	place := "in " + cfg.Data
+	kept, place := cfg.Data, "in "+cfg.Data
 	if cfg.Data == "" {
 		if cfg.Data, err = os.MkdirTemp("", "fanfold-demo-"); err != nil {
 			return fanfold.Wrap(err, fanfold.Unavailable, "cannot make a temporary directory: %v", err)
@@ -59,13 +58,10 @@ func demo(ctx context.Context, out io.Writer, cfg node.Config, once bool) (err e
 		defer func() { err = errors.Join(err, os.RemoveAll(cfg.Data)) }()
 	} else if _, err := os.Stat(filepath.Join(cfg.Data, "nats")); err == nil {
 		return fanfold.Errorf(fanfold.Invalid, "%s holds a store already, and the demo wants an empty one: "+
-			"name a new directory, or run fanfold serve --data %s", cfg.Data, cfg.Data)
+			"name a new directory, or serve that store:\n  %s serve --data %s", cfg.Data, invocation(), shellWord(cfg.Data))
 	}
 	n, err := node.Open(ctx, cfg)
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fanfold.Wrap(err, fanfold.Unavailable, "%s is in use by another program; "+
-			"choose another port with --listen, or any free one:\n  fanfold demo --listen 127.0.0.1:0", cfg.Listen)
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return nil
 	case err != nil:
@@ -75,12 +71,16 @@ func demo(ctx context.Context, out io.Writer, cfg node.Config, once bool) (err e
 	defer stop()
 	err = n.Run(running, func(running context.Context) error {
 		t := newTour(baseURL(n.Addr()), out)
-		t.say("Fanfold demo: a bookshop at %s, %s.", t.client.server, place)
+		t.say("Fanfold demo: a bookshop at %s, %s.", t.server.server, place)
 		err := t.run(running)
+		switch {
+		case err == nil && once:
+			t.end(kept)
+		case err == nil:
+			t.commands()
+		}
 		if once {
 			stop()
-		} else if err == nil {
-			t.say("\nPress Ctrl-C to stop.")
 		}
 		return err
 	})

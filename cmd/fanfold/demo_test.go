@@ -41,13 +41,14 @@ func TestDemoTour(t *testing.T) {
 		`"countOfBooks": 8`,
 		`The Innocents Abroad +1869  Samuel Clemens -> Mark Twain\n`,
 		`The Gilded Age +1873  Samuel Clemens -> Mark Twain\n`,
-		`\d+-0 +patch +authors/samuel-clemens\n`,
+		`\d+-0-\S+ +patch +authors/samuel-clemens\n`,
 		`derive +books/[a-z-]+\s+/authors/0/name: "Samuel Clemens" -> "Mark Twain"\s+\(books\.authors\[\]\.name, from authors/samuel-clemens\)`,
 		`derive +shelves/[a-z-]+\s+/books/0/by: \["Samuel Clemens"\] -> \["Mark Twain"\]`,
 		`revision  (\d+) -> (\d+)\n`,
 		`countOfBooks of the author +8 -> 9\n`,
 		`countOfBooks of the publisher +4 -> 5\n`,
 		`nothing is wrong`,
+		`The server ends here\. Without --once it stays up, with commands to try:\n\n   .+ demo\n$`,
 	} {
 		if !regexp.MustCompile(want).Match(out.Bytes()) {
 			t.Errorf("no %s", want)
@@ -56,8 +57,10 @@ func TestDemoTour(t *testing.T) {
 	if m := regexp.MustCompile(`revision  (\d+) -> (\d+)\n`).FindStringSubmatch(out.String()); m != nil && m[1] != m[2] {
 		t.Errorf("a copy changed the revision from %s to %s", m[1], m[2])
 	}
-	if strings.Contains(out.String(), "Ctrl-C") {
-		t.Error("--once says that it waits")
+	for _, unwanted := range []string{"Ctrl-C", "curl", "try, in another terminal", "changes --server"} {
+		if strings.Contains(out.String(), unwanted) {
+			t.Errorf("--once, whose server has ended, prints %q", unwanted)
+		}
 	}
 	checkWidth(t, out.String())
 	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
@@ -117,9 +120,11 @@ func TestDemoCommands(t *testing.T) {
 	}
 	s := harness.OpenTemp(t, "") // verifies at the end
 	var out bytes.Buffer
-	if err := newTour(s.URL, &out).run(t.Context()); err != nil {
+	tour := newTour(s.URL, &out)
+	if err := tour.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	tour.commands()
 	wants := []string{ // what each answer has, in the order in which they are printed
 		"204", `"by":["George Eliot"]`,
 		`"authors":[{"id":"samuel-clemens","name":"Mark Twain"`, `"authors":[{"id":"samuel-clemens"},{"id":"charles-dudley-warner"}]}`,
@@ -192,8 +197,16 @@ func TestDemoPortTaken(t *testing.T) {
 	if err == nil {
 		t.Fatal("started on a port that is taken")
 	}
-	if m := message(err); !strings.HasPrefix(m, l.Addr().String()+" is in use") || !strings.Contains(m, "--listen") {
+	if m := message(err); !strings.HasPrefix(m, l.Addr().String()+" is in use") || !strings.Contains(m, "--listen 127.0.0.1:0") {
 		t.Errorf("port taken: %s", m)
+	}
+}
+
+// TestDemoBesideServe: a demo and a server that are both started without an address do not meet.
+func TestDemoBesideServe(t *testing.T) {
+	demo, serve := demoCommand().Flags().Lookup("listen").DefValue, serveCommand().Flags().Lookup("listen").DefValue
+	if demo == serve || "http://"+serve != defaultServer {
+		t.Errorf("the demo listens on %s, serve on %s, commands ask %s", demo, serve, defaultServer)
 	}
 }
 

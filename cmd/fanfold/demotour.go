@@ -5,65 +5,52 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/modelfile"
-	"github.com/fanfold/fanfold/projector/inspect"
 )
 
 // tour loads the bookshop and tells what happens. Everything goes through the HTTP API.
 type tour struct {
-	client *client
+	server *remote
+	client *client.Client
 	out    io.Writer
 }
 
 // newTour returns a tour of the server at a URL that prints to out.
 func newTour(base string, out io.Writer) *tour {
-	return &tour{client: &client{server: base}, out: out}
+	return &tour{server: &remote{server: base}, out: out}
 }
 
 // say prints a line.
 func (t *tour) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
 
-// run takes the whole tour.
-func (t *tour) run(ctx context.Context) error {
-	defer t.client.http.CloseIdleConnections()
+// run takes the tour, up to what to try afterwards.
+func (t *tour) run(ctx context.Context) (err error) {
+	if t.client, err = t.server.connect(); err != nil {
+		return err
+	}
+	defer t.server.close()
 	for _, step := range []func(context.Context) error{t.load, t.before, t.rename, t.publish, t.verify} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
-	t.commands()
 	return nil
 }
 
-// send sends a write; the error names the request.
-func (t *tour) send(ctx context.Context, method, path, body string, h header) error {
-	if _, err := t.client.send(ctx, method, path, strings.NewReader(body), h); err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	return nil
+// authors returns the authors, as they are.
+func (t *tour) authors() *client.Documents[json.RawMessage] {
+	return client.Collection[json.RawMessage](t.client, "authors")
 }
 
-// contentType returns the header of a request whose body is of this type.
-func contentType(mediaType string) header { return header{"Content-Type": mediaType} }
-
-// get decodes a document into out, and returns the answer's header and the text itself. The error names the request.
-func (t *tour) get(ctx context.Context, path string, out any) (http.Header, []byte, error) {
-	resp, err := t.client.do(ctx, http.MethodGet, path, nil, nil)
-	if err != nil {
-		return nil, nil, fmt.Errorf("GET %s: %w", path, err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil {
-		err = json.Unmarshal(body, out)
-	}
-	return resp.Header, body, err
+// books returns the books with the members that the tour reads.
+func (t *tour) books() *client.Documents[demoBook] {
+	return client.Collection[demoBook](t.client, "books")
 }
 
 // demoCollections lists the collections in the order in which the tour names them.
@@ -75,7 +62,7 @@ func (t *tour) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.send(ctx, http.MethodPut, "/v1/_model", string(model), contentType("application/yaml")); err != nil {
+	if _, err := t.client.PutModel(ctx, model, client.ModelOptions{}); err != nil {
 		return err
 	}
 	m, err := modelfile.Parse(model)
@@ -95,7 +82,7 @@ func (t *tour) load(ctx context.Context) error {
 	t.say("\n1. Loaded\n\n   %s:", strings.Join(counts, ", "))
 	t.say("   %d documents in %.2f s (%.0f a second), each on disk before it was answered.",
 		total, took, float64(total)/took)
-	t.say("   The model declares %d derived fields; see it with the last curl command below.", len(m.Rules))
+	t.say("   The model declares %d derived fields.", len(m.Rules))
 	return nil
 }
 
@@ -120,18 +107,19 @@ func (t *tour) loadFile(ctx context.Context, collection string) (n int, err erro
 const (
 	heroID   = "samuel-clemens"
 	heroPath = "/v1/authors/" + heroID
-	heroBook = "/v1/books/huckleberry-finn"
+	heroBook = "huckleberry-finn"
+	bookPath = "/v1/books/" + heroBook
 	penName  = `{"firstName":"Mark","lastName":"Twain"}`
 )
 
 // before shows the author before anything is changed.
 func (t *tour) before(ctx context.Context) error {
-	_, body, err := t.get(ctx, heroPath, &struct{}{})
+	hero, err := t.authors().Get(ctx, heroID)
 	if err != nil {
 		return err
 	}
 	t.say("\n2. An author: countOfBooks and books are the store's, nobody wrote them\n")
-	t.say("   GET %s\n%s", heroPath, layout(body, "   "))
+	t.say("   GET %s\n%s", heroPath, layout(hero.Value, "   "))
 	return nil
 }
 
@@ -152,30 +140,34 @@ func (b *demoBook) heroName() string {
 	return "none"
 }
 
-// heroBooks returns the hero's books, oldest first, and the header of the answer, whose list is in order of arrival.
-func (t *tour) heroBooks(ctx context.Context) (http.Header, []demoBook, error) {
-	var list struct{ Items []demoBook }
-	h, _, err := t.get(ctx, heroPath+"/books", &list)
-	slices.SortFunc(list.Items, func(a, b demoBook) int { return a.Year - b.Year })
-	return h, list.Items, err
+// heroBooks returns the hero's books, oldest first; the list is in order of creation.
+func (t *tour) heroBooks(ctx context.Context) (books []demoBook, err error) {
+	for book, err := range t.books().Referring(ctx, "authors", heroID) {
+		if err != nil {
+			return nil, err
+		}
+		books = append(books, book.Value)
+	}
+	slices.SortFunc(books, func(a, b demoBook) int { return a.Year - b.Year })
+	return books, nil
 }
 
 // rename shows what the product is for: one write, and every copy is right.
 func (t *tour) rename(ctx context.Context) error {
-	book, _, err := t.get(ctx, heroBook, &demoBook{})
+	book, err := t.books().Get(ctx, heroBook)
 	if err != nil {
 		return err
 	}
-	h, old, err := t.heroBooks(ctx)
+	old, err := t.heroBooks(ctx)
 	if err != nil {
 		return err
 	}
-	since, began := h.Get("Fanfold-Position"), time.Now()
-	if err := t.send(ctx, http.MethodPatch, heroPath, penName, contentType("application/merge-patch+json")); err != nil {
+	since, began := t.client.Position(), time.Now()
+	if _, err := t.authors().Patch(ctx, heroID, json.RawMessage(penName)); err != nil {
 		return err
 	}
 	took := time.Since(began)
-	_, now, err := t.heroBooks(ctx)
+	now, err := t.heroBooks(ctx)
 	if err != nil {
 		return err
 	}
@@ -197,15 +189,11 @@ func (t *tour) rename(ctx context.Context) error {
 // feed shows the rows of the change feed since a position: the first few and the last.
 func (t *tour) feed(ctx context.Context, since string) error {
 	var rows []string
-	query := url.Values{"since": {since}, "mode": {"all"}, "feed": {"normal"}}
-	err := t.client.changesOnce(ctx, query, func(data []byte) error {
-		var b strings.Builder
-		err := showChange(&b, data, false)
-		rows = append(rows, wrap(strings.TrimSuffix(b.String(), "\n"), "   "))
-		return err
-	})
-	if err != nil {
-		return err
+	for change, err := range t.client.Changes(ctx, client.ChangesOptions{Since: since, Mode: client.All, Once: true}) {
+		if err != nil {
+			return err
+		}
+		rows = append(rows, wrap(changeStyle{}.line(change), "   "))
 	}
 	t.say("\n   The change feed has a row for each document, the last a shelf that copies from the books:\n")
 	const first = 3
@@ -221,21 +209,19 @@ func (t *tour) feed(ctx context.Context, since string) error {
 }
 
 // revision shows that the book's writers do not fail because a copy on it has changed.
-func (t *tour) revision(ctx context.Context, old http.Header) error {
-	now, _, err := t.get(ctx, heroBook, &demoBook{})
+func (t *tour) revision(ctx context.Context, old *client.Document[demoBook]) error {
+	now, err := t.books().Get(ctx, heroBook)
 	if err != nil {
 		return err
 	}
-	tag := old.Get("ETag")
 	t.say("\n   Nobody wrote to the book itself: its ETag is new for caches, its revision the old for writers.\n")
-	t.say("   %s", heroBook)
-	t.say("   revision  %s -> %s", old.Get("Fanfold-Revision"), now.Get("Fanfold-Revision"))
-	t.say("   ETag      %s -> %s", tag, now.Get("ETag"))
-	h := header{"Content-Type": "application/merge-patch+json", "If-Match": tag}
-	if err := t.send(ctx, http.MethodPatch, heroBook, `{"shelfmark":"PS1305"}`, h); err != nil {
+	t.say("   %s", bookPath)
+	t.say("   revision  %d -> %d", old.Revision, now.Revision)
+	t.say("   ETag      %s -> %s", old.ETag, now.ETag)
+	if _, err := t.books().Patch(ctx, heroBook, json.RawMessage(`{"shelfmark":"PS1305"}`), client.IfMatch(old.ETag)); err != nil {
 		return err
 	}
-	t.say("   PATCH with If-Match: %s, read before the rename, is still accepted.", tag)
+	t.say("   PATCH with If-Match: %s, read before the rename, is still accepted.", old.ETag)
 	return nil
 }
 
@@ -245,15 +231,14 @@ const newBook = `{"id":"following-the-equator","title":"Following the Equator","
 
 // publish shows counts that follow a write.
 func (t *tour) publish(ctx context.Context) error {
-	const publisher = "/v1/publishers/american-publishing"
-	before, err := t.counts(ctx, heroPath, publisher)
+	before, err := t.counts(ctx)
 	if err != nil {
 		return err
 	}
-	if err := t.send(ctx, http.MethodPost, "/v1/books", newBook, contentType("application/json")); err != nil {
+	if _, err := client.Collection[json.RawMessage](t.client, "books").Create(ctx, json.RawMessage(newBook)); err != nil {
 		return err
 	}
-	after, err := t.counts(ctx, heroPath, publisher)
+	after, err := t.counts(ctx)
 	if err != nil {
 		return err
 	}
@@ -264,23 +249,22 @@ func (t *tour) publish(ctx context.Context) error {
 	return nil
 }
 
-// counts returns countOfBooks of the documents at these paths.
-func (t *tour) counts(ctx context.Context, paths ...string) (counts []int, err error) {
-	for _, path := range paths {
-		var doc struct{ CountOfBooks int }
-		_, _, err := t.get(ctx, path, &doc)
+// counts returns countOfBooks of the hero and of the new book's publisher.
+func (t *tour) counts(ctx context.Context) (counts [2]int, err error) {
+	for i, key := range []fanfold.Key{{Collection: "authors", ID: heroID}, {Collection: "publishers", ID: "american-publishing"}} {
+		doc, err := client.Collection[struct{ CountOfBooks int }](t.client, key.Collection).Get(ctx, key.ID)
 		if err != nil {
-			return nil, err
+			return counts, err
 		}
-		counts = append(counts, doc.CountOfBooks)
+		counts[i] = doc.Value.CountOfBooks
 	}
 	return counts, nil
 }
 
 // verify has the store compare every copy with where it came from.
 func (t *tour) verify(ctx context.Context) error {
-	var v inspect.Verified
-	if err := t.client.json(ctx, http.MethodPost, "/v1/_verify", &v); err != nil {
+	v, err := t.server.verify(ctx)
+	if err != nil {
 		return err
 	}
 	if len(v.Wrong) > 0 {
@@ -306,12 +290,22 @@ curl -sw '\n' SERVER/v1/books/wuthering-heights`},
 	{"The model", `curl -sw '\n' SERVER/v1/_model`},
 }
 
-// commands prints what to try.
+// commands prints what to try while the server is up.
 func (t *tour) commands() {
 	t.say("\nNow try, in another terminal:")
 	for _, c := range demoCommands {
-		text := strings.ReplaceAll(c.title+":\n"+c.lines, "SERVER", t.client.server)
+		text := strings.ReplaceAll(c.title+":\n"+c.lines, "SERVER", t.server.server)
 		t.say("\n   %s", strings.ReplaceAll(text, "\n", "\n   "))
 	}
-	t.say("\n   The change feed, as it goes on:\n   fanfold changes --server %s", t.client.server)
+	t.say("\n   The change feed, as it goes on:\n   %s changes --server %s", invocation(), t.server.server)
+	t.say("\nPress Ctrl-C to stop.")
+}
+
+// end prints how to go on behind a tour whose server ends with it. The directory of its store is kept, or "".
+func (t *tour) end(kept string) {
+	if kept == "" {
+		t.say("\nThe server ends here. Without --once it stays up, with commands to try:\n\n   %s demo", invocation())
+		return
+	}
+	t.say("\nThe server ends here. Its store is kept, and can be served:\n\n   %s serve --data %s", invocation(), shellWord(kept))
 }

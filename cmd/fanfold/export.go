@@ -3,18 +3,22 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
 )
 
 func exportCommand() *cobra.Command {
@@ -22,33 +26,48 @@ func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write the model and every document as NDJSON, as import reads it",
-		Long: `Write the model and every document, as written, in order of arrival: all of one position of
+		Long: `Write the model and every document, as written, in order of creation: all of one position of
 the log, however long it takes and whatever is written meanwhile. The position is printed on
 standard error. A store that imports the result is equal: the same documents, and the same
 derived values.`,
 		Example: "  fanfold export > backup.ndjson\n  fanfold export --collections books,authors --out books.ndjson",
 		Args:    cobra.NoArgs,
 	}
-	c := serverFlag(cmd)
-	cmd.Flags().StringVar(&collections, "collections", "", "only these, separated by commas, and no model")
+	server := serverFlag(cmd)
+	cmd.Flags().StringVar(&collections, "collections", "", "only these, separated by commas, and no model; each must be declared or have held a document")
 	cmd.Flags().StringVar(&out, "out", "", "file to write (default standard output)")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return c.export(cmd, collections, out) }
+	fresh := freshnessFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		opts, err := fresh.options()
+		if err != nil {
+			return err
+		}
+		return server.export(cmd, collections, out, opts...)
+	}
 	return cmd
 }
 
 // export writes the collections, or all where none are named, to a file or standard output.
-func (c *client) export(cmd *cobra.Command, collections, file string) error {
-	path := "/v1/_export"
-	if collections != "" {
-		path += "?collections=" + url.QueryEscape(collections)
-	}
-	resp, err := c.do(cmd.Context(), http.MethodGet, path, nil, nil)
+func (r *remote) export(cmd *cobra.Command, collections, file string, opts ...client.ReadOption) error {
+	c, err := r.connect()
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer r.close()
+	var named []string
+	if collections != "" {
+		named = strings.Split(collections, ",")
+	}
+	if err := wantCollections(cmd.Context(), c, named, opts); err != nil {
+		return err
+	}
+	export, err := c.ExportAs(cmd.Context(), named, opts...)
+	if err != nil {
+		return err
+	}
+	defer export.Close()
 	began := time.Now()
-	lines := &lineCounter{r: resp.Body}
+	lines := &lineCounter{r: export}
 	if file == "" {
 		_, err = io.Copy(cmd.OutOrStdout(), lines)
 	} else {
@@ -62,8 +81,62 @@ func (c *client) export(cmd *cobra.Command, collections, file string) error {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the export was cut short: %v", err)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d lines in %.1f s, position %s\n",
-		lines.n, time.Since(began).Seconds(), resp.Header.Get("Fanfold-Position"))
+		lines.n, time.Since(began).Seconds(), export.Position)
 	return nil
+}
+
+// maxCollections bounds how many collections --collections names.
+const maxCollections = 1000
+
+// wantCollections returns a NotFound that names those of the collections that the server knows nothing of: the model does not
+// declare them, and they have no documents. Errors are Invalid for a name that can be none, and the server's.
+func wantCollections(ctx context.Context, c *client.Client, names []string, opts []client.ReadOption) error {
+	switch {
+	case len(names) == 0:
+		return nil
+	case len(names) > maxCollections:
+		return fanfold.Errorf(fanfold.Invalid, "--collections has %d names; at most %d are taken: leave it out for all collections", len(names), maxCollections)
+	}
+	declared, err := declaredCollections(ctx, c)
+	if err != nil {
+		return err
+	}
+	var unknown []string
+	for _, name := range names {
+		if err := fanfold.CheckCollection(name); err != nil {
+			return err
+		}
+		if slices.Contains(declared, name) || slices.Contains(unknown, name) {
+			continue
+		}
+		_, _, err := client.Collection[json.RawMessage](c, name).ListPage(ctx, "", append(slices.Clone(opts), client.PageSize(1))...)
+		if errors.Is(err, client.UnknownCollection) {
+			unknown = append(unknown, name)
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	has := "the model declares none"
+	if len(declared) > 0 {
+		has = "the model declares " + shortList(declared)
+	}
+	return fanfold.Errorf(fanfold.NotFound, "there is no collection %s: it never held a document, and %s", shortList(unknown), has)
+}
+
+// declaredCollections returns the names of the collections that the model declares.
+func declaredCollections(ctx context.Context, c *client.Client) ([]string, error) {
+	applied, err := c.Model(ctx)
+	if err != nil || len(applied.Source) == 0 {
+		return nil, err
+	}
+	var model struct{ Collections map[string]json.RawMessage }
+	if err := json.Unmarshal(applied.Source, &model); err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Internal, "the server's model cannot be read: %v", err)
+	}
+	return slices.Sorted(maps.Keys(model.Collections)), nil
 }
 
 // lineCounter counts the lines that are read through it.

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/projector/inspect"
 )
 
@@ -18,6 +16,7 @@ import (
 type getOptions struct {
 	view, expand    string
 	asJSON, lineage bool
+	fresh           *freshness
 }
 
 func getCommand() *cobra.Command {
@@ -28,63 +27,64 @@ func getCommand() *cobra.Command {
 		Example: "  fanfold get books b1\n  fanfold get portfolios 1 --expand stock",
 		Args:    cobra.ExactArgs(2),
 	}
-	c := serverFlag(cmd)
+	server := serverFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.view, "view", "embedded", "embedded (with derived fields) or referenced (as written)")
 	f.StringVar(&o.expand, "expand", "", "relations to expand, such as stock or authors.publisher")
 	f.BoolVar(&o.asJSON, "json", false, "print the document exactly as the server sends it")
 	f.BoolVar(&o.lineage, "lineage", false,
 		"print instead where each derived value comes from, and who carries copies")
+	o.fresh = freshnessFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("lineage", "view")
+	for _, name := range []string{"consistency", "max-lag", "min-position"} {
+		cmd.MarkFlagsMutuallyExclusive("lineage", name)
+	}
 	cmd.MarkFlagsMutuallyExclusive("lineage", "expand")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.get(cmd, documentPath(args[0], args[1]), o) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		if o.lineage {
+			return printLineage(cmd, c, fanfold.Key{Collection: args[0], ID: args[1]}, o.asJSON)
+		}
+		return printDocument(cmd, c, fanfold.Key{Collection: args[0], ID: args[1]}, o)
+	}
 	return cmd
 }
 
-// documentPath returns the path of a document in the API.
-func documentPath(collection, id string) string {
-	return "/v1/" + url.PathEscape(collection) + "/" + url.PathEscape(id)
-}
-
-// get prints the document at a path, or its lineage.
-func (c *client) get(cmd *cobra.Command, path string, o getOptions) error {
-	if o.lineage && !o.asJSON {
-		return c.showLineage(cmd, path+"/_lineage")
+// printDocument prints a document.
+func printDocument(cmd *cobra.Command, c *client.Client, key fanfold.Key, o getOptions) error {
+	opts, err := o.fresh.options()
+	if err != nil {
+		return err
 	}
-	if o.lineage {
-		path += "/_lineage"
-	} else {
-		q := url.Values{"view": {o.view}}
-		if o.expand != "" {
-			q.Set("expand", o.expand)
-		}
-		path += "?" + q.Encode()
+	opts = append(opts, client.View(o.view))
+	if o.expand != "" {
+		opts = append(opts, client.Expand(o.expand))
 	}
-	body, err := c.read(cmd.Context(), path)
+	doc, err := client.Collection[json.RawMessage](c, key.Collection).Get(cmd.Context(), key.ID, opts...)
 	if err != nil {
 		return err
 	}
 	if o.asJSON {
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), string(body))
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), string(doc.Value))
 		return err
 	}
-	return printJSON(cmd, json.RawMessage(body))
+	return printJSON(cmd, doc.Value)
 }
 
-// read returns the body of the answer to a GET.
-func (c *client) read(ctx context.Context, path string) ([]byte, error) {
-	resp, err := c.do(ctx, http.MethodGet, path, nil, nil)
-	if err != nil {
-		return nil, err
+// printLineage prints a line for each derived value, and one for each rule that copies from the document; or the server's
+// answer.
+func printLineage(cmd *cobra.Command, c *client.Client, key fanfold.Key, asJSON bool) error {
+	text, err := c.Lineage(cmd.Context(), key.Collection, key.ID)
+	if err == nil && asJSON {
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), string(text))
+		return err
 	}
-	defer resp.Body.Close()
-	return io.ReadAll(resp.Body)
-}
-
-// showLineage prints a line for each derived value, and one for each rule that copies from the document.
-func (c *client) showLineage(cmd *cobra.Command, path string) error {
 	var l inspect.Lineage
-	if err := c.json(cmd.Context(), http.MethodGet, path, &l); err != nil {
+	if err := report(text, err, &l); err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
@@ -100,12 +100,23 @@ func (c *client) showLineage(cmd *cobra.Command, path string) error {
 		if more := v.Documents - int64(len(sources)); more > 0 {
 			sources = append(sources, fmt.Sprintf("%d more", more))
 		}
+		if v.State == inspect.NoValue {
+			at := v.Path
+			if at == "" {
+				at = "nowhere"
+			}
+			fmt.Fprintf(out, "%s  no value by %s: %s\n", at, v.Rule, v.Reason)
+			continue
+		}
 		since := "long ago"
 		if v.Event != nil {
 			since = v.Event.Seq.String()
 		}
 		state := strings.TrimSuffix(", "+v.State, ", ")
 		fmt.Fprintf(out, "%s  by %s%s  of %s  since %s\n", v.Path, v.Rule, state, strings.Join(sources, ", "), since)
+	}
+	for _, u := range l.Unguarded {
+		fmt.Fprintf(out, "not guarded by unique %s: %s: %s\n", u.Unique, u.Part, u.Reason)
 	}
 	for _, e := range l.Copies {
 		first := strings.Join(e.First[:min(len(e.First), 5)], ", ")

@@ -7,15 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
 )
 
 func importCommand() *cobra.Command {
@@ -36,41 +34,57 @@ CSV has a header line. The mapping file (YAML) says what becomes of each row: a 
 Documents that a file gives several times over, byte for byte, are sent once.
 
 A line that is refused is reported with its number, and the rest goes on; the exit code is
-then 1. An import that was cut short goes on where it was with --resume: every line is loaded
-exactly once. Standard input needs an --id for that.`,
+then 1. The first ten are printed (--refusals), and how many there are of each kind. An import
+that is stored and takes longer than a minute to be shown is done. An import that was cut short
+goes on where it was with --resume: every line is loaded exactly once. Standard input needs an --id
+for that.`,
 		Example: `  fanfold import --collection books books.ndjson
   fanfold import --mapping mapping.yaml books.csv
   fanfold import --resume --collection books books.ndjson`,
 		Args: cobra.ExactArgs(1),
 	}
-	im.client = serverFlag(cmd)
+	server := serverFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&im.collection, "collection", "", "where the documents of NDJSON go")
 	f.StringVar(&im.mapping, "mapping", "", "mapping file for CSV")
 	f.BoolVar(&im.resume, "resume", false, "go on with an import that was cut short")
 	f.StringVar(&im.id, "id", "", "name of the import, for --resume (default: made from the file and the flags)")
 	f.BoolVar(&im.allowFanout, "allow-fanout", false, "load also what changes more documents than the model's fanout.limit")
+	f.BoolVar(&im.allowRemoval, "allow-removal", false, "let a model in the file take away rules and guards of the model that applies")
+	f.IntVar(&im.refusals.most, "refusals", 10, "how many lines that are refused to print")
 	f.BoolVar(&im.json, "json", false, "print the result as JSON")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return im.run(cmd, args[0]) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if im.refusals.most < 0 {
+			return fanfold.Errorf(fanfold.Invalid, "--refusals %d is no number of lines: give 0 or more", im.refusals.most)
+		}
+		if im.client, err = server.connect(); err != nil {
+			return err
+		}
+		defer server.close()
+		if cmd.Flags().Changed("server") {
+			im.server = " --server " + shellWord(server.server)
+		}
+		return im.run(cmd, args[0])
+	}
 	return cmd
 }
 
 // importer sends a file to a server as one stream of lines.
 type importer struct {
-	client     *client
+	client     *client.Client
 	collection string
 	mapping    string
 	resume     bool
 	id         string
 	json       bool
+	server     string // the flag as it was given, with a space before it; "" for none
 
-	allowFanout bool
+	allowFanout  bool
+	allowRemoval bool
 
-	stderr  io.Writer
-	size    int64        // of the file in bytes; 0 where it is not known
-	read    atomic.Int64 // bytes
-	written atomic.Int64 // documents
-	began   time.Time
+	stderr   io.Writer
+	refusals refusals
+	progress importProgress
 }
 
 // errRefused makes the exit code 1 where everything but some documents was loaded.
@@ -82,16 +96,20 @@ type importResult struct {
 	Refused  int     `json:"refused"`
 	Seconds  float64 `json:"seconds"`
 	Position string  `json:"position"`
+	// RefusedBy counts the refused lines that this run was told of by the codes of their problems.
+	RefusedBy map[client.Code]int `json:"refusedBy,omitempty"`
+	Folded    bool                `json:"folded"`         // the server shows everything
+	Late      string              `json:"late,omitempty"` // why it does not yet
 }
 
 // run loads the file, or standard input where path is -, and prints the result.
 func (im *importer) run(cmd *cobra.Command, path string) error {
 	im.stderr = cmd.ErrOrStderr()
-	im.began = time.Now()
+	began := time.Now()
 	result, err := im.load(cmd, path)
 	if im.resume && path != "-" {
 		// A conflict means that the server still works on what the import was cut short with.
-		for wait := 100 * time.Millisecond; fanfold.CodeOf(err) == fanfold.Conflict && wait < 5*time.Second; wait *= 2 {
+		for wait := 100 * time.Millisecond; errors.Is(err, client.Conflict) && wait < 5*time.Second; wait *= 2 {
 			select {
 			case <-cmd.Context().Done():
 				return cmd.Context().Err()
@@ -103,15 +121,30 @@ func (im *importer) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	result.Seconds = time.Since(im.began).Seconds()
+	result.Seconds, result.RefusedBy = time.Since(began).Seconds(), im.refusals.kinds
 	if im.json {
 		err = printJSON(cmd, result)
 	} else {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d documents written in %.1f s (%.0f/s), %d refused, position %s\n",
-			result.Written, result.Seconds, float64(result.Written)/result.Seconds, result.Refused, result.Position)
+		err = result.print(cmd.OutOrStdout())
 	}
 	if err == nil && result.Refused > 0 {
 		err = errRefused
+	}
+	return err
+}
+
+// print prints the result for people.
+func (r *importResult) print(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "%d documents written in %.1f s (%.0f/s), %d refused, position %s\n",
+		r.Written, r.Seconds, float64(r.Written)/r.Seconds, r.Refused, r.Position)
+	if err == nil && len(r.RefusedBy) > 0 {
+		_, err = fmt.Fprintln(out, "refused: "+kindsText(r.RefusedBy))
+	}
+	if err == nil && r.RefusedBy[client.ModelRemoves] > 0 {
+		_, err = fmt.Fprintln(out, "a model that takes rules or guards away is taken with --allow-removal, if that is meant")
+	}
+	if err == nil && !r.Folded {
+		_, err = fmt.Fprintln(out, r.Late)
 	}
 	return err
 }
@@ -127,11 +160,12 @@ func (im *importer) load(cmd *cobra.Command, path string) (result importResult, 
 	if err != nil {
 		return result, err
 	}
-	lines, err := im.lines(in, done)
+	lines, err := im.lines(in, path, done)
 	if err != nil {
 		return result, err
 	}
-	defer im.showProgress()()
+	im.refusals.begin()
+	defer im.showProgress(path, done)()
 	return im.send(cmd.Context(), lines, done)
 }
 
@@ -163,7 +197,7 @@ func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error)
 		return nil, errors.Join(err, f.Close())
 	}
 	if info.Mode().IsRegular() {
-		im.size = info.Size()
+		im.progress.size = info.Size()
 		if im.id == "" {
 			if im.id, err = im.name(f); err != nil {
 				return nil, errors.Join(err, f.Close())
@@ -177,15 +211,15 @@ func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error)
 func (im *importer) name(f *os.File) (string, error) {
 	const part = 256 << 10
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %d ", im.collection, im.size)
+	fmt.Fprintf(h, "%q %d ", im.collection, im.progress.size)
 	if im.mapping != "" {
-		text, err := os.ReadFile(im.mapping)
+		text, err := readFile(im.mapping, "mapping", maxMapping)
 		if err != nil {
-			return "", fanfold.Wrap(err, fanfold.Invalid, "cannot read the mapping: %v", err)
+			return "", err
 		}
 		h.Write(text)
 	}
-	for _, from := range []int64{0, max(0, im.size-part)} {
+	for _, from := range []int64{0, max(0, im.progress.size-part)} {
 		if _, err := io.Copy(h, io.NewSectionReader(f, from, part)); err != nil {
 			return "", err
 		}
@@ -198,12 +232,11 @@ func (im *importer) storedLines(ctx context.Context) (lines int, err error) {
 	if !im.resume {
 		return 0, nil
 	}
-	var p struct{ Line, Written, Refused int }
-	err = im.client.json(ctx, http.MethodGet, "/v1/_import?id="+url.QueryEscape(im.id), &p)
-	switch fanfold.CodeOf(err) {
-	case "":
+	p, err := im.client.ImportProgress(ctx, im.id)
+	switch {
+	case err == nil:
 		fmt.Fprintf(im.stderr, "going on after line %d\n", p.Line)
-	case fanfold.NotFound: // it was cut short before anything was stored
+	case errors.Is(err, client.NotFound): // it was cut short before anything was stored
 		return 0, nil
 	}
 	return p.Line, err

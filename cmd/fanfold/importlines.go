@@ -15,6 +15,7 @@ import (
 type lineWriter struct {
 	w    io.Writer
 	skip int
+	made func()                         // called for every line, those that are left out too; nil for nothing
 	sent map[[sha256.Size]byte]struct{} // hashes of the documents written
 	line []byte                         // reused
 }
@@ -44,6 +45,9 @@ func (l *lineWriter) refuse(number int, reason string) error {
 
 // writeLine writes l.line, unless it is one to leave out.
 func (l *lineWriter) writeLine(number int) error {
+	if l.made != nil {
+		l.made()
+	}
 	if l.skip > 0 {
 		l.skip--
 		return nil
@@ -52,12 +56,17 @@ func (l *lineWriter) writeLine(number int) error {
 	return err
 }
 
-// lines returns the lines of the input without the first skip. The error says what is wrong with the mapping.
-func (im *importer) lines(in io.Reader, skip int) (lineSource, error) {
-	counted := &countingReader{r: in, n: &im.read}
+// lines returns the lines of the input without the first skip. path says what the input is called. The error says what is
+// wrong with the mapping, or that there is none for CSV.
+func (im *importer) lines(in io.Reader, path string, skip int) (lineSource, error) {
+	im.progress.read.Store(0)
+	counted := &countingReader{r: in, n: &im.progress.read}
 	if im.mapping == "" {
+		r := bufio.NewReaderSize(counted, 256<<10)
+		if err := im.refuseCSV(r, path); err != nil {
+			return nil, err
+		}
 		return func(w io.Writer) error {
-			r := bufio.NewReaderSize(counted, 256<<10)
 			for range skip {
 				if err := skipLine(r); err != nil {
 					return err
@@ -71,9 +80,13 @@ func (im *importer) lines(in io.Reader, skip int) (lineSource, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows, err := m.open(counted, im.mapping)
+	if err != nil {
+		return nil, err
+	}
 	return func(w io.Writer) error {
 		out := bufio.NewWriterSize(w, 64<<10)
-		if err := m.readCSV(counted, &lineWriter{w: out, skip: skip}); err != nil {
+		if err := rows.write(&lineWriter{w: out, skip: skip, made: im.progress.made}); err != nil {
 			return err
 		}
 		return out.Flush()

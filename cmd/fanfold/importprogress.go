@@ -1,24 +1,140 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/fanfold/fanfold/client"
 )
 
-// showProgress shows rate and time left on a terminal until stop is called, which waits for the last of it.
-func (im *importer) showProgress() (stop func()) {
+// importProgress is how far an import is. Its atomic members are set while others are read.
+type importProgress struct {
+	size  int64 // of the file in bytes; 0 where it is not known
+	first int64 // lines that were stored before it began
+	began time.Time
+
+	read    atomic.Int64 // bytes of the file
+	total   atomic.Int64 // lines of the file; 0 where that is not known
+	line    atomic.Int64 // up to which all are stored or refused
+	written atomic.Int64 // documents
+	refused atomic.Int64 // lines
+
+	places linePlaces // of lines that a mapping makes
+}
+
+// linePlaces knows how far the file was read when lines were made of it: reading runs ahead of what is stored.
+type linePlaces struct {
+	mu    sync.Mutex
+	lines int64
+	every int64   // lines from one place to the next
+	reads []int64 // bytes
+}
+
+// maxPlaces bounds how many places are known.
+const maxPlaces = 4096
+
+// add notes that one more line was made when so many bytes were read.
+func (l *linePlaces) add(read int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lines++; l.lines%max(l.every, 1) != 0 {
+		return
+	}
+	if l.reads = append(l.reads, read); len(l.reads) < maxPlaces {
+		l.every = max(l.every, 1)
+		return
+	}
+	for i := range maxPlaces / 2 {
+		l.reads[i] = l.reads[2*i+1]
+	}
+	l.reads, l.every = l.reads[:maxPlaces/2], 2*l.every
+}
+
+// readAt returns how many bytes were read when a line was made, or one shortly before it; ok is false where none were made.
+func (l *linePlaces) readAt(line int64) (read int64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lines == 0 {
+		return 0, false
+	}
+	if i := min(line/l.every, int64(len(l.reads))); i > 0 {
+		read = l.reads[i-1]
+	}
+	return read, true
+}
+
+// made notes that a mapping made one more line.
+func (p *importProgress) made() { p.places.add(p.read.Load()) }
+
+// stored records what the server says.
+func (p *importProgress) stored(r client.ImportResult) {
+	p.line.Store(int64(r.Line))
+	p.written.Store(int64(r.Written))
+	p.refused.Store(int64(r.Refused))
+}
+
+// text returns how far the import is, when it has gone on for some time: by lines where it is known how many there are, and
+// otherwise by what is read of the file.
+func (p *importProgress) text(took time.Duration) string {
+	line, total := p.line.Load(), p.total.Load()
+	text := fmt.Sprintf("%d documents, %.0f/s", p.written.Load(), float64(max(0, line-p.first))/took.Seconds())
+	var share float64 // of what this run has to do
+	read := p.read.Load()
+	if at, ok := p.places.readAt(line); ok {
+		read = min(at, p.size*99/100) // whether it is the last is known at the end
+	}
+	switch {
+	case total > 0 && line >= total:
+		return fmt.Sprintf("all %d lines are stored; waiting until they are shown", total)
+	case total > 0:
+		text = fmt.Sprintf("line %d of %d, %.0f/s, %d%%", line, total, float64(max(0, line-p.first))/took.Seconds(), 100*line/total)
+		share = float64(line-p.first) / float64(total-p.first)
+	case p.size > 0:
+		text += fmt.Sprintf(", %d%%", 100*min(read, p.size)/p.size)
+		share = float64(read) / float64(p.size)
+	}
+	if share > 0 && share < 1 {
+		text += fmt.Sprintf(", %s left", time.Duration(float64(took)*(1-share)/share).Round(time.Second))
+	}
+	if refused := p.refused.Load(); refused > 0 {
+		text += fmt.Sprintf(", %d refused", refused)
+	}
+	return text
+}
+
+// showProgress shows on a terminal how far the import is until stop is called, which waits for the last of it. done lines
+// were stored before.
+func (im *importer) showProgress(path string, done int) (stop func()) {
+	p := &im.progress
+	p.first, p.began = int64(done), time.Now()
+	p.line.Store(int64(done))
 	if !onTerminal() {
 		return func() {}
 	}
-	end, done := make(chan struct{}), make(chan struct{})
+	end, shown, counted := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(done)
+		defer close(counted)
+		if im.mapping == "" && p.size > 0 { // the lines of CSV are not those that are sent
+			if n, err := countLines(path, end); err == nil {
+				p.total.Store(n)
+			}
+		}
+	}()
+	go func() {
+		defer close(shown)
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
-				fmt.Fprint(im.stderr, "\r\033[K"+im.progressLine())
+				fmt.Fprint(im.stderr, "\r\033[K"+p.text(time.Since(p.began)))
 			case <-end:
 				fmt.Fprint(im.stderr, "\r\033[K")
 				return
@@ -27,17 +143,60 @@ func (im *importer) showProgress() (stop func()) {
 	}()
 	return func() {
 		close(end)
-		<-done
+		<-shown
+		<-counted
 	}
 }
 
-// progressLine returns how far the import is.
-func (im *importer) progressLine() string {
-	took := time.Since(im.began)
-	line := fmt.Sprintf("%d documents, %.0f/s", im.written.Load(), float64(im.written.Load())/took.Seconds())
-	if read := im.read.Load(); im.size > 0 && read > 0 {
-		left := time.Duration(float64(took) * float64(im.size-read) / float64(read))
-		line += fmt.Sprintf(", %d%%, %s left", 100*read/im.size, left.Round(time.Second))
+// clearLine returns what takes the line with the progress away, where there is one.
+func clearLine() string {
+	if onTerminal() {
+		return "\r\033[K"
 	}
-	return line
+	return ""
+}
+
+// errNotCounted says that counting was ended.
+var errNotCounted = errors.New("not counted to the end")
+
+// countLines returns how many lines a file has; one without an end counts. It ends early, with an error, once end is closed.
+func countLines(path string, end <-chan struct{}) (n int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	buf := make([]byte, 256<<10)
+	last := byte('\n')
+	for {
+		select {
+		case <-end:
+			return 0, errNotCounted
+		default:
+		}
+		read, err := f.Read(buf)
+		if read > 0 {
+			n += int64(bytes.Count(buf[:read], []byte{'\n'}))
+			last = buf[read-1]
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return 0, err
+		}
+	}
+	if last != '\n' {
+		n++
+	}
+	return n, nil
+}
+
+// shown returns text for a terminal: what is no printable character is escaped, so that a document cannot steer it.
+func shown(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0x202e {
+			return '\ufffd'
+		}
+		return r
+	}, text)
 }

@@ -2,27 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"net/http"
-	"net/url"
-	"strconv"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
 )
-
-// importLine is a line of the server's answer: the refusal of a line, progress, or the end.
-type importLine struct {
-	Line             int
-	Detail           string
-	Done             *bool // at the end: whether the import came through
-	Written, Refused int
-	Position         string
-	Type             string
-	Progress         *struct{ Line, Written, Refused int }
-}
 
 // lineSource writes the lines of an import.
 type lineSource func(w io.Writer) error
@@ -37,57 +22,31 @@ func (im *importer) send(ctx context.Context, lines lineSource, done int) (resul
 			err = failed
 		}
 	}()
-	path := "/v1/_import?" + im.query(done).Encode()
-	resp, err := im.client.do(ctx, http.MethodPost, path, body.r, header{"Content-Type": "application/x-ndjson"})
-	if err != nil {
+	r, err := im.client.Import(ctx, body.r, im.options(done))
+	var failure *client.Error
+	switch {
+	case err == nil:
+		return importResult{Written: r.Written, Refused: r.Refused, Position: r.Position, Folded: r.Folded, Late: r.Late}, nil
+	case ctx.Err() != nil:
+		return result, ctx.Err()
+	case !r.Begun || !errors.As(err, &failure):
 		return result, err
+	case failure.Code == client.NoAnswer:
+		return result, fanfold.Wrap(err, fanfold.Unavailable,
+			"the server went away after line %d: when it is back, run this again with --resume", r.Line)
 	}
-	defer resp.Body.Close()
-	return im.readAnswer(ctx, resp.Body, done)
+	return result, fanfold.Wrap(err, fanfold.Code(failure.Code),
+		"the import ended after line %d: %s; run it again with --resume", r.Line, failure.Detail)
 }
 
-// query returns the parameters of an import of which done lines are stored.
-func (im *importer) query(done int) url.Values {
-	q := url.Values{}
-	if im.collection != "" {
-		q.Set("collection", im.collection)
-	}
-	if im.allowFanout {
-		q.Set("allowFanout", "true")
-	}
+// options returns how an import goes of which done lines are stored.
+func (im *importer) options(done int) client.ImportOptions {
+	opt := client.ImportOptions{Collection: im.collection, AllowFanout: im.allowFanout, AllowRemoval: im.allowRemoval,
+		Refused: func(r client.Refusal) { im.refusals.add(im.stderr, r) }, Progress: im.progress.stored}
 	if im.id != "" {
-		q.Set("id", im.id)
-		q.Set("resume", strconv.FormatBool(im.resume))
-		q.Set("first", strconv.Itoa(done+1))
+		opt.ID, opt.Resume, opt.First = im.id, im.resume, done+1
 	}
-	return q
-}
-
-// readAnswer reads the server's answer to its end. stored is how many lines the server has.
-func (im *importer) readAnswer(ctx context.Context, body io.Reader, stored int) (result importResult, err error) {
-	dec := json.NewDecoder(body)
-	for {
-		var l importLine
-		if err := dec.Decode(&l); err != nil {
-			if ctx.Err() != nil {
-				return result, ctx.Err()
-			}
-			return result, fanfold.Wrap(err, fanfold.Unavailable,
-				"the server went away after line %d: when it is back, run this again with --resume", stored)
-		}
-		switch {
-		case l.Done != nil && *l.Done:
-			return importResult{Written: l.Written, Refused: l.Refused, Position: l.Position}, nil
-		case l.Done != nil:
-			return result, fanfold.Errorf(codeOf(l.Type),
-				"the import ended after line %d: %s; run it again with --resume", l.Line, l.Detail)
-		case l.Progress != nil:
-			stored = l.Progress.Line
-			im.written.Store(int64(l.Progress.Written))
-		default:
-			fmt.Fprintf(im.stderr, "line %d: %s\n", l.Line, l.Detail)
-		}
-	}
+	return opt
 }
 
 // linePipe is a request's body that a goroutine writes lines to.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -19,9 +18,9 @@ import (
 
 // verifyLog compares the log with what was folded from it, on a running server, or in the directory of one that is not,
 // and prints the result. The error is errWrong where something differs.
-func verifyLog(cmd *cobra.Command, c *client, data string, asJSON bool) error {
+func verifyLog(cmd *cobra.Command, server *remote, data string, asJSON bool) error {
 	report := new(node.LogReport)
-	err := c.verifyLog(cmd.Context(), data, report)
+	err := server.verifyLog(cmd.Context(), data, report)
 	if err != nil {
 		return err
 	}
@@ -37,12 +36,18 @@ func verifyLog(cmd *cobra.Command, c *client, data string, asJSON bool) error {
 }
 
 // verifyLog fills in the report of the running server's log, or of the one in a directory where that is not "".
-func (c *client) verifyLog(ctx context.Context, data string, report *node.LogReport) error {
+func (r *remote) verifyLog(ctx context.Context, data string, out *node.LogReport) error {
 	if data == "" {
-		return c.json(ctx, http.MethodPost, "/v1/_verify?log=true", report)
+		c, err := r.connect()
+		if err != nil {
+			return err
+		}
+		defer r.close()
+		text, err := c.VerifyLog(ctx)
+		return report(text, err, out)
 	}
 	return withRemains(ctx, data, func(r *node.Remains) error {
-		*report = *r.Log
+		*out = *r.Log
 		return nil
 	})
 }
@@ -142,8 +147,7 @@ func rescue(cmd *cobra.Command, data, out string) (err error) {
 	return withRemains(cmd.Context(), work, func(r *node.Remains) error {
 		printLogReport(cmd.OutOrStdout(), r.Log)
 		return r.Documents(cmd.Context(), func(url string, last uint64) error {
-			c := &client{server: url}
-			if err := c.export(cmd, "", out); err != nil {
+			if err := (&remote{server: url}).export(cmd, "", out); err != nil {
 				return err
 			}
 			printRescued(cmd.OutOrStdout(), r, last, out)

@@ -11,43 +11,55 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/node"
 )
 
-func main() { os.Exit(run()) }
-
-// run runs the command line and returns the exit code: 0 for success, 1 for a failure, 2 for wrong usage, 3 where
-// verify found something wrong.
-func run() int {
+func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	root := command()
-	understood := false // whether cobra came as far as running a command
-	preRun := root.PersistentPreRunE
-	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
-		understood = true
-		return preRun(cmd, args)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	code := run(ctx, command(), os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// The exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1 // the command was understood, and failed
+	exitUsage  = 2 // flags, arguments, files or values that cannot be understood; nothing was done
+	exitWrong  = 3 // verify found something wrong
+)
+
+// run runs a command line, prints its error, and returns the exit code.
+func run(ctx context.Context, root *cobra.Command, args []string) int {
+	began := false // whether cobra has taken the command line, and begun with the command
+	completeUsage(root, func() { began = true })
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
 	}
-	err := root.ExecuteContext(ctx)
-	if err != nil && !understood {
-		fmt.Fprintf(os.Stderr, "fanfold: %v; see fanfold --help\n", err)
-		return 2
+	out := cmd.ErrOrStderr()
+	var known *fanfold.Error
+	if !began && !errors.As(err, &known) {
+		fmt.Fprintln(out, usageLine(cmd, err))
+		return exitUsage
 	}
+	err = problemOf(err)
 	switch {
-	case err == nil:
-		return 0
 	case errors.Is(err, errWrong):
-		return 3
+		return exitWrong
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(out, "fanfold: interrupted")
+		return exitFailed
 	}
-	fmt.Fprintln(os.Stderr, "fanfold: "+message(err))
+	fmt.Fprintln(out, "fanfold: "+message(err))
 	if fanfold.CodeOf(err) == fanfold.Invalid {
-		return 2
+		return exitUsage
 	}
-	return 1
+	return exitFailed
 }
 
 // message returns an error as a person should read it: without its code, and with its problems a line each.
@@ -59,6 +71,9 @@ func message(err error) string {
 	out := e.Message
 	for _, p := range e.Problems {
 		out += "\n  " + strings.TrimPrefix(p.Path+": ", ": ") + p.Detail
+	}
+	if e.Code == fanfold.ModelRemoves { // whose message tells of the API's ways to say so
+		out += "\nif that is meant, give --allow-removal"
 	}
 	return out
 }
@@ -81,61 +96,10 @@ YAML file named by --config; a flag wins over the environment, and that over the
 		SilenceErrors:     true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return configure(cmd, config) },
 	}
+	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
-	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), getCommand(),
-		deleteCommand(), modelCommand(), replayCommand(), verifyCommand(), logCommand(), statusCommand(), benchCommand())
+	root.AddCommand(versionCommand())
+	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), groupCommand(), getCommand(), listCommand(), putCommand(), patchCommand(),
+		deleteCommand(), modelCommand(), replayCommand(), verifyCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand(), benchCommand())
 	return root
-}
-
-// configure sets the flags that were not given from the environment, and those that are not there from the file at
-// path, if that is not "". The error is Invalid.
-func configure(cmd *cobra.Command, path string) error {
-	if env := os.Getenv("FANFOLD_CONFIG"); path == "" {
-		path = env
-	}
-	file := map[string]any{}
-	if path != "" {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return fanfold.Wrap(err, fanfold.Invalid, "cannot read the configuration: %v", err)
-		}
-		if err := yaml.Unmarshal(text, &file); err != nil {
-			return fanfold.Wrap(err, fanfold.Invalid, "%s is not YAML: %v", path, err)
-		}
-	}
-	for name := range file {
-		if !hasFlag(cmd.Root(), name) {
-			return fanfold.Errorf(fanfold.Invalid, "%s: no command has a flag %q", path, name)
-		}
-	}
-	var errs []error
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		value, given := os.LookupEnv("FANFOLD_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")))
-		if !given {
-			v, ok := file[f.Name]
-			value, given = fmt.Sprint(v), ok
-		}
-		if f.Name == "data" && cmd.Name() != "serve" {
-			return // other commands have --data for a server that is not running, which must be said by hand
-		}
-		if given && !f.Changed && f.Name != "config" {
-			if err := f.Value.Set(value); err != nil {
-				errs = append(errs, fanfold.Errorf(fanfold.Invalid, "%s=%q: %v", f.Name, value, err))
-			}
-		}
-	})
-	return errors.Join(errs...)
-}
-
-// hasFlag tells whether cmd, or a command below it, has a flag of this name.
-func hasFlag(cmd *cobra.Command, flag string) bool {
-	if cmd.Flags().Lookup(flag) != nil {
-		return true
-	}
-	for _, c := range cmd.Commands() {
-		if hasFlag(c, flag) {
-			return true
-		}
-	}
-	return false
 }

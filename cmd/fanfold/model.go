@@ -1,20 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
@@ -34,11 +32,7 @@ func modelCommand() *cobra.Command {
 
 // readModelFile returns the text of a model file. The error is Invalid.
 func readModelFile(path string) ([]byte, error) {
-	src, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Invalid, "cannot read the model: %v", err)
-	}
-	return src, nil
+	return readFile(path, "model", maxInput)
 }
 
 func modelCheckCommand() *cobra.Command {
@@ -63,29 +57,11 @@ func modelCheckCommand() *cobra.Command {
 	}
 }
 
-// modelAnswer is the server's answer to a model.
-type modelAnswer struct {
-	preview *fanfold.ModelPreview
-	applied bool // false while the server prepares the model
-}
-
-// putModel sends a model, to be applied, or to be previewed where the query has dryRun=true.
-func (c *client) putModel(ctx context.Context, src []byte, query url.Values) (a modelAnswer, err error) {
-	contentType := header{"Content-Type": "application/yaml"}
-	resp, err := c.do(ctx, http.MethodPut, "/v1/_model?"+query.Encode(), bytes.NewReader(src), contentType)
-	if err != nil {
-		return a, err
-	}
-	defer resp.Body.Close()
-	a = modelAnswer{preview: new(fanfold.ModelPreview), applied: resp.StatusCode == http.StatusOK}
-	return a, json.NewDecoder(resp.Body).Decode(a.preview)
-}
-
 // followModel waits until the model src applies, and shows on a terminal how far the server is. The error is Conflict
 // where the model was withdrawn or another one applies, and Unavailable where it cannot be prepared.
-func (c *client) followModel(ctx context.Context, src []byte) (*projector.Activation, error) {
+func followModel(ctx context.Context, c *client.Client, src []byte) (*projector.Activation, error) {
 	for {
-		s, err := c.status(ctx)
+		s, err := status(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +69,7 @@ func (c *client) followModel(ctx context.Context, src []byte) (*projector.Activa
 			if onTerminal() {
 				fmt.Fprint(os.Stderr, "\r\033[K")
 			}
-			return s.Activated, c.checkApplied(ctx, src, s)
+			return s.Activated, checkApplied(ctx, c, src, s)
 		}
 		if p := s.Preparing; p != nil && p.Phase == "failed" {
 			return nil, fanfold.Errorf(fanfold.Unavailable,
@@ -110,8 +86,8 @@ func (c *client) followModel(ctx context.Context, src []byte) (*projector.Activa
 }
 
 // checkApplied returns nil where src is the model that applies, and otherwise a Conflict that says why it is not.
-func (c *client) checkApplied(ctx context.Context, src []byte, s *node.Status) error {
-	same, err := c.sameModel(ctx, src)
+func checkApplied(ctx context.Context, c *client.Client, src []byte, s *node.Status) error {
+	same, err := sameModel(ctx, c, src)
 	switch {
 	case err != nil || same:
 		return err
@@ -141,10 +117,29 @@ func preparationLine(p *projector.Preparation) string {
 
 // showPreview prints what a model changes, or would change: verb says which.
 func showPreview(out io.Writer, p *fanfold.ModelPreview, verb string) {
+	signs := map[string]string{"added": "+", "removed": "-", "changed": "~"}
+	for _, d := range p.Differences {
+		fmt.Fprintln(out, strings.TrimRight(signs[d.Change]+" "+d.Path+"  "+d.Detail, " "))
+	}
 	for _, r := range p.Rules {
 		if r.Change != "same" || r.Documents > 0 {
 			fmt.Fprintf(out, "%-8s %-40s %d documents\n", r.Change, r.Rule, r.Documents)
 		}
+		for _, e := range r.Evaluations {
+			if e.NoValue > 0 && !e.FindsNothing() && r.Change != "same" {
+				fmt.Fprintf(out, "%-8s %-40s %s %s\n", "", r.Rule, e.Part, e.Detail())
+			}
+		}
+	}
+	for _, u := range p.Unique {
+		for _, e := range u.Evaluations {
+			if e.NoValue > 0 && !e.FindsNothing() && u.Change != "same" {
+				fmt.Fprintf(out, "%-8s %-40s %s %s\n", "unique", u.Collection, e.Part, e.Detail())
+			}
+		}
+	}
+	for _, k := range p.Kept {
+		fmt.Fprintf(out, "%-8s %-40s %d %s values\n", k.Outcome, k.Rule, k.Values, k.Kind)
 	}
 	for _, m := range p.Misfits {
 		first := m.First[0]
@@ -154,6 +149,9 @@ func showPreview(out io.Writer, p *fanfold.ModelPreview, verb string) {
 	for _, m := range p.Problems {
 		fmt.Fprintf(out, "problem  %s: %s\n", m.Path, m.Detail)
 	}
+	for _, w := range p.Warnings {
+		fmt.Fprintf(out, "WARNING  %s: %s\n", w.Path, w.Detail)
+	}
 	fmt.Fprintf(out, "%d documents %s\n", p.Changes, verb)
 }
 
@@ -161,32 +159,41 @@ func modelDiffCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "diff FILE",
-		Short:   "Show how many documents each rule of a model would touch, and change nothing",
+		Short:   "Show what a model declares otherwise and how many documents each rule would touch; change nothing",
 		Example: "  fanfold model diff model.yaml",
 		Args:    cobra.ExactArgs(1),
 	}
-	c := serverFlag(cmd)
+	server := serverFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		src, err := readModelFile(args[0])
 		if err != nil {
 			return err
 		}
-		a, err := c.putModel(cmd.Context(), src, url.Values{"dryRun": {"true"}})
+		c, err := server.connect()
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return printJSON(cmd, a.preview)
+		defer server.close()
+		result, err := c.DryRunModel(cmd.Context(), src, client.ModelOptions{})
+		if err != nil {
+			return err
 		}
-		showPreview(cmd.OutOrStdout(), a.preview, "would change")
+		preview := new(fanfold.ModelPreview)
+		if err := json.Unmarshal(result.Report, preview); err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd, preview)
+		}
+		showPreview(cmd.OutOrStdout(), preview, "would change")
 		return nil
 	}
 	return cmd
 }
 
 func modelApplyCommand() *cobra.Command {
-	var asJSON, misfits, background bool
+	var asJSON, misfits, removal, background bool
 	cmd := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Apply a model, and bring the documents that are there up to it",
@@ -197,43 +204,53 @@ the server goes on; fanfold model cancel makes it stop.`,
 		Example: "  fanfold model apply model.yaml\n  fanfold model apply --background model.yaml",
 		Args:    cobra.ExactArgs(1),
 	}
-	c := serverFlag(cmd)
+	server := serverFlag(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print the server's answer")
 	f.BoolVar(&misfits, "allow-misfits", false, "also where stored documents do not fit a new schema")
+	f.BoolVar(&removal, "allow-removal", false, "also where it takes away rules or guards of the model that applies")
 	f.BoolVar(&background, "background", false,
 		"prepare it in the background (default: where it concerns more than 10,000 documents or so)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		query := url.Values{"allowMisfits": {strconv.FormatBool(misfits)}}
+		opt := client.ModelOptions{AllowMisfits: misfits, AllowRemoval: removal}
 		if f.Changed("background") {
-			query.Set("background", strconv.FormatBool(background))
+			opt.Background = &background
 		}
-		return c.applyModel(cmd, args[0], query, asJSON)
+		return server.applyModel(cmd, args[0], opt, asJSON)
 	}
 	return cmd
 }
 
 // applyModel sends a model file, waits until the model applies, and prints what it changed.
-func (c *client) applyModel(cmd *cobra.Command, file string, query url.Values, asJSON bool) error {
+func (r *remote) applyModel(cmd *cobra.Command, file string, opt client.ModelOptions, asJSON bool) error {
 	src, err := readModelFile(file)
 	if err != nil {
 		return err
 	}
-	a, err := c.putModel(cmd.Context(), src, query)
+	c, err := r.connect()
 	if err != nil {
 		return err
 	}
+	defer r.close()
+	result, err := c.PutModel(cmd.Context(), src, opt)
+	if err != nil {
+		return err
+	}
+	preview := new(fanfold.ModelPreview)
+	if err := json.Unmarshal(result.Report, preview); err != nil {
+		return err
+	}
 	var activation *projector.Activation
-	if !a.applied {
-		if activation, err = c.followModel(cmd.Context(), src); err != nil {
+	if !result.Applied {
+		if activation, err = followModel(cmd.Context(), c, src); err != nil {
 			return err
 		}
 	}
 	if asJSON {
-		return printJSON(cmd, a.preview)
+		return printJSON(cmd, preview)
 	}
 	out := cmd.OutOrStdout()
-	showPreview(out, a.preview, "changed")
+	showPreview(out, preview, "changed")
 	if activation != nil {
 		fmt.Fprintf(out, "the model applies from event %d on; nothing was folded for %.2f s\n",
 			activation.Model, activation.Seconds)
@@ -248,12 +265,17 @@ func modelCancelCommand() *cobra.Command {
 		Example: "  fanfold model cancel",
 		Args:    cobra.NoArgs,
 	}
-	c := serverFlag(cmd)
+	server := serverFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if _, err := c.send(cmd.Context(), http.MethodDelete, "/v1/_model/_pending", nil, nil); err != nil {
+		c, err := server.connect()
+		if err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), "the model was withdrawn")
+		defer server.close()
+		if err := c.CancelModel(cmd.Context()); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), "the model was withdrawn")
 		return err
 	}
 	return cmd

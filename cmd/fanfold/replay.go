@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/projector"
 )
 
@@ -27,7 +26,7 @@ the same afterwards.`,
 		Example: "  fanfold replay\n  fanfold replay --data ./fanfold-data   (where no server runs)",
 		Args:    cobra.NoArgs,
 	}
-	c := serverFlag(cmd)
+	server := serverFlag(cmd)
 	cmd.Flags().StringVar(&data, "data", "", "directory of a server that is not running")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		out := cmd.OutOrStdout()
@@ -35,11 +34,15 @@ the same afterwards.`,
 			debug.SetGCPercent(40) // nobody waits for an answer meanwhile, so less memory is worth a little time
 			return replayOffline(cmd.Context(), out, data)
 		}
-		var s node.Status
-		if err := c.json(cmd.Context(), http.MethodPost, "/v1/_replay", &s); err != nil {
+		c, err := server.connect()
+		if err != nil {
 			return err
 		}
-		return c.followReplay(cmd.Context(), out)
+		defer server.close()
+		if err := c.Replay(cmd.Context()); err != nil {
+			return err
+		}
+		return followReplay(cmd.Context(), c, out)
 	}
 	return cmd
 }
@@ -59,9 +62,9 @@ func replayOffline(ctx context.Context, out io.Writer, data string) error {
 }
 
 // followReplay waits until the server's replay has ended, and shows how far it is on a terminal.
-func (c *client) followReplay(ctx context.Context, out io.Writer) error {
+func followReplay(ctx context.Context, c *client.Client, out io.Writer) error {
 	for {
-		s, err := c.status(ctx)
+		s, err := status(ctx, c)
 		if err != nil {
 			return err
 		}

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/node"
@@ -14,7 +15,8 @@ import (
 )
 
 func serveCommand() *cobra.Command {
-	cfg, model := node.Config{}, ""
+	cfg, model, maxLag := node.Config{}, "", ""
+	var logFormat, logLevel string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a node: the log, the projector, the read model and the HTTP API",
@@ -22,10 +24,16 @@ func serveCommand() *cobra.Command {
 keeps its files in the data directory, beside the read model.`,
 		Example: `  fanfold serve
   fanfold serve --data /var/lib/fanfold --model model.yaml
-  fanfold serve --data ./node1 --nats nats://127.0.0.1:4222 --replicas 3`,
+  fanfold serve --data ./node1 --nats nats://nats1:4222,nats://nats2:4222,nats://nats3:4222`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+			var err error
+			if cfg.Logger, err = newLogger(os.Stderr, logFormat, logLevel); err != nil {
+				return err
+			}
+			if cfg.MaxLag, err = fanfold.ParseLagBound(maxLag); err != nil {
+				return fanfold.Errorf(fanfold.Invalid, "--max-lag: %s", fanfold.MessageOf(err))
+			}
 			return serve(cmd.Context(), cfg, model)
 		},
 	}
@@ -34,16 +42,25 @@ keeps its files in the data directory, beside the read model.`,
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address of the HTTP API")
 	f.BoolVar(&cfg.Insecure, "insecure", false, "let --listen be an address that others reach: they may then read and write everything")
 	f.IntVar(&cfg.MaxConnections, "max-connections", 50_000, "connections to the HTTP API at a time; others wait to be accepted")
-	f.StringSliceVar(&cfg.Hosts, "host", nil, "names by which the API may be called besides localhost and loopback addresses")
-	f.StringSliceVar(&cfg.Origins, "origin", nil, "web origins, such as https://app.example, whose pages may write")
-	f.StringVar(&cfg.NATS, "nats", "", "URL of a NATS server to keep the log on, instead of the embedded one")
+	f.Var(nameList{&cfg.Hosts}, "host", "names by which the API may be called besides localhost and addresses")
+	f.Var(nameList{&cfg.Origins}, "cors-origin", "web origins, such as https://app.example, whose pages may read and write; * lets pages of all origins read")
+	natsFlags(f, &cfg)
 	f.StringVar(&cfg.NATSListen, "nats-listen", "", "open the embedded NATS server to ordinary clients on this address")
+	f.DurationVar(&cfg.API.ShutdownDelay, "shutdown-delay", 0, "how long to serve on after SIGTERM, no longer ready, until a balancer has seen that (two of its health checks)")
+	f.DurationVar(&cfg.API.ShutdownTimeout, "shutdown-timeout", api.DefaultShutdownTimeout, "how long ending may take after that")
+	f.StringVar(&logFormat, "log-format", "text", "of the log on standard error: text or json")
+	f.StringVar(&logLevel, "log-level", "info", "from which on there are lines: debug, info, warn or error")
+	f.StringVar(&cfg.TraceEndpoint, "trace-endpoint", "", "URL to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318")
+	f.Float64Var(&cfg.TraceRatio, "trace-ratio", 1, "share of requests that are traced, of those that bring no trace context")
+	f.StringVar(&cfg.DebugListen, "debug-listen", "", "address for profiles (pprof)")
 	f.StringVar(&model, "model", "", "model file to apply at the start, where it differs from the one that applies")
+	f.BoolVar(&cfg.AllowRemoval, "allow-removal", false, "let --model take away rules and guards of the model that applies")
 	f.StringVar(&cfg.Durability, "durability", "always",
 		"of the embedded log: always (an acknowledged write survives loss of power) or interval")
 	f.Int64Var(&cfg.API.MaxSending, "max-sending", sending.DefaultBudget, "bytes of answers, exports and feeds that are held in memory at a time while clients read them")
 	f.Int64Var(&cfg.Cache, "cache", sqlite.DefaultCache, "bytes of the read model's file that are kept in memory, where the system has it; 2 GiB is the most")
-	f.IntVar(&cfg.Replicas, "replicas", 1, "replicas of the stream, where this node creates it on an outside server")
+	f.StringVar(&cfg.Advertise, "advertise", "", "URL at which this node is reached, as fanfold status shows it (default that of --listen)")
+	f.StringVar(&maxLag, "max-lag", "1m", "events, such as 10000, or time, such as 30s, that the node may be behind the log and still be ready")
 	return cmd
 }
 
@@ -60,6 +77,7 @@ func serve(ctx context.Context, cfg node.Config, path string) error {
 			return err
 		}
 	}
+	defer reserveHeap()()
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -2,28 +2,45 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/projector/inspect"
 )
 
 func statusCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, readyOnly bool
 	cmd := &cobra.Command{
-		Use:     "status",
-		Short:   "Show how a server stands",
-		Example: "  fanfold status\n  fanfold status --json",
+		Use:   "status",
+		Short: "Show how a server stands",
+		Long: `Show how a server stands. With --ready it prints nothing and fails unless the server is ready
+to be given requests, within three seconds: what a container's health check asks.`,
+		Example: "  fanfold status\n  fanfold status --json\n  fanfold status --ready",
 		Args:    cobra.NoArgs,
 	}
-	c := serverFlag(cmd)
+	server := serverFlag(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer")
+	cmd.Flags().BoolVar(&readyOnly, "ready", false, "print nothing, and fail unless the server is ready")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		s, err := c.status(cmd.Context())
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		if readyOnly {
+			return ready(cmd.Context(), c)
+		}
+		s, err := status(cmd.Context(), c)
 		if err != nil {
 			return err
 		}
@@ -36,22 +53,48 @@ func statusCommand() *cobra.Command {
 	return cmd
 }
 
+// readyTime is how long a server may take to say that it is ready.
+const readyTime = 3 * time.Second
+
+// ready returns nil where the server is ready, and otherwise why it is not.
+func ready(ctx context.Context, c *client.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	err := c.Ready(ctx)
+	if ctx.Err() != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "%s did not say within %v that it is ready", c.Server(), readyTime)
+	}
+	return err
+}
+
 // status returns how the server stands.
-func (c *client) status(ctx context.Context) (*node.Status, error) {
+func status(ctx context.Context, c *client.Client) (*node.Status, error) {
+	answered, err := c.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
 	s := new(node.Status)
-	return s, c.json(ctx, http.MethodGet, "/v1/_status", s)
+	return s, json.Unmarshal(answered.Raw, s)
 }
 
 // showStatus prints a line for each thing worth knowing.
 func showStatus(out io.Writer, s *node.Status) {
 	fmt.Fprintf(out, "version     %s (%s)\n", s.Version, s.Fold)
+	if v := s.Versions; v.Version != v.Newest {
+		fmt.Fprintf(out, "fold        version %d; the program knows %d: see fanfold upgrade\n", v.Version, v.Newest)
+	} else {
+		fmt.Fprintf(out, "fold        version %d\n", v.Version)
+	}
 	fmt.Fprintf(out, "position    %s\n", s.Position)
-	fmt.Fprintf(out, "lag         %d events\n", s.Lag)
+	fmt.Fprintf(out, "lag         %d events, %.1f s\n", s.Lag, s.LagSeconds)
 	fmt.Fprintf(out, "model       applied at event %d\n", s.Model)
 	fmt.Fprintf(out, "log         %s\n", s.Log)
+	if r := s.Replicas; r != nil {
+		fmt.Fprintf(out, "replicas    %d, of which %d are current\n", r.Configured, r.Current)
+	}
 	durability := s.Durability
 	if s.Sync == events.SyncServer {
-		durability += ", and the server syncs every message by itself (docs/operations.md)"
+		durability += ", and the server syncs every message by itself (docs/damage.md)"
 	}
 	fmt.Fprintf(out, "durability  %s\n", durability)
 	if s.Stopped != nil {
@@ -60,13 +103,55 @@ func showStatus(out io.Writer, s *node.Status) {
 	for _, e := range s.RuleErrors {
 		fmt.Fprintf(out, "rule error  %s: %d times, last on %s: %s\n", e.Rule, e.Count, e.Document, e.Error)
 	}
+	showRuleValues(out, s.RuleValues)
 	if p := s.Preparing; p != nil {
 		fmt.Fprintf(out, "preparing   %s\n", preparationLine(p))
+	}
+	if p := s.Preparing; p != nil && len(p.WaitingFor) > 0 {
+		fmt.Fprintf(out, "waiting     for %s to hold its writes\n", strings.Join(p.WaitingFor, ", "))
 	}
 	if a := s.Activated; a != nil {
 		fmt.Fprintf(out, "activated   the model of event %d: %d documents, %.2f s\n", a.Model, a.Documents, a.Seconds)
 	}
 	if p := s.Replay; p != nil {
 		fmt.Fprintf(out, "replay      %s\n", replayLine(p))
+	}
+	showNodes(out, s.Nodes)
+}
+
+// showRuleValues prints a line for each rule that finds a value in no document, and says where that is not known yet.
+func showRuleValues(out io.Writer, v *inspect.RuleValues) {
+	if v == nil {
+		return
+	}
+	if v.Position.Position == 0 {
+		fmt.Fprintln(out, "no value    what the rules find is being counted")
+	}
+	for _, e := range v.Rules {
+		if e.FindsNothing() {
+			fmt.Fprintf(out, "no value    WARNING %s: %s %s\n", e.Rule, e.Part, e.Detail())
+		}
+	}
+}
+
+// showNodes prints a line for each node, where there are several.
+func showNodes(out io.Writer, nodes []membership.Node) {
+	if len(nodes) < 2 {
+		return
+	}
+	for _, n := range nodes {
+		state := "ready"
+		switch {
+		case n.Error != "":
+			state = n.Error
+		case !n.Live:
+			state = fmt.Sprintf("gone, last seen %.0f s ago", n.SeenSeconds)
+		case !n.Ready:
+			state = "not ready"
+		}
+		if n.Self {
+			state += ", this one"
+		}
+		fmt.Fprintf(out, "node        %s  %s  event %d  lag %d, %.1f s  %s  %s\n", n.ID, n.Address, n.Applied, n.Lag, n.LagSeconds, n.Version, state)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -33,20 +32,20 @@ The exit code is 0 where nothing differs and 3 where something does.`,
 		Example: "  fanfold verify\n  fanfold verify --log\n  fanfold verify --data ./fanfold-data   (where no server runs)",
 		Args:    cobra.NoArgs,
 	}
-	c := serverFlag(cmd)
+	server := serverFlag(cmd)
 	cmd.Flags().StringVar(&data, "data", "", "directory of a server that is not running")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	cmd.Flags().BoolVar(&ofLog, "log", false, "verify the log rather than what was made of it")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if ofLog {
-			return verifyLog(cmd, c, data, asJSON)
+			return verifyLog(cmd, server, data, asJSON)
 		}
 		var v inspect.Verified
 		var err error
 		if data != "" {
 			v, err = verifyOffline(cmd.Context(), data)
 		} else {
-			err = c.json(cmd.Context(), http.MethodPost, "/v1/_verify", &v)
+			v, err = server.verify(cmd.Context())
 		}
 		if err != nil {
 			return err
@@ -54,6 +53,17 @@ The exit code is 0 where nothing differs and 3 where something does.`,
 		return showVerified(cmd, &v, asJSON)
 	}
 	return cmd
+}
+
+// verify has the server verify its read model.
+func (r *remote) verify(ctx context.Context) (v inspect.Verified, err error) {
+	c, err := r.connect()
+	if err != nil {
+		return v, err
+	}
+	defer r.close()
+	text, err := c.Verify(ctx)
+	return v, report(text, err, &v)
 }
 
 // verifyOffline verifies the read model of a server that is not running, as it is: nothing is folded first.

@@ -102,8 +102,8 @@ var libraryFunctions = sync.OnceValues(func() (map[string]*functions.Overload, e
 })
 
 // charPricing names the functions that take text apart into characters.
-var charPricing = map[string]bool{"charAt": true, "indexOf": true, "lastIndexOf": true, "lowerAscii": true, "size": true,
-	"strings.quote": true, "substring": true, "upperAscii": true}
+var charPricing = map[string]bool{"charAt": true, "indexOf": true, "lastIndexOf": true, "lower": true, "lowerAscii": true, "size": true,
+	"strings.quote": true, "substring": true, "upper": true, "upperAscii": true}
 
 // priced returns a function of CEL's library as one that takes what it costs.
 func priced(name string, library *functions.Overload) function {

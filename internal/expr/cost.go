@@ -32,6 +32,10 @@ type evaluation struct {
 	tree *jsondoc.Tree
 	doc  ref.Val
 	left int
+	// members says that the variables are the members of the document, and not the document itself.
+	members bool
+	// explained takes note of what is missing; nil where nobody asks.
+	explained *missing
 }
 
 // newEvaluation returns the evaluation of an expression over a document, of which nothing is spent.
@@ -69,11 +73,17 @@ const evaluationName = " evaluation"
 
 // ResolveName implements cel.Activation.
 func (e *evaluation) ResolveName(name string) (any, bool) {
-	switch name {
-	case "doc":
-		return e.doc, true
-	case evaluationName:
+	switch {
+	case name == evaluationName:
 		return e, true
+	case e.members:
+		n := e.tree.Member(jsondoc.Root, name)
+		if n == jsondoc.None {
+			return nil, false
+		}
+		return wrap(e, n), true
+	case name == "doc":
+		return e.doc, true
 	}
 	return nil, false
 }

@@ -19,17 +19,19 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Version names the implementation of the expression language. It is part of the fold version.
+// Version names what expressions give: the implementation of the language, and what evaluations cost. It belongs to a version of
+// the fold: where it changes, evaluations for earlier versions must go on giving what they gave.
 const Version = "cel-go v0.32.0, cost 2"
 
 // ErrNoValue is returned where an expression needs a member or an index that is not there. This is ordinary: the
 // derived field is absent.
 var ErrNoValue = errors.New("no value")
 
-// environment returns CEL's standard library with doc as the one variable. It is built once, which takes
+// environment returns CEL's standard library, with lower and upper, and doc as the one variable. It is built once, which takes
 // milliseconds.
 var environment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewCustomEnv(cel.StdLib(), ext.Strings(ext.StringsVersion(2), ext.StringsMaxPrecision(maxFormatDigits)),
+		casing("lower", toLower), casing("upper", toUpper),
 		cel.Variable("doc", cel.DynType), cel.CustomTypeAdapter(adapter{}))
 })
 
@@ -60,6 +62,11 @@ func compile(source string, bounds func(*cel.Ast) error) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	return compileIn(env, source, bounds)
+}
+
+// compileIn does what compile does for an expression over the variables of an environment.
+func compileIn(env *cel.Env, source string, bounds func(*cel.Ast) error) (*Program, error) {
 	parsed, issues := env.Parse(source)
 	if err := issues.Err(); err != nil {
 		return nil, fmt.Errorf("not a valid CEL expression: %s", strings.TrimSpace(err.Error()))
@@ -99,17 +106,33 @@ func (p *Program) Eval(doc *jsondoc.Tree) (text []byte, err error) {
 // Matches tells whether a condition is true of doc; it is not where a member or an index is missing. The error says
 // why the condition cannot be evaluated, or that its value is neither true nor false.
 func (p *Program) Matches(doc *jsondoc.Tree) (matches bool, err error) {
-	defer recoverCost(&err)
-	out, err := p.eval(newEvaluation(doc))
-	if errors.Is(err, ErrNoValue) {
+	if matches, err = p.Decide(doc); errors.Is(err, ErrNoValue) {
 		return false, nil
 	}
+	return matches, err
+}
+
+// Decide tells whether a condition is true of doc. The error is ErrNoValue where a member or an index is missing, and
+// otherwise one of Matches.
+func (p *Program) Decide(doc *jsondoc.Tree) (matches bool, err error) {
+	defer recoverCost(&err)
+	return p.decide(newEvaluation(doc))
+}
+
+// decide does what Decide does, and may spend more than there is.
+func (p *Program) decide(e *evaluation) (bool, error) {
+	out, err := p.eval(e)
 	if err != nil {
 		return false, err
 	}
-	b, ok := normalize(out).(types.Bool)
+	return truth("a condition", out)
+}
+
+// truth returns whether a value is true. The error says that it is neither true nor false; what names the expression in it.
+func truth(what string, value ref.Val) (bool, error) {
+	b, ok := normalize(value).(types.Bool)
 	if !ok {
-		return false, fmt.Errorf("a condition must be true or false, not %s", out.Type().TypeName())
+		return false, fmt.Errorf("%s must be true or false, not %s", what, value.Type().TypeName())
 	}
 	return bool(b), nil
 }
@@ -122,7 +145,10 @@ func (p *Program) eval(e *evaluation) (ref.Val, error) {
 	}
 	// cel-go has no type for these two errors; its version is pinned, and tests hold the texts.
 	text := err.Error()
-	if strings.HasPrefix(text, "no such key") || strings.HasPrefix(text, "index out of bounds") {
+	if strings.HasPrefix(text, noSuchKey) || strings.HasPrefix(text, outOfBounds) {
+		if e.explained != nil {
+			e.explained.text = text
+		}
 		return nil, ErrNoValue
 	}
 	return nil, errors.New(clip(text))

@@ -144,6 +144,9 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 		}
 	}
 	o.e.spend(passed / membersPerUnit)
+	if o.e.explained != nil {
+		o.e.explained.note(o.node, string(name))
+	}
 	return nil, false
 }
 

@@ -9,6 +9,9 @@ import (
 // more than it needs to end; the error says at which byte src is not JSON. The tree aliases src.
 func (t *Tree) Parse(src []byte) error {
 	t.src = src
+	if t.nodes == nil {
+		t.nodes = make([]node, 0, min(len(src)/bytesPerNode, maxFirstNodes)+4)
+	}
 	t.nodes = append(t.nodes[:0], node{})
 	p := parser{t: t}
 	p.space()
@@ -21,6 +24,12 @@ func (t *Tree) Parse(src []byte) error {
 	}
 	return nil
 }
+
+// A tree's memory begins with what mostly is enough for the text.
+const (
+	bytesPerNode  = 20
+	maxFirstNodes = 1024
+)
 
 // Reset does what Parse does for text that is known to be JSON. It panics on any other.
 func (t *Tree) Reset(src []byte) {
@@ -119,17 +128,37 @@ func (p *parser) literal(word string) error {
 	return nil
 }
 
+// shortString is up to which length, in bytes, a string's end is found faster byte by byte.
+const shortString = 16
+
 // str skips a string, from its first quote to behind its last.
 func (p *parser) str() error {
-	for p.i++; p.i < len(p.t.src); p.i++ {
-		switch p.t.src[p.i] {
+	src, i := p.t.src, p.i+1
+	for short := min(i+shortString, len(src)); i < short; i++ {
+		switch src[i] {
 		case '"':
-			p.i++
+			p.i = i + 1
 			return nil
 		case '\\':
-			p.i++
+			i++
 		}
 	}
+	for quote := -1; i < len(src); { // quote is the next one from i on, so that no byte is looked at more than twice
+		if quote < i {
+			n := bytes.IndexByte(src[i:], '"')
+			if n < 0 {
+				break
+			}
+			quote = i + n
+		}
+		escape := bytes.IndexByte(src[i:quote], '\\')
+		if escape < 0 {
+			p.i = quote + 1
+			return nil
+		}
+		i += escape + 2
+	}
+	p.i = len(src)
 	return p.fail()
 }
 

@@ -2,7 +2,6 @@ package modelfile
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/fanfold/fanfold"
@@ -56,29 +55,6 @@ func (p *parser) schema(n jsondoc.Node, at string) []byte {
 		p.problem(at, "%v", err)
 	}
 	return source
-}
-
-// unique reads a list of paths, each to one value.
-func (p *parser) unique(n jsondoc.Node, at string) []fanfold.Path {
-	if p.tree.Kind(n) != jsondoc.Array {
-		p.problem(at, "must be a list of paths")
-		return nil
-	}
-	var paths []fanfold.Path
-	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
-		if !p.counted(&p.sizes.unique, maxUnique, "unique members", at) {
-			return paths
-		}
-		path := p.plainPath(c, at)
-		if path == nil {
-			continue
-		}
-		if slices.ContainsFunc(paths, func(other fanfold.Path) bool { return other.String() == path.String() }) {
-			p.problem(at, "%q is listed twice", path)
-		}
-		paths = append(paths, path)
-	}
-	return paths
 }
 
 // release reads a list of paths whose rules were removed.

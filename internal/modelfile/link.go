@@ -29,6 +29,24 @@ func (p *parser) link() {
 	}
 	for _, c := range p.model.Collections {
 		p.overlaps(c)
+		p.checkUnique(c)
+		if p.isNew {
+			p.checkRelease(c)
+		}
+	}
+}
+
+// checkRelease reports released paths at which a rule keeps values: left over from earlier, such a line would let them go
+// with the rule although nobody asks for it then.
+func (p *parser) checkRelease(c *fanfold.Collection) {
+	for _, r := range c.Rules {
+		if r.Relation == nil { // computed, or a mistake that was told
+			continue
+		}
+		if k, keeps := r.Keeping(); keeps && slices.Contains(c.Release, k.Path) {
+			p.problem(fmt.Sprintf("collections.%s.release", c.Name), "releases %q, while rule %s keeps values there, which would go with the rule unasked: "+
+				"take it out of release; to let stored values go, release the path in a model in which no rule keeps values there", k.Path, k.Name())
+		}
 	}
 }
 
@@ -52,6 +70,9 @@ func (p *parser) linkPages(pages pendingPages) {
 
 // linkRule finds the relation that a rule names.
 func (p *parser) linkRule(pending pendingRule) {
+	if pending.rule.Kind == fanfold.Computed && pending.rule.Path.Arrays() {
+		p.problem(pending.at, "value alone is computed once for a document, so its path cannot go through an array")
+	}
 	if pending.relation == "" {
 		return
 	}
@@ -69,9 +90,6 @@ func (p *parser) linkRule(pending pendingRule) {
 		p.problem(at, "relation %s leads to %s, not to %s", pending.relation, r.Relation.To, r.Collection)
 	case r.Path.Arrays():
 		p.problem(pending.at, "%s stands once in a document, so its path cannot go through an array", r.Kind)
-	default:
-		p.notDerived(r.Relation.Collection, r.Of, pending.at+".of")
-		p.notDerived(r.Relation.Collection, r.OrderBy, pending.at+".orderBy")
 	}
 }
 
@@ -108,15 +126,6 @@ func (p *parser) placeCopy(r *fanfold.Rule, at string) {
 	}
 }
 
-// notDerived reports a path of a collection that a rule reads as written, and that is derived there.
-func (p *parser) notDerived(collection string, path fanfold.Path, at string) {
-	for _, r := range p.model.Collection(collection).Rules {
-		if len(path) > 0 && len(r.Path) > 0 && r.Path.Overlaps(path) {
-			p.problem(at, "%q is derived in %s: only what is written can be read here", path, collection)
-		}
-	}
-}
-
 func relationName(r *fanfold.Relation) string { return r.Name }
 
 // relationNames returns the names of relations, sorted, or "none".
@@ -132,21 +141,42 @@ func relationNames(relations []*fanfold.Relation, name func(*fanfold.Relation) s
 	return strings.Join(names, ", ")
 }
 
-// overlaps reports two rules that own one field, and unique members or ids inside derived fields.
+// overlaps reports two rules that own one field, and fields where ids are read. It notes which relations are over derived
+// ids, and what is refused of those.
 func (p *parser) overlaps(c *fanfold.Collection) {
 	for i, r := range c.Rules {
 		for _, other := range c.Rules[:i] {
 			p.ruleOverlaps(r, other)
 		}
-		for _, path := range c.Unique {
-			if r.Path.Overlaps(path) {
-				p.problem(rulePath(r), "stands in the way of unique member %s", path)
+		for _, rel := range c.Relations {
+			switch {
+			case !r.Path.Overlaps(rel.Path) || len(rel.Path) == 0:
+			case len(r.Path) > len(rel.Path):
+				p.problem(rulePath(r), "stands in the way of relation %s, whose ids are read at %s", rel.Name, rel.Path)
+			default:
+				rel.Sources = append(rel.Sources, r)
 			}
 		}
-		for _, rel := range c.Relations {
-			if r.Path.Overlaps(rel.Path) && len(rel.Path) > 0 {
-				p.problem(rulePath(r), "stands in the way of relation %s, whose ids are read at %s", rel.Name, rel.Path)
-			}
+	}
+	for _, rel := range c.Relations {
+		if rel.Derived() {
+			p.checkDerivedIDs(c, rel)
+		}
+	}
+}
+
+// checkDerivedIDs reports what a relation over derived ids cannot have: whatever a write of the document would have to do.
+func (p *parser) checkDerivedIDs(c *fanfold.Collection, rel *fanfold.Relation) {
+	at, source := fmt.Sprintf("collections.%s.relations.%s", c.Name, rel.Name), rel.Sources[0].Path
+	if rel.Strict {
+		p.problem(at+".strict", "the ids at %s are derived by %s: no write could be refused for one that does not exist", rel.Path, source)
+	}
+	if rel.OnDelete == fanfold.Unlink {
+		p.problem(at+".onDelete", "the ids at %s are derived by %s: nobody can take one out; use clear, keep, cascade or restrict", rel.Path, source)
+	}
+	for _, r := range c.Rules {
+		if r.Frozen && r.Relation == rel {
+			p.problem(rulePath(r)+".frozen", "the ids of relation %s are derived by %s: they come and go without a write of the document, which a frozen value is taken by", rel.Name, source)
 		}
 	}
 }

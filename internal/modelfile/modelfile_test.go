@@ -3,6 +3,7 @@ package modelfile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -70,6 +71,80 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestRulesOverDerivedMembers holds which rules look at derived members of the documents that refer to one, and that each
+// comes behind those that give them.
+func TestRulesOverDerivedMembers(t *testing.T) {
+	m, err := Parse([]byte(`
+collections:
+  a:
+    derive:
+      all: {count: b.r}
+      beside: {sum: b.r, of: stats.x}
+      shown: {recent: b.r, max: 1, fields: [n]}
+      some: {count: b.r, where: doc.stats.x > 1}
+      sum: {sum: b.r, of: stats.n}
+      any: {min: b.r, of: x, where: doc == doc}
+      ordered: {recent: b.r, max: 1, fields: [x], orderBy: n}
+  b:
+    relations: {r: {path: r, to: a}}
+    derive: {stats.n: {count: c.s}, n: {count: c.s}, more.n: {sum: c.s, of: n}}
+  c: {relations: {s: {path: s, to: b}}}
+`))
+	if err != nil {
+		t.Fatal(problems(t, err))
+	}
+	want := map[string]string{"all": "0 false []", "beside": "0 false []", "shown": "1 false [n]", "some": "1 true [stats]", "sum": "1 true [stats]",
+		"any": "1 true []", "ordered": "1 true [x n]"}
+	for _, r := range m.Collection("a").Rules {
+		if got := fmt.Sprint(r.Level, " ", r.EntersDerived, " ", r.Reads); got != want[r.Path.String()] {
+			t.Errorf("%s has level, looks at derived members and reads %s, want %s", r.Name(), got, want[r.Path.String()])
+		}
+	}
+	if r := m.Collection("a").Rules[1]; r.Path.String() != "any" || r.Reads != nil {
+		t.Errorf("%s reads %q, want any", r.Name(), r.Reads)
+	}
+}
+
+// TestRelationsOverDerivedIDs holds which relations are over derived ids, at which level these are final, and that whatever
+// goes by them comes behind.
+func TestRelationsOverDerivedIDs(t *testing.T) {
+	m, err := Parse([]byte(`
+collections:
+  customers:
+    derive: {comments: {count: comments.customer}, ids: {ids: comments.customer}, last: {recent: comments.customer, max: 1, fields: [text]}}
+  tickets:
+    relations: {customer: {path: customerId, to: customers}}
+  comments:
+    relations:
+      ticket: {path: ticketId, to: tickets}
+      customer: {path: customerId, to: customers, onDelete: cascade}
+      all: {path: "seen[].id", to: customers, onDelete: restrict}
+    derive:
+      customerId: {copy: ticket, value: doc.customerId}
+      customerName: {copy: customer, value: doc.name}
+      seen: {value: doc.customerName + doc.seenBefore}
+`))
+	if err != nil {
+		t.Fatal(problems(t, err))
+	}
+	for name, want := range map[string]string{"tickets.customer": "0 []", "comments.ticket": "0 []", "comments.customer": "1 [comments.customerId]", "comments.all": "3 [comments.seen]"} {
+		r := m.Relation(name)
+		var sources []string
+		for _, source := range r.Sources {
+			sources = append(sources, source.Name())
+		}
+		if got := fmt.Sprint(r.Level, " ", sources); got != want || r.Derived() != (sources != nil) {
+			t.Errorf("relation %s has level and sources %s, want %s", name, got, want)
+		}
+	}
+	want := map[string]string{"comments": "1 true [customerId]", "ids": "1 true [customerId]", "last": "1 true [text customerId]"}
+	for _, r := range m.Collection("customers").Rules {
+		if got := fmt.Sprint(r.Level, " ", r.EntersDerived, " ", r.Reads); got != want[r.Path.String()] {
+			t.Errorf("%s has level, looks at derived members and reads %s, want %s", r.Name(), got, want[r.Path.String()])
+		}
+	}
+}
+
 // TestParseItsOwnSource holds that the log's form of a model is read to the same model.
 func TestParseItsOwnSource(t *testing.T) {
 	for _, src := range []string{bookshop, `{"collections":{}}`, `collections: {a: {}}`, ` {"collections" : {"b":null}} `} {
@@ -113,17 +188,57 @@ func TestParseListsMistakes(t *testing.T) {
 			"collections.a.schema: not a JSON Schema",
 			`collections.a.relations.r.to: unknown collection "b"`,
 		},
+		`collections: {a: {unique: [doc.email, "lower(email)", "lower(doc.x", [], [y], [y, y], [y, "l[]"], {z: 1}, [1, y], "doc + doc.x", "lower( doc.x )", "my.doc.x", "a b"]}}`: {
+			`collections.a.unique: "doc.email" could be a path or an expression: write "email" for that member, or "(doc.doc.email)" for one inside a member doc`,
+			`collections.a.unique: "lower(email)" is neither a path nor an expression`,
+			`collections.a.unique: not a valid CEL expression`,
+			`collections.a.unique: a list of what is unique together has two entries or more`,
+			`collections.a.unique: a list of what is unique together has two entries or more`,
+			`collections.a.unique: "y" is in one list twice`,
+			`collections.a.unique: "l[]" goes through an array`,
+			`collections.a.unique: must be a string that is not empty`,
+			`collections.a.unique: must be a string that is not empty`,
+			`collections.a.unique: "doc + doc.x" looks at doc as a whole`,
+		},
+		`collections: {a: {unique: [[x, f], "lower(doc.s.t)", ["doc.f + ''", y], nTruncated], relations: {r: {path: x, to: a}}, derive: {f: {count: a.r}, s.n: {count: a.r}, n: {ids: a.r}}}}`: {
+			`collections.a.derive["f"]: stands in the way of unique member f`,
+			`collections.a.unique: "lower(doc.s.t)" looks at s, in which s.n is derived`,
+			`collections.a.unique: "doc.f + ''" looks at f, in which f is derived`,
+			`collections.a.derive["n"]: stands in the way of unique member nTruncated`,
+		},
 		"collections: {a: {relations: {r: {path: x, to: a}}, derive: {f: {copy: r}, g: {count: a.s}, h: {copy: r, value: doc.}, x: {ids: a.r}}}}": {
 			`collections.a.derive["f"]: value is missing`,
 			`collections.a.derive["h"].value: not a valid CEL expression`,
 			`collections.a.derive["g"].count: unknown relation "a.s": relations to a are a.r`,
-			`collections.a.derive["x"]: stands in the way of relation r`,
+		},
+		"collections: {a: {relations: {r: {path: x, to: a}, s: {path: y, to: a}}, derive: {x.y: {copy: s, value: doc.id}}}}": {
+			`collections.a.derive["x.y"]: stands in the way of relation r, whose ids are read at x`,
+		},
+		"collections: {a: {relations: {r: {path: x, to: a, strict: true, onDelete: unlink}, s: {path: y, to: a}}, derive: {x: {copy: s, value: doc.id}, f: {copy: r, value: doc.n, frozen: true}}}}": {
+			`collections.a.relations.r.strict: the ids at x are derived by x: no write could be refused`,
+			`collections.a.relations.r.onDelete: the ids at x are derived by x: nobody can take one out`,
+			`collections.a.derive["f"].frozen: the ids of relation r are derived by x: they come and go without a write`,
+		},
+		"collections: {a: {relations: {r: {path: 'x[]', to: a}}, derive: {x: {ids: a.r}}}}": {
+			`collections.a.derive["x"]: a derived value cannot depend on itself: a.x -> a.x`,
+		},
+		"collections: {a: {relations: {r: {path: x, to: b}}, derive: {x: {value: doc.name}, name: {copy: r, value: doc.n}}}, b: {derive: {n: {count: a.r}}}}": {
+			`collections.a.derive["name"]: a derived value cannot depend on itself: a.name -> b.n -> a.x -> a.name`,
 		},
 		"collections: {a: {relations: {r: {path: x, to: a}}, derive: {f: {copy: r, value: doc.f}}}}": {
 			`collections.a.derive["f"]: a derived value cannot depend on itself: a.f -> a.f`,
 		},
 		"collections: {a: {relations: {r: {path: x, to: a}}, derive: {f: {copy: r, value: doc.g}, g: {copy: r, value: doc.f}}}}": {
 			`collections.a.derive["f"]: a derived value cannot depend on itself: a.f -> a.g -> a.f`,
+		},
+		"collections: {a: {relations: {r: {path: x, to: a}}, derive: {f: {sum: a.r, of: f}}}}": {
+			`collections.a.derive["f"]: a derived value cannot depend on itself: a.f -> a.f`,
+		},
+		"collections: {a: {relations: {r: {path: x, to: b}}, derive: {f: {max: b.s, of: g}}}, b: {relations: {s: {path: y, to: a}}, derive: {g: {count: a.r, where: doc.f > 1}}}}": {
+			`collections.a.derive["f"]: a derived value cannot depend on itself: a.f -> b.g -> a.f`,
+		},
+		"collections: {a: {relations: {r: {path: x, to: a}}, derive: {f: {recent: a.r, max: 1, fields: [id], orderBy: f.x}}}}": {
+			`collections.a.derive["f"]: a derived value cannot depend on itself: a.f -> a.f`,
 		},
 	} {
 		_, err := Parse([]byte(src))

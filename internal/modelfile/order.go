@@ -28,33 +28,79 @@ func (p *parser) order() {
 			s.visit(r)
 		}
 	}
+	for _, rel := range p.model.Relations() {
+		s.place(rel)
+	}
 	slices.SortStableFunc(all, func(a, b *fanfold.Rule) int { return a.Level - b.Level })
 	for i, r := range all {
 		r.Index = i
+		if p.isNew && r.Level >= maxLevels {
+			p.problem(rulePath(r), "is the end of a chain of %d rules, each of which reads the one before: at most %d may be", r.Level+1, maxLevels)
+		}
 	}
 	p.model.Rules = all
 }
 
-// dependencies sets r.Reads and returns the rules whose fields r can look at: a copy at the derived fields of its
-// target, recent at those of the documents it shows. The other kinds look at documents as written.
+// dependencies sets r.Reads and r.EntersDerived, and returns the rules whose fields r can look at: a copy at the derived
+// fields of its target, value alone at those of its own document, the other kinds at those of the documents that refer to
+// theirs. IDs look at none. Whatever the kind is, derived ids of its relation are among them.
 func (p *parser) dependencies(r *fanfold.Rule) (rules []*fanfold.Rule) {
-	var read string
 	switch r.Kind {
 	case fanfold.Copy:
 		r.Reads, _ = expr.MembersRead(r.Value) // the expression was checked when it was read
-		read = r.Relation.To
-	case fanfold.Recent:
-		r.Reads = r.Fields
-		read = r.Relation.Collection
-	default:
-		return nil
+		return append(p.readable(r.Relation.To, r.CanRead), r.Relation.Sources...)
+	case fanfold.Computed:
+		r.Reads, _ = expr.MembersRead(r.Value)
+		if r.Reads == nil {
+			p.problem(rulePath(r)+".value", "doc as a whole, or a member by a computed name, would hold the value itself: name the members that it is made of, such as doc.price")
+			return nil
+		}
+		return p.readable(r.Collection, r.CanRead)
 	}
-	for _, other := range p.model.Collection(read).Rules {
-		if r.CanRead(other) {
+	r.Reads = append([]string{}, r.Fields...)
+	shown, enters := p.readable(r.Relation.Collection, r.CanRead), p.entered(r)
+	enters = append(enters, r.Relation.Sources...)
+	if r.EntersDerived = len(enters) > 0; !r.EntersDerived {
+		return shown
+	}
+	if r.Relation.Derived() {
+		r.Reads = append(r.Reads, r.Relation.Path[0].Name)
+	}
+	for _, path := range []fanfold.Path{r.Of, r.OrderBy} {
+		if len(path) > 0 {
+			r.Reads = append(r.Reads, path[0].Name)
+		}
+	}
+	if r.Where != "" {
+		members, _ := expr.MembersRead(r.Where)
+		if r.Reads = append(r.Reads, members...); members == nil {
+			r.Reads = nil
+		}
+	}
+	return append(shown, enters...)
+}
+
+// readable returns the rules of a collection for which reads holds.
+func (p *parser) readable(collection string, reads func(*fanfold.Rule) bool) (rules []*fanfold.Rule) {
+	for _, other := range p.model.Collection(collection).Rules {
+		if reads(other) {
 			rules = append(rules, other)
 		}
 	}
 	return rules
+}
+
+// entered returns the rules whose fields r.Where, r.Of and r.OrderBy can look at.
+func (p *parser) entered(r *fanfold.Rule) []*fanfold.Rule {
+	condition := &fanfold.Rule{Reads: []string{}}
+	if r.Where != "" {
+		condition.Reads, _ = expr.MembersRead(r.Where)
+	}
+	return p.readable(r.Relation.Collection, func(other *fanfold.Rule) bool {
+		return condition.CanRead(other) || slices.ContainsFunc(other.OwnedPaths(), func(path fanfold.Path) bool {
+			return len(r.Of) > 0 && path.Overlaps(r.Of) || len(r.OrderBy) > 0 && path.Overlaps(r.OrderBy)
+		})
+	})
 }
 
 // ruleSorter walks the rules depth first, dependencies before what depends on them.
@@ -88,6 +134,22 @@ func (s *ruleSorter) visit(r *fanfold.Rule) {
 	}
 	s.path = s.path[:len(s.path)-1]
 	s.state[r] = visited
+}
+
+// place gives a relation over derived ids a level behind the rules that give them, and lists all rules that they depend on.
+func (s *ruleSorter) place(rel *fanfold.Relation) {
+	seen := map[*fanfold.Rule]bool{}
+	var add func(rules []*fanfold.Rule)
+	add = func(rules []*fanfold.Rule) {
+		for _, r := range rules {
+			if !seen[r] {
+				seen[r] = true
+				rel.Level, rel.Origins = max(rel.Level, r.Level+1), append(rel.Origins, r)
+				add(s.dependencies[r])
+			}
+		}
+	}
+	add(rel.Sources)
 }
 
 // cycle reports rules of which each depends on the next, and the last on the first.

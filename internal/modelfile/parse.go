@@ -11,9 +11,9 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// modelJSON returns a model in YAML or JSON as compact JSON, so that there is one reader and one form in the log. Text
-// that begins with a brace is JSON, and no YAML parser sees it. The error is Invalid, or TooLarge.
-func modelJSON(src []byte) ([]byte, error) {
+// ToJSON returns a model, or a part of one, in YAML or JSON as compact JSON, so that there is one reader and one form in the
+// log. Text that begins with a brace is JSON, and no YAML parser sees it. The error is Invalid, or TooLarge.
+func ToJSON(src []byte) ([]byte, error) {
 	if len(src) > MaxSource {
 		return nil, fanfold.Errorf(fanfold.TooLarge, "the model has %d bytes; at most %d are taken", len(src), MaxSource)
 	}
@@ -39,7 +39,7 @@ func compactJSON(text []byte) ([]byte, error) {
 // Parse returns the checked model that src, in YAML or JSON, declares. The error is Invalid and lists every mistake
 // with its path in the model.
 func Parse(src []byte) (*fanfold.Model, error) {
-	text, err := modelJSON(src)
+	text, err := ToJSON(src)
 	if err != nil {
 		return nil, err
 	}

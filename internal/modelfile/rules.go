@@ -18,6 +18,8 @@ var ruleOptions = map[fanfold.RuleKind][]string{
 	fanfold.Avg:    {"of!", "where"},
 	fanfold.IDs:    {"limit"},
 	fanfold.Recent: {"max!", "fields!", "orderBy", "where"},
+
+	fanfold.Computed: {"value!"},
 }
 
 // missingOption says what a required option holds.
@@ -29,7 +31,7 @@ var missingOption = map[string]string{
 }
 
 // kindNames lists the kinds of rules for messages.
-const kindNames = "copy, count, sum, min, max, avg, ids and recent"
+const kindNames = "copy, count, sum, min, max, avg, ids and recent, or value alone"
 
 // rule reads the rule of one derived field and adds it to its collection.
 func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at string) {
@@ -46,8 +48,8 @@ func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at str
 	p.members(n, at, func(member string, v jsondoc.Node) {
 		at := at + "." + member
 		_, isKind := ruleOptions[fanfold.RuleKind(member)]
-		if member == string(fanfold.Max) && p.tree.Kind(v) == jsondoc.Number {
-			isKind = false // max is also an option of recent
+		if member == string(fanfold.Computed) || member == string(fanfold.Max) && p.tree.Kind(v) == jsondoc.Number {
+			isKind = false // value is also an option of copy, and max of recent
 		}
 		switch {
 		case isKind:
@@ -62,6 +64,9 @@ func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at str
 			p.option(r, member, v, at)
 		}
 	})
+	if r.Kind == "" && slices.Contains(options, string(fanfold.Computed)) {
+		r.Kind = fanfold.Computed
+	}
 	if r.Kind == "" {
 		p.problem(at, "must have one of %s", kindNames)
 		return

@@ -14,6 +14,7 @@ const (
 	maxUnique      = 200
 	maxRelease     = 2000
 	maxFields      = 100 // of one rule
+	maxLevels      = 64  // of rules, each of which reads a value of the one before: a document is computed once for each
 	maxName        = 255 // of a relation's name, in bytes
 	maxPath        = 2000
 	maxSchemas     = 128 << 10 // bytes of all JSON Schemas together

@@ -32,6 +32,8 @@ func TestModelSizes(t *testing.T) {
 		{"release", `{"collections":{"a":{"release":[` + entries(2001, `"u#"`) + `]}}}`, "more than 2000 released paths"},
 		{"fields", `{"collections":{"a":{"relations":{"r":{"path":"p","to":"a"}},"derive":{"d":{"recent":"a.r","max":1,"fields":[` + entries(101, `"f#"`) + `]}}}}}`, "more than 100 members"},
 		{"a relation's name", `{"collections":{"a":{"relations":{"` + strings.Repeat("r", 256) + `":{"path":"p","to":"a"}}}}}`, "255 bytes"},
+		{"unique together", `{"collections":{"a":{"unique":[[` + entries(9, `"u#"`) + `]]}}}`, "more than 8 entries"},
+		{"a unique name", `{"collections":{"a":{"unique":[[` + entries(8, `"`+strings.Repeat("u", 300)+`#"`) + `]]}}}`, "at most 2000 are taken"},
 		{"a path", `{"collections":{"a":{"unique":["` + strings.Repeat("u", 2001) + `"]}}}`, "at most 2000"},
 		{"a schema", `{"collections":{"a":{"schema":{"title":"` + strings.Repeat("t", 65536) + `"}}}}`, "65536"},
 		{"schemas", `{"collections":{` + entries(3, `"c#":{"schema":{"title":"`+strings.Repeat("t", 60000)+`"}}`) + `}}`, "more than 131072 bytes"},
@@ -50,6 +52,27 @@ func TestModelSizes(t *testing.T) {
 		if size := len(fmt.Sprint(e.Problems)); size > 250_000 || len(e.Problems) > maxProblems {
 			t.Errorf("%s: %d problems of %d bytes", c.name, len(e.Problems), size)
 		}
+	}
+}
+
+// TestLevels: a chain of rules has an end, also where each is computed of the one before on one document.
+func TestLevels(t *testing.T) {
+	chain := func(n int) []byte {
+		model := `{"collections":{"a":{"derive":{"m0":{"value":"doc.x"}`
+		for i := range n - 1 {
+			model += fmt.Sprintf(`,"m%d":{"value":"doc.m%d"}`, i+1, i)
+		}
+		return []byte(model + "}}}}")
+	}
+	if _, err := Parse(chain(maxLevels)); err != nil {
+		t.Error(err)
+	}
+	var e *fanfold.Error
+	if _, err := Parse(chain(maxLevels + 1)); !errors.As(err, &e) || !strings.Contains(fmt.Sprintf("%+v", e.Problems), "chain of 65 rules") {
+		t.Errorf("a chain that is too long: %v", err)
+	}
+	if _, err := ParseAccepted(chain(maxLevels + 1)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -16,7 +16,10 @@ const Cursor = "cursor"
 
 // Parse returns the parameters of a query string. The error is Invalid where it cannot be read, has a parameter that is
 // not known, one twice, or one without a value, by which whoever sends it meant something.
-func Parse(raw string, known ...string) (url.Values, error) {
+func Parse(raw string, known ...string) (url.Values, error) { return ParseRepeated(raw, "", known...) }
+
+// ParseRepeated does what Parse does, and takes the parameter named repeated any number of times, "" for none.
+func ParseRepeated(raw, repeated string, known ...string) (url.Values, error) {
 	if raw == "" {
 		return nil, nil
 	}
@@ -25,17 +28,17 @@ func Parse(raw string, known ...string) (url.Values, error) {
 		return nil, fanfold.Errorf(fanfold.Invalid, "the query string cannot be read: %v", err)
 	}
 	for name, values := range q {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(known, name) && name != repeated {
 			list := "no parameters"
-			if len(known) > 0 {
-				list = strings.Join(known, ", ")
+			if all := append(slices.Clone(known), strings.Fields(repeated)...); len(all) > 0 {
+				list = strings.Join(all, ", ")
 			}
 			return nil, fanfold.Errorf(fanfold.Invalid, "unknown parameter %q: this route takes %s", name, list)
 		}
-		if len(values) > 1 {
+		if len(values) > 1 && name != repeated {
 			return nil, fanfold.Errorf(fanfold.Invalid, "parameter %q is given more than once", name)
 		}
-		if values[0] == "" && name != Cursor {
+		if slices.Contains(values, "") && name != Cursor {
 			return nil, fanfold.Errorf(fanfold.Invalid, "parameter %q has no value: give it one, or leave it out", name)
 		}
 	}

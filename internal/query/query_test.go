@@ -15,6 +15,14 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParseRepeated(t *testing.T) {
+	for raw, valid := range map[string]bool{"id=1&id=2&a=1": true, "id=": false, "id=1&id=": false, "a=1&a=2": false, "b=1": false} {
+		if _, err := ParseRepeated(raw, "id", "a"); (err == nil) != valid {
+			t.Errorf("%q: %v", raw, err)
+		}
+	}
+}
+
 func TestValues(t *testing.T) {
 	q, err := Parse("yes=true&no=false&odd=1&n=7&list=as,bs&bad=As", "yes", "no", "odd", "n", "list", "bad")
 	if err != nil {

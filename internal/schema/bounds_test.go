@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // chain returns a schema of n definitions, each of which refers to the next by keyword as often as times says.
@@ -187,4 +189,38 @@ func TestOrdinaryDocumentsHaveRoom(t *testing.T) {
 		t.Errorf("it took %d steps", used)
 	}
 	s.idle <- in
+}
+
+// TestEachFormatIsAsserted: every format that is known refuses something, takes what it should, and reads long text in
+// bounded time.
+func TestEachFormatIsAsserted(t *testing.T) {
+	good := map[string]string{"date": "2026-02-28", "date-time": "2026-02-28T10:00:00Z", "duration": "P1D", "email": "a@b.example", "hostname": "a.example",
+		"ipv4": "10.0.0.1", "ipv6": "::1", "iri": "https://a.example/ä", "iri-reference": "/ä", "json-pointer": "/a/b", "relative-json-pointer": "1/a",
+		"time": "10:00:00Z", "uri": "https://a.example/", "uri-reference": "/a", "uri-template": "/a/{b}", "uuid": "0190c0de-7a2b-7000-8000-000000000000"}
+	bad := map[string]string{"uri-reference": "a\\b", "iri-reference": "a\\b", "json-pointer": "a", "uri-template": "{"}
+	long := strings.Repeat("a.b/", 1<<18)
+	for _, format := range Formats {
+		source := []byte(`{"properties":{"v":{"format":"` + format + `"}}}`)
+		if err := CheckNew(source); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Compile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := bad[format]
+		if wrong == "" {
+			wrong = "no such thing"
+		}
+		for text, want := range map[string]bool{good[format]: true, wrong: false} {
+			if got := s.Check([]byte(`{"v":`+string(jsondoc.Quote(text))+`}`)) == nil; got != want {
+				t.Errorf("%s takes %q: %v", format, text, got)
+			}
+		}
+		began := time.Now()
+		s.Check([]byte(`{"v":"` + long + `"}`))
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: a long text took %v", format, took)
+		}
+	}
 }

@@ -46,8 +46,8 @@ func (noLoader) Load(url string) (any, error) {
 }
 
 // CheckNew checks the JSON text of a new schema. The error says what is wrong with it and where, or which bound it
-// passes: of its text, of its regular expressions, and of how many definitions come together at one value. What was
-// accepted before is compiled without these bounds.
+// passes: of its text, of its regular expressions, and of how many definitions come together at one value; or which format
+// in it is not asserted. What was accepted before is compiled without these bounds.
 func CheckNew(source []byte) error {
 	if len(source) > MaxSource {
 		return fmt.Errorf("the schema has %d bytes; at most %d are taken", len(source), MaxSource)
@@ -70,7 +70,11 @@ func CheckNew(source []byte) error {
 	if err != nil {
 		return err
 	}
-	return newGraph(root).check()
+	g := newGraph(root)
+	if err := g.checkFormats(); err != nil {
+		return err
+	}
+	return g.check()
 }
 
 // Compile returns the schema of a JSON text. The error says what is wrong with it, and where.
@@ -112,6 +116,10 @@ func compile(source []byte, patterns jsonschema.RegexpEngine) (*jsonschema.Schem
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(patterns)
+	c.AssertFormat()
+	for _, f := range unasserted(source) {
+		c.RegisterFormat(f)
+	}
 	if err := c.AddResource(name, doc); err != nil {
 		return nil, err
 	}

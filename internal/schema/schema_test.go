@@ -13,12 +13,15 @@ func TestCheckNewRefuses(t *testing.T) {
 		`{`:               "EOF",
 		`7`:               "not a JSON Schema",
 		`{"type":"text"}`: `not a JSON Schema: at "/type"`,
-		`{"properties":{"a/b":{"minLength":-1}}}`:              `at "/properties/a~1b/minLength"`,
-		`{"$schema":"http://json-schema.org/draft-07/schema"}`: "only " + draft + " is read",
-		`{"$ref":"file:///etc/passwd"}`:                        "nothing is fetched",
-		`{"$ref":"#/$defs/none"}`:                              "none",
-		`{"$ref":"#"}`:                                         "refers to itself without end",
-		`{"maximum":1e2000}`:                                   `at "/maximum" a number of more than 1000 digits`,
+		`{"properties":{"a/b":{"minLength":-1}}}`:                               `at "/properties/a~1b/minLength"`,
+		`{"$schema":"http://json-schema.org/draft-07/schema"}`:                  "only " + draft + " is read",
+		`{"$ref":"file:///etc/passwd"}`:                                         "nothing is fetched",
+		`{"$ref":"#/$defs/none"}`:                                               "none",
+		`{"$ref":"#"}`:                                                          "refers to itself without end",
+		`{"properties":{"a":{"format":"phone"}}}`:                               `at "/properties/a" the format "phone" is not known here: those that are checked are date, `,
+		`{"items":{"format":"regex"}}`:                                          `"regex" is not known`,
+		`{"allOf":[{"$ref":"#/$defs/d"}],"$defs":{"d":{"format":"idn-email"}}}`: `at "/$defs/d"`,
+		`{"maximum":1e2000}`:                                                    `at "/maximum" a number of more than 1000 digits`,
 	} {
 		if err := CheckNew([]byte(source)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", source, err, want)
@@ -35,6 +38,9 @@ func TestCheck(t *testing.T) {
 		{`{"properties":{"l":{"items":{"minimum":1}}}}`, `{"l":[1,0.5,2]}`, "/l/1: minimum: got 0.5, want 1"},
 		{`{"properties":{"n":{"const":1}}}`, `{"n":1.0}`, ""},
 		{`{"properties":{"n":{"multipleOf":0.01}}}`, `{"n":1e-1001}`, "/n: a number of more than 1000 digits, or beyond 1e±1000, cannot be checked"},
+		{`{"properties":{"format":{"const":"pdf"}},"examples":[{"format":"x"}]}`, `{"format":"pdf"}`, ""},
+		{`{"properties":{"mail":{"type":"string","format":"email"}}}`, `{"mail":"ann"}`, "/mail: 'ann' is not valid email: missing @"},
+		{`{"properties":{"mail":{"format":"email"}}}`, `{"mail":7}`, ""},
 		{`{"type":"object","properties":{"child":{"$ref":"#"}}}`, `{"child":{"child":{}}}`, ""},
 	} {
 		s, err := Compile([]byte(c.schema))

@@ -37,7 +37,7 @@ type instance struct {
 }
 
 // newInstance makes every definition of a compiled schema that nothing else uses count what it does. The library calls
-// what checks a format before it goes on from a definition; formats themselves are not asserted.
+// what checks a format before it goes on from a definition: that counts, and checks the format if the definition has one.
 func newInstance(root *jsonschema.Schema) *instance {
 	in := &instance{root: root}
 	g := newGraph(root)
@@ -54,7 +54,11 @@ func newInstance(root *jsonschema.Schema) *instance {
 			c.pattern = patternSize(s.Pattern)
 		}
 		c.addItems()
-		s.Format = &jsonschema.Format{Name: "work", Validate: c.count}
+		name := "work"
+		if f := s.Format; f != nil && slices.Contains(Formats, f.Name) {
+			name, c.format = f.Name, f.Validate
+		}
+		s.Format = &jsonschema.Format{Name: name, Validate: c.check}
 	}
 	return in
 }
@@ -124,12 +128,22 @@ func compilePattern(pattern string) (jsonschema.Regexp, error) {
 type counter struct {
 	in       *instance
 	schema   *jsonschema.Schema
-	each     int  // steps for any value
-	member   int  // more for each member, besides what Properties has for it
-	element  int  // more for each element
-	patterns int  // size of the patterns that each member's name is matched with
-	pattern  int  // size of the pattern of a string
-	numeric  bool // it compares numbers
+	each     int               // steps for any value
+	member   int               // more for each member, besides what Properties has for it
+	element  int               // more for each element
+	patterns int               // size of the patterns that each member's name is matched with
+	pattern  int               // size of the pattern of a string
+	numeric  bool              // it compares numbers
+	format   func(v any) error // checks the format; nil for none
+}
+
+// check takes the definition's steps for a value, and returns why the value is not of the definition's format.
+func (c *counter) check(v any) error {
+	c.count(v)
+	if c.format == nil {
+		return nil
+	}
+	return c.format(v)
 }
 
 // addItems sets what members and elements take.
@@ -158,7 +172,7 @@ func (c *counter) addItems() {
 }
 
 // count takes the steps that the definition itself takes for a value. It panics with tooMuchWork where there are none left.
-func (c *counter) count(v any) error {
+func (c *counter) count(v any) {
 	n := c.each
 	switch v := v.(type) {
 	case map[string]any:
@@ -176,13 +190,15 @@ func (c *counter) count(v any) error {
 		}
 	case string:
 		n += len(v)/bytesPerStep + (len(v)+1)*c.pattern/matchPerStep
+		if c.format != nil {
+			n += len(v) / formatPerStep
+		}
 	case json.Number:
 		if c.numeric {
 			n += 3 * numberCost(v)
 		}
 	}
 	c.in.spend(n)
-	return nil
 }
 
 // spend takes steps. It panics with tooMuchWork where there are not as many left.

@@ -114,3 +114,13 @@ func (b *Buffer) WriteTo(w io.Writer, before func(left int) error) error {
 	}
 	return nil
 }
+
+// Bytes returns the text of the answer in one piece, and empties the buffer.
+func (b *Buffer) Bytes() []byte {
+	text := make([]byte, 0, b.size)
+	for _, part := range b.parts {
+		text = append(text, part...)
+	}
+	b.Reset()
+	return text
+}

@@ -3,7 +3,7 @@ package fold
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
+	"strconv"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
@@ -24,17 +24,20 @@ func (e Entry) same(o Entry) bool {
 	return e.Included == o.Included && bytes.Equal(e.SortKey, o.SortKey) && (!e.Included || e.Number.String() == o.Number.String())
 }
 
-// KeepsOrder returns whether the rule keeps its documents in an order of its own, in entries. A Recent by arrival has
+// KeepsOrder returns whether the rule keeps its documents in an order of its own, in entries. A Recent by creation has
 // the order of the links.
 func (r *Rule) KeepsOrder() bool {
 	return r.Kind == fanfold.Min || r.Kind == fanfold.Max || r.Kind == fanfold.Recent && (r.where != nil || r.OrderBy != nil)
 }
 
-// KeepsTotals returns whether the rule keeps the count and the sum of its documents.
-func (r *Rule) KeepsTotals() bool { return r.Kind == fanfold.Sum || r.Kind == fanfold.Avg }
+// KeepsTotals returns whether the rule keeps the count and the sum of its documents. A Count does whose documents come
+// into it and leave it without being written.
+func (r *Rule) KeepsTotals() bool {
+	return r.Kind == fanfold.Sum || r.Kind == fanfold.Avg || r.Kind == fanfold.Count && r.EntersDerived
+}
 
-// EntryOf returns what a document enters into the rule, given its referenced view and number. A number that cannot be
-// read exactly is reported and not entered.
+// EntryOf returns what a document enters into the rule, given its number and its embedded view; where the rule looks at
+// no derived member, its referenced view will do. A number that cannot be read exactly is reported and not entered.
 func (r *Rule) EntryOf(t *jsondoc.Tree, key fanfold.Key, number int64, reporter Reporter) Entry {
 	if !r.Includes(t, key, reporter) {
 		return Entry{}
@@ -96,18 +99,24 @@ func (f *Fold) updateEntries(rule *Rule, refs referenceChange) error {
 	if len(refs.is) > 0 {
 		now = rule.EntryOf(refs.after, refs.key, refs.number, f.opt.Reporter)
 	}
+	return f.moveEntry(rule, refs, entryChange{old, now})
+}
+
+// moveEntry brings a document's entry up to date in one rule of those that it referred to, and refers to now.
+func (f *Fold) moveEntry(rule *Rule, refs referenceChange, e entryChange) error {
+	was, is := newIDSet(refs.was), newIDSet(refs.is)
 	for _, id := range refs.was {
-		change := entryChange{old: old}
-		if slices.Contains(refs.is, id) {
-			change.now = now
+		change := entryChange{old: e.old}
+		if is.has(id) {
+			change.now = e.now
 		}
 		if err := f.updateEntry(rule, refs.documentChange, id, change); err != nil {
 			return err
 		}
 	}
 	for _, id := range refs.is {
-		if !slices.Contains(refs.was, id) {
-			if err := f.updateEntry(rule, refs.documentChange, id, entryChange{now: now}); err != nil {
+		if !was.has(id) {
+			if err := f.updateEntry(rule, refs.documentChange, id, entryChange{now: e.now}); err != nil {
 				return err
 			}
 		}
@@ -124,7 +133,11 @@ func (f *Fold) updateEntry(rule *Rule, d documentChange, target string, e entryC
 	same := e.old.same(e.now)
 	shown := rule.Kind == fanfold.Recent && (e.old.Included || e.now.Included)
 	if (shown || !same) && !f.levels[rule.Level].recompute[rule] {
-		f.markCounted(rule, target, membership{recount: true})
+		m := membership{recount: true, newest: f.isNewest(rule, d.number, d.key, target)}
+		if !e.old.Included && e.now.Included && !rule.EntersDerived { // of which several may come by one event
+			m.entered = e.now.SortKey
+		}
+		f.markCounted(rule, target, m)
 	}
 	if same {
 		return nil
@@ -136,12 +149,12 @@ func (f *Fold) updateEntry(rule *Rule, d documentChange, target string, e entryC
 		return nil
 	}
 	if e.old.Included {
-		if err := f.tx.RemoveEntry(rule.FullName, target, e.old.SortKey, d.key.ID); err != nil {
+		if err := f.tx.RemoveEntry(rule.FullName, target, e.old.SortKey, d.number); err != nil {
 			return err
 		}
 	}
 	if e.now.Included {
-		return f.tx.AddEntry(rule.FullName, target, e.now.SortKey, d.key.ID, d.number)
+		return f.tx.AddEntry(rule.FullName, target, e.now.SortKey, d.number)
 	}
 	return nil
 }
@@ -176,8 +189,8 @@ func totalOf(count int64, text string) (decimal.Decimal, error) {
 
 // aggregate returns the value of a Sum, Min, Max, Avg or Recent on target; nil is "no value".
 func (r *Rule) aggregate(tx *sqlite.Tx, target string) ([]byte, error) {
-	switch r.Kind {
-	case fanfold.Sum, fanfold.Avg:
+	switch {
+	case r.KeepsTotals():
 		count, text, err := tx.Total(r.FullName, target)
 		if err != nil {
 			return nil, err
@@ -187,9 +200,9 @@ func (r *Rule) aggregate(tx *sqlite.Tx, target string) ([]byte, error) {
 			return nil, err
 		}
 		return r.AggregateValue(count, sum), nil
-	case fanfold.Min:
+	case r.Kind == fanfold.Min:
 		return ExtremeValue(tx.FirstEntry(r.FullName, target))
-	case fanfold.Max:
+	case r.Kind == fanfold.Max:
 		return ExtremeValue(tx.LastEntry(r.FullName, target))
 	}
 	list := NewExcerpts(r)
@@ -205,9 +218,12 @@ func (r *Rule) aggregate(tx *sqlite.Tx, target string) ([]byte, error) {
 	return list.Value(), nil
 }
 
-// AggregateValue returns a Sum's or Avg's value; nil is "no value", which the mean of nothing is.
+// AggregateValue returns the value of a Sum, an Avg or a Count that keeps totals; nil is "no value", which the mean of
+// nothing is.
 func (r *Rule) AggregateValue(count int64, sum decimal.Decimal) []byte {
 	switch {
+	case r.Kind == fanfold.Count:
+		return strconv.AppendInt(nil, count, 10)
 	case r.Kind == fanfold.Sum:
 		return []byte(sum.String())
 	case count == 0:
@@ -236,12 +252,15 @@ func NewExcerpts(r *Rule) *Excerpts { return &Excerpts{rule: r, out: []byte{'['}
 
 // Add adds the members of an embedded view that the rule shows and the view has. The error is that no view has room for
 // the value.
-func (e *Excerpts) Add(body []byte) error {
+func (e *Excerpts) Add(body []byte) error { return e.add(jsondoc.MustParse(body)) }
+
+// add does what Add does, with a view that was parsed.
+func (e *Excerpts) add(t *jsondoc.Tree) error {
 	if len(e.out) > 1 {
 		e.out = append(e.out, ',')
 	}
 	e.out = append(e.out, '{')
-	t, first := jsondoc.MustParse(body), true
+	first := true
 	for _, name := range e.rule.Fields {
 		n := t.Member(jsondoc.Root, name)
 		if n == jsondoc.None {
@@ -262,19 +281,19 @@ func (e *Excerpts) Add(body []byte) error {
 // Value returns the value.
 func (e *Excerpts) Value() []byte { return append(e.out, ']') }
 
-// markShown marks the Recents that show what a derived change altered on a document. body is one of its views, changed
-// names the members that differ, nil any.
-func (f *Fold) markShown(c *Collection, body []byte, changed map[string]bool) {
+// markShown marks the Recents that show what a derived change altered on the document of a row. body is one of its views,
+// changed names the members that differ, nil any. Those by derived ids are marked with the document's entry.
+func (f *Fold) markShown(c *Collection, row *sqlite.Row, body []byte, changed map[string]bool) {
 	var t *jsondoc.Tree
 	for _, rule := range c.Counters {
-		if rule.Kind != fanfold.Recent || !rule.ReadsAny(changed) || f.levels[rule.Level].recompute[rule] {
+		if rule.Kind != fanfold.Recent || rule.Relation.Derived() || f.passed(rule) || !rule.LooksAt(changed) || f.levels[rule.Level].recompute[rule] {
 			continue
 		}
 		if t == nil {
 			t = jsondoc.MustParse(body)
 		}
 		for _, id := range rule.Relation.Targets(t) {
-			f.markCounted(rule, id, membership{recount: true})
+			f.markCounted(rule, id, membership{recount: true, newest: f.isNewest(rule, row.Number, row.Key, id)})
 		}
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -34,19 +36,25 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 		}
 	default:
 		var err error
-		if view.Position, err = f.derive(row, view.Omitted, d); err != nil {
+		if view.Position, err = f.derive(row, transition{row.Body, view.Body}, view.Omitted, d); err != nil {
 			return err
 		}
 	}
 	if err := f.tx.SetView(row.Number, view); err != nil {
 		return err
 	}
+	if row.Number == f.direct && f.newest.body != nil {
+		f.newest.set(bytes.Clone(view.Body))
+	}
 	for _, r := range c.Readers {
 		if err := f.mark(r, row.Key, row.Body, d.members); err != nil {
 			return err
 		}
 	}
-	f.markShown(c, view.Body, d.members)
+	f.markShown(c, row, view.Body, d.members)
+	f.markOwn(c, row.Number, d.members)
+	f.noteLinks(c, row.Key, row.Number, row, d.members)
+	f.noteEntries(c, row, d.members)
 	return nil
 }
 
@@ -97,15 +105,53 @@ func (c *Collection) manyLevels() bool {
 	return len(c.Rules) > 1 && c.Rules[0].Level != c.Rules[len(c.Rules)-1].Level
 }
 
-// derive writes the change row of a derived change and returns its position.
-func (f *Fold) derive(row *sqlite.Row, omitted []byte, d *Difference) (fanfold.Position, error) {
+// transition is a document's embedded view before and after a derived change.
+type transition struct{ before, after []byte }
+
+// addImage adds the views before a derived change to it where it is to be stored with them: where it is a key frame, or
+// where its patch does not lead back to the view before it byte for byte. That may only be so where a member went, whose
+// place among the others is not in the patch, or under a new model. source returns the referenced view.
+func (t transition) addImage(ch *fanfold.Change, d *Difference, anew bool, source func() []byte) {
+	if !sqlite.IsKeyFrame(ch.Number, ch.Prior, len(t.before)) {
+		if !d.removes && !anew {
+			return
+		}
+		if undone, ok := jsondoc.Undo(t.after, ch.Delta, source); ok && bytes.Equal(undone, t.before) {
+			return
+		}
+	}
+	ch.Previous, ch.PreviousSource = t.before, source()
+}
+
+// PendingChange returns the change that a model which is prepared makes to a document, of which row is as it will be, and
+// before the embedded view before that.
+func PendingChange(row *sqlite.Row, before []byte, d *Difference) *fanfold.Change {
+	ch := &fanfold.Change{Prior: row.Position, Key: row.Key, Number: row.Number, Op: fanfold.OpDerive, Revision: row.Revision, Rules: d.Rules, Delta: d.Patch(), Omitted: row.Omitted}
+	transition{before, row.Body}.addImage(ch, d, true, row.Source)
+	return ch
+}
+
+// derive writes the change row of a derived change and returns its position. row is the document before it or behind it.
+func (f *Fold) derive(row *sqlite.Row, t transition, omitted []byte, d *Difference) (fanfold.Position, error) {
 	at, err := f.nextPosition()
 	if err != nil {
 		return 0, err
 	}
 	f.countDerived(row.Key.Collection, d.Rules, 1)
-	return at, f.addChange(row.Number, &fanfold.Change{Position: at, Prior: row.Position, Key: row.Key, Op: fanfold.OpDerive,
-		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.Rules, Delta: d.Patch(), Omitted: omitted})
+	ch := &fanfold.Change{Position: at, Prior: row.Position, Key: row.Key, Number: row.Number, Op: fanfold.OpDerive,
+		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.Rules, Delta: d.Patch(), Omitted: omitted}
+	anew := f.event.Kind == fanfold.KindModel
+	t.addImage(ch, d, anew, row.Source)
+	if !anew && f.preparing == nil && f.plan.Collection(row.Key.Collection).gathers(d.Rules) {
+		return at, f.tx.AddGathered(ch)
+	}
+	return at, f.addChange(row.Number, ch)
+}
+
+// gathers returns whether one of the rules, given by name, makes its values from many documents. Set-oriented SQL, whose rows
+// are those of document after document, writes changes of copies alone.
+func (c *Collection) gathers(rules []string) bool {
+	return slices.ContainsFunc(c.Rules, func(r *Rule) bool { return r.Kind != fanfold.Copy && slices.Contains(rules, r.FullName) })
 }
 
 // countDerived counts n derived changes of a collection.
@@ -162,11 +208,11 @@ func (f *Fold) flush(number int64, before []byte) error {
 	if f.modelChange != nil {
 		shape = f.modelChange.ShapeOf(row.Key.Collection)
 	}
-	d := DiffChanged(row.Key.Collection, shape, before, row.Body)
+	d := f.views.diffChanged(row.Key.Collection, shape, before, row.Body)
 	if f.modelChange != nil && f.preparing != nil {
-		return f.tx.SetPendingChange(row, row.Position, d.Rules, d.Patch())
+		return f.tx.SetPendingChange(PendingChange(row, before, d))
 	}
-	at, err := f.derive(row, row.Omitted, d)
+	at, err := f.derive(row, transition{before, row.Body}, row.Omitted, d)
 	if err != nil {
 		return err
 	}

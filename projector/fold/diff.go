@@ -15,6 +15,7 @@ type Difference struct {
 	ops     []byte          // the JSON Patch without its end
 	Rules   []string        // by name, in order of their first operation
 	members map[string]bool // top-level members
+	removes bool            // an operation removes a member
 }
 
 // add adds an operation on a rule's member at a JSON pointer: value nil removes it, old nil adds it, otherwise it is
@@ -23,7 +24,7 @@ func (d *Difference) add(pointer, rule string, value, old []byte) {
 	op := "replace"
 	switch {
 	case value == nil:
-		op = "remove"
+		op, d.removes = "remove", true
 	case old == nil:
 		op = "add"
 	}
@@ -67,7 +68,17 @@ func Diff(collection string, shape *fanfold.Shape, a, b *jsondoc.Tree) *Differen
 // DiffChanged compares two embedded views of a document, which differ. Where no derived member does, a member of the
 // document that was hidden shows again, and the difference is the whole view.
 func DiffChanged(collection string, shape *fanfold.Shape, before, after []byte) *Difference {
-	d := Diff(collection, shape, jsondoc.MustParse(before), jsondoc.MustParse(after))
+	return new(views).diffChanged(collection, shape, before, after)
+}
+
+// views are the trees of two views of a document, whose memory is used again.
+type views struct{ before, after jsondoc.Tree }
+
+// diffChanged does what DiffChanged does.
+func (v *views) diffChanged(collection string, shape *fanfold.Shape, before, after []byte) *Difference {
+	v.before.Reset(before)
+	v.after.Reset(after)
+	d := Diff(collection, shape, &v.before, &v.after)
 	if len(d.ops) == 0 {
 		d.add("", collection, after, before)
 	}
@@ -110,7 +121,7 @@ func (d *differ) compare(a, b jsondoc.Node, s *fanfold.Shape, at place) {
 	}
 	for _, m := range s.Members {
 		am, bm := member(d.a, a, m.Name), member(d.b, b, m.Name)
-		if am == jsondoc.None && bm == jsondoc.None {
+		if am == jsondoc.None && bm == jsondoc.None || m.Owned && d.equal(am, bm) {
 			continue
 		}
 		below := at.member(m.Name)
@@ -130,6 +141,11 @@ func (d *differ) compare(a, b jsondoc.Node, s *fanfold.Shape, at place) {
 		d.compare(ac, bc, s.Elem, at.element(i))
 		ac, bc = d.a.Next(ac), d.b.Next(bc)
 	}
+}
+
+// equal returns whether both views have the same text at two nodes.
+func (d *differ) equal(a, b jsondoc.Node) bool {
+	return a != jsondoc.None && b != jsondoc.None && bytes.Equal(d.a.Raw(a), d.b.Raw(b))
 }
 
 // member returns a member of an object, None where there is none, or no object.

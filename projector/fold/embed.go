@@ -12,22 +12,26 @@ import (
 type Values interface {
 	// Value returns a rule's value below anchor: the document itself, or the element of the array that the rule
 	// shares with its relation. same means "as before"; raw nil, without same, means that the field is absent.
+	//
+	// t is the referenced view or the embedded one so far. Of a copy by derived ids it is the latter, which is nil where there
+	// is none, and anchor may then be None where that does not have the element.
 	Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error)
 }
 
 // embedder writes an embedded view in canonical form: the referenced view's tokens without whitespace, the derived
 // members at the end of their object, by name.
 type embedder struct {
-	plan   *Plan
-	values Values
-	src    *jsondoc.Tree // the referenced view
-	old    *jsondoc.Tree // the embedded view so far; nil for none
-	out    []byte
-	anchor jsondoc.Node // the document, or the array element that is being written
-	limit  int          // how long the view may be with a derived value, in bytes; 0 for any length
-	fit    *fitting     // decides which derived values are written; nil where all are
-	in     int          // the object of fit that is being written
-	placed bool         // a derived value was written
+	plan      *Plan
+	values    Values
+	src       *jsondoc.Tree // the referenced view
+	old       *jsondoc.Tree // the embedded view so far; nil for none
+	out       []byte
+	anchor    jsondoc.Node // the document, or the array element that is being written
+	oldAnchor jsondoc.Node // the same in old, or None
+	limit     int          // how long the view may be with a derived value, in bytes; 0 for any length
+	fit       *fitting     // decides which derived values are written; nil where all are
+	in        int          // the object of fit that is being written
+	placed    bool         // a derived value was written
 }
 
 // embed returns the embedded view of src, with the values that v gives; those that it calls the same are taken from
@@ -47,6 +51,7 @@ func (p *Plan) walk(e *embedder, c *Collection) ([]byte, error) {
 	if e.old != nil {
 		oldRoot = jsondoc.Root
 	}
+	e.oldAnchor = oldRoot
 	if err := e.write(jsondoc.Root, oldRoot, c.Shape); err != nil {
 		return nil, err
 	}
@@ -72,13 +77,13 @@ func (e *embedder) write(n, old jsondoc.Node, s *fanfold.Shape) error {
 func (e *embedder) array(n, old jsondoc.Node, s *fanfold.Shape) error {
 	e.out = append(e.out, '[')
 	oldElem := e.oldFirst(old)
-	outer := e.anchor
-	defer func() { e.anchor = outer }()
+	outer, outerOld := e.anchor, e.oldAnchor
+	defer func() { e.anchor, e.oldAnchor = outer, outerOld }()
 	for c := e.src.First(n); c != jsondoc.None; c = e.src.Next(c) {
 		if c != e.src.First(n) {
 			e.out = append(e.out, ',')
 		}
-		e.anchor = c
+		e.anchor, e.oldAnchor = c, oldElem
 		if err := e.write(c, oldElem, s.Elem); err != nil {
 			return err
 		}
@@ -213,7 +218,8 @@ func (e *embedder) derived(old jsondoc.Node, m *fanfold.Shape) (ok bool, err err
 func (e *embedder) noteLength(r *Rule, m *fanfold.Shape, old jsondoc.Node) error {
 	v := fitValue{rule: r, object: e.in, flag: m.Flag, size: quotedLen(m.Name) + len(":")}
 	if known, ok := e.values.(knownLengths); ok && old == jsondoc.None {
-		if length, ok := known.Length(r, e.src, e.anchor); ok {
+		t, anchor := e.subject(r)
+		if length, ok := known.Length(r, t, anchor); ok {
 			e.fit.note(v, length, nil)
 			return nil
 		}
@@ -233,7 +239,8 @@ func (e *embedder) noteLength(r *Rule, m *fanfold.Shape, old jsondoc.Node) error
 // value returns the text of one derived member, nil where there is none. What the view so far has no room for is
 // computed where the view is fitted.
 func (e *embedder) value(r *Rule, m *fanfold.Shape, old jsondoc.Node) ([]byte, error) {
-	raw, same, err := e.values.Value(r, e.src, e.anchor)
+	t, anchor := e.subject(r)
+	raw, same, err := e.values.Value(r, t, anchor)
 	if same && old != jsondoc.None {
 		return e.old.Raw(old), nil
 	}
@@ -242,12 +249,20 @@ func (e *embedder) value(r *Rule, m *fanfold.Shape, old jsondoc.Node) ([]byte, e
 		if e.fit == nil || !ok {
 			return nil, nil
 		}
-		raw, err = v.LeftOut(r, e.src, e.anchor)
+		raw, err = v.LeftOut(r, t, anchor)
 	}
 	if err != nil || r.Kind != fanfold.IDs {
 		return raw, err
 	}
 	return idListPart(m, raw), nil
+}
+
+// subject returns the view of the document by which a rule's value is found, and the anchor in it.
+func (e *embedder) subject(r *Rule) (t *jsondoc.Tree, anchor jsondoc.Node) {
+	if r.Kind == fanfold.Copy && r.Relation.Derived() {
+		return e.old, e.oldAnchor
+	}
+	return e.src, e.anchor
 }
 
 // leftOutValues are values of which some that stay as they are may not be in the view so far, for want of room.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -25,7 +24,7 @@ func (p *Plan) View(c *Collection, v Values, src, old *jsondoc.Tree) (body, omit
 }
 
 // fitted returns an embedded view that leaves out what the model's limit has no room for. The document as written is
-// always there, and so are counts, which take a few bytes. The other values are placed one by one, by their rule's
+// always there, and so are counts of links, which take a few bytes. The other values are placed one by one, by their rule's
 // level, their rule's name and where they stand, each where the view with it is not longer than the limit. What has room
 // on one level thus does not depend on later levels, whose rules may read it.
 func (p *Plan) fitted(c *Collection, v Values, src, old *jsondoc.Tree) (body, omitted []byte, err error) {
@@ -135,7 +134,7 @@ func (f *fitting) place(limit int) map[string]int {
 
 // always returns 1 for a value that is there whatever the limit is, and 0 for others.
 func (v *fitValue) always() int {
-	if v.rule.Kind == fanfold.Count {
+	if v.rule.countsLinks() {
 		return 1
 	}
 	return 0

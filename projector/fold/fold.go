@@ -21,6 +21,7 @@ type Fold struct {
 	// Memory that is used again from document to document.
 	view    jsondoc.Tree
 	source  jsondoc.Tree
+	views   views
 	splicer splicer
 	links   []sqlite.Link
 
@@ -31,9 +32,12 @@ type Fold struct {
 	derived  int64 // changes of them that are derived ones
 	held     heldTarget
 	created  bool               // the event creates the document that it writes to, without values kept elsewhere
+	creates  bool               // the same, whatever is kept
+	newest   newestDocument     // the document that the event creates
 	keptNow  map[keptKey][]byte // on that document
 	direct   int64              // number of the document that the event writes to; 0 for none
 	levels   []*level
+	done     int            // levels that are worked off, of this event
 	lastPart fanfold.TxPart // of the transaction, as the last event has it
 
 	outcomes []sqlite.Outcome // of the events of the last ApplyAll
@@ -101,16 +105,26 @@ func (f *Fold) OnDocument(fn func() error) { f.onDocument = fn }
 // ApplyAll folds events into the transaction, each the log's next. The error says which cannot be folded and why; the
 // transaction and the fold are then to be thrown away.
 func (f *Fold) ApplyAll(tx *sqlite.Tx, events []*fanfold.Event) error {
+	_, err := f.ApplyUntil(tx, events, func(*fanfold.Event, int64) bool { return false })
+	return err
+}
+
+// ApplyUntil folds events as ApplyAll does, up to the first for which enough returns true, and returns how many it has
+// folded. enough is called behind each event, with how many derived changes it caused.
+func (f *Fold) ApplyUntil(tx *sqlite.Tx, events []*fanfold.Event, enough func(ev *fanfold.Event, derived int64) bool) (n int, err error) {
 	f.outcomes = f.outcomes[:0]
-	for _, ev := range events {
+	for i, ev := range events {
 		if want := tx.Checkpoint().Seq + 1; ev.Seq != want {
-			return fanfold.Errorf(fanfold.Internal, "event %d follows %d", ev.Seq, want-1)
+			return i, fanfold.Errorf(fanfold.Internal, "event %d follows %d", ev.Seq, want-1)
 		}
 		if err := f.Apply(tx, ev); err != nil {
-			return err
+			return i, err
+		}
+		if enough(ev, f.derived) {
+			return i + 1, nil
 		}
 	}
-	return nil
+	return len(events), nil
 }
 
 // setPlan switches to another model.
@@ -126,7 +140,7 @@ func (f *Fold) setPlan(p *Plan) {
 // begin makes the fold ready for one event. Time never goes back, whatever the log's clocks say.
 func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
 	f.tx, f.event, f.changes, f.direct, f.derived, f.held = tx, ev, 0, 0, 0, heldTarget{}
-	f.created = false
+	f.created, f.creates, f.newest.body, f.done = false, false, nil, 0
 	clear(f.keptNow)
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {
@@ -138,7 +152,10 @@ func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
 // then to be thrown away.
 func (f *Fold) Apply(tx *sqlite.Tx, ev *fanfold.Event) error {
 	f.begin(tx, ev)
-	err := f.checkTransaction(ev)
+	err := f.plan.Known()
+	if err == nil {
+		err = f.checkTransaction(ev)
+	}
 	if err == nil {
 		err = f.fold(ev)
 	}
@@ -165,9 +182,9 @@ func (f *Fold) fold(ev *fanfold.Event) error {
 	case fanfold.KindModel:
 		return f.model(ev)
 	case fanfold.KindPrepare:
-		return f.tx.SetProposal(ev.Seq, ev.Body)
+		return f.tx.SetProposal(ev.Seq, ev.Body, ev.Fold)
 	case fanfold.KindCancel:
-		return f.tx.SetProposal(ev.Seq, nil)
+		return f.tx.SetProposal(ev.Seq, nil, 0)
 	case fanfold.KindDelete:
 		return f.delete(ev)
 	default:
@@ -212,6 +229,13 @@ func (f *Fold) nextPosition() (fanfold.Position, error) {
 	p := fanfold.At(f.event.Seq, f.changes)
 	f.changes++
 	return p, nil
+}
+
+// TakeBack makes the fold forget what the event that was rehearsed last has given, because its transaction has taken it
+// back.
+func (f *Fold) TakeBack() {
+	f.cache.reset(len(f.plan.Rules))
+	f.outcomes = f.outcomes[:0]
 }
 
 // Rehearse folds one event of a dry run. A patch goes by the document as it is. The error is NotFound where a patch's

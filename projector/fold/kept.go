@@ -40,27 +40,69 @@ func (f *Fold) restoreKept(c *Collection, row *sqlite.Row, source *jsondoc.Tree,
 	}
 	all := jsondoc.MustParse(kept)
 	for _, rule := range c.Rules {
-		values := all.Member(jsondoc.Root, rule.FullName)
-		if !rule.KeepsValues() || values == jsondoc.None {
-			continue
-		}
-		for _, id := range rule.Relation.Targets(source) {
-			value := all.Member(values, id)
-			if value == jsondoc.None {
-				continue
-			}
-			if !rule.Frozen {
-				number, err := f.tx.NumberOf(fanfold.Key{Collection: rule.Relation.To, ID: id})
-				if err != nil {
-					return err
-				}
-				if number != 0 {
-					continue
-				}
-			}
-			if err := f.tx.KeepOnHolder(rule.FullName, id, row.Number, jsondoc.Compact(nil, all.Raw(value))); err != nil {
+		if k, ok := rule.Keeping(); ok && !rule.Relation.Derived() { // whose ids are not known yet
+			if err := f.restoreRule(k, all, rule.Relation.Targets(source), row.Number); err != nil {
 				return err
 			}
+		}
+	}
+	for _, rule := range c.retired {
+		if err := f.restoreRule(rule.KeepingRule, all, rule.refers.AppendIDs(nil, source, jsondoc.Root), row.Number); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restoreRule takes over what an import says had stayed on a holder by one rule, of the ids that it refers to.
+func (f *Fold) restoreRule(k fanfold.KeepingRule, all *jsondoc.Tree, ids []string, holder int64) error {
+	values := all.Member(jsondoc.Root, k.Name())
+	if values == jsondoc.None {
+		return nil
+	}
+	for _, id := range ids {
+		value := all.Member(values, id)
+		if value == jsondoc.None {
+			continue
+		}
+		if !k.Frozen {
+			number, err := f.tx.NumberOf(fanfold.Key{Collection: k.To, ID: id})
+			if err != nil {
+				return err
+			}
+			if number != 0 {
+				continue
+			}
+		}
+		if err := f.tx.KeepOnHolder(k.Name(), id, holder, jsondoc.Compact(nil, all.Raw(value))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetRetired drops what the document kept by removed rules of targets that it no longer refers to, as it would under
+// the rules.
+func (f *Fold) forgetRetired(c *Collection, d documentChange) error {
+	for _, rule := range c.retired {
+		is := rule.refers.AppendIDs(nil, d.after, jsondoc.Root)
+		for _, id := range rule.refers.AppendIDs(nil, d.before, jsondoc.Root) {
+			if slices.Contains(is, id) {
+				continue
+			}
+			if err := f.tx.ForgetKept(rule.name, id, d.number); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forgetReturned drops what stayed on documents by removed rules of a target that has returned.
+func (f *Fold) forgetReturned(c *Collection, id string) error {
+	for _, rule := range c.retiredReaders {
+		if err := f.tx.ForgetKept(rule.name, id, 0); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -21,11 +21,41 @@ type referenceChange struct {
 	was, is []string
 }
 
+// idSet tells which ids are among some. A few are looked through, which costs no memory.
+type idSet struct {
+	few  []string
+	many map[string]struct{}
+}
+
+// newIDSet returns the set of ids.
+func newIDSet(ids []string) idSet {
+	if len(ids) <= 16 {
+		return idSet{few: ids}
+	}
+	s := idSet{many: make(map[string]struct{}, len(ids))}
+	for _, id := range ids {
+		s.many[id] = struct{}{}
+	}
+	return s
+}
+
+// has returns whether the id is among them.
+func (s idSet) has(id string) bool {
+	if s.many == nil {
+		return slices.Contains(s.few, id)
+	}
+	_, ok := s.many[id]
+	return ok
+}
+
 // relink brings the document's links and claims to its new referenced view, and marks the values of others that it
 // enters or leaves.
 func (f *Fold) relink(c *Collection, d documentChange) error {
 	f.links = f.links[:0]
 	for _, r := range c.Relations {
+		if r.Derived() { // whose links are made later
+			continue
+		}
 		refs := referenceChange{documentChange: d, was: r.Targets(d.before), is: r.Targets(d.after)}
 		if err := f.relinkRelation(c, r, refs); err != nil {
 			return err
@@ -37,15 +67,18 @@ func (f *Fold) relink(c *Collection, d documentChange) error {
 	if err := f.tx.AddLinks(f.links, d.number); err != nil {
 		return err
 	}
+	if err := f.forgetRetired(c, d); err != nil {
+		return err
+	}
 	return f.updateClaims(c, d)
 }
 
 // relinkRelation removes the links by one relation that went, and adds those that came: at once where they get places
 // in pages, otherwise to f.links.
 func (f *Fold) relinkRelation(c *Collection, r *fanfold.Relation, refs referenceChange) error {
-	name := r.FullName()
+	name, was, is := r.FullName(), newIDSet(refs.was), newIDSet(refs.is)
 	for _, id := range refs.was {
-		if slices.Contains(refs.is, id) {
+		if is.has(id) {
 			continue
 		}
 		if err := f.tx.RemoveLink(name, id, refs.number); err != nil {
@@ -57,7 +90,7 @@ func (f *Fold) relinkRelation(c *Collection, r *fanfold.Relation, refs reference
 	}
 	for _, id := range refs.is {
 		switch {
-		case slices.Contains(refs.was, id):
+		case was.has(id):
 		case !f.plan.pages(r):
 			f.links = append(f.links, sqlite.Link{Relation: name, Target: id})
 		default:
@@ -72,25 +105,25 @@ func (f *Fold) relinkRelation(c *Collection, r *fanfold.Relation, refs reference
 // updateClaims brings the unique values that a document claims to its new referenced view. Who has a value is known
 // from the documents alone; claim events only say which of them was stored last.
 func (f *Fold) updateClaims(c *Collection, d documentChange) error {
-	for _, path := range c.unique {
-		was, _ := fanfold.UniqueValue(d.before, path) // what cannot be compared is not claimed
-		is, _ := fanfold.UniqueValue(d.after, path)
+	for _, u := range c.unique {
+		was, _ := u.Value(d.before) // what cannot be compared is not claimed
+		is, _ := u.Value(d.after)
 		switch {
 		case was == is:
 			continue
-		case f.preparing.claims(d.key.Collection, path):
-			if err := f.noteUniqueCandidate(d, path, was, is); err != nil {
+		case f.preparing.claims(d.key.Collection, u):
+			if err := f.noteUniqueCandidate(d, u, was, is); err != nil {
 				return err
 			}
 			continue
 		}
 		if was != "" {
-			if err := f.tx.FreeClaim(d.key.Collection, path.String(), was, d.key.ID); err != nil {
+			if err := f.tx.FreeClaim(d.key.Collection, u.Name(), was, d.key.ID); err != nil {
 				return err
 			}
 		}
 		if is != "" {
-			if err := f.tx.SetClaim(d.key.Collection, path.String(), is, d.key.ID); err != nil {
+			if err := f.tx.SetClaim(d.key.Collection, u.Name(), is, d.key.ID); err != nil {
 				return err
 			}
 		}
@@ -98,15 +131,15 @@ func (f *Fold) updateClaims(c *Collection, d documentChange) error {
 	return nil
 }
 
-// noteUniqueCandidate notes a document's value of a member that an announced model makes unique.
-func (f *Fold) noteUniqueCandidate(d documentChange, path fanfold.Path, was, is string) error {
+// noteUniqueCandidate notes a document's value of what an announced model makes unique.
+func (f *Fold) noteUniqueCandidate(d documentChange, u *fanfold.Unique, was, is string) error {
 	if was != "" {
-		if err := f.tx.RemoveUniqueCandidate(d.key.Collection, path.String(), was, d.number); err != nil {
+		if err := f.tx.RemoveUniqueCandidate(d.key.Collection, u.Name(), was, d.number); err != nil {
 			return err
 		}
 	}
 	if is == "" {
 		return nil
 	}
-	return f.tx.AddUniqueCandidate(d.key.Collection, path.String(), is, d.number)
+	return f.tx.AddUniqueCandidate(d.key.Collection, u.Name(), is, d.number)
 }

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -27,14 +28,20 @@ func (f *Fold) adoptModel(ev *fanfold.Event) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	next, err := NewPlan(parsed, ev.Seq, f.plan.Reserved.Next(f.plan.Model, parsed))
+	parsed.Fold = ev.Fold
+	if ev.Kept != nil {
+		if err := json.Unmarshal(ev.Kept, &parsed.Retired); err != nil {
+			return nil, fanfold.Wrap(err, fanfold.Internal, "the model's removed rules cannot be read")
+		}
+	}
+	next, err := f.plan.Follow(parsed, ev.Seq)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.tx.SetProposal(ev.Seq, nil); err != nil {
+	if err := f.tx.SetProposal(ev.Seq, nil, 0); err != nil {
 		return nil, err
 	}
-	return next, f.tx.AddModel(ev.Seq, parsed.Source, next.Reserved)
+	return next, f.tx.AddModel(ev.Seq, next.Model, next.Reserved, next.Retired)
 }
 
 // applyModelChange brings the documents that are there up to a new model: links of changed relations first, then what
@@ -46,8 +53,13 @@ func (f *Fold) applyModelChange(m *ModelChange) error {
 		return err
 	}
 	for _, r := range f.plan.Rules {
-		if m.NewRules[r.FullName] {
+		if m.NewRules[r.FullName] || m.refolded[r.FullName] {
 			f.levels[r.Level].markRecompute(r)
+		}
+	}
+	for _, r := range f.plan.derived {
+		if m.relinked[r.FullName()] {
+			f.levels[r.Level].markRelinkAll(r)
 		}
 	}
 	if err := f.relinkAll(m); err != nil {
@@ -85,16 +97,16 @@ func (f *Fold) dropStale(m *ModelChange) error {
 
 // freeClaims frees the values of new unique members, and of those that are unique no longer.
 func (f *Fold) freeClaims(m *ModelChange) error {
-	for name, paths := range m.freed {
-		for _, path := range paths {
-			if err := f.tx.ForgetClaims(name, path.String()); err != nil {
+	for name, all := range m.freed {
+		for _, u := range all {
+			if err := f.tx.ForgetClaims(name, u.Name()); err != nil {
 				return err
 			}
 		}
 	}
-	for name, paths := range m.Unique {
-		for _, path := range paths {
-			if err := f.tx.FreeClaims(name, path.String()); err != nil {
+	for name, all := range m.Unique {
+		for _, u := range all {
+			if err := f.tx.FreeClaims(name, u.Name()); err != nil {
 				return err
 			}
 		}
@@ -102,28 +114,23 @@ func (f *Fold) freeClaims(m *ModelChange) error {
 	return nil
 }
 
-// forgetRules drops kept values of rules that went or changed.
+// forgetRules drops kept values that do not stay under the new model. While a model is prepared those of rules that it
+// removes are dropped too: the read model goes on taking such values, and has all of them in the end.
 func (f *Fold) forgetRules(m *ModelChange) error {
-	if len(m.rulesChanged) == 0 {
-		return nil
+	names := m.lost
+	if f.preparing != nil {
+		names = slices.Concat(m.lost, m.retiring)
 	}
-	names, err := f.tx.KeptRules()
-	if err != nil {
-		return err
-	}
-	unchanged := m.unchangedRules()
 	for _, name := range names {
-		if !unchanged[name] {
-			if err := f.tx.ForgetKept(name, "", 0); err != nil {
-				return err
-			}
+		if err := f.tx.ForgetKept(name, "", 0); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// relinkAll links changed relations, and enters documents into the new rules of those they refer to. All links are
-// there before any value is looked at.
+// relinkAll links changed relations, and enters documents into the new rules of those they refer to. All links by written
+// ids are there before any value is looked at.
 func (f *Fold) relinkAll(m *ModelChange) error {
 	for _, name := range collectionsOf(m, m.relinks) {
 		c := f.plan.Collection(name)
@@ -146,7 +153,7 @@ func (f *Fold) restructure(m *ModelChange) error {
 	return nil
 }
 
-// eachDocument calls fn for every document of a collection, in order of arrival.
+// eachDocument calls fn for every document of a collection, in order of creation.
 func (f *Fold) eachDocument(collection string, fn func(row *sqlite.Row) error) error {
 	numbers, err := f.tx.Numbers(collection, 0, -1)
 	if err != nil {
@@ -190,7 +197,7 @@ func collectionsOf(m *ModelChange, which func(name string) bool) []string {
 func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
 	t := jsondoc.MustParse(row.Source())
 	for _, r := range c.Relations {
-		if !m.relinked[r.FullName()] {
+		if !m.relinked[r.FullName()] || r.Derived() { // which are linked at their level
 			continue
 		}
 		for _, id := range r.Targets(t) {
@@ -199,23 +206,23 @@ func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
 			}
 		}
 	}
-	for _, path := range m.Unique[row.Key.Collection] {
-		value, err := fanfold.UniqueValue(t, path)
+	for _, u := range m.Unique[row.Key.Collection] {
+		value, err := u.Value(t)
 		if err != nil || value == "" { // what cannot be compared has no claim; a preview names it
 			continue
 		}
 		if f.preparing != nil {
-			if err := f.tx.AddUniqueCandidate(row.Key.Collection, path.String(), value, row.Number); err != nil {
+			if err := f.tx.AddUniqueCandidate(row.Key.Collection, u.Name(), value, row.Number); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := f.tx.AddClaim(row.Key.Collection, path.String(), value, row.Key.ID); err != nil {
+		if err := f.tx.AddClaim(row.Key.Collection, u.Name(), value, row.Key.ID); err != nil {
 			return err
 		}
 	}
 	for _, r := range c.Counters {
-		if m.refills(r) {
+		if m.refills(r) && !r.EntersDerived { // those are entered at their level
 			d := documentChange{key: row.Key, number: row.Number, before: emptyTree, after: t}
 			if err := f.updateEntries(r, referenceChange{documentChange: d, is: r.Relation.Targets(t)}); err != nil {
 				return err
@@ -261,7 +268,10 @@ func (f *Fold) restructureOne(m *ModelChange, c *Collection, row *sqlite.Row) er
 			return err
 		}
 	}
-	f.markShown(c, source, nil)
+	f.markShown(c, row, source, nil)
+	f.markOwn(c, row.Number, nil)
+	f.noteLinks(c, row.Key, row.Number, row, nil)
+	f.noteEntries(c, row, nil)
 	return nil
 }
 

@@ -7,27 +7,36 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// ModelChange says what a new model changes on the documents that are there.
+// ModelChange says what a new model, or a new version of the fold, changes on the documents that are there.
 type ModelChange struct {
 	Prev, Next   *Plan
-	NewRules     map[string]bool           // names of rules that are new or changed
-	rulesChanged map[string]bool           // collections whose rules came, went or changed
-	relinked     map[string]bool           // full names of relations that came, went or changed
-	staleEntries map[string]bool           // names of rules with entries or totals that went or changed
-	Unique       map[string][]fanfold.Path // new unique members, by collection
-	freed        map[string][]fanfold.Path // members that are no longer unique
-	Strict       []*fanfold.Relation       // new strict relations
+	NewRules     map[string]bool              // names of rules that are new or changed
+	refolded     map[string]bool              // names of rules that both have, and that are computed otherwise: under another fold version, or over derived members
+	rulesChanged map[string]bool              // collections whose rules came, went or changed, or are placed in another order
+	reordered    map[string]bool              // collections whose rules are placed in another order than before
+	relinked     map[string]bool              // full names of relations that came, went or changed
+	staleEntries map[string]bool              // names of rules with entries or totals that went or changed
+	Kept         []fanfold.KeptOutcome        // what becomes of values that stay on documents
+	lost         []string                     // names of rules whose kept values are dropped
+	retiring     []string                     // names of rules that go, and whose kept values stay stored
+	restored     map[string]bool              // names of rules that are new or changed, and show values that are stored already
+	returned     fanfold.Retired              // what those of them were that come back
+	Unique       map[string][]*fanfold.Unique // what is newly unique, by collection
+	freed        map[string][]*fanfold.Unique // what is no longer unique
+	Strict       []*fanfold.Relation          // new strict relations
 }
 
 // CompareModels returns what changes where one model follows another.
 func CompareModels(prev, next *Plan) *ModelChange {
 	m := &ModelChange{Prev: prev, Next: next, NewRules: map[string]bool{}, rulesChanged: map[string]bool{},
-		relinked: map[string]bool{}, staleEntries: map[string]bool{}}
+		reordered: map[string]bool{}, refolded: map[string]bool{}, relinked: map[string]bool{}, staleEntries: map[string]bool{}, restored: map[string]bool{}}
 	m.Strict, m.Unique = next.Model.NewGuards(prev.Model)
 	_, m.freed = prev.Model.NewGuards(next.Model)
 	m.compareRules()
+	m.compareKept()
+	m.compareOrder()
 	for _, r := range prev.Model.Relations() {
-		if o := next.Model.Relation(r.FullName()); o == nil || !o.SameIDs(r) || (o.PageSize > 0) != (r.PageSize > 0) {
+		if o := next.Model.Relation(r.FullName()); o == nil || !o.SameIDs(r) || (o.PageSize > 0) != (r.PageSize > 0) || m.derivesAnew(r, o) {
 			m.relinked[r.FullName()] = true
 		}
 	}
@@ -37,6 +46,21 @@ func CompareModels(prev, next *Plan) *ModelChange {
 		}
 	}
 	return m
+}
+
+// derivedIDs returns whether the rule goes by a relation over derived ids.
+func (r *Rule) derivedIDs() bool { return r.Relation != nil && r.Relation.Derived() }
+
+// derivesAnew returns whether rules give the ids of a relation that both models have, and other ones than before: one of them,
+// or one that they depend on, came, went or changed.
+func (m *ModelChange) derivesAnew(prev, next *fanfold.Relation) bool {
+	before := map[string]bool{}
+	for _, r := range prev.Origins {
+		before[r.Name()] = true
+	}
+	return len(prev.Origins) != len(next.Origins) || slices.ContainsFunc(next.Origins, func(r *fanfold.Rule) bool {
+		return m.NewRules[r.Name()] || !before[r.Name()]
+	})
 }
 
 // compareRules finds the rules that came, went or changed.
@@ -51,6 +75,11 @@ func (m *ModelChange) compareRules() {
 			if old != nil && old.keepsRows() {
 				m.staleEntries[r.FullName] = true
 			}
+		} else if r.EntersDerived != old.EntersDerived || r.derivedIDs() != old.derivedIDs() || !r.Frozen && m.differs(r) { // what is frozen is what it was
+			m.refolded[r.FullName], m.rulesChanged[r.Collection] = true, true
+			if r.keepsRows() || old.keepsRows() {
+				m.staleEntries[r.FullName] = true
+			}
 		}
 		delete(before, r.FullName)
 	}
@@ -63,6 +92,59 @@ func (m *ModelChange) compareRules() {
 		m.rulesChanged[r.Collection] = true
 		if r.keepsRows() {
 			m.staleEntries[r.FullName] = true
+		}
+	}
+}
+
+// compareKept finds what becomes of values that stay on documents.
+func (m *ModelChange) compareKept() {
+	m.Kept = m.Prev.Retired.Outcomes(m.Prev.Model, m.Next.Model)
+	for _, o := range m.Kept {
+		switch name := o.Name(); {
+		case !o.Stays:
+			m.lost = append(m.lost, name)
+		case !o.Is && o.Was:
+			m.retiring = append(m.retiring, name)
+		case o.Is && m.NewRules[name]:
+			m.restored[name] = true
+			if !o.Was {
+				m.returned = append(m.returned, o.KeepingRule)
+			}
+		}
+	}
+}
+
+// Restores returns whether the rule is new or changed, and shows values that are stored already.
+func (m *ModelChange) Restores(rule string) bool { return m.restored[rule] }
+
+// returns returns whether the rule comes back, and shows values that are stored.
+func (m *ModelChange) returns(r *Rule) bool {
+	return slices.ContainsFunc(m.returned, func(k fanfold.KeepingRule) bool { return k.Name() == r.FullName })
+}
+
+// Retiring returns the names of the rules that go, and whose kept values stay stored.
+func (m *ModelChange) Retiring() []string { return m.retiring }
+
+// differs returns whether the rule may give other values under the new version of the fold.
+func (m *ModelChange) differs(r *Rule) bool { return differs(r, m.Prev.Version, m.Next.Version) }
+
+// compareOrder finds the collections whose rules are placed in another order, because a rule that one of them reads came,
+// went or changed: which of their values a view has room for may be another then.
+func (m *ModelChange) compareOrder() {
+	unchanged := m.unchangedRules()
+	order := func(p *Plan) map[string][]string {
+		names := map[string][]string{}
+		for _, r := range p.Rules {
+			if unchanged[r.FullName] {
+				names[r.Collection] = append(names[r.Collection], r.FullName)
+			}
+		}
+		return names
+	}
+	before := order(m.Prev)
+	for collection, names := range order(m.Next) {
+		if !slices.Equal(names, before[collection]) {
+			m.reordered[collection], m.rulesChanged[collection] = true, true
 		}
 	}
 }
@@ -95,13 +177,14 @@ func (m *ModelChange) unchangedRules() map[string]bool {
 // relinks returns whether documents of a collection have to be linked again, or entered into new rules.
 func (m *ModelChange) relinks(collection string) bool {
 	c := m.Next.Collection(collection)
-	return len(m.Unique[collection]) > 0 || slices.ContainsFunc(c.Counters, m.refills) ||
+	return len(m.Unique[collection]) > 0 || slices.ContainsFunc(c.Counters, func(r *Rule) bool { return m.refills(r) && !r.EntersDerived }) ||
 		slices.ContainsFunc(c.Relations, func(r *fanfold.Relation) bool { return m.relinked[r.FullName()] })
 }
 
-// refills returns whether documents have to be entered into a rule again, because it is new or changed.
+// refills returns whether documents have to be entered into a rule again, because it is new or changed, or folded by another
+// version.
 func (m *ModelChange) refills(r *Rule) bool {
-	return m.NewRules[r.FullName] && r.keepsRows()
+	return (m.NewRules[r.FullName] || m.refolded[r.FullName]) && r.keepsRows()
 }
 
 // Work returns about how many documents a model event works on, each as often as it does. The error is the read
@@ -112,11 +195,29 @@ func (m *ModelChange) Work(s *sqlite.Snapshot) (total int64, err error) {
 		if m.relinks(name) {
 			total += counts[i]
 		}
-		if m.rulesChanged[name] {
-			total += 3 * counts[i] // taken out, computed, compared
+		if m.rulesChanged[name] { // what went is taken out, and what changed is compared
+			total += 2 * counts[i]
 		}
+		total += counts[i] * m.passes(name)
 	}
 	return total, err
+}
+
+// passes returns how often all documents of a collection are worked on while levels are worked off: once for each rule that
+// they are entered into then, and once on each level that has rules of theirs which are computed anew.
+func (m *ModelChange) passes(collection string) (n int64) {
+	for _, r := range m.Next.Collection(collection).later {
+		if m.refills(r) {
+			n++
+		}
+	}
+	levels := map[int]bool{}
+	for _, r := range m.Next.Collection(collection).Rules {
+		if m.NewRules[r.FullName] || m.refolded[r.FullName] {
+			levels[r.Level] = true
+		}
+	}
+	return n + int64(len(levels))
 }
 
 // ShapeOf returns the shape by which the change of a collection's documents is described: with the members that the
@@ -129,19 +230,27 @@ func (m *ModelChange) ShapeOf(collection string) *fanfold.Shape {
 	return fanfold.NewShape(m.Next.Model.Collection(collection), paths)
 }
 
-// claims returns whether the model makes a member unique that was not; m may be nil.
-func (m *ModelChange) claims(collection string, path fanfold.Path) bool {
-	return m != nil && fanfold.HasPath(m.Unique[collection], path)
+// claims returns whether the model makes something unique that was not; m may be nil.
+func (m *ModelChange) claims(collection string, u *fanfold.Unique) bool {
+	return m != nil && fanfold.HasUnique(m.Unique[collection], u)
 }
 
-// Entangled returns the names of rules that both models have and by which values stay on their holders that come from
-// members which the new model changes. What stays there depends on when the model came, so that it cannot be prepared.
+// Entangled returns the names of rules by which values stay on their holders under both models that come from members
+// which the new model changes, or that another version of the fold gives otherwise, and of rules that the model changes and
+// that go on showing what they have taken. So are those whose values go although the rule stays, because its ids begin or cease
+// to be derived. What stays there depends on when the model came, so that it cannot be prepared. So
+// do places in pages by a relation of both models with derived ids that it may change, whose name is among them.
 func (m *ModelChange) Entangled() (names []string) {
 	altered := m.alteredMembers()
 	unchanged := m.unchangedRules()
 	for _, r := range m.Next.Rules {
-		if r.KeepsValues() && unchanged[r.FullName] && altered.readBy(r, r.Relation.To) {
+		if m.restored[r.FullName] && !m.returns(r) || r.KeepsValues() && unchanged[r.FullName] && (m.differs(r) || slices.Contains(m.lost, r.FullName) || altered.readBy(r, r.Relation.To) || altered.gives(r.Relation)) {
 			names = append(names, r.FullName)
+		}
+	}
+	for _, r := range m.Next.derived { // of which documents get their places when they begin to refer
+		if r.PageSize > 0 && !m.relinked[r.FullName()] && altered.gives(r) {
+			names = append(names, r.FullName())
 		}
 	}
 	return names
@@ -173,6 +282,23 @@ func (s memberSet) readBy(r *Rule, collection string) bool {
 	return len(s[collection]) > 0 && r.ReadsAny(s[collection])
 }
 
+// gives returns whether ids of the relation can stand in one of the members.
+func (s memberSet) gives(r *fanfold.Relation) bool {
+	return r.Derived() && s[r.Collection][r.Path[0].Name]
+}
+
+// lookedAtBy returns whether the value of the rule may be another because of the members.
+func (s memberSet) lookedAtBy(r *Rule) bool {
+	switch r.Kind {
+	case fanfold.Copy:
+		return s.readBy(r, r.Relation.To) || s.gives(r.Relation)
+	case fanfold.Computed:
+		return s.readBy(r, r.Collection)
+	}
+	members := s[r.Relation.Collection]
+	return len(members) > 0 && r.LooksAt(members)
+}
+
 // alteredMembers returns the members whose values the new model may change: those of rules that came, went or changed,
 // and of all rules that read such a member, directly or by others.
 func (m *ModelChange) alteredMembers() memberSet {
@@ -180,21 +306,14 @@ func (m *ModelChange) alteredMembers() memberSet {
 	unchanged := m.unchangedRules()
 	all := slices.Concat(m.Prev.Rules, m.Next.Rules)
 	for _, r := range all {
-		if !unchanged[r.FullName] || m.limitChanged() {
+		if !unchanged[r.FullName] || m.refolded[r.FullName] || m.limitChanged() || m.reordered[r.Collection] {
 			altered.add(r.Collection, all)
 		}
 	}
 	for grew := true; grew; {
 		grew = false
 		for _, r := range all {
-			read := false
-			switch r.Kind {
-			case fanfold.Copy:
-				read = altered.readBy(r, r.Relation.To)
-			case fanfold.Recent:
-				read = altered.readBy(r, r.Relation.Collection)
-			}
-			if read && altered.add(r.Collection, all) {
+			if altered.lookedAtBy(r) && altered.add(r.Collection, all) {
 				grew = true
 			}
 		}

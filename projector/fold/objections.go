@@ -19,7 +19,7 @@ func UniquePath(collection string) string { return fmt.Sprintf("collections.%s.u
 // calls fn for links without a target, shared for values that several documents have, and key returns which document
 // has a number. The error is theirs.
 func (m *ModelChange) BrokenGuards(dangling func(relation, to string, limit int, fn func(holder int64, target string) error) error,
-	shared func(collection, path string, limit int, fn func(value string, first, last int64) error) error,
+	shared func(collection, name string, limit int, fn func(value string, first, last int64) error) error,
 	key func(number int64) (fanfold.Key, bool, error)) (problems []fanfold.Problem, err error) {
 	for _, r := range m.Strict {
 		if err := dangling(r.FullName(), r.To, MaxNamed, func(holder int64, target string) error {
@@ -32,14 +32,14 @@ func (m *ModelChange) BrokenGuards(dangling func(relation, to string, limit int,
 		}
 	}
 	for _, c := range m.Next.Model.Collections {
-		for _, path := range m.Unique[c.Name] {
-			if err := shared(c.Name, path.String(), MaxNamed, func(value string, first, last int64) error {
+		for _, u := range m.Unique[c.Name] {
+			if err := shared(c.Name, u.Name(), MaxNamed, func(value string, first, last int64) error {
 				a, _, err := key(first)
 				if err != nil {
 					return err
 				}
 				b, _, err := key(last)
-				problems = append(problems, fanfold.Problem{Path: UniquePath(c.Name), Detail: fmt.Sprintf("%s and %s both have %s %q", a, b, path, value[1:])})
+				problems = append(problems, fanfold.Problem{Path: UniquePath(c.Name), Detail: fmt.Sprintf("%s and %s both have %s", a, b, u.Has(value))})
 				return err
 			}); err != nil {
 				return nil, err
@@ -64,10 +64,72 @@ func (m *ModelChange) HidingRules(row *sqlite.Row) (rules []*Rule) {
 	return rules
 }
 
+// Uncovered returns the rules that go, and whose paths stay reserved, that hid a member of the document of a row. It shows again,
+// and the document's next write loses it.
+func (m *ModelChange) Uncovered(row *sqlite.Row) (rules []*fanfold.Rule) {
+	old := m.Prev.Model.Collection(row.Key.Collection)
+	if old == nil {
+		return nil
+	}
+	for _, r := range old.Rules {
+		if slices.Contains(m.Next.Reserved[r.Collection], r.Path.String()) && holds(jsondoc.MustParse(row.Source()), jsondoc.Root, r.Path) {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// NewlyRetired returns the removed rules that come with the model, by an import, and whose paths were neither reserved nor any
+// rule's before.
+func (m *ModelChange) NewlyRetired() (rules []fanfold.KeepingRule) {
+	for _, k := range m.Next.Retired {
+		old := m.Prev.Model.Collection(k.Collection)
+		owned := old != nil && slices.ContainsFunc(old.Rules, func(r *fanfold.Rule) bool { return slices.Contains(r.Paths(), k.Path) })
+		if !owned && !slices.Contains(m.Prev.Reserved[k.Collection], k.Path) {
+			rules = append(rules, k)
+		}
+	}
+	return rules
+}
+
+// HidesOwn returns the problem of a removed rule that would reserve a member which the document of a row has as its own; ok is
+// false where the document has none there.
+func HidesOwn(k fanfold.KeepingRule, row *sqlite.Row) (problem fanfold.Problem, ok bool) {
+	path, err := fanfold.ParsePath(k.Path)
+	if err != nil || !holds(jsondoc.MustParse(row.Source()), jsondoc.Root, path) {
+		return problem, false
+	}
+	return fanfold.Problem{Path: fmt.Sprintf("collections.%s.release", k.Collection),
+		Detail: fmt.Sprintf("a removed rule comes with the model, and %s has a member of its own at its path %q, which the next write would lose: take the rule out of \"retired\", or release the path", row.Key, k.Path)}, true
+}
+
 // takesOver returns whether the rule's path belonged to no rule before.
 func (m *ModelChange) takesOver(r *Rule) bool {
 	old := m.Prev.Model.Collection(r.Collection)
 	return old == nil || !slices.ContainsFunc(old.Rules, func(o *fanfold.Rule) bool { return o.Name() == r.FullName })
+}
+
+// LostUnreleased lists the rules whose kept values the model would drop although it does not release their paths, the
+// first MaxNamed of them. The error is the read model's.
+func (m *ModelChange) LostUnreleased(s *sqlite.Snapshot) (problems []fanfold.Problem, err error) {
+	for _, o := range m.Kept {
+		if o.Stays || o.Released {
+			continue
+		}
+		n, err := s.CountKept(o.Name())
+		if err != nil {
+			return nil, err
+		}
+		first := ""
+		if o.Keeps {
+			first = ", in a model without this rule, and apply this one afterwards"
+		}
+		if n > 0 && len(problems) < MaxNamed {
+			problems = append(problems, fanfold.Problem{Path: fmt.Sprintf("collections.%s.release", o.Collection),
+				Detail: fmt.Sprintf("%d %s values of %s would be lost, which nobody can compute again: release %q in the collection if that is meant%s", n, o.Kind(), o.Name(), o.Path, first)})
+		}
+	}
+	return problems, nil
 }
 
 // HidesMembers returns the problem of a rule that would hide members of documents, which are named by the caller.

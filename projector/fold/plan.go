@@ -1,33 +1,28 @@
 package fold
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
-	"github.com/fanfold/fanfold/migrations"
 	"github.com/fanfold/fanfold/sqlite"
 )
-
-// FoldVersion is raised when the fold gives other values for the same events.
-const FoldVersion = 7
-
-// Fingerprint names everything that a read model depends on besides the log: the fold's version, the schema and the
-// expressions. A file with another one is rebuilt when it is opened.
-func Fingerprint() string {
-	return fmt.Sprintf("fold %d, %s, %s", FoldVersion, migrations.Fingerprint, expr.Version)
-}
 
 // Plan is a model made ready to fold with. It does not change once made.
 type Plan struct {
 	Seq         uint64 // of the event that applied it; 0 for none
+	Version     int    // of the fold
 	Model       *fanfold.Model
 	Reserved    fanfold.Reserved
+	Retired     fanfold.Retired
 	collections map[string]*Collection
-	Rules       []*Rule // by fanfold.Rule.Index: every rule after those it depends on
+	Rules       []*Rule             // by fanfold.Rule.Index: every rule after those it depends on
+	derived     []*fanfold.Relation // over derived ids, by full name
 	Levels      int
 	unpaged     map[string]bool // full names of relations whose pages are made later
 }
@@ -39,8 +34,11 @@ type Rule struct {
 	RelationName string // full name
 	value        *expr.Program
 	where        *expr.Program
-	viewLimit    int  // how long a value can be in a view, in bytes
-	leadsOn      bool // a change of the rule's value can change other documents
+	parts        []string // what it looks for a value by: see Parts
+	viewLimit    int      // how long a value can be in a view, in bytes
+	leadsOn      bool     // a change of the rule's value can change other documents
+	version      int      // of the fold
+	returns      bool     // while a model is prepared: what is stored of the rule from before comes back with it
 }
 
 // Collection is a collection of the model, with the rules that begin or end at it.
@@ -48,12 +46,25 @@ type Collection struct {
 	Name      string
 	Shape     *fanfold.Shape // derived members only
 	Relations []*fanfold.Relation
-	unique    []fanfold.Path
-	Rules     []*Rule // that this collection's documents carry
-	Readers   []*Rule // copies of other documents that read this collection's
-	Counters  []*Rule // rules of others that this collection's documents enter into
-	frozen    []*Rule // those of Rules that are frozen
-	FansOut   bool    // a write can change more than the documents that it refers to
+	unique    []*fanfold.Unique
+	Rules     []*Rule             // that this collection's documents carry
+	Readers   []*Rule             // copies of other documents that read this collection's
+	Counters  []*Rule             // rules of others that this collection's documents enter into
+	later     []*Rule             // those of Counters that look at derived members: entries are made when these are final
+	derived   []*fanfold.Relation // those of Relations that are over derived ids: links are made when these are final
+	frozen    []*Rule             // those of Rules that are frozen
+	own       []*Rule             // those of Rules that follow what the document's own view has
+	FansOut   bool                // a write can change more than the documents that it refers to
+
+	retired        []retiredRule // removed rules that have values on this collection's documents
+	retiredReaders []retiredRule // those that have values of this collection's documents until these return
+}
+
+// retiredRule is a removed rule whose values are still stored.
+type retiredRule struct {
+	fanfold.KeepingRule
+	name   string
+	refers fanfold.Path // the relation's
 }
 
 // pages returns whether links of the relation get places in pages.
@@ -100,19 +111,43 @@ func planOf(m sqlite.StoredModel) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewPlan(parsed, m.Seq, m.Reserved)
+	parsed.Fold = m.Fold
+	return compilePlan(parsed, m.Seq, m.Reserved, m.Retired, nil)
 }
 
-// NewPlan compiles a checked model that event seq applied, with the paths that are still reserved. The error names a
-// rule whose expression cannot be compiled.
+// NewPlan compiles a checked model that event seq applied, with the paths that are still reserved, under the model's fold
+// version, or the oldest where it says none. The error is Unavailable for a version that this program does not know, or
+// names a rule whose expression cannot be compiled.
 func NewPlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved) (*Plan, error) {
-	return compilePlan(m, seq, reserved, nil)
+	return newPlan(m, seq, reserved, nil)
+}
+
+// newPlan does what NewPlan does, with the rules whose kept values stay stored.
+func newPlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved, retired fanfold.Retired) (*Plan, error) {
+	p, err := compilePlan(m, seq, reserved, retired, nil)
+	if err == nil {
+		err = p.Known()
+	}
+	return p, err
+}
+
+// Follow compiles a model that event seq applies after the plan's. Where the model says no fold version, the plan's stays in
+// force. Errors are NewPlan's.
+func (p *Plan) Follow(m *fanfold.Model, seq uint64) (*Plan, error) {
+	next := *m
+	next.Fold, next.Retired = cmp.Or(m.Fold, p.Version), nil // which are the plan's from here on
+	return newPlan(&next, seq, p.Reserved.Next(p.Model, m), p.Retired.Next(p.Model, m))
 }
 
 // compilePlan does what NewPlan does. The values of the rules that copyOnly names do not stay on their holders yet:
 // they follow their targets until the model applies.
-func compilePlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved, copyOnly map[string]bool) (*Plan, error) {
-	p := &Plan{Seq: seq, Model: m, Reserved: reserved, collections: map[string]*Collection{}}
+func compilePlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved, retired fanfold.Retired, copyOnly map[string]bool) (*Plan, error) {
+	if m.Fold == 0 {
+		of := *m
+		of.Fold = Oldest
+		m = &of
+	}
+	p := &Plan{Seq: seq, Version: m.Fold, Model: m, Reserved: reserved, Retired: retired, collections: map[string]*Collection{}}
 	for _, c := range m.Collections {
 		p.collections[c.Name] = &Collection{Name: c.Name, Shape: fanfold.NewShape(c, nil), Relations: c.Relations, unique: c.Unique}
 	}
@@ -124,14 +159,18 @@ func compilePlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved, copyOn
 		if err != nil {
 			return nil, err
 		}
-		rule.viewLimit = m.EmbeddedLimit
+		rule.viewLimit, rule.version = m.EmbeddedLimit, p.Version
 		p.addRule(rule)
 	}
+	p.addDerived()
 	for _, rule := range p.Rules {
-		rule.leadsOn = p.collections[rule.Collection].AffectsOthers(rule.TopMembers())
+		rule.leadsOn = p.collections[rule.Collection].AffectsOthers(p.Alters(rule))
+	}
+	if err := p.addRetired(); err != nil {
+		return nil, err
 	}
 	for _, c := range p.collections {
-		c.FansOut = len(c.Readers) > 0
+		c.FansOut = len(c.Readers)+len(c.derived) > 0
 		for _, rule := range c.Counters {
 			c.FansOut = c.FansOut || rule.leadsOn
 		}
@@ -148,7 +187,10 @@ func withoutKept(r *fanfold.Rule) *fanfold.Rule {
 
 // compileRule compiles a rule's expressions.
 func compileRule(r *fanfold.Rule) (rule *Rule, err error) {
-	rule = &Rule{Rule: r, FullName: r.Name(), RelationName: r.Relation.FullName()}
+	rule = &Rule{Rule: r, FullName: r.Name()}
+	if r.Relation != nil {
+		rule.RelationName = r.Relation.FullName()
+	}
 	if r.Value != "" {
 		if rule.value, err = expr.Compile(r.Value); err != nil {
 			return nil, fmt.Errorf("rule %s: %w", rule.FullName, err)
@@ -159,6 +201,7 @@ func compileRule(r *fanfold.Rule) (rule *Rule, err error) {
 			return nil, fmt.Errorf("rule %s: %w", rule.FullName, err)
 		}
 	}
+	rule.parts = rule.listParts()
 	return rule, nil
 }
 
@@ -168,7 +211,11 @@ func (p *Plan) addRule(rule *Rule) {
 	p.Levels = max(p.Levels, rule.Level+1)
 	own := p.collections[rule.Collection]
 	own.Rules = append(own.Rules, rule)
+	if rule.FollowsOwn() {
+		own.own = append(own.own, rule)
+	}
 	switch {
+	case rule.Kind == fanfold.Computed:
 	case rule.Frozen:
 		own.frozen = append(own.frozen, rule)
 	case rule.Kind == fanfold.Copy:
@@ -177,7 +224,52 @@ func (p *Plan) addRule(rule *Rule) {
 	default:
 		holder := p.collections[rule.Relation.Collection]
 		holder.Counters = append(holder.Counters, rule)
+		if rule.EntersDerived {
+			holder.later = append(holder.later, rule)
+		}
 	}
+}
+
+// addDerived adds the relations over derived ids to the collections whose documents hold these.
+func (p *Plan) addDerived() {
+	for _, r := range p.Model.Relations() {
+		if r.Derived() {
+			p.Levels = max(p.Levels, r.Level+1)
+			p.derived = append(p.derived, r)
+			c := p.collections[r.Collection]
+			c.derived = append(c.derived, r)
+		}
+	}
+}
+
+// DerivedRelations returns the relations over derived ids, each after those that its ids may come by.
+func (p *Plan) DerivedRelations() []*fanfold.Relation {
+	return slices.SortedStableFunc(slices.Values(p.derived), func(a, b *fanfold.Relation) int { return a.Level - b.Level })
+}
+
+// addRetired adds the removed rules whose values are still stored to the collections where they begin and end, which the
+// model need not declare any more.
+func (p *Plan) addRetired() error {
+	of := func(name string) *Collection {
+		if p.collections[name] == nil {
+			p.collections[name] = &Collection{Name: name, Shape: &fanfold.Shape{}}
+		}
+		return p.collections[name]
+	}
+	for _, k := range p.Retired {
+		path, err := fanfold.ParsePath(k.Refers)
+		if err != nil {
+			return fmt.Errorf("removed rule %s: %w", k.Name(), err)
+		}
+		rule := retiredRule{k, k.Name(), path}
+		holders := of(k.Collection)
+		holders.retired = append(holders.retired, rule)
+		if !k.Frozen {
+			targets := of(k.To)
+			targets.retiredReaders = append(targets.retiredReaders, rule)
+		}
+	}
+	return nil
 }
 
 // StoreSource returns what is stored of a document's referenced view beside the embedded one.
@@ -203,6 +295,21 @@ func (r *Rule) TopMembers() map[string]bool {
 	return members
 }
 
+// Alters returns the top-level members that may change where a value of the rule does: its own, those of rules that follow
+// it on the same document and, where the model says how long a view may be, those of all rules of the collection, for a longer value may
+// leave another one no room. Views that come near to the limit without the model's saying are too rare to estimate every
+// change by all that it could displace.
+func (p *Plan) Alters(r *Rule) map[string]bool {
+	members := r.TopMembers()
+	if p.Model.EmbeddedLimit < fanfold.DefaultEmbeddedLimit {
+		for _, other := range p.collections[r.Collection].Rules {
+			maps.Copy(members, other.TopMembers())
+		}
+	}
+	p.collections[r.Collection].addFollowing(members)
+	return members
+}
+
 // AffectsOthers returns whether a change of these top-level members can change other documents.
 func (c *Collection) AffectsOthers(changed map[string]bool) bool {
 	for _, rule := range c.Readers {
@@ -211,9 +318,15 @@ func (c *Collection) AffectsOthers(changed map[string]bool) bool {
 		}
 	}
 	for _, rule := range c.Counters {
-		if rule.Kind == fanfold.Recent && rule.ReadsAny(changed) {
+		if rule.LooksAt(changed) {
 			return true
 		}
 	}
 	return false
+}
+
+// LooksAt returns whether the rule about documents that refer to one can look at one of the top-level members of theirs
+// that changed, without one of them being written; nil means any.
+func (r *Rule) LooksAt(changed map[string]bool) bool {
+	return (r.Kind == fanfold.Recent || r.EntersDerived) && r.ReadsAny(changed)
 }

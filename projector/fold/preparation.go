@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"slices"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -14,9 +16,13 @@ import (
 // of OnDocument's function; the transaction and the fold are then to be thrown away.
 func (f *Fold) Prepare(tx *sqlite.Tx, change *ModelChange) error {
 	next := change.Next
-	plan, err := compilePlan(next.Model, next.Seq, next.Reserved, change.NewRules)
+	retired := slices.DeleteFunc(slices.Clone(next.Retired), func(k fanfold.KeepingRule) bool { return slices.Contains(change.retiring, k.Name()) })
+	plan, err := compilePlan(next.Model, next.Seq, next.Reserved, slices.Concat(retired, change.returned), change.NewRules)
 	if err != nil {
 		return err
+	}
+	for _, r := range plan.Rules {
+		r.returns = change.returns(r)
 	}
 	plan.unpaged = change.relinked
 	f.preparing = change
@@ -27,7 +33,7 @@ func (f *Fold) Prepare(tx *sqlite.Tx, change *ModelChange) error {
 
 // FinishPreparation makes what could not be prepared (frozen values, places in pages, unique values) as of the model
 // event ev, and gives every pending change its position. It returns the plan of the model. On an error the transaction
-// is to be thrown away.
+// is to be thrown away. The caller has copied the kept values of change.Retiring from the read model.
 func FinishPreparation(tx *sqlite.Tx, ev *fanfold.Event, change *ModelChange, reporter Reporter) (*Plan, error) {
 	f := New(change.Prev, Options{Reporter: reporter})
 	f.begin(tx, ev)
@@ -48,9 +54,9 @@ func FinishPreparation(tx *sqlite.Tx, ev *fanfold.Event, change *ModelChange, re
 	if err := f.freeClaims(change); err != nil {
 		return nil, err
 	}
-	for name, paths := range change.Unique {
-		for _, path := range paths {
-			if err := tx.ClaimUniqueCandidates(name, path.String()); err != nil {
+	for name, all := range change.Unique {
+		for _, u := range all {
+			if err := tx.ClaimUniqueCandidates(name, u.Name()); err != nil {
 				return nil, err
 			}
 		}

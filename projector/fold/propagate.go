@@ -16,12 +16,16 @@ import (
 // whatever a rule reads is final before the rule is computed.
 type level struct {
 	number    int
-	marked    bool                            // something is left to do
-	targets   map[*Rule]map[string]oldValue   // copies: the targets that changed
-	counted   map[*Rule]map[string]membership // counts, lists and aggregates: the documents on which they changed
-	freeze    map[*Rule]bool                  // frozen copies to take, on the document written to
-	recompute map[*Rule]bool                  // rules to compute on every document: a new model's
-	refit     map[int64]bool                  // documents, by number, that have no room for all their values
+	marked    bool                                        // something is left to do
+	targets   map[*Rule]map[string]oldValue               // copies: the targets that changed
+	counted   map[*Rule]map[string]membership             // counts, lists and aggregates: the documents on which they changed
+	freeze    map[*Rule]bool                              // frozen copies to take, on the document written to
+	recompute map[*Rule]bool                              // rules to compute on every document: a new model's
+	refit     map[int64]bool                              // documents, by number, that have no room for all their values
+	own       map[int64]bool                              // documents, by number, of which rules that follow their own view may change
+	entering  map[*Rule]map[int64]formerEntry             // rules that look at derived members: what documents, by number, entered before
+	relinking map[*fanfold.Relation]map[int64]formerLinks // relations over derived ids: what documents, by number, referred to before
+	relinkAll map[string]bool                             // such relations, by full name, of which all links are to be made: a new model's
 }
 
 // oldValue is what a copy rule gave for a target before the event. Of a long value there is a digest only, because an
@@ -52,7 +56,9 @@ func (o oldValue) equals(raw []byte) bool {
 // membership says how a document's place among those counted on a target changed.
 type membership struct {
 	delta   int64
-	recount bool // the count is made from the links again
+	recount bool   // the value is made from the links or entries again
+	newest  bool   // of a Recent by creation: all that happened is that the document which the event creates came into it
+	entered []byte // of a Min or Max: all that happened is that this sort key came into it
 }
 
 // empty returns whether nothing is left to do.
@@ -86,6 +92,10 @@ func (l *level) reset() {
 	clear(l.freeze)
 	clear(l.recompute)
 	clear(l.refit)
+	clear(l.own)
+	clear(l.entering)
+	clear(l.relinking)
+	clear(l.relinkAll)
 }
 
 // resetMap empties the inner map of a rule, or drops it where it has grown large.
@@ -101,7 +111,7 @@ func resetMap[V any](all map[*Rule]map[string]V, r *Rule, inner map[string]V) {
 // to now.
 func (f *Fold) markCounters(c *Collection, r *fanfold.Relation, refs referenceChange) error {
 	for _, rule := range c.Counters {
-		if rule.Relation != r {
+		if rule.Relation != r || rule.EntersDerived { // whose entries are made later
 			continue
 		}
 		if rule.Kind != fanfold.Count && rule.Kind != fanfold.IDs {
@@ -158,11 +168,19 @@ func (f *Fold) markCounted(rule *Rule, target string, m membership) {
 	if l.counted[rule] == nil {
 		l.counted[rule] = map[string]membership{}
 	}
+	if before, marked := l.counted[rule][target]; marked && before.recount {
+		m.newest = m.newest && before.newest
+	}
 	l.counted[rule][target] = m
 }
 
 // markReaders marks every copy of a document that was written, or deleted: after is nil then.
 func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, after []byte) error {
+	if old == nil {
+		if err := f.forgetReturned(c, key.ID); err != nil {
+			return err
+		}
+	}
 	for _, r := range c.Readers {
 		var before []byte
 		if old != nil {
@@ -199,9 +217,11 @@ func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[stri
 	if _, marked := l.targets[r][target.ID]; marked {
 		return nil
 	}
-	hasHolders, err := f.hasHolders(r.RelationName, target.ID)
-	if err != nil || !hasHolders {
-		return err
+	if !f.levels[r.Relation.Level].relinkAll[r.RelationName] { // else the links are yet to come
+		hasHolders, err := f.hasHolders(r.RelationName, target.ID)
+		if err != nil || !hasHolders {
+			return err
+		}
 	}
 	var old oldValue
 	if before != nil {
@@ -238,8 +258,15 @@ func (f *Fold) hasHolders(relation, target string) (bool, error) {
 // propagate works off the levels and writes the changes they cause.
 func (f *Fold) propagate() error {
 	for _, l := range f.levels {
+		f.done = l.number + 1
 		if l.empty() {
 			continue
+		}
+		if err := f.settleLinks(l); err != nil {
+			return err
+		}
+		if err := f.settleEntries(l); err != nil {
+			return err
 		}
 		if err := errors.Join(f.dropUnchangedTargets(l), f.countFinalTargets(l)); err != nil {
 			return err
@@ -261,6 +288,7 @@ func (f *Fold) propagate() error {
 		}
 		l.reset()
 	}
+	f.done = 0
 	return f.flushChanged()
 }
 
@@ -291,7 +319,7 @@ func (f *Fold) dropUnchangedTargets(l *level) error {
 	return nil
 }
 
-// affected returns the numbers of the documents that a level may change, in order of arrival.
+// affected returns the numbers of the documents that a level may change, in order of creation.
 func (f *Fold) affected(l *level) ([]int64, error) {
 	var numbers []int64
 	var err error
@@ -316,7 +344,7 @@ func (f *Fold) affected(l *level) ([]int64, error) {
 	if len(l.freeze) > 0 {
 		numbers = append(numbers, f.direct)
 	}
-	numbers = slices.AppendSeq(numbers, maps.Keys(l.refit))
+	numbers = slices.AppendSeq(slices.AppendSeq(numbers, maps.Keys(l.refit)), maps.Keys(l.own))
 	collections := map[string]bool{}
 	for r := range l.recompute {
 		if collections[r.Collection] {

@@ -34,7 +34,7 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 	for _, r := range rules {
 		raw, _ := f.cache.get(r, id)
 		m, ok := replacement(r, l.targets[r][id], raw)
-		if !ok || r.Relation != relation || c.AffectsOthers(r.TopMembers()) {
+		if top := r.TopMembers(); !ok || r.Relation != relation || c.AffectsOthers(top) || c.follows(top) {
 			return false, nil
 		}
 		d.add("/"+jsondoc.PointerEscape(r.Path[0].Name), r.FullName, m.Value, l.targets[r][id].raw)
@@ -70,7 +70,7 @@ func (f *Fold) isSoleWork(l *level) (bool, error) {
 		if other == l || other.empty() {
 			continue
 		}
-		if len(other.freeze)+len(other.recompute)+len(other.refit) > 0 {
+		if len(other.freeze)+len(other.recompute)+len(other.refit)+len(other.own)+len(other.entering)+len(other.relinking) > 0 {
 			return false, nil
 		}
 		for _, ids := range other.counted {
@@ -144,7 +144,7 @@ func (f *Fold) setOrientedHolders(relation, target string, growth int) (int, err
 // soleTarget returns the copies whose values changed, by name, and the target that all of them are of; none where
 // there is more than one target, or anything else to do on the level.
 func (l *level) soleTarget() (rules []*Rule, id string) {
-	if len(l.freeze)+len(l.recompute)+len(l.refit) > 0 {
+	if len(l.freeze)+len(l.recompute)+len(l.refit)+len(l.own) > 0 {
 		return nil, ""
 	}
 	for _, ids := range l.counted {

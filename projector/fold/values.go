@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/sqlite"
@@ -18,6 +19,9 @@ type copyFunc func(r *Rule, id string) (raw []byte, err error)
 // where that id has no value. nil is "no value": of a list, where no id has one. The error is get's, or errPastLimit for
 // a list that no view has room for.
 func CopyValue(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node, get copyFunc) ([]byte, error) {
+	if anchor == jsondoc.None {
+		return nil, nil
+	}
 	path := r.Relation.Path[r.Base:]
 	if !r.List() {
 		id, ok := soleID(t, anchor, path)
@@ -64,7 +68,7 @@ func soleID(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) (id string, ok b
 func (r *Rule) Evaluate(body []byte, id string, reporter Reporter) []byte {
 	raw, err := r.value.Eval(jsondoc.MustParse(body))
 	if err == nil {
-		return raw
+		return r.copied(raw)
 	}
 	if !errors.Is(err, expr.ErrNoValue) {
 		r.failed(reporter, fanfold.Key{Collection: r.Relation.To, ID: id}, err)
@@ -79,8 +83,8 @@ func (r *Rule) failed(reporter Reporter, key fanfold.Key, err error) {
 	}
 }
 
-// Includes returns whether the rule's condition holds for a document, given its referenced view. It does where there
-// is no condition, and does not where the condition fails, which is reported.
+// Includes returns whether the rule's condition holds for a document, given the view that EntryOf takes. It does where
+// there is no condition, and does not where the condition fails, which is reported.
 func (r *Rule) Includes(t *jsondoc.Tree, key fanfold.Key, reporter Reporter) bool {
 	if r.where == nil {
 		return true
@@ -109,32 +113,62 @@ func IDList(ids []string, limit int) []byte {
 }
 
 // currentValues gives every derived value of one document, from the rows as they are. Counts, lists and aggregates
-// that old holds stay as they are: what changes them is marked.
+// that old holds stay as they are, and so does, where the document is being written, what follows its own view: what changes
+// them is marked.
 type currentValues struct {
 	f      *Fold
 	id     string
 	holder int64
 	old    *jsondoc.Tree // nil for none
+	write  bool          // the document is being written: what follows its own view comes on its level
+	crowds Crowds
 }
 
 // Value implements Values.
 func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
 	switch {
+	case v.write && r.FollowsOwn():
+		return nil, true, nil
 	case r.Kind == fanfold.Copy:
+		if v.crowds.Crowded(r, t) {
+			return nil, false, nil
+		}
 		raw, err = CopyValue(r, t, anchor, func(r *Rule, id string) ([]byte, error) { return v.f.copyOf(r, id, v.holder) })
 		return raw, false, err
 	case v.old != nil && r.Path.Lookup(v.old, jsondoc.Root) != jsondoc.None:
 		return nil, true, nil
-	default:
-		raw, err = v.f.aggregateOf(r, v.id)
+	case v.f.creates && v.holder == v.f.direct:
+		held, err := v.f.hasHolders(r.RelationName, v.id)
+		if err != nil || !held {
+			return r.ofNothing(), false, err
+		}
 	}
+	raw, err = v.f.aggregateOf(r, v.id)
 	return raw, false, err
+}
+
+// ofNothing returns the rule's value on a document to which none refers; nil is "no value".
+func (r *Rule) ofNothing() []byte {
+	switch r.Kind {
+	case fanfold.Count:
+		return []byte{'0'}
+	case fanfold.IDs:
+		return IDList(nil, r.Limit)
+	case fanfold.Recent:
+		return NewExcerpts(r).Value()
+	case fanfold.Sum, fanfold.Avg:
+		return r.AggregateValue(0, decimal.Decimal{})
+	}
+	return nil
 }
 
 // Length implements knownLengths.
 func (v *currentValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
+	if v.write && r.FollowsOwn() {
+		return 0, false
+	}
 	id, ok := r.SoleTarget(t, anchor)
-	if !ok || r.Frozen {
+	if !ok || r.Frozen || r.returns || v.crowds.Crowded(r, t) {
 		return 0, false
 	}
 	return v.f.cache.lengthOf(r, id)
@@ -151,10 +185,10 @@ func (r *Rule) SoleTarget(t *jsondoc.Tree, anchor jsondoc.Node) (id string, ok b
 
 // aggregateOf returns the value on a target of a rule about the documents that refer to it.
 func (f *Fold) aggregateOf(r *Rule, target string) ([]byte, error) {
-	switch r.Kind {
-	case fanfold.Count:
+	switch {
+	case r.countsLinks():
 		return f.count(r, target)
-	case fanfold.IDs:
+	case r.Kind == fanfold.IDs:
 		return f.ids(r, target)
 	}
 	return r.aggregate(f.tx, target)
@@ -164,6 +198,11 @@ func (f *Fold) aggregateOf(r *Rule, target string) ([]byte, error) {
 func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	if r.Frozen {
 		return f.keptValue(r, id, holder)
+	}
+	if r.returns {
+		if raw, err := f.keptValue(r, id, holder); err != nil || raw != nil {
+			return raw, err
+		}
 	}
 	if raw, ok := f.cache.get(r, id); ok { // also that a target which is there gives no value
 		return raw, nil
@@ -185,6 +224,10 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	f.cache.put(r, id, raw)
 	return raw, nil
 }
+
+// countsLinks returns whether the rule is a Count that is made from the links and the documents as written. It has no
+// row of its own, so that a view has room for it whatever its limit is.
+func (r *Rule) countsLinks() bool { return r.Kind == fanfold.Count && !r.EntersDerived }
 
 // count counts the documents that refer to target from the links.
 func (f *Fold) count(r *Rule, target string) ([]byte, error) {
@@ -223,7 +266,8 @@ type changedValues struct {
 	f     *Fold
 	row   *sqlite.Row
 	level *level
-	refit bool // every rule of the level may give another value, but counts, which are always there
+	refit bool           // every rule of the level may give another value, but counts of links, which are always there
+	now   *currentValues // the document's values as they are now; nil until they are needed
 }
 
 // dirty returns whether the rule may give the document another value.
@@ -231,16 +275,21 @@ func (v *changedValues) dirty(r *Rule) bool {
 	if v.level.recompute[r] || r.Kind == fanfold.Copy && len(v.level.targets[r]) > 0 || v.freezes(r) || v.refits(r) {
 		return true
 	}
-	if r.Kind == fanfold.Copy {
-		return false
+	if v.follows(r) || r.Kind == fanfold.Copy || r.Kind == fanfold.Computed {
+		return v.follows(r)
 	}
 	_, counted := v.level.counted[r][v.row.Key.ID]
 	return counted
 }
 
+// follows returns whether a rule that follows the document's own view is computed because that changed.
+func (v *changedValues) follows(r *Rule) bool {
+	return r.FollowsOwn() && r.Level == v.level.number && v.level.own[v.row.Number]
+}
+
 // refits returns whether the rule is computed because values before it may have left other room.
 func (v *changedValues) refits(r *Rule) bool {
-	return v.refit && r.Level == v.level.number && r.Kind != fanfold.Count
+	return v.refit && r.Level == v.level.number && !r.countsLinks()
 }
 
 // Length implements knownLengths.
@@ -250,13 +299,24 @@ func (v *changedValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (l
 
 // LeftOut implements leftOutValues.
 func (v *changedValues) LeftOut(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) ([]byte, error) {
+	if r.Kind == fanfold.Computed {
+		return v.computed(r), nil
+	}
 	raw, _, err := v.current().Value(r, t, anchor)
 	return raw, err
 }
 
+// computed returns the document's value of a computed member. The stored view has whatever it reads.
+func (v *changedValues) computed(r *Rule) []byte {
+	return r.Compute(&v.f.view, v.row.Key, v.f.opt.Reporter)
+}
+
 // current gives the document's values as they are now.
 func (v *changedValues) current() *currentValues {
-	return &currentValues{f: v.f, id: v.row.Key.ID, holder: v.row.Number}
+	if v.now == nil {
+		v.now = &currentValues{f: v.f, id: v.row.Key.ID, holder: v.row.Number}
+	}
+	return v.now
 }
 
 // freezes returns whether the event takes a frozen copy on this document.
@@ -269,13 +329,15 @@ func (v *changedValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 	switch {
 	case !v.dirty(r):
 		return nil, true, nil
-	case v.level.recompute[r] || v.freezes(r) || v.refits(r):
+	case r.Kind == fanfold.Computed:
+		return v.computed(r), false, nil
+	case v.level.recompute[r] || v.freezes(r) || v.refits(r) || v.follows(r):
 		return v.current().Value(r, t, anchor)
-	case r.Kind == fanfold.Count:
+	case r.countsLinks():
 		raw, err = v.count(r)
 		return raw, false, err
 	case r.Kind != fanfold.Copy:
-		raw, err = v.f.aggregateOf(r, v.row.Key.ID)
+		raw, err = v.aggregate(r)
 		return raw, false, err
 	}
 	changed := v.level.targets[r]
@@ -288,8 +350,7 @@ func (v *changedValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 	} else if id, ok := soleID(t, anchor, path); !ok || !isChanged(id) {
 		return nil, true, nil
 	}
-	raw, err = CopyValue(r, t, anchor, func(r *Rule, id string) ([]byte, error) { return v.f.copyOf(r, id, v.row.Number) })
-	return raw, false, err
+	return v.current().Value(r, t, anchor)
 }
 
 // count adds the event's difference to the count in the stored view, so that a count costs the same however many

@@ -48,9 +48,12 @@ func (f *Fold) write(ev *fanfold.Event) error {
 	if err := f.store(row, old, op); err != nil {
 		return err
 	}
+	f.markOwn(c, row.Number, nil)
 	if err := f.markReaders(c, row.Key, old, row.Body); err != nil {
 		return err
 	}
+	f.noteLinks(c, row.Key, row.Number, old, nil)
+	f.noteWritten(c, documentChange{key: row.Key, number: row.Number, before: before}, old)
 	if err := f.markFrozen(c, row, t, ev); err != nil {
 		return err
 	}
@@ -79,7 +82,8 @@ func (f *Fold) newRow(ev *fanfold.Event, old *sqlite.Row) (*sqlite.Row, error) {
 	if old != nil {
 		row.Number, row.Created = old.Number, old.Created
 	}
-	f.direct, f.created = row.Number, old == nil && ev.Kept == nil
+	f.direct, f.creates = row.Number, old == nil
+	f.created = f.creates && ev.Kept == nil
 	var err error
 	row.Position, err = f.nextPosition()
 	return row, err
@@ -87,7 +91,7 @@ func (f *Fold) newRow(ev *fanfold.Event, old *sqlite.Row) (*sqlite.Row, error) {
 
 // embed gives the row its views; f.source has read the referenced one.
 func (f *Fold) embed(c *Collection, row, old *sqlite.Row) (err error) {
-	values := &currentValues{f: f, id: row.Key.ID, holder: row.Number}
+	values := &currentValues{f: f, id: row.Key.ID, holder: row.Number, write: true}
 	if old != nil {
 		values.old = jsondoc.MustParse(old.Body)
 	}
@@ -95,6 +99,9 @@ func (f *Fold) embed(c *Collection, row, old *sqlite.Row) (err error) {
 		return err
 	}
 	row.Stored = c.StoreSource(row.Body, &f.source)
+	if old == nil {
+		f.newest.set(row.Body)
+	}
 	return nil
 }
 
@@ -126,6 +133,7 @@ func (f *Fold) addChange(number int64, ch *fanfold.Change) error {
 	if f.preparing != nil {
 		return f.tx.Touch(number)
 	}
+	ch.Number = number
 	return f.tx.AddChange(ch)
 }
 
@@ -158,5 +166,7 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 	if err := f.markReaders(c, ev.Key, old, nil); err != nil {
 		return err
 	}
+	f.noteLinks(c, old.Key, old.Number, old, nil)
+	f.noteWritten(c, gone, old)
 	return f.propagate()
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
@@ -18,17 +17,18 @@ import (
 // checker recomputes embedded views the slow way, on one snapshot: every derived value from the referenced views, none
 // from what is stored.
 type checker struct {
-	ctx      context.Context
-	sc       *sqlite.Scanner
-	plan     *fold.Plan
-	copies   map[copyKey][]byte // values of copies that were computed; others are in a temporary file
-	size     int                // of copies, in bytes
-	lengths  map[copyKey]int    // of values in the temporary file that are long, in bytes
-	last     lastView
-	newRules map[string]bool // names of rules that are yet to be applied: nothing is kept by them
+	ctx     context.Context
+	sc      *sqlite.Scanner
+	plan    *fold.Plan
+	copies  map[copyKey][]byte // values of copies, and entries, that were computed; others are in a temporary file
+	size    int                // of copies, in bytes
+	lengths map[copyKey]int    // of values in the temporary file that are long, in bytes
+	last    lastView
+	change  *fold.ModelChange // to the plan, that is yet to come; nil where the plan applies
+	tally   *tally            // counts what copies find; nil where nobody asks
 }
 
-// copyKey names the value of a copy rule for one target.
+// copyKey names the value of a copy rule for one target, or what one document enters into a rule.
 type copyKey struct {
 	rule *fold.Rule
 	id   string
@@ -57,23 +57,23 @@ func newChecker(ctx context.Context, sc *sqlite.Scanner, pl *fold.Plan) *checker
 	return &checker{ctx: ctx, sc: sc, plan: pl, copies: map[copyKey][]byte{}, lengths: map[copyKey]int{}}
 }
 
-// uniqueIndex returns the name of the private index of a unique member.
-func uniqueIndex(collection, path string) string { return "unique " + collection + "." + path }
+// uniqueIndex returns the name of the private index of what is unique under a name.
+func uniqueIndex(collection, name string) string { return "unique " + collection + "." + name }
 
-// indexUnique enters the values of unique members of a collection into their private indexes. It calls bad for what
+// indexUnique enters the unique values of a collection's documents into their private indexes. It calls bad for what
 // cannot be compared, which has no claim.
-func (c *checker) indexUnique(collection string, paths []fanfold.Path, bad func(row *sqlite.Row, err error)) error {
+func (c *checker) indexUnique(collection string, all []*fanfold.Unique, bad func(row *sqlite.Row, err error)) error {
 	return c.eachRowOf(collection, func(row *sqlite.Row) error {
 		t := jsondoc.MustParse(row.Source())
-		for _, path := range paths {
-			value, err := fanfold.UniqueValue(t, path)
+		for _, u := range all {
+			value, err := u.Value(t)
 			if err != nil {
 				bad(row, err)
 			}
 			if value == "" {
 				continue
 			}
-			if err := c.sc.AddLink(uniqueIndex(collection, path.String()), value, row.Number); err != nil {
+			if err := c.sc.AddLink(uniqueIndex(collection, u.Name()), value, row.Number); err != nil {
 				return err
 			}
 		}
@@ -81,20 +81,38 @@ func (c *checker) indexUnique(collection string, paths []fanfold.Path, bad func(
 	})
 }
 
-// indexLinks builds the private link index, which everything else is computed by.
+// indexLinks builds the private link index, which everything else is computed by: first the links by written ids, then those
+// by derived ones, each relation after those that its ids may come by.
 func (c *checker) indexLinks() error {
-	return c.eachRow(func(row *sqlite.Row) error {
+	if err := c.eachRow(func(row *sqlite.Row) error {
 		t := jsondoc.MustParse(row.Source())
 		for _, r := range c.plan.Collection(row.Key.Collection).Relations {
+			if r.Derived() {
+				continue
+			}
 			if err := c.indexLinksOf(row.Number, t, r); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}); err != nil {
+		return err
+	}
+	for _, r := range c.plan.DerivedRelations() {
+		if err := c.eachRowOf(r.Collection, func(row *sqlite.Row) error {
+			body, _, err := c.expected(row, r.Level)
+			if err != nil {
+				return err
+			}
+			return c.indexLinksOf(row.Number, jsondoc.MustParse(body), r)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// eachRow calls fn for every document, by collection and in order of arrival.
+// eachRow calls fn for every document, by collection and in order of creation.
 func (c *checker) eachRow(fn func(row *sqlite.Row) error) error {
 	names, _, err := c.sc.Collections()
 	if err != nil {
@@ -108,7 +126,7 @@ func (c *checker) eachRow(fn func(row *sqlite.Row) error) error {
 	return nil
 }
 
-// eachRowOf calls fn for every document of a collection, in order of arrival.
+// eachRowOf calls fn for every document of a collection, in order of creation.
 func (c *checker) eachRowOf(name string, fn func(row *sqlite.Row) error) error {
 	for after := int64(0); ; {
 		if err := c.ctx.Err(); err != nil {
@@ -147,26 +165,49 @@ func (c *checker) expected(row *sqlite.Row, level int) (body, omitted []byte, er
 	if l := c.last; l.body != nil && l.number == row.Number && l.level == level {
 		return l.body, l.omitted, nil
 	}
+	ids, err := c.viewOfIDs(row, level)
+	if err != nil {
+		return nil, nil, err
+	}
 	values := &expectedValues{c: c, row: row, level: level}
-	body, omitted, err = c.plan.View(c.plan.Collection(row.Key.Collection), values, jsondoc.MustParse(row.Source()), nil)
+	body, omitted, err = c.plan.View(c.plan.Collection(row.Key.Collection), values, jsondoc.MustParse(row.Source()), ids)
 	c.last = lastView{row.Number, level, body, omitted}
 	return body, omitted, err
 }
 
+// viewOfIDs returns the embedded view that a document should have below the last level that is below a given one and has a copy
+// by derived ids on the document: these stand in it. It is nil where there is no such copy.
+func (c *checker) viewOfIDs(row *sqlite.Row, level int) (*jsondoc.Tree, error) {
+	for _, r := range slices.Backward(c.plan.Collection(row.Key.Collection).Rules) { // by level
+		if r.Level < level && r.Kind == fanfold.Copy && r.Relation.Derived() {
+			body, _, err := c.expected(row, r.Level)
+			if err != nil {
+				return nil, err
+			}
+			return jsondoc.MustParse(body), nil
+		}
+	}
+	return nil, nil
+}
+
 // expectedValues gives the values that a document should have, of the rules of the levels below level.
 type expectedValues struct {
-	c     *checker
-	row   *sqlite.Row
-	level int
+	c      *checker
+	row    *sqlite.Row
+	level  int
+	crowds fold.Crowds
 }
 
 // Value implements fold.Values.
 func (v *expectedValues) Value(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
 	switch {
 	case r.Level >= v.level:
+	case v.crowds.Crowded(r, t):
 	case r.Kind == fanfold.Copy:
 		raw, err = fold.CopyValue(r, t, anchor, func(r *fold.Rule, id string) ([]byte, error) { return v.c.copyOf(r, id, v.row.Number) })
-	case r.Kind == fanfold.Count:
+	case r.Kind == fanfold.Computed:
+		raw, err = v.c.compute(r, v.row)
+	case r.Kind == fanfold.Count && !r.EntersDerived:
 		raw, err = v.c.count(r, v.row.Key.ID)
 	case r.Kind == fanfold.IDs:
 		raw, err = v.c.ids(r, v.row.Key.ID)
@@ -176,10 +217,39 @@ func (v *expectedValues) Value(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Nod
 	return raw, false, err
 }
 
+// compute returns a computed member's value on a document. It is kept where other computed members of the document may read
+// it, each of which asks for the view of the levels before its own.
+func (c *checker) compute(r *fold.Rule, row *sqlite.Row) ([]byte, error) {
+	key := copyKey{r, row.Key.ID}
+	kept := slices.ContainsFunc(c.plan.Collection(r.Collection).Rules, func(o *fold.Rule) bool {
+		return o.Kind == fanfold.Computed && o.Level > r.Level
+	})
+	if kept {
+		if raw, ok := c.copies[key]; ok {
+			return raw, nil
+		}
+		if raw, found, err := c.sc.Value(r.FullName, row.Key.ID); err != nil || found {
+			return raw, err
+		}
+	}
+	body, _, err := c.expected(row, r.Level)
+	if err != nil {
+		return nil, err
+	}
+	raw := r.Compute(jsondoc.MustParse(body), row.Key, nil)
+	if !kept {
+		return raw, nil
+	}
+	return raw, c.keepCopy(key, raw)
+}
+
 // Length returns the length of a copy's value that is long, and kept.
 func (v *expectedValues) Length(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
+	if r.Level >= v.level {
+		return 0, false
+	}
 	id, ok := r.SoleTarget(t, anchor)
-	if !ok || r.Level >= v.level || r.Frozen {
+	if !ok || r.Frozen || v.crowds.Crowded(r, t) {
 		return 0, false
 	}
 	length, ok = v.c.lengths[copyKey{r, id}]
@@ -188,8 +258,10 @@ func (v *expectedValues) Length(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.No
 
 // copyOf returns the value of a copy for one id; nil is "no value".
 func (c *checker) copyOf(r *fold.Rule, id string, holder int64) ([]byte, error) {
-	if r.Frozen && !c.newRules[r.FullName] {
-		return c.sc.Kept(r.FullName, id, holder)
+	if r.Frozen {
+		if raw, done, err := c.frozen(r, id, holder); err != nil || done {
+			return raw, err
+		}
 	}
 	key := copyKey{r, id}
 	if raw, ok := c.copies[key]; ok {
@@ -203,7 +275,7 @@ func (c *checker) copyOf(r *fold.Rule, id string, holder int64) ([]byte, error) 
 		return nil, err
 	}
 	if row == nil {
-		if r.KeepsGone() && !c.newRules[r.FullName] {
+		if r.KeepsGone() && (!c.isNew(r) || c.change.Restores(r.FullName)) {
 			return c.sc.Kept(r.FullName, id, holder)
 		}
 		return nil, nil
@@ -213,7 +285,23 @@ func (c *checker) copyOf(r *fold.Rule, id string, holder int64) ([]byte, error) 
 		return nil, err
 	}
 	raw := r.Evaluate(body, id, nil)
+	if c.tally != nil {
+		c.tally.add(r, 0, raw != nil, &examined{key: row.Key, body: body})
+	}
 	return raw, c.keepCopy(key, raw)
+}
+
+// isNew returns whether the rule is yet to be applied.
+func (c *checker) isNew(r *fold.Rule) bool { return c.change != nil && c.change.NewRules[r.FullName] }
+
+// frozen returns the value that stays on a holder by a frozen copy. done is false where the rule is yet to be applied and
+// takes the value from the target.
+func (c *checker) frozen(r *fold.Rule, id string, holder int64) (raw []byte, done bool, err error) {
+	if c.isNew(r) && !c.change.Restores(r.FullName) {
+		return nil, false, nil
+	}
+	raw, err = c.sc.Kept(r.FullName, id, holder)
+	return raw, raw != nil || !c.isNew(r), err
 }
 
 // keepCopy keeps the value of a copy, in memory where there is room.
@@ -315,11 +403,10 @@ func (c *checker) aggregate(r *fold.Rule, target string) ([]byte, error) {
 // entry is what a document enters into a rule.
 type entry struct {
 	fold.Entry
-	id     string
 	number int64
 }
 
-// eachEntry calls fn with what documents enter into a rule on target, in order of arrival.
+// eachEntry calls fn with what documents enter into a rule on target, in order of creation.
 func (c *checker) eachEntry(r *fold.Rule, target string, fn func(e entry)) error {
 	holders, err := c.sc.Holders(r.RelationName, target, -1)
 	if err != nil {
@@ -333,8 +420,12 @@ func (c *checker) eachEntry(r *fold.Rule, target string, fn func(e entry)) error
 		if err != nil {
 			return err
 		}
-		if e := r.EntryOf(jsondoc.MustParse(row.Source()), row.Key, row.Number, nil); e.Included {
-			fn(entry{e, row.Key.ID, number})
+		e, err := c.entryOf(r, row)
+		if err != nil {
+			return err
+		}
+		if e.Included {
+			fn(entry{e, number})
 		}
 	}
 	return nil
@@ -358,13 +449,7 @@ func (l *entryList) add(e entry) {
 // sorted returns the entries within the limit, in order.
 func (l *entryList) sorted() []entry {
 	slices.SortFunc(l.entries, func(a, b entry) int {
-		order := bytes.Compare(a.SortKey, b.SortKey)
-		switch {
-		case a.SortKey == nil: // of a Recent by arrival
-			order = cmp.Compare(a.number, b.number)
-		case order == 0:
-			order = strings.Compare(a.id, b.id)
-		}
+		order := cmp.Or(bytes.Compare(a.SortKey, b.SortKey), cmp.Compare(a.number, b.number)) // a Recent by creation has no sort keys
 		if l.descending {
 			return -order
 		}

@@ -94,7 +94,7 @@ func newFanout() *fanfold.Fanout {
 // rehearse folds events in a transaction that is not to be kept.
 func rehearse(ctx context.Context, tx *sqlite.Tx, f *fold.Fold, events []*fanfold.Event, out *fanfold.Fanout) error {
 	cp := tx.Checkpoint()
-	out.Position = cp.At()
+	out.Position.Position = cp.At()
 	for n, given := range events {
 		if err := ctx.Err(); err != nil {
 			return err

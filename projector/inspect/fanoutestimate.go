@@ -151,6 +151,9 @@ func (e *fanoutEstimate) countLinks(ev *fanfold.Event) (err error) {
 		return nil
 	}
 	for _, rel := range e.plan.Collection(ev.Key.Collection).Relations {
+		if rel.Derived() { // where an event may change such links there is no estimate
+			continue
+		}
 		for _, id := range rel.Targets(t) {
 			e.newLinks[sqlite.Link{Relation: rel.FullName(), Target: id}]++
 		}
@@ -162,6 +165,9 @@ func (e *fanoutEstimate) countLinks(ev *fanfold.Event) (err error) {
 func (e *fanoutEstimate) event(ev *fanfold.Event) error {
 	clear(e.seen)
 	c := e.plan.Collection(ev.Key.Collection)
+	if c.Relinks(nil) { // to what, only the fold knows
+		return errLimitReached
+	}
 	if err := e.copies(c, ev.Key.ID, nil); err != nil || len(c.Counters) == 0 {
 		return err
 	}
@@ -196,7 +202,7 @@ func (e *fanoutEstimate) targets(rule *fold.Rule, views ...*jsondoc.Tree) error 
 		return err
 	}
 	c := e.plan.Collection(rule.Collection)
-	changed := rule.TopMembers()
+	changed := e.plan.Alters(rule)
 	if !c.AffectsOthers(changed) {
 		return nil
 	}
@@ -217,18 +223,25 @@ func (e *fanoutEstimate) targets(rule *fold.Rule, views ...*jsondoc.Tree) error 
 
 // document follows a derived change of one document.
 func (e *fanoutEstimate) document(c *fold.Collection, number int64, id string, changed map[string]bool) error {
+	if c.Relinks(changed) { // to what, only the fold knows
+		return errLimitReached
+	}
 	if err := errors.Join(e.ctx.Err(), e.copies(c, id, changed)); err != nil {
 		return err
 	}
 	for _, rule := range c.Counters {
-		if rule.Kind != fanfold.Recent || !rule.ReadsAny(changed) {
+		if !rule.LooksAt(changed) {
 			continue
 		}
 		row, err := e.s.RowByNumber(number)
 		if err != nil {
 			return err
 		}
-		if err := e.targets(rule, jsondoc.MustParse(row.Source())); err != nil {
+		view := row.Body
+		if !rule.Relation.Derived() {
+			view = row.Source()
+		}
+		if err := e.targets(rule, jsondoc.MustParse(view)); err != nil {
 			return err
 		}
 	}
@@ -251,7 +264,7 @@ func (e *fanoutEstimate) copies(c *fold.Collection, id string, changed map[strin
 // holders assumes that a copy rule's value changes on all documents that refer to a target.
 func (e *fanoutEstimate) holders(rule *fold.Rule, id string) error {
 	c := e.plan.Collection(rule.Collection)
-	members := rule.TopMembers()
+	members := e.plan.Alters(rule)
 	leadsOn := c.AffectsOthers(members)
 	if n := e.newLinks[sqlite.Link{Relation: rule.RelationName, Target: id}]; n > 0 {
 		if leadsOn { // what they lead to is not there to be looked at

@@ -2,6 +2,8 @@ package inspect_test
 
 import (
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/fanfold/fanfold"
@@ -25,7 +27,7 @@ func puts(n int) []*fanfold.Event {
 // stays within the limit of a model that declares none, however many of them there are, so that no dry run is made.
 func TestMayExceedOfSmallTransactions(t *testing.T) {
 	s := harness.OpenTemp(t, countingModel)
-	inspector := inspect.New(s.Node.Store, s.Node.Projector)
+	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})
 	for _, n := range []int{1, 10, 11, 12, 1000} {
 		if more, err := inspector.MayExceed(t.Context(), puts(n), fanfold.DefaultFanoutLimit); err != nil || more {
 			t.Errorf("%d puts of small documents may exceed %d changes: %v, %v", n, fanfold.DefaultFanoutLimit, more, err)
@@ -39,7 +41,7 @@ func TestMayExceedSmallLimits(t *testing.T) {
 	for i := range 12 {
 		s.Put("authors", fmt.Sprint(i), `{}`)
 	}
-	inspector := inspect.New(s.Node.Store, s.Node.Projector)
+	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})
 	wants := func(why string, events []*fanfold.Event, limit int64) {
 		t.Helper()
 		if more, err := inspector.MayExceed(t.Context(), events, limit); err != nil || !more {
@@ -61,4 +63,43 @@ func TestMayExceedSmallLimits(t *testing.T) {
 		ev.Kind, ev.Body = fanfold.KindDelete, nil
 	}
 	wants("12 books are deleted, the limit is 11", moved, 11)
+}
+
+// TestMayExceedByDisplacing checks that what a longer value leaves no room for counts with all that follows from it.
+func TestMayExceedByDisplacing(t *testing.T) {
+	s := harness.OpenTemp(t, `{"collections":{"as":{"derive":{"a":{"recent":"cs.r","max":3,"fields":["t"]},"b":{"ids":"ds.r"}}},
+"cs":{"relations":{"r":{"path":"a","to":"as"}}},"ds":{"relations":{"r":{"path":"a","to":"as"}},"derive":{"names":{"copy":"r","value":"doc.b"}}}},"embedded":{"limit":60}}`)
+	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})
+	s.Put("as", "1", `{"id":"1"}`)
+	s.Put("ds", "1", `{"id":"1","a":"1"}`)
+	s.WantDoc("ds", "1", `{"id":"1","a":"1","names":["1"]}`)
+	body := `{"id":"1","a":"1","t":"0123456789012345678901234567"}`
+	event := &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: "cs", ID: "1"}, Body: []byte(body)}
+	for limit, want := range map[int64]bool{1: true, 2: false} {
+		if more, err := inspector.MayExceed(t.Context(), []*fanfold.Event{event}, limit); err != nil || more != want {
+			t.Errorf("the limit %d may be exceeded: %v, want %v (%v)", limit, more, want, err)
+		}
+	}
+	s.Put("cs", "1", body)
+	s.WantDoc("ds", "1", `{"id":"1","a":"1"}`)
+}
+
+// TestMayExceedByComputing checks that what reads a computed member counts where something changes that the member reads.
+func TestMayExceedByComputing(t *testing.T) {
+	s := harness.OpenTemp(t, `{"collections":{"as":{},"bs":{"relations":{"r":{"path":"r","to":"as"}},"derive":{"x":{"copy":"r","value":"doc.n"},"y":{"value":"doc.x"},"z":{"value":"doc.y"}}},
+"cs":{"relations":{"r":{"path":"r","to":"bs"}},"derive":{"v":{"copy":"r","value":"doc.z"}}}}}`)
+	s.Put("as", "1", `{"n":1}`)
+	s.Put("bs", "1", `{"r":1}`)
+	var lines strings.Builder
+	for range 300 { // more than are rehearsed
+		lines.WriteString(`{"r":1}` + "\n")
+	}
+	s.Want(http.StatusOK, http.MethodPost, "/v1/_import?collection=cs", lines.String(), "Content-Type", "application/x-ndjson")
+	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})
+	event := &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: "as", ID: "1"}, Body: []byte(`{"id":"1","n":2}`)}
+	for _, limit := range []int64{0, 1, 100, 299} {
+		if more, err := inspector.MayExceed(t.Context(), []*fanfold.Event{event}, limit); err != nil || !more {
+			t.Errorf("301 changes do not exceed %d: %v", limit, err)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func source(i int) string { return fmt.Sprintf(`{"id":"%d","section":"s","code":
 // where none of their values changes.
 func TestMayExceedWork(t *testing.T) {
 	s := harness.OpenTemp(t, chainModel)
-	inspector := inspect.New(s.Node.Store, s.Node.Projector)
+	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})
 	s.Put("sections", "s", `{}`)
 	work := func(from, to int) int64 {
 		var lines strings.Builder
@@ -51,10 +52,46 @@ func TestMayExceedWork(t *testing.T) {
 	}
 }
 
+// TestMayEachExceed checks that events which are asked about together are judged one by one, each as if the others were not
+// there, and that a row which several of them read is read once.
+func TestMayEachExceed(t *testing.T) {
+	s := harness.OpenTemp(t, chainModel)
+	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})
+	s.Put("sections", "empty", `{}`)
+	s.Put("sections", "held", `{}`)
+	for i := range 20 {
+		s.Put("sources", fmt.Sprint(i), strings.Replace(source(i), `"s"`, `"held"`, 1))
+	}
+	for i := range 100 {
+		s.Put("others", fmt.Sprint(i), `{}`) // only the log's length
+	}
+	gone := &fanfold.Event{Kind: fanfold.KindDelete, Key: fanfold.Key{Collection: "sections", ID: "held"}}
+	var events []*fanfold.Event
+	for i := range 200 {
+		into := strings.Replace(source(1000+i), `"s"`, `"held"`, 1)
+		events = append(events, &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: "sources", ID: "new"}, Body: []byte(into)})
+	}
+	few := func() int64 {
+		rows := inspector.RowsRead()
+		which, err := inspector.MayEachExceed(t.Context(), events, 10)
+		if err != nil || len(which) > 0 {
+			t.Errorf("sources may each exceed 10 changes: %v, %v", which, err)
+		}
+		return inspector.RowsRead() - rows
+	}()
+	if few > 250 {
+		t.Errorf("%d events read %d rows", len(events), few)
+	}
+	which, err := inspector.MayEachExceed(t.Context(), []*fanfold.Event{events[0], gone, events[1], gone, events[2]}, 10)
+	if err != nil || !slices.Equal(which, []int{1, 3}) {
+		t.Errorf("of a source, a delete of its section, a source, the delete and a source these may exceed 10 changes: %v, %v", which, err)
+	}
+}
+
 // TestPreviewOfALimitAlone checks that a model which concerns no document is not held against all of them.
 func TestPreviewOfALimitAlone(t *testing.T) {
 	s := harness.OpenTemp(t, chainModel)
-	inspector := inspect.New(s.Node.Store, s.Node.Projector)
+	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})
 	s.Put("sections", "s", `{}`)
 	for i := range 100 {
 		s.Put("sources", fmt.Sprint(i), source(i))

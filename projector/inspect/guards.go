@@ -10,8 +10,8 @@ import (
 )
 
 // Guards returns which documents break a strict relation or unique member that the model has and the one that applies has
-// not, on one snapshot. It looks at the documents of their collections alone, for writes wait meanwhile. The error is the
-// read model's, or ctx's.
+// not, and which values that stay on documents it would lose unreleased, on one snapshot. It looks at the documents of
+// their collections alone, for writes wait meanwhile. The error is the read model's, or ctx's.
 func (i *Inspector) Guards(ctx context.Context, m *fanfold.Model) (problems []fanfold.Problem, err error) {
 	sc, err := i.store.Scan()
 	if err != nil {
@@ -29,8 +29,11 @@ func (i *Inspector) Guards(ctx context.Context, m *fanfold.Model) (problems []fa
 			return nil, err
 		}
 	}
-	err = v.checkGuards(c)
-	return v.out.Problems, err
+	if err := v.checkGuards(c); err != nil {
+		return nil, err
+	}
+	lost, err := change.LostUnreleased(sc.Snapshot)
+	return append(v.out.Problems, lost...), err
 }
 
 // indexLinksOf enters what a document, by its number and its referenced view, refers to by one relation into the private

@@ -6,6 +6,7 @@ package inspect
 import (
 	"sync/atomic"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -21,13 +22,14 @@ type Inspector struct {
 	store     *sqlite.Store
 	projector Projector
 	dryRuns   chan struct{} // has an element while a dry run is made
-	rowsRead  atomic.Int64  // by MayExceed and Preview
+	issuer    fanfold.Issuer
+	rowsRead  atomic.Int64 // by MayExceed and Preview
 }
 
 // RowsRead returns how many rows of the read model MayExceed and Preview have read and counted so far.
 func (i *Inspector) RowsRead() int64 { return i.rowsRead.Load() }
 
-// New returns an inspector of a store that a projector folds into.
-func New(store *sqlite.Store, projector Projector) *Inspector {
-	return &Inspector{store: store, projector: projector, dryRuns: make(chan struct{}, 1)}
+// New returns an inspector of a store that a projector folds into. Positions are given out by issuer.
+func New(store *sqlite.Store, projector Projector, issuer fanfold.Issuer) *Inspector {
+	return &Inspector{store: store, projector: projector, issuer: issuer, dryRuns: make(chan struct{}, 1)}
 }

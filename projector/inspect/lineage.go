@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -15,21 +16,25 @@ import (
 
 // Lineage says where a document's derived values come from, and where its own go.
 type Lineage struct {
-	Position fanfold.Position `json:"position"` // of the prefix looked at
+	Position fanfold.Bookmark `json:"position"` // of the prefix looked at
 	Derived  []DerivedValue   `json:"derived"`
 	More     int64            `json:"more,omitempty"` // derived values beyond those listed
 	Copies   []Copies         `json:"copies"`
 	// Omitted says how many values the embedded view has no room for, by rule, as a JSON object; absent for none.
 	Omitted json.RawMessage `json:"omitted,omitempty"`
+	// Unguarded lists what is unique in the collection, and does not tell this document apart from others.
+	Unguarded []Unguarded `json:"unguarded,omitempty"`
 }
 
 // DerivedValue says where one derived value of the document comes from.
 type DerivedValue struct {
-	Path  string `json:"path"` // a JSON pointer
+	Path  string `json:"path,omitempty"` // a JSON pointer; absent where the document has no place for the value
 	Rule  string `json:"rule"`
-	State string `json:"state,omitempty"` // frozen, or kept after the target's delete
-	// Sources names the documents it is made of, the first 100: a copy's targets, in order, and for the other rules
-	// the documents that refer to this one, by arrival. Documents is how many there are.
+	State string `json:"state,omitempty"` // frozen, kept after the target's delete, or no value
+	// Reason says why there is no value, or, of a list, why there is none of one of the documents.
+	Reason string `json:"reason,omitempty"`
+	// Sources names the documents it is made of, the first 100: a copy's targets, in order, this document for a computed
+	// member, and for the other rules the documents that refer to this one, by creation. Documents is how many there are.
 	Sources   []ValueSource `json:"sources"`
 	Documents int64         `json:"documents"`
 	// Event names the change of this document that gave it the value; absent where it is further back than is looked.
@@ -41,12 +46,12 @@ type ValueSource struct {
 	Collection string           `json:"collection"`
 	ID         string           `json:"id"`
 	Revision   fanfold.Revision `json:"rev,omitempty"`
-	Position   fanfold.Position `json:"position,omitempty"`
+	Position   fanfold.Bookmark `json:"position,omitzero"`
 }
 
 // Origin names a change and the document whose write caused it; none where a model did.
 type Origin struct {
-	Seq        fanfold.Position `json:"seq"`
+	Seq        fanfold.Bookmark `json:"seq"`
 	Op         fanfold.Op       `json:"op"`
 	Collection string           `json:"collection,omitempty"`
 	ID         string           `json:"id,omitempty"`
@@ -82,14 +87,18 @@ func (i *Inspector) Lineage(key fanfold.Key) (out *Lineage, err error) {
 		if row == nil {
 			return fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
 		}
-		out = &Lineage{Position: s.At(), Derived: []DerivedValue{}, Copies: []Copies{}, Omitted: row.Omitted}
-		l := &lineage{s: s, plan: plan, row: row, t: jsondoc.MustParse(row.Body), known: map[string]referring{}, out: out}
+		out = &Lineage{Position: i.issuer.Mark(s.At()), Derived: []DerivedValue{}, Copies: []Copies{}, Omitted: row.Omitted}
+		l := &lineage{issuer: i.issuer, s: s, plan: plan, row: row, t: jsondoc.MustParse(row.Body), known: map[string]referring{}, out: out}
 		if err := l.walk(jsondoc.Root, jsondoc.Root, plan.Collection(key.Collection).Shape, ""); err != nil {
 			return err
 		}
 		if err := l.origins(); err != nil {
 			return err
 		}
+		if err := l.withoutValue(); err != nil {
+			return err
+		}
+		out.Unguarded = l.unguarded()
 		return l.copies()
 	})
 	return out, err
@@ -110,16 +119,20 @@ func (i *Inspector) planAt(s *sqlite.Snapshot) (*fold.Plan, error) {
 
 // lineage collects the lineage of one document.
 type lineage struct {
+	issuer fanfold.Issuer
 	s      *sqlite.Snapshot
 	plan   *fold.Plan
 	row    *sqlite.Row
 	t      *jsondoc.Tree // the embedded view
 	values [][]byte      // of out.Derived
 	known  map[string]referring
+	crowds fold.Crowds
+	absent []absentValue
+	until  time.Time // for which it is explained why there is no value; zero before the first one
 	out    *Lineage
 }
 
-// referring holds the first documents that refer to the document by a relation, by arrival, and how many do.
+// referring holds the first documents that refer to the document by a relation, by creation, and how many do.
 type referring struct {
 	docs  []*fanfold.Document // without bodies
 	total int64
@@ -141,6 +154,7 @@ func (l *lineage) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, at string) 
 	if l.t.Kind(n) != jsondoc.Object {
 		return nil
 	}
+	l.noteAbsent(n, anchor, shape, at)
 	for c := l.t.First(n); c != jsondoc.None; c = l.t.Next(c) {
 		m := shape.Member(l.t, c)
 		if m == nil {
@@ -168,14 +182,17 @@ func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) (e
 		return nil
 	}
 	v := DerivedValue{Path: pointer, Rule: r.FullName, Sources: []ValueSource{}}
-	if r.Kind == fanfold.Copy {
-		err = l.copySources(r, anchor, &v)
-	} else {
+	switch r.Kind {
+	case fanfold.Copy:
+		if err = l.copySources(r, anchor, &v); err == nil && r.List() {
+			err = l.explainList(r, n, &v)
+		}
+	case fanfold.Computed:
+		v.Documents, v.Sources = 1, l.itself()
+	default:
 		var docs []*fanfold.Document
 		docs, v.Documents, err = l.holders(r)
-		for _, doc := range docs {
-			v.Sources = append(v.Sources, ValueSource{doc.Key.Collection, doc.Key.ID, doc.Revision, doc.Position})
-		}
+		v.Sources = l.sourcesOf(docs)
 	}
 	if err != nil {
 		return err
@@ -187,6 +204,9 @@ func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) (e
 
 // copySources notes the targets of a copy, and whether its value is frozen, or kept after a target's delete.
 func (l *lineage) copySources(r *fold.Rule, anchor jsondoc.Node, v *DerivedValue) error {
+	if l.crowds.Crowded(r, l.t) {
+		return nil
+	}
 	for _, id := range r.Relation.Path[r.Base:].AppendIDs(nil, l.t, anchor) {
 		v.Documents++
 		if len(v.Sources) == maxSources {
@@ -198,7 +218,7 @@ func (l *lineage) copySources(r *fold.Rule, anchor jsondoc.Node, v *DerivedValue
 			return err
 		}
 		if doc != nil {
-			src.Revision, src.Position = doc.Revision, doc.Position
+			src.Revision, src.Position = doc.Revision, l.issuer.Mark(doc.Position)
 		} else if r.Relation.OnDelete == fanfold.Keep {
 			v.State = "kept"
 		}
@@ -210,7 +230,7 @@ func (l *lineage) copySources(r *fold.Rule, anchor jsondoc.Node, v *DerivedValue
 	return nil
 }
 
-// holders returns the first documents that refer to this one by the rule's relation, by arrival, and how many do.
+// holders returns the first documents that refer to this one by the rule's relation, by creation, and how many do.
 func (l *lineage) holders(r *fold.Rule) (docs []*fanfold.Document, total int64, err error) {
 	if have, ok := l.known[r.RelationName]; ok {
 		return have.docs, have.total, nil
@@ -294,7 +314,7 @@ func find(t *jsondoc.Tree, pointer string) jsondoc.Node {
 
 // origin returns a change with the document whose write caused it, which is the first of its event.
 func (l *lineage) origin(ch *fanfold.Change) (*Origin, error) {
-	out := &Origin{Seq: ch.Position, Op: ch.Op, Collection: ch.Key.Collection, ID: ch.Key.ID}
+	out := &Origin{Seq: l.issuer.Mark(ch.Position), Op: ch.Op, Collection: ch.Key.Collection, ID: ch.Key.ID}
 	if ch.Op != fanfold.OpDerive {
 		return out, nil
 	}
@@ -329,7 +349,11 @@ func (l *lineage) copies() error {
 	}
 	source := jsondoc.MustParse(l.row.Source())
 	for _, r := range c.Counters {
-		entry, err := l.counters(r, source)
+		view := source
+		if r.EntersDerived {
+			view = l.t
+		}
+		entry, err := l.counters(r, view)
 		if err != nil {
 			return err
 		}
@@ -338,7 +362,7 @@ func (l *lineage) copies() error {
 	return nil
 }
 
-// counters returns the documents that the document refers to and enters into a rule of, given its referenced view.
+// counters returns the documents that the document refers to and enters into a rule of, given the view that Includes takes.
 func (l *lineage) counters(r *fold.Rule, source *jsondoc.Tree) (Copies, error) {
 	entry := Copies{Rule: r.FullName, First: []string{}}
 	for _, id := range r.Relation.Targets(source) {

@@ -13,7 +13,7 @@ import (
 // and on the other side the documents that carry it.
 func TestLineageOfACopy(t *testing.T) {
 	s := harness.OpenTemp(t, copyingModel)
-	inspector := inspect.New(s.Node.Store, s.Node.Projector)
+	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})
 	s.Put("authors", "a", `{"name":"Ann"}`)
 	s.Put("books", "b", `{"author":"a"}`)
 	s.Merge("authors", "a", `{"name":"Bea"}`)

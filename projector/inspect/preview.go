@@ -28,7 +28,10 @@ func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *fanfold
 		err = errors.Join(err, sc.Close())
 	}()
 	sc.EndWith(ctx)
-	v, err := newPreviewer(sc, m)
+	v, err := newPreviewer(ctx, sc, m)
+	if err == nil {
+		err = errors.Join(v.countKept(sc.Snapshot), v.checkRetired(sc))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +40,7 @@ func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *fanfold
 		return v.out, nil
 	}
 	c := newChecker(ctx, sc, v.next)
-	c.newRules = v.change.NewRules
+	c.change, c.tally = v.change, v.tally
 	if err := c.indexLinks(); err != nil {
 		return nil, err
 	}
@@ -47,31 +50,35 @@ func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *fanfold
 	if err := c.eachDocument(v.checkDocument); err != nil {
 		return nil, err
 	}
+	v.concludeTally()
 	v.conclude()
 	return v.out, nil
 }
 
 // previewer collects what a preview says.
 type previewer struct {
+	ctx        context.Context
 	prev, next *fold.Plan
 	change     *fold.ModelChange
 	rules      map[string]*fanfold.RulePreview
 	schemas    map[string]*schema.Schema // new or changed, by collection
 	misfits    map[string]*fanfold.Misfits
 	ruleNames  []string // in order
+	tally      *tally
+	uncovered  map[string]*uncovered // by rule
 	out        *fanfold.ModelPreview
 }
 
 // newPreviewer compares the model with the one that applies, and compiles its new schemas. The error is the read
 // model's, or says why the model cannot be compiled.
-func newPreviewer(sc *sqlite.Scanner, m *fanfold.Model) (*previewer, error) {
+func newPreviewer(ctx context.Context, sc *sqlite.Scanner, m *fanfold.Model) (*previewer, error) {
 	change, err := compareWithApplied(sc, m)
 	if err != nil {
 		return nil, err
 	}
-	v := &previewer{prev: change.Prev, next: change.Next, change: change, rules: map[string]*fanfold.RulePreview{},
-		schemas: map[string]*schema.Schema{}, misfits: map[string]*fanfold.Misfits{},
-		out: &fanfold.ModelPreview{Position: sc.Checkpoint.At(), Rules: []fanfold.RulePreview{}}}
+	v := &previewer{ctx: ctx, prev: change.Prev, next: change.Next, change: change, tally: newTally(change.Next), rules: map[string]*fanfold.RulePreview{},
+		schemas: map[string]*schema.Schema{}, misfits: map[string]*fanfold.Misfits{}, uncovered: map[string]*uncovered{},
+		out: &fanfold.ModelPreview{Position: fanfold.Bookmark{Position: sc.Checkpoint.At()}, Rules: []fanfold.RulePreview{}, Differences: m.Differences(change.Prev.Model)}}
 	v.listRules()
 	if err := v.compileSchemas(m); err != nil {
 		return nil, err
@@ -90,7 +97,7 @@ func compareWithApplied(sc *sqlite.Scanner, m *fanfold.Model) (*fold.ModelChange
 	if err != nil {
 		return nil, err
 	}
-	next, err := fold.NewPlan(m, 0, prev.Reserved.Next(prev.Model, m))
+	next, err := prev.Follow(m, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +148,12 @@ func (v *previewer) checkDocument(row *sqlite.Row, want, _ []byte) error {
 	if !c.Shape.Empty() {
 		v.checkHidden(row)
 	}
+	v.checkUncovered(row)
 	v.checkSchema(row)
+	d := &examined{key: row.Key, body: want, source: row.Source}
+	if err := errors.Join(v.tally.examineUnique(v.ctx, d), v.tally.examineGathering(v.ctx, d)); err != nil {
+		return err
+	}
 	if bytes.Equal(row.Body, want) {
 		return nil
 	}
@@ -159,8 +171,8 @@ const maxProblems = 100
 
 // checkGuards notes documents that break a new strict relation or unique member.
 func (v *previewer) checkGuards(c *checker) error {
-	for name, paths := range v.change.Unique {
-		if err := c.indexUnique(name, paths, func(row *sqlite.Row, err error) {
+	for name, all := range v.change.Unique {
+		if err := c.indexUnique(name, all, func(row *sqlite.Row, err error) {
 			if len(v.out.Problems) < maxProblems {
 				v.out.Problems = append(v.out.Problems, fanfold.Problem{Path: fold.UniquePath(name), Detail: fmt.Sprintf("%s: %v", row.Key, err)})
 			}
@@ -168,8 +180,8 @@ func (v *previewer) checkGuards(c *checker) error {
 			return err
 		}
 	}
-	broken, err := v.change.BrokenGuards(c.sc.Dangling, func(collection, path string, limit int, fn func(value string, first, last int64) error) error {
-		return c.sc.Shared(uniqueIndex(collection, path), limit, fn)
+	broken, err := v.change.BrokenGuards(c.sc.Dangling, func(collection, unique string, limit int, fn func(value string, first, last int64) error) error {
+		return c.sc.Shared(uniqueIndex(collection, unique), limit, fn)
 	}, c.sc.KeyOf)
 	v.out.Problems = append(v.out.Problems, broken...)
 	return err
@@ -198,6 +210,18 @@ func (v *previewer) checkHidden(row *sqlite.Row) {
 			p.Hides = append(p.Hides, row.Key.String())
 		}
 	}
+}
+
+// concludeTally notes what each rule found, and everything that is unique, and warns of what found a value in no document.
+func (v *previewer) concludeTally() {
+	for _, r := range v.next.Rules {
+		v.rules[r.FullName].Evaluations = v.tally.evaluations(r)
+	}
+	v.tally.findsNothing(func(r *fold.Rule, e *fanfold.Evaluation) {
+		v.out.Warnings = append(v.out.Warnings, fanfold.Problem{Path: fmt.Sprintf("collections.%s.derive[%q].%s", r.Collection, r.Path.String(), e.Part), Detail: e.Detail()})
+	})
+	v.out.Unique = v.tally.uniquePreviews(v.change.Unique)
+	v.out.Warnings = slices.Concat(v.out.Warnings, v.tally.uniqueWarnings(), v.uncoveredWarnings())
 }
 
 // conclude lists the rules, the misfits and the problems that show at the end.

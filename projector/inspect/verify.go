@@ -23,7 +23,7 @@ type Wrong struct {
 
 // Verified says what a verification found.
 type Verified struct {
-	Position  fanfold.Position `json:"position"` // of the prefix looked at
+	Position  fanfold.Bookmark `json:"position"` // of the prefix looked at
 	Documents int64            `json:"documents"`
 	Wrong     []Wrong          `json:"wrong"`
 	More      int64            `json:"more,omitempty"` // wrong values beyond those listed
@@ -32,7 +32,7 @@ type Verified struct {
 // maxListed is how many wrong values a verification lists; the rest is counted.
 const maxListed = 1000
 
-// Verify recomputes every derived value, the link index and the claims from the documents as written, on one snapshot,
+// Verify recomputes every derived value, the link index, the claims and the numbers of documents from the documents as written, on one snapshot,
 // and lists what differs. It blocks for as long as that takes; reads and folding go on. The error is the read model's,
 // or ctx's.
 func Verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error) {
@@ -43,10 +43,13 @@ func Verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error)
 	defer func() { err = errors.Join(err, sc.Close()) }()
 	sc.EndWith(ctx)
 	pl, err := fold.PlanOf(sc.Snapshot)
+	if err == nil {
+		err = pl.Known()
+	}
 	if err != nil {
 		return nil, err
 	}
-	out = &Verified{Position: sc.Checkpoint.At(), Wrong: []Wrong{}}
+	out = &Verified{Position: fanfold.Bookmark{Position: sc.Checkpoint.At()}, Wrong: []Wrong{}}
 	c := newChecker(ctx, sc, pl)
 	if err := c.listUnreadable(out); err != nil || len(out.Wrong) > 0 {
 		return out, err // nothing can be computed from what is not JSON
@@ -75,7 +78,12 @@ func Verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error)
 	}); err != nil {
 		return nil, err
 	}
-	return out, out.compareOmissions(sc, left)
+	if err := out.compareOmissions(sc, left); err != nil {
+		return nil, err
+	}
+	return out, sc.CompareCounts(func(name string, stored, counted int64) {
+		out.add(Wrong{Document: name, Detail: fmt.Sprintf("the collection holds %d documents, where the read model has counted %d", counted, stored)})
+	})
 }
 
 // orNothing returns what a view leaves out, for a message.
@@ -187,14 +195,14 @@ func (c *checker) listBrokenGuards(out *Verified) error {
 		}
 	}
 	for _, col := range c.plan.Model.Collections {
-		for _, path := range col.Unique {
-			if err := c.indexUnique(col.Name, []fanfold.Path{path}, func(*sqlite.Row, error) {}); err != nil {
+		for _, u := range col.Unique {
+			if err := c.indexUnique(col.Name, []*fanfold.Unique{u}, func(*sqlite.Row, error) {}); err != nil {
 				return err
 			}
-			if err := c.sc.CompareClaims(col.Name, path.String(), uniqueIndex(col.Name, path.String()), func(value, holder string, stored bool) error {
-				detail := fmt.Sprintf("has %s %q, which is claimed by another document or by none", path, value[1:])
+			if err := c.sc.CompareClaims(col.Name, u.Name(), uniqueIndex(col.Name, u.Name()), func(value, holder string, stored bool) error {
+				detail := fmt.Sprintf("has %s, which is claimed by another document or by none", u.Has(value))
 				if stored {
-					detail = fmt.Sprintf("claims %s %q, which it does not have", path, value[1:])
+					detail = fmt.Sprintf("claims %s, which it does not have", u.Has(value))
 				}
 				out.add(Wrong{Document: col.Name + "/" + holder, Detail: detail})
 				return nil

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Gate holds models that are prepared until they may apply: see api.Options.BeforeActivate.
+// Gate holds models that are prepared until they may apply: see writer.Options.BeforeActivate.
 type Gate struct {
 	mu   sync.Mutex
 	open chan struct{}
@@ -46,14 +47,37 @@ func (g *Gate) Shut() {
 }
 
 // Propose has a model prepared, behind a gate, and returns the event that announces it; 0 where it can
-// only be applied at once.
+// only be applied at once, or applies already.
 func (s *Store) Propose(src string) uint64 {
 	s.tb.Helper()
-	r, err := s.Do(http.MethodPut, "/v1/_model?background=true", []byte(src), "Content-Type", "application/yaml", "Fanfold-Timeout", "0")
+	return s.propose("/v1/_model", "&allowRemoval=true", src, "application/yaml")
+}
+
+// ProposeFold is Propose for a version of the fold.
+func (s *Store) ProposeFold(version int) uint64 {
+	s.tb.Helper()
+	return s.propose("/v1/_fold", "", fmt.Sprintf(`{"version":%d}`, version), "application/json")
+}
+
+// SetFold sets a version of the fold at once, and returns the event that does.
+func (s *Store) SetFold(version int) uint64 {
+	s.tb.Helper()
+	r := s.Want(http.StatusOK, http.MethodPut, "/v1/_fold?background=false", fmt.Sprintf(`{"version":%d}`, version))
+	at, err := fanfold.ParsePosition(r.Header.Get("Fanfold-Position"))
+	if err != nil {
+		s.tb.Fatalf("set the version: %v", err)
+	}
+	return at.Seq()
+}
+
+// propose has what is put at a path prepared. parameters are more of the request's.
+func (s *Store) propose(path, parameters, src, contentType string) uint64 {
+	s.tb.Helper()
+	r, err := s.Do(http.MethodPut, path+"?background=true"+parameters, []byte(src), "Content-Type", contentType, "Fanfold-Timeout", "0")
 	if err != nil {
 		s.tb.Fatalf("propose: %v", err)
 	}
-	if r.Status == http.StatusUnprocessableEntity {
+	if r.Status == http.StatusUnprocessableEntity || r.Status == http.StatusOK { // which is the model that applies
 		return 0
 	}
 	if r.Status != http.StatusAccepted {

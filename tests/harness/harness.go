@@ -4,23 +4,29 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
@@ -36,17 +42,24 @@ type TB interface {
 
 // Options of a store; the zero value works.
 type Options struct {
-	Dir       string       // data directory; the caller's to make and remove
-	NATS      string       // URL of an outside server; "" for the embedded one
-	FailWrite func() error // see node.Config
+	Dir       string                 // data directory; the caller's to make and remove
+	NATS      string                 // URLs of outside servers; "" for the embedded one
+	Configure func(cfg *node.Config) // changes anything else; nil for nothing
+	Logger    *slog.Logger           // default: none
+	FailWrite func() error           // see node.Config
 	// FailAppend, see node.Config
 	FailAppend      func(stored bool) error
 	Sync            bool                 // sync every write, as in production; off makes histories fast
 	Fsync           func(*os.File) error // see node.Config
-	Replicas        int
-	SetOrientedFrom int            // see projector.Options
-	Writer          writer.Options // limits of documents
-	API             api.Options    // limits of requests
+	Replicas        int                  // default 1; negative: as many as the node chooses
+	Now             func() time.Time     // see node.Config
+	SetOrientedFrom int                  // see projector.Options
+	Upgrade         bool                 // sets the newest version of the fold at the start, as in production
+	TraceEndpoint   string               // see node.Config
+	Writer          writer.Options       // limits of documents
+	API             api.Options          // limits of requests
+	MaxLag          fanfold.LagBound
+	Members         membership.Options // of the lease among the nodes
 }
 
 // Store is one running node and a client of it.
@@ -90,8 +103,17 @@ func Start(tb TB, opt Options) (*Store, error) {
 	if opt.Sync {
 		durability = "always"
 	}
-	n, err := node.Open(context.Background(), node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
-		Replicas: max(1, opt.Replicas), Logger: slog.New(slog.DiscardHandler), FailWrite: opt.FailWrite, FailAppend: opt.FailAppend, Fsync: opt.Fsync, SetOrientedFrom: opt.SetOrientedFrom, Writer: opt.Writer, API: opt.API})
+	replicas := max(cmp.Or(opt.Replicas, 1), 0)
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	cfg := node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
+		Replicas: replicas, Logger: opt.Logger, TraceEndpoint: opt.TraceEndpoint, KeepFold: !opt.Upgrade, FailWrite: opt.FailWrite, FailAppend: opt.FailAppend,
+		Fsync: opt.Fsync, Now: opt.Now, SetOrientedFrom: opt.SetOrientedFrom, Writer: opt.Writer, API: opt.API, MaxLag: opt.MaxLag, Members: opt.Members}
+	if opt.Configure != nil {
+		opt.Configure(&cfg)
+	}
+	n, err := node.Open(context.Background(), cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -178,9 +200,9 @@ func (s *Store) Replay() {
 
 // tables are the read model's, with what orders their rows.
 var tables = []struct{ name, order string }{
-	{"checkpoint", "id"}, {"log_digest", "seq"}, {"model", "seq"}, {"proposal", "id"}, {"document", "number"}, {"tombstone", "collection, id"},
+	{"checkpoint", "id"}, {"log_digest", "seq"}, {"model", "seq"}, {"proposal", "id"}, {"document", "number"}, {"tombstone", "collection, id"}, {"collection", "name"},
 	{"link", "relation, target, holder"}, {"kept", "rule, target, holder"},
-	{"paged", "relation, target"}, {"entry", "rule, target, sort, id"}, {"total", "rule, target"}, {"claim", "collection, path, value"},
+	{"paged", "relation, target"}, {"entry", "rule, target, sort, holder"}, {"total", "rule, target"}, {"claim", "collection, path, value"},
 	{"change", "position"}, {"form", "id"}, {"omission", "rule"}, {"once", "key"},
 }
 
@@ -193,6 +215,25 @@ func (s *Store) Digest() string {
 		s.tb.Fatalf("digest: %v", err)
 	}
 	return sum
+}
+
+// WantSameDigest fails the test unless two nodes of one log have the same rows, at a moment when both have folded all of it:
+// a node appends fences now and then.
+func (s *Store) WantSameDigest(other *Store) {
+	s.tb.Helper()
+	for try := 0; ; try++ {
+		before, err := s.Node.Log.LastSeq(context.Background())
+		if err != nil {
+			s.tb.Fatalf("digest: %v", err)
+		}
+		a, b := s.Digest(), other.Digest()
+		if a == b {
+			return
+		}
+		if after, err := s.Node.Log.LastSeq(context.Background()); err != nil || after == before && try > 0 || try > 100 {
+			s.tb.Fatalf("the nodes' digests are %s and %s, %v", a, b, err)
+		}
+	}
 }
 
 func (s *Store) digest() (string, error) {
@@ -254,7 +295,7 @@ type Response struct {
 	Body   []byte
 }
 
-// Problem is the answer's problem type without its prefix, or "".
+// Problem is the answer's problem type, or "".
 func (r *Response) Problem() string {
 	var p struct{ Type string }
 	if json.Unmarshal(r.Body, &p) != nil {
@@ -263,9 +304,13 @@ func (r *Response) Problem() string {
 	return p.Type
 }
 
-// Do sends a request; headers are name, value, name, value. The error is the transport's.
+// Do sends a request; headers are name, value, name, value. The error is the transport's. One that is ECONNREFUSED says that no
+// server has the request: the transport sends one with an Idempotency-Key again where its connection ends, and what is refused
+// then may have been done before.
 func (c *Client) Do(method, path string, body []byte, headers ...string) (*Response, error) {
-	req, err := http.NewRequestWithContext(context.Background(), method, c.URL+path, bytes.NewReader(body))
+	var sent atomic.Bool
+	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent.Store(true) }})
+	req, err := http.NewRequestWithContext(ctx, method, c.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -279,6 +324,9 @@ func (c *Client) Do(method, path string, body []byte, headers ...string) (*Respo
 		req.Host = host
 	}
 	resp, err := c.HTTP.Do(req)
+	if sent.Load() && errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, fmt.Errorf("sent, and without an answer: %v", err) //nolint:errorlint // it must not be taken for a refusal
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -340,10 +388,19 @@ func (c *Client) WantDoc(collection, id, want string) {
 	}
 }
 
-// Model applies a model in YAML or JSON.
+// Model applies a model in YAML or JSON. It sends it again while the store cannot answer, as a client does: a node may have
+// come that has not told yet by which rules it guards its writes. That takes a minute at most.
 func (c *Client) Model(src string) *Response {
 	c.tb.Helper()
-	return c.Want(http.StatusOK, http.MethodPut, "/v1/_model", src, "Content-Type", "application/yaml", "Fanfold-Timeout", "60")
+	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		r, err := c.Do(http.MethodPut, "/v1/_model?allowRemoval=true", []byte(src), "Content-Type", "application/yaml", "Fanfold-Timeout", "60")
+		switch {
+		case err == nil && r.Status == http.StatusOK:
+			return r
+		case err != nil || r.Problem() != "urn:fanfold:problem:unavailable" || time.Since(begun) > time.Minute:
+			c.tb.Fatalf("a model is refused: %v %+v\n%s", err, r, src)
+		}
+	}
 }
 
 // Change is a row of the change feed.
@@ -355,6 +412,16 @@ type Change struct {
 		Rules                     []string
 	}
 	Doc, Previous, Patch json.RawMessage
+	FilterError          string
+}
+
+// Bare returns a position as "<sequence>-<n>", without what stands behind that.
+func Bare(position string) string {
+	p, err := fanfold.ParsePosition(position)
+	if err != nil {
+		return err.Error()
+	}
+	return p.String()
 }
 
 // Changes reads the feed to its end.

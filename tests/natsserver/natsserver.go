@@ -3,6 +3,7 @@ package natsserver
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"strconv"
@@ -34,7 +35,7 @@ func Start(t testing.TB, nodes int) []string {
 func StartCluster(t testing.TB, nodes int, sync bool) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, servers: make([]*server.Server, nodes), opts: make([]*server.Options, nodes)}
-	ports, routes := freePorts(t, 2*nodes), make([]*url.URL, nodes)
+	ports, routes := FreePorts(t, 2*nodes), make([]*url.URL, nodes)
 	for i := range routes {
 		routes[i] = &url.URL{Scheme: "nats-route", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[nodes+i]))}
 	}
@@ -45,7 +46,7 @@ func StartCluster(t testing.TB, nodes int, sync bool) *Cluster {
 			SyncInterval: time.Minute, SyncAlways: sync,
 		}
 		if nodes > 1 {
-			opts.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[nodes+i]}
+			opts.Cluster = server.ClusterOpts{Name: clusterName(ports), Host: "127.0.0.1", Port: ports[nodes+i]}
 			opts.Routes = routes
 		}
 		c.opts[i] = opts
@@ -61,6 +62,22 @@ func StartCluster(t testing.TB, nodes int, sync bool) *Cluster {
 		c.waitForLeader()
 	}
 	return c
+}
+
+// StartWith runs one server on a free port with options that set changes, and returns its client URL. It ends with the test.
+func StartWith(t testing.TB, set func(o *server.Options)) string {
+	t.Helper()
+	c := &Cluster{t: t, servers: make([]*server.Server, 1), opts: []*server.Options{{
+		ServerName: "n0", Host: "127.0.0.1", Port: FreePorts(t, 1)[0], JetStream: true, StoreDir: t.TempDir(),
+		JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 64 << 20, MaxPayload: 8 << 20, NoSigs: true, NoLog: true,
+	}}}
+	set(c.opts[0])
+	c.Restart(0)
+	t.Cleanup(func() { c.Stop(0) })
+	if !c.servers[0].ReadyForConnections(20 * time.Second) {
+		t.Fatal("the NATS server did not become ready")
+	}
+	return c.URLs()[0]
 }
 
 // URLs are the servers' client URLs.
@@ -109,17 +126,29 @@ func (c *Cluster) Leader(stream string) int {
 	return -1
 }
 
-// freePorts are ports of the loopback interface that were free a moment ago.
-func freePorts(t testing.TB, n int) []int {
+// clusterName returns a name for a cluster at some ports, which no other cluster has that runs now.
+func clusterName(ports []int) string { return fmt.Sprintf("test-%d", ports[0]) }
+
+// Ports of test servers: below those that systems give to outgoing connections, one of which could take a port while its server
+// is not running.
+const (
+	firstPort = 10000
+	lastPort  = 32000
+)
+
+// FreePorts returns ports of the loopback interface that were free a moment ago.
+func FreePorts(t testing.TB, n int) []int {
 	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+	var ports []int
+	for tries := 0; len(ports) < n; tries++ {
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			defer l.Close()
+			ports = append(ports, port)
+		} else if tries > 1000 {
 			t.Fatal(err)
 		}
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
 	}
 	return ports
 }

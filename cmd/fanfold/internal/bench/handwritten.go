@@ -29,7 +29,7 @@ func handWritten(dir string) (took time.Duration, err error) {
 			_ = os.Remove(to + suffix) // there may be none
 		}
 	}()
-	// In the order in which documents arrive: a loop cannot sort links that it has yet to see.
+	// In the order in which documents are created: a loop cannot sort links that it has yet to see.
 	tables := []table{{name: "document", order: "number"},
 		{name: "link", order: "holder"}, {name: "change", order: "position"}}
 	for i := range tables {

@@ -20,7 +20,7 @@ type RichRound struct {
 	Took      time.Duration // until everything was folded
 	CPU       time.Duration // of this process, which has the log, the store and the client
 	Refused   int
-	Log, Rows int64 // bytes on the disk
+	Log, Rows int64 // bytes on the disk, of the rows at rest
 	Memory    int   // of this process, in MB
 }
 
@@ -52,9 +52,30 @@ func MeasureRich(ctx context.Context, dir string, d RichData, load func(ctx cont
 	r.Memory = highWater(os.Getpid())
 	r.Log, err = diskUse(filepath.Join(dir, "nats"))
 	if err == nil {
-		r.Rows, err = diskUse(filepath.Join(dir, "readmodel"))
+		r.Rows, err = diskAtRest(ctx, filepath.Join(dir, "readmodel"))
 	}
 	return r, err
+}
+
+// diskAtRest returns how many bytes the files below dir have once that no longer changes, because SQLite's log was moved
+// into the file.
+func diskAtRest(ctx context.Context, dir string) (size int64, err error) {
+	const rest = 2 * time.Second // more than a node takes to begin
+	for since := time.Now(); time.Since(since) < rest; {
+		now, err := diskUse(dir)
+		if err != nil {
+			return 0, err
+		}
+		if now != size {
+			size, since = now, time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(rest / 20):
+		}
+	}
+	return size, nil
 }
 
 // RichResult compares imports of rich data with the same import without limit, strict relations and unique members. small

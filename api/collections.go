@@ -1,0 +1,80 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/query"
+)
+
+// collectionList holds a page of the collections.
+type collectionList struct {
+	Collections []fanfold.CollectionCount `json:"collections"`
+	Next        string                    `json:"next,omitempty"`
+}
+
+// collectionsScope names the list of the collections in its cursors. No collection can have such a name.
+const collectionsScope = "the collections"
+
+// collections answers GET /v1: which collections there are, by name, and how many documents each holds.
+func (s *Server) collections(c echo.Context) error {
+	if err := readParameters(c, "limit", "cursor"); err != nil {
+		return err
+	}
+	limit, err := query.Int(c.QueryParams(), "limit", defaultLimit, 1, maxLimit)
+	if err != nil {
+		return err
+	}
+	after := ""
+	if v := c.QueryParam("cursor"); v != "" {
+		if after, err = parseCursor(collectionsScope, v); err != nil {
+			return err
+		}
+	}
+	if err := s.freshness(c); err != nil {
+		return err
+	}
+	list := collectionList{Collections: []fanfold.CollectionCount{}}
+	var at fanfold.Position
+	if err := s.Reader.Read(func(snap Snapshot) error {
+		at = snap.At()
+		some, more, err := snap.CollectionsBehind(after, limit)
+		list.Collections = append(list.Collections, some...)
+		if more {
+			list.Next = makeCursor(collectionsScope, some[len(some)-1].Name)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h[keyPosition] = []string{s.mark(at).String()}
+	h["Cache-Control"] = mustRevalidate
+	known, tag := matches(c.Request().Header["If-None-Match"], list.tag())
+	if h[keyETag] = []string{tag}; known {
+		return c.NoContent(http.StatusNotModified)
+	}
+	return s.sendJSON(c, http.StatusOK, list)
+}
+
+// tag returns an ETag of the list: that of every answer with the same text.
+func (l *collectionList) tag() string {
+	h := fnv.New64a()
+	_ = json.NewEncoder(h).Encode(l) // neither a hash nor a list fails
+	return fmt.Sprintf(`"%016x"`, h.Sum64())
+}
+
+// checkCollection returns an UnknownCollection where a snapshot knows nothing of a collection: most likely its name is
+// mistyped, which an empty list would not tell.
+func checkCollection(snap Snapshot, name string) error {
+	found, err := snap.HasCollection(name)
+	if err == nil && !found {
+		err = fanfold.Errorf(fanfold.UnknownCollection, "there is no collection %q: the model does not declare it, and it never held a document; GET /v1 lists those there are", name)
+	}
+	return err
+}

@@ -1,0 +1,168 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Lag knows how far the node is behind the log.
+type Lag interface {
+	// CatchingUp returns the CatchingUp of a node that has not reached the log's end of its start yet, nil otherwise. Where
+	// it soon will have, it waits, until ctx ends at most.
+	CatchingUp(ctx context.Context) error
+	// CaughtUp tells whether CatchingUp returns nil at once.
+	CaughtUp() bool
+	// TooFar returns the Lagging of a node that is too far behind for strong reads and for writes under an
+	// Idempotency-Key, nil otherwise.
+	TooFar() error
+	// Wait waits until the node is within a bound of the log. The error is Lagging where ctx ends before, or Unavailable.
+	Wait(ctx context.Context, bound fanfold.LagBound) error
+}
+
+// level names what a read promises.
+type level string
+
+// The levels, from the one that promises most.
+const (
+	levelStrong   level = "strong"   // every write acknowledged before the request
+	levelBounded  level = "bounded"  // every write older than a bound
+	levelSession  level = "session"  // every write up to a position that the client has seen
+	levelPrefix   level = "prefix"   // some prefix of the log, on a node that is not catching up since its start
+	levelEventual level = "eventual" // some prefix of the log, which may be much older
+)
+
+// readParameters lists the query parameters that every read of the read model takes.
+func readParameters(c echo.Context, more ...string) error {
+	return parameters(c, append(more, "consistency", "maxLag")...)
+}
+
+// want holds what a read asks of the read model before it is answered.
+type want struct {
+	level level
+	bound fanfold.LagBound
+	seq   uint64 // is to be folded; 0 for none
+}
+
+// readWant reads the parameters consistency and maxLag and the header Fanfold-Min-Position, by which alone a read is one of
+// a session. Errors are Invalid and StoreChanged.
+func (s *Server) readWant(c echo.Context, minPosition string) (w want, err error) {
+	if minPosition != "" {
+		b, err := fanfold.ParseBookmark(minPosition)
+		if err != nil {
+			return w, fanfold.Errorf(fanfold.Invalid, "%s: %s", headerMinPosition, fanfold.MessageOf(err))
+		}
+		if _, err := s.opt.Issuer.Resolve(b); err != nil {
+			return w, err
+		}
+		w.seq = b.Seq()
+	}
+	query := c.QueryParams()
+	switch w.level = level(query.Get("consistency")); w.level {
+	case levelStrong, levelBounded, levelPrefix, levelEventual:
+	case levelSession:
+		if minPosition == "" {
+			return w, fanfold.Errorf(fanfold.Invalid, "consistency=session needs the header %s: the %s of an earlier answer", headerMinPosition, headerPosition)
+		}
+	case "":
+		if w.level = levelPrefix; minPosition != "" {
+			w.level = levelSession
+		}
+	default:
+		return w, fanfold.Errorf(fanfold.Invalid, "consistency=%.40s is not one of strong, bounded, session, prefix and eventual", string(w.level))
+	}
+	text := query.Get("maxLag")
+	switch {
+	case w.level == levelBounded && text == "":
+		return w, fanfold.Errorf(fanfold.Invalid, "consistency=bounded needs maxLag: a number of events, such as 10000, or a time, such as 30s")
+	case text != "" && w.level != levelBounded:
+		return w, fanfold.Errorf(fanfold.Invalid, "maxLag goes with consistency=bounded alone")
+	case text != "":
+		if w.bound, err = fanfold.ParseLagBound(text); err != nil {
+			return w, fanfold.Errorf(fanfold.Invalid, "maxLag: %s", fanfold.MessageOf(err))
+		}
+	}
+	return w, nil
+}
+
+// freshness waits until the read model is as fresh as the request asks for. Errors are Invalid, StoreChanged, Timeout,
+// CatchingUp, Lagging and Unavailable.
+func (s *Server) freshness(c echo.Context) error {
+	r := c.Request()
+	minPosition, err := header(r, headerMinPosition)
+	if err != nil {
+		return err
+	}
+	if minPosition == "" && r.URL.RawQuery == "" && s.Lag.CaughtUp() {
+		return nil
+	}
+	limit, err := s.timeout(c)
+	if err != nil {
+		return err
+	}
+	w, err := s.readWant(c, minPosition)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), limit)
+	defer cancel()
+	switch w.level {
+	case levelPrefix:
+		if err := s.Lag.CatchingUp(ctx); err != nil {
+			return err
+		}
+	case levelStrong:
+		if err := s.Lag.TooFar(); err != nil {
+			return err
+		}
+		return s.waitForFence(ctx, w.seq, limit)
+	case levelBounded:
+		if err := s.Lag.Wait(ctx, w.bound); err != nil {
+			return err
+		}
+	}
+	return s.waitToRead(ctx, w.seq, limit)
+}
+
+// keyed returns why the node cannot take a write under an Idempotency-Key, nil where it can, or where there is no key: its
+// table of keys may lack the request that was made before.
+func (s *Server) keyed(key fanfold.IdempotencyKey) error {
+	if key.Hash == "" {
+		return nil
+	}
+	return s.Lag.TooFar()
+}
+
+// waitForFence waits until want and everything acknowledged before the call are folded. Errors are Timeout and Unavailable.
+func (s *Server) waitForFence(ctx context.Context, want uint64, limit time.Duration) error {
+	begun := time.Now()
+	seq, err := s.Fencer.Fence(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fanfold.Errorf(fanfold.Timeout, "the log did not answer within %v; this node stands at event %d", limit, s.Folded.Applied())
+	}
+	if err != nil {
+		return err
+	}
+	err = s.waitToRead(ctx, max(want, seq), limit)
+	if s.Folded.Applied() >= seq {
+		s.Writer.RecordCaughtUp(begun)
+	}
+	return err
+}
+
+// waitToRead waits until an event is folded. The error is a Timeout, in which limit is named, where ctx ends before, and
+// Unavailable.
+func (s *Server) waitToRead(ctx context.Context, want uint64, limit time.Duration) error {
+	if want == 0 {
+		return nil
+	}
+	err := s.Folded.Wait(ctx, want)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", s.Folded.Applied(), want, limit)
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/writer"
+)
+
+// maxFoldBody bounds the body of a request for another version of the fold, in bytes.
+const maxFoldBody = maxGroupBody
+
+// maxFoldVersion is the greatest version that can be asked for: as much as an event takes.
+const maxFoldVersion = 1<<31 - 1
+
+// foldChange is the answer to a request for another version of the fold.
+type foldChange struct {
+	Version int   `json:"version"`
+	Changes int64 `json:"changes"` // documents that it changes
+}
+
+// putFold answers PUT /v1/_fold: it sets the version of the fold for all nodes.
+func (s *Server) putFold(c echo.Context) error {
+	req, err := s.readUpgrade(c)
+	if err != nil {
+		return err
+	}
+	limit, err := s.timeout(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	leave, err := s.previews.enter(ctx)
+	if err != nil {
+		return err
+	}
+	result, err := s.Writer.Upgrade(ctx, req)
+	leave()
+	if err != nil {
+		return err
+	}
+	answer := foldChange{Version: req.Version}
+	if result.Preview != nil {
+		answer.Changes = result.Preview.Changes
+	}
+	return s.answerUpgrade(c, result, answer, limit)
+}
+
+// readUpgrade reads the parameters and the body of a request for another version of the fold. Errors are Invalid,
+// UnsupportedMedia, TooLarge and TooSlow.
+func (s *Server) readUpgrade(c echo.Context) (req writer.UpgradeRequest, err error) {
+	if err := parameters(c, "background"); err != nil {
+		return req, err
+	}
+	if req.Background, err = background(c); err != nil {
+		return req, err
+	}
+	var asked struct{ Version int }
+	if err := s.readObject(c, &asked, "version"); err != nil {
+		return req, err
+	}
+	if req.Version = asked.Version; req.Version < 1 || req.Version > maxFoldVersion {
+		return req, fanfold.Errorf(fanfold.Invalid, "member \"version\" must be a number from 1 to %d: the version of the fold to set; GET /v1/_status has the newest in foldVersion", maxFoldVersion)
+	}
+	return req, nil
+}
+
+// answerUpgrade waits until the version is in force here, for limit at most. Where that takes longer the answer says where
+// it can be watched.
+func (s *Server) answerUpgrade(c echo.Context, result writer.ModelResult, answer foldChange, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), limit)
+	defer cancel()
+	h, applied := c.Response().Header(), result.Applied
+	if result.Proposed != 0 {
+		var err error
+		if applied, err = s.Writer.WaitForModel(ctx, result.Proposed); fanfold.CodeOf(err) == fanfold.Unprocessable {
+			return err
+		} else if err != nil {
+			applied = 0
+		}
+	}
+	if max(applied, result.Proposed) == applied && s.Folded.Wait(ctx, applied) == nil {
+		h.Set(headerPosition, s.markEvent(applied).String())
+		return c.JSON(http.StatusOK, answer)
+	}
+	h.Set("Location", "/v1/_status")
+	h.Set(headerPosition, s.markEvent(max(applied, result.Proposed)).String())
+	return c.JSON(http.StatusAccepted, answer)
+}

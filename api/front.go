@@ -1,0 +1,98 @@
+package api
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// about says what GET / tells of the API.
+type about struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Version     string `json:"version"`
+	Links       []link `json:"links"`
+}
+
+// link leads from the first page to a part of the API.
+type link struct {
+	Rel   string `json:"rel"`
+	Href  string `json:"href"`
+	Title string `json:"title"`
+}
+
+// description says in one sentence what Fanfold is.
+const description = "An event-sourced JSON document store that keeps declared copies right"
+
+// links lists where the first page leads.
+var links = []link{
+	{"collections", "/v1", "The collections, and how many documents each holds"},
+	{"model", "/v1/_model", "The model: which copies exist, and how collections refer to each other"},
+	{"changes", "/v1/_changes", "The change feed"},
+	{"groups", "/v1/_groups", "Consumer groups of the change feed"},
+	{"status", "/v1/_status", "How this node stands"},
+	{"ready", "/readyz", "Whether it is ready"},
+	{"metrics", "/metrics", "Metrics, in the format of Prometheus"},
+	{"openapi", "/openapi.json", "The description of the API (OpenAPI 3.1)"},
+}
+
+//go:embed front.html
+var frontHTML string
+
+// frontPage makes the first page for browsers.
+var frontPage = template.Must(template.New("front").Funcs(template.FuncMap{"below": func(path string) string { return strings.TrimPrefix(path, "/") }}).Parse(frontHTML))
+
+// front answers GET /: what this is, its version and where to go on; as a page where Accept prefers HTML, as browsers do.
+func (s *Server) front(c echo.Context) error {
+	if err := parameters(c); err != nil {
+		return err
+	}
+	page := about{Name: "Fanfold", Description: description, Version: s.opt.Version, Links: links}
+	h := c.Response().Header()
+	h.Add("Vary", "Accept")
+	h["Cache-Control"] = mustRevalidate
+	accept := c.Request().Header["Accept"]
+	if quality(accept, "text/html") <= quality(accept, "application/json") {
+		return c.JSON(http.StatusOK, page)
+	}
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	var text bytes.Buffer
+	if err := frontPage.Execute(&text, page); err != nil {
+		return err
+	}
+	return sendText(c, http.StatusOK, echo.MIMETextHTMLCharsetUTF8, text.Bytes())
+}
+
+// quality returns the weight, from 0 to 1, that Accept headers give to a media type (RFC 9110, 12.5.1): that of the most
+// specific range which it is in, 0 where there is none. What is no range is left out.
+func quality(accept []string, mediaType string) float64 {
+	kind, _, _ := strings.Cut(mediaType, "/")
+	ranges := []string{"*/*", kind + "/*", mediaType} // the more specific, the later
+	found, best := -1, 0.0
+	for _, line := range accept {
+		for part := range strings.SplitSeq(line, ",") {
+			name, parameters, err := mime.ParseMediaType(part)
+			if err != nil {
+				continue
+			}
+			weight := 1.0
+			if q, given := parameters["q"]; given {
+				if weight, err = strconv.ParseFloat(q, 64); err != nil || !(weight >= 0 && weight <= 1) {
+					continue
+				}
+			}
+			if at := slices.Index(ranges, name); at > found || at >= 0 && at == found && weight > best {
+				found, best = at, weight
+			}
+		}
+	}
+	return best
+}

@@ -1,0 +1,146 @@
+package fanfold
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// StoreID names a store, so that a position of one is not taken for a position of another: eight characters of
+// lower-case base32 (a-z2-7). It is drawn when the log is made, and stays with the log.
+type StoreID string
+
+var storeIDRE = regexp.MustCompile(`^[a-z2-7]{8}$`)
+
+// Valid reports whether the id has the form of one.
+func (id StoreID) Valid() bool { return storeIDRE.MatchString(string(id)) }
+
+// NewStoreID returns a random id.
+func NewStoreID() StoreID {
+	var random [5]byte
+	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
+	return StoreIDFrom(random)
+}
+
+// StoreIDFrom returns the id that 40 bits make.
+func StoreIDFrom(bits [5]byte) StoreID {
+	return StoreID(strings.ToLower(base32.StdEncoding.EncodeToString(bits[:])))
+}
+
+// Issuer holds what a store writes into each position that it gives out, besides the position. The zero value adds
+// nothing, and takes every position.
+type Issuer struct {
+	Store StoreID
+	Folds Folds // nil for none: positions are given out without a fold version
+}
+
+// Folds knows by which version of the fold events are folded. The log says it, so that it is the same on every node.
+type Folds interface {
+	// FoldOf returns the fold version of the event at seq, 0 where the event is not folded here yet, and whether it is a
+	// model's, whose first change is a derived one.
+	FoldOf(seq uint64) (version int, model bool)
+}
+
+// FoldOf returns what Folds says of the event at seq, and 0 where there are none.
+func (i Issuer) FoldOf(seq uint64) (version int, model bool) {
+	if i.Folds == nil {
+		return 0, false
+	}
+	return i.Folds.FoldOf(seq)
+}
+
+// Bookmark holds a position as clients have it. Its text is "<sequence>-<n>", "-<store>" behind it, and "-<fold version>"
+// behind that where it lies inside an event: which changes an event has, and in which order, is the fold's to say. Clients
+// take it as it is.
+type Bookmark struct {
+	Position
+	Store StoreID // "" for none
+	Fold  int     // the fold version of the event; 0 for none
+}
+
+// Mark returns the position as the store gives it out. Behind a direct change it holds under every fold version, because
+// that is the first of its event. A model's event has derived changes alone.
+func (i Issuer) Mark(p Position) Bookmark {
+	b := Bookmark{Position: p, Store: i.Store}
+	if version, model := i.FoldOf(p.Seq()); model || p.N() > 0 {
+		b.Fold = version
+	}
+	return b
+}
+
+// String returns the bookmark's text.
+func (b Bookmark) String() string { return string(b.Append(make([]byte, 0, 40))) }
+
+// Append appends the bookmark's text to dst.
+func (b Bookmark) Append(dst []byte) []byte {
+	dst = strconv.AppendUint(dst, b.Seq(), 10)
+	dst = strconv.AppendInt(append(dst, '-'), int64(b.N()), 10)
+	if b.Store == "" {
+		return dst
+	}
+	dst = append(append(dst, '-'), b.Store...)
+	if b.Fold == 0 {
+		return dst
+	}
+	return strconv.AppendInt(append(dst, '-'), int64(b.Fold), 10)
+}
+
+// MarshalText returns the bookmark's text.
+func (b Bookmark) MarshalText() ([]byte, error) { return b.Append(nil), nil }
+
+// UnmarshalText reads a bookmark as ParseBookmark does. The error is Invalid.
+func (b *Bookmark) UnmarshalText(text []byte) (err error) {
+	*b, err = ParseBookmark(string(text))
+	return err
+}
+
+// ParseBookmark reads a bookmark. The store and the fold version may be missing, and the number as in ParsePosition. The
+// error is Invalid.
+func ParseBookmark(s string) (b Bookmark, err error) {
+	parts := strings.Split(s, "-")
+	if len(parts) > 4 {
+		return b, badPosition(s)
+	}
+	if len(parts) > 2 {
+		if b.Store = StoreID(parts[2]); !b.Store.Valid() {
+			return b, badPosition(s)
+		}
+	}
+	if len(parts) > 3 {
+		fold, err := parseDecimal(parts[3], 1<<31-1)
+		if err != nil || fold == 0 {
+			return b, badPosition(s)
+		}
+		b.Fold = int(fold)
+	}
+	b.Position, err = parseBare(s, parts[:min(2, len(parts))])
+	return b, err
+}
+
+// Resolve returns the position at which a client that has a bookmark goes on. A bookmark inside an event that was folded
+// by another version than the log says stands for the event's start, so that nothing is missed and some changes may come
+// again. One of an event that is not folded here yet is taken as it is. The error is StoreChanged for a bookmark of another
+// store.
+func (i Issuer) Resolve(b Bookmark) (Position, error) {
+	if b.Store != "" && i.Store != "" && b.Store != i.Store {
+		err := Errorf(StoreChanged, "position %s is of store %s, and this is store %s: what follows it here has nothing to do with what was read there; begin anew at the oldest position, or from an export", b, b.Store, i.Store)
+		err.Oldest = &Bookmark{Store: i.Store}
+		return 0, err
+	}
+	if version, _ := i.FoldOf(b.Seq()); b.Fold != 0 && version != 0 && b.Fold != version && b.Seq() > 0 {
+		return At(b.Seq(), 0) - 1, nil
+	}
+	return b.Position, nil
+}
+
+// ResolveText returns the position at which a client goes on that has the text of a bookmark. Errors are Invalid and
+// StoreChanged.
+func (i Issuer) ResolveText(s string) (Position, error) {
+	b, err := ParseBookmark(s)
+	if err != nil {
+		return 0, err
+	}
+	return i.Resolve(b)
+}

@@ -1,0 +1,66 @@
+package changefeed
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/fanfold/fanfold"
+)
+
+// answers knows the answers that are under way, for those who watch the node.
+type answers struct {
+	running map[string]*atomic.Int64 // by the transport
+
+	mu      sync.Mutex
+	streams map[*stream]struct{} // the endless ones
+}
+
+// newAnswers returns an answers without any.
+func newAnswers() *answers {
+	a := &answers{running: map[string]*atomic.Int64{}, streams: map[*stream]struct{}{}}
+	for _, kind := range kinds {
+		a.running[kind] = new(atomic.Int64)
+	}
+	return a
+}
+
+// begin counts an answer until the function that it returns is called.
+func (a *answers) begin(kind string) (end func()) {
+	a.running[kind].Add(1)
+	return func() { a.running[kind].Add(-1) }
+}
+
+// follow takes in an endless answer until the function that it returns is called.
+func (a *answers) follow(st *stream) (end func()) {
+	st.at.Store(uint64(st.scan.at))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.streams[st] = struct{}{}
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.streams, st)
+	}
+}
+
+// Transports lists the names of the transports, as the parameter feed has them.
+func Transports() []string { return append([]string(nil), kinds...) }
+
+// Subscribers returns how many answers of a transport are under way, those of consumer groups included.
+func (f *Feed) Subscribers(transport string) int64 { return f.answers.running[transport].Load() }
+
+// Farthest returns the position of the endless answer that is the furthest behind. found is false where there is none.
+func (f *Feed) Farthest() (at fanfold.Position, found bool) {
+	f.answers.mu.Lock()
+	defer f.answers.mu.Unlock()
+	for st := range f.answers.streams {
+		mine := fanfold.Position(st.at.Load())
+		if sub := st.sub.Load(); sub != nil { // which may have looked at much that was not asked for
+			mine = max(mine, sub.looked())
+		}
+		if !found || mine < at {
+			at, found = mine, true
+		}
+	}
+	return at, found
+}

@@ -1,0 +1,206 @@
+package group
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Lag says how much is behind a checkpoint. A member that is nil is not known.
+type Lag struct {
+	Changes *int64   `json:"changes,omitempty"` // that are still to be given
+	Seconds *float64 `json:"seconds,omitempty"` // since the oldest of them was made, 0 where there is none
+}
+
+// PartitionInfo describes a partition.
+type PartitionInfo struct {
+	Partition  int              `json:"partition"`
+	Owner      string           `json:"owner,omitempty"`
+	Expires    *time.Time       `json:"expires,omitempty"` // the owner's lease
+	Checkpoint fanfold.Bookmark `json:"checkpoint"`
+	Lag        Lag              `json:"lag"`
+	Attempts   int              `json:"attempts"`            // that failed since the checkpoint moved
+	Error      string           `json:"error,omitempty"`     // of the last one
+	NotBefore  *time.Time       `json:"notBefore,omitempty"` // when the batch comes again
+	Parked     int              `json:"parked"`              // batches
+}
+
+// MemberInfo describes a member.
+type MemberInfo struct {
+	Member  string    `json:"member"`
+	Expires time.Time `json:"expires"`
+	Max     int       `json:"max,omitempty"`
+}
+
+// Description describes a group.
+type Description struct {
+	Summary
+	Lag        Lag             `json:"lag"` // of all partitions: the sum of the changes, and the longest time
+	Members    []MemberInfo    `json:"members"`
+	Partitions []PartitionInfo `json:"partitions"`
+}
+
+// Describe returns what there is to know of a group. Errors are Invalid, NotFound and Unavailable.
+func (g *Groups) Describe(ctx context.Context, name string) (*Description, error) {
+	s, err := g.get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	states, err := g.partitions(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	lags, err := g.lags(s, states)
+	if err != nil {
+		return nil, err
+	}
+	now := g.opt.Now()
+	d := &Description{Summary: Summary{s.name, s.Settings, s.Created}, Lag: total(lags), Members: []MemberInfo{}}
+	for n, p := range states {
+		info := PartitionInfo{Partition: n, Checkpoint: g.opt.Issuer.Mark(p.Checkpoint), Lag: lags[n], Attempts: p.Attempts, Error: p.Error, Parked: len(p.Parked)}
+		if p.held(now) {
+			info.Owner, info.Expires = p.Owner, &p.Expires
+		}
+		if now.Before(p.NotBefore) {
+			info.NotBefore = &p.NotBefore
+		}
+		d.Partitions = append(d.Partitions, info)
+	}
+	e, err := g.kv.Get(ctx, s.membersKey())
+	if err != nil || e.Value == nil {
+		return d, err
+	}
+	var all members
+	if err := unmarshal(e, &all); err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if now.Before(m.Expires) {
+			d.Members = append(d.Members, MemberInfo{m.Name, m.Expires, m.Max})
+		}
+	}
+	return d, nil
+}
+
+// Backlog says how much of a group's work is to be done.
+type Backlog struct {
+	Changes int64   // behind the checkpoints of its partitions
+	Seconds float64 // since the oldest of them was made
+	Parked  int     // batches
+}
+
+// Backlog returns what a group has to do. Where its lag is not known, because it is too far behind for its changes to be
+// counted or has a filter, all changes behind its oldest checkpoint are taken, which are not fewer. Errors are Invalid,
+// NotFound and Unavailable.
+func (g *Groups) Backlog(ctx context.Context, name string) (b Backlog, err error) {
+	s, err := g.get(ctx, name)
+	if err != nil {
+		return b, err
+	}
+	states, err := g.partitions(ctx, s)
+	if err != nil || len(states) == 0 {
+		return b, err
+	}
+	oldest := states[0].Checkpoint
+	for _, p := range states {
+		b.Parked += len(p.Parked)
+		oldest = min(oldest, p.Checkpoint)
+	}
+	lags, err := g.lags(s, states)
+	if err != nil {
+		return b, err
+	}
+	if known := total(lags); known.Changes != nil {
+		b.Changes, b.Seconds = *known.Changes, *known.Seconds
+		return b, nil
+	}
+	upTo, all, err := g.model.Ordinal(oldest)
+	if err != nil {
+		return b, err
+	}
+	b.Changes = all - upTo
+	err = g.model.EachChange(oldest, false, func(ch *fanfold.Change) bool {
+		b.Seconds = max(0, g.opt.Now().Sub(ch.Time).Seconds())
+		return false
+	})
+	return b, err
+}
+
+// total returns the lag of a group from those of its partitions.
+func total(lags []Lag) (all Lag) {
+	changes, seconds := int64(0), 0.0
+	for _, l := range lags {
+		if l.Changes == nil {
+			return Lag{}
+		}
+		changes += *l.Changes
+		seconds = max(seconds, *l.Seconds)
+	}
+	return Lag{&changes, &seconds}
+}
+
+// lags returns the lag of each partition. It counts at most Options.LagBound changes, of all kinds, from the oldest checkpoint
+// on that is no further from the end; partitions whose checkpoints are further have no lag that is known, nor have those of a group
+// with a filter, which would have to be evaluated.
+func (g *Groups) lags(s *group, states []*partition) ([]Lag, error) {
+	from, found, err := g.countable(states)
+	lags := make([]Lag, len(states))
+	if err != nil || !found || s.Settings.Filter != "" {
+		return lags, err
+	}
+	now := g.opt.Now()
+	for n, p := range states {
+		if p.Checkpoint >= from {
+			lags[n] = Lag{new(int64), new(float64)}
+		}
+	}
+	err = g.model.EachChange(from, s.Settings.Mode == "latest", func(ch *fanfold.Change) bool {
+		n := ch.Key.Partition(len(states))
+		lag := lags[n]
+		if lag.Changes == nil || ch.Position <= states[n].Checkpoint || !s.Settings.asksFor(ch) {
+			return true
+		}
+		if *lag.Changes == 0 {
+			*lag.Seconds = max(0, now.Sub(ch.Time).Seconds())
+		}
+		*lag.Changes++
+		return true
+	})
+	return lags, err
+}
+
+// asksFor reports whether the settings let a change be given.
+func (s *Settings) asksFor(ch *fanfold.Change) bool {
+	return (len(s.Collections) == 0 || slices.Contains(s.Collections, ch.Key.Collection)) && (s.Derived != "exclude" || ch.Op != fanfold.OpDerive)
+}
+
+// countable returns the oldest checkpoint behind which no more than Options.LagBound changes are. found is false where there
+// is none.
+func (g *Groups) countable(states []*partition) (from fanfold.Position, found bool, err error) {
+	checkpoints := make([]fanfold.Position, 0, len(states))
+	for _, p := range states {
+		checkpoints = append(checkpoints, p.Checkpoint)
+	}
+	slices.Sort(checkpoints)
+	checkpoints = slices.Compact(checkpoints)
+	for low, high := 0, len(checkpoints); ; { // the first from which they can be counted is in [low, high]
+		if low == high {
+			if low == len(checkpoints) {
+				return 0, false, nil
+			}
+			return checkpoints[low], true, nil
+		}
+		mid := (low + high) / 2
+		upTo, all, err := g.model.Ordinal(checkpoints[mid])
+		if err != nil {
+			return 0, false, err
+		}
+		if all-upTo <= g.opt.LagBound {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package group
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// want fails the test unless an error has a code, "" for none.
+func want(t *testing.T, code fanfold.Code, err error) {
+	t.Helper()
+	if fanfold.CodeOf(err) != code {
+		t.Fatalf("the error is %v, want %q", err, code)
+	}
+}
+
+// TestGroupCounts: a database has MaxGroups groups, a group MaxMembers members, and one member leases MaxPartitions partitions.
+func TestGroupCounts(t *testing.T) {
+	g := New(newMemoryKV(), memoryModel{}, memoryModel{}, Options{Now: fixed})
+	ctx := context.Background()
+	for i := range MaxGroups {
+		created, err := g.Put(ctx, fmt.Sprint("g", i), Settings{})
+		if err != nil || !created {
+			t.Fatalf("group %d: %v, %v", i, created, err)
+		}
+	}
+	_, err := g.Put(ctx, "more", Settings{})
+	want(t, fanfold.Unprocessable, err)
+	_, err = g.Put(ctx, "g0", Settings{MaxAttempts: 1})
+	want(t, "", err)
+	want(t, "", g.Delete(ctx, "g1"))
+	_, err = g.Put(ctx, "more", Settings{Partitions: MaxPartitions})
+	want(t, "", err)
+	if leases, err := g.Lease(ctx, "more", "m", 0); err != nil || len(leases) != MaxPartitions {
+		t.Fatalf("%d leases, %v", len(leases), err)
+	}
+	for i := range MaxMembers {
+		_, err := g.Lease(ctx, "g0", fmt.Sprint("m", i), 1)
+		want(t, "", err)
+	}
+	_, err = g.Lease(ctx, "g0", "more", 1)
+	want(t, fanfold.Unprocessable, err)
+}
+
+// TestParkingIsBounded: a batch that would be one too many parked ones comes again instead, until there is room.
+func TestParkingIsBounded(t *testing.T) {
+	kv := newMemoryKV()
+	g := New(kv, memoryModel{}, memoryModel{}, Options{Now: fixed})
+	ctx := context.Background()
+	_, err := g.Put(ctx, "g", Settings{Partitions: 11, MaxAttempts: 1})
+	want(t, "", err)
+	leases, err := g.Lease(ctx, "g", "m", 0)
+	want(t, "", err)
+	parked := func() int {
+		list, err := g.Parked(ctx, "g")
+		want(t, "", err)
+		return len(list)
+	}
+	fail := func(n, seq int) {
+		want(t, "", g.Nack(ctx, "g", Batch{Partition: n, Token: leases[n].Token, Position: fmt.Sprintf("%d-0", seq)}, "e"))
+	}
+	for seq := range maxParkedHere + 1 {
+		fail(0, seq+1)
+	}
+	if n := parked(); n != maxParkedHere {
+		t.Fatalf("%d batches of a partition are parked", n)
+	}
+	for n := 1; n < 11; n++ {
+		for seq := range maxParkedHere {
+			fail(n, seq+1)
+		}
+	}
+	if n := parked(); n != MaxParked {
+		t.Fatalf("%d batches of a group are parked", n)
+	}
+	want(t, "", g.DropParked(ctx, "g", "0-5"))
+	want(t, fanfold.NotFound, g.DropParked(ctx, "g", "0-5"))
+	want(t, fanfold.NotFound, g.Retry(ctx, "g", "0-5"))
+	fail(10, 500)
+	if n := parked(); n != MaxParked {
+		t.Fatalf("with room for one more, %d batches are parked", n)
+	}
+	want(t, "", g.Delete(ctx, "g"))
+	for key, e := range kv.entries {
+		if e.Value != nil {
+			t.Errorf("a deleted group leaves %s", key)
+		}
+	}
+}
+
+// TestLagIsBounded: a lag is counted where no more than LagBound changes are behind the checkpoint, and absent otherwise.
+func TestLagIsBounded(t *testing.T) {
+	var model memoryModel
+	for i := range 30 {
+		model = append(model, fanfold.Change{Position: fanfold.At(uint64(i+1), 0), Ordinal: int64(i + 1), Key: fanfold.Key{Collection: "books", ID: fmt.Sprint(i)}, Time: begin.Add(time.Duration(i-60) * time.Second)})
+	}
+	g := New(newMemoryKV(), model, model, Options{Now: fixed, LagBound: 10})
+	ctx := context.Background()
+	_, err := g.Put(ctx, "g", Settings{Partitions: 2})
+	want(t, "", err)
+	leases, err := g.Lease(ctx, "g", "m", 0)
+	want(t, "", err)
+	d, err := g.Describe(ctx, "g")
+	if err != nil || d.Lag.Changes != nil || d.Partitions[0].Lag.Changes != nil {
+		t.Fatalf("with too much behind it, %+v, %v", d, err)
+	}
+	want(t, "", g.Ack(ctx, "g", Batch{Partition: 1, Token: leases[1].Token, Position: "25-0"}))
+	count, oldest := int64(0), 0.0
+	for _, ch := range model[25:] {
+		if ch.Key.Partition(2) == 1 {
+			if count++; count == 1 {
+				oldest = begin.Sub(ch.Time).Seconds()
+			}
+		}
+	}
+	d, err = g.Describe(ctx, "g")
+	if err != nil || d.Lag.Changes != nil || d.Partitions[0].Lag.Changes != nil || *d.Partitions[1].Lag.Changes != count || *d.Partitions[1].Lag.Seconds != oldest {
+		t.Fatalf("with one partition further on, %+v, %v; want %d, %v", d, err, count, oldest)
+	}
+}
+
+// TestRandomClocks lets members on two nodes, whose clocks jump, lease, acknowledge, fail and release at the same time. Every
+// value that a partition ever had follows from the one before: the checkpoint never goes back, only the lease that the
+// partition has moves it, and no token is given twice.
+func TestRandomClocks(t *testing.T) {
+	const partitions, workers, rounds = 4, 6, 150
+	kv := newMemoryKV()
+	jumping := func() time.Time { return begin.Add(time.Duration(rand.IntN(7200)-3600) * time.Second) }
+	nodes := []*Groups{New(kv, memoryModel{}, memoryModel{}, Options{Now: jumping}), New(kv, memoryModel{}, memoryModel{}, Options{Now: jumping})}
+	ctx := context.Background()
+	_, err := nodes[0].Put(ctx, "g", Settings{Partitions: partitions, MaxAttempts: 2})
+	want(t, "", err)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for range rounds {
+				g := nodes[rand.IntN(len(nodes))]
+				leases, err := g.Lease(ctx, "g", fmt.Sprint("m", w), 0)
+				if err != nil && fanfold.CodeOf(err) != fanfold.Busy {
+					t.Error(err)
+				}
+				for _, l := range leases {
+					b := Batch{Partition: l.Partition, Token: l.Token, Position: fmt.Sprintf("%d-0", rand.IntN(1000)+1)}
+					switch rand.IntN(6) {
+					case 0:
+						err = g.Nack(ctx, "g", b, "e")
+					case 1:
+						err = g.Release(ctx, "g", b.Partition, b.Token)
+					default:
+						err = g.Ack(ctx, "g", b)
+					}
+					if code := fanfold.CodeOf(err); code != "" && code != fanfold.LeaseLost && code != fanfold.Busy {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	values := 0
+	for key, history := range kv.history {
+		if strings.Contains(key, ".partition.") {
+			values += len(history)
+			checkHistory(t, key, history)
+		}
+	}
+	if values < rounds {
+		t.Errorf("the partitions had %d values only", values)
+	}
+}
+
+// checkHistory holds every value that a partition had against the one before.
+func checkHistory(t *testing.T, key string, history [][]byte) {
+	t.Helper()
+	before, tokens := partition{}, map[string]bool{}
+	for i, value := range history {
+		var p partition
+		if err := json.Unmarshal(value, &p); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case p.Checkpoint < before.Checkpoint:
+			t.Fatalf("%s, value %d: the checkpoint goes back from %v to %v", key, i, before.Checkpoint, p.Checkpoint)
+		case p.Checkpoint != before.Checkpoint && (p.Token != before.Token || p.Token == ""):
+			t.Fatalf("%s, value %d: the checkpoint moves without the lease", key, i)
+		case p.Token != before.Token && tokens[p.Token]:
+			t.Fatalf("%s, value %d: token %s is given twice", key, i, p.Token)
+		}
+		if before = p; p.Token != "" {
+			tokens[p.Token] = true
+		}
+	}
+}
+
+// TestGroupOfAnotherStore: a group whose positions are of another store answers nothing, and can be deleted and made anew.
+func TestGroupOfAnotherStore(t *testing.T) {
+	kv, ctx := newMemoryKV(), context.Background()
+	_, err := New(kv, memoryModel{}, memoryModel{}, Options{Now: fixed, Issuer: fanfold.Issuer{Store: "aaaaaaaa"}}).Put(ctx, "g", Settings{})
+	want(t, "", err)
+	g := New(kv, memoryModel{}, memoryModel{}, Options{Now: fixed, Issuer: fanfold.Issuer{Store: "bbbbbbbb"}})
+	_, err = g.Lease(ctx, "g", "m", 0)
+	want(t, fanfold.StoreChanged, err)
+	_, err = g.Put(ctx, "g", Settings{})
+	want(t, fanfold.StoreChanged, err)
+	want(t, "", g.Delete(ctx, "g"))
+	_, err = g.Put(ctx, "g", Settings{})
+	want(t, "", err)
+}

@@ -1,0 +1,166 @@
+package group
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Put makes a group, or changes the settings of the one that is there, except for its partitions and since; open feeds of the
+// group end. It reports whether the group is new. Errors are Invalid, Conflict, Timeout for a position that this node does not
+// reach, Unprocessable for more than MaxGroups groups, Busy and Unavailable.
+func (g *Groups) Put(ctx context.Context, name string, settings Settings) (created bool, err error) {
+	settings.setDefaults()
+	if err := checkName(name); err != nil {
+		return false, err
+	}
+	if err := settings.check(); err != nil {
+		return false, err
+	}
+	if err := g.feed.CheckSelection(ctx, settings.selection()); err != nil {
+		return false, err
+	}
+	start, err := g.resolve(ctx, settings.Since)
+	if err != nil {
+		return false, err
+	}
+	if err := g.room(ctx, name); err != nil {
+		return false, err
+	}
+	err = g.update(ctx, groupsPrefix+"."+name, func(old []byte) ([]byte, error) {
+		s := &group{ID: g.opt.Random(), Created: g.opt.Now().UTC(), Store: g.opt.Issuer.Store, Start: start, Fold: foldOf(g.opt.Issuer, start)}
+		if created = old == nil; !created {
+			if s, err = g.readGroup(fanfold.Entry{Key: groupsPrefix + "." + name, Value: old}); err == nil {
+				err = s.checkStore()
+			}
+			if err != nil {
+				return nil, err
+			}
+			s.Fold = foldOf(g.opt.Issuer, s.Start)
+			switch was := s.Settings; {
+			case was.Partitions != settings.Partitions:
+				return nil, fanfold.Errorf(fanfold.Conflict, "group %s has %d partitions, and that cannot change: delete it, or make another one", name, was.Partitions)
+			case was.Since != settings.Since:
+				return nil, fanfold.Errorf(fanfold.Conflict, "group %s began at %s, and that cannot change: use _reset", name, was.Since)
+			case was.equal(&settings):
+				return nil, nil
+			}
+		}
+		s.Settings = settings
+		return json.Marshal(s)
+	})
+	return created, err
+}
+
+// room returns Unprocessable where a group of a name that is not there would be one too many.
+func (g *Groups) room(ctx context.Context, name string) error {
+	all, err := g.kv.All(ctx, groupsPrefix)
+	if err != nil || len(all) < MaxGroups || slices.ContainsFunc(all, func(e fanfold.Entry) bool { return e.Key == groupsPrefix+"."+name }) {
+		return err
+	}
+	return fanfold.Errorf(fanfold.Unprocessable, "there are %d groups already, as many as a database has: delete one", len(all))
+}
+
+// resolve returns the position that a text names. Errors are Invalid, Timeout and Unavailable.
+func (g *Groups) resolve(ctx context.Context, text string) (fanfold.Position, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.opt.Timeout)
+	defer cancel()
+	return g.feed.Resolve(ctx, text)
+}
+
+// Summary is a group in a list.
+type Summary struct {
+	Name     string    `json:"name"`
+	Settings Settings  `json:"settings"`
+	Created  time.Time `json:"created"`
+}
+
+// List returns all groups, by their names. The error is Unavailable.
+func (g *Groups) List(ctx context.Context) ([]Summary, error) {
+	all, err := g.kv.All(ctx, groupsPrefix)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Summary, 0, len(all))
+	for _, e := range all {
+		s, err := g.readGroup(e)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Summary{s.name, s.Settings, s.Created})
+	}
+	slices.SortFunc(out, func(a, b Summary) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// Delete deletes a group, with its checkpoints, leases and parked batches, also one of another store. Errors are Invalid,
+// NotFound and Unavailable.
+func (g *Groups) Delete(ctx context.Context, name string) error {
+	for {
+		s, err := g.get(ctx, name)
+		if err != nil && fanfold.CodeOf(err) != fanfold.StoreChanged {
+			return err
+		}
+		if _, err = g.kv.Set(ctx, groupsPrefix+"."+name, nil, s.revision); fanfold.CodeOf(err) == fanfold.Stale {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return g.kv.Drop(ctx, s.ID)
+	}
+}
+
+// Reset makes all partitions of a group begin at what a text names: a position, 0, now or a time. All leases end, and what was
+// parked behind that position comes again by itself. Unless force says so, it is refused while a lease is held. Errors are
+// Invalid, NotFound, Conflict, Timeout, Busy and Unavailable.
+func (g *Groups) Reset(ctx context.Context, name, to string, force bool) error {
+	s, err := g.get(ctx, name)
+	if err != nil {
+		return err
+	}
+	start, err := g.resolve(ctx, to)
+	if err != nil {
+		return err
+	}
+	before, err := g.partitions(ctx, s)
+	if err != nil {
+		return err
+	}
+	for n, p := range before {
+		if now := g.opt.Now(); !force && p.held(now) {
+			return fanfold.Errorf(fanfold.Conflict, "member %s holds the lease of partition %d for another %v: stop the members, or reset by force, which ends their leases", p.Owner, n, p.Expires.Sub(now).Round(time.Second))
+		}
+	}
+	err = g.update(ctx, groupsPrefix+"."+name, func(old []byte) ([]byte, error) {
+		current := new(group)
+		if err := unmarshal(fanfold.Entry{Key: name, Value: old}, current); err != nil || current.ID != s.ID {
+			return nil, fanfold.Wrap(err, fanfold.NotFound, "group %s was deleted", name)
+		}
+		current.Start, current.Fold = start, foldOf(g.opt.Issuer, start)
+		current.Generation++
+		return json.Marshal(current)
+	})
+	if err != nil {
+		return err
+	}
+	return g.forgetParked(ctx, s, before, start)
+}
+
+// forgetParked takes away what is kept of the batches that a reset to start has taken off the list.
+func (g *Groups) forgetParked(ctx context.Context, s *group, before []*partition, start fanfold.Position) error {
+	for n, p := range before {
+		for _, r := range p.Parked {
+			if r.From >= start {
+				if err := g.kv.Drop(ctx, s.parkedKey(n, r.Number)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

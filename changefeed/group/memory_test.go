@@ -1,0 +1,109 @@
+package group
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/changefeed"
+)
+
+// memoryKV is a KV in memory that remembers every value of every key.
+type memoryKV struct {
+	mu      sync.Mutex
+	last    uint64
+	entries map[string]fanfold.Entry
+	history map[string][][]byte
+}
+
+func newMemoryKV() *memoryKV {
+	return &memoryKV{entries: map[string]fanfold.Entry{}, history: map[string][][]byte{}}
+}
+
+func (kv *memoryKV) Get(_ context.Context, key string) (fanfold.Entry, error) {
+	kv.mu.Lock()
+	defer kv.mu.Unlock()
+	e := kv.entries[key]
+	e.Key = key
+	return e, nil
+}
+
+func (kv *memoryKV) Set(_ context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	kv.mu.Lock()
+	defer kv.mu.Unlock()
+	if kv.entries[key].Revision != revision {
+		return 0, fanfold.Errorf(fanfold.Stale, "%s has changed", key)
+	}
+	kv.last++
+	kv.entries[key] = fanfold.Entry{Key: key, Value: value, Revision: kv.last}
+	kv.history[key] = append(kv.history[key], value)
+	return kv.last, nil
+}
+
+func (kv *memoryKV) All(_ context.Context, prefix string) (out []fanfold.Entry, err error) {
+	kv.mu.Lock()
+	defer kv.mu.Unlock()
+	for key, e := range kv.entries {
+		if strings.HasPrefix(key, prefix+".") && e.Value != nil {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b fanfold.Entry) int { return int(int64(a.Revision) - int64(b.Revision)) })
+	return out, nil
+}
+
+func (kv *memoryKV) Drop(_ context.Context, prefix string) error {
+	kv.mu.Lock()
+	defer kv.mu.Unlock()
+	for key := range kv.entries {
+		if key == prefix || strings.HasPrefix(key, prefix+".") {
+			delete(kv.entries, key)
+		}
+	}
+	return nil
+}
+
+// memoryModel is a Feed and a ReadModel over a list of changes.
+type memoryModel []fanfold.Change
+
+func (m memoryModel) Resolve(_ context.Context, text string) (fanfold.Position, error) {
+	if text == "0" {
+		return 0, nil
+	}
+	return fanfold.ParsePosition(text)
+}
+
+func (m memoryModel) CheckSelection(context.Context, url.Values) error { return nil }
+
+func (m memoryModel) ServeScope(http.ResponseWriter, *http.Request, *changefeed.Scope) error {
+	return nil
+}
+
+func (m memoryModel) Ordinal(at fanfold.Position) (upTo, all int64, err error) {
+	for _, ch := range m {
+		if ch.Position <= at {
+			upTo++
+		}
+	}
+	return upTo, int64(len(m)), nil
+}
+
+func (m memoryModel) EachChange(after fanfold.Position, _ bool, fn func(ch *fanfold.Change) bool) error {
+	for i := range m {
+		if m[i].Position > after && !fn(&m[i]) {
+			break
+		}
+	}
+	return nil
+}
+
+// begin is when tests begin.
+var begin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// fixed is a clock that stands still.
+func fixed() time.Time { return begin }

@@ -1,0 +1,150 @@
+package group
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/internal/query"
+)
+
+// reading is what a lease lets its member read at a time. A feed that is open ends when it changes.
+type reading struct {
+	group      *group
+	partition  int
+	token      string
+	generation int
+	revision   uint64 // of the group's settings
+	failures   int    // of the partition
+	retry      int    // the number of the parked batch that is given again; 0 for none
+}
+
+// ServeChanges answers a member's request for the changes of a partition whose token it has: the changes of the first parked
+// batch that is to be given again, or those behind the checkpoint. It blocks for as long as the answer lasts, which ends
+// when the lease is lost, when a batch has failed, and when another parked batch is to be given. Errors are to be answered:
+// LeaseLost, Invalid, NotFound and Unavailable.
+func (g *Groups) ServeChanges(w http.ResponseWriter, r *http.Request, name string) error {
+	q := r.URL.Query()
+	number, err := query.Int(q, "partition", -1, 0, MaxPartitions-1)
+	if err != nil {
+		return err
+	}
+	if number < 0 || q.Get("token") == "" {
+		return fanfold.Errorf(fanfold.Invalid, "the changes of a group are asked for with partition= and token=, as _lease has given them")
+	}
+	read, scope, err := g.read(r.Context(), name, number, q.Get("token"))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel()
+	watching.Go(func() {
+		g.watch(ctx, read, scope)
+		cancel()
+	})
+	if err := g.feed.ServeScope(w, r.WithContext(ctx), scope); err != nil || r.Method == http.MethodHead {
+		return err
+	}
+	return g.finishEmpty(r.Context(), read, scope)
+}
+
+// read returns what a token lets read of a partition. Errors are LeaseLost, Invalid, NotFound and Unavailable.
+func (g *Groups) read(ctx context.Context, name string, number int, token string) (*reading, *changefeed.Scope, error) {
+	s, err := g.get(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := g.partition(ctx, s, number)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.check(token); err != nil {
+		return nil, nil, err
+	}
+	read := &reading{group: s, partition: number, token: token, generation: s.Generation, revision: s.revision, failures: p.Failures}
+	scope := &changefeed.Scope{Since: p.Checkpoint, Selection: s.Settings.selection(), Partition: number, Partitions: s.Settings.Partitions}
+	if retry := p.retried(); retry != nil {
+		read.retry, scope.Since, scope.Until = retry.Number, retry.From, retry.To
+	} else {
+		scope.Wait = p.NotBefore.Sub(g.opt.Now())
+	}
+	return read, scope, nil
+}
+
+// partition returns the state of a partition. Errors are NotFound, Busy, Internal and Unavailable.
+func (g *Groups) partition(ctx context.Context, s *group, number int) (p *partition, err error) {
+	err = g.look(ctx, s, number, func(q *partition) { p = q })
+	return p, err
+}
+
+// look calls fn with the state of a partition. The errors are those of partition.
+func (g *Groups) look(ctx context.Context, s *group, number int, fn func(p *partition)) error {
+	if err := s.checkPartition(number); err != nil {
+		return err
+	}
+	e, err := g.kv.Get(ctx, s.partitionKey(number))
+	if err != nil {
+		return err
+	}
+	p, err := s.partitionOf(e.Key, e.Value)
+	if err == nil {
+		fn(p)
+	}
+	return err
+}
+
+// watch returns once a member is to be given something else than what it reads, or ctx has ended. Where the log cannot be
+// asked it goes on: what a member reads without a lease it cannot acknowledge.
+func (g *Groups) watch(ctx context.Context, read *reading, scope *changefeed.Scope) {
+	ticker := time.NewTicker(g.opt.Watch)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if scope.Empty() { // nothing is left of the parked batch, and nobody would acknowledge it
+			return
+		}
+		now, _, err := g.read(ctx, read.group.name, read.partition, read.token)
+		switch fanfold.CodeOf(err) {
+		case "":
+			if now.failures != read.failures || now.retry != read.retry || now.revision != read.revision || now.generation != read.generation {
+				return
+			}
+		case fanfold.LeaseLost, fanfold.NotFound:
+			return
+		}
+	}
+}
+
+// finishEmpty takes a parked batch off the list that was given again and of which nothing is left: with mode=latest, documents
+// that have changed since come with their newest change alone. Errors are Busy and Unavailable; the answer has been given,
+// and they are for nobody to see.
+func (g *Groups) finishEmpty(ctx context.Context, read *reading, scope *changefeed.Scope) error {
+	if read.retry == 0 || !scope.Empty() {
+		return nil
+	}
+	err := g.change(context.WithoutCancel(ctx), read.group, read.partition, func(p *partition) (bool, error) {
+		return p.isToken(read.token) && p.unpark(read.retry), nil
+	})
+	if err == nil {
+		err = g.forget(context.WithoutCancel(ctx), read.group, read.partition, read.retry)
+	}
+	return err
+}
+
+// checkPartition returns NotFound for a number that is none of the group's partitions.
+func (s *group) checkPartition(number int) error {
+	if number < 0 || number >= s.Settings.Partitions {
+		return fanfold.Errorf(fanfold.NotFound, "group %s has no partition %s: they are 0 to %d", s.name, strconv.Itoa(number), s.Settings.Partitions-1)
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package group
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Bounds of groups.
+const (
+	MaxGroups      = 1000 // of a database; nodes that make groups at the same moment may pass it by some
+	MaxPartitions  = 1000 // of a group
+	MaxMembers     = 256  // of a group at a time
+	MaxName        = 64   // bytes of a group's name
+	MaxMember      = 128  // bytes of a member's name
+	MaxCollections = 100  // in a group's settings
+	MaxParked      = 1000 // parked batches of a group; partitions that park at the same moment may pass it by some
+	MaxAttempts    = 1000 // that settings may ask for
+	MaxErrorBytes  = 2000 // of an error that is kept
+	maxParkedHere  = 100  // parked batches of a partition
+
+	MinLease = time.Second
+	MaxLease = time.Hour
+)
+
+// Settings are what a group is made with. Zero values stand for the defaults.
+type Settings struct {
+	Partitions  int      `json:"partitions"`            // default 16
+	Since       string   `json:"since"`                 // where it begins: a position, 0 (default), now or an RFC 3339 time
+	Mode        string   `json:"mode"`                  // all (default) or latest
+	View        string   `json:"view"`                  // embedded (default) or referenced
+	Derived     string   `json:"derived"`               // include (default) or exclude
+	Collections []string `json:"collections,omitempty"` // empty for all
+	Filter      string   `json:"filter,omitempty"`      // only changes of which this CEL expression is true; "" for all
+	Lease       Duration `json:"lease"`                 // how long a lease lasts without being renewed; default 30 s
+	MaxAttempts int      `json:"maxAttempts"`           // after which a batch that fails is parked; default 5
+}
+
+// Duration is a time.Duration that JSON has as a text such as "30s".
+type Duration time.Duration
+
+// MarshalText returns the duration as time.Duration.String does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads a duration as time.ParseDuration does. The error is Invalid.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fanfold.Errorf(fanfold.Invalid, `%.80q is not a time with its unit, such as "30s" or "2m"`, text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// setDefaults replaces zero values by their defaults.
+func (s *Settings) setDefaults() {
+	if s.Partitions == 0 {
+		s.Partitions = 16
+	}
+	if s.Since == "" {
+		s.Since = "0"
+	}
+	if s.Mode == "" {
+		s.Mode = "all"
+	}
+	if s.View == "" {
+		s.View = "embedded"
+	}
+	if s.Derived == "" {
+		s.Derived = "include"
+	}
+	if s.Lease == 0 {
+		s.Lease = Duration(30 * time.Second)
+	}
+	if s.MaxAttempts == 0 {
+		s.MaxAttempts = 5
+	}
+}
+
+// check returns Invalid where a value is out of its bounds. It lists all of them.
+func (s *Settings) check() error {
+	e := fanfold.Errorf(fanfold.Invalid, "the group's settings are not taken")
+	wrong := func(bad bool, member, detail string) {
+		if bad {
+			e.Problems = append(e.Problems, fanfold.Problem{Path: "/" + member, Detail: detail})
+		}
+	}
+	lease := time.Duration(s.Lease)
+	wrong(s.Partitions < 1 || s.Partitions > MaxPartitions, "partitions", "must be from 1 to 1000")
+	wrong(s.Mode != "all" && s.Mode != "latest", "mode", "must be all or latest")
+	wrong(s.View != "embedded" && s.View != "referenced", "view", "must be embedded or referenced")
+	wrong(s.Derived != "include" && s.Derived != "exclude", "derived", "must be include or exclude")
+	wrong(lease < MinLease || lease > MaxLease, "lease", "must be from 1s to 1h")
+	wrong(s.MaxAttempts < 1 || s.MaxAttempts > MaxAttempts, "maxAttempts", "must be from 1 to 1000")
+	wrong(len(s.Collections) > MaxCollections, "collections", "must be at most 100")
+	wrong(len(s.Since) > 100, "since", "must be a position, 0, now or an RFC 3339 time")
+	for i, c := range s.Collections {
+		if i < MaxCollections && fanfold.CheckCollection(c) != nil {
+			wrong(true, "collections", "must be names of collections")
+			break
+		}
+	}
+	if len(e.Problems) > 0 {
+		return e
+	}
+	return nil
+}
+
+// selection returns the parameters of the feed that say which changes the group has.
+func (s *Settings) selection() url.Values {
+	q := url.Values{"mode": {s.Mode}, "view": {s.View}, "derived": {s.Derived}}
+	if s.Filter != "" {
+		q.Set("filter", s.Filter)
+	}
+	if len(s.Collections) > 0 {
+		q.Set("collections", strings.Join(s.Collections, ","))
+	}
+	return q
+}
+
+// equal reports whether two settings ask for the same.
+func (s *Settings) equal(o *Settings) bool {
+	return s.Partitions == o.Partitions && s.Since == o.Since && s.Mode == o.Mode && s.View == o.View && s.Derived == o.Derived &&
+		s.Filter == o.Filter && s.Lease == o.Lease && s.MaxAttempts == o.MaxAttempts && slices.Equal(s.Collections, o.Collections)
+}
+
+var (
+	nameRE   = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+	memberRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+-]*$`)
+)
+
+// checkName returns Invalid unless name can name a group.
+func checkName(name string) error {
+	if len(name) > MaxName || !nameRE.MatchString(name) {
+		return fanfold.Errorf(fanfold.Invalid, "this cannot name a group: use [a-z][a-z0-9_-]*, at most %d bytes", MaxName)
+	}
+	return nil
+}
+
+// checkMember returns Invalid unless name can name a member.
+func checkMember(name string) error {
+	if len(name) > MaxMember || !memberRE.MatchString(name) {
+		return fanfold.Errorf(fanfold.Invalid, "this cannot name a member: use letters, digits and ._:@+-, a letter or digit first, at most %d bytes", MaxMember)
+	}
+	return nil
+}

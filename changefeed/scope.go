@@ -1,0 +1,145 @@
+package changefeed
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/query"
+)
+
+// Scope is what a feed has for a reader who does not choose by itself where it begins and what it sees, as a member of a
+// consumer group does not.
+type Scope struct {
+	Since      fanfold.Position // everything behind it
+	Until      fanfold.Position // and up to it; 0 for no end
+	Wait       time.Duration    // after which there is something; before that there is nothing
+	Selection  url.Values       // which changes there are, and how they look, by the parameters of the feed
+	Partition  int              // of so many Partitions, in which the documents are; see fanfold.Key.Partition
+	Partitions int
+
+	rows    atomic.Int64 // given so far
+	reached atomic.Bool  // everything up to Until was looked at
+}
+
+// Empty reports whether everything up to Until was looked at, and there was nothing.
+func (s *Scope) Empty() bool { return s.reached.Load() && s.rows.Load() == 0 }
+
+// A request for a scope says by scopeParameters which one, and by sendingParameters how it is to be sent, as a request for
+// the feed does.
+var (
+	scopeParameters   = []string{"partition", "token"}
+	sendingParameters = []string{"feed", "limit", "timeout", "heartbeat", "include_docs"}
+)
+
+// ServeScope answers a request with what a scope has, as ServeHTTP does. A Last-Event-ID is ignored: the scope says where it
+// begins. The error is that of ServeHTTP.
+func (f *Feed) ServeScope(w http.ResponseWriter, r *http.Request, scope *Scope) error {
+	q, err := query.Parse(r.URL.RawQuery, slices.Concat(scopeParameters, sendingParameters)...)
+	if err != nil {
+		return err
+	}
+	for _, name := range scopeParameters {
+		q.Del(name)
+	}
+	maps.Copy(q, scope.Selection)
+	q.Set("since", scope.Since.String())
+	q.Set("partition", strconv.Itoa(scope.Partition)+"/"+strconv.Itoa(scope.Partitions))
+	r = r.Clone(r.Context())
+	r.URL.RawQuery = q.Encode()
+	r.Header.Del("Last-Event-ID")
+	o := f.over(&scopedStore{Store: f.store, scope: scope, begins: time.Now().Add(scope.Wait)})
+	o.leftOut = func(rows int) { scope.rows.Add(int64(-rows)) }
+	return o.ServeHTTP(w, r)
+}
+
+// over returns a feed over another store that ends when f does.
+func (f *Feed) over(store Store) *Feed {
+	o := New(store, f.opt)
+	o.closed, o.filtering, o.answers = f.closed, f.filtering, f.answers
+	return o
+}
+
+// CheckSelection returns Invalid where the feed's parameters for which changes there are, and how they look, are not taken.
+func (f *Feed) CheckSelection(ctx context.Context, selection url.Values) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "/?"+selection.Encode(), nil)
+	if err == nil {
+		_, err = f.parseRequest(r)
+	}
+	return err
+}
+
+// Resolve returns the position that a text names, as the parameter since does. It blocks until this node has reached it.
+// Errors are those of since; Timeout where ctx's deadline comes first; ctx's; and Unavailable.
+func (f *Feed) Resolve(ctx context.Context, text string) (fanfold.Position, error) {
+	at, _, err := f.resolveSince(text)
+	if err != nil {
+		return 0, err
+	}
+	err = f.store.Wait(ctx, at.Seq())
+	if errors.Is(err, context.DeadlineExceeded) {
+		return 0, fanfold.Errorf(fanfold.Timeout, "this node has not reached position %s", text)
+	}
+	return at, err
+}
+
+// scopedStore is a store that has nothing but what a scope has.
+type scopedStore struct {
+	Store
+	scope  *Scope
+	begins time.Time
+	looked atomic.Bool // for changes, since the beginning
+	begun  atomic.Bool // somebody was woken because of the beginning
+}
+
+// Changes returns the page of the scope's changes behind q.After.
+func (s *scopedStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err error) {
+	until := s.scope.Until
+	if time.Now().Before(s.begins) || until > 0 && q.After >= until {
+		page.Last, page.Uncounted = q.After, true
+		_, page.Head, err = s.Bounds()
+		return page, err
+	}
+	s.looked.Store(true)
+	if page, err = s.Store.Changes(q); err != nil {
+		return page, err
+	}
+	page.Rows = slices.DeleteFunc(page.Rows, func(row fanfold.ChangeRow) bool { return until > 0 && row.Position > until })
+	s.scope.rows.Add(int64(len(page.Rows)))
+	if until > 0 && page.Last >= until {
+		page.Last, page.Pending, page.Need, page.Uncounted = until, 0, 0, true
+		s.scope.reached.Store(true)
+	}
+	return page, nil
+}
+
+// Changed returns a channel that is closed once there may be more behind seq, or nothing more will be.
+func (s *scopedStore) Changed(seq uint64) <-chan struct{} {
+	switch {
+	case !s.looked.Load():
+		begun := make(chan struct{})
+		time.AfterFunc(time.Until(s.begins), func() {
+			s.begun.Store(true)
+			close(begun)
+		})
+		return begun
+	case s.scope.reached.Load():
+		return nil // nothing more comes
+	}
+	return s.Store.Changed(seq)
+}
+
+// Wait blocks until there may be something behind what was read before.
+func (s *scopedStore) Wait(ctx context.Context, seq uint64) error {
+	if s.begun.Swap(false) {
+		return nil
+	}
+	return s.Store.Wait(ctx, seq)
+}

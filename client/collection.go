@@ -1,0 +1,81 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/url"
+)
+
+// CollectionInfo says how many documents a collection holds.
+type CollectionInfo struct {
+	Name      string
+	Documents int64
+	Declared  bool // the model that applies declares it
+}
+
+// Collections returns the collections that the model declares, and those that hold or ever held a document, by name. It asks
+// for a page when the loop gets there. An error ends the loop.
+func (c *Client) Collections(ctx context.Context, opts ...ReadOption) iter.Seq2[CollectionInfo, error] {
+	return func(yield func(CollectionInfo, error) bool) {
+		for cursor := ""; ; {
+			r := readRequest("/v1", opts)
+			if cursor != "" {
+				r.query.Set("cursor", cursor)
+			}
+			var list struct {
+				Collections []CollectionInfo
+				Next        string
+			}
+			if err := c.sendJSON(ctx, r, &list); err != nil {
+				yield(CollectionInfo{}, err)
+				return
+			}
+			for _, info := range list.Collections {
+				if !yield(info, nil) {
+					return
+				}
+			}
+			if cursor = list.Next; cursor == "" {
+				return
+			}
+		}
+	}
+}
+
+// Bounds of one request for several documents, of which the server's are about the same.
+const (
+	maxIDs     = 1000
+	maxIDBytes = 48 << 10 // in the URL
+)
+
+// GetSeveral returns the documents with these ids, in this order, all from one prefix of the log, and the ids without a
+// document. An id that is given twice counts once. Without ids nothing is asked. Errors are Invalid for more than 1,000 ids
+// or than a URL takes, some 48 KiB, UnknownCollection, Unprocessable where the documents are more than one answer takes, and
+// those of every call.
+func (d *Documents[T]) GetSeveral(ctx context.Context, ids []string, opts ...ReadOption) (docs []*Document[T], missing []string, err error) {
+	if len(ids) == 0 {
+		return nil, nil, nil
+	}
+	r := readRequest("/v1/"+url.PathEscape(d.name), opts)
+	r.query["id"] = ids
+	if size := len(r.query.Encode()); len(ids) > maxIDs || size > maxIDBytes {
+		return nil, nil, &Error{Code: Invalid, unsent: true, Detail: fmt.Sprintf("%d ids, of %d bytes in a URL, are more than one request takes: ask for up to %d, of %d bytes, at a time", len(ids), size, maxIDs, maxIDBytes)}
+	}
+	var list struct {
+		Items   []json.RawMessage
+		Missing []string
+	}
+	if err := d.c.sendJSON(ctx, r, &list); err != nil {
+		return nil, nil, err
+	}
+	for _, text := range list.Items {
+		doc, err := d.item(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		docs = append(docs, doc)
+	}
+	return docs, list.Missing, nil
+}

@@ -1,0 +1,216 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// GroupSettings are what a consumer group is made with. Zero values stand for the server's defaults.
+type GroupSettings struct {
+	Partitions  int // among which the documents are divided; cannot be changed later; default 16
+	Since       string
+	Mode        string // All (default) or Latest
+	View        string // of the documents: embedded (default), or referenced, as they were written
+	Derived     string // include (default) derived changes, or exclude them
+	Collections []string
+	Filter      string        // only changes of which this CEL expression is true; "" for all
+	Lease       time.Duration // how long a member that says nothing keeps a partition; default 30 s
+	MaxAttempts int           // after which a batch that fails is parked; default 5
+}
+
+// duration is a time.Duration that JSON has as a text such as 30s.
+type duration time.Duration
+
+// MarshalText returns the duration as time.Duration.String does.
+func (d duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads a duration as time.ParseDuration does.
+func (d *duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = duration(v)
+	return err
+}
+
+// groupSettings are GroupSettings as the API has them.
+type groupSettings struct {
+	Partitions  int      `json:"partitions,omitempty"`
+	Since       string   `json:"since,omitempty"`
+	Mode        string   `json:"mode,omitempty"`
+	View        string   `json:"view,omitempty"`
+	Derived     string   `json:"derived,omitempty"`
+	Collections []string `json:"collections,omitempty"`
+	Filter      string   `json:"filter,omitempty"`
+	Lease       duration `json:"lease,omitempty"`
+	MaxAttempts int      `json:"maxAttempts,omitempty"`
+}
+
+// Group describes a consumer group.
+type Group struct {
+	Name       string
+	Settings   GroupSettings
+	Lag        Lag
+	Partitions []GroupPartition
+	Raw        json.RawMessage // all of the server's answer
+}
+
+// Lag says how much is behind a checkpoint; nil is not known.
+type Lag struct {
+	Changes *int64   // that are still to be handled
+	Seconds *float64 // since the oldest of them
+}
+
+// GroupPartition describes one partition of a group.
+type GroupPartition struct {
+	Partition  int
+	Owner      string // "" for none
+	Expires    time.Time
+	Checkpoint string // up to which everything was handled or parked
+	Lag        Lag
+	Attempts   int    // that failed since the checkpoint moved
+	Error      string // of the last of them
+	Parked     int    // batches
+}
+
+// ParkedBatch is a batch that failed too often, which the group went on behind.
+type ParkedBatch struct {
+	ID        string
+	Partition int
+	From, To  string // the batch is behind From, up to To
+	Attempts  int
+	Error     string
+	Time      time.Time
+	Retry     bool // it is to be given again
+}
+
+// groupPath returns the path of a group, or of what is below it.
+func groupPath(name string, below ...string) string {
+	path := "/v1/_groups/" + url.PathEscape(name)
+	for _, part := range below {
+		path += "/" + url.PathEscape(part)
+	}
+	return path
+}
+
+// groupRequest returns a request about groups with a JSON body, nil for none. All of them may be sent again: to make a group,
+// to renew a lease, or to acknowledge a second time changes nothing.
+func groupRequest(method, path string, body any) (*request, error) {
+	r := newRequest(method, path)
+	r.repeatable = true
+	if method == http.MethodPost || body != nil {
+		r.header.Set("Content-Type", "application/json")
+	}
+	if body == nil {
+		return r, nil
+	}
+	var err error
+	r.body, err = encode(body)
+	return r, err
+}
+
+// tell sends a request about groups that has no answer but its status.
+func (c *Client) tell(ctx context.Context, method, path string, body any) (status int, err error) {
+	r, err := groupRequest(method, path, body)
+	if err != nil {
+		return 0, err
+	}
+	a, err := c.send(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	return a.status, nil
+}
+
+// PutGroup makes a consumer group, or changes the settings of one, and tells whether it was made. The error is Conflict where
+// that cannot be changed.
+func (c *Client) PutGroup(ctx context.Context, name string, s GroupSettings) (created bool, err error) {
+	settings := groupSettings{s.Partitions, s.Since, s.Mode, s.View, s.Derived, s.Collections, s.Filter, duration(s.Lease), s.MaxAttempts}
+	status, err := c.tell(ctx, http.MethodPut, groupPath(name), settings)
+	return status == http.StatusCreated, err
+}
+
+// Group describes a group. The error is NotFound.
+func (c *Client) Group(ctx context.Context, name string) (*Group, error) {
+	a, err := c.send(ctx, newRequest(http.MethodGet, groupPath(name)))
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		Name       string
+		Settings   groupSettings
+		Lag        Lag
+		Partitions []GroupPartition
+	}
+	if err := decode(a.body, &in); err != nil {
+		return nil, err
+	}
+	set := in.Settings
+	return &Group{Name: in.Name, Lag: in.Lag, Partitions: in.Partitions, Raw: a.body,
+		Settings: GroupSettings{set.Partitions, set.Since, set.Mode, set.View, set.Derived, set.Collections, set.Filter, time.Duration(set.Lease), set.MaxAttempts}}, nil
+}
+
+// GroupList has the names of all groups.
+type GroupList struct {
+	Names []string
+	Raw   json.RawMessage // all of the server's answer
+}
+
+// Groups returns all groups.
+func (c *Client) Groups(ctx context.Context) (*GroupList, error) {
+	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_groups"))
+	if err != nil {
+		return nil, err
+	}
+	var in struct{ Groups []struct{ Name string } }
+	if err := decode(a.body, &in); err != nil {
+		return nil, err
+	}
+	list := &GroupList{Raw: a.body}
+	for _, g := range in.Groups {
+		list.Names = append(list.Names, g.Name)
+	}
+	return list, nil
+}
+
+// DeleteGroup deletes a group with its checkpoints and parked batches. Its members lose their leases. The error is NotFound.
+func (c *Client) DeleteGroup(ctx context.Context, name string) error {
+	_, err := c.tell(ctx, http.MethodDelete, groupPath(name), nil)
+	return err
+}
+
+// ResetGroup makes a group go on behind a position, from 0, from now, or from an RFC 3339 time. While members hold leases it
+// needs force, by which they lose them; the error is Conflict without it.
+func (c *Client) ResetGroup(ctx context.Context, name, to string, force bool) error {
+	_, err := c.tell(ctx, http.MethodPost, groupPath(name, "_reset"), map[string]any{"to": to, "force": force})
+	return err
+}
+
+// ParkedList has the parked batches of a group.
+type ParkedList struct {
+	Parked []ParkedBatch
+	Raw    json.RawMessage `json:"-"` // all of the server's answer
+}
+
+// Parked returns the parked batches of a group. The error is NotFound.
+func (c *Client) Parked(ctx context.Context, name string) (*ParkedList, error) {
+	a, err := c.send(ctx, newRequest(http.MethodGet, groupPath(name, "_parked")))
+	if err != nil {
+		return nil, err
+	}
+	list := &ParkedList{Raw: a.body}
+	return list, decode(a.body, list)
+}
+
+// RetryParked has a parked batch given to the owner of its partition once more. The error is NotFound.
+func (c *Client) RetryParked(ctx context.Context, name, id string) error {
+	_, err := c.tell(ctx, http.MethodPost, groupPath(name, "_parked", id, "_retry"), nil)
+	return err
+}
+
+// DropParked takes a parked batch off the list for good. The error is NotFound.
+func (c *Client) DropParked(ctx context.Context, name, id string) error {
+	_, err := c.tell(ctx, http.MethodDelete, groupPath(name, "_parked", id), nil)
+	return err
+}

@@ -1,0 +1,194 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Model is the model that applies.
+type Model struct {
+	Source   json.RawMessage // as JSON; empty where none was ever applied
+	Revision uint64          // the event that applied it, 0 for none
+	ETag     string
+}
+
+// ModelOptions say how a model is sent. The zero value works.
+type ModelOptions struct {
+	// IfMatch is the ETag of the model that it follows; "" for whatever model applies. With it, it may take rules and guards
+	// away.
+	IfMatch      string
+	AllowRemoval bool  // also where it takes rules or guards away
+	AllowMisfits bool  // also where stored documents do not fit a new schema
+	Background   *bool // prepare it in the background; default where it concerns many documents
+	// Progress is called while ApplyModel waits, with the server's status.
+	Progress func(s *Status)
+}
+
+// ModelResult says what a model changes.
+type ModelResult struct {
+	// Applied says that it applies from now on. Otherwise the server prepares it: WaitForModel.
+	Applied  bool
+	Position string // of the event that applies or announces it; "" of a dry run
+	Preview  Preview
+	Report   json.RawMessage // the preview as the server wrote it
+}
+
+// Preview tells what a model changes, or would.
+type Preview struct {
+	Position string
+	// Differences lists what the model declares otherwise than the one that applies.
+	Differences []Difference
+	Changes     int64 // documents whose embedded view changes
+	Rules       []RulePreview
+	Problems    []Problem // what stands in its way
+}
+
+// Difference tells one thing that a model declares otherwise than the one before it.
+type Difference struct {
+	Path    string // of the declaration
+	Change  string // added, removed or changed
+	Detail  string
+	Removes bool // a rule, a guard or what they keep goes
+}
+
+// RulePreview tells what one rule changes.
+type RulePreview struct {
+	Rule      string
+	Change    string // new, changed, removed or same
+	Documents int64
+	Hides     []string
+}
+
+// Model returns the model that applies. AtLeast and Strong go with it.
+func (c *Client) Model(ctx context.Context, opts ...ReadOption) (*Model, error) {
+	a, err := c.send(ctx, readRequest("/v1/_model", opts))
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Source: a.body, Revision: parseRevision(a.header.Get(headerRevision)), ETag: a.header.Get("ETag")}, nil
+}
+
+// DryRunModel tells what a model, YAML or JSON, would change, and changes nothing. Errors are those of PutModel.
+func (c *Client) DryRunModel(ctx context.Context, source []byte, opt ModelOptions) (*ModelResult, error) {
+	r := modelRequest(source, opt)
+	r.query.Set("dryRun", "true")
+	r.repeatable = true
+	return c.putModel(ctx, r)
+}
+
+// PutModel applies a model, YAML or JSON, or has the server begin to prepare it where it concerns many documents. It may be
+// sent again: a model that applies already, or is being prepared, is not stored twice. Errors are Invalid with all mistakes
+// as Problems, Stale where IfMatch does not hold, Conflict while another model is prepared, ModelRemoves with what the model
+// would take away, and Unprocessable with what stands in its way.
+func (c *Client) PutModel(ctx context.Context, source []byte, opt ModelOptions) (*ModelResult, error) {
+	return c.putModel(ctx, modelRequest(source, opt))
+}
+
+// PatchModel applies a part of a model, as a JSON merge patch (RFC 7396) of the one that applies. Errors are those of
+// PutModel, and Conflict where another model was applied meanwhile.
+func (c *Client) PatchModel(ctx context.Context, patch []byte, opt ModelOptions) (*ModelResult, error) {
+	r := modelRequest(patch, opt)
+	r.method = http.MethodPatch
+	r.header.Set("Content-Type", "application/merge-patch+json")
+	return c.putModel(ctx, r)
+}
+
+// PutModelCollection applies what the model is to say about one collection, YAML or JSON, and leaves the others as they
+// are. Errors are those of PatchModel.
+func (c *Client) PutModelCollection(ctx context.Context, collection string, source []byte, opt ModelOptions) (*ModelResult, error) {
+	r := modelRequest(source, opt)
+	r.path += "/" + url.PathEscape(collection)
+	return c.putModel(ctx, r)
+}
+
+// ApplyModel does what PutModel does, and waits until the model applies. Errors are those of PutModel and WaitForModel.
+func (c *Client) ApplyModel(ctx context.Context, source []byte, opt ModelOptions) (*ModelResult, error) {
+	result, err := c.PutModel(ctx, source, opt)
+	if err != nil || result.Applied {
+		return result, err
+	}
+	err = c.WaitForModel(ctx, result.Position, opt.Progress)
+	result.Applied = err == nil
+	return result, err
+}
+
+// modelRequest returns a request that sends a model.
+func modelRequest(source []byte, opt ModelOptions) *request {
+	r := newRequest(http.MethodPut, "/v1/_model")
+	r.body = source
+	r.header.Set("Content-Type", "application/yaml") // which JSON is, too
+	r.query.Set("allowMisfits", strconv.FormatBool(opt.AllowMisfits))
+	r.query.Set("allowRemoval", strconv.FormatBool(opt.AllowRemoval))
+	if opt.Background != nil {
+		r.query.Set("background", strconv.FormatBool(*opt.Background))
+	}
+	if opt.IfMatch != "" {
+		r.header.Set("If-Match", opt.IfMatch)
+	}
+	return r
+}
+
+// putModel sends a model.
+func (c *Client) putModel(ctx context.Context, r *request) (*ModelResult, error) {
+	a, err := c.sendSlow(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	result := &ModelResult{Applied: a.status == http.StatusOK && r.query.Get("dryRun") == "", Position: a.header.Get(headerPosition), Report: a.body}
+	return result, decode(a.body, &result.Preview)
+}
+
+// modelPause is between two looks at a model that is being prepared.
+const modelPause = 200 * time.Millisecond
+
+// WaitForModel waits until the model that was announced at a position (ModelResult.Position) applies, and calls progress,
+// if not nil, meanwhile. Errors are Conflict where the model was withdrawn, and Unavailable where it cannot be prepared.
+func (c *Client) WaitForModel(ctx context.Context, position string, progress func(s *Status)) error {
+	announced, _, _ := parts(position)
+	for {
+		s, err := c.Status(ctx)
+		if err != nil {
+			return err
+		}
+		seen, _, _ := parts(s.Position)
+		switch p := s.Preparing; {
+		case s.Withdrawn != nil && s.Withdrawn.Model == announced:
+			return &Error{Code: Conflict, Detail: "the model was withdrawn: " + s.Withdrawn.Reason}
+		case p != nil && p.Model == announced && p.Phase == "failed":
+			return &Error{Code: Unavailable, Detail: "the model cannot be prepared: " + p.Error}
+		case seen >= announced && p == nil:
+			if pending, err := c.PendingModel(ctx); err != nil || pending != announced {
+				return err
+			}
+		}
+		if progress != nil {
+			progress(s)
+		}
+		if !sleep(ctx, modelPause) {
+			return ctx.Err()
+		}
+	}
+}
+
+// PendingModel returns the event that announced the model that is being prepared, 0 where none is.
+func (c *Client) PendingModel(ctx context.Context) (announced uint64, err error) {
+	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_model/_pending"))
+	if errors.Is(err, NotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return parseRevision(a.header.Get(headerRevision)), nil
+}
+
+// CancelModel withdraws the model that is being prepared. The error is NotFound where none is.
+func (c *Client) CancelModel(ctx context.Context) error {
+	_, err := c.send(ctx, newRequest(http.MethodDelete, "/v1/_model/_pending"))
+	return err
+}

@@ -1,0 +1,164 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Status tells how a node stands.
+type Status struct {
+	Version string
+	Fold    string // what the read model is made by, besides the log
+	// FoldVersion says by which version of the fold the log is folded where the node stands, and which is the newest that
+	// its program knows.
+	FoldVersion struct{ Version, Newest int }
+	Position    string // up to which everything is shown
+	Lag         uint64 // events that are stored and not shown yet
+	Model       uint64 // the event that applied the model
+	Durability  string
+	Log         string          // embedded, or the URL of the server that has it
+	LogError    string          // what is wrong with the log
+	Stopped     *Stopped        // why nothing more is shown; nil where all is well
+	Preparing   *Preparation    // the model that is being prepared; nil for none
+	Withdrawn   *Withdrawn      // the last model that was withdrawn; nil for none
+	Replay      *ReplayProgress // the last replay; nil for none
+	Raw         json.RawMessage `json:"-"` // all of the server's answer
+}
+
+// Stopped tells at which event the projector stopped, and why.
+type Stopped struct {
+	Seq    uint64
+	Reason string
+}
+
+// Preparation tells how far the preparation of a model is.
+type Preparation struct {
+	Model       uint64 // the event that announces it
+	Phase       string // waiting, copying, computing, following, ready or failed
+	Done, Total int64
+	Changes     int64 // documents that the model changes, as far as known
+	Error       string
+}
+
+// Withdrawn tells which model was withdrawn, by the event that announced it, and why.
+type Withdrawn struct {
+	Model  uint64
+	Reason string
+}
+
+// ReplayProgress tells how far a replay is.
+type ReplayProgress struct {
+	Running     bool
+	Seq, Target uint64  // events
+	Rate        float64 // events a second
+	Seconds     float64 // that it has taken
+	Left        float64 `json:"secondsLeft"`
+	Error       string
+}
+
+// Status returns how the node stands.
+func (c *Client) Status(ctx context.Context) (*Status, error) {
+	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_status"))
+	if err != nil {
+		return nil, err
+	}
+	s := &Status{Raw: a.body}
+	return s, decode(a.body, s)
+}
+
+// Ready returns nil where the node is ready: it may be given requests. The error says why it is not, and is Unavailable or
+// LogDamaged where the node itself says so. Status tells more, and of a node that is not ready too.
+func (c *Client) Ready(ctx context.Context) error {
+	_, err := c.send(ctx, newRequest(http.MethodGet, "/readyz"))
+	return err
+}
+
+// Replay makes the node build its read model anew from the log, and does not wait: Status says how far it is. The error is
+// Conflict where a replay is running.
+func (c *Client) Replay(ctx context.Context) error {
+	_, err := c.send(ctx, command("/v1/_replay"))
+	return err
+}
+
+// UpgradeResult tells what came of Upgrade.
+type UpgradeResult struct {
+	Version  int    // of the fold
+	Changes  int64  // documents that it changes
+	Applied  bool   `json:"-"` // it is in force; otherwise it is being prepared, or is not shown yet
+	Position string `json:"-"` // of the event that sets it, or announces it: see WaitForModel
+}
+
+// Upgrade sets the version of the fold for all nodes. Where it concerns many documents it is prepared in the background
+// first; background, if not nil, says whether. Errors are Conflict where a node's program does not know the version, or while
+// a model is being prepared, and Unprocessable for a version before the one in force.
+func (c *Client) Upgrade(ctx context.Context, version int, background *bool) (*UpgradeResult, error) {
+	r := newRequest(http.MethodPut, "/v1/_fold")
+	r.header.Set("Content-Type", "application/json")
+	r.body = []byte(`{"version":` + strconv.Itoa(version) + `}`)
+	if background != nil {
+		r.query.Set("background", strconv.FormatBool(*background))
+	}
+	a, err := c.sendSlow(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	result := &UpgradeResult{Applied: a.status == http.StatusOK, Position: a.header.Get(headerPosition)}
+	return result, decode(a.body, result)
+}
+
+// Verify has the node compute every derived value anew, waits for the end, and returns the report.
+func (c *Client) Verify(ctx context.Context) (report json.RawMessage, err error) {
+	return c.verify(ctx, command("/v1/_verify"))
+}
+
+// VerifyLog has the node read the whole log and compare it with what was made of it, waits for the end, and returns the
+// report.
+func (c *Client) VerifyLog(ctx context.Context) (report json.RawMessage, err error) {
+	r := command("/v1/_verify")
+	r.query.Set("log", "true")
+	return c.verify(ctx, r)
+}
+
+// verify sends a request for a report.
+func (c *Client) verify(ctx context.Context, r *request) (json.RawMessage, error) {
+	a, err := c.sendSlow(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return a.body, nil
+}
+
+// Lineage tells where a document's derived values come from, and who carries copies of it, as JSON. The error is NotFound.
+func (c *Client) Lineage(ctx context.Context, collection, id string, opts ...ReadOption) (report json.RawMessage, err error) {
+	a, err := c.send(ctx, readRequest(documentPath(collection, id, "_lineage"), opts))
+	if err != nil {
+		return nil, err
+	}
+	return a.body, nil
+}
+
+// command returns a request for work on the node. The server wants a content type, which pages in a browser cannot send
+// unasked.
+func command(path string) *request {
+	r := newRequest(http.MethodPost, path)
+	r.header.Set("Content-Type", "application/json")
+	return r
+}
+
+// maxWork bounds how long an answer may take that looks at everything that is stored.
+const maxWork = 24 * time.Hour
+
+// sendSlow does what send does, for a request whose answer takes as long as looking at everything that is stored. What
+// ends it is ctx.
+func (c *Client) sendSlow(ctx context.Context, r *request) (*answer, error) {
+	patient := &Client{base: c.base, opt: c.opt}
+	patient.opt.Attempt = maxWork
+	a, err := patient.send(ctx, r)
+	if err == nil {
+		c.newest.see(a.header.Get(headerPosition))
+	}
+	return a, err
+}

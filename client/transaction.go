@@ -1,0 +1,163 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+)
+
+// Operation is one operation of a transaction: see Put, Create, Patch, Delete and Check.
+type Operation struct {
+	op, collection, id   string
+	body                 any
+	ifMatch, ifNoneMatch string
+	refresh              []string
+}
+
+// Put returns an operation that creates or replaces a document.
+func Put(collection, id string, body any) Operation {
+	return Operation{op: "put", collection: collection, id: id, body: body}
+}
+
+// Create returns an operation that creates a document. Where id is "" it is the member id of the body, or the server makes
+// one.
+func Create(collection, id string, body any) Operation {
+	return Operation{op: "create", collection: collection, id: id, body: body}
+}
+
+// Patch returns an operation that changes a document by a JSONPatch, or by a merge patch, which is any other value.
+func Patch(collection, id string, patch any) Operation {
+	return Operation{op: "patch", collection: collection, id: id, body: patch}
+}
+
+// Delete returns an operation that deletes a document.
+func Delete(collection, id string) Operation {
+	return Operation{op: "delete", collection: collection, id: id}
+}
+
+// Check returns an operation that changes nothing. It needs a condition, without which the transaction is not made.
+func Check(collection, id string) Operation {
+	return Operation{op: "check", collection: collection, id: id}
+}
+
+// IfMatch returns the operation with the condition that the document has the revision of an ETag.
+func (o Operation) IfMatch(etag string) Operation {
+	o.ifMatch = etag
+	return o
+}
+
+// IfRevision returns the operation with the condition that the document has a revision.
+func (o Operation) IfRevision(revision uint64) Operation { return o.IfMatch(revisionTag(revision)) }
+
+// IfExists returns the operation with the condition that the document is there.
+func (o Operation) IfExists() Operation { return o.IfMatch("*") }
+
+// IfAbsent returns the operation, a put or a check, with the condition that the document is not there.
+func (o Operation) IfAbsent() Operation {
+	o.ifNoneMatch = "*"
+	return o
+}
+
+// Refresh returns the operation, a put or a patch, which takes frozen copies anew, by their paths.
+func (o Operation) Refresh(fields ...string) Operation {
+	o.refresh = fields
+	return o
+}
+
+// MarshalJSON returns the operation as the API takes it, with the body's bytes as they are.
+func (o Operation) MarshalJSON() ([]byte, error) { return o.append(nil) }
+
+// append appends the operation's JSON. Raw JSON stays as it is, byte for byte, which encoding/json does not leave it.
+func (o Operation) append(b []byte) ([]byte, error) {
+	b = append(b, '{')
+	member := func(name string, value any) error {
+		text, err := encode(value)
+		if err != nil {
+			return err
+		}
+		if b[len(b)-1] != '{' {
+			b = append(b, ',')
+		}
+		b = append(append(b, `"`+name+`":`...), text...)
+		return nil
+	}
+	content := "body"
+	if o.op == "patch" {
+		content = "patch"
+	}
+	for _, m := range []struct {
+		name  string
+		value any
+		has   bool
+	}{
+		{"op", o.op, true}, {"collection", o.collection, true}, {"id", o.id, o.id != ""}, {content, o.body, o.op != "delete" && o.op != "check"},
+		{"ifMatch", o.ifMatch, o.ifMatch != ""}, {"ifNoneMatch", o.ifNoneMatch, o.ifNoneMatch != ""}, {"refresh", o.refresh, len(o.refresh) > 0},
+	} {
+		if m.has {
+			if err := member(m.name, m.value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// TransactionResult says what a transaction did.
+type TransactionResult struct {
+	Tx         string `json:"tx"` // the transaction's id, as the change feed has it
+	Position   string `json:"position"`
+	Operations []OperationResult
+	Folded     bool            `json:"-"` // see Written
+	Derived    int64           `json:"-"` // how many derived changes it caused
+	Report     json.RawMessage `json:"-"` // of a DryRun
+}
+
+// OperationResult says what one operation did. Status is 201 where the document was created, and 204 otherwise; 0 where
+// the transaction is not folded yet.
+type OperationResult struct {
+	Op, Collection, ID string
+	Status             int
+	Revision           uint64
+	ETag               string
+}
+
+// Transact makes all operations or none, each document being in at most one of them. Everybody sees all of it at once. It
+// takes up to 1,000 operations. Of the options those apply that are not about one document. The Operation of an *Error is
+// the index of the operation at fault: Stale where a condition does not hold, Exists, NotFound, Restricted, Unprocessable.
+func (c *Client) Transact(ctx context.Context, operations []Operation, opts ...WriteOption) (*TransactionResult, error) {
+	body := []byte(`{"operations":[`)
+	for i, o := range operations {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		var err error
+		if body, err = o.append(body); err != nil {
+			return nil, err
+		}
+	}
+	body = append(body, "]}"...)
+	r, err := c.writeRequest(http.MethodPost, "/v1/_transactions", writeBody{json.RawMessage(body), "application/json"}, opts)
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if r.query.Get("dryRun") == "true" {
+		return &TransactionResult{Position: a.header.Get(headerPosition), Report: a.body}, nil
+	}
+	var answered struct {
+		TransactionResult
+		Result *TransactionResult // of one that is stored and not folded yet
+	}
+	if err := decode(a.body, &answered); err != nil {
+		return nil, err
+	}
+	result := &answered.TransactionResult
+	if answered.Result != nil {
+		result = answered.Result
+	}
+	result.Folded, result.Derived = a.status != http.StatusAccepted, derived(a)
+	return result, nil
+}

@@ -1,0 +1,235 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Written says what a write did.
+type Written struct {
+	ID       string // of the document; "" where Create does not know it, because another answer than its own came
+	Revision uint64 // of the document from now on; 0 of a dry run
+	Position string // goes into AtLeast
+	// ETag goes into IfMatch. It is "" of a delete, and where the server dropped derived fields from the body.
+	ETag    string
+	Created bool // the document was not there before
+	// Folded says that this node shows the write and all its copies. Otherwise it is stored for good, and will be shown.
+	Folded  bool
+	Derived int64 // how many derived changes it caused, where Folded
+	// Body is the document under ReturnBody, where no other write was faster, and the report of a DryRun.
+	Body json.RawMessage
+}
+
+// WriteOption says under which conditions and how documents are written.
+type WriteOption func(r *request)
+
+// IfMatch writes only where the document's revision is the one of an ETag: that of Get, of a list or of Written. The error
+// is Stale otherwise. A derived change does not alter the revision.
+func IfMatch(etag string) WriteOption { return func(r *request) { r.header.Set("If-Match", etag) } }
+
+// IfRevision writes only where the document has this revision. The error is Stale otherwise.
+func IfRevision(revision uint64) WriteOption { return IfMatch(revisionTag(revision)) }
+
+// revisionTag returns an ETag that names a revision alone.
+func revisionTag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
+
+// MustExist writes only where the document is there. The error is Stale otherwise.
+func MustExist() WriteOption { return IfMatch("*") }
+
+// CreateOnly makes Put write only where the document is not there. The error is Stale otherwise.
+func CreateOnly() WriteOption { return func(r *request) { r.header.Set("If-None-Match", "*") } }
+
+// IdempotencyKey is the key under which the write happens once, for whoever sends it: 1 to 255 printable ASCII characters.
+// It is for a write that may be done again by another process, such as the handler of a message. The same key with
+// another request is the error KeyReused.
+func IdempotencyKey(key string) WriteOption { return func(r *request) { r.header.Set(headerKey, key) } }
+
+// Async answers as soon as the write is stored, before its copies are right. Written.Folded is false then.
+func Async() WriteOption { return prefer("respond-async") }
+
+// Strict refuses a document that has members which the store derives, instead of dropping them. The error is
+// Unprocessable.
+func Strict() WriteOption { return prefer("handling=strict") }
+
+// ReturnBody answers with the document as it is after the write, in Written.Body.
+func ReturnBody() WriteOption { return prefer("return=representation") }
+
+// prefer adds a preference (RFC 7240).
+func prefer(what string) WriteOption { return func(r *request) { r.header.Add("Prefer", what) } }
+
+// FoldWithin says how long the server waits until it shows the write; its default is 5 s, and a minute the most.
+func FoldWithin(d time.Duration) WriteOption {
+	return func(r *request) { r.header.Set(headerTimeout, d.String()) }
+}
+
+// DryRun writes nothing. Written.Body tells what would be stored, and how many derived changes that would cause.
+func DryRun() WriteOption { return func(r *request) { r.query.Set("dryRun", "true") } }
+
+// AllowFanout writes also what changes more documents than the model's fanout.limit.
+func AllowFanout() WriteOption { return func(r *request) { r.query.Set("allowFanout", "true") } }
+
+// Refresh takes frozen copies anew, by their paths.
+func Refresh(fields ...string) WriteOption {
+	return func(r *request) { r.query.Set("refresh", strings.Join(fields, ",")) }
+}
+
+// JSONPatch is a patch by operations (RFC 6902).
+type JSONPatch []PatchOperation
+
+// PatchOperation is one operation of a JSONPatch. Paths are JSON pointers; Value is of add, replace and test, From of move
+// and copy.
+type PatchOperation struct {
+	Op, Path, From string
+	Value          any
+}
+
+// MarshalJSON returns the operation with the members that its kind has.
+func (o PatchOperation) MarshalJSON() ([]byte, error) {
+	members := map[string]any{"op": o.Op, "path": o.Path}
+	switch o.Op {
+	case "move", "copy":
+		members["from"] = o.From
+	case "add", "replace", "test":
+		value, err := encode(o.Value)
+		if err != nil {
+			return nil, err
+		}
+		members["value"] = json.RawMessage(value)
+	}
+	return encode(members)
+}
+
+// Create stores a new document. Its id is the member id, or a UUIDv7 that the server makes. The error is Exists where a
+// document has the id.
+func (d *Documents[T]) Create(ctx context.Context, value T, opts ...WriteOption) (*Written, error) {
+	return d.c.write(ctx, http.MethodPost, "/v1/"+url.PathEscape(d.name), writeBody{value, "application/json"}, opts)
+}
+
+// Put creates or replaces a document. A member id of the value must be the same id; where there is none the server adds
+// it. The error is Stale where a condition does not hold.
+func (d *Documents[T]) Put(ctx context.Context, id string, value T, opts ...WriteOption) (*Written, error) {
+	return d.write(ctx, http.MethodPut, id, writeBody{value, "application/json"}, opts)
+}
+
+// Patch changes the members of a document that a merge patch (RFC 7396) has: null removes one. Without IfMatch it applies
+// to the document as it is then, whatever else is written. Errors are NotFound, and Stale where a condition does not hold.
+func (d *Documents[T]) Patch(ctx context.Context, id string, patch any, opts ...WriteOption) (*Written, error) {
+	return d.write(ctx, http.MethodPatch, id, writeBody{patch, "application/merge-patch+json"}, opts)
+}
+
+// JSONPatch changes a document by operations, all or none. Errors are those of Patch, and Conflict where an operation does
+// not fit the document.
+func (d *Documents[T]) JSONPatch(ctx context.Context, id string, patch JSONPatch, opts ...WriteOption) (*Written, error) {
+	return d.write(ctx, http.MethodPatch, id, writeBody{patch, "application/json-patch+json"}, opts)
+}
+
+// Delete deletes a document, with what the model's onDelete says. Errors are NotFound, Restricted, and Stale where a
+// condition does not hold.
+func (d *Documents[T]) Delete(ctx context.Context, id string, opts ...WriteOption) (*Written, error) {
+	return d.write(ctx, http.MethodDelete, id, writeBody{}, opts)
+}
+
+// write writes one document.
+func (d *Documents[T]) write(ctx context.Context, method, id string, body writeBody, opts []WriteOption) (*Written, error) {
+	w, err := d.c.write(ctx, method, documentPath(d.name, id), body, opts)
+	if w != nil {
+		w.ID = id
+	}
+	return w, err
+}
+
+// writeBody is what a write sends; a nil value is no body.
+type writeBody struct {
+	value     any
+	mediaType string
+}
+
+// write sends a write and returns what it did.
+func (c *Client) write(ctx context.Context, method, path string, body writeBody, opts []WriteOption) (*Written, error) {
+	r, err := c.writeRequest(method, path, body, opts)
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	w := &Written{Revision: parseRevision(a.header.Get(headerRevision)), Position: a.header.Get(headerPosition), ETag: a.header.Get("ETag"),
+		Created: a.status == http.StatusCreated, Folded: a.status != http.StatusAccepted, Derived: derived(a)}
+	if len(a.body) > 0 && w.Folded {
+		w.Body = a.body
+	}
+	if at := a.header.Get("Location"); at != "" {
+		w.ID, err = url.PathUnescape(at[strings.LastIndexByte(at, '/')+1:])
+	}
+	return w, err
+}
+
+// derived returns how many derived changes a write caused.
+func derived(a *answer) int64 {
+	n, _ := strconv.ParseInt(a.header.Get(headerDerived), 10, 64)
+	return n
+}
+
+// writeRequest returns a request that writes documents, under a key of its own where none is given.
+func (c *Client) writeRequest(method, path string, body writeBody, opts []WriteOption) (r *request, err error) {
+	r = newRequest(method, path)
+	if body.mediaType != "" {
+		if r.body, err = encode(body.value); err != nil {
+			return nil, err
+		}
+		r.header.Set("Content-Type", body.mediaType)
+	}
+	for _, opt := range opts {
+		opt(r)
+	}
+	switch {
+	case r.query.Get("dryRun") == "true":
+		r.repeatable = true
+		return r, nil
+	case r.header.Get(headerKey) == "" && !c.opt.NoKeys:
+		r.header.Set(headerKey, rand.Text())
+	}
+	if r.header.Get(headerKey) != "" {
+		r.repeatable = true
+	}
+	return r, nil
+}
+
+// DeletedStep says what one step of DeleteInSteps did.
+type DeletedStep struct {
+	Done     bool   `json:"done"`    // the document itself is deleted
+	Deleted  int    `json:"deleted"` // how many documents
+	Changed  int    `json:"changed"` // how many lost their reference
+	Position string `json:"position"`
+}
+
+// DeleteStep deletes some of the documents that go with a document, children first, and it itself last. It is repeated
+// until the step is Done, for a delete that would write more than a transaction takes. Each step is a transaction. Before
+// the first one the server looks at everything that the delete leads to. Errors are NotFound, where the document is gone, and
+// Restricted, where other documents stand in its way.
+func (d *Documents[T]) DeleteStep(ctx context.Context, id string) (*DeletedStep, error) {
+	r := newRequest(http.MethodDelete, documentPath(d.name, id))
+	r.query.Set("steps", "true")
+	a, err := d.c.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var step struct {
+		DeletedStep
+		Result *DeletedStep // of a step that is stored and not folded yet
+	}
+	if err := decode(a.body, &step); err != nil {
+		return nil, err
+	}
+	if step.Result != nil {
+		return step.Result, nil
+	}
+	return &step.DeletedStep, nil
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"golang.org/x/term"
+)
+
+// Bounds of a line that shows a change.
+const (
+	lineMembers = 6  // members whose values changed
+	lineRules   = 3  // rules of a derived change
+	lineValue   = 60 // characters of a value
+)
+
+// The colours of a line, as terminals take them.
+const (
+	faint  = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+)
+
+// opColours has the colour of each operation.
+var opColours = map[string]string{"create": green, "replace": yellow, "patch": yellow, "delete": red, "derive": cyan}
+
+// colours tells whether what is written to out is to have colours: only on a terminal that knows them, and unless NO_COLOR
+// (no-color.org) says otherwise.
+func colours(out io.Writer) bool {
+	f, isFile := out.(*os.File)
+	return isFile && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+// changeStyle says how a change is shown.
+type changeStyle struct{ time, colour bool }
+
+// paint returns text in a colour.
+func (s changeStyle) paint(colour, text string) string {
+	if !s.colour || colour == "" {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// line returns a change as one line for people, in parts that two spaces divide.
+func (s changeStyle) line(change client.Change) string {
+	line := ""
+	if s.time {
+		line = s.paint(faint, change.Time.UTC().Format(time.RFC3339)) + "  "
+	}
+	line += s.paint(faint, fmt.Sprintf("%-20s", shown(change.Seq))) + " " + s.paint(opColours[change.Op], fmt.Sprintf("%-8s", shown(change.Op))) +
+		" " + shown(change.Collection+"/"+change.ID)
+	parts := whatChanged(change)
+	for _, part := range parts[:min(len(parts), lineMembers)] {
+		line += "  " + part
+	}
+	if more := len(parts) - lineMembers; more > 0 {
+		line += fmt.Sprintf("  and %d more", more)
+	}
+	if cause := causeText(change.Cause); cause != "" {
+		line += "  " + s.paint(faint, "("+cause+")")
+	}
+	return line
+}
+
+// causeText returns what a derived change follows from, "" for nothing.
+func causeText(cause *client.Cause) string {
+	if cause == nil || cause.Rule == "" {
+		return ""
+	}
+	rules := cause.Rules
+	if len(rules) == 0 {
+		rules = []string{cause.Rule}
+	}
+	text := strings.Join(rules[:min(len(rules), lineRules)], ", ")
+	if more := len(rules) - lineRules; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return shown(text + ", from " + cause.Collection + "/" + cause.ID)
+}
+
+// whatChanged returns the values that a change has changed, each with its path: of a derived change by its patch, and
+// otherwise the members in which the document differs from the one before, where the change has both.
+func whatChanged(change client.Change) (parts []string) {
+	if change.Op != "derive" {
+		if len(change.Doc) == 0 || change.Op != "create" && len(change.Previous) == 0 {
+			return nil
+		}
+		return changedMembers(change.Previous, change.Doc)
+	}
+	var patch []struct {
+		Path       string
+		Value, Old json.RawMessage
+	}
+	if len(change.Patch) == 0 || json.Unmarshal(change.Patch, &patch) != nil {
+		return nil
+	}
+	for _, p := range patch {
+		parts = append(parts, changedValue(p.Path, p.Old, p.Value))
+	}
+	return parts
+}
+
+// changedMembers returns the members in which two versions of a document differ, those that are gone at the end. before is
+// empty where there was none: then only the values that came are shown.
+func changedMembers(before, after json.RawMessage) (parts []string) {
+	old := jsondoc.MustParse([]byte("{}"))
+	if len(before) > 0 {
+		old = jsondoc.MustParse(jsondoc.Compact(nil, before))
+	}
+	now := jsondoc.MustParse(jsondoc.Compact(nil, after))
+	for n := now.First(jsondoc.Root); n != jsondoc.None; n = now.Next(n) {
+		name := now.Key(n)
+		was := old.Member(jsondoc.Root, name)
+		switch {
+		case name == "_meta" || len(before) == 0 && name == "id":
+		case len(before) == 0:
+			parts = append(parts, pointer(name)+": "+shortened(string(now.Raw(n)), lineValue))
+		case was == jsondoc.None:
+			parts = append(parts, changedValue(pointer(name), nil, now.Raw(n)))
+		case !bytes.Equal(old.Raw(was), now.Raw(n)):
+			parts = append(parts, changedValue(pointer(name), old.Raw(was), now.Raw(n)))
+		}
+	}
+	for n := old.First(jsondoc.Root); n != jsondoc.None; n = old.Next(n) {
+		if name := old.Key(n); name != "_meta" && now.Member(jsondoc.Root, name) == jsondoc.None {
+			parts = append(parts, changedValue(pointer(name), old.Raw(n), nil))
+		}
+	}
+	return parts
+}
+
+// pointer returns a member's name as a JSON pointer.
+func pointer(name string) string {
+	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// changedValue returns a value before and after a change; nil stands for none.
+func changedValue(path string, old, now json.RawMessage) string {
+	return shortened(path, 2*lineValue) + ": " + orNone(old) + " -> " + orNone(now)
+}
+
+// orNone returns a JSON value's text, or none where it is not there.
+func orNone(v json.RawMessage) string {
+	if v == nil {
+		return "none"
+	}
+	return shortened(string(v), lineValue)
+}

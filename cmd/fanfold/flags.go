@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fanfold/fanfold"
+)
+
+// errEmpty says that a flag was given an empty value, by which whoever gave it meant something: mostly a variable of the
+// shell that is not set.
+var errEmpty = errors.New("is empty: give it a value, or leave it out")
+
+// nameList is the value of a flag with names separated by commas, which may be given several times.
+type nameList struct{ list *[]string }
+
+// Set adds to the list.
+func (v nameList) Set(text string) error {
+	if text == "" {
+		return errEmpty
+	}
+	names := strings.Split(text, ",")
+	if slices.Contains(names, "") {
+		return errors.New("has an empty name in its list")
+	}
+	*v.list = append(*v.list, names...)
+	return nil
+}
+
+// String returns the list as Set takes it.
+func (v nameList) String() string {
+	if v.list == nil {
+		return ""
+	}
+	return strings.Join(*v.list, ",")
+}
+
+// Type returns what --help calls the value.
+func (v nameList) Type() string { return "strings" }
+
+// flagError returns what is wrong with a command line's flags. For a value that is not taken it names the flag and what is
+// wanted.
+func flagError(_ *cobra.Command, err error) error {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	f := wrong.GetFlag()
+	return valueError("--"+f.Name, wrong.GetValue(), f, wrong.Unwrap())
+}
+
+// valueError returns what is wrong with the value of a flag, which is called name where it was given. cause is the error of
+// its Set.
+func valueError(name, value string, f *pflag.Flag, cause error) error {
+	const shown = 80
+	var number *strconv.NumError
+	want, known := map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number, such as 0.5",
+		"duration": "a time with its unit, such as 30s, 5m or 500ms", "bool": "true or false"}[f.Value.Type()]
+	if len(value) > shown {
+		value = "..." + value[len(value)-shown:]
+	}
+	switch {
+	case value == "":
+		return fmt.Errorf("%s %w", name, errEmpty)
+	case errors.As(cause, &number) && errors.Is(number.Err, strconv.ErrRange) && strings.HasPrefix(number.Num, "-"):
+		return fmt.Errorf("%s %q is too small a number", name, value)
+	case errors.As(cause, &number) && errors.Is(number.Err, strconv.ErrRange):
+		return fmt.Errorf("%s %q is too large a number", name, value)
+	case known:
+		return fmt.Errorf("%s %q is not %s", name, value, want)
+	}
+	return fmt.Errorf("%s %q %w", name, value, cause)
+}
+
+// configure sets the flags that were not given from the environment, and those that are not there from the file at
+// path, if that is not "". It refuses flags that were given without a value.
+func configure(cmd *cobra.Command, path string) error {
+	file, path, err := readConfig(cmd, path)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			if f.Value.String() == "" {
+				errs = append(errs, valueError("--"+f.Name, "", f, nil))
+			}
+			return
+		}
+		if f.Name == "config" || f.Name == "data" && cmd.Name() != "serve" {
+			return // other commands have --data for a server that is not running, which must be said by hand
+		}
+		name := variable(f.Name)
+		value, given := os.LookupEnv(name)
+		if !given {
+			name = f.Name + " in " + path
+			value, given = file[f.Name]
+		}
+		if !given {
+			return
+		}
+		if value == "" {
+			errs = append(errs, valueError(name, "", f, nil))
+		} else if err := f.Value.Set(value); err != nil {
+			errs = append(errs, valueError(name, value, f, err))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// variable returns the name of the environment variable that sets a flag.
+func variable(flag string) string {
+	return "FANFOLD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// readConfig returns the values in the configuration file at path, or, where that is "", at the path in the environment, by the
+// names of the flags and as these take them, and the path, "" for no file.
+func readConfig(cmd *cobra.Command, path string) (values map[string]string, at string, err error) {
+	if env, given := os.LookupEnv(variable("config")); path == "" && given {
+		if path = env; path == "" {
+			return nil, "", valueError(variable("config"), "", cmd.Flag("config"), nil)
+		}
+	}
+	if path == "" {
+		return nil, "", nil
+	}
+	text, err := readFile(path, "configuration", maxConfig)
+	if err != nil {
+		return nil, "", err
+	}
+	var parsed yaml.Node
+	if err := yaml.Unmarshal(text, &parsed); err != nil {
+		return nil, "", fanfold.Wrap(err, fanfold.Invalid, "%s is not YAML: %v", path, err)
+	}
+	if parsed.Kind == 0 { // the file says nothing
+		return nil, path, nil
+	}
+	if parsed.Content[0].Kind != yaml.MappingNode {
+		return nil, "", fanfold.Errorf(fanfold.Invalid,
+			"%s is not a configuration: want the name of a flag and its value a line, such as listen: 127.0.0.1:8081", path)
+	}
+	file := map[string]any{}
+	if err := parsed.Decode(&file); err != nil {
+		return nil, "", fanfold.Wrap(err, fanfold.Invalid, "%s is not a configuration: %v", path, err)
+	}
+	values = map[string]string{}
+	for name, v := range file {
+		if !hasFlag(cmd.Root(), name) {
+			return nil, "", fanfold.Errorf(fanfold.Invalid, "%s: no command has a flag %q", path, name)
+		}
+		value, ok := valueText(v)
+		if !ok {
+			return nil, "", fanfold.Errorf(fanfold.Invalid, "%s in %s is neither a text, a number, true or false nor a list of those", name, path)
+		}
+		values[name] = value
+	}
+	return values, path, nil
+}
+
+// valueText returns a value of the configuration as the flag takes it: the members of a list are separated by commas. ok is
+// false for a value that no flag takes.
+func valueText(v any) (text string, ok bool) {
+	list, isList := v.([]any)
+	if !isList {
+		list = []any{v}
+	}
+	texts := make([]string, len(list))
+	for i, e := range list {
+		switch e.(type) {
+		case nil:
+			continue
+		case []any, map[string]any, map[any]any:
+			return "", false
+		}
+		texts[i] = fmt.Sprint(e)
+	}
+	return strings.Join(texts, ","), true
+}
+
+// hasFlag tells whether cmd, or a command below it, has a flag of this name.
+func hasFlag(cmd *cobra.Command, flag string) bool {
+	if cmd.Flags().Lookup(flag) != nil {
+		return true
+	}
+	for _, c := range cmd.Commands() {
+		if hasFlag(c, flag) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/changefeed/group"
+	"github.com/fanfold/fanfold/client"
+)
+
+func groupCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "group",
+		Short: "Look after consumer groups of the change feed",
+		Example: `  fanfold group create search --partitions 8 --collections books
+  fanfold group describe search
+  fanfold group reset search --to 2026-01-02T00:00:00Z`,
+	}
+	cmd.AddCommand(groupListCommand(), groupCreateCommand(), groupDescribeCommand(), groupResetCommand(), groupParkedCommand(),
+		groupDoCommand("delete NAME", "Delete a group, with its checkpoints and parked batches", "deleted",
+			func(ctx context.Context, c *client.Client, args []string) error { return c.DeleteGroup(ctx, args[0]) }),
+		groupDoCommand("retry NAME BATCH", "Have a parked batch given again", "to be given again:",
+			func(ctx context.Context, c *client.Client, args []string) error {
+				return c.RetryParked(ctx, args[0], args[1])
+			}),
+		groupDoCommand("drop NAME BATCH", "Drop a parked batch for good", "dropped",
+			func(ctx context.Context, c *client.Client, args []string) error {
+				return c.DropParked(ctx, args[0], args[1])
+			}))
+	return cmd
+}
+
+// jsonFlag adds --json to a command.
+func jsonFlag(cmd *cobra.Command) *bool { return cmd.Flags().Bool("json", false, "print JSON") }
+
+// printDone prints what was done, and to what: a group, or a batch of one.
+func printDone(cmd *cobra.Command, asJSON bool, what string, names ...string) error {
+	if asJSON {
+		return printJSON(cmd, map[string]any{"done": true})
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), what, strings.Join(names, " "))
+	return err
+}
+
+func groupListCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List all groups", Args: cobra.NoArgs}
+	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var out struct {
+			Groups []group.Summary `json:"groups"`
+		}
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		list, err := c.Groups(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(list.Raw, &out); err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(cmd, out)
+		}
+		return table(cmd, "NAME\tPARTITIONS\tMODE\tLEASE\tCREATED", func(w io.Writer) {
+			for _, g := range out.Groups {
+				fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", g.Name, g.Settings.Partitions, g.Settings.Mode, time.Duration(g.Settings.Lease), g.Created.Format(time.RFC3339))
+			}
+		})
+	}
+	return cmd
+}
+
+// table prints rows in columns under a heading; both have tabs between the columns.
+func table(cmd *cobra.Command, heading string, rows func(w io.Writer)) error {
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, heading)
+	rows(w)
+	return w.Flush()
+}
+
+func groupCreateCommand() *cobra.Command {
+	var settings client.GroupSettings
+	var lease time.Duration
+	cmd := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Make a group, or change the settings of one",
+		Long: `Make a group, or change the settings of one that is there: those that are not given get their
+defaults. The partitions of a group, and where it began, cannot change.`,
+		Example: "  fanfold group create search --partitions 8 --since now --collections books,authors",
+		Args:    cobra.ExactArgs(1),
+	}
+	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
+	f := cmd.Flags()
+	f.IntVar(&settings.Partitions, "partitions", 16, "into which the documents are divided")
+	f.StringVar(&settings.Since, "since", "0", "where the group begins: a position, 0, now or an RFC 3339 time")
+	f.StringVar(&settings.Mode, "mode", "all", "all changes, or only the latest of each document")
+	f.Var(nameList{&settings.Collections}, "collections", "only these, separated by commas")
+	f.StringVar(&settings.View, "view", "embedded", "the documents embedded, or referenced: as they were written")
+	f.StringVar(&settings.Derived, "derived", "include", "include or exclude derived changes")
+	f.StringVar(&settings.Filter, "filter", "", "only changes of which this CEL expression over doc, previous and change is true")
+	f.DurationVar(&lease, "lease", 30*time.Second, "how long a lease lasts without being renewed")
+	f.IntVar(&settings.MaxAttempts, "max-attempts", 5, "after which a batch that fails is parked")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		settings.Lease = lease
+		if _, err := c.PutGroup(cmd.Context(), args[0], settings); err != nil {
+			return err
+		}
+		return printDone(cmd, *asJSON, "group is there:", args...)
+	}
+	return cmd
+}
+
+func groupDescribeCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "describe NAME", Short: "Show who owns which partition, and how far each is", Args: cobra.ExactArgs(1)}
+	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var d group.Description
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		described, err := c.Group(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(described.Raw, &d); err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(cmd, d)
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d partitions, %d members, behind by %s\n", d.Name, d.Settings.Partitions, len(d.Members), lagText(d.Lag))
+		return table(cmd, "PARTITION\tOWNER\tCHECKPOINT\tBEHIND BY\tATTEMPTS\tPARKED\tERROR", func(w io.Writer) {
+			for _, p := range d.Partitions {
+				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%d\t%s\n", p.Partition, orDash(p.Owner), p.Checkpoint, lagText(p.Lag), p.Attempts, p.Parked, quotedOrDash(p.Error))
+			}
+		})
+	}
+	return cmd
+}
+
+// lagText returns a lag as people read it.
+func lagText(l group.Lag) string {
+	if l.Changes == nil || l.Seconds == nil {
+		return "too many changes to count"
+	}
+	return strconv.FormatInt(*l.Changes, 10) + " changes, " + time.Duration(*l.Seconds*float64(time.Second)).Round(time.Second).String()
+}
+
+// orDash returns a text, or a dash where there is none.
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// quotedOrDash returns s between quotes, and a dash for none.
+func quotedOrDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return strconv.Quote(s)
+}
+
+func groupResetCommand() *cobra.Command {
+	var to string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "reset NAME",
+		Short: "Make all partitions of a group begin elsewhere",
+		Long: `Make all partitions of a group begin at a position or time. While a member holds a lease this is
+refused; --force ends the leases. Batches that were parked behind it come again by themselves.`,
+		Example: "  fanfold group reset search --to 0",
+		Args:    cobra.ExactArgs(1),
+	}
+	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
+	cmd.Flags().StringVar(&to, "to", "", "a position, 0, now or an RFC 3339 time")
+	cmd.Flags().BoolVar(&force, "force", false, "also while members hold leases")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		if err := c.ResetGroup(cmd.Context(), args[0], to, force); err != nil {
+			return err
+		}
+		return printDone(cmd, *asJSON, "reset", args...)
+	}
+	return cmd
+}
+
+func groupParkedCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "parked NAME", Short: "List the parked batches of a group", Args: cobra.ExactArgs(1)}
+	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var out struct {
+			Parked []group.Parked `json:"parked"`
+		}
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		list, err := c.Parked(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(list.Raw, &out); err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(cmd, out)
+		}
+		return table(cmd, "BATCH\tBEHIND\tUP TO\tATTEMPTS\tTIME\tERROR", func(w io.Writer) {
+			for _, p := range out.Parked {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", p.ID, p.From, p.To, p.Attempts, p.Time.Format(time.RFC3339), quotedOrDash(p.Error))
+			}
+		})
+	}
+	return cmd
+}
+
+// groupDoCommand returns a command that does one thing with a group, or with one of its parked batches, and prints what was
+// done.
+func groupDoCommand(use, short, what string, do func(ctx context.Context, c *client.Client, args []string) error) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1)}
+	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
+	if what != "deleted" {
+		cmd.Args = cobra.ExactArgs(2)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		if err := do(cmd.Context(), c, args); err != nil {
+			return err
+		}
+		return printDone(cmd, *asJSON, what, args...)
+	}
+	return cmd
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// writeTemp writes a file into a directory of the test's and returns its path.
+func writeTemp(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestImportOfCSVWithoutMapping: CSV without a mapping stops at once with a mapping to write, and that mapping works.
+func TestImportOfCSVWithoutMapping(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	file := writeTemp(t, "Good Books 2.csv", "\ufeffbook_id,title,original year,in,o'k,\"a \"\"b\"\"\"\n7,Seven,1999,x,y,z\n8,Eight,,x,y,z\n")
+	for _, args := range [][]string{{file}, {"--collection", "books", file}, {"-"}} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := runCommand(t, string(text), append([]string{"import", "--server", s.URL}, args...)...)
+		r.want(t, exitUsage, "is CSV, for which a mapping file says what becomes of each row", "'id': doc.book_id", "doc['original year']", "doc['in']", " import --mapping mapping.yaml --server "+s.URL+" ")
+		_, mapping, _ := strings.Cut(r.err, "mapping.yaml:\n\n")
+		mapping, _, _ = strings.Cut(mapping, "\nand then:")
+		name := strings.TrimPrefix(strings.Split(mapping, "\n")[1], "- collection: ")
+		runCommand(t, "", "import", "--server", s.URL, "--mapping", writeTemp(t, "mapping.yaml", mapping), file).want(t, exitDone, "2 documents written")
+		s.WantDoc(name, "7", `{"id":"7","book_id":"7","title":"Seven","original year":"1999","in":"x","o'k":"y","a \"b\"":"z"}`)
+	}
+	for head, csv := range map[string]bool{"a,b\n1,2\n": true, "a,b\n1\n": false, `{"a":1}` + "\n": false, "a b\n1 2\n": false, "": false, "[1,2]\n[1,2]\n": false, "oops, what\n{\"a\":1}\n": false} {
+		if got := csvHeader([]byte(head), false) != nil; got != csv {
+			t.Errorf("%q is CSV: %t", head, got)
+		}
+	}
+	for path, want := range map[string]string{"a/Good Books 2.csv": "good-books-2", "2024.csv": "documents", "-": "documents", "x.tar.csv": "x-tar"} {
+		if got := collectionOf(path); got != want {
+			t.Errorf("the collection of %s is %s, want %s", path, got, want)
+		}
+	}
+	if got := exampleMapping("c", make([]string, maxExampleColumns+5)); !strings.Contains(got, "# 5 more columns") || !strings.Contains(got, "No column looks like an id") {
+		t.Errorf("the example of many columns is %s", got)
+	}
+}
+
+// TestModelThatRemoves: a command that sends a model which takes something away says by which of its flags that is meant.
+func TestModelThatRemoves(t *testing.T) {
+	s := harness.OpenTemp(t, "collections: {books: {unique: [isbn]}}")
+	at := func(args ...string) ran { return runCommand(t, "", append(args, "--server", s.URL)...) }
+	model := writeTemp(t, "m.yaml", "collections: {books: {}}")
+	at("model", "apply", model).want(t, exitFailed, "collections.books.unique", "if that is meant, give --allow-removal")
+	export := writeTemp(t, "e.ndjson", `{"model":{"collections":{"books":{}}}}`+"\n")
+	at("import", export).want(t, exitFailed, "refused: model-removes: 1", "is taken with --allow-removal, if that is meant")
+	at("import", "--allow-removal", export).want(t, exitDone, "0 refused")
+	at("model", "apply", model).want(t, exitDone, "0 documents changed")
+}
+
+// TestImportTellsOfMappingErrors: a mapping's error names the line, the column and its value, and a column that the file does
+// not have stops the import before anything is stored.
+func TestImportTellsOfMappingErrors(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	file := writeTemp(t, "b.csv", "id,n,m\n1,1,1\n2,x,1\n3,,1\n4,4,1\n")
+	runImport := func(mapping string) ran {
+		return runCommand(t, "", "import", "--server", s.URL, "--mapping", writeTemp(t, "m.yaml", mapping), file)
+	}
+	runImport("- collection: books\n  documents: \"{'id': doc.id, 'm': int(doc.m), 'n': int(doc.n)}\"\n").want(t, exitFailed,
+		`line 3: column "n" is "x": documents of books: `, `line 4: column "n" is "": documents of books: `, "2 documents written", "2 refused", "refused: invalid: 2")
+	runImport("- collection: books\n  documents: \"{'id': doc.id, 't': doc.titel}\"\n").want(t, exitUsage,
+		`documents of books read the column "titel", which the file does not have: it has "id", "n", "m"`)
+	runImport("- collection: others\n  documents: \"{'id': doc.id, 't': has(doc.titel) ? doc.titel : ''}\"\n").want(t, exitDone, "4 documents written")
+	runImport("# "+strings.Repeat("x", maxMapping)).want(t, exitUsage, "the mapping has more than 65536 bytes")
+	for mapping, want := range map[string]string{
+		"- collection: books\n  documnts: doc\n":                 `line 2: unknown key "documnts": a mapping takes collection and documents`,
+		"- collection: books\n  documents: doc\n  id: doc.id\n":  `line 3: unknown key "id": a mapping takes`,
+		"collection: books\ndocuments: doc\n":                    "line 1: want a list, each of whose entries has collection and documents, as in \"- collection: books\"",
+		"- books\n":                                              "line 1: want collection and documents",
+		"- collection: books\n\n- documents: doc\n":              "line 1: documents is missing",
+		"\n- documents: doc\n":                                   "line 2: collection is missing",
+		"- collection: [books]\n  documents: doc\n":              "line 1: collection must be a text",
+		"- collection: books\n  documents: {'id': doc.id}\n":     `line 2: documents must be a text: put the expression between quotes, or behind "documents: >-"`,
+		"- collection: books\n  documents:\n":                    "line 2: documents must be a text",
+		"- collection: books\n  documents: doc\n  collection: b": `line 3: "collection" is there twice`,
+		"- collection: Books/1\n  documents: doc\n":              "line 1: ",
+		"- collection: books\n  documents: doc.(\n":              "line 2: documents of books: ",
+		"- collection: books\n  documents: [\n":                  "is not YAML: ",
+		"- &a {collection: books, documents: doc}\n- *a\n":       "line 2: want collection and documents",
+		"":        "maps nothing: want a list, each of whose entries has collection and documents",
+		"[]":      "maps nothing",
+		"# later": "maps nothing",
+	} {
+		r := runImport(mapping)
+		r.want(t, exitUsage, want)
+		for _, internal := range []string{"main.", "struct", "!!", "unmarshal"} {
+			if strings.Contains(r.err, internal) {
+				t.Errorf("%q prints %s", mapping, r.err)
+			}
+		}
+	}
+	file = writeTemp(t, "twice.csv", "id,a,a\n1,1,1\n")
+	runImport("- collection: books\n  documents: doc\n").want(t, exitUsage, `the column "a" twice`)
+	s.WantDoc("books", "4", `{"id":"4","m":1,"n":4}`)
+}
+
+// TestImportPrintsFewRefusals: at most ten refused lines are printed, or as many as are asked for, and all are counted by
+// their kinds.
+func TestImportPrintsFewRefusals(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	lines := `{"id":"good"}` + "\n" + strings.Repeat("not json\n", 15) + strings.Repeat(`{"_meta2":1}`+"\n", 20)
+	file := writeTemp(t, "lines.ndjson", lines)
+	load := func(want int, args ...string) ran {
+		t.Helper()
+		r := runCommand(t, "", append([]string{"import", "--server", s.URL, "--collection", "books", file}, args...)...)
+		if got := strings.Count(r.err, "\nline ") + strings.Count(r.err[:min(5, len(r.err))], "line "); got != want {
+			t.Errorf("%d refused lines are printed, want %d: %s", got, want, r.err)
+		}
+		return r
+	}
+	load(10).want(t, exitFailed, "line 2: ", "more lines are refused, and counted", "1 documents written", "35 refused", "refused: unprocessable: 20, invalid: 15", "the others are loaded")
+	load(35, "--refusals", "100").want(t, exitFailed, "line 36: ")
+	load(0, "--refusals", "0").want(t, exitFailed, "refused: unprocessable: 20, invalid: 15")
+	load(10, "--json").want(t, exitFailed, `"invalid": 15`, `"unprocessable": 20`, `"folded": true`)
+	runCommand(t, "", "import", "--refusals", "-1", file).want(t, exitUsage, "is no number of lines")
+	many := refusals{}
+	for i := range 2 * maxKinds {
+		many.add(&strings.Builder{}, client.Refusal{Code: client.Code(fmt.Sprint("c", i))})
+	}
+	if len(many.kinds) != maxKinds+1 || many.kinds["other"] != maxKinds {
+		t.Errorf("%d kinds are counted, others: %d", len(many.kinds), many.kinds["other"])
+	}
+}
+
+// TestImportProgress: the progress knows how many lines there are, or how many bytes, and how long is left.
+func TestImportProgress(t *testing.T) {
+	p := &importProgress{size: 1000, first: 100}
+	set := func(line, written, total, read, refused int64) {
+		p.line.Store(line)
+		p.written.Store(written)
+		p.total.Store(total)
+		p.read.Store(read)
+		p.refused.Store(refused)
+	}
+	for want, values := range map[string][5]int64{
+		"0 documents, 0/s, 0%":                                   {100, 0, 0, 0, 0},
+		"150 documents, 10/s, 50%, 10s left":                     {200, 150, 0, 500, 0},
+		"line 200 of 400, 10/s, 50%, 20s left, 3 refused":        {200, 150, 400, 900, 3},
+		"all 400 lines are stored; waiting until they are shown": {400, 397, 400, 1000, 3},
+	} {
+		set(values[0], values[1], values[2], values[3], values[4])
+		if got := p.text(10 * time.Second); got != want {
+			t.Errorf("%v: %q, want %q", values, got, want)
+		}
+	}
+	places := &linePlaces{}
+	for line := range int64(100_000) {
+		places.add(10 * (line + 1))
+	}
+	for _, line := range []int64{0, 1, 64, 5_000, 99_999, 100_000, 200_000} {
+		if read, ok := places.readAt(line); !ok || read > 10*line || line <= 100_000 && read < 10*line-10*places.every || len(places.reads) > maxPlaces {
+			t.Errorf("line %d: %d bytes were read, of %d places", line, read, len(places.reads))
+		}
+	}
+	mapped := &importProgress{size: 1000}
+	for range 10 {
+		mapped.read.Add(100)
+		mapped.made()
+	}
+	mapped.line.Store(5)
+	mapped.written.Store(5)
+	if got := mapped.text(10 * time.Second); got != "5 documents, 0/s, 50%, 10s left" {
+		t.Errorf("half of what is made is stored: %q", got)
+	}
+	for text, want := range map[string]int64{"": 0, "a": 1, "a\n": 1, "a\n\nb": 3} {
+		if got, err := countLines(writeTemp(t, "f", text), make(chan struct{})); err != nil || got != want {
+			t.Errorf("%q has %d lines, %v", text, got, err)
+		}
+	}
+	ended := make(chan struct{})
+	close(ended)
+	if _, err := countLines(writeTemp(t, "f", "a"), ended); err == nil {
+		t.Error("counting goes on once it is ended")
+	}
+}

@@ -1,0 +1,254 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bystanders measures what requests for other documents see while one event rewrites many copies.
+type Bystanders struct {
+	Nodes  *Nodes
+	Copies int
+	Steps  int              // publishers that are renamed one after the other, and have the copies between them
+	Others int              // books behind the copies, which no rename reaches
+	Book   func(int) string // the text of a book
+}
+
+const (
+	bystanderRate = 100 // requests of each kind a second, however many are unanswered
+	mostWaiting   = 2000
+	quietPhase    = 3 * time.Second
+	aftermath     = 2 * time.Second
+)
+
+// bystander is a kind of request for a document that no rename reaches.
+type bystander struct {
+	name, method, query string
+	header              [2]string
+	statuses            []int // that say that all is well; the last one, that the fold was waited for too long
+}
+
+// bystanders are the kinds, the one that gives the result its figure first.
+var bystanders = []bystander{
+	{"PUT", http.MethodPut, "", [2]string{}, []int{http.StatusNoContent, http.StatusAccepted}},
+	{"PUT, respond-async", http.MethodPut, "", [2]string{"Prefer", "respond-async"}, []int{http.StatusAccepted, 0}},
+	{"GET", http.MethodGet, "", [2]string{}, []int{http.StatusOK, 0}},
+	{"GET, consistency=strong", http.MethodGet, "?consistency=strong", [2]string{}, []int{http.StatusOK, http.StatusGatewayTimeout}},
+}
+
+// seen is what the requests of one kind saw in some time.
+type seen struct {
+	millis []float64 // from when each was due to its answer, sorted
+	late   int       // answers that say that the fold was waited for too long
+}
+
+// String returns the figures.
+func (s seen) String() string {
+	return fmt.Sprintf("p50 %.1f ms, p99 %.1f ms, longest %.0f ms", percentile(s.millis, 50), percentile(s.millis, 99), percentile(s.millis, 100))
+}
+
+// Run renames, over and over where there are few copies, and returns the figures of each kind of request beside those of
+// the same requests before.
+func (b Bystanders) Run(ctx context.Context) (r Result, err error) {
+	web := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: len(bystanders) * mostWaiting}}
+	defer web.CloseIdleConnections()
+	if _, err := b.phase(ctx, web, func() error { return b.rename(ctx, web, "warm-up") }); err != nil {
+		return r, err
+	}
+	after, err := b.pass(ctx, web, aftermath)
+	if err != nil {
+		return r, err
+	}
+	quiet, err := b.pass(ctx, web, quietPhase)
+	if err != nil {
+		return r, err
+	}
+	rounds := min(20, max(1, 500_000/b.Copies))
+	busy := make([]seen, len(bystanders))
+	var took time.Duration
+	var disk int64
+	cpu := b.Nodes.cpu()
+	for i := range rounds {
+		began := time.Now()
+		var more []seen
+		most, err := b.Nodes.mostRows(func() (err error) {
+			more, err = b.phase(ctx, web, func() error { return b.rename(ctx, web, fmt.Sprint("Press", i)) })
+			return err
+		})
+		if err != nil {
+			return r, err
+		}
+		took, disk = took+time.Since(began), max(disk, most)
+		for k := range more {
+			busy[k].millis, busy[k].late = append(busy[k].millis, more[k].millis...), busy[k].late+more[k].late
+		}
+		if i+1 < rounds { // requests that waited are answered, and what they stored is folded
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	r = b.result(quiet, busy)
+	cost := fmt.Sprintf("rename, and what had to wait for it: %.2f s, CPU of the first node %.2f s, and %.0f bytes a copy more on its disk at most",
+		took.Seconds()/float64(rounds), (b.Nodes.cpu()[0]-cpu[0]).Seconds()/float64(rounds), float64(disk)/float64(b.Copies))
+	r.Notes = slices.Insert(r.Notes, 1, cost, fmt.Sprintf("in the %v behind a rename, while SQLite moves its log into its file: PUT longest %.0f ms, GET longest %.0f ms",
+		aftermath, percentile(after[0].millis, 100), percentile(after[2].millis, 100)))
+	return r, nil
+}
+
+// result makes the result of what requests saw before and during renames.
+func (b Bystanders) result(quiet, busy []seen) Result {
+	for k := range busy {
+		slices.Sort(busy[k].millis)
+	}
+	r := result(fmt.Sprintf("PUT beside a rename of %d copies, p99", b.Copies), "ms",
+		[]float64{percentile(busy[0].millis, 99)}, []float64{percentile(quiet[0].millis, 99)})
+	if b.Steps > 1 {
+		r.Name = fmt.Sprintf("PUT beside %d renames of %d copies, p99", b.Steps, b.Copies/b.Steps)
+	}
+	r.Notes = append(r.Notes, fmt.Sprintf("limit: the same %d requests a second of each kind before; less is faster", bystanderRate))
+	for k, kind := range bystanders {
+		note := fmt.Sprintf("%s: %v; before: %v", kind.name, busy[k], quiet[k])
+		if late := kind.statuses[1]; late != 0 {
+			note += fmt.Sprintf("; %d of %d answered %d", busy[k].late, len(busy[k].millis), late)
+		}
+		r.Notes = append(r.Notes, note)
+	}
+	most := 0
+	for _, s := range b.Nodes.servers {
+		most = max(most, highWater(s.cmd.Process.Pid))
+	}
+	r.Notes = append(r.Notes, fmt.Sprintf("%d nodes, each request to the next one; most memory of one: %d MB", len(b.Nodes.servers), most))
+	return r
+}
+
+// rename gives publishers a new name, and returns once every node has folded it.
+func (b Bystanders) rename(ctx context.Context, web *http.Client, name string) error {
+	for step := range b.Steps {
+		url := fmt.Sprintf("%s/v1/publishers/%d", b.Nodes.URL(0), step)
+		req, err := http.NewRequestWithContext(ctx, http.MethodPatch, url+"?allowFanout=true", strings.NewReader(`{"name":"`+name+`"}`))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Content-Type", "application/merge-patch+json")
+		req.Header.Set("Prefer", "respond-async")
+		_, header, err := answer(web, req, http.StatusAccepted)
+		if err != nil {
+			return err
+		}
+		for i := range b.Nodes.servers {
+			url := fmt.Sprintf("%s/v1/publishers/%d", b.Nodes.URL(i), step)
+			if err := awaitPosition(ctx, web, url, header.Get("Fanfold-Position")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// awaitPosition returns once a node has folded a position, of which it is asked for a document.
+func awaitPosition(ctx context.Context, web *http.Client, url, position string) error {
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Fanfold-Min-Position", position)
+		req.Header.Set("Fanfold-Timeout", "60")
+		status, _, err := answer(web, req, http.StatusOK, http.StatusGatewayTimeout)
+		if err != nil || status == http.StatusOK {
+			return err
+		}
+	}
+}
+
+// answer sends a request, and reads its answer to the end. The error says so where it has none of the statuses.
+func answer(web *http.Client, req *http.Request, statuses ...int) (status int, header http.Header, err error) {
+	resp, err := web.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err == nil && !slices.Contains(statuses, resp.StatusCode) {
+		err = fmt.Errorf("%s %s: %s %s", req.Method, req.URL, resp.Status, text)
+	}
+	return resp.StatusCode, resp.Header, err
+}
+
+// pass is phase for some time.
+func (b Bystanders) pass(ctx context.Context, web *http.Client, length time.Duration) ([]seen, error) {
+	return b.phase(ctx, web, func() error { time.Sleep(length); return nil })
+}
+
+// phase lets requests of every kind come, each at its time whether the one before is answered or not, until until returns.
+// It returns what they saw, the kinds in the order of bystanders, once all are answered.
+func (b Bystanders) phase(ctx context.Context, web *http.Client, until func() error) ([]seen, error) {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	out, errs := make([]seen, len(bystanders)), make([]error, len(bystanders))
+	var wg sync.WaitGroup
+	for k := range bystanders {
+		wg.Go(func() { out[k], errs[k] = b.stand(ctx, running, web, k) })
+	}
+	err := until()
+	stop()
+	wg.Wait()
+	return out, errors.Join(append(errs, err)...)
+}
+
+// stand sends the requests of one kind until running ends.
+func (b Bystanders) stand(ctx, running context.Context, web *http.Client, k int) (s seen, err error) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	room := make(chan struct{}, mostWaiting)
+	began := time.Now()
+	for n := 0; running.Err() == nil; n++ {
+		due := began.Add(time.Duration(n) * time.Second / bystanderRate)
+		select {
+		case <-running.Done():
+		case <-time.After(time.Until(due)):
+		}
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			late, failed := b.send(ctx, web, k, n)
+			mu.Lock()
+			defer mu.Unlock()
+			s.millis = append(s.millis, time.Since(due).Seconds()*1000)
+			if late {
+				s.late++
+			}
+			err = errors.Join(err, failed)
+		})
+	}
+	wg.Wait()
+	slices.Sort(s.millis)
+	return s, err
+}
+
+// send sends request n of a kind to the next node, and returns whether it is answered that the fold was waited for too long.
+func (b Bystanders) send(ctx context.Context, web *http.Client, k, n int) (late bool, err error) {
+	kind := bystanders[k]
+	book := b.Copies + (n*len(bystanders)+k)*31%b.Others
+	var body io.Reader = http.NoBody
+	if kind.method == http.MethodPut {
+		body = strings.NewReader(b.Book(book))
+	}
+	url := b.Nodes.URL(n%len(b.Nodes.servers)) + "/v1/books/" + strconv.Itoa(book) + kind.query
+	req, err := http.NewRequestWithContext(ctx, kind.method, url, body)
+	if err != nil {
+		return false, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if kind.header[0] != "" {
+		req.Header.Set(kind.header[0], kind.header[1])
+	}
+	status, _, err := answer(web, req, kind.statuses...)
+	return err == nil && status == kind.statuses[1], err
+}

@@ -1,0 +1,349 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+)
+
+// arrival says when the row of an event came.
+type arrival struct {
+	seq uint64
+	at  time.Time
+}
+
+// follower reads an event stream.
+type follower struct {
+	conn  net.Conn
+	keeps bool             // every arrival
+	first chan arrival     // receives each, where there is room
+	got   []arrival        // to be read after end
+	rows  int              // how many came
+	until func(n int) bool // is called behind each row; nil for never
+	done  chan struct{}
+}
+
+// follow opens an event stream of every change behind a position.
+func follow(ctx context.Context, addr, since string) (*follower, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	_, err = fmt.Fprintf(conn, "GET /v1/_changes?feed=eventsource&mode=all&heartbeat=1000&since=%s HTTP/1.1\r\nHost: localhost\r\n\r\n", since)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &follower{conn: conn, first: make(chan arrival, 1), done: make(chan struct{})}, nil
+}
+
+// begin waits for the first heartbeat, and reads on in a goroutine of its own.
+func (f *follower) begin() error {
+	resp, err := http.ReadResponse(bufio.NewReader(f.conn), nil) //nolint:bodyclose // closing would read to the end, and there is none
+	if err != nil {
+		return err
+	}
+	in := bufio.NewReaderSize(resp.Body, 16<<10)
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if bytes.HasPrefix(line, []byte("event: heartbeat")) {
+			break
+		}
+	}
+	go func() {
+		defer close(f.done)
+		f.read(in)
+	}()
+	return nil
+}
+
+// read reads rows until the connection is closed.
+func (f *follower) read(in *bufio.Reader) {
+	var last arrival
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) { // a row may be longer than the buffer
+			return
+		}
+		switch {
+		case bytes.HasPrefix(line, []byte("id: ")):
+			digits, _, _ := bytes.Cut(line[len("id: "):], []byte("-"))
+			last.seq, _ = strconv.ParseUint(string(digits), 10, 64) // the server writes positions
+		case bytes.HasPrefix(line, []byte("event: change")):
+			last.at = time.Now()
+			f.rows++
+			if f.keeps {
+				f.got = append(f.got, last)
+			}
+			select {
+			case f.first <- last:
+			default:
+			}
+			if f.until != nil && f.until(f.rows) {
+				return
+			}
+		}
+	}
+}
+
+// end closes the stream, and waits for its reader.
+func (f *follower) end() {
+	_ = f.conn.Close()
+	<-f.done
+}
+
+// putter sends durable PUTs over a connection, which are answered before they are folded.
+type putter struct {
+	conn net.Conn
+	in   *bufio.Reader
+	body []byte
+}
+
+func newPutter(ctx context.Context, addr string) (*putter, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &putter{conn: conn, in: bufio.NewReader(conn)}, nil
+}
+
+// put writes a new document, and returns the event's sequence and when it was acknowledged.
+func (p *putter) put() (arrival, error) {
+	id := nuid.Next()
+	p.body = appendBook(p.body[:0], id)
+	if _, err := fmt.Fprintf(p.conn, "PUT /v1/books/%s HTTP/1.1\r\nHost: localhost\r\nPrefer: respond-async\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", id, len(p.body), p.body); err != nil {
+		return arrival{}, err
+	}
+	resp, err := http.ReadResponse(p.in, nil)
+	if err != nil {
+		return arrival{}, err
+	}
+	at := time.Now()
+	_, err = io.Copy(io.Discard, resp.Body)
+	seq, parsing := strconv.ParseUint(resp.Header.Get("Fanfold-Revision"), 10, 64)
+	if err = errors.Join(err, parsing, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusAccepted {
+		return arrival{}, fmt.Errorf("answered %s: %w", resp.Status, err)
+	}
+	return arrival{seq, at}, nil
+}
+
+// latencyWriters is how many connections write at a rate.
+const latencyWriters = 16
+
+// FeedLatency measures the time from a write's acknowledgement, which is that it is in the log for good, to its row at a
+// subscriber: of writes one by one where rate is 0, else of that many a second. The limit is the time from the publish of a
+// message to its arrival at a consumer of JetStream, without any sync, in the same process.
+func FeedLatency(ctx context.Context, addr string, raw RawLog, rate int) (r Result, err error) {
+	var ours, limit loopResults
+	for range 3 {
+		lats, err := rawLatencies(ctx, raw, rate)
+		if err != nil {
+			return r, err
+		}
+		limit.add(0, lats)
+		if lats, err = feedLatencies(ctx, addr, rate); err != nil {
+			return r, err
+		}
+		ours.add(0, lats)
+	}
+	r = result("feed latency, idle: acknowledged to row, p50", "µs", micro(ours.p50), micro(limit.p50))
+	if rate > 0 {
+		r.Name = fmt.Sprintf("feed latency, %d writes/s, p50", rate)
+	}
+	r.Notes = append(r.Notes, "limit: publish to consumer of plain JetStream, in process and without sync; less is faster",
+		fmt.Sprintf("p99 %.2f ms; limit p99 %.2f ms", median(ours.p99), median(limit.p99)))
+	return r, nil
+}
+
+// micro returns milliseconds as microseconds.
+func micro(ms []float64) []float64 {
+	out := make([]float64, len(ms))
+	for i, v := range ms {
+		out[i] = v * 1000
+	}
+	return out
+}
+
+// The length of a round of FeedLatency.
+const (
+	idleWrites = 300
+	pacedTime  = 3 * time.Second
+)
+
+// paced calls the functions that start returns at a rate together, or one of them over and over where it is 0, after each
+// of which it calls settle.
+func paced(rate int, start func() (func() error, error), settle func()) error {
+	if rate == 0 {
+		call, err := start()
+		for range idleWrites {
+			if err != nil {
+				return err
+			}
+			err = call()
+			settle()
+		}
+		return err
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, latencyWriters)
+	for i := range errs {
+		call, err := start()
+		if err != nil {
+			return err
+		}
+		wg.Go(func() {
+			tick := time.NewTicker(time.Second * latencyWriters / time.Duration(rate))
+			defer tick.Stop()
+			for end := time.Now().Add(pacedTime); errs[i] == nil && time.Now().Before(end); <-tick.C {
+				errs[i] = call()
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// feedLatencies returns the times from acknowledgements to rows, in ms, sorted.
+func feedLatencies(ctx context.Context, addr string, rate int) ([]float64, error) {
+	f, err := follow(ctx, addr, "now")
+	if err != nil {
+		return nil, err
+	}
+	f.keeps = true
+	if err := f.begin(); err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	acked := map[uint64]time.Time{}
+	err = paced(rate, func() (func() error, error) {
+		p, err := newPutter(ctx, addr)
+		return func() error {
+			a, err := p.put()
+			mu.Lock()
+			defer mu.Unlock()
+			acked[a.seq] = a.at
+			return err
+		}, err
+	}, func() {
+		<-f.first
+		time.Sleep(2 * time.Millisecond) // until all is idle
+	})
+	time.Sleep(200 * time.Millisecond) // the last rows are on their way
+	f.end()
+	var lats []float64
+	for _, a := range f.got {
+		if at, ok := acked[a.seq]; ok {
+			lats = append(lats, a.at.Sub(at).Seconds()*1000)
+		}
+	}
+	if len(lats) != len(acked) {
+		err = errors.Join(err, fmt.Errorf("%d rows came of %d", len(lats), len(acked)))
+	}
+	slices.Sort(lats)
+	return lats, err
+}
+
+// rawLatencies returns the times from publishes to arrivals at a consumer, in ms, sorted.
+func rawLatencies(ctx context.Context, raw RawLog, rate int) ([]float64, error) {
+	js, err := jetstream.New(raw.Conn)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := js.StreamNameBySubject(ctx, raw.Subject+".x")
+	if err != nil {
+		return nil, err
+	}
+	consumer, err := js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy})
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	sent, lats := map[string]time.Time{}, []float64(nil)
+	came := make(chan struct{}, 1)
+	consuming, err := consumer.Consume(func(m jetstream.Msg) {
+		at := time.Now()
+		mu.Lock()
+		defer mu.Unlock()
+		if begun, ok := sent[m.Subject()]; ok {
+			lats = append(lats, at.Sub(begun).Seconds()*1000)
+		}
+		select {
+		case came <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	body := appendBook(nil, "raw")
+	err = paced(rate, func() (func() error, error) {
+		return func() error {
+			subject := raw.Subject + "." + nuid.Next()
+			mu.Lock()
+			sent[subject] = time.Now()
+			mu.Unlock()
+			_, err := js.Publish(ctx, subject, body)
+			return err
+		}, nil
+	}, func() {
+		<-came
+		time.Sleep(2 * time.Millisecond)
+	})
+	time.Sleep(200 * time.Millisecond)
+	consuming.Stop()
+	<-consuming.Closed()
+	slices.Sort(lats)
+	if len(lats) != len(sent) {
+		err = errors.Join(err, fmt.Errorf("%d messages came of %d", len(lats), len(sent)))
+	}
+	return lats, err
+}
+
+// FeedRename measures how long it takes from a rename until a subscriber has every row, beside the time until every copy is
+// right for readers. write renames, and returns then.
+func FeedRename(ctx context.Context, addr string, copies int, write func(name string) error) (r Result, err error) {
+	var ours, limit []float64
+	for i := range 4 {
+		f, err := follow(ctx, addr, "now")
+		if err != nil {
+			return r, err
+		}
+		f.until = func(n int) bool { return n == copies+1 }
+		if err := f.begin(); err != nil {
+			return r, err
+		}
+		began := time.Now()
+		if err := write(fmt.Sprintf("Press%d", i)); err != nil {
+			return r, err
+		}
+		right := time.Since(began)
+		<-f.done
+		all := time.Since(began)
+		f.end()
+		if f.rows != copies+1 {
+			return r, fmt.Errorf("%d rows came of %d", f.rows, copies+1)
+		}
+		if i > 0 { // the first is a warm-up
+			ours, limit = append(ours, all.Seconds()*1000), append(limit, right.Seconds()*1000)
+		}
+	}
+	r = result(fmt.Sprintf("rename of %d copies, to the last row", copies), "ms", ours, limit)
+	r.Notes = append(r.Notes, "limit: until every copy is right for readers, and the write is answered; less is faster")
+	return r, nil
+}

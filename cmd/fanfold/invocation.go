@@ -1,0 +1,64 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// invocation returns the words with which a shell in any directory starts this program once more: its name where the PATH
+// leads to it, go run where that has started it, else its path.
+func invocation() string {
+	executable, err := os.Executable()
+	if err != nil {
+		return "fanfold"
+	}
+	if found, err := exec.LookPath("fanfold"); err == nil && sameFile(found, executable) {
+		return "fanfold"
+	}
+	if builtByGoRun.MatchString(executable) {
+		_, source, _, _ := runtime.Caller(0)
+		if words := goRun(source); words != "" {
+			return words
+		}
+	}
+	return shellWord(executable)
+}
+
+// builtByGoRun matches the path of a program that go run has built: in a temporary directory of its own, or in its cache.
+var builtByGoRun = regexp.MustCompile(`[/\\]go-build\d*[/\\]`)
+
+// goRun returns the go command that runs the program whose source file is at a path: in its checkout where the path leads to
+// one, else by its version. It returns "" where neither is known.
+func goRun(source string) string {
+	checkout := filepath.Dir(filepath.Dir(filepath.Dir(source)))
+	if _, err := os.Stat(source); err == nil && !strings.Contains(filepath.Base(checkout), "@") { // with an @ it is in the module cache
+		return "go run -C " + shellWord(checkout) + " ./cmd/fanfold"
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(info.Main.Version, "v") {
+		return "go run " + info.Path + "@" + info.Main.Version
+	}
+	return ""
+}
+
+// sameFile tells whether two paths lead to the same file.
+func sameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
+}
+
+// plainWord matches what a shell takes as one word as it is.
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// shellWord returns text as one word for a shell.
+func shellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

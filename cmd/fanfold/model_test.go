@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// TestModelDiffWarns: model diff and model apply print which rules find no value, and warn of those that find none at all,
+// as status does.
+func TestModelDiffWarns(t *testing.T) {
+	t.Parallel()
+	s := harness.OpenTemp(t, "")
+	s.Put("authors", "a", `{"name":"Ann","born":1950}`)
+	s.Put("authors", "b", `{"name":"Bob"}`)
+	s.Put("books", "1", `{"authors":["a","b"]}`)
+	s.Put("books", "2", `{"isbn":"978"}`)
+	file := filepath.Join(t.TempDir(), "model.yaml")
+	if err := os.WriteFile(file, []byte(`
+collections:
+  authors: {}
+  books:
+    relations: {authors: {path: "authors[]", to: authors}}
+    derive: {names: {copy: authors, value: doc.nme}, born: {copy: authors, value: doc.born}}
+    unique: ["lower(doc.tilte)", [id, isbn]]
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"diff", "apply"} {
+		var out bytes.Buffer
+		if err := fanfoldCommand(t.Context(), &out, "model", command, "--server", s.URL, file); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{
+			`WARNING  collections.books.derive["names"].value: found no value in any of 2 documents, such as authors/a: there is no member "nme"; did you mean "name"?`,
+			`         books.born                               value found no value in 1 of 2 documents, such as authors/b: there is no member "born"`,
+			`WARNING  collections.books.unique: "lower(doc.tilte)" found no value in any of 2 documents, such as books/1: there is no member "tilte"`,
+			`unique   books                                    isbn found no value in 1 of 2 documents, such as books/1: there is no member "isbn"`,
+		} {
+			if !strings.Contains(out.String(), line+"\n") {
+				t.Errorf("%s lacks %s:\n%s", command, line, out.String())
+			}
+		}
+	}
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		var out bytes.Buffer
+		if err := fanfoldCommand(t.Context(), &out, "status", "--server", s.URL); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), "no value    WARNING books.names: value found no value in any of 2 documents, such as authors/a") {
+			return
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Fatalf("status says %s", out.String())
+		}
+	}
+}

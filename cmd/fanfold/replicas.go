@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
+)
+
+func replicasCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "replicas [N]",
+		Short: "Show or change how many replicas the log has on a NATS cluster",
+		Long: `Show how many NATS servers keep the log and the buckets beside it (consumer groups, nodes,
+snapshots), or change it to N, which needs as many servers in the cluster. Reads and writes go
+on. The command ends when all replicas have everything; until then they protect from nothing.`,
+		Example: "  fanfold replicas\n  fanfold replicas 3",
+		Args:    cobra.MaximumNArgs(1),
+	}
+	server := serverFlag(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		var r *client.Replicas
+		if len(args) == 0 {
+			r, err = c.Replicas(cmd.Context())
+		} else {
+			n, wrong := strconv.Atoi(args[0])
+			if wrong != nil {
+				return fanfold.Errorf(fanfold.Invalid, "%.80q is not a number of replicas, such as 1 or 3", args[0])
+			}
+			r, err = c.SetReplicas(cmd.Context(), n, func(r *client.Replicas) { showReplicas(os.Stderr, r) })
+		}
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd, r)
+		}
+		showReplicas(cmd.OutOrStdout(), r)
+		return nil
+	}
+	return cmd
+}
+
+// showReplicas prints a line for each stream.
+func showReplicas(out io.Writer, r *client.Replicas) {
+	for _, s := range r.Streams {
+		fmt.Fprintf(out, "%-28s %d of %d replicas current", s.Stream, s.Current, s.Replicas)
+		if s.Behind > 0 {
+			fmt.Fprintf(out, ", one is %d messages behind", s.Behind)
+		}
+		fmt.Fprintln(out)
+	}
+}

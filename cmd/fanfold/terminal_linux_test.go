@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// openTerminal returns both ends of a pseudo terminal.
+func openTerminal(t *testing.T) (screen, terminal *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	t.Cleanup(func() { screen.Close() })
+	var number, unlocked int32
+	for request, value := range map[uintptr]*int32{syscall.TIOCGPTN: &number, syscall.TIOCSPTLCK: &unlocked} {
+		if _, _, failed := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request, uintptr(unsafe.Pointer(value))); failed != 0 {
+			t.Fatal(failed)
+		}
+	}
+	if terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return screen, terminal
+}
+
+// TestColoursOnTerminals: the changes have colours on a terminal, unless NO_COLOR is set or the terminal knows none.
+func TestColoursOnTerminals(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	s.Put("books", "b1", "{}")
+	for _, c := range []struct {
+		noColor, term string
+		colours       bool
+	}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
+		t.Setenv("NO_COLOR", c.noColor)
+		t.Setenv("TERM", c.term)
+		screen, terminal := openTerminal(t)
+		root := command()
+		root.SetOut(terminal)
+		if code := run(t.Context(), root, []string{"changes", "--since", "0", "--once", "--server", s.URL}); code != exitDone {
+			t.Fatalf("exit code %d", code)
+		}
+		line := make([]byte, 4096)
+		n, err := screen.Read(line)
+		if err != nil || !strings.Contains(string(line[:n]), "books/b1") || bytes.Contains(line[:n], []byte("\x1b[32mcreate")) != c.colours {
+			t.Errorf("NO_COLOR=%s TERM=%s: %q, %v", c.noColor, c.term, line[:n], err)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Bounds of the recovery from a full disk.
+const (
+	troubleEvery = 2 * time.Second  // how often the server is asked whether a write has failed, besides when it says so
+	firstProbe   = time.Second      // from the failed write to the first look for space
+	maxProbe     = 30 * time.Second // between two looks
+	probeBytes   = 16 << 20         // that must fit: the largest message, and what else the server writes
+	steadyFor    = time.Minute      // after which a disk that is full again counts as another failure
+	reopenTime   = 30 * time.Second // for which the server that was started again may take to answer
+)
+
+// Recover blocks until ctx ends, and then returns nil. Where meanwhile the disk of the embedded server is full, which the server does
+// not get over by itself, it refuses writes with the reason, waits for space, and starts the server again. Reads go
+// on. folded returns the last event that was folded, which the log must still have. An outside server that took no event at
+// the last try is tried again with a fence, for nobody sends writes to a node that is not ready.
+func (l *Log) Recover(ctx context.Context, folded func() (uint64, error)) error {
+	e := l.opt.Embedded
+	if e == nil {
+		l.tryWhileFailing(ctx)
+		return nil
+	}
+	tick := time.NewTicker(troubleEvery)
+	defer tick.Stop()
+	var recovered time.Time
+	wait := firstProbe
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-e.trouble:
+		case <-tick.C:
+		}
+		reason := e.outOfSpace()
+		if reason == "" || e.syncFailed() {
+			continue
+		}
+		if time.Since(recovered) > steadyFor {
+			wait = firstProbe
+		}
+		wait = l.recoverFrom(ctx, reason, wait, folded)
+		recovered = time.Now()
+	}
+}
+
+// tryWhileFailing appends a fence now and then while the last append was not stored, until ctx ends.
+func (l *Log) tryWhileFailing(ctx context.Context) {
+	tick := time.NewTicker(troubleEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if l.failing.Load() != nil {
+			_, _ = l.Fence(ctx) // which takes note of how it went
+		}
+	}
+}
+
+// recoverFrom refuses writes until there is space and the server runs again, or ctx ends. It looks for space after wait, and then
+// less and less often. It returns how long to wait at first should the disk soon be full again.
+func (l *Log) recoverFrom(ctx context.Context, reason string, wait time.Duration, folded func() (uint64, error)) time.Duration {
+	e := l.opt.Embedded
+	cause := reason[strings.LastIndex(reason, ": ")+1:] // without the file, which is for the node's log
+	full := fanfold.Errorf(fanfold.Unavailable, "the log's disk is full (%s); nothing was written; free some space: once there are %d MiB, writes are taken again by themselves", strings.TrimSpace(cause), probeBytes>>20)
+	l.refuse(full)
+	l.opt.Logger.Error("the log's disk is full; writes are refused until there is space", "err", reason)
+	for {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return wait
+		}
+		wait = min(2*wait, maxProbe)
+		if err := probeSpace(e.opt.Dir); err != nil {
+			continue
+		}
+		err := l.restartServer(ctx, full, folded)
+		switch {
+		case err == nil:
+			l.refuse(nil)
+			l.failing.Store(nil)
+			l.opt.Logger.Info("the log's disk has space, and the log takes writes again")
+			return wait
+		case errors.Is(err, errNotDurable):
+			l.opt.Logger.Error("the log takes nothing until the node is started again", "err", err)
+			return wait
+		case ctx.Err() == nil:
+			l.opt.Logger.Error("the log's server could not be started again, and is tried again", "err", err)
+		}
+	}
+}
+
+// refuse makes every write be refused with err, nil for none.
+func (l *Log) refuse(err error) {
+	if err == nil {
+		l.full.Store(nil)
+		return
+	}
+	l.full.Store(&err)
+}
+
+// probeSpace returns an error where a file of probeBytes cannot be written in a directory. It writes one, for a quota is not seen
+// otherwise, and removes it.
+func probeSpace(dir string) (err error) {
+	path := filepath.Join(dir, "space-probe")
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if removed := os.Remove(path); err == nil {
+			err = removed
+		}
+	}()
+	chunk := make([]byte, 1<<20)
+	for range probeBytes / len(chunk) {
+		if _, err = f.Write(chunk); err != nil {
+			_ = f.Close()
+			return err
+		}
+	}
+	return f.Close()
+}
+
+// errNotDurable is the error of a log of which it is not known any more what is durable.
+var errNotDurable = errors.New("what the log has could not be made durable")
+
+// restartServer starts the embedded server again, as a node does at its start: it cuts what was stored in part, starts the server, holds
+// the log against what is known of it, and makes it durable. stopped is the error of what needs the server meanwhile. The
+// error is errNotDurable, after which it must not be tried again; Unavailable; LogDamaged; or ctx's.
+func (l *Log) restartServer(ctx context.Context, stopped error, folded func() (uint64, error)) error {
+	l.begin(newServerRun(stopped))
+	seq, err := folded()
+	if err != nil {
+		return err
+	}
+	known := max(seq, l.acked.Load())
+	if err := l.opt.Embedded.restart(ctx, known); err != nil {
+		return err
+	}
+	info, err := l.awaitServer(ctx)
+	if err != nil {
+		return err
+	}
+	run := newServerRun(nil)
+	_, err = l.checkOnce(ctx, run, Known{Seq: known})
+	switch {
+	case fanfold.CodeOf(err) == fanfold.LogDamaged:
+		l.damage.Store(&err) // which refuses writes by itself
+	case err != nil:
+		return err
+	}
+	last := info.State.LastSeq
+	run.highest.Store(last)
+	if begun := l.begunAt.Load(); begun == 0 || last < begun {
+		l.begunAt.Store(last)
+	}
+	if l.opt.Embedded.Sync() == SyncGroup {
+		if run.syncer, err = l.newSyncer(info, run); err != nil {
+			err = fanfold.Wrap(errors.Join(errNotDurable, err), fanfold.Unavailable, "the log cannot be made durable, and takes nothing until the node is started again: %v", err)
+			l.begin(newServerRun(err))
+			return err
+		}
+	}
+	l.begin(run)
+	l.restarts.Add(1)
+	return nil
+}
+
+// awaitServer waits until the connection has found the server again, and returns the stream as it is now. The error is that
+// of the last try after reopenTime, or ctx's.
+func (l *Log) awaitServer(ctx context.Context) (*jetstream.StreamInfo, error) {
+	limited, cancel := context.WithTimeout(ctx, reopenTime)
+	defer cancel()
+	for {
+		attempt, stop := context.WithTimeout(limited, l.opt.Attempt)
+		s, err := l.js.Stream(attempt, l.opt.Database)
+		stop()
+		switch {
+		case err == nil:
+			return s.CachedInfo(), nil
+		case errors.Is(err, jetstream.ErrStreamNotFound):
+			return nil, l.streamGone()
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-limited.Done():
+			return nil, fanfold.Wrap(errors.Join(err, ctx.Err()), fanfold.Unavailable, "the server that was started again does not answer: %v", err)
+		}
+	}
+}
+
+// Restarts returns how often the embedded server was started again since the log was opened. What was asked of the log before
+// and after one may not fit together.
+func (l *Log) Restarts() uint64 { return l.restarts.Load() }

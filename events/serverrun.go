@@ -1,0 +1,79 @@
+package events
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/fanfold/fanfold"
+)
+
+// serverRun is what the log knows of one run of its server. An outside server has one for as long as the log is open, for
+// it keeps what it has told; an embedded server that is started again may have less afterwards, namely a transaction less that
+// was stored in part. So nothing that one run has told is carried over into the next.
+type serverRun struct {
+	highest atomic.Uint64 // the highest sequence that the log is known to have
+	syncer  *syncer       // nil where the server syncs, or nobody does
+	stopped error         // why the server cannot be used; nil for one that runs
+
+	ended context.Context // when the next run begins; readers of this one end
+	end   context.CancelFunc
+}
+
+// newServerRun returns a run that begins. stopped is nil, or says why the server cannot be used in it.
+func newServerRun(stopped error) *serverRun {
+	r := &serverRun{stopped: stopped}
+	r.ended, r.end = context.WithCancel(context.Background())
+	return r
+}
+
+// wait blocks until the event at seq, which was told of in this run, is durable, or ctx has ended. The error is Unavailable.
+func (r *serverRun) wait(ctx context.Context, seq uint64) error {
+	switch {
+	case r.stopped != nil:
+		return r.stopped
+	case r.syncer == nil:
+		return nil // the server syncs before it acknowledges, or nobody does
+	}
+	return r.syncer.wait(ctx, seq)
+}
+
+// rounds returns how many rounds of fsync there were in the run.
+func (r *serverRun) rounds() uint64 {
+	if r.syncer == nil {
+		return 0
+	}
+	return r.syncer.rounds.Load()
+}
+
+// begin makes run the current one, and ends the one before.
+func (l *Log) begin(run *serverRun) {
+	if old := l.run.Swap(run); old != nil {
+		old.end()
+		l.syncs.Add(old.rounds())
+	}
+}
+
+// sighting is the highest sequence that the log was known to have at a moment, in a run of its server.
+type sighting struct {
+	run *serverRun
+	seq uint64
+}
+
+// seen returns the highest sequence that the log is known to have.
+func (l *Log) seen() sighting {
+	run := l.run.Load()
+	return sighting{run, run.highest.Load()}
+}
+
+// storedAfter returns a sequence behind which everything is that was stored since before.
+func (l *Log) storedAfter(before sighting) uint64 {
+	if l.run.Load() == before.run {
+		return before.seq
+	}
+	return min(before.seq, l.begunAt.Load()) // 0 where the next run has not begun, which is right, too
+}
+
+// errAnotherRun is the error of what was begun in a run of the server that has ended.
+func errAnotherRun() error {
+	return fanfold.Errorf(fanfold.Unavailable, "the log's server was started again meanwhile; try again")
+}

@@ -1,0 +1,175 @@
+package events_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/tests/natsserver"
+)
+
+// streamNamed returns a stream.
+func streamNamed(t *testing.T, nc *nats.Conn, name string) jetstream.Stream {
+	t.Helper()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream
+}
+
+// objects returns the stream of a server's snapshots, and how many messages with bytes it has.
+func objects(t *testing.T, url string) (jetstream.Stream, int) {
+	t.Helper()
+	nc, err := events.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	stream := streamNamed(t, nc, "OBJ_fanfold_fanfold_snapshots")
+	info, err := stream.Info(t.Context(), jetstream.WithSubjectFilter("$O.fanfold_fanfold_snapshots.C.>"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, count := range info.State.Subjects {
+		n += int(count)
+	}
+	return stream, n
+}
+
+// TestSnapshots: what is put comes back, the newest two stay, what fails or was abandoned leaves nothing, and what is
+// damaged is said to be.
+func TestSnapshots(t *testing.T) {
+	url := natsserver.Start(t, 1)[0]
+	nc, err := events.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	l, err := events.Open(t.Context(), nc, events.Options{Abandoned: 1}) // whatever is older
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := l.Snapshots()
+	if list, err := s.List(t.Context()); err != nil || len(list) != 0 {
+		t.Fatalf("before there is any: %v, %v", list, err)
+	}
+	data := make([]byte, 1<<20+12345)
+	for i := range data {
+		data[i] = byte(rand.Uint32())
+	}
+	snap := events.Snapshot{Store: l.Store(), Fold: "f", Event: fanfold.Digest{1}, Digest: fanfold.Digest{2}}
+	for seq := range uint64(4) {
+		snap.Seq = seq + 1
+		if _, err := s.Put(t.Context(), snap, bytes.NewReader(data[seq:])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := s.List(t.Context())
+	if err != nil || len(list) != 2 || list[0].Seq != 4 || list[1].Seq != 3 || list[0].Fold != "f" || list[0].Event != snap.Event || list[0].Digest != snap.Digest || list[0].Store != l.Store() {
+		t.Fatalf("there are %+v, %v", list, err)
+	}
+	var got bytes.Buffer
+	if err := s.Get(t.Context(), list[0], &got); err != nil || !bytes.Equal(got.Bytes(), data[3:]) {
+		t.Fatalf("%d bytes came back, %v", got.Len(), err)
+	}
+	stream, chunks := objects(t, url)
+	if chunks != 10 {
+		t.Errorf("two snapshots have %d messages", chunks)
+	}
+	broken := errors.New("broken")
+	if _, err := s.Put(t.Context(), snap, io.MultiReader(bytes.NewReader(data), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+		t.Errorf("a reader that breaks: %v", err)
+	}
+	if _, n := objects(t, url); n != chunks {
+		t.Errorf("a snapshot that failed left %d messages", n-chunks)
+	}
+	if err := nc.Publish("$O.fanfold_fanfold_snapshots.C.abandoned", data[:1000]); err != nil {
+		t.Fatal(err)
+	}
+	snap.Seq = 5
+	if _, err := s.Put(t.Context(), snap, strings.NewReader("short")); err != nil {
+		t.Fatal(err)
+	}
+	if _, n := objects(t, url); n != 1+5 {
+		t.Errorf("two snapshots have %d messages, and one was abandoned", n)
+	}
+	list, err = s.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.DeleteMsg(t.Context(), firstChunk(t, stream)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Get(t.Context(), list[1], io.Discard); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a damaged snapshot: %v", err)
+	}
+}
+
+// firstChunk returns the sequence of the first message of the stream that has bytes of a snapshot.
+func firstChunk(t *testing.T, stream jetstream.Stream) uint64 {
+	t.Helper()
+	msg, err := stream.GetMsg(t.Context(), 0, jetstream.WithGetMsgSubject("$O.fanfold_fanfold_snapshots.C.>"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return msg.Sequence
+}
+
+// TestSnapshotsAtTheSameTime: several are put at once, on three servers; each that is listed is whole.
+func TestSnapshotsAtTheSameTime(t *testing.T) {
+	l := open(t, natsserver.Start(t, 3)[0], 3)
+	data := bytes.Repeat([]byte("0123456789"), 100_000)
+	var group sync.WaitGroup
+	for i := range 4 {
+		group.Go(func() {
+			_, err := l.Snapshots().Put(t.Context(), events.Snapshot{Store: l.Store(), Seq: uint64(i + 1)}, bytes.NewReader(data[i:]))
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	for limit := time.Now().Add(time.Minute); ; { // a replica that lags may list one that is gone
+		wrong := wrongSnapshots(t, l, data)
+		if wrong == "" {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatal(wrong)
+		}
+	}
+}
+
+// wrongSnapshots returns what is wrong with the snapshots that are listed, "" where nothing is.
+func wrongSnapshots(t *testing.T, l *events.Log, data []byte) string {
+	t.Helper()
+	list, err := l.Snapshots().List(t.Context())
+	if err != nil || len(list) < 2 || list[0].Seq != 4 {
+		return fmt.Sprintf("there are %+v, %v", list, err)
+	}
+	for _, snap := range list {
+		var got bytes.Buffer
+		if err := l.Snapshots().Get(t.Context(), snap, &got); err != nil || !bytes.Equal(got.Bytes(), data[snap.Seq-1:]) {
+			return fmt.Sprintf("snapshot %d: %d bytes, %v", snap.Seq, got.Len(), err)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,177 @@
+// Readlog prints the event log of a store, with an ordinary NATS client and nothing of Fanfold's. It goes on behind the
+// event that --after names, and waits for more unless --once is given.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net/url"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// envelope is what is stored of an event. Which members it has depends on Op: see events/README.md.
+type envelope struct {
+	V              int
+	Op             string
+	Type           string // of a patch: merge or json
+	Base           uint64
+	Collection, ID string
+	Holder         struct{ Collection, ID string }
+	Held           bool
+	Links          bool
+	Path, Value    string
+	Body           json.RawMessage
+}
+
+func main() {
+	server := flag.String("server", "nats://127.0.0.1:4222", "the server that --nats-listen opened")
+	stream := flag.String("stream", "fanfold", "name of the stream")
+	after := flag.Uint64("after", 0, "go on behind this event")
+	once := flag.Bool("once", false, "end behind the last event that there is now")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := read(ctx, *server, *stream, *after, *once)
+	stop()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		log.Fatal(err)
+	}
+}
+
+// read prints the events behind after, until ctx ends or, with once, up to the last one that there is now.
+func read(ctx context.Context, server, stream string, after uint64, once bool) error {
+	nc, err := nats.Connect(server, nats.MaxReconnects(-1)) // an ordered consumer goes on where it was
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return err
+	}
+	s, err := js.Stream(ctx, stream)
+	if err != nil {
+		return err
+	}
+	last := s.CachedInfo().State.LastSeq
+	if once && last <= after {
+		return nil
+	}
+	messages, err := deliver(ctx, js, stream, after)
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	var transaction []string // the events of one that has not come to its end
+	for {
+		msg, err := messages.Next()
+		if errors.Is(err, jetstream.ErrMsgIteratorClosed) {
+			return ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return err
+		}
+		line, err := describe(msg.Subject(), msg.Data())
+		if err != nil { // never skip an event: what follows would be wrong
+			return fmt.Errorf("event %d: %w", meta.Sequence.Stream, err)
+		}
+		line = fmt.Sprintf("%d %s", meta.Sequence.Stream, line)
+		transaction = append(transaction, line)
+		if more(msg.Headers()) {
+			continue
+		}
+		for _, line := range transaction {
+			fmt.Println(line) // a reader that keeps a copy applies all of these, and the sequence, in one transaction of its own
+		}
+		transaction = nil
+		if once && meta.Sequence.Stream >= last {
+			return nil
+		}
+	}
+}
+
+// deliver returns the messages of the stream behind after. They end with ctx.
+func deliver(ctx context.Context, js jetstream.JetStream, stream string, after uint64) (jetstream.MessagesContext, error) {
+	// An ordered consumer delivers every message once, in order, and makes itself anew where it misses one.
+	consumer, err := js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1})
+	if err != nil {
+		return nil, err
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, messages.Stop)
+	return messages, nil
+}
+
+// more tells whether other events of the same transaction follow.
+func more(h nats.Header) bool {
+	count, err := strconv.Atoi(h.Get("Fanfold-Tx-Count"))
+	if err != nil {
+		return false // outside a transaction
+	}
+	index, err := strconv.Atoi(h.Get("Fanfold-Tx-Index"))
+	return err == nil && index < count-1
+}
+
+// describe returns what an event says. The error is for what this program does not know.
+func describe(subject string, payload []byte) (string, error) {
+	var e envelope
+	if err := json.Unmarshal(payload, &e); err != nil {
+		return "", err
+	}
+	if e.V != 1 && e.V != 2 { // 2 says besides how documents are derived
+		return "", fmt.Errorf("version %d of the format is newer than this program", e.V)
+	}
+	held := map[bool]string{true: "holds", false: "lets go of"}[e.Held]
+	switch e.Op {
+	case "put":
+		return fmt.Sprintf("put %s %s", document(subject), e.Body), nil
+	case "patch":
+		return fmt.Sprintf("patch %s of revision %d, %s: %s", document(subject), e.Base, e.Type, e.Body), nil
+	case "delete":
+		return "delete " + document(subject), nil
+	case "model", "prepare", "cancel", "import":
+		return fmt.Sprintf("%s %s", e.Op, e.Body), nil
+	case "fence":
+		return "fence", nil
+	case "check":
+		if e.Links {
+			return fmt.Sprintf("check that nothing behind event %d refers to %s/%s", e.Base, e.Collection, e.ID), nil
+		}
+		return fmt.Sprintf("check that %s/%s is at revision %d", e.Collection, e.ID, e.Base), nil
+	case "link":
+		return fmt.Sprintf("link: %s/%s %s %s/%s", e.Holder.Collection, e.Holder.ID, held, e.Collection, e.ID), nil
+	case "claim":
+		return fmt.Sprintf("claim: %s/%s %s %s=%s", e.Collection, e.ID, held, e.Path, e.Value), nil
+	}
+	return "", fmt.Errorf("unknown op %q", e.Op)
+}
+
+// document returns the collection and the id in a subject, fanfold.<database>.doc.<collection>.<id>.
+func document(subject string) string {
+	parts := strings.SplitN(subject, ".", 5)
+	if len(parts) < 5 {
+		return subject
+	}
+	id, err := url.PathUnescape(parts[4])
+	if err != nil {
+		id = parts[4]
+	}
+	return parts[3] + "/" + id
+}

@@ -1,0 +1,41 @@
+package expr
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// TestFilter: what is missing does not match, what cannot be evaluated is an error, and a filter has bounds of its own.
+func TestFilter(t *testing.T) {
+	values := jsondoc.MustParse([]byte(`{"doc":{"n":3,"s":"x","big":"` + strings.Repeat("ab", 100_000) + `"},"change":{"op":"patch","id":"1"}}`))
+	for source, want := range map[string]string{
+		`doc.n > 2`: "true", `doc.n > 3`: "false", `doc.none > 3`: "false", `previous.n > 2`: "false",
+		`change.op == "patch" || previous.n > 2`: "true", `previous.n > 2 || change.op == "patch"`: "true",
+		`has(doc.none)`: "false", `doc.s > 3`: "error", `doc.n`: "error", `previous == null`: "false",
+		`doc.s in ["x", "y"] && change.id == "1"`: "true", `doc.big.contains("ba") && doc.big.split("").size() > 1 && doc.big.replace("a", "aaaa").size() > 3`: "error",
+	} {
+		f, err := CompileFilter(source)
+		if err != nil {
+			t.Fatalf("%s: %v", source, err)
+		}
+		got := "error"
+		matches, err := f.Matches(values)
+		if err == nil {
+			got = map[bool]string{true: "true", false: "false"}[matches]
+		}
+		if got != want {
+			t.Errorf("%s is %s (%v), want %s", source, got, err, want)
+		}
+		if f.Reads("previous") != strings.Contains(source, "previous") {
+			t.Errorf("%s reads previous: %v", source, f.Reads("previous"))
+		}
+	}
+	for _, source := range []string{``, `doc.`, `other.n == 1`, strings.Repeat("doc.n == 1 || ", 50) + "true", `doc.s == "` + strings.Repeat("x", MaxFilter) + `"`,
+		strings.Repeat("(", 30) + "true" + strings.Repeat(")", 30), `timestamp(doc.t).getHours("Europe/Oslo") == 1`, `doc.s.matches("(")`} {
+		if _, err := CompileFilter(source); err == nil {
+			t.Errorf("%.60s is taken", source)
+		}
+	}
+}

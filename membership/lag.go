@@ -1,0 +1,160 @@
+package membership
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Lag knows how far a node is behind its log. It goes by what the log's leader answered and by this machine's monotonic
+// clock since then: neither the time of day nor the clocks of other machines have a part in it.
+type Lag struct {
+	opt LagOptions
+
+	mu      sync.Mutex
+	heads   []head        // that were not folded yet when last looked at, oldest first
+	newest  head          // the last answer
+	fresh   time.Duration // everything acknowledged by then is folded here
+	proved  bool          // fresh comes from an answer of the log
+	asking  *question     // the one that has not begun yet
+	running bool
+}
+
+// LagOptions holds what a Lag asks.
+type LagOptions struct {
+	Head    func(ctx context.Context) (uint64, error) // the log's last event, as its leader says
+	Applied func() uint64                             // the last event folded
+	Now     func() time.Duration                      // a monotonic clock; default the process's
+}
+
+// head is an answer of the log's leader to a question of a moment.
+type head struct {
+	asked time.Duration
+	seq   uint64
+}
+
+// question is one that several callers wait for.
+type question struct {
+	done chan struct{}
+	seq  uint64
+	err  error
+}
+
+// maxHeads bounds the answers that are kept. Where there are more, every second one is left out, so that the age of what
+// is not folded comes out a little higher.
+const maxHeads = 1024
+
+// NewLag returns a Lag. Until the log was asked the age is the time since then.
+func NewLag(opt LagOptions) *Lag {
+	if opt.Now == nil {
+		opt.Now = monotonic()
+	}
+	l := &Lag{opt: opt}
+	l.fresh = opt.Now()
+	return l
+}
+
+// monotonic returns a clock that counts from the call on.
+func monotonic() func() time.Duration {
+	began := time.Now()
+	return func() time.Duration { return time.Since(began) }
+}
+
+// Ask asks the log for its last event and returns it: everything acknowledged before the call is at it or before. Callers
+// at the same time share a question, but never one that was asked before they called. It blocks for a round trip; the
+// error is the log's, or ctx's.
+func (l *Lag) Ask(ctx context.Context) (uint64, error) {
+	l.mu.Lock()
+	if l.asking == nil {
+		l.asking = &question{done: make(chan struct{})}
+	}
+	q := l.asking
+	if !l.running {
+		l.running = true
+		go l.answer()
+	}
+	l.mu.Unlock()
+	select {
+	case <-q.done:
+		return q.seq, q.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// askTime bounds one question.
+const askTime = 5 * time.Second
+
+// answer asks one question after the other until nobody waits for one.
+func (l *Lag) answer() {
+	for {
+		l.mu.Lock()
+		q := l.asking
+		l.asking, l.running = nil, q != nil
+		l.mu.Unlock()
+		if q == nil {
+			return
+		}
+		asked := l.opt.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), askTime)
+		q.seq, q.err = l.opt.Head(ctx)
+		cancel()
+		if q.err == nil {
+			l.record(head{asked, q.seq})
+		}
+		close(q.done)
+	}
+}
+
+// record takes note of an answer.
+func (l *Lag) record(h head) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.heads) >= maxHeads {
+		kept := l.heads[:0]
+		for i := 1; i < len(l.heads); i += 2 {
+			kept = append(kept, l.heads[i])
+		}
+		l.heads = kept
+	}
+	l.newest = head{h.asked, max(h.seq, l.newest.seq)}
+	l.heads = append(l.heads, l.newest)
+	l.advance()
+}
+
+// advance takes out the answers that are folded by now. It is called with l.mu held.
+func (l *Lag) advance() {
+	applied, n := l.opt.Applied(), 0
+	for n < len(l.heads) && l.heads[n].seq <= applied {
+		l.fresh, l.proved = l.heads[n].asked, true
+		n++
+	}
+	l.heads = append(l.heads[:0], l.heads[n:]...)
+}
+
+// Behind says how far the node is behind.
+type Behind struct {
+	Events uint64 // that the log had beyond the last one folded, when it was last asked
+	// Age bounds how old the oldest event is that is not folded: everything acknowledged before that time is. It grows
+	// while the log cannot be asked.
+	Age    time.Duration
+	Proved bool // the node has folded what an answer of the log named since it started
+}
+
+// Now returns how far the node is behind by what is known. It does not block.
+func (l *Lag) Now() Behind {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance()
+	return Behind{Events: max(l.newest.seq, l.opt.Applied()) - l.opt.Applied(), Age: max(0, l.opt.Now()-l.fresh), Proved: l.proved}
+}
+
+// Shown returns Now for people: nothing is behind where nothing is known to be, and the log was asked within the last few
+// seconds.
+func (l *Lag) Shown(within time.Duration) Behind {
+	b := l.Now()
+	if b.Events == 0 && b.Proved && b.Age <= within {
+		b.Age = 0
+	}
+	return b
+}

@@ -1,0 +1,219 @@
+package membership
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// memoryKV is a KV in memory.
+type memoryKV struct {
+	mu       sync.Mutex
+	last     uint64
+	entries  map[string]fanfold.Entry
+	watchers map[int]func([]byte)
+	watched  int
+}
+
+func newMemoryKV() *memoryKV {
+	return &memoryKV{entries: map[string]fanfold.Entry{}, watchers: map[int]func([]byte){}}
+}
+
+func (kv *memoryKV) get(key string) fanfold.Entry {
+	kv.mu.Lock()
+	defer kv.mu.Unlock()
+	e := kv.entries[key]
+	e.Key = key
+	return e
+}
+
+func (kv *memoryKV) set(key string, value []byte, revision uint64) (uint64, error) {
+	kv.mu.Lock()
+	defer kv.mu.Unlock()
+	if kv.entries[key].Revision != revision {
+		return 0, fanfold.Errorf(fanfold.Stale, "%s has changed", key)
+	}
+	kv.last++
+	kv.entries[key] = fanfold.Entry{Key: key, Value: value, Revision: kv.last}
+	for _, fn := range kv.watchers {
+		fn(value)
+	}
+	return kv.last, nil
+}
+
+// newest returns the last revision of any key.
+func (kv *memoryKV) newest() uint64 {
+	kv.mu.Lock()
+	defer kv.mu.Unlock()
+	return kv.last
+}
+
+func (kv *memoryKV) all() (out []fanfold.Entry) {
+	kv.mu.Lock()
+	defer kv.mu.Unlock()
+	for _, e := range kv.entries {
+		out = append(out, e)
+	}
+	return out
+}
+
+// link is one node's way to the KV, which can be cut: nothing comes back then until it is mended, or the caller gives up.
+type link struct {
+	kv   *memoryKV
+	mu   sync.Mutex
+	cut  chan struct{} // is closed where it is whole
+	lags bool          // All answers without the node's own entry
+}
+
+func newLink(kv *memoryKV) *link {
+	l := &link{kv: kv, cut: make(chan struct{})}
+	close(l.cut)
+	return l
+}
+
+func (l *link) freeze() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = make(chan struct{})
+}
+
+func (l *link) thaw() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.cut)
+}
+
+// pass waits until the link is whole, for ten seconds at most.
+func (l *link) pass(ctx context.Context) error {
+	l.mu.Lock()
+	cut := l.cut
+	l.mu.Unlock()
+	select {
+	case <-cut:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(10 * time.Second):
+		return fanfold.Errorf(fanfold.Unavailable, "cut")
+	}
+}
+
+func (l *link) Get(ctx context.Context, key string) (fanfold.Entry, error) {
+	return l.kv.get(key), l.pass(ctx)
+}
+
+func (l *link) Set(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if err := l.pass(ctx); err != nil {
+		return 0, err
+	}
+	return l.kv.set(key, value, revision)
+}
+
+func (l *link) All(ctx context.Context, prefix string) ([]fanfold.Entry, error) {
+	if err := l.pass(ctx); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	lags := l.lags
+	l.mu.Unlock()
+	return slices.DeleteFunc(l.kv.all(), func(e fanfold.Entry) bool { return lags || !strings.HasPrefix(e.Key, prefix+".") }), nil
+}
+
+func (l *link) Remove(ctx context.Context, key string, revision uint64) error {
+	if err := l.pass(ctx); err != nil {
+		return err
+	}
+	l.kv.mu.Lock()
+	defer l.kv.mu.Unlock()
+	if e := l.kv.entries[key]; e.Revision <= revision {
+		delete(l.kv.entries, key)
+	}
+	return nil
+}
+
+func (l *link) Watch(_ string, fn func([]byte)) (func(), error) {
+	l.kv.mu.Lock()
+	defer l.kv.mu.Unlock()
+	l.kv.watched++
+	n := l.kv.watched
+	l.kv.watchers[n] = fn
+	return func() {
+		l.kv.mu.Lock()
+		defer l.kv.mu.Unlock()
+		delete(l.kv.watchers, n)
+	}, nil
+}
+
+// testNode is a node that does nothing but keep its entry.
+type testNode struct {
+	*Registry
+	link *link
+	stop func()
+
+	mu      sync.Mutex
+	state   State
+	held    bool
+	catches []uint64      // the KV's last revision whenever the node caught up with the log
+	gate    chan struct{} // CatchUp waits for it; nil for none
+}
+
+// startNode runs a node until the test ends.
+func startNode(t *testing.T, kv *memoryKV) *testNode {
+	t.Helper()
+	n := &testNode{link: newLink(kv), held: true}
+	n.Registry = New(n.link, n, Options{ID: NewID(), Logger: slog.New(slog.DiscardHandler), Rename: func() (string, error) { return NewID(), nil }})
+	n.run(t)
+	return n
+}
+
+func (n *testNode) run(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = n.Run(ctx)
+	}()
+	n.stop = sync.OnceFunc(func() { cancel(); <-done })
+}
+
+func (n *testNode) State() State {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.state
+}
+
+func (n *testNode) Hold() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.held = true
+}
+
+func (n *testNode) CatchUp(ctx context.Context) error {
+	n.mu.Lock()
+	gate := n.gate
+	n.catches = append(n.catches, n.link.kv.newest())
+	n.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
+	return n.link.pass(ctx)
+}
+
+func (n *testNode) Release() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.held = false
+}
+
+// writes tells whether the node takes writes.
+func (n *testNode) writes() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.held && n.MayWrite() == nil
+}

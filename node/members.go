@@ -1,0 +1,233 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/membership"
+	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/writer"
+)
+
+var (
+	_ membership.KV    = (*events.KeyValue)(nil)
+	_ membership.Local = member{}
+	_ writer.Members   = (*membership.Registry)(nil)
+)
+
+// defaultMaxLag is the lag beyond which a node is not ready, where none is configured.
+const defaultMaxLag = time.Minute
+
+// openMembers makes what knows of the log's lag and, where several nodes may keep the log, of the other nodes. Only an
+// outside server is written to by others. Errors are Invalid and Unavailable.
+func (n *Node) openMembers() error {
+	n.lag = membership.NewLag(membership.LagOptions{Head: n.Log.LastSeq, Applied: n.Store.Applied.Seq})
+	if n.cfg.MaxLag == (fanfold.LagBound{}) {
+		n.cfg.MaxLag.Age = defaultMaxLag
+	}
+	if err := n.checkAddress(); err != nil || n.cfg.NATS == "" {
+		return err
+	}
+	path := filepath.Join(n.cfg.Data, "node-id")
+	id, err := readNodeID(path)
+	if err != nil {
+		return err
+	}
+	opt := n.cfg.Members
+	opt.ID, opt.Logger = id, n.cfg.Logger
+	opt.Rename = func() (string, error) {
+		id := membership.NewID()
+		return id, writeNodeID(path, id)
+	}
+	n.members = membership.New(n.Log.KeyValue("nodes"), member{n}, opt)
+	return nil
+}
+
+// checkAddress sets the address that other nodes and people are told. The error is Invalid for one that is no URL.
+func (n *Node) checkAddress() error {
+	if n.cfg.Advertise == "" {
+		n.cfg.Advertise = n.ownURL()
+		return nil
+	}
+	u, err := url.Parse(n.cfg.Advertise)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(n.cfg.Advertise) > maxAdvertise {
+		return fanfold.Errorf(fanfold.Invalid, "--advertise %.80q is not a URL of up to %d bytes, such as http://10.0.0.5:8080", n.cfg.Advertise, maxAdvertise)
+	}
+	return nil
+}
+
+// ownURL returns the URL of the API, with this machine's name where it listens on all addresses.
+func (n *Node) ownURL() string {
+	host, port, _ := net.SplitHostPort(n.Addr())
+	name, err := os.Hostname()
+	if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() || err != nil {
+		return n.URL()
+	}
+	return "http://" + net.JoinHostPort(name, port)
+}
+
+// maxAdvertise bounds an address that is advertised, in bytes.
+const maxAdvertise = 255
+
+// readNodeID returns the id that a file has; it makes the file where there is none. Errors are Invalid for a file with
+// something else in it, and Unavailable.
+func readNodeID(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		id := membership.NewID()
+		return id, writeNodeID(path, id)
+	}
+	if err != nil {
+		return "", fanfold.Wrap(err, fanfold.Unavailable, "the node's id cannot be read: %v", err)
+	}
+	id := strings.TrimSpace(string(text))
+	if !membership.ValidID(id) {
+		return "", fanfold.Errorf(fanfold.Invalid, "%s does not have the id of a node, 16 characters of a-z and 2-7: remove the file, and the node takes a new id", path)
+	}
+	return id, nil
+}
+
+// writeNodeID stores a node's id. The error is Unavailable.
+func writeNodeID(path, id string) error {
+	if err := os.WriteFile(path, []byte(id+"\n"), 0o644); err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the node's id cannot be stored: %v", err)
+	}
+	return nil
+}
+
+// mayPublish returns why nothing may be published, nil where it may: see events.Options.
+func (n *Node) mayPublish() error {
+	if n.members == nil {
+		return nil
+	}
+	return n.members.MayWrite()
+}
+
+// acknowledged takes note of an acknowledgement: see events.Options.
+func (n *Node) acknowledged() {
+	if n.members != nil {
+		n.members.Acknowledged()
+	}
+}
+
+// runMembers asks the log how far it is, and keeps the node's entry among the others', until ctx ends and ended is closed:
+// the node must not leave before its last write.
+func (n *Node) runMembers(ctx context.Context, ended <-chan struct{}) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go func() {
+		<-ended
+		cancel()
+	}()
+	if n.members == nil {
+		n.sampleLag(ctx)
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.sampleLag(ctx)
+	}()
+	err := n.members.Run(ctx)
+	<-done
+	return err
+}
+
+// lagInterval is the time between two questions how far the log is.
+const lagInterval = 2 * time.Second
+
+// sampleLag asks the log how far it is, at intervals, until ctx ends.
+func (n *Node) sampleLag(ctx context.Context) {
+	tick := time.NewTicker(lagInterval)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		_, _ = n.lag.Ask(ctx) // the age grows where it fails, which says it
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// shownLag returns how far the node is behind, for people.
+func (n *Node) shownLag() membership.Behind { return n.lag.Shown(2*lagInterval + lagInterval/2) }
+
+// member makes a node a membership.Local.
+type member struct{ *Node }
+
+// State reports how the node stands, for the other nodes.
+func (m member) State() membership.State {
+	n := m.Node
+	behind := n.shownLag()
+	_, guards, _ := n.Projector.Model()
+	if n.members != nil && n.members.Holding() {
+		_, last := n.Projector.Proposal()
+		guards = max(guards, last)
+	}
+	s := n.Projector.Status()
+	return membership.State{Address: n.cfg.Advertise, Version: Version(), Folds: [2]int{fold.Oldest, fold.Newest},
+		Applied: s.Applied, Lag: max(s.Lag, behind.Events), LagSeconds: behind.Age.Seconds(), Ready: len(n.reasons()) == 0, Guards: guards}
+}
+
+// Hold keeps writes from beginning, and waits until none is under way.
+func (m member) Hold() { m.writer.Hold() }
+
+// CatchUp waits until everything acknowledged before the call is folded.
+func (m member) CatchUp(ctx context.Context) error { return m.writer.CatchUp(ctx) }
+
+// Release lets writes begin again.
+func (m member) Release() { m.writer.Release() }
+
+// nodes returns the node's own id, "" where it is the only one, and all nodes.
+func (n *Node) nodes() (id string, all []membership.Node) {
+	if n.members != nil {
+		return n.members.ID(), n.members.Nodes()
+	}
+	return "", []membership.Node{{State: member{n}.State(), Self: true, Live: true}}
+}
+
+// showWaiting puts into a status for which nodes a model waits.
+func (n *Node) showWaiting(s *projector.Status) {
+	if n.members == nil {
+		return
+	}
+	waiting := n.members.Waiting()
+	if len(waiting) == 0 {
+		return
+	}
+	if s.Preparing == nil { // it is applied at once, without having been announced
+		s.Preparing = &projector.Preparation{Phase: "waiting", Started: n.members.WaitingSince().UTC()}
+	}
+	s.Preparing.WaitingFor = waiting
+}
+
+// memberMetrics registers what the node knows of the others.
+func (n *Node) memberMetrics(m *instruments) {
+	m.gauge("fanfold_nodes", "Nodes of the log that are live, this one included.", func() float64 {
+		_, all := n.nodes()
+		live := 0
+		for _, node := range all {
+			if node.Live || node.Self {
+				live++
+			}
+		}
+		return float64(live)
+	})
+	m.gauge("fanfold_node_lapsed", "1 while this node takes no writes because its lease among the nodes has lapsed or it has not caught up since.",
+		func() float64 { return oneIf(n.mayPublish() != nil) })
+	m.counter("fanfold_node_late_writes_total", "Writes that were acknowledged after this node's lease had lapsed.", func() uint64 {
+		if n.members == nil {
+			return 0
+		}
+		return n.members.Late()
+	})
+}

@@ -1,0 +1,115 @@
+package fold
+
+import (
+	"fmt"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/decimal"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// The parts of a rule that look for a value in documents.
+const (
+	partValue   = "value"
+	partWhere   = "where"
+	partOf      = "of"
+	partOrderBy = "orderBy"
+)
+
+// Parts returns which of its expressions and paths the rule looks for a value by, in the order in which they are evaluated.
+// There are none where it has none: a count of all documents, for one.
+func (r *Rule) Parts() []string { return r.parts }
+
+// listParts returns what Parts does.
+func (r *Rule) listParts() (parts []string) {
+	if r.value != nil {
+		parts = append(parts, partValue)
+	}
+	if r.where != nil {
+		parts = append(parts, partWhere)
+	}
+	if r.Of != nil {
+		parts = append(parts, partOf)
+	}
+	if r.OrderBy != nil {
+		parts = append(parts, partOrderBy)
+	}
+	return parts
+}
+
+// Subjects returns the collection of the documents that the rule looks at, and by which view.
+func (r *Rule) Subjects() (collection string, view fanfold.View) {
+	switch {
+	case r.Kind == fanfold.Copy:
+		return r.Relation.To, fanfold.Embedded
+	case r.Kind == fanfold.Computed:
+		return r.Collection, fanfold.Embedded
+	case r.EntersDerived:
+		return r.Relation.Collection, fanfold.Embedded
+	}
+	return r.Relation.Collection, fanfold.Referenced
+}
+
+// Examine looks for a value by one part of the rule after the other, in the view of a document that the rule looks at, and
+// calls fn with each part's index among Parts and whether it found one. It ends with the first part that finds none, and
+// with a condition that leaves the document out. A condition finds a value where it is true or false.
+func (r *Rule) Examine(t *jsondoc.Tree, fn func(part int, found bool)) {
+	for i, part := range r.parts {
+		found, goesOn := r.find(part, t)
+		if fn(i, found); !found || !goesOn {
+			return
+		}
+	}
+}
+
+// find returns whether a part of the rule finds a value in a document, and whether the next part is evaluated then.
+func (r *Rule) find(part string, t *jsondoc.Tree) (found, goesOn bool) {
+	switch part {
+	case partValue:
+		_, err := r.value.Eval(t)
+		return err == nil, true
+	case partWhere:
+		matches, err := r.where.Decide(t)
+		return err == nil, matches
+	case partOf:
+		n := r.Of.Lookup(t, jsondoc.Root)
+		return n != jsondoc.None && numberProblem(t, n) == "", true
+	}
+	return orderKey(t, r.OrderBy.Lookup(t, jsondoc.Root))[0] != orderNothing, true
+}
+
+// Explain returns why a part of the rule finds no value in the view of a document that it looks at, in words for people.
+func (r *Rule) Explain(part string, t *jsondoc.Tree) string {
+	switch part {
+	case partValue:
+		return r.value.Explain(t)
+	case partWhere:
+		return r.where.ExplainCondition(t)
+	}
+	path := r.OrderBy
+	if part == partOf {
+		path = r.Of
+	}
+	n := jsondoc.Root
+	for _, step := range path {
+		at := n
+		if n = t.Member(n, step.Name); n == jsondoc.None {
+			return t.Missing(at, step.Name)
+		}
+	}
+	if part == partOf {
+		return fmt.Sprintf("member %s %s", path, numberProblem(t, n))
+	}
+	return fmt.Sprintf("member %s is neither a number nor a text", path)
+}
+
+// numberProblem returns why a node is no number that can be read exactly, "" where it is one.
+func numberProblem(t *jsondoc.Tree, n jsondoc.Node) string {
+	if t.Kind(n) != jsondoc.Number {
+		return "is no number"
+	}
+	if _, err := decimal.Parse(t.Text(n)); err != nil {
+		return "cannot be read exactly: " + err.Error()
+	}
+	return ""
+}

@@ -1,0 +1,84 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// onSnapshot is how many events are rehearsed on one snapshot. While one is read SQLite cannot begin its WAL anew.
+const onSnapshot = 32
+
+// MayEachExceed returns the indexes of those events that may cause more than limit derived changes, each as if it were the
+// only one and the log's next. None is left out that does, as far as this node has folded. Several are rehearsed on one
+// snapshot, where rows that more than one of them read are read once; what a rehearsal ends before it is done is among
+// those returned. The error is the read model's, or ctx's.
+func (i *Inspector) MayEachExceed(ctx context.Context, events []*fanfold.Event, limit int64) (which []int, err error) {
+	done := 0
+	for some := range slices.Chunk(events, onSnapshot) {
+		exceeding, err := i.mayEachExceed(ctx, some, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range exceeding {
+			which = append(which, done+n)
+		}
+		done += len(some)
+	}
+	return which, nil
+}
+
+// mayEachExceed does what MayEachExceed does, on one snapshot.
+func (i *Inspector) mayEachExceed(ctx context.Context, events []*fanfold.Event, limit int64) (which []int, err error) {
+	pl := i.projector.Plan()
+	err = i.store.Read(func(s *sqlite.Snapshot) error {
+		defer func() { i.rowsRead.Add(int64(s.RowsRead())) }()
+		if int64(s.Checkpoint.Seq)+1 <= limit {
+			return nil // an event changes each document once, and each was made by an event
+		}
+		e := eachEstimate{ctx: ctx, plan: pl, snapshot: s}
+		for n, ev := range events {
+			if !pl.Collection(ev.Key.Collection).FansOut && maxReferenced <= limit {
+				continue // it changes the documents that it refers to, and nothing follows from that
+			}
+			if derived, err := e.of(ev); ctx.Err() != nil {
+				return ctx.Err()
+			} else if err != nil || derived > limit {
+				which = append(which, n)
+			}
+		}
+		return nil
+	})
+	return which, err
+}
+
+// eachEstimate rehearses events one by one, each on the same rows.
+type eachEstimate struct {
+	ctx      context.Context
+	plan     *fold.Plan
+	snapshot *sqlite.Snapshot
+	tx       *sqlite.Tx // nil before the first event, and after one that could not be folded to its end
+	fold     *fold.Fold
+	out      *fanfold.Fanout
+}
+
+// of returns how many derived changes an event causes at most. The error says that it changes many documents, or cannot be
+// folded.
+func (e *eachEstimate) of(ev *fanfold.Event) (derived int64, err error) {
+	if e.tx == nil {
+		e.out = newFanout()
+		e.tx = e.snapshot.Rehearse(sqlite.Rehearsal{MaxDocuments: maxRehearsed, MaxBytes: maxRehearsedBytes})
+		e.fold = newRehearsal(e.ctx, e.plan, 1, true, e.out)
+	}
+	e.out.Derived = 0
+	if err := rehearse(e.ctx, e.tx, e.fold, []*fanfold.Event{ev}, e.out); err != nil {
+		e.tx = nil
+		return 0, err
+	}
+	e.tx.TakeBack()
+	e.fold.TakeBack()
+	return e.out.Derived, nil
+}

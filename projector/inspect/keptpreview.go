@@ -1,0 +1,66 @@
+package inspect
+
+import (
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// countKept tells what becomes of values that stay on documents, and notes those that would be lost although nobody
+// releases them. The error is the read model's.
+func (v *previewer) countKept(s *sqlite.Snapshot) error {
+	for _, o := range v.change.Kept {
+		outcome := outcomeOf(o)
+		if outcome == "" {
+			continue
+		}
+		n, err := s.CountKept(o.Name())
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			v.out.Kept = append(v.out.Kept, fanfold.KeptPreview{Rule: o.Name(), Values: n, Kind: o.Kind(), Outcome: outcome})
+		}
+	}
+	lost, err := v.change.LostUnreleased(s)
+	v.out.Problems = append(v.out.Problems, lost...)
+	return err
+}
+
+// checkRetired notes documents that have members of their own where removed rules that come with the model reserve them. The
+// error is the read model's.
+func (v *previewer) checkRetired(sc *sqlite.Scanner) error {
+	for _, k := range v.change.NewlyRetired() {
+		for after, found := int64(0), false; !found; {
+			rows, err := sc.Scan(k.Collection, after, pageRows)
+			if err != nil {
+				return err
+			}
+			if len(rows) == 0 {
+				break
+			}
+			for _, row := range rows {
+				var p fanfold.Problem
+				if p, found = fold.HidesOwn(k, row); found {
+					v.out.Problems = append(v.out.Problems, p)
+					break
+				}
+				after = row.Number
+			}
+		}
+	}
+	return nil
+}
+
+// outcomeOf returns what a preview says of values that stay on documents by one rule, "" where nothing becomes of them.
+func outcomeOf(o fanfold.KeptOutcome) string {
+	switch {
+	case !o.Stays:
+		return fanfold.Lost
+	case o.Was && !o.Is:
+		return fanfold.Stored
+	case o.Is && !o.Was:
+		return fanfold.Restored
+	}
+	return ""
+}

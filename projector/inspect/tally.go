@@ -1,0 +1,146 @@
+package inspect
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/projector/fold"
+)
+
+// tally counts, for each part of each rule of a plan and of what is unique, in how many documents it looks for a value, and in
+// how many it finds none.
+type tally struct {
+	rules []tallied // by the rule's index
+	// Rules with parts, by the collection of the documents that they look at: copies, which look at those that others
+	// refer to, and the other kinds.
+	copies, gathers map[string][]*fold.Rule
+	uniques         []*talliedUnique
+}
+
+// tallied holds what was counted for one rule.
+type tallied struct {
+	rule  *fold.Rule
+	parts []fanfold.Evaluation
+}
+
+// newTally returns a tally of nothing.
+func newTally(p *fold.Plan) *tally {
+	t := &tally{rules: make([]tallied, len(p.Rules)), copies: map[string][]*fold.Rule{}, gathers: map[string][]*fold.Rule{}, uniques: newUniques(p.Model)}
+	for i, r := range p.Rules {
+		t.rules[i].rule = r
+		for _, part := range r.Parts() {
+			t.rules[i].parts = append(t.rules[i].parts, fanfold.Evaluation{Part: part})
+		}
+		switch name, _ := r.Subjects(); {
+		case len(r.Parts()) == 0:
+		case r.Kind == fanfold.Copy:
+			t.copies[name] = append(t.copies[name], r)
+		default:
+			t.gathers[name] = append(t.gathers[name], r)
+		}
+	}
+	return t
+}
+
+// add counts one look of a rule's part at a document. Of the first without a value it notes why.
+func (t *tally) add(r *fold.Rule, part int, found bool, d *examined) {
+	e := &t.rules[r.Index].parts[part]
+	e.Evaluated++
+	if found {
+		return
+	}
+	if e.NoValue++; e.NoValue == 1 {
+		e.Document, e.Reason = d.key.String(), r.Explain(e.Part, d.view(r))
+	}
+}
+
+// examine has a rule look at a document.
+func (t *tally) examine(r *fold.Rule, d *examined) {
+	r.Examine(d.view(r), func(part int, found bool) { t.add(r, part, found, d) })
+}
+
+// examineGathering has the rules that are no copies look at a document that takes part in them. The error is ctx's.
+func (t *tally) examineGathering(ctx context.Context, d *examined) error {
+	for _, r := range t.gathers[d.key.Collection] {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if d.takesPart(r) {
+			t.examine(r, d)
+		}
+	}
+	return nil
+}
+
+// collections returns the names of the collections at whose documents rules look, or in which something is unique, in order.
+func (t *tally) collections() []string {
+	names := slices.Concat(slices.Collect(maps.Keys(t.copies)), slices.Collect(maps.Keys(t.gathers)))
+	for _, u := range t.uniques {
+		names = append(names, u.collection)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// evaluations returns what was counted for a rule, nil for one without parts.
+func (t *tally) evaluations(r *fold.Rule) []fanfold.Evaluation { return t.rules[r.Index].parts }
+
+// each calls fn for each rule, and each declaration of what is unique, that looks for values, with its name and what was
+// counted.
+func (t *tally) each(fn func(name string, parts []fanfold.Evaluation)) {
+	for _, c := range t.rules {
+		if len(c.parts) > 0 {
+			fn(c.rule.FullName, c.parts)
+		}
+	}
+	for _, u := range t.uniques {
+		fn(u.name(), u.parts)
+	}
+}
+
+// findsNothing calls fn for each part of a rule that found a value in no document, and looked at one at least.
+func (t *tally) findsNothing(fn func(r *fold.Rule, e *fanfold.Evaluation)) {
+	for _, c := range t.rules {
+		for i := range c.parts {
+			if c.parts[i].FindsNothing() {
+				fn(c.rule, &c.parts[i])
+			}
+		}
+	}
+}
+
+// examined is a document at which rules look. A view is parsed once, and where a rule looks at it.
+type examined struct {
+	key            fanfold.Key
+	body           []byte        // the embedded view
+	source         func() []byte // returns the referenced view
+	embedded, read *jsondoc.Tree // the same, parsed; nil before
+}
+
+// view returns the view that a rule looks at.
+func (d *examined) view(r *fold.Rule) *jsondoc.Tree {
+	if _, view := r.Subjects(); view == fanfold.Embedded {
+		if d.embedded == nil {
+			d.embedded = jsondoc.MustParse(d.body)
+		}
+		return d.embedded
+	}
+	return d.referenced()
+}
+
+// referenced returns the document as written.
+func (d *examined) referenced() *jsondoc.Tree {
+	if d.read == nil {
+		d.read = jsondoc.MustParse(d.source())
+	}
+	return d.read
+}
+
+// takesPart tells whether a rule that is no copy looks at the document: a computed member at every one, the other kinds where
+// it refers to others by their relation.
+func (d *examined) takesPart(r *fold.Rule) bool {
+	return r.Kind == fanfold.Computed || len(r.Relation.Targets(d.view(r))) > 0
+}

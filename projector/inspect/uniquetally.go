@@ -1,0 +1,115 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/projector/fold"
+)
+
+// talliedUnique holds what was counted for one declaration of what is unique: for each of its parts, in how many documents of
+// the collection there is no text or number that could be compared. A document that lacks one is not guarded.
+type talliedUnique struct {
+	collection string
+	unique     *fanfold.Unique
+	parts      []fanfold.Evaluation
+}
+
+// newUniques returns a tally of nothing for everything that a model says is unique.
+func newUniques(m *fanfold.Model) (all []*talliedUnique) {
+	for _, c := range m.Collections {
+		for _, u := range c.Unique {
+			t := &talliedUnique{collection: c.Name, unique: u}
+			for _, p := range u.Parts {
+				t.parts = append(t.parts, fanfold.Evaluation{Part: p.String()})
+			}
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// name returns what no rule of a model is called: a rule's name has a dot behind the collection.
+func (u *talliedUnique) name() string { return u.collection + " unique " + u.unique.Name() }
+
+// examine looks for a value by each part in the referenced view of a document.
+func (u *talliedUnique) examine(key fanfold.Key, t *jsondoc.Tree) {
+	for i, p := range u.unique.Parts {
+		e := &u.parts[i]
+		e.Evaluated++
+		if p.HasValue(t) {
+			continue
+		}
+		if e.NoValue++; e.NoValue == 1 {
+			e.Document, e.Reason = key.String(), p.WhyNot(t)
+		}
+	}
+}
+
+// examineUnique looks for the values by which a document is told apart from others. The error is ctx's.
+func (t *tally) examineUnique(ctx context.Context, d *examined) error {
+	for _, u := range t.uniques {
+		if u.collection != d.key.Collection {
+			continue
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		u.examine(d.key, d.referenced())
+	}
+	return nil
+}
+
+// uniqueWarnings lists the parts of what is unique that found a value in no document, and looked at one at least.
+func (t *tally) uniqueWarnings() (out []fanfold.Problem) {
+	for _, u := range t.uniques {
+		for i := range u.parts {
+			if e := &u.parts[i]; e.FindsNothing() {
+				out = append(out, fanfold.Problem{Path: fold.UniquePath(u.collection), Detail: fmt.Sprintf("%q %s", e.Part, e.Detail())})
+			}
+		}
+	}
+	return out
+}
+
+// uniquePreviews returns what was counted for everything that is unique. added is what was not before, by collection.
+func (t *tally) uniquePreviews(added map[string][]*fanfold.Unique) (out []fanfold.UniquePreview) {
+	for _, u := range t.uniques {
+		p := fanfold.UniquePreview{Collection: u.collection, Unique: u.unique.String(), Change: "same", Evaluations: u.parts}
+		if fanfold.HasUnique(added[u.collection], u.unique) {
+			p.Change = "new"
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// unguarded lists what is unique in the document's collection and does not guard the document.
+func (l *lineage) unguarded() (out []Unguarded) {
+	c := l.plan.Model.Collection(l.row.Key.Collection)
+	if c == nil || len(c.Unique) == 0 {
+		return nil
+	}
+	t := jsondoc.MustParse(l.row.Source())
+	for _, u := range c.Unique {
+		if l.late() {
+			out = append(out, Unguarded{Unique: u.String(), Part: u.Parts[0].String(), Reason: "the expressions take too long to say whether there is a value"})
+			continue
+		}
+		if i := slices.IndexFunc(u.Parts, func(p fanfold.UniquePart) bool { return !p.HasValue(t) }); i >= 0 {
+			out = append(out, Unguarded{Unique: u.String(), Part: u.Parts[i].String(), Reason: u.Parts[i].WhyNot(t)})
+		}
+	}
+	return out
+}
+
+// Unguarded names a declaration of what is unique that does not tell the document apart from others, because one of its parts
+// has no value.
+type Unguarded struct {
+	Unique string `json:"unique"`
+	Part   string `json:"part"`
+	Reason string `json:"reason"`
+}

@@ -1,0 +1,37 @@
+package inspect
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// TestCountsRest: a count is made at once of another model or file, and otherwise once events came and the one before has
+// rested.
+func TestCountsRest(t *testing.T) {
+	t.Parallel()
+	of := countedState{model: 1, version: 8, file: new(sqlite.DB), seq: 10}
+	ago := func(d time.Duration) *valueCount {
+		return &valueCount{of: of, took: time.Second, ended: time.Now().Add(-d)}
+	}
+	for name, c := range map[string]struct {
+		last   *valueCount
+		change func(s *countedState)
+		want   bool
+	}{
+		"the first":            {nil, func(*countedState) {}, true},
+		"nothing new":          {ago(time.Hour), func(*countedState) {}, false},
+		"events":               {ago(2 * restTimes * time.Second), func(s *countedState) { s.seq++ }, true},
+		"events, and no rest":  {ago(restTimes / 2 * time.Second), func(s *countedState) { s.seq++ }, false},
+		"a model, and no rest": {ago(0), func(s *countedState) { s.model, s.seq = 11, 11 }, true},
+		"a fold version":       {ago(0), func(s *countedState) { s.version++ }, true},
+		"a replay":             {ago(0), func(s *countedState) { s.file = new(sqlite.DB) }, true},
+	} {
+		now := of
+		c.change(&now)
+		if got := (&ValueCounter{last: c.last}).due(now); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// listAfter is a list of the newest after n changes. Sometimes all of it is new.
+func listAfter(n int) string {
+	var list []string
+	for i := n; i > n-3; i-- {
+		list = append(list, fmt.Sprintf(`{"id":"%d","title":"the title of %d, %d"}`, i, i, n/25))
+	}
+	return "[" + strings.Join(list, ",") + "]"
+}
+
+// gathered is change n of a document, of the event n+1.
+func gathered(n int) *fanfold.Change {
+	return &fanfold.Change{Position: fanfold.At(uint64(n+1), 1), Prior: fanfold.At(uint64(n), 1), Key: fanfold.Key{Collection: "a", ID: "1"}, Number: 1,
+		Op: fanfold.OpDerive, Revision: 1, Time: time.Unix(0, 0), Rules: []string{"a.n", "a.newest"},
+		Delta: fmt.Appendf(nil, `[{"op":"replace","path":"/n","value":%d,"old":%d},{"op":"replace","path":"/newest","value":%s,"old":%s}]`, n, n-1, listAfter(n), listAfter(n-1))}
+}
+
+// chainStore returns a store with changes of a document, so many in a transaction, after each of which nothing is known of
+// the rows where forgetful is true.
+func chainStore(t *testing.T, changes, each int, forgetful bool) *Store {
+	t.Helper()
+	store, err := OpenStore(t.TempDir(), Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for n := 1; n <= changes; n += each {
+		if err := store.current.Update(func(tx *Tx) error {
+			for i := n; i < min(n+each, changes+1); i++ {
+				first := &fanfold.Change{Position: fanfold.At(uint64(i+1), 0), Key: fanfold.Key{Collection: "b", ID: fmt.Sprint(i)}, Op: fanfold.OpCreate}
+				if err := errors.Join(tx.AddChange(first), tx.AddGathered(gathered(i))); err != nil {
+					return err
+				}
+				if forgetful {
+					tx.chains = nil
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		store.current.tx.loaded = !forgetful
+	}
+	return store
+}
+
+// deltas returns the stored deltas of a store.
+func deltas(t *testing.T, store *Store) (list []string) {
+	t.Helper()
+	if err := store.Read(func(s *Snapshot) error {
+		return s.c.query("SELECT delta FROM change WHERE op IS NULL ORDER BY position", func(r []sqlValue) error {
+			list = append(list, textOf(r[0]))
+			return nil
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestChains: the rows of a list's changes hold what came, the changes are read as they were written, alone and in pages,
+// no row needs more than chainDepth others, and what a transaction knew of the rows before makes no difference.
+func TestChains(t *testing.T) {
+	const changes = 100
+	store := chainStore(t, changes, changes, false)
+	list := deltas(t, store)
+	size := 0
+	for i, delta := range list {
+		size += len(delta)
+		if want := i % (chainDepth + 1); depthOf([]byte(delta)) != want {
+			t.Errorf("change %d has the depth %d, want %d", i+1, depthOf([]byte(delta)), want)
+		}
+	}
+	if most := changes * 100; len(list) != changes || size > most {
+		t.Errorf("%d changes take %d bytes, want %d at most", len(list), size, most)
+	}
+	for _, other := range []*Store{chainStore(t, changes, 1, true), chainStore(t, changes, 7, true), chainStore(t, changes, 7, false)} {
+		if got := deltas(t, other); strings.Join(got, "\n") != strings.Join(list, "\n") {
+			t.Error("other transactions gave other rows")
+		}
+	}
+	for n := changes; n > 0; n-- {
+		if err := store.Read(func(s *Snapshot) error {
+			for _, m := range []int{n, n, max(1, n-1), max(1, n-5)} { // on one snapshot, which keeps what it read
+				ch, err := s.Change(fanfold.At(uint64(m+1), 1))
+				if err != nil || string(ch.Delta) != string(gathered(m).Delta) {
+					return fmt.Errorf("change %d was read as %+v, %w", m, ch, err)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Read(func(s *Snapshot) error {
+		found, _, err := s.changesAfter(fanfold.ChangeQuery{Limit: 1000, MaxBytes: pageBytes})
+		for i := range changes {
+			if err != nil || string(found[2*i+1].Delta) != string(gathered(i+1).Delta) {
+				return fmt.Errorf("change %d of a page was read as %s, %w", i+1, found[2*i+1].Delta, err)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDamagedChain: a row behind one that is not what it was is an error that says what to do.
+func TestDamagedChain(t *testing.T) {
+	for _, damage := range []string{"delta = NULL", "delta = 'x'", "form = 99", "prior = 0", "op = 'create'", "position = 5", "delta = char(2) || '7' || substr(delta, 3)",
+		"delta = substr(delta, 1, 2)"} {
+		store := chainStore(t, 6, 6, false)
+		if err := store.current.Update(func(tx *Tx) error {
+			return tx.c.exec("UPDATE change SET "+damage+" WHERE position = ?", int64(fanfold.At(4, 1)))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		err := store.Read(func(s *Snapshot) error { _, err := s.Change(fanfold.At(7, 1)); return err })
+		if fanfold.CodeOf(err) != fanfold.Internal || !strings.Contains(err.Error(), "change 7-1 cannot be read: the read model is damaged; fanfold replay builds it anew") {
+			t.Errorf("after %s: %v", damage, err)
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package sqlite
+
+import (
+	"strings"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// history rebuilds documents as they were after changes of one snapshot. A document's view after a change is that before its
+// next one. It is found where the next write or key frame holds it, or else in the document itself, by undoing the derived
+// changes between; views that come by on the way are kept, because the next changes of the same page need them.
+type history struct {
+	s     *Snapshot
+	view  fanfold.View
+	last  fanfold.Position              // of the changes that are asked about
+	kept  map[fanfold.Position]keptView // embedded views after changes
+	size  int                           // of kept, in bytes
+	times map[fanfold.Position]int64    // of events, in nanoseconds
+}
+
+// keptView is the embedded view of the document with a number.
+type keptView struct {
+	number int64
+	body   []byte
+}
+
+// image is a document's views before a write or a key frame, or as they are now.
+type image struct {
+	after  fanfold.Position // the change that they are the views after
+	number int64
+	body   []byte // nil where it is longer than was asked for
+	stored Stored
+	length int // of body, in bytes
+}
+
+// maxKeptViews bounds the views that are kept while a page is read, in number.
+const maxKeptViews = 1024
+
+// after returns the document as it was after a change, and how many bytes its body has or takes to be rebuilt. A body for
+// which maxBytes are too few is not rebuilt, and the document nil, as it is where the change deleted it.
+func (h *history) after(ch *fanfold.Change, maxBytes int) (doc *fanfold.Document, size int, err error) {
+	if ch.Op == fanfold.OpDelete {
+		return nil, 0, nil
+	}
+	if v, ok := h.kept[ch.Position]; ok && h.view == fanfold.Embedded {
+		h.drop(ch.Position)
+		doc, err = h.document(ch, v.number, v.body)
+		return doc, len(v.body), err
+	}
+	newest, err := h.s.isNewest(ch)
+	if err != nil {
+		return nil, 0, err
+	}
+	if newest {
+		doc, size, err := h.s.GetWithin(ch.Key, h.view, maxBytes)
+		if doc != nil && size > maxBytes {
+			doc = nil
+		}
+		return doc, size, err
+	}
+	base, err := h.image(ch, maxBytes)
+	if err != nil || base.body == nil && base.length > maxBytes {
+		return nil, base.length, err
+	}
+	var body []byte
+	if h.view == fanfold.Referenced {
+		body = base.stored.Source(base.body)
+	} else if body, err = h.walk(base, ch, maxBytes); err != nil {
+		return nil, 0, err
+	}
+	doc, err = h.document(ch, base.number, body)
+	return doc, len(body), err
+}
+
+// before returns the view that a change found, nil where it created the document.
+func (h *history) before(ch *fanfold.Change, after *fanfold.Document) ([]byte, error) {
+	switch {
+	case ch.Op != fanfold.OpDerive:
+		if h.view == fanfold.Referenced && ch.PreviousSource != nil {
+			return ch.PreviousSource, nil
+		}
+		return ch.Previous, nil
+	case after == nil:
+		return nil, nil
+	case h.view == fanfold.Referenced:
+		return after.Body, nil
+	}
+	body, ok := jsondoc.Undo(after.Body, ch.Delta, func() []byte { return h.sourceAfter(ch) })
+	if !ok {
+		return nil, damagedHistory(ch.Position)
+	}
+	return body, nil
+}
+
+// sourceAfter returns the referenced view after a change; none where it cannot be read.
+func (h *history) sourceAfter(ch *fanfold.Change) []byte {
+	doc, _, err := (&history{s: h.s, view: fanfold.Referenced}).after(ch, int(^uint(0)>>1))
+	if err != nil || doc == nil {
+		return []byte("{}")
+	}
+	return doc.Body
+}
+
+// damagedHistory returns the error for a document whose change cannot be undone.
+func damagedHistory(at fanfold.Position) error {
+	return fanfold.Errorf(fanfold.Internal, "change %s cannot be undone: the read model is damaged; fanfold replay builds it anew", at)
+}
+
+// image returns the first image behind a change. Its body is nil where that has more than maxBytes.
+func (h *history) image(ch *fanfold.Change, maxBytes int) (i image, err error) {
+	scan := func(r []sqlValue) {
+		i = image{after: fanfold.Position(intOf(r[0])), number: intOf(r[1]), length: int(intOf(r[2])), body: bytesOf(r[3]), stored: Stored{r[4]}}
+	}
+	found, err := h.s.c.queryRow("SELECT prior, number, octet_length(previous), CASE WHEN octet_length(previous) <= ?1 THEN previous END, previous_source"+
+		" FROM change WHERE collection = ?2 AND id = ?3 AND position > ?4 AND previous IS NOT NULL ORDER BY position LIMIT 1", scan,
+		int64(maxBytes), ch.Key.Collection, ch.Key.ID, int64(ch.Position))
+	if err != nil || found {
+		return i, err
+	}
+	found, err = h.s.c.queryRow("SELECT position, number, octet_length(body), CASE WHEN octet_length(body) <= ?1 THEN body END, source FROM document WHERE collection = ?2 AND id = ?3", scan,
+		int64(maxBytes), ch.Key.Collection, ch.Key.ID)
+	if err == nil && !found {
+		err = damagedHistory(ch.Position)
+	}
+	return i, err
+}
+
+// walkSQL reads derived changes of one document, from one back to the first behind another.
+const walkSQL = `WITH RECURSIVE back (position, prior, op, form, delta) AS (
+		SELECT position, prior, op, form, delta FROM change WHERE position = ?1
+		UNION ALL SELECT c.position, c.prior, c.op, c.form, c.delta FROM back b JOIN change c ON c.position = b.prior WHERE b.prior > ?2)
+	SELECT b.position, b.prior, b.op, f.patch, b.delta FROM back b LEFT JOIN form f ON f.id = b.form`
+
+// walk undoes the changes from an image back to a change, and returns the embedded view after that one. What has come by
+// and the page may need is kept, as far as it has no more than maxBytes.
+func (h *history) walk(base image, ch *fanfold.Change, maxBytes int) ([]byte, error) {
+	w := walk{h: h, base: base, body: base.body, at: base.after, maxBytes: maxBytes}
+	if w.at > ch.Position {
+		if err := h.s.c.query(walkSQL, w.step, int64(w.at), int64(ch.Position)); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.undoPut(); err != nil {
+		return nil, err
+	}
+	if w.at != ch.Position {
+		return nil, damagedHistory(ch.Position)
+	}
+	return w.body, nil
+}
+
+// walk is a way back through the derived changes of one document.
+type walk struct {
+	h        *history
+	base     image
+	body     []byte             // the view after at, but for what is put off
+	at       fanfold.Position   // of the change that the walk stands behind
+	passed   []fanfold.Position // of the views that are kept, from the newest on
+	maxBytes int
+
+	// A patch that replaces the same members as the one before it in time need not be undone, where nobody needs the view
+	// between the two.
+	put storedDelta // its delta is nil where there is none
+}
+
+// step goes back behind one more change, which is in a row of walkSQL.
+func (w *walk) step(r []sqlValue) error {
+	at, prior, form, delta := fanfold.Position(intOf(r[0])), fanfold.Position(intOf(r[1])), textOf(r[3]), bytesOf(r[4])
+	if at != w.at || r[2] != nil || prior >= at || delta == nil {
+		return damagedHistory(at)
+	}
+	if w.put.delta != nil && (form != w.put.form || at <= w.h.last) {
+		if err := w.undoPut(); err != nil {
+			return err
+		}
+	}
+	if at <= w.h.last {
+		w.keep()
+	}
+	w.at, w.put = prior, storedDelta{at, prior, form, delta}
+	if prior <= w.h.last || !replacesAlone(form) {
+		return w.undoPut()
+	}
+	return nil
+}
+
+// replacesAlone reports whether every patch of a form replaces the same members, and does nothing else.
+func replacesAlone(form string) bool {
+	return form != wholePatch && !strings.Contains(form, `"path":`+"\n") && !strings.Contains(form, `"op":"add"`) && !strings.Contains(form, `"op":"remove"`)
+}
+
+// undoPut undoes the patch that is put off.
+func (w *walk) undoPut() error {
+	if w.put.delta == nil {
+		return nil
+	}
+	patch, err := w.h.s.chains.patch(w.h.s.c, w.put)
+	if err != nil {
+		return err
+	}
+	body, ok := jsondoc.Undo(w.body, patch, func() []byte { return w.base.stored.Source(w.base.body) })
+	if !ok {
+		return damagedHistory(w.at)
+	}
+	w.body, w.put.delta = body, nil
+	return nil
+}
+
+// keep keeps the view that the walk has come to, and drops the newest where there are too many: they are needed last.
+func (w *walk) keep() {
+	h := w.h
+	h.keep(w.at, keptView{w.base.number, w.body})
+	w.passed = append(w.passed, w.at)
+	for (h.size > w.maxBytes || len(h.kept) > maxKeptViews) && len(w.passed) > 0 {
+		h.drop(w.passed[0])
+		w.passed = w.passed[1:]
+	}
+}
+
+// keep keeps a view for later changes of the page.
+func (h *history) keep(at fanfold.Position, v keptView) {
+	if h.kept == nil {
+		h.kept = map[fanfold.Position]keptView{}
+	}
+	h.drop(at)
+	h.kept[at] = v
+	h.size += len(v.body)
+}
+
+// drop forgets a view.
+func (h *history) drop(at fanfold.Position) {
+	h.size -= len(h.kept[at].body)
+	delete(h.kept, at)
+}
+
+// document returns a document that a change led to, given its number and its body.
+func (h *history) document(ch *fanfold.Change, number int64, body []byte) (*fanfold.Document, error) {
+	doc := &fanfold.Document{Key: ch.Key, Number: number, Revision: ch.Revision, Position: ch.Position, Body: body}
+	created, err := h.timeOf(uint64(number))
+	if err != nil {
+		return nil, err
+	}
+	updated, err := h.timeOf(uint64(ch.Revision))
+	doc.Created, doc.Updated = timeOf(created), timeOf(updated)
+	return doc, err
+}
+
+// timeOf returns the time of an event in nanoseconds.
+func (h *history) timeOf(seq uint64) (when int64, err error) {
+	at := fanfold.At(seq, 0)
+	if when, ok := h.times[at]; ok {
+		return when, nil
+	}
+	if _, err := h.s.c.queryRow("SELECT time FROM change WHERE position = ?", func(r []sqlValue) { when = intOf(r[0]) }, int64(at)); err != nil {
+		return 0, err
+	}
+	if h.times == nil || len(h.times) >= maxKeptViews {
+		h.times = map[fanfold.Position]int64{}
+	}
+	h.times[at] = when
+	return when, nil
+}

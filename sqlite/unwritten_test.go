@@ -1,0 +1,118 @@
+package sqlite_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// update runs fn in a transaction on the store's generation.
+func update(t *testing.T, store *sqlite.Store, fn func(tx *sqlite.Tx) error) {
+	t.Helper()
+	if err := store.Use(func(db *sqlite.DB) error { return db.Update(fn) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRowsKeptBackAreRead: a transaction reads its own rows, whether or not they were written, and so does the next.
+func TestRowsKeptBackAreRead(t *testing.T) {
+	store := openStore(t, t.TempDir())
+	check := func(tx *sqlite.Tx) error {
+		holders, err := tx.Holders(nil, "r", "t", -1)
+		if err != nil || !slices.Equal(holders, []int64{1, 2, 3}) {
+			return fmt.Errorf("holders %v, %w", holders, err)
+		}
+		if held, err := tx.HasHolders("r", "u"); err != nil || held {
+			return fmt.Errorf("the removed link's target is held: %v, %w", held, err)
+		}
+		if least, err := tx.FirstEntry("e", "t"); err != nil || string(least) != "a" {
+			return fmt.Errorf("entry %q, %w", least, err)
+		}
+		if n, sum, err := tx.Total("e", "t"); err != nil || n != 2 || sum != "5" {
+			return fmt.Errorf("total %d of %s, %w", n, sum, err)
+		}
+		if n, _, err := tx.Total("e", "none"); err != nil || n != 0 {
+			return fmt.Errorf("the removed total is of %d, %w", n, err)
+		}
+		if value, err := tx.Kept("k", "t", 1); err != nil || string(value) != "2" {
+			return fmt.Errorf("kept %q, %w", value, err)
+		}
+		holder, seq, err := tx.Snapshot().Claim("c", "p", "v")
+		if err != nil || holder != "1" || seq != 7 {
+			return fmt.Errorf("claim %q %d, %w", holder, seq, err)
+		}
+		holder, seq, err = tx.Snapshot().Claim("c", "p", "free")
+		if err != nil || holder != "" || seq != 8 {
+			return fmt.Errorf("freed claim %q %d, %w", holder, seq, err)
+		}
+		return nil
+	}
+	update(t, store, func(tx *sqlite.Tx) error {
+		return errors.Join(tx.AddLink("r", "t", 3, true), tx.AddLink("r", "t", 1, true), tx.AddLinks([]sqlite.Link{{Relation: "r", Target: "t"}}, 2),
+			tx.AddLink("r", "u", 4, false), tx.RemoveLink("r", "u", 4), tx.AddEntry("e", "t", []byte("b"), 1), tx.AddEntry("e", "t", []byte("a"), 2),
+			tx.SetTotal("e", "t", 1, "3"), tx.SetTotal("e", "t", 2, "5"), tx.SetTotal("e", "none", 1, "1"), tx.SetTotal("e", "none", 0, ""),
+			tx.KeepOnHolder("k", "t", 1, []byte("1")), tx.KeepOnHolder("k", "t", 1, []byte("2")), tx.SetClaimSequence("c", "p", "v", 7), tx.SetClaim("c", "p", "v", "1"),
+			tx.SetClaimSequence("c", "p", "free", 8), tx.SetClaim("c", "p", "free", "1"), tx.FreeClaim("c", "p", "free", "1"), check(tx))
+	})
+	update(t, store, check)
+	update(t, store, func(tx *sqlite.Tx) error { return errors.Join(tx.SetTotal("e", "t", 9, "9"), tx.ForgetEntries("e")) })
+	update(t, store, func(tx *sqlite.Tx) error {
+		if n, _, err := tx.Total("e", "t"); err != nil || n != 0 {
+			return fmt.Errorf("a forgotten total is of %d, %w", n, err)
+		}
+		return nil
+	})
+}
+
+// TestRowsKeptBackEndWithTheTransaction: what a transaction kept back, and what it knew, goes with it where it fails.
+func TestRowsKeptBackEndWithTheTransaction(t *testing.T) {
+	store, failure := openStore(t, t.TempDir()), errors.New("failure")
+	err := store.Use(func(db *sqlite.DB) error {
+		return db.Update(func(tx *sqlite.Tx) error {
+			return errors.Join(tx.AddLink("r", "t", 1, true), tx.SetTotal("e", "t", 2, "5"), tx.SetClaim("c", "p", "v", "1"), failure)
+		})
+	})
+	if !errors.Is(err, failure) {
+		t.Fatal(err)
+	}
+	update(t, store, func(tx *sqlite.Tx) error {
+		held, err := tx.HasHolders("r", "t")
+		n, _, err2 := tx.Total("e", "t")
+		holder, _, err3 := tx.Snapshot().Claim("c", "p", "v")
+		if held || n != 0 || holder != "" {
+			t.Errorf("held %v, total of %d, claimed by %q", held, n, holder)
+		}
+		return errors.Join(err, err2, err3)
+	})
+}
+
+// TestRowsKeptBackAreBounded: a transaction of many rows writes them as it goes.
+func TestRowsKeptBackAreBounded(t *testing.T) {
+	store := openStore(t, t.TempDir())
+	const many = 20_000
+	update(t, store, func(tx *sqlite.Tx) error {
+		for i := range int64(many) {
+			target := fmt.Sprint(i)
+			if err := errors.Join(tx.AddLink("r", target, i, true), tx.SetTotal("e", target, 1, "1"), tx.SetClaim("c", "p", target, target)); err != nil {
+				return err
+			}
+		}
+		if rows := tx.KeptBack(); rows > many {
+			t.Errorf("%d rows are kept back", rows)
+		}
+		return nil
+	})
+	update(t, store, func(tx *sqlite.Tx) error {
+		for i := range int64(many) {
+			held, err := tx.HasHolders("r", fmt.Sprint(i))
+			n, _, err2 := tx.Total("e", fmt.Sprint(i))
+			if err := errors.Join(err, err2); err != nil || !held || n != 1 {
+				return fmt.Errorf("row %d: held %v, total of %d, %w", i, held, n, err)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,55 @@
+package tests
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/natsserver"
+)
+
+// TestReadyCommand: `fanfold status --ready`, which a container's health check runs, succeeds for a node that is ready, and
+// fails with the reason for one that is not, one that is not there, and one that does not answer.
+func TestReadyCommand(t *testing.T) {
+	plainOnly(t, otherProcess)
+	parallel(t)
+	url := natsserver.Start(t, 1)[0]
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
+	defer s.Close()
+	await(t, "a node that is ready", time.Minute, func() bool {
+		r, err := s.Do("GET", "/readyz", nil)
+		return err == nil && r.Status == http.StatusOK
+	})
+	if out, err := mustProgram(t, "status", "--ready", "--server", s.URL); err != nil || out != "" {
+		t.Fatalf("a node that is ready: %v, %q", err, out)
+	}
+	fails := func(server, want string) {
+		t.Helper()
+		if out, err := mustProgram(t, "status", "--ready", "--server", server); err == nil || !strings.Contains(out, want) || len(out) > 2000 {
+			t.Errorf("%s: %v, %q; want %q", server, err, out, want)
+		}
+	}
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer silent.Close()
+	fails(silent.URL, "did not say within 3s")
+	fails("http://127.0.0.1:1", "refused")
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if _, err := nc.Request("fanfold.fanfold.doc.books.b", []byte(`{"v":99}`), nats.DefaultTimeout); err != nil {
+		t.Fatal(err)
+	}
+	last, err := s.Node.Log.LastSeq(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Node.Store.Applied.Wait(t.Context(), last) // fails once the projector has stopped at the event
+	fails(s.URL, "503 Service Unavailable: the projector has stopped at event ")
+}

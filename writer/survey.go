@@ -1,0 +1,234 @@
+package writer
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Bounds of looking at everything that a delete in steps leads to.
+const (
+	maxLooked     = 1_000_000              // documents
+	refsPerLooked = 4                      // references that are looked at, for each of them
+	lookTime      = time.Minute            // in all
+	lookTurn      = 250 * time.Millisecond // on one snapshot
+	lookKept      = time.Minute            // for which it is known that a delete in steps was looked at
+	maxLooks      = 256                    // that are known at a time
+)
+
+// survey looks at everything that deletes lead to by the delete policies, a page of holders at a time: first at what goes
+// with them, then at the holders that stay. It holds no more than the keys of documents.
+type survey struct {
+	model *fanfold.Model
+	limit int // of documents
+	// checked tells whether holders of a collection that lose references are given to fits; nil where they are counted only.
+	checked    func(collection string) bool
+	fits       func(e *edit) (*fanfold.Problem, error) // see Writer.unfit
+	operations map[fanfold.Key]*Operation              // of the transaction
+
+	goes    map[fanfold.Key]struct{}
+	order   []fanfold.Key            // what goes, in the order in which it was found
+	edited  map[fanfold.Key]struct{} // holders that stay and lose references, those that are not checked excepted
+	holding held
+	looked  int  // references
+	full    bool // there are more documents or references than it looks at
+
+	staying  bool // it has come to the holders that stay
+	target   int  // the document of order whose holders are looked at
+	relation int  // by which of the relations that lead to it
+	after    int64
+}
+
+// newSurvey returns a survey of limit documents at most.
+func newSurvey(m *fanfold.Model, limit int) *survey {
+	return &survey{model: m, limit: limit, goes: map[fanfold.Key]struct{}{}, edited: map[fanfold.Key]struct{}{}}
+}
+
+// add adds a document that goes.
+func (s *survey) add(key fanfold.Key) {
+	if _, known := s.goes[key]; !known {
+		s.goes[key] = struct{}{}
+		s.order = append(s.order, key)
+	}
+}
+
+// page looks at a page of holders of one document. done tells that nothing is left to be looked at, or that it is full.
+func (s *survey) page(snap Snapshot) (done bool, err error) {
+	if s.full || s.target == len(s.order) && s.staying {
+		return true, nil
+	}
+	if s.target == len(s.order) {
+		s.staying, s.target = true, 0
+	}
+	key := s.order[s.target]
+	relations := s.model.RelationsTo(key.Collection)
+	if s.relation == len(relations) {
+		s.target, s.relation = s.target+1, 0
+		return false, nil
+	}
+	rel, more := relations[s.relation], false
+	if s.staying && (rel.HoldsTarget() || rel.OnDelete == fanfold.Unlink) || !s.staying && rel.OnDelete == fanfold.Cascade {
+		var docs []*fanfold.Document
+		if docs, more, err = snap.Holders(rel.FullName(), key.ID, s.after, holderPage, fanfold.Referenced); err != nil {
+			return false, err
+		}
+		for _, doc := range docs {
+			s.after = doc.Number
+			if err := s.look(rel, key, doc); err != nil {
+				return false, err
+			}
+		}
+	}
+	if !more {
+		s.relation, s.after = s.relation+1, 0
+	}
+	return false, nil
+}
+
+// look looks at one holder of target.
+func (s *survey) look(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) error {
+	s.looked++
+	if op := s.operations[holder.Key]; holder.Key == target || op != nil && op.Kind != Delete {
+		return nil
+	}
+	_, goes := s.goes[holder.Key]
+	_, edited := s.edited[holder.Key]
+	s.full = len(s.order)+len(s.edited) >= s.limit || s.looked >= refsPerLooked*s.limit
+	switch {
+	case goes || edited || s.full:
+	case !s.staying:
+		s.add(holder.Key)
+	case rel.HoldsTarget():
+		s.holding.restricting(restriction(rel, target, holder.Key))
+	case s.checked == nil:
+		s.edited[holder.Key] = struct{}{}
+	default:
+		return s.check(holder)
+	}
+	return nil
+}
+
+// check notes a holder that would not fit once it has lost all its references to what goes.
+func (s *survey) check(holder *fanfold.Document) error {
+	if !s.checked(holder.Key.Collection) {
+		return nil
+	}
+	s.edited[holder.Key] = struct{}{}
+	e := newEdit(holder)
+	if err := e.dropAll(s.model, func(target fanfold.Key) (bool, error) {
+		_, goes := s.goes[target]
+		return goes, nil
+	}); err != nil {
+		return err
+	}
+	problem, err := s.fits(e)
+	if problem != nil {
+		s.holding.unfit(*problem)
+	}
+	return err
+}
+
+// looks knows which deletes in steps were looked at not long ago, so that their later steps need not be.
+type looks struct {
+	mu    sync.Mutex
+	known map[fanfold.Key]look
+	room  chan struct{} // has an element while a delete is looked at
+}
+
+// look says what a delete was looked at with, and when a step of it was made last.
+type look struct {
+	rev   fanfold.Revision
+	model *fanfold.Model
+	at    time.Time
+}
+
+// has tells whether a document's delete is known to have been looked at, and keeps it known.
+func (l *looks) has(key fanfold.Key, rev fanfold.Revision, m *fanfold.Model) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k, known := l.known[key]
+	if !known || k.rev != rev || k.model != m || time.Since(k.at) > lookKept {
+		return false
+	}
+	k.at = time.Now()
+	l.known[key] = k
+	return true
+}
+
+// add makes a document's delete known. Where too many are, those that were not continued are forgotten, or all.
+func (l *looks) add(key fanfold.Key, rev fanfold.Revision, m *fanfold.Model) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.known) >= maxLooks {
+		for k, old := range l.known {
+			if time.Since(old.at) > lookKept {
+				delete(l.known, k)
+			}
+		}
+		if len(l.known) >= maxLooks {
+			clear(l.known)
+		}
+	}
+	l.known[key] = look{rev: rev, model: m, at: time.Now()}
+}
+
+// forget makes a document's delete unknown.
+func (l *looks) forget(key fanfold.Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.known, key)
+}
+
+// lookAhead looks at everything that a delete in steps leads to, unless a step of it was made on this node not long ago. It
+// waits while another delete is looked at. Errors are NotFound; Restricted, with the holders that stand in the way of
+// any step; Unprocessable where there is more than it looks at; and ctx's.
+func (w *Writer) lookAhead(ctx context.Context, key fanfold.Key, dry bool) error {
+	doc, _, err := w.ReadModel.Get(key, fanfold.Referenced)
+	if err != nil {
+		return err
+	}
+	if doc == nil {
+		return Missing(key)
+	}
+	m, _, _ := w.Models.Model()
+	if w.looks.has(key, doc.Revision, m) {
+		return nil
+	}
+	select {
+	case w.looks.room <- struct{}{}:
+		defer func() { <-w.looks.room }()
+	case <-ctx.Done():
+		return ended(ctx)
+	}
+	s := newSurvey(m, maxLooked)
+	s.checked, s.fits = w.hasSchema, w.unfit
+	s.add(key)
+	began := time.Now()
+	for done := false; !done; {
+		if err := ended(ctx); err != nil {
+			return err
+		}
+		s.full = s.full || time.Since(began) > lookTime
+		if err := w.ReadModel.Read(func(snap Snapshot) (err error) {
+			for turn := time.Now(); !done && err == nil && time.Since(turn) < lookTurn; {
+				done, err = s.page(snap)
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if err := s.holding.error(); err != nil {
+		return err
+	}
+	if s.full {
+		return fanfold.Errorf(fanfold.Unprocessable, "the delete leads to more than can be looked at before its first step: %d documents, %d references, or what takes %v; nothing was deleted: delete some of the documents that refer to it first",
+			maxLooked, refsPerLooked*maxLooked, lookTime)
+	}
+	if !dry {
+		w.looks.add(key, doc.Revision, m)
+	}
+	return nil
+}

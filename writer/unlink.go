@@ -1,0 +1,187 @@
+package writer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// edit holds a document that stays and the nodes to be removed from it.
+type edit struct {
+	doc    *fanfold.Document
+	tree   *jsondoc.Tree
+	remove map[jsondoc.Node]string // the nodes' JSON pointers
+	strict bool                    // one of them is the reference of a strict relation
+}
+
+// newEdit returns an edit of a document that removes nothing yet.
+func newEdit(doc *fanfold.Document) *edit {
+	return &edit{doc: doc, tree: jsondoc.MustParse(doc.Body), remove: map[jsondoc.Node]string{}}
+}
+
+// drop removes the document's references to target by a relation, each with the innermost array's element around it.
+func (e *edit) drop(rel *fanfold.Relation, target fanfold.Key) {
+	e.strict = e.strict || rel.Strict
+	rel.Path.Find(e.tree, target.ID, func(node, elem jsondoc.Node, pointer, elemPointer string) {
+		if elem != jsondoc.None {
+			node, pointer = elem, elemPointer
+		}
+		e.remove[node] = pointer
+	})
+}
+
+// dropAll removes the document's references by relations whose delete policy is unlink to each target that goes.
+func (e *edit) dropAll(m *fanfold.Model, goes func(target fanfold.Key) (bool, error)) error {
+	for _, rel := range m.Collection(e.doc.Key.Collection).Relations {
+		if rel.OnDelete != fanfold.Unlink {
+			continue
+		}
+		for _, id := range rel.Targets(e.tree) {
+			target := fanfold.Key{Collection: rel.To, ID: id}
+			gone, err := goes(target)
+			if err != nil {
+				return err
+			}
+			if gone {
+				e.drop(rel, target)
+			}
+		}
+	}
+	return nil
+}
+
+// pointers returns the JSON pointers of what is removed, from the last to the first, so that they stay right.
+func (e *edit) pointers() (pointers []string) {
+	nodes := make([]jsondoc.Node, 0, len(e.remove))
+	for n := range e.remove {
+		nodes = append(nodes, n)
+	}
+	slices.Sort(nodes) // nodes stand in document order, and what is inside one right behind it
+	for _, n := range nodes {
+		if last := len(pointers) - 1; last < 0 || !strings.HasPrefix(e.remove[n], pointers[last]+"/") {
+			pointers = append(pointers, e.remove[n])
+		}
+	}
+	slices.Reverse(pointers)
+	return pointers
+}
+
+// removing returns a JSON Patch that removes what the pointers lead to.
+func removing(pointers []string) []byte {
+	out := []byte{'['}
+	for i, p := range pointers {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(jsondoc.AppendQuote(append(out, `{"op":"remove","path":`...), p), '}')
+	}
+	return append(out, ']')
+}
+
+// result returns the document without what is removed.
+func (e *edit) result() (body []byte, err error) {
+	body = e.doc.Body
+	for some := range slices.Chunk(e.pointers(), jsondoc.MaxOperations) {
+		ops, err := jsondoc.ParsePatch(removing(some))
+		if err != nil {
+			return nil, err
+		}
+		if body, err = jsondoc.Apply(body, ops); err != nil {
+			return nil, err
+		}
+	}
+	return body, nil
+}
+
+// write returns the write of the edit: a JSON Patch or, where that would have too many operations, the whole document.
+func (e *edit) write() (fanfold.Write, error) {
+	ev := &fanfold.Event{Kind: fanfold.KindPatch, Key: e.doc.Key, Patch: fanfold.JSONPatch, Base: e.doc.Revision}
+	if pointers := e.pointers(); len(pointers) <= jsondoc.MaxOperations {
+		ev.Body = removing(pointers)
+	} else {
+		body, err := e.result()
+		if err != nil {
+			return fanfold.Write{}, err
+		}
+		ev = &fanfold.Event{Kind: fanfold.KindPut, Key: e.doc.Key, Body: body}
+	}
+	return fanfold.Write{Event: ev, Expect: fanfold.Exactly(e.doc.Revision)}, nil
+}
+
+// hasSchema tells whether the model that applies has a schema for a collection.
+func (w *Writer) hasSchema(collection string) bool {
+	return w.currentShapes().schemas[collection] != nil
+}
+
+// unfit returns what does not fit in the document that an edit leaves. It returns nil where the document fits its collection's
+// schema, and where it does not fit as it is: a delete takes a document's fit away from none, and mends none.
+func (w *Writer) unfit(e *edit) (*fanfold.Problem, error) {
+	key := e.doc.Key
+	if !w.hasSchema(key.Collection) {
+		return nil, nil
+	}
+	defer w.Parsing(e.doc.Body)()
+	body, err := e.result()
+	if err != nil {
+		return nil, err
+	}
+	err = w.checkSchema(key.Collection, body)
+	if problems := problemsOf(err); len(problems) > 0 {
+		if len(problemsOf(w.checkSchema(key.Collection, e.doc.Body))) > 0 {
+			return nil, nil
+		}
+		return &fanfold.Problem{Path: key.String() + problems[0].Path, Detail: "would not fit the schema of " + key.Collection + " without its reference: " + problems[0].Detail}, nil
+	}
+	return nil, err
+}
+
+// held collects the documents that do not let a delete happen.
+type held struct {
+	problems           []fanfold.Problem // the first maxNamed
+	restricts, misfits int
+}
+
+// maxNamed bounds how many documents a refusal names.
+const maxNamed = 20
+
+// restricting adds a holder that restricts the delete.
+func (h *held) restricting(p fanfold.Problem) {
+	h.restricts++
+	h.name(p)
+}
+
+// unfit adds a holder that would not fit without its reference.
+func (h *held) unfit(p fanfold.Problem) {
+	h.misfits++
+	h.name(p)
+}
+
+// name adds a holder to those that are named, while there is room.
+func (h *held) name(p fanfold.Problem) {
+	if len(h.problems) < maxNamed {
+		h.problems = append(h.problems, p)
+	}
+}
+
+// error returns the Restricted that names the holders, nil where there are none.
+func (h *held) error() error {
+	var e *fanfold.Error
+	switch {
+	case h.restricts == 0 && h.misfits == 0:
+		return nil
+	case h.misfits == 0 && h.restricts == 1:
+		e = fanfold.Errorf(fanfold.Restricted, "1 document restricts the delete: delete it first, or take its reference away")
+	case h.misfits == 0:
+		e = fanfold.Errorf(fanfold.Restricted, "%d documents restrict the delete: delete them first, or take their references away", h.restricts)
+	case h.restricts == 0 && h.misfits == 1:
+		e = fanfold.Errorf(fanfold.Restricted, "1 document would not fit its schema without its reference: delete it first, or write another reference in its place")
+	case h.restricts == 0:
+		e = fanfold.Errorf(fanfold.Restricted, "%d documents would not fit their schemas without their references: delete them first, or write other references in their place", h.misfits)
+	default:
+		e = fanfold.Errorf(fanfold.Restricted, "%d documents restrict the delete, and %d would not fit their schemas without their references: delete them first, or write them with other references", h.restricts, h.misfits)
+	}
+	e.Problems = h.problems
+	return e
+}

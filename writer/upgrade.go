@@ -1,0 +1,75 @@
+package writer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Nodes knows the nodes of the store.
+type Nodes interface {
+	// Folds returns which versions of the fold the programs of the live nodes know, this node included. The error is
+	// Unavailable where that cannot be found out.
+	Folds(ctx context.Context) ([]fanfold.NodeFolds, error)
+}
+
+// UpgradeRequest asks for another version of the fold.
+type UpgradeRequest struct {
+	Version    int
+	Background *bool // it is prepared while the version before is in force; nil where it concerns many documents
+}
+
+// Upgrade sets the version of the fold for all nodes, with the event of the model that applies: at once, or announced where
+// it is to be prepared in the background; WaitForModel waits for it then. Where the version is in force already it changes
+// nothing, and Preview is nil. It blocks for as long as looking at all documents takes. Errors are Conflict where a live node
+// does not know the version, which Problems names, and while a model is being prepared or comes meanwhile; Unprocessable for a version before
+// the one in force; and those of PutModel.
+func (w *Writer) Upgrade(ctx context.Context, req UpgradeRequest) (ModelResult, error) {
+	proposal, last := w.Models.Proposal()
+	have, seq, _ := w.Models.Model()
+	switch {
+	case req.Version == have.Fold:
+		return ModelResult{Applied: seq}, nil
+	case req.Version < have.Fold:
+		return ModelResult{}, fanfold.Errorf(fanfold.Unprocessable, "version %d of the fold is in force, and the log does not go back to version %d: events are folded by the version that was in force when they came", have.Fold, req.Version)
+	case proposal != nil:
+		return ModelResult{}, beingPrepared(proposal)
+	}
+	if err := w.knownByAll(ctx, req.Version); err != nil {
+		return ModelResult{}, err
+	}
+	m := *have
+	m.Fold = req.Version
+	preview, err := w.Inspector.Preview(ctx, &m)
+	if err == nil {
+		err = inTheWay(preview.Problems)
+	}
+	if err != nil {
+		return ModelResult{}, err
+	}
+	result, err := w.decideModel(ctx, &m, preview, last, req.Background)
+	return result, overtaken(err)
+}
+
+// maxNodesNamed is how many nodes a refusal names.
+const maxNodesNamed = 100
+
+// knownByAll returns a Conflict where the program of a live node does not know a version of the fold, which Problems names.
+func (w *Writer) knownByAll(ctx context.Context, version int) error {
+	nodes, err := w.Nodes.Folds(ctx)
+	if err != nil {
+		return err
+	}
+	var problems []fanfold.Problem
+	for _, n := range nodes {
+		if (version < n.Oldest || version > n.Newest) && len(problems) < maxNodesNamed {
+			problems = append(problems, fanfold.Problem{Path: "nodes/" + n.ID, Detail: fmt.Sprintf("the node at %s knows the versions %d to %d", n.Address, n.Oldest, n.Newest)})
+		}
+	}
+	if problems == nil {
+		return nil
+	}
+	return &fanfold.Error{Code: fanfold.Conflict, Problems: problems,
+		Message: fmt.Sprintf("version %d of the fold is not known to every live node, and nothing was changed: replace the programs of these first (docs/upgrade.md)", version)}
+}
