@@ -211,7 +211,7 @@ func (l *Log) setReplicas(ctx context.Context, name string, n int) error {
 	if err != nil {
 		return err
 	}
-	return l.tooFew(n, l.askAPI(ctx, "STREAM.UPDATE."+name, body, nil))
+	return l.place(ctx, n, func() error { return l.askAPI(ctx, "STREAM.UPDATE."+name, body, nil) }).explained()
 }
 
 // The server's error codes for more replicas than it has servers for.
@@ -226,18 +226,60 @@ func refusedReplicas(err error) bool {
 	return errors.As(err, &api) && (api.ErrorCode == codeNoPeers || api.ErrorCode == codeNoClusters)
 }
 
-// tooFew returns err, or, where it says that there are too few servers for n replicas, a Conflict that names how many there
-// are.
-func (l *Log) tooFew(n int, err error) error {
-	if !refusedReplicas(err) {
-		return err
+// How long place waits for servers that have just started, and how often it asks for the replicas again. A server tells others
+// of itself every ten seconds at least.
+const (
+	placeWait  = 15 * time.Second
+	placeAgain = 200 * time.Millisecond
+)
+
+// placement is how the cluster took a stream's replicas.
+type placement struct {
+	replicas      int
+	there, silent int   // how many servers answer and how many known ones do not, where the replicas were refused
+	err           error // the server's; nil where it took them
+}
+
+// refused reports whether the server has not as many servers as replicas were asked for.
+func (p placement) refused() bool { return refusedReplicas(p.err) }
+
+// explained returns the error, which, where the replicas were refused, is a Conflict where there are too few servers, and
+// Unavailable where there are enough.
+func (p placement) explained() error {
+	if !p.refused() {
+		return p.err
 	}
-	there, silent := l.countServers()
-	message := fmt.Sprintf("%d replicas need as many NATS servers in one cluster with JetStream, and %d can be reached", n, there)
-	if silent > 0 {
-		message += fmt.Sprintf(" (%d known ones do not answer)", silent)
+	code, what := fanfold.Conflict, fmt.Sprintf("%d replicas need as many NATS servers in one cluster with JetStream, and %d can be reached", p.replicas, p.there)
+	if p.silent > 0 {
+		what += fmt.Sprintf(" (%d known ones do not answer)", p.silent)
 	}
-	return fanfold.Wrap(err, fanfold.Conflict, "%s: start more of them, or ask for fewer replicas; the server says: %s", message, fanfold.MessageOf(err))
+	todo := "start more of them, or ask for fewer replicas"
+	if p.there >= p.replicas {
+		code, todo = fanfold.Unavailable, "see whether they have room and form one cluster, and try again"
+	}
+	return fanfold.Wrap(p.err, code, "%s: %s; the server says: %s", what, todo, fanfold.MessageOf(p.err))
+}
+
+// place has a stream made or changed, which is to have n replicas, by ask. Where the server refuses them although as many servers
+// answer, some of these may have started so short ago that others have not heard of them: it asks again, for placeWait.
+func (l *Log) place(ctx context.Context, n int, ask func() error) placement {
+	p := placement{replicas: n, err: ask()}
+	if !p.refused() {
+		return p
+	}
+	if p.there, p.silent = l.countServers(); p.there < n {
+		return p
+	}
+	l.opt.Logger.Info("the log waits for NATS servers that have just started", "replicas", n, "refusal", p.err)
+	for limit := time.Now().Add(placeWait); p.refused() && time.Now().Before(limit); {
+		select {
+		case <-time.After(placeAgain):
+			p.err = ask()
+		case <-ctx.Done():
+			p.err = ctx.Err()
+		}
+	}
+	return p
 }
 
 // askAPI asks the leader of JetStream, or of a stream, and decodes the answer into out, which may be nil. The error is
@@ -325,16 +367,19 @@ func (l *Log) createStream(ctx context.Context) (jetstream.Stream, error) {
 	if config.Replicas = cmp.Or(asked, 1); asked == 0 && l.nc.ConnectedClusterName() != "" {
 		config.Replicas = usualReplicas
 	}
-	s, err := l.js.CreateStream(ctx, config)
-	if !refusedReplicas(err) || asked != 0 {
-		return s, l.tooFew(config.Replicas, err)
+	var s jetstream.Stream
+	placed := l.place(ctx, config.Replicas, func() (err error) {
+		s, err = l.js.CreateStream(ctx, config)
+		return err
+	})
+	if !placed.refused() || asked != 0 {
+		return s, placed.explained()
 	}
-	there, silent := l.countServers()
-	if there >= usualReplicas || silent > 0 {
-		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log is new, and would have %d replicas, and the NATS cluster cannot give them now (%v): of its servers %d answer, and %d known ones do not; start them all, or say --replicas 1 and change it later by fanfold replicas",
-			usualReplicas, err, there, silent)
+	if placed.there >= usualReplicas || placed.silent > 0 {
+		return nil, fanfold.Wrap(placed.err, fanfold.Unavailable, "the log is new, and would have %d replicas, and the NATS cluster cannot give them now (%v): of its servers %d answer, and %d known ones do not; start them all, or say --replicas 1 and change it later by fanfold replicas",
+			usualReplicas, placed.err, placed.there, placed.silent)
 	}
-	l.opt.Logger.Warn("the log is made with 1 replica: the cluster has too few servers for more; fanfold replicas changes it", "servers", there)
+	l.opt.Logger.Warn("the log is made with 1 replica: the cluster has too few servers for more; fanfold replicas changes it", "servers", placed.there)
 	config.Replicas = 1
 	return l.js.CreateStream(ctx, config)
 }

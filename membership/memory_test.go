@@ -166,9 +166,15 @@ type testNode struct {
 // startNode runs a node until the test ends.
 func startNode(t *testing.T, kv *memoryKV) *testNode {
 	t.Helper()
+	n := newTestNode(kv)
+	n.run(t)
+	return n
+}
+
+// newTestNode returns a node that does not run yet.
+func newTestNode(kv *memoryKV) *testNode {
 	n := &testNode{link: newLink(kv), held: true}
 	n.Registry = New(n.link, n, Options{ID: NewID(), Logger: slog.New(slog.DiscardHandler), Rename: func() (string, error) { return NewID(), nil }})
-	n.run(t)
 	return n
 }
 

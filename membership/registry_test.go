@@ -15,11 +15,14 @@ import (
 func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
-		n := startNode(t, kv)
+		n := newTestNode(kv)
+		n.link.freeze()
+		n.run(t)
 		defer n.stop()
-		if n.writes() {
+		if synctest.Wait(); n.writes() {
 			t.Fatal("a node writes that has not registered")
 		}
+		n.link.thaw()
 		synctest.Wait()
 		if !n.writes() || len(n.catches) != 1 || n.catches[0] == 0 {
 			t.Fatalf("writes: %v, caught up at %v", n.writes(), n.catches)

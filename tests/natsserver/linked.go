@@ -43,6 +43,16 @@ type setting struct {
 // StartLinked runs three servers that end with the test.
 func StartLinked(t testing.TB, processes, syncAlways bool) *Linked {
 	t.Helper()
+	c := NewLinked(t, processes, syncAlways)
+	for i := range c.settings {
+		c.Restart(i)
+	}
+	return c
+}
+
+// NewLinked is StartLinked with no server started yet.
+func NewLinked(t testing.TB, processes, syncAlways bool) *Linked {
+	t.Helper()
 	const nodes = 3
 	c := &Linked{t: t, processes: processes, servers: make([]*server.Server, nodes), running: make([]*exec.Cmd, nodes)}
 	ports := FreePorts(t, 3*nodes+1)
@@ -60,7 +70,6 @@ func StartLinked(t testing.TB, processes, syncAlways bool) *Linked {
 	}
 	for i := range nodes {
 		t.Cleanup(func() { c.Stop(i) })
-		c.Restart(i)
 	}
 	return c
 }
@@ -212,9 +221,12 @@ func (c *Linked) AwaitWhole(limit time.Duration) (missing string) {
 }
 
 // Leading tells whether the cluster has a leader that knows all servers, so that it can make streams.
-func (c *Linked) Leading() bool {
+func (c *Linked) Leading() bool { return c.LeadingAmong(len(c.settings)) }
+
+// LeadingAmong tells whether the first n servers have a leader that knows these and no others.
+func (c *Linked) LeadingAmong(n int) bool {
 	client := http.Client{Timeout: time.Second}
-	for i := range c.settings {
+	for i := range n {
 		resp, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/jsz", c.settings[i].Monitor)) //nolint:noctx // it has a timeout
 		if err != nil {
 			return false
@@ -222,7 +234,7 @@ func (c *Linked) Leading() bool {
 		var out server.JSInfo
 		err = json.NewDecoder(resp.Body).Decode(&out)
 		_ = resp.Body.Close()
-		if err != nil || out.Meta == nil || out.Meta.Leader == "" || out.Meta.Size != len(c.settings) {
+		if err != nil || out.Meta == nil || out.Meta.Leader == "" || out.Meta.Size != n {
 			return false
 		}
 	}
