@@ -2,6 +2,7 @@ package projector
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -146,10 +147,12 @@ const (
 
 // gather returns a delivery that is waiting or, where the log has more, comes soon. A batch has size events already.
 func (f *follower) gather(size int) (d delivery, ok bool) {
-	select {
-	case d = <-f.deliveries:
+	if d, ok = f.poll(); ok {
 		return d, true
-	default:
+	}
+	runtime.Gosched() // events may have come for which the reader has not had the processor yet
+	if d, ok = f.poll(); ok {
+		return d, true
 	}
 	if f.pending == 0 || size >= gatherEvents {
 		return d, false
@@ -160,6 +163,16 @@ func (f *follower) gather(size int) (d delivery, ok bool) {
 	case d = <-f.deliveries:
 		return d, true
 	case <-f.timer.C:
+		return d, false
+	}
+}
+
+// poll returns a delivery that is waiting; ok is false where there is none.
+func (f *follower) poll() (d delivery, ok bool) {
+	select {
+	case d = <-f.deliveries:
+		return d, true
+	default:
 		return d, false
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // writeRounds is how many pairs of rounds, ours and the limit's, are measured after a warm-up.
-const writeRounds = 2
+const writeRounds = 4
 
 // Put compares durable PUTs of new documents through the API at addr, each waiting for its fold,
 // with plain durable publishes to raw at the same concurrency, of messages of the same size.
