@@ -66,8 +66,11 @@ func (kv *KeyValue) open(ctx context.Context, create bool) (*openBucket, error) 
 		if !create {
 			return nil, nil
 		}
-		_, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: kv.bucket, History: 1, Storage: jetstream.FileStorage,
-			Description: "Fanfold's state beside the log of database " + l.opt.Database, Replicas: l.bucketReplicas()})
+		err = l.place(ctx, l.bucketReplicas(), func() error {
+			_, err := l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: kv.bucket, History: 1, Storage: jetstream.FileStorage,
+				Description: "Fanfold's state beside the log of database " + l.opt.Database, Replicas: l.bucketReplicas()})
+			return err
+		}).explained()
 		if err == nil || errors.Is(err, jetstream.ErrBucketExists) { // another node was faster
 			s, err = l.js.Stream(ctx, bucketPrefix+kv.bucket)
 		}

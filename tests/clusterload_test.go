@@ -42,8 +42,9 @@ type clusterLoad struct {
 	refused int // writes that were told that nothing was written
 	unsure  int // of unknown outcome
 
-	fed   []string // positions that the feed gave, in order
-	group *collector
+	members []*groupMember
+	fed     []string // positions that the feed gave, in order
+	group   *collector
 }
 
 // The number of each kind of client.
@@ -78,6 +79,7 @@ func startLoad(t *testing.T, nodes []*clusterNode) *clusterLoad {
 	}
 	for i := range loadMembers {
 		m := &groupMember{name: fmt.Sprint("m", i), report: target.URL, http: http.Client{Timeout: 10 * time.Second}}
+		l.members = append(l.members, m)
 		l.following.Go(func() { l.consume(m) })
 	}
 	l.following.Go(l.follow)
@@ -197,12 +199,30 @@ func (l *clusterLoad) settle() {
 		await(l.t, "a node", time.Minute, n.ready)
 		n.client.Load().Want(http.StatusOK, "GET", "/v1/books?limit=1&consistency=strong", "", "Fanfold-Timeout", "30")
 	}
+	l.awaitGroup()
+	l.end.Store(true)
+	l.following.Wait()
+}
+
+// awaitGroup waits until the group has everything. Where that takes too long it says what the members were answered last.
+func (l *clusterLoad) awaitGroup() {
+	l.t.Helper()
+	defer func() {
+		if !l.t.Failed() {
+			return
+		}
+		for _, m := range l.members {
+			l.t.Logf("member %s was answered last: %s", m.name, m.answers())
+		}
+		for i, n := range l.nodes {
+			c := n.client.Load()
+			l.t.Logf("node %d: %s%s", i, c.Want(http.StatusOK, "GET", chaosGroup, "").Body, c.Want(http.StatusOK, "GET", "/v1/_status", "").Body)
+		}
+	}()
 	await(l.t, "the group's end", 4*time.Minute, func() bool {
 		d := describe(l.t, l.nodes[0].client.Load(), "chaos")
 		return d.Lag.Changes != nil && *d.Lag.Changes == 0
 	})
-	l.end.Store(true)
-	l.following.Wait()
 }
 
 // cancel ends the load of a test that has failed.

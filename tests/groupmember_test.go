@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
@@ -43,6 +47,9 @@ type groupMember struct {
 	http         http.Client
 	leases       []groupLease
 	asked        time.Time // when it asked for leases
+
+	mu   sync.Mutex
+	last map[string]string // what it was answered last to each kind of request
 }
 
 // runGroupMember runs a member until the process is killed.
@@ -79,14 +86,33 @@ func (m *groupMember) send(method, url string, body, out any) int {
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := m.http.Do(req)
 	if err != nil {
+		m.note(method+" "+path.Base(req.URL.Path), fmt.Sprintf("%v %s: %v", time.Now().Format(time.TimeOnly), req.URL, err))
 		return 0
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
+	m.note(method+" "+path.Base(req.URL.Path), fmt.Sprintf("%v %s: %d %.300s, %v", time.Now().Format(time.TimeOnly), req.URL, resp.StatusCode, answer, err))
 	if err != nil || out != nil && resp.StatusCode == http.StatusOK && json.Unmarshal(answer, out) != nil {
 		return 0
 	}
 	return resp.StatusCode
+}
+
+// note keeps an answer to a kind of request.
+func (m *groupMember) note(kind, answer string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last == nil {
+		m.last = map[string]string{}
+	}
+	m.last[kind] = answer
+}
+
+// answers returns what was answered last to each kind of request.
+func (m *groupMember) answers() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return strings.Join(slices.Sorted(maps.Values(m.last)), "\n")
 }
 
 // node returns a node's URL with a path of the group.

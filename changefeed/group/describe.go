@@ -63,7 +63,7 @@ func (g *Groups) Describe(ctx context.Context, name string) (*Description, error
 		if p.held(now) {
 			info.Owner, info.Expires = p.Owner, &p.Expires
 		}
-		if now.Before(p.NotBefore) {
+		if p.wait(now) > 0 {
 			info.NotBefore = &p.NotBefore
 		}
 		d.Partitions = append(d.Partitions, info)

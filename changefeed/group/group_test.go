@@ -176,6 +176,51 @@ func TestRandomClocks(t *testing.T) {
 	}
 }
 
+// TestClockThatWasAhead: what a node whose clock was an hour ahead has written, of leases, members and a batch's back-off, holds
+// nobody up for longer than a lease, and no batch for longer than a back-off, once the clock is right again.
+func TestClockThatWasAhead(t *testing.T) {
+	now := begin
+	g := New(newMemoryKV(), memoryModel{}, memoryModel{}, Options{Now: func() time.Time { return now }})
+	ctx := context.Background()
+	_, err := g.Put(ctx, "g", Settings{Partitions: 4, Lease: Duration(10 * time.Second)})
+	want(t, "", err)
+	lease := func(member string) []Lease {
+		t.Helper()
+		leases, err := g.Lease(ctx, "g", member, 0)
+		want(t, "", err)
+		return leases
+	}
+	lease("m0")
+	lease("m1")
+	now = now.Add(time.Hour)
+	all := lease("m0")
+	if len(all) != 4 {
+		t.Fatalf("an hour ahead, one member has %d partitions", len(all))
+	}
+	want(t, "", g.Nack(ctx, "g", Batch{Partition: 3, Token: all[3].Token, Position: "1-0"}, "e"))
+	lease("gone")
+	now = now.Add(-time.Hour)
+	var had [2]int
+	for range 22 {
+		now = now.Add(time.Second)
+		had = [2]int{len(lease("m0")), len(lease("m1"))}
+	}
+	if had != [2]int{2, 2} {
+		t.Errorf("two leases after the clock was set right, two members have %v partitions", had)
+	}
+	token := ""
+	for _, l := range append(lease("m0"), lease("m1")...) {
+		if l.Partition == 3 {
+			token = l.Token
+		}
+	}
+	_, scope, err := g.read(ctx, "g", 3, token)
+	want(t, "", err)
+	if scope.Wait > maxBackOff {
+		t.Errorf("the batch waits for %v", scope.Wait)
+	}
+}
+
 // checkHistory holds every value that a partition had against the one before.
 func checkHistory(t *testing.T, key string, history [][]byte) {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"hash/fnv"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +49,9 @@ func (g *Groups) Lease(ctx context.Context, name, member string, most int) ([]Le
 		return nil, err
 	}
 	a := assignment{states: states, member: member, quota: all.quota(member, s.Settings.Partitions), now: now}
+	if err := g.shorten(ctx, s, a.overlong(s.lease())); err != nil {
+		return nil, err
+	}
 	leases := make([]*Lease, len(states))
 	if err := g.leaseAll(ctx, s, member, a.keep(), leases); err != nil {
 		return nil, err
@@ -97,6 +101,38 @@ func (a *assignment) want() (numbers []int) {
 		}
 	}
 	return numbers
+}
+
+// overlong returns the partitions whose leases end later than any that is given now could, but for those that the member keeps and
+// so renews.
+func (a *assignment) overlong(lease time.Duration) (numbers []int) {
+	kept := a.keep()
+	for n, p := range a.states {
+		if p.overlong(a.now, lease) && !slices.Contains(kept, n) {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+// shorten makes leases that a clock which was ahead has given end as if they were given now: whoever has one and goes on renews
+// it, and nobody waits for the others until that clock's time.
+func (g *Groups) shorten(ctx context.Context, s *group, numbers []int) error {
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(maxSetsAtOnce)
+	for _, n := range numbers {
+		work.Go(func() error {
+			return g.change(ctx, s, n, func(p *partition) (bool, error) {
+				now := g.opt.Now()
+				if !p.overlong(now, s.lease()) {
+					return false, nil
+				}
+				p.Expires = now.Add(s.lease()).UTC()
+				return true, nil
+			})
+		})
+	}
+	return work.Wait()
 }
 
 // join adds a member to those of a group, or lets it stay, and returns them all.

@@ -41,6 +41,15 @@ func (p *partition) held(now time.Time) bool { return p.Token != "" && now.Befor
 // free reports whether a member may take the lease.
 func (p *partition) free(now time.Time) bool { return !p.held(now) }
 
+// overlong reports whether the lease ends later than any that is given now could, by far: a clock was ahead that gave it.
+func (p *partition) overlong(now time.Time, lease time.Duration) bool {
+	return p.Token != "" && isOverlong(p.Expires, now, lease)
+}
+
+// isOverlong reports whether a time that lasts so long, and ends at expires, began far behind now: no clock that is nearly right
+// gave it.
+func isOverlong(expires, now time.Time, lasts time.Duration) bool { return expires.Sub(now) > 2*lasts }
+
 // take gives the lease to a member, until a time. random makes the token one that nobody guesses. The number that it begins
 // with grows with every lease of the partition.
 func (p *partition) take(member, random string, until time.Time) {
@@ -145,6 +154,15 @@ const (
 	firstBackOff = time.Second
 	maxBackOff   = time.Minute
 )
+
+// wait returns how long the batch that failed is not given again, 0 or less where it is: also where a clock that was ahead has
+// said so.
+func (p *partition) wait(now time.Time) time.Duration {
+	if isOverlong(p.NotBefore, now, maxBackOff) {
+		return 0
+	}
+	return p.NotBefore.Sub(now)
+}
 
 // backOff returns how long a batch waits after so many attempts: a second, then twice as long each time, a minute at most.
 func backOff(attempts int) time.Duration {

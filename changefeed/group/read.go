@@ -72,7 +72,7 @@ func (g *Groups) read(ctx context.Context, name string, number int, token string
 	if retry := p.retried(); retry != nil {
 		read.retry, scope.Since, scope.Until = retry.Number, retry.From, retry.To
 	} else {
-		scope.Wait = p.NotBefore.Sub(g.opt.Now())
+		scope.Wait = p.wait(g.opt.Now())
 	}
 	return read, scope, nil
 }

@@ -14,8 +14,8 @@ type member struct {
 // members are a group's members, in the order in which they came: the value of one key.
 type members []member
 
-// join returns the members with one that is here until a time, without those whose time is over. changed is false where
-// nothing is to be written.
+// join returns the members with one that is here until a time, without those whose time is over. The time of others ends then, too,
+// where a clock that was ahead has given them more. changed is false where nothing is to be written.
 func (m members) join(name string, most int, now, until time.Time) (out members, changed bool) {
 	found := false
 	for _, one := range m {
@@ -28,6 +28,8 @@ func (m members) join(name string, most int, now, until time.Time) (out members,
 		case !now.Before(one.Expires):
 			changed = true
 			continue
+		case isOverlong(one.Expires, now, until.Sub(now)):
+			one.Expires, changed = until, true
 		}
 		out = append(out, one)
 	}
