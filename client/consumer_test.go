@@ -123,7 +123,7 @@ func awaitGroup(t *testing.T, c *client.Client, name string, fn func(g *client.G
 func TestConsumers(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	c := connect(t, s.URL, client.Options{})
-	settings := client.GroupSettings{Partitions: 8, Lease: 2 * time.Second}
+	settings := client.GroupSettings{Partitions: 8, Lease: 8 * time.Second}
 	if !must(c.PutGroup(t.Context(), "g", settings))(t) {
 		t.Error("the group was there")
 	}
@@ -323,7 +323,7 @@ func TestConsumerEnds(t *testing.T) {
 	if _, err := client.NewConsumer(c, client.ConsumerOptions{Group: "g"}); !errors.Is(err, client.Invalid) {
 		t.Errorf("a consumer without a handler: %v", err)
 	}
-	must(c.PutGroup(t.Context(), "g", client.GroupSettings{Partitions: 2, Lease: time.Second}))(t)
+	must(c.PutGroup(t.Context(), "g", client.GroupSettings{Partitions: 2, Lease: 10 * time.Second}))(t)
 	ended := make(chan error, 1)
 	ready := make(chan struct{}, 10)
 	consumer := must(client.NewConsumer(c, client.ConsumerOptions{Group: "g", Handler: func(context.Context, *client.Batch) error {

@@ -256,7 +256,8 @@ func TestBounds(t *testing.T) {
 	defer close(hang)
 	c := connect(t, srv.URL, client.Options{MaxAnswer: 4096, Attempt: 50 * time.Millisecond, RetryFor: 120 * time.Millisecond})
 	books := client.Collection[book](c, "books")
-	if _, err := books.Get(t.Context(), "b"); !errors.Is(err, client.AnswerLimit) {
+	patient := client.Collection[book](connect(t, srv.URL, client.Options{MaxAnswer: 4096}), "books")
+	if _, err := patient.Get(t.Context(), "b"); !errors.Is(err, client.AnswerLimit) {
 		t.Errorf("get: %v", err)
 	}
 	if _, err := books.Get(t.Context(), "hangs"); !errors.Is(err, client.NoAnswer) {

@@ -127,7 +127,7 @@ func TestWorkEndsWithItsClient(t *testing.T) {
 			awaitRunning(t, s.Client, 1, 5*time.Second)
 			begun := time.Now()
 			_ = conn.Close()
-			awaitRunning(t, s.Client, 0, 500*time.Millisecond)
+			awaitRunning(t, s.Client, 0, 5*time.Second)
 			t.Logf("it ended after %v", time.Since(begun))
 		})
 	}
@@ -157,7 +157,7 @@ func TestWritesEndWithTheirClients(t *testing.T) {
 			conn := rawRequest(t, s.Client, text)
 			awaitRunning(t, s.Client, 1, 5*time.Second)
 			_ = conn.Close()
-			awaitRunning(t, s.Client, 0, 500*time.Millisecond)
+			awaitRunning(t, s.Client, 0, 5*time.Second)
 		})
 	}
 }
@@ -194,7 +194,7 @@ func TestStopUnderLoad(t *testing.T) {
 	if errors.As(err, &exit) || err != nil {
 		t.Errorf("the process ended with %v", err)
 	}
-	if took > 10*time.Second {
+	if took > 20*time.Second {
 		t.Errorf("it took %v to end", took)
 	}
 }
@@ -234,7 +234,7 @@ func TestStopDuringALongFold(t *testing.T) {
 	p.Want(http.StatusAccepted, http.MethodPut, "/v1/h/1", `{"r":[`+strings.Join(ids, ",")+`]}`, "Fanfold-Timeout", "100ms")
 	begun := time.Now()
 	p.signal(syscall.SIGTERM)
-	if took, code := time.Since(begun), p.cmd.ProcessState.ExitCode(); code != 0 || took > 10*time.Second {
+	if took, code := time.Since(begun), p.cmd.ProcessState.ExitCode(); code != 0 || took > 20*time.Second {
 		t.Errorf("the node ended with %d after %v", code, took)
 	}
 }

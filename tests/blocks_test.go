@@ -79,7 +79,7 @@ func TestFlippedRecordHeaders(t *testing.T) {
 					var r result
 					select {
 					case r = <-started:
-					case <-time.After(5 * time.Second):
+					case <-time.After(30 * time.Second):
 						panic("the node neither starts nor refuses to") // it takes all memory where it may go on
 					}
 					if r.err != nil {

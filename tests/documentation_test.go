@@ -150,7 +150,7 @@ func runShell(t *testing.T, cmd *exec.Cmd) {
 		t.Fatal(err)
 	}
 	end := func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // all may have ended
-	late := time.AfterFunc(3*time.Minute, end)
+	late := time.AfterFunc(10*time.Minute, end)
 	err = cmd.Wait()
 	late.Stop()
 	end()

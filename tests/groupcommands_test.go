@@ -57,6 +57,7 @@ func TestGroupOnThreeServers(t *testing.T) {
 	url := strings.Join(cluster.URLs(), ",")
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Replicas: 3})
 	defer s.Close()
+	awaitReady(t, s, http.StatusOK)
 	last := s.Put("books", "b", `{}`).Header.Get("Fanfold-Position")
 	s.Want(http.StatusCreated, "PUT", "/v1/_groups/g", `{"partitions":6}`)
 	leases := lease(t, s.Client, "g", "m")

@@ -114,6 +114,7 @@ func TestNodesRaceOnOneKey(t *testing.T) {
 			for i := range nodes {
 				nodes[i] = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: cluster.URLs()[i%servers], Replicas: servers})
 				defer nodes[i].Close()
+				awaitReady(t, nodes[i], http.StatusOK)
 			}
 			for round := range 10 {
 				raceOnKeys(t, nodes, round)

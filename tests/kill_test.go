@@ -63,9 +63,9 @@ func killAgainAndAgain(t *testing.T, s share) {
 func checkAcked(t *testing.T, p *process, acked, sent []atomic.Int64) {
 	t.Helper()
 	for i := range acked {
-		r, err := p.Do("GET", harness.Path("authors", fmt.Sprint(i))+"?consistency=strong", nil)
-		if err != nil {
-			t.Fatal(err)
+		r, err := p.Do("GET", harness.Path("authors", fmt.Sprint(i))+"?consistency=strong", nil, "Fanfold-Timeout", "60")
+		if err != nil || r.Status != http.StatusOK && r.Status != http.StatusNotFound {
+			t.Fatalf("writer %d: %+v, %v", i, r, err)
 		}
 		var doc struct{ N int64 }
 		if r.Status == http.StatusOK {

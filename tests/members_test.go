@@ -22,7 +22,7 @@ import (
 )
 
 // shortLeases make nodes find out soon that one of them is gone.
-var shortLeases = membership.Options{Interval: 200 * time.Millisecond, Lease: 2 * time.Second, Gone: 4 * time.Second, HoldFor: time.Second}
+var shortLeases = membership.Options{Interval: 500 * time.Millisecond, Lease: 6 * time.Second, Gone: 9 * time.Second, HoldFor: 2 * time.Second}
 
 // freezable opens a node that neither folds nor sends heartbeats while its gate is shut.
 func freezable(t *testing.T, url string, leases membership.Options) (*harness.Store, *harness.Gate) {

@@ -94,6 +94,10 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Sync: true})
 	defer s.Close()
 	useEverything(t, s)
+	await(t, "the group's figures", time.Minute, func() bool {
+		return strings.Contains(string(s.Want(http.StatusOK, "GET", "/metrics", "").Body), `fanfold_group_lag_seconds{group="index"}`)
+	})
+	awaitMetric(t, s.Client, "fanfold_lag_seconds", 0)
 	for series, want := range map[string]float64{
 		`fanfold_http_requests_total{code="201",method="PUT",route="/v1/:collection/:id"}`:      6,
 		`fanfold_http_requests_total{code="404",method="GET",route="other"}`:                    1,

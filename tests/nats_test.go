@@ -40,11 +40,15 @@ func TestOrdinaryClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cons, err := js.OrderedConsumer(t.Context(), "fanfold", jetstream.OrderedConsumerConfig{})
+	patient, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	msg, err := cons.Next(jetstream.FetchMaxWait(5 * time.Second))
+	cons, err := patient.OrderedConsumer(t.Context(), "fanfold", jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg, err := cons.Next(jetstream.FetchMaxWait(30 * time.Second))
 	if err != nil || msg.Subject() != "fanfold.fanfold.doc.books.b" || string(msg.Data()) != `{"v":1,"op":"put","body":{"id":"b","x":1}}` {
 		t.Fatalf("read %v, %v", msg, err)
 	}

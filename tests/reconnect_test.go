@@ -82,6 +82,7 @@ func TestOtherServersOfTheList(t *testing.T) {
 	cluster := natsserver.StartCluster(t, 3, false)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: strings.Join(cluster.URLs(), ","), Replicas: 3})
 	defer s.Close()
+	awaitReady(t, s, http.StatusOK)
 	s.Put("books", "b", `{"x":1}`)
 	for i := range 2 {
 		cluster.Stop(i)

@@ -83,10 +83,11 @@ func TestReplicasChange(t *testing.T) {
 		}
 	}
 	change(3)
-	s.Put("books", "one", `{"x":1}`)
+	putUntilDecided(t, s.Client, "before", "/v1/books/0-0", `{"x":1}`)
+	cluster.AwaitLeader("fanfold")
 	leader := cluster.Leader("fanfold")
 	cluster.Stop(leader)
-	s.Want(http.StatusNoContent, "PUT", "/v1/books/one", `{"x":2}`, "Fanfold-Timeout", "60")
+	putUntilDecided(t, s.Client, "after", "/v1/books/0-0", `{"x":1}`)
 	cluster.Restart(leader)
 	cluster.AwaitWhole("fanfold", func() bool { return false })
 	change(1)

@@ -84,7 +84,7 @@ func TestOneTrace(t *testing.T) {
 	receiver := receiveSpans(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Sync: true, TraceEndpoint: receiver.URL})
 	rawRequest(t, s.Client, "GET /v1/_changes?feed=eventsource&since=now HTTP/1.1\r\nHost: localhost\r\ntraceparent: 00-1"+traceID[1:]+"-"+clientSpan+"-01\r\n\r\n")
-	awaitRunning(t, s.Client, 1, waitTime)
+	awaitMetric(t, s.Client, `fanfold_feed_subscribers{transport="eventsource"}`, 1) // it has read what since=now is
 	s.Want(http.StatusCreated, "PUT", "/v1/books/b", `{"n":1}`, "traceparent", "00-"+traceID+"-"+clientSpan+"-01")
 	s.Want(http.StatusCreated, "PUT", "/v1/books/c", `{"n":1}`, "traceparent", "00-2"+traceID[1:]+"-"+clientSpan+"-00")
 	awaitMetric(t, s.Client, "fanfold_feed_lag_changes", 0)

@@ -128,7 +128,7 @@ func healthy(t *testing.T, s *stack) {
 
 func newClient(t *testing.T, url string) *client.Client {
 	t.Helper()
-	c, err := client.New(url, client.Options{})
+	c, err := client.New(url, client.Options{RetryFor: 2 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
