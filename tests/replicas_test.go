@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -46,9 +47,9 @@ func TestReplicasChange(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
 	defer s.Close()
 	s.Want(http.StatusCreated, "PUT", "/v1/_groups/g", `{"partitions":1}`)
-	if got := fmt.Sprint(replicasOf(t, url)); got != "map[KV_fanfold_fanfold_groups:1 KV_fanfold_fanfold_nodes:1 fanfold:1]" {
-		t.Fatalf("at first there are %s", got)
-	}
+	await(t, "the log and its buckets", time.Minute, func() bool {
+		return fmt.Sprint(replicasOf(t, url)) == "map[KV_fanfold_fanfold_groups:1 KV_fanfold_fanfold_nodes:1 fanfold:1]"
+	})
 	stop, stored := make(chan struct{}), make([]int, 4)
 	var writers sync.WaitGroup
 	for w := range stored {

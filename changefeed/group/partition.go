@@ -46,7 +46,7 @@ func (p *partition) overlong(now time.Time, lease time.Duration) bool {
 	return p.Token != "" && isOverlong(p.Expires, now, lease)
 }
 
-// isOverlong reports whether a time that lasts so long, and ends at expires, began far behind now: no clock that is nearly right
+// isOverlong reports whether a time that lasts so long, and ends at expires, begins far in the future: no clock that is nearly right
 // gave it.
 func isOverlong(expires, now time.Time, lasts time.Duration) bool { return expires.Sub(now) > 2*lasts }
 
