@@ -4,6 +4,11 @@ LINT = go tool -modfile=tools/go.mod golangci-lint
 # A module of its own, so that those who import Fanfold do not inherit what checks the files of its deployment.
 STACK = tests/fanfold-stack
 
+# Installs the Debian packages of commands that are not there, given as command:package. Those that are there stay: packages of
+# others conflict with Debian's.
+install = missing=; for c in $(1); do command -v $${c%%:*} >/dev/null || missing="$$missing $${c\#\#*:}"; done; \
+	[ -z "$$missing" ] || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing; }
+
 # How long `make soak` takes.
 BUDGET = 1h
 
@@ -44,15 +49,13 @@ deploy:
 # The services of docker-compose.yml as plain processes, through a balancer: written to, followed, scaled, and killed in part.
 # It installs what is missing, on a Debian as root.
 stack:
-	@command -v haproxy >/dev/null && command -v prometheus >/dev/null && command -v promtool >/dev/null && command -v wget >/dev/null || \
-		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends haproxy prometheus wget; }
+	@$(call install,haproxy:haproxy prometheus:prometheus promtool:prometheus wget:wget)
 	cd $(STACK) && go test -tags stack -timeout 10m -count=1 -run '^(TestStack|TestImage|TestAlertsFire|TestPrometheusConfiguration)$$' -v .
 
 # The change feed with clients that others wrote: curl, npm's eventsource and ws, Chromium's EventSource and WebSocket.
 # It installs what is missing, on a Debian as root.
 clients:
-	@command -v curl >/dev/null && command -v node >/dev/null && command -v npm >/dev/null && command -v chromium >/dev/null || \
-		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends curl nodejs npm chromium; }
+	@$(call install,curl:curl node:nodejs npm:npm chromium:chromium)
 	npm ci --prefix tests/clients --no-audit --no-fund
 	go test -tags clients -timeout 15m -run '^(TestClientsSurvive|TestCurlReadsEveryTransport)$$' -v ./tests
 

@@ -208,6 +208,7 @@ func cluster(t *testing.T, replicas, nodes int) []*harness.Store {
 	out := make([]*harness.Store, nodes)
 	for i := range out {
 		out[i] = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: urls[i%replicas], Replicas: replicas})
+		awaitReady(t, out[i], http.StatusOK)
 		t.Cleanup(func() {
 			out[i].Verify()
 			out[i].Close()

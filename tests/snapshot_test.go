@@ -63,6 +63,7 @@ func TestNewNodeFromSnapshot(t *testing.T) {
 	url := strings.Join(cluster.URLs(), ",")
 	a := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Replicas: 3})
 	defer a.Close()
+	awaitReady(t, a, http.StatusOK)
 	a.Model(snapshotModel)
 	writeBooks(a, "x", 50)
 	var writers sync.WaitGroup
