@@ -68,6 +68,7 @@ type link struct {
 	kv   *memoryKV
 	mu   sync.Mutex
 	cut  chan struct{} // is closed where it is whole
+	deaf bool          // what Set has stored is not acknowledged
 	lags bool          // All answers without the node's own entry
 }
 
@@ -112,7 +113,13 @@ func (l *link) Set(ctx context.Context, key string, value []byte, revision uint6
 	if err := l.pass(ctx); err != nil {
 		return 0, err
 	}
-	return l.kv.set(key, value, revision)
+	seq, err := l.kv.set(key, value, revision)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.deaf && err == nil {
+		return 0, fanfold.Errorf(fanfold.Unavailable, "no answer")
+	}
+	return seq, err
 }
 
 func (l *link) All(ctx context.Context, prefix string) ([]fanfold.Entry, error) {

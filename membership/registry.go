@@ -131,10 +131,17 @@ func (r *Registry) leave(ctx context.Context) {
 	r.admitted = false
 	r.setWritable()
 	r.mu.Unlock()
+	key := prefix + "." + id
+	if now, err := r.kv.Get(ctx, key); err == nil && now.Value != nil { // a heartbeat that the end has cut off may be stored
+		var e entry
+		if json.Unmarshal(now.Value, &e) == nil && e.Instance == r.instance {
+			revision = max(revision, now.Revision)
+		}
+	}
 	if revision == 0 {
 		return
 	}
-	if err := r.kv.Remove(ctx, prefix+"."+id, revision); err != nil {
+	if err := r.kv.Remove(ctx, key, revision); err != nil {
 		r.opt.Logger.Warn("the node's entry could not be taken away: the others wait for it until they take it for gone", "node", id, "err", err)
 	}
 }

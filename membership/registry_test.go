@@ -61,6 +61,25 @@ func TestLease(t *testing.T) {
 	})
 }
 
+// TestLeaves: a node that ends takes its entry away, also one of a heartbeat whose acknowledgement it has not got.
+func TestLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, deaf := range []bool{false, true} {
+			kv := newMemoryKV()
+			n := startNode(t, kv)
+			time.Sleep(3 * time.Second)
+			n.link.mu.Lock()
+			n.link.deaf = deaf
+			n.link.mu.Unlock()
+			time.Sleep(3 * time.Second)
+			n.stop()
+			if left := kv.all(); len(left) > 0 {
+				t.Errorf("unanswered: %v; it leaves %s", deaf, left[0].Value)
+			}
+		}
+	})
+}
+
 // TestAsk: an ask returns once all others hold their writes, who go on once it is taken back and they have caught up.
 func TestAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
