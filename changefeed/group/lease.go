@@ -24,6 +24,17 @@ type Lease struct {
 // maxSetsAtOnce bounds how many partitions one request changes at the same time.
 const maxSetsAtOnce = 32
 
+// eachOf calls fn for partitions, maxSetsAtOnce of them at the same time, and returns the first error, which ends the ctx of the
+// others.
+func eachOf(ctx context.Context, numbers []int, fn func(ctx context.Context, number int) error) error {
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(maxSetsAtOnce)
+	for _, n := range numbers {
+		work.Go(func() error { return fn(ctx, n) })
+	}
+	return work.Wait()
+}
+
 // Lease returns the leases that a member has, by partition, after it has joined the group, or stayed in it: those that it had
 // and that are its share, renewed, and free ones up to its share. It wants at most so many partitions, 0 for any number. A lease
 // that it has beyond its share is not renewed and not returned, but its token is good until another member has taken the
@@ -118,21 +129,16 @@ func (a *assignment) overlong(lease time.Duration) (numbers []int) {
 // shorten makes leases that a clock which was ahead has given end as if they were given now: whoever has one and goes on renews
 // it, and nobody waits for the others until that clock's time.
 func (g *Groups) shorten(ctx context.Context, s *group, numbers []int) error {
-	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(maxSetsAtOnce)
-	for _, n := range numbers {
-		work.Go(func() error {
-			return g.change(ctx, s, n, func(p *partition) (bool, error) {
-				now := g.opt.Now()
-				if !p.overlong(now, s.lease()) {
-					return false, nil
-				}
-				p.Expires = now.Add(s.lease()).UTC()
-				return true, nil
-			})
+	return eachOf(ctx, numbers, func(ctx context.Context, n int) error {
+		return g.change(ctx, s, n, func(p *partition) (bool, error) {
+			now := g.opt.Now()
+			if !p.overlong(now, s.lease()) {
+				return false, nil
+			}
+			p.Expires = now.Add(s.lease()).UTC()
+			return true, nil
 		})
-	}
-	return work.Wait()
+	})
 }
 
 // join adds a member to those of a group, or lets it stay, and returns them all.
@@ -159,19 +165,14 @@ func (g *Groups) join(ctx context.Context, s *group, name string, most int, now 
 
 // leaseAll gives a member the leases of some partitions, and sets those that it has got in leases.
 func (g *Groups) leaseAll(ctx context.Context, s *group, member string, numbers []int, leases []*Lease) error {
-	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(maxSetsAtOnce)
 	var mu sync.Mutex
-	for _, n := range numbers {
-		work.Go(func() error {
-			lease, err := g.leaseOne(ctx, s, member, n)
-			mu.Lock()
-			defer mu.Unlock()
-			leases[n] = lease
-			return err
-		})
-	}
-	return work.Wait()
+	return eachOf(ctx, numbers, func(ctx context.Context, n int) error {
+		lease, err := g.leaseOne(ctx, s, member, n)
+		mu.Lock()
+		defer mu.Unlock()
+		leases[n] = lease
+		return err
+	})
 }
 
 // leaseOne gives a member the lease of a partition: it renews its own, and takes one that is free. It returns nil where
@@ -243,14 +244,13 @@ func (g *Groups) Leave(ctx context.Context, name, member string) error {
 	if err != nil {
 		return err
 	}
-	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(maxSetsAtOnce)
+	var numbers []int
 	for n, p := range states {
 		if p.Owner == member {
-			work.Go(func() error { return g.LeaveOne(ctx, s.name, n, member) })
+			numbers = append(numbers, n)
 		}
 	}
-	return work.Wait()
+	return eachOf(ctx, numbers, func(ctx context.Context, n int) error { return g.LeaveOne(ctx, s.name, n, member) })
 }
 
 // LeaveOne ends the lease of a partition where a member has it. Errors are Invalid, NotFound, Busy and Unavailable.
