@@ -214,20 +214,15 @@ func (l *Log) openOrCreateStream(ctx context.Context) (jetstream.Stream, error) 
 	return s, nil
 }
 
-// findStream returns the stream. A stream that another node makes at the same time has no leader for a moment, and then nobody
-// answers: it is asked for a few times.
+// findStream returns the stream. A stream that another node makes at the same time has no leader for a moment, nor have servers
+// that have just started: it is asked for again.
 func (l *Log) findStream(ctx context.Context) (s jetstream.Stream, err error) {
-	for range findTries {
+	l.awaitServers(ctx, func() (wait bool) {
 		s, err = l.js.Stream(ctx, l.opt.Database)
-		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			break
-		}
-	}
+		return leaderless(err)
+	})
 	return s, err
 }
-
-// findTries is how often a stream is asked for that does not answer, for five seconds each.
-const findTries = 4
 
 // awaitStream returns the stream that another node has just made: for a moment a server may not know it yet.
 func (l *Log) awaitStream(ctx context.Context) (s jetstream.Stream, err error) {

@@ -214,23 +214,34 @@ func (l *Log) setReplicas(ctx context.Context, name string, n int) error {
 	return l.place(ctx, n, func() error { return l.askAPI(ctx, "STREAM.UPDATE."+name, body, nil) }).explained()
 }
 
-// The server's error codes for more replicas than it has servers for.
+// The server's error codes for more replicas than it has servers for, and for a cluster that has no leader.
 const (
 	codeNoPeers    = 10005
 	codeNoClusters = 10074
+	codeNoLeader   = 10008
 )
 
 // refusedReplicas reports whether the server refused a stream because it has not as many servers as replicas were asked for.
 func refusedReplicas(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == codeNoPeers || api.ErrorCode == codeNoClusters)
+	return hasCode(err, codeNoPeers) || hasCode(err, codeNoClusters)
 }
 
-// How long place waits for servers that have just started, and how often it asks for the replicas again. A server tells others
-// of itself every ten seconds at least.
+// leaderless reports whether no server answered for the cluster, or one said that it has no leader.
+func leaderless(err error) bool {
+	return hasCode(err, codeNoLeader) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// hasCode reports whether the server refused with an error code.
+func hasCode(err error, code jetstream.ErrorCode) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == code
+}
+
+// How long is waited for servers that have just started, and how often they are asked again. A server tells others of itself
+// every ten seconds at least, and the servers elect a leader in nine at most where most of them are connected.
 const (
-	placeWait  = 15 * time.Second
-	placeAgain = 200 * time.Millisecond
+	startWait  = 30 * time.Second
+	startAgain = 200 * time.Millisecond
 )
 
 // placement is how the cluster took a stream's replicas.
@@ -260,26 +271,33 @@ func (p placement) explained() error {
 	return fanfold.Wrap(p.err, code, "%s: %s; the server says: %s", what, todo, fanfold.MessageOf(p.err))
 }
 
-// place has a stream made or changed, which is to have n replicas, by ask. Where the server refuses them although as many servers
-// answer, some of these may have started so short ago that others have not heard of them: it asks again, for placeWait.
+// place has a stream made or changed, which is to have n replicas, by ask, which may be called again. Where the server refuses
+// them although as many servers answer, some of these may have started so short ago that others have not heard of them, or have
+// no leader yet: it asks again, for startWait.
 func (l *Log) place(ctx context.Context, n int, ask func() error) placement {
-	p := placement{replicas: n, err: ask()}
-	if !p.refused() {
-		return p
-	}
-	if p.there, p.silent = l.countServers(); p.there < n {
-		return p
-	}
-	l.opt.Logger.Info("the log waits for NATS servers that have just started", "replicas", n, "refusal", p.err)
-	for limit := time.Now().Add(placeWait); p.refused() && time.Now().Before(limit); {
+	p := placement{replicas: n}
+	l.awaitServers(ctx, func() (wait bool) {
+		if p.err = ask(); p.refused() && p.there == 0 {
+			p.there, p.silent = l.countServers()
+		}
+		return leaderless(p.err) || p.refused() && p.there >= n
+	})
+	return p
+}
+
+// awaitServers calls ask, and again as long as it says that servers must be waited for, for startWait; it ends early with ctx.
+func (l *Log) awaitServers(ctx context.Context, ask func() (wait bool)) {
+	told := false
+	for limit := time.Now().Add(startWait); ask() && ctx.Err() == nil && time.Now().Before(limit); {
+		if !told {
+			l.opt.Logger.Info("the log waits for NATS servers, which may have just started")
+			told = true
+		}
 		select {
-		case <-time.After(placeAgain):
-			p.err = ask()
+		case <-time.After(startAgain):
 		case <-ctx.Done():
-			p.err = ctx.Err()
 		}
 	}
-	return p
 }
 
 // askAPI asks the leader of JetStream, or of a stream, and decodes the answer into out, which may be nil. The error is

@@ -31,33 +31,72 @@ func TestServerThatHasJustStarted(t *testing.T) {
 			t.Parallel()
 			servers := natsserver.NewLinked(t, false, false)
 			servers.EachLink(2, (*natsserver.Link).Cut)
-			var urls []string
-			for i := range 3 {
-				servers.Restart(i)
-				urls = append(urls, "nats://"+servers.Addr(i))
-			}
+			nc := startAll(t, servers)
 			for limit := time.Now().Add(time.Minute); !servers.LeadingAmong(2); {
 				if time.Now().After(limit) {
 					t.Fatal("two of the servers have no leader")
 				}
 			}
-			nc, err := events.Connect(strings.Join(urls, ","), nats.DontRandomize())
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(nc.Close)
-			var mend sync.Once
-			l, err := events.Open(t.Context(), nc, events.Options{Replicas: replicas, Logger: slog.New(onMessage(func(message string) {
-				if strings.Contains(message, "waits for") {
-					mend.Do(func() { servers.EachLink(2, (*natsserver.Link).Mend) })
-				}
-			}))})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r, err := l.Replicas(t.Context()); err != nil || r.Replicas != 3 {
-				t.Errorf("asked for %d, the log has %d replicas, %v", replicas, r.Replicas, err)
-			}
+			openMending(t, nc, replicas, func() { servers.EachLink(2, (*natsserver.Link).Mend) })
 		})
+	}
+}
+
+// TestServersWithoutALeader: where the cluster has no leader yet, the log waits until it has, whether the servers say so or,
+// having just started, nothing.
+func TestServersWithoutALeader(t *testing.T) {
+	for _, told := range []bool{false, true} {
+		t.Run(fmt.Sprintf("told=%t", told), func(t *testing.T) {
+			t.Parallel()
+			servers := natsserver.NewLinked(t, false, false)
+			servers.EachLink(1, (*natsserver.Link).Cut)
+			servers.EachLink(2, (*natsserver.Link).Cut)
+			nc := startAll(t, servers)
+			for limit := time.Now().Add(time.Minute); told; {
+				answer, err := nc.Request("$JS.API.STREAM.INFO.fanfold", nil, 5*time.Second)
+				if err == nil && strings.Contains(string(answer.Data), "10008") {
+					break
+				}
+				if time.Now().After(limit) {
+					t.Fatalf("a server without a leader answers %v, %v", answer, err)
+				}
+			}
+			openMending(t, nc, 3, func() {
+				servers.EachLink(1, (*natsserver.Link).Mend)
+				servers.EachLink(2, (*natsserver.Link).Mend)
+			})
+		})
+	}
+}
+
+// startAll starts three servers and returns a connection to the first.
+func startAll(t *testing.T, servers *natsserver.Linked) *nats.Conn {
+	var urls []string
+	for i := range 3 {
+		servers.Restart(i)
+		urls = append(urls, "nats://"+servers.Addr(i))
+	}
+	nc, err := events.Connect(strings.Join(urls, ","), nats.DontRandomize())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// openMending opens a new log, which is to have 3 replicas, and calls mend when it says that it waits for servers.
+func openMending(t *testing.T, nc *nats.Conn, replicas int, mend func()) {
+	var once sync.Once
+	waited := false
+	l, err := events.Open(t.Context(), nc, events.Options{Replicas: replicas, Logger: slog.New(onMessage(func(message string) {
+		if strings.Contains(message, "waits for") {
+			once.Do(func() { waited = true; mend() })
+		}
+	}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := l.Replicas(t.Context()); err != nil || r.Replicas != 3 || !waited {
+		t.Errorf("asked for %d, the log has %d replicas, %v; it waited: %t", replicas, r.Replicas, err, waited)
 	}
 }
