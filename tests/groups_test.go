@@ -76,6 +76,13 @@ func describe(t *testing.T, s *harness.Client, group string) (out groupState) {
 	return out
 }
 
+// inBackOff tells whether the back-off of a group's only partition is not over; a busy machine may take longer than it lasts.
+func inBackOff(t *testing.T, s *harness.Client, group string) bool {
+	t.Helper()
+	until := describe(t, s, group).Parts[0].NotBefore
+	return until != nil && time.Now().Before(*until)
+}
+
 // groupChanges reads the changes of a lease.
 func groupChanges(t *testing.T, s *harness.Client, group string, l groupLease, query string) (ids []string, last string) {
 	t.Helper()
@@ -199,7 +206,7 @@ func TestGroupParks(t *testing.T) {
 		return list
 	}
 	settle(s.Client, http.StatusNoContent, "_nack", "g", l, "2-0")
-	if ids, last := groupChanges(t, s.Client, "g", l, ""); len(ids) != 0 || last != "0-0" {
+	if ids, last := groupChanges(t, s.Client, "g", l, ""); inBackOff(t, s.Client, "g") && (len(ids) != 0 || last != "0-0") {
 		t.Fatalf("before its back-off is over the batch has %v up to %s", ids, last)
 	}
 	if d := describe(t, s.Client, "g").Parts[0]; d.Attempts != 1 || d.Error != "it broke" || d.NotBefore == nil {
@@ -395,7 +402,7 @@ func TestGroupRetryLeavesNothing(t *testing.T) {
 	l := lease(t, s.Client, "g", "m")[0]
 	settle(s.Client, http.StatusNoContent, "_nack", "g", l, "1-0")
 	changes := fmt.Sprintf("/v1/_groups/g/_changes?partition=0&token=%s", l.Token)
-	if body := string(s.Want(http.StatusOK, "GET", changes, "").Body); strings.Contains(body, `"pending"`) || strings.Contains(body, "poison") {
+	if body := string(s.Want(http.StatusOK, "GET", changes, "").Body); inBackOff(t, s.Client, "g") && (strings.Contains(body, `"pending"`) || strings.Contains(body, "poison")) {
 		t.Errorf("in the back-off comes %s", body)
 	}
 	settle(s.Client, http.StatusNoContent, "_nack", "g", l, "1-0")

@@ -78,9 +78,9 @@ func New(ctx context.Context, opt Options) (*Tracer, error) {
 }
 
 // closeTime bounds how long the last spans may take to be sent.
-const closeTime = time.Second
+const closeTime = 3 * time.Second
 
-// Close sends the spans that are left, for a second at most.
+// Close sends the spans that are left, for 3 seconds at most.
 func (t *Tracer) Close() error {
 	if t == nil {
 		return nil
