@@ -38,9 +38,14 @@ func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) 
 	if err != nil {
 		return 0, err
 	}
+	return l.appendBatch(ctx, msgs, writes, newServerBatch())
+}
+
+// appendBatch stores messages as AppendAll does. Of the server's batch some may have been sent already.
+func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write, batch *serverBatch) (first uint64, err error) {
 	ctx, span := l.opt.Tracer.Start(ctx, "append")
 	defer span.End()
-	l.addTrace(ctx, msgs...)
+	l.addTrace(ctx, msgs[batch.sent:]...)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opt.Timeout)
 	defer cancel()
 	if err := l.batchSlots.Acquire(ctx, 1); err != nil {
@@ -55,7 +60,8 @@ func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) 
 		if err := l.mayPublish(sent, msgs...); err != nil {
 			return 0, true, err
 		}
-		last, err := l.publishBatch(ctx, msgs)
+		last, err := l.publishBatch(ctx, msgs, batch)
+		batch = newServerBatch() // of the next attempt
 		if err == nil {
 			return last - uint64(len(msgs)) + 1, true, nil
 		}
@@ -94,27 +100,47 @@ func (l *Log) batchMessages(tx string, writes []fanfold.Write) (msgs []*nats.Msg
 	return msgs, nil
 }
 
-// publishBatch sends an atomic batch once and returns the sequence of its last message. It blocks
-// until the server answers, for Options.Attempt at most and batchTimePerMiB more for each MiB.
-// Errors are the server's refusal, as a *jetstream.APIError; LogDamaged; errNotSent; and those of
-// the connection, where the batch may be stored.
-func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg) (last uint64, err error) {
-	id, size, before := nuid.Next(), 0, l.seen()
-	for i, m := range msgs {
-		m.Header[batchID] = []string{id}
-		m.Header[batchSequence] = []string{strconv.Itoa(i + 1)}
-		delete(m.Header, batchCommit)
-		size += len(m.Data)
-		if i == len(msgs)-1 {
-			break
-		}
+// serverBatch is an atomic batch that the server gathers until its last message comes.
+type serverBatch struct {
+	id   string
+	sent int // how many messages of it were sent
+}
+
+// newServerBatch returns a batch of which nothing was sent.
+func newServerBatch() *serverBatch { return &serverBatch{id: nuid.Next()} }
+
+// number makes a message the next of the batch.
+func (b *serverBatch) number(m *nats.Msg) {
+	b.sent++
+	m.Header[batchID] = []string{b.id}
+	m.Header[batchSequence] = []string{strconv.Itoa(b.sent)}
+	delete(m.Header, batchCommit)
+}
+
+// send sends the messages of a batch that were not sent yet, of which none is its last. The error is the connection's.
+func (l *Log) send(batch *serverBatch, msgs []*nats.Msg) error {
+	for _, m := range msgs[batch.sent:] {
+		batch.number(m)
 		if err := l.nc.PublishMsg(m); err != nil {
-			return 0, err
+			return err
 		}
 	}
+	return nil
+}
+
+// publishBatch sends what was not sent yet of an atomic batch of all of the messages, and returns the sequence of its last
+// message. It blocks until the server answers, for Options.Attempt at most and batchTimePerMiB more for each MiB.
+// Errors are the server's refusal, as a *jetstream.APIError; LogDamaged; errNotSent; and those of
+// the connection, where the batch may be stored.
+func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg, batch *serverBatch) (last uint64, err error) {
+	before := l.seen()
+	if err := l.send(batch, msgs[:len(msgs)-1]); err != nil {
+		return 0, err
+	}
 	commit := msgs[len(msgs)-1]
+	batch.number(commit)
 	commit.Header[batchCommit] = []string{"1"}
-	attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt+batchTimePerMiB*time.Duration(size>>20))
+	attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt+batchTimePerMiB*time.Duration(payload(msgs)>>20))
 	defer cancel()
 	if err := errors.Join(attempt.Err(), l.mayPublish(false, msgs...)); err != nil { // without its last message the server drops the batch
 		return 0, errors.Join(errNotSent, err)
@@ -123,11 +149,19 @@ func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg) (last uint64, 
 	switch {
 	case err != nil:
 		return 0, err
-	case ack.batch != id || ack.count != len(msgs):
+	case ack.batch != batch.id || ack.count != len(msgs):
 		return 0, errors.New("the log's answer is about another batch")
 	}
 	l.noteAcknowledged(msgs...)
 	return ack.seq, l.acknowledged(ack.seq, before)
+}
+
+// payload returns how many bytes messages have without their headers.
+func payload(msgs []*nats.Msg) (bytes int) {
+	for _, m := range msgs {
+		bytes += len(m.Data)
+	}
+	return bytes
 }
 
 // batchTimePerMiB is added to Options.Attempt for each MiB of a batch.

@@ -162,7 +162,7 @@ func (c *committer) publishTogether(round []*queuedWrite) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.log.opt.Timeout)
 	defer cancel()
-	last, err := c.log.publishBatch(ctx, msgs)
+	last, err := c.log.publishBatch(ctx, msgs, newServerBatch())
 	c.log.stats.batches.Add(1)
 	c.log.stats.batched.Add(uint64(len(round)))
 	c.log.opt.OnRound(len(round))

@@ -123,7 +123,7 @@ func TestDeadlineBeforeTheCommit(t *testing.T) {
 	l := openQueueTest(t, 0)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := l.publishBatch(ended, []*nats.Msg{l.mustMessage(t, "a"), l.mustMessage(t, "b")})
+	_, err := l.publishBatch(ended, []*nats.Msg{l.mustMessage(t, "a"), l.mustMessage(t, "b")}, newServerBatch())
 	if err == nil || maybeStored(err) {
 		t.Errorf("a batch without its commit message may be stored: %v", err)
 	}

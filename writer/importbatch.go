@@ -41,7 +41,13 @@ type importBatch struct {
 	checked  bool // the writes keep to the fan-out limit
 	refusals []Refusal
 	err      error // why reading ended early
+
+	staged       int        // how many of the writes, the first ones, the log's server has already
+	appendStaged AppendRest // stores them with the others; nil where none are staged
 }
+
+// unstage has the writes sent anew: those that are staged are others now, or were given to the log.
+func (b *importBatch) unstage() { b.staged, b.appendStaged = 0, nil }
 
 // isFullFor tells whether an event, which with its guards is so many messages, must go into another batch: for lack of
 // room, or because of its document.
@@ -61,6 +67,7 @@ func (b *importBatch) add(ev *fanfold.Event, messages, number, shown int) {
 
 // remove removes a write from the batch, and reports that it is refused with err.
 func (b *importBatch) remove(i int, err error) {
+	b.unstage()
 	b.refusals = append(b.refusals, Refusal{Line: b.shown[i], Err: withoutOperation(err), number: b.lines[i]})
 	b.writes, b.lines, b.shown = slices.Delete(b.writes, i, i+1), slices.Delete(b.lines, i, i+1), slices.Delete(b.shown, i, i+1)
 }
@@ -78,12 +85,16 @@ func (b *importBatch) dropUpTo(line int) {
 	for done < len(b.lines) && b.lines[done] <= line {
 		done++
 	}
+	if done > 0 {
+		b.unstage()
+	}
 	b.writes, b.lines, b.shown = b.writes[done:], b.lines[done:], b.shown[done:]
 	b.refusals = slices.DeleteFunc(b.refusals, func(r Refusal) bool { return r.number <= line })
 }
 
 // split keeps the first n writes, and returns a batch of the others.
 func (b *importBatch) split(n int) (rest *importBatch) {
+	b.unstage()
 	rest = &importBatch{writes: b.writes[n:], lines: b.lines[n:], shown: b.shown[n:], line: b.line, checked: b.checked}
 	b.writes, b.lines, b.shown, b.line = b.writes[:n:n], b.lines[:n:n], b.shown[:n:n], b.lines[n-1]
 	for _, r := range b.refusals {
@@ -100,6 +111,7 @@ type batcher struct {
 	w          *Writer
 	lines      LineReader
 	collection string // of all documents; "" where each line names its own
+	numbered   bool   // an import event follows the writes of each batch
 	next       int    // the number of the next line
 	skip       int    // lines up to this one are stored already
 	out        chan<- *importBatch
@@ -171,14 +183,30 @@ func (w *Writer) messages(ev *fanfold.Event, err error) int {
 	return 1 + len(c.Unique) + len(strictTargets(c, jsondoc.MustParse(ev.Body)))
 }
 
-// send sends the batch and begins another. It is false once ctx has ended.
+// send stages the batch, sends it and begins another. It is false once ctx has ended.
 func (b *batcher) send(ctx context.Context) bool {
+	b.stage(ctx)
 	select {
 	case b.out <- b.batch:
 		b.batch = &importBatch{keys: map[fanfold.Key]struct{}{}, line: b.batch.line}
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// stage has the log's server read the writes of the batch while those before it are being stored. Where that fails, or where what
+// is stored decides about the guards, all of it is sent later.
+func (b *batcher) stage(ctx context.Context) {
+	writes := b.batch.writes
+	if !b.numbered {
+		writes = writes[:max(0, len(writes)-1)] // the last one stores the others
+	}
+	if len(writes) == 0 || b.w.needGuards(writes) {
+		return
+	}
+	if appendStaged, err := b.w.Log.Stage(ctx, writes); err == nil {
+		b.batch.staged, b.batch.appendStaged = len(writes), appendStaged
 	}
 }
 

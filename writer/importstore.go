@@ -102,7 +102,7 @@ func (im *Import) Run(ctx context.Context, lines LineReader, report func(ImportR
 	im.report = report
 	ctx, cancel := context.WithCancel(ctx)
 	batches := make(chan *importBatch, 1)
-	b := &batcher{w: im.w, lines: lines, collection: im.opt.Collection, next: im.opt.First, skip: im.progress.Line, out: batches}
+	b := &batcher{w: im.w, lines: lines, collection: im.opt.Collection, numbered: im.opt.ID != "", next: im.opt.First, skip: im.progress.Line, out: batches}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -190,7 +190,7 @@ func (im *Import) store(ctx context.Context, b *importBatch) error {
 			Event: &fanfold.Event{Kind: fanfold.KindImport, Key: fanfold.Key{ID: im.opt.ID}, Body: body}})
 	}
 	if len(writes) > 0 {
-		last, err := im.append(ctx, writes)
+		last, err := im.append(ctx, b, writes)
 		if err != nil {
 			return im.afterFailure(ctx, b, err)
 		}
@@ -228,19 +228,25 @@ func (im *Import) storeModel(ctx context.Context, b *importBatch) error {
 	return im.wait(ctx, applied)
 }
 
-// append appends the writes of a batch and returns the last sequence. refuseFanouts has held each to the fan-out limit.
-func (im *Import) append(ctx context.Context, writes []fanfold.Write) (last uint64, err error) {
+// append appends the writes of a batch, with the import event where there is one, and returns the last sequence. refuseFanouts
+// has held each to the fan-out limit.
+func (im *Import) append(ctx context.Context, b *importBatch, writes []fanfold.Write) (last uint64, err error) {
 	w := im.w
 	end, err := w.begin(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer end()
+	appendStaged, rest := b.appendStaged, writes[b.staged:]
+	b.unstage()
 	var first uint64
-	if !w.needGuards(writes) {
-		first, err = w.Log.AppendAll(ctx, "", writes)
-	} else {
+	switch {
+	case w.needGuards(writes):
 		first, _, err = w.appendWhole(ctx, writes, &guardRound{checked: true, recent: im.recent, after: im.last})
+	case appendStaged != nil:
+		first, err = appendStaged(ctx, rest)
+	default:
+		first, err = w.Log.AppendAll(ctx, "", writes)
 	}
 	if err != nil {
 		return 0, err

@@ -2,6 +2,7 @@ package writer
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fanfold/fanfold"
 )
@@ -22,10 +23,24 @@ func (l lossDetector) Append(ctx context.Context, ev *fanfold.Event, expect fanf
 // AppendAll does what the log does. The error is LogDamaged where the log has lost what a write is made on.
 func (l lossDetector) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error) {
 	first, err = l.Appender.AppendAll(ctx, tx, writes)
+	return first, l.checkAll(err, writes)
+}
+
+// Stage does what the log does. The error of appendRest is LogDamaged where the log has lost what a write is made on.
+func (l lossDetector) Stage(ctx context.Context, writes []fanfold.Write) (appendRest AppendRest, err error) {
+	appendStaged, err := l.Appender.Stage(ctx, writes)
+	return func(ctx context.Context, rest []fanfold.Write) (first uint64, err error) {
+		first, err = appendStaged(ctx, rest)
+		return first, l.checkAll(err, slices.Concat(writes, rest))
+	}, err
+}
+
+// checkAll does what check does for the write that err is about.
+func (l lossDetector) checkAll(err error, writes []fanfold.Write) error {
 	if at := operationOf(err); at >= 0 && at < len(writes) {
-		err = l.check(err, writes[at])
+		return l.check(err, writes[at])
 	}
-	return first, err
+	return err
 }
 
 // check returns LogDamaged in place of a Stale by which the log lacks an event that this node has folded, and err

@@ -3,6 +3,7 @@ package writer
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/fanfold/fanfold"
@@ -17,6 +18,12 @@ func (l staleLog) Append(context.Context, *fanfold.Event, fanfold.Expect) (uint6
 
 func (l staleLog) AppendAll(context.Context, string, []fanfold.Write) (uint64, error) {
 	return 0, fanfold.AtOperation(&fanfold.Error{Code: fanfold.Stale, Current: l.at}, 1)
+}
+
+func (l staleLog) Stage(ctx context.Context, staged []fanfold.Write) (AppendRest, error) {
+	return func(_ context.Context, rest []fanfold.Write) (uint64, error) {
+		return l.AppendAll(ctx, "", slices.Concat(staged, rest))
+	}, nil
 }
 
 // oneDocumentModel is a read model whose snapshots are oneDocument.
@@ -59,7 +66,11 @@ func TestLossIsNotStale(t *testing.T) {
 		write := fanfold.Write{Event: &fanfold.Event{Kind: c.kind, Key: fanfold.Key{Collection: "c", ID: c.id}}, Expect: fanfold.Exactly(c.expect)}
 		_, err := l.Append(t.Context(), write.Event, write.Expect)
 		_, err2 := l.AppendAll(t.Context(), "", []fanfold.Write{{Event: &fanfold.Event{}}, write})
-		for _, err := range []error{err, err2} {
+		appendRest, err3 := l.Stage(t.Context(), []fanfold.Write{{Event: &fanfold.Event{}}})
+		if err3 == nil {
+			_, err3 = appendRest(t.Context(), []fanfold.Write{write})
+		}
+		for _, err := range []error{err, err2, err3} {
 			if fanfold.CodeOf(err) != c.want {
 				t.Errorf("%+v: %v", c, err)
 			}
