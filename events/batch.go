@@ -97,7 +97,20 @@ func (l *Log) batchMessages(tx string, writes []fanfold.Write) (msgs []*nats.Msg
 			return nil, fanfold.Errorf(fanfold.TooLarge, "a transaction has at most %d bytes; write it in parts", MaxTxBytes)
 		}
 	}
+	keepTwoIDs(msgs)
 	return msgs, nil
+}
+
+// keepTwoIDs takes the ids of a batch's messages away, but for the one by which findBatch looks for it and the last one. The
+// server stores all of a batch or nothing, so that these tell whether it is stored, and keeps every id in memory for
+// Options.Window.
+func keepTwoIDs(msgs []*nats.Msg) {
+	at := searchIndex(msgs)
+	for i, m := range msgs[:max(0, len(msgs)-1)] {
+		if i != at {
+			delete(m.Header, jetstream.MsgIDHeader)
+		}
+	}
 }
 
 // serverBatch is an atomic batch that the server gathers until its last message comes.
@@ -221,7 +234,8 @@ func (l *Log) interpretConditions(ctx context.Context, msgs []*nats.Msg, writes 
 		}
 		verdict := fanfold.AtOperation(staleError(last, expect), i)
 		if sent && last > uint64(expect) && subject == m.Subject {
-			// Of what is stored on the message's own subject, its event could only be the next.
+			// Of what is stored on the message's own subject, its event could only be the next. Of two without an id nothing is
+			// told here.
 			next, err := l.getMsg(ctx, msgGetRequest{Seq: uint64(expect) + 1, NextBySubject: subject})
 			if err == nil && next != nil && !sameID(next, m) {
 				return 0, true, verdict
@@ -311,11 +325,21 @@ func (l *Log) findBatch(ctx context.Context, msgs []*nats.Msg, storedAfter uint6
 	return 0, nil
 }
 
-// searchIndex returns the index of the message by which a batch is found fastest in the log: the
+// searchIndex returns the index of the message by which a batch is found fastest in the log, which has an id: the
 // keyed one, or one with a subject of its own, because all checks share a subject.
 func searchIndex(msgs []*nats.Msg) int {
 	if i := keyedIndex(msgs); i >= 0 {
 		return i
 	}
-	return max(0, slices.IndexFunc(msgs, func(m *nats.Msg) bool { return m.Header[expectSubject] == nil }))
+	found := -1
+	for i, m := range msgs {
+		switch {
+		case m.Header[jetstream.MsgIDHeader] == nil:
+		case m.Header[expectSubject] == nil:
+			return i
+		case found < 0:
+			found = i
+		}
+	}
+	return found
 }
