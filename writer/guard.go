@@ -44,7 +44,7 @@ func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent r
 	if err := w.ReadModel.Read(func(snap Snapshot) error {
 		m, _, _ := w.Models.Model()
 		set = &guardSet{snap: snap, model: m, links: links, writes: slices.Clone(writes), after: map[fanfold.Key]*jsondoc.Tree{}, index: map[fanfold.Key]int{},
-			claimOf: map[claimKey]*claim{}, revisions: recent.behind(applied)}
+			claimOf: map[claimKey]*claim{}, recent: recent, applied: applied, revisions: map[fanfold.Key]fanfold.Revision{}}
 		return set.build()
 	}); err != nil {
 		return nil, err
@@ -117,7 +117,9 @@ type guardSet struct {
 	claims []*claim
 
 	claimOf   map[claimKey]*claim
-	revisions recentWrites // of documents that may be targets, those that were looked up included; 0 for none
+	recent    recentWrites                     // what may not be in the snapshot
+	applied   uint64                           // every event up to it is in the snapshot
+	revisions map[fanfold.Key]fanfold.Revision // that were looked up; 0 for none
 	refused   refusals
 	undo      []claimState // before the write that is being looked at
 }

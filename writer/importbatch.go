@@ -49,6 +49,12 @@ type importBatch struct {
 // unstage has the writes sent anew: those that are staged are others now, or were given to the log.
 func (b *importBatch) unstage() { b.staged, b.appendStaged = 0, nil }
 
+// newImportBatch returns a batch that covers the lines up to one, with room for so many writes.
+func newImportBatch(line, writes int) *importBatch {
+	return &importBatch{line: line, keys: make(map[fanfold.Key]struct{}, writes), writes: make([]fanfold.Write, 0, writes),
+		lines: make([]int, 0, writes), shown: make([]int, 0, writes)}
+}
+
 // isFullFor tells whether an event, which with its guards is so many messages, must go into another batch: for lack of
 // room, or because of its document.
 func (b *importBatch) isFullFor(ev *fanfold.Event, messages int) bool {
@@ -120,7 +126,7 @@ type batcher struct {
 
 // run reads lines until they end, and sends the batches that it makes of them. It returns early once ctx has ended.
 func (b *batcher) run(ctx context.Context) {
-	b.batch = &importBatch{keys: map[fanfold.Key]struct{}{}}
+	b.batch = newImportBatch(0, 0)
 	for {
 		line, err := b.lines.Next()
 		if err != nil && fanfold.CodeOf(err) != fanfold.TooLarge {
@@ -188,7 +194,7 @@ func (b *batcher) send(ctx context.Context) bool {
 	b.stage(ctx)
 	select {
 	case b.out <- b.batch:
-		b.batch = &importBatch{keys: map[fanfold.Key]struct{}{}, line: b.batch.line}
+		b.batch = newImportBatch(b.batch.line, len(b.batch.writes)) // the next one is likely to have as many
 		return true
 	case <-ctx.Done():
 		return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -62,12 +63,13 @@ type Import struct {
 	progressEvent fanfold.Revision // the event that says so; 0 for none
 	last          uint64           // the last event stored; 0 for none
 	recent        recentWrites     // documents that were stored and may not be folded yet
+	forgetAt      int              // how many of them there may be before those that are folded are forgotten
 }
 
 // NewImport begins or resumes an import. Errors are Invalid, Conflict where First does not follow what is stored, and
 // Unavailable.
 func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, error) {
-	im := &Import{w: w, opt: opt}
+	im := &Import{w: w, opt: opt, recent: recentWrites{}}
 	im.opt.First = max(1, opt.First)
 	if opt.Collection != "" {
 		if err := fanfold.CheckCollection(opt.Collection); err != nil {
@@ -251,7 +253,10 @@ func (im *Import) append(ctx context.Context, b *importBatch, writes []fanfold.W
 	if err != nil {
 		return 0, err
 	}
-	im.recent = im.recent.behind(w.ReadModel.Applied())
+	if len(im.recent) >= im.forgetAt {
+		im.recent.forget(w.ReadModel.Applied())
+		im.forgetAt = 2*len(im.recent) + importWrites
+	}
 	for i, write := range writes {
 		if write.Event.Kind == fanfold.KindPut {
 			w.counts.add("import", nil)
@@ -264,15 +269,9 @@ func (im *Import) append(ctx context.Context, b *importBatch, writes []fanfold.W
 // recentWrites holds the revisions of documents by their keys.
 type recentWrites map[fanfold.Key]fanfold.Revision
 
-// behind returns a copy with the revisions behind an event.
-func (r recentWrites) behind(seq uint64) recentWrites {
-	out := make(recentWrites, len(r))
-	for key, rev := range r {
-		if uint64(rev) > seq {
-			out[key] = rev
-		}
-	}
-	return out
+// forget removes the revisions up to an event.
+func (r recentWrites) forget(seq uint64) {
+	maps.DeleteFunc(r, func(_ fanfold.Key, rev fanfold.Revision) bool { return uint64(rev) <= seq })
 }
 
 // afterFailure goes on with a batch that was not stored: without the write at fault, in two halves where it is too large,

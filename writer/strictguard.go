@@ -50,8 +50,11 @@ func (g *guardSet) guardReferences(c *fanfold.Collection, key fanfold.Key, befor
 	return nil
 }
 
-// revision returns the revision of a document in the snapshot, 0 where there is none.
+// revision returns the revision of a document in the snapshot, or behind it, 0 where there is none.
 func (g *guardSet) revision(key fanfold.Key) (fanfold.Revision, error) {
+	if rev := g.recent[key]; uint64(rev) > g.applied {
+		return rev, nil
+	}
 	if rev, known := g.revisions[key]; known {
 		return rev, nil
 	}
