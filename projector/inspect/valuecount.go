@@ -50,7 +50,8 @@ type countedState struct {
 // Bounds of what counting takes.
 const (
 	lookEvery    = 500 * time.Millisecond // for whether there is something to count
-	restTimes    = 50                     // a count rests for so many times what the one before took: 2% of a processor
+	restTimes    = 50                     // a count rests for so many times what it is likely to take: 2% of a processor
+	maxGrowth    = 10                     // times what the one before took that it is taken to, where the log has grown
 	pauseTimes   = 3                      // within a count, after each page, for so many times what that took
 	maxPause     = 10 * time.Second
 	valueRows    = 256 // documents of a page, which is read on one snapshot
@@ -111,7 +112,8 @@ func (c *ValueCounter) due(now countedState) bool {
 		return true
 	}
 	was := c.last.of
-	rested := was.seq != now.seq && time.Since(c.last.ended) >= restTimes*c.last.took
+	took := c.last.took * time.Duration(min(max(1, now.seq/max(1, was.seq)), maxGrowth))
+	rested := was.seq != now.seq && time.Since(c.last.ended) >= restTimes*took
 	was.seq = now.seq
 	return rested || was != now
 }
@@ -123,7 +125,7 @@ func (c *ValueCounter) count(ctx context.Context, plan *fold.Plan, state counted
 		return nil, err
 	}
 	collections := n.tally.collections()
-	for after, more := int64(0), len(collections) > 0; more; {
+	for after, more := int64(0), len(collections) > 0; more && after < int64(n.at.Seq()); { // a document's number is an event's
 		if now := c.projector.Plan(); now.Seq != state.model || now.Version != state.version {
 			return nil, errOvertaken
 		}

@@ -24,6 +24,8 @@ func TestCountsRest(t *testing.T) {
 		"nothing new":          {ago(time.Hour), func(*countedState) {}, false},
 		"events":               {ago(2 * restTimes * time.Second), func(s *countedState) { s.seq++ }, true},
 		"events, and no rest":  {ago(restTimes / 2 * time.Second), func(s *countedState) { s.seq++ }, false},
+		"twice the events":     {ago(3 * restTimes / 2 * time.Second), func(s *countedState) { s.seq *= 2 }, false},
+		"many more events":     {ago(2 * maxGrowth * restTimes * time.Second), func(s *countedState) { s.seq *= 1000 }, true},
 		"a model, and no rest": {ago(0), func(s *countedState) { s.model, s.seq = 11, 11 }, true},
 		"a fold version":       {ago(0), func(s *countedState) { s.version++ }, true},
 		"a replay":             {ago(0), func(s *countedState) { s.file = new(sqlite.DB) }, true},
