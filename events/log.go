@@ -93,6 +93,7 @@ type Log struct {
 	link       link
 	run        atomic.Pointer[serverRun] // of the server, the current one
 	batchSlots *semaphore.Weighted       // batches in flight besides the group commit's
+	stageSlots *semaphore.Weighted       // batches that are staged, or were and may still be in the server
 	inboxes    chan *nats.Subscription   // for answers of several messages, while they wait for none
 	acked      atomic.Uint64             // the last event that was acknowledged, durable as it has to be
 	restarts   atomic.Uint64             // of the embedded server
@@ -123,7 +124,8 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Internal, "cannot use JetStream")
 	}
-	l := &Log{nc: nc, js: js, sub: subjects{opt.Database}, opt: opt, batchSlots: semaphore.NewWeighted(maxBatchesInFlight - 1),
+	l := &Log{nc: nc, js: js, sub: subjects{opt.Database}, opt: opt,
+		batchSlots: semaphore.NewWeighted(maxBatchesInFlight - 1), stageSlots: semaphore.NewWeighted(maxStagedBatches),
 		inboxes: make(chan *nats.Subscription, maxInboxes)}
 	l.commit.log = l
 	run := newServerRun(nil)
@@ -161,9 +163,12 @@ func (l *Log) newSyncer(info *jetstream.StreamInfo, run *serverRun) (*syncer, er
 	return s, nil
 }
 
-// maxBatchesInFlight bounds the atomic batches that this node has in flight. The server takes 50 a
-// stream, from all nodes together.
-const maxBatchesInFlight = 16
+// Bounds of the atomic batches that this node has in flight, and of those that are staged. The server takes 50 a stream, from all
+// nodes together.
+const (
+	maxBatchesInFlight = 12
+	maxStagedBatches   = 4
+)
 
 // Stats returns the counts since the log was opened.
 func (l *Log) Stats() Stats {
@@ -217,9 +222,11 @@ func (l *Log) openOrCreateStream(ctx context.Context) (jetstream.Stream, error) 
 // findStream returns the stream. A stream that another node makes at the same time has no leader for a moment, nor have servers
 // that have just started: it is asked for again.
 func (l *Log) findStream(ctx context.Context) (s jetstream.Stream, err error) {
-	l.awaitServers(ctx, func() (wait bool) {
-		s, err = l.js.Stream(ctx, l.opt.Database)
-		return leaderless(err)
+	l.awaitServers(ctx, func() (why error) {
+		if s, err = l.js.Stream(ctx, l.opt.Database); leaderless(err) {
+			return err
+		}
+		return nil
 	})
 	return s, err
 }

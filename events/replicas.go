@@ -145,8 +145,8 @@ const (
 	replicasLook = 200 * time.Millisecond
 )
 
-// SetReplicas gives the log and every bucket beside it n replicas, and waits until all of them are current, for a minute at
-// most: it returns how far they are. Appends go on meanwhile. Errors are Invalid for a number that cannot be; Conflict
+// SetReplicas gives the log and every bucket beside it n replicas, and then waits until all of them are current, for a minute at
+// most: it returns how far they are. It blocks for up to startWait longer for each whose servers have just started. Appends go on meanwhile. Errors are Invalid for a number that cannot be; Conflict
 // where there are not as many servers, with nothing changed; ctx's; and Unavailable, where some streams may have changed
 // already, and which the same call goes on from.
 func (l *Log) SetReplicas(ctx context.Context, n int) (r Replicas, err error) {
@@ -276,21 +276,25 @@ func (p placement) explained() error {
 // no leader yet: it asks again, for startWait.
 func (l *Log) place(ctx context.Context, n int, ask func() error) placement {
 	p := placement{replicas: n}
-	l.awaitServers(ctx, func() (wait bool) {
+	l.awaitServers(ctx, func() (why error) {
 		if p.err = ask(); p.refused() && p.there == 0 {
 			p.there, p.silent = l.countServers()
 		}
-		return leaderless(p.err) || p.refused() && p.there >= n
+		if leaderless(p.err) || p.refused() && p.there >= n {
+			return p.err
+		}
+		return nil
 	})
 	return p
 }
 
-// awaitServers calls ask, and again as long as it says that servers must be waited for, for startWait; it ends early with ctx.
-func (l *Log) awaitServers(ctx context.Context, ask func() (wait bool)) {
-	told := false
-	for limit := time.Now().Add(startWait); ask() && ctx.Err() == nil && time.Now().Before(limit); {
+// awaitServers calls ask, and again as long as it says why servers must be waited for: the last time startWait after the first,
+// or when ctx has ended.
+func (l *Log) awaitServers(ctx context.Context, ask func() (why error)) {
+	limit, told := time.Now().Add(startWait), false
+	for why := ask(); why != nil && ctx.Err() == nil && time.Now().Before(limit); why = ask() {
 		if !told {
-			l.opt.Logger.Info("the log waits for NATS servers, which may have just started")
+			l.opt.Logger.Info("the log waits for NATS servers, which may have just started", "err", why)
 			told = true
 		}
 		select {

@@ -2,41 +2,59 @@ package events
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold"
 )
 
-// maxStaged is how long after Stage the server surely still has what was sent. It drops a batch of which nothing has come for
-// ten seconds (NATS ADR-50).
-const maxStaged = 5 * time.Second
+// A server drops a batch of which nothing has come for ten seconds (NATS ADR-50).
+const (
+	stagedSurely = 5 * time.Second  // it surely still has what was staged
+	stagedAtMost = 12 * time.Second // it surely has not
+)
+
+// errNothingStaged is the error of Stage where enough is staged already.
+var errNothingStaged = errors.New("enough is staged")
 
 // Stage sends writes to the server ahead of the last ones that are to be stored with them, so that it has read them by the
 // time that those are known. Nothing of them is stored before appendRest gives it the others, of which there must be one at
 // least: it is AppendAll for all of the writes together, which are no transaction, and may be called once. Where it is not called
-// the server drops what was sent. Stage blocks while the connection takes no more. Errors are Unavailable, LogDamaged, TooLarge,
-// and Unprocessable for more than MaxBatch writes.
+// the server drops what was sent. Stage blocks while the connection takes no more. An error says that nothing is staged: the same
+// writes may be given to AppendAll, which tells why, if it is not only that maxStagedBatches are staged.
 func (l *Log) Stage(ctx context.Context, writes []fanfold.Write) (appendRest func(ctx context.Context, rest []fanfold.Write) (first uint64, err error), err error) {
+	return l.stageAt(ctx, writes, time.Now())
+}
+
+// stageAt is Stage at a time.
+func (l *Log) stageAt(ctx context.Context, writes []fanfold.Write, at time.Time) (appendRest func(ctx context.Context, rest []fanfold.Write) (first uint64, err error), err error) {
 	msgs, err := l.batchMessages("", writes)
+	if err == nil {
+		err = l.refuses()
+	}
+	if err == nil && !l.stageSlots.TryAcquire(1) {
+		err = errNothingStaged
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := l.refuses(); err != nil {
-		return nil, err
-	}
+	release := sync.OnceFunc(func() { l.stageSlots.Release(1) })
+	time.AfterFunc(stagedAtMost, release)
 	l.addTrace(ctx, msgs...)
-	batch, staged := newServerBatch(), time.Now()
+	batch := newServerBatch()
 	if err := l.send(batch, msgs); err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Unavailable, unreachable)
+		return nil, err
 	}
 	return func(ctx context.Context, rest []fanfold.Write) (uint64, error) {
 		writes := slices.Concat(writes, rest)
 		more, err := l.batchMessages("", rest)
 		msgs := slices.Concat(msgs, more)
-		if err != nil || len(msgs) > MaxBatch || payload(msgs) > MaxTxBytes || time.Since(staged) > maxStaged {
+		if err != nil || len(msgs) > MaxBatch || payload(msgs) > MaxTxBytes || time.Since(at) > stagedSurely {
 			return l.AppendAll(ctx, "", writes)
 		}
+		defer release()
 		return l.appendBatch(ctx, msgs, writes, batch)
 	}, nil
 }

@@ -118,6 +118,7 @@ type batcher struct {
 	lines      LineReader
 	collection string // of all documents; "" where each line names its own
 	numbered   bool   // an import event follows the writes of each batch
+	intent     Intent // of the import
 	next       int    // the number of the next line
 	skip       int    // lines up to this one are stored already
 	out        chan<- *importBatch
@@ -192,9 +193,10 @@ func (w *Writer) messages(ev *fanfold.Event, err error) int {
 // send stages the batch, sends it and begins another. It is false once ctx has ended.
 func (b *batcher) send(ctx context.Context) bool {
 	b.stage(ctx)
+	next := newImportBatch(b.batch.line, len(b.batch.writes)) // which is likely to have as many
 	select {
 	case b.out <- b.batch:
-		b.batch = newImportBatch(b.batch.line, len(b.batch.writes)) // the next one is likely to have as many
+		b.batch = next
 		return true
 	case <-ctx.Done():
 		return false
@@ -202,8 +204,11 @@ func (b *batcher) send(ctx context.Context) bool {
 }
 
 // stage has the log's server read the writes of the batch while those before it are being stored. Where that fails, or where what
-// is stored decides about the guards, all of it is sent later.
+// is stored decides about the guards, all of it is sent later. What fails is done again then, and fails again.
 func (b *batcher) stage(ctx context.Context) {
+	if err := b.w.refuseFanouts(ctx, b.batch, b.intent); err != nil {
+		return
+	}
 	writes := b.batch.writes
 	if !b.numbered {
 		writes = writes[:max(0, len(writes)-1)] // the last one stores the others

@@ -104,7 +104,7 @@ func (im *Import) Run(ctx context.Context, lines LineReader, report func(ImportR
 	im.report = report
 	ctx, cancel := context.WithCancel(ctx)
 	batches := make(chan *importBatch, 1)
-	b := &batcher{w: im.w, lines: lines, collection: im.opt.Collection, numbered: im.opt.ID != "", next: im.opt.First, skip: im.progress.Line, out: batches}
+	b := &batcher{w: im.w, lines: lines, collection: im.opt.Collection, numbered: im.opt.ID != "", intent: im.intent(), next: im.opt.First, skip: im.progress.Line, out: batches}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -170,7 +170,7 @@ func (im *Import) store(ctx context.Context, b *importBatch) error {
 		return nil
 	}
 	b.dropUpTo(im.progress.Line) // another request may have stored a part of it
-	if err := im.refuseFanouts(ctx, b); err != nil {
+	if err := im.w.refuseFanouts(ctx, b, im.intent()); err != nil {
 		return err
 	}
 	if im.last > importAhead { // the fold must not be left far behind
@@ -303,20 +303,21 @@ func (im *Import) afterFailure(ctx context.Context, b *importBatch, err error) e
 	return im.store(ctx, b)
 }
 
-// refuseFanouts removes the writes that would cause more than the model's fan-out limit. It looks at each once.
-func (im *Import) refuseFanouts(ctx context.Context, b *importBatch) error {
+// intent returns what the import's writes are meant to do.
+func (im *Import) intent() Intent { return Intent{AllowFanout: im.opt.AllowFanout} }
+
+// refuseFanouts removes the writes of a batch that would cause more than the model's fan-out limit. It looks at each once.
+func (w *Writer) refuseFanouts(ctx context.Context, b *importBatch, in Intent) error {
 	if b.checked {
 		return nil
 	}
-	b.checked = true
-	in := Intent{AllowFanout: im.opt.AllowFanout}
-	which, err := im.w.Inspector.MayEachExceed(ctx, eventsOf(b.writes), im.w.fanoutLimit(in))
+	which, err := w.Inspector.MayEachExceed(ctx, eventsOf(b.writes), w.fanoutLimit(in))
 	if err != nil {
 		return err
 	}
 	var refused refusals
 	for _, i := range which {
-		err := im.w.checkFanout(ctx, b.writes[i:i+1:i+1], in)
+		err := w.checkFanout(ctx, b.writes[i:i+1:i+1], in)
 		switch fanfold.CodeOf(err) {
 		case "":
 		case fanfold.FanoutLimit:
@@ -326,6 +327,7 @@ func (im *Import) refuseFanouts(ctx context.Context, b *importBatch) error {
 		}
 	}
 	b.removeAll(&refused)
+	b.checked = true
 	return nil
 }
 
