@@ -22,39 +22,44 @@ var errNothingStaged = errors.New("enough is staged")
 // Stage sends writes to the server ahead of the last ones that are to be stored with them, so that it has read them by the
 // time that those are known. Nothing of them is stored before appendRest gives it the others, of which there must be one at
 // least: it is AppendAll for all of the writes together, which are no transaction, and may be called once. Where it is not called
-// the server drops what was sent. Stage blocks while the connection takes no more. An error says that nothing is staged: the same
-// writes may be given to AppendAll, which tells why, if it is not only that maxStagedBatches are staged.
+// the server drops what was sent. Stage blocks while the connection takes no more. After an error, also where only
+// maxStagedBatches are staged already, the same writes may be given to AppendAll, which says what is wrong, if anything is.
 func (l *Log) Stage(ctx context.Context, writes []fanfold.Write) (appendRest func(ctx context.Context, rest []fanfold.Write) (first uint64, err error), err error) {
 	return l.stageAt(ctx, writes, time.Now())
 }
 
 // stageAt is Stage at a time.
 func (l *Log) stageAt(ctx context.Context, writes []fanfold.Write, at time.Time) (appendRest func(ctx context.Context, rest []fanfold.Write) (first uint64, err error), err error) {
+	if !l.stageSlots.TryAcquire(1) {
+		return nil, errNothingStaged
+	}
+	release := sync.OnceFunc(func() { l.stageSlots.Release(1) })
 	msgs, err := l.batchMessages("", writes)
 	if err == nil {
 		err = l.refuses()
 	}
-	if err == nil && !l.stageSlots.TryAcquire(1) {
-		err = errNothingStaged
+	if err != nil {
+		release()
+		return nil, err
 	}
+	l.addTrace(ctx, msgs...)
+	batch, began := newServerBatch(), time.Now()
+	err = l.send(batch, msgs)
+	at = at.Add(time.Since(began)) // the server counts from the last message on
+	time.AfterFunc(time.Until(at.Add(stagedAtMost)), release)
 	if err != nil {
 		return nil, err
 	}
-	release := sync.OnceFunc(func() { l.stageSlots.Release(1) })
-	time.AfterFunc(stagedAtMost, release)
-	l.addTrace(ctx, msgs...)
-	batch := newServerBatch()
-	if err := l.send(batch, msgs); err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, rest []fanfold.Write) (uint64, error) {
+	return func(ctx context.Context, rest []fanfold.Write) (first uint64, err error) {
 		writes := slices.Concat(writes, rest)
 		more, err := l.batchMessages("", rest)
 		msgs := slices.Concat(msgs, more)
 		if err != nil || len(msgs) > MaxBatch || payload(msgs) > MaxTxBytes || time.Since(at) > stagedSurely {
 			return l.AppendAll(ctx, "", writes)
 		}
-		defer release()
-		return l.appendBatch(ctx, msgs, writes, batch)
+		if first, err = l.appendBatch(ctx, msgs, writes, batch); err == nil {
+			release()
+		}
+		return first, err
 	}, nil
 }

@@ -204,7 +204,7 @@ func (b *batcher) send(ctx context.Context) bool {
 }
 
 // stage has the log's server read the writes of the batch while those before it are being stored. Where that fails, or where what
-// is stored decides about the guards, all of it is sent later. What fails is done again then, and fails again.
+// is stored decides about the guards, all of it is sent later. What failed is done again then.
 func (b *batcher) stage(ctx context.Context) {
 	if err := b.w.refuseFanouts(ctx, b.batch, b.intent); err != nil {
 		return

@@ -4,10 +4,66 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/fanfold/fanfold"
 )
+
+// stagingLog is a log that takes note of what is staged, a read model without a model, and an inspector that finds a document with
+// the id x to change too many others.
+type stagingLog struct {
+	Appender
+	Models
+	Inspector
+	staged []string
+}
+
+func (l *stagingLog) Model() (*fanfold.Model, uint64, fanfold.Reserved) {
+	return fanfold.EmptyModel(), 0, nil
+}
+
+func (l *stagingLog) MayEachExceed(_ context.Context, events []*fanfold.Event, _ int64) (which []int, err error) {
+	for i, ev := range events {
+		if ev.Key.ID == "x" {
+			which = append(which, i)
+		}
+	}
+	return which, nil
+}
+
+func (l *stagingLog) MayExceed(context.Context, []*fanfold.Event, int64) (bool, error) {
+	return true, nil
+}
+
+func (l *stagingLog) DryRun(context.Context, []*fanfold.Event) (*fanfold.Fanout, error) {
+	return &fanfold.Fanout{Derived: fanfold.MaxChanges + 1}, nil
+}
+
+func (l *stagingLog) Stage(_ context.Context, writes []fanfold.Write) (AppendRest, error) {
+	for _, w := range writes {
+		l.staged = append(l.staged, w.Event.Key.ID)
+	}
+	return func(context.Context, []fanfold.Write) (uint64, error) { return 1, nil }, nil
+}
+
+// TestStagedDocumentsAreHeldToTheLimit: only what is to be stored is staged, all of it where an import event follows, and all but
+// the last document otherwise.
+func TestStagedDocumentsAreHeldToTheLimit(t *testing.T) {
+	for _, numbered := range []bool{true, false} {
+		l, want := &stagingLog{}, []string{"a", "b"}
+		b := &batcher{w: New(Dependencies{Log: l, Models: l, Inspector: l}, Options{}), numbered: numbered, batch: newImportBatch(0, 0)}
+		for i, id := range []string{"a", "x", "b"} {
+			b.batch.add(&fanfold.Event{Key: fanfold.Key{Collection: "c", ID: id}}, 1, i+1, i+1)
+		}
+		if b.stage(t.Context()); !numbered {
+			want = want[:1]
+		}
+		if !slices.Equal(l.staged, want) || b.batch.staged != len(want) || len(b.batch.refusals) != 1 || b.batch.refusals[0].Line != 2 {
+			t.Errorf("numbered %t: %v are staged, and refused %v", numbered, l.staged, b.batch.refusals)
+		}
+	}
+}
 
 // TestChangedBatchIsSentAnew: a batch whose writes are others than those that were staged is not stored by them.
 func TestChangedBatchIsSentAnew(t *testing.T) {
