@@ -146,9 +146,9 @@ const (
 )
 
 // SetReplicas gives the log and every bucket beside it n replicas, and then waits until all of them are current, for a minute at
-// most: it returns how far they are. It blocks for up to startWait longer for each whose servers have just started. Appends go on meanwhile. Errors are Invalid for a number that cannot be; Conflict
-// where there are not as many servers, with nothing changed; ctx's; and Unavailable, where some streams may have changed
-// already, and which the same call goes on from.
+// most: it returns how far they are. It blocks for up to startWait longer for each whose servers have just started. Appends go on
+// meanwhile. Errors are Invalid for a number that cannot be; Conflict where there are not as many servers, with nothing changed;
+// ctx's; and Unavailable, where some streams may have changed already, and which the same call goes on from.
 func (l *Log) SetReplicas(ctx context.Context, n int) (r Replicas, err error) {
 	if n < 1 || n > MaxReplicas {
 		return r, fanfold.Errorf(fanfold.Invalid, "the log cannot have %d replicas: give 1 to %d", n, MaxReplicas)
@@ -233,8 +233,8 @@ func leaderless(err error) bool {
 
 // hasCode reports whether the server refused with an error code.
 func hasCode(err error, code jetstream.ErrorCode) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == code
+	api := refusalOf(err)
+	return api != nil && api.ErrorCode == code
 }
 
 // How long is waited for servers that have just started, and how often they are asked again. A server tells others of itself

@@ -16,22 +16,22 @@ const (
 	stagedAtMost = 12 * time.Second // it surely has not
 )
 
-// errNothingStaged is the error of Stage where enough is staged already.
-var errNothingStaged = errors.New("enough is staged")
+// errEnoughStaged is the error of Stage where enough is staged already.
+var errEnoughStaged = errors.New("enough is staged")
 
 // Stage sends writes to the server ahead of the last ones that are to be stored with them, so that it has read them by the
 // time that those are known. Nothing of them is stored before appendRest gives it the others, of which there must be one at
 // least: it is AppendAll for all of the writes together, which are no transaction, and may be called once. Where it is not called
 // the server drops what was sent. Stage blocks while the connection takes no more. After an error, also where only
 // maxStagedBatches are staged already, the same writes may be given to AppendAll, which says what is wrong, if anything is.
-func (l *Log) Stage(ctx context.Context, writes []fanfold.Write) (appendRest func(ctx context.Context, rest []fanfold.Write) (first uint64, err error), err error) {
+func (l *Log) Stage(ctx context.Context, writes []fanfold.Write) (appendRest fanfold.AppendRest, err error) {
 	return l.stageAt(ctx, writes, time.Now())
 }
 
 // stageAt is Stage at a time.
-func (l *Log) stageAt(ctx context.Context, writes []fanfold.Write, at time.Time) (appendRest func(ctx context.Context, rest []fanfold.Write) (first uint64, err error), err error) {
+func (l *Log) stageAt(ctx context.Context, writes []fanfold.Write, at time.Time) (appendRest fanfold.AppendRest, err error) {
 	if !l.stageSlots.TryAcquire(1) {
-		return nil, errNothingStaged
+		return nil, errEnoughStaged
 	}
 	release := sync.OnceFunc(func() { l.stageSlots.Release(1) })
 	msgs, err := l.batchMessages("", writes)

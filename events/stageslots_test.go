@@ -57,7 +57,7 @@ func TestAbandonedStages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := stageSome(t, l, "more", later); !errors.Is(err, errNothingStaged) {
+		if _, err := stageSome(t, l, "more", later); !errors.Is(err, errEnoughStaged) {
 			t.Fatalf("more than %d batches are staged: %v", maxStagedBatches, err)
 		}
 		if seq, err := appendRest("rest"); err != nil || seq != 3*i+1 {

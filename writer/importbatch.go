@@ -42,8 +42,8 @@ type importBatch struct {
 	refusals []Refusal
 	err      error // why reading ended early
 
-	staged       int        // how many of the writes, the first ones, the log's server has already
-	appendStaged AppendRest // stores them with the others; nil where none are staged
+	staged       int                // how many of the writes, the first ones, the log's server has already
+	appendStaged fanfold.AppendRest // stores them with the others; nil where none are staged
 }
 
 // unstage has the writes sent anew: those that are staged are others now, or were given to the log.
@@ -114,15 +114,13 @@ func (b *importBatch) split(n int) (rest *importBatch) {
 
 // batcher makes batches of lines while the batch before them is being stored.
 type batcher struct {
-	w          *Writer
-	lines      LineReader
-	collection string // of all documents; "" where each line names its own
-	numbered   bool   // an import event follows the writes of each batch
-	intent     Intent // of the import
-	next       int    // the number of the next line
-	skip       int    // lines up to this one are stored already
-	out        chan<- *importBatch
-	batch      *importBatch // being made
+	w     *Writer
+	lines LineReader
+	opt   ImportOptions
+	next  int // the number of the next line
+	skip  int // lines up to this one are stored already
+	out   chan<- *importBatch
+	batch *importBatch // being made
 }
 
 // run reads lines until they end, and sends the batches that it makes of them. It returns early once ctx has ended.
@@ -155,7 +153,7 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 	var ev *fanfold.Event
 	shown := number
 	if err == nil {
-		ev, shown, err = b.w.importEvent(b.collection, line, number)
+		ev, shown, err = b.w.importEvent(b.opt.Collection, line, number)
 	}
 	messages := b.w.messages(ev, err)
 	switch {
@@ -206,12 +204,12 @@ func (b *batcher) send(ctx context.Context) bool {
 // stage has the log's server read the writes of the batch while those before it are being stored. Where that fails, or where what
 // is stored decides about the guards, all of it is sent later. What failed is done again then.
 func (b *batcher) stage(ctx context.Context) {
-	if err := b.w.refuseFanouts(ctx, b.batch, b.intent); err != nil {
+	if err := b.w.refuseFanouts(ctx, b.batch, b.opt.intent()); err != nil {
 		return
 	}
 	writes := b.batch.writes
-	if !b.numbered {
-		writes = writes[:max(0, len(writes)-1)] // the last one stores the others
+	if b.opt.ID == "" {
+		writes = writes[:max(0, len(writes)-1)] // no import event follows: the last one stores the others
 	}
 	if len(writes) == 0 || b.w.needGuards(writes) {
 		return

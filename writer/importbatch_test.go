@@ -40,7 +40,7 @@ func (l *stagingLog) DryRun(context.Context, []*fanfold.Event) (*fanfold.Fanout,
 	return &fanfold.Fanout{Derived: fanfold.MaxChanges + 1}, nil
 }
 
-func (l *stagingLog) Stage(_ context.Context, writes []fanfold.Write) (AppendRest, error) {
+func (l *stagingLog) Stage(_ context.Context, writes []fanfold.Write) (fanfold.AppendRest, error) {
 	for _, w := range writes {
 		l.staged = append(l.staged, w.Event.Key.ID)
 	}
@@ -50,17 +50,17 @@ func (l *stagingLog) Stage(_ context.Context, writes []fanfold.Write) (AppendRes
 // TestStagedDocumentsAreHeldToTheLimit: only what is to be stored is staged, all of it where an import event follows, and all but
 // the last document otherwise.
 func TestStagedDocumentsAreHeldToTheLimit(t *testing.T) {
-	for _, numbered := range []bool{true, false} {
+	for _, importID := range []string{"i", ""} {
 		l, want := &stagingLog{}, []string{"a", "b"}
-		b := &batcher{w: New(Dependencies{Log: l, Models: l, Inspector: l}, Options{}), numbered: numbered, batch: newImportBatch(0, 0)}
+		b := &batcher{w: New(Dependencies{Log: l, Models: l, Inspector: l}, Options{}), opt: ImportOptions{ID: importID}, batch: newImportBatch(0, 0)}
 		for i, id := range []string{"a", "x", "b"} {
 			b.batch.add(&fanfold.Event{Key: fanfold.Key{Collection: "c", ID: id}}, 1, i+1, i+1)
 		}
-		if b.stage(t.Context()); !numbered {
+		if b.stage(t.Context()); importID == "" {
 			want = want[:1]
 		}
 		if !slices.Equal(l.staged, want) || b.batch.staged != len(want) || len(b.batch.refusals) != 1 || b.batch.refusals[0].Line != 2 {
-			t.Errorf("numbered %t: %v are staged, and refused %v", numbered, l.staged, b.batch.refusals)
+			t.Errorf("import %q: %v are staged, and refused %v", importID, l.staged, b.batch.refusals)
 		}
 	}
 }

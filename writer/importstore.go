@@ -30,6 +30,9 @@ type ImportOptions struct {
 	AllowRemoval bool
 }
 
+// intent returns what the import's writes are meant to do.
+func (o ImportOptions) intent() Intent { return Intent{AllowFanout: o.AllowFanout} }
+
 // ImportProgress says how far an import has come, as its last event in the log does.
 type ImportProgress struct {
 	Line    int `json:"line"` // every line up to this one was stored or refused
@@ -104,7 +107,7 @@ func (im *Import) Run(ctx context.Context, lines LineReader, report func(ImportR
 	im.report = report
 	ctx, cancel := context.WithCancel(ctx)
 	batches := make(chan *importBatch, 1)
-	b := &batcher{w: im.w, lines: lines, collection: im.opt.Collection, numbered: im.opt.ID != "", intent: im.intent(), next: im.opt.First, skip: im.progress.Line, out: batches}
+	b := &batcher{w: im.w, lines: lines, opt: im.opt, next: im.opt.First, skip: im.progress.Line, out: batches}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -170,7 +173,7 @@ func (im *Import) store(ctx context.Context, b *importBatch) error {
 		return nil
 	}
 	b.dropUpTo(im.progress.Line) // another request may have stored a part of it
-	if err := im.w.refuseFanouts(ctx, b, im.intent()); err != nil {
+	if err := im.w.refuseFanouts(ctx, b, im.opt.intent()); err != nil {
 		return err
 	}
 	if im.last > importAhead { // the fold must not be left far behind
@@ -302,9 +305,6 @@ func (im *Import) afterFailure(ctx context.Context, b *importBatch, err error) e
 	}
 	return im.store(ctx, b)
 }
-
-// intent returns what the import's writes are meant to do.
-func (im *Import) intent() Intent { return Intent{AllowFanout: im.opt.AllowFanout} }
 
 // refuseFanouts removes the writes of a batch that would cause more than the model's fan-out limit. It looks at each once.
 func (w *Writer) refuseFanouts(ctx context.Context, b *importBatch, in Intent) error {

@@ -22,13 +22,9 @@ type Appender interface {
 	// AppendAll stores all of the writes or none, as one transaction where tx is not "", and returns the sequence of the
 	// first; the others follow it. The error is Stale where a condition is not met; its Operation is that write's index.
 	AppendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error)
-	// Stage sends writes to the log, which stores them with those that appendRest is given: all or none, as AppendAll with no
-	// transaction does. appendRest may be called once, or never.
-	Stage(ctx context.Context, writes []fanfold.Write) (appendRest AppendRest, err error)
+	// Stage sends writes to the log, which stores them with those that appendRest is given, as AppendAll with no transaction does.
+	Stage(ctx context.Context, writes []fanfold.Write) (appendRest fanfold.AppendRest, err error)
 }
-
-// AppendRest stores what was staged with the rest of its writes, of which there is one at least.
-type AppendRest = func(ctx context.Context, rest []fanfold.Write) (first uint64, err error)
 
 // Leader answers from the log's leader, so that no acknowledged event is missing in the answer.
 type Leader interface {
