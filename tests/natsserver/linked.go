@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -223,7 +224,7 @@ func (c *Linked) AwaitWhole(limit time.Duration) (missing string) {
 // Leading tells whether the cluster has a leader that knows all servers, so that it can make streams.
 func (c *Linked) Leading() bool { return c.LeadingAmong(len(c.settings)) }
 
-// LeadingAmong tells whether the first n servers have a leader that knows these and no others.
+// LeadingAmong tells whether the first n servers have a leader that knows these and no others, and has heard of each.
 func (c *Linked) LeadingAmong(n int) bool {
 	client := http.Client{Timeout: time.Second}
 	for i := range n {
@@ -234,7 +235,8 @@ func (c *Linked) LeadingAmong(n int) bool {
 		var out server.JSInfo
 		err = json.NewDecoder(resp.Body).Decode(&out)
 		_ = resp.Body.Close()
-		if err != nil || out.Meta == nil || out.Meta.Leader == "" || out.Meta.Size != n {
+		if err != nil || out.Meta == nil || out.Meta.Leader == "" || out.Meta.Size != n ||
+			slices.ContainsFunc(out.Meta.Replicas, func(p *server.PeerInfo) bool { return p.Offline }) {
 			return false
 		}
 	}
