@@ -26,7 +26,9 @@ type conn struct {
 	failWrite func() error
 	before    func(tables tableSet, writes bool) error // called before statements about tables of which rows are kept back; nil for none
 	ctx       context.Context                          // ends queries; nil for none
-	named     []driver.NamedValue                      // the arguments of the statement that was started last
+	deferred  *deferral                                // of the transaction that defers what it writes; nil for none
+	reading   int                                      // queries of which rows are being read
+	named     namedValues
 }
 
 // stmt is a prepared statement with the row that its queries read into.
@@ -67,6 +69,9 @@ func (c *conn) prepare(query string) (*stmt, error) {
 	if s := c.stmts[query]; s != nil {
 		return s, nil
 	}
+	if err := c.settle(); err != nil {
+		return nil, err
+	}
 	p, err := c.raw.Prepare(query)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", query, err)
@@ -77,8 +82,17 @@ func (c *conn) prepare(query string) (*stmt, error) {
 	return s, nil
 }
 
-// exec runs a statement that returns no rows. Arguments are int64, string, []byte for a blob, or
-// nil. It asks failWrite before every statement that writes.
+// settle runs the statements that the connection has deferred. The error is of the first that failed.
+func (c *conn) settle() error {
+	if c.deferred == nil {
+		return nil
+	}
+	return c.deferred.settle()
+}
+
+// exec runs a statement that returns no rows. Arguments are int64, string, []byte for a blob, borrowedText, or nil; they
+// may be changed once exec has returned. It asks failWrite before every statement that writes. In a transaction a
+// statement may be deferred, and its error is then returned later, at the transaction's end at the latest.
 func (c *conn) exec(query string, args ...driver.Value) error {
 	s, err := c.prepare(query)
 	if err != nil {
@@ -100,19 +114,27 @@ func (c *conn) exec(query string, args ...driver.Value) error {
 			}
 		}
 	}
-	if _, err := s.ExecContext(context.Background(), c.arguments(args)); err != nil {
-		return translateError(err)
+	// The rows of a query that is being read may depend on what is written meanwhile.
+	if c.deferred != nil && c.reading == 0 {
+		return c.deferred.add(s.SQLiteStmt, args)
 	}
-	return nil
+	_, err = s.ExecContext(context.Background(), c.named.of(args))
+	return translateError(err)
 }
 
-// arguments returns arguments as the driver wants them, valid until the next call: a statement copies them when it starts.
-func (c *conn) arguments(args []driver.Value) []driver.NamedValue {
-	c.named = c.named[:0]
+// namedValues are the arguments of a statement as the driver wants them.
+type namedValues []driver.NamedValue
+
+// of returns args, valid until the next call: a statement copies them when it starts.
+func (n *namedValues) of(args []driver.Value) []driver.NamedValue {
+	*n = (*n)[:0]
 	for i, v := range args {
-		c.named = append(c.named, driver.NamedValue{Ordinal: i + 1, Value: v})
+		if b, ok := v.(borrowedText); ok {
+			v = string(b)
+		}
+		*n = append(*n, driver.NamedValue{Ordinal: i + 1, Value: v})
 	}
-	return c.named
+	return *n
 }
 
 // query calls fn for each row of a result, and returns the first error of fn. The row is
@@ -127,10 +149,15 @@ func (c *conn) query(query string, fn func(row []driver.Value) error, args ...dr
 			return err
 		}
 	}
+	if err := c.settle(); err != nil {
+		return err
+	}
 	rows, err := c.start(s, args)
 	if err != nil {
 		return translateError(err)
 	}
+	c.reading++
+	defer func() { c.reading-- }()
 	if s.row == nil {
 		s.row = make([]driver.Value, len(rows.Columns()))
 	}
@@ -157,7 +184,7 @@ func (c *conn) start(s *stmt, args []driver.Value) (driver.Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return s.QueryContext(ctx, c.arguments(args))
+	return s.QueryContext(ctx, c.named.of(args))
 }
 
 // errStopRows is returned by a function given to query to end the query without an error. query
@@ -204,13 +231,15 @@ func isCorrupt(err error) bool {
 	return errors.As(err, &e) && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB)
 }
 
-// textValue returns bytes as a text value to bind, NULL for nil. It does not copy: SQLite copies
-// what is bound to it, and nothing here writes into bytes it was given.
+// borrowedText is a text to bind whose memory belongs to somebody who may use it again.
+type borrowedText string
+
+// textValue returns bytes as a text value to bind, NULL for nil. It does not copy: SQLite and what defers a statement do.
 func textValue(b []byte) driver.Value {
 	if b == nil {
 		return nil
 	}
-	return unsafe.String(unsafe.SliceData(b), len(b))
+	return borrowedText(unsafe.String(unsafe.SliceData(b), len(b)))
 }
 
 // bytesOf returns a text value as bytes, nil for NULL. It does not copy, so nobody may write into

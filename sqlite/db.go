@@ -47,6 +47,7 @@ type DB struct {
 	readers         chan *conn // those that are not in use
 	size            int        // how many readers there are
 	tx              *Tx        // used again by every Update
+	deferral        *deferral  // the same
 	walCheckpointer walCheckpointer
 	// beforeMove is called with the last event folded before the WAL is moved into the file; nil for nothing.
 	beforeMove func(seq uint64) error
@@ -91,7 +92,7 @@ func openForWriting(path string, opt Options, pragmas ...string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{path: path, opt: opt, writer: writer, readers: make(chan *conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
+	db := &DB{path: path, opt: opt, writer: writer, deferral: newDeferral(), readers: make(chan *conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
 	if err := db.createTempTables(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -228,8 +229,21 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 			err = errors.Join(err, db.rollback())
 		}
 	}()
+	if err := db.write(fn); err != nil {
+		return err
+	}
+	return db.writer.exec("COMMIT")
+}
+
+// write runs fn, and whatever it has put off, in the transaction that has begun.
+func (db *DB) write(fn func(tx *Tx) error) error {
 	tx := db.tx
-	defer func() { tx.mayCommit = nil }()
+	db.writer.deferred = db.deferral
+	defer func() {
+		db.deferral.discard()
+		clear(tx.absent)
+		db.writer.deferred, tx.mayCommit = nil, nil
+	}()
 	if err := tx.load(); err != nil {
 		return err
 	}
@@ -239,12 +253,13 @@ func (db *DB) Update(fn func(tx *Tx) error) (err error) {
 	if err := tx.flush(); err != nil {
 		return err
 	}
-	if tx.mayCommit != nil {
-		if err := tx.mayCommit(); err != nil {
-			return err
-		}
+	if err := db.deferral.settle(); err != nil {
+		return err
 	}
-	return db.writer.exec("COMMIT")
+	if tx.mayCommit != nil {
+		return tx.mayCommit()
+	}
+	return nil
 }
 
 // rollback ends the transaction, unless SQLite has done so itself, as it does for a full disk.

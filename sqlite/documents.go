@@ -48,6 +48,9 @@ func (tx *Tx) Get(key fanfold.Key) (*Row, error) {
 	if tx.over != nil {
 		return tx.over.get(key)
 	}
+	if _, absent := tx.absent[key]; absent {
+		return nil, nil
+	}
 	if err := tx.flushCached(tx.cache.keys[key]); err != nil {
 		return nil, err
 	}
@@ -184,6 +187,7 @@ func (tx *Tx) Insert(r *Row) error {
 	if tx.over != nil {
 		return tx.over.write(r)
 	}
+	delete(tx.absent, r.Key)
 	tx.counts[r.Key.Collection]++
 	if tx.mayHaveTombstones {
 		if err := tx.c.exec("DELETE FROM tombstone WHERE collection = ? AND id = ?", r.Key.Collection, r.Key.ID); err != nil {

@@ -28,7 +28,7 @@ func StoreSource(body, source []byte, hides bool) Stored {
 			return Stored{column: places}
 		}
 	}
-	return Stored{column: textValue(source)}
+	return Stored{column: string(source)}
 }
 
 // derivedPlaces returns where in the embedded view derived members were added to the referenced one, nil where that is not

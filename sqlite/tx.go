@@ -22,6 +22,7 @@ type Tx struct {
 	mayHaveTombstones bool
 	before            beforeImages
 	cache             rowCache
+	absent            absentKeys
 	argBuffer         []sqlValue // used again and again
 	unwritten         unwrittenRows
 	counts            map[string]int64 // documents more in each collection that is yet to be written

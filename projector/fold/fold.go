@@ -24,6 +24,7 @@ type Fold struct {
 	views   views
 	splicer splicer
 	links   []sqlite.Link
+	keys    []fanfold.Key
 
 	// The event being folded.
 	event    *fanfold.Event
@@ -113,6 +114,9 @@ func (f *Fold) ApplyAll(tx *sqlite.Tx, events []*fanfold.Event) error {
 // folded. enough is called behind each event, with how many derived changes it caused.
 func (f *Fold) ApplyUntil(tx *sqlite.Tx, events []*fanfold.Event, enough func(ev *fanfold.Event, derived int64) bool) (n int, err error) {
 	f.outcomes = f.outcomes[:0]
+	if err := f.lookAhead(tx, events); err != nil {
+		return 0, err
+	}
 	for i, ev := range events {
 		if want := tx.Checkpoint().Seq + 1; ev.Seq != want {
 			return i, fanfold.Errorf(fanfold.Internal, "event %d follows %d", ev.Seq, want-1)
@@ -125,6 +129,17 @@ func (f *Fold) ApplyUntil(tx *sqlite.Tx, events []*fanfold.Event, enough func(ev
 		}
 	}
 	return len(events), nil
+}
+
+// lookAhead tells the transaction which documents the events write to.
+func (f *Fold) lookAhead(tx *sqlite.Tx, events []*fanfold.Event) error {
+	f.keys = f.keys[:0]
+	for _, ev := range events {
+		if ev.Kind == fanfold.KindPut {
+			f.keys = append(f.keys, ev.Key)
+		}
+	}
+	return tx.LookAhead(f.keys)
 }
 
 // setPlan switches to another model.

@@ -1,0 +1,63 @@
+package sqlite
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold"
+)
+
+// absentKeys are the keys of documents that are known not to be there.
+type absentKeys map[fanfold.Key]struct{}
+
+// absentAtOnce is how many keys one statement looks for.
+const absentAtOnce = 16
+
+// findSQL looks for absentAtOnce keys of a collection.
+var findSQL = "SELECT id FROM document WHERE collection = ? AND id IN (?" + strings.Repeat(", ?", absentAtOnce-1) + ")"
+
+// LookAhead finds out which of the documents are not there, so that Get need not look for each of them between two
+// writes, which would have to be carried out before. It is for the documents that the transaction is going to write to.
+func (tx *Tx) LookAhead(keys []fanfold.Key) error {
+	if tx.over != nil || len(keys) < absentAtOnce {
+		return nil
+	}
+	if tx.absent == nil {
+		tx.absent = absentKeys{}
+	}
+	slices.SortFunc(keys, compareKeys)
+	keys = slices.Compact(keys)
+	for len(keys) > 0 {
+		n := 1
+		for n < min(len(keys), absentAtOnce) && keys[n].Collection == keys[0].Collection {
+			n++
+		}
+		if err := tx.lookFor(keys[:n]); err != nil {
+			return err
+		}
+		keys = keys[n:]
+	}
+	return nil
+}
+
+// lookFor notes which of up to absentAtOnce documents of one collection are not there.
+func (tx *Tx) lookFor(keys []fanfold.Key) error {
+	args := append(tx.argBuffer[:0], keys[0].Collection)
+	for i := range absentAtOnce {
+		args = append(args, keys[min(i, len(keys)-1)].ID)
+	}
+	tx.argBuffer = args
+	for _, k := range keys {
+		tx.absent[k] = struct{}{}
+	}
+	return tx.c.query(findSQL, func(r []sqlValue) error {
+		delete(tx.absent, fanfold.Key{Collection: keys[0].Collection, ID: textOf(r[0])})
+		return nil
+	}, args...)
+}
+
+// compareKeys orders keys as an index does.
+func compareKeys(a, b fanfold.Key) int {
+	return cmp.Or(cmp.Compare(a.Collection, b.Collection), cmp.Compare(a.ID, b.ID))
+}

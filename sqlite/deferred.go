@@ -1,0 +1,202 @@
+package sqlite
+
+import (
+	"context"
+	"unsafe"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// Statements that write return nothing that the fold needs, so a transaction does not wait for them. They are put into
+// lists in the order in which they came. A list that is full is run by another goroutine, while the fold goes on with the
+// next event. What is left in a list is run where the transaction needs the result: before a statement that reads, and
+// at its end.
+
+// Bounds of what waits to be run: at most six lists, of which one grows and one is being run.
+const (
+	maxDeferredStatements = 64        // of a list
+	maxDeferredBytes      = 256 << 10 // of the texts and blobs of a list, and of a statement that is deferred
+	maxDeferredLists      = 4         // that wait for the goroutine
+)
+
+// deferredList is a list of statements that are yet to be run. It holds copies of their arguments.
+type deferredList struct {
+	stmts  []deferredStmt
+	args   []sqlValue
+	size   int    // bytes of the texts and blobs among args
+	copies []byte // of those whose memory may be used again
+}
+
+// deferredStmt is a statement of a list, with how many arguments it has.
+type deferredStmt struct {
+	*sqlite3.SQLiteStmt
+	args int
+}
+
+// argumentBytes returns how many bytes the texts and blobs among arguments have.
+func argumentBytes(args []sqlValue) (size int) {
+	for _, v := range args {
+		switch v := v.(type) {
+		case string:
+			size += len(v)
+		case borrowedText:
+			size += len(v)
+		case []byte:
+			size += len(v)
+		}
+	}
+	return size
+}
+
+// add appends a statement whose texts and blobs have size bytes, and returns whether the list is full.
+func (l *deferredList) add(s *sqlite3.SQLiteStmt, args []sqlValue, size int) (full bool) {
+	for _, v := range args {
+		switch b := v.(type) {
+		case borrowedText:
+			c := l.copy(unsafe.Slice(unsafe.StringData(string(b)), len(b)))
+			v = unsafe.String(unsafe.SliceData(c), len(c))
+		case []byte:
+			if b != nil { // which is NULL
+				v = l.copy(b)
+			}
+		}
+		l.args = append(l.args, v)
+	}
+	l.stmts = append(l.stmts, deferredStmt{s, len(args)})
+	l.size += size
+	return len(l.stmts) >= maxDeferredStatements || l.size >= maxDeferredBytes
+}
+
+// copy returns a copy of bytes that is valid until reset, and not nil.
+func (l *deferredList) copy(b []byte) []byte {
+	if len(b) == 0 {
+		return []byte{}
+	}
+	begin := len(l.copies)
+	l.copies = append(l.copies, b...)
+	return l.copies[begin:len(l.copies):len(l.copies)]
+}
+
+// run runs the statements, up to the first that fails, and empties the list. named is used for their arguments.
+func (l *deferredList) run(named *namedValues) (err error) {
+	args := l.args
+	for _, s := range l.stmts {
+		if _, err = s.ExecContext(context.Background(), named.of(args[:s.args])); err != nil {
+			break
+		}
+		args = args[s.args:]
+	}
+	l.reset()
+	return translateError(err)
+}
+
+// reset empties the list.
+func (l *deferredList) reset() {
+	clear(l.args)
+	l.stmts, l.args, l.size, l.copies = l.stmts[:0], l.args[:0], 0, l.copies[:0]
+}
+
+// deferral holds the statements of a transaction that are yet to be run. While its goroutine runs, nobody else uses the
+// connection.
+type deferral struct {
+	filling *deferredList      // the list that grows; the goroutine never sees it
+	full    chan *deferredList // to the goroutine; nil where there is none
+	spare   chan *deferredList // run and empty
+	ended   chan error         // the goroutine's first error, nil for none, once it has ended
+	failed  error              // the first error of the transaction, which every later statement returns
+	named   namedValues
+}
+
+// newDeferral returns a deferral without statements.
+func newDeferral() *deferral {
+	return &deferral{filling: &deferredList{}, spare: make(chan *deferredList, maxDeferredLists+2), ended: make(chan error, 1)}
+}
+
+// add defers a statement, of which it copies the arguments. It blocks while too many lists wait to be run. A statement
+// with large arguments is run at once, behind all others. The error is of any of these.
+func (d *deferral) add(s *sqlite3.SQLiteStmt, args []sqlValue) error {
+	size := argumentBytes(args)
+	if size > maxDeferredBytes {
+		if err := d.settle(); err != nil {
+			return err
+		}
+		_, err := s.ExecContext(context.Background(), d.named.of(args))
+		return translateError(err)
+	}
+	if !d.filling.add(s, args, size) {
+		return nil
+	}
+	if d.full == nil {
+		d.full = make(chan *deferredList, maxDeferredLists)
+		go d.runAll(d.full)
+	}
+	d.pass()
+	return nil
+}
+
+// pass gives the list that grows to the goroutine.
+func (d *deferral) pass() {
+	d.full <- d.filling
+	select {
+	case d.filling = <-d.spare:
+	default:
+		d.filling = &deferredList{}
+	}
+}
+
+// runAll runs lists until there are no more. Behind an error it only empties them.
+func (d *deferral) runAll(lists <-chan *deferredList) {
+	var err error
+	var named namedValues
+	for l := range lists {
+		if err == nil {
+			err = l.run(&named)
+		} else {
+			l.reset()
+		}
+		d.spare <- l
+	}
+	d.ended <- err
+}
+
+// settle returns once every statement has been run, and nothing uses the connection any more. The error is that of the
+// transaction's first statement that failed, translated.
+func (d *deferral) settle() error {
+	var err error
+	if d.full == nil {
+		err = d.runHere()
+	} else {
+		d.pass()
+		err = d.end()
+	}
+	if d.failed == nil {
+		d.failed = err
+	}
+	return d.failed
+}
+
+// runHere runs the list that grows, unless a statement has failed.
+func (d *deferral) runHere() error {
+	if d.failed != nil {
+		d.filling.reset()
+		return nil
+	}
+	return d.filling.run(&d.named)
+}
+
+// end ends the goroutine and returns its error.
+func (d *deferral) end() error {
+	close(d.full)
+	d.full = nil
+	return <-d.ended
+}
+
+// discard forgets every statement that was not run, and the transaction's error. It returns once nothing uses the
+// connection any more.
+func (d *deferral) discard() {
+	if d.full != nil {
+		_ = d.end() // the transaction is rolled back
+	}
+	d.filling.reset()
+	d.failed = nil
+}
