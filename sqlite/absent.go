@@ -43,18 +43,17 @@ func (tx *Tx) LookAhead(keys []fanfold.Key) error {
 
 // lookFor notes which of up to absentAtOnce documents of one collection are not there.
 func (tx *Tx) lookFor(keys []fanfold.Key) error {
-	args := append(tx.argBuffer[:0], keys[0].Collection)
+	tx.argBuffer = append(tx.argBuffer[:0], keys[0].Collection)
 	for i := range absentAtOnce {
-		args = append(args, keys[min(i, len(keys)-1)].ID)
+		tx.argBuffer = append(tx.argBuffer, keys[min(i, len(keys)-1)].ID)
 	}
-	tx.argBuffer = args
 	for _, k := range keys {
 		tx.absent[k] = struct{}{}
 	}
 	return tx.c.query(findSQL, func(r []sqlValue) error {
 		delete(tx.absent, fanfold.Key{Collection: keys[0].Collection, ID: textOf(r[0])})
 		return nil
-	}, args...)
+	}, tx.argBuffer...)
 }
 
 // compareKeys orders keys as an index does.

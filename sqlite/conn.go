@@ -114,9 +114,8 @@ func (c *conn) exec(query string, args ...driver.Value) error {
 			}
 		}
 	}
-	// The rows of a query that is being read may depend on what is written meanwhile.
-	if c.deferred != nil && c.reading == 0 {
-		return c.deferred.add(s.SQLiteStmt, args)
+	if c.deferred != nil {
+		return c.deferred.exec(s.SQLiteStmt, args, c.reading > 0) // a query that is being read uses the connection
 	}
 	_, err = s.ExecContext(context.Background(), c.named.of(args))
 	return translateError(err)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"log/slog"
+	"strconv"
 	"testing"
 
 	"github.com/fanfold/fanfold"
@@ -55,5 +56,45 @@ func requireMapped(t *testing.T, store *Store, atLeast bool, want int64) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFullFile: a transaction for which the file has no room leaves nothing, although SQLite may end it by itself while the
+// fold goes on, and the next one is as any other.
+func TestFullFile(t *testing.T) {
+	store, err := OpenStore(t.TempDir(), Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	fill := func(tx *Tx) error {
+		for i := range int64(5000) {
+			key := fanfold.Key{Collection: "c", ID: strconv.FormatInt(i, 10)}
+			if err := tx.Insert(&Row{Number: i + 1, Key: key, Body: []byte(`{"text":"some text that takes some room"}`)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := store.Use(func(db *DB) error {
+		if err := db.pragmas("max_page_count=100"); err != nil {
+			return err
+		}
+		if err := db.Update(fill); fanfold.CodeOf(err) != fanfold.Unavailable {
+			t.Errorf("a transaction without room ends with %v", err)
+		}
+		if err := db.pragmas("max_page_count=100000"); err != nil {
+			return err
+		}
+		if found, err := db.writer.queryRow("SELECT 1 FROM document LIMIT 1", func([]sqlValue) {}); err != nil || found {
+			t.Errorf("documents are left: %v, %v", found, err)
+		}
+		return db.Update(fill)
+	}); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"unsafe"
 
@@ -112,16 +113,21 @@ func newDeferral() *deferral {
 	return &deferral{filling: &deferredList{}, spare: make(chan *deferredList, maxDeferredLists+2), ended: make(chan error, 1)}
 }
 
-// add defers a statement, of which it copies the arguments. It blocks while too many lists wait to be run. A statement
-// with large arguments is run at once, behind all others. The error is of any of these.
-func (d *deferral) add(s *sqlite3.SQLiteStmt, args []sqlValue) error {
+// exec defers a statement, of which it copies the arguments. It blocks while too many lists wait to be run. Where atOnce is
+// true, and where the arguments are large, it runs the statement, behind all others. The error is of any of these. Behind an
+// error nothing is run any more, for SQLite may have ended the transaction.
+func (d *deferral) exec(s *sqlite3.SQLiteStmt, args []sqlValue, atOnce bool) error {
+	if d.failed != nil {
+		return d.failed
+	}
 	size := argumentBytes(args)
-	if size > maxDeferredBytes {
+	if atOnce || size > maxDeferredBytes {
 		if err := d.settle(); err != nil {
 			return err
 		}
 		_, err := s.ExecContext(context.Background(), d.named.of(args))
-		return translateError(err)
+		d.failed = translateError(err)
+		return d.failed
 	}
 	if !d.filling.add(s, args, size) {
 		return nil
@@ -162,26 +168,14 @@ func (d *deferral) runAll(lists <-chan *deferredList) {
 // settle returns once every statement has been run, and nothing uses the connection any more. The error is that of the
 // transaction's first statement that failed, translated.
 func (d *deferral) settle() error {
-	var err error
-	if d.full == nil {
-		err = d.runHere()
-	} else {
+	if d.full != nil {
 		d.pass()
-		err = d.end()
+		d.failed = cmp.Or(d.failed, d.end())
 	}
 	if d.failed == nil {
-		d.failed = err
+		d.failed = d.filling.run(&d.named)
 	}
 	return d.failed
-}
-
-// runHere runs the list that grows, unless a statement has failed.
-func (d *deferral) runHere() error {
-	if d.failed != nil {
-		d.filling.reset()
-		return nil
-	}
-	return d.filling.run(&d.named)
 }
 
 // end ends the goroutine and returns its error.
