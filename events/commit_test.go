@@ -188,7 +188,7 @@ func TestUnknownOutcomeOfTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	l, err := events.Open(t.Context(), nc, events.Options{Attempt: 500 * time.Millisecond, Timeout: 2 * time.Second})
+	l, err := events.Open(t.Context(), nc, events.Options{Attempt: 500 * time.Millisecond, Timeout: 8 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,8 @@ func open(t *testing.T, url string, replicas int) *events.Log {
 		t.Fatal(err)
 	}
 	t.Cleanup(nc.Close)
-	l, err := events.Open(t.Context(), nc, events.Options{Replicas: replicas, Attempt: 500 * time.Millisecond})
+	opt := events.Options{Replicas: replicas, Attempt: 500 * time.Millisecond, Timeout: time.Minute} // an election may take more than the default
+	l, err := events.Open(t.Context(), nc, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,12 +115,7 @@ func TestLostAck(t *testing.T) {
 func TestLostAckThenOvertaken(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	direct := open(t, url, 1)
-	nc, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
+	js, err := jetstream.New(natsserver.Connect(t, url))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +195,7 @@ func TestUnreachableLogWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	l, err := events.Open(t.Context(), nc, events.Options{Attempt: 500 * time.Millisecond, Timeout: 2 * time.Second})
+	l, err := events.Open(t.Context(), nc, events.Options{Attempt: 500 * time.Millisecond, Timeout: 8 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,12 +211,7 @@ func TestUnreachableLogWritesNothing(t *testing.T) {
 func TestFailingLogIsTriedAgain(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	l := open(t, url, 1)
-	nc, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
+	js, err := jetstream.New(natsserver.Connect(t, url))
 	if err != nil {
 		t.Fatal(err)
 	}

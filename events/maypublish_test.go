@@ -24,7 +24,7 @@ func TestMayPublish(t *testing.T) {
 	var forbidden atomic.Bool
 	var asked, acknowledged atomic.Int64
 	lapse := false // after the first publish
-	l, err := events.Open(t.Context(), nc, events.Options{Attempt: 500 * time.Millisecond, MayPublish: func() error {
+	l, err := events.Open(t.Context(), nc, events.Options{Attempt: 3 * time.Second, MayPublish: func() error {
 		if asked.Add(1); forbidden.Load() {
 			return fanfold.Errorf(fanfold.Unavailable, "forbidden")
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
@@ -84,15 +85,20 @@ func startAll(t *testing.T, servers *natsserver.Linked) *nats.Conn {
 	return nc
 }
 
-// openMending opens a new log, which is to have 3 replicas, and calls mend when it says that it waits for servers.
+// openMending opens a new log, which is to have 3 replicas, and calls mend when it says that it waits for servers. It opens it
+// again where the servers take longer to agree than the log waits.
 func openMending(t *testing.T, nc *nats.Conn, replicas int, mend func()) {
 	var once sync.Once
 	waited := false
-	l, err := events.Open(t.Context(), nc, events.Options{Replicas: replicas, Logger: slog.New(onMessage(func(message string) {
+	opt := events.Options{Replicas: replicas, Logger: slog.New(onMessage(func(message string) {
 		if strings.Contains(message, "waits for") {
 			once.Do(func() { waited = true; mend() })
 		}
-	}))})
+	}))}
+	l, err := events.Open(t.Context(), nc, opt)
+	for limit := time.Now().Add(3 * time.Minute); fanfold.CodeOf(err) == fanfold.Unavailable && time.Now().Before(limit); {
+		l, err = events.Open(t.Context(), nc, opt)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

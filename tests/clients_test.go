@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -66,10 +67,10 @@ func TestClientsSurvive(t *testing.T) {
 	}
 	for _, kind := range []string{"eventsource", "websocket"} {
 		t.Run("Chromium "+kind, func(t *testing.T) {
-			var f *follower
-			p := newProxy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { servePage(w, r, f) }))
-			surviving(t, p, func(following *follower) {
-				f = following
+			reports := &pageReports{taken: map[string]bool{}}
+			p := newProxy(t, reports)
+			surviving(t, p, func(f *follower) {
+				reports.f = f
 				browse(t, p.URL+"/test/page?"+kind)
 			})
 		})
@@ -111,8 +112,16 @@ func followByCurl(f *follower, url string) {
 	}()
 }
 
-// servePage answers with the page for a browser, and takes what it reports.
-func servePage(w http.ResponseWriter, r *http.Request, f *follower) {
+// pageReports serves the page for a browser, and takes what it reports. Where a connection is cut the page sends a batch again, for
+// it cannot tell whether that was taken.
+type pageReports struct {
+	f     *follower
+	mu    sync.Mutex
+	taken map[string]bool // by a batch's number
+}
+
+// ServeHTTP implements http.Handler.
+func (p *pageReports) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		page, err := os.ReadFile("clients/page.html")
 		if err != nil {
@@ -128,8 +137,15 @@ func servePage(w http.ResponseWriter, r *http.Request, f *follower) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
+	p.mu.Lock() // also while it is taken: an answer to the second try says that it was
+	defer p.mu.Unlock()
+	batch := r.Header.Get("X-Batch")
+	if p.taken[batch] {
+		return
+	}
+	p.taken[batch] = true
 	for line := range strings.Lines(string(text)) {
-		f.take([]byte(line))
+		p.f.take([]byte(line))
 	}
 }
 

@@ -273,6 +273,7 @@ func TestStoppedProcess(t *testing.T) {
 	a.Put("bs", "1", `{"u":"x"}`)
 	awaitStatus(t, b.Client, "both nodes", func(s node.Status) bool { return liveNodes(s) == 2 && s.Applied > 3 })
 	b.Want(http.StatusCreated, http.MethodPut, "/v1/bs/2", `{"u":"y"}`)
+	began := time.Now()
 	if err := b.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +281,6 @@ func TestStoppedProcess(t *testing.T) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", b.cmd.Process.Pid))
 		return err != nil || strings.Contains(string(stat), ") T ")
 	})
-	began := time.Now()
 	done := putModel(a.Client, "")
 	errs := make(chan error, 16)
 	for i := range cap(errs) { // in the stopped process's sockets

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold/tests/harness"
@@ -20,12 +19,7 @@ func TestLostBucketOfNodes(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
 	defer s.Close()
 	s.Put("books", "b", `{}`)
-	nc, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
+	js, err := jetstream.New(natsserver.Connect(t, url))
 	if err != nil {
 		t.Fatal(err)
 	}

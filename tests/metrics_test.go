@@ -50,6 +50,17 @@ func useEverything(t *testing.T, s *harness.Store) {
 	awaitRuleValues(t, s)
 }
 
+// awaitGroupMetrics waits until the metrics have figures of a group, for which a node asks at intervals, and not for long at a
+// time, and returns them.
+func awaitGroupMetrics(t *testing.T, c *harness.Client) (text []byte) {
+	t.Helper()
+	await(t, "the group's figures", time.Minute, func() bool {
+		text = c.Want(http.StatusOK, "GET", "/metrics", "").Body
+		return bytes.Contains(text, []byte("fanfold_group_lag_seconds{"))
+	})
+	return text
+}
+
 // TestMetricsAreDocumented: the metrics follow Prometheus's conventions, and docs/observability.md lists exactly those that
 // there are, with their types and labels.
 func TestMetricsAreDocumented(t *testing.T) {
@@ -57,7 +68,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Sync: true})
 	defer s.Close()
 	useEverything(t, s)
-	text := s.Want(http.StatusOK, "GET", "/metrics", "").Body
+	text := awaitGroupMetrics(t, s.Client)
 	problems, err := promlint.New(bytes.NewReader(text)).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
@@ -94,9 +105,7 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Sync: true})
 	defer s.Close()
 	useEverything(t, s)
-	await(t, "the group's figures", time.Minute, func() bool {
-		return strings.Contains(string(s.Want(http.StatusOK, "GET", "/metrics", "").Body), `fanfold_group_lag_seconds{group="index"}`)
-	})
+	awaitGroupMetrics(t, s.Client)
 	awaitMetric(t, s.Client, "fanfold_lag_seconds", 0)
 	for series, want := range map[string]float64{
 		`fanfold_http_requests_total{code="201",method="PUT",route="/v1/:collection/:id"}`:      6,

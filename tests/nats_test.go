@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold/events"
@@ -31,11 +30,7 @@ func TestOrdinaryClients(t *testing.T) {
 	go func() { done <- n.Run(ctx, nil) }()
 	c := harness.NewClient(t, n.URL())
 	c.Put("books", "b", `{"x":1}`)
-	nc, err := nats.Connect("nats://" + addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := natsserver.Connect(t, "nats://"+addr)
 	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(500*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
@@ -73,12 +68,7 @@ func TestUnreadableEvent(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
 	defer s.Close()
 	s.Put("books", "b", `{"x":1}`)
-	nc, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
+	js, err := jetstream.New(natsserver.Connect(t, url))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,12 +93,7 @@ func TestUnreadableEvent(t *testing.T) {
 // could be stored twice.
 func TestShortWindowIsRefused(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
-	nc, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	if _, err := events.Open(t.Context(), nc, events.Options{Window: time.Second}); err != nil {
+	if _, err := events.Open(t.Context(), natsserver.Connect(t, url), events.Options{Window: time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := harness.Start(t, harness.Options{Dir: t.TempDir(), NATS: url}); err == nil || !strings.Contains(err.Error(), "duplicate window") {

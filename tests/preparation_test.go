@@ -303,8 +303,8 @@ func TestCrashWhilePreparing(t *testing.T) {
 			continue // it struck at the start
 		}
 		r, err := s.Do(http.MethodPut, "/v1/_model?background=true&allowRemoval=true", []byte(smallerModel), "Content-Type", "application/yaml", "Fanfold-Timeout", "0")
-		if err != nil || r.Status != http.StatusAccepted {
-			t.Fatalf("crash %d: %d %s, %v", k, r.Status, r.Body, err)
+		if err != nil || r.Status != http.StatusAccepted && r.Status != http.StatusOK { // it may apply by then
+			t.Fatalf("crash %d: %+v, %v", k, r, err)
 		}
 		for settled := false; !struck() && !settled; time.Sleep(100 * time.Microsecond) { // a crash has no position
 			a := s.Node.Projector.Status().Activated

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold/tests/harness"
@@ -18,11 +17,8 @@ import (
 // replicasOf returns how many replicas each stream is to have, as the servers say.
 func replicasOf(t *testing.T, url string) map[string]int {
 	t.Helper()
-	nc, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := natsserver.Connect(t, url)
+	defer nc.Close() // it is called again and again
 	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)

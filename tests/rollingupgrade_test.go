@@ -315,7 +315,13 @@ func (r *rolling) requireOneTruth(end string) {
 	dirs = append(dirs, r.t.TempDir())
 	late := startVersion(r.t, true, "--data", dirs[len(nodes)], "--nats", r.nats)
 	late.Want(http.StatusOK, "GET", "/v1/books", "", "Fanfold-Min-Position", end, "Fanfold-Timeout", "60")
-	requireSameFiles(r.t, append(nodes, late), dirs)
+	nodes = append(nodes, late)
+	awaitAnswer(r.t, late.Client, "/readyz", http.StatusOK) // it has folded the event with which it joined
+	joined := fmt.Sprint(statusOf(r.t, late.Client).Applied)
+	for _, p := range nodes {
+		p.Want(http.StatusOK, "GET", "/v1/books", "", "Fanfold-Min-Position", joined, "Fanfold-Timeout", "60")
+	}
+	requireSameFiles(r.t, nodes, dirs)
 
 	old := startVersion(r.t, false, "--data", r.t.TempDir(), "--nats", r.nats)
 	s := foldStatus(r.t, old.Client)

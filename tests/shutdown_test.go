@@ -277,7 +277,7 @@ func TestLeavingNode(t *testing.T) {
 	}
 	begun := time.Now()
 	p.signal(syscall.SIGTERM)
-	if took := time.Since(begun); took > 5*time.Second || !p.cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+	if took := time.Since(begun); took > 30*time.Second || !p.cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
 		t.Errorf("after a second signal it took %v to end: %v", took, p.cmd.ProcessState)
 	}
 }

@@ -113,12 +113,7 @@ func TestSnapshotsThatAreNotUsed(t *testing.T) {
 	a.Model(snapshotModel)
 	writeBooks(a, "x", 20)
 	a.Want(http.StatusOK, "POST", "/v1/_snapshot", "")
-	nc, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
+	js, err := jetstream.New(natsserver.Connect(t, url))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracespb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -83,12 +84,18 @@ func TestOneTrace(t *testing.T) {
 	t.Parallel()
 	receiver := receiveSpans(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Sync: true, TraceEndpoint: receiver.URL})
-	rawRequest(t, s.Client, "GET /v1/_changes?feed=eventsource&since=now HTTP/1.1\r\nHost: localhost\r\ntraceparent: 00-1"+traceID[1:]+"-"+clientSpan+"-01\r\n\r\n")
+	conn := rawRequest(t, s.Client, "GET /v1/_changes?feed=eventsource&since=now HTTP/1.1\r\nHost: localhost\r\ntraceparent: 00-1"+traceID[1:]+"-"+clientSpan+"-01\r\n\r\n")
 	awaitMetric(t, s.Client, `fanfold_feed_subscribers{transport="eventsource"}`, 1) // it has read what since=now is
 	s.Want(http.StatusCreated, "PUT", "/v1/books/b", `{"n":1}`, "traceparent", "00-"+traceID+"-"+clientSpan+"-01")
 	s.Want(http.StatusCreated, "PUT", "/v1/books/c", `{"n":1}`, "traceparent", "00-2"+traceID[1:]+"-"+clientSpan+"-00")
 	awaitMetric(t, s.Client, "fanfold_feed_lag_changes", 0)
-	s.Close() // which sends what is left
+	_ = conn.Close() // which ends the feed's span
+	feedTrace := "1" + traceID[1:]
+	for name, of := range map[string]string{"PUT /v1/:collection/:id": traceID, "append": traceID, "log sync": traceID, "fold": traceID, "fold batch": "",
+		"feed row": traceID, "GET /v1/_changes": feedTrace} {
+		await(t, name, time.Minute, func() bool { return len(receiver.named(name, of)) > 0 })
+	}
+	s.Close() // which does not wait for long until what is left is sent
 	parent := clientSpan
 	for _, name := range []string{"PUT /v1/:collection/:id", "append", "fold", "feed row"} {
 		spans := receiver.named(name, traceID)
@@ -106,7 +113,7 @@ func TestOneTrace(t *testing.T) {
 		len(fold.Links) != 1 || string(fold.Links[0].SpanId) != string(batch[0].SpanId) {
 		t.Errorf("the fold %v and its batch %v are not linked", fold, batch)
 	}
-	if feed := receiver.named("GET /v1/_changes", "1"+traceID[1:]); len(feed) != 1 || len(row.Links) != 1 || string(row.Links[0].SpanId) != string(feed[0].SpanId) {
+	if feed := receiver.named("GET /v1/_changes", feedTrace); len(feed) != 1 || len(row.Links) != 1 || string(row.Links[0].SpanId) != string(feed[0].SpanId) {
 		t.Errorf("the row %v and the feed %v are not linked", row, feed)
 	}
 	if n := len(receiver.named("PUT /v1/:collection/:id", "2"+traceID[1:])); n != 0 {

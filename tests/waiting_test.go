@@ -96,7 +96,7 @@ func TestMinPositionWaits(t *testing.T) {
 		begin := time.Now()
 		refuse(t, s, bad{"", 504, "timeout", "GET", path, ``, []string{"Fanfold-Min-Position", next, "Fanfold-Timeout", "50ms"},
 			[]string{fmt.Sprint("stands at event ", at.Seq()+1), fmt.Sprint(at.Seq() + 2), "50ms"}})
-		if took := time.Since(begin); took < 40*time.Millisecond || took > 3*time.Second {
+		if took := time.Since(begin); took < 40*time.Millisecond {
 			t.Errorf("%s: the answer took %v", path, took)
 		}
 	}

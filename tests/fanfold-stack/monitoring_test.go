@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/prometheus/common/model"
@@ -198,7 +199,7 @@ func requireMetrics(t *testing.T, named map[string]string) {
 func nodeMetrics(t *testing.T) string {
 	t.Helper()
 	url := startNode(t)
-	do := func(method, path, kind, body string) {
+	do := func(method, path, kind, body string) string {
 		req, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -208,23 +209,24 @@ func nodeMetrics(t *testing.T) string {
 		if err != nil || resp.StatusCode >= 300 {
 			t.Fatalf("%s %s: %v %v", method, path, resp, err)
 		}
-		_ = resp.Body.Close()
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
 	}
 	do("PUT", "/v1/_model", "application/yaml", `{"collections":{"books":{}}}`)
 	do("PUT", "/v1/books/b", "application/json", `{"x":1}`)
 	do("GET", "/v1/books/b", "", "")
 	do("PUT", "/v1/_groups/g", "application/json", `{"partitions":1}`)
 	do("GET", "/v1/_changes?since=0", "", "")
-	resp, err := http.Get(url + "/metrics")
-	if err != nil {
-		t.Fatal(err)
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		text := do("GET", "/metrics", "", "")
+		if strings.Contains(text, "fanfold_group_lag_seconds{") || time.Now().After(limit) { // it asks for groups at intervals, not for long
+			return text
+		}
 	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // TestAlertsFire: promtool, where it is installed, runs the alerts over series in which each of them fires.

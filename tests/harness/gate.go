@@ -106,12 +106,20 @@ func (s *Store) Prepared() {
 }
 
 // Activated waits until the model that event seq announces applies, and returns the event that
-// applied it.
+// applied it. For 0 it is the one that applies already.
 func (s *Store) Activated(seq uint64) uint64 {
 	s.tb.Helper()
+	if seq == 0 {
+		s.CatchUp()
+		_, applied, _ := s.Node.Projector.Model()
+		return applied
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	applied, err := s.Node.Projector.Settled(ctx, seq)
+	applied, err := uint64(0), s.Node.Store.Applied.Wait(ctx, seq) // before that the node knows nothing of the model
+	if err == nil {
+		applied, err = s.Node.Projector.Settled(ctx, seq)
+	}
 	if err != nil {
 		s.tb.Fatalf("the model of event %d: %v", seq, err)
 	}
