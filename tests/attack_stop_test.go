@@ -230,7 +230,7 @@ func TestStopDuringALongFold(t *testing.T) {
 		operations[i] = fmt.Sprintf(`{"op":"put","collection":"t","id":"%d","body":{"l":[%s]}}`, i, list)
 		ids[i] = fmt.Sprintf(`{"id":%d}`, i)
 	}
-	p.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", `{"operations":[`+strings.Join(operations, ",")+`]}`)
+	p.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", `{"operations":[`+strings.Join(operations, ",")+`]}`, "Fanfold-Timeout", "60")
 	p.Want(http.StatusAccepted, http.MethodPut, "/v1/h/1", `{"r":[`+strings.Join(ids, ",")+`]}`, "Fanfold-Timeout", "100ms")
 	begun := time.Now()
 	p.signal(syscall.SIGTERM)

@@ -211,7 +211,8 @@ func TestBeyondMaxLag(t *testing.T) {
 	}
 }
 
-// awaitReady waits until /readyz is answered with a status, half a minute at most.
+// awaitReady waits until /readyz is answered with a status, a minute at most: right after its start a node on a server that
+// others may use, too, takes no writes yet.
 func awaitReady(t *testing.T, s *harness.Store, status int) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
