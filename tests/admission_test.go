@@ -91,7 +91,7 @@ func writeRaw(addr, header, body string) string {
 // TestBusy: where there is room for one body, a second writer waits, and is told to come again
 // when the first does not end.
 func TestBusy(t *testing.T) {
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{MaxInFlight: 1, MaxWaiting: 1, Admission: 300 * time.Millisecond, BodyGrace: 2 * time.Second}})
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{MaxInFlight: 1, MaxWaiting: 1, Admission: 300 * time.Millisecond, BodyGrace: 10 * time.Second}})
 	defer s.Close()
 	addr := strings.TrimPrefix(s.URL, "http://")
 	conn, err := net.Dial("tcp", addr)
@@ -104,18 +104,18 @@ func TestBusy(t *testing.T) {
 	}
 	slow := bufio.NewReader(conn)
 	body := `{"x":"` + strings.Repeat("x", 60<<10) + `"}`
-	for status := 0; status != http.StatusTooManyRequests; { // until the slow one is in
+	awaitRunning(t, s.Client, 1, waitTime) // else a write could be let in before the slow one, and have that refused
+	await(t, "a write that is refused", waitTime, func() bool {
 		r, err := s.Do(http.MethodPut, "/v1/books/b", []byte(body))
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || r.Status >= 300 && r.Status != http.StatusTooManyRequests {
+			t.Fatalf("a write beside the slow one: %v %+v", err, r)
 		}
-		if status = r.Status; status == http.StatusTooManyRequests && (r.Problem() != "urn:fanfold:problem:busy" || r.Header.Get("Retry-After") == "") {
+		busy := r.Status == http.StatusTooManyRequests
+		if busy && (r.Problem() != "urn:fanfold:problem:busy" || r.Header.Get("Retry-After") == "") {
 			t.Errorf("busy is told as %v %s", r.Header, r.Body)
 		}
-		if status >= 300 && status != http.StatusTooManyRequests {
-			t.Fatalf("a write beside the slow one is %d %s", status, r.Body)
-		}
-	}
+		return busy
+	})
 	// The slow body's time ends, and then there is room again.
 	resp, err := http.ReadResponse(slow, nil)
 	if err != nil || resp.StatusCode != http.StatusRequestTimeout {
