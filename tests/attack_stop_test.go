@@ -120,14 +120,17 @@ func TestWorkEndsWithItsClient(t *testing.T) {
 	s.Verify()
 	t.Logf("verify takes %v", time.Since(begun))
 	s.Put("authors", "a", `{"name":"`+strings.Repeat("A", 100_000)+`"}`) // so that pages with it expanded are large
+	for i := range 8 { // so that the system does not hold a whole export between the two
+		s.Put("big", strconv.Itoa(i), `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
+	}
 	for name, text := range slowRequests() {
 		t.Run(name, func(t *testing.T) {
-			awaitRunning(t, s.Client, 0, 5*time.Second)
+			awaitRunning(t, s.Client, 0, waitTime)
 			conn := rawRequest(t, s.Client, text)
-			awaitRunning(t, s.Client, 1, 5*time.Second)
+			awaitRunning(t, s.Client, 1, waitTime)
 			begun := time.Now()
 			_ = conn.Close()
-			awaitRunning(t, s.Client, 0, 5*time.Second)
+			awaitRunning(t, s.Client, 0, waitTime)
 			t.Logf("it ended after %v", time.Since(begun))
 		})
 	}
@@ -155,9 +158,9 @@ func TestWritesEndWithTheirClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := rawRequest(t, s.Client, text)
-			awaitRunning(t, s.Client, 1, 5*time.Second)
+			awaitRunning(t, s.Client, 1, waitTime)
 			_ = conn.Close()
-			awaitRunning(t, s.Client, 0, 5*time.Second)
+			awaitRunning(t, s.Client, 0, waitTime)
 		})
 	}
 }
