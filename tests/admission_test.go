@@ -54,14 +54,16 @@ func TestManyLargeWrites(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("answers: %v", answers)
-	// On a busy machine some of the test's own clients do not get to send their bodies in time.
-	late := answers["cut"] + answers["408"]
+	// On a busy machine some of the test's own clients do not get to send their bodies in time, or the log takes too long.
+	late := answers["cut"] + answers["408"] + answers["503"]
 	if answers["201"] == 0 || answers["201"]+answers["202"]+answers["429"]+late != conns {
 		t.Errorf("the answers are %v", answers)
 	}
-	// The log's own memory, of what was written in the last ten seconds, is in this.
-	if most := p.highWater(t); most > 2500 {
-		t.Errorf("the server took %d MiB", most)
+	// The log's own memory, of what was written in the last ten seconds, is in this: all that was let in, on a machine that is fast.
+	// If all bodies were held at a time the server would take 10,000 MiB.
+	limit := max(2500, 900+2*(answers["201"]+answers["202"]+answers["503"]))
+	if most := p.highWater(t); most > limit {
+		t.Errorf("the server took %d MiB, of which %d are allowed", most, limit)
 	}
 	p.Put("small", "s", `{}`)
 }

@@ -119,8 +119,9 @@ func TestWorkEndsWithItsClient(t *testing.T) {
 	begun := time.Now()
 	s.Verify()
 	t.Logf("verify takes %v", time.Since(begun))
-	s.Put("authors", "a", `{"name":"`+strings.Repeat("A", 100_000)+`"}`) // so that pages with it expanded are large
-	for i := range 8 { // so that the system does not hold a whole export between the two
+	// So that pages with it expanded are large, and that an export is more than the system holds between the two.
+	s.Put("authors", "a", `{"name":"`+strings.Repeat("A", 100_000)+`"}`)
+	for i := range 8 {
 		s.Put("big", strconv.Itoa(i), `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
 	}
 	for name, text := range slowRequests() {
