@@ -173,7 +173,8 @@ func wantQuickWrites(t *testing.T, s *harness.Store, what string) {
 	for range 3 {
 		all := latencies(t, s, long)
 		worst = all[len(all)*99/100]
-		t.Logf("%s: %d writes, p50 %v, p99 %v, longest %v", what, len(all), all[len(all)/2].Round(10*time.Microsecond), worst.Round(10*time.Microsecond), all[len(all)-1].Round(10*time.Microsecond))
+		t.Logf("%s: %d writes, p50 %v, p99 %v, longest %v", what, len(all), all[len(all)/2].Round(10*time.Microsecond),
+			worst.Round(10*time.Microsecond), all[len(all)-1].Round(10*time.Microsecond))
 		if worst <= limit {
 			return
 		}
