@@ -61,6 +61,19 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// count returns how many of the changes were never handled, and how many more than once. It is called with c.mu held.
+func (c *collector) count(rows []harness.Change) (missing, twice int) {
+	for _, row := range rows {
+		switch n := c.times[row.Seq]; {
+		case n == 0:
+			missing++
+		case n > 1:
+			twice++
+		}
+	}
+	return missing, twice
+}
+
 // memberProcess is a member that runs.
 type memberProcess struct {
 	cmd    *exec.Cmd
@@ -133,15 +146,7 @@ func TestGroupUnderChaos(t *testing.T) {
 	rows, _ := nodes[0].Changes("since=0&mode=all")
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	missing, twice := 0, 0
-	for _, row := range rows {
-		switch n := c.times[row.Seq]; {
-		case n == 0:
-			missing++
-		case n > 1:
-			twice++
-		}
-	}
+	missing, twice := c.count(rows)
 	if missing > 0 || len(c.wrong) > 0 || len(c.times) != len(rows) || int64(len(rows)) != written.Load() {
 		t.Fatalf("of %d changes %d are missing, and wrong are %s", len(rows), missing, strings.Join(c.wrong[:min(len(c.wrong), 5)], "; "))
 	}
