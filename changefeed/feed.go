@@ -156,7 +156,7 @@ const (
 
 // closingWriteTimeout bounds how long a client may take to read what a feed that is closed still
 // sends.
-const closingWriteTimeout = 500 * time.Millisecond
+const closingWriteTimeout = 2 * time.Second
 
 // writeTime is how long a client has for the next piece: Options.WriteTimeout, and closingWriteTimeout once the feed is
 // closed.

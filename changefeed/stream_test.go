@@ -212,7 +212,7 @@ func TestWebSocketTakesNothing(t *testing.T) {
 
 // TestClientThatDoesNotAnswerPings: a WebSocket whose client is gone without a word is cut.
 func TestClientThatDoesNotAnswerPings(t *testing.T) {
-	feed := changefeed.New(newMemoryStore(), changefeed.Options{WriteTimeout: 200 * time.Millisecond})
+	feed := changefeed.New(newMemoryStore(), changefeed.Options{WriteTimeout: 2 * time.Second})
 	url := serveFeed(t, feed)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {

@@ -54,14 +54,16 @@ func TestManyLargeWrites(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("answers: %v", answers)
-	// On a busy machine some of the test's own clients do not get to send their bodies in time.
-	late := answers["cut"] + answers["408"]
+	// On a busy machine some of the test's own clients do not get to send their bodies in time, or the log takes too long.
+	late := answers["cut"] + answers["408"] + answers["503"]
 	if answers["201"] == 0 || answers["201"]+answers["202"]+answers["429"]+late != conns {
 		t.Errorf("the answers are %v", answers)
 	}
-	// The log's own memory, of what was written in the last ten seconds, is in this.
-	if most := p.highWater(t); most > 2500 {
-		t.Errorf("the server took %d MiB", most)
+	// The log's own memory, of what was written in the last ten seconds, is in this: all that was let in, on a machine that is fast.
+	// If all bodies were held at a time the server would take 10,000 MiB.
+	limit := max(2500, 900+2*(answers["201"]+answers["202"]+answers["503"]))
+	if most := p.highWater(t); most > limit {
+		t.Errorf("the server took %d MiB, of which %d are allowed", most, limit)
 	}
 	p.Put("small", "s", `{}`)
 }
@@ -91,7 +93,7 @@ func writeRaw(addr, header, body string) string {
 // TestBusy: where there is room for one body, a second writer waits, and is told to come again
 // when the first does not end.
 func TestBusy(t *testing.T) {
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{MaxInFlight: 1, MaxWaiting: 1, Admission: 300 * time.Millisecond, BodyGrace: 2 * time.Second}})
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{MaxInFlight: 1, MaxWaiting: 1, Admission: 300 * time.Millisecond, BodyGrace: 10 * time.Second}})
 	defer s.Close()
 	addr := strings.TrimPrefix(s.URL, "http://")
 	conn, err := net.Dial("tcp", addr)
@@ -104,18 +106,18 @@ func TestBusy(t *testing.T) {
 	}
 	slow := bufio.NewReader(conn)
 	body := `{"x":"` + strings.Repeat("x", 60<<10) + `"}`
-	for status := 0; status != http.StatusTooManyRequests; { // until the slow one is in
+	awaitRunning(t, s.Client, 1, waitTime) // else a write could be let in before the slow one, and have that refused
+	await(t, "a write that is refused", waitTime, func() bool {
 		r, err := s.Do(http.MethodPut, "/v1/books/b", []byte(body))
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || r.Status >= 300 && r.Status != http.StatusTooManyRequests {
+			t.Fatalf("a write beside the slow one: %v %+v", err, r)
 		}
-		if status = r.Status; status == http.StatusTooManyRequests && (r.Problem() != "urn:fanfold:problem:busy" || r.Header.Get("Retry-After") == "") {
+		busy := r.Status == http.StatusTooManyRequests
+		if busy && (r.Problem() != "urn:fanfold:problem:busy" || r.Header.Get("Retry-After") == "") {
 			t.Errorf("busy is told as %v %s", r.Header, r.Body)
 		}
-		if status >= 300 && status != http.StatusTooManyRequests {
-			t.Fatalf("a write beside the slow one is %d %s", status, r.Body)
-		}
-	}
+		return busy
+	})
 	// The slow body's time ends, and then there is room again.
 	resp, err := http.ReadResponse(slow, nil)
 	if err != nil || resp.StatusCode != http.StatusRequestTimeout {

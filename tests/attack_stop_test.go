@@ -119,15 +119,19 @@ func TestWorkEndsWithItsClient(t *testing.T) {
 	begun := time.Now()
 	s.Verify()
 	t.Logf("verify takes %v", time.Since(begun))
-	s.Put("authors", "a", `{"name":"`+strings.Repeat("A", 100_000)+`"}`) // so that pages with it expanded are large
+	// So that pages with it expanded are large, and that an export is more than the system holds between the two.
+	s.Put("authors", "a", `{"name":"`+strings.Repeat("A", 100_000)+`"}`)
+	for i := range 8 {
+		s.Put("big", strconv.Itoa(i), `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
+	}
 	for name, text := range slowRequests() {
 		t.Run(name, func(t *testing.T) {
-			awaitRunning(t, s.Client, 0, 5*time.Second)
+			awaitRunning(t, s.Client, 0, waitTime)
 			conn := rawRequest(t, s.Client, text)
-			awaitRunning(t, s.Client, 1, 5*time.Second)
+			awaitRunning(t, s.Client, 1, waitTime)
 			begun := time.Now()
 			_ = conn.Close()
-			awaitRunning(t, s.Client, 0, 5*time.Second)
+			awaitRunning(t, s.Client, 0, waitTime)
 			t.Logf("it ended after %v", time.Since(begun))
 		})
 	}
@@ -155,9 +159,9 @@ func TestWritesEndWithTheirClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := rawRequest(t, s.Client, text)
-			awaitRunning(t, s.Client, 1, 5*time.Second)
+			awaitRunning(t, s.Client, 1, waitTime)
 			_ = conn.Close()
-			awaitRunning(t, s.Client, 0, 5*time.Second)
+			awaitRunning(t, s.Client, 0, waitTime)
 		})
 	}
 }
@@ -230,7 +234,7 @@ func TestStopDuringALongFold(t *testing.T) {
 		operations[i] = fmt.Sprintf(`{"op":"put","collection":"t","id":"%d","body":{"l":[%s]}}`, i, list)
 		ids[i] = fmt.Sprintf(`{"id":%d}`, i)
 	}
-	p.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", `{"operations":[`+strings.Join(operations, ",")+`]}`)
+	p.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", `{"operations":[`+strings.Join(operations, ",")+`]}`, "Fanfold-Timeout", "60")
 	p.Want(http.StatusAccepted, http.MethodPut, "/v1/h/1", `{"r":[`+strings.Join(ids, ",")+`]}`, "Fanfold-Timeout", "100ms")
 	begun := time.Now()
 	p.signal(syscall.SIGTERM)

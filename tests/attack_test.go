@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fanfold/fanfold/tests/harness"
 )
 
 // What a few small writes can make the fold do. Each case has a server of its own, whose memory is bounded: an embedded
@@ -167,11 +170,21 @@ func doublingChain(n int) string {
 	return model.String()
 }
 
-// putSlowly puts a document whose fold may take a while.
+// putSlowly puts a document whose fold may take a while, longer than a request may wait for it, too.
 func putSlowly(p *process, collection, id, body string) {
-	r, err := p.Do(http.MethodPut, "/v1/"+collection+"/"+id, []byte(body), "Fanfold-Timeout", "60")
-	if err != nil || r.Status != http.StatusCreated && r.Status != http.StatusNoContent {
-		panic(fmt.Sprintf("PUT %s/%s of %d bytes: %v %+v", collection, id, len(body), err, r))
+	path := harness.Path(collection, id)
+	r, err := p.Do(http.MethodPut, path, []byte(body), "Fanfold-Timeout", "60")
+	if err == nil && r.Status == http.StatusAccepted {
+		position := r.Header.Get("Fanfold-Position")
+		for range 5 {
+			r, err = p.Do(http.MethodGet, path, nil, "Fanfold-Min-Position", position, "Fanfold-Timeout", "60")
+			if err != nil || r.Status != http.StatusGatewayTimeout {
+				break
+			}
+		}
+	}
+	if err != nil || !slices.Contains([]int{http.StatusOK, http.StatusCreated, http.StatusNoContent}, r.Status) {
+		panic(fmt.Sprintf("PUT %s of %d bytes: %v %+v", path, len(body), err, r))
 	}
 }
 

@@ -10,10 +10,11 @@ import (
 	"testing"
 )
 
-// portTens returns numbers of which each, followed by a digit from 1 to 3, is a port that was free a moment ago.
+// portTens returns numbers of which each, followed by a digit from 1 to 3, is a port that was free a moment ago. They lie between
+// the ports of natsserver.FreePorts and those that systems give to outgoing connections.
 func portTens(t *testing.T, n int) (tens []string) {
 	t.Helper()
-	for k := 2300; len(tens) < n && k < 3200; k++ {
+	for k := 3201; len(tens) < n && k <= 3275; k++ {
 		free := true
 		for i := 1; i <= 3 && free; i++ {
 			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d%d", k, i))

@@ -95,6 +95,7 @@ func TestPatchesUnderContention(t *testing.T) {
 	for i := range nodes {
 		nodes[i] = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
 		defer nodes[i].Close()
+		awaitReady(t, nodes[i], http.StatusOK)
 	}
 	var members []string
 	for i := range clients {

@@ -78,6 +78,7 @@ func connects(t *testing.T, url string, cred events.Credentials) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	awaitReady(t, s, http.StatusOK)
 	s.Put("books", "b", `{"x":1}`)
 	s.WantDoc("books", "b", `{"id":"b","x":1}`)
 	if status := string(s.Want(http.StatusOK, "GET", "/v1/_status", "").Body); strings.Contains(status, secret) || !strings.Contains(status, "127.0.0.1:") {

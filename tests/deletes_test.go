@@ -166,7 +166,7 @@ collections:
 	s.Delete("bans", "b")
 	deleted, changed, held := 0, 0, false
 	for steps := 0; ; steps++ {
-		r, err := s.Do(http.MethodDelete, "/v1/posts/1?steps=true", nil)
+		r, err := s.Do(http.MethodDelete, "/v1/posts/1?steps=true", nil, "Fanfold-Timeout", "60")
 		if err != nil || steps > 10 {
 			t.Fatalf("after %d steps: %v", steps, err)
 		}

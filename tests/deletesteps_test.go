@@ -19,7 +19,7 @@ func deleteInSteps(t *testing.T, s *harness.Store, path string, between func()) 
 			Done             bool
 			Deleted, Changed int
 		}
-		r := s.Want(http.StatusOK, http.MethodDelete, "/v1/"+path+"?steps=true", "")
+		r := s.Want(http.StatusOK, http.MethodDelete, "/v1/"+path+"?steps=true", "", "Fanfold-Timeout", "60")
 		if err := json.Unmarshal(r.Body, &step); err != nil {
 			t.Fatalf("%s: %v", r.Body, err)
 		}

@@ -102,11 +102,16 @@ func groupChanges(t *testing.T, s *harness.Client, group string, l groupLease, q
 
 // settle acknowledges a batch, or says that it failed.
 func settle(s *harness.Client, status int, how, group string, l groupLease, position string) *harness.Response {
-	body := fmt.Sprintf(`{"partition":%d,"token":%q,"position":%q`, l.Partition, l.Token, position)
+	more := ""
 	if how == "_nack" {
-		body += `,"error":"it broke"`
+		more = `,"error":"it broke"`
 	}
-	return s.Want(status, "POST", "/v1/_groups/"+group+"/"+how, body+"}")
+	return s.Want(status, "POST", "/v1/_groups/"+group+"/"+how, batchOf(l, position, more))
+}
+
+// batchOf returns a body that names a batch, with more members.
+func batchOf(l groupLease, position, more string) string {
+	return fmt.Sprintf(`{"partition":%d,"token":%q,"position":%q%s}`, l.Partition, l.Token, position, more)
 }
 
 // TestGroup goes through a group's life: every change is given to one member, acknowledgements hold, and nobody who has lost
@@ -257,8 +262,11 @@ func TestGroupOnTwoNodes(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	a := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
 	b := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
+	for _, s := range []*harness.Store{a, b} {
+		awaitReady(t, s, http.StatusOK)
+	}
 	last := a.Put("books", "b", `{}`).Header.Get("Fanfold-Position")
-	a.Want(http.StatusCreated, "PUT", "/v1/_groups/g", `{"partitions":2}`)
+	a.Want(http.StatusCreated, "PUT", "/v1/_groups/g", `{"partitions":2,"lease":"1h"}`)
 	one, two := lease(t, a.Client, "g", "one"), lease(t, b.Client, "g", "two")
 	if len(one) != 2 || len(two) != 0 {
 		t.Fatalf("the members have %v and %v", one, two)

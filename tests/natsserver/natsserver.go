@@ -70,6 +70,7 @@ func StartWith(t testing.TB, set func(o *server.Options)) string {
 	c := &Cluster{t: t, servers: make([]*server.Server, 1), opts: []*server.Options{{
 		ServerName: "n0", Host: "127.0.0.1", Port: FreePorts(t, 1)[0], JetStream: true, StoreDir: t.TempDir(),
 		JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 64 << 20, MaxPayload: 8 << 20, NoSigs: true, NoLog: true,
+		AuthTimeout: 30, // seconds in which a client must have shown who it is; a node does not try again at its start
 	}}}
 	set(c.opts[0])
 	c.Restart(0)
@@ -136,18 +137,25 @@ const (
 	lastPort  = 32000
 )
 
-// FreePorts returns ports of the loopback interface that were free a moment ago.
+// given holds the ports that FreePorts has returned. None is returned twice in a process: whoever has it may listen later.
+var given sync.Map
+
+// FreePorts returns ports of the loopback interface that were free a moment ago, and that nobody else in this process has.
 func FreePorts(t testing.TB, n int) []int {
 	t.Helper()
 	var ports []int
 	for tries := 0; len(ports) < n; tries++ {
+		if tries > 1000 {
+			t.Fatal("there are no free ports")
+		}
 		port := firstPort + rand.IntN(lastPort-firstPort)
+		if _, known := given.LoadOrStore(port, true); known {
+			continue
+		}
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {
-			defer l.Close()
+			_ = l.Close() // it was free
 			ports = append(ports, port)
-		} else if tries > 1000 {
-			t.Fatal(err)
 		}
 	}
 	return ports
