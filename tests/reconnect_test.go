@@ -28,6 +28,7 @@ func TestConnectionComesBack(t *testing.T) {
 	servers := natsserver.StartCluster(t, 1, false)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: "nats://127.0.0.1:1," + servers.URLs()[0]})
 	defer s.Close()
+	awaitAnswer(t, s.Client, "/readyz", http.StatusOK)
 	s.Put("books", "b", `{"x":1}`)
 	for round := range 2 { // it comes back more than once
 		servers.Stop(0)
