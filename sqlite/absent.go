@@ -14,11 +14,12 @@ type absentKeys map[fanfold.Key]struct{}
 // absentAtOnce is how many keys one statement looks for.
 const absentAtOnce = 16
 
-// findSQL looks for absentAtOnce keys of a collection.
-var findSQL = "SELECT id FROM document WHERE collection = ? AND id IN (?" + strings.Repeat(", ?", absentAtOnce-1) + ")"
+// presentSQL returns which of absentAtOnce keys of a collection have a document.
+var presentSQL = "SELECT id FROM document WHERE collection = ? AND id IN (?" + strings.Repeat(", ?", absentAtOnce-1) + ")"
 
 // LookAhead finds out which of the documents are not there, so that Get need not look for each of them between two
-// writes, which would have to be carried out before. It is for the documents that the transaction is going to write to.
+// writes, which would have to be run before. It is for the documents that the transaction is going to write to, sorts keys, and
+// does nothing for less than absentAtOnce of them. What it finds out is forgotten with the transaction.
 func (tx *Tx) LookAhead(keys []fanfold.Key) error {
 	if tx.over != nil || len(keys) < absentAtOnce {
 		return nil
@@ -50,7 +51,7 @@ func (tx *Tx) lookFor(keys []fanfold.Key) error {
 	for _, k := range keys {
 		tx.absent[k] = struct{}{}
 	}
-	return tx.c.query(findSQL, func(r []sqlValue) error {
+	return tx.c.query(presentSQL, func(r []sqlValue) error {
 		delete(tx.absent, fanfold.Key{Collection: keys[0].Collection, ID: textOf(r[0])})
 		return nil
 	}, tx.argBuffer...)

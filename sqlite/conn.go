@@ -17,18 +17,15 @@ import (
 // conn is one SQLite connection with its prepared statements, for one goroutine at a time. It
 // bypasses database/sql, whose pool, locks and conversions cost more than most of our statements.
 type conn struct {
-	raw    *sqlite3.SQLiteConn
-	stmts  map[string]*stmt
-	writes int // statements that wrote, since CheckpointWAL last looked
-	rows   int // that queries returned, and links that were counted
-	// failWrite is for tests, and nil otherwise. It is called before every statement that writes; an
-	// error of it is returned in place of SQLite's.
-	failWrite func() error
-	before    func(tables tableSet, writes bool) error // called before statements about tables of which rows are kept back; nil for none
-	ctx       context.Context                          // ends queries; nil for none
-	deferred  *deferral                                // of the transaction that defers what it writes; nil for none
-	reading   int                                      // queries of which rows are being read
-	named     namedValues
+	raw      *sqlite3.SQLiteConn
+	stmts    map[string]*stmt
+	writes   int                                      // statements that wrote, since CheckpointWAL last looked
+	rows     int                                      // that queries returned, and links that were counted
+	before   func(tables tableSet, writes bool) error // called before statements about tables of which rows are kept back; nil for none
+	ctx      context.Context                          // ends queries; nil for none
+	deferred *deferral                                // of the transaction that defers what it writes; nil for none
+	reading  int                                      // queries of which rows are being read
+	runner   runner
 }
 
 // stmt is a prepared statement with the row that its queries read into.
@@ -92,7 +89,7 @@ func (c *conn) settle() error {
 
 // exec runs a statement that returns no rows. Arguments are int64, string, []byte for a blob, borrowedText, or nil; they
 // may be changed once exec has returned. It asks failWrite before every statement that writes. In a transaction a
-// statement may be deferred, and its error is then returned later, at the transaction's end at the latest.
+// statement may be deferred: it is run later, and its error returned later, at the transaction's end at the latest.
 func (c *conn) exec(query string, args ...driver.Value) error {
 	s, err := c.prepare(query)
 	if err != nil {
@@ -108,16 +105,29 @@ func (c *conn) exec(query string, args ...driver.Value) error {
 	}
 	if s.writes {
 		c.writes++
-		if c.failWrite != nil {
-			if err := c.failWrite(); err != nil {
-				return err
-			}
-		}
 	}
 	if c.deferred != nil {
-		return c.deferred.exec(s.SQLiteStmt, args, c.reading > 0) // a query that is being read uses the connection
+		return c.deferred.exec(s, args, c.reading > 0) // a query that is being read uses the connection
 	}
-	_, err = s.ExecContext(context.Background(), c.named.of(args))
+	return c.runner.run(s, args)
+}
+
+// runner runs statements of a connection, in one goroutine.
+type runner struct {
+	// failWrite is for tests and for nodes that stop, and otherwise nil. It is called before every statement that writes; an
+	// error of it is returned in place of SQLite's.
+	failWrite func() error
+	named     namedValues
+}
+
+// run runs a statement that returns no rows. The error is translated.
+func (r *runner) run(s *stmt, args []driver.Value) error {
+	if s.writes && r.failWrite != nil {
+		if err := r.failWrite(); err != nil {
+			return err
+		}
+	}
+	_, err := s.ExecContext(context.Background(), r.named.of(args))
 	return translateError(err)
 }
 
@@ -183,7 +193,7 @@ func (c *conn) start(s *stmt, args []driver.Value) (driver.Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return s.QueryContext(ctx, c.named.of(args))
+	return s.QueryContext(ctx, c.runner.named.of(args))
 }
 
 // errStopRows is returned by a function given to query to end the query without an error. query
@@ -207,6 +217,9 @@ func (c *conn) queryRow(query string, fn func(row []driver.Value), args ...drive
 // translateError returns SQLite's error as an Unavailable or Internal one that says what to do,
 // chosen by its code. Other errors, and nil, are returned as they are.
 func translateError(err error) error {
+	if err == nil {
+		return nil
+	}
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
 		return err

@@ -92,7 +92,7 @@ func openForWriting(path string, opt Options, pragmas ...string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{path: path, opt: opt, writer: writer, deferral: newDeferral(), readers: make(chan *conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
+	db := &DB{path: path, opt: opt, writer: writer, deferral: newDeferral(opt.FailWrite), readers: make(chan *conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
 	if err := db.createTempTables(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -105,14 +105,14 @@ func openWriter(path string, failWrite func() error, pragmas ...string) (*conn, 
 	if err != nil {
 		return nil, translateError(err)
 	}
-	c.failWrite = failWrite
+	c.runner.failWrite = failWrite
 	return c, nil
 }
 
 // reopenWriter replaces the writing connection by a new one, which gives back the space of its
 // temporary tables.
 func (db *DB) reopenWriter() error {
-	c, err := openWriter(db.path, db.writer.failWrite)
+	c, err := openWriter(db.path, db.writer.runner.failWrite)
 	if err != nil {
 		return err
 	}

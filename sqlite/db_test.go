@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"log/slog"
 	"strconv"
 	"testing"
@@ -59,18 +60,56 @@ func requireMapped(t *testing.T, store *Store, atLeast bool, want int64) {
 	}
 }
 
-// TestFullFile: a transaction for which the file has no room leaves nothing, although SQLite may end it by itself while the
-// fold goes on, and the next one is as any other.
-func TestFullFile(t *testing.T) {
+// openInternal returns a store, which is closed at the test's end.
+func openInternal(t *testing.T) *Store {
+	t.Helper()
 	store, err := OpenStore(t.TempDir(), Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return store
+}
+
+// TestAbsentKeysAreForgotten: which documents are not there is known to one transaction only.
+func TestAbsentKeysAreForgotten(t *testing.T) {
+	store := openInternal(t)
+	var keys []fanfold.Key
+	for i := range int64(100) {
+		keys = append(keys, fanfold.Key{Collection: "c", ID: strconv.FormatInt(i, 10)})
+	}
+	failed := errors.New("failed")
+	for _, end := range []error{nil, failed} {
+		err := store.Use(func(db *DB) error {
+			defer func() {
+				if len(db.tx.absent) != 0 {
+					t.Errorf("behind a transaction that ends with %v %d keys are known", end, len(db.tx.absent))
+				}
+			}()
+			return db.Update(func(tx *Tx) error {
+				if err := tx.LookAhead(keys); err != nil {
+					return err
+				}
+				if len(tx.absent) != len(keys) {
+					t.Errorf("%d keys are known", len(tx.absent))
+				}
+				return end
+			})
+		})
+		if !errors.Is(err, end) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestFullFile: a transaction for which the file has no room leaves nothing, although SQLite may end it by itself while the
+// fold goes on, and the next one is as any other.
+func TestFullFile(t *testing.T) {
+	store := openInternal(t)
 	fill := func(tx *Tx) error {
 		for i := range int64(5000) {
 			key := fanfold.Key{Collection: "c", ID: strconv.FormatInt(i, 10)}

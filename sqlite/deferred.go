@@ -1,22 +1,15 @@
 package sqlite
 
-import (
-	"cmp"
-	"context"
-	"unsafe"
-
-	"github.com/mattn/go-sqlite3"
-)
+import "unsafe"
 
 // Statements that write return nothing that the fold needs, so a transaction does not wait for them. They are put into
 // lists in the order in which they came. A list that is full is run by another goroutine, while the fold goes on with the
-// next event. What is left in a list is run where the transaction needs the result: before a statement that reads, and
-// at its end.
+// next event. The transaction waits for all of them where it needs the result: before a statement that reads, and at its end.
 
-// Bounds of what waits to be run: at most six lists, of which one grows and one is being run.
+// Bounds of what waits to be run. There are at most six lists, of which one grows and one is being run.
 const (
 	maxDeferredStatements = 64        // of a list
-	maxDeferredBytes      = 256 << 10 // of the texts and blobs of a list, and of a statement that is deferred
+	maxDeferredBytes      = 256 << 10 // of the texts and blobs of a statement, and of a list before its last statement
 	maxDeferredLists      = 4         // that wait for the goroutine
 )
 
@@ -30,7 +23,8 @@ type deferredList struct {
 
 // deferredStmt is a statement of a list, with how many arguments it has.
 type deferredStmt struct {
-	*sqlite3.SQLiteStmt
+	*stmt
+
 	args int
 }
 
@@ -50,15 +44,15 @@ func argumentBytes(args []sqlValue) (size int) {
 }
 
 // add appends a statement whose texts and blobs have size bytes, and returns whether the list is full.
-func (l *deferredList) add(s *sqlite3.SQLiteStmt, args []sqlValue, size int) (full bool) {
+func (l *deferredList) add(s *stmt, args []sqlValue, size int) (full bool) {
 	for _, v := range args {
 		switch b := v.(type) {
 		case borrowedText:
-			c := l.copy(unsafe.Slice(unsafe.StringData(string(b)), len(b)))
+			c := keepCopy(l, b)
 			v = unsafe.String(unsafe.SliceData(c), len(c))
 		case []byte:
 			if b != nil { // which is NULL
-				v = l.copy(b)
+				v = keepCopy(l, b)
 			}
 		}
 		l.args = append(l.args, v)
@@ -68,8 +62,8 @@ func (l *deferredList) add(s *sqlite3.SQLiteStmt, args []sqlValue, size int) (fu
 	return len(l.stmts) >= maxDeferredStatements || l.size >= maxDeferredBytes
 }
 
-// copy returns a copy of bytes that is valid until reset, and not nil.
-func (l *deferredList) copy(b []byte) []byte {
+// keepCopy returns a copy of a text or blob that is valid until the list's reset, and not nil.
+func keepCopy[T borrowedText | []byte](l *deferredList, b T) []byte {
 	if len(b) == 0 {
 		return []byte{}
 	}
@@ -78,17 +72,17 @@ func (l *deferredList) copy(b []byte) []byte {
 	return l.copies[begin:len(l.copies):len(l.copies)]
 }
 
-// run runs the statements, up to the first that fails, and empties the list. named is used for their arguments.
-func (l *deferredList) run(named *namedValues) (err error) {
+// run runs the statements, up to the first that fails, and empties the list.
+func (l *deferredList) run(r *runner) (err error) {
 	args := l.args
 	for _, s := range l.stmts {
-		if _, err = s.ExecContext(context.Background(), named.of(args[:s.args])); err != nil {
+		if err = r.run(s.stmt, args[:s.args]); err != nil {
 			break
 		}
 		args = args[s.args:]
 	}
 	l.reset()
-	return translateError(err)
+	return err
 }
 
 // reset empties the list.
@@ -105,18 +99,18 @@ type deferral struct {
 	spare   chan *deferredList // run and empty
 	ended   chan error         // the goroutine's first error, nil for none, once it has ended
 	failed  error              // the first error of the transaction, which every later statement returns
-	named   namedValues
+	runner  runner             // for what the transaction runs itself
 }
 
-// newDeferral returns a deferral without statements.
-func newDeferral() *deferral {
-	return &deferral{filling: &deferredList{}, spare: make(chan *deferredList, maxDeferredLists+2), ended: make(chan error, 1)}
+// newDeferral returns a deferral without statements. failWrite is that of the connection.
+func newDeferral(failWrite func() error) *deferral {
+	return &deferral{filling: &deferredList{}, spare: make(chan *deferredList, maxDeferredLists+2), ended: make(chan error, 1), runner: runner{failWrite: failWrite}}
 }
 
 // exec defers a statement, of which it copies the arguments. It blocks while too many lists wait to be run. Where atOnce is
 // true, and where the arguments are large, it runs the statement, behind all others. The error is of any of these. Behind an
 // error nothing is run any more, for SQLite may have ended the transaction.
-func (d *deferral) exec(s *sqlite3.SQLiteStmt, args []sqlValue, atOnce bool) error {
+func (d *deferral) exec(s *stmt, args []sqlValue, atOnce bool) error {
 	if d.failed != nil {
 		return d.failed
 	}
@@ -125,8 +119,7 @@ func (d *deferral) exec(s *sqlite3.SQLiteStmt, args []sqlValue, atOnce bool) err
 		if err := d.settle(); err != nil {
 			return err
 		}
-		_, err := s.ExecContext(context.Background(), d.named.of(args))
-		d.failed = translateError(err)
+		d.failed = d.runner.run(s, args)
 		return d.failed
 	}
 	if !d.filling.add(s, args, size) {
@@ -134,7 +127,7 @@ func (d *deferral) exec(s *sqlite3.SQLiteStmt, args []sqlValue, atOnce bool) err
 	}
 	if d.full == nil {
 		d.full = make(chan *deferredList, maxDeferredLists)
-		go d.runAll(d.full)
+		go d.runAll(d.full, runner{failWrite: d.runner.failWrite})
 	}
 	d.pass()
 	return nil
@@ -151,12 +144,11 @@ func (d *deferral) pass() {
 }
 
 // runAll runs lists until there are no more. Behind an error it only empties them.
-func (d *deferral) runAll(lists <-chan *deferredList) {
+func (d *deferral) runAll(lists <-chan *deferredList, r runner) {
 	var err error
-	var named namedValues
 	for l := range lists {
 		if err == nil {
-			err = l.run(&named)
+			err = l.run(&r)
 		} else {
 			l.reset()
 		}
@@ -170,10 +162,10 @@ func (d *deferral) runAll(lists <-chan *deferredList) {
 func (d *deferral) settle() error {
 	if d.full != nil {
 		d.pass()
-		d.failed = cmp.Or(d.failed, d.end())
+		d.failed = d.end()
 	}
 	if d.failed == nil {
-		d.failed = d.filling.run(&d.named)
+		d.failed = d.filling.run(&d.runner)
 	}
 	return d.failed
 }
@@ -185,8 +177,8 @@ func (d *deferral) end() error {
 	return <-d.ended
 }
 
-// discard forgets every statement that was not run, and the transaction's error. It returns once nothing uses the
-// connection any more.
+// discard forgets the list that grows, and the transaction's error. It returns once the goroutine has run what it was given,
+// and nothing uses the connection any more.
 func (d *deferral) discard() {
 	if d.full != nil {
 		_ = d.end() // the transaction is rolled back

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -123,7 +122,7 @@ func (tx *Tx) AddDigest(seq uint64, event fanfold.Digest) error {
 	if seq%digestEvery != 0 {
 		return nil
 	}
-	return tx.c.exec("INSERT INTO log_digest (seq, digest) VALUES (?, ?)", int64(seq), bytes.Clone(cp.Digest[:]))
+	return tx.c.exec("INSERT INTO log_digest (seq, digest) VALUES (?, ?)", int64(seq), cp.Digest[:])
 }
 
 // flush writes what the transaction has put off: the row cache, derived changes, rows kept back, the collections' counts and the checkpoint.

@@ -103,8 +103,8 @@ func (f *Fold) Outcomes() []sqlite.Outcome { return f.outcomes }
 // OnDocument has fn called for every document that a model event works on. An error of fn ends the fold.
 func (f *Fold) OnDocument(fn func() error) { f.onDocument = fn }
 
-// ApplyAll folds events into the transaction, each the log's next. The error says which cannot be folded and why; the
-// transaction and the fold are then to be thrown away.
+// ApplyAll folds events into the transaction, each the log's next. The error says which cannot be folded and why; one of the
+// read model's file may come with a later event. The transaction and the fold are then to be thrown away.
 func (f *Fold) ApplyAll(tx *sqlite.Tx, events []*fanfold.Event) error {
 	_, err := f.ApplyUntil(tx, events, func(*fanfold.Event, int64) bool { return false })
 	return err
@@ -114,10 +114,12 @@ func (f *Fold) ApplyAll(tx *sqlite.Tx, events []*fanfold.Event) error {
 // folded. enough is called behind each event, with how many derived changes it caused.
 func (f *Fold) ApplyUntil(tx *sqlite.Tx, events []*fanfold.Event, enough func(ev *fanfold.Event, derived int64) bool) (n int, err error) {
 	f.outcomes = f.outcomes[:0]
-	if err := f.lookAhead(tx, events); err != nil {
-		return 0, err
-	}
 	for i, ev := range events {
+		if i%lookAheadEvents == 0 {
+			if err := f.lookAhead(tx, events[i:min(i+lookAheadEvents, len(events))]); err != nil {
+				return i, err
+			}
+		}
 		if want := tx.Checkpoint().Seq + 1; ev.Seq != want {
 			return i, fanfold.Errorf(fanfold.Internal, "event %d follows %d", ev.Seq, want-1)
 		}
@@ -130,6 +132,10 @@ func (f *Fold) ApplyUntil(tx *sqlite.Tx, events []*fanfold.Event, enough func(ev
 	}
 	return len(events), nil
 }
+
+// lookAheadEvents is how many events are looked at ahead of the first of them. Where large fan-outs end transactions, those
+// behind them are looked at again.
+const lookAheadEvents = 1024
 
 // lookAhead tells the transaction which documents the events write to.
 func (f *Fold) lookAhead(tx *sqlite.Tx, events []*fanfold.Event) error {
