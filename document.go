@@ -1,6 +1,7 @@
 package fanfold
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"time"
@@ -37,6 +38,12 @@ type Key struct {
 
 // String returns "<collection>/<id>".
 func (k Key) String() string { return k.Collection + "/" + k.ID }
+
+// Compare returns -1 where k comes before o, by collection and then by id, both by their bytes; 0 where they are equal; and 1
+// otherwise.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Collection, o.Collection), cmp.Compare(k.ID, o.ID))
+}
 
 var collectionRE = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
 

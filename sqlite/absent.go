@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ func (tx *Tx) LookAhead(keys []fanfold.Key) error {
 	if tx.absent == nil {
 		tx.absent = absentKeys{}
 	}
-	slices.SortFunc(keys, compareKeys)
+	slices.SortFunc(keys, fanfold.Key.Compare)
 	keys = slices.Compact(keys)
 	for len(keys) > 0 {
 		n := 1
@@ -55,9 +54,4 @@ func (tx *Tx) lookFor(keys []fanfold.Key) error {
 		delete(tx.absent, fanfold.Key{Collection: keys[0].Collection, ID: textOf(r[0])})
 		return nil
 	}, tx.argBuffer...)
-}
-
-// compareKeys orders keys as an index does.
-func compareKeys(a, b fanfold.Key) int {
-	return cmp.Or(cmp.Compare(a.Collection, b.Collection), cmp.Compare(a.ID, b.ID))
 }

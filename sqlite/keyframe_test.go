@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -39,15 +38,7 @@ func TestKeyFrames(t *testing.T) {
 
 // TestKeyFramesInSQL: SQLite finds the same key frames.
 func TestKeyFramesInSQL(t *testing.T) {
-	store, err := OpenStore(t.TempDir(), Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	store := openInternal(t)
 	if err := store.Use(func(db *DB) error {
 		return db.withReader(func(c *conn) error {
 			for i := range 1000 {

@@ -1,7 +1,6 @@
 package writer
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -25,9 +24,7 @@ const maxStored = 4096
 // stored, which the caller waits for to see it. Call unlock, with the last event stored, 0 for none, to release them. The
 // error is ctx's, and no lock is held then.
 func (l *keyLocks) lock(ctx context.Context, keys ...fanfold.Key) (after uint64, unlock func(stored uint64), err error) {
-	keys = slices.SortedFunc(slices.Values(keys), func(a, b fanfold.Key) int { // in one order for all callers, so that there is no deadlock
-		return cmp.Or(cmp.Compare(a.Collection, b.Collection), cmp.Compare(a.ID, b.ID))
-	})
+	keys = slices.SortedFunc(slices.Values(keys), fanfold.Key.Compare) // in one order for all callers, so that there is no deadlock
 	for i, key := range keys {
 		if err := l.lockOne(ctx, key); err != nil {
 			l.unlockAll(keys[:i], 0)
