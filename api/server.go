@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -229,18 +230,27 @@ func New(parts Dependencies, opt Options) *Server {
 	s.previews = newSlots(maxPreviews, opt.Admission)
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler, s.echo.JSONSerializer = s.fail, lengthSerializer{}
-	s.echo.Use(s.observed, middleware.RecoverWithConfig(middleware.RecoverConfig{DisableErrorHandler: true, LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
+	recovered := middleware.RecoverWithConfig(middleware.RecoverConfig{DisableErrorHandler: true, LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
 		s.opt.Logger.Error("a handler panicked", "err", err, "stack", string(stack))
 		return err
-	}}))
+	}})
 	s.routes()
 	s.observer = newObserver(&s.opt, s.echo.Routes())
 	s.ownNames = map[string]bool{}
 	for _, r := range s.echo.Routes() {
 		s.ownNames[strings.TrimPrefix(r.Path, "/v1/:collection/:id/")] = true
 	}
-	s.echo.Use(s.checkHost, s.shared(), s.checkOrigin(), s.checkRoute, s.limitBodyTime)
+	s.echo.Use(composed(s.observed, recovered, s.checkHost, s.shared(), s.checkOrigin(), s.checkRoute, s.limitBodyTime))
 	return s
+}
+
+// composed returns a middleware that is others, the first of them outermost. Echo would compose them for every request anew.
+func composed(others ...echo.MiddlewareFunc) echo.MiddlewareFunc {
+	chain := func(c echo.Context) error { return c.Handler()(c) } // that of the route, which is found before
+	for _, m := range slices.Backward(others) {
+		chain = m(chain)
+	}
+	return func(echo.HandlerFunc) echo.HandlerFunc { return chain }
 }
 
 // openAPI holds the description of the API, as GET /openapi.json answers it.

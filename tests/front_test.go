@@ -66,6 +66,8 @@ func TestHead(t *testing.T) {
 	s := harness.OpenTemp(t, apiModel)
 	s.Put("authors", "a1", `{"name":"`+strings.Repeat("long ", 2000)+`"}`)
 	s.Put("books", "b1", `{"authors":[{"id":"a1"}]}`)
+	s.Put("authors", "a2", `{"name":"`+strings.Repeat("n", 2048-len(`{"id":"a2","name":""}`))+`"}`) // the longest that net/http counts
+	s.Put("authors", "a3", `{"name":"`+strings.Repeat("n", 2049-len(`{"id":"a3","name":""}`))+`"}`)
 	s.Want(http.StatusCreated, http.MethodPut, "/v1/_groups/g", `{"partitions":1}`)
 	r := s.Want(http.StatusOK, http.MethodPost, "/v1/_groups/g/_lease", `{"member":"m"}`)
 	var leased struct{ Leases []struct{ Token string } }
@@ -78,7 +80,7 @@ func TestHead(t *testing.T) {
 			t.Errorf("there is no HEAD %s", path)
 		}
 	}
-	for _, path := range []string{"/", "/v1", "/v1/books", "/v1/books?ids=b1,b2", "/v1/books/b1", "/v1/authors/a1", "/v1/authors/a1?expand=none", "/v1/books/b1?expand=authors",
+	for _, path := range []string{"/", "/v1", "/v1/books", "/v1/books?ids=b1,b2", "/v1/books/b1", "/v1/authors/a1", "/v1/authors/a2", "/v1/authors/a3", "/v1/authors/a1?expand=none", "/v1/books/b1?expand=authors",
 		"/v1/authors/a1/books", "/v1/books/b1/_lineage", "/v1/books/none", "/v1/none", "/v1/_none", "/v1/_model", "/v1/_model/_pending", "/v1/_groups/none", "/v1/_groups/g/_parked",
 		"/v1/_replicas", "/v1/_import?id=none", "/healthz", "/readyz", "/openapi.json"} {
 		get := headersOf(t, s, http.MethodGet, path, "identity")
