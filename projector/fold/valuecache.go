@@ -3,7 +3,8 @@ package fold
 import "bytes"
 
 // valueCache holds what copy rules gave for their targets, so that a target with a thousand holders is read and
-// evaluated once. That a target gives no value is held too, as nil.
+// evaluated once. That a target gives no value is held too, as nil, and so is that it is not there: otherwise each of its holders
+// would look for it.
 type valueCache struct {
 	byRule []map[string]cachedValue
 	size   int // values held

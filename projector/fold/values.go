@@ -204,7 +204,7 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 			return raw, err
 		}
 	}
-	if raw, ok := f.cache.get(r, id); ok { // also that a target which is there gives no value
+	if raw, ok := f.cache.get(r, id); ok { // also that a target gives no value, or is not there
 		return raw, nil
 	}
 	if err := f.ended(); err != nil {
@@ -214,13 +214,13 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if body == nil {
-		if r.Relation.OnDelete == fanfold.Keep {
-			return f.keptValue(r, id, holder)
-		}
-		return nil, nil
+	var raw []byte
+	switch {
+	case body != nil:
+		raw = r.Evaluate(body, id, f.opt.Reporter)
+	case r.Relation.OnDelete == fanfold.Keep:
+		return f.keptValue(r, id, holder)
 	}
-	raw := r.Evaluate(body, id, f.opt.Reporter)
 	f.cache.put(r, id, raw)
 	return raw, nil
 }
