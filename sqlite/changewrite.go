@@ -135,7 +135,7 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 	if err := tx.flushDerived(); err != nil {
 		return err
 	}
-	if err := tx.c.exec("INSERT INTO temp.new_position (number, position) SELECT holder, ? + row_number() OVER (ORDER BY holder) FROM link WHERE relation = ? AND target = ?",
+	if err := tx.c.exec("INSERT OR FAIL INTO temp.new_position (number, position) SELECT holder, ? + row_number() OVER (ORDER BY holder) FROM link WHERE relation = ? AND target = ?",
 		int64(ch.Position)-1, relation, target); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 	if err != nil {
 		return err
 	}
-	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, revision, form, delta, previous, previous_source, number)
+	if err := tx.c.exec(`INSERT OR FAIL INTO change (position, ordinal, prior, collection, id, revision, form, delta, previous, previous_source, number)
 		SELECT p.position, ? + p.position, d.position, d.collection, d.id, d.revision, ?, ?,
 			CASE WHEN `+isKeyFrameSQL+` THEN d.body END, CASE WHEN `+isKeyFrameSQL+` THEN d.source END, CASE WHEN `+isKeyFrameSQL+` THEN d.number END
 		FROM temp.new_position p CROSS JOIN document d ON d.number = p.number ORDER BY p.number`,
@@ -155,7 +155,7 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 	for _, m := range members {
 		tx.argBuffer = append(tx.argBuffer, m.Path, textValue(m.Value))
 	}
-	if err := tx.c.exec("UPDATE document SET body = json_replace(body"+strings.Repeat(", ?, json(?)", len(members))+"), "+setNewPositionSQL, tx.argBuffer...); err != nil {
+	if err := tx.c.exec("UPDATE OR FAIL document SET body = json_replace(body"+strings.Repeat(", ?, json(?)", len(members))+"), "+setNewPositionSQL, tx.argBuffer...); err != nil {
 		return err
 	}
 	if err := tx.c.exec("DELETE FROM temp.new_position"); err != nil {
@@ -185,7 +185,7 @@ type Member struct {
 var insertDerivedSQL = func() (list [8]string) {
 	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	for i := range list {
-		list[i] = "INSERT INTO change (position, ordinal, prior, collection, id, revision, time, tx, form, delta, omitted) VALUES " + row + strings.Repeat(", "+row, i)
+		list[i] = "INSERT OR FAIL INTO change (position, ordinal, prior, collection, id, revision, time, tx, form, delta, omitted) VALUES " + row + strings.Repeat(", "+row, i)
 	}
 	return list
 }()

@@ -143,7 +143,7 @@ func (db *DB) syncToDisk() error {
 // most, and never consistency: that is what synchronous=NORMAL gives in WAL mode (SQLite
 // documentation, PRAGMA synchronous).
 func (db *DB) openReaders() error {
-	if err := db.pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit=33554432"); err != nil {
+	if err := db.pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit="+strconv.Itoa(keptWAL)); err != nil {
 		return err
 	}
 	if err := db.walCheckpointer.open(db.path); err != nil {

@@ -115,20 +115,20 @@ func (tx *Tx) Activate(seq uint64, now int64) error {
 		return err
 	}
 	first := int64(fanfold.At(seq, 0))
-	if err := tx.c.exec("INSERT INTO temp.new_position (number, position) SELECT number, ? + row_number() OVER (ORDER BY number) FROM temp.prepared", first-1); err != nil {
+	if err := tx.c.exec("INSERT OR FAIL INTO temp.new_position (number, position) SELECT number, ? + row_number() OVER (ORDER BY number) FROM temp.prepared", first-1); err != nil {
 		return err
 	}
 	tx.forms = nil
 	if err := tx.c.exec("INSERT OR IGNORE INTO form (rules, patch) SELECT rules, patch FROM temp.prepared GROUP BY rules, patch ORDER BY min(number)"); err != nil {
 		return err
 	}
-	if err := tx.c.exec(`INSERT INTO change (position, ordinal, prior, collection, id, revision, time, form, delta, omitted, previous, previous_source, number)
+	if err := tx.c.exec(`INSERT OR FAIL INTO change (position, ordinal, prior, collection, id, revision, time, form, delta, omitted, previous, previous_source, number)
 		SELECT l.position, ? + l.position, p.prior, p.collection, p.id, p.revision, CASE l.position WHEN ? THEN ? END, f.id, p.delta, p.omitted, p.previous, p.previous_source, p.frame
 		FROM temp.new_position l CROSS JOIN temp.prepared p ON p.number = l.number CROSS JOIN form f ON f.rules = p.rules AND f.patch = p.patch`,
 		tx.checkpoint.Changes+1-first, first, now); err != nil {
 		return err
 	}
-	if err := tx.c.exec("UPDATE document SET " + setNewPositionSQL); err != nil {
+	if err := tx.c.exec("UPDATE OR FAIL document SET " + setNewPositionSQL); err != nil {
 		return err
 	}
 	if err := tx.c.exec("DELETE FROM temp.new_position"); err != nil {

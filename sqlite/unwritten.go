@@ -11,6 +11,10 @@ import (
 // changes their table, and at its end. What it knows of the totals and counts in these tables stays for the next
 // transaction, for nobody else writes to the file.
 
+// These statements, and others that write many rows, are INSERT OR FAIL and UPDATE OR FAIL. Without that SQLite copies each page into
+// a statement journal before it changes it, to be able to take back the statement alone where a row breaks a constraint (SQLite
+// documentation, Temporary Files Used By SQLite, 2.4). Here the whole transaction is rolled back after any error.
+
 // tableSet is a set of the tables whose rows a transaction keeps back.
 type tableSet uint8
 
@@ -228,7 +232,7 @@ func (tx *Tx) writeLinks() error {
 	rows := tx.unwritten.links
 	tx.unwritten.links = rows[:0]
 	slices.SortFunc(rows, func(a, b linkRow) int { return cmp.Or(compareLinks(a.Link, b.Link), cmp.Compare(a.holder, b.holder)) })
-	return insert(tx, "INSERT INTO link (relation, target, holder, ordinal)", 4, "", rows, func(dst []sqlValue, r linkRow) []sqlValue {
+	return insert(tx, "INSERT OR FAIL INTO link (relation, target, holder, ordinal)", 4, "", rows, func(dst []sqlValue, r linkRow) []sqlValue {
 		if r.ordinal < 0 {
 			return append(dst, r.Relation, r.Target, r.holder, nil)
 		}
@@ -241,7 +245,7 @@ func (tx *Tx) writePaged() error {
 	rows := tx.unwritten.changedPaged
 	tx.unwritten.changedPaged = rows[:0]
 	slices.SortFunc(rows, compareLinks)
-	err := insert(tx, "INSERT INTO paged (relation, target, count)", 3, " ON CONFLICT (relation, target) DO UPDATE SET count = excluded.count", rows,
+	err := insert(tx, "INSERT OR FAIL INTO paged (relation, target, count)", 3, " ON CONFLICT (relation, target) DO UPDATE SET count = excluded.count", rows,
 		func(dst []sqlValue, l Link) []sqlValue {
 			c := tx.unwritten.paged[l]
 			c.changed = false
@@ -269,7 +273,7 @@ func (tx *Tx) writeEntries() error {
 	slices.SortFunc(rows, func(a, b entryRow) int {
 		return cmp.Or(compareTargets(a.ruleTarget, b.ruleTarget), slices.Compare(a.sort, b.sort), cmp.Compare(a.holder, b.holder))
 	})
-	return insert(tx, "INSERT INTO entry (rule, target, sort, holder)", 4, "", rows, func(dst []sqlValue, r entryRow) []sqlValue {
+	return insert(tx, "INSERT OR FAIL INTO entry (rule, target, sort, holder)", 4, "", rows, func(dst []sqlValue, r entryRow) []sqlValue {
 		return append(dst, r.rule, r.target, r.sort, r.holder)
 	})
 }
@@ -290,7 +294,7 @@ func (tx *Tx) writeTotals() error {
 			return err
 		}
 	}
-	err := insert(tx, "INSERT INTO total (rule, target, count, sum)", 4, " ON CONFLICT (rule, target) DO UPDATE SET count = excluded.count, sum = excluded.sum", rows,
+	err := insert(tx, "INSERT OR FAIL INTO total (rule, target, count, sum)", 4, " ON CONFLICT (rule, target) DO UPDATE SET count = excluded.count, sum = excluded.sum", rows,
 		func(dst []sqlValue, at ruleTarget) []sqlValue {
 			t := tx.unwritten.totals[at]
 			return append(dst, at.rule, at.target, t.count, t.sum)
@@ -323,7 +327,7 @@ func (tx *Tx) writeClaims() error {
 		slices.SortFunc(part.rows, func(a, b row) int {
 			return cmp.Or(cmp.Compare(a.collection, b.collection), cmp.Compare(a.path, b.path), cmp.Compare(a.value, b.value))
 		})
-		if err := insert(tx, "INSERT INTO claim (collection, path, value, holder, seq)", 5, " ON CONFLICT (collection, path, value) DO UPDATE SET "+part.set, part.rows,
+		if err := insert(tx, "INSERT OR FAIL INTO claim (collection, path, value, holder, seq)", 5, " ON CONFLICT (collection, path, value) DO UPDATE SET "+part.set, part.rows,
 			func(dst []sqlValue, r row) []sqlValue {
 				return append(dst, r.collection, r.path, r.value, nullableText(r.holder), int64(r.seq))
 			}); err != nil {

@@ -17,6 +17,32 @@ func update(t *testing.T, store *sqlite.Store, fn func(tx *sqlite.Tx) error) {
 	}
 }
 
+// TestFailedStatementTakesAll: of a transaction in which a statement fails that writes many rows nothing is left, those rows that it
+// wrote before included.
+func TestFailedStatementTakesAll(t *testing.T) {
+	store := openStore(t, t.TempDir())
+	err := store.Use(func(db *sqlite.DB) error {
+		return db.Update(func(tx *sqlite.Tx) error {
+			for i := range int64(100) {
+				if err := tx.AddLink("r", "t", min(i, 90), false); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err == nil {
+		t.Fatal("a link was stored twice")
+	}
+	update(t, store, func(tx *sqlite.Tx) error { return tx.AddLink("r", "t", 7, false) })
+	update(t, store, func(tx *sqlite.Tx) error {
+		if n, err := tx.CountHolders("r", "t", -1); err != nil || n != 1 {
+			return fmt.Errorf("%d holders, %w", n, err)
+		}
+		return nil
+	})
+}
+
 // TestRowsKeptBackAreRead: a transaction reads its own rows, whether or not they were written, and so does the next.
 func TestRowsKeptBackAreRead(t *testing.T) {
 	store := openStore(t, t.TempDir())

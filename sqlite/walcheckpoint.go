@@ -11,11 +11,15 @@ const (
 	fewWrites    = 1_000  // a pass begins in the background, if the last one ended long ago
 	manyWrites   = 10_000 // it begins at once
 	finishWrites = 20_000 // SQLite is to begin the WAL anew, once there is little left to move
-	mustWrites   = 60_000 // it is to begin anew at once, and its file to be truncated: it has grown long
+	mustWrites   = 60_000 // it is to begin anew at once: it has grown long
 
 	passPause = 100 * time.Millisecond // between two small passes
 
-	// waitForReaders is how long the file is not truncated because of readers that began before: some read all the time
+	// keptWAL is how many bytes of the file are left to be written again, until nothing is written for a while: to lengthen it
+	// again and again costs a tenth of an import into a large store.
+	keptWAL = 128 << 20
+
+	// waitForReaders is how long the WAL does not begin anew because of readers that began before: some read all the time
 	// while much is written, such as an import, but each briefly.
 	waitForReaders = "busy_timeout=10"
 )
@@ -30,6 +34,7 @@ type walCheckpointer struct {
 	lastEnded time.Time     // the same: when the last pass ended
 	unmoved   int           // writes that no pass has looked at yet
 	moved     int           // writes that passes have looked at since the WAL began anew
+	left      bool          // the file was left as long as it was when the WAL began anew
 }
 
 // open opens the connections to the file at path.
@@ -109,7 +114,7 @@ func (db *DB) CheckpointWAL() error {
 		w.busy <- struct{}{}
 		err := w.lastErr
 		w.lastErr = nil
-		return errors.Join(err, db.finishWAL(true))
+		return errors.Join(err, db.finishWAL("RESTART", waitForReaders))
 	}
 	ok, err := w.begin()
 	if !ok {
@@ -117,7 +122,7 @@ func (db *DB) CheckpointWAL() error {
 	}
 	switch {
 	case w.moved >= finishWrites && w.unmoved < fewWrites:
-		return errors.Join(err, db.finishWAL(false))
+		return errors.Join(err, db.finishWAL("PASSIVE", "busy_timeout=0"))
 	case w.unmoved >= manyWrites || w.unmoved >= fewWrites && time.Since(w.lastEnded) >= passPause:
 		db.startPass()
 		return err
@@ -144,7 +149,7 @@ func (db *DB) RestWAL() (again bool, err error) {
 	w := &db.walCheckpointer
 	w.unmoved += db.writer.writes
 	db.writer.writes = 0
-	if w.unmoved+w.moved < fewWrites {
+	if w.unmoved+w.moved < fewWrites && !w.left {
 		return false, nil
 	}
 	ok, err := w.begin()
@@ -155,24 +160,21 @@ func (db *DB) RestWAL() (again bool, err error) {
 		db.startPass()
 		return true, err
 	}
-	return false, errors.Join(err, db.finishWAL(true))
+	return false, errors.Join(err, db.finishWAL("TRUNCATE", waitForReaders))
 }
 
-// finishWAL moves what is left of the WAL, so that SQLite begins it anew, and takes the element out of busy.
-func (db *DB) finishWAL(truncate bool) error {
+// finishWAL moves what is left of the WAL in a mode of SQLite's wal_checkpoint, so that SQLite begins it anew, and takes the
+// element out of busy. wait says how long for readers.
+func (db *DB) finishWAL(mode, wait string) error {
 	w := &db.walCheckpointer
 	defer func() { w.lastEnded = time.Now(); <-w.busy }()
 	if err := db.noteMove(); err != nil {
 		return err
 	}
-	mode, wait := "PASSIVE", "busy_timeout=0"
-	if truncate {
-		mode, wait = "TRUNCATE", waitForReaders
-	}
 	err := db.pragmas(wait, "main.wal_checkpoint("+mode+")", "busy_timeout=10000")
 	if err != nil {
 		return errors.Join(err, db.pragmas("busy_timeout=10000"))
 	}
-	w.moved, w.unmoved = 0, 0
+	w.moved, w.unmoved, w.left = 0, 0, mode != "TRUNCATE"
 	return nil
 }

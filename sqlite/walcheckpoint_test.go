@@ -3,6 +3,7 @@ package sqlite
 import (
 	"log/slog"
 	"os"
+	"strconv"
 	"path/filepath"
 	"testing"
 	"time"
@@ -85,29 +86,50 @@ func TestWALBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestLongWALIsTruncated: a transaction that writes very much leaves no long WAL behind.
-func TestLongWALIsTruncated(t *testing.T) {
+// TestLongWALIsUsedAgain: transactions that write very much write over the same WAL, of which nothing is left where nothing
+// more is written.
+func TestLongWALIsUsedAgain(t *testing.T) {
 	store, err := OpenStore(t.TempDir(), Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := store.current
-	if err := db.Update(func(tx *Tx) error {
-		for i := range int64(mustWrites) {
-			if err := tx.AddLink("a.b", "x", i, false); err != nil {
-				return err
-			}
+	length := func() int64 {
+		info, err := os.Stat(db.path + "-wal")
+		if err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
+		return info.Size()
 	}
-	if err := db.CheckpointWAL(); err != nil {
-		t.Fatal(err)
+	var first int64
+	for round := range 4 {
+		if err := db.Update(func(tx *Tx) error {
+			for i := range int64(mustWrites) {
+				if err := tx.AddLink("a.b", strconv.Itoa(round), i, false); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.CheckpointWAL(); err != nil {
+			t.Fatal(err)
+		}
+		if round == 0 {
+			first = length()
+		}
 	}
-	info, err := os.Stat(db.path + "-wal")
-	if err != nil || info.Size() > 0 {
-		t.Errorf("the WAL has %d bytes, %v", info.Size(), err)
+	if now := length(); first == 0 || now > first*3/2 {
+		t.Errorf("the WAL has %d bytes, and had %d after the first transaction", now, first)
+	}
+	for again := true; again; {
+		if again, err = db.RestWAL(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := length(); now > 0 {
+		t.Errorf("at rest the WAL has %d bytes", now)
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
