@@ -11,9 +11,10 @@ import (
 // changes their table, and at its end. What it knows of the totals and counts in these tables stays for the next
 // transaction, for nobody else writes to the file.
 
-// These statements, and others that write many rows, are INSERT OR FAIL and UPDATE OR FAIL. Without that SQLite copies each page into
-// a statement journal before it changes it, to be able to take back the statement alone where a row breaks a constraint (SQLite
-// documentation, Temporary Files Used By SQLite, 2.4). Here the whole transaction is rolled back after any error.
+// These statements, and others that write many rows, are INSERT OR FAIL and UPDATE OR FAIL, where that spares them a statement
+// journal, into which SQLite copies each page before it changes it, to be able to take back the statement alone where a row breaks
+// a constraint (SQLite documentation, Temporary Files Used By SQLite, 2.5). Here the whole transaction is rolled back after any
+// error. What may UPDATE a NOT NULL column on a conflict has one in any case.
 
 // tableSet is a set of the tables whose rows a transaction keeps back.
 type tableSet uint8
@@ -245,7 +246,7 @@ func (tx *Tx) writePaged() error {
 	rows := tx.unwritten.changedPaged
 	tx.unwritten.changedPaged = rows[:0]
 	slices.SortFunc(rows, compareLinks)
-	err := insert(tx, "INSERT OR FAIL INTO paged (relation, target, count)", 3, " ON CONFLICT (relation, target) DO UPDATE SET count = excluded.count", rows,
+	err := insert(tx, "INSERT INTO paged (relation, target, count)", 3, " ON CONFLICT (relation, target) DO UPDATE SET count = excluded.count", rows,
 		func(dst []sqlValue, l Link) []sqlValue {
 			c := tx.unwritten.paged[l]
 			c.changed = false
@@ -294,7 +295,7 @@ func (tx *Tx) writeTotals() error {
 			return err
 		}
 	}
-	err := insert(tx, "INSERT OR FAIL INTO total (rule, target, count, sum)", 4, " ON CONFLICT (rule, target) DO UPDATE SET count = excluded.count, sum = excluded.sum", rows,
+	err := insert(tx, "INSERT INTO total (rule, target, count, sum)", 4, " ON CONFLICT (rule, target) DO UPDATE SET count = excluded.count, sum = excluded.sum", rows,
 		func(dst []sqlValue, at ruleTarget) []sqlValue {
 			t := tx.unwritten.totals[at]
 			return append(dst, at.rule, at.target, t.count, t.sum)

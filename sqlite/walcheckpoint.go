@@ -13,7 +13,8 @@ const (
 	finishWrites = 20_000 // SQLite is to begin the WAL anew, once there is little left to move
 	mustWrites   = 60_000 // it is to begin anew at once: it has grown long
 
-	passPause = 100 * time.Millisecond // between two small passes
+	passPause     = 100 * time.Millisecond // between two small passes
+	truncateAgain = 10 * time.Second       // until the file is truncated again where readers kept it from that
 
 	// keptWAL is how many bytes of the file are left to be written again, until nothing is written for a while: to lengthen it
 	// again and again costs a tenth of an import into a large store.
@@ -34,7 +35,8 @@ type walCheckpointer struct {
 	lastEnded time.Time     // the same: when the last pass ended
 	unmoved   int           // writes that no pass has looked at yet
 	moved     int           // writes that passes have looked at since the WAL began anew
-	left      bool          // the file was left as long as it was when the WAL began anew
+	left      bool          // the file is as long as it was when the WAL began anew, or as readers kept it
+	notBefore time.Time     // RestWAL does nothing until then
 }
 
 // open opens the connections to the file at path.
@@ -149,8 +151,11 @@ func (db *DB) RestWAL() (again bool, err error) {
 	w := &db.walCheckpointer
 	w.unmoved += db.writer.writes
 	db.writer.writes = 0
-	if w.unmoved+w.moved < fewWrites && !w.left {
+	switch {
+	case w.unmoved+w.moved < fewWrites && !w.left:
 		return false, nil
+	case time.Now().Before(w.notBefore):
+		return true, nil
 	}
 	ok, err := w.begin()
 	switch {
@@ -160,7 +165,11 @@ func (db *DB) RestWAL() (again bool, err error) {
 		db.startPass()
 		return true, err
 	}
-	return false, errors.Join(err, db.finishWAL("TRUNCATE", waitForReaders))
+	err = errors.Join(err, db.finishWAL("TRUNCATE", waitForReaders))
+	if w.left && err == nil {
+		w.notBefore = time.Now().Add(truncateAgain)
+	}
+	return w.left, err
 }
 
 // finishWAL moves what is left of the WAL in a mode of SQLite's wal_checkpoint, so that SQLite begins it anew, and takes the
@@ -171,10 +180,14 @@ func (db *DB) finishWAL(mode, wait string) error {
 	if err := db.noteMove(); err != nil {
 		return err
 	}
-	err := db.pragmas(wait, "main.wal_checkpoint("+mode+")", "busy_timeout=10000")
-	if err != nil {
-		return errors.Join(err, db.pragmas("busy_timeout=10000"))
+	if err := db.pragmas(wait); err != nil {
+		return err
 	}
-	w.moved, w.unmoved, w.left = 0, 0, mode != "TRUNCATE"
+	readers := false
+	_, err := db.writer.queryRow("PRAGMA main.wal_checkpoint("+mode+")", func(r []sqlValue) { readers = intOf(r[0]) != 0 })
+	if err = errors.Join(err, db.pragmas("busy_timeout=10000")); err != nil {
+		return err
+	}
+	w.moved, w.unmoved, w.left = 0, 0, readers || mode != "TRUNCATE"
 	return nil
 }

@@ -1,10 +1,11 @@
 package sqlite
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
-	"strconv"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -133,6 +134,42 @@ func TestLongWALIsUsedAgain(t *testing.T) {
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestReaderHoldsUpTruncation: a WAL that a reader holds on to is truncated once that has ended.
+func TestReaderHoldsUpTruncation(t *testing.T) {
+	store := openInternal(t)
+	db := store.current
+	w := &db.walCheckpointer
+	if err := fold(db, 1); err != nil {
+		t.Fatal(err)
+	}
+	err := db.Read(func(*Snapshot) error {
+		for seq := range uint64(fewWrites) {
+			if err := fold(db, seq+2); err != nil {
+				return err
+			}
+		}
+		for w.notBefore.IsZero() {
+			if again, err := db.RestWAL(); !again || err != nil {
+				return fmt.Errorf("RestWAL will not try again: %w", err)
+			}
+		}
+		if again, err := db.RestWAL(); !again || err != nil {
+			return fmt.Errorf("RestWAL has given up: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.notBefore = time.Now()
+	if again, err := db.RestWAL(); again || err != nil {
+		t.Fatalf("RestWAL did not truncate the WAL: %v", err)
+	}
+	if info, err := os.Stat(db.path + "-wal"); err != nil || info.Size() > 0 {
+		t.Errorf("the WAL has %d bytes, %v", info.Size(), err)
 	}
 }
 
