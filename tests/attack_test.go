@@ -30,7 +30,7 @@ func TestAttackOnTheFold(t *testing.T) {
 collections:
   t: {}
   h: {relations: {r: {path: "r[].id", to: t}}, derive: {"r[].v": {copy: r, value: doc.bio}}}
-`, copyLongValue, 700},
+`, copyLongValue, 900},
 		"a chain that doubles 24 times": {doublingChain(24), func(t *testing.T, p *process) {
 			putSlowly(p, "c0", "1", `{"text":"`+strings.Repeat("x", 1000)+`"}`)
 			for i := 1; i < 24; i++ {
