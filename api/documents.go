@@ -96,10 +96,9 @@ func (s *Server) sendDocument(c echo.Context, status int, doc *fanfold.Document,
 	if s.setDocument(c, doc, at, etag) {
 		return c.NoContent(http.StatusNotModified)
 	}
-	h := c.Response().Header()
-	h["Content-Type"] = typeJSON
+	c.Response().Header()["Content-Type"] = typeJSON
 	if len(doc.Body) > countedByHTTP {
-		h["Content-Length"] = []string{strconv.Itoa(len(doc.Body))}
+		setLength(c, len(doc.Body))
 	}
 	c.Response().WriteHeader(status)
 	return writePaced(c, doc.Body)

@@ -1,11 +1,13 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -134,6 +136,37 @@ func TestLongWALIsUsedAgain(t *testing.T) {
 	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWALIsKeptWithinItsBound: of a WAL that a transaction has made longer than keptWAL the next one leaves so much.
+func TestWALIsKeptWithinItsBound(t *testing.T) {
+	db := openInternal(t).current
+	length := func() int64 {
+		info, err := os.Stat(db.path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	long := strings.Repeat("x", 1<<20)
+	if err := db.Update(func(tx *Tx) error {
+		for i := range int64(keptWAL>>20 + 16) {
+			if err := tx.AddLink("a.b", long, i, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	before := length()
+	db.writer.writes = mustWrites
+	if err := errors.Join(db.CheckpointWAL(), fold(db, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if after := length(); before <= keptWAL || after > keptWAL {
+		t.Errorf("the WAL has %d bytes, and had %d", after, before)
 	}
 }
 
