@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 )
 
 // blockFiles are the block files into which an embedded server writes a stream's messages, one after the other: it
@@ -27,21 +28,18 @@ var ErrLayout = errors.New("the server's files are not laid out as expected")
 // sequence, which the newest block must hold. The caller closes what it returns. Errors are ErrLayout, and those of the
 // files.
 func openBlockFiles(dir, stream string, last uint64, fsync func(*os.File) error) (b *blockFiles, err error) {
-	found, err := blockDirs(dir, escapeGlob(stream))
+	msgs, err := streamDir(dir, stream)
 	if err != nil {
 		return nil, err
 	}
-	if len(found) != 1 {
-		return nil, fmt.Errorf("%w: %s has %d directories for stream %s", ErrLayout, dir, len(found), stream)
-	}
-	b = &blockFiles{dir: found[0], fsync: fsync}
+	b = &blockFiles{dir: msgs, fsync: fsync}
 	blocks, _, err := listBlocks(b.dir)
 	if err != nil {
 		return nil, err
 	}
 	if len(blocks) > 0 {
 		b.number = blocks[len(blocks)-1].number
-		if b.newest, err = os.Open(b.path(b.number)); err != nil {
+		if b.newest, err = os.Open(blockPath(b.dir, b.number)); err != nil {
 			return nil, err
 		}
 	}
@@ -54,9 +52,21 @@ func openBlockFiles(dir, stream string, last uint64, fsync func(*os.File) error)
 	return b, nil
 }
 
-// path returns the path of a block.
-func (b *blockFiles) path(number uint64) string {
-	return filepath.Join(b.dir, fmt.Sprintf("%d.blk", number))
+// streamDir returns the directory of a stream's block files under an embedded server's directory. The error is ErrLayout.
+func streamDir(dir, stream string) (string, error) {
+	found, err := blockDirs(dir, escapeGlob(stream))
+	if err != nil {
+		return "", err
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("%w: %s has %d directories for stream %s", ErrLayout, dir, len(found), stream)
+	}
+	return found[0], nil
+}
+
+// blockPath returns the path of a block in the directory of a stream's.
+func blockPath(dir string, number uint64) string {
+	return filepath.Join(dir, strconv.FormatUint(number, 10)+".blk")
 }
 
 // sync makes durable whatever the server has written to the blocks before the call. Where blocks were begun since the
@@ -64,7 +74,7 @@ func (b *blockFiles) path(number uint64) string {
 func (b *blockFiles) sync() error {
 	begun := false
 	for {
-		next, err := os.Open(b.path(b.number + 1))
+		next, err := os.Open(blockPath(b.dir, b.number+1))
 		if errors.Is(err, fs.ErrNotExist) {
 			break
 		}

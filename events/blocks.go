@@ -16,18 +16,6 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// What a record of the server's block files begins with: its length, which counts all of it, with a flag; its sequence,
-// with two flags; its time; and the length of its subject. A checksum ends it.
-const (
-	recordHeader    = 4 + 8 + 8 + 2
-	recordChecksum  = 8
-	headersFlag     = 1 << 31 // of the length: the message has headers
-	tombstoneFlag   = 1 << 62 // of the sequence: the record says that another one was deleted
-	erasedFlag      = 1 << 63 // of the sequence: the message was deleted, and its place is kept
-	maxRecord       = 32 << 20
-	compressedBlock = "cmp" // what a block that is compressed begins with
-)
-
 // Bounds of looking at block files.
 const (
 	maxSequenceJump = 1_000_000 // more than a block of 8 MiB has records

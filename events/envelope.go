@@ -202,8 +202,9 @@ func decodeBase(t *jsondoc.Tree, ev *fanfold.Event) error {
 	return err
 }
 
-// The headers that Fanfold adds to a message.
+// The headers that Fanfold adds to a message. All begin with headerPrefix.
 const (
+	headerPrefix  = "Fanfold-"
 	headerTx      = "Fanfold-Tx"
 	headerTxIndex = "Fanfold-Tx-Index"
 	headerTxCount = "Fanfold-Tx-Count"

@@ -308,6 +308,6 @@ func (l *Log) LastSeq(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked")
 	}
-	advance(&run.highest, info.State.LastSeq)
+	run.highest.advance(info.State.LastSeq)
 	return info.State.LastSeq, nil
 }

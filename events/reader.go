@@ -2,9 +2,12 @@ package events
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold"
@@ -19,10 +22,35 @@ type Reader struct {
 	run  *serverRun  // of the log's server, in which the reader was made
 	stop func() bool // takes back that the reading ends with the run
 	sub  subjects
-	msgs jetstream.MessagesContext
-	next uint64
+	next uint64 // the sequence that the caller is to get next
+	last uint64 // that of the last message
 	tree jsondoc.Tree
 	head []byte // headers of an event, for its digest; used again
+
+	mu          sync.Mutex
+	from        messages
+	interrupted bool // nothing is delivered any more
+}
+
+// messages are those of the log from a sequence on. Its methods are for one goroutine, but for stop.
+type messages interface {
+	// receive blocks until there is a message or ctx has ended.
+	receive(ctx context.Context) (received, error)
+	// stop ends receive with an error.
+	stop()
+	// close gives up what is held.
+	close()
+}
+
+// received is a message as it was delivered.
+type received struct {
+	subject string
+	headers nats.Header // those that an event can have, and perhaps others
+	data    []byte
+	seq     uint64
+	time    time.Time
+	pending uint64
+	digest  fanfold.Digest
 }
 
 // maxReadAheadBytes bounds what waits in memory between the log and its reader. It is more than the
@@ -40,23 +68,63 @@ const readHeartbeat = time.Second
 // Read returns a reader of the events from sequence from on, which is 1 or more. The caller closes
 // it. The error is Unavailable.
 func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
-	run := l.run.Load()
-	if run.stopped != nil {
-		return nil, run.stopped
+	r := &Reader{log: l, run: l.run.Load(), sub: l.sub, next: from, last: from - 1}
+	if r.run.stopped != nil {
+		return nil, r.run.stopped
 	}
+	msgs, err := l.openMessages(ctx, r.run, from)
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the log: %v", err)
+	}
+	r.from = msgs
+	r.stop = context.AfterFunc(r.run.ended, r.interrupt)
+	return r, nil
+}
+
+// openMessages returns the log's messages from a sequence on: from the files of an embedded server, where they are laid out as
+// expected, and otherwise from a consumer. The caller closes them.
+func (l *Log) openMessages(ctx context.Context, run *serverRun, from uint64) (messages, error) {
+	stream := l.stream.CachedInfo().Config
+	if e := l.opt.Embedded; e != nil && e.Sync() != SyncServer && stream.Compression == jetstream.NoCompression {
+		if m, err := openBlockMessages(e.opt.Dir, stream.Name, from, &run.highest); err == nil {
+			return m, nil
+		}
+	}
+	return l.consume(ctx, from)
+}
+
+// consumed are the messages of a consumer.
+type consumed struct{ jetstream.MessagesContext }
+
+// consume returns the messages from a sequence on as the server sends them.
+func (l *Log) consume(ctx context.Context, from uint64) (messages, error) {
 	cons, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
 		MaxResetAttempts: resetAttempts,
 	})
 	if err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the log: %v", err)
+		return nil, err
 	}
 	msgs, err := cons.Messages(jetstream.PullMaxBytes(maxReadAheadBytes), jetstream.PullHeartbeat(readHeartbeat))
-	if err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the log: %v", err)
-	}
-	return &Reader{log: l, run: run, stop: context.AfterFunc(run.ended, msgs.Stop), sub: l.sub, msgs: msgs, next: from}, nil
+	return consumed{msgs}, err
 }
+
+// receive blocks until the server has sent a message or ctx has ended.
+func (c consumed) receive(ctx context.Context) (m received, err error) {
+	msg, err := c.MessagesContext.Next(jetstream.NextContext(ctx))
+	if err != nil {
+		return m, err
+	}
+	meta, err := msg.Metadata()
+	if err != nil {
+		return m, err
+	}
+	return received{subject: msg.Subject(), headers: msg.Headers(), data: msg.Data(),
+		seq: meta.Sequence.Stream, time: meta.Timestamp, pending: meta.NumPending}, nil
+}
+
+func (c consumed) stop()  { c.MessagesContext.Stop() }
+func (c consumed) close() { c.MessagesContext.Stop() }
 
 // Next blocks until there is an event or ctx has ended. It returns the event and how many more the
 // log had when it sent this one. An error other than ctx's is Unavailable, after which the caller
@@ -72,40 +140,36 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 		missing := Range{r.next, max(r.next, ev.Seq-1)}
 		return nil, 0, fanfold.Errorf(fanfold.LogDamaged, "the log has no event %s that can be read; the next is %d; %s", missing, ev.Seq, Repair)
 	}
-	kind, key, err := r.sub.parse(msg.Subject())
+	kind, key, err := r.sub.parse(msg.subject)
 	if err == nil {
 		ev.Key = key
-		err = decode(&r.tree, msg.Data(), ev)
+		err = decode(&r.tree, msg.data, ev)
 	}
 	if err == nil {
-		err = readHeaders(msg.Headers(), ev)
+		err = readHeaders(msg.headers, ev)
 	}
-	if parent := msg.Headers()[tracing.Header]; r.log.opt.Tracer != nil && len(parent) == 1 {
+	if parent := msg.headers[tracing.Header]; r.log.opt.Tracer != nil && len(parent) == 1 {
 		ev.Trace = parent[0]
 	}
 	if err == nil && kind != "" && kind != ev.Kind && (kind != fanfold.KindModel || !sharesModelSubject(ev.Kind)) {
-		err = fmt.Errorf("op %q does not belong on subject %s", ev.Kind, msg.Subject())
+		err = fmt.Errorf("op %q does not belong on subject %s", ev.Kind, msg.subject)
 	}
 	if err != nil {
 		return nil, 0, fanfold.Wrap(err, fanfold.Invalid, "event %d cannot be read: %v", ev.Seq, err)
 	}
 	r.next++
-	advance(&r.run.highest, ev.Seq)
+	r.run.highest.advance(ev.Seq)
 	return ev, msg.pending, nil
-}
-
-// received is a message as it was delivered.
-type received struct {
-	jetstream.Msg
-	seq     uint64
-	time    time.Time
-	pending uint64
-	digest  fanfold.Digest
 }
 
 // receive blocks until there is a message or ctx has ended. The error is Unavailable, or ctx's.
 func (r *Reader) receive(ctx context.Context) (m received, err error) {
-	m.Msg, err = r.msgs.Next(jetstream.NextContext(ctx))
+	m, err = r.from.receive(ctx)
+	if errors.Is(err, errBlocks) { // the server finds out what is missing
+		if err = r.consume(ctx); err == nil {
+			m, err = r.from.receive(ctx)
+		}
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return m, ctx.Err()
@@ -115,12 +179,8 @@ func (r *Reader) receive(ctx context.Context) (m received, err error) {
 	if r.run != r.log.run.Load() {
 		return m, errAnotherRun()
 	}
-	meta, err := m.Metadata()
-	if err != nil {
-		return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
-	}
-	m.seq, m.time, m.pending = meta.Sequence.Stream, meta.Timestamp, meta.NumPending
-	m.digest, r.head = digest(r.head, m.seq, m.time, m.Subject(), m.Headers(), m.Data())
+	r.last = m.seq
+	m.digest, r.head = digest(r.head, m.seq, m.time, m.subject, m.headers, m.data)
 	return m, nil
 }
 
@@ -130,8 +190,31 @@ func sharesModelSubject(k fanfold.Kind) bool {
 	return k == fanfold.KindPrepare || k == fanfold.KindCancel
 }
 
+// consume goes on with the messages of a consumer.
+func (r *Reader) consume(ctx context.Context) error {
+	msgs, err := r.log.consume(ctx, r.last+1)
+	if err != nil {
+		return err
+	}
+	r.from.close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.from = msgs; r.interrupted {
+		msgs.stop()
+	}
+	return nil
+}
+
+// interrupt ends Next with an error, now and later. Any goroutine may call it.
+func (r *Reader) interrupt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.interrupted = true
+	r.from.stop()
+}
+
 // Close ends the reading. Next returns an error afterwards.
 func (r *Reader) Close() {
 	r.stop()
-	r.msgs.Stop()
+	r.from.close()
 }

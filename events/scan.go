@@ -42,7 +42,7 @@ func (r *Reader) scan(ctx context.Context, next, to uint64, fn func(seq uint64, 
 	var stalled atomic.Bool
 	watch := time.AfterFunc(scanStall, func() {
 		stalled.Store(true)
-		r.msgs.Stop() // which ends the wait below
+		r.interrupt() // which ends the wait below
 	})
 	defer watch.Stop()
 	for next <= to {
@@ -56,7 +56,7 @@ func (r *Reader) scan(ctx context.Context, next, to uint64, fn func(seq uint64, 
 			return m.seq, nil
 		}
 		next = m.seq + 1
-		if err := fn(m.seq, len(m.Data()), m.digest); err != nil {
+		if err := fn(m.seq, len(m.data), m.digest); err != nil {
 			return next, err
 		}
 		watch.Reset(scanStall)

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"github.com/fanfold/fanfold"
@@ -11,12 +12,53 @@ import (
 // it keeps what it has told; an embedded server that is started again may have less afterwards, namely a transaction less that
 // was stored in part. So nothing that one run has told is carried over into the next.
 type serverRun struct {
-	highest atomic.Uint64 // the highest sequence that the log is known to have
-	syncer  *syncer       // nil where the server syncs, or nobody does
-	stopped error         // why the server cannot be used; nil for one that runs
+	highest watermark // the highest sequence that the log is known to have
+	syncer  *syncer   // nil where the server syncs, or nobody does
+	stopped error     // why the server cannot be used; nil for one that runs
 
 	ended context.Context // when the next run begins; readers of this one end
 	end   context.CancelFunc
+}
+
+// watermark is a number that only rises, and for which goroutines can wait. The zero value is 0.
+type watermark struct {
+	atomic.Uint64
+	waited atomic.Bool // there is a channel
+
+	mu      sync.Mutex
+	channel chan struct{} // closed when the number rises; nil while nobody waits
+}
+
+// advance raises the number to at least n.
+func (w *watermark) advance(n uint64) {
+	advance(&w.Uint64, n)
+	if !w.waited.Load() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.channel != nil {
+		close(w.channel)
+		w.channel = nil
+		w.waited.Store(false)
+	}
+}
+
+// raised returns a channel that is closed as soon as the number is n or more, or rises otherwise.
+func (w *watermark) raised(n uint64) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.channel == nil {
+		w.channel = make(chan struct{})
+	}
+	channel := w.channel
+	w.waited.Store(true)
+	if w.Load() >= n { // it may have risen before anybody waited
+		close(w.channel)
+		w.channel = nil
+		w.waited.Store(false)
+	}
+	return channel
 }
 
 // newServerRun returns a run that begins. stopped is nil, or says why the server cannot be used in it.

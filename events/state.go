@@ -246,7 +246,7 @@ func (l *Log) SetDamage(err error) {
 // was sent. The error is LogDamaged where it had given that sequence before: it begins anew.
 func (l *Log) acknowledged(seq uint64, before sighting) error {
 	if run := l.run.Load(); seq > before.seq || run != before.run {
-		advance(&run.highest, seq)
+		run.highest.advance(seq)
 		return nil
 	}
 	var err error = fanfold.Errorf(fanfold.LogDamaged, "the log stored the write as event %d, and had event %d before: it is another log, or an old copy, and the write may be lost; %s", seq, before.seq, Repair)

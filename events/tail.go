@@ -4,17 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/minio/highwayhash"
 	"github.com/nats-io/nats.go"
 
 	"github.com/fanfold/fanfold"
@@ -129,7 +126,7 @@ func (s *tailScan) read(ctx context.Context) (err error) {
 	}
 	first := len(s.blocks) - 1
 	for ; ; first-- {
-		seq, err := s.firstSequence(s.blocks[first])
+		seq, err := firstSequence(s.blocks[first], s.stream)
 		if err != nil {
 			return err
 		}
@@ -195,42 +192,6 @@ func indexedLast(msgs string) uint64 {
 // indexMark is the byte with which the server's index begins.
 const indexMark = 11
 
-// firstSequence returns the sequence with which a block begins, 0 where its first record is not whole.
-func (s *tailScan) firstSequence(b block) (uint64, error) {
-	f, err := os.Open(b.path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	header := make([]byte, recordHeader)
-	if n, err := f.ReadAt(header, 0); n < len(header) {
-		return 0, ignoreEOF(err)
-	}
-	size := min(int64(binary.LittleEndian.Uint32(header)&^headersFlag), b.size, maxRecord)
-	record := make([]byte, size)
-	if _, err := f.ReadAt(record, 0); err != nil {
-		return 0, ignoreEOF(err)
-	}
-	if wholeRecord(record, s.checksumKey(b)) == 0 {
-		return 0, nil
-	}
-	return binary.LittleEndian.Uint64(record[4:]) &^ (tombstoneFlag | erasedFlag), nil
-}
-
-// ignoreEOF returns err, nil for the end of a file.
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
-// checksumKey returns the key of a block's checksums.
-func (s *tailScan) checksumKey(b block) []byte {
-	key := sha256.Sum256([]byte(fmt.Sprintf("%s-%d", s.stream, b.number)))
-	return key[:]
-}
-
 // readBlock reads a block's records up to the first that is not whole or not the next one, and returns whether there is none.
 func (s *tailScan) readBlock(i int) (whole, compressed bool, err error) {
 	b, err := os.ReadFile(s.blocks[i].path)
@@ -241,48 +202,15 @@ func (s *tailScan) readBlock(i int) (whole, compressed bool, err error) {
 		return true, true, nil
 	}
 	s.at.block, s.at.offset = i, 0
-	key := s.checksumKey(s.blocks[i])
+	sums := newChecksums(s.stream, s.blocks[i].number)
 	for rest := b; len(rest) > 0; {
-		size := wholeRecord(rest, key)
+		size := sums.whole(rest)
 		if size == 0 || !s.add(rest[:size]) {
 			return false, false, nil
 		}
 		rest = rest[size:]
 	}
 	return true, false, nil
-}
-
-// wholeRecord returns the size of the record with which b begins, 0 where it is not whole. key is that of the block's
-// checksums.
-func wholeRecord(b, key []byte) int {
-	if len(b) < recordHeader {
-		return 0
-	}
-	word := binary.LittleEndian.Uint32(b)
-	size, subject := int(word&^headersFlag), int(binary.LittleEndian.Uint16(b[20:]))
-	shortest := recordHeader + recordChecksum + subject
-	if word&headersFlag != 0 {
-		shortest += 4
-	}
-	if size < shortest || size > len(b) || size > maxRecord {
-		return 0
-	}
-	h, err := highwayhash.New64(key)
-	if err != nil {
-		return 0
-	}
-	data := b[recordHeader : size-recordChecksum]
-	_, _ = h.Write(b[4:20])
-	_, _ = h.Write(data[:subject])
-	data = data[subject:]
-	if word&headersFlag != 0 {
-		data = data[4:]
-	}
-	_, _ = h.Write(data)
-	if !bytes.Equal(h.Sum(nil), b[size-recordChecksum:size]) {
-		return 0
-	}
-	return size
 }
 
 // add goes one record further. It returns false, and does not, where the record is not the next one.

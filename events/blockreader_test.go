@@ -1,0 +1,390 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"pgregory.net/rapid"
+
+	"github.com/fanfold/fanfold"
+)
+
+// embeddedLog opens a log on an embedded server in a directory of its own, and returns both, and the directory of its blocks.
+func embeddedLog(t *testing.T, durability Durability) (l *Log, nc *nats.Conn, msgs string) {
+	t.Helper()
+	dir := t.TempDir()
+	e, err := StartEmbedded(t.Context(), EmbeddedOptions{Dir: dir, Durability: durability, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if nc, err = e.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = Open(t.Context(), nc, Options{Embedded: e}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		nc.Close()
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l, nc, filepath.Join(dir, "jetstream", "$G", "streams", "fanfold", "msgs")
+}
+
+// writeOf returns a put of a document with a body of about size bytes.
+func writeOf(id string, size int) fanfold.Write {
+	body := `{"text":"` + strings.Repeat("x", size) + `"}`
+	return fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: "books", ID: id}, Body: []byte(body)}}
+}
+
+// readUpTo reads messages from m up to a sequence, without what only says how far the log is.
+func readUpTo(t *testing.T, m messages, last uint64) (all []received) {
+	t.Helper()
+	for {
+		got, err := m.receive(t.Context())
+		if err != nil {
+			t.Fatalf("behind %d messages: %v", len(all), err)
+		}
+		got.pending = 0
+		for name := range got.headers {
+			if !strings.HasPrefix(name, headerPrefix) {
+				delete(got.headers, name)
+			}
+		}
+		if len(got.headers) == 0 {
+			got.headers = nil
+		}
+		if all = append(all, got); got.seq >= last {
+			return all
+		}
+	}
+}
+
+// TestBlocksAgreeWithConsumer writes events of all sizes from several goroutines, some of them as transactions and under keys,
+// over several blocks, and reads them from the files while they are written, and afterwards from any place, as a consumer
+// gives them.
+func TestBlocksAgreeWithConsumer(t *testing.T) {
+	l, _, msgs := embeddedLog(t, Always)
+	live, err := openBlockMessages(l.opt.Embedded.opt.Dir, "fanfold", 1, &l.run.Load().highest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.close()
+	const workers, rounds, large = 4, 60, 300 << 10
+	last := uint64(workers * rounds * 3)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(w), 1))
+			for i := range rounds {
+				id := fmt.Sprintf("%d-%d", w, i)
+				key := writeOf(id, r.IntN(200))
+				key.Event.IdempotencyKey = fanfold.IdempotencyKey{Hash: strings.Repeat("k", 40) + id, Digest: "d"}
+				_, err := l.Append(context.Background(), key.Event, fanfold.Expect{})
+				if err == nil {
+					_, err = l.AppendAll(context.Background(), "tx"+id, []fanfold.Write{writeOf(id+"a", r.IntN(large)), writeOf(id+"b", r.IntN(9))})
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	got := readUpTo(t, live, last)
+	wg.Wait()
+	consumer, err := l.consume(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer consumer.close()
+	want := readUpTo(t, consumer, last)
+	if !reflect.DeepEqual(got, want) {
+		t.Fatal("what was read from the files is not what the consumer gave")
+	}
+	blocks, _, err := listBlocks(msgs)
+	if err != nil || len(blocks) < 3 {
+		t.Fatalf("%d blocks, %v: too few for this test", len(blocks), err)
+	}
+	for _, from := range []uint64{2, last / 3, last / 2, last - 1, last} {
+		m, err := openBlockMessages(l.opt.Embedded.opt.Dir, "fanfold", from, &l.run.Load().highest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if part := readUpTo(t, m, last); !reflect.DeepEqual(part, want[from-1:]) {
+			t.Errorf("from %d on the files have something else", from)
+		}
+		m.close()
+	}
+}
+
+// TestReadersReadBlocks checks that readers read the files with both durabilities, and a consumer where the server syncs: then its files
+// are not what this program expects.
+func TestReadersReadBlocks(t *testing.T) {
+	for _, durability := range []Durability{Always, Interval} {
+		l, _, _ := embeddedLog(t, durability)
+		r, err := l.Read(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := r.from.(*blockMessages); !ok {
+			t.Errorf("durability %s: the reader has %T", durability, r.from)
+		}
+		r.Close()
+		l.opt.Embedded.opt.Durability, l.opt.Embedded.opt.ServerSyncs = Always, true
+		if r, err = l.Read(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := r.from.(consumed); !ok {
+			t.Errorf("where the server syncs the reader has %T", r.from)
+		}
+		r.Close()
+	}
+}
+
+// TestEventsOfOthersAreRead publishes behind the log's back: nobody tells its readers.
+func TestEventsOfOthersAreRead(t *testing.T) {
+	l, nc, _ := embeddedLog(t, Always)
+	r, err := l.Read(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for i := range 3 {
+		if err := nc.Publish(l.sub.document(fanfold.Key{Collection: "books", ID: fmt.Sprint(i)}), Encode(writeOf("", 3).Event)); err != nil {
+			t.Fatal(err)
+		}
+		ev, _, err := r.Next(t.Context())
+		if err != nil || ev.Key.ID != fmt.Sprint(i) {
+			t.Fatalf("event %d: %v, %v", i, ev, err)
+		}
+	}
+}
+
+// TestUnreadableBlocks damages a record that the running server still has in memory, and one that is gone, with its block: a reader
+// asks the server what it has.
+func TestUnreadableBlocks(t *testing.T) {
+	l, _, msgs := embeddedLog(t, Always)
+	for i := range 10 {
+		if _, err := l.Append(t.Context(), writeOf(fmt.Sprint(i), 50).Event, fanfold.Exactly(0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := blockPath(msgs, 1)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(whole, []byte("books.5"))
+	damaged := bytes.Clone(whole)
+	damaged[at+60] ^= 1
+	for _, change := range []struct {
+		name string
+		do   func() error
+	}{
+		{"another byte", func() error { return os.WriteFile(path, damaged, 0o644) }},
+		{"cut", func() error { return os.Truncate(path, int64(at)) }},
+		{"empty", func() error { return os.Truncate(path, 0) }},
+		{"gone", func() error { return os.Remove(path) }},
+	} {
+		if err := change.do(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := l.Read(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10 {
+			ev, _, err := r.Next(t.Context())
+			if err != nil || ev.Seq != uint64(i+1) || ev.Key.ID != fmt.Sprint(i) {
+				t.Fatalf("%s: event %d: %v, %v", change.name, i+1, ev, err)
+			}
+		}
+		if _, ok := r.from.(consumed); !ok {
+			t.Errorf("%s: the reader has %T", change.name, r.from)
+		}
+		r.Close()
+	}
+}
+
+// appendRecord appends a record as the server writes it.
+func appendRecord(dst []byte, sums *checksums, seq uint64, subject, headers, data string) []byte {
+	begin := len(dst)
+	length := recordHeader + len(subject) + len(data) + recordChecksum
+	word := uint32(length)
+	if headers != "" {
+		length += 4 + len(headers)
+		word = uint32(length) | headersFlag
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, word)
+	dst = binary.LittleEndian.AppendUint64(dst, seq)
+	dst = binary.LittleEndian.AppendUint64(dst, 1_000+seq)
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(subject)))
+	dst = append(dst, subject...)
+	if headers != "" {
+		dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(headers))), headers...)
+	}
+	dst = append(dst, data...)
+	sums.hash.Reset()
+	_, _ = sums.hash.Write(dst[begin+4 : begin+20])
+	_, _ = sums.hash.Write([]byte(subject + headers + data))
+	return sums.hash.Sum(dst)
+}
+
+// TestGrowingBlocks lets block files grow by pieces of any length, as a server writes them, with records of all sizes, and looks
+// after each piece: what is delivered are the records that are whole, each once and in order.
+func TestGrowingBlocks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp("", "blocks")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		msgs := filepath.Join(dir, "jetstream", "$G", "streams", "s", "msgs")
+		if err := os.MkdirAll(msgs, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var highest watermark
+		m, err := openBlockMessages(dir, "s", 1, &highest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.close()
+		var seq, delivered uint64
+		for number := range uint64(rapid.IntRange(1, 4).Draw(t, "blocks")) {
+			sums, text, ends := newChecksums("s", number+1), []byte(nil), []int(nil)
+			for range rapid.IntRange(1, 6).Draw(t, "records") {
+				seq++
+				size := rapid.SampledFrom([]int{0, 1, 500, blockReadAhead - 40, blockReadAhead, 3 * blockReadAhead}).Draw(t, "size")
+				headers := rapid.SampledFrom([]string{"", "NATS/1.0\r\nFanfold-Key: 1\r\n\r\n"}).Draw(t, "headers")
+				text = appendRecord(text, sums, seq, fmt.Sprint("subject.", seq), headers, strings.Repeat("d", size))
+				ends = append(ends, len(text))
+			}
+			f, err := os.Create(blockPath(msgs, number+1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for written := 0; written < len(text); {
+				n := min(rapid.SampledFrom([]int{1, 10, 30, 400, blockReadAhead, 1 << 20}).Draw(t, "piece"), len(text)-written)
+				if _, err := f.Write(text[written : written+n]); err != nil {
+					t.Fatal(err)
+				}
+				written += n
+				for len(ends) > 0 && ends[0] <= written {
+					ends = ends[1:]
+					delivered++
+					if got := mustReceive(t, m); got.seq != delivered || got.subject != fmt.Sprint("subject.", delivered) || got.time.UnixNano() != int64(1_000+delivered) {
+						t.Fatalf("got %d %s, want %d", got.seq, got.subject, delivered)
+					}
+				}
+				if found, err := m.look(); err != nil || m.sums.whole(m.data) > 0 {
+					t.Fatalf("a record that is not whole is taken for one: %v, %v", found, err)
+				}
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		highest.advance(seq + 1) // an event that is not there
+		if got, err := m.receive(context.Background()); !errors.Is(err, errBlocks) {
+			t.Fatalf("for an event that is not there: %v, %v", got, err)
+		}
+	})
+}
+
+// mustReceive returns a message that is there.
+func mustReceive(t *rapid.T, m *blockMessages) received {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	got, err := m.receive(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// FuzzBlocks reads a block of any bytes: it gives messages or an error, and comes to an end.
+func FuzzBlocks(f *testing.F) {
+	sums := newChecksums("s", 1)
+	whole := appendRecord(appendRecord(nil, sums, 1, "a", "", "{}"), sums, 2, "b", "NATS/1.0\r\nFanfold-Key: 1\r\n\r\n", "{}")
+	f.Add(whole, 7, byte(0))
+	f.Add(whole, 0, byte(0xff))
+	f.Add(whole[:len(whole)-1], 60, byte(1))
+	f.Add([]byte(compressedBlock), 0, byte(0))
+	f.Fuzz(func(t *testing.T, text []byte, at int, change byte) {
+		text = bytes.Clone(text)
+		if at >= 0 && at < len(text) {
+			text[at] ^= change
+		}
+		dir := t.TempDir()
+		msgs := filepath.Join(dir, "jetstream", "$G", "streams", "s", "msgs")
+		if err := os.MkdirAll(msgs, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(blockPath(msgs, 1), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var highest watermark
+		highest.advance(1 << 40)
+		m, err := openBlockMessages(dir, "s", 1, &highest)
+		if err != nil {
+			if !errors.Is(err, errBlocks) {
+				t.Fatal(err)
+			}
+			return
+		}
+		defer m.close()
+		for want := uint64(1); ; want++ {
+			got, err := m.receive(t.Context())
+			if err != nil {
+				if !errors.Is(err, errBlocks) {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got.seq != want || len(got.data)+len(got.subject) > len(text) {
+				t.Fatalf("message %d is %d, with %d bytes", want, got.seq, len(got.data))
+			}
+		}
+	})
+}
+
+// TestWatermark has goroutines wait for numbers that others raise.
+func TestWatermark(t *testing.T) {
+	var w watermark
+	const last = 5_000
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			for n := uint64(1); n <= last; n++ {
+				for w.Load() < n {
+					<-w.raised(n)
+				}
+			}
+		})
+	}
+	for range 2 {
+		wg.Go(func() {
+			for n := uint64(1); n <= last; n++ {
+				w.advance(n)
+			}
+		})
+	}
+	wg.Wait()
+	if got := w.Load(); got != last {
+		t.Errorf("%d, want %d", got, last)
+	}
+}
