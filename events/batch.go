@@ -17,8 +17,9 @@ import (
 
 // Limits of what is stored at once.
 const (
-	MaxBatch   = 1000     // messages of an atomic batch, the server's limit
-	MaxTxBytes = 64 << 20 // bytes of a transaction's events
+	MaxBatch         = 1000     // messages of a transaction, the default limit of a NATS server's atomic batches
+	MaxEmbeddedBatch = 4000     // messages of an atomic batch of the embedded server, such as an import's
+	MaxTxBytes       = 64 << 20 // bytes of a transaction's events
 )
 
 // Headers of an atomic batch (NATS ADR-50).
@@ -31,7 +32,7 @@ const (
 // AppendAll stores all of the writes or none of them, next to each other, and returns the
 // sequence of the first once they are durable. tx is the transaction's id, or "" for events that
 // need not be folded together. At most one of the events may have a key. It blocks as Append does.
-// Errors are Append's, and Unprocessable for more than MaxBatch writes; a Stale names the write at
+// Errors are Append's, and Unprocessable for more than MaxBatch writes, or Log.MaxBatch where they are no transaction; a Stale names the write at
 // fault by index, in Operation.
 func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error) {
 	msgs, err := l.batchMessages(tx, writes)
@@ -79,10 +80,14 @@ func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfol
 }
 
 // batchMessages returns the messages that store the writes of a transaction. Errors are
-// Unprocessable for more than MaxBatch of them, and TooLarge.
+// Unprocessable for too many of them, and TooLarge.
 func (l *Log) batchMessages(tx string, writes []fanfold.Write) (msgs []*nats.Msg, err error) {
-	if len(writes) > MaxBatch {
-		return nil, fanfold.Errorf(fanfold.Unprocessable, "a transaction has at most %d messages; this one has %d", MaxBatch, len(writes))
+	limit := MaxBatch
+	if tx == "" {
+		limit = l.MaxBatch()
+	}
+	if len(writes) > limit {
+		return nil, fanfold.Errorf(fanfold.Unprocessable, "at most %d messages are stored at once; these are %d", limit, len(writes))
 	}
 	msgs, size := make([]*nats.Msg, len(writes)), 0
 	for i, w := range writes {

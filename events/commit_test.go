@@ -201,3 +201,40 @@ func TestUnknownOutcomeOfTransaction(t *testing.T) {
 		t.Errorf("%d events are stored, %v", last, err)
 	}
 }
+
+// TestLargeBatches: an embedded server stores more messages at once than a transaction has, and other servers do not.
+func TestLargeBatches(t *testing.T) {
+	many := func(n int) (writes []fanfold.Write) {
+		for i := range n {
+			writes = append(writes, fanfold.Write{Event: put(fmt.Sprint(i), `{}`), Expect: fanfold.Exactly(0)})
+		}
+		return writes
+	}
+	embedded := func(l *events.Log) {
+		if _, err := l.AppendAll(t.Context(), "tx", many(events.MaxBatch+1)); fanfold.CodeOf(err) != fanfold.Unprocessable {
+			t.Errorf("a transaction of %d: %v", events.MaxBatch+1, err)
+		}
+		if _, err := l.AppendAll(t.Context(), "", many(events.MaxEmbeddedBatch+1)); fanfold.CodeOf(err) != fanfold.Unprocessable {
+			t.Errorf("%d messages at once: %v", events.MaxEmbeddedBatch+1, err)
+		}
+		if first, err := l.AppendAll(t.Context(), "", many(events.MaxEmbeddedBatch)); err != nil || first != 1 {
+			t.Errorf("%d messages at once: %d, %v", events.MaxEmbeddedBatch, first, err)
+		}
+		if last, err := l.LastSeq(t.Context()); err != nil || last != events.MaxEmbeddedBatch {
+			t.Errorf("the log ends at %d, %v", last, err)
+		}
+	}
+	if err := openIn(t, t.TempDir(), events.Options{}, embedded); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, natsserver.Start(t, 1)[0], 1)
+	if n := l.MaxBatch(); n != events.MaxBatch {
+		t.Errorf("another server takes %d messages at once", n)
+	}
+	if _, err := l.AppendAll(t.Context(), "", many(events.MaxBatch+1)); fanfold.CodeOf(err) != fanfold.Unprocessable {
+		t.Errorf("%d messages at once: %v", events.MaxBatch+1, err)
+	}
+	if _, err := l.AppendAll(t.Context(), "", many(events.MaxBatch)); err != nil {
+		t.Errorf("%d messages at once: %v", events.MaxBatch, err)
+	}
+}

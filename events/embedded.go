@@ -81,6 +81,7 @@ func StartEmbedded(ctx context.Context, opt EmbeddedOptions) (*Embedded, error) 
 		MaxPayload: MaxPayload, NoSigs: true, NoLog: true,
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 60,
 	}
+	opts.JetStreamLimits.MaxBatchSize = MaxEmbeddedBatch
 	if opt.Durability == Always && !opt.ServerSyncs {
 		opts.SyncInterval = never // the kernel tells an error of writing once: it must be to the log's fsync
 	}

@@ -300,6 +300,14 @@ func (l *Log) Window() time.Duration { return l.stream.CachedInfo().Config.Dupli
 // MaxPayload returns the size in bytes of the largest message that the connected server takes.
 func (l *Log) MaxPayload() int { return int(l.nc.MaxPayload()) }
 
+// MaxBatch returns how many messages can be stored at once, where they are no transaction.
+func (l *Log) MaxBatch() int {
+	if l.opt.Embedded != nil {
+		return MaxEmbeddedBatch
+	}
+	return MaxBatch
+}
+
 // LastSeq asks the stream's leader for its last sequence. It blocks for a round trip; the error is
 // Unavailable.
 func (l *Log) LastSeq(ctx context.Context) (uint64, error) {

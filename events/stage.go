@@ -54,7 +54,7 @@ func (l *Log) stageAt(ctx context.Context, writes []fanfold.Write, at time.Time)
 		writes := slices.Concat(writes, rest)
 		more, err := l.batchMessages("", rest)
 		msgs := slices.Concat(msgs, more)
-		if err != nil || len(msgs) > MaxBatch || payload(msgs) > MaxTxBytes || time.Since(at) > stagedSurely {
+		if err != nil || len(msgs) > l.MaxBatch() || payload(msgs) > MaxTxBytes || time.Since(at) > stagedSurely {
 			return l.AppendAll(ctx, "", writes)
 		}
 		if first, err = l.appendBatch(ctx, msgs, writes, batch); err == nil {

@@ -111,7 +111,7 @@ var (
 	_ writer.Inspector  = (*inspect.Inspector)(nil)
 	_ writer.Nodes      = nodes{}
 	_ inspect.Projector = (*projector.Projector)(nil)
-	_ api.Fencer        = (*events.Log)(nil)
+	_ api.Fencer        = (*writer.Writer)(nil)
 	_ api.Reader        = reader{}
 	_ api.Folded        = folded{}
 	_ api.Snapshot      = (*sqlite.Snapshot)(nil)
@@ -240,7 +240,8 @@ func (n *Node) openAPI() {
 	groups := group.New(n.Log.KeyValue("groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
 	n.groupStates = newGroupStates(groups)
 	writerOptions := n.cfg.Writer
-	writerOptions.MaxEvent, writerOptions.Logger, writerOptions.Reachable = n.Log.MaxPayload(), n.cfg.Logger, n.Log.Reachable
+	writerOptions.MaxEvent, writerOptions.ImportBatch = n.Log.MaxPayload(), n.Log.MaxBatch()
+	writerOptions.Logger, writerOptions.Reachable = n.cfg.Logger, n.Log.Reachable
 	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store}, Models: n.Projector, Inspector: n.inspector, Nodes: nodes{n}}
 	if n.members != nil {
 		parts.Members = n.members
@@ -254,7 +255,7 @@ func (n *Node) openAPI() {
 	apiOptions.Version = Version()
 	apiOptions.Issuer, apiOptions.Metrics, apiOptions.Logger = n.issuer(), metrics(n), n.cfg.Logger
 	apiOptions.Answered, apiOptions.Tracer = n.instruments.answered, n.tracer
-	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.Log, Reader: reader{n.Store}, Folded: folded{n.Store}, Models: n.Projector,
+	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Reader: reader{n.Store}, Folded: folded{n.Store}, Models: n.Projector,
 		Inspector: inspector{n.inspector, n.Store, n.issuer()}, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}}, apiOptions)
 }
 

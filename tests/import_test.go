@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -202,6 +203,29 @@ func TestImportSurvivesKills(t *testing.T) {
 	}
 	requireOnce(t, p.Client, lines)
 	p.verify(t)
+}
+
+// TestImportBeforeAnAnswer: a server that goes away before it has answered anything may have stored what it took, and one that takes
+// nothing has not.
+func TestImportBeforeAnAnswer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lines.ndjson")
+	if err := os.WriteFile(file, []byte(strings.Repeat(`{"n":1}`+"\n", 1_000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	gone := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadFull(r.Body, make([]byte, 8))
+		panic(http.ErrAbortHandler)
+	}))
+	defer gone.Close()
+	out, err := mustProgram(t, "import", "--server", gone.URL, "--collection", "c", file)
+	if err == nil || !strings.Contains(out, "went away after line 0: when it is back, run this again with --resume") {
+		t.Errorf("%v: %s", err, out)
+	}
+	absent := "http://" + freeAddress(t)
+	out, err = mustProgram(t, "import", "--server", absent, "--collection", "c", file)
+	if err == nil || !strings.Contains(out, "is a server running there?") || strings.Contains(out, "--resume") {
+		t.Errorf("%v: %s", err, out)
+	}
 }
 
 // awaitApplied waits until the server has folded an event.

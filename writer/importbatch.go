@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -37,7 +38,9 @@ type importBatch struct {
 	bytes    int    // of the writes
 	messages int    // that they are in the log, with their guards, if nothing was there before
 	keys     map[fanfold.Key]struct{}
-	line     int  // the last line that the batch covers
+	line     int // the last line that the batch covers
+	began    time.Time
+	large    bool // it may have more than importWrites documents
 	checked  bool // the writes keep to the fan-out limit
 	refusals []Refusal
 	err      error // why reading ended early
@@ -51,15 +54,23 @@ func (b *importBatch) unstage() { b.staged, b.appendStaged = 0, nil }
 
 // newImportBatch returns a batch that covers the lines up to one, with room for so many writes.
 func newImportBatch(line, writes int) *importBatch {
-	return &importBatch{line: line, keys: make(map[fanfold.Key]struct{}, writes), writes: make([]fanfold.Write, 0, writes),
+	return &importBatch{line: line, began: time.Now(), keys: make(map[fanfold.Key]struct{}, writes), writes: make([]fanfold.Write, 0, writes),
 		lines: make([]int, 0, writes), shown: make([]int, 0, writes)}
 }
 
 // isFullFor tells whether an event, which with its guards is so many messages, must go into another batch: for lack of
-// room, or because of its document.
-func (b *importBatch) isFullFor(ev *fanfold.Event, messages int) bool {
+// room, or because of its document. mayGrow tells whether there may be more than importWrites messages, of which none is a guard.
+func (b *importBatch) isFullFor(ev *fanfold.Event, messages int, mayGrow func() bool) bool {
 	_, twice := b.keys[ev.Key]
-	return twice || b.messages+messages > importWrites && len(b.writes) > 0 || b.bytes+len(ev.Body)+len(ev.Kept) > importBytes && len(b.writes) > 0
+	switch {
+	case len(b.writes) == 0:
+		return false
+	case twice || b.bytes+len(ev.Body)+len(ev.Kept) > importBytes:
+		return true
+	case b.messages+messages <= importWrites:
+		return false
+	}
+	return b.messages > len(b.writes) || messages > 1 || !mayGrow()
 }
 
 // add adds the write of one line. shown is the number under which it is reported.
@@ -167,11 +178,20 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 		}
 		b.batch.model, b.batch.retired, b.batch.line = ev.Body, ev.Kept, number
 		return b.send(ctx) && b.waitUntilStored(ctx) // the lines behind it are checked against it
-	case b.batch.isFullFor(ev, messages) && !b.send(ctx):
+	case b.batch.isFullFor(ev, messages, b.mayGrow) && !b.send(ctx):
 		return false
 	}
 	b.batch.add(ev, messages, number, shown)
 	return true
+}
+
+// mayGrow returns whether the batch, which has importWrites messages or more, may have another one: lines come fast, and nobody
+// else waits for the log or the fold.
+func (b *batcher) mayGrow() bool {
+	if len(b.batch.writes) == importWrites {
+		b.batch.large = time.Since(b.batch.began) < importFast && b.w.others.absentFor(importAlone)
+	}
+	return b.batch.large && len(b.batch.writes) < b.w.opt.ImportBatch-1
 }
 
 // messages returns how many messages a line is in the log with the guards of a document that was not there; 0 for a line

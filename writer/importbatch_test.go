@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/fanfold/fanfold"
 )
@@ -89,5 +92,88 @@ func TestChangedBatchIsSentAnew(t *testing.T) {
 		if c.change(b); b.staged != c.staged || (b.appendStaged != nil) != (c.staged > 0) {
 			t.Errorf("%s: %d writes are staged", name, b.staged)
 		}
+	}
+}
+
+// countedLines gives a number of lines, one after each pause.
+type countedLines struct {
+	left  int
+	pause time.Duration
+}
+
+func (l *countedLines) Next() ([]byte, error) {
+	if l.left == 0 {
+		return nil, io.EOF
+	}
+	l.left--
+	time.Sleep(l.pause)
+	return fmt.Appendf(nil, `{"id":"%d"}`, l.left), nil
+}
+
+func (l *countedLines) Stop() {}
+
+// TestSizesOfImportBatches: batches are as large as the log takes them where lines come fast and nobody else waits for the log.
+func TestSizesOfImportBatches(t *testing.T) {
+	const lines = 5_000
+	for name, c := range map[string]struct {
+		opt    Options
+		pause  time.Duration
+		others time.Duration // before the import, somebody else was there; 0 for nobody
+		want   []int
+	}{
+		"a log that takes no more":  {want: []int{999, 999, 999, 999, 999, 5}},
+		"alone":                     {opt: Options{ImportBatch: 2_000}, want: []int{1_999, 1_999, 1_002}},
+		"somebody was there before": {opt: Options{ImportBatch: 2_000}, others: 2 * importAlone, want: []int{1_999, 1_999, 1_002}},
+		"somebody is there":         {opt: Options{ImportBatch: 2_000}, others: importAlone, want: []int{999, 999, 999, 999, 999, 5}},
+		"lines come slowly":         {opt: Options{ImportBatch: 2_000}, pause: time.Millisecond, want: []int{999, 999, 999, 999, 999, 5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &stagingLog{}
+				c.opt.MaxEvent = 1 << 20
+				w := New(Dependencies{Log: l, Leader: noLeader{}, Models: l, Inspector: l}, c.opt)
+				if c.others > 0 {
+					if _, err := w.Fence(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(c.others)
+				}
+				out := make(chan *importBatch, 100)
+				b := &batcher{w: w, lines: &countedLines{lines, c.pause}, opt: ImportOptions{Collection: "c"}, next: 1, out: out}
+				b.run(t.Context())
+				close(out)
+				var got []int
+				for batch := range out {
+					got = append(got, len(batch.writes))
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("batches of %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// noLeader is a leader that has nothing.
+type noLeader struct{ Leader }
+
+func (noLeader) Fence(context.Context) (uint64, error) { return 0, nil }
+
+// TestGuardedBatchesStaySmall: a batch with guards has as many messages as a transaction.
+func TestGuardedBatchesStaySmall(t *testing.T) {
+	b := newImportBatch(0, 0)
+	ev := &fanfold.Event{Key: fanfold.Key{Collection: "c", ID: "new"}}
+	for i := range importWrites {
+		b.add(&fanfold.Event{Key: fanfold.Key{Collection: "c", ID: fmt.Sprint(i)}}, 1, i, i)
+	}
+	grows := func() bool { return true }
+	if b.isFullFor(ev, 1, grows) {
+		t.Error("a batch without guards does not grow")
+	}
+	if !b.isFullFor(ev, 2, grows) {
+		t.Error("a document with a guard makes a batch grow")
+	}
+	if b.messages++; !b.isFullFor(ev, 1, grows) {
+		t.Error("a batch with a guard grows")
 	}
 }

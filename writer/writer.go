@@ -121,6 +121,8 @@ type Options struct {
 	Timeout  time.Duration // how long one wait for this node's fold may last; default 5 s
 	// ImportWait is how long one wait of an import for this node's fold may last; default a minute.
 	ImportWait time.Duration
+	// ImportBatch is how many messages of an import the log stores at once at most; default 1,000.
+	ImportBatch int
 	// ProvenFor says for how long a node may answer from its table of idempotency keys after it was seen to have folded
 	// everything; default a minute. The log itself drops a second event of one key for two minutes.
 	ProvenFor time.Duration
@@ -143,6 +145,9 @@ func (o *Options) setDefaults() {
 	o.MaxBody = min(o.MaxBody, int64(o.MaxEvent)-envelopeRoom)
 	if o.MaxDepth == 0 {
 		o.MaxDepth = fanfold.DefaultMaxDepth
+	}
+	if o.ImportBatch == 0 {
+		o.ImportBatch = importWrites + 1
 	}
 	if o.ImportWait == 0 {
 		o.ImportWait = importWait
@@ -174,6 +179,7 @@ type Writer struct {
 	shapes   atomic.Pointer[shapes]
 	retries  atomic.Uint64
 	counts   counts
+	others   presence
 	parsers  chan struct{}
 	checking chan struct{} // has an element while a model is read and checked
 	// modelMu is held for reading by every write, and for writing while a model is applied that guards more than the one
@@ -187,7 +193,7 @@ func New(parts Dependencies, opt Options) *Writer {
 	parts.Log = lossDetector{parts.Log, parts.ReadModel}
 	w := &Writer{Dependencies: parts, opt: opt, parsers: make(chan struct{}, maxParsers), checking: make(chan struct{}, 1), rounds: newGuardRounds(),
 		looks: looks{known: map[fanfold.Key]look{}, room: make(chan struct{}, 1)}}
-	w.caughtUp.began = time.Now()
+	w.caughtUp.began, w.others.began = time.Now(), time.Now()
 	if parts.Members != nil {
 		w.gate.close()
 	}
@@ -212,6 +218,28 @@ func (w *Writer) wait(ctx context.Context, seq uint64, limit time.Duration) erro
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return w.ReadModel.Wait(ctx, seq)
+}
+
+// presence notes when somebody besides imports last wrote, or waited for the fold.
+type presence struct {
+	began time.Time
+	last  atomic.Int64 // behind began, and a nanosecond more; 0 for never
+}
+
+// note says that somebody is there.
+func (p *presence) note() { p.last.Store(int64(time.Since(p.began)) + 1) }
+
+// absentFor returns whether nobody was there for some time.
+func (p *presence) absentFor(d time.Duration) bool {
+	last := p.last.Load()
+	return last == 0 || time.Since(p.began)-time.Duration(last) > d
+}
+
+// Fence returns a sequence that no event acknowledged before the call is behind, and has imports make room for those who wait for
+// it to be folded. It blocks for a write of the log; the error is Unavailable.
+func (w *Writer) Fence(ctx context.Context) (uint64, error) {
+	w.others.note()
+	return w.Leader.Fence(ctx)
 }
 
 // catchUp waits until this node has folded everything acknowledged before the call. The error is Unavailable where that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
@@ -29,11 +30,13 @@ func (im *importer) send(ctx context.Context, lines lineSource, done int) (resul
 		return importResult{Written: r.Written, Refused: r.Refused, Position: r.Position, Folded: r.Folded, Late: r.Late}, nil
 	case ctx.Err() != nil:
 		return result, ctx.Err()
-	case !r.Begun || !errors.As(err, &failure):
+	case !errors.As(err, &failure):
 		return result, err
-	case failure.Code == client.NoAnswer:
+	case failure.Code == client.NoAnswer && (r.Begun || body.taken.Load()): // what was taken may be stored without an answer
 		return result, fanfold.Wrap(err, fanfold.Unavailable,
 			"the server went away after line %d: when it is back, run this again with --resume", r.Line)
+	case !r.Begun:
+		return result, err
 	}
 	return result, fanfold.Wrap(err, fanfold.Code(failure.Code),
 		"the import ended after line %d: %s; run it again with --resume", r.Line, failure.Detail)
@@ -52,15 +55,29 @@ func (im *importer) options(done int) client.ImportOptions {
 // linePipe is a request's body that a goroutine writes lines to.
 type linePipe struct {
 	r      *io.PipeReader
-	failed chan error // holds the error for which the lines ended early, if any
+	failed chan error   // holds the error for which the lines ended early, if any
+	taken  *atomic.Bool // some of them were read
+}
+
+// takenWriter notes that something was taken.
+type takenWriter struct {
+	io.Writer
+	taken *atomic.Bool
+}
+
+func (t takenWriter) Write(p []byte) (n int, err error) {
+	if n, err = t.Writer.Write(p); n > 0 {
+		t.taken.Store(true)
+	}
+	return n, err
 }
 
 // startPipe starts to write the lines; stop ends that.
 func startPipe(lines lineSource) linePipe {
 	r, w := io.Pipe()
-	p := linePipe{r: r, failed: make(chan error, 1)}
+	p := linePipe{r: r, failed: make(chan error, 1), taken: &atomic.Bool{}}
 	go func() {
-		err := lines(w)
+		err := lines(takenWriter{w, p.taken})
 		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
 			p.failed <- fanfold.Wrap(err, fanfold.Invalid, "cannot read the file: %s", message(err))
 		}
