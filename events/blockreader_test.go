@@ -252,7 +252,7 @@ func TestGrowingBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 		msgs := filepath.Join(dir, "jetstream", "$G", "streams", "s", "msgs")
 		if err := os.MkdirAll(msgs, 0o755); err != nil {
 			t.Fatal(err)

@@ -94,7 +94,7 @@ func (l *Log) openMessages(ctx context.Context, run *serverRun, from uint64) (me
 }
 
 // consumed are the messages of a consumer.
-type consumed struct{ jetstream.MessagesContext }
+type consumed struct{ msgs jetstream.MessagesContext }
 
 // consume returns the messages from a sequence on as the server sends them.
 func (l *Log) consume(ctx context.Context, from uint64) (messages, error) {
@@ -111,7 +111,7 @@ func (l *Log) consume(ctx context.Context, from uint64) (messages, error) {
 
 // receive blocks until the server has sent a message or ctx has ended.
 func (c consumed) receive(ctx context.Context) (m received, err error) {
-	msg, err := c.MessagesContext.Next(jetstream.NextContext(ctx))
+	msg, err := c.msgs.Next(jetstream.NextContext(ctx))
 	if err != nil {
 		return m, err
 	}
@@ -123,8 +123,8 @@ func (c consumed) receive(ctx context.Context) (m received, err error) {
 		seq: meta.Sequence.Stream, time: meta.Timestamp, pending: meta.NumPending}, nil
 }
 
-func (c consumed) stop()  { c.MessagesContext.Stop() }
-func (c consumed) close() { c.MessagesContext.Stop() }
+func (c consumed) stop()  { c.msgs.Stop() }
+func (c consumed) close() { c.msgs.Stop() }
 
 // Next blocks until there is an event or ctx has ended. It returns the event and how many more the
 // log had when it sent this one. An error other than ctx's is Unavailable, after which the caller
