@@ -147,7 +147,8 @@ func (l *Log) send(batch *serverBatch, msgs []*nats.Msg) error {
 }
 
 // publishBatch sends what was not sent yet of an atomic batch of all of the messages, and returns the sequence of its last
-// message. It blocks until the server answers, for Options.Attempt at most and batchTimePerMiB more for each MiB.
+// message. It blocks until the server answers, for Options.Attempt at most and batchTime more for each MiB and each
+// thousand messages.
 // Errors are the server's refusal, as a *jetstream.APIError; LogDamaged; errNotSent; and those of
 // the connection, where the batch may be stored.
 func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg, batch *serverBatch) (last uint64, err error) {
@@ -158,7 +159,7 @@ func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg, batch *serverB
 	commit := msgs[len(msgs)-1]
 	batch.number(commit)
 	commit.Header[batchCommit] = []string{"1"}
-	attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt+batchTimePerMiB*time.Duration(payload(msgs)>>20))
+	attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt+batchTime*time.Duration(payload(msgs)>>20+len(msgs)/1000))
 	defer cancel()
 	if err := errors.Join(attempt.Err(), l.mayPublish(false, msgs...)); err != nil { // without its last message the server drops the batch
 		return 0, errors.Join(errNotSent, err)
@@ -182,8 +183,8 @@ func payload(msgs []*nats.Msg) (bytes int) {
 	return bytes
 }
 
-// batchTimePerMiB is added to Options.Attempt for each MiB of a batch.
-const batchTimePerMiB = 100 * time.Millisecond
+// batchTime is added to Options.Attempt for each MiB, and for each thousand messages, of a batch.
+const batchTime = 100 * time.Millisecond
 
 // interpretBatchRefusal returns what the server's refusal of a whole batch means: the sequence of
 // its first message where the batch is stored after all, or the error for the caller. done is false

@@ -45,7 +45,7 @@ type blockMessages struct {
 
 // errBlocks is the error of block files in which an event that the log has is not to be found whole. The server may know
 // better: it is to be asked.
-var errBlocks = errors.New("the server's files do not have the event")
+var errBlocks = errors.New("the event is not to be found whole in the server's files")
 
 // errStopped is the error of messages that were stopped.
 var errStopped = errors.New("the reader was stopped")
@@ -104,8 +104,14 @@ func (m *blockMessages) open(number uint64) error {
 	return nil
 }
 
-// receive blocks until there is a message or ctx has ended. Errors are errBlocks, errStopped, those of the files, and ctx's.
+// receive blocks until there is a message or ctx has ended. Errors are errBlocks, also for files that cannot be read; errStopped;
+// and ctx's.
 func (m *blockMessages) receive(ctx context.Context) (received, error) {
+	select {
+	case <-m.stopped:
+		return received{}, errStopped
+	default:
+	}
 	for {
 		size := m.sums.whole(m.data)
 		if size == 0 {
@@ -150,8 +156,10 @@ func (m *blockMessages) more(ctx context.Context) error {
 		stored := m.highest.Load() >= m.next // before the look
 		found, err := m.look()
 		switch {
-		case err != nil || found:
-			return err
+		case err != nil:
+			return errors.Join(errBlocks, err)
+		case found:
+			return nil
 		case stored:
 			return errBlocks
 		}

@@ -143,7 +143,18 @@ func TestReadersReadBlocks(t *testing.T) {
 		if _, ok := r.from.(*blockMessages); !ok {
 			t.Errorf("durability %s: the reader has %T", durability, r.from)
 		}
-		r.Close()
+		for i := range 3 {
+			if _, err := l.Append(t.Context(), writeOf(fmt.Sprint(i), 3).Event, fanfold.Expect{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := r.Next(t.Context()); err != nil {
+			t.Error(err)
+		}
+		r.Close() // with two events that it has read already
+		if ev, _, err := r.Next(t.Context()); fanfold.CodeOf(err) != fanfold.Unavailable {
+			t.Errorf("a reader that is closed gives %v, %v", ev, err)
+		}
 		l.opt.Embedded.opt.Durability, l.opt.Embedded.opt.ServerSyncs = Always, true
 		if r, err = l.Read(t.Context(), 1); err != nil {
 			t.Fatal(err)
@@ -387,4 +398,13 @@ func TestWatermark(t *testing.T) {
 	if got := w.Load(); got != last {
 		t.Errorf("%d, want %d", got, last)
 	}
+	wake := w.raised(last + 1)
+	w.advance(last) // as a reader of what is long known does
+	select {
+	case <-wake:
+		t.Error("who waits is woken though the number has not risen")
+	default:
+	}
+	w.advance(last + 1)
+	<-wake
 }

@@ -114,10 +114,14 @@ func (l *Log) bucketReplicas() int {
 	return max(1, l.stream.CachedInfo().Config.Replicas)
 }
 
-// advance raises a number to at least n.
-func advance(number *atomic.Uint64, n uint64) {
-	for old := number.Load(); old < n && !number.CompareAndSwap(old, n); old = number.Load() {
+// advance raises a number to at least n, and returns whether it was less.
+func advance(number *atomic.Uint64, n uint64) (raised bool) {
+	for old := number.Load(); old < n; old = number.Load() {
+		if number.CompareAndSwap(old, n) {
+			return true
+		}
 	}
+	return false
 }
 
 // subject returns the subject of a key.

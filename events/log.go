@@ -136,6 +136,7 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	}
 	l.replicated.Store(l.stream.CachedInfo().Config.Replicas > 1)
 	l.store = l.identify(ctx, l.stream)
+	run.highest.advance(l.stream.CachedInfo().State.LastSeq)
 	if !opt.Damaged {
 		if err := l.Check(ctx, Known{Seq: opt.KnownSeq}); err != nil {
 			return nil, err

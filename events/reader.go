@@ -27,7 +27,7 @@ type Reader struct {
 	tree jsondoc.Tree
 	head []byte // headers of an event, for its digest; used again
 
-	mu          sync.Mutex
+	mu          sync.Mutex // for what interrupt needs; from is set by the reader's goroutine alone
 	from        messages
 	interrupted bool // nothing is delivered any more
 }
@@ -86,11 +86,18 @@ func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
 func (l *Log) openMessages(ctx context.Context, run *serverRun, from uint64) (messages, error) {
 	stream := l.stream.CachedInfo().Config
 	if e := l.opt.Embedded; e != nil && e.Sync() != SyncServer && stream.Compression == jetstream.NoCompression {
-		if m, err := openBlockMessages(e.opt.Dir, stream.Name, from, &run.highest); err == nil {
+		m, err := openBlockMessages(e.opt.Dir, stream.Name, from, &run.highest)
+		if err == nil {
 			return m, nil
 		}
+		l.warnOfFiles(from, err)
 	}
 	return l.consume(ctx, from)
+}
+
+// warnOfFiles says in the node's log that a reader goes on with a consumer, from a sequence on.
+func (l *Log) warnOfFiles(from uint64, err error) {
+	l.opt.Logger.Warn("the log is read through the server, because its files could not be read", "from", from, "err", err)
 }
 
 // consumed are the messages of a consumer.
@@ -127,7 +134,7 @@ func (c consumed) stop()  { c.msgs.Stop() }
 func (c consumed) close() { c.msgs.Stop() }
 
 // Next blocks until there is an event or ctx has ended. It returns the event and how many more the
-// log had when it sent this one. An error other than ctx's is Unavailable, after which the caller
+// log is known to have, or 1 where it has some. An error other than ctx's is Unavailable, after which the caller
 // reads again from the same sequence; LogDamaged where the log lacks it; or Invalid for an event that cannot be
 // understood.
 func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error) {
@@ -166,7 +173,10 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 func (r *Reader) receive(ctx context.Context) (m received, err error) {
 	m, err = r.from.receive(ctx)
 	if errors.Is(err, errBlocks) { // the server finds out what is missing
-		if err = r.consume(ctx); err == nil {
+		r.log.warnOfFiles(r.last+1, err)
+		if failed := r.consume(ctx); failed != nil {
+			err = errors.Join(failed, err)
+		} else {
 			m, err = r.from.receive(ctx)
 		}
 	}

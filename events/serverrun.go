@@ -31,8 +31,7 @@ type watermark struct {
 
 // advance raises the number to at least n.
 func (w *watermark) advance(n uint64) {
-	advance(&w.Uint64, n)
-	if !w.waited.Load() {
+	if !advance(&w.Uint64, n) || !w.waited.Load() {
 		return
 	}
 	w.mu.Lock()

@@ -32,7 +32,7 @@ type atomicEnd struct {
 	guarded       int                      // events since the first of those guards
 }
 
-// maxGuardedRound is how many events are stored at once at most. A document that has not come by then never will.
+// maxGuardedRound is how many events with guards are stored at once at most. A document that has not come by then never will.
 const maxGuardedRound = 1000
 
 // add goes one event further.

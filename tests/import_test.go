@@ -221,6 +221,16 @@ func TestImportBeforeAnAnswer(t *testing.T) {
 	if err == nil || !strings.Contains(out, "went away after line 0: when it is back, run this again with --resume") {
 		t.Errorf("%v: %s", err, out)
 	}
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "import", "--server", gone.URL, "--collection", "c", "-")
+	cmd.Stdin = strings.NewReader(`{"n":1}` + "\n")
+	piped, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(piped), "send what is missing; an import of standard input that has an --id") {
+		t.Errorf("of standard input: %v: %s", err, piped)
+	}
 	absent := "http://" + freeAddress(t)
 	out, err = mustProgram(t, "import", "--server", absent, "--collection", "c", file)
 	if err == nil || !strings.Contains(out, "is a server running there?") || strings.Contains(out, "--resume") {

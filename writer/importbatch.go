@@ -38,10 +38,10 @@ type importBatch struct {
 	bytes    int    // of the writes
 	messages int    // that they are in the log, with their guards, if nothing was there before
 	keys     map[fanfold.Key]struct{}
-	line     int // the last line that the batch covers
-	began    time.Time
-	large    bool // it may have more than importWrites documents
-	checked  bool // the writes keep to the fan-out limit
+	line     int       // the last line that the batch covers
+	began    time.Time // when the batch before was ready to be stored
+	large    bool      // it may have more than importWrites documents
+	checked  bool      // the writes keep to the fan-out limit
 	refusals []Refusal
 	err      error // why reading ended early
 
@@ -185,8 +185,8 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 	return true
 }
 
-// mayGrow returns whether the batch, which has importWrites messages or more, may have another one: lines come fast, and nobody
-// else waits for the log or the fold.
+// mayGrow returns whether the batch, which has importWrites messages or more, may have another one: lines come fast, nothing holds up
+// the batches before it, and nobody else writes documents or reads strongly on this node.
 func (b *batcher) mayGrow() bool {
 	if len(b.batch.writes) == importWrites {
 		b.batch.large = time.Since(b.batch.began) < importFast && b.w.others.absentFor(importAlone)

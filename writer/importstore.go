@@ -15,14 +15,14 @@ import (
 const (
 	importWrites = 999         // documents in a batch; one more message says how far the import has come
 	importBytes  = 4 << 20     // of a batch's documents
-	importAhead  = 8_000       // events that an import may be ahead of the fold
+	importAhead  = 8_000       // events that an import may be ahead of the fold when it stores a batch
 	importWait   = time.Minute // for the fold to reach an event; default of Options.ImportWait
 )
 
 // When a batch may have as many documents as the log stores at once: larger ones cost less for each, and hold up others for longer.
 const (
 	importAlone = time.Second            // since somebody else last wrote, or waited for the fold
-	importFast  = 200 * time.Millisecond // in which importWrites lines have come
+	importFast  = 200 * time.Millisecond // in which importWrites lines have come, and the batch before could be given away
 )
 
 // ImportOptions say how lines are imported.

@@ -23,7 +23,7 @@ func (im *importer) send(ctx context.Context, lines lineSource, done int) (resul
 			err = failed
 		}
 	}()
-	r, err := im.client.Import(ctx, body.r, im.options(done))
+	r, err := im.client.Import(ctx, body, im.options(done))
 	var failure *client.Error
 	switch {
 	case err == nil:
@@ -34,12 +34,20 @@ func (im *importer) send(ctx context.Context, lines lineSource, done int) (resul
 		return result, err
 	case failure.Code == client.NoAnswer && (r.Begun || body.taken.Load()): // what was taken may be stored without an answer
 		return result, fanfold.Wrap(err, fanfold.Unavailable,
-			"the server went away after line %d: when it is back, run this again with --resume", r.Line)
+			"the server went away after line %d: when it is back, %s", r.Line, im.howToGoOn())
 	case !r.Begun:
 		return result, err
 	}
 	return result, fanfold.Wrap(err, fanfold.Code(failure.Code),
-		"the import ended after line %d: %s; run it again with --resume", r.Line, failure.Detail)
+		"the import ended after line %d: %s; %s", r.Line, failure.Detail, im.howToGoOn())
+}
+
+// howToGoOn tells what to do about an import that was cut off.
+func (im *importer) howToGoOn() string {
+	if im.id == "" {
+		return "send what is missing; an import of standard input that has an --id can be run again with --resume"
+	}
+	return "run this again with --resume"
 }
 
 // options returns how an import goes of which done lines are stored.
@@ -52,22 +60,17 @@ func (im *importer) options(done int) client.ImportOptions {
 	return opt
 }
 
-// linePipe is a request's body that a goroutine writes lines to.
+// linePipe is a request's body, to which a goroutine writes lines.
 type linePipe struct {
 	r      *io.PipeReader
 	failed chan error   // holds the error for which the lines ended early, if any
-	taken  *atomic.Bool // some of them were read
+	taken  *atomic.Bool // some of them were read, and perhaps sent
 }
 
-// takenWriter notes that something was taken.
-type takenWriter struct {
-	io.Writer
-	taken *atomic.Bool
-}
-
-func (t takenWriter) Write(p []byte) (n int, err error) {
-	if n, err = t.Writer.Write(p); n > 0 {
-		t.taken.Store(true)
+// Read reads lines, and notes that.
+func (p linePipe) Read(b []byte) (n int, err error) {
+	if n, err = p.r.Read(b); n > 0 {
+		p.taken.Store(true)
 	}
 	return n, err
 }
@@ -77,7 +80,7 @@ func startPipe(lines lineSource) linePipe {
 	r, w := io.Pipe()
 	p := linePipe{r: r, failed: make(chan error, 1), taken: &atomic.Bool{}}
 	go func() {
-		err := lines(takenWriter{w, p.taken})
+		err := lines(w)
 		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
 			p.failed <- fanfold.Wrap(err, fanfold.Invalid, "cannot read the file: %s", message(err))
 		}
