@@ -237,7 +237,7 @@ func (c Credentials) explain(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
-	var op *net.OpError
+	alert := remoteError(err)
 	switch {
 	case errors.Is(err, nats.ErrNoServers):
 		return "nobody answers there"
@@ -253,11 +253,31 @@ func (c Credentials) explain(err error) string {
 		return "the server's certificate is signed by nobody known: check --nats-ca (" + unknown.Error() + ")"
 	case errors.As(err, &host), errors.As(err, &invalid):
 		return "the server's certificate cannot be accepted: " + err.Error() + "; check the host in --nats, and --nats-ca"
-	case errors.As(err, &op) && op.Op == "remote error":
-		if c.CertFile == "" {
-			return "the server wants a client certificate (" + op.Err.Error() + "): give --nats-cert and --nats-key"
-		}
-		return "the server refuses the certificate of --nats-cert (" + op.Err.Error() + ")"
+	case alert != nil && c.CertFile == "":
+		return "the server wants a client certificate (" + alert.Err.Error() + "): give --nats-cert and --nats-key"
+	case alert != nil:
+		return "the server refuses the certificate of --nats-cert (" + alert.Err.Error() + ")"
+	case errors.Is(err, nats.ErrTLS): // it closed the connection behind the handshake, and its reason came too late to be read
+		return err.Error() + "; check --nats-cert and --nats-key, for the server may want a client certificate"
 	}
 	return err.Error()
+}
+
+// remoteError returns what a TLS server says is wrong, nil where it has said nothing. Beside it may stand the error of a write to
+// the connection that it has closed.
+func remoteError(err error) *net.OpError {
+	if op, ok := err.(*net.OpError); ok && op.Op == "remote error" { //nolint:errorlint // each is looked at, and errors.As finds the first only
+		return op
+	}
+	switch e := err.(type) { //nolint:errorlint // the same
+	case interface{ Unwrap() error }:
+		return remoteError(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			if found := remoteError(part); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
 }
