@@ -119,10 +119,10 @@ func TestReplicasByThemselves(t *testing.T) {
 			if got := replicasOf(t, url)["fanfold"]; got != want {
 				t.Errorf("on %d servers the log has %d replicas; want %d", servers, got, want)
 			}
-			r := s.Want(http.StatusConflict, "PUT", "/v1/_replicas", `{"replicas":5}`)
-			if !strings.Contains(string(r.Body), fmt.Sprintf("5 replicas need as many NATS servers in one cluster with JetStream, and %d can be reached", servers)) {
-				t.Errorf("refused with %s", r.Body)
-			}
+			told := fmt.Sprintf("5 replicas need as many NATS servers in one cluster with JetStream, and %d can be reached", servers)
+			await(t, told, time.Minute, func() bool { // servers tell clients of one another, which may take them a moment
+				return strings.Contains(string(s.Want(http.StatusConflict, "PUT", "/v1/_replicas", `{"replicas":5}`).Body), told)
+			})
 			if got := replicasOf(t, url)["fanfold"]; got != want {
 				t.Errorf("after a refusal the log has %d replicas; want %d", got, want)
 			}
