@@ -193,7 +193,7 @@ func New(parts Dependencies, opt Options) *Writer {
 	parts.Log = lossDetector{parts.Log, parts.ReadModel}
 	w := &Writer{Dependencies: parts, opt: opt, parsers: make(chan struct{}, maxParsers), checking: make(chan struct{}, 1), rounds: newGuardRounds(),
 		looks: looks{known: map[fanfold.Key]look{}, room: make(chan struct{}, 1)}}
-	w.caughtUp.began, w.others.began = time.Now(), time.Now()
+	w.caughtUp.began = time.Now()
 	if parts.Members != nil {
 		w.gate.close()
 	}
@@ -221,18 +221,18 @@ func (w *Writer) wait(ctx context.Context, seq uint64, limit time.Duration) erro
 }
 
 // presence notes when somebody besides imports last wrote, or waited for the fold.
-type presence struct {
-	began time.Time
-	last  atomic.Int64 // behind began, and a nanosecond more; 0 for never
-}
+type presence struct{ last atomic.Pointer[time.Time] } // nil for never
 
 // note says that somebody is there.
-func (p *presence) note() { p.last.Store(int64(time.Since(p.began)) + 1) }
+func (p *presence) note() {
+	now := time.Now()
+	p.last.Store(&now)
+}
 
 // absentFor returns whether nobody was there for some time.
 func (p *presence) absentFor(d time.Duration) bool {
 	last := p.last.Load()
-	return last == 0 || time.Since(p.began)-time.Duration(last) > d
+	return last == nil || time.Since(*last) > d
 }
 
 // Fence returns a sequence that no event acknowledged before the call is behind, and has imports make room for those who wait for
