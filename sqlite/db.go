@@ -196,7 +196,7 @@ func (db *DB) Close() error {
 			return fmt.Errorf("a reader of %s did not end", db.path)
 		}
 	}
-	return errors.Join(append(errs, db.walCheckpointer.close(), db.writer.close())...)
+	return errors.Join(append(errs, db.walCheckpointer.close(db.writer))...)
 }
 
 // remove deletes the files of a closed generation.
@@ -217,6 +217,9 @@ func removeFiles(path string) error {
 // Update runs fn in one write transaction. It commits if fn returns nil, and rolls back if fn
 // returns an error or panics. Errors are fn's, and Unavailable or Internal ones of the file.
 func (db *DB) Update(fn func(tx *Tx) error) (err error) {
+	if err := db.walCheckpointer.failure(); err != nil {
+		return err
+	}
 	if err := db.writer.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}

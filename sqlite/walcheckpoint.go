@@ -2,7 +2,14 @@ package sqlite
 
 import (
 	"errors"
+	"math"
+	"os"
+	"sync/atomic"
 	"time"
+
+	sqlite3 "github.com/mattn/go-sqlite3"
+
+	"github.com/fanfold/fanfold"
 )
 
 // When CheckpointWAL does something, in statements that wrote. A pass waits for the disk, and whoever else waits for it
@@ -10,7 +17,8 @@ import (
 const (
 	fewWrites    = 1_000  // a pass begins in the background, if the last one ended long ago
 	manyWrites   = 10_000 // it begins at once
-	finishWrites = 20_000 // SQLite is to begin the WAL anew, once there is little left to move
+	finishWrites = 20_000 // SQLite is to begin the WAL anew, once there is little left to move: passes have no pause until then
+	leftWrites   = 2_000  // are little
 	mustWrites   = 60_000 // it is to begin anew at once: it has grown long
 
 	passPause     = 100 * time.Millisecond // between two small passes
@@ -30,6 +38,7 @@ const (
 type walCheckpointer struct {
 	conn      *conn
 	held      *conn         // keeps a pass from moving more than what was noted before it
+	file      *os.File      // to sync it; closed when no connection is open: to close it takes away the locks of all
 	busy      chan struct{} // has an element while a pass is under way
 	lastErr   error         // of the last pass; read and written by whoever has put the element into busy
 	lastEnded time.Time     // the same: when the last pass ended
@@ -37,11 +46,16 @@ type walCheckpointer struct {
 	moved     int           // writes that passes have looked at since the WAL began anew
 	left      bool          // the file is as long as it was when the WAL began anew, or as readers kept it
 	notBefore time.Time     // RestWAL does nothing until then
+
+	failed atomic.Pointer[error] // of a sync
 }
 
 // open opens the connections to the file at path.
 func (w *walCheckpointer) open(path string) (err error) {
 	w.busy = make(chan struct{}, 1)
+	if w.file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the read model's file cannot be opened: %v", err)
+	}
 	if w.conn, err = openConn(dsn(path, "rw"), "busy_timeout=0", "wal_autocheckpoint=0"); err == nil {
 		w.held, err = openConn(dsn(path, "ro"))
 	}
@@ -59,35 +73,78 @@ func (w *walCheckpointer) begin() (ok bool, err error) {
 	}
 }
 
-// pass moves the WAL into the file up to the last transaction there is, after note was called with its last event.
+// pass moves the WAL into the file up to the last transaction there is, after note was called with its last event, and
+// syncs the file: SQLite does so only in the pass that moves the rest, and the writer would wait for all pages then.
 func (w *walCheckpointer) pass(note func(seq uint64) error) error {
-	return readSnapshot(w.held, func(s *Snapshot) error {
+	err := readSnapshot(w.held, func(s *Snapshot) error {
 		if note != nil {
 			if err := note(s.Checkpoint.Seq); err != nil {
 				return err
 			}
 		}
 		_, err := w.conn.raw.Exec("PRAGMA main.wal_checkpoint(PASSIVE)", nil)
-		return translateError(err)
+		return translateError(w.checkSync(err, note))
 	})
+	if err != nil {
+		return err
+	}
+	if err := w.file.Sync(); err != nil {
+		return w.fail(err, note)
+	}
+	return nil
 }
 
-// close waits for the pass that is under way and closes the connections.
-func (w *walCheckpointer) close() error {
+// checkSync returns the error of a checkpoint, that of fail where SQLite could not sync a file.
+func (w *walCheckpointer) checkSync(err error, note func(seq uint64) error) error {
+	var e sqlite3.Error
+	if errors.As(err, &e) && e.ExtendedCode == sqlite3.ErrIoErrFsync {
+		return w.fail(err, note)
+	}
+	return err
+}
+
+// fail makes every later transaction fail, and the next start build the file anew: after a sync that failed the system may
+// have dropped what was written, and the next one would succeed all the same (PostgreSQL's wiki, Fsync Errors).
+func (w *walCheckpointer) fail(err error, note func(seq uint64) error) error {
+	err = fanfold.Wrap(err, fanfold.Unavailable, "the read model's file could not be brought to the disk: check the disk and start the node again, which builds the file anew from the log: %v", err)
+	if note != nil {
+		err = errors.Join(err, note(math.MaxUint64)) // more than any file has
+	}
+	w.failed.Store(&err)
+	return err
+}
+
+// failure returns the error of the sync that failed, nil if none did.
+func (w *walCheckpointer) failure() error {
+	if err := w.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// close waits for the pass that is under way and closes the connections, and that of the writer, before the file. It
+// returns failure too.
+func (w *walCheckpointer) close(writer *conn) error {
 	if w.busy != nil {
 		w.busy <- struct{}{} // what the pass did not move is moved when the file is opened again
 	}
-	var errs []error
-	for _, c := range []*conn{w.conn, w.held} {
+	errs := []error{w.failure()}
+	for _, c := range []*conn{w.conn, w.held, writer} {
 		if c != nil {
 			errs = append(errs, c.close())
 		}
 	}
+	if w.file != nil {
+		errs = append(errs, w.file.Close())
+	}
 	return errors.Join(errs...)
 }
 
-// noteMove calls beforeMove with the last event that is folded.
+// noteMove calls beforeMove with the last event that is folded, unless a sync failed.
 func (db *DB) noteMove() error {
+	if err := db.walCheckpointer.failure(); err != nil {
+		return err
+	}
 	if db.beforeMove == nil {
 		return nil
 	}
@@ -109,7 +166,8 @@ func (db *DB) CheckpointWAL() error {
 	}
 	db.writer.writes = 0
 	w.unmoved += writes
-	if w.unmoved < fewWrites && w.moved < finishWrites {
+	finish := w.moved >= finishWrites
+	if w.unmoved < fewWrites && !finish {
 		return nil
 	}
 	if w.unmoved+w.moved >= mustWrites {
@@ -123,9 +181,9 @@ func (db *DB) CheckpointWAL() error {
 		return nil
 	}
 	switch {
-	case w.moved >= finishWrites && w.unmoved < fewWrites:
+	case finish && w.unmoved < leftWrites:
 		return errors.Join(err, db.finishWAL("PASSIVE", "busy_timeout=0"))
-	case w.unmoved >= manyWrites || w.unmoved >= fewWrites && time.Since(w.lastEnded) >= passPause:
+	case finish || w.unmoved >= manyWrites || time.Since(w.lastEnded) >= passPause:
 		db.startPass()
 		return err
 	}
@@ -185,6 +243,7 @@ func (db *DB) finishWAL(mode, wait string) error {
 	}
 	readers := false
 	_, err := db.writer.queryRow("PRAGMA main.wal_checkpoint("+mode+")", func(r []sqlValue) { readers = intOf(r[0]) != 0 })
+	err = w.checkSync(err, db.beforeMove)
 	if err = errors.Join(err, db.pragmas("busy_timeout=10000")); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -236,4 +237,81 @@ func TestWALAtRestIsTruncated(t *testing.T) {
 func (tx *Tx) KeptBack() int {
 	u := &tx.unwritten
 	return len(u.links) + len(u.paged) + len(u.kept) + len(u.entries) + len(u.totals) + len(u.claims)
+}
+
+// TestFailedSync: when the file cannot be synced no transaction follows, and the next start builds the file anew, however
+// the store was left.
+func TestFailedSync(t *testing.T) {
+	for _, closed := range []bool{true, false} {
+		t.Run(fmt.Sprintf("closed=%v", closed), func(t *testing.T) {
+			dir := t.TempDir()
+			opt := Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)}
+			store, err := OpenStore(dir, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			db := store.current
+			reader, writer, err := os.Pipe() // fsync of a pipe is EINVAL
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer reader.Close()
+			file := db.walCheckpointer.file
+			defer file.Close()
+			db.walCheckpointer.file = writer
+			if err := errors.Join(fold(db, 1), db.CheckpointWAL()); err != nil {
+				t.Fatal(err)
+			}
+			db.walCheckpointer.busy <- struct{}{}
+			db.startPass()
+			db.walCheckpointer.busy <- struct{}{} // the pass has ended
+			<-db.walCheckpointer.busy
+			if err := fold(db, 2); !errors.Is(err, syscall.EINVAL) || !strings.Contains(err.Error(), "start the node again") {
+				t.Fatalf("a transaction behind a failed sync: %v", err)
+			}
+			if !closed {
+				if dir, err = copyOf(dir, t.TempDir()); err != nil { // as a killed process leaves it
+					t.Fatal(err)
+				}
+			}
+			if err := store.Close(); !errors.Is(err, syscall.EINVAL) {
+				t.Errorf("Close: %v", err)
+			}
+			if store, err = OpenStore(dir, opt); err != nil {
+				t.Fatal(err)
+			}
+			cp, err := store.Checkpoint()
+			if err != nil || cp.Seq != 0 {
+				t.Errorf("the next start has the file of event %d (%v), want a new one", cp.Seq, err)
+			}
+			if err := errors.Join(fold(store.current, 1), store.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// copyOf copies the files of a directory and returns the copy.
+func copyOf(dir, to string) (string, error) { return to, os.CopyFS(to, os.DirFS(dir)) }
+
+// TestPassesSyncTheFile: SQLite begins the WAL anew while much is written, with little left to move and to sync.
+func TestPassesSyncTheFile(t *testing.T) {
+	db := openInternal(t).current
+	w := &db.walCheckpointer
+	anew, most := 0, 0
+	for seq := range uint64(40_000) {
+		if err := fold(db, seq+1); err != nil {
+			t.Fatal(err)
+		}
+		before, unmoved := w.moved, w.unmoved+db.writer.writes
+		if err := db.CheckpointWAL(); err != nil {
+			t.Fatal(err)
+		}
+		if before > 0 && w.moved == 0 {
+			anew, most = anew+1, max(most, unmoved)
+		}
+	}
+	if anew == 0 || most >= manyWrites {
+		t.Errorf("the WAL began anew %d times, with up to %d writes to move at once", anew, most)
+	}
 }
