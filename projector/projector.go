@@ -295,7 +295,7 @@ func (p *Projector) foldBatch(ctx context.Context, db *sqlite.DB, events []*fanf
 		p.opt.OnBatch(began, events)
 	}
 	p.announceFolded(db.Read, events, p.fold.Outcomes()...)
-	if err := db.CheckpointWAL(); err != nil { // the events are folded all the same; the next batch tries again
+	if err := db.CheckpointWAL(); err != nil { // the events are folded all the same; the next batch tries again, or fails where a sync failed
 		p.opt.Logger.Warn("SQLite's log could not be brought into the file", "err", err)
 	}
 	return n, nil

@@ -158,11 +158,11 @@ func (db *DB) noteMove() error {
 // CheckpointWAL moves SQLite's WAL into the file if enough was written since it last did, as far as
 // readers allow; where the WAL has grown long it waits for them, a few milliseconds. It is called between transactions, by the goroutine
 // that calls Update. Most of the work goes on after it returns; an error of that part is returned
-// by a later call.
+// by a later call. After a sync that failed every call returns that error and does nothing.
 func (db *DB) CheckpointWAL() error {
 	w, writes := &db.walCheckpointer, db.writer.writes
-	if writes == 0 {
-		return nil
+	if err := w.failure(); err != nil || writes == 0 {
+		return err
 	}
 	db.writer.writes = 0
 	w.unmoved += writes
@@ -207,6 +207,9 @@ func (db *DB) startPass() {
 // in the WAL.
 func (db *DB) RestWAL() (again bool, err error) {
 	w := &db.walCheckpointer
+	if err := w.failure(); err != nil {
+		return false, err
+	}
 	w.unmoved += db.writer.writes
 	db.writer.writes = 0
 	switch {

@@ -269,6 +269,13 @@ func TestFailedSync(t *testing.T) {
 			if err := fold(db, 2); !errors.Is(err, syscall.EINVAL) || !strings.Contains(err.Error(), "start the node again") {
 				t.Fatalf("a transaction behind a failed sync: %v", err)
 			}
+			db.writer.writes = 1 // as those of a transaction beside the pass
+			if err := db.CheckpointWAL(); !errors.Is(err, syscall.EINVAL) {
+				t.Errorf("CheckpointWAL behind a failed sync: %v", err)
+			}
+			if again, err := db.RestWAL(); again || !errors.Is(err, syscall.EINVAL) {
+				t.Errorf("RestWAL behind a failed sync: %t, %v", again, err)
+			}
 			if !closed {
 				if dir, err = copyOf(dir, t.TempDir()); err != nil { // as a killed process leaves it
 					t.Fatal(err)
