@@ -26,7 +26,7 @@ const (
 
 	// keptWAL is how many bytes of the file are left to be written again, until nothing is written for a while: to lengthen it
 	// again and again costs a tenth of an import into a large store.
-	keptWAL = 128 << 20
+	keptWAL = 256 << 20
 
 	// waitForReaders is how long the WAL does not begin anew because of readers that began before: some read all the time
 	// while much is written, such as an import, but each briefly.
