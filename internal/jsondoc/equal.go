@@ -31,15 +31,36 @@ func equalNodes(a *Tree, an Node, b *Tree, bn Node) bool {
 		}
 		return x == None && y == None
 	case Object:
-		if a.Len(an) != b.Len(bn) {
-			return false
-		}
-		for x := a.First(an); x != None; x = a.Next(x) {
-			y := b.Member(bn, a.Key(x))
-			if y == None || !equalNodes(a, x, b, y) {
-				return false
+		return equalObjects(a, an, b, bn)
+	}
+	return true
+}
+
+// equalObjects compares two objects. Members mostly stand in one order; one that does not is looked up, among many by an
+// index, so that the time grows with the text alone.
+func equalObjects(a *Tree, an Node, b *Tree, bn Node) bool {
+	length := a.Len(an)
+	if length != b.Len(bn) {
+		return false
+	}
+	var index map[string]Node
+	next := b.First(bn)
+	for x := a.First(an); x != None; x = a.Next(x) {
+		y, name := next, a.Key(x)
+		if y == None || !b.KeyIs(y, name) {
+			if length <= fewMembers {
+				y = b.Member(bn, name)
+			} else {
+				if index == nil {
+					index = b.members(bn)
+				}
+				y = index[name]
 			}
 		}
+		if y == None || !equalNodes(a, x, b, y) {
+			return false
+		}
+		next = b.Next(y)
 	}
 	return true
 }

@@ -12,6 +12,7 @@ type PatchError struct {
 	Path   string // the operation's, as a JSON pointer
 	Reason string
 	Large  bool // the document would grow past what is accepted
+	Costly bool // the patch would take more work than is accepted
 }
 
 // Error returns the reason, with the operation's index and path where it is about one.
@@ -119,25 +120,4 @@ func validEscapes(token string) bool {
 		}
 		token = rest
 	}
-}
-
-// maxPatched bounds what copy operations can make of a document, in bytes.
-const maxPatched = 64 << 20
-
-// Apply returns doc with a JSON Patch applied; what it does not touch keeps its bytes. doc must be JSON: it may
-// panic otherwise. The error is a *PatchError, and Large where the document would grow past 64 MiB.
-func Apply(doc []byte, ops []Operation) ([]byte, error) {
-	root, size := newPatchValue(doc), len(doc)
-	for i, op := range ops {
-		added, err := root.apply(op)
-		size += added
-		tooLarge := err == nil && size > maxPatched
-		if tooLarge {
-			err = fmt.Errorf("the document grows past %d bytes", maxPatched)
-		}
-		if err != nil {
-			return nil, &PatchError{Index: i, Path: "/" + strings.Join(op.Path, "/"), Reason: err.Error(), Large: tooLarge}
-		}
-	}
-	return root.append(nil), nil
 }

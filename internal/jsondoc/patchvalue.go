@@ -1,210 +1,215 @@
 package jsondoc
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 )
 
-// patchValue is a value that a JSON Patch may change. It stays raw text until an operation reaches inside it.
+// patchValue is a value that a JSON Patch may change. It never changes itself: an operation makes a new one, which shares
+// with the old one all that the operation does not reach. So a copy takes no memory, whatever is changed in it later.
+//
+// A value is one text until an operation reaches into it, then it is split: a row of pieces, each of which is a run of the
+// text's children or one child that was put there. An operation adds two pieces at most.
 type patchValue struct {
-	raw      []byte
-	kind     Kind          // Object, Array, or Invalid for anything else
-	split    bool          // keys and children stand for raw
-	keys     [][]byte      // an object's member names as written, once it is split
-	children []*patchValue // members or elements, once it is split
+	text   *patchText
+	split  bool
+	pieces []piece
+	count  int // children, of a split value
+	length int // of the JSON text that append writes, in bytes
+}
+
+// piece is a run of the children that a value's text has, or one other child.
+type piece struct {
+	from, to int         // the children of the text, while one is nil
+	one      *patchValue // the other child
+	key      []byte      // its member name as written, in an object
+	name     string      // what key stands for
 }
 
 func newPatchValue(raw []byte) *patchValue {
-	v := &patchValue{raw: raw}
-	switch raw[0] {
-	case '{':
-		v.kind = Object
-	case '[':
-		v.kind = Array
-	}
-	return v
+	return &patchValue{text: newPatchText(raw), length: len(raw)}
 }
 
-// open splits an object or array into its children, unless that is done.
-func (v *patchValue) open() {
-	if v.split || v.kind == Invalid {
-		return
+// len returns how many children the piece has.
+func (p *piece) len() int {
+	if p.one != nil {
+		return 1
 	}
-	t := MustParse(v.raw)
-	for c := t.First(Root); c != None; c = t.Next(c) {
-		if v.kind == Object {
-			v.keys = append(v.keys, t.RawKey(c))
+	return p.to - p.from
+}
+
+// place says where a child is, or where a new one goes: in which piece, and before which of its children.
+type place struct{ piece, offset int }
+
+// open returns the value as a split one. m is charged with the text that is read for it.
+func (v *patchValue) open(m *meter) (*patchValue, error) {
+	if v.split || v.text.kind == Invalid {
+		return v, nil
+	}
+	if v.text.opened == nil {
+		if err := m.charge(len(v.text.raw)); err != nil {
+			return nil, err
 		}
-		v.children = append(v.children, newPatchValue(t.Raw(c)))
+		v.text.open()
 	}
-	v.split = true
+	return v.text.opened, nil
 }
 
-// append appends the value's text to dst.
+// append appends the value's text to dst. A split value has no whitespace around its children.
 func (v *patchValue) append(dst []byte) []byte {
 	if !v.split {
-		return append(dst, v.raw...)
+		return append(dst, v.text.raw...)
 	}
 	brackets := "[]"
-	if v.kind == Object {
+	if v.text.kind == Object {
 		brackets = "{}"
 	}
 	dst = append(dst, brackets[0])
-	for i, c := range v.children {
+	for i := range v.pieces {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if v.kind == Object {
-			dst = append(append(dst, v.keys[i]...), ':')
+		p := &v.pieces[i]
+		if p.one == nil {
+			dst = v.text.append(dst, p.from, p.to)
+			continue
 		}
-		dst = c.append(dst)
+		if p.key != nil {
+			dst = append(append(dst, p.key...), ':')
+		}
+		dst = p.one.append(dst)
 	}
 	return append(dst, brackets[1])
 }
 
-// find returns the index of the child that a pointer's token names, and whether there is one: without, it is
-// where a new child goes. In an array "-" and the length name the end.
-func (v *patchValue) find(token string) (i int, found bool, err error) {
-	v.open()
-	switch v.kind {
+// find returns where the child is that a pointer's token names, and whether there is one: without, it is
+// where a new child goes. In an array "-" and the length name the end. The value is split.
+func (v *patchValue) find(m *meter, token string) (at place, found bool, err error) {
+	if err := m.charge(len(v.pieces)); err != nil {
+		return at, false, err
+	}
+	switch v.text.kind {
 	case Object:
-		for i, k := range v.keys {
-			if unquote(k) == token {
-				return i, true, nil
-			}
-		}
-		return len(v.keys), false, nil
+		at, found = v.member(m, token)
+		return at, found, nil
 	case Array:
 		if token == "-" {
-			return len(v.children), false, nil
+			return v.end(), false, nil
 		}
 		n, err := strconv.Atoi(token)
 		if err != nil || n < 0 || strconv.Itoa(n) != token {
-			return 0, false, fmt.Errorf("%q is not an index of an array", token)
+			return at, false, fmt.Errorf("%q is not an index of an array", token)
 		}
-		if n > len(v.children) {
-			return 0, false, fmt.Errorf("index %d is past the array's end", n)
+		if n > v.count {
+			return at, false, fmt.Errorf("index %d is past the array's end", n)
 		}
-		return n, n < len(v.children), nil
+		return v.element(n), n < v.count, nil
 	}
-	return 0, false, fmt.Errorf("there is no %q in a value that is neither object nor array", token)
+	return at, false, fmt.Errorf("there is no %q in a value that is neither object nor array", token)
 }
 
-var errNoSuchPath = errors.New("there is nothing at this path")
+// end returns the place after the last child.
+func (v *patchValue) end() place { return place{piece: len(v.pieces)} }
 
-// get returns the value at a path, which must exist.
-func (v *patchValue) get(path []string) (*patchValue, error) {
-	for _, token := range path {
-		i, found, err := v.find(token)
-		if err != nil {
-			return nil, err
+// element returns the place of the nth child.
+func (v *patchValue) element(n int) place {
+	for i := range v.pieces {
+		if length := v.pieces[i].len(); n >= length {
+			n -= length
+			continue
 		}
-		if !found {
-			return nil, errNoSuchPath
-		}
-		v = v.children[i]
+		return place{i, n}
 	}
-	return v, nil
+	return v.end()
 }
 
-// add replaces or appends a member, or inserts an element. Everything above the path's end must exist.
-func (v *patchValue) add(path []string, value *patchValue) error {
-	if len(path) == 0 {
-		*v = *value
-		return nil
+// member returns the place of the member of a name, or the end.
+func (v *patchValue) member(m *meter, name string) (at place, found bool) {
+	n, inText := v.text.member(m, name)
+	for i := range v.pieces {
+		switch p := &v.pieces[i]; {
+		case p.one != nil && p.name == name:
+			return place{piece: i}, true
+		case p.one == nil && inText && p.from <= n && n < p.to:
+			return place{i, n - p.from}, true
+		}
 	}
-	last := len(path) - 1
-	parent, err := v.get(path[:last])
-	if err != nil {
-		return err
-	}
-	i, found, err := parent.find(path[last])
-	switch {
-	case err != nil:
-		return err
-	case parent.kind == Object && found:
-		parent.children[i] = value
-	case parent.kind == Object:
-		parent.keys = append(parent.keys, Quote(path[last]))
-		parent.children = append(parent.children, value)
-	default:
-		parent.children = slices.Insert(parent.children, i, value)
-	}
-	return nil
+	return v.end(), false
 }
 
-// remove removes the value at a path, which must exist and not be the whole document.
-func (v *patchValue) remove(path []string) error {
-	if len(path) == 0 {
-		return errors.New("the whole document cannot be removed by a patch")
+// child returns the child at a place, where there is one.
+func (v *patchValue) child(at place) *patchValue {
+	p := &v.pieces[at.piece]
+	if p.one != nil {
+		return p.one
 	}
-	last := len(path) - 1
-	parent, err := v.get(path[:last])
-	if err != nil {
-		return err
-	}
-	i, found, err := parent.find(path[last])
-	if err != nil {
-		return err
-	}
-	if !found {
-		return errNoSuchPath
-	}
-	parent.children = slices.Delete(parent.children, i, i+1)
-	if parent.kind == Object {
-		parent.keys = slices.Delete(parent.keys, i, i+1)
-	}
-	return nil
+	return v.text.child(p.from + at.offset)
 }
 
-// apply applies one operation. added is how many bytes it may have added to the document, at most.
-func (v *patchValue) apply(op Operation) (added int, err error) {
-	switch op.Op {
-	case "add":
-		return len(op.Value), v.add(op.Path, newPatchValue(op.Value))
-	case "remove":
-		err = v.remove(op.Path)
-	case "replace":
-		var target *patchValue
-		if target, err = v.get(op.Path); err == nil {
-			*target = *newPatchValue(op.Value)
-		}
-		return len(op.Value), err
-	case "test":
-		var target *patchValue
-		if target, err = v.get(op.Path); err == nil && !Equal(target.append(nil), op.Value) {
-			err = errors.New("the value is not the one tested for")
-		}
-	case "copy":
-		var from *patchValue
-		if from, err = v.get(op.From); err == nil {
-			raw := from.append(nil)
-			return len(raw), v.add(op.Path, newPatchValue(raw))
-		}
-	case "move":
-		err = v.move(op)
+// name returns the name of the member at a place, as written and as it is meant; none of an element.
+func (v *patchValue) name(at place) (key []byte, name string) {
+	p := &v.pieces[at.piece]
+	if p.one != nil {
+		return p.key, p.name
 	}
-	return 0, err
+	if v.text.kind != Object {
+		return nil, ""
+	}
+	key = v.text.key(p.from + at.offset)
+	return key, unquote(key)
 }
 
-func (v *patchValue) move(op Operation) error {
-	from, path := strings.Join(op.From, "/"), strings.Join(op.Path, "/")
-	if len(op.Path) > len(op.From) && strings.Join(op.Path[:len(op.From)], "/") == from {
-		return errors.New("a value cannot be moved into itself")
+// with returns the value with another child in the place of one.
+func (v *patchValue) with(at place, child *patchValue) *patchValue {
+	key, name := v.name(at)
+	length := v.length - v.child(at).length + child.length
+	return v.splice(at, 1, []piece{{one: child, key: key, name: name}}, length)
+}
+
+// without returns the value without a child.
+func (v *patchValue) without(at place) *patchValue {
+	length := v.length - v.child(at).length
+	if key, _ := v.name(at); key != nil {
+		length -= len(key) + len(":")
 	}
-	value, err := v.get(op.From)
-	if err != nil {
-		return err
+	if v.count > 1 {
+		length -= len(",")
 	}
-	if len(op.From) == len(op.Path) && from == path {
-		return nil
+	return v.splice(at, 1, nil, length)
+}
+
+// inserted returns the value with one more child, with the name that it has in an object.
+func (v *patchValue) inserted(at place, name string, child *patchValue) *patchValue {
+	p := piece{one: child}
+	length := v.length + child.length
+	if v.text.kind == Object {
+		p.key, p.name = Quote(name), name
+		length += len(p.key) + len(":")
 	}
-	moved := *value
-	if err := v.remove(op.From); err != nil {
-		return err
+	if v.count > 0 {
+		length += len(",")
 	}
-	return v.add(op.Path, &moved)
+	return v.splice(at, 0, []piece{p}, length)
+}
+
+// splice returns the value with other pieces in the place of the first gone children from a place on, which are in one piece.
+func (v *patchValue) splice(at place, gone int, pieces []piece, length int) *patchValue {
+	out := &patchValue{text: v.text, split: true, length: length, count: v.count - gone + len(pieces)}
+	out.pieces = slices.Grow(out.pieces, len(v.pieces)+2)
+	out.pieces = append(out.pieces, v.pieces[:at.piece]...)
+	rest := v.pieces[at.piece:]
+	if at.offset > 0 {
+		p := rest[0]
+		out.pieces = append(out.pieces, piece{from: p.from, to: p.from + at.offset})
+	}
+	out.pieces = append(out.pieces, pieces...)
+	if len(rest) > 0 && (at.offset > 0 || gone > 0) {
+		if p := rest[0]; p.one == nil && p.from+at.offset+gone < p.to {
+			out.pieces = append(out.pieces, piece{from: p.from + at.offset + gone, to: p.to})
+		}
+		rest = rest[1:]
+	}
+	out.pieces = append(out.pieces, rest...)
+	return out
 }
