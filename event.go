@@ -74,8 +74,8 @@ type Event struct {
 	IdempotencyKey IdempotencyKey
 }
 
-// Patched returns the document that a patch event makes of doc. Both must be JSON text that was checked. The error is a
-// *jsondoc.PatchError.
+// Patched returns the document that a patch event makes of doc. Both must be JSON text that was checked. It is for patches
+// that were decided already, and takes whatever work they need. The error is a *jsondoc.PatchError.
 func (ev *Event) Patched(doc []byte) ([]byte, error) {
 	if ev.Patch == MergePatch {
 		return jsondoc.Merge(doc, ev.Body), nil
@@ -85,6 +85,21 @@ func (ev *Event) Patched(doc []byte) ([]byte, error) {
 		return nil, err
 	}
 	return jsondoc.Apply(doc, ops)
+}
+
+// PatchedWithin does what Patched does within bounds. The error is ctx's, or a *jsondoc.PatchError.
+func (ev *Event) PatchedWithin(ctx context.Context, doc []byte, bounds jsondoc.Bounds) ([]byte, error) {
+	if ev.Patch == MergePatch {
+		if !bounds.Budget.Spend(int64(len(doc) + len(ev.Body))) {
+			return nil, &jsondoc.PatchError{Index: -1, Costly: true, Reason: jsondoc.TooMuchWork}
+		}
+		return jsondoc.Merge(doc, ev.Body), nil
+	}
+	ops, err := jsondoc.ParsePatch(ev.Body)
+	if err != nil {
+		return nil, err
+	}
+	return jsondoc.ApplyWithin(ctx, doc, ops, bounds)
 }
 
 // TxPart says which place an event has in its transaction. The zero value is that of an event outside one.

@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -79,10 +80,17 @@ func (w *Writer) ownedError(collection, message string, pointers []string) error
 // pointerUnescaper turns an escaped token of a JSON pointer into what it stands for.
 var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
+// Bounds of the work that patches may take, in bytes of JSON text that are read, compared or written. The work of one on a
+// document of 2 MiB is some 6 MiB, unless its operations compare or copy much.
+const (
+	patchWork       = 64 << 20
+	transactionWork = 256 << 20 // of all patches of one transaction
+)
+
 // tryPatch applies a patch to the revision rev of its document, checks what it makes, and returns that. It sets the event's
-// Base. Errors are Stale where this node shows another revision; Conflict where the patch does not fit; TooLarge; and
-// those of checkPatched.
-func (w *Writer) tryPatch(ev *fanfold.Event, rev fanfold.Revision) (patched []byte, err error) {
+// Base, and takes the work from the budget. Errors are Stale where this node shows another revision; Conflict where the patch
+// does not fit; TooLarge; Unprocessable where it takes too much work; Unavailable once ctx has ended; and those of checkPatched.
+func (w *Writer) tryPatch(ctx context.Context, ev *fanfold.Event, rev fanfold.Revision, budget *jsondoc.Budget) (patched []byte, err error) {
 	doc, _, err := w.ReadModel.Get(ev.Key, fanfold.Referenced)
 	if err != nil {
 		return nil, err
@@ -92,18 +100,34 @@ func (w *Writer) tryPatch(ev *fanfold.Event, rev fanfold.Revision) (patched []by
 	}
 	ev.Base = rev
 	defer w.Parsing(doc.Body)()
-	patched, err = ev.Patched(doc.Body)
-	var pe *jsondoc.PatchError
-	if errors.As(err, &pe) && pe.Large {
-		return nil, fanfold.Errorf(fanfold.TooLarge, "the patch cannot be applied: %v", err)
-	}
+	own := &jsondoc.Budget{Left: min(patchWork, budget.Left)}
+	given := own.Left
+	patched, err = ev.PatchedWithin(ctx, doc.Body, jsondoc.Bounds{Size: int(w.opt.MaxBody), Budget: own})
 	if err != nil {
-		return nil, fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
+		return nil, patchError(ctx, err)
 	}
 	if int64(len(patched)) > w.opt.MaxBody {
 		return nil, fanfold.Errorf(fanfold.TooLarge, "the patched document has %d bytes; at most %d are taken", len(patched), w.opt.MaxBody)
 	}
-	return patched, w.checkPatched(ev.Key, doc.Body, patched)
+	if err := w.checkPatched(ev.Key, doc.Body, patched); err != nil {
+		return nil, err
+	}
+	budget.Spend(given - own.Left)
+	return patched, ended(ctx)
+}
+
+// patchError returns why a patch cannot be applied.
+func patchError(ctx context.Context, err error) error {
+	var pe *jsondoc.PatchError
+	switch {
+	case !errors.As(err, &pe):
+		return errors.Join(ended(ctx), err)
+	case pe.Large:
+		return fanfold.Errorf(fanfold.TooLarge, "the patch cannot be applied: %v", err)
+	case pe.Costly:
+		return fanfold.Errorf(fanfold.Unprocessable, "the patch is not applied: %v", err)
+	}
+	return fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
 }
 
 // checkPatched checks the document that a patch makes of before. It may have members that the store owns only if before

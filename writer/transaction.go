@@ -7,6 +7,7 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // MaxOperations bounds the messages of a transaction: its operations, their guards and the writes that its deletes bring
@@ -77,11 +78,12 @@ func (tx *transaction) findRevisions(ctx context.Context, retry bool) error {
 			return err
 		}
 	}
+	budget := &jsondoc.Budget{Left: transactionWork}
 	for i, op := range tx.ops {
 		if retry && !op.goesByCurrent() {
 			continue
 		}
-		if err := tx.w.findRevision(ctx, op); err != nil {
+		if err := tx.w.findRevision(ctx, op, budget); err != nil {
 			return fanfold.AtOperation(err, i)
 		}
 		tx.writes[i] = fanfold.Write{Event: op.event, Expect: op.expect}
@@ -116,9 +118,9 @@ func (tx *transaction) retryable(err error) *fanfold.Error {
 	return stale
 }
 
-// findRevision finds the revision that one operation is made on, and applies a patch to it. Errors are those of current
+// findRevision finds the revision that one operation is made on, and applies a patch to it within the budget. Errors are those of current
 // and tryPatch, and Exists or Stale for a document that should not exist.
-func (w *Writer) findRevision(ctx context.Context, op *Operation) error {
+func (w *Writer) findRevision(ctx context.Context, op *Operation, budget *jsondoc.Budget) error {
 	switch {
 	case op.Absent:
 		return w.findTombstone(ctx, op)
@@ -128,7 +130,7 @@ func (w *Writer) findRevision(ctx context.Context, op *Operation) error {
 	for again := (retryPace{w: w}); ; {
 		rev, err := w.current(ctx, op.Key, op.Conditions)
 		if err == nil && op.Kind == Patch {
-			op.patched, err = w.tryPatch(op.event, rev)
+			op.patched, err = w.tryPatch(ctx, op.event, rev, budget)
 		}
 		if stale := staleError(err); stale != nil && op.goesByCurrent() && op.Kind == Patch && stale.Current != 0 {
 			if err := again.next(ctx, stale.Current); err != nil {

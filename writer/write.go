@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // Intent says how writes are meant. The zero value makes them within the model's fan-out limit.
@@ -64,7 +65,7 @@ func (w *Writer) write(ctx context.Context, op *Operation, in Intent) (uint64, e
 	}
 	return w.onCurrent(ctx, op, func(rev fanfold.Revision) (uint64, error) {
 		if op.Kind == Patch {
-			if _, err := w.tryPatch(op.event, rev); err != nil {
+			if _, err := w.tryPatch(ctx, op.event, rev, &jsondoc.Budget{Left: patchWork}); err != nil {
 				return 0, err
 			}
 		}

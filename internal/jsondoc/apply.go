@@ -62,7 +62,10 @@ type meter struct {
 	used, limit int64 // limit is 0 for none
 }
 
-var errTooMuchWork = errors.New("the patch takes more work than a patch or transaction may: split it, or replace the document")
+// TooMuchWork says why a patch is Costly, and what to do.
+const TooMuchWork = "it would take more work than a patch, or all patches of a transaction, may take: split it, or put the whole document"
+
+var errTooMuchWork = errors.New(TooMuchWork)
 
 // charge adds work. It fails where that reaches the limit.
 func (m *meter) charge(n int) error {
