@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -45,9 +46,22 @@ func ApplyWithin(ctx context.Context, doc []byte, ops []Operation, bounds Bounds
 		if max(len(op.Path), len(op.From)) > MaxPatchTokens {
 			return nil, patchError(i, op, fmt.Errorf("a path has at most %d names and indexes", MaxPatchTokens))
 		}
+		if op.lookAlike() {
+			return nil, patchError(i, op, errors.New("from and path differ in a / that belongs to a name, which a move does not tell apart: use copy and remove"))
+		}
 	}
 	defer func() { bounds.Budget.Spend(p.used) }()
 	return p.patch(ctx, ops)
+}
+
+// lookAlike tells whether a move's places are different ones that the fold takes for one, or for one inside the other:
+// ["a/b", "c"] and ["a", "b/c"]. Events that are stored keep that meaning, so no more of them are.
+func (op Operation) lookAlike() bool {
+	if op.Op != "move" || len(op.Path) < len(op.From) {
+		return false
+	}
+	path := op.Path[:len(op.From)]
+	return strings.Join(path, "/") == strings.Join(op.From, "/") && !slices.Equal(path, op.From)
 }
 
 // patchError returns the error of an operation.

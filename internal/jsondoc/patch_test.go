@@ -187,6 +187,9 @@ func TestPatchBounds(t *testing.T) {
 	if pe := within(ctx, `[{"op":"remove","path":"`+deep+`"}]`, Bounds{Size: 1 << 20, Budget: &Budget{Left: 1 << 20}}); !strings.Contains(pe.Reason, "at most 1000") {
 		t.Errorf("a long path gives %v", pe)
 	}
+	if pe := within(ctx, `[{"op":"move","from":"/a~1b/c","path":"/a/b~1c"}]`, Bounds{Size: 1 << 20, Budget: &Budget{Left: 1 << 20}}); !strings.Contains(pe.Reason, "use copy and remove") {
+		t.Errorf("a move between places that look alike gives %v", pe)
+	}
 	shared := &Budget{Left: 100_000}
 	for range 10 {
 		if _, err := ApplyWithin(ctx, doc, mustPatch(t, `[{"op":"remove","path":"/a/0"}]`), Bounds{Size: 1 << 20, Budget: shared}); err != nil {
