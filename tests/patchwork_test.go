@@ -21,13 +21,13 @@ func TestPatchWork(t *testing.T) {
 	for i := range 5 {
 		s.Put("docs", fmt.Sprint("d", i), wide)
 	}
-	s.Want(http.StatusNoContent, "PATCH", "/v1/docs/d0", costlyTests(50), "Content-Type", patchType)
+	s.Want(http.StatusNoContent, "PATCH", "/v1/docs/d0", costlyTests(45), "Content-Type", patchType)
 	r := s.Want(http.StatusUnprocessableEntity, "PATCH", "/v1/docs/d0", costlyTests(64), "Content-Type", patchType)
-	wantDetail(t, r, "work", "operation 6", "split it")
+	wantDetail(t, r, "work", "operation 5", "split it")
 
 	operations := make([]string, 5)
 	for i := range operations {
-		operations[i] = fmt.Sprintf(`{"op":"patch","collection":"docs","id":"d%d","patch":%s}`, i, costlyTests(55))
+		operations[i] = fmt.Sprintf(`{"op":"patch","collection":"docs","id":"d%d","patch":%s}`, i, costlyTests(54))
 	}
 	r = s.Want(http.StatusUnprocessableEntity, "POST", "/v1/_transactions", `{"operations":[`+strings.Join(operations, ",")+`]}`)
 	wantDetail(t, r, "work", "split it")

@@ -40,9 +40,7 @@ func (w *Writer) stripDocument(body []byte, key *fanfold.Key) (t *jsondoc.Tree, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	_, shape := w.shape(key.Collection)
-	source, dropped = shape.Strip(t)
-	dropped = slices.DeleteFunc(dropped, func(p string) bool { return p == "/_meta" || p == "/_expanded" })
+	source, dropped = w.ownedMembers(key.Collection, t)
 	if !hasID {
 		source = jsondoc.WithFirst(source, "id", jsondoc.Quote(key.ID))
 		if int64(len(source)) > w.opt.MaxBody {
@@ -50,6 +48,13 @@ func (w *Writer) stripDocument(body []byte, key *fanfold.Key) (t *jsondoc.Tree, 
 		}
 	}
 	return t, source, dropped, nil
+}
+
+// ownedMembers returns the JSON pointers of a document's members that the store owns, and the document without them.
+func (w *Writer) ownedMembers(collection string, t *jsondoc.Tree) (source []byte, owned []string) {
+	_, shape := w.shape(collection)
+	source, owned = shape.Strip(t)
+	return source, slices.DeleteFunc(owned, func(p string) bool { return p == "/_meta" || p == "/_expanded" })
 }
 
 // checkExact checks a document that is stored as it is, and returns it: one that _export wrote, some of whose members may

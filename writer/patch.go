@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -80,11 +81,11 @@ func (w *Writer) ownedError(collection, message string, pointers []string) error
 // pointerUnescaper turns an escaped token of a JSON pointer into what it stands for.
 var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
-// Bounds of the work that patches may take, in bytes of JSON text that are read, compared or written. The work of one on a
-// document of 2 MiB is some 6 MiB, unless its operations compare or copy much.
+// Bounds of the work that patches may take, in bytes of JSON text that are read, compared or written.
 const (
 	patchWork       = 64 << 20
 	transactionWork = 256 << 20 // of all patches of one transaction
+	workPerByte     = 4         // of the patched document: it is parsed, checked and written anew
 )
 
 // tryPatch applies a patch to the revision rev of its document, checks what it makes, and returns that. It sets the event's
@@ -102,6 +103,9 @@ func (w *Writer) tryPatch(ctx context.Context, ev *fanfold.Event, rev fanfold.Re
 	defer w.Parsing(doc.Body)()
 	own := &jsondoc.Budget{Left: min(patchWork, budget.Left)}
 	given := own.Left
+	if !own.Spend(int64(workPerByte * len(doc.Body))) {
+		return nil, fanfold.Errorf(fanfold.Unprocessable, "the patch is not applied: %s", jsondoc.TooMuchWork)
+	}
 	patched, err = ev.PatchedWithin(ctx, doc.Body, jsondoc.Bounds{Size: int(w.opt.MaxBody), Budget: own})
 	if err != nil {
 		return nil, patchError(ctx, err)
@@ -149,13 +153,12 @@ func (w *Writer) checkPatched(key fanfold.Key, before, patched []byte) error {
 	if t.Member(jsondoc.Root, "id") == jsondoc.None {
 		return fanfold.Errorf(fanfold.Unprocessable, "the patch removes the document's id")
 	}
-	old, _, oldOwned, err := w.stripDocument(before, &key)
-	if err != nil {
-		return err
-	}
-	added := slices.DeleteFunc(owned, func(p string) bool { return slices.Contains(oldOwned, p) })
-	if len(added) > 0 {
-		return w.ownedError(key.Collection, patchOwns, added)
+	old := sync.OnceValue(func() *jsondoc.Tree { return jsondoc.MustParse(before) })
+	if len(owned) > 0 {
+		_, oldOwned := w.ownedMembers(key.Collection, old())
+		if added := slices.DeleteFunc(owned, func(p string) bool { return slices.Contains(oldOwned, p) }); len(added) > 0 {
+			return w.ownedError(key.Collection, patchOwns, added)
+		}
 	}
 	if err := w.checkLength(patched); err != nil {
 		return err
@@ -164,7 +167,7 @@ func (w *Writer) checkPatched(key fanfold.Key, before, patched []byte) error {
 		return err
 	}
 	c, _ := w.shape(key.Collection)
-	if err := CheckRelations(c, t); err != nil && CheckRelations(c, old) == nil { // too many ids that were there already may stay
+	if err := CheckRelations(c, t); err != nil && CheckRelations(c, old()) == nil { // too many ids that were there already may stay
 		return err
 	}
 	return nil
