@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"examples/searchindex":       {"client"},
 	"tests/fanfold-stack":        {},
 	"tests/natsserver":           {},
+	"tests/retest":               {},
 	"tests/harness":              {"", "api", "membership", "node", "projector/inspect", "sqlite", "writer"},
 }
 

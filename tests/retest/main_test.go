@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRun runs modules whose tests pass, fail once, fail always, race, panic, and do not build.
+func TestRun(t *testing.T) {
+	const once = `if _, err := os.Stat("seen"); err != nil { os.WriteFile("seen", nil, 0o644); t.Fatal("for the first time") }`
+	for name, c := range map[string]struct {
+		test  string
+		wants string // of the error, "" for none
+		flaky string // what the file has in the end
+	}{
+		"passes":      {test: `_ = os.Args`},
+		"fails once":  {test: once, flaky: "TestIt (example.org/m)\n"},
+		"fails again": {test: `_ = os.Args; t.Run("sub", func(t *testing.T) { t.Error("always") })`, wants: "TestIt (example.org/m) failed again"},
+		"panics":      {test: `_ = os.Args; panic("no")`, wants: "example.org/m panicked"},
+		"exits":       {test: `os.Exit(3)`, wants: "not for a single test"},
+		"no build":    {test: `os.Nothing()`, wants: "does not build"},
+		"race":        {test: `t.Log("\nWARNING: DATA RACE\n"); os.Stdout.WriteString("WARNING: DATA RACE\n"); t.Error("always")`, wants: "data race"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "go.mod", "module example.org/m\n\ngo 1.26\n")
+			write(t, dir, "m_test.go", "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestIt(t *testing.T) { "+c.test+" }\n\nfunc TestOther(t *testing.T) {}\n")
+			t.Chdir(dir)
+			err := run([]string{"-timeout=1m", "./..."}, "flaky.txt")
+			if (err == nil) != (c.wants == "") || err != nil && !strings.Contains(err.Error(), c.wants) {
+				t.Errorf("the run gives %v, want %q", err, c.wants)
+			}
+			if noted, _ := os.ReadFile("flaky.txt"); string(noted) != c.flaky {
+				t.Errorf("noted is %q, want %q", noted, c.flaky)
+			}
+		})
+	}
+}
+
+// TestManyFailures runs more tests that fail than are run again.
+func TestManyFailures(t *testing.T) {
+	dir := t.TempDir()
+	src := "package m\n\nimport \"testing\"\n"
+	for i := range mostFailures + 1 {
+		src += "\nfunc Test" + string(rune('A'+i)) + "(t *testing.T) { t.Fail() }\n"
+	}
+	write(t, dir, "go.mod", "module example.org/m\n\ngo 1.26\n")
+	write(t, dir, "m_test.go", src)
+	t.Chdir(dir)
+	if err := run([]string{"./..."}, "flaky.txt"); err == nil || !strings.Contains(err.Error(), "6 tests failed") {
+		t.Errorf("the run gives %v", err)
+	}
+}
+
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
