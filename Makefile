@@ -12,8 +12,8 @@ install = missing=; for c in $(1); do command -v $${c%%:*} >/dev/null || missing
 # How long `make soak` takes.
 BUDGET = 1h
 
-.PHONY: check build test lint versions race soak fuzz bench clients deploy stack
-check: lint test deploy versions race
+.PHONY: check build test full lint versions race soak fuzz bench clients deploy stack
+check: lint full deploy versions race
 
 build:
 	go build -o bin/fanfold ./cmd/fanfold
@@ -22,6 +22,12 @@ build:
 # of the process, linearizability) it runs a part; the seeds of the fuzz tests run with it.
 test:
 	go test -timeout 30m ./...
+
+# Every test, and more of what could go on for ever than make test runs: 2,000 random histories instead of 480, 100 losses of power
+# instead of 50, and so on (amount in tests/soak_test.go).
+full:
+	go test -timeout 30m $$(go list ./... | grep -v '/tests$$')
+	go test -timeout 30m ./tests -full
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }

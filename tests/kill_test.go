@@ -15,9 +15,9 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-const killRounds, killWriters = 12, 16
+const shortKills, longKills, killWriters = 6, 12, 16
 
-// TestKill writes with 16 clients and kills the process with SIGKILL, killRounds times on the same
+// TestKill writes with 16 clients and kills the process with SIGKILL, again and again on the same
 // data, under both durabilities: everything acknowledged is there, and every promise holds. Under -soak it begins
 // again with other data.
 func TestKill(t *testing.T) {
@@ -33,7 +33,7 @@ func killAgainAndAgain(t *testing.T, s share) {
 	acked := make([]atomic.Int64, killWriters)
 	sent := make([]atomic.Int64, killWriters)
 	round := 0
-	for ; round < killRounds && (s.long == 0 || s.left() > 0); round++ {
+	for rounds := amount(shortKills, longKills); round < rounds && (s.long == 0 || s.left() > 0); round++ {
 		p := startProcess(t, "--data", dir, "--durability", []string{"always", "interval"}[round%2])
 		if round == 0 {
 			p.Model(crashModel)
