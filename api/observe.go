@@ -108,10 +108,25 @@ func (o *observer) ended(c echo.Context, answered bool, took time.Duration) (sta
 	if o.opt.Answered != nil {
 		o.opt.Answered(Answer{Route: route, Method: method(c.Request()), Status: status, Took: took, Feed: endless})
 	}
-	if took >= o.opt.SlowRequest && !endless && status < http.StatusInternalServerError {
+	if took >= o.opt.SlowRequest && status < http.StatusInternalServerError && !takesItsTime[lastName(route)] {
 		o.log(c, slog.LevelWarn, "slow request", "status", status, "took", took.Round(time.Millisecond))
 	}
 	return status
+}
+
+// takesItsTime has the resources whose requests last as long as there is to do, or to wait for. None of them is slow.
+var takesItsTime = map[string]bool{"_changes": true, "_lease": true, "_import": true, "_export": true, "_verify": true,
+	"_model": true, "_fold": true, "_replicas": true, "_snapshot": true}
+
+// lastName returns the last part of a route that is a name of this API's, and no parameter; "" for none.
+func lastName(route string) string {
+	parts := strings.Split(route, "/")
+	for i := len(parts) - 1; i >= 0; i-- {
+		if strings.HasPrefix(parts[i], "_") {
+			return parts[i]
+		}
+	}
+	return ""
 }
 
 // route returns the route of a request, with a colon before each parameter, and "other" where there is none.

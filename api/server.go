@@ -163,7 +163,7 @@ type Options struct {
 	// ShutdownDelay is how long a server serves on once it is to end, so that whoever distributes requests has seen that it
 	// is not ready; default none. ShutdownTimeout bounds what comes then, the node's part included; default 10 s.
 	ShutdownDelay, ShutdownTimeout time.Duration
-	SlowRequest                    time.Duration // a request that takes as long is logged, unless it is a feed's; default 5 s
+	SlowRequest                    time.Duration // a request that takes as long is logged, unless it is one that lasts, as a feed, an import or a verification; default 5 s
 	Logger                         *slog.Logger  // default slog.Default()
 }
 

@@ -112,6 +112,7 @@ type request struct {
 	body         []byte
 	read         bool // takes Fanfold-Min-Position
 	repeatable   bool // doing it twice is the same as once: see mayRetry
+	unsure       bool // it was sent again after the server may have done it
 }
 
 // newRequest returns a request without a body.
@@ -152,6 +153,7 @@ func (c *Client) send(ctx context.Context, r *request) (*answer, error) {
 		} else if !sleep(ctx, wait) {
 			return nil, ended(ctx, failure)
 		}
+		r.unsure = r.unsure || failure.Code == OutcomeUnknown || failure.Code == NoAnswer && !failure.unsent
 	}
 }
 

@@ -122,8 +122,8 @@ func TestStatusAndVerify(t *testing.T) {
 	}
 }
 
-// TestDeleteSteps: a delete in steps says when it is done.
-func TestDeleteSteps(t *testing.T) {
+// TestDeleteStep: a delete in steps says when it is done.
+func TestDeleteStep(t *testing.T) {
 	s := harness.OpenTemp(t, `{"collections":{"posts":{},"comments":{"relations":{"post":{"path":"postId","to":"posts","onDelete":"cascade"}}}}}`)
 	c := connect(t, s.URL, client.Options{})
 	s.Put("posts", "p", `{}`)

@@ -202,7 +202,7 @@ func (c *Client) writeRequest(method, path string, body writeBody, opts []WriteO
 	return r, nil
 }
 
-// DeletedStep says what one step of DeleteInSteps did.
+// DeletedStep says what DeleteStep did.
 type DeletedStep struct {
 	Done     bool   `json:"done"`    // the document itself is deleted
 	Deleted  int    `json:"deleted"` // how many documents
@@ -211,12 +211,22 @@ type DeletedStep struct {
 }
 
 // DeleteStep deletes some of the documents that go with a document, children first, and it itself last. It is repeated
-// until the step is Done, for a delete that would write more than a transaction takes. Each step is a transaction. Before
-// the first one the server looks at everything that the delete leads to. Errors are NotFound, where the document is gone, and
-// Restricted, where other documents stand in its way.
+// until the step is Done, as DeleteSteps does, for a delete that would write more than a transaction takes. Each step is a
+// transaction. Before the first one the server looks at everything that the delete leads to. Errors are NotFound, where the
+// document is gone, and Restricted, where other documents stand in its way.
 func (d *Documents[T]) DeleteStep(ctx context.Context, id string) (*DeletedStep, error) {
+	return d.deleteStep(ctx, d.stepRequest(id))
+}
+
+// stepRequest returns the request for a step of a delete.
+func (d *Documents[T]) stepRequest(id string) *request {
 	r := newRequest(http.MethodDelete, documentPath(d.name, id))
 	r.query.Set("steps", "true")
+	return r
+}
+
+// deleteStep sends the request for a step of a delete.
+func (d *Documents[T]) deleteStep(ctx context.Context, r *request) (*DeletedStep, error) {
 	a, err := d.c.send(ctx, r)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +41,8 @@ type Snapshot struct {
 	Sum    string          `json:"sha256"` // of its bytes, as hexadecimal digits
 	Taken  time.Time       `json:"taken"`  // when it was complete, by the server's clock
 
-	nuid   string // of the messages that have its bytes
+	meta   string // subject of the message that describes it
+	nuid   string // of the messages that have its bytes; "" where it has none
 	chunks int    // how many there are
 }
 
@@ -51,7 +51,8 @@ const (
 	keptSnapshots    = 2                // that stay where a new one is put
 	snapshotChunk    = 256 << 10        // bytes of a message; less where the server takes less
 	snapshotStall    = 30 * time.Second // without progress after which an upload or a download fails
-	maxSnapshots     = 100              // that are looked at
+	maxSnapshots     = 100              // that are listed of those that can be read
+	maxDescriptions  = 1000             // that are read for it
 	maxSnapshotBytes = 1 << 40
 	// abandonedAfter is how much older than a new snapshot the last piece of one is that was never completed, for it to be
 	// removed. It is much more than snapshotStall, so that the node that sends it has given up.
@@ -68,60 +69,10 @@ func (l *Log) Snapshots() *Snapshots {
 func (s *Snapshots) chunkSubject(id string) string { return "$O." + s.bucket + ".C." + id }
 
 func (s *Snapshots) metaSubject(name string) string {
-	return "$O." + s.bucket + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
+	return s.metaPrefix() + base64.URLEncoding.EncodeToString([]byte(name))
 }
 
-// List returns the snapshots that are there, the newest first. It blocks for some round trips; the error is Unavailable.
-func (s *Snapshots) List(ctx context.Context) ([]Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, snapshotStall)
-	defer cancel()
-	objects, err := s.log.js.ObjectStore(ctx, s.bucket)
-	var infos []*jetstream.ObjectInfo
-	if err == nil {
-		infos, err = objects.List(ctx)
-	}
-	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrNoObjectsFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the snapshots cannot be listed: %v", err)
-	}
-	list := make([]Snapshot, 0, len(infos))
-	for _, info := range infos[:min(len(infos), maxSnapshots)] {
-		list = append(list, snapshotOf(info))
-	}
-	slices.SortFunc(list, func(a, b Snapshot) int {
-		return cmp.Or(cmp.Compare(b.Seq, a.Seq), b.Taken.Compare(a.Taken), cmp.Compare(b.Name, a.Name))
-	})
-	return list, nil
-}
-
-// Keys of what describes a snapshot, in the object's metadata.
-const (
-	metaStore  = "fanfold-store"
-	metaFold   = "fanfold-fold"
-	metaSeq    = "fanfold-seq"
-	metaEvent  = "fanfold-event"
-	metaDigest = "fanfold-digest"
-)
-
-// snapshotOf returns what describes a snapshot. One that cannot be read is of no store, and of sequence 0.
-func snapshotOf(info *jetstream.ObjectInfo) Snapshot {
-	s := Snapshot{Name: info.Name, Fold: info.Metadata[metaFold], Taken: info.ModTime.UTC(), nuid: info.NUID, chunks: int(info.Chunks)}
-	seq, err := strconv.ParseUint(info.Metadata[metaSeq], 10, 64)
-	sum, err2 := jetstream.DecodeObjectDigest(info.Digest)
-	if err != nil || err2 != nil || info.Size > maxSnapshotBytes || !readDigest(&s.Event, info.Metadata[metaEvent]) || !readDigest(&s.Digest, info.Metadata[metaDigest]) {
-		return s
-	}
-	s.Store, s.Seq, s.Bytes, s.Sum = fanfold.StoreID(info.Metadata[metaStore]), seq, int64(info.Size), hex.EncodeToString(sum)
-	return s
-}
-
-// readDigest reads a digest from its text, and returns whether it is one.
-func readDigest(d *fanfold.Digest, text string) bool {
-	b, err := hex.DecodeString(text)
-	return err == nil && copy(d[:], b) == len(d) && len(b) == len(d)
-}
+func (s *Snapshots) metaPrefix() string { return "$O." + s.bucket + ".M." }
 
 // Put stores what r has as a snapshot, whose Store, Fold, Seq, Event and Digest are given, and removes all snapshots but the
 // newest two. It returns the snapshot once it is complete: nobody sees it before. Where it fails, what was sent is removed.
@@ -250,29 +201,6 @@ func (s *Snapshots) countChunks(ctx context.Context, stream jetstream.Stream, id
 		return 0, err
 	}
 	return int(info.State.Subjects[subject]), nil
-}
-
-// prune removes every snapshot but the newest ones of this store, and what was left of those that were never completed.
-func (s *Snapshots) prune(ctx context.Context, stream jetstream.Stream, newest Snapshot) error {
-	ctx, cancel := context.WithTimeout(ctx, snapshotStall)
-	defer cancel()
-	list, err := s.List(ctx)
-	if err != nil {
-		return err
-	}
-	whole, kept := map[string]bool{}, 0
-	for _, snap := range list {
-		if snap.Store == s.log.Store() && kept < keptSnapshots {
-			whole[s.chunkSubject(snap.nuid)] = true
-			kept++
-			continue
-		}
-		err = errors.Join(err, stream.Purge(ctx, jetstream.WithPurgeSubject(s.metaSubject(snap.Name))), stream.Purge(ctx, jetstream.WithPurgeSubject(s.chunkSubject(snap.nuid))))
-	}
-	if err != nil {
-		return err
-	}
-	return s.removeAbandoned(ctx, stream, newest, whole)
 }
 
 // removeAbandoned removes the bytes of snapshots that were never completed. whole has the subjects of the others. Times are

@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -122,6 +123,55 @@ func TestSnapshots(t *testing.T) {
 		t.Errorf("a damaged snapshot: %v", err)
 	}
 }
+
+// TestUnreadableSnapshots: whatever describes no snapshot is listed at once as one that cannot be used, after those that can, and
+// is removed by the next Put, without what belongs to others.
+func TestUnreadableSnapshots(t *testing.T) {
+	url := natsserver.Start(t, 1)[0]
+	l := open(t, url, 1)
+	s := l.Snapshots()
+	good, err := s.Put(t.Context(), events.Snapshot{Store: l.Store(), Seq: 7}, strings.NewReader("bytes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(natsserver.Connect(t, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const meta = "$O.fanfold_fanfold_snapshots.M."
+	_, id, _ := strings.Cut(good.Name, "-")
+	junk := map[string]string{
+		encoded("9-a"):   "junk",
+		encoded("8-b"):   `{"name":"8-b","nuid":"b","size":-5,"chunks":1}`,
+		encoded("z"):     `{"name":"z","nuid":">","size":5,"chunks":1}`,
+		encoded("10-c"):  `{"name":"10-c","nuid":"` + id + `","size":5,"chunks":1}`,
+		encoded("11-d"):  "",
+		"not-of-base-64": "{}",
+		encoded("12-e"):  `{"name":"` + good.Name + `"}`,
+	}
+	for subject, text := range junk {
+		if _, err := js.Publish(t.Context(), meta+subject, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := s.List(t.Context())
+	if err != nil || len(list) != 1+len(junk) || list[0].Name != good.Name || list[1].Store != "" || list[1].Seq != 0 {
+		t.Fatalf("there are %+v, %v", list, err)
+	}
+	if _, err := s.Put(t.Context(), events.Snapshot{Store: l.Store(), Seq: 13}, strings.NewReader("more")); err != nil {
+		t.Fatal(err)
+	}
+	if list, err = s.List(t.Context()); err != nil || len(list) != 2 || list[1].Name != good.Name {
+		t.Fatalf("after the next one there are %+v, %v", list, err)
+	}
+	var got bytes.Buffer
+	if err := s.Get(t.Context(), list[1], &got); err != nil || got.String() != "bytes" {
+		t.Errorf("%q came back, %v", got.String(), err)
+	}
+}
+
+// encoded returns a name as an object store has it in subjects.
+func encoded(name string) string { return base64.URLEncoding.EncodeToString([]byte(name)) }
 
 // firstChunk returns the sequence of the first message of the stream that has bytes of a snapshot.
 func firstChunk(t *testing.T, stream jetstream.Stream) uint64 {

@@ -121,6 +121,8 @@ func (n *Node) startFromSnapshot(ctx context.Context, last uint64) error {
 // restore makes a snapshot the read model. Errors say why it cannot be used.
 func (n *Node) restore(ctx context.Context, snap events.Snapshot, last uint64) error {
 	switch {
+	case snap.Store == "":
+		return fanfold.Errorf(fanfold.Conflict, "what describes it cannot be read")
 	case snap.Store != n.Log.Store():
 		return fanfold.Errorf(fanfold.Conflict, "it is of store %q, and the log's is %s", snap.Store, n.Log.Store())
 	case snap.Fold != fold.Fingerprint():

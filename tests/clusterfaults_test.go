@@ -52,7 +52,7 @@ var clusterFaults = []fault{
 // clocks fail. Nothing acknowledged is lost, the history is linearizable, the feed and a consumer group get every change in
 // its order, and the nodes end with the same read model. It is alone, for servers elect their leaders by the clock.
 func TestClusterFaults(t *testing.T) {
-	short := 30 * time.Second
+	short := amount(15*time.Second, 30*time.Second)
 	if raceDetector {
 		short = 15 * time.Second
 	}
@@ -64,7 +64,7 @@ func TestClusterFaults(t *testing.T) {
 func TestClusterFaultsOfProcesses(t *testing.T) {
 	plainOnly(t, otherProcess)
 	s := begin(t, shareClusterProcesses)
-	requireFaultsSurvived(t, true, len(clusterFaults)/2, max(30*time.Second, s.long))
+	requireFaultsSurvived(t, true, len(clusterFaults)/2, max(amount(15*time.Second, 30*time.Second), s.long))
 }
 
 // requireFaultsSurvived does faults to a cluster under load for at least long, each kind once from first on and then any.

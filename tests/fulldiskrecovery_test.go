@@ -21,7 +21,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestFullDiskRecovers fills a small disk under load and frees it, again and again: while it is full writes are refused with the
+// TestFullDiskRecovers fills a small disk under load and frees it, under -full twice: while it is full writes are refused with the
 // reason, reads and the feed go on, and once there is space the node takes writes by itself. Nothing acknowledged is
 // lost, what the feed gave stays, and the history is linearizable.
 func TestFullDiskRecovers(t *testing.T) {
@@ -35,7 +35,7 @@ func TestFullDiskRecovers(t *testing.T) {
 			s := harness.Open(t, harness.Options{Dir: dir, Sync: true})
 			l := &diskLoad{t: t, s: s, began: time.Now()}
 			l.run(func() {
-				for range 2 {
+				for range amount(1, 2) {
 					l.fillAndFree(small)
 				}
 			})

@@ -18,19 +18,20 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// histories is how many are run; under the race detector, which makes them several times slower,
+// shortHistories is how many are run, under -full longHistories; under the race detector, which makes them several times slower,
 // raceHistories. Under -soak there is no end to them but the time.
 const (
-	histories     = 2000
-	raceHistories = 96
-	lanes         = 6 // at a time: much of a history is waiting
+	shortHistories = 480
+	longHistories  = 2000
+	raceHistories  = 96
+	lanes          = 6 // at a time: much of a history is waiting
 )
 
 // TestRandomHistories folds random histories and compares every view and every row of the feed
 // with what the oracle makes of the same history.
 func TestRandomHistories(t *testing.T) {
 	parallel(t)
-	checks := histories / lanes
+	checks := amount(shortHistories, longHistories) / lanes
 	if raceDetector {
 		checks = raceHistories / lanes
 	}

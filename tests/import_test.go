@@ -231,6 +231,10 @@ func TestImportBeforeAnAnswer(t *testing.T) {
 	if err == nil || !strings.Contains(string(piped), "send what is missing; an import of standard input that has an --id") {
 		t.Errorf("of standard input: %v: %s", err, piped)
 	}
+	out, err = mustProgram(t, "import", "--server", gone.URL, "--collection", "c", "--resume", file) // it goes away when it is asked how far the import is
+	if err == nil || !strings.Contains(out, "when it is back, run this again with --resume") {
+		t.Errorf("asked how far it is: %v: %s", err, out)
+	}
 	absent := "http://" + freeAddress(t)
 	out, err = mustProgram(t, "import", "--server", absent, "--collection", "c", file)
 	if err == nil || !strings.Contains(out, "is a server running there?") || strings.Contains(out, "--resume") {

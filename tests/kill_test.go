@@ -15,9 +15,9 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-const killRounds, killWriters = 12, 16
+const shortKills, longKills, killWriters = 6, 12, 16
 
-// TestKill writes with 16 clients and kills the process with SIGKILL, killRounds times on the same
+// TestKill writes with 16 clients and kills the process with SIGKILL, again and again on the same
 // data, under both durabilities: everything acknowledged is there, and every promise holds. Under -soak it begins
 // again with other data.
 func TestKill(t *testing.T) {
@@ -33,7 +33,7 @@ func killAgainAndAgain(t *testing.T, s share) {
 	acked := make([]atomic.Int64, killWriters)
 	sent := make([]atomic.Int64, killWriters)
 	round := 0
-	for ; round < killRounds && (s.long == 0 || s.left() > 0); round++ {
+	for rounds := amount(shortKills, longKills); round < rounds && (s.long == 0 || s.left() > 0); round++ {
 		p := startProcess(t, "--data", dir, "--durability", []string{"always", "interval"}[round%2])
 		if round == 0 {
 			p.Model(crashModel)
@@ -117,12 +117,16 @@ func writeUntilKilled(t *testing.T, p *process, acked, sent []atomic.Int64) {
 	p.signal(syscall.SIGKILL)
 }
 
+// waitReplay waits until a replay has ended, for as long as it comes on. It asks now and then, for whoever asks all the time takes
+// the processor from the replay.
 func waitReplay(t *testing.T, p *process) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	var at uint64
+	for moved := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		var s struct {
 			Replay struct {
 				Running bool
+				Seq     uint64
 				Error   string
 			}
 		}
@@ -132,6 +136,11 @@ func waitReplay(t *testing.T, p *process) {
 		if !s.Replay.Running {
 			return
 		}
+		if s.Replay.Seq != at {
+			at, moved = s.Replay.Seq, time.Now()
+		}
+		if time.Since(moved) > time.Minute {
+			t.Fatalf("the replay stands at event %d", at)
+		}
 	}
-	t.Fatal("the replay did not end")
 }

@@ -126,7 +126,7 @@ var linearModel = porcupine.Model{
 // again, each time with other operations and faults.
 func TestLinearizable(t *testing.T) {
 	const most = 5 * time.Minute // the check of one history takes memory
-	short := 25 * time.Second
+	short := amount(15*time.Second, 25*time.Second)
 	if raceDetector {
 		short = 15 * time.Second
 	}

@@ -57,12 +57,17 @@ type contract struct {
 	seen map[string]bool // "METHOD /path status"
 }
 
+// registerDecoders has bodies of these media types taken as they are.
+var registerDecoders = sync.OnceFunc(func() {
+	for _, mediaType := range []string{"text/event-stream", "text/html", "application/x-ndjson", "application/jsonl"} {
+		openapi3filter.RegisterBodyDecoder(mediaType, openapi3filter.PlainBodyDecoder)
+	}
+})
+
 // underContract puts a contract between the store's client and the server.
 func underContract(t testing.TB, s *harness.Store) *contract {
 	t.Helper()
-	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.PlainBodyDecoder)
-	openapi3filter.RegisterBodyDecoder("text/html", openapi3filter.PlainBodyDecoder)
-	openapi3filter.RegisterBodyDecoder("application/x-ndjson", openapi3filter.PlainBodyDecoder)
+	registerDecoders()
 	text := s.Want(http.StatusOK, http.MethodGet, "/openapi.json", "").Body
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
@@ -266,7 +271,7 @@ func unseen(answer string) bool {
 }
 
 func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
-	openapi3filter.RegisterBodyDecoder("application/jsonl", openapi3filter.PlainBodyDecoder)
+	parallel(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: harness.NewGate().Wait}})
 	defer s.Close()
 	defer s.Verify()

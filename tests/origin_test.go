@@ -128,6 +128,7 @@ func TestNoHost(t *testing.T) {
 // TestCORS: pages of the origins that are named read and write, with * all others read, and without either no answer says
 // anything of it.
 func TestCORS(t *testing.T) {
+	parallel(t)
 	const app, other = "https://app.example", "https://other.example"
 	for name, c := range map[string]struct {
 		origins                  []string

@@ -186,8 +186,8 @@ func mustSize(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// powerLosses is how often TestPowerLoss takes the power away without -soak.
-const powerLosses = 100
+// How often TestPowerLoss takes the power away without -soak, and under -full.
+const shortPowerLosses, longPowerLosses = 50, 100
 
 // TestPowerLoss: 16 clients write documents and transactions, the process is killed, and the files of its log are made
 // what a loss of power may leave of them. The node starts again by itself, everything that was acknowledged is there, a
@@ -198,7 +198,7 @@ func TestPowerLoss(t *testing.T) {
 	s := begin(t, sharePower)
 	const lives = 25 // of one directory, for its log grows
 	total := 0
-	for n := 0; s.goesOn(n, powerLosses/lives) && !t.Failed(); n++ {
+	for n := 0; s.goesOn(n, amount(shortPowerLosses, longPowerLosses)/lives) && !t.Failed(); n++ {
 		t.Run(strconv.Itoa(n), func(t *testing.T) { total += losePowerAgainAndAgain(t, s, lives) })
 	}
 	done(int64(total), "losses of power")

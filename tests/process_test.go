@@ -22,12 +22,16 @@ import (
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
 
+// programDir is where program has built the binary; "" where no test needed it.
+var programDir string
+
 // program builds the fanfold binary once.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "fanfold-test-")
 	if err != nil {
 		return "", err
 	}
+	programDir = dir
 	path := filepath.Join(dir, "fanfold")
 	out, err := exec.Command("go", "build", "-o", path, "../cmd/fanfold").CombinedOutput()
 	if err != nil {
@@ -56,8 +60,8 @@ func TestMain(m *testing.M) {
 	if *soak > 0 {
 		printSoaked()
 	}
-	if path, err := program(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
+	if programDir != "" {
+		_ = os.RemoveAll(programDir)
 	}
 	os.Exit(code)
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// randomDamages is how many damages TestRandomDamages does without -soak.
-const randomDamages = 60
+// How many damages TestRandomDamages does without -soak, and under -full.
+const shortDamages, longDamages = 40, 60
 
 // damageSeed makes the damages the same ones in every run without -soak.
 const damageSeed = 11
@@ -46,7 +46,7 @@ func TestRandomDamages(t *testing.T) {
 	}
 	outcomes := map[string]int{}
 	n := 0
-	for s := begin(t, shareDamages); s.goesOn(n, randomDamages) && !t.Failed(); n++ {
+	for s := begin(t, shareDamages); s.goesOn(n, amount(shortDamages, longDamages)) && !t.Failed(); n++ {
 		img := images[[...]int{0, 1, 2, 0, 1}[n%5]] // the large one, of several blocks, costs the most
 		t.Run(fmt.Sprintf("%s/%d-%d", img.name, seed, n), func(t *testing.T) {
 			outcomes[img.damage(t, rand.New(rand.NewPCG(seed, uint64(n))))]++

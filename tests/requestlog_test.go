@@ -90,6 +90,24 @@ func TestRequestLogIsBounded(t *testing.T) {
 	awaitLine(t, log, s, `"leftOut"`)
 }
 
+// TestLongRequestsAreNotSlow: what takes as long as there is to do or to wait for is not told as slow.
+func TestLongRequestsAreNotSlow(t *testing.T) {
+	t.Parallel()
+	s, log := logged(t, api.Options{SlowRequest: time.Nanosecond})
+	s.Want(http.StatusOK, "POST", "/v1/_import?collection=c", `{"n":1}`, "X-Request-Id", "import", "Content-Type", ndjson)
+	s.Want(http.StatusOK, "GET", "/v1/_changes?since=0", "", "X-Request-Id", "feed")
+	s.Want(http.StatusOK, "GET", "/v1/_export", "", "X-Request-Id", "export")
+	s.Want(http.StatusOK, "POST", "/v1/_verify", "", "X-Request-Id", "verify")
+	s.Want(http.StatusOK, "PUT", "/v1/_model", `{"collections":{"c":{}}}`, "X-Request-Id", "model")
+	s.Want(http.StatusOK, "GET", "/v1/c", "", "X-Request-Id", "list")
+	awaitLine(t, log, s, `"request":"list"`)
+	for _, id := range []string{"import", "feed", "export", "verify", "model"} {
+		if lines := log.lines(`"request":"` + id + `"`); len(lines) > 0 {
+			t.Errorf("the log has %q", lines)
+		}
+	}
+}
+
 // awaitLine sends requests, several at a time, until the log has a line with a text.
 func awaitLine(t *testing.T, log *logText, s *harness.Store, text string) {
 	t.Helper()

@@ -165,8 +165,8 @@ func TestSnapshotsThatAreNotUsed(t *testing.T) {
 		{"another event's", "event 10 of the log is not the one", with("fanfold-seq", "10")},
 		{"event", "is not the one", with("fanfold-event", other)},
 		{"digest", "digest of all events", with("fanfold-digest", other)},
-		{"no number", "it is of store", with("fanfold-seq", "x")},
-		{"no digest", "it is of store", with("fanfold-digest", "xyz")},
+		{"no number", "what describes it cannot be read", with("fanfold-seq", "x")},
+		{"no digest", "what describes it cannot be read", with("fanfold-digest", "xyz")},
 		{"size", "the snapshot is damaged", func() { info := good; info.Size--; describe(info) }},
 		{"sum", "the snapshot is damaged", func() {
 			info := good
@@ -204,6 +204,35 @@ func TestSnapshotsThatAreNotUsed(t *testing.T) {
 			b.WantSameDigest(a)
 		})
 	}
+}
+
+// TestUnreadableSnapshotIsSkipped: where what describes a snapshot cannot be read, a new node begins with the next one at once.
+func TestUnreadableSnapshotIsSkipped(t *testing.T) {
+	parallel(t)
+	url := natsserver.Start(t, 1)[0]
+	a := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
+	defer a.Close()
+	a.Model(snapshotModel)
+	writeBooks(a, "x", 20)
+	var taken struct{ Seq uint64 }
+	if err := json.Unmarshal(a.Want(http.StatusOK, "POST", "/v1/_snapshot", "").Body, &taken); err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(natsserver.Connect(t, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"1000-a": "junk", "1001-b": `{"name":"1001-b","nuid":"b","size":-5,"chunks":1}`} {
+		if _, err := js.Publish(t.Context(), "$O."+objectBucket+".M."+base64.URLEncoding.EncodeToString([]byte(name)), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
+	defer b.Close()
+	if from := startedFrom(t, b); from != taken.Seq {
+		t.Errorf("the new node began with event %d; the snapshot that can be read has %d", from, taken.Seq)
+	}
+	b.WantSameDigest(a)
 }
 
 // TestSnapshotsByThemselves: with --snapshot-every a node takes one by itself, and none where nothing was folded since.

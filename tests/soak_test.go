@@ -19,6 +19,18 @@ import (
 // is used.
 var soak = flag.Duration("soak", 0, "how long random histories, crashes, kills, linearizability and fuzzing go on together; 0 for their short forms")
 
+// full has tests that could go on for ever do more than go test ./... does: see amount and make full.
+var full = flag.Bool("full", false, "more of what could go on for ever: random histories, kills, losses of power, damages, faults of clusters")
+
+// amount returns how much of something a test does: the long amount under -full, and the short one otherwise, so that
+// go test ./... ends in some minutes.
+func amount[T int | time.Duration](short, long T) T {
+	if *full {
+		return long
+	}
+	return short
+}
+
 // The shares of the time that -soak gives, in percent. Fuzzing comes last and has what is left.
 const (
 	shareHistories = 30

@@ -17,16 +17,19 @@ func deleteCommand() *cobra.Command {
 		Use:   "delete COLLECTION ID",
 		Short: "Delete a document, with what the model's policies delete with it",
 		Long: `Delete a document. What the relations' onDelete policies say of the documents that refer to it is
-done in the same transaction. A delete that would write more than a transaction takes is refused,
-and says what it would touch; --steps does it in several transactions, children first, the document
-last. Before the first one the server looks at everything that the delete leads to, and refuses it
-whole where another document stands in its way. It can be interrupted, and goes on where it was when
-it is run again.`,
+done in the same transaction. A delete that would write more than 1,000 documents is refused, and
+says what it would touch; --steps does it in several transactions, children first, the document
+last. Others see what is deleted so far. Before the first transaction the server looks at everything
+that the delete leads to, and refuses it whole where another document stands in its way.
+
+A terminal shows how far it is. Where it ends early, because it is interrupted or another client has
+written what stands in the way, it says what is deleted already, with --json as "done": false, and the
+exit code is 1. The same command goes on from there.`,
 		Example: "  fanfold delete comments 7\n  fanfold delete posts 1 --steps\n  fanfold delete comments 7 --if-match 12",
 		Args:    cobra.ExactArgs(2),
 	}
 	server := serverFlag(cmd)
-	cmd.Flags().BoolVar(&steps, "steps", false, "in as many transactions as it takes")
+	cmd.Flags().BoolVar(&steps, "steps", false, "in as many transactions as it takes, of 1,000 documents at most")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	conditions.add(cmd)
 	for _, name := range []string{"if-match", "dry-run", "allow-fanout"} {
@@ -43,64 +46,51 @@ it is run again.`,
 			w, err := docs.Delete(cmd.Context(), args[1], conditions.options()...)
 			return conditions.printReport(cmd, w, err)
 		}
-		var total deleteResult
 		if steps {
-			total, err = deleteInSteps(cmd, docs, args[1])
-		} else {
-			total, err = deleteAtOnce(cmd, docs, args[1], conditions.options())
+			return deleteInSteps(cmd, docs, args, asJSON)
 		}
+		w, err := docs.Delete(cmd.Context(), args[1], conditions.options()...)
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			return printJSON(cmd, total)
+			return printJSON(cmd, deleteResult{Done: true, Position: w.Position})
 		}
-		with := ""
-		if steps {
-			with = fmt.Sprintf("; %d documents in all, and %d lost their reference", total.Deleted, total.Changed)
-		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "deleted %s/%s at %s%s\n", args[0], args[1], total.Position, with)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "deleted %s/%s at %s\n", args[0], args[1], w.Position)
 		return err
 	}
 	return cmd
 }
 
-// deleteResult is what a delete has done, in all its steps.
+// deleteResult is what a delete in one transaction has done.
 type deleteResult struct {
 	Done     bool   `json:"done"`
-	Deleted  int    `json:"deleted,omitempty"`
-	Changed  int    `json:"changed,omitempty"`
 	Position string `json:"position"`
 }
 
-// deleteAtOnce deletes a document in one transaction.
-func deleteAtOnce(cmd *cobra.Command, docs *client.Documents[json.RawMessage], id string, opts []client.WriteOption) (deleteResult, error) {
-	w, err := docs.Delete(cmd.Context(), id, opts...)
-	if err != nil {
-		return deleteResult{}, err
-	}
-	return deleteResult{Done: true, Position: w.Position}, nil
-}
-
-// deleteInSteps deletes a document in as many transactions as it takes, and shows on a terminal how far it is.
-func deleteInSteps(cmd *cobra.Command, docs *client.Documents[json.RawMessage], id string) (total deleteResult, err error) {
-	for !total.Done {
-		step, err := docs.DeleteStep(cmd.Context(), id)
-		if errors.Is(err, client.NotFound) && total.Deleted > 0 { // another client deleted the rest
-			return total, nil
-		}
-		if err != nil {
-			return total, err
-		}
-		total.Done, total.Position = step.Done, step.Position
-		total.Deleted += step.Deleted
-		total.Changed += step.Changed
+// deleteInSteps deletes a document in as many transactions as it takes, shows on a terminal how far it is, and prints what was
+// done, also where an error ends it after the first of them.
+func deleteInSteps(cmd *cobra.Command, docs *client.Documents[json.RawMessage], args []string, asJSON bool) error {
+	sum, err := docs.DeleteSteps(cmd.Context(), args[1], func(sum client.DeletedSteps) {
 		if onTerminal() {
-			fmt.Fprintf(cmd.ErrOrStderr(), "\r\033[K%d documents deleted, %d lost their reference", total.Deleted, total.Changed)
+			fmt.Fprintf(cmd.ErrOrStderr(), "\r\033[K%d documents deleted, %d lost their reference", sum.Deleted, sum.Changed)
 		}
+	})
+	fmt.Fprint(cmd.ErrOrStderr(), clearLine())
+	switch {
+	case err != nil && sum.Steps == 0:
+		return err
+	case asJSON:
+		return errors.Join(err, printJSON(cmd, sum))
+	case err != nil:
+		_, printed := fmt.Fprintf(cmd.ErrOrStderr(), "%d documents are deleted, and %d lost their reference; %s/%s is still there: run this again to go on\n",
+			sum.Deleted, sum.Changed, args[0], args[1])
+		return errors.Join(err, printed)
 	}
-	if onTerminal() {
-		fmt.Fprint(cmd.ErrOrStderr(), "\r\033[K")
+	at := ""
+	if sum.Position != "" { // the answer to the only step was lost otherwise
+		at = " at " + sum.Position
 	}
-	return total, nil
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "deleted %s/%s%s; %d documents in all, and %d lost their reference\n", args[0], args[1], at, sum.Deleted, sum.Changed)
+	return err
 }

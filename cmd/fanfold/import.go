@@ -227,7 +227,8 @@ func (im *importer) name(f *os.File) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// storedLines asks the server how many lines of the import it has; 0 where the import is not resumed.
+// storedLines asks the server how many lines of the import it has; 0 where the import is not resumed. The error says how to go
+// on where the server does not answer.
 func (im *importer) storedLines(ctx context.Context) (lines int, err error) {
 	if !im.resume {
 		return 0, nil
@@ -238,6 +239,8 @@ func (im *importer) storedLines(ctx context.Context) (lines int, err error) {
 		fmt.Fprintf(im.stderr, "going on after line %d\n", p.Line)
 	case errors.Is(err, client.NotFound): // it was cut short before anything was stored
 		return 0, nil
+	case errors.Is(err, client.NoAnswer) || errors.Is(err, client.Unavailable):
+		return 0, fanfold.Wrap(err, fanfold.Unavailable, "%s; when it is back, %s", fanfold.MessageOf(problemOf(err)), im.howToGoOn())
 	}
 	return p.Line, err
 }

@@ -20,7 +20,7 @@ func invocation() string {
 	if found, err := exec.LookPath("fanfold"); err == nil && sameFile(found, executable) {
 		return "fanfold"
 	}
-	if builtByGoRun.MatchString(executable) {
+	if builtByGoRun(executable) {
 		_, source, _, _ := runtime.Caller(0)
 		if words := goRun(source); words != "" {
 			return words
@@ -29,8 +29,20 @@ func invocation() string {
 	return shellWord(executable)
 }
 
-// builtByGoRun matches the path of a program that go run has built: in a temporary directory of its own, or in its cache.
-var builtByGoRun = regexp.MustCompile(`[/\\]go-build\d*[/\\]`)
+// builtByGoRun tells whether a path is that of a program which go run has built: in a temporary directory of its own, or in its
+// cache, which GOCACHE may have anywhere and whose entries have the first byte of their hash before them.
+func builtByGoRun(path string) bool {
+	if goRunBuilds.MatchString(path) {
+		return true
+	}
+	entry := goCacheEntry.FindStringSubmatch(path)
+	return entry != nil && strings.HasPrefix(entry[2], entry[1])
+}
+
+var (
+	goRunBuilds  = regexp.MustCompile(`[/\\]go-build\d+[/\\]b\d+[/\\]exe[/\\][^/\\]+$`)
+	goCacheEntry = regexp.MustCompile(`[/\\]([0-9a-f]{2})[/\\]([0-9a-f]{64})-d[/\\][^/\\]+$`)
+)
 
 // goRun returns the go command that runs the program whose source file is at a path: in its checkout where the path leads to
 // one, else by its version. It returns "" where neither is known.

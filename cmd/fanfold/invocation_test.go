@@ -41,13 +41,25 @@ func TestGoRun(t *testing.T) {
 			t.Errorf("of %s: %q", source, got)
 		}
 	}
+}
+
+// TestBuiltByGoRun: what go run has built is known by where it stands, whatever GOCACHE and GOTMPDIR name.
+func TestBuiltByGoRun(t *testing.T) {
+	const output = "d2d211920e49132bef06a00c470222a589b121b10773029109aa40d40a3d2266-d"
 	for path, want := range map[string]bool{
-		"/tmp/go-build3525182526/b001/exe/fanfold":   true,
-		"/home/me/.cache/go-build/2a/2a77-d/fanfold": true,
-		"/home/me/go/bin/fanfold":                    false,
-		"/home/me/go-builder/fanfold":                false,
+		"/tmp/go-build3525182526/b001/exe/fanfold":           true,
+		`C:\Temp\go-build3525182526\b001\exe\fanfold.exe`:    true,
+		"/home/me/.cache/go-build/d2/" + output + "/fanfold": true,
+		"/my cache/d2/" + output + "/fanfold":                true,
+		`D:\cache\d2\` + output + `\fanfold.exe`:             true,
+		"/my cache/d3/" + output + "/fanfold":                false,
+		"/my cache/d2/" + output + "/bin/fanfold":            false,
+		"/home/me/go-build/fanfold":                          false,
+		"/home/me/go/bin/fanfold":                            false,
+		"/home/me/go-build35/fanfold":                        false,
+		"/home/me/go-builder/fanfold":                        false,
 	} {
-		if got := builtByGoRun.MatchString(path); got != want {
+		if got := builtByGoRun(path); got != want {
 			t.Errorf("%s: %v, want %v", path, got, want)
 		}
 	}

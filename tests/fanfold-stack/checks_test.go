@@ -34,8 +34,8 @@ func project(t *testing.T) *types.Project {
 // exact finds the version of an image: three numbers at least, or a digest.
 var exact = regexp.MustCompile(`:v?\d+\.\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$`)
 
-// TestComposeFile: the compose file is what compose takes, each service has a pinned image, a health check, a restart policy
-// and files that are there, and any number of nodes can stand beside each other.
+// TestComposeFile: the compose file is what compose takes, each service has a pinned image, a memory limit, a health check, a
+// restart policy and files that are there, and any number of nodes can stand beside each other.
 func TestComposeFile(t *testing.T) {
 	p := project(t)
 	want := []string{"balancer", "fanfold", "grafana", "nats-1", "nats-2", "nats-3", "prometheus"}
@@ -51,6 +51,9 @@ func TestComposeFile(t *testing.T) {
 		}
 		if s.Restart != types.RestartPolicyUnlessStopped {
 			t.Errorf("%s does not start again", name)
+		}
+		if s.MemLimit < 256<<20 {
+			t.Errorf("%s has a memory limit of %d bytes: one service may take the memory of all others", name, s.MemLimit)
 		}
 		for _, v := range s.Volumes {
 			if _, err := os.Stat(v.Source); v.Type == types.VolumeTypeBind && (err != nil || !v.ReadOnly) {
