@@ -1,12 +1,9 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
-	"os"
-	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -14,124 +11,104 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Bounds of how much is let in at a time, and of how long it may take to arrive.
-const (
-	minWeight  = 8 << 10         // the room that a write takes besides its body, in bytes
-	bodyPerMiB = 5 * time.Second // in which each MiB of a body must arrive, besides Options.BodyGrace
-	answerTime = 2 * time.Minute // in which a client must have read its answer
-)
-
-// lease records how much of the room for bodies one request has taken, in bytes.
-type lease struct {
-	s    *Server
-	held int64
-}
-
-// leaseKey names the lease in a request's context.
-const leaseKey = "lease"
-
-// grow takes more room, and waits for it where there is none. It is false where none came free in time.
-func (l *lease) grow(ctx context.Context, weight int64) bool {
-	if !l.s.room.TryAcquire(weight) && !l.s.waitForRoom(ctx, weight) {
-		return false
-	}
-	l.held += weight
-	return true
-}
+// answerTime is the time in which a client must have read its answer.
+const answerTime = 2 * time.Minute
 
 // admitted returns a handler that bounds the bodies in memory: a write waits, in order of arrival, until there is room for
-// what it has sent, and is refused with Busy where that takes too long. maxBody is the largest body, in bytes.
-func (s *Server) admitted(maxBody int64, handle echo.HandlerFunc) echo.HandlerFunc {
+// what it has sent, and is refused with Busy where that takes too long.
+func (s *Server) admitted(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r := c.Request()
-		if r.ContentLength != 0 {
-			size := r.ContentLength
-			if size < 0 || size > maxBody {
-				size = maxBody
-			}
-			limit := s.opt.BodyGrace + time.Duration(size>>20)*bodyPerMiB
-			if err := readUntil(c, time.Now().Add(limit)); err != nil {
-				return err
+		l := s.newLease(c)
+		defer l.release()
+		if r := c.Request(); r.ContentLength == 0 || r.Method == http.MethodDelete { // no body is to arrive, or to be read
+			l.body = nil
+			if !l.grow(r.Context(), minWeight) {
+				return errBusyBodies
 			}
 		}
-		l := &lease{s: s}
-		defer func() { s.room.Release(l.held) }()
-		if !l.grow(r.Context(), min(minWeight, s.opt.MaxInFlight)) {
-			return refuseBody(c, maxBody)
-		}
-		c.Set(leaseKey, l)
 		return handle(c)
 	}
 }
 
-// refuseBody returns the Busy of a write for whose body there is no room. First it reads what the client still sends:
-// closing the connection while the client is sending would lose the answer.
-func refuseBody(c echo.Context, maxBody int64) error {
+// errBusyBodies refuses a write for which there is no room. It is a Busy.
+var errBusyBodies = fanfold.Errorf(fanfold.Busy, "more writes are under way than this node takes at once: try again a little later")
+
+// refuseBody returns the error for which a body is refused before all of it was read. First it reads what the client still
+// sends: closing the connection while the client is sending would lose the answer.
+func refuseBody(c echo.Context, maxBody int64, refusal error) error {
+	c.Get(leaseKey).(*lease).release()
 	if _, err := io.CopyN(io.Discard, c.Request().Body, maxBody); err != nil && !errors.Is(err, io.EOF) {
 		return bodyError(err, maxBody)
 	}
-	return fanfold.Errorf(fanfold.Busy, "more writes are under way than this node takes at once: try again a little later")
+	return refusal
 }
 
-// firstPiece bounds what is read of a body before more room is taken for it, in bytes.
-const firstPiece = 32 << 10
+// bodyReader reads a body, and takes room for it as it arrives: a client that only announces a body takes none.
+type bodyReader struct {
+	from    io.Reader
+	length  int64              // negative where it is not known
+	maxBody int64              // the most bytes that are taken where it is not
+	watch   func([]byte) error // is given each piece, and refuses the body with its error; nil for none
+}
 
-// receive reads a body of length bytes, of at most maxBody where length is negative, from r, and takes room for it as it arrives: a client that only announces
-// a body takes none. Errors are those of bodyError, and Busy.
-func receive(c echo.Context, r io.Reader, length, maxBody int64) ([]byte, error) {
+// receive reads the body of a request. Errors are those of bodyError, watch's, and Busy.
+func (b *bodyReader) receive(c echo.Context) ([]byte, error) {
 	l := c.Get(leaseKey).(*lease)
-	piece := int64(firstPiece)
-	if length >= 0 {
-		piece = min(piece, length)
-	}
-	var body []byte
-	for {
-		weight := min(piece, l.s.opt.MaxInFlight-l.held)
-		if weight > 0 && !l.grow(c.Request().Context(), weight) {
-			return nil, refuseBody(c, maxBody)
-		}
-		body = slices.Grow(body, int(piece)+1)
-		for full := len(body) + int(piece); len(body) < full; {
-			n, err := r.Read(body[len(body):full])
-			body = body[:len(body)+n]
-			if errors.Is(err, io.EOF) {
-				return body, nil
+	body := make([]byte, 0, b.bounded(freeBytes))
+	for int64(len(body)) != b.length {
+		if len(body) == cap(body) { // as much again as has arrived
+			next := b.bounded(2 * cap(body))
+			if !l.grow(c.Request().Context(), int64(next)) {
+				return nil, refuseBody(c, b.maxBody, errBusyBodies)
 			}
-			if err != nil {
-				return nil, bodyError(err, maxBody)
+			body = append(make([]byte, 0, next), body...)
+		}
+		n, err := b.from.Read(body[len(body):cap(body)])
+		if b.watch != nil {
+			if refusal := b.watch(body[len(body) : len(body)+n]); refusal != nil {
+				return nil, refuseBody(c, b.maxBody, refusal)
 			}
 		}
-		if int64(len(body)) == length {
-			return body, nil
+		body = body[:len(body)+n]
+		if errors.Is(err, io.EOF) {
+			break
 		}
-		piece = min(int64(len(body)), maxBody+1-int64(len(body))) // as much again, and never more than is taken
-		if left := length - int64(len(body)); left > 0 {
-			piece = min(piece, left)
+		if err != nil {
+			return nil, bodyError(err, b.maxBody)
 		}
 	}
+	return body, arrived(c, l)
 }
 
-// waitForRoom takes room once it is free. It is false where none came free within Options.Admission, and where too many
-// writes wait already.
-func (s *Server) waitForRoom(ctx context.Context, weight int64) bool {
-	defer s.waiting.Add(-1)
-	if s.waiting.Add(1) > s.opt.MaxWaiting {
-		return false
+// bounded returns a size of the buffer, or less where the body cannot be as long.
+func (b *bodyReader) bounded(size int) int {
+	most := b.maxBody + 1 // never more than is taken
+	if b.length >= 0 {
+		most = b.length
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.opt.Admission)
-	defer cancel()
-	return s.room.Acquire(ctx, weight) == nil
+	return int(min(int64(size), most))
 }
 
-// arrived removes the deadline of a body that has arrived: net/http would take it for the end of the client's
-// connection when it passes.
-func arrived(c echo.Context) error {
-	control := http.NewResponseController(c.Response())
-	err := control.SetReadDeadline(time.Time{})
-	if c.Request().ContentLength > 1<<20 { // its arrival may have used up a part of the time for the answer
-		err = errors.Join(err, control.SetWriteDeadline(time.Now().Add(answerTime)))
+// arrived ends the time of a body that has arrived, gives the client its time to read the answer, and takes the least room
+// that a write takes. The error is Busy.
+func arrived(c echo.Context, l *lease) error {
+	began := time.Time{}
+	if l.body != nil {
+		began = l.body.began
+		if err := l.body.complete(); err != nil {
+			return err
+		}
 	}
-	return supported(err)
+	l.arrived()
+	if c.Get(anyAnswerTime) == nil && time.Since(began) > time.Second && !began.IsZero() { // its arrival has used up a part of that time
+		if err := supported(http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(answerTime))); err != nil {
+			return err
+		}
+	}
+	if !l.grow(c.Request().Context(), max(l.held, minWeight)) {
+		return errBusyBodies
+	}
+	return nil
 }
 
 // supported returns err unless it says that the connection has no deadlines.
@@ -142,59 +119,18 @@ func supported(err error) error {
 	return err
 }
 
-// readUntil sets the time by which the rest of the request must have arrived.
-func readUntil(c echo.Context, at time.Time) error {
-	return supported(http.NewResponseController(c.Response()).SetReadDeadline(at))
-}
-
-// limitBodyTime returns a handler that bounds the time for a request's body to arrive, also on routes that read none:
-// net/http reads a body to its end before it answers.
+// limitBodyTime returns a handler that holds clients to sending the body, also on routes that read none: net/http reads a
+// body to its end before it answers.
 func (s *Server) limitBodyTime(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if c.Request().ContentLength != 0 {
-			if err := readUntil(c, time.Now().Add(s.opt.BodyGrace)); err != nil {
+		if r := c.Request(); r.ContentLength != 0 {
+			body, err := newPacedBody(c, s.opt.BodyGrace)
+			if err != nil {
 				return err
 			}
+			r.Body = body
 		}
 		return next(c)
-	}
-}
-
-// slots bounds how many requests of a kind run at a time.
-type slots struct {
-	taken chan struct{}
-	wait  time.Duration
-}
-
-// newSlots returns n slots, for which a request waits at most wait.
-func newSlots(n int, wait time.Duration) *slots {
-	return &slots{taken: make(chan struct{}, n), wait: wait}
-}
-
-// enter waits for a slot. Call leave when done. The error is ctx's, or Busy where none came free in time.
-func (l *slots) enter(ctx context.Context) (leave func(), err error) {
-	timeout := time.NewTimer(l.wait)
-	defer timeout.Stop()
-	select {
-	case l.taken <- struct{}{}:
-		return func() { <-l.taken }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-timeout.C:
-		return nil, fanfold.Errorf(fanfold.Busy, "%d of these run already, as many as this node takes at once: try again later", cap(l.taken))
-	}
-}
-
-// limited returns a handler that lets n requests in at a time. Others wait a little, and are then refused with Busy.
-func (s *Server) limited(n int, handle echo.HandlerFunc) echo.HandlerFunc {
-	running := newSlots(n, s.opt.Admission)
-	return func(c echo.Context) error {
-		leave, err := running.enter(c.Request().Context())
-		if err != nil {
-			return err
-		}
-		defer leave()
-		return handle(c)
 	}
 }
 
@@ -207,12 +143,13 @@ func bodyError(err error, maxBody int64) error {
 		return err
 	case errors.As(err, &tooLarge):
 		return fanfold.Errorf(fanfold.TooLarge, "the body has more than %d bytes", maxBody)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fanfold.Errorf(fanfold.TooSlow, "the body did not arrive in time")
 	default:
 		return fanfold.Wrap(err, fanfold.Invalid, "the body ended early")
 	}
 }
+
+// anyAnswerTime names in a request's context that its answer may take any time.
+const anyAnswerTime = "any-answer-time"
 
 // withoutAnswerTime returns a handler whose answer may take any time, for a route that works for long.
 func withoutAnswerTime(handle echo.HandlerFunc) echo.HandlerFunc {
@@ -220,6 +157,7 @@ func withoutAnswerTime(handle echo.HandlerFunc) echo.HandlerFunc {
 		if err := supported(http.NewResponseController(c.Response()).SetWriteDeadline(time.Time{})); err != nil {
 			return err
 		}
+		c.Set(anyAnswerTime, true)
 		return handle(c)
 	}
 }

@@ -35,6 +35,12 @@ func mediaType(c echo.Context, media ...string) (string, error) {
 // as gzip has at most maxBody bytes both as it came and as it is returned. Errors are UnsupportedMedia, TooLarge, TooSlow,
 // Busy and Invalid.
 func (s *Server) readAny(c echo.Context, maxBody int64, media ...string) (body []byte, contentType string, err error) {
+	return s.readWatched(c, maxBody, nil, media...)
+}
+
+// readWatched does what readAny does. It gives each piece of what the body holds to watch, unless that is nil, and reads no
+// further where watch refuses the body with an error.
+func (s *Server) readWatched(c echo.Context, maxBody int64, watch func([]byte) error, media ...string) (body []byte, contentType string, err error) {
 	if contentType, err = mediaType(c, media...); err != nil {
 		return nil, "", err
 	}
@@ -50,8 +56,7 @@ func (s *Server) readAny(c echo.Context, maxBody int64, media ...string) (body [
 	if zipped {
 		limited, length = http.MaxBytesReader(nil, newGunzip(limited), maxBody), -1
 	}
-	if body, err = receive(c, limited, length, maxBody); err != nil {
-		return nil, "", err
-	}
-	return body, contentType, arrived(c)
+	in := &bodyReader{from: limited, length: length, maxBody: maxBody, watch: watch}
+	body, err = in.receive(c)
+	return body, contentType, err
 }

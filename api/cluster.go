@@ -25,7 +25,7 @@ type Cluster interface {
 // go by.
 func (s *Server) clusterRoutes(plain echo.MiddlewareFunc) {
 	s.reads("/v1/_replicas", s.getReplicas)
-	s.echo.PUT("/v1/_replicas", withoutAnswerTime(plain(s.limited(1, s.admitted(maxGroupBody, s.putReplicas)))))
+	s.echo.PUT("/v1/_replicas", withoutAnswerTime(plain(s.admitted(s.putReplicas))))
 	s.echo.POST("/v1/_snapshot", withoutAnswerTime(plain(commanded(s.snapshot))))
 }
 
@@ -55,6 +55,11 @@ func (s *Server) putReplicas(c echo.Context) error {
 	if body.Replicas == nil {
 		return fanfold.Errorf(fanfold.Invalid, `the body needs "replicas", how many there are to be`)
 	}
+	leave, err := s.replicaChanges.enter(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	defer leave()
 	report, settled, err := s.Cluster.SetReplicas(c.Request().Context(), *body.Replicas)
 	if err != nil {
 		return err

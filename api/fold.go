@@ -11,9 +11,6 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// maxFoldBody bounds the body of a request for another version of the fold, in bytes.
-const maxFoldBody = maxGroupBody
-
 // maxFoldVersion is the greatest version that can be asked for: as much as an event takes.
 const maxFoldVersion = 1<<31 - 1
 

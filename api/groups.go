@@ -30,7 +30,7 @@ const groupsPath = "/v1/_groups/"
 // groupRoutes registers the routes of consumer groups. plain makes a handler refuse headers that it does not go by.
 func (s *Server) groupRoutes(plain echo.MiddlewareFunc) {
 	e := s.echo
-	body := func(h echo.HandlerFunc) echo.HandlerFunc { return plain(s.admitted(maxGroupBody, h)) }
+	body := func(h echo.HandlerFunc) echo.HandlerFunc { return plain(s.admitted(h)) }
 	s.reads("/v1/_groups", s.listGroups)
 	s.reads("/v1/_groups/:name", s.getGroup)
 	e.PUT("/v1/_groups/:name", body(s.putGroup))

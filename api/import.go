@@ -17,7 +17,7 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// importPause bounds how long a client may take to send or to read a piece of an import or export.
+// importPause bounds how long a client may take to read a piece of an export, or of the answer to an import.
 const importPause = 30 * time.Second
 
 // ndjsonType is the media type of imports, of their answers and of exports.
@@ -53,13 +53,39 @@ func (s *Server) importLines(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	body, err := s.pacedBody(c)
+	if err != nil {
+		return err
+	}
+	leave, err := s.imports.enterSending(c.Request().Context(), body)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	im, err := s.Writer.NewImport(c.Request().Context(), opt)
 	if err != nil {
 		return err
 	}
+	answer, err := s.beginImportAnswer(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := body.context(c.Request().Context())
+	defer cancel()
+	err = im.Run(ctx, newLineReader(body, zipped, opt.First), answer.report)
+	end := importEnd{report: im.Report(), failed: err}
+	if err == nil {
+		end.late = im.WaitFolded(ctx)
+	}
+	s.finishImport(answer, end)
+	return nil
+}
+
+// beginImportAnswer begins the answer to an import, which is written while lines are read.
+func (s *Server) beginImportAnswer(c echo.Context) (*importAnswer, error) {
 	control := http.NewResponseController(c.Response())
 	if err := supported(control.EnableFullDuplex()); err != nil {
-		return err
+		return nil, err
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", ndjsonType)
@@ -68,14 +94,7 @@ func (s *Server) importLines(c echo.Context) error {
 		c.Response().Writer.WriteHeader(http.StatusContinue)
 	}
 	c.Response().WriteHeader(http.StatusOK)
-	answer := &importAnswer{mark: s.markEvent, out: c.Response(), control: control}
-	err = im.Run(c.Request().Context(), newLineReader(c.Request().Body, zipped, control, opt.First), answer.report)
-	end := importEnd{report: im.Report(), failed: err}
-	if err == nil {
-		end.late = im.WaitFolded(c.Request().Context())
-	}
-	s.finishImport(answer, end)
-	return nil
+	return &importAnswer{mark: s.markEvent, out: c.Response(), control: control}, nil
 }
 
 // readImportOptions reads the headers and parameters of an import. Errors are Invalid and UnsupportedMedia.

@@ -5,8 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net/http"
-	"time"
+	"slices"
 
 	"github.com/fanfold/fanfold"
 )
@@ -19,20 +18,41 @@ var errLongLine = fanfold.Errorf(fanfold.TooLarge, "the line has more than %d by
 
 // lineReader reads the lines of a request's body. It implements writer.LineReader.
 type lineReader struct {
-	in      *bufio.Reader
-	control *http.ResponseController
-	line    []byte
-	first   bool // the next line is the file's first
+	in    *bufio.Reader
+	body  *pacedBody
+	line  []byte
+	first bool // the next line is the file's first
 }
 
-// newLineReader returns a reader of a body, which may be gzip, whose first line has the number first. The client has importPause for each
-// piece of the body.
-func newLineReader(body io.Reader, zipped bool, control *http.ResponseController, first int) *lineReader {
-	body = &pacedReader{r: body, control: control}
+// newLineReader returns a reader of a body, which may be gzip, whose first line has the number first. The client must send
+// whole lines that are not blank, or the parts of a long one.
+func newLineReader(body *pacedBody, zipped bool, first int) *lineReader {
+	body.byLines()
+	var in io.Reader = body
 	if zipped {
-		body = newGunzip(body)
+		in = newGunzip(body)
 	}
-	return &lineReader{in: bufio.NewReaderSize(body, 64<<10), control: control, first: first == 1}
+	return &lineReader{in: bufio.NewReaderSize(&lineParts{in, body}, 64<<10), body: body, first: first == 1}
+}
+
+// lineParts reads what a body holds, and tells the body of what arrives.
+type lineParts struct {
+	from io.Reader
+	body *pacedBody
+}
+
+// Read implements io.Reader.
+func (p *lineParts) Read(b []byte) (int, error) {
+	n, err := p.from.Read(b)
+	if n > 0 && !isBlank(b[:n]) {
+		p.body.part(n)
+	}
+	return n, err
+}
+
+// isBlank tells whether there is nothing but white space in b.
+func isBlank(b []byte) bool {
+	return !slices.ContainsFunc(b, func(c byte) bool { return c != ' ' && c != '\t' && c != '\r' && c != '\n' })
 }
 
 // Next returns the next line without its end and without white space around it. It blocks until the line has arrived.
@@ -42,11 +62,14 @@ func (l *lineReader) Next() ([]byte, error) {
 	switch {
 	case err == nil || errors.Is(err, errLongLine):
 		l.first = false
+		if len(line) > 0 {
+			l.body.line(len(line))
+		}
 		return line, err
 	case !errors.Is(err, io.EOF):
 		return nil, bodyError(err, 0)
 	}
-	if err := supported(l.control.SetReadDeadline(time.Time{})); err != nil { // net/http would take the deadline for the end of the client's connection
+	if err := l.body.complete(); err != nil {
 		return nil, bodyError(err, 0)
 	}
 	return nil, io.EOF
@@ -80,18 +103,7 @@ func (l *lineReader) next() ([]byte, error) {
 }
 
 // Stop makes a Next that blocks return with an error.
-func (l *lineReader) Stop() { _ = l.control.SetReadDeadline(time.Now()) }
+func (l *lineReader) Stop() { l.body.cut(errImportEnded) }
 
-// pacedReader bounds the time for each piece of a body, not for the whole.
-type pacedReader struct {
-	r       io.Reader
-	control *http.ResponseController
-}
-
-// Read reads a piece, for which the client has importPause.
-func (p *pacedReader) Read(b []byte) (int, error) {
-	if err := supported(p.control.SetReadDeadline(time.Now().Add(importPause))); err != nil {
-		return 0, err
-	}
-	return p.r.Read(b)
-}
+// errImportEnded ends the reading of an import that has ended. It is an Unavailable.
+var errImportEnded = fanfold.Errorf(fanfold.Unavailable, "the import has ended")

@@ -9,16 +9,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/changefeed/group"
-	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/query"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/internal/tracing"
@@ -140,15 +137,15 @@ type Dependencies struct {
 // Options configure a Server. Zero values stand for the defaults.
 type Options struct {
 	Timeout     time.Duration // how long a write or read waits for the fold; default 5 s
-	MaxInFlight int64         // how many bytes of writes' bodies are in memory at a time; default 64 MiB
+	MaxInFlight int64         // how many bytes of writes' bodies are in memory at a time, a quarter of them for small ones; default 64 MiB
 	// Sending is the budget from which what is being sent is taken, which other parts of the node may share; default one of
 	// MaxSending bytes, or of 256 MiB.
 	Sending    *sending.Budget
 	MaxSending int64
-	MaxWaiting int64         // how many writes wait for room in it; default 4096
+	MaxWaiting int64         // how many writes wait for room in it, of small and of large ones each; default 4096
 	Admission  time.Duration // how long a request waits for room or for a slot; default 5 s
 	HeaderTime time.Duration // in which a request's headers must arrive; default 10 s
-	BodyGrace  time.Duration // in which its body must arrive, with 5 s more for each MiB; default 10 s
+	BodyGrace  time.Duration // how long its body may pause, also before its first byte; default 10 s
 	// Hosts are names by which the API may be called besides localhost and addresses, AnyHost lets it be called by any
 	// name. Origins are web origins, such as https://app.example, whose pages may read and write besides the API's own; *
 	// lets pages of every origin read. CheckOrigins checks them.
@@ -205,9 +202,9 @@ type Server struct {
 	observer *observer
 	ownNames map[string]bool // the paths of the store's own routes, and the names of those below a document
 
-	room     *semaphore.Weighted // bytes of bodies that may be in memory
-	waiting  atomic.Int64        // how many writes wait for room
-	previews *slots
+	room *room // for bodies in memory
+
+	previews, imports, replicaChanges *slots
 }
 
 // Bounds of how many requests of a kind run at a time.
@@ -221,13 +218,13 @@ const (
 // New returns a server. Run serves it on a listener; Handler is for callers with a server of their own.
 func New(parts Dependencies, opt Options) *Server {
 	opt.setDefaults()
-	s := &Server{Dependencies: parts, opt: opt, echo: echo.New(), room: semaphore.NewWeighted(opt.MaxInFlight)}
+	s := &Server{Dependencies: parts, opt: opt, echo: echo.New(), room: newRoom(opt.MaxInFlight)}
 	handler, err := compressed(s.echo)
 	if err != nil {
 		panic(err) // the options are constants
 	}
 	s.running = &running{handler: handler, none: make(chan struct{}, 1)}
-	s.previews = newSlots(maxPreviews, opt.Admission)
+	s.previews, s.imports, s.replicaChanges = newSlots(maxPreviews, opt.Admission), newSlots(maxImports, opt.Admission), newSlots(1, opt.Admission)
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler, s.echo.JSONSerializer = s.fail, lengthSerializer{}
 	recovered := middleware.RecoverWithConfig(middleware.RecoverConfig{DisableErrorHandler: true, LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
@@ -262,27 +259,27 @@ var openAPI []byte
 func (s *Server) routes() {
 	e := s.echo
 	plain := without(append([]string{headerIdempotencyKey}, conditionHeaders...)...)
-	document := func(h echo.HandlerFunc) echo.HandlerFunc { return s.admitted(s.Writer.MaxBody(), h) }
+	document := func(h echo.HandlerFunc) echo.HandlerFunc { return s.admitted(h) }
 	s.reads("/v1/_changes", func(c echo.Context) error { return s.Feed.ServeHTTP(c.Response(), c.Request()) })
 	s.groupRoutes(plain)
 	s.clusterRoutes(plain)
 	s.reads("/v1/_model", s.getModel)
 	changesModel := func(h echo.HandlerFunc) echo.HandlerFunc {
-		return without(headerIdempotencyKey)(withoutAnswerTime(s.admitted(modelfile.MaxSource, h)))
+		return without(headerIdempotencyKey)(withoutAnswerTime(s.admitted(h)))
 	}
 	e.PUT("/v1/_model", changesModel(s.putModel))
 	e.PATCH("/v1/_model", changesModel(s.patchModel))
 	e.PUT("/v1/_model/:collection", changesModel(s.putCollection))
-	e.PUT("/v1/_fold", withoutAnswerTime(plain(s.admitted(maxFoldBody, s.putFold))))
+	e.PUT("/v1/_fold", withoutAnswerTime(plain(s.admitted(s.putFold))))
 	s.reads("/v1/_model/_pending", s.getPending)
 	e.DELETE("/v1/_model/_pending", plain(s.deletePending))
 	s.reads("/v1/_status", s.status)
 	e.POST("/v1/_replay", withoutAnswerTime(plain(commanded(s.replay))))
 	e.POST("/v1/_verify", withoutAnswerTime(plain(commanded(s.limited(maxVerifications, s.verify)))))
-	e.POST("/v1/_import", without(conditionHeaders...)(s.limited(maxImports, s.importLines)))
+	e.POST("/v1/_import", without(conditionHeaders...)(s.importLines))
 	s.reads("/v1/_import", s.getImport)
 	s.reads("/v1/_export", s.limited(maxExports, s.export))
-	e.POST("/v1/_transactions", without(conditionHeaders...)(s.admitted(maxTransaction, s.transact)))
+	e.POST("/v1/_transactions", without(conditionHeaders...)(s.admitted(s.transact)))
 	e.POST("/v1/:collection", document(s.create))
 	s.reads("/", s.front)
 	s.reads("/v1", s.collections)

@@ -20,12 +20,18 @@ const maxTransaction = 65 << 20
 // that a document that nests too deeply is refused as one, under its operation's index.
 const transactionDepth = 100
 
+// Bounds of an operation.
+const (
+	maxMembers = 16    // more than any has
+	maxRefresh = 2_000 // as many fields as a model may have
+)
+
 // transact answers POST /v1/_transactions.
 func (s *Server) transact(c echo.Context) error {
 	if err := parameters(c, writeParameters...); err != nil {
 		return err
 	}
-	body, _, err := s.readAny(c, maxTransaction, jsonType)
+	body, _, err := s.readWatched(c, maxTransaction, newOperationCounter(s.Writer.MaxBody()).watch, jsonType)
 	if err != nil {
 		return err
 	}
@@ -55,7 +61,7 @@ func (s *Server) operations(body []byte, strict bool) ([]*writer.Operation, erro
 	}
 	list, ok := jsondoc.Elements(body, "operations")
 	if !ok {
-		return nil, fanfold.Errorf(fanfold.Invalid, `the body must be {"operations":[...]}`)
+		return nil, errNoOperations
 	}
 	count := len(list)
 	if count == 0 || count > writer.MaxOperations {
@@ -87,9 +93,11 @@ var operationMembers = map[writer.OperationKind][]string{
 
 // operation reads and prepares one operation. Errors are Invalid, Unprocessable and TooLarge.
 func (s *Server) operation(text []byte, strict bool) (*writer.Operation, error) {
-	done := s.Writer.Parsing(text)
-	t, n := jsondoc.MustParse(text), jsondoc.Root
-	done()
+	t, err := jsondoc.Outline(text, maxMembers)
+	if err != nil { // it is JSON
+		return nil, fanfold.Errorf(fanfold.Invalid, "it has more than %d members, which no operation has", maxMembers)
+	}
+	n := jsondoc.Root
 	if t.Kind(n) != jsondoc.Object {
 		return nil, fanfold.Errorf(fanfold.Invalid, "is not an object")
 	}
@@ -134,8 +142,12 @@ func readMember(op *writer.Operation, known []string, t *jsondoc.Tree, m jsondoc
 			return fanfold.Errorf(fanfold.Invalid, `ifNoneMatch takes "*": the document must not be there`)
 		}
 	case "refresh":
-		for e := t.First(m); e != jsondoc.None; e = t.Next(e) {
-			op.Refresh = append(op.Refresh, t.Text(e))
+		list, err := jsondoc.Outline(t.Raw(m), maxRefresh)
+		if err != nil {
+			return fanfold.Errorf(fanfold.Invalid, "refresh lists more than %d fields", maxRefresh)
+		}
+		for e := list.First(jsondoc.Root); e != jsondoc.None; e = list.Next(e) {
+			op.Refresh = append(op.Refresh, list.Text(e))
 		}
 		if len(op.Refresh) == 0 || t.Kind(m) != jsondoc.Array {
 			return fanfold.Errorf(fanfold.Invalid, "refresh is a list of frozen fields")

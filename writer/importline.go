@@ -37,7 +37,7 @@ func (w *Writer) importEvent(collection string, line []byte, number int) (ev *fa
 		return ev, number, err
 	}
 	l := &importLine{event: fanfold.Event{Kind: fanfold.KindPut}, shown: number}
-	if err := l.read(line, w.opt.MaxDepth); err != nil {
+	if err := w.readImportLine(l, line); err != nil {
 		return nil, l.shown, err
 	}
 	ev = &l.event
@@ -51,12 +51,55 @@ func (w *Writer) importEvent(collection string, line []byte, number int) (ev *fa
 	return ev, l.shown, err
 }
 
-// read reads a line that is an object. Errors are Invalid, and Unprocessable for one that nests too deeply.
-func (l *importLine) read(line []byte, maxDepth int) error {
-	if err := CheckDepth(line, maxDepth+importEnvelope); err != nil {
+// maxLineMembers is more members than a line of an import has.
+const maxLineMembers = 16
+
+// readImportLine reads a line that is an object. It looks first at how long its members are: a line may be much longer than
+// a document, and names and values take many times their length. Errors are Invalid, TooLarge, and Unprocessable for one that
+// nests too deeply.
+func (w *Writer) readImportLine(l *importLine, line []byte) error {
+	defer w.Parsing(line)()
+	t, err := jsondoc.Outline(line, maxLineMembers)
+	if err != nil {
+		if int64(len(line)) <= w.opt.MaxBody { // says best what is wrong
+			if err := CheckDepth(line, w.opt.MaxDepth+importEnvelope); err != nil {
+				return err
+			}
+		}
+		return errImportLine
+	}
+	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
+		name := t.Key(n)
+		most, known := w.longestMember(name)
+		if !known {
+			return errImportLine
+		}
+		if kind := t.Kind(n); kind >= jsondoc.Array && int64(len(t.Raw(n))) > most {
+			return fanfold.Errorf(fanfold.TooLarge, "its member %q has %d bytes; at most %d are taken", name, len(t.Raw(n)), most)
+		}
+	}
+	if err := CheckDepth(line, w.opt.MaxDepth+importEnvelope); err != nil {
 		return err
 	}
-	t := jsondoc.MustParse(line)
+	return l.read(t)
+}
+
+// longestMember returns how many bytes a member of a line may have that is an object or a list. known is false where a line
+// has no such member.
+func (w *Writer) longestMember(name string) (most int64, known bool) {
+	switch name {
+	case "doc", "model":
+		return max(w.opt.MaxBody, modelfile.MaxSource), true
+	case "kept", "retired":
+		return int64(w.opt.MaxEvent), true
+	case "line", "collection", "text", "refused", "guards":
+		return w.opt.MaxBody, true
+	}
+	return 0, false
+}
+
+// read reads the members of a line of which t is the outline. Errors are Invalid.
+func (l *importLine) read(t *jsondoc.Tree) error {
 	if t.Kind(jsondoc.Root) != jsondoc.Object {
 		return errImportLine
 	}
@@ -180,8 +223,8 @@ func checkKept(kept []byte) error {
 	if kept == nil {
 		return nil
 	}
-	t := jsondoc.MustParse(kept)
-	ok := t.Kind(jsondoc.Root) == jsondoc.Object
+	t, err := jsondoc.Outline(kept, len(kept))
+	ok := err == nil && t.Kind(jsondoc.Root) == jsondoc.Object
 	for n := t.First(jsondoc.Root); ok && n != jsondoc.None; n = t.Next(n) {
 		ok = t.Kind(n) == jsondoc.Object
 	}

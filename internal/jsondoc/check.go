@@ -28,13 +28,18 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s at byte %d, in %s", e.Reason, e.Offset, where)
 }
 
+// maxPooled is up to how many bytes of text a decoder is used again.
+const maxPooled = 64 << 10
+
 var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
 // Check returns nil where src is exactly one JSON value (RFC 8259) in valid UTF-8, without duplicate member
 // names, and with objects and arrays nested at most maxDepth deep. The error is a *SyntaxError.
 func Check(src []byte, maxDepth int) error {
 	d := decoders.Get().(*jsontext.Decoder)
-	defer decoders.Put(d)
+	if len(src) <= maxPooled { // a decoder keeps the names of what it has read
+		defer decoders.Put(d)
+	}
 	d.Reset(bytes.NewBuffer(src)) // the decoder reads a bytes.Buffer in place
 	for {
 		tok, err := d.ReadToken()

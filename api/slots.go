@@ -1,0 +1,69 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+)
+
+// slots bounds how many requests of a kind run at a time.
+type slots struct {
+	taken   chan struct{}
+	wait    time.Duration
+	senders senders // the requests whose bodies hold a slot while they come
+}
+
+// newSlots returns n slots, for which a request waits at most wait.
+func newSlots(n int, wait time.Duration) *slots {
+	return &slots{taken: make(chan struct{}, n), wait: wait}
+}
+
+// enter waits for a slot. Senders that come too slowly make room meanwhile. Call leave when done. The error is ctx's, or Busy where none came free in time.
+func (l *slots) enter(ctx context.Context) (leave func(), err error) {
+	leave = func() { <-l.taken }
+	select {
+	case l.taken <- struct{}{}:
+		return leave, nil
+	default:
+	}
+	defer l.senders.press(1)()
+	timeout := time.NewTimer(l.wait)
+	defer timeout.Stop()
+	select {
+	case l.taken <- struct{}{}:
+		return leave, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timeout.C:
+		return nil, fanfold.Errorf(fanfold.Busy, "%d of these run already, as many as this node takes at once: try again later", cap(l.taken))
+	}
+}
+
+// enterSending is enter for a request that is to keep its slot only while its body comes.
+func (l *slots) enterSending(ctx context.Context, body *pacedBody) (leave func(), err error) {
+	free, err := l.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.senders.add(body, 1)
+	return func() {
+		l.senders.remove(body)
+		free()
+	}, nil
+}
+
+// limited returns a handler that lets n requests in at a time. Others wait a little, and are then refused with Busy.
+func (s *Server) limited(n int, handle echo.HandlerFunc) echo.HandlerFunc {
+	running := newSlots(n, s.opt.Admission)
+	return func(c echo.Context) error {
+		leave, err := running.enter(c.Request().Context())
+		if err != nil {
+			return err
+		}
+		defer leave()
+		return handle(c)
+	}
+}

@@ -1,0 +1,108 @@
+package jsondoc
+
+import "fmt"
+
+// Outline returns a tree of src's top level alone: the root and its members or elements, which have none themselves. It
+// takes no memory for what is in them, and looks at that no more than it needs to find their ends. The error says that src is
+// not JSON, as far as it was looked at, or that there are more than most members or elements. The tree aliases src.
+func Outline(src []byte, most int) (*Tree, error) {
+	t := &Tree{src: src, nodes: make([]node, 1, min(most, len(src)/2)+2)}
+	p := parser{t: t}
+	p.space()
+	if c := p.peek(); c != '{' && c != '[' {
+		if err := p.value(0, 0); err != nil {
+			return nil, err
+		}
+	} else if err := p.outline(most); err != nil {
+		return nil, err
+	}
+	p.space()
+	if p.i != len(src) {
+		return nil, p.fail()
+	}
+	return t, nil
+}
+
+// outline parses an object or array without what is in its members or elements, of which there may be most.
+func (p *parser) outline(most int) error {
+	root, bracket := node{kind: Object, start: int32(p.i)}, byte('}')
+	if p.peek() == '[' {
+		root.kind, bracket = Array, ']'
+	}
+	p.t.nodes = append(p.t.nodes, root)
+	p.i++
+	p.space()
+	for last := None; p.peek() != bracket || last != None; {
+		if len(p.t.nodes)-2 == most {
+			return fmt.Errorf("jsondoc: more than %d members or elements", most)
+		}
+		n := Node(len(p.t.nodes))
+		if err := p.outlined(root.kind == Object); err != nil {
+			return err
+		}
+		p.t.link(Root, last, n)
+		last = n
+		if p.space(); p.peek() != ',' {
+			break
+		}
+		p.i++
+		p.space()
+	}
+	err := p.end(bracket)
+	p.t.nodes[Root].end = int32(p.i)
+	return err
+}
+
+// outlined appends one member or element without what is in it.
+func (p *parser) outlined(named bool) (err error) {
+	n := node{}
+	if named {
+		n.keyStart = int32(p.i)
+		if p.peek() != '"' {
+			return p.fail()
+		}
+		if err := p.str(); err != nil {
+			return err
+		}
+		n.keyEnd = int32(p.i)
+		if p.space(); p.peek() != ':' {
+			return p.fail()
+		}
+		p.i++
+		p.space()
+	}
+	n.start = int32(p.i)
+	switch p.peek() {
+	case '{':
+		n.kind, err = Object, p.skip()
+	case '[':
+		n.kind, err = Array, p.skip()
+	default:
+		n.kind, err = p.scan(None) // which has nothing in it
+	}
+	n.end = int32(p.i)
+	p.t.nodes = append(p.t.nodes, n)
+	return err
+}
+
+// skip moves to the end of the object or array that begins at the next byte.
+func (p *parser) skip() error {
+	for depth := 0; p.i < len(p.t.src); {
+		switch p.t.src[p.i] {
+		case '"':
+			if err := p.str(); err != nil {
+				return err
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		p.i++
+		if depth == 0 {
+			return nil
+		}
+	}
+	return p.fail()
+}
