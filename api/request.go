@@ -234,31 +234,44 @@ func (s *Server) wait(ctx context.Context, seq uint64, limit time.Duration) erro
 
 // parseConditions reads the If-Match and If-None-Match headers of a write. The error is Invalid.
 func parseConditions(r *http.Request) (cond writer.Conditions, err error) {
-	for _, line := range r.Header.Values("If-Match") {
-		for tag := range strings.SplitSeq(line, ",") {
-			if tag = strings.TrimSpace(tag); tag == "*" {
-				cond.Exists = true
-				continue
-			}
-			etag, err := fanfold.ParseETag(tag)
-			if err != nil {
-				return cond, err
-			}
-			cond.Revisions = append(cond.Revisions, etag.Revision)
-		}
-	}
 	if len(r.Header.Values("If-Unmodified-Since")) > 0 {
 		return cond, fanfold.Errorf(fanfold.Invalid, "If-Unmodified-Since is not a condition that is known here: send If-Match with the ETag")
 	}
-	v, err := header(r, "If-None-Match")
-	if err != nil {
+	if cond.Exists, cond.Revisions, err = tagged(r, "If-Match"); err != nil {
 		return cond, err
 	}
-	if cond.Absent = v == "*"; v != "" && !cond.Absent {
-		return cond, fanfold.Errorf(fanfold.Invalid, "If-None-Match takes * on a write: create only")
+	if cond.Absent, cond.Not, err = tagged(r, "If-None-Match"); err != nil {
+		return cond, err
 	}
-	if cond.Absent && (cond.Exists || len(cond.Revisions) > 0) {
+	if (cond.Absent || cond.Not != nil) && (cond.Exists || cond.Revisions != nil) {
 		return cond, fanfold.Errorf(fanfold.Invalid, "If-Match and If-None-Match exclude each other")
 	}
 	return cond, nil
+}
+
+// tagged reads a header that is * or lists entity tags, and returns their revisions: fanfold.NoRevision for a tag that is not
+// one of this store, which is no mistake and matches nothing. Both are zero where the header is absent. The error is Invalid.
+func tagged(r *http.Request, name string) (any bool, revisions []fanfold.Revision, err error) {
+	lines := r.Header.Values(name)
+	if len(lines) == 0 {
+		return false, nil, nil
+	}
+	list := strings.TrimSpace(strings.Join(lines, ","))
+	switch list {
+	case "*":
+		return true, nil, nil
+	case "":
+		return false, nil, fanfold.Errorf(fanfold.Invalid, "the header %s has no value: give it one, or leave it out", name)
+	}
+	tags, err := fanfold.SplitETags(list)
+	if err != nil {
+		return false, nil, fanfold.Errorf(fanfold.Invalid, "%s takes * alone, or ETags: %s", name, fanfold.MessageOf(err))
+	}
+	for _, tag := range tags {
+		if tag == `"*"` && name == "If-None-Match" { // would write over what it was hardly meant to
+			return false, nil, fanfold.Errorf(fanfold.Invalid, `If-None-Match: "*" in quotes is a tag that no document has; leave the quotes out`)
+		}
+		revisions = append(revisions, fanfold.TagRevision(tag))
+	}
+	return false, revisions, nil
 }

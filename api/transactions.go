@@ -160,14 +160,19 @@ func readIfMatch(op *writer.Operation, t *jsondoc.Tree, n jsondoc.Node) error {
 	if !strings.HasSuffix(text, `"`) {
 		text = `"` + text + `"`
 	}
-	tag, err := fanfold.ParseETag(text)
-	op.Revisions = []fanfold.Revision{tag.Revision}
-	return err
+	if tags, err := fanfold.SplitETags(text); err != nil || len(tags) > 1 || tags[0] != text {
+		return fanfold.Errorf(fanfold.Invalid, `ifMatch is one tag as the ETag header has it, a revision, or "*"`)
+	}
+	op.Revisions = []fanfold.Revision{fanfold.TagRevision(text)}
+	if t.Kind(n) == jsondoc.Number && op.Revisions[0] == fanfold.NoRevision {
+		return fanfold.Errorf(fanfold.Invalid, "ifMatch: %s is not a revision", t.Raw(n))
+	}
+	return nil
 }
 
 // checkMembers checks that an operation has the members that its kind needs. The error is Invalid.
 func checkMembers(op *writer.Operation, t *jsondoc.Tree) error {
-	if op.Absent && (op.Exists || len(op.Revisions) > 0) {
+	if op.Absent && (op.Exists || op.Revisions != nil) {
 		return fanfold.Errorf(fanfold.Invalid, "ifMatch and ifNoneMatch exclude each other")
 	}
 	if t.Member(jsondoc.Root, "collection") == jsondoc.None {

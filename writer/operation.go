@@ -23,10 +23,11 @@ type Conditions struct {
 	Revisions []fanfold.Revision // the document is at one of these
 	Exists    bool               // the document exists
 	Absent    bool               // the document does not exist
+	Not       []fanfold.Revision // the document is at none of these; not of an operation of a transaction
 }
 
 // Any tells whether at least one condition is set.
-func (c Conditions) Any() bool { return len(c.Revisions) > 0 || c.Exists || c.Absent }
+func (c Conditions) Any() bool { return len(c.Revisions) > 0 || c.Exists || c.Absent || len(c.Not) > 0 }
 
 // meets tells whether rev is one of the revisions asked for. It is where none are.
 func (c Conditions) meets(rev fanfold.Revision) bool {
