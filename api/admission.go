@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -209,8 +210,10 @@ func bodyError(err error, maxBody int64) error {
 		return fanfold.Errorf(fanfold.TooLarge, "the body has more than %d bytes", maxBody)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fanfold.Errorf(fanfold.TooSlow, "the body did not arrive in time")
-	default:
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(*net.OpError)):
 		return fanfold.Wrap(err, fanfold.Invalid, "the body ended early")
+	default: // net/http cannot read the chunks
+		return fanfold.Wrap(err, fanfold.Invalid, "the body is not in chunks as Transfer-Encoding says: %v", err)
 	}
 }
 

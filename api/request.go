@@ -22,6 +22,7 @@ const (
 	headerMinPosition = "Fanfold-Min-Position"
 	headerTimeout     = "Fanfold-Timeout"
 	headerDerived     = "Fanfold-Derived-Changes"
+	headerDropped     = "Fanfold-Dropped-Members"
 )
 
 // param returns a parameter of the path, unescaped. The error is Invalid.
@@ -177,34 +178,6 @@ func without(names ...string) func(handle echo.HandlerFunc) echo.HandlerFunc {
 			}
 			return handle(c)
 		}
-	}
-}
-
-// isModelPart tells whether a request is PUT /v1/_model/{collection}.
-func isModelPart(method, path string) bool {
-	name, found := strings.CutPrefix(path, "/v1/_model/")
-	return found && method == http.MethodPut && !strings.HasPrefix(name, "_") && !strings.Contains(name, "/")
-}
-
-// checkRoute returns NotFound for paths with names that are the store's own and lead nowhere, whatever the method: the router
-// takes such a name for that of a collection.
-func (s *Server) checkRoute(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		path := c.Request().URL.EscapedPath()
-		if !strings.Contains(path, "_") && !strings.Contains(path, "%") || s.ownNames[path] || strings.HasPrefix(path, groupsPath) || isModelPart(c.Request().Method, path) {
-			return next(c)
-		}
-		below, found := strings.CutPrefix(path, "/v1/")
-		parts := strings.SplitN(below, "/", 4)
-		for i, part := range parts {
-			if name, err := url.PathUnescape(part); err == nil {
-				parts[i] = name
-			}
-		}
-		if found && (strings.HasPrefix(parts[0], "_") || len(parts) == 3 && strings.HasPrefix(parts[2], "_") && !s.ownNames[parts[2]]) {
-			return fanfold.Errorf(fanfold.NotFound, "no such route: names that begin with _ are the store's own; see /openapi.json")
-		}
-		return next(c)
 	}
 }
 

@@ -215,6 +215,7 @@ type operationResult struct {
 	Status     int              `json:"status,omitempty"`
 	Revision   fanfold.Revision `json:"revision,omitempty"`
 	ETag       string           `json:"etag,omitempty"`
+	Dropped    []string         `json:"dropped,omitempty"` // as Fanfold-Dropped-Members has them
 }
 
 // finishTransaction waits for the fold of a transaction, whose first event is first, and answers it.
@@ -248,7 +249,7 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*writer.Opera
 func newTransactionResult(ops []*writer.Operation, first uint64) transactionResult {
 	result := transactionResult{Operations: make([]operationResult, len(ops))}
 	for i, op := range ops {
-		r := operationResult{Op: string(op.Kind), Collection: op.Key.Collection, ID: op.Key.ID}
+		r := operationResult{Op: string(op.Kind), Collection: op.Key.Collection, ID: op.Key.ID, Dropped: droppedMembers(op.Dropped)}
 		if op.Kind != writer.Check {
 			r.Revision = fanfold.Revision(first + uint64(i))
 		}
@@ -267,7 +268,7 @@ func (s *Server) addOutcomes(result *transactionResult, ops []*writer.Operation,
 		}
 		o := outcomeOf(changes[i])
 		r.ID, r.Status, result.Tx = o.key.ID, o.status(), o.tx
-		if o.op != fanfold.OpDelete && !op.Dropped {
+		if o.op != fanfold.OpDelete && len(op.Dropped) == 0 {
 			r.ETag = s.tag(first + uint64(i))
 		}
 	}

@@ -45,8 +45,8 @@ type Operation struct {
 	Refresh   []string          // paths of frozen fields whose values are taken from their targets again
 	Strict    bool              // members that the store owns are refused rather than dropped
 
-	// Dropped is set by Prepare where it dropped members of the body that the store owns.
-	Dropped bool
+	// Dropped is set by Prepare to the JSON pointers of the body's members that it dropped, because the store owns them.
+	Dropped []string
 
 	event     *fanfold.Event
 	expect    fanfold.Expect // in a transaction, the revision that the operation is made on

@@ -64,6 +64,9 @@ func (w *Writer) ownedError(collection, message string, pointers []string) error
 	shape := w.derivedShape(collection)
 	for _, p := range pointers {
 		problem := fanfold.Problem{Path: p, Detail: "is derived"}
+		if p == "/_meta" || p == "/_expanded" {
+			problem.Detail = "is what a read adds"
+		}
 		tokens := strings.Split(strings.TrimPrefix(p, "/"), "/")
 		for i, token := range tokens {
 			tokens[i] = pointerUnescaper.Replace(token)
