@@ -64,9 +64,14 @@ func (op *Operation) goesByCurrent() bool {
 func (op *Operation) writesDocument() bool { return op.Kind != Delete && op.Kind != Check }
 
 // Prepare makes the event of an operation, and checks everything about it that does not depend on the document as it is
-// stored. Content may be any bytes; they must not change afterwards. Errors are Invalid, Unprocessable and TooLarge.
+// stored. Content may be any bytes; they must not change afterwards. Errors are Invalid, Unprocessable, TooLarge and UnknownCollection.
 func (w *Writer) Prepare(op *Operation) (err error) {
 	op.event = &fanfold.Event{Key: op.Key, Refresh: op.Refresh}
+	if op.Kind != Check {
+		if err := w.takes(op.Key.Collection); err != nil {
+			return err
+		}
+	}
 	if err := w.checkRefresh(op); err != nil {
 		return err
 	}
