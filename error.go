@@ -38,7 +38,8 @@ const (
 	OutcomeUnknown   Code = "outcome-unknown"   // sent to the log, and the log cannot be asked
 	Internal         Code = "internal"          // a defect
 
-	// UnknownCollection is for a list of a collection that the model does not declare and that never held a document.
+	// UnknownCollection is for a list of a collection that the model does not declare and that never held a document, and for
+	// a write to one that a closed model does not declare.
 	UnknownCollection Code = "unknown-collection"
 )
 

@@ -1,6 +1,7 @@
 package fanfold
 
 import (
+	"math"
 	"strconv"
 	"strings"
 )
@@ -39,14 +40,10 @@ func (t ETag) String() string {
 // behind the position. The error is Invalid.
 func ParseETag(s string) (ETag, error) {
 	bad := Errorf(Invalid, `%q is not an ETag of this store: want "<revision>.<position>", quoted, as a response's ETag header gives it`, clip(s))
-	body, ok := strings.CutPrefix(strings.TrimPrefix(s, "W/"), `"`)
-	if !ok {
+	if s == "" || etagLength(s) != len(s) {
 		return ETag{}, bad
 	}
-	body, ok = strings.CutSuffix(body, `"`)
-	if !ok {
-		return ETag{}, bad
-	}
+	body := strings.Trim(strings.TrimPrefix(s, "W/"), `"`)
 	parts := strings.SplitN(strings.TrimSuffix(body, GzipSuffix), ".", 4)
 	rev, err := parseDecimal(parts[0], 1<<63-1)
 	if err != nil {
@@ -69,4 +66,50 @@ func ParseETag(s string) (ETag, error) {
 		t.Suffix = parts[3]
 	}
 	return t, nil
+}
+
+// NoRevision is a revision that no document and no model ever has: that of an entity tag which this store did not make.
+const NoRevision Revision = math.MaxUint64
+
+// TagRevision returns the revision that an entity tag names, NoRevision where the tag is not one of this store.
+func TagRevision(tag string) Revision {
+	t, err := ParseETag(tag)
+	if err != nil {
+		return NoRevision
+	}
+	return t.Revision
+}
+
+// SplitETags returns the entity tags that the value of a header lists, of whatever store, each with its quotes and W/ as it
+// stands (RFC 9110, 8.8.3 and 5.6.1). The error is Invalid where something else stands there, or nothing.
+func SplitETags(list string) (tags []string, err error) {
+	for rest := strings.TrimLeft(list, " \t,"); rest != ""; rest = strings.TrimLeft(rest, " \t,") {
+		n := etagLength(rest)
+		after := strings.TrimLeft(rest[n:], " \t")
+		if n == 0 || after != "" && after[0] != ',' {
+			return nil, Errorf(Invalid, `%q is not an ETag: want "<revision>.<position>", quoted, as a response's ETag header gives it`, clip(rest))
+		}
+		tags, rest = append(tags, rest[:n]), after
+	}
+	if tags == nil {
+		return nil, Errorf(Invalid, "%q has no ETag", clip(list))
+	}
+	return tags, nil
+}
+
+// etagLength returns how many bytes the entity tag has with which a text begins, 0 where it does not begin with one.
+func etagLength(text string) int {
+	begin := len(text) - len(strings.TrimPrefix(text, "W/"))
+	if !strings.HasPrefix(text[begin:], `"`) {
+		return 0
+	}
+	for i := begin + 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			return i + 1
+		case c <= ' ' || c == 0x7f:
+			return 0
+		}
+	}
+	return 0
 }

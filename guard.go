@@ -46,8 +46,8 @@ func (m *Model) NewGuards(prev *Model) (strict []*Relation, unique map[string][]
 	return strict, unique
 }
 
-// Unguarded returns the model's source with every relation not strict and every member not unique. It returns nil where
-// that is so already.
+// Unguarded returns the model's source with every relation not strict, every member not unique and all collections open. It
+// returns nil where that is so already.
 func (m *Model) Unguarded() []byte {
 	var patch []byte
 	member := func(name, value string) {
@@ -56,7 +56,11 @@ func (m *Model) Unguarded() []byte {
 		}
 		patch = append(append(jsondoc.AppendQuote(patch, name), ':'), value...)
 	}
-	patch = append(patch, `{"collections":{`...)
+	patch = append(patch, '{')
+	if m.Closed {
+		patch = append(patch, `"open":null,`...)
+	}
+	patch = append(patch, `"collections":{`...)
 	empty := len(patch)
 	for _, c := range m.Collections {
 		strict := slices.ContainsFunc(c.Relations, (*Relation).strict)
@@ -78,7 +82,7 @@ func (m *Model) Unguarded() []byte {
 		}
 		patch = append(patch, '}')
 	}
-	if len(patch) == empty {
+	if len(patch) == empty && !m.Closed {
 		return nil
 	}
 	return jsondoc.Merge(m.Source, append(patch, "}}"...))

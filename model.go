@@ -31,6 +31,7 @@ func (c *Collection) Relation(name string) *Relation {
 // Model holds a model that was checked, as internal/modelfile reads it. It does not change afterwards.
 type Model struct {
 	Collections []*Collection // by name
+	Closed      bool          // documents of other collections are not written
 	FanoutLimit int64         // the number of derived changes that one write may cause
 	// EmbeddedLimit is how long an embedded view may be, in bytes. Derived values that it has no room for are absent.
 	EmbeddedLimit int

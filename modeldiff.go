@@ -26,12 +26,16 @@ const (
 )
 
 // Differences lists what the model declares otherwise than prev, by collection: collections, relations, policies, pages,
-// rules, unique members, schemas, released paths and limits. Of more than 1,000 the last entry tells how many more there
+// rules, unique members, schemas, released paths, limits and whether other collections are open. Of more than 1,000 the last entry tells how many more there
 // are. It is empty where both say the same.
 func (m *Model) Differences(prev *Model) []Difference {
 	d := &differ{prev: prev, before: jsondoc.MustParse(prev.Source), after: jsondoc.MustParse(m.Source), out: []Difference{}}
 	d.limit("fanout.limit", prev.FanoutLimit, m.FanoutLimit, declaration(d.after, []string{"fanout", "limit"}) == nothing)
 	d.limit("embedded.limit", int64(prev.EmbeddedLimit), int64(m.EmbeddedLimit), false)
+	if prev.Closed != m.Closed {
+		gone := declaration(d.after, []string{"open"}) == nothing
+		d.add(Difference{Path: "open", Change: "changed", Detail: fmt.Sprintf("%t, was %t", !m.Closed, !prev.Closed), Removes: gone && !m.Closed})
+	}
 	for _, name := range slices.Sorted(maps.Keys(union(prev.byName, m.byName))) {
 		d.collection(name, prev.byName[name], m.byName[name])
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"time"
 
@@ -143,8 +144,10 @@ func bodyError(err error, maxBody int64) error {
 		return err
 	case errors.As(err, &tooLarge):
 		return fanfold.Errorf(fanfold.TooLarge, "the body has more than %d bytes", maxBody)
-	default:
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(*net.OpError)):
 		return fanfold.Wrap(err, fanfold.Invalid, "the body ended early")
+	default: // net/http cannot read the chunks
+		return fanfold.Wrap(err, fanfold.Invalid, "the body is not in chunks as Transfer-Encoding says: %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -68,6 +69,9 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 	h := c.Response().Header()
 	h[keyRevision] = []string{strconv.FormatUint(seq, 10)}
 	h[keyPosition] = []string{s.markEvent(seq).String()}
+	if len(w.op.Dropped) > 0 {
+		h.Set(headerDropped, strings.Join(droppedMembers(w.op.Dropped), ", "))
+	}
 	key := w.op.Key
 	if w.request.Key.Hash != "" { // if the request was stored before, its document may have another id
 		key = fanfold.Key{}
@@ -93,10 +97,27 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 		}
 	}
 	w.preferenceApplied(c, false)
-	if !w.op.Dropped && o.op != fanfold.OpDelete && o.op != "" {
+	if len(w.op.Dropped) == 0 && o.op != fanfold.OpDelete && o.op != "" {
 		h[keyETag] = []string{s.tag(seq)}
 	}
 	return c.NoContent(o.status())
+}
+
+// maxDropped bounds what an answer says of the members that one document lost, in bytes.
+const maxDropped = 1024
+
+// droppedMembers returns JSON pointers as an answer has them, in ASCII and without commas, as a URI has them (RFC 6901, 6).
+// Where not all have room the last element is "...".
+func droppedMembers(pointers []string) (list []string) {
+	size := 0
+	for _, p := range pointers {
+		p = strings.ReplaceAll(strings.ReplaceAll(url.PathEscape(p), "%2F", "/"), ",", "%2C")
+		if size += len(p) + 2; size > maxDropped {
+			return append(list, "...")
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // locate sets the Location header of a document that a POST made.

@@ -120,17 +120,21 @@ func (s *Server) setDocument(c echo.Context, doc *fanfold.Document, at fanfold.P
 }
 
 // matches tells whether the lines of an If-None-Match header have a tag, compared weakly (RFC 9110, 13.1.2) and as a
-// whole, or are "*". It returns the tag as the client has it, which may be that of a compressed answer.
+// whole, or are "*". It returns the tag as the client has it, which may be that of a compressed answer. What lists no tags
+// has none.
 func matches(lines []string, tag string) (known bool, have string) {
+	list := strings.TrimSpace(strings.Join(lines, ","))
+	if list == "*" {
+		return true, tag
+	}
+	tags, _ := fanfold.SplitETags(list)
 	zipped := strings.TrimSuffix(tag, `"`) + fanfold.GzipSuffix + `"`
-	for _, line := range lines {
-		for v := range strings.SplitSeq(line, ",") {
-			switch v = strings.TrimPrefix(strings.TrimSpace(v), "W/"); v {
-			case "*", tag:
-				return true, tag
-			case zipped:
-				return true, zipped
-			}
+	for _, v := range tags {
+		switch v = strings.TrimPrefix(v, "W/"); v {
+		case tag:
+			return true, tag
+		case zipped:
+			return true, zipped
 		}
 	}
 	return false, tag

@@ -23,10 +23,6 @@ const maxGroupBody = 32 << 10
 // groupDepth bounds how deep such a body nests.
 const groupDepth = 4
 
-// groupsPath begins the paths of groups. What none of the routes below it takes is answered as a collection's name that
-// begins with _ is.
-const groupsPath = "/v1/_groups/"
-
 // groupRoutes registers the routes of consumer groups. plain makes a handler refuse headers that it does not go by.
 func (s *Server) groupRoutes(plain echo.MiddlewareFunc) {
 	e := s.echo

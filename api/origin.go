@@ -88,6 +88,9 @@ func (s *Server) checkOrigin() echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			r := c.Request()
+			if _, err := header(r, "Origin"); err != nil { // of several, one might be let in for another
+				return err
+			}
 			if isRead(r) {
 				if all || !httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket") {
 					return next(c)
@@ -118,7 +121,7 @@ var (
 	corsHeaders = []string{"Accept", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match", "Prefer", headerIdempotencyKey, "Last-Event-ID",
 		headerMinPosition, headerTimeout, headerRequestID, "Traceparent", "Tracestate"}
 	corsExposed = []string{"ETag", "Last-Modified", "Location", "Link", "Preference-Applied", "Retry-After", headerRequestID,
-		headerPosition, headerRevision, headerDerived}
+		headerPosition, headerRevision, headerDerived, headerDropped}
 	corsReads  = []string{http.MethodGet, http.MethodHead}
 	corsWrites = append([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, corsReads...)
 )

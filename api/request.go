@@ -22,6 +22,7 @@ const (
 	headerMinPosition = "Fanfold-Min-Position"
 	headerTimeout     = "Fanfold-Timeout"
 	headerDerived     = "Fanfold-Derived-Changes"
+	headerDropped     = "Fanfold-Dropped-Members"
 )
 
 // param returns a parameter of the path, unescaped. The error is Invalid.
@@ -180,34 +181,6 @@ func without(names ...string) func(handle echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// isModelPart tells whether a request is PUT /v1/_model/{collection}.
-func isModelPart(method, path string) bool {
-	name, found := strings.CutPrefix(path, "/v1/_model/")
-	return found && method == http.MethodPut && !strings.HasPrefix(name, "_") && !strings.Contains(name, "/")
-}
-
-// checkRoute returns NotFound for paths with names that are the store's own and lead nowhere, whatever the method: the router
-// takes such a name for that of a collection.
-func (s *Server) checkRoute(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		path := c.Request().URL.EscapedPath()
-		if !strings.Contains(path, "_") && !strings.Contains(path, "%") || s.ownNames[path] || strings.HasPrefix(path, groupsPath) || isModelPart(c.Request().Method, path) {
-			return next(c)
-		}
-		below, found := strings.CutPrefix(path, "/v1/")
-		parts := strings.SplitN(below, "/", 4)
-		for i, part := range parts {
-			if name, err := url.PathUnescape(part); err == nil {
-				parts[i] = name
-			}
-		}
-		if found && (strings.HasPrefix(parts[0], "_") || len(parts) == 3 && strings.HasPrefix(parts[2], "_") && !s.ownNames[parts[2]]) {
-			return fanfold.Errorf(fanfold.NotFound, "no such route: names that begin with _ are the store's own; see /openapi.json")
-		}
-		return next(c)
-	}
-}
-
 // timeout returns how long the request may wait for the fold: what its Fanfold-Timeout says, in seconds or with a unit,
 // such as 500ms, and otherwise Options.Timeout. The error is Invalid.
 func (s *Server) timeout(c echo.Context) (time.Duration, error) {
@@ -234,31 +207,44 @@ func (s *Server) wait(ctx context.Context, seq uint64, limit time.Duration) erro
 
 // parseConditions reads the If-Match and If-None-Match headers of a write. The error is Invalid.
 func parseConditions(r *http.Request) (cond writer.Conditions, err error) {
-	for _, line := range r.Header.Values("If-Match") {
-		for tag := range strings.SplitSeq(line, ",") {
-			if tag = strings.TrimSpace(tag); tag == "*" {
-				cond.Exists = true
-				continue
-			}
-			etag, err := fanfold.ParseETag(tag)
-			if err != nil {
-				return cond, err
-			}
-			cond.Revisions = append(cond.Revisions, etag.Revision)
-		}
-	}
 	if len(r.Header.Values("If-Unmodified-Since")) > 0 {
 		return cond, fanfold.Errorf(fanfold.Invalid, "If-Unmodified-Since is not a condition that is known here: send If-Match with the ETag")
 	}
-	v, err := header(r, "If-None-Match")
-	if err != nil {
+	if cond.Exists, cond.Revisions, err = tagged(r, "If-Match"); err != nil {
 		return cond, err
 	}
-	if cond.Absent = v == "*"; v != "" && !cond.Absent {
-		return cond, fanfold.Errorf(fanfold.Invalid, "If-None-Match takes * on a write: create only")
+	if cond.Absent, cond.Not, err = tagged(r, "If-None-Match"); err != nil {
+		return cond, err
 	}
-	if cond.Absent && (cond.Exists || len(cond.Revisions) > 0) {
+	if (cond.Absent || cond.Not != nil) && (cond.Exists || cond.Revisions != nil) {
 		return cond, fanfold.Errorf(fanfold.Invalid, "If-Match and If-None-Match exclude each other")
 	}
 	return cond, nil
+}
+
+// tagged reads a header that is * or lists entity tags, and returns their revisions: fanfold.NoRevision for a tag that is not
+// one of this store, which is no mistake and matches nothing. Both are zero where the header is absent. The error is Invalid.
+func tagged(r *http.Request, name string) (any bool, revisions []fanfold.Revision, err error) {
+	lines := r.Header.Values(name)
+	if len(lines) == 0 {
+		return false, nil, nil
+	}
+	list := strings.TrimSpace(strings.Join(lines, ","))
+	switch list {
+	case "*":
+		return true, nil, nil
+	case "":
+		return false, nil, fanfold.Errorf(fanfold.Invalid, "the header %s has no value: give it one, or leave it out", name)
+	}
+	tags, err := fanfold.SplitETags(list)
+	if err != nil {
+		return false, nil, fanfold.Errorf(fanfold.Invalid, "%s takes * alone, or ETags: %s", name, fanfold.MessageOf(err))
+	}
+	for _, tag := range tags {
+		if tag == `"*"` && name == "If-None-Match" { // would write over what it was hardly meant to
+			return false, nil, fanfold.Errorf(fanfold.Invalid, `If-None-Match: "*" in quotes is a tag that no document has; leave the quotes out`)
+		}
+		revisions = append(revisions, fanfold.TagRevision(tag))
+	}
+	return false, revisions, nil
 }

@@ -102,7 +102,9 @@ func (r *running) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			}
 		}
 	}()
-	if r.leaving.Load() {
+	// A request with both Content-Length and Transfer-Encoding must end its connection, for whoever passed it on may take
+	// its end to be elsewhere (RFC 9112, 6.1); net/http shows only that it came in chunks.
+	if r.leaving.Load() || len(req.TransferEncoding) > 0 {
 		w.Header().Set("Connection", "close")
 	}
 	r.handler.ServeHTTP(w, req)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -200,7 +199,7 @@ type Server struct {
 
 	running  *running // around echo
 	observer *observer
-	ownNames map[string]bool // the paths of the store's own routes, and the names of those below a document
+	own      ownRoutes
 
 	room *room // for bodies in memory
 
@@ -233,10 +232,7 @@ func New(parts Dependencies, opt Options) *Server {
 	}})
 	s.routes()
 	s.observer = newObserver(&s.opt, s.echo.Routes())
-	s.ownNames = map[string]bool{}
-	for _, r := range s.echo.Routes() {
-		s.ownNames[strings.TrimPrefix(r.Path, "/v1/:collection/:id/")] = true
-	}
+	s.own = newOwnRoutes(s.echo.Routes())
 	s.echo.Use(composed(s.observed, recovered, s.checkHost, s.shared(), s.checkOrigin(), s.checkRoute, s.limitBodyTime))
 	return s
 }

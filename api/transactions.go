@@ -172,14 +172,19 @@ func readIfMatch(op *writer.Operation, t *jsondoc.Tree, n jsondoc.Node) error {
 	if !strings.HasSuffix(text, `"`) {
 		text = `"` + text + `"`
 	}
-	tag, err := fanfold.ParseETag(text)
-	op.Revisions = []fanfold.Revision{tag.Revision}
-	return err
+	if tags, err := fanfold.SplitETags(text); err != nil || len(tags) > 1 || tags[0] != text {
+		return fanfold.Errorf(fanfold.Invalid, `ifMatch is one tag as the ETag header has it, a revision, or "*"`)
+	}
+	op.Revisions = []fanfold.Revision{fanfold.TagRevision(text)}
+	if t.Kind(n) == jsondoc.Number && op.Revisions[0] == fanfold.NoRevision {
+		return fanfold.Errorf(fanfold.Invalid, "ifMatch: %s is not a revision", t.Raw(n))
+	}
+	return nil
 }
 
 // checkMembers checks that an operation has the members that its kind needs. The error is Invalid.
 func checkMembers(op *writer.Operation, t *jsondoc.Tree) error {
-	if op.Absent && (op.Exists || len(op.Revisions) > 0) {
+	if op.Absent && (op.Exists || op.Revisions != nil) {
 		return fanfold.Errorf(fanfold.Invalid, "ifMatch and ifNoneMatch exclude each other")
 	}
 	if t.Member(jsondoc.Root, "collection") == jsondoc.None {
@@ -222,6 +227,7 @@ type operationResult struct {
 	Status     int              `json:"status,omitempty"`
 	Revision   fanfold.Revision `json:"revision,omitempty"`
 	ETag       string           `json:"etag,omitempty"`
+	Dropped    []string         `json:"dropped,omitempty"` // as Fanfold-Dropped-Members has them
 }
 
 // finishTransaction waits for the fold of a transaction, whose first event is first, and answers it.
@@ -255,7 +261,7 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*writer.Opera
 func newTransactionResult(ops []*writer.Operation, first uint64) transactionResult {
 	result := transactionResult{Operations: make([]operationResult, len(ops))}
 	for i, op := range ops {
-		r := operationResult{Op: string(op.Kind), Collection: op.Key.Collection, ID: op.Key.ID}
+		r := operationResult{Op: string(op.Kind), Collection: op.Key.Collection, ID: op.Key.ID, Dropped: droppedMembers(op.Dropped)}
 		if op.Kind != writer.Check {
 			r.Revision = fanfold.Revision(first + uint64(i))
 		}
@@ -274,7 +280,7 @@ func (s *Server) addOutcomes(result *transactionResult, ops []*writer.Operation,
 		}
 		o := outcomeOf(changes[i])
 		r.ID, r.Status, result.Tx = o.key.ID, o.status(), o.tx
-		if o.op != fanfold.OpDelete && !op.Dropped {
+		if o.op != fanfold.OpDelete && len(op.Dropped) == 0 {
 			r.ETag = s.tag(first + uint64(i))
 		}
 	}

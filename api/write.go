@@ -72,8 +72,8 @@ func (s *Server) create(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if cond.Exists || len(cond.Revisions) > 0 {
-		return fanfold.Errorf(fanfold.Invalid, "If-Match does not go with POST, which only creates: use PUT")
+	if cond.Exists || cond.Revisions != nil || cond.Not != nil {
+		return fanfold.Errorf(fanfold.Invalid, "an ETag does not go with POST, which only creates: use PUT")
 	}
 	body, _, err := s.readBody(c, jsonType)
 	if err != nil {
@@ -164,7 +164,7 @@ func addressed(c echo.Context, kind writer.OperationKind, parameter string) (op 
 	if op.Conditions, err = parseConditions(c.Request()); err != nil {
 		return nil, err
 	}
-	if op.Absent && kind != writer.Put {
+	if (op.Absent || op.Not != nil) && kind != writer.Put {
 		return nil, fanfold.Errorf(fanfold.Invalid, "If-None-Match does not go with %s", c.Request().Method)
 	}
 	if v := c.QueryParam("refresh"); v != "" { // refresh=field[,field]

@@ -225,6 +225,7 @@ const (
 	headerMinPosition = "Fanfold-Min-Position"
 	headerTimeout     = "Fanfold-Timeout"
 	headerDerived     = "Fanfold-Derived-Changes"
+	headerDropped     = "Fanfold-Dropped-Members"
 	headerKey         = "Idempotency-Key"
 )
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/fanfold/fanfold/client"
@@ -84,7 +85,9 @@ func TestRawDocuments(t *testing.T) {
 		if err != nil || doc.ID != "7" {
 			t.Errorf("the list has %+v, %v", doc, err)
 		}
-		must(raw.Put(t.Context(), doc.ID, doc.Value, client.IfMatch(doc.ETag)))(t)
+		if w := must(raw.Put(t.Context(), doc.ID, doc.Value, client.IfMatch(doc.ETag)))(t); !slices.Equal(w.Dropped, []string{"/_meta"}) || w.ETag != "" {
+			t.Errorf("the list's document was written as %+v", w)
+		}
 	}
 	s.WantDoc("things", "7", `{"id":7,"n":12345678901234567890.50,"s":"<A>"}`)
 }

@@ -119,6 +119,7 @@ type OperationResult struct {
 	Status             int
 	Revision           uint64
 	ETag               string
+	Dropped            []string // see Written
 }
 
 // Transact makes all operations or none, each document being in at most one of them. Everybody sees all of it at once. It

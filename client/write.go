@@ -16,12 +16,15 @@ type Written struct {
 	ID       string // of the document; "" where Create does not know it, because another answer than its own came
 	Revision uint64 // of the document from now on; 0 of a dry run
 	Position string // goes into AtLeast
-	// ETag goes into IfMatch. It is "" of a delete, and where the server dropped derived fields from the body.
+	// ETag goes into IfMatch. It is "" of a delete, and where the server dropped members of the body.
 	ETag    string
 	Created bool // the document was not there before
 	// Folded says that this node shows the write and all its copies. Otherwise it is stored for good, and will be shown.
 	Folded  bool
 	Derived int64 // how many derived changes it caused, where Folded
+	// Dropped lists the members of the body that are not stored, because the server derives or adds them: JSON pointers as
+	// a URI has them. It ends with "..." where there are more.
+	Dropped []string
 	// Body is the document under ReturnBody, where no other write was faster, and the report of a DryRun.
 	Body json.RawMessage
 }
@@ -53,7 +56,7 @@ func IdempotencyKey(key string) WriteOption { return func(r *request) { r.header
 // Async answers as soon as the write is stored, before its copies are right. Written.Folded is false then.
 func Async() WriteOption { return prefer("respond-async") }
 
-// Strict refuses a document that has members which the store derives, instead of dropping them. The error is
+// Strict refuses a document that has members which the store derives or adds, instead of dropping them. The error is
 // Unprocessable.
 func Strict() WriteOption { return prefer("handling=strict") }
 
@@ -162,6 +165,9 @@ func (c *Client) write(ctx context.Context, method, path string, body writeBody,
 	}
 	w := &Written{Revision: parseRevision(a.header.Get(headerRevision)), Position: a.header.Get(headerPosition), ETag: a.header.Get("ETag"),
 		Created: a.status == http.StatusCreated, Folded: a.status != http.StatusAccepted, Derived: derived(a)}
+	if list := a.header.Get(headerDropped); list != "" {
+		w.Dropped = strings.Split(list, ", ")
+	}
 	if len(a.body) > 0 && w.Folded {
 		w.Body = a.body
 	}

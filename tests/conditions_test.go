@@ -45,6 +45,48 @@ func TestIfMatchComparesTheRevision(t *testing.T) {
 	s.Want(204, "DELETE", "/v1/books/b1", ``, "If-Match", tag(s, "/v1/books/b1"))
 }
 
+// TestForeignTags: an entity tag that this store did not make is no mistake, and matches nothing (RFC 9110, 13.1).
+func TestForeignTags(t *testing.T) {
+	s := harness.OpenTemp(t, apiModel)
+	s.Put("books", "b1", `{"n":1}`)
+	revision := `"` + s.Want(200, "GET", "/v1/books/b1", "").Header.Get("Fanfold-Revision") + `"`
+	for _, foreign := range []string{`"abc"`, `W/"abc"`, `"a,*,b"`, `"+1"`, `"-1"`, `"1.x"`, `"0"`, `""`, `"\u00e4"`, `"*"`, `"x", "y",, "z"`, `"` + strings.Repeat("x", 5000) + `"`} {
+		for _, st := range []step{{412, "PUT", "/v1/books/b1", `{}`, nil}, {412, "PATCH", "/v1/books/b1", `{}`, []string{"Content-Type", mergeType}}, {412, "DELETE", "/v1/books/b1", ``, nil},
+			{412, "PUT", "/v1/books/none", `{}`, nil}, {412, "PUT", "/v1/_model", `{"collections":{"x":{}}}`, nil}} {
+			if r := s.Want(st.want, st.method, st.path, st.body, append(st.headers, "If-Match", foreign)...); r.Problem() != "urn:fanfold:problem:stale" {
+				t.Errorf("%s with %s: %s", st.method, foreign, r.Body)
+			}
+		}
+		s.Want(200, "GET", "/v1/books/b1", "", "If-None-Match", foreign)
+		s.Want(204, "PATCH", "/v1/books/b1", `{"n":2}`, "Content-Type", mergeType, "If-Match", foreign+" ,"+tag(s, "/v1/books/b1"))
+	}
+	s.Want(204, "PUT", "/v1/books/b1", `{"n":3}`, "If-None-Match", `"abc", W/"x"`)
+	s.Want(204, "PUT", "/v1/books/b1", `{"n":4}`, "If-None-Match", revision) // an old one
+	current := tag(s, "/v1/books/b1")
+	s.Want(304, "GET", "/v1/books/b1", "", "If-None-Match", `"a,b", W/`+current)
+	for _, known := range []string{current, `"abc", W/` + current} {
+		r := s.Want(412, "PUT", "/v1/books/b1", `{"n":5}`, "If-None-Match", known)
+		wantHeader(t, r, "ETag", current)
+	}
+	s.WantDoc("books", "b1", `{"id":"b1","n":4}`)
+	s.Want(201, "PUT", "/v1/books/b2", `{}`, "If-None-Match", `"abc"`)
+	s.Delete("books", "b2")
+	s.Want(201, "PUT", "/v1/books/b2", `{}`, "If-None-Match", current)
+	s.Want(412, "PUT", "/v1/_model", `{"collections":{"x":{}}}`, "If-None-Match", tag(s, "/v1/_model"))
+	transact := func(want int, condition string) {
+		t.Helper()
+		s.Want(want, "POST", "/v1/_transactions", `{"operations":[{"op":"check","collection":"books","id":"b1","ifMatch":`+condition+`}]}`)
+	}
+	for _, foreign := range []string{`"abc"`, `"\"abc\""`, `"W/\"abc\""`, `"1.x"`, `""`} {
+		transact(412, foreign)
+	}
+	for _, bad := range []string{`"\"1"`, `"a b"`, `"\"1\", \"2\""`, `1.5`, `-1`, `true`} {
+		transact(400, bad)
+	}
+	transact(200, quoteJSON(current))
+	transact(200, quoteJSON("W/"+current))
+}
+
 // TestConditionsUnderConcurrency: of many writers under one condition exactly one succeeds.
 func TestConditionsUnderConcurrency(t *testing.T) {
 	s := harness.OpenTemp(t, apiModel)

@@ -344,7 +344,7 @@ func TestGroupRefusals(t *testing.T) {
 		}
 	}
 	s.Want(http.StatusNotFound, "POST", "/v1/_groups/g/_ack", `{"partition":2,"token":"x","position":"1-0"}`)
-	s.Want(http.StatusMethodNotAllowed, "POST", "/v1/_groups/g/_unknown", `{}`)
+	s.Want(http.StatusNotFound, "POST", "/v1/_groups/g/_unknown", `{}`)
 	s.Want(http.StatusNotFound, "GET", "/v1/_groups/g/_unknown", ``)
 	for _, query := range []string{"", "partition=0", "partition=x&token=y", "partition=0&token=" + l.Token + "&since=0", "partition=0&token=" + l.Token + "&feed=x"} {
 		s.Want(http.StatusBadRequest, "GET", "/v1/_groups/g/_changes?"+query, "")

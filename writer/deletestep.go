@@ -24,9 +24,12 @@ type DeleteStep struct {
 // DeleteNext makes one step of a delete that brings more with it than one transaction takes: it deletes and changes as
 // many holders as there is room for, children before parents, and the document itself once none is left. Repeat it
 // until the step says Done. Before the first step it looks at everything that the delete leads to. It blocks until the log
-// has decided. Errors are NotFound, Restricted, FanoutLimit, Unprocessable where the delete leads to more than it looks at, and
+// has decided. Errors are NotFound, UnknownCollection, Restricted, FanoutLimit, Unprocessable where the delete leads to more than it looks at, and
 // those of Appender.
 func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (DeleteStep, error) {
+	if err := w.takes(key.Collection); err != nil {
+		return DeleteStep{}, err
+	}
 	again := retryPace{w: w}
 	for room, looked := MaxOperations, false; ; {
 		if err := w.catchUp(ctx); err != nil {

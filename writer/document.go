@@ -34,13 +34,14 @@ func CheckDepth(body []byte, maxDepth int) error {
 
 // stripDocument checks what any document must be, and returns it as it is stored: without the members that the store owns,
 // and with its id. An empty id in key is set from the body, or to a new one. t is the body as it came; dropped holds the
-// JSON pointers of the members that were dropped, besides _meta and _expanded. Errors are those of parse, and TooLarge.
+// JSON pointers of the members that were dropped. Errors are those of parse, and TooLarge.
 func (w *Writer) stripDocument(body []byte, key *fanfold.Key) (t *jsondoc.Tree, source []byte, dropped []string, err error) {
 	t, hasID, err := w.parse(body, key, "_meta", "_expanded")
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	source, dropped = w.ownedMembers(key.Collection, t)
+	_, shape := w.shape(key.Collection)
+	source, dropped = shape.Strip(t)
 	if !hasID {
 		source = jsondoc.WithFirst(source, "id", jsondoc.Quote(key.ID))
 		if int64(len(source)) > w.opt.MaxBody {
@@ -48,13 +49,6 @@ func (w *Writer) stripDocument(body []byte, key *fanfold.Key) (t *jsondoc.Tree, 
 		}
 	}
 	return t, source, dropped, nil
-}
-
-// ownedMembers returns the JSON pointers of a document's members that the store owns, and the document without them.
-func (w *Writer) ownedMembers(collection string, t *jsondoc.Tree) (source []byte, owned []string) {
-	_, shape := w.shape(collection)
-	source, owned = shape.Strip(t)
-	return source, slices.DeleteFunc(owned, func(p string) bool { return p == "/_meta" || p == "/_expanded" })
 }
 
 // checkExact checks a document that is stored as it is, and returns it: one that _export wrote, some of whose members may
@@ -261,11 +255,12 @@ func (w *Writer) Parsing(body []byte) (done func()) {
 // largeBody is the size from which on a body is large, in bytes.
 const largeBody = 64 << 10
 
-// checkDocument checks a document that is to be stored, and returns it as it is stored. dropped tells whether members that
-// the store owns were dropped; with strict they are refused. Errors are those of stripDocument, and Unprocessable.
-func (w *Writer) checkDocument(body []byte, key *fanfold.Key, strict bool) (source []byte, dropped bool, err error) {
+// checkDocument checks a document that is to be stored, and returns it as it is stored. dropped holds the JSON pointers of
+// members that the store owns, which were dropped; with strict they are refused. Errors are those of stripDocument, and
+// Unprocessable.
+func (w *Writer) checkDocument(body []byte, key *fanfold.Key, strict bool) (source []byte, dropped []string, err error) {
 	defer w.Parsing(body)()
-	t, source, owned, err := w.stripDocument(body, key)
+	t, source, dropped, err := w.stripDocument(body, key)
 	if err == nil { // the tree still has the derived members, but no relation looks at those
 		c, _ := w.shape(key.Collection)
 		if err = CheckRelations(c, t); err == nil {
@@ -273,10 +268,10 @@ func (w *Writer) checkDocument(body []byte, key *fanfold.Key, strict bool) (sour
 		}
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
-	if len(owned) > 0 && strict {
-		return nil, false, w.ownedError(key.Collection, "the body has members that the store derives, or that are reserved; leave them out, or send no Prefer: handling=strict", owned)
+	if len(dropped) > 0 && strict {
+		return nil, nil, w.ownedError(key.Collection, "the body has members that the store derives or adds, or that are reserved; leave them out, or send no Prefer: handling=strict", dropped)
 	}
-	return source, len(owned) > 0, nil
+	return source, dropped, nil
 }

@@ -39,6 +39,9 @@ func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 	}
 	defer end()
 	writes := []fanfold.Write{{Event: ev, Expect: expect}}
+	if err := w.checkCollections(writes); err != nil {
+		return 0, withoutOperation(err)
+	}
 	guarded := w.needGuards(writes)
 	if guarded && (in.DryRun || ev.IdempotencyKey.Hash != "" || ev.Kind == fanfold.KindDelete) {
 		first, _, err := w.appendGuarded(ctx, "", writes, in)
@@ -62,6 +65,9 @@ func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Writ
 		return 0, err
 	}
 	defer end()
+	if err := w.checkCollections(writes); err != nil {
+		return 0, err
+	}
 	if w.needGuards(writes) {
 		first, _, err := w.appendGuarded(ctx, tx, writes, in)
 		return first, err
@@ -70,6 +76,20 @@ func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Writ
 		return 0, err
 	}
 	return w.Log.AppendAll(ctx, tx, writes)
+}
+
+// checkCollections returns an UnknownCollection where the model that applies does not take a write. Prepare has asked, too,
+// under the model of then.
+func (w *Writer) checkCollections(writes []fanfold.Write) error {
+	m, _, _ := w.Models.Model()
+	for i, write := range writes {
+		if isAboutDocument(write.Event) {
+			if err := m.CheckTakes(write.Event.Key.Collection); err != nil {
+				return fanfold.AtOperation(err, i)
+			}
+		}
+	}
+	return nil
 }
 
 // checkFanout returns an error where writes are not to be stored: a rehearsal for a dry run, or a FanoutLimit.

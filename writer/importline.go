@@ -29,6 +29,9 @@ type importLine struct {
 // and Invalid.
 func (w *Writer) importEvent(collection string, line []byte, number int) (ev *fanfold.Event, shown int, err error) {
 	if collection != "" {
+		if err := w.takes(collection); err != nil {
+			return nil, number, err
+		}
 		ev = &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: collection}}
 		if err := w.checkSize(line); err != nil {
 			return nil, number, err
@@ -46,9 +49,17 @@ func (w *Writer) importEvent(collection string, line []byte, number int) (ev *fa
 		ev.Body, err = w.unguardedModel(ev.Body)
 	case ev.Kind == fanfold.KindModel:
 	default:
-		err = w.importDocument(l)
+		if err = w.takes(ev.Key.Collection); err == nil {
+			err = w.importDocument(l)
+		}
 	}
 	return ev, l.shown, err
+}
+
+// takes returns an UnknownCollection where the model that applies lets no documents of the collection be written.
+func (w *Writer) takes(collection string) error {
+	m, _, _ := w.Models.Model()
+	return m.CheckTakes(collection)
 }
 
 // maxLineMembers is more members than a line of an import has.

@@ -117,7 +117,7 @@ func (w *Writer) putModel(ctx context.Context, req ModelRequest) (ModelResult, e
 
 // hold returns the Stale of conditions that do not hold for the model that event seq applied.
 func (r *ModelRequest) hold(seq uint64) error {
-	if r.Absent && seq > 0 || r.Exists && seq == 0 || len(r.Revisions) > 0 && !slices.Contains(r.Revisions, fanfold.Revision(seq)) {
+	if r.Absent && seq > 0 || r.Exists && seq == 0 || len(r.Revisions) > 0 && !slices.Contains(r.Revisions, fanfold.Revision(seq)) || slices.Contains(r.Not, fanfold.Revision(seq)) {
 		return &fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(seq), Message: fmt.Sprintf("the model that applies is the one of event %d", seq)}
 	}
 	return nil

@@ -23,10 +23,11 @@ type Conditions struct {
 	Revisions []fanfold.Revision // the document is at one of these
 	Exists    bool               // the document exists
 	Absent    bool               // the document does not exist
+	Not       []fanfold.Revision // the document is at none of these; not of an operation of a transaction
 }
 
 // Any tells whether at least one condition is set.
-func (c Conditions) Any() bool { return len(c.Revisions) > 0 || c.Exists || c.Absent }
+func (c Conditions) Any() bool { return len(c.Revisions) > 0 || c.Exists || c.Absent || len(c.Not) > 0 }
 
 // meets tells whether rev is one of the revisions asked for. It is where none are.
 func (c Conditions) meets(rev fanfold.Revision) bool {
@@ -44,8 +45,8 @@ type Operation struct {
 	Refresh   []string          // paths of frozen fields whose values are taken from their targets again
 	Strict    bool              // members that the store owns are refused rather than dropped
 
-	// Dropped is set by Prepare where it dropped members of the body that the store owns.
-	Dropped bool
+	// Dropped is set by Prepare to the JSON pointers of the body's members that it dropped, because the store owns them.
+	Dropped []string
 
 	event     *fanfold.Event
 	expect    fanfold.Expect // in a transaction, the revision that the operation is made on
@@ -63,9 +64,14 @@ func (op *Operation) goesByCurrent() bool {
 func (op *Operation) writesDocument() bool { return op.Kind != Delete && op.Kind != Check }
 
 // Prepare makes the event of an operation, and checks everything about it that does not depend on the document as it is
-// stored. Content may be any bytes; they must not change afterwards. Errors are Invalid, Unprocessable and TooLarge.
+// stored. Content may be any bytes; they must not change afterwards. Errors are Invalid, Unprocessable, TooLarge and UnknownCollection.
 func (w *Writer) Prepare(op *Operation) (err error) {
 	op.event = &fanfold.Event{Key: op.Key, Refresh: op.Refresh}
+	if op.Kind != Check {
+		if err := w.takes(op.Key.Collection); err != nil {
+			return err
+		}
+	}
 	if err := w.checkRefresh(op); err != nil {
 		return err
 	}

@@ -66,6 +66,9 @@ func (w *Writer) ownedError(collection, message string, pointers []string) error
 	shape := w.derivedShape(collection)
 	for _, p := range pointers {
 		problem := fanfold.Problem{Path: p, Detail: "is derived"}
+		if p == "/_meta" || p == "/_expanded" {
+			problem.Detail = "is what a read adds"
+		}
 		tokens := strings.Split(strings.TrimPrefix(p, "/"), "/")
 		for i, token := range tokens {
 			tokens[i] = pointerUnescaper.Replace(token)
@@ -155,7 +158,8 @@ func (w *Writer) checkPatched(key fanfold.Key, before, patched []byte) error {
 	}
 	old := sync.OnceValue(func() *jsondoc.Tree { return jsondoc.MustParse(before) })
 	if len(owned) > 0 {
-		_, oldOwned := w.ownedMembers(key.Collection, old())
+		_, shape := w.shape(key.Collection)
+		_, oldOwned := shape.Strip(old())
 		if added := slices.DeleteFunc(owned, func(p string) bool { return slices.Contains(oldOwned, p) }); len(added) > 0 {
 			return w.ownedError(key.Collection, patchOwns, added)
 		}

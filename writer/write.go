@@ -3,6 +3,7 @@ package writer
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -60,6 +61,8 @@ func (w *Writer) write(ctx context.Context, op *Operation, in Intent) (uint64, e
 		return first, withoutOperation(err)
 	case op.Absent:
 		return w.appendNew(ctx, op.event, in)
+	case len(op.Not) > 0:
+		return w.appendUnless(ctx, op, in)
 	case !op.Any() && op.Kind == Put:
 		return w.append(ctx, op.event, fanfold.Expect{}, in)
 	}
@@ -102,6 +105,31 @@ func (w *Writer) appendNew(ctx context.Context, ev *fanfold.Event, in Intent) (u
 			return 0, exists(ev.Key, rev)
 		}
 		expect = fanfold.Exactly(rev)
+	}
+}
+
+// appendUnless appends the event of a Put whose document must not be at one of op.Not, on whichever revision it is at, or
+// where there is none. It tries again where another writer was faster. Errors are Stale and Unavailable.
+func (w *Writer) appendUnless(ctx context.Context, op *Operation, in Intent) (uint64, error) {
+	for again := (retryPace{w: w}); ; {
+		rev, deleted, err := w.Leader.Last(ctx, op.Key)
+		if err != nil {
+			return 0, err
+		}
+		if !deleted && slices.Contains(op.Not, rev) {
+			return 0, staleAt(op.Key, rev)
+		}
+		if err := w.wait(ctx, uint64(rev), w.opt.Timeout); err != nil {
+			return 0, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again%s", rev, reasonOf(err))
+		}
+		seq, err := w.append(ctx, op.event, fanfold.Exactly(rev), in)
+		stale := staleError(err)
+		if stale == nil {
+			return seq, err
+		}
+		if err := again.next(ctx, stale.Current); err != nil {
+			return 0, err
+		}
 	}
 }
 

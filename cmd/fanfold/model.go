@@ -50,7 +50,13 @@ func modelCheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d collections, %d relations, %d derived fields: no mistakes\n",
+			out := cmd.OutOrStdout()
+			for _, w := range m.Warnings() {
+				if _, err := fmt.Fprintf(out, "warning: %s: %s\n", w.Path, w.Detail); err != nil {
+					return err
+				}
+			}
+			_, err = fmt.Fprintf(out, "%s: %d collections, %d relations, %d derived fields: no mistakes\n",
 				args[0], len(m.Collections), len(m.Relations()), len(m.Rules))
 			return err
 		},

@@ -73,7 +73,7 @@ show it.`,
 	}
 	server := serverFlag(cmd)
 	flags.add(cmd)
-	cmd.Flags().BoolVar(&flags.strict, "strict", false, "refuse derived fields, instead of dropping them")
+	cmd.Flags().BoolVar(&flags.strict, "strict", false, "refuse members that the store derives or adds, instead of dropping them")
 	cmd.Flags().BoolVar(&flags.ifAbsent, "if-absent", false, "only where the document is not there")
 	cmd.MarkFlagsMutuallyExclusive("if-match", "if-absent")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
@@ -138,7 +138,7 @@ func (r *remote) write(cmd *cobra.Command, args []string, flags writeFlags, asJS
 		return flags.printReport(cmd, written, err)
 	case asJSON:
 		return printJSON(cmd, map[string]any{"collection": key.Collection, "id": key.ID, "created": written.Created, "revision": written.Revision,
-			"position": written.Position, "etag": written.ETag, "folded": written.Folded, "derived": written.Derived})
+			"position": written.Position, "etag": written.ETag, "folded": written.Folded, "derived": written.Derived, "dropped": written.Dropped})
 	}
 	return printWritten(cmd, key, written)
 }
@@ -155,6 +155,9 @@ func printWritten(cmd *cobra.Command, key fanfold.Key, w *client.Written) error 
 		more = ", stored and not shown yet"
 	case w.Derived > 0:
 		more = fmt.Sprintf(", derived changes %d", w.Derived)
+	}
+	if len(w.Dropped) > 0 {
+		more += ", not stored: " + shown(strings.Join(w.Dropped, ", "))
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s: revision %d, position %s%s\n", did, shown(key.String()), w.Revision, w.Position, more)
 	return err

@@ -44,6 +44,7 @@ func TestPutAndPatch(t *testing.T) {
 	at("", "delete", "books", "b2", "--if-match", "6").want(t, exitFailed, "412")
 	at("", "delete", "books", "b2", "--dry-run").want(t, exitDone, `"derived"`)
 	at("", "delete", "books", "b2", "--if-match", "7").want(t, exitDone, "deleted books/b2 at 8-0-")
+	at(`{"books":7}`, "put", "authors", "a2").want(t, exitDone, "created authors/a2", "not stored: /books")
 }
 
 // TestBadWrites: what cannot be written is said, and changes nothing.

@@ -72,17 +72,21 @@ func (p *parser) outlined(named bool) (err error) {
 		p.space()
 	}
 	n.start = int32(p.i)
-	switch p.peek() {
-	case '{':
-		n.kind, err = Object, p.skip()
-	case '[':
-		n.kind, err = Array, p.skip()
-	default:
-		n.kind, err = p.scan(None) // which has nothing in it
-	}
+	n.kind, err = p.skipValue()
 	n.end = int32(p.i)
 	p.t.nodes = append(p.t.nodes, n)
 	return err
+}
+
+// skipValue moves to the end of the value that begins at the next byte, and returns its kind.
+func (p *parser) skipValue() (Kind, error) {
+	switch p.peek() {
+	case '{':
+		return Object, p.skip()
+	case '[':
+		return Array, p.skip()
+	}
+	return p.scan(None) // which has nothing in it
 }
 
 // skip moves to the end of the object or array that begins at the next byte.

@@ -124,41 +124,14 @@ func childSpans(raw []byte) (spans []childSpan) {
 			p.space()
 		}
 		s.start = int32(p.i)
-		p.must(p.skip())
+		_, err := p.skipValue()
+		p.must(err)
 		s.end = int32(p.i)
 		spans = append(spans, s)
 		if p.space(); p.peek() != ',' {
 			return spans
 		}
 		p.i++
-	}
-}
-
-// skip moves behind the value that begins at the next byte, without looking at what is in it.
-func (p *parser) skip() error {
-	for depth := 0; ; {
-		switch c := p.peek(); c {
-		case '"':
-			if err := p.str(); err != nil {
-				return err
-			}
-		case '{', '[':
-			depth++
-			p.i++
-		case '}', ']':
-			depth--
-			p.i++
-		case ',', ':', ' ', '\t', '\n', '\r':
-			p.i++
-			continue
-		default:
-			if _, err := p.scan(None); err != nil {
-				return err
-			}
-		}
-		if depth == 0 {
-			return nil
-		}
 	}
 }
 

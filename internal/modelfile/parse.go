@@ -159,8 +159,10 @@ func (p *parser) parse() {
 			p.limit(n, name, fanfold.MaxChanges, func(limit int) { p.model.FanoutLimit = int64(limit) })
 		case "embedded":
 			p.limit(n, name, fanfold.MaxEmbeddedLimit, func(limit int) { p.model.EmbeddedLimit = limit })
+		case "open":
+			p.model.Closed = p.tree.Kind(n) != jsondoc.Null && !p.flag(n, name)
 		default:
-			p.problem(name, "unknown member; the model has collections, fanout and embedded")
+			p.problem(name, "unknown member; the model has collections, open, fanout and embedded")
 		}
 	})
 	p.model.Index()

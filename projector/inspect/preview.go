@@ -84,6 +84,9 @@ func newPreviewer(ctx context.Context, sc *sqlite.Scanner, m *fanfold.Model) (*p
 		return nil, err
 	}
 	v.out.AtOnce = v.change.Entangled()
+	if v.out.Warnings, err = modelWarnings(sc.Snapshot, change.Prev.Model, m); err != nil {
+		return nil, err
+	}
 	if !change.LeavesDocuments() {
 		v.out.Work, err = v.change.Work(sc.Snapshot)
 	}
