@@ -14,6 +14,7 @@ const (
 	OpPatch   Op = "patch"
 	OpDelete  Op = "delete"
 	OpDerive  Op = "derive" // a derived value changed; the document's revision did not
+	OpLeave   Op = "leave"  // as a feed with a filter names a change, of any other kind, behind which the document does not match
 )
 
 // Change describes one change of one document, as the change feed reports it.
@@ -62,6 +63,11 @@ type ChangeQuery struct {
 	Partition   int      // only keys of this one
 	Partitions  int      // of so many; 0 for keys of all
 	MaxBytes    int      // of the page's values and documents; 0 for 8 MiB
+
+	// Versions asks for what a filter decides by: After; and, of changes later than HeldFrom, Held, and with Latest also those
+	// that are not the newest of their documents, for a consumer may have to be told of them that the document leaves.
+	Versions bool
+	HeldFrom Position
 }
 
 // ChangeRow holds a change and what the feed adds to it.
@@ -72,6 +78,14 @@ type ChangeRow struct {
 
 	// Before holds the document as it was before the change; nil where it was not asked for, and of a create.
 	Before []byte
+	// After, with ChangeQuery.Versions, is the document as it was after the change; nil of a delete. Held is the document as a
+	// consumer has it that was given everything before; nil for none.
+	After, Held []byte
+	// Superseded says that the change is not its document's newest, whose version is Newest then; nil where it was deleted.
+	Superseded bool
+	Newest     []byte
+	// Leaves says that the document matched the consumer's filter before the change, and does not any more.
+	Leaves bool
 	// FilterError says why the consumer's filter could not be evaluated, "" where it could.
 	FilterError string
 }

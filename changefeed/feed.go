@@ -49,6 +49,7 @@ type Feed struct {
 
 	answers   *answers       // that are under way
 	filtering chan struct{}  // has an element for each feed that evaluates its filter
+	scoped    bool           // its consumers may have got something before they begin, wherever that is
 	leftOut   func(rows int) // is told how many rows a filter leaves out; nil for nobody
 
 	mu    sync.Mutex
@@ -147,11 +148,11 @@ func (f *Feed) onClose(fn func()) (stop func()) {
 	}
 }
 
-// Bounds of filters, which take up to some 5 ms a row: how many are evaluated at a time, and for how many rows before it is
-// the next one's turn.
+// Bounds of filters, of which an evaluation takes up to some 5 ms, and a row up to three: how many are evaluated at a time, and
+// after how many evaluations it is the next one's turn.
 const (
-	maxFiltering  = 2
-	rowsFiltering = 16
+	maxFiltering      = 2
+	evaluationsAtOnce = 16
 )
 
 // closingWriteTimeout bounds how long a client may take to read what a feed that is closed still

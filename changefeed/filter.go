@@ -1,8 +1,8 @@
 package changefeed
 
 import (
+	"bytes"
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,15 +54,17 @@ func (req *request) query(after fanfold.Position, maxBytes int) fanfold.ChangeQu
 	q := fanfold.ChangeQuery{After: after, Limit: maxPageRows, MaxBytes: maxBytes, Collections: req.collections, Latest: !req.allChanges,
 		Docs: req.includeDocs, View: req.view, Direct: req.direct, Partition: req.partition, Partitions: req.partitions}
 	if req.filter != nil {
-		q.Docs = q.Docs || req.filter.Reads("doc")
+		q.Versions = req.filter.Reads("doc")
+		q.Docs = q.Docs || q.Versions
 		q.Before = req.filter.Reads("previous")
+		q.HeldFrom = req.fresh
 	}
 	return q
 }
 
-// applyFilter takes out the rows of a page that the consumer's filter leaves out. A row on which the filter fails stays,
-// and says so. It blocks while other feeds' filters are evaluated, and sends heartbeats meanwhile; errors are ctx's and the
-// output's.
+// applyFilter takes out the rows of a page that the consumer's filter leaves out, and makes those by which a document ceases
+// to match say so. A row on which the filter fails stays, and says that. It blocks while other feeds' filters are evaluated,
+// and sends heartbeats meanwhile; errors are ctx's and the output's.
 func (s *scan) applyFilter(ctx context.Context, page *fanfold.ChangePage, out output) error {
 	if s.req.filter == nil || len(page.Rows) == 0 {
 		return nil
@@ -70,12 +72,13 @@ func (s *scan) applyFilter(ctx context.Context, page *fanfold.ChangePage, out ou
 	beats := time.NewTicker(s.req.heartbeat)
 	defer beats.Stop()
 	kept := page.Rows[:0]
-	for rows := range slices.Chunk(page.Rows, rowsFiltering) {
+	for rest := page.Rows; len(rest) > 0; {
 		if err := s.waitToFilter(ctx, out, beats.C); err != nil {
 			return err
 		}
-		for _, row := range rows {
-			if row, matches := s.matches(row); matches {
+		s.evaluated = 0
+		for ; len(rest) > 0 && s.evaluated < evaluationsAtOnce; rest = rest[1:] {
+			if row, given := s.judge(rest[0]); given {
 				kept = append(kept, row)
 			}
 		}
@@ -111,23 +114,60 @@ func (s *scan) waitToFilter(ctx context.Context, out output, beats <-chan time.T
 	}
 }
 
-// matches evaluates the filter on a row, and returns the row as it is sent where it is.
-func (s *scan) matches(row fanfold.ChangeRow) (fanfold.ChangeRow, bool) {
-	matches, err := s.req.filter.Matches(jsondoc.MustParse(filterValues(row, s.issuer)))
-	if err != nil {
-		row.FilterError = err.Error()
+// judge returns a row as it is sent, and whether it is: where the document matches the filter, or has matched it before. A
+// change that is not its document's newest is sent only where the document leaves by it and does not come back by a later one,
+// which would tell of itself.
+func (s *scan) judge(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
+	var failure string
+	if row.Superseded {
+		if newest, _ := s.matches(row, row.Newest); newest {
+			return row, false
+		}
+		if matches, _ := s.matches(row, row.After); matches {
+			return row, false
+		}
+	} else if given, failure = s.matches(row, row.After); given {
+		row.FilterError = failure
 	}
-	if !s.req.includeDocs {
+	if !given {
+		if given = s.held(row); !given {
+			return row, false
+		}
+		row.Leaves = row.Op != fanfold.OpDelete
+	}
+	if !s.req.includeDocs || row.Leaves {
 		row.Doc = nil
 	}
-	return row, matches || err != nil
+	row.After, row.Held, row.Newest = nil, nil, nil
+	return row, true
+}
+
+// held reports whether a consumer that was given everything before a row has its document: whether the filter, of the same
+// change, is true of the version before.
+func (s *scan) held(row fanfold.ChangeRow) bool {
+	if row.Held == nil || bytes.Equal(row.Held, row.After) { // it is no more true of the same
+		return false
+	}
+	held, _ := s.matches(row, row.Held)
+	return held
+}
+
+// matches evaluates the filter on a change and a version of its document, nil for none. Where that fails, it is as if the
+// filter was true, and failure says why.
+func (s *scan) matches(row fanfold.ChangeRow, doc []byte) (matches bool, failure string) {
+	s.evaluated++
+	matches, err := s.req.filter.Matches(jsondoc.MustParse(filterValues(row, doc, s.issuer)))
+	if err != nil {
+		return true, err.Error()
+	}
+	return matches, ""
 }
 
 // filterValues returns the variables of a filter as an object. What a row does not have is no member.
-func filterValues(row fanfold.ChangeRow, issuer fanfold.Issuer) []byte {
+func filterValues(row fanfold.ChangeRow, doc []byte, issuer fanfold.Issuer) []byte {
 	values := append(appendHead([]byte(`{"change":`), row, issuer), '}')
-	if row.Doc != nil {
-		values = append(append(values, `,"doc":`...), row.Doc.Body...)
+	if doc != nil {
+		values = append(append(values, `,"doc":`...), doc...)
 	}
 	if row.Before != nil {
 		values = append(append(values, `,"previous":`...), row.Before...)

@@ -20,6 +20,7 @@ type request struct {
 	head        fanfold.Position // where the store stood then
 	kind        string           // one of kinds
 	shape       string           // everything that is asked for but the position, the transport and when it ends: the same for the same rows
+	fresh       fanfold.Position // up to here nothing that was there before has been given to the consumer, who begins with nothing
 	limit       int              // rows after which the answer ends; 0 for none
 	collections []string
 	allChanges  bool          // every change, not only each document's newest
@@ -98,6 +99,9 @@ func (f *Feed) parseRequest(r *http.Request) (*request, error) {
 		since = id
 	}
 	req.since, req.head, err = f.resolveSince(since)
+	if req.since == 0 && !req.allChanges && !f.scoped {
+		req.fresh = req.head
+	}
 	return req, err
 }
 

@@ -10,9 +10,13 @@ import (
 )
 
 // addRow adds a change as JSON, with the positions that issuer gives out. With all it includes the previous value and the
-// patch.
+// patch. Of a document that leaves it says nothing but that.
 func addRow(out *sending.Buffer, row fanfold.ChangeRow, issuer fanfold.Issuer, all bool) {
 	out.Add(appendHead(make([]byte, 0, 256), row, issuer))
+	if row.Leaves {
+		out.AddString("}")
+		return
+	}
 	if all && len(row.Previous) > 0 {
 		out.AddString(`,"previous":`)
 		out.Add(row.Previous)
@@ -43,7 +47,11 @@ func appendHead(head []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byt
 	head = issuer.Mark(row.Position).Append(head)
 	head = append(head, `","collection":"`+row.Key.Collection+`","id":`...)
 	head = jsondoc.AppendQuote(head, row.Key.ID)
-	head = append(head, `,"op":"`+string(row.Op)+`","rev":`...)
+	op := row.Op
+	if row.Leaves {
+		op = fanfold.OpLeave
+	}
+	head = append(head, `,"op":"`+string(op)+`","rev":`...)
 	head = strconv.AppendUint(head, uint64(row.Revision), 10)
 	head = append(head, `,"time":"`...)
 	head = row.Time.AppendFormat(head, time.RFC3339Nano)

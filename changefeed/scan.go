@@ -35,6 +35,7 @@ type scan struct {
 	lastTx    string                                // and its transaction
 	sentAt    time.Time                             // when something was sent, or the scan began
 	onSent    func(ctx context.Context, seq uint64) // see Options; nil for nobody
+	evaluated int                                   // how often the filter was, since it is this feed's turn
 	yield     func()                                // is called before waiting for room, to give back what is held besides; nil for none
 }
 

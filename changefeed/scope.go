@@ -63,7 +63,7 @@ func (f *Feed) ServeScope(w http.ResponseWriter, r *http.Request, scope *Scope) 
 // over returns a feed over another store that ends when f does.
 func (f *Feed) over(store Store) *Feed {
 	o := New(store, f.opt)
-	o.closed, o.filtering, o.answers = f.closed, f.filtering, f.answers
+	o.closed, o.filtering, o.answers, o.scoped = f.closed, f.filtering, f.answers, true
 	return o
 }
 

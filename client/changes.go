@@ -17,7 +17,7 @@ import (
 type Change struct {
 	Seq            string // its position: what is behind it is asked for with ChangesOptions.Since
 	Collection, ID string
-	Op             string // create, replace, patch, delete or derive
+	Op             string // create, replace, patch, delete, derive or, with a filter, leave: see Gone
 	Rev            uint64 // the document's revision after it, which a derived change leaves as it was
 	Time           time.Time
 	Tx             string // the transaction that it is a part of, "" for none
@@ -32,6 +32,10 @@ type Change struct {
 	FilterError string
 	Raw         json.RawMessage `json:"-"` // the change as the server wrote it
 }
+
+// Gone reports whether the change takes its document out of what the consumer keeps: it was deleted, or does not match the
+// filter any more, although it did. Such a change has no Doc. It may be about a document that the consumer never had.
+func (c *Change) Gone() bool { return c.Op == "delete" || c.Op == "leave" }
 
 // Cause says what a derived change follows from.
 type Cause struct {
@@ -55,9 +59,11 @@ type ChangesOptions struct {
 	Collections []string
 	// IncludeDocs has each change carry the document: in mode All as it was after that very change, in Latest as it is now.
 	IncludeDocs bool
-	Referenced  bool   // documents as they were written, without derived fields
-	NoDerived   bool   // only what was written
-	Filter      string // only changes of which this CEL expression over doc, previous and change is true
+	Referenced  bool // documents as they were written, without derived fields
+	NoDerived   bool // only what was written
+	// Filter asks for changes alone of which this CEL expression over doc, previous and change is true, and for those by which
+	// a document ceases to match: Change.Gone.
+	Filter string
 	// Partition and Partitions ask for the documents of one partition of so many: a document is in exactly one, for ever.
 	Partition, Partitions int
 	// Once ends the loop where there are no more changes by now.

@@ -16,7 +16,7 @@ type GroupSettings struct {
 	View        string // of the documents: embedded (default), or referenced, as they were written
 	Derived     string // include (default) derived changes, or exclude them
 	Collections []string
-	Filter      string        // only changes of which this CEL expression is true; "" for all
+	Filter      string        // only changes of which this CEL expression is true, and by which a document leaves; "" for all
 	Lease       time.Duration // how long a member that says nothing keeps a partition; default 30 s
 	MaxAttempts int           // after which a batch that fails is parked; default 5
 }

@@ -85,6 +85,7 @@ type feedPage struct {
 	cause *fanfold.Change // the first of the last row's event
 
 	history history
+	newest  map[fanfold.Key][]byte // see newestVersion
 }
 
 // endAt makes the page end behind a change.
@@ -94,12 +95,21 @@ func (f *feedPage) endAt(last *fanfold.Change) {
 
 // add adds a change to the page where it is asked for. It is false where the page has no room for it.
 func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
-	if asked, err := f.s.isAskedFor(ch, f.q); err != nil || !asked {
-		return true, err
+	if !selects(f.q, ch) {
+		return true, nil
+	}
+	row := fanfold.ChangeRow{Change: ch}
+	if f.q.Latest {
+		newest, err := f.s.isNewestOf(ch, f.q.Direct)
+		if row.Superseded = !newest; err != nil || row.Superseded && !f.mayLeave(ch) {
+			return true, err
+		}
 	}
 	f.size += sizeOf(ch)
-	row := fanfold.ChangeRow{Change: ch}
 	if err := f.addDocuments(&row); err != nil {
+		return false, err
+	}
+	if err := f.addVersions(&row); err != nil {
 		return false, err
 	}
 	if f.size > f.q.MaxBytes {
@@ -130,6 +140,7 @@ func (f *feedPage) addDocuments(row *fanfold.ChangeRow) error {
 		switch {
 		case !f.q.Latest:
 			doc, size, err = f.history.after(row.Change, f.q.MaxBytes-f.size)
+		case row.Superseded:
 		case row.Op != fanfold.OpDelete:
 			doc, size, err = f.s.GetWithin(row.Key, f.q.View, f.q.MaxBytes-f.size)
 		}
@@ -171,18 +182,15 @@ func sizeOf(ch *fanfold.Change) int {
 	return changeBytes + len(ch.Delta) + len(ch.Previous) + len(ch.PreviousSource)
 }
 
-// isAskedFor reports whether a query that looks at a change wants to see it.
-func (s *Snapshot) isAskedFor(ch *fanfold.Change, q fanfold.ChangeQuery) (bool, error) {
-	if len(q.Collections) > 0 && !slices.Contains(q.Collections, ch.Key.Collection) {
-		return false, nil
-	}
-	if q.Direct && ch.Op == fanfold.OpDerive || q.Partitions > 0 && ch.Key.Partition(q.Partitions) != q.Partition {
-		return false, nil
-	}
-	if !q.Latest {
-		return true, nil
-	}
-	if q.Direct {
+// selects reports whether a query asks for changes such as one, whether or not it is the newest.
+func selects(q fanfold.ChangeQuery, ch *fanfold.Change) bool {
+	return (len(q.Collections) == 0 || slices.Contains(q.Collections, ch.Key.Collection)) && (!q.Direct || ch.Op != fanfold.OpDerive) &&
+		(q.Partitions == 0 || ch.Key.Partition(q.Partitions) == q.Partition)
+}
+
+// isNewestOf reports whether a change is the newest of its document, or the newest direct one.
+func (s *Snapshot) isNewestOf(ch *fanfold.Change, direct bool) (bool, error) {
+	if direct {
 		return s.isNewestWrite(ch)
 	}
 	return s.isNewest(ch)
@@ -200,8 +208,9 @@ var (
 // where they end with the snapshot.
 func (s *Snapshot) changesAfter(q fanfold.ChangeQuery) (changes []*fanfold.Change, full bool, err error) {
 	columns, size := feedColumns, 0
+	bare := q.Latest && (!q.Versions || q.HeldFrom >= s.Checkpoint.Position) // no values are needed
 	switch {
-	case q.Latest:
+	case bare:
 		columns = latestColumns
 	case q.View == fanfold.Referenced:
 		columns = writtenColumns
@@ -212,7 +221,7 @@ func (s *Snapshot) changesAfter(q fanfold.ChangeQuery) (changes []*fanfold.Chang
 			return err
 		}
 		changes = append(changes, ch)
-		if !q.Latest {
+		if !bare {
 			size += sizeOf(ch)
 		}
 		if size > q.MaxBytes {

@@ -51,6 +51,19 @@ func TestSearchIndex(t *testing.T) {
 	find("ann", "")
 	find("bea", "books/7")
 	find("299", "")
+	s.Put("books", "8", `{"author":"a","title":"Volume 8"}`)
+	s.Put("books", "9", `{"author":"a","title":"Volume 9"}`)
+	part := func() {
+		t.Helper()
+		run("--once", "--index", filepath.Join(dir, "part.json"), "--filter", "doc.name == 'Bea'")
+	}
+	part()
+	s.Put("books", "7", `{"title":"Volume of nobody"}`)
+	s.Want(http.StatusNoContent, "DELETE", "/v1/books/8", "")
+	part()
+	if got := run("--index", filepath.Join(dir, "part.json"), "--search", "volume"); got != "books/9" {
+		t.Errorf("an index of some books has %s", got)
+	}
 	s = harness.OpenTemp(t, "")
 	s.Put("books", "other", `{"title":"Another store"}`)
 	run("--once")

@@ -23,7 +23,7 @@ type Batch struct {
 // position returns the position of a batch, which this node has reached. Errors are Invalid, Timeout and Unavailable.
 func (g *Groups) position(ctx context.Context, text string) (fanfold.Position, error) {
 	if text == "" || text == "now" || strings.ContainsAny(text, "T:") { // the feed takes these, too
-		return 0, fanfold.Errorf(fanfold.Invalid, "the position of a batch is one that was given out, such as 1042-17")
+		return 0, fanfold.Errorf(fanfold.Invalid, "the position of a batch is one that was given out, such as 1042-17-abcdefgh")
 	}
 	return g.resolve(ctx, text)
 }

@@ -24,7 +24,7 @@ import (
 // entry is what the cache has of a document. Term is that of the lease under which it was written.
 type entry struct {
 	Term uint64          `json:"term"`
-	Doc  json.RawMessage `json:"doc,omitempty"` // absent where the document was deleted
+	Doc  json.RawMessage `json:"doc,omitempty"` // absent where the document is gone
 }
 
 func main() {
@@ -91,6 +91,8 @@ func apply(dir string, b *client.Batch) error {
 	}
 	for _, change := range b.Changes {
 		file := filepath.Join(dir, change.Collection, url.PathEscape(change.ID)+".json")
+		// A change that takes its document out (change.Gone) has none: it was deleted or, in a group with a filter, it does not
+		// match any more.
 		if err := put(file, entry{Term: term, Doc: change.Doc}); err != nil {
 			return err
 		}

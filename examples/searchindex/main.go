@@ -30,6 +30,7 @@ func main() {
 	server := flag.String("server", cmp.Or(os.Getenv("FANFOLD_SERVER"), "http://127.0.0.1:8080"), "URL of the server")
 	file := flag.String("index", "index.json", "file of the index")
 	collections := flag.String("collections", "books", "what is indexed, separated by commas")
+	filter := flag.String("filter", "", "only documents of which this CEL expression is true, such as doc.lang == 'en'")
 	word := flag.String("search", "", "print the documents that have this word, and end")
 	once := flag.Bool("once", false, "end when the index is up to date")
 	flag.Parse()
@@ -40,7 +41,7 @@ func main() {
 	}
 	if err == nil {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		err = ix.follow(ctx, *server, strings.Split(*collections, ","), *file, *once)
+		err = ix.follow(ctx, *server, client.ChangesOptions{Collections: strings.Split(*collections, ","), Filter: *filter, Once: *once, MustConnect: *once}, *file)
 		stop()
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -48,15 +49,15 @@ func main() {
 	}
 }
 
-// follow brings the index up to date, and keeps it so until ctx ends or, with once, there is no more.
-func (ix *index) follow(ctx context.Context, server string, collections []string, file string, once bool) error {
+// follow brings the index up to date, and keeps it so until ctx ends or, with opt.Once, there is no more.
+func (ix *index) follow(ctx context.Context, server string, opt client.ChangesOptions, file string) error {
 	c, err := client.New(server, client.Options{})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	for {
-		opt := client.ChangesOptions{Since: ix.Position, Mode: client.Latest, Collections: collections, IncludeDocs: true, Once: once, MustConnect: once}
+		opt.Since, opt.Mode, opt.IncludeDocs = ix.Position, client.Latest, true
 		err := ix.apply(ctx, c, opt, file)
 		var failure *client.Error
 		if !errors.As(err, &failure) || failure.Status != 410 {
@@ -82,7 +83,7 @@ func (ix *index) apply(ctx context.Context, c *client.Client, opt client.Changes
 			return err
 		}
 		key := change.Collection + "/" + change.ID
-		if change.Op == "delete" {
+		if change.Gone() { // deleted or, with a filter, not matching any more
 			delete(ix.Documents, key)
 		} else if ix.Documents[key], err = words(change.Doc); err != nil {
 			return err

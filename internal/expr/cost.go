@@ -31,7 +31,9 @@ const (
 type evaluation struct {
 	tree *jsondoc.Tree
 	doc  ref.Val
-	left int
+	left int // of limit
+	// limit is what the evaluation may cost in all.
+	limit int
 	// members says that the variables are the members of the document, and not the document itself.
 	members bool
 	// explained takes note of what is missing; nil where nobody asks.
@@ -40,7 +42,7 @@ type evaluation struct {
 
 // newEvaluation returns the evaluation of an expression over a document, of which nothing is spent.
 func newEvaluation(doc *jsondoc.Tree) *evaluation {
-	e := &evaluation{tree: doc, left: costLimit}
+	e := &evaluation{tree: doc, left: costLimit, limit: costLimit}
 	e.doc = wrap(e, jsondoc.Root)
 	return e
 }
@@ -49,7 +51,7 @@ func newEvaluation(doc *jsondoc.Tree) *evaluation {
 func (e *evaluation) spend(units int) {
 	if units < 0 || units > e.left {
 		panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded,
-			Message: fmt.Sprintf("the evaluation costs more than %d: it takes too many steps, or builds too much", costLimit)})
+			Message: fmt.Sprintf("the evaluation costs more than %d: it takes too many steps, or builds too much", e.limit)})
 	}
 	e.left -= units
 }

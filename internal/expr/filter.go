@@ -88,7 +88,7 @@ func (f *Filter) Reads(name string) bool { return f.reads[name] }
 func (f *Filter) Matches(values *jsondoc.Tree) (matches bool, err error) {
 	defer recoverCost(&err)
 	e := newEvaluation(values)
-	e.left, e.members = filterCost, true
+	e.left, e.limit, e.members = filterCost, filterCost, true
 	out, err := f.program.eval(e)
 	if errors.Is(err, ErrNoValue) || err != nil && strings.HasPrefix(err.Error(), "no such attribute") {
 		return false, nil

@@ -22,6 +22,9 @@ func TestFilter(t *testing.T) {
 		}
 		got := "error"
 		matches, err := f.Matches(values)
+		if strings.Contains(source, "replace") && (err == nil || !strings.Contains(err.Error(), "costs more than 100000:")) {
+			t.Errorf("%s names another bound: %v", source, err)
+		}
 		if err == nil {
 			got = map[bool]string{true: "true", false: "false"}[matches]
 		}
