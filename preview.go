@@ -2,6 +2,25 @@ package fanfold
 
 import "fmt"
 
+// Progress is told, by long work, how far that is: the name of a phase, how much of it is done, and how much there is in all.
+// It is called often, and must not block.
+type Progress func(phase string, done, total int64)
+
+// Tell calls p, unless that is nil.
+func (p Progress) Tell(phase string, done, total int64) {
+	if p != nil {
+		p(phase, done, total)
+	}
+}
+
+// PreviewOptions says how a model is previewed. The zero value works.
+type PreviewOptions struct {
+	// Objection is shown what is known so far, before documents are looked at and again before those are that take longest.
+	// Its error ends the preview.
+	Objection func(p *ModelPreview) error
+	Progress  Progress
+}
+
 // ModelPreview reports what applying a model would do.
 type ModelPreview struct {
 	Position Bookmark `json:"position"` // of the prefix of the log that was looked at
@@ -46,7 +65,8 @@ type RulePreview struct {
 	Documents int64    `json:"documents"`       // the number of documents whose value of this rule would change
 	Hides     []string `json:"hides,omitempty"` // the first documents that have a member of their own there
 	// Evaluations reports what the rule's expressions and paths find, in the order in which they are evaluated. It is nil
-	// for a rule without any, for one that is removed, and where the documents were not looked at.
+	// for a rule without any, for one that is removed, and for one whose values stay as they are: the documents were not looked
+	// at for it.
 	Evaluations []Evaluation `json:"evaluations,omitempty"`
 }
 
@@ -54,9 +74,9 @@ type RulePreview struct {
 // document without a value of each is not compared with others.
 type UniquePreview struct {
 	Collection  string       `json:"collection"`
-	Unique      string       `json:"unique"` // as declared
-	Change      string       `json:"change"` // new or same
-	Evaluations []Evaluation `json:"evaluations"`
+	Unique      string       `json:"unique"`                // as declared
+	Change      string       `json:"change"`                // new or same
+	Evaluations []Evaluation `json:"evaluations,omitempty"` // nil where it is the same
 }
 
 // Evaluation reports in how many documents a part of a rule, an expression or a path, finds no value.

@@ -22,7 +22,7 @@ var statusOf = map[fanfold.Code]int{
 	fanfold.LeaseLost: http.StatusConflict, fanfold.ModelRemoves: http.StatusConflict,
 	fanfold.CatchingUp: http.StatusServiceUnavailable, fanfold.Lagging: http.StatusServiceUnavailable,
 
-	fanfold.UnknownCollection: http.StatusNotFound,
+	fanfold.UnknownCollection: http.StatusNotFound, fanfold.TakesLong: http.StatusUnprocessableEntity,
 }
 
 // titleOf maps error codes to the titles of problems.
@@ -42,7 +42,7 @@ var titleOf = map[fanfold.Code]string{
 	fanfold.ModelRemoves: "The model would take something away",
 	fanfold.CatchingUp:   "The node catches up with the log", fanfold.Lagging: "The node is too far behind the log",
 
-	fanfold.UnknownCollection: "There is no such collection",
+	fanfold.UnknownCollection: "There is no such collection", fanfold.TakesLong: "It takes longer than a client waits",
 }
 
 // problem holds a problem document (RFC 9457).

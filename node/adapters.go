@@ -96,7 +96,7 @@ func (i inspector) Lineage(key fanfold.Key) (any, error) { return i.Inspector.Li
 
 // Verify recomputes every derived value and reports what is wrong.
 func (i inspector) Verify(ctx context.Context) (any, error) {
-	v, err := inspect.Verify(ctx, i.store)
+	v, err := inspect.Verify(ctx, i.store, nil)
 	if v != nil {
 		v.Position = i.issuer.Mark(v.Position.Position)
 	}

@@ -232,6 +232,16 @@ func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, 
 	return n, err
 }
 
+// HolderNumbers returns the numbers of the documents that refer to target, in order of creation, limit of them at most where
+// that is not negative.
+func (s *Snapshot) HolderNumbers(relation, target string, limit int) (numbers []int64, err error) {
+	err = s.c.query("SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?", func(r []sqlValue) error {
+		numbers = append(numbers, intOf(r[0]))
+		return nil
+	}, relation, target, int64(limit))
+	return numbers, err
+}
+
 // EachHolder calls fn with the number and the id of each document that refers to target, in order of
 // creation. fn may read, and may call EachHolder.
 func (s *Snapshot) EachHolder(relation, target string, fn func(number int64, id string) error) error {

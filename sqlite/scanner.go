@@ -15,6 +15,7 @@ type Scanner struct {
 	values      bool // KeepValue was called
 	c           *conn
 	keptIndexed bool // there is a private index of kept values by holder
+	scans       int  // lists of numbers that EachRow made
 }
 
 // Scan opens a scanner on the current generation. It stays valid after Swap has replaced that
@@ -23,7 +24,8 @@ func (s *Store) Scan() (*Scanner, error) {
 	var sc *Scanner
 	err := s.Use(func(db *DB) error {
 		c, cp, err := openSnapshot(db.path, "CREATE TEMP TABLE computed_link (relation TEXT, target TEXT, holder INTEGER, PRIMARY KEY (relation, target, holder)) WITHOUT ROWID",
-			"CREATE TEMP TABLE computed_value (rule TEXT, id TEXT, value TEXT, PRIMARY KEY (rule, id))")
+			"CREATE TEMP TABLE computed_value (rule TEXT, id TEXT, value TEXT, PRIMARY KEY (rule, id))",
+			"CREATE TEMP TABLE scan (scan INTEGER, number INTEGER, PRIMARY KEY (scan, number)) WITHOUT ROWID")
 		if err != nil {
 			return err
 		}
@@ -91,6 +93,12 @@ func (s *Scanner) AddLink(relation, target string, holder int64) error {
 	return s.c.exec("INSERT OR IGNORE INTO temp.computed_link (relation, target, holder) VALUES (?, ?, ?)", relation, target, holder)
 }
 
+// ForgetComputed empties the private link index, and forgets what KeepValue kept.
+func (s *Scanner) ForgetComputed() error {
+	s.values = false
+	return errors.Join(s.c.exec("DELETE FROM temp.computed_link"), s.c.exec("DELETE FROM temp.computed_value"))
+}
+
 // KeepValue keeps the value of a rule for a document in a temporary file, nil for none. A value that
 // is kept already stays.
 func (s *Scanner) KeepValue(rule, id string, value []byte) error {
@@ -115,6 +123,13 @@ func (s *Scanner) Holders(relation, target string, limit int) (numbers []int64, 
 		return nil
 	}, relation, target, int64(limit))
 	return numbers, err
+}
+
+// CountHolders returns how many documents refer to target in the private index.
+func (s *Scanner) CountHolders(relation, target string) (n int64, err error) {
+	_, err = s.c.queryRow("SELECT count(*) FROM temp.computed_link WHERE relation = ? AND target = ?", func(r []sqlValue) { n = intOf(r[0]) }, relation, target)
+	s.c.rows += int(n)
+	return n, err
 }
 
 // Dangling calls fn for links of a relation in the private index whose target is not in collection
@@ -183,6 +198,12 @@ func (s *Snapshot) KeyOf(number int64) (key fanfold.Key, found bool, err error) 
 // at most.
 func (tx *Tx) Dangling(relation, to string, limit int, fn func(holder int64, target string) error) error {
 	return eachDangling(tx.c, "link", relation, to, limit, fn)
+}
+
+// Dangling calls fn for links of a relation in the read model whose target is not in collection to, for limit links at
+// most.
+func (s *Snapshot) Dangling(relation, to string, limit int, fn func(holder int64, target string) error) error {
+	return eachDangling(s.c, "link", relation, to, limit, fn)
 }
 
 // eachDangling calls fn for links in a table whose target is not in collection to, in order of

@@ -190,19 +190,12 @@ func (s *Snapshot) EachListed(collection, after string, limit int, view fanfold.
 	return s.eachDocument(limit, fn, selectView(view)+fromDocument+"WHERE d.collection = ? AND d.id > ? ORDER BY d.id", collection, after)
 }
 
-// Scan returns documents of a collection with numbers behind after, with both views and in order of
-// creation: limit of them at most, and fewer where they are large.
-func (s *Snapshot) Scan(collection string, after int64, limit int) (rows []*Row, err error) {
-	rows, _, err = s.scanRows("d.number > ? AND +d.collection = ? ORDER BY d.number LIMIT ?", after, collection, int64(limit))
-	return rows, err
-}
-
 // scannedNumbers is how many numbers ScanOf passes over at most, so that its snapshot does not last long where few documents
 // are of the collections.
 const scannedNumbers = 50_000
 
-// ScanOf returns documents of several collections with numbers behind after, as Scan does. It may pass over
-// scannedNumbers of numbers only. last is the number that it has come to, and more tells whether there may be others
+// ScanOf returns documents of several collections with numbers behind after, with both views and in order of creation:
+// limit of them at most, and fewer where they are large. It may pass over scannedNumbers of numbers only. last is the number that it has come to, and more tells whether there may be others
 // behind that.
 func (s *Snapshot) ScanOf(collections []string, after int64, limit int) (rows []*Row, last int64, more bool, err error) {
 	names, err := json.Marshal(collections)
@@ -273,16 +266,6 @@ func (s *Snapshot) LogDigests(after uint64, limit int) (digests []LogDigest, err
 		return nil
 	}, int64(after), int64(limit))
 	return digests, err
-}
-
-// Collections returns the names of the collections that hold documents, in order, and how many each
-// holds.
-func (s *Snapshot) Collections() (names []string, counts []int64, err error) {
-	err = s.c.query("SELECT collection, count(*) FROM document GROUP BY collection ORDER BY collection", func(r []sqlValue) error {
-		names, counts = append(names, textOf(r[0])), append(counts, intOf(r[1]))
-		return nil
-	})
-	return names, counts, err
 }
 
 // Tombstone returns the sequence of the delete of a document, 0 where it was never deleted or is

@@ -100,7 +100,7 @@ func TestVerifyFindsPlantedValues(t *testing.T) {
 		s.Put("books", "b", `{"author":"a"}`)
 		before := s.Digest()
 		outside(t, readModel(t, dir), statement)
-		v, err := inspect.Verify(context.Background(), s.Node.Store)
+		v, err := inspect.Verify(context.Background(), s.Node.Store, nil)
 		if err != nil || len(v.Wrong) == 0 || !strings.Contains(v.Wrong[0].Rule+v.Wrong[0].Detail, want) {
 			t.Errorf("%s: found %+v, %v; want %q", statement, v, err, want)
 		}

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,7 +14,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -339,9 +342,11 @@ func (h *history) run(op operation) {
 		h.transaction(op.parts)
 	case "model":
 		h.refuseLoss(op.model)
+		previewed := h.preview(op.model)
 		r := h.s.Model(op.model.String())
 		h.o.apply(op.model)
 		h.accepted(r, "", okey{})
+		h.wantPreviewed(previewed, r)
 	case "prepare":
 		h.refuseLoss(op.model)
 		if h.proposed = h.s.Propose(op.model.String()); h.proposed == 0 { // only at once
@@ -373,6 +378,47 @@ func (h *history) run(op operation) {
 		h.s = h.s.Otherwise()
 		h.s.CatchUp()
 		h.check()
+	}
+}
+
+// preview returns what applying a model would change.
+func (h *history) preview(m *omodel) (p fanfold.ModelPreview) {
+	h.t.Helper()
+	r := h.s.Want(http.StatusOK, http.MethodPut, "/v1/_model?dryRun=true", m.String(), "Content-Type", "application/yaml")
+	if err := json.Unmarshal(r.Body, &p); err != nil {
+		h.t.Fatal(err)
+	}
+	return p
+}
+
+// wantPreviewed fails the test unless a model's preview, which looks at nothing that the model does not concern, has said what
+// the model has changed: as many documents, and by each rule as many.
+func (h *history) wantPreviewed(p fanfold.ModelPreview, applied *harness.Response) {
+	h.t.Helper()
+	if len(p.Differences) == 0 { // it applies since another event
+		return
+	}
+	seq, _ := strconv.ParseUint(applied.Header.Get("Fanfold-Revision"), 10, 64)
+	rules, changed := map[string]int64{}, int64(0)
+	if err := h.s.Node.Store.Read(func(snap *sqlite.Snapshot) error {
+		page, err := snap.Changes(fanfold.ChangeQuery{After: fanfold.At(seq, 0) - 1, Limit: 10_000})
+		for _, row := range page.Rows {
+			changed++
+			for _, name := range row.Rules {
+				rules[name]++
+			}
+		}
+		return err
+	}); err != nil {
+		h.t.Fatal(err)
+	}
+	if p.Changes != changed {
+		h.t.Errorf("the preview tells %d documents that change, and %d have", p.Changes, changed)
+	}
+	for _, r := range p.Rules {
+		if r.Documents != rules[r.Rule] {
+			h.t.Errorf("the preview tells %d documents of rule %s, and %d have changed", r.Documents, r.Rule, rules[r.Rule])
+		}
 	}
 }
 

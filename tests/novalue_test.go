@@ -113,8 +113,7 @@ func TestPreviewSaysWhatFindsNoValue(t *testing.T) {
 	}
 	wantMisspelt(t, previewed(t, s.Want(http.StatusOK, "PUT", "/v1/_model?background=false", misspeltModel, "Content-Type", yamlType).Body))
 
-	// Rules that stay are looked at, too, where the documents are: one may copy what another one gave that goes. Frozen
-	// ones take nothing then.
+	// Of the rules that stay those are looked at whose values may change: one may copy what another one gave that goes.
 	without := strings.Replace(misspeltModel, "      n: {count: books.authors}\n", "", 1)
 	p := previewed(t, s.Want(http.StatusOK, "PUT", "/v1/_model?dryRun=true", without, "Content-Type", yamlType).Body)
 	for _, r := range p.Rules {
@@ -124,7 +123,7 @@ func TestPreviewSaysWhatFindsNoValue(t *testing.T) {
 				t.Errorf("works: %+v", r)
 			}
 		case "books.bad":
-			if r.Evaluations[0].Evaluated != 0 {
+			if r.Evaluations != nil {
 				t.Errorf("bad: %+v", r)
 			}
 		}

@@ -24,11 +24,13 @@ type ModelRequest struct {
 	Source []byte // YAML or JSON
 	// Part says that Source is a part, which is put into the model that applies; nil where it is the whole model.
 	Part         *ModelPart
-	Conditions         // on the event that applied the model that applies
-	AllowRemoval bool  // the model may take rules and guards away; conditions on a revision say so, too
-	DryRun       bool  // the model is checked and previewed, and not applied
-	AllowMisfits bool  // the model is applied although stored documents do not fit a new schema
-	Background   *bool // the model is prepared while the one before applies; nil where it concerns many documents
+	Conditions                    // on the event that applied the model that applies
+	AllowRemoval bool             // the model may take rules and guards away; conditions on a revision say so, too
+	DryRun       bool             // the model is checked and previewed, and not applied
+	AllowMisfits bool             // the model is applied although stored documents do not fit a new schema
+	Background   *bool            // the model is prepared while the one before applies; nil where it concerns many documents
+	PreviewTime  time.Duration    // bounds how long the documents are looked at; 0 for any time
+	Progress     fanfold.Progress // is told how far that is; nil for nobody
 }
 
 // ModelResult says what came of a ModelRequest.
@@ -42,10 +44,10 @@ type ModelResult struct {
 // PutModel checks and previews a model. Unless the request is a dry run it then applies the model, or announces it where
 // it is to be prepared in the background; WaitForModel waits for it then. A model that applies already, or is being
 // prepared, is not stored again, whatever the conditions: the request was sent again after a lost answer. Without conditions
-// it is looked at again, modelTries times, where another model came meanwhile. It blocks for as long as looking at all
-// documents takes. Errors are Invalid, with every mistake; Stale where a condition does not hold; Conflict while another model
+// it is looked at again, modelTries times, where another model came meanwhile. It blocks for as long as looking at the
+// documents takes that it concerns. Errors are Invalid, with every mistake; Stale where a condition does not hold; Conflict while another model
 // is being prepared, or where others keep coming; ModelRemoves, with what would go; Unprocessable, with what stands in the
-// model's way; and TooLarge.
+// model's way; TakesLong past PreviewTime; and TooLarge.
 func (w *Writer) PutModel(ctx context.Context, req ModelRequest) (result ModelResult, err error) {
 	for range modelTries {
 		result, err = w.putModel(ctx, req)
@@ -101,7 +103,7 @@ func (w *Writer) putModel(ctx context.Context, req ModelRequest) (ModelResult, e
 			return ModelResult{}, beingPrepared(proposal)
 		}
 		if known != (ModelResult{}) {
-			known.Preview, err = w.Inspector.Preview(ctx, m)
+			known.Preview, err = w.look(ctx, m, req, nil)
 			return known, err
 		}
 	}
@@ -133,7 +135,7 @@ func (w *Writer) decideModel(ctx context.Context, m *fanfold.Model, preview *fan
 	prepare := preview.Work > backgroundFrom && len(preview.AtOnce) == 0
 	if asked != nil {
 		if prepare = *asked; prepare && len(preview.AtOnce) > 0 {
-			return ModelResult{}, fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared in the background, because values that stay on their holders, or places in pages, by %s come from documents that it changes; send it with background=false", strings.Join(preview.AtOnce, ", "))
+			return ModelResult{}, onlyAtOnce(preview)
 		}
 	}
 	result.Preview = preview
@@ -143,6 +145,11 @@ func (w *Writer) decideModel(ctx context.Context, m *fanfold.Model, preview *fan
 		result.Applied, err = w.applyModel(ctx, m, last)
 	}
 	return result, err
+}
+
+// onlyAtOnce returns the Unprocessable of a model that cannot be prepared.
+func onlyAtOnce(preview *fanfold.ModelPreview) error {
+	return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared in the background, because values that stay on their holders, or places in pages, by %s come from documents that it changes; send it with background=false", strings.Join(preview.AtOnce, ", "))
 }
 
 // beingPrepared returns the Conflict of a model that comes while p is being prepared.
@@ -187,51 +194,6 @@ func (w *Writer) withdrawModel(ctx context.Context, p *fanfold.Proposal, why str
 		return 0, err
 	}
 	return w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindCancel, Body: body}, fanfold.Exactly(fanfold.Revision(p.Seq)))
-}
-
-// preview previews a model that was read. Unless the request is a dry run, what stands in the way of applying it is an
-// error: ModelRemoves, or Unprocessable, which documents that do not fit a new schema are, too, without AllowMisfits.
-func (w *Writer) preview(ctx context.Context, m *fanfold.Model, req ModelRequest) (*fanfold.ModelPreview, error) {
-	p, err := w.Inspector.Preview(ctx, m)
-	if err != nil || req.DryRun {
-		return p, err
-	}
-	if gone := fanfold.Removals(p.Differences); len(gone) > 0 && !req.AllowRemoval && len(req.Revisions) == 0 {
-		return nil, removes(gone)
-	}
-	if err := inTheWay(p.Problems); err != nil {
-		return nil, err
-	}
-	if req.AllowMisfits || len(p.Misfits) == 0 {
-		return p, nil
-	}
-	e := fanfold.Errorf(fanfold.Unprocessable, "stored documents do not fit the new schema; nothing was changed: mend them first, or send the model with allowMisfits=true, after which each has to fit when it is next written")
-	for _, m := range p.Misfits {
-		for _, d := range m.First {
-			e.Problems = append(e.Problems, fanfold.Problem{Path: d.Document + d.Problems[0].Path, Detail: d.Problems[0].Detail})
-		}
-	}
-	return nil, e
-}
-
-// maxRemovals is how many of the declarations that a model would take away an error names.
-const maxRemovals = 100
-
-// removes returns the ModelRemoves of a model that would take something away.
-func removes(gone []fanfold.Difference) error {
-	e := fanfold.Errorf(fanfold.ModelRemoves, "the model would take away %d of what the model that applies declares; nothing was changed: send it with allowRemoval=true, or with If-Match and the ETag of the model that applies, if that is meant; PATCH changes a part", len(gone))
-	for _, d := range gone[:min(len(gone), maxRemovals)] {
-		e.Problems = append(e.Problems, fanfold.Problem{Path: d.Path, Detail: d.Change + ": " + d.Detail})
-	}
-	return e
-}
-
-// inTheWay returns the Unprocessable of problems that stand in the way of a model, nil where there are none.
-func inTheWay(problems []fanfold.Problem) error {
-	if len(problems) == 0 {
-		return nil
-	}
-	return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the model cannot be applied to the documents as they are; nothing was changed", Problems: problems}
 }
 
 // maxReserved is how many paths of removed rules a model may leave reserved.

@@ -22,7 +22,7 @@ type UpgradeRequest struct {
 
 // Upgrade sets the version of the fold for all nodes, with the event of the model that applies: at once, or announced where
 // it is to be prepared in the background; WaitForModel waits for it then. Where the version is in force already it changes
-// nothing, and Preview is nil. It blocks for as long as looking at all documents takes. Errors are Conflict where a live node
+// nothing, and Preview is nil. It blocks for as long as looking at the documents takes that it concerns. Errors are Conflict where a live node
 // does not know the version, which Problems names, and while a model is being prepared or comes meanwhile; Unprocessable for a version before
 // the one in force; and those of PutModel.
 func (w *Writer) Upgrade(ctx context.Context, req UpgradeRequest) (ModelResult, error) {
@@ -41,9 +41,10 @@ func (w *Writer) Upgrade(ctx context.Context, req UpgradeRequest) (ModelResult, 
 	}
 	m := *have
 	m.Fold = req.Version
-	preview, err := w.Inspector.Preview(ctx, &m)
+	objection := func(p *fanfold.ModelPreview) error { return inTheWay(p.Problems) }
+	preview, err := w.look(ctx, &m, ModelRequest{}, objection)
 	if err == nil {
-		err = inTheWay(preview.Problems)
+		err = objection(preview)
 	}
 	if err != nil {
 		return ModelResult{}, err

@@ -45,7 +45,7 @@ func (u *upgraded) Model() (m *fanfold.Model, seq uint64, reserved fanfold.Reser
 
 func (u *upgraded) Proposal() (*fanfold.Proposal, uint64)        { return u.proposal, 3 }
 func (u *upgraded) Objections(uint64) ([]fanfold.Problem, error) { return nil, nil }
-func (u *upgraded) Preview(context.Context, *fanfold.Model) (*fanfold.ModelPreview, error) {
+func (u *upgraded) Preview(context.Context, *fanfold.Model, fanfold.PreviewOptions) (*fanfold.ModelPreview, error) {
 	return &fanfold.ModelPreview{}, nil
 }
 

@@ -88,8 +88,8 @@ type Models interface {
 
 // Inspector computes what models and writes would do, without doing it.
 type Inspector interface {
-	// Preview reports what applying a checked model would do.
-	Preview(ctx context.Context, m *fanfold.Model) (*fanfold.ModelPreview, error)
+	// Preview reports what applying a checked model would do. The error may be that of opt.Objection.
+	Preview(ctx context.Context, m *fanfold.Model, opt fanfold.PreviewOptions) (*fanfold.ModelPreview, error)
 	// Guards returns which documents break a strict relation or unique member that is new in a checked model.
 	Guards(ctx context.Context, m *fanfold.Model) ([]fanfold.Problem, error)
 	// DryRun counts what events would cause if they were the next ones of the log. The error is Conflict or NotFound where

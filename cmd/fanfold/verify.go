@@ -80,7 +80,7 @@ func verifyOffline(ctx context.Context, data string) (out inspect.Verified, err 
 	if err != nil {
 		return out, errors.Join(err, lock.Close())
 	}
-	v, err := inspect.Verify(ctx, store)
+	v, err := inspect.Verify(ctx, store, nil)
 	if v != nil {
 		out = *v
 	}

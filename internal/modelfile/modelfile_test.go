@@ -172,9 +172,9 @@ func TestParseItsOwnSource(t *testing.T) {
 func TestParseListsMistakes(t *testing.T) {
 	for src, want := range map[string][]string{
 		"collections: [":          {"the model is not YAML"},
-		`{"collections":{},}`:     {"the model is not JSON"},
+		`{"collections":{},`:      {"the model is not JSON"},
 		`7`:                       {": the model must be a mapping with the member collections"},
-		`{collections: {}, x: 1}`: {"the model is not JSON"}, // what begins with a brace is read as JSON
+		`{collections: {}, x: 1}`: {"x: unknown member; the model has collections, fanout and embedded"},
 		"collections: {}\nx: 1":   {"x: unknown member; the model has collections, fanout and embedded"},
 		"collections: {A: {}, b: 1, c: {colour: 1}}\nfanout: {limit: 0}": {
 			"collections.A: cannot name a collection",

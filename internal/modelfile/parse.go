@@ -12,20 +12,32 @@ import (
 )
 
 // ToJSON returns a model, or a part of one, in YAML or JSON as compact JSON, so that there is one reader and one form in the
-// log. Text that begins with a brace is JSON, and no YAML parser sees it. The error is Invalid, or TooLarge.
+// log. JSON is read as such, and no YAML parser sees it. The error is Invalid, or TooLarge.
 func ToJSON(src []byte) ([]byte, error) {
 	if len(src) > MaxSource {
 		return nil, fanfold.Errorf(fanfold.TooLarge, "the model has %d bytes; at most %d are taken", len(src), MaxSource)
 	}
-	text := src
-	if !bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
-		converted, err := toJSON(src)
-		if err != nil {
-			return nil, fanfold.Errorf(fanfold.Invalid, "the model is not YAML that is taken: %v", err)
-		}
-		text = converted
+	inBraces := bytes.HasPrefix(bytes.TrimSpace(src), []byte("{"))
+	if inBraces && jsondoc.Check(src, fanfold.DefaultMaxDepth) == nil {
+		return compactJSON(src)
+	}
+	text, err := toJSON(src)
+	switch {
+	case err == nil:
+	case inBraces && looksLikeJSON(src):
+		return compactJSON(src) // says what is wrong with the JSON
+	default:
+		return nil, fanfold.Errorf(fanfold.Invalid, "the model is not YAML that is taken: %v", err)
 	}
 	return compactJSON(text)
+}
+
+// looksLikeJSON returns whether the first member of a text in braces has its name in quotes, so that whoever wrote it meant
+// JSON rather than YAML.
+func looksLikeJSON(src []byte) bool {
+	_, inside, _ := bytes.Cut(src, []byte("{"))
+	inside = bytes.TrimSpace(inside)
+	return len(inside) > 0 && inside[0] == '"'
 }
 
 // compactJSON returns JSON text without whitespace. The error is Invalid.

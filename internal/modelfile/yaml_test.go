@@ -29,6 +29,34 @@ func TestYAMLToJSON(t *testing.T) {
 	}
 }
 
+// TestYAMLInBraces: a text that begins with a brace is JSON or YAML, and is refused with a word of what it looks like.
+func TestYAMLInBraces(t *testing.T) {
+	for src, want := range map[string]string{
+		"{collections: {a: {}, b: }}":               `{"collections":{"a":{},"b":null}}`,
+		" {'collections': {a: {unique: [x, y]}}}\n": `{"collections":{"a":{"unique":["x","y"]}}}`,
+		"{\"collections\": {a: {}}} # a comment":    `{"collections":{"a":{}}}`,
+		"{\"a\": 2.50}":                             `{"a":2.50}`,
+	} {
+		if got, err := ToJSON([]byte(src)); err != nil || string(got) != want {
+			t.Errorf("%q is %s, %v, want %s", src, got, err, want)
+		}
+	}
+	for src, why := range map[string]string{
+		`{"a": 1, "a": 2}`:                    "not JSON: ",
+		`{"a": [}`:                            "not JSON: ",
+		"{a: 1, a: 2}":                        "a",
+		"{a: [}":                              "not YAML",
+		"{a: &x [*x]}":                        "inside what it stands for",
+		"{}\n---\n{}":                         "second document",
+		"{" + strings.Repeat("{", 40_000):     "not YAML",
+		`{"a":` + strings.Repeat("[", 40_000): "not JSON: ",
+	} {
+		if got, err := ToJSON([]byte(src)); fanfold.CodeOf(err) != fanfold.Invalid || !strings.Contains(err.Error(), why) {
+			t.Errorf("%.20q is %s, %v, want %q", src, got, err, why)
+		}
+	}
+}
+
 // hostile are texts that took gigabytes, or for ever, or that a model has no use for; each is refused with a word of
 // why.
 var hostile = map[string]struct{ src, why string }{

@@ -58,7 +58,7 @@ func (m *machine) run(d *datadriven.TestData) string {
 	case "get":
 		return m.get(ev.Key)
 	case "verify":
-		v, err := inspect.Verify(context.Background(), m.store)
+		v, err := inspect.Verify(context.Background(), m.store, nil)
 		if err != nil || len(v.Wrong) > 0 {
 			return fmt.Sprintf("%v %v\n", v, err)
 		}
@@ -150,7 +150,7 @@ func TestFold(t *testing.T) {
 		}
 		m := newMachine(t)
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string { return m.run(d) })
-		if v, err := inspect.Verify(t.Context(), m.store); err != nil || len(v.Wrong) > 0 {
+		if v, err := inspect.Verify(t.Context(), m.store, nil); err != nil || len(v.Wrong) > 0 {
 			t.Errorf("%s ends with %+v, %v", path, v, err)
 		}
 	})

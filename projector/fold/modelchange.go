@@ -190,15 +190,15 @@ func (m *ModelChange) refills(r *Rule) bool {
 // Work returns about how many documents a model event works on, each as often as it does. The error is the read
 // model's.
 func (m *ModelChange) Work(s *sqlite.Snapshot) (total int64, err error) {
-	names, counts, err := s.Collections()
-	for i, name := range names {
+	counts, err := s.CountCollections()
+	for name, count := range counts {
 		if m.relinks(name) {
-			total += counts[i]
+			total += count
 		}
 		if m.rulesChanged[name] { // what went is taken out, and what changed is compared
-			total += 2 * counts[i]
+			total += 2 * count
 		}
-		total += counts[i] * m.passes(name)
+		total += count * m.passes(name)
 	}
 	return total, err
 }

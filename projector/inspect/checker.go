@@ -2,20 +2,18 @@ package inspect
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
 // checker recomputes embedded views the slow way, on one snapshot: every derived value from the referenced views, none
-// from what is stored.
+// from what is stored. With a scope it takes what that leaves out from what is stored.
 type checker struct {
 	ctx     context.Context
 	sc      *sqlite.Scanner
@@ -25,7 +23,10 @@ type checker struct {
 	lengths map[copyKey]int    // of values in the temporary file that are long, in bytes
 	last    lastView
 	change  *fold.ModelChange // to the plan, that is yet to come; nil where the plan applies
-	tally   *tally            // counts what copies find; nil where nobody asks
+	scope   *fold.Scope       // what change concerns; nil for everything
+	linked  map[string]bool   // full names of the relations of the private link index; nil for all
+	work    *workCount
+	tally   *tally // counts what copies find; nil where nobody asks
 }
 
 // copyKey names the value of a copy rule for one target, or what one document enters into a rule.
@@ -49,12 +50,9 @@ const (
 	maxCopySize   = 16 << 10 // of one
 )
 
-// pageRows is how many rows are read at a time.
-const pageRows = 512
-
-// newChecker returns a checker of the snapshot under a plan.
-func newChecker(ctx context.Context, sc *sqlite.Scanner, pl *fold.Plan) *checker {
-	return &checker{ctx: ctx, sc: sc, plan: pl, copies: map[copyKey][]byte{}, lengths: map[copyKey]int{}}
+// newChecker returns a checker of the snapshot under a plan, whose progress is told.
+func newChecker(ctx context.Context, sc *sqlite.Scanner, pl *fold.Plan, progress fanfold.Progress) *checker {
+	return &checker{ctx: ctx, sc: sc, plan: pl, copies: map[copyKey][]byte{}, lengths: map[copyKey]int{}, work: &workCount{tell: progress}}
 }
 
 // uniqueIndex returns the name of the private index of what is unique under a name.
@@ -63,7 +61,7 @@ func uniqueIndex(collection, name string) string { return "unique " + collection
 // indexUnique enters the unique values of a collection's documents into their private indexes. It calls bad for what
 // cannot be compared, which has no claim.
 func (c *checker) indexUnique(collection string, all []*fanfold.Unique, bad func(row *sqlite.Row, err error)) error {
-	return c.eachRowOf(collection, func(row *sqlite.Row) error {
+	return c.eachRow([]string{collection}, func(row *sqlite.Row) error {
 		t := jsondoc.MustParse(row.Source())
 		for _, u := range all {
 			value, err := u.Value(t)
@@ -82,12 +80,17 @@ func (c *checker) indexUnique(collection string, all []*fanfold.Unique, bad func
 }
 
 // indexLinks builds the private link index, which everything else is computed by: first the links by written ids, then those
-// by derived ones, each relation after those that its ids may come by.
+// by derived ones, each relation after those that its ids may come by. Where only some relations are to be linked, it looks at
+// the documents of their collections alone.
 func (c *checker) indexLinks() error {
-	if err := c.eachRow(func(row *sqlite.Row) error {
+	var collections []string
+	if c.linked != nil {
+		collections = c.linkedCollections()
+	}
+	if err := c.eachRow(collections, func(row *sqlite.Row) error {
 		t := jsondoc.MustParse(row.Source())
 		for _, r := range c.plan.Collection(row.Key.Collection).Relations {
-			if r.Derived() {
+			if r.Derived() || !c.links(r) {
 				continue
 			}
 			if err := c.indexLinksOf(row.Number, t, r); err != nil {
@@ -99,7 +102,10 @@ func (c *checker) indexLinks() error {
 		return err
 	}
 	for _, r := range c.plan.DerivedRelations() {
-		if err := c.eachRowOf(r.Collection, func(row *sqlite.Row) error {
+		if !c.links(r) {
+			continue
+		}
+		if err := c.eachRow([]string{r.Collection}, func(row *sqlite.Row) error {
 			body, _, err := c.expected(row, r.Level)
 			if err != nil {
 				return err
@@ -112,47 +118,29 @@ func (c *checker) indexLinks() error {
 	return nil
 }
 
-// eachRow calls fn for every document, by collection and in order of creation.
-func (c *checker) eachRow(fn func(row *sqlite.Row) error) error {
-	names, _, err := c.sc.Collections()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := c.eachRowOf(name, fn); err != nil {
-			return err
+// links returns whether a relation is in the private link index. Of others the stored links are right.
+func (c *checker) links(r *fanfold.Relation) bool { return c.linked == nil || c.linked[r.FullName()] }
+
+// linkedCollections returns the collections with written ids of the relations of the private link index; it is not nil.
+func (c *checker) linkedCollections() []string {
+	names := []string{}
+	for _, r := range c.plan.Model.Relations() {
+		if c.linked[r.FullName()] && !r.Derived() {
+			names = append(names, r.Collection)
 		}
 	}
-	return nil
+	return slices.Compact(names) // they come by collection
 }
 
-// eachRowOf calls fn for every document of a collection, in order of creation.
-func (c *checker) eachRowOf(name string, fn func(row *sqlite.Row) error) error {
-	for after := int64(0); ; {
+// eachRow calls fn for every document of some collections, of all where these are nil, in order of creation. Its work goes
+// with what these hold, however many collections there are.
+func (c *checker) eachRow(collections []string, fn func(row *sqlite.Row) error) error {
+	return c.sc.EachRow(collections, func(row *sqlite.Row) error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		rows, err := c.sc.Scan(name, after, pageRows)
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		for _, row := range rows {
-			if err := fn(row); err != nil {
-				return err
-			}
-			after = row.Number
-		}
-	}
-}
-
-// eachDocument calls fn with every document, the embedded view that it should have, and what that leaves out.
-func (c *checker) eachDocument(fn func(row *sqlite.Row, want, omitted []byte) error) error {
-	return c.eachRow(func(row *sqlite.Row) error {
-		want, omitted, err := c.expected(row, c.plan.Levels)
-		if err != nil {
-			return err
-		}
-		return fn(row, want, omitted)
+		c.work.one()
+		return fn(row)
 	})
 }
 
@@ -162,17 +150,35 @@ func (c *checker) expected(row *sqlite.Row, level int) (body, omitted []byte, er
 	if err := c.ctx.Err(); err != nil {
 		return nil, nil, err
 	}
+	if c.scope != nil && !c.scope.Collections[row.Key.Collection] {
+		return row.Body, row.Omitted, nil
+	}
 	if l := c.last; l.body != nil && l.number == row.Number && l.level == level {
 		return l.body, l.omitted, nil
 	}
-	ids, err := c.viewOfIDs(row, level)
+	old, err := c.viewSoFar(row, level)
 	if err != nil {
 		return nil, nil, err
 	}
 	values := &expectedValues{c: c, row: row, level: level}
-	body, omitted, err = c.plan.View(c.plan.Collection(row.Key.Collection), values, jsondoc.MustParse(row.Source()), ids)
+	body, omitted, err = c.plan.View(c.plan.Collection(row.Key.Collection), values, jsondoc.MustParse(row.Source()), old)
+	if err == nil && omitted != nil && c.scope != nil && !c.scope.Whole(row.Key.Collection) {
+		return nil, nil, errDisplaces
+	}
 	c.last = lastView{row.Number, level, body, omitted}
 	return body, omitted, err
+}
+
+// errDisplaces says that a view has no room for all its values, so that others than those of the scope may change.
+var errDisplaces = errors.New("a view has no room for all values")
+
+// viewSoFar returns the view that the values of a document's view are taken from, or found by: the stored one, where only some
+// values are computed, and otherwise the view that viewOfIDs returns.
+func (c *checker) viewSoFar(row *sqlite.Row, level int) (*jsondoc.Tree, error) {
+	if c.scope != nil && !c.scope.Whole(row.Key.Collection) {
+		return jsondoc.MustParse(row.Body), nil
+	}
+	return c.viewOfIDs(row, level)
 }
 
 // viewOfIDs returns the embedded view that a document should have below the last level that is below a given one and has a copy
@@ -202,6 +208,8 @@ type expectedValues struct {
 func (v *expectedValues) Value(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Node) (raw []byte, same bool, err error) {
 	switch {
 	case r.Level >= v.level:
+	case v.c.scope != nil && !v.c.scope.Computes(r):
+		return nil, true, nil
 	case v.crowds.Crowded(r, t):
 	case r.Kind == fanfold.Copy:
 		raw, err = fold.CopyValue(r, t, anchor, func(r *fold.Rule, id string) ([]byte, error) { return v.c.copyOf(r, id, v.row.Number) })
@@ -245,7 +253,7 @@ func (c *checker) compute(r *fold.Rule, row *sqlite.Row) ([]byte, error) {
 
 // Length returns the length of a copy's value that is long, and kept.
 func (v *expectedValues) Length(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
-	if r.Level >= v.level {
+	if r.Level >= v.level || v.c.scope != nil && !v.c.scope.Computes(r) {
 		return 0, false
 	}
 	id, ok := r.SoleTarget(t, anchor)
@@ -321,140 +329,4 @@ func (c *checker) keepCopy(key copyKey, raw []byte) error {
 	c.copies[key] = bytes.Clone(raw) // not a part of the view, which is much longer
 	c.size += len(raw)
 	return nil
-}
-
-// count counts the documents that refer to target.
-func (c *checker) count(r *fold.Rule, target string) ([]byte, error) {
-	holders, err := c.sc.Holders(r.RelationName, target, -1)
-	if err != nil {
-		return nil, err
-	}
-	n := len(holders)
-	if r.Where != "" {
-		n = 0
-		for _, number := range holders {
-			row, err := c.sc.RowByNumber(number)
-			if err != nil {
-				return nil, err
-			}
-			if row != nil && r.Includes(jsondoc.MustParse(row.Source()), row.Key, nil) {
-				n++
-			}
-		}
-	}
-	return strconv.AppendInt(nil, int64(n), 10), nil
-}
-
-// ids returns an IDs rule's value on target.
-func (c *checker) ids(r *fold.Rule, target string) ([]byte, error) {
-	holders, err := c.sc.Holders(r.RelationName, target, r.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, number := range holders {
-		key, _, err := c.sc.KeyOf(number)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, key.ID)
-	}
-	return fold.IDList(ids, r.Limit), nil
-}
-
-// aggregate recomputes a Sum, Min, Max, Avg or Recent from all documents that refer to target.
-func (c *checker) aggregate(r *fold.Rule, target string) ([]byte, error) {
-	count, sum := int64(0), decimal.Decimal{}
-	first, last := &entryList{limit: 1}, &entryList{limit: max(r.Limit, 1), descending: true}
-	if err := c.eachEntry(r, target, func(e entry) {
-		count, sum = count+1, decimal.Add(sum, e.Number)
-		first.add(e)
-		last.add(e)
-	}); err != nil {
-		return nil, err
-	}
-	switch {
-	case r.KeepsTotals():
-		return r.AggregateValue(count, sum), nil
-	case r.Kind == fanfold.Min && count > 0:
-		return fold.ExtremeValue(first.sorted()[0].SortKey, nil)
-	case r.Kind == fanfold.Max && count > 0:
-		return fold.ExtremeValue(last.sorted()[0].SortKey, nil)
-	case r.Kind != fanfold.Recent:
-		return nil, nil
-	}
-	list := fold.NewExcerpts(r)
-	for _, e := range last.sorted() {
-		row, err := c.sc.RowByNumber(e.number)
-		if err != nil {
-			return nil, err
-		}
-		body, _, err := c.expected(row, r.Level)
-		if err != nil {
-			return nil, err
-		}
-		if err := list.Add(body); err != nil {
-			return nil, err
-		}
-	}
-	return list.Value(), nil
-}
-
-// entry is what a document enters into a rule.
-type entry struct {
-	fold.Entry
-	number int64
-}
-
-// eachEntry calls fn with what documents enter into a rule on target, in order of creation.
-func (c *checker) eachEntry(r *fold.Rule, target string, fn func(e entry)) error {
-	holders, err := c.sc.Holders(r.RelationName, target, -1)
-	if err != nil {
-		return err
-	}
-	for _, number := range holders {
-		if err := c.ctx.Err(); err != nil {
-			return err
-		}
-		row, err := c.sc.RowByNumber(number)
-		if err != nil {
-			return err
-		}
-		e, err := c.entryOf(r, row)
-		if err != nil {
-			return err
-		}
-		if e.Included {
-			fn(entry{e, number})
-		}
-	}
-	return nil
-}
-
-// entryList holds the first entries of a rule's order, or the last ones.
-type entryList struct {
-	limit      int
-	descending bool
-	entries    []entry
-}
-
-// add adds an entry. It sorts, and drops what is past the limit, once in a while.
-func (l *entryList) add(e entry) {
-	l.entries = append(l.entries, e)
-	if len(l.entries) > 2*l.limit {
-		l.sorted()
-	}
-}
-
-// sorted returns the entries within the limit, in order.
-func (l *entryList) sorted() []entry {
-	slices.SortFunc(l.entries, func(a, b entry) int {
-		order := cmp.Or(bytes.Compare(a.SortKey, b.SortKey), cmp.Compare(a.number, b.number)) // a Recent by creation has no sort keys
-		if l.descending {
-			return -order
-		}
-		return order
-	})
-	l.entries = l.entries[:min(len(l.entries), l.limit)]
-	return l.entries
 }

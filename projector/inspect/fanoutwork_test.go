@@ -100,7 +100,7 @@ func TestPreviewOfALimitAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := inspector.Preview(t.Context(), m)
+	p, err := inspector.Preview(t.Context(), m, fanfold.PreviewOptions{})
 	if err != nil || p.Changes != 0 || p.Work != 0 || len(p.Rules) != 3 || p.Rules[0].Change != "same" {
 		t.Errorf("the preview is %+v, %v", p, err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
-	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/projector/fold"
 )
 
 // Guards returns which documents break a strict relation or unique member that the model has and the one that applies has
@@ -23,17 +23,32 @@ func (i *Inspector) Guards(ctx context.Context, m *fanfold.Model) (problems []fa
 		return nil, err
 	}
 	v := &previewer{prev: change.Prev, next: change.Next, change: change, out: &fanfold.ModelPreview{}}
-	c := newChecker(ctx, sc, change.Next)
-	for _, r := range v.change.Strict {
-		if err := c.eachRowOf(r.Collection, func(row *sqlite.Row) error { return c.indexLinksOf(row.Number, jsondoc.MustParse(row.Source()), r) }); err != nil {
-			return nil, err
-		}
+	c := newChecker(ctx, sc, change.Next, nil)
+	c.linkOnly(change.Strict, change.Scope(false), change)
+	if err := c.indexLinks(); err != nil {
+		return nil, err
 	}
 	if err := v.checkGuards(c); err != nil {
 		return nil, err
 	}
 	lost, err := change.LostUnreleased(sc.Snapshot)
 	return append(v.out.Problems, lost...), err
+}
+
+// linkOnly has the private link index take those of some relations alone whose links the model may change.
+func (c *checker) linkOnly(relations []*fanfold.Relation, s *fold.Scope, change *fold.ModelChange) {
+	c.linked = map[string]bool{}
+	for _, r := range relations {
+		c.linked[r.FullName()] = s.Relinks(change, r)
+	}
+}
+
+// dangling calls fn for links of a relation whose target is not in collection to, for limit links at most.
+func (c *checker) dangling(relation, to string, limit int, fn func(holder int64, target string) error) error {
+	if c.linked == nil || c.linked[relation] {
+		return c.sc.Dangling(relation, to, limit, fn)
+	}
+	return c.sc.Snapshot.Dangling(relation, to, limit, fn)
 }
 
 // indexLinksOf enters what a document, by its number and its referenced view, refers to by one relation into the private

@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"errors"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
@@ -31,26 +33,23 @@ func (v *previewer) countKept(s *sqlite.Snapshot) error {
 // error is the read model's.
 func (v *previewer) checkRetired(sc *sqlite.Scanner) error {
 	for _, k := range v.change.NewlyRetired() {
-		for after, found := int64(0), false; !found; {
-			rows, err := sc.Scan(k.Collection, after, pageRows)
-			if err != nil {
-				return err
+		err := sc.EachRow([]string{k.Collection}, func(row *sqlite.Row) error {
+			p, found := fold.HidesOwn(k, row)
+			if !found {
+				return nil
 			}
-			if len(rows) == 0 {
-				break
-			}
-			for _, row := range rows {
-				var p fanfold.Problem
-				if p, found = fold.HidesOwn(k, row); found {
-					v.out.Problems = append(v.out.Problems, p)
-					break
-				}
-				after = row.Number
-			}
+			v.out.Problems = append(v.out.Problems, p)
+			return errFound
+		})
+		if err != nil && !errors.Is(err, errFound) {
+			return err
 		}
 	}
 	return nil
 }
+
+// errFound ends a walk at what it looks for.
+var errFound = errors.New("found")
 
 // outcomeOf returns what a preview says of values that stay on documents by one rule, "" where nothing becomes of them.
 func outcomeOf(o fanfold.KeptOutcome) string {

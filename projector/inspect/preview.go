@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -16,9 +17,10 @@ import (
 
 // Preview returns what applying the model would do, without doing it, on one snapshot. Problems names what speaks
 // against it: rules that need takeOver, because stored documents have a member of their own at their path, documents
-// that break new guards, and more changes than one event can have. It blocks for as long as recomputing everything
-// takes; reads and folding go on. The error is the read model's, or ctx's.
-func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *fanfold.ModelPreview, err error) {
+// that break new guards, and more changes than one event can have. It looks at the documents that the model concerns, and
+// at no others (fold.Scope), and blocks for as long as that takes; reads and folding go on. The error is the read model's,
+// ctx's, or that of opt.Objection.
+func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model, opt fanfold.PreviewOptions) (out *fanfold.ModelPreview, err error) {
 	sc, err := i.store.Scan()
 	if err != nil {
 		return nil, err
@@ -28,26 +30,58 @@ func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *fanfold
 		err = errors.Join(err, sc.Close())
 	}()
 	sc.EndWith(ctx)
-	v, err := newPreviewer(ctx, sc, m)
-	if err == nil {
-		err = errors.Join(v.countKept(sc.Snapshot), v.checkRetired(sc))
-	}
+	opt.Progress.Tell("comparing models", 0, 0)
+	change, err := compareWithApplied(sc, m)
 	if err != nil {
 		return nil, err
 	}
-	if v.change.LeavesDocuments() && len(v.schemas) == 0 { // a fan-out limit alone
+	omitted, err := sc.Omissions()
+	if err != nil {
+		return nil, err
+	}
+	if wholly := change.MayDisplace(len(omitted) > 0); !wholly {
+		out, err = preview(ctx, sc, change, opt, false)
+		if !errors.Is(err, errDisplaces) {
+			return out, err
+		}
+		if err := sc.ForgetComputed(); err != nil {
+			return nil, err
+		}
+	}
+	return preview(ctx, sc, change, opt, true)
+}
+
+// preview does what Preview does, with a scope that is taken wholly or not. The error is errDisplaces where it is to be.
+func preview(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelChange, opt fanfold.PreviewOptions, wholly bool) (*fanfold.ModelPreview, error) {
+	v, err := newPreviewer(ctx, sc, change, change.Scope(wholly))
+	if err != nil {
+		return nil, err
+	}
+	object := func(err error) error {
+		if err == nil && opt.Objection != nil {
+			err = opt.Objection(v.out)
+		}
+		return err
+	}
+	if err := object(nil); err != nil {
+		return nil, err
+	}
+	if err := object(v.countKept(sc.Snapshot)); err != nil {
+		return nil, err
+	}
+	if v.change.LeavesDocuments() && len(v.schemas) == 0 && len(v.change.NewlyRetired()) == 0 { // a fan-out limit alone
 		v.conclude()
 		return v.out, nil
 	}
-	c := newChecker(ctx, sc, v.next)
-	c.change, c.tally = v.change, v.tally
-	if err := c.indexLinks(); err != nil {
+	if err := object(v.checkRetired(sc)); err != nil {
 		return nil, err
 	}
-	if err := v.checkGuards(c); err != nil {
+	c := newChecker(ctx, sc, change.Next, opt.Progress)
+	c.change, c.tally, c.scope = change, v.tally, v.scope
+	if err := object(v.prepare(c)); err != nil {
 		return nil, err
 	}
-	if err := c.eachDocument(v.checkDocument); err != nil {
+	if err := v.checkDocuments(c); err != nil {
 		return nil, err
 	}
 	v.concludeTally()
@@ -55,11 +89,69 @@ func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model) (out *fanfold
 	return v.out, nil
 }
 
+// prepare links documents by relations whose links the model may change, as far as anything asks for them, and notes what
+// breaks its new guards.
+func (v *previewer) prepare(c *checker) error {
+	relations := slices.Clone(v.change.Strict)
+	for _, r := range v.next.Rules {
+		if r.Relation != nil && r.Kind != fanfold.Copy && v.scope.Computes(r) {
+			relations = append(relations, r.Relation)
+		}
+	}
+	c.linkOnly(relations, v.scope, v.change)
+	total, err := c.sc.Count(c.linkedCollections())
+	if err != nil {
+		return err
+	}
+	c.work.begin("linking", total)
+	if err := c.indexLinks(); err != nil {
+		return err
+	}
+	return v.checkGuards(c)
+}
+
+// checkDocuments notes what the model does to the documents that it concerns, one by one.
+func (v *previewer) checkDocuments(c *checker) error {
+	names := v.concerned()
+	total, err := c.sc.Count(names)
+	if err != nil {
+		return err
+	}
+	c.work.begin("previewing", total)
+	return c.eachRow(names, func(row *sqlite.Row) error {
+		want, _, err := c.expected(row, v.next.Levels)
+		if err != nil {
+			return err
+		}
+		return v.checkDocument(row, want)
+	})
+}
+
+// concerned returns the names of the collections whose documents are looked at, which are not nil: those whose documents may
+// change, those that rules which are computed look at, and those with something newly unique or a new schema.
+func (v *previewer) concerned() []string {
+	set := maps.Clone(v.scope.Collections)
+	for r := range v.scope.Rules {
+		if len(r.Parts()) > 0 && r.Kind != fanfold.Copy {
+			name, _ := r.Subjects()
+			set[name] = true
+		}
+	}
+	for name := range v.change.Unique {
+		set[name] = true
+	}
+	for name := range v.schemas {
+		set[name] = true
+	}
+	return slices.AppendSeq([]string{}, maps.Keys(set))
+}
+
 // previewer collects what a preview says.
 type previewer struct {
 	ctx        context.Context
 	prev, next *fold.Plan
 	change     *fold.ModelChange
+	scope      *fold.Scope
 	rules      map[string]*fanfold.RulePreview
 	schemas    map[string]*schema.Schema // new or changed, by collection
 	misfits    map[string]*fanfold.Misfits
@@ -69,16 +161,14 @@ type previewer struct {
 	out        *fanfold.ModelPreview
 }
 
-// newPreviewer compares the model with the one that applies, and compiles its new schemas. The error is the read
-// model's, or says why the model cannot be compiled.
-func newPreviewer(ctx context.Context, sc *sqlite.Scanner, m *fanfold.Model) (*previewer, error) {
-	change, err := compareWithApplied(sc, m)
-	if err != nil {
-		return nil, err
-	}
-	v := &previewer{ctx: ctx, prev: change.Prev, next: change.Next, change: change, tally: newTally(change.Next), rules: map[string]*fanfold.RulePreview{},
+// newPreviewer returns a previewer of a change of the model, and compiles the new schemas. The error is the read model's, or says
+// why a schema cannot be compiled.
+func newPreviewer(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelChange, scope *fold.Scope) (v *previewer, err error) {
+	m := change.Next.Model
+	v = &previewer{ctx: ctx, prev: change.Prev, next: change.Next, change: change, scope: scope, rules: map[string]*fanfold.RulePreview{},
 		schemas: map[string]*schema.Schema{}, misfits: map[string]*fanfold.Misfits{}, uncovered: map[string]*uncovered{},
 		out: &fanfold.ModelPreview{Position: fanfold.Bookmark{Position: sc.Checkpoint.At()}, Rules: []fanfold.RulePreview{}, Differences: m.Differences(change.Prev.Model)}}
+	v.tally = newTally(v.next, func(r *fold.Rule) bool { return scope.Rules[r] }, func(name string, u *fanfold.Unique) bool { return fanfold.HasUnique(change.Unique[name], u) })
 	v.listRules()
 	if err := v.compileSchemas(m); err != nil {
 		return nil, err
@@ -145,13 +235,15 @@ func (v *previewer) listRules() {
 }
 
 // checkDocument notes what the model does to one document, which want is the embedded view of then.
-func (v *previewer) checkDocument(row *sqlite.Row, want, _ []byte) error {
+func (v *previewer) checkDocument(row *sqlite.Row, want []byte) error {
 	name := row.Key.Collection
 	c := v.next.Collection(name)
-	if !c.Shape.Empty() {
-		v.checkHidden(row)
+	if v.scope.Collections[name] {
+		if !c.Shape.Empty() {
+			v.checkHidden(row)
+		}
+		v.checkUncovered(row)
 	}
-	v.checkUncovered(row)
 	v.checkSchema(row)
 	d := &examined{key: row.Key, body: want, source: row.Source}
 	if err := errors.Join(v.tally.examineUnique(v.ctx, d), v.tally.examineGathering(v.ctx, d)); err != nil {
@@ -183,7 +275,7 @@ func (v *previewer) checkGuards(c *checker) error {
 			return err
 		}
 	}
-	broken, err := v.change.BrokenGuards(c.sc.Dangling, func(collection, unique string, limit int, fn func(value string, first, last int64) error) error {
+	broken, err := v.change.BrokenGuards(c.dangling, func(collection, unique string, limit int, fn func(value string, first, last int64) error) error {
 		return c.sc.Shared(uniqueIndex(collection, unique), limit, fn)
 	}, c.sc.KeyOf)
 	v.out.Problems = append(v.out.Problems, broken...)
@@ -223,7 +315,7 @@ func (v *previewer) concludeTally() {
 	v.tally.findsNothing(func(r *fold.Rule, e *fanfold.Evaluation) {
 		v.out.Warnings = append(v.out.Warnings, fanfold.Problem{Path: fmt.Sprintf("collections.%s.derive[%q].%s", r.Collection, r.Path.String(), e.Part), Detail: e.Detail()})
 	})
-	v.out.Unique = v.tally.uniquePreviews(v.change.Unique)
+	v.out.Unique = v.tally.uniquePreviews(v.next.Model)
 	v.out.Warnings = slices.Concat(v.out.Warnings, v.tally.uniqueWarnings(), v.uncoveredWarnings())
 }
 

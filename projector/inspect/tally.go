@@ -26,11 +26,14 @@ type tallied struct {
 	parts []fanfold.Evaluation
 }
 
-// newTally returns a tally of nothing.
-func newTally(p *fold.Plan) *tally {
-	t := &tally{rules: make([]tallied, len(p.Rules)), copies: map[string][]*fold.Rule{}, gathers: map[string][]*fold.Rule{}, uniques: newUniques(p.Model)}
+// newTally returns a tally of nothing, for those rules of a plan, and for what is unique, that counts holds for. A nil function
+// holds for all.
+func newTally(p *fold.Plan, rules func(r *fold.Rule) bool, unique func(collection string, u *fanfold.Unique) bool) *tally {
+	t := &tally{rules: make([]tallied, len(p.Rules)), copies: map[string][]*fold.Rule{}, gathers: map[string][]*fold.Rule{}, uniques: newUniques(p.Model, unique)}
 	for i, r := range p.Rules {
-		t.rules[i].rule = r
+		if t.rules[i].rule = r; rules != nil && !rules(r) {
+			continue
+		}
 		for _, part := range r.Parts() {
 			t.rules[i].parts = append(t.rules[i].parts, fanfold.Evaluation{Part: part})
 		}
@@ -45,8 +48,11 @@ func newTally(p *fold.Plan) *tally {
 	return t
 }
 
-// add counts one look of a rule's part at a document. Of the first without a value it notes why.
+// add counts one look of a rule's part at a document, unless the rule is not counted. Of the first without a value it notes why.
 func (t *tally) add(r *fold.Rule, part int, found bool, d *examined) {
+	if len(t.rules[r.Index].parts) == 0 {
+		return
+	}
 	e := &t.rules[r.Index].parts[part]
 	e.Evaluated++
 	if found {

@@ -18,10 +18,13 @@ type talliedUnique struct {
 	parts      []fanfold.Evaluation
 }
 
-// newUniques returns a tally of nothing for everything that a model says is unique.
-func newUniques(m *fanfold.Model) (all []*talliedUnique) {
+// newUniques returns a tally of nothing for what a model says is unique and counts holds for, for all of it where that is nil.
+func newUniques(m *fanfold.Model, counts func(collection string, u *fanfold.Unique) bool) (all []*talliedUnique) {
 	for _, c := range m.Collections {
 		for _, u := range c.Unique {
+			if counts != nil && !counts(c.Name, u) {
+				continue
+			}
 			t := &talliedUnique{collection: c.Name, unique: u}
 			for _, p := range u.Parts {
 				t.parts = append(t.parts, fanfold.Evaluation{Part: p.String()})
@@ -75,14 +78,16 @@ func (t *tally) uniqueWarnings() (out []fanfold.Problem) {
 	return out
 }
 
-// uniquePreviews returns what was counted for everything that is unique. added is what was not before, by collection.
-func (t *tally) uniquePreviews(added map[string][]*fanfold.Unique) (out []fanfold.UniquePreview) {
-	for _, u := range t.uniques {
-		p := fanfold.UniquePreview{Collection: u.collection, Unique: u.unique.String(), Change: "same", Evaluations: u.parts}
-		if fanfold.HasUnique(added[u.collection], u.unique) {
-			p.Change = "new"
+// uniquePreviews returns what was counted for everything that a model says is unique. What was not counted is the same as before.
+func (t *tally) uniquePreviews(m *fanfold.Model) (out []fanfold.UniquePreview) {
+	for _, c := range m.Collections {
+		for _, u := range c.Unique {
+			p := fanfold.UniquePreview{Collection: c.Name, Unique: u.String(), Change: "same"}
+			if i := slices.IndexFunc(t.uniques, func(o *talliedUnique) bool { return o.unique == u }); i >= 0 {
+				p.Change, p.Evaluations = "new", t.uniques[i].parts
+			}
+			out = append(out, p)
 		}
-		out = append(out, p)
 	}
 	return out
 }

@@ -120,7 +120,7 @@ func (c *ValueCounter) due(now countedState) bool {
 
 // count counts once, page by page, and returns the count. The error is errOvertaken, ctx's or the read model's.
 func (c *ValueCounter) count(ctx context.Context, plan *fold.Plan, state countedState) (*valueCount, error) {
-	n := &valueCount{of: state, tally: newTally(plan)}
+	n := &valueCount{of: state, tally: newTally(plan, nil, nil)}
 	if err := c.store.Read(func(s *sqlite.Snapshot) error { n.at = s.At(); return nil }); err != nil {
 		return nil, err
 	}

@@ -33,9 +33,9 @@ type Verified struct {
 const maxListed = 1000
 
 // Verify recomputes every derived value, the link index, the claims and the numbers of documents from the documents as written, on one snapshot,
-// and lists what differs. It blocks for as long as that takes; reads and folding go on. The error is the read model's,
-// or ctx's.
-func Verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error) {
+// and lists what differs, documents in order of creation. It tells progress, which may be nil, how far it is, and blocks
+// for as long as that takes; reads and folding go on. The error is the read model's, or ctx's.
+func Verify(ctx context.Context, store *sqlite.Store, progress fanfold.Progress) (out *Verified, err error) {
 	sc, err := store.Scan()
 	if err != nil {
 		return nil, err
@@ -50,10 +50,16 @@ func Verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error)
 		return nil, err
 	}
 	out = &Verified{Position: fanfold.Bookmark{Position: sc.Checkpoint.At()}, Wrong: []Wrong{}}
-	c := newChecker(ctx, sc, pl)
+	c := newChecker(ctx, sc, pl, progress)
+	documents, err := sc.Count(nil)
+	if err != nil {
+		return nil, err
+	}
+	c.work.begin("reading", documents)
 	if err := c.listUnreadable(out); err != nil || len(out.Wrong) > 0 {
 		return out, err // nothing can be computed from what is not JSON
 	}
+	c.work.begin("linking", documents)
 	if err := c.indexLinks(); err != nil {
 		return nil, err
 	}
@@ -63,17 +69,14 @@ func Verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error)
 	if err := c.listBrokenGuards(out); err != nil {
 		return nil, err
 	}
+	c.work.begin("comparing", documents)
 	left := map[string]sqlite.Omission{}
-	if err := c.eachDocument(func(row *sqlite.Row, want, omitted []byte) error {
-		out.Documents++
-		if !bytes.Equal(row.Body, want) {
-			out.addBody(pl, row, want)
-		} else if source := jsondoc.MustParse(row.Source()); !pl.Collection(row.Key.Collection).StoreSource(want, source).Equal(row.Stored) {
-			out.add(Wrong{Document: row.Key.String(), Detail: "the referenced view is not stored as it should be: " + clipBytes(row.Source())})
+	if err := c.eachRow(nil, func(row *sqlite.Row) error {
+		want, omitted, err := c.expected(row, pl.Levels)
+		if err != nil {
+			return err
 		}
-		if !bytes.Equal(row.Omitted, omitted) {
-			out.add(Wrong{Document: row.Key.String(), Detail: fmt.Sprintf("says that there is no room for %s, where it is for %s", orNothing(row.Omitted), orNothing(omitted))})
-		}
+		out.compare(pl, row, want, omitted)
 		return addOmissions(left, omitted)
 	}); err != nil {
 		return nil, err
@@ -84,6 +87,19 @@ func Verify(ctx context.Context, store *sqlite.Store) (out *Verified, err error)
 	return out, sc.CompareCounts(func(name string, stored, counted int64) {
 		out.add(Wrong{Document: name, Detail: fmt.Sprintf("the collection holds %d documents, where the read model has counted %d", counted, stored)})
 	})
+}
+
+// compare lists how a document is stored otherwise than it should be.
+func (v *Verified) compare(pl *fold.Plan, row *sqlite.Row, want, omitted []byte) {
+	v.Documents++
+	if !bytes.Equal(row.Body, want) {
+		v.addBody(pl, row, want)
+	} else if source := jsondoc.MustParse(row.Source()); !pl.Collection(row.Key.Collection).StoreSource(want, source).Equal(row.Stored) {
+		v.add(Wrong{Document: row.Key.String(), Detail: "the referenced view is not stored as it should be: " + clipBytes(row.Source())})
+	}
+	if !bytes.Equal(row.Omitted, omitted) {
+		v.add(Wrong{Document: row.Key.String(), Detail: fmt.Sprintf("says that there is no room for %s, where it is for %s", orNothing(row.Omitted), orNothing(omitted))})
+	}
 }
 
 // orNothing returns what a view leaves out, for a message.
@@ -216,7 +232,7 @@ func (c *checker) listBrokenGuards(out *Verified) error {
 
 // listUnreadable lists documents whose referenced view is not JSON.
 func (c *checker) listUnreadable(out *Verified) error {
-	return c.eachRow(func(row *sqlite.Row) error {
+	return c.eachRow(nil, func(row *sqlite.Row) error {
 		if err := jsondoc.Check(row.Source(), 10*fanfold.DefaultMaxDepth); err != nil {
 			out.add(Wrong{Document: row.Key.String(), Detail: "the referenced view is not JSON: " + err.Error()})
 		}

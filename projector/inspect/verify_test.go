@@ -104,7 +104,7 @@ func TestVerifyFindsWhatWasChangedByHand(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			v, err := inspect.Verify(t.Context(), store)
+			v, err := inspect.Verify(t.Context(), store, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

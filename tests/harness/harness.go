@@ -180,7 +180,7 @@ func (s *Store) CatchUp() {
 func (s *Store) Verify() {
 	s.tb.Helper()
 	s.CatchUp()
-	v, err := inspect.Verify(context.Background(), s.Node.Store)
+	v, err := inspect.Verify(context.Background(), s.Node.Store, nil)
 	if err != nil {
 		s.tb.Fatalf("verify: %v", err)
 	}
