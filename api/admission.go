@@ -58,7 +58,7 @@ func (b *bodyReader) receive(c echo.Context) ([]byte, error) {
 	body := make([]byte, 0, b.bounded(freeBytes))
 	for int64(len(body)) != b.length {
 		if len(body) == cap(body) { // as much again as has arrived
-			next := b.bounded(2 * cap(body))
+			next := b.bounded(max(2*cap(body), leastBytes))
 			if !l.grow(c.Request().Context(), int64(next)) {
 				return nil, refuseBody(c, b.maxBody, errBusyBodies)
 			}

@@ -11,6 +11,7 @@ import (
 // Bounds of what bodies take from the room for them, in bytes.
 const (
 	freeBytes  = 1 << 10  // up to here a body takes no room: it costs no more than its connection does
+	leastBytes = 4 << 10  // the least that is taken after that, while a body arrives: most end there
 	minWeight  = 2 << 10  // the least that a write takes, once its body has arrived
 	smallBytes = 64 << 10 // up to here a body is small
 	smallPart  = 4        // of the room, one part is for small bodies alone
