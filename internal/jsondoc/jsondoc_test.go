@@ -24,6 +24,33 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestKeyIs compares names however they are escaped.
+func TestKeyIs(t *testing.T) {
+	for text, names := range map[string][2]string{ // the name, and one that it is not
+		`{"abc":1}`:                {"abc", "ab"},
+		`{"\u0061\u0062c":1}`:      {"abc", "abcd"},
+		`{"\u0061":1}`:             {"a", ""},
+		`{"\\\"\/":1}`:             {`\"/`, `\\\"\/`},
+		`{"\ud83d\ude00\u00e9":1}`: {"😀é", "😀e"},
+		`{"":1}`:                   {"", "x"},
+		`{"\n` + strings.Repeat("x", 1000) + `":1}`: {"\n" + strings.Repeat("x", 1000), "x"},
+	} {
+		tree := MustParse([]byte(text))
+		n := tree.First(Root)
+		if !tree.KeyIs(n, names[0]) || tree.KeyIs(n, names[1]) || tree.Key(n) != names[0] {
+			t.Errorf("%s: is %q %v, is %q %v", text, names[0], tree.KeyIs(n, names[0]), names[1], tree.KeyIs(n, names[1]))
+		}
+	}
+}
+
+// TestLongNamesAreNotRead looks for a member beside one with a long name that has an escape: nothing of that is unquoted.
+func TestLongNamesAreNotRead(t *testing.T) {
+	tree := MustParse([]byte(`{"\n` + strings.Repeat("x", 1<<20) + `":0,"a":1}`))
+	if took := testing.AllocsPerRun(10, func() { tree.Member(Root, "a") }); took > 0 {
+		t.Errorf("a look for a member allocates %v times", took)
+	}
+}
+
 func TestMerge(t *testing.T) {
 	for _, c := range [][3]string{
 		{`{"a":1, "b":2.50}`, `{"b":null,"c":3}`, `{"a":1,"c":3}`},

@@ -83,14 +83,21 @@ func (t *Tree) Member(n Node, name string) Node {
 // Key returns the name of a member.
 func (t *Tree) Key(n Node) string { return unquote(t.RawKey(n)) }
 
-// KeyIs tells whether name is the name of a member. It is faster than comparing with Key.
+// KeyIs tells whether name is the name of a member. It is faster than comparing with Key, and looks at no more of a name than
+// that of the one it is compared with, however long it is.
 func (t *Tree) KeyIs(n Node, name string) bool {
 	raw := t.RawKey(n)
+	if length := len(raw) - 2; length < len(name) || length > maxEscape*len(name) {
+		return false
+	}
 	if len(raw) == len(name)+2 && string(raw[1:len(raw)-1]) == name {
 		return bytes.IndexByte(raw, '\\') < 0
 	}
 	return bytes.IndexByte(raw, '\\') >= 0 && unquote(raw) == name
 }
+
+// maxEscape is how many bytes stand for one in a JSON string at most: \u0041.
+const maxEscape = 6
 
 // RawKey returns the name of a member as written, with its quotes; nothing for an element.
 func (t *Tree) RawKey(n Node) []byte { v := &t.nodes[n]; return t.src[v.keyStart:v.keyEnd:v.keyEnd] }

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"runtime"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -222,5 +223,26 @@ func TestEachFormatIsAsserted(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("%s: a long text took %v", format, took)
 		}
+	}
+}
+
+// TestPlacesOfNumbers checks many numbers below a long name: where each stands is not written down, but where one is at fault.
+func TestPlacesOfNumbers(t *testing.T) {
+	s, err := Compile([]byte(`{"type":"object"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Repeat("n", 100_000)
+	doc := []byte(`{"` + name + `":[1` + strings.Repeat(",1", 50_000) + `]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	problems := s.Check(doc)
+	runtime.ReadMemStats(&after)
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; len(problems) > 0 || took > 100 {
+		t.Errorf("the check gives %v and allocated %d MiB", problems, took)
+	}
+	problems = s.Check([]byte(`{"a/b":[1,{"c":1e2000}]}`))
+	if len(problems) != 1 || problems[0].Path != "/a~1b/1/c" {
+		t.Errorf("an extreme number gives %v", problems)
 	}
 }

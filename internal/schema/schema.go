@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -108,7 +107,7 @@ func compile(source []byte, patterns jsonschema.RegexpEngine) (*jsonschema.Schem
 			return nil, fmt.Errorf("$schema is %s; only %s is read", clip(fmt.Sprint(version)), draft)
 		}
 	}
-	if p := extremeNumber(jsondoc.MustParse(source), jsondoc.Root, ""); p != nil {
+	if p := extremeNumber(jsondoc.MustParse(source), jsondoc.Root); p != nil {
 		return nil, fmt.Errorf("at %q %s", p.Path, p.Detail)
 	}
 	const name = "urn:fanfold:schema"
@@ -155,7 +154,7 @@ const maxProblems = 20
 // it fits. A document for which that takes too many steps does not fit. It waits while other documents are checked.
 func (s *Schema) Check(doc []byte) []fanfold.Problem {
 	t := jsondoc.MustParse(doc)
-	if p := extremeNumber(t, jsondoc.Root, ""); p != nil {
+	if p := extremeNumber(t, jsondoc.Root); p != nil {
 		return []fanfold.Problem{*p}
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
@@ -221,25 +220,19 @@ func (s *Schema) validate(value any, work int) (err error) {
 	return in.root.Validate(value)
 }
 
-// extremeNumber returns a problem for the first number that has too many digits, or too large or small a power of
-// ten, to be compared in reasonable time; nil where there is none. at is the pointer to n.
-func extremeNumber(t *jsondoc.Tree, n jsondoc.Node, at string) *fanfold.Problem {
+// extremeNumber returns a problem for the first number in n that has too many digits, or too large or small a power of
+// ten, to be compared in reasonable time; nil where there is none.
+func extremeNumber(t *jsondoc.Tree, n jsondoc.Node) *fanfold.Problem {
 	switch t.Kind(n) {
 	case jsondoc.Number:
 		if _, err := decimal.Parse(t.Text(n)); err != nil {
-			return &fanfold.Problem{Path: at, Detail: "a number of more than 1000 digits, or beyond 1e±1000, cannot be checked"}
+			return &fanfold.Problem{Path: clip(t.Pointer(n)), Detail: "a number of more than 1000 digits, or beyond 1e±1000, cannot be checked"}
 		}
 	case jsondoc.Object, jsondoc.Array:
-		i := 0
 		for c := t.First(n); c != jsondoc.None; c = t.Next(c) {
-			name := strconv.Itoa(i)
-			if t.Kind(n) == jsondoc.Object {
-				name = jsondoc.PointerEscape(t.Key(c))
-			}
-			if p := extremeNumber(t, c, at+"/"+name); p != nil {
+			if p := extremeNumber(t, c); p != nil {
 				return p
 			}
-			i++
 		}
 	}
 	return nil
