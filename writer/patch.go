@@ -60,9 +60,13 @@ func pointerTo(tokens []string) (pointer string) {
 const patchOwns = "the patch changes members that the store derives, or that are reserved"
 
 // ownedError returns the Unprocessable of a write to the members at the JSON pointers, which belong to the store: each is
-// derived, or was until its rule was removed, and how it is released is said then.
+// derived, or was until its rule was removed, and how it is released is said then. It names the first of them.
 func (w *Writer) ownedError(collection, message string, pointers []string) error {
 	e := fanfold.Errorf(fanfold.Unprocessable, "%s", message)
+	if more := len(pointers) - maxNamed; more > 0 {
+		e.Message += fmt.Sprintf("; they are %d, of which %d are named", len(pointers), maxNamed)
+		pointers = pointers[:maxNamed]
+	}
 	shape := w.derivedShape(collection)
 	for _, p := range pointers {
 		problem := fanfold.Problem{Path: p, Detail: "is derived"}
@@ -158,9 +162,7 @@ func (w *Writer) checkPatched(key fanfold.Key, before, patched []byte) error {
 	}
 	old := sync.OnceValue(func() *jsondoc.Tree { return jsondoc.MustParse(before) })
 	if len(owned) > 0 {
-		_, shape := w.shape(key.Collection)
-		_, oldOwned := shape.Strip(old())
-		if added := slices.DeleteFunc(owned, func(p string) bool { return slices.Contains(oldOwned, p) }); len(added) > 0 {
+		if added := w.addedOwned(key.Collection, owned, old()); len(added) > 0 {
 			return w.ownedError(key.Collection, patchOwns, added)
 		}
 	}
@@ -175,4 +177,15 @@ func (w *Writer) checkPatched(key fanfold.Key, before, patched []byte) error {
 		return err
 	}
 	return nil
+}
+
+// addedOwned returns those of a document's members which the store owns that it did not have before.
+func (w *Writer) addedOwned(collection string, owned []string, before *jsondoc.Tree) []string {
+	_, shape := w.shape(collection)
+	_, was := shape.Strip(before)
+	had := make(map[string]bool, len(was))
+	for _, pointer := range was {
+		had[pointer] = true
+	}
+	return slices.DeleteFunc(owned, func(pointer string) bool { return had[pointer] })
 }
