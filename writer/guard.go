@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // Strict relations and unique members hold under any concurrency, on any node, because the log checks them: guards are
@@ -43,7 +42,7 @@ func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent r
 	applied := w.ReadModel.Applied()
 	if err := w.ReadModel.Read(func(snap Snapshot) error {
 		m, _, _ := w.Models.Model()
-		set = &guardSet{snap: snap, model: m, links: links, writes: slices.Clone(writes), after: map[fanfold.Key]*jsondoc.Tree{}, index: map[fanfold.Key]int{},
+		set = &guardSet{snap: snap, model: m, links: links, writes: slices.Clone(writes), parsing: w.Parsing, after: map[fanfold.Key]*guardedParts{}, index: map[fanfold.Key]int{},
 			claimOf: map[claimKey]*claim{}, recent: recent, applied: applied, revisions: map[fanfold.Key]fanfold.Revision{}}
 		return set.build()
 	}); err != nil {
@@ -107,14 +106,15 @@ func (w *Writer) lastLinks(ctx context.Context, writes []fanfold.Write) (map[fan
 
 // guardSet makes the guards of writes from one snapshot.
 type guardSet struct {
-	snap   Snapshot
-	model  *fanfold.Model
-	links  map[fanfold.Key]uint64        // the last link event about each document that is deleted
-	writes []fanfold.Write               // with the revisions that they require
-	index  map[fanfold.Key]int           // of the write of each document
-	after  map[fanfold.Key]*jsondoc.Tree // the documents as the writes leave them; nil for deleted ones
-	guards []fanfold.Write
-	claims []*claim
+	snap    Snapshot
+	model   *fanfold.Model
+	links   map[fanfold.Key]uint64          // the last link event about each document that is deleted
+	writes  []fanfold.Write                 // with the revisions that they require
+	index   map[fanfold.Key]int             // of the write of each document
+	after   map[fanfold.Key]*guardedParts   // what the writes leave of the documents; nil for deleted ones
+	parsing func(body []byte) (done func()) // see Writer.Parsing
+	guards  []fanfold.Write
+	claims  []*claim
 
 	claimOf   map[claimKey]*claim
 	recent    recentWrites                     // what may not be in the snapshot
@@ -128,7 +128,7 @@ type guardSet struct {
 // index in Operation: Stale, NotFound, Restricted, and refusals, of one write or of several, that are Unprocessable or
 // Conflict.
 func (g *guardSet) build() error {
-	before := make([]*jsondoc.Tree, len(g.writes))
+	before := make([]*guardedParts, len(g.writes))
 	for i := range g.writes {
 		var err error
 		if before[i], err = g.pinRevision(i); err != nil {
@@ -185,8 +185,8 @@ func isAboutDocument(ev *fanfold.Event) bool {
 }
 
 // pinRevision makes a write require the revision that its document has in the snapshot, and records what the write
-// leaves. It returns the document as it was written, nil where there is none.
-func (g *guardSet) pinRevision(i int) (before *jsondoc.Tree, err error) {
+// leaves. It returns the guarded parts of the document as it was written, nil where there is none.
+func (g *guardSet) pinRevision(i int) (before *guardedParts, err error) {
 	w := &g.writes[i]
 	ev := w.Event
 	if !isAboutDocument(ev) {
@@ -203,7 +203,7 @@ func (g *guardSet) pinRevision(i int) (before *jsondoc.Tree, err error) {
 			return nil, err
 		}
 	} else {
-		before = jsondoc.MustParse(doc.Body)
+		before = g.partsOf(ev.Key, doc.Body)
 	}
 	if w.Expect.Set && w.Expect.Rev != rev {
 		return nil, &fanfold.Error{Code: fanfold.Stale, Current: max(rev, w.Expect.Rev), Message: fmt.Sprintf("document %s is at revision %d", ev.Key, rev)}
@@ -211,7 +211,7 @@ func (g *guardSet) pinRevision(i int) (before *jsondoc.Tree, err error) {
 	w.Expect = fanfold.Exactly(rev)
 	switch {
 	case ev.Kind == fanfold.KindPut:
-		g.after[ev.Key] = jsondoc.MustParse(ev.Body)
+		g.after[ev.Key] = g.partsOf(ev.Key, ev.Body)
 	case ev.Kind == fanfold.KindDelete:
 		g.after[ev.Key] = nil
 	case doc == nil:
@@ -221,17 +221,23 @@ func (g *guardSet) pinRevision(i int) (before *jsondoc.Tree, err error) {
 		if err != nil {
 			return nil, err
 		}
-		g.after[ev.Key] = jsondoc.MustParse(body)
+		g.after[ev.Key] = g.partsOf(ev.Key, body)
 	}
 	return before, nil
 }
 
+// partsOf returns the guarded parts of a document.
+func (g *guardSet) partsOf(key fanfold.Key, body []byte) *guardedParts {
+	defer g.parsing(body)()
+	return guardedPartsOf(g.model.Collection(key.Collection), body)
+}
+
 // guardWrite makes the guards of one write. before is the document that it replaces, nil for none.
-func (g *guardSet) guardWrite(i int, before *jsondoc.Tree) error {
+func (g *guardSet) guardWrite(i int, before *guardedParts) error {
 	ev := g.writes[i].Event
 	after := g.after[ev.Key]
 	if c := g.model.Collection(ev.Key.Collection); c != nil {
-		if err := g.guardReferences(c, ev.Key, before, after); err != nil {
+		if err := g.guardReferences(ev.Key, before, after); err != nil {
 			return err
 		}
 		for _, u := range c.Unique {

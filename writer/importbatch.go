@@ -205,7 +205,8 @@ func (w *Writer) messages(ev *fanfold.Event, err error) int {
 	if c == nil || !m.Guards(c.Name, false) {
 		return 1
 	}
-	return 1 + len(c.Unique) + len(strictTargets(c, jsondoc.MustParse(ev.Body)))
+	parts := &guardedParts{strict: strictReferences(c, jsondoc.MustParse(ev.Body))}
+	return 1 + len(c.Unique) + len(parts.targets())
 }
 
 // send stages the batch, sends it and begins another. It is false once ctx has ended.

@@ -70,6 +70,7 @@ type removal struct {
 	deletes   []*fanfold.Document              // to be deleted, each after its holders
 	edits     map[fanfold.Key]*edit            // holders that stay and lose ids
 	editOrder []fanfold.Key                    // the keys of edits, in the order in which they were found
+	trees     *treeCache                       // of edits' documents
 	holding   held                             // holders that do not let a target be deleted
 	deferred  []func() (fanfold.Problem, bool) // holders that restrict a delete unless they are deleted too
 	together  map[fanfold.Key][]fanfold.Key    // in steps, the strict holders with which a document is deleted, or not at all
@@ -125,7 +126,7 @@ func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) 
 
 // newRemoval returns a removal of room writes at most.
 func (w *Writer) newRemoval(snap Snapshot, m *fanfold.Model, room int) *removal {
-	return &removal{snap: snap, model: m, fits: w.unfit, room: room, operations: map[fanfold.Key]*Operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}, order: map[string][]*fanfold.Relation{}}
+	return &removal{snap: snap, model: m, fits: w.unfit, room: room, operations: map[fanfold.Key]*Operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}, trees: newTreeCache(), order: map[string][]*fanfold.Relation{}}
 }
 
 // visit adds the delete of a document and, before it, the writes that it brings with it. gone tells whether the document
@@ -251,7 +252,7 @@ func (r *removal) visitHolder(rel *fanfold.Relation, target fanfold.Key, holder 
 		})
 		return true, nil
 	case rel.OnDelete == fanfold.Unlink && (r.steps == nil || r.state[holder.Key] == visiting):
-		return r.unlink(rel, target, holder), nil
+		return r.unlink(rel, target, holder)
 	}
 	switch r.state[holder.Key] {
 	case visiting:
@@ -268,7 +269,7 @@ func (r *removal) visitHolder(rel *fanfold.Relation, target fanfold.Key, holder 
 			r.holding.restricting(restriction(rel, target, holder.Key))
 			return false, nil
 		case !goes:
-			return r.unlink(rel, target, holder), nil
+			return r.unlink(rel, target, holder)
 		}
 	}
 	return r.visit(holder)
@@ -284,18 +285,18 @@ func restriction(rel *fanfold.Relation, target, holder fanfold.Key) fanfold.Prob
 }
 
 // unlink adds the edit that removes a holder's references to target. free is false where there is no room for it.
-func (r *removal) unlink(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool) {
+func (r *removal) unlink(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool, err error) {
 	e := r.edits[holder.Key]
 	if e == nil {
 		if !r.reserve(holder.Key) {
-			return false
+			return false, nil
 		}
-		e = newEdit(holder)
+		key := holder.Key
+		e = newEdit(holder, r.trees, func() (*fanfold.Document, error) { return r.snap.Get(key, fanfold.Referenced) })
 		r.edits[holder.Key] = e
 		r.editOrder = append(r.editOrder, holder.Key)
 	}
-	e.drop(rel, target)
-	return true
+	return true, e.drop(rel, target)
 }
 
 // refusal returns a Restricted where a holder that stays restricts a delete, or would not fit its schema without its

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // maxStrict bounds the documents to which one may refer strictly: its delete needs a link event for each of them.
@@ -13,8 +12,8 @@ const maxStrict = 900
 
 // guardReferences adds a link event for each strict reference that a write adds to a document or removes from it. The
 // error is Unprocessable where a target does not exist or is deleted by the same writes.
-func (g *guardSet) guardReferences(c *fanfold.Collection, key fanfold.Key, before, after *jsondoc.Tree) error {
-	was, is := strictTargets(c, before), strictTargets(c, after)
+func (g *guardSet) guardReferences(key fanfold.Key, before, after *guardedParts) error {
+	was, is := before.targets(), after.targets()
 	if len(is) > maxStrict && len(is) > len(was) {
 		return fanfold.Errorf(fanfold.Unprocessable, "it would refer strictly to %d documents; at most %d are taken, so that it can be deleted in one transaction", len(is), maxStrict)
 	}
@@ -72,24 +71,6 @@ func (g *guardSet) deletes(key fanfold.Key) bool {
 	return written && after == nil
 }
 
-// strictTargets returns the distinct documents to which t refers strictly. t may be nil.
-func strictTargets(c *fanfold.Collection, t *jsondoc.Tree) (targets []fanfold.Key) {
-	if t == nil {
-		return nil
-	}
-	for _, r := range c.Relations {
-		if !r.Strict {
-			continue
-		}
-		for _, id := range r.Targets(t) {
-			if key := (fanfold.Key{Collection: r.To, ID: id}); !slices.Contains(targets, key) {
-				targets = append(targets, key)
-			}
-		}
-	}
-	return targets
-}
-
 // guardTarget checks that no document refers strictly to one that is deleted, and adds the guard that none begins to.
 // link is the last link event about it. The error is Restricted.
 func (g *guardSet) guardTarget(key fanfold.Key, link uint64) error {
@@ -99,7 +80,7 @@ func (g *guardSet) guardTarget(key fanfold.Key, link uint64) error {
 			continue
 		}
 		if err := eachHolder(g.snap, r, key, func(doc *fanfold.Document) (more bool, err error) {
-			if left, written := g.after[doc.Key]; written && (left == nil || !slices.Contains(r.Targets(left), key.ID)) {
+			if left, written := g.after[doc.Key]; written && !left.refersBy(r, key) {
 				return true, nil
 			}
 			held = append(held, fanfold.Problem{Path: doc.Key.String(), Detail: fmt.Sprintf("refers to %s by %s, which is strict", key, r.FullName())})

@@ -116,7 +116,7 @@ func (s *survey) check(holder *fanfold.Document) error {
 		return nil
 	}
 	s.edited[holder.Key] = struct{}{}
-	e := newEdit(holder)
+	e := newEdit(holder, newTreeCache(), func() (*fanfold.Document, error) { return holder, nil })
 	if err := e.dropAll(s.model, func(target fanfold.Key) (bool, error) {
 		_, goes := s.goes[target]
 		return goes, nil

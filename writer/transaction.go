@@ -86,6 +86,9 @@ func (tx *transaction) findRevisions(ctx context.Context, retry bool) error {
 		if err := tx.w.findRevision(ctx, op, budget); err != nil {
 			return fanfold.AtOperation(err, i)
 		}
+		if !tx.deletes { // nobody looks at it
+			op.patched = nil
+		}
 		tx.writes[i] = fanfold.Write{Event: op.event, Expect: op.expect}
 	}
 	return nil

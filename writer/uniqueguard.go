@@ -1,9 +1,6 @@
 package writer
 
-import (
-	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/jsondoc"
-)
+import "github.com/fanfold/fanfold"
 
 // claim holds the net effect of the writes on one unique value.
 type claim struct {
@@ -21,17 +18,12 @@ type claimKey struct{ collection, name, value string }
 
 // recordValue records what a write does to a unique value. The error is Conflict where another of the
 // writes takes the same value, and Unprocessable for a value that cannot be compared.
-func (g *guardSet) recordValue(i int, u *fanfold.Unique, before, after *jsondoc.Tree) error {
+func (g *guardSet) recordValue(i int, u *fanfold.Unique, before, after *guardedParts) error {
 	key := g.writes[i].Event.Key
-	was, is := "", ""
-	var err error
-	if before != nil {
-		was, _ = u.Value(before) // what could not be compared was never claimed
-	}
-	if after != nil {
-		if is, err = u.Value(after); err != nil {
-			return err
-		}
+	was, _ := before.value(u) // what could not be compared was never claimed
+	is, err := after.value(u)
+	if err != nil {
+		return err
 	}
 	if is != "" {
 		c, err := g.claim(key.Collection, u, is)
@@ -115,7 +107,7 @@ func (g *guardSet) checkGivenUp(c *claim) error {
 		return nil
 	}
 	if written {
-		if value, _ := c.unique.Value(left); value != c.value {
+		if value, _ := left.value(c.unique); value != c.value {
 			return nil
 		}
 	}

@@ -8,44 +8,76 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// edit holds a document that stays and the nodes to be removed from it.
+// edit holds the nodes to be removed from a document that stays. The document itself is read again where it is needed: there
+// may be many edits, of large documents.
 type edit struct {
-	doc    *fanfold.Document
-	tree   *jsondoc.Tree
-	remove map[jsondoc.Node]string // the nodes' JSON pointers
-	strict bool                    // one of them is the reference of a strict relation
+	key      fanfold.Key
+	revision fanfold.Revision
+	read     func() (*fanfold.Document, error) // the document, from one snapshot
+	trees    *treeCache
+	remove   map[jsondoc.Node]string // the nodes' JSON pointers; a document always has the same nodes
+	strict   bool                    // one of them is the reference of a strict relation
 }
 
-// newEdit returns an edit of a document that removes nothing yet.
-func newEdit(doc *fanfold.Document) *edit {
-	return &edit{doc: doc, tree: jsondoc.MustParse(doc.Body), remove: map[jsondoc.Node]string{}}
+// newEdit returns an edit of a document, given with its body, that removes nothing yet. read returns the document again, with its body.
+func newEdit(doc *fanfold.Document, trees *treeCache, read func() (*fanfold.Document, error)) *edit {
+	trees.add(doc.Key, jsondoc.MustParse(doc.Body))
+	return &edit{key: doc.Key, revision: doc.Revision, read: read, trees: trees, remove: map[jsondoc.Node]string{}}
+}
+
+// tree returns the document as it was written.
+func (e *edit) tree() (*jsondoc.Tree, error) {
+	if t := e.trees.get(e.key); t != nil {
+		return t, nil
+	}
+	doc, err := e.read()
+	if err != nil {
+		return nil, err
+	}
+	if doc == nil {
+		return nil, fanfold.Errorf(fanfold.Internal, "document %s is no longer in its snapshot", e.key)
+	}
+	t := jsondoc.MustParse(doc.Body)
+	e.trees.add(e.key, t)
+	return t, nil
 }
 
 // drop removes the document's references to target by a relation, each with the innermost array's element around it.
-func (e *edit) drop(rel *fanfold.Relation, target fanfold.Key) {
+func (e *edit) drop(rel *fanfold.Relation, target fanfold.Key) error {
+	t, err := e.tree()
+	if err != nil {
+		return err
+	}
 	e.strict = e.strict || rel.Strict
-	rel.Path.Find(e.tree, target.ID, func(node, elem jsondoc.Node, pointer, elemPointer string) {
+	rel.Path.Find(t, target.ID, func(node, elem jsondoc.Node, pointer, elemPointer string) {
 		if elem != jsondoc.None {
 			node, pointer = elem, elemPointer
 		}
 		e.remove[node] = pointer
 	})
+	return nil
 }
 
 // dropAll removes the document's references by relations whose delete policy is unlink to each target that goes.
 func (e *edit) dropAll(m *fanfold.Model, goes func(target fanfold.Key) (bool, error)) error {
-	for _, rel := range m.Collection(e.doc.Key.Collection).Relations {
+	t, err := e.tree()
+	if err != nil {
+		return err
+	}
+	for _, rel := range m.Collection(e.key.Collection).Relations {
 		if rel.OnDelete != fanfold.Unlink {
 			continue
 		}
-		for _, id := range rel.Targets(e.tree) {
+		for _, id := range rel.Targets(t) {
 			target := fanfold.Key{Collection: rel.To, ID: id}
 			gone, err := goes(target)
 			if err != nil {
 				return err
 			}
 			if gone {
-				e.drop(rel, target)
+				if err := e.drop(rel, target); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -82,7 +114,11 @@ func removing(pointers []string) []byte {
 
 // result returns the document without what is removed.
 func (e *edit) result() (body []byte, err error) {
-	body = e.doc.Body
+	t, err := e.tree()
+	if err != nil {
+		return nil, err
+	}
+	body = t.Raw(jsondoc.Root)
 	for some := range slices.Chunk(e.pointers(), jsondoc.MaxOperations) {
 		ops, err := jsondoc.ParsePatch(removing(some))
 		if err != nil {
@@ -97,7 +133,7 @@ func (e *edit) result() (body []byte, err error) {
 
 // write returns the write of the edit: a JSON Patch or, where that would have too many operations, the whole document.
 func (e *edit) write() (fanfold.Write, error) {
-	ev := &fanfold.Event{Kind: fanfold.KindPatch, Key: e.doc.Key, Patch: fanfold.JSONPatch, Base: e.doc.Revision}
+	ev := &fanfold.Event{Kind: fanfold.KindPatch, Key: e.key, Patch: fanfold.JSONPatch, Base: e.revision}
 	if pointers := e.pointers(); len(pointers) <= jsondoc.MaxOperations {
 		ev.Body = removing(pointers)
 	} else {
@@ -105,9 +141,9 @@ func (e *edit) write() (fanfold.Write, error) {
 		if err != nil {
 			return fanfold.Write{}, err
 		}
-		ev = &fanfold.Event{Kind: fanfold.KindPut, Key: e.doc.Key, Body: body}
+		ev = &fanfold.Event{Kind: fanfold.KindPut, Key: e.key, Body: body}
 	}
-	return fanfold.Write{Event: ev, Expect: fanfold.Exactly(e.doc.Revision)}, nil
+	return fanfold.Write{Event: ev, Expect: fanfold.Exactly(e.revision)}, nil
 }
 
 // hasSchema tells whether the model that applies has a schema for a collection.
@@ -118,18 +154,23 @@ func (w *Writer) hasSchema(collection string) bool {
 // unfit returns what does not fit in the document that an edit leaves. It returns nil where the document fits its collection's
 // schema, and where it does not fit as it is: a delete takes a document's fit away from none, and mends none.
 func (w *Writer) unfit(e *edit) (*fanfold.Problem, error) {
-	key := e.doc.Key
+	key := e.key
 	if !w.hasSchema(key.Collection) {
 		return nil, nil
 	}
-	defer w.Parsing(e.doc.Body)()
+	t, err := e.tree()
+	if err != nil {
+		return nil, err
+	}
+	before := t.Raw(jsondoc.Root)
+	defer w.Parsing(before)()
 	body, err := e.result()
 	if err != nil {
 		return nil, err
 	}
 	err = w.checkSchema(key.Collection, body)
 	if problems := problemsOf(err); len(problems) > 0 {
-		if len(problemsOf(w.checkSchema(key.Collection, e.doc.Body))) > 0 {
+		if len(problemsOf(w.checkSchema(key.Collection, before))) > 0 {
 			return nil, nil
 		}
 		return &fanfold.Problem{Path: key.String() + problems[0].Path, Detail: "would not fit the schema of " + key.Collection + " without its reference: " + problems[0].Detail}, nil
