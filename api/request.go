@@ -191,7 +191,7 @@ func isModelPart(method, path string) bool {
 func (s *Server) checkRoute(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		path := c.Request().URL.EscapedPath()
-		if !strings.Contains(path, "_") && !strings.Contains(path, "%") || s.ownNames[path] || strings.HasPrefix(path, groupsPath) || isModelPart(c.Request().Method, path) {
+		if !strings.Contains(path, "_") && !strings.Contains(path, "%") || s.ownNames[path] || strings.HasPrefix(path, groupsPath) || isModelPart(c.Request().Method, path) || isWork(path) {
 			return next(c)
 		}
 		below, found := strings.CutPrefix(path, "/v1/")
