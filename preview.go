@@ -1,6 +1,9 @@
 package fanfold
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Progress is told, by long work, how far that is: the name of a phase, how much of it is done, and how much there is in all.
 // It is called often, and must not block.
@@ -117,3 +120,69 @@ const (
 	Stored   = "reserved" // their rule goes; they stay stored until its path is released
 	Restored = "restored" // their rule comes back, and shows them
 )
+
+// ModelSummary says in a few numbers what applying a model does, or would.
+type ModelSummary struct {
+	Applied     bool     `json:"applied"`            // it applies; otherwise it is announced, or was only previewed
+	Position    Bookmark `json:"position,omitzero"`  // of the event that applies or announces it
+	Revision    uint64   `json:"revision,omitempty"` // the event that applies it
+	Collections Counted  `json:"collections"`        // that are declared
+	Rules       Counted  `json:"rules"`
+	Differences int      `json:"differences"` // declarations that are other ones than before
+	Documents   int64    `json:"documents"`   // whose embedded view changes
+	Values      int64    `json:"values"`      // that change on them, a rule's on one document counted once
+	Misfits     int64    `json:"misfits"`     // documents that do not fit a new schema
+	Problems    int      `json:"problems"`    // what stands in its way
+	Warnings    int      `json:"warnings"`
+	// FirstWarning is one of the warnings; nil for none.
+	FirstWarning *Problem `json:"firstWarning,omitempty"`
+}
+
+// Counted counts declarations that came, went or changed.
+type Counted struct {
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+	Changed int `json:"changed"`
+}
+
+// count counts one declaration.
+func (c *Counted) count(change string) {
+	switch change {
+	case "added", "new":
+		c.Added++
+	case "removed":
+		c.Removed++
+	case "changed":
+		c.Changed++
+	}
+}
+
+// Summary returns the preview in a few numbers.
+func (p *ModelPreview) Summary() ModelSummary {
+	s := ModelSummary{Differences: len(p.Differences), Documents: p.Changes, Problems: len(p.Problems), Warnings: len(p.Warnings)}
+	collections := map[string]string{} // how each that differs changed
+	for _, d := range p.Differences {
+		parts := strings.SplitN(d.Path, ".", 3) // a collection's name has no dot
+		switch {
+		case len(parts) < 2 || parts[0] != "collections":
+		case len(parts) == 2:
+			collections[parts[1]] = d.Change
+		case collections[parts[1]] == "":
+			collections[parts[1]] = "changed"
+		}
+	}
+	for _, change := range collections {
+		s.Collections.count(change)
+	}
+	for _, r := range p.Rules {
+		s.Rules.count(r.Change)
+		s.Values += r.Documents
+	}
+	for _, m := range p.Misfits {
+		s.Misfits += m.Documents
+	}
+	if len(p.Warnings) > 0 {
+		s.FirstWarning = &p.Warnings[0]
+	}
+	return s
+}

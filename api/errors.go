@@ -69,22 +69,15 @@ func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return // the answer has begun
 	}
-	var e *fanfold.Error
-	if !errors.As(err, &e) {
-		e = s.foreign(err)
-	}
+	e := s.known(err)
 	// A body that is too slow ends the request's context, as a client that has gone does.
 	if ctx := c.Request().Context(); stopping(ctx) {
 		c.Response().Header().Set("Connection", "close")
 	} else if ctx.Err() != nil && e.Code != fanfold.TooSlow {
 		panic(http.ErrAbortHandler) // the client has gone
 	}
-	status := statusOf[e.Code]
-	p := problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation, Oldest: e.Oldest}
-	if status == 0 {
-		status = http.StatusInternalServerError
-		p = problem{Type: ProblemType(fanfold.Internal), Title: titleOf[fanfold.Internal], Status: status, Detail: "The details are in the server's log."}
-	}
+	p := problemFor(e)
+	status := p.Status
 	var he *echo.HTTPError
 	if errors.As(err, &he) && he.Code == http.StatusMethodNotAllowed {
 		status, p.Status, p.Title = he.Code, he.Code, "The method is not allowed here"
@@ -106,6 +99,33 @@ func (s *Server) fail(err error, c echo.Context) {
 	if err := c.JSON(status, p); err != nil {
 		s.opt.Logger.Debug("the client did not take the answer", "err", err)
 	}
+}
+
+// known returns err as an Error, and translates any other.
+func (s *Server) known(err error) *fanfold.Error {
+	var e *fanfold.Error
+	if !errors.As(err, &e) {
+		e = s.foreign(err)
+	}
+	return e
+}
+
+// problemFor returns an error as a problem, which has what anybody may see.
+func problemFor(e *fanfold.Error) problem {
+	status := statusOf[e.Code]
+	if status == 0 {
+		return problem{Type: ProblemType(fanfold.Internal), Title: titleOf[fanfold.Internal], Status: http.StatusInternalServerError, Detail: "The details are in the server's log."}
+	}
+	return problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation, Oldest: e.Oldest}
+}
+
+// problemOf returns the error of work in the background as a problem, and logs one that is the server's.
+func (s *Server) problemOf(err error) problem {
+	p := problemFor(s.known(err))
+	if p.Status >= http.StatusInternalServerError {
+		s.opt.Logger.Error("work in the background failed", "status", p.Status, "err", err)
+	}
+	return p
 }
 
 // foreign translates an error of Echo or net/http. It returns Internal for any that it does not know.

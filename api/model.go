@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -71,29 +73,98 @@ func (s *Server) changeModel(c echo.Context, part *writer.ModelPart, types ...st
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	leave, err := s.previews.enter(ctx)
+	kind := workModel
+	if req.DryRun {
+		kind = workPreview
+	}
+	leave, err := s.previews.enter(c.Request().Context())
 	if err != nil {
 		return err
 	}
-	result, err := s.Writer.PutModel(ctx, req)
-	leave()
-	if result.Preview != nil {
-		result.Preview.Position = s.mark(result.Preview.Position.Position)
+	change := &modelChange{s: s, req: req, prefer: prefer(c), limit: limit, leave: sync.OnceFunc(leave)}
+	if !change.prefer.async {
+		change.req.PreviewTime = s.opt.PreviewTime
 	}
-	switch {
-	case fanfold.CodeOf(err) == fanfold.Stale:
+	err = s.answerWork(c, kind, change.leave, change.run)
+	if fanfold.CodeOf(err) == fanfold.Stale {
 		_, seq, _ := s.Models.Model()
 		c.Response().Header().Set("ETag", modelTag(seq))
-		return err
-	case err != nil:
-		return err
-	case req.DryRun:
-		return c.JSON(http.StatusOK, result.Preview)
-	case result.Proposed != 0:
-		return s.answerProposal(c, result, limit)
 	}
-	return s.answerModel(c, result.Applied, result.Preview, limit)
+	return err
+}
+
+// modelChange is a change of the model, or its preview, for which a request asked.
+type modelChange struct {
+	s      *Server
+	req    writer.ModelRequest
+	prefer preferences
+	limit  time.Duration
+	leave  func() // is called when the documents were looked at
+}
+
+// run makes the change. It is a worker.
+func (m *modelChange) run(ctx context.Context, progress fanfold.Progress) (*reply, error) {
+	req := m.req
+	req.Progress = progress
+	result, err := m.s.Writer.PutModel(ctx, req)
+	m.leave()
+	if err != nil {
+		return nil, err
+	}
+	result.Preview.Position = m.s.mark(result.Preview.Position.Position)
+	switch {
+	case req.DryRun:
+		return &reply{status: http.StatusOK, body: result.Preview, summary: result.Preview.Summary()}, nil
+	case result.Proposed != 0:
+		return m.proposed(ctx, result)
+	}
+	return m.applied(ctx, result.Applied, result.Preview), nil
+}
+
+// answer returns the answer to a model that event seq applies, or announces.
+func (m *modelChange) answer(status int, seq uint64, applies bool, preview *fanfold.ModelPreview) *reply {
+	summary := preview.Summary()
+	summary.Applied, summary.Position = applies, m.s.markEvent(seq)
+	r := &reply{status: status, header: map[string]string{headerPosition: summary.Position.String()}, body: summary}
+	if applies {
+		summary.Revision = seq
+		r.header[headerRevision], r.header["ETag"] = strconv.FormatUint(seq, 10), modelTag(seq)
+	}
+	r.body, r.summary = summary, summary
+	if m.prefer.representation {
+		r.body, r.header["Preference-Applied"] = preview, "return=representation"
+	}
+	return r
+}
+
+// applied waits until a model is folded, for a limited time, and returns what it did.
+func (m *modelChange) applied(ctx context.Context, seq uint64, preview *fanfold.ModelPreview) *reply {
+	status := http.StatusOK
+	if err := m.s.wait(ctx, seq, m.limit); err != nil {
+		status = http.StatusAccepted
+	}
+	return m.answer(status, seq, true, preview)
+}
+
+// proposed waits until an announced model applies, and returns what it did. Where that takes longer than the request waits the
+// answer says where the preparation can be watched.
+func (m *modelChange) proposed(ctx context.Context, result writer.ModelResult) (*reply, error) {
+	limit := m.limit
+	if m.prefer.async {
+		limit = 0
+	}
+	waiting, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	applied, err := m.s.Writer.WaitForModel(waiting, result.Proposed)
+	switch {
+	case err == nil:
+		return m.applied(ctx, applied, result.Preview), nil
+	case fanfold.CodeOf(err) == fanfold.Unprocessable:
+		return nil, err
+	}
+	r := m.answer(http.StatusAccepted, result.Proposed, false, result.Preview)
+	r.header["Location"] = "/v1/_status"
+	return r, nil
 }
 
 // readModelRequest reads the headers, the parameters and the body of a PUT of a model. Errors are Invalid,
@@ -132,36 +203,6 @@ func background(c echo.Context) (*bool, error) {
 	return &asked, nil
 }
 
-// answerModel waits until a model is folded, for limit at most, and answers its PUT with what it did.
-func (s *Server) answerModel(c echo.Context, applied uint64, preview *fanfold.ModelPreview, limit time.Duration) error {
-	h := c.Response().Header()
-	h.Set(headerRevision, strconv.FormatUint(applied, 10))
-	h.Set(headerPosition, s.markEvent(applied).String())
-	h.Set("ETag", modelTag(applied))
-	if err := s.wait(c.Request().Context(), applied, limit); err != nil {
-		return c.JSON(http.StatusAccepted, preview)
-	}
-	return c.JSON(http.StatusOK, preview)
-}
-
-// answerProposal waits until an announced model applies, and answers its PUT with what it did. Where that takes longer
-// than limit the answer says where the preparation can be watched.
-func (s *Server) answerProposal(c echo.Context, result writer.ModelResult, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(c.Request().Context(), limit)
-	defer cancel()
-	applied, err := s.Writer.WaitForModel(ctx, result.Proposed)
-	switch {
-	case err == nil:
-		return s.answerModel(c, applied, result.Preview, limit)
-	case fanfold.CodeOf(err) == fanfold.Unprocessable:
-		return err
-	}
-	h := c.Response().Header()
-	h.Set("Location", "/v1/_status")
-	h.Set(headerPosition, s.markEvent(result.Proposed).String())
-	return c.JSON(http.StatusAccepted, result.Preview)
-}
-
 // getPending answers GET /v1/_model/_pending: the announced model.
 func (s *Server) getPending(c echo.Context) error {
 	if err := parameters(c); err != nil {
@@ -175,7 +216,8 @@ func (s *Server) getPending(c echo.Context) error {
 	return sendText(c, http.StatusOK, echo.MIMEApplicationJSON, p.Source)
 }
 
-// deletePending answers DELETE /v1/_model/_pending: it withdraws the announced model.
+// deletePending answers DELETE /v1/_model/_pending: it withdraws the announced model, and ends what this node does in the
+// background for models that are yet to be announced.
 func (s *Server) deletePending(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
@@ -185,7 +227,11 @@ func (s *Server) deletePending(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
+	ended := s.jobs.cancelRunning(workModel)
 	seq, err := s.Writer.CancelModel(ctx)
+	if ended > 0 && errors.Is(err, writer.ErrNoProposal) { // it was looked at, and not announced yet
+		return c.NoContent(http.StatusNoContent)
+	}
 	if err != nil {
 		return err
 	}

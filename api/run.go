@@ -56,6 +56,8 @@ func (s *Server) Run(ctx context.Context, l net.Listener, ending Ending) error {
 	case <-ending.Failed:
 	}
 	ending.CloseFeeds()
+	defer s.jobs.close(s.share(leaveShare - cutShare))
+	s.jobs.end(errStopping)
 	s.drain(srv, func() { end(errStopping) })
 	return nil
 }

@@ -97,16 +97,22 @@ type Inspector interface {
 	// Lineage reports where a document's derived values come from and which documents carry copies of it. The report is
 	// marshalled as JSON. The error is NotFound.
 	Lineage(key fanfold.Key) (report any, err error)
-	// Verify recomputes every derived value and reports what is wrong. The report is marshalled as JSON.
-	Verify(ctx context.Context) (report any, err error)
+	// Verify recomputes every derived value and reports what is wrong.
+	Verify(ctx context.Context, progress fanfold.Progress) (report Report, err error)
+}
+
+// Report is what came of work. It is marshalled as JSON.
+type Report interface {
+	// Summary returns the report in a few numbers, as _status tells it.
+	Summary() any
 }
 
 // Operator controls the node.
 type Operator interface {
 	// Replay starts a replay, and does not wait for its end. The error is Conflict where one is running.
 	Replay() error
-	// VerifyLog reads the whole log and compares it with what was folded from it. The report is marshalled as JSON.
-	VerifyLog(ctx context.Context) (report any, err error)
+	// VerifyLog reads the whole log and compares it with what was folded from it.
+	VerifyLog(ctx context.Context, progress fanfold.Progress) (report Report, err error)
 	// Status reports the state of the node, and returns the reason where it is not ready, nil otherwise. The report is
 	// marshalled as JSON.
 	Status() (report any, stopped error)
@@ -155,7 +161,9 @@ type Options struct {
 	Issuer         fanfold.Issuer  // gives out positions; the fold version that it knows of an event is a part of every ETag
 	Metrics        http.Handler    // answers GET /metrics; nil for none
 	Tracer         *tracing.Tracer // makes the spans of requests; nil for none
-	Answered       func(Answer)    // is told of every request that has ended; it must not block. nil for nobody
+	// PreviewTime bounds how long the documents that a model concerns are looked at while its client waits; default 1 min.
+	PreviewTime time.Duration
+	Answered    func(Answer) // is told of every request that has ended; it must not block. nil for nobody
 	// ShutdownDelay is how long a server serves on once it is to end, so that whoever distributes requests has seen that it
 	// is not ready; default none. ShutdownTimeout bounds what comes then, the node's part included; default 10 s.
 	ShutdownDelay, ShutdownTimeout time.Duration
@@ -183,7 +191,7 @@ func (o *Options) setDefaults() {
 	for _, d := range []struct {
 		value    *time.Duration
 		standard time.Duration
-	}{{&o.Timeout, 5 * time.Second}, {&o.Admission, 5 * time.Second}, {&o.HeaderTime, 10 * time.Second}, {&o.BodyGrace, 10 * time.Second}, {&o.SlowRequest, 5 * time.Second},
+	}{{&o.Timeout, 5 * time.Second}, {&o.Admission, 5 * time.Second}, {&o.HeaderTime, 10 * time.Second}, {&o.BodyGrace, 10 * time.Second}, {&o.SlowRequest, 5 * time.Second}, {&o.PreviewTime, time.Minute},
 		{&o.ShutdownTimeout, DefaultShutdownTimeout}} {
 		if *d.value == 0 {
 			*d.value = d.standard
@@ -203,7 +211,9 @@ type Server struct {
 
 	room *room // for bodies in memory
 
-	previews, imports, replicaChanges *slots
+	previews, imports, replicaChanges, verifies *slots
+
+	jobs *jobs
 }
 
 // Bounds of how many requests of a kind run at a time.
@@ -224,6 +234,7 @@ func New(parts Dependencies, opt Options) *Server {
 	}
 	s.running = &running{handler: handler, none: make(chan struct{}, 1)}
 	s.previews, s.imports, s.replicaChanges = newSlots(maxPreviews, opt.Admission), newSlots(maxImports, opt.Admission), newSlots(1, opt.Admission)
+	s.verifies, s.jobs = newSlots(maxVerifications, opt.Admission), newJobs()
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler, s.echo.JSONSerializer = s.fail, lengthSerializer{}
 	recovered := middleware.RecoverWithConfig(middleware.RecoverConfig{DisableErrorHandler: true, LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
@@ -271,7 +282,9 @@ func (s *Server) routes() {
 	e.DELETE("/v1/_model/_pending", plain(s.deletePending))
 	s.reads("/v1/_status", s.status)
 	e.POST("/v1/_replay", withoutAnswerTime(plain(commanded(s.replay))))
-	e.POST("/v1/_verify", withoutAnswerTime(plain(commanded(s.limited(maxVerifications, s.verify)))))
+	e.POST("/v1/_verify", withoutAnswerTime(plain(commanded(s.verify))))
+	s.reads("/v1/_work/:work", s.getWork)
+	e.DELETE("/v1/_work/:work", plain(s.deleteWork))
 	e.POST("/v1/_import", without(conditionHeaders...)(s.importLines))
 	s.reads("/v1/_import", s.getImport)
 	s.reads("/v1/_export", s.limited(maxExports, s.export))
@@ -353,13 +366,19 @@ func (s *Server) verify(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	check := s.Inspector.Verify
+	kind, check := workVerify, s.Inspector.Verify
 	if ofLog {
-		check = s.Operator.VerifyLog
+		kind, check = workVerifyLog, s.Operator.VerifyLog
 	}
-	report, err := check(c.Request().Context())
+	leave, err := s.verifies.enter(c.Request().Context())
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, report)
+	return s.answerWork(c, kind, leave, func(ctx context.Context, progress fanfold.Progress) (*reply, error) {
+		report, err := check(ctx, progress)
+		if err != nil {
+			return nil, err
+		}
+		return &reply{status: http.StatusOK, body: report, summary: report.Summary()}, nil
+	})
 }

@@ -38,6 +38,7 @@ const (
 	LeaseLost        Code = "lease-lost"        // the partition is another member's by now
 	UnsupportedMedia Code = "unsupported-media" // a content type that the route does not read
 	Timeout          Code = "timeout"           // not there within the time asked for
+	TakesLong        Code = "takes-long"        // more work than the server does while a client waits for it
 	KeyReused        Code = "key-reused"        // the Idempotency-Key was used for another request
 	TooSlow          Code = "too-slow"          // the request did not arrive in time
 	Busy             Code = "busy"              // more at once than the server takes

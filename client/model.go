@@ -25,8 +25,10 @@ type ModelOptions struct {
 	AllowRemoval bool  // also where it takes rules or guards away
 	AllowMisfits bool  // also where stored documents do not fit a new schema
 	Background   *bool // prepare it in the background; default where it concerns many documents
-	// Progress is called while ApplyModel waits, with the server's status.
+	// Progress is called while ApplyModel waits for a model that is being prepared, with the server's status.
 	Progress func(s *Status)
+	// Working is called while the server looks at the documents that the model concerns.
+	Working func(w *Work)
 }
 
 // ModelResult says what a model changes.
@@ -78,15 +80,16 @@ func (c *Client) DryRunModel(ctx context.Context, source []byte, opt ModelOption
 	r := modelRequest(source, opt)
 	r.query.Set("dryRun", "true")
 	r.repeatable = true
-	return c.putModel(ctx, r)
+	return c.putModel(ctx, r, opt)
 }
 
 // PutModel applies a model, YAML or JSON, or has the server begin to prepare it where it concerns many documents. It may be
-// sent again: a model that applies already, or is being prepared, is not stored twice. Errors are Invalid with all mistakes
+// sent again: a model that applies already, or is being prepared, is not stored twice. Where ctx ends while the server looks
+// at the documents, the server goes on; CancelModel ends that. Errors are Invalid with all mistakes
 // as Problems, Stale where IfMatch does not hold, Conflict while another model is prepared, ModelRemoves with what the model
 // would take away, and Unprocessable with what stands in its way.
 func (c *Client) PutModel(ctx context.Context, source []byte, opt ModelOptions) (*ModelResult, error) {
-	return c.putModel(ctx, modelRequest(source, opt))
+	return c.putModel(ctx, modelRequest(source, opt), opt)
 }
 
 // PatchModel applies a part of a model, as a JSON merge patch (RFC 7396) of the one that applies. Errors are those of
@@ -95,7 +98,7 @@ func (c *Client) PatchModel(ctx context.Context, patch []byte, opt ModelOptions)
 	r := modelRequest(patch, opt)
 	r.method = http.MethodPatch
 	r.header.Set("Content-Type", "application/merge-patch+json")
-	return c.putModel(ctx, r)
+	return c.putModel(ctx, r, opt)
 }
 
 // PutModelCollection applies what the model is to say about one collection, YAML or JSON, and leaves the others as they
@@ -103,7 +106,7 @@ func (c *Client) PatchModel(ctx context.Context, patch []byte, opt ModelOptions)
 func (c *Client) PutModelCollection(ctx context.Context, collection string, source []byte, opt ModelOptions) (*ModelResult, error) {
 	r := modelRequest(source, opt)
 	r.path += "/" + url.PathEscape(collection)
-	return c.putModel(ctx, r)
+	return c.putModel(ctx, r, opt)
 }
 
 // ApplyModel does what PutModel does, and waits until the model applies. Errors are those of PutModel and WaitForModel.
@@ -133,9 +136,10 @@ func modelRequest(source []byte, opt ModelOptions) *request {
 	return r
 }
 
-// putModel sends a model.
-func (c *Client) putModel(ctx context.Context, r *request) (*ModelResult, error) {
-	a, err := c.sendSlow(ctx, r)
+// putModel sends a model. Where ctx ends before the server has looked at the documents, a dry run ends, and any other goes on.
+func (c *Client) putModel(ctx context.Context, r *request, opt ModelOptions) (*ModelResult, error) {
+	r.header.Add("Prefer", "return=representation")
+	a, err := c.sendWork(ctx, r, r.query.Get("dryRun") == "", opt.Working)
 	if err != nil {
 		return nil, err
 	}

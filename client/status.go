@@ -25,6 +25,7 @@ type Status struct {
 	Preparing   *Preparation    // the model that is being prepared; nil for none
 	Withdrawn   *Withdrawn      // the last model that was withdrawn; nil for none
 	Replay      *ReplayProgress // the last replay; nil for none
+	Work        []Work          // what is done, or was, for requests that take long, the newest first
 	Raw         json.RawMessage `json:"-"` // all of the server's answer
 }
 
@@ -109,22 +110,27 @@ func (c *Client) Upgrade(ctx context.Context, version int, background *bool) (*U
 	return result, decode(a.body, result)
 }
 
-// Verify has the node compute every derived value anew, waits for the end, and returns the report.
-func (c *Client) Verify(ctx context.Context) (report json.RawMessage, err error) {
-	return c.verify(ctx, command("/v1/_verify"))
+// Verify has the node compute every derived value anew, waits for the end, and returns the report. It calls progress
+// meanwhile. Where ctx ends before, so does the verification.
+func (c *Client) Verify(ctx context.Context, progress ...func(w *Work)) (report json.RawMessage, err error) {
+	return c.verify(ctx, command("/v1/_verify"), progress)
 }
 
 // VerifyLog has the node read the whole log and compare it with what was made of it, waits for the end, and returns the
-// report.
-func (c *Client) VerifyLog(ctx context.Context) (report json.RawMessage, err error) {
+// report. It calls progress meanwhile. Where ctx ends before, so does the verification.
+func (c *Client) VerifyLog(ctx context.Context, progress ...func(w *Work)) (report json.RawMessage, err error) {
 	r := command("/v1/_verify")
 	r.query.Set("log", "true")
-	return c.verify(ctx, r)
+	return c.verify(ctx, r, progress)
 }
 
 // verify sends a request for a report.
-func (c *Client) verify(ctx context.Context, r *request) (json.RawMessage, error) {
-	a, err := c.sendSlow(ctx, r)
+func (c *Client) verify(ctx context.Context, r *request, progress []func(w *Work)) (json.RawMessage, error) {
+	a, err := c.sendWork(ctx, r, false, func(w *Work) {
+		for _, tell := range progress {
+			tell(w)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}

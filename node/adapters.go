@@ -95,12 +95,13 @@ type inspector struct {
 func (i inspector) Lineage(key fanfold.Key) (any, error) { return i.Inspector.Lineage(key) }
 
 // Verify recomputes every derived value and reports what is wrong.
-func (i inspector) Verify(ctx context.Context) (any, error) {
-	v, err := inspect.Verify(ctx, i.store, nil)
-	if v != nil {
-		v.Position = i.issuer.Mark(v.Position.Position)
+func (i inspector) Verify(ctx context.Context, progress fanfold.Progress) (api.Report, error) {
+	v, err := inspect.Verify(ctx, i.store, progress)
+	if err != nil {
+		return nil, err
 	}
-	return v, err
+	v.Position = i.issuer.Mark(v.Position.Position)
+	return v, nil
 }
 
 // scan makes a long snapshot an api.Scan.

@@ -55,7 +55,7 @@ func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
 		return r, nil
 	}
 	if err == nil {
-		r.Log, err = n.VerifyLog(ctx)
+		r.Log, err = n.VerifyLog(ctx, nil)
 	}
 	return r, err
 }

@@ -25,6 +25,18 @@ type LogReport struct {
 	lacking uint64 // events that are missing
 }
 
+// Summary returns what was found in a few numbers: a LogSummary.
+func (r *LogReport) Summary() any {
+	return LogSummary{Last: r.Last, Read: r.Read, Damaged: r.Err() != nil}
+}
+
+// LogSummary says in a few numbers what a verification of the log found.
+type LogSummary struct {
+	Last    uint64 `json:"last"`
+	Read    uint64 `json:"read"`
+	Damaged bool   `json:"damaged"`
+}
+
 // maxReported bounds the runs of missing events in a report.
 const maxReported = 100
 
@@ -248,9 +260,9 @@ func (c *logCheck) pace(ctx context.Context) func(seq uint64, size int) error {
 	}
 }
 
-// VerifyLog reads the whole log and compares it with what was folded from it. It blocks for as long as that takes. The
-// error is ctx's, or why the log cannot be read; what is wrong is in the report.
-func (n *Node) VerifyLog(ctx context.Context) (*LogReport, error) {
+// VerifyLog reads the whole log and compares it with what was folded from it. It tells progress, which may be nil, how far it is,
+// and blocks for as long as that takes. The error is ctx's, or why the log cannot be read; what is wrong is in the report.
+func (n *Node) VerifyLog(ctx context.Context, progress fanfold.Progress) (*LogReport, error) {
 	cp, err := n.Store.Checkpoint()
 	if err != nil {
 		return nil, err
@@ -260,7 +272,12 @@ func (n *Node) VerifyLog(ctx context.Context) (*LogReport, error) {
 		return nil, err
 	}
 	known := []witness{n.check.witness, {Seq: cp.Seq, Digest: cp.Digest}}
-	report, err := compareLog(ctx, n.Log, n.Store, s.Last, known, nil)
+	report, err := compareLog(ctx, n.Log, n.Store, s.Last, known, func(seq uint64, _ int) error {
+		if seq%256 == 0 {
+			progress.Tell("reading the log", int64(seq), int64(s.Last))
+		}
+		return nil
+	})
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the log could not be read through: %w", err)
 	}

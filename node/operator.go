@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/projector"
@@ -31,8 +32,8 @@ func (o operator) Replay() error {
 }
 
 // VerifyLog reads the whole log and compares it with what was folded from it.
-func (o operator) VerifyLog(ctx context.Context) (any, error) {
-	report, err := o.node.VerifyLog(ctx)
+func (o operator) VerifyLog(ctx context.Context, progress fanfold.Progress) (api.Report, error) {
+	report, err := o.node.VerifyLog(ctx, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +59,7 @@ type Status struct {
 	Node       string              `json:"node,omitempty"`       // the node's id; absent where it is the only one
 	Nodes      []membership.Node   `json:"nodes"`                // all nodes of the log, as this one knows them
 	LagSeconds float64             `json:"lagSeconds"`
+	Work       []api.Work          `json:"work,omitempty"` // what is done, or was, for requests that take long
 	projector.Status
 }
 
@@ -111,5 +113,6 @@ func (o operator) Status() (any, error) {
 	behind := n.shownLag()
 	s.Lag, s.LagSeconds = max(s.Lag, behind.Events), behind.Age.Seconds()
 	n.showWaiting(&s.Status)
+	s.Work = n.api.Work()
 	return s, notReady(n.reasons())
 }

@@ -111,7 +111,7 @@ func TestPreviewSaysWhatFindsNoValue(t *testing.T) {
 	if w := dry.Warnings[0]; w.Path+": "+w.Detail != warning {
 		t.Errorf("the first warning is %+v", w)
 	}
-	wantMisspelt(t, previewed(t, s.Want(http.StatusOK, "PUT", "/v1/_model?background=false", misspeltModel, "Content-Type", yamlType).Body))
+	wantMisspelt(t, previewed(t, s.Want(http.StatusOK, "PUT", "/v1/_model?background=false", misspeltModel, "Content-Type", yamlType, "Prefer", "return=representation").Body))
 
 	// Of the rules that stay those are looked at whose values may change: one may copy what another one gave that goes.
 	without := strings.Replace(misspeltModel, "      n: {count: books.authors}\n", "", 1)

@@ -147,7 +147,7 @@ func (img *image) damage(t *testing.T, r *rand.Rand) string {
 	s.Delete("books", "42")
 	s.Verify()
 	before := s.Digest()
-	report, err := s.Node.VerifyLog(t.Context())
+	report, err := s.Node.VerifyLog(t.Context(), nil)
 	if err != nil || report.Err() != nil {
 		t.Errorf("%s: the node is ready, and its log is %+v, %v", what, report, err)
 		return "wrong"

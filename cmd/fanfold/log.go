@@ -43,7 +43,8 @@ func (r *remote) verifyLog(ctx context.Context, data string, out *node.LogReport
 			return err
 		}
 		defer r.close()
-		text, err := c.VerifyLog(ctx)
+		text, err := c.VerifyLog(ctx, showWork)
+		clearWork()
 		return report(text, err, out)
 	}
 	return withRemains(ctx, data, func(r *node.Remains) error {

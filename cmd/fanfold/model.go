@@ -181,7 +181,8 @@ func modelDiffCommand() *cobra.Command {
 			return err
 		}
 		defer server.close()
-		result, err := c.DryRunModel(cmd.Context(), src, client.ModelOptions{})
+		result, err := c.DryRunModel(cmd.Context(), src, client.ModelOptions{Working: showWork})
+		clearWork()
 		if err != nil {
 			return err
 		}
@@ -205,7 +206,8 @@ func modelApplyCommand() *cobra.Command {
 		Short: "Apply a model, and bring the documents that are there up to it",
 		Long: `Apply a model, and bring the documents that are there up to it. Where it concerns many, the
 server prepares the changes in the background, while reads and writes go on, and then applies
-the model in one short step; this command shows how far it is. Where the command is interrupted,
+the model in one short step; this command shows how far it is, from the first look at the
+documents on, and so does fanfold status. Where the command is interrupted,
 the server goes on; fanfold model cancel makes it stop.`,
 		Example: "  fanfold model apply model.yaml\n  fanfold model apply --background model.yaml",
 		Args:    cobra.ExactArgs(1),
@@ -238,7 +240,9 @@ func (r *remote) applyModel(cmd *cobra.Command, file string, opt client.ModelOpt
 		return err
 	}
 	defer r.close()
+	opt.Working = showWork
 	result, err := c.PutModel(cmd.Context(), src, opt)
+	clearWork()
 	if err != nil {
 		return err
 	}

@@ -110,6 +110,7 @@ func showStatus(out io.Writer, s *node.Status) {
 	if p := s.Preparing; p != nil && len(p.WaitingFor) > 0 {
 		fmt.Fprintf(out, "waiting     for %s to hold its writes\n", strings.Join(p.WaitingFor, ", "))
 	}
+	showWorks(out, s.Work)
 	if a := s.Activated; a != nil {
 		fmt.Fprintf(out, "activated   the model of event %d: %d documents, %.2f s\n", a.Model, a.Documents, a.Seconds)
 	}

@@ -27,7 +27,8 @@ func verifyCommand() *cobra.Command {
 		Use:   "verify",
 		Short: "Recompute every derived value from the documents as written, and list wrong ones",
 		Long: `Recompute every derived value and the link index from the documents as written, and list
-what differs. With --log read the whole log instead, and compare it with what was folded from it.
+what differs. The server does it in the background and this command shows how far it is; where
+it is interrupted, the server ends it. With --log read the whole log instead, and compare it with what was folded from it.
 The exit code is 0 where nothing differs and 3 where something does.`,
 		Example: "  fanfold verify\n  fanfold verify --log\n  fanfold verify --data ./fanfold-data   (where no server runs)",
 		Args:    cobra.NoArgs,
@@ -62,7 +63,8 @@ func (r *remote) verify(ctx context.Context) (v inspect.Verified, err error) {
 		return v, err
 	}
 	defer r.close()
-	text, err := c.Verify(ctx)
+	text, err := c.Verify(ctx, showWork)
+	clearWork()
 	return v, report(text, err, &v)
 }
 

@@ -29,6 +29,17 @@ type Verified struct {
 	More      int64            `json:"more,omitempty"` // wrong values beyond those listed
 }
 
+// Summary returns what was found in a few numbers: a VerifiedSummary.
+func (v *Verified) Summary() any {
+	return VerifiedSummary{Documents: v.Documents, Wrong: int64(len(v.Wrong)) + v.More}
+}
+
+// VerifiedSummary says in a few numbers what a verification found.
+type VerifiedSummary struct {
+	Documents int64 `json:"documents"`
+	Wrong     int64 `json:"wrong"`
+}
+
 // maxListed is how many wrong values a verification lists; the rest is counted.
 const maxListed = 1000
 

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/client"
+)
+
+// showWork shows on a terminal how far the server is with what a command waits for.
+func showWork(w *client.Work) {
+	if onTerminal() {
+		fmt.Fprint(os.Stderr, "\r\033[K"+workLine(w.Kind, w.Phase, w.Done, w.Total, w.Started))
+	}
+}
+
+// clearWork removes the line of showWork.
+func clearWork() {
+	if onTerminal() {
+		fmt.Fprint(os.Stderr, "\r\033[K")
+	}
+}
+
+// workLine returns how far work is.
+func workLine(kind, phase string, done, total int64, started time.Time) string {
+	line := kind + ": " + phase
+	if total > 0 {
+		line += fmt.Sprintf(", %.0f%%", 100*float64(done)/float64(total))
+	}
+	return line + fmt.Sprintf(", for %.0f s", time.Since(started).Seconds())
+}
+
+// showWorks prints a line for each piece of work that a server does, or has done for clients that did not wait.
+func showWorks(out io.Writer, all []api.Work) {
+	for _, w := range all {
+		if w.Status == 0 {
+			fmt.Fprintf(out, "working     %s\n", workLine(w.Kind, w.Phase, w.Done, w.Total, w.Started))
+			continue
+		}
+		fmt.Fprintf(out, "worked      %s: %s, %s\n", w.Kind, w.Phase, summaryOf(w.Summary))
+	}
+}
+
+// summaryOf returns the summary of work as text.
+func summaryOf(summary any) string {
+	if text, ok := summary.(string); ok {
+		return text
+	}
+	text, err := json.Marshal(summary)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,247 @@
+package tests
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/projector/inspect"
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// workModel is a model of books that have one author each, and countedModel the same with one rule and collection more.
+const (
+	workModel    = `{collections: {authors: {}, books: {relations: {author: {path: author, to: authors}}, derive: {name: {copy: author, value: doc.name}}}}}`
+	countedModel = `{collections: {authors: {derive: {books: {count: books.author}, odd: {copy: self, value: doc.nme}}, relations: {self: {path: self, to: authors}}}, books: {relations: {author: {path: author, to: authors}}, derive: {name: {copy: author, value: doc.name}}}, more: {}}}`
+)
+
+// openWork opens a store with two authors and three books.
+func openWork(t *testing.T, opt harness.Options) *harness.Store {
+	opt.Dir = t.TempDir()
+	s := harness.Open(t, opt)
+	t.Cleanup(s.Close)
+	fillWork(s)
+	return s
+}
+
+// fillWork gives a store two authors and three books.
+func fillWork(s *harness.Store) {
+	s.Want(http.StatusOK, "PUT", "/v1/_model", workModel, "Content-Type", yamlType)
+	s.Put("authors", "a", `{"name":"A","self":"a"}`)
+	s.Put("authors", "b", `{"name":"B","self":"b"}`)
+	for i := range 3 {
+		s.Put("books", fmt.Sprint(i), `{"author":"a"}`)
+	}
+}
+
+// TestModelAnswersBriefly: a change of the model is answered with a few numbers, and with the whole preview where the client
+// prefers that; a dry run with the preview.
+func TestModelAnswersBriefly(t *testing.T) {
+	parallel(t)
+	s := openWork(t, harness.Options{})
+	full := s.Want(http.StatusOK, "PUT", "/v1/_model?dryRun=true", countedModel, "Content-Type", yamlType)
+	if p := previewed(t, full.Body); p.Changes != 2 || len(p.Differences) != 4 || len(p.Rules) != 3 {
+		t.Errorf("the dry run tells %s", full.Body)
+	}
+	r := s.Want(http.StatusOK, "PUT", "/v1/_model", countedModel, "Content-Type", yamlType)
+	var got fanfold.ModelSummary
+	decode(t, r.Body, &got)
+	if got.FirstWarning == nil || got.FirstWarning.Path != `collections.authors.derive["odd"].value` {
+		t.Errorf("the first warning is %+v", got.FirstWarning)
+	}
+	want := fanfold.ModelSummary{Applied: true, Position: got.Position, Revision: got.Revision, Collections: fanfold.Counted{Added: 1, Changed: 1},
+		Rules: fanfold.Counted{Added: 2}, Differences: 4, Documents: 2, Values: 2, Warnings: 1, FirstWarning: got.FirstWarning}
+	if got != want || fmt.Sprint(got.Revision) != r.Header.Get("Fanfold-Revision") || got.Position.String() != r.Header.Get("Fanfold-Position") || len(r.Body) > 600 {
+		t.Errorf("the answer is %s, with %v", r.Body, r.Header)
+	}
+	less := s.Want(http.StatusOK, "PATCH", "/v1/_model?allowRemoval=true", `{"collections":{"more":null,"authors":{"derive":null}}}`,
+		"Content-Type", mergeType, "Prefer", "return=representation")
+	if p := previewed(t, less.Body); p.Changes != 2 || len(p.Differences) != 3 || less.Header.Get("Preference-Applied") != "return=representation" {
+		t.Errorf("the representation is %s", less.Body)
+	}
+	part := s.Want(http.StatusOK, "PUT", "/v1/_model/more", `{}`)
+	got = fanfold.ModelSummary{}
+	if decode(t, part.Body, &got); got.Collections != (fanfold.Counted{Added: 1}) || got.Documents != 0 {
+		t.Errorf("a part is answered with %s", part.Body)
+	}
+}
+
+// TestPreviewTakesLong: a preview that takes longer than a client waits ends, and says how to have it in the background.
+func TestPreviewTakesLong(t *testing.T) {
+	parallel(t)
+	dir := t.TempDir()
+	s := harness.Open(t, harness.Options{Dir: dir})
+	fillWork(s)
+	s.Close()
+	s = harness.Open(t, harness.Options{Dir: dir, API: api.Options{PreviewTime: 1}})
+	t.Cleanup(s.Close)
+	for _, query := range []string{"?dryRun=true", ""} {
+		r := s.Want(http.StatusUnprocessableEntity, "PUT", "/v1/_model"+query, countedModel, "Content-Type", yamlType)
+		if r.Problem() != "urn:fanfold:problem:takes-long" || !strings.Contains(string(r.Body), "respond-async") {
+			t.Errorf("it is told as %s", r.Body)
+		}
+	}
+	w := awaitWork(t, s, s.Want(http.StatusAccepted, "PUT", "/v1/_model?dryRun=true", countedModel, "Content-Type", yamlType, "Prefer", "respond-async"))
+	if p := previewed(t, w.Result); w.Status != http.StatusOK || p.Changes != 2 {
+		t.Errorf("in the background it is %+v", w)
+	}
+}
+
+// work decodes work.
+func work(t *testing.T, body []byte) (w api.Work) {
+	t.Helper()
+	decode(t, body, &w)
+	return w
+}
+
+// awaitWork waits for the end of work in the background, which an answer tells of.
+func awaitWork(t *testing.T, s *harness.Store, accepted *harness.Response) (w api.Work) {
+	t.Helper()
+	at := accepted.Header.Get("Location")
+	if w = work(t, accepted.Body); at != "/v1/_work/"+w.ID || accepted.Header.Get("Preference-Applied") != "respond-async" || w.Result != nil {
+		t.Fatalf("the answer is %s, with %v", accepted.Body, accepted.Header)
+	}
+	await(t, "the end of the work", waitTime, func() bool {
+		w = work(t, s.Want(http.StatusOK, "GET", at, "").Body)
+		return w.Status != 0
+	})
+	return w
+}
+
+// TestVerifyInBackground: a verification that nobody waits for tells in _status how far it is, its report is kept until the
+// next one of its kind, and a request can end and forget it.
+func TestVerifyInBackground(t *testing.T) {
+	parallel(t)
+	s := openWork(t, harness.Options{})
+	jsonType := []string{"Content-Type", "application/json"}
+	async := append([]string{"Prefer", "respond-async"}, jsonType...)
+	var waited, report inspect.Verified
+	decode(t, s.Want(http.StatusOK, "POST", "/v1/_verify", "", jsonType...).Body, &waited)
+	first := awaitWork(t, s, s.Want(http.StatusAccepted, "POST", "/v1/_verify", "", async...))
+	decode(t, first.Result, &report)
+	if first.Kind != "verify" || first.Status != http.StatusOK || report.Documents != 5 || report.Position != waited.Position || first.Ended.IsZero() {
+		t.Errorf("the verification is %+v", first)
+	}
+	log := awaitWork(t, s, s.Want(http.StatusAccepted, "POST", "/v1/_verify?log=true", "", async...))
+	if log.Kind != "verify-log" || log.Status != http.StatusOK {
+		t.Errorf("the verification of the log is %+v", log)
+	}
+	second := awaitWork(t, s, s.Want(http.StatusAccepted, "POST", "/v1/_verify", "", async...))
+	s.Want(http.StatusNotFound, "GET", "/v1/_work/"+first.ID, "")
+	var status node.Status
+	decode(t, s.Want(http.StatusOK, "GET", "/v1/_status", "").Body, &status)
+	if len(status.Work) != 2 || status.Work[0].ID != second.ID || status.Work[1].ID != log.ID || status.Work[0].Result != nil {
+		t.Errorf("_status tells %+v", status.Work)
+	}
+	if text, _ := json.Marshal(status.Work[0].Summary); string(text) != `{"documents":5,"wrong":0}` {
+		t.Errorf("the summary is %s", text)
+	}
+	s.Want(http.StatusNoContent, "DELETE", "/v1/_work/"+second.ID, "")
+	s.Want(http.StatusNotFound, "DELETE", "/v1/_work/"+second.ID, "")
+	// Whoever waits for long enough is answered as ever.
+	soon := s.Want(http.StatusOK, "POST", "/v1/_verify", "", append([]string{"Prefer", "respond-async, wait=60"}, jsonType...)...)
+	if decode(t, soon.Body, &report); report.Documents != 5 {
+		t.Errorf("it is answered with %s", soon.Body)
+	}
+	r := awaitWork(t, s, s.Want(http.StatusAccepted, "PUT", "/v1/_model", `{collections: {}}`, "Content-Type", yamlType, "Prefer", "respond-async"))
+	if r.Status != http.StatusConflict || !strings.Contains(string(r.Result), "urn:fanfold:problem:model-removes") || r.Phase != "failed" {
+		t.Errorf("a model that is refused is %+v", r)
+	}
+}
+
+// TestModelInBackgroundShowsItself: what is done before a model is announced shows in _status while it is done, whether its
+// client waits or not; and the end of it is what a client that had waited is told.
+func TestModelInBackgroundShowsItself(t *testing.T) {
+	parallel(t)
+	var mu sync.Mutex
+	var held chan struct{} // where it is not nil events are not appended until it is closed
+	hold := func(stored bool) error {
+		mu.Lock()
+		at := held
+		mu.Unlock()
+		if at != nil && !stored {
+			<-at
+		}
+		return nil
+	}
+	s := openWork(t, harness.Options{FailAppend: hold})
+	for _, asks := range []string{"respond-async", "handling=lenient"} {
+		gate := make(chan struct{})
+		mu.Lock()
+		held = gate
+		mu.Unlock()
+		model := countedModel
+		if asks != "respond-async" {
+			model = strings.Replace(countedModel, "more: {}", "others: {}", 1)
+		}
+		answers := make(chan *harness.Response, 1)
+		go func() {
+			r, _ := s.Do("PUT", "/v1/_model?allowRemoval=true", []byte(model), "Content-Type", yamlType, "Prefer", asks)
+			answers <- r
+		}()
+		var status node.Status
+		await(t, "the work in _status", waitTime, func() bool {
+			decode(t, s.Want(http.StatusOK, "GET", "/v1/_status", "").Body, &status)
+			return len(status.Work) > 0 && status.Work[0].Status == 0 && status.Work[0].Phase != "waiting"
+		})
+		if w := status.Work[0]; w.Kind != "model" || w.Started.IsZero() {
+			t.Errorf("_status tells %+v", status.Work)
+		}
+		mu.Lock()
+		held = nil
+		mu.Unlock()
+		close(gate)
+		r := <-answers
+		if r == nil {
+			t.Fatal("no answer")
+		}
+		body, revision := r.Body, r.Header.Get("Fanfold-Revision")
+		if asks == "respond-async" {
+			w := awaitWork(t, s, r)
+			body, revision = w.Result, w.Headers["Fanfold-Revision"]
+		}
+		var got fanfold.ModelSummary
+		if decode(t, body, &got); !got.Applied || fmt.Sprint(got.Revision) != revision {
+			t.Errorf("%s: it is answered with %s", asks, body)
+		}
+	}
+	s.Want(http.StatusNotFound, "DELETE", "/v1/_model/_pending", "")
+}
+
+// TestWorkInBackgroundHasBounds: what nobody waits for counts among what runs at a time.
+func TestWorkInBackgroundHasBounds(t *testing.T) {
+	parallel(t)
+	var holding atomic.Bool
+	gate := make(chan struct{})
+	s := openWork(t, harness.Options{API: api.Options{Admission: 10 * time.Millisecond}, FailAppend: func(stored bool) error {
+		if holding.Load() && !stored {
+			<-gate
+		}
+		return nil
+	}})
+	holding.Store(true)
+	var all []*harness.Response
+	for range 4 {
+		all = append(all, s.Want(http.StatusAccepted, "PUT", "/v1/_model", countedModel, "Content-Type", yamlType, "Prefer", "respond-async"))
+	}
+	busy := s.Want(http.StatusTooManyRequests, "PUT", "/v1/_model", countedModel, "Content-Type", yamlType, "Prefer", "respond-async")
+	if busy.Problem() != "urn:fanfold:problem:busy" {
+		t.Errorf("the fifth is told %s", busy.Body)
+	}
+	holding.Store(false)
+	close(gate)
+	for _, r := range all { // one of them applies, and the others find that it does
+		if w := awaitWork(t, s, r); w.Status != http.StatusOK {
+			t.Errorf("a change ends as %+v, %s", w, w.Result)
+		}
+	}
+	s.Want(http.StatusOK, "PUT", "/v1/_model", countedModel, "Content-Type", yamlType)
+}
