@@ -175,7 +175,7 @@ func TestParseListsMistakes(t *testing.T) {
 		`{"collections":{},}`:     {"the model is not JSON"},
 		`7`:                       {": the model must be a mapping with the member collections"},
 		`{collections: {}, x: 1}`: {"the model is not JSON"}, // what begins with a brace is read as JSON
-		"collections: {}\nx: 1":   {"x: unknown member; the model has collections, fanout and embedded"},
+		"collections: {}\nx: 1":   {"x: unknown member; the model has collections, open, fanout and embedded"},
 		"collections: {A: {}, b: 1, c: {colour: 1}}\nfanout: {limit: 0}": {
 			"collections.A: cannot name a collection",
 			"collections.b: must be a mapping",
