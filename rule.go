@@ -35,6 +35,7 @@ type Rule struct {
 	Where      string    // a CEL expression over doc, the child's embedded view; "" for all. Not of Copy and IDs
 	Of         Path      // of aggregates: where the number stands in the child's embedded view
 	Fields     []string  // of Recent: members of the child's embedded view
+	ByUpdate   bool      // of Recent: children are ordered by when they were last written, instead of by OrderBy
 	OrderBy    Path      // of Recent: where what children are ordered by stands in their embedded view; nil: by creation
 	Limit      int       // of IDs and Recent: how many at most
 	TakeOver   bool      // the field may hide a member that stored documents already have
@@ -62,7 +63,7 @@ func (r *Rule) List() bool { return r.Kind == Copy && r.Relation.Path[r.Base:].A
 // SameAs tells whether both rules always give the same value.
 func (r *Rule) SameAs(o *Rule) bool {
 	return r.Kind == o.Kind && r.Value == o.Value && r.Frozen == o.Frozen && r.Where == o.Where && r.Limit == o.Limit &&
-		r.Of.String() == o.Of.String() && r.OrderBy.String() == o.OrderBy.String() && slices.Equal(r.Fields, o.Fields) &&
+		r.Of.String() == o.Of.String() && r.OrderBy.String() == o.OrderBy.String() && r.ByUpdate == o.ByUpdate && slices.Equal(r.Fields, o.Fields) &&
 		r.sameRelation(o) && r.KeepsGone() == o.KeepsGone()
 }
 

@@ -68,9 +68,9 @@ func (s *Server) operations(body []byte, strict bool) ([]*writer.Operation, erro
 		return nil, fanfold.Errorf(fanfold.Unprocessable, "a transaction has from 1 to %d operations; this one has %d", writer.MaxOperations, count)
 	}
 	ops := make([]*writer.Operation, 0, count)
-	seen := make(map[fanfold.Key]int, count)
+	seen, made := make(map[fanfold.Key]int, count), namedOperations{}
 	for _, text := range list {
-		op, err := s.operation(text, strict)
+		op, err := s.operation(text, strict, made)
 		if err == nil {
 			if at, twice := seen[op.Key]; twice {
 				err = fanfold.Errorf(fanfold.Unprocessable, "document %s is in operation %d already; a transaction has each document once", op.Key, at)
@@ -88,11 +88,13 @@ func (s *Server) operations(body []byte, strict bool) ([]*writer.Operation, erro
 // operationMembers lists the members that an operation of each kind may have besides op, collection and id. The member
 // with its content comes first.
 var operationMembers = map[writer.OperationKind][]string{
-	writer.Put: {"body", "ifMatch", "ifNoneMatch", "refresh"}, writer.Create: {"body"}, writer.Patch: {"patch", "ifMatch", "refresh"},
+	writer.Put: {"body", "ifMatch", "ifNoneMatch", "refresh", memberRefs}, writer.Create: {"body", memberAs, memberRefs},
+	writer.Patch:  {"patch", "ifMatch", "refresh", memberRefs},
 	writer.Delete: {"ifMatch"}, writer.Check: {"ifMatch", "ifNoneMatch"}}
 
-// operation reads and prepares one operation. Errors are Invalid, Unprocessable and TooLarge.
-func (s *Server) operation(text []byte, strict bool) (*writer.Operation, error) {
+// operation reads and prepares one operation. made holds the operations that have names so far, and gets this
+// one. Errors are Invalid, Unprocessable, TooLarge and UnknownCollection.
+func (s *Server) operation(text []byte, strict bool, made namedOperations) (*writer.Operation, error) {
 	t, err := jsondoc.Outline(text, maxMembers)
 	if err != nil { // it is JSON
 		return nil, fanfold.Errorf(fanfold.Invalid, "it has more than %d members, which no operation has", maxMembers)
@@ -106,19 +108,36 @@ func (s *Server) operation(text []byte, strict bool) (*writer.Operation, error) 
 	if !ok {
 		return nil, fanfold.Errorf(fanfold.Invalid, "op %q is not one of put, create, patch, delete and check", op.Kind)
 	}
+	names := operationNames{made: made}
 	for m := t.First(n); m != jsondoc.None; m = t.Next(m) {
-		if err := readMember(op, known, t, m); err != nil {
+		if err := readMember(op, known, &names, t, m); err != nil {
 			return nil, err
 		}
 	}
 	if err := checkMembers(op, t); err != nil {
 		return nil, err
 	}
-	return op, s.Writer.Prepare(op)
+	if len(names.refs) > 0 {
+		if err := s.fillIn(op, &names); err != nil {
+			return nil, err
+		}
+	}
+	err = s.Writer.Prepare(op)
+	if err == nil && names.as != "" {
+		made[names.as] = op
+	}
+	return op, err
 }
 
-// readMember reads the member m of an operation that may have the known members. The error is Invalid.
-func readMember(op *writer.Operation, known []string, t *jsondoc.Tree, m jsondoc.Node) error {
+// fillIn puts the ids that an operation takes into its content. The error is Invalid.
+func (s *Server) fillIn(op *writer.Operation, names *operationNames) error {
+	defer s.Writer.Parsing(op.Content)()
+	return names.fill(op)
+}
+
+// readMember reads the member m of an operation that may have the known members, those about names into names. The error is
+// Invalid.
+func readMember(op *writer.Operation, known []string, names *operationNames, t *jsondoc.Tree, m jsondoc.Node) error {
 	name := t.Key(m)
 	if !slices.Contains([]string{"op", "collection", "id"}, name) && !slices.Contains(known, name) {
 		return fanfold.Errorf(fanfold.Invalid, "unknown member %q: %s takes op, collection, id, %s", name, op.Kind, strings.Join(known, ", "))
@@ -129,9 +148,14 @@ func readMember(op *writer.Operation, known []string, t *jsondoc.Tree, m jsondoc
 		if op.Key.Collection = t.Text(m); t.Kind(m) != jsondoc.String {
 			return fanfold.Errorf(fanfold.Invalid, `member "collection" must be a string`)
 		}
+	case memberAs, memberRefs:
+		return names.read(t, m)
 	case "id":
+		if t.Kind(m) == jsondoc.Object {
+			return names.readID(op, t, m)
+		}
 		if kind := t.Kind(m); kind != jsondoc.String && kind != jsondoc.Number {
-			return fanfold.Errorf(fanfold.Invalid, `member "id" must be a string or a number`)
+			return fanfold.Errorf(fanfold.Invalid, `member "id" must be a string, a number, or {"ref":"name"}`)
 		}
 		op.Key.ID = t.Text(m)
 		return fanfold.CheckID(op.Key.ID)
@@ -242,7 +266,7 @@ func (s *Server) finishTransaction(c echo.Context, w *write, ops []*writer.Opera
 	w.answerNowIfFolded(s, last)
 	if waited := s.waitFor(c, w, last); waited != nil || w.prefer.async {
 		for i, op := range ops {
-			if w.request.Key.Hash != "" && op.Kind == writer.Create { // if the request was stored before, its ids may be others
+			if w.request.Key.Hash != "" && (op.Kind == writer.Create || op.IDOf != nil) { // if the request was stored before, its ids may be others
 				result.Operations[i].ID = ""
 			}
 		}
@@ -275,7 +299,9 @@ func (s *Server) addOutcomes(result *transactionResult, ops []*writer.Operation,
 	for i, op := range ops {
 		r := &result.Operations[i]
 		if op.Kind == writer.Check {
-			r.Status = http.StatusNoContent
+			if r.Status = http.StatusNoContent; op.IDOf != nil { // of then, where the request was stored before
+				r.ID = result.Operations[slices.Index(ops, op.IDOf)].ID
+			}
 			continue
 		}
 		o := outcomeOf(changes[i])

@@ -174,6 +174,13 @@ func TestTransactions(t *testing.T) {
 		client.Delete("books", result.Operations[1].ID).IfMatch(result.Operations[1].ETag),
 	}))(t)
 	s.WantDoc("authors", "a", `{"id":"a","name":"Bea","countOfBooks":0}`)
+	named := must(c.Transact(ctx, []client.Operation{
+		client.Create("authors", "", author{Name: "Cy"}).As("cy"),
+		client.Put("books", "cy", json.RawMessage(`{"authors":[{"id":null},{"id":null}]}`)).Ref("/authors/0/id", "cy").Ref("/authors/1/id", "cy"),
+		client.Put("profiles", "", map[string]any{}).WithIDOf("cy"),
+	}))(t).Operations
+	s.WantDoc("books", "cy", `{"id":"cy","authors":[{"id":"`+named[0].ID+`","name":"Cy"},{"id":"`+named[0].ID+`","name":"Cy"}]}`)
+	s.WantDoc("profiles", named[0].ID, `{"id":"`+named[0].ID+`"}`)
 	dry := must(c.Transact(ctx, []client.Operation{client.Delete("authors", "a")}, client.DryRun()))(t)
 	if len(dry.Report) == 0 {
 		t.Errorf("a dry run says %+v", dry)

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 )
 
@@ -12,6 +13,8 @@ type Operation struct {
 	body                 any
 	ifMatch, ifNoneMatch string
 	refresh              []string
+	as, idOf             string
+	refs                 map[string]string
 }
 
 // Put returns an operation that creates or replaces a document.
@@ -64,6 +67,31 @@ func (o Operation) Refresh(fields ...string) Operation {
 	return o
 }
 
+// As returns the operation, a create, with a name by which later operations of the transaction take the id of its document:
+// see Ref and WithIDOf. A name is a letter, then letters, digits, - and _, up to 64 of them.
+func (o Operation) As(name string) Operation {
+	o.as = name
+	return o
+}
+
+// Ref returns the operation with the id of the document that an earlier one, named by As, creates, in the place of a null: the
+// JSON pointer leads to that in the body or patch, such as /ticketId. An operation has up to 100 of them.
+func (o Operation) Ref(pointer, name string) Operation {
+	o.refs = maps.Clone(o.refs)
+	if o.refs == nil {
+		o.refs = map[string]string{}
+	}
+	o.refs[pointer] = name
+	return o
+}
+
+// WithIDOf returns the operation about the document that has the same id, in another collection, as the one that an earlier
+// operation, named by As, creates.
+func (o Operation) WithIDOf(name string) Operation {
+	o.idOf = name
+	return o
+}
+
 // MarshalJSON returns the operation as the API takes it, with the body's bytes as they are.
 func (o Operation) MarshalJSON() ([]byte, error) { return o.append(nil) }
 
@@ -90,8 +118,9 @@ func (o Operation) append(b []byte) ([]byte, error) {
 		value any
 		has   bool
 	}{
-		{"op", o.op, true}, {"collection", o.collection, true}, {"id", o.id, o.id != ""}, {content, o.body, o.op != "delete" && o.op != "check"},
+		{"op", o.op, true}, {"collection", o.collection, true}, {"id", o.id, o.id != "" && o.idOf == ""}, {"id", map[string]string{"ref": o.idOf}, o.idOf != ""}, {content, o.body, o.op != "delete" && o.op != "check"},
 		{"ifMatch", o.ifMatch, o.ifMatch != ""}, {"ifNoneMatch", o.ifNoneMatch, o.ifNoneMatch != ""}, {"refresh", o.refresh, len(o.refresh) > 0},
+		{"as", o.as, o.as != ""}, {"refs", o.refs, len(o.refs) > 0},
 	} {
 		if m.has {
 			if err := member(m.name, m.value); err != nil {

@@ -165,8 +165,8 @@ func TestModelParts(t *testing.T) {
 	refuse(t, s, bad{"", 413, "too-large", "PUT", "/v1/_model/books", strings.Repeat(" ", 1<<20+1), nil, []string{"1048576"}})
 	refuse(t, s, bad{"", 413, "too-large", "PATCH", "/v1/_model", strings.Repeat(" ", 1<<20+1), []string{"Content-Type", mergeType}, []string{"1048576"}})
 	refuse(t, s, bad{"", 415, "unsupported-media", "PATCH", "/v1/_model", `{}`, []string{"Content-Type", "application/json"}, []string{mergeType}})
-	refuse(t, s, bad{"", 400, "invalid", "PUT", "/v1/_model/_pending", `{}`, nil, []string{"cannot name a collection"}})
-	refuse(t, s, bad{"", 404, "not-found", "GET", "/v1/_model/books", ``, nil, []string{"no such route"}})
+	refuse(t, s, bad{"", 405, "invalid", "PUT", "/v1/_model/_pending", `{}`, nil, []string{"method"}})
+	refuse(t, s, bad{"", 405, "invalid", "GET", "/v1/_model/books", ``, nil, []string{"method"}})
 }
 
 // TestModelsAtOnce: models and parts without a condition that come at the same time are all taken. Who is overtaken by too many

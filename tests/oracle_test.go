@@ -104,6 +104,7 @@ type odoc struct {
 	body    *jv
 	written string // the body's exact text; "" where only its canonical form is known
 	created int    // the place among all events of the one that created it
+	updated int    // and of the last one that wrote it
 }
 
 // okept is the place of a value kept from a deleted target.
@@ -152,7 +153,7 @@ func (o *oracle) write(key okey, body *jv, written string, refresh ...string) {
 		o.docs[key] = d
 		o.forget(func(k okept) bool { return k.target == key && !o.keeper(k.rule).frozen })
 	}
-	d.body, d.written = body, written
+	d.body, d.written, d.updated = body, written, o.events
 	o.forget(func(k okept) bool {
 		rel := o.keeper(k.rule).rel
 		return k.holder == key && !o.model.derivesIDs(rel) && !slices.Contains(body.ids(steps(rel.path)), k.target.id)

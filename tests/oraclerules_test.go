@@ -171,7 +171,11 @@ func pow10(n int64) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewIn
 // recent shows the fields of the last documents, the last one first.
 func (o *oracle) recent(r *orule, in []*odoc) string {
 	in = slices.Clone(in)
-	if r.orderBy != "" {
+	switch r.orderBy {
+	case "", "_meta.createdAt":
+	case "_meta.updatedAt":
+		slices.SortFunc(in, func(a, b *odoc) int { return a.updated - b.updated })
+	default:
 		slices.SortFunc(in, func(a, b *odoc) int {
 			return cmp.Or(compareValues(o.first(r, a, r.orderBy), o.first(r, b, r.orderBy)), a.created-b.created)
 		})

@@ -115,3 +115,56 @@ collections:
 	s.Merge("comments", "a", `{"post":"p"}`)
 	wantOrders("bc", "a")
 }
+
+// TestOrderByTimes: a recent can go by when documents were last written, which a derived change is not, or when they came; the
+// model is applied to documents that are there, in the background, and the store that an export is imported into orders by its own times.
+func TestOrderByTimes(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  customers: {}
+  posts: {}
+  comments: {relations: {post: {path: post, to: posts}, by: {path: by, to: customers}}, derive: {name: {copy: by, value: doc.name}}}
+`)
+	s.Put("posts", "p", `{}`)
+	for _, id := range []string{"a", "b", "c"} {
+		s.Put("comments", id, `{"post":"p","by":"k"}`)
+	}
+	s.Merge("comments", "a", `{}`)
+	s.Want(200, "PATCH", "/v1/_model?background=true", `{"collections":{"posts":{"derive":{"active":{"recent":"comments.post","max":2,"fields":["id"],"orderBy":"_meta.updatedAt"},
+		"came":{"recent":"comments.post","max":2,"fields":["id"],"orderBy":"_meta.createdAt"}}}}}`, "Content-Type", mergeType, "Fanfold-Timeout", "60")
+	want := func(active, came string) {
+		t.Helper()
+		list := func(ids string) string {
+			return `[{"id":"` + ids[:1] + `"},{"id":"` + ids[1:] + `"}]`
+		}
+		s.WantDoc("posts", "p", `{"id":"p","active":`+list(active)+`,"came":`+list(came)+`}`)
+	}
+	want("ac", "cb")
+	s.Put("customers", "k", `{"name":"K"}`) // changes all comments, and writes none
+	want("ac", "cb")
+	s.Merge("comments", "b", `{"x":1}`)
+	want("ba", "cb")
+	if dry := s.Want(200, "PATCH", "/v1/comments/c?dryRun=true", `{}`, "Content-Type", mergeType); !strings.Contains(string(dry.Body), `"posts.active":1`) {
+		t.Errorf("a dry run says %s", dry.Body)
+	}
+	s.Want(200, "POST", "/v1/_transactions", `{"operations":[{"op":"patch","collection":"comments","id":"c","patch":{}},{"op":"patch","collection":"comments","id":"a","patch":{}}]}`)
+	want("ac", "cb") // of one moment: the later operation
+	var list struct {
+		Items []struct {
+			ID   string
+			Meta struct{ UpdatedAt, CreatedAt string } `json:"_meta"`
+		}
+	}
+	decode(t, s.Want(200, "GET", "/v1/comments", "").Body, &list)
+	if d := list.Items; d[0].Meta.UpdatedAt < d[1].Meta.UpdatedAt || d[0].Meta.CreatedAt > d[2].Meta.CreatedAt {
+		t.Errorf("the times are %+v", d)
+	}
+	if model := string(s.Want(200, "GET", "/v1/_model", "").Body); !strings.Contains(model, `"orderBy":{"_meta":"updatedAt"}`) {
+		t.Errorf("the model is %s", model)
+	}
+	s.Replay()
+	want("ac", "cb")
+	other := harness.OpenTemp(t, "")
+	other.Want(200, "POST", "/v1/_import", string(s.Want(200, "GET", "/v1/_export", "").Body), "Content-Type", "application/x-ndjson")
+	other.WantDoc("posts", "p", `{"id":"p","active":[{"id":"c"},{"id":"b"}],"came":[{"id":"c"},{"id":"b"}]}`)
+}

@@ -243,7 +243,7 @@ func (r *orule) options(t *rapid.T, m *omodel) {
 			}
 		}
 	case "recent":
-		r.where, r.orderBy, r.limit = draw(t, "", "", flagged, counted, inStats), draw(t, "", "", "n", "name", m.derivedMember(t, r.rel.collection)), draw(t, 1, 2, 3)
+		r.where, r.orderBy, r.limit = draw(t, "", "", flagged, counted, inStats), draw(t, "", "", "n", "name", "_meta.updatedAt", "_meta.updatedAt", "_meta.createdAt", m.derivedMember(t, r.rel.collection)), draw(t, 1, 2, 3)
 		names := m.readable(r.rel.collection)
 		r.shown = []string{draw(t, "id", "pub-id", "up")}
 		for range upTo(t, 2) {

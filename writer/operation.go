@@ -44,6 +44,7 @@ type Operation struct {
 	PatchType fanfold.PatchType // of a Patch
 	Refresh   []string          // paths of frozen fields whose values are taken from their targets again
 	Strict    bool              // members that the store owns are refused rather than dropped
+	IDOf      *Operation        // in a transaction, an operation before, the id of whose document this one has; nil for none
 
 	// Dropped is set by Prepare to the JSON pointers of the body's members that it dropped, because the store owns them.
 	Dropped []string

@@ -82,6 +82,7 @@ func parse(text []byte, isNew bool) (*fanfold.Model, error) {
 		}
 		return nil, &fanfold.Error{Code: fanfold.Invalid, Message: message, Problems: p.problems}
 	}
+	p.model.Source = p.source(text)
 	return p.model, nil
 }
 
@@ -95,6 +96,8 @@ type parser struct {
 	untold   int // how many problems there are besides
 	pending  []pendingRule
 	pages    []pendingPages
+
+	metaOrders []metaOrder
 }
 
 // pendingPages is a declaration of pages whose relation is looked up once all collections are read.

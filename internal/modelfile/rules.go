@@ -103,7 +103,7 @@ func (p *parser) option(r *fanfold.Rule, name string, v jsondoc.Node, at string)
 	case "of":
 		r.Of = p.plainPath(v, at)
 	case "orderBy":
-		r.OrderBy = p.plainPath(v, at)
+		p.orderBy(r, v, at)
 	case "fields":
 		r.Fields = p.fields(v, at)
 	default:

@@ -27,7 +27,7 @@ func (e Entry) same(o Entry) bool {
 // KeepsOrder returns whether the rule keeps its documents in an order of its own, in entries. A Recent by creation has
 // the order of the links.
 func (r *Rule) KeepsOrder() bool {
-	return r.Kind == fanfold.Min || r.Kind == fanfold.Max || r.Kind == fanfold.Recent && (r.where != nil || r.OrderBy != nil)
+	return r.Kind == fanfold.Min || r.Kind == fanfold.Max || r.Kind == fanfold.Recent && (r.where != nil || r.OrderBy != nil || r.ByUpdate)
 }
 
 // KeepsTotals returns whether the rule keeps the count and the sum of its documents. A Count does whose documents come
@@ -36,10 +36,22 @@ func (r *Rule) KeepsTotals() bool {
 	return r.Kind == fanfold.Sum || r.Kind == fanfold.Avg || r.Kind == fanfold.Count && r.EntersDerived
 }
 
-// EntryOf returns what a document enters into the rule, given its number and its embedded view; where the rule looks at
-// no derived member, its referenced view will do. A number that cannot be read exactly is reported and not entered.
-func (r *Rule) EntryOf(t *jsondoc.Tree, key fanfold.Key, number int64, reporter Reporter) Entry {
-	if !r.Includes(t, key, reporter) {
+// Entrant names a document that enters something into a rule.
+type Entrant struct {
+	Key      fanfold.Key
+	Number   int64
+	Revision fanfold.Revision // of the view that is looked at
+}
+
+// entrant returns the document of a row, as it is there.
+func entrant(row *sqlite.Row) Entrant {
+	return Entrant{Key: row.Key, Number: row.Number, Revision: row.Revision}
+}
+
+// EntryOf returns what a document enters into the rule, given its embedded view; where the rule looks at no derived member,
+// its referenced view will do. A number that cannot be read exactly is reported and not entered.
+func (r *Rule) EntryOf(t *jsondoc.Tree, doc Entrant, reporter Reporter) Entry {
+	if !r.Includes(t, doc.Key, reporter) {
 		return Entry{}
 	}
 	switch {
@@ -50,17 +62,19 @@ func (r *Rule) EntryOf(t *jsondoc.Tree, key fanfold.Key, number int64, reporter 
 		}
 		d, err := decimal.Parse(t.Text(n))
 		if err != nil {
-			r.failed(reporter, key, err)
+			r.failed(reporter, doc.Key, err)
 			return Entry{}
 		}
 		if r.KeepsTotals() {
 			return Entry{Included: true, Number: d}
 		}
 		return Entry{Included: true, SortKey: d.AppendKey(nil)}
+	case r.ByUpdate: // later writes have later times, or the same
+		return Entry{Included: true, SortKey: binary.BigEndian.AppendUint64(nil, uint64(doc.Revision))}
 	case r.OrderBy != nil:
 		return Entry{Included: true, SortKey: orderKey(t, r.OrderBy.Lookup(t, jsondoc.Root))}
 	case r.KeepsOrder():
-		return Entry{Included: true, SortKey: binary.BigEndian.AppendUint64(nil, uint64(number))}
+		return Entry{Included: true, SortKey: binary.BigEndian.AppendUint64(nil, uint64(doc.Number))}
 	}
 	return Entry{Included: true}
 }
@@ -94,10 +108,10 @@ func orderKey(t *jsondoc.Tree, n jsondoc.Node) []byte {
 func (f *Fold) updateEntries(rule *Rule, refs referenceChange) error {
 	var old, now Entry
 	if len(refs.was) > 0 {
-		old = rule.EntryOf(refs.before, refs.key, refs.number, nil)
+		old = rule.EntryOf(refs.before, Entrant{refs.key, refs.number, refs.revisionBefore}, nil)
 	}
 	if len(refs.is) > 0 {
-		now = rule.EntryOf(refs.after, refs.key, refs.number, f.opt.Reporter)
+		now = rule.EntryOf(refs.after, Entrant{refs.key, refs.number, refs.revision}, f.opt.Reporter)
 	}
 	return f.moveEntry(rule, refs, entryChange{old, now})
 }

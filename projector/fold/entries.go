@@ -32,7 +32,7 @@ func (f *Fold) noteWritten(c *Collection, d documentChange, old *sqlite.Row) {
 			if t == nil {
 				t = jsondoc.MustParse(old.Body)
 			}
-			former.was, former.entry = rule.Relation.Targets(t), rule.EntryOf(t, d.key, d.number, nil)
+			former.was, former.entry = rule.Relation.Targets(t), rule.EntryOf(t, entrant(old), nil)
 		}
 		f.noteEntry(rule, d.number, former)
 	}
@@ -50,7 +50,7 @@ func (f *Fold) noteEntries(c *Collection, row *sqlite.Row, changed map[string]bo
 		if t == nil {
 			t = jsondoc.MustParse(row.Body)
 		}
-		former := formerEntry{key: row.Key, entry: rule.EntryOf(t, row.Key, row.Number, nil)}
+		former := formerEntry{key: row.Key, entry: rule.EntryOf(t, entrant(row), nil)}
 		if former.written = rule.Relation.Derived(); former.written {
 			former.was = rule.Relation.Targets(t)
 		}
@@ -115,7 +115,7 @@ func (f *Fold) settleEntry(rule *Rule, number int64, former formerEntry, row *sq
 	if row != nil {
 		t := jsondoc.MustParse(row.Body)
 		if refs.is = rule.Relation.Targets(t); len(refs.is) > 0 {
-			e.now = rule.EntryOf(t, row.Key, number, f.opt.Reporter)
+			e.now = rule.EntryOf(t, entrant(row), f.opt.Reporter)
 		}
 	}
 	if !former.written { // a derived change alters no reference

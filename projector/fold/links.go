@@ -13,6 +13,8 @@ type documentChange struct {
 	key           fanfold.Key
 	number        int64
 	before, after *jsondoc.Tree // its referenced views
+	// The revisions of these.
+	revisionBefore, revision fanfold.Revision
 }
 
 // referenceChange is a document with the ids that it referred to by one relation, and refers to now.

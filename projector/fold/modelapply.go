@@ -223,7 +223,7 @@ func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
 	}
 	for _, r := range c.Counters {
 		if m.refills(r) && !r.EntersDerived { // those are entered at their level
-			d := documentChange{key: row.Key, number: row.Number, before: emptyTree, after: t}
+			d := documentChange{key: row.Key, number: row.Number, before: emptyTree, after: t, revision: row.Revision}
 			if err := f.updateEntries(r, referenceChange{documentChange: d, is: r.Relation.Targets(t)}); err != nil {
 				return err
 			}

@@ -26,12 +26,14 @@ func (f *Fold) write(ev *fanfold.Event) error {
 		return err
 	}
 	before, t := emptyTree, &f.source
+	change := documentChange{key: row.Key, number: row.Number, after: t, revision: row.Revision}
 	if old != nil {
-		before = jsondoc.MustParse(old.Source())
+		before, change.revisionBefore = jsondoc.MustParse(old.Source()), old.Revision
 	}
+	change.before = before
 	t.Reset(source)
 	c := f.plan.Collection(ev.Key.Collection)
-	if err := f.relink(c, documentChange{key: row.Key, number: row.Number, before: before, after: t}); err != nil {
+	if err := f.relink(c, change); err != nil {
 		return err
 	}
 	if f.opt.Estimate {
@@ -151,7 +153,7 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 		return err
 	}
 	c := f.plan.Collection(ev.Key.Collection)
-	gone := documentChange{key: old.Key, number: old.Number, before: jsondoc.MustParse(old.Source()), after: emptyTree}
+	gone := documentChange{key: old.Key, number: old.Number, before: jsondoc.MustParse(old.Source()), after: emptyTree, revisionBefore: old.Revision}
 	if err := f.relink(c, gone); err != nil {
 		return err
 	}

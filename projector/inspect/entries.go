@@ -13,8 +13,9 @@ import (
 // entryOf returns what a document enters into a rule. What is made from derived members is kept, like the value of a copy,
 // because documents can lead to one another in very many ways.
 func (c *checker) entryOf(r *fold.Rule, row *sqlite.Row) (fold.Entry, error) {
+	d := fold.Entrant{Key: row.Key, Number: row.Number, Revision: row.Revision}
 	if !r.EntersDerived {
-		return r.EntryOf(jsondoc.MustParse(row.Source()), row.Key, row.Number, nil), nil
+		return r.EntryOf(jsondoc.MustParse(row.Source()), d, nil), nil
 	}
 	key := copyKey{r, row.Key.ID}
 	text, known := c.copies[key]
@@ -31,7 +32,7 @@ func (c *checker) entryOf(r *fold.Rule, row *sqlite.Row) (fold.Entry, error) {
 	if err != nil {
 		return fold.Entry{}, err
 	}
-	e := r.EntryOf(jsondoc.MustParse(body), row.Key, row.Number, nil)
+	e := r.EntryOf(jsondoc.MustParse(body), d, nil)
 	return e, c.keepCopy(key, entryText(r, e))
 }
 
