@@ -132,7 +132,7 @@ func (o *operationNames) fill(op *writer.Operation, t *jsondoc.Tree, n jsondoc.N
 	if err := f.walk(n, root); err != nil {
 		return err
 	}
-	op.Content = append(f.out, f.text[f.done:]...)
+	op.Content = slices.Concat(f.out, f.text[f.done:])
 	return nil
 }
 
