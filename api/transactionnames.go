@@ -134,7 +134,7 @@ func (o *operationNames) fill(op *writer.Operation) error {
 	if err := f.walk(jsondoc.Root, root); err != nil {
 		return err
 	}
-	op.Content = append(f.out, f.text[f.done:]...)
+	op.Content = slices.Concat(f.out, f.text[f.done:])
 	return nil
 }
 

@@ -35,7 +35,7 @@ func TestClosedModel(t *testing.T) {
 		refuse(t, s, bad{"", 404, "unknown-collection", method, path, body, headers, []string{"open: false"}})
 	}
 	before := s.Get("notes", "n1")
-	unknown("POST", "/v1/commments", `{"postId":"p1"}`)
+	unknown("POST", "/v1/comment", `{"postId":"p1"}`)
 	for _, id := range []string{"n1", "n2"} {
 		unknown("PUT", "/v1/notes/"+id, `{"x":1}`)
 		unknown("PUT", "/v1/notes/"+id, `{"x":1}`, "If-None-Match", "*")
@@ -83,7 +83,7 @@ func TestClosedModel(t *testing.T) {
 	again.WantDoc("notes", "n1", `{"id":"n1"}`)
 	again.Want(http.StatusNotFound, "PUT", "/v1/notes/n1", `{}`)
 	s.Want(http.StatusOK, "PATCH", "/v1/_model", `{"open":true}`, "Content-Type", mergeType)
-	s.Want(http.StatusCreated, "POST", "/v1/commments", `{}`)
+	s.Want(http.StatusCreated, "POST", "/v1/comment", `{}`)
 }
 
 // TestClosingUnderWrites: what is written after a model was answered goes by it, and what was acknowledged before it stays.
