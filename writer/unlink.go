@@ -14,7 +14,11 @@ type edit struct {
 	tree   *jsondoc.Tree
 	remove map[jsondoc.Node]string // the nodes' JSON pointers
 	strict bool                    // one of them is the reference of a strict relation
+	by     fanfold.ByDelete        // the delete that it follows from
 }
+
+// maxCauses bounds how many relations an event names by which a delete has reached its document.
+const maxCauses = 8
 
 // newEdit returns an edit of a document that removes nothing yet.
 func newEdit(doc *fanfold.Document) *edit {
@@ -24,6 +28,9 @@ func newEdit(doc *fanfold.Document) *edit {
 // drop removes the document's references to target by a relation, each with the innermost array's element around it.
 func (e *edit) drop(rel *fanfold.Relation, target fanfold.Key) {
 	e.strict = e.strict || rel.Strict
+	if name := rel.FullName(); len(e.by.Relations) < maxCauses && !slices.Contains(e.by.Relations, name) {
+		e.by.Relations = append(e.by.Relations, name)
+	}
 	rel.Path.Find(e.tree, target.ID, func(node, elem jsondoc.Node, pointer, elemPointer string) {
 		if elem != jsondoc.None {
 			node, pointer = elem, elemPointer
@@ -107,6 +114,7 @@ func (e *edit) write() (fanfold.Write, error) {
 		}
 		ev = &fanfold.Event{Kind: fanfold.KindPut, Key: e.doc.Key, Body: body}
 	}
+	ev.ByDelete = &e.by
 	return fanfold.Write{Event: ev, Expect: fanfold.Exactly(e.doc.Revision)}, nil
 }
 
