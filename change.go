@@ -27,9 +27,10 @@ type Change struct {
 	Op       Op
 	Revision Revision // of the document after the change; of a delete, the delete's own
 	Time     time.Time
-	Tx       string   // the transaction's id, "" outside one
-	Rules    []string // of a derived change: the rules whose values changed, in path order
-	Delta    []byte   // of a derived change: a JSON Patch (RFC 6902) whose operations also carry "old"
+	Tx       string    // the transaction's id, "" outside one
+	ByDelete *ByDelete // of a direct change: the delete whose policies have made it; nil for none
+	Rules    []string  // of a derived change: the rules whose values changed, in path order
+	Delta    []byte    // of a derived change: a JSON Patch (RFC 6902) whose operations also carry "old"
 
 	// Previous and PreviousSource hold the embedded and the referenced view before a direct change, or before a derived one
 	// that is to be stored with them. PreviousSource is nil where the two were equal.
@@ -60,6 +61,7 @@ type ChangeQuery struct {
 	Before      bool     // with each document as it was before the change
 	View        View     // of the documents
 	Direct      bool     // no derived changes
+	NoCascades  bool     // no changes that a delete's policies have made
 	Partition   int      // only keys of this one
 	Partitions  int      // of so many; 0 for keys of all
 	MaxBytes    int      // of the page's values and documents; 0 for 8 MiB

@@ -67,6 +67,9 @@ type Event struct {
 	Held   bool   // of link and claim: true where it begins, false where it ends
 	Links  bool   // of check: Base is the sequence of the last link to Key, not a revision of Key
 
+	// ByDelete, of put, patch and delete, names the delete whose policies have made the event; nil where somebody asked for it.
+	ByDelete *ByDelete
+
 	// Trace holds the trace context of what has appended the event, "" for none. It is no part of what is folded.
 	Trace string
 
@@ -100,6 +103,18 @@ func (ev *Event) PatchedWithin(ctx context.Context, doc []byte, bounds jsondoc.B
 		return nil, err
 	}
 	return jsondoc.ApplyWithin(ctx, doc, ops, bounds)
+}
+
+// ByDelete names the delete of a document that brings a write of another with it, by the policies of relations: a delete, or
+// the removal of references.
+type ByDelete struct {
+	Key       Key      // the document whose delete somebody asked for
+	Relations []string // by which the other document is reached, by their full names
+	// Back is how many events before this one the delete of Key is, in the same transaction; 0 where it is still to come, as
+	// in a delete in steps.
+	Back int
+	// Seq, of a change, is the sequence of the delete of Key; 0 where it was still to come.
+	Seq uint64
 }
 
 // TxPart says which place an event has in its transaction. The zero value is that of an event outside one.

@@ -153,16 +153,16 @@ func (s *Server) putGroup(c echo.Context) error {
 		return err
 	}
 	var in struct {
-		Partitions, MaxAttempts            *int
-		Since, Mode, View, Derived, Filter *string
-		Collections                        []string
-		Lease                              *group.Duration
+		Partitions, MaxAttempts                      *int
+		Since, Mode, View, Derived, Cascades, Filter *string
+		Collections                                  []string
+		Lease                                        *group.Duration
 	}
-	if err := s.readObject(c, &in, "partitions", "since", "mode", "view", "derived", "collections", "filter", "lease", "maxAttempts"); err != nil {
+	if err := s.readObject(c, &in, "partitions", "since", "mode", "view", "derived", "cascades", "collections", "filter", "lease", "maxAttempts"); err != nil {
 		return err
 	}
 	settings := group.Settings{Partitions: given(in.Partitions, -1), Since: given(in.Since, "?"), Mode: given(in.Mode, "?"),
-		View: given(in.View, "?"), Derived: given(in.Derived, "?"), Filter: given(in.Filter, ""), Collections: in.Collections, Lease: given(in.Lease, -1), MaxAttempts: given(in.MaxAttempts, -1)}
+		View: given(in.View, "?"), Derived: given(in.Derived, "?"), Cascades: given(in.Cascades, "?"), Filter: given(in.Filter, ""), Collections: in.Collections, Lease: given(in.Lease, -1), MaxAttempts: given(in.MaxAttempts, -1)}
 	created, err := s.Groups.Put(c.Request().Context(), name, settings)
 	switch {
 	case err != nil:

@@ -46,13 +46,13 @@ func (req *request) parseFilter(text string) (err error) {
 
 // filters reports whether the consumer asks for less than all changes.
 func (req *request) filters() bool {
-	return !req.allChanges || len(req.collections) > 0 || req.direct || req.partitions > 0 || req.filter != nil
+	return !req.allChanges || len(req.collections) > 0 || req.direct || req.noCascades || req.partitions > 0 || req.filter != nil
 }
 
 // query returns the query for the page behind a position that has at most maxBytes.
 func (req *request) query(after fanfold.Position, maxBytes int) fanfold.ChangeQuery {
 	q := fanfold.ChangeQuery{After: after, Limit: maxPageRows, MaxBytes: maxBytes, Collections: req.collections, Latest: !req.allChanges,
-		Docs: req.includeDocs, View: req.view, Direct: req.direct, Partition: req.partition, Partitions: req.partitions}
+		Docs: req.includeDocs, View: req.view, Direct: req.direct, NoCascades: req.noCascades, Partition: req.partition, Partitions: req.partitions}
 	if req.filter != nil {
 		q.Versions = req.filter.Reads("doc")
 		q.Docs = q.Docs || q.Versions

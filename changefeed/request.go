@@ -25,6 +25,7 @@ type request struct {
 	collections []string
 	allChanges  bool          // every change, not only each document's newest
 	direct      bool          // no derived changes
+	noCascades  bool          // no changes that a delete brought with it
 	partition   int           // only keys of this one
 	partitions  int           // of so many; 0 for keys of all
 	filter      *expr.Filter  // only changes of which it is true; nil for none
@@ -75,7 +76,7 @@ func shapeOf(q url.Values) string {
 }
 
 // parameters are the names that the query string may have.
-var parameters = []string{"since", "feed", "limit", "timeout", "heartbeat", "include_docs", "mode", "collections", "derived", "partition", "filter", "view"}
+var parameters = []string{"since", "feed", "limit", "timeout", "heartbeat", "include_docs", "mode", "collections", "derived", "cascades", "partition", "filter", "view"}
 
 // parseRequest reads the query string and the headers. Errors are Invalid, and those of resolveSince.
 func (f *Feed) parseRequest(r *http.Request) (*request, error) {
@@ -130,12 +131,14 @@ func (req *request) parseOptions(q url.Values) error {
 
 // parseSelection reads the parameters that say which changes are asked for, and in which view. The error is Invalid.
 func (req *request) parseSelection(q url.Values) error {
-	switch derived := q.Get("derived"); derived {
-	case "", "include":
-	case "exclude":
-		req.direct = true
-	default:
-		return fanfold.Errorf(fanfold.Invalid, "derived=%s is not one of include and exclude", derived)
+	for name, without := range map[string]*bool{"derived": &req.direct, "cascades": &req.noCascades} {
+		switch value := q.Get(name); value {
+		case "", "include":
+		case "exclude":
+			*without = true
+		default:
+			return fanfold.Errorf(fanfold.Invalid, "%s=%s is not one of include and exclude", name, value)
+		}
 	}
 	switch view := q.Get("view"); view {
 	case "", "embedded":

@@ -59,33 +59,45 @@ func appendHead(head []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byt
 	if row.Tx != "" {
 		head = jsondoc.AppendQuote(append(head, `,"tx":`...), row.Tx)
 	}
+	if by := row.ByDelete; by != nil {
+		at := fanfold.Position(0)
+		if by.Seq != 0 {
+			at = fanfold.At(by.Seq, 0)
+		}
+		return appendCause(head, issuer, at, &by.Key, by.Relations)
+	}
 	if row.Op == fanfold.OpDerive {
-		head = appendCause(head, row, issuer)
+		head = appendCause(head, issuer, fanfold.At(row.Position.Seq(), 0), row.Cause, row.Rules)
 	}
 	return head
 }
 
-// appendCause appends the write that a derived change follows from, and the rule. Where several
-// rules changed the document at once, the member rules lists all of them.
-func appendCause(dst []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byte {
-	dst = issuer.Mark(fanfold.At(row.Position.Seq(), 0)).Append(append(dst, `,"cause":{"seq":"`...))
-	dst = append(dst, '"')
-	if row.Cause != nil {
-		dst = append(dst, `,"collection":"`+row.Cause.Collection+`","id":`...)
-		dst = jsondoc.AppendQuote(dst, row.Cause.ID)
+// appendCause appends the write that a derived change follows from, or the delete that another write does, and by which rule
+// or relation. Where there are several the member rules lists all of them. at is 0 where the delete was still to come.
+func appendCause(dst []byte, issuer fanfold.Issuer, at fanfold.Position, key *fanfold.Key, rules []string) []byte {
+	dst = append(dst, `,"cause":{`...)
+	if at != 0 {
+		dst = append(issuer.Mark(at).Append(append(dst, `"seq":"`...)), '"')
+		if key != nil {
+			dst = append(dst, ',')
+		}
 	}
-	for i, rule := range row.Rules {
+	if key != nil {
+		dst = append(dst, `"collection":"`+key.Collection+`","id":`...)
+		dst = jsondoc.AppendQuote(dst, key.ID)
+	}
+	for i, rule := range rules {
 		switch i {
 		case 0:
 			dst = jsondoc.AppendQuote(append(dst, `,"rule":`...), rule)
-			if len(row.Rules) == 1 {
+			if len(rules) == 1 {
 				continue
 			}
 			dst = jsondoc.AppendQuote(append(dst, `,"rules":[`...), rule)
 		default:
 			dst = jsondoc.AppendQuote(append(dst, ','), rule)
 		}
-		if i == len(row.Rules)-1 {
+		if i == len(rules)-1 {
 			dst = append(dst, ']')
 		}
 	}

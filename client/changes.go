@@ -21,7 +21,7 @@ type Change struct {
 	Rev            uint64 // the document's revision after it, which a derived change leaves as it was
 	Time           time.Time
 	Tx             string // the transaction that it is a part of, "" for none
-	Cause          *Cause // of a derived change
+	Cause          *Cause // of a derived change, and of a write that a delete brought with it
 	// Doc is the document, under ChangesOptions.IncludeDocs; nil of a delete. Previous is the one before, and Patch the JSON
 	// Patch of a derived change, whose operations have the old values, too: of mode all.
 	Doc, Previous, Patch json.RawMessage
@@ -37,11 +37,12 @@ type Change struct {
 // filter any more, although it did. Such a change has no Doc. It may be about a document that the consumer never had.
 func (c *Change) Gone() bool { return c.Op == "delete" || c.Op == "leave" }
 
-// Cause says what a derived change follows from.
+// Cause says what a change follows from: a derived one from a write, a delete or patch by a relation's delete policy from
+// the delete that somebody asked for.
 type Cause struct {
-	Seq            string // of the write
-	Collection, ID string // of the document that was written
-	Rule           string // whose value changed
+	Seq            string // of the write or delete; "" of a delete that was still to come, as in a delete in steps
+	Collection, ID string // of the document that was written or deleted
+	Rule           string // whose value changed, or the relation with the policy
 	Rules          []string
 }
 
@@ -61,6 +62,8 @@ type ChangesOptions struct {
 	IncludeDocs bool
 	Referenced  bool // documents as they were written, without derived fields
 	NoDerived   bool // only what was written
+	// NoCascades leaves out deletes and patches that the delete of another document brought with it, by the delete policies.
+	NoCascades bool
 	// Filter asks for changes alone of which this CEL expression over doc, previous and change is true, and for those by which
 	// a document ceases to match: Change.Gone.
 	Filter string
@@ -193,7 +196,7 @@ func (f *follower) request() *request {
 	set("mode", f.opt.Mode)
 	set("collections", strings.Join(f.opt.Collections, ","))
 	set("filter", f.opt.Filter)
-	for name, has := range map[string]bool{"include_docs=true": f.opt.IncludeDocs, "view=referenced": f.opt.Referenced, "derived=exclude": f.opt.NoDerived} {
+	for name, has := range map[string]bool{"include_docs=true": f.opt.IncludeDocs, "view=referenced": f.opt.Referenced, "derived=exclude": f.opt.NoDerived, "cascades=exclude": f.opt.NoCascades} {
 		if name, value, _ := strings.Cut(name, "="); has {
 			set(name, value)
 		}

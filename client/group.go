@@ -15,6 +15,7 @@ type GroupSettings struct {
 	Mode        string // All (default) or Latest
 	View        string // of the documents: embedded (default), or referenced, as they were written
 	Derived     string // include (default) derived changes, or exclude them
+	Cascades    string // include (default) the writes that a delete brought with it by the delete policies, or exclude them
 	Collections []string
 	Filter      string        // only changes of which this CEL expression is true, and by which a document leaves; "" for all
 	Lease       time.Duration // how long a member that says nothing keeps a partition; default 30 s
@@ -41,6 +42,7 @@ type groupSettings struct {
 	Mode        string   `json:"mode,omitempty"`
 	View        string   `json:"view,omitempty"`
 	Derived     string   `json:"derived,omitempty"`
+	Cascades    string   `json:"cascades,omitempty"`
 	Collections []string `json:"collections,omitempty"`
 	Filter      string   `json:"filter,omitempty"`
 	Lease       duration `json:"lease,omitempty"`
@@ -126,7 +128,7 @@ func (c *Client) tell(ctx context.Context, method, path string, body any) (statu
 // PutGroup makes a consumer group, or changes the settings of one, and tells whether it was made. The error is Conflict where
 // that cannot be changed.
 func (c *Client) PutGroup(ctx context.Context, name string, s GroupSettings) (created bool, err error) {
-	settings := groupSettings{s.Partitions, s.Since, s.Mode, s.View, s.Derived, s.Collections, s.Filter, duration(s.Lease), s.MaxAttempts}
+	settings := groupSettings{s.Partitions, s.Since, s.Mode, s.View, s.Derived, s.Cascades, s.Collections, s.Filter, duration(s.Lease), s.MaxAttempts}
 	status, err := c.tell(ctx, http.MethodPut, groupPath(name), settings)
 	return status == http.StatusCreated, err
 }
@@ -148,7 +150,7 @@ func (c *Client) Group(ctx context.Context, name string) (*Group, error) {
 	}
 	set := in.Settings
 	return &Group{Name: in.Name, Lag: in.Lag, Partitions: in.Partitions, Raw: a.body,
-		Settings: GroupSettings{set.Partitions, set.Since, set.Mode, set.View, set.Derived, set.Collections, set.Filter, time.Duration(set.Lease), set.MaxAttempts}}, nil
+		Settings: GroupSettings{set.Partitions, set.Since, set.Mode, set.View, set.Derived, set.Cascades, set.Collections, set.Filter, time.Duration(set.Lease), set.MaxAttempts}}, nil
 }
 
 // GroupList has the names of all groups.

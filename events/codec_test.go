@@ -61,6 +61,8 @@ var golden = map[string]fanfold.Event{
 	"claim.json":        {Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "isbn.13", Value: "s978", Held: true},
 	"claim-freed.json":  {Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "n", Value: "n1.5"},
 	"put-refresh.json":  {Kind: fanfold.KindPut, Refresh: []string{"publisherName", "authors[].name"}, Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
+	"delete-cause.json": {Kind: fanfold.KindDelete, ByDelete: &fanfold.ByDelete{Key: fanfold.Key{Collection: "posts", ID: "p \"1\""}, Relations: []string{"comments.post"}, Back: 3}},
+	"patch-cause.json":  {Kind: fanfold.KindPatch, Patch: fanfold.JSONPatch, Base: 41, ByDelete: &fanfold.ByDelete{Key: fanfold.Key{Collection: "tags", ID: "t"}, Relations: []string{"posts.tags", "posts.main"}}, Body: []byte(`[{"op":"remove","path":"/tags/0"}]`)},
 	"put-kept.json":     {Kind: fanfold.KindPut, Kept: []byte(`{"books.publisherName":{"p1":"Press"}}`), Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
 }
 
@@ -87,10 +89,22 @@ func TestGoldenEnvelopes(t *testing.T) {
 	}
 }
 
+// TestUnknownMembers: members that a later program may add to an event do not keep this one from reading it.
+func TestUnknownMembers(t *testing.T) {
+	for _, payload := range []string{`{"v":1,"op":"delete","later":{"a":[1]}}`, `{"v":1,"op":"put","later":1,"cause":{"collection":"a","id":"1","relations":["b.a"],"later":2},"body":{}}`} {
+		var ev fanfold.Event
+		if err := Decode([]byte(payload), &ev); err != nil {
+			t.Errorf("%s: %v", payload, err)
+		}
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	for _, payload := range []string{``, `{`, `[]`, `{}`, `{"v":3,"op":"put","body":{}}`, `{"v":2,"op":"put","body":{}}`, `{"v":2,"op":"put","fold":9,"body":{}}`,
 		`{"v":2,"op":"model","body":{}}`, `{"v":2,"op":"model","fold":0,"body":{}}`, `{"v":2,"op":"model","fold":"9","body":{}}`, `{"v":2,"op":"model","fold":2147483648,"body":{}}`,
 		`{"v":2,"op":"cancel","fold":9,"body":{}}`, `{"v":1,"op":"model","fold":9,"body":{}}`,
+		`{"v":1,"op":"delete","cause":1}`, `{"v":1,"op":"delete","cause":{"collection":"a","id":"1"}}`, `{"v":1,"op":"delete","cause":{"collection":"a","relations":["a.b"]}}`,
+		`{"v":1,"op":"delete","cause":{"collection":"a","id":"1","relations":["a.b"],"back":-1}}`,
 		`{"v":1,"op":"nope"}`, `{"v":1,"op":"put"}`,
 		`{"v":1,"op":"put","body":[]}`, `{"v":1,"op":"patch","body":{}}`, `{"v":1,"op":"patch","type":"x","base":1,"body":{}}`, `{"v":1,"op":"patch","type":"merge","base":-1,"body":{}}`} {
 		var ev fanfold.Event

@@ -46,6 +46,7 @@ func Encode(ev *fanfold.Event) []byte {
 		b = append(append(b, `,"kept":`...), ev.Kept...)
 	}
 	b = appendRefresh(b, ev.Refresh)
+	b = appendByDelete(b, ev.ByDelete)
 	if len(ev.Body) > 0 {
 		b = append(b, `,"body":`...)
 		b = append(b, ev.Body...)
@@ -88,6 +89,53 @@ func appendRefresh(b []byte, paths []string) []byte {
 	return append(b, ']')
 }
 
+// appendByDelete appends the delete that an event follows from; nothing where there is none.
+func appendByDelete(b []byte, by *fanfold.ByDelete) []byte {
+	if by == nil {
+		return b
+	}
+	b = append(b, `,"cause":{"collection":"`+by.Key.Collection+`","id":`...)
+	b = jsondoc.AppendQuote(b, by.Key.ID)
+	b = append(b, `,"relations":[`...)
+	for i, name := range by.Relations {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = jsondoc.AppendQuote(b, name)
+	}
+	b = append(b, ']')
+	if by.Back > 0 {
+		b = strconv.AppendInt(append(b, `,"back":`...), int64(by.Back), 10)
+	}
+	return append(b, '}')
+}
+
+// decodeByDelete reads the delete that an event follows from, which a delete, a put or a patch may have.
+func decodeByDelete(t *jsondoc.Tree, ev *fanfold.Event) error {
+	cause := t.Member(jsondoc.Root, "cause")
+	if cause == jsondoc.None {
+		return nil
+	}
+	by := &fanfold.ByDelete{Key: decodeKey(t, cause)}
+	if relations := t.Member(cause, "relations"); relations != jsondoc.None {
+		for n := t.First(relations); n != jsondoc.None; n = t.Next(n) {
+			by.Relations = append(by.Relations, t.Text(n))
+		}
+	}
+	if back := t.Member(cause, "back"); back != jsondoc.None {
+		n, err := strconv.Atoi(t.Text(back))
+		if err != nil || n < 0 {
+			return invalidPayload("has a cause that cannot be read")
+		}
+		by.Back = n
+	}
+	if t.Kind(cause) != jsondoc.Object || by.Key.Validate() != nil || len(by.Relations) == 0 {
+		return invalidPayload("has a cause that cannot be read")
+	}
+	ev.ByDelete = by
+	return nil
+}
+
 // Decode reads a payload into ev, whose Body aliases it. The error is Invalid, for an event of an
 // unknown version or form; such an event must not be skipped.
 func Decode(payload []byte, ev *fanfold.Event) error {
@@ -112,6 +160,12 @@ func decode(t *jsondoc.Tree, payload []byte, ev *fanfold.Event) error {
 	if refresh != jsondoc.None {
 		for n := t.First(refresh); n != jsondoc.None; n = t.Next(n) {
 			ev.Refresh = append(ev.Refresh, t.Text(n))
+		}
+	}
+	switch ev.Kind {
+	case fanfold.KindPut, fanfold.KindPatch, fanfold.KindDelete:
+		if err := decodeByDelete(t, ev); err != nil {
+			return err
 		}
 	}
 	switch ev.Kind {

@@ -120,11 +120,11 @@ CREATE TABLE kept (
   PRIMARY KEY (rule, target, holder)
 ) STRICT, WITHOUT ROWID;
 
--- What derived changes have in common.
+-- What derived changes have in common, and the writes that a delete brought with it by its policies.
 CREATE TABLE form (
   id    INTEGER PRIMARY KEY,
-  rules TEXT NOT NULL,  -- the rules' names, separated by commas
-  patch TEXT NOT NULL,  -- the JSON Patch with old values, and a line feed in place of each value
+  rules TEXT NOT NULL,  -- the rules' names, separated by commas; of such writes the relations'
+  patch TEXT NOT NULL,  -- the JSON Patch with old values, and a line feed in place of each value; of such writes the delete, as JSON
   UNIQUE (rules, patch)
 ) STRICT;
 
@@ -139,7 +139,7 @@ CREATE TABLE change (
   revision        INTEGER,           -- derived: the document's; otherwise it is the event's sequence
   time            INTEGER,           -- of the event; in its first change only
   tx              TEXT,              -- the transaction's id; in the event's first change only
-  form            INTEGER,           -- derived: what it has in common with others
+  form            INTEGER,           -- derived: what it has in common with others; otherwise of a write that a delete brought with it
   delta           TEXT,              -- derived: the values of its JSON Patch, as form says
   previous        TEXT,              -- the embedded view before a direct change, and before derived ones that are key frames
   previous_source ANY,               -- the referenced view before it, where it differed, as in document.source

@@ -163,7 +163,7 @@ func (m groupModel) Ordinal(at fanfold.Position) (upTo, all int64, err error) {
 	return upTo, all, err
 }
 
-// EachChange calls fn with each change behind a position, without its values, until fn returns false.
-func (m groupModel) EachChange(after fanfold.Position, latest bool, fn func(ch *fanfold.Change) bool) error {
-	return m.Read(func(s *sqlite.Snapshot) error { return s.EachChange(after, latest, fn) })
+// EachChange calls fn with each change that q asks for, without its values, until fn returns false.
+func (m groupModel) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Change) bool) error {
+	return m.Read(func(s *sqlite.Snapshot) error { return s.EachChange(q, fn) })
 }

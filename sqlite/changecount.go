@@ -13,16 +13,19 @@ func (s *Snapshot) Ordinal(at fanfold.Position) (n int64, err error) {
 	return n, err
 }
 
-// EachChange calls fn with each change behind a position, without its values, until fn returns false. With latest it leaves
-// out those that are not the newest of their documents.
-func (s *Snapshot) EachChange(after fanfold.Position, latest bool, fn func(ch *fanfold.Change) bool) error {
+// EachChange calls fn with each change that q asks for, without its values, until fn returns false. It goes by q.After, the
+// collections, kinds of changes and partition, and Latest.
+func (s *Snapshot) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Change) bool) error {
 	err := s.c.query("SELECT "+latestColumns+fromChange+"WHERE c.position > ? ORDER BY c.position", func(r []sqlValue) error {
 		ch, err := s.scanChange(r)
 		if err != nil {
 			return err
 		}
-		if latest {
-			if newest, err := s.isNewest(ch); err != nil || !newest {
+		if !selects(q, ch) {
+			return nil
+		}
+		if q.Latest {
+			if newest, err := s.isNewestOf(ch, q); err != nil || !newest {
 				return err
 			}
 		}
@@ -30,7 +33,7 @@ func (s *Snapshot) EachChange(after fanfold.Position, latest bool, fn func(ch *f
 			return errStopRows
 		}
 		return nil
-	}, int64(after))
+	}, int64(q.After))
 	if errors.Is(err, errStopRows) {
 		return nil
 	}

@@ -34,8 +34,12 @@ func (s *Snapshot) scanChange(r []sqlValue) (ch *fanfold.Change, err error) {
 			return nil, err
 		}
 	}
-	if rules := textOf(r[8]); rules != "" {
+	switch rules := textOf(r[8]); {
+	case rules == "":
+	case ch.Op == fanfold.OpDerive:
 		ch.Rules = strings.Split(rules, ",")
+	default:
+		ch.ByDelete = readByDelete(rules, textOf(r[14]))
 	}
 	return ch, nil
 }
@@ -100,7 +104,7 @@ func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
 	}
 	row := fanfold.ChangeRow{Change: ch}
 	if f.q.Latest {
-		newest, err := f.s.isNewestOf(ch, f.q.Direct)
+		newest, err := f.s.isNewestOf(ch, f.q)
 		if row.Superseded = !newest; err != nil || row.Superseded && !f.mayLeave(ch) {
 			return true, err
 		}
@@ -184,16 +188,22 @@ func sizeOf(ch *fanfold.Change) int {
 
 // selects reports whether a query asks for changes such as one, whether or not it is the newest.
 func selects(q fanfold.ChangeQuery, ch *fanfold.Change) bool {
-	return (len(q.Collections) == 0 || slices.Contains(q.Collections, ch.Key.Collection)) && (!q.Direct || ch.Op != fanfold.OpDerive) &&
+	return (len(q.Collections) == 0 || slices.Contains(q.Collections, ch.Key.Collection)) && (!q.Direct || ch.Op != fanfold.OpDerive) && (!q.NoCascades || ch.ByDelete == nil) &&
 		(q.Partitions == 0 || ch.Key.Partition(q.Partitions) == q.Partition)
 }
 
-// isNewestOf reports whether a change is the newest of its document, or the newest direct one.
-func (s *Snapshot) isNewestOf(ch *fanfold.Change, direct bool) (bool, error) {
-	if direct {
-		return s.isNewestWrite(ch)
+// isNewestOf reports whether a change is the newest of its document, of the kinds that a query asks for.
+func (s *Snapshot) isNewestOf(ch *fanfold.Change, q fanfold.ChangeQuery) (newest bool, err error) {
+	if q.Direct {
+		newest, err = s.isNewestWrite(ch)
+	} else {
+		newest, err = s.isNewest(ch)
 	}
-	return s.isNewest(ch)
+	if newest || err != nil || !q.NoCascades {
+		return newest, err
+	}
+	last, err := s.newestAsked(ch.Key, q)
+	return err == nil && last != nil && last.Position == ch.Position, err
 }
 
 // The columns of a change that the feed reads: the values of all changes, and none where only the newest are asked for,

@@ -45,16 +45,21 @@ func (f *feedPage) versionAfter(h *history, ch *fanfold.Change) (*fanfold.Docume
 	return doc, err
 }
 
-// held returns the document as it was before a change; of a query for direct changes, as it was after the direct change before,
-// which is the last that a consumer was told of.
+// passesOver reports whether the query leaves out changes after which a document is another one in its view.
+func (f *feedPage) passesOver() bool {
+	return f.q.NoCascades || f.q.Direct && f.q.View == fanfold.Embedded
+}
+
+// held returns the document as it was before a change; of a query that leaves changes out, as it was after the last change before
+// that a consumer was told of.
 func (f *feedPage) held(ch *fanfold.Change, after *fanfold.Document) ([]byte, error) {
-	if f.q.Direct && f.q.View == fanfold.Embedded {
-		before, err := f.s.change(latestColumns, ch.Prior)
-		if err != nil || before == nil {
-			return nil, damagedHistory(ch.Position)
+	if f.passesOver() {
+		told, err := f.s.lastAsked(ch.Prior, f.q)
+		if err != nil || told == nil {
+			return nil, err
 		}
-		if before.Op == fanfold.OpDerive {
-			return f.versionAfterWrite(before.Revision)
+		if told.Position != ch.Prior {
+			return f.distantVersion(told)
 		}
 	}
 	body, err := f.history.before(ch, after)
@@ -64,34 +69,67 @@ func (f *feedPage) held(ch *fanfold.Change, after *fanfold.Document) ([]byte, er
 	return body, err
 }
 
-// versionAfterWrite returns the body of the document that an event wrote, as it was after its direct change.
-func (f *feedPage) versionAfterWrite(rev fanfold.Revision) ([]byte, error) {
-	ch, err := f.s.change(latestColumns, fanfold.At(uint64(rev), 0))
-	if err != nil || ch == nil {
-		return nil, damagedHistory(fanfold.At(uint64(rev), 0))
+// lastAsked returns the change at a position, or the last one of its document before it that is of a kind which a query asks
+// for, without its values; nil where there is none. A deletion ends the way back.
+func (s *Snapshot) lastAsked(at fanfold.Position, q fanfold.ChangeQuery) (*fanfold.Change, error) {
+	for at != 0 {
+		ch, err := s.change(latestColumns, at)
+		switch {
+		case err != nil:
+			return nil, err
+		case ch == nil:
+			return nil, damagedChange(at)
+		case q.Direct && ch.Op == fanfold.OpDerive:
+			at = fanfold.At(uint64(ch.Revision), 0) // passes over all derived changes behind the write
+		case q.NoCascades && ch.ByDelete != nil:
+			at = ch.Prior
+		default:
+			return ch, nil
+		}
 	}
-	// The page may be far from the change, and needs no view of those between.
+	return nil, nil
+}
+
+// newestAsked returns the newest change of a document that is of a kind which a query asks for; nil where there is no
+// document.
+func (s *Snapshot) newestAsked(key fanfold.Key, q fanfold.ChangeQuery) (*fanfold.Change, error) {
+	at := fanfold.Position(0)
+	if _, err := s.c.queryRow("SELECT position FROM document WHERE collection = ? AND id = ?", func(r []sqlValue) { at = fanfold.Position(intOf(r[0])) },
+		key.Collection, key.ID); err != nil {
+		return nil, err
+	}
+	return s.lastAsked(at, q)
+}
+
+// distantVersion returns the body of a document after a change that may be far from the page, which needs no version of those
+// between.
+func (f *feedPage) distantVersion(ch *fanfold.Change) ([]byte, error) {
 	doc, err := f.versionAfter(&history{s: f.s, view: f.q.View}, ch)
 	return bodyOf(doc), err
 }
 
-// newestVersion returns the body of a document's newest version; of a query for direct changes, of that after the newest of
-// these. The changes of a document share it, and its bytes count once.
-func (f *feedPage) newestVersion(key fanfold.Key) ([]byte, error) {
-	if body, known := f.newest[key]; known {
+// newestVersion returns the body of a document's newest version; of a query that leaves changes out, of that after the newest
+// one which it asks for. The changes of a document share it, and its bytes count once.
+func (f *feedPage) newestVersion(key fanfold.Key) (body []byte, err error) {
+	body, known := f.newest[key]
+	switch {
+	case known:
 		return body, nil
-	}
-	doc, size, err := f.s.GetWithin(key, f.q.View, f.q.MaxBytes-f.size)
-	if err != nil {
-		return nil, err
-	}
-	body := bodyOf(doc)
-	if doc != nil && f.q.Direct && f.q.View == fanfold.Embedded && doc.Position != fanfold.At(uint64(doc.Revision), 0) {
-		if body, err = f.versionAfterWrite(doc.Revision); err != nil {
+	case f.passesOver():
+		last, err := f.s.newestAsked(key, f.q)
+		if err == nil && last != nil {
+			body, err = f.distantVersion(last)
+		}
+		if err != nil {
 			return nil, err
 		}
-	} else {
+	default:
+		doc, size, err := f.s.GetWithin(key, f.q.View, f.q.MaxBytes-f.size)
+		if err != nil {
+			return nil, err
+		}
 		f.size += size
+		body = bodyOf(doc)
 	}
 	if f.newest == nil {
 		f.newest = map[fanfold.Key][]byte{}

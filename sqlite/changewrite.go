@@ -25,8 +25,12 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, time, tx, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, textValue(ch.Omitted))
 	}
-	return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, time, tx, previous, previous_source, omitted, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in,
+	form, err := tx.formOfDelete(ch.ByDelete)
+	if err != nil {
+		return err
+	}
+	return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, time, tx, form, previous, previous_source, omitted, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, form,
 		textValue(ch.Previous), storedPrevious(ch), textValue(ch.Omitted), ch.Number)
 }
 

@@ -36,8 +36,11 @@ var feedFilters = []feedFilter{
 	{`doc.projectName == "A"`, func(d *jv) bool { return memberText(d, "projectName") == "A" }},
 	{`doc.n > 1`, func(d *jv) bool { n := memberText(d, "n"); return n > "1" && n <= "9" }},
 	{`doc.v > 1`, func(d *jv) bool { return d.get("v") != nil && memberText(d, "v") != "0" && memberText(d, "v") != "1" }},
-	{`doc.v != "x" && change.collection == "tickets"`, func(d *jv) bool { return d.get("v") != nil && d.get("project") != nil && memberText(d, "v") != "x" }},
+	{`doc.v != "x" && change.collection == "tickets"`, func(d *jv) bool { return d.get("v") != nil && d.get("ticket") == nil && memberText(d, "v") != "x" }},
 }
+
+// convergeModel has, besides, notes that go with their ticket, and lose projects that go.
+var convergeModel = strings.TrimSuffix(leaveModel, "}") + `, notes: {relations: {ticket: {path: ticket, to: tickets, onDelete: cascade}, projects: {path: "projects[]", to: projects, onDelete: unlink}}}}`
 
 // converging is a history with those who follow it.
 type converging struct {
@@ -53,6 +56,7 @@ type filtered struct {
 	mode       string
 	referenced bool
 	direct     bool
+	bare       bool // without cascades
 	partition  string
 	group      string // "" for none
 	since      string
@@ -73,10 +77,14 @@ func TestFilteredFeedsConverge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer os.RemoveAll(dir)
+		defer func() {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}()
 		h := &converging{t: t, s: harness.Open(t, harness.Options{Dir: dir})}
 		defer func() { h.s.Close() }()
-		h.s.Model(leaveModel)
+		h.s.Model(convergeModel)
 		for range 4 {
 			h.newFollower()
 		}
@@ -96,13 +104,13 @@ func TestFilteredFeedsConverge(t *testing.T) {
 
 // newFollower adds a follower, who begins at the beginning.
 func (h *converging) newFollower() {
-	f := &filtered{h: h, filter: draw(h.t, feedFilters...), mode: draw(h.t, "all", "latest"), referenced: chance(h.t, 40), direct: chance(h.t, 25), since: "0", has: map[okey]string{}}
+	f := &filtered{h: h, filter: draw(h.t, feedFilters...), mode: draw(h.t, "all", "latest"), referenced: chance(h.t, 40), direct: chance(h.t, 25), bare: chance(h.t, 20), since: "0", has: map[okey]string{}}
 	if chance(h.t, 30) {
 		f.partition = draw(h.t, "0/2", "1/2")
 	}
 	if f.partition == "" && chance(h.t, 40) {
 		f.group = fmt.Sprint("g", len(h.followers))
-		settings, _ := json.Marshal(map[string]any{"partitions": 1, "mode": f.mode, "filter": f.filter.text, "view": f.view(), "derived": f.derived(), "maxAttempts": 1})
+		settings, _ := json.Marshal(map[string]any{"partitions": 1, "mode": f.mode, "filter": f.filter.text, "view": f.view(), "derived": included(f.direct), "cascades": included(f.bare), "maxAttempts": 1})
 		h.s.Want(http.StatusCreated, "PUT", "/v1/_groups/"+f.group, string(settings))
 	}
 	h.followers = append(h.followers, f)
@@ -115,8 +123,9 @@ func (f *filtered) view() string {
 	return "embedded"
 }
 
-func (f *filtered) derived() string {
-	if f.direct {
+// included says whether changes of some kind are left out.
+func included(without bool) string {
+	if without {
 		return "exclude"
 	}
 	return "include"
@@ -128,6 +137,8 @@ func (h *converging) step() {
 	switch n := upTo(h.t, 99); {
 	case n < 25:
 		h.s.Put("projects", id, fmt.Sprintf(`{"name":%q}`, draw(h.t, "A", "A", "B")))
+	case n < 40:
+		h.s.Put("notes", id, fmt.Sprintf(`{"ticket":%q,"project":"1","projects":["2","3"],"v":%s}`, draw(h.t, "1", "2"), draw(h.t, "0", "2")))
 	case n < 65:
 		h.s.Put("tickets", id, fmt.Sprintf(`{"project":%q,"v":%s}`, draw(h.t, "1", "1", "2"), draw(h.t, "0", "2", `"x"`)))
 	case n < 80:
@@ -164,7 +175,7 @@ func (f *filtered) readOn(all bool) {
 		f.readGroup(all)
 		return
 	}
-	query := fmt.Sprintf("mode=%s&include_docs=true&view=%s&derived=%s&filter=%s", f.mode, f.view(), f.derived(), url.QueryEscape(f.filter.text))
+	query := fmt.Sprintf("mode=%s&include_docs=true&view=%s&derived=%s&cascades=%s&filter=%s", f.mode, f.view(), included(f.direct), included(f.bare), url.QueryEscape(f.filter.text))
 	if f.partition != "" {
 		query += "&partition=" + f.partition
 	}
@@ -263,11 +274,15 @@ func (f *filtered) apply(rows []harness.Change) {
 func (h *converging) check() {
 	for _, f := range h.followers {
 		rows, _ := h.s.Changes("mode=all&include_docs=true&since=0&view=" + f.view())
-		want, now, ever := map[okey]string{}, map[okey]string{}, map[okey]bool{}
+		want, now, ever, untold := map[okey]string{}, map[okey]string{}, map[okey]bool{}, map[okey]bool{}
 		for _, row := range rows {
 			key := okey{row.Collection, row.ID}
 			now[key] = string(row.Doc)[:max(0, strings.LastIndex(string(row.Doc), `,"_meta":`))] + "}"
 			if f.direct && row.Op == "derive" {
+				continue
+			}
+			if f.bare && row.Op != "derive" && row.Cause != nil {
+				untold[key] = untold[key] || row.Op == "delete"
 				continue
 			}
 			delete(want, key)
@@ -280,10 +295,14 @@ func (h *converging) check() {
 				return fmt.Sprint(fanfold.Key{Collection: key.collection, ID: key.id}.Partition(2)) != i
 			})
 		}
-		if f.direct && f.mode == "latest" { // the document comes as it was when it was read
+		if (f.direct || f.bare) && f.mode == "latest" { // the document comes as it was when it was read
 			for key := range want {
 				want[key] = f.has[key]
 			}
+		}
+		for key := range untold { // nobody told that it is gone
+			delete(want, key)
+			delete(f.has, key)
 		}
 		if !maps.Equal(f.has, want) {
 			h.t.Fatalf("%s, %+v: has\n%v, want\n%v", cmp.Or(f.group, "a follower"), *f, f.has, want)
@@ -294,7 +313,7 @@ func (h *converging) check() {
 
 // checkUnseen reads everything again, and is told of no document that never matched.
 func (f *filtered) checkUnseen(ever map[okey]bool) {
-	rows, _ := f.h.s.Changes(fmt.Sprintf("mode=%s&view=%s&derived=%s&since=1-0&filter=%s", f.mode, f.view(), f.derived(), url.QueryEscape(f.filter.text)))
+	rows, _ := f.h.s.Changes(fmt.Sprintf("mode=%s&view=%s&derived=%s&cascades=%s&since=1-0&filter=%s", f.mode, f.view(), included(f.direct), included(f.bare), url.QueryEscape(f.filter.text)))
 	for _, row := range rows {
 		if !ever[okey{row.Collection, row.ID}] {
 			f.h.t.Fatalf("%+v is told %+v of a document that never matched", *f, row)

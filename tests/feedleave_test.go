@@ -138,21 +138,21 @@ func (l *lineFeed) until(text string) string {
 	return ""
 }
 
-// TestLeavesAreShared: consumers that follow one reading of the head are told of what leaves, whatever their transports, and
-// a consumer group is told from its beginning on.
+// TestLeavesAreShared: consumers that follow one reading of the head are told of what leaves, and so is
+// a consumer group, also of what it has not acknowledged.
 func TestLeavesAreShared(t *testing.T) {
 	s := harness.OpenTemp(t, leaveModel)
 	s.Put("tickets", "t", `{"project":"p2"}`)
 	s.Want(http.StatusCreated, "PUT", "/v1/_groups/g", `{"partitions":1,"mode":"latest","filter":"doc.project == 'p2'"}`)
 	held := lease(t, s.Client, "g", "m")[0]
-	ids, last := groupChanges(t, s.Client, "g", held, "")
+	ids, _ := groupChanges(t, s.Client, "g", held, "")
 	if fmt.Sprint(ids) != "[t]" {
 		t.Fatalf("the group has %v", ids)
 	}
-	follow := func(kind string) *lineFeed {
-		return openLines(t, s, "feed="+kind+"&heartbeat=100&mode=latest&filter="+url.QueryEscape("doc.project == 'p2'"))
+	follow := func() *lineFeed {
+		return openLines(t, s, "feed=continuous&heartbeat=100&mode=latest&filter="+url.QueryEscape("doc.project == 'p2'"))
 	}
-	consumers := []*lineFeed{follow("continuous"), follow("continuous"), follow("continuous")}
+	consumers := []*lineFeed{follow(), follow(), follow()}
 	for _, c := range consumers {
 		c.until(`"op":"create"`)
 		c.until(`{"last_seq"`) // at the head
@@ -162,7 +162,8 @@ func TestLeavesAreShared(t *testing.T) {
 		c.until(`"id":"t","op":"leave"`)
 	}
 	// The group has not acknowledged what its member may have handled: it is told that the document leaves.
-	if ids, last = groupChanges(t, s.Client, "g", held, ""); fmt.Sprint(ids) != "[t]" {
+	ids, last := groupChanges(t, s.Client, "g", held, "")
+	if fmt.Sprint(ids) != "[t]" {
 		t.Errorf("the group has %v", ids)
 	}
 	settle(s.Client, http.StatusNoContent, "_ack", "g", held, last)

@@ -449,7 +449,7 @@ func (h *history) accepted(r *harness.Response, op string, key okey) {
 // stored notes an event that the oracle has applied.
 func (h *history) stored(seq uint64, op string, key okey) {
 	after := h.o.views()
-	h.expect = append(h.expect, expected{seq, op, key, h.views, after, h.o.written()})
+	h.expect = append(h.expect, expected{seq, op, key, h.views, after, h.o.written(), nil})
 	h.views = after
 }
 
@@ -483,11 +483,11 @@ func (h *history) delete(key okey) {
 	h.o.remove(key)
 	h.accepted(r, "delete", key)
 	delete(gone, key)
-	h.removed(gone, edits)
+	h.removed(gone, edits, []okey{key})
 }
 
-// removed applies what a delete brought with it, in the order in which the feed has it.
-func (h *history) removed(gone map[okey]bool, edits map[okey]*jv) {
+// removed applies what the deletes of roots brought with them, in the order in which the feed has it.
+func (h *history) removed(gone map[okey]bool, edits map[okey]*jv, roots []okey) {
 	if len(gone)+len(edits) == 0 {
 		return
 	}
@@ -507,6 +507,13 @@ func (h *history) removed(gone map[okey]bool, edits map[okey]*jv) {
 			delete(edits, key)
 		default:
 			h.t.Fatalf("the delete brought %+v with it", row)
+		}
+		if row.Op != "derive" && row.Rev > after {
+			policy := map[string]string{"delete": "cascade", "patch": "unlink"}[row.Op]
+			if row.Cause == nil || !slices.ContainsFunc(h.o.model.rels, func(r *orel) bool { return r.onDelete == policy && r.collection+"."+r.name == row.Cause.Rule }) {
+				h.t.Fatalf("%+v has the cause %+v, which names no relation with %s", row, row.Cause, policy)
+			}
+			h.expect[len(h.expect)-1].roots = roots
 		}
 	}
 	if len(gone)+len(edits) > 0 {

@@ -131,6 +131,7 @@ type expected struct {
 	key           okey
 	before, after map[okey]string
 	written       map[okey]writtenView
+	roots         []okey // documents whose deletes brought the event with them; none where somebody asked for it
 }
 
 // changes is how many documents the event changed.
@@ -182,6 +183,7 @@ func (h *history) checkRow(e expected, row harness.Change, direct bool, revs map
 			h.t.Fatalf("%s: previous is\n  %s\nwant\n  %s", row.Seq, row.Previous, prev)
 		}
 		revs[key] = row.Rev
+		h.checkByDelete(e, row)
 		return
 	}
 	if row.Op != "derive" || key == e.key || row.Rev != revs[key] {
@@ -191,6 +193,25 @@ func (h *history) checkRow(e expected, row harness.Change, direct bool, revs map
 		h.t.Fatalf("%s: cause %+v, want event %d", row.Seq, row.Cause, e.seq)
 	}
 	h.checkDelta(e, row, key)
+}
+
+// checkByDelete wants a write that a delete brought with it to name that delete, and relations with the policy, and others to
+// name none.
+func (h *history) checkByDelete(e expected, row harness.Change) {
+	h.t.Helper()
+	c := row.Cause
+	if len(e.roots) == 0 && c == nil {
+		return
+	}
+	if c == nil || !slices.ContainsFunc(h.expect, func(root expected) bool {
+		return root.op == "delete" && slices.Contains(e.roots, root.key) && root.key == okey{c.Collection, c.ID} && harness.Bare(c.Seq) == fmt.Sprintf("%d-0", root.seq)
+	}) {
+		h.t.Fatalf("%s: cause %+v, want the delete of one of %v", row.Seq, c, e.roots)
+	}
+	name, rest, _ := strings.Cut(c.Rule, ".")
+	if name != row.Collection || rest == "" || len(c.Rules) == 1 || len(c.Rules) > 1 && c.Rules[0] != c.Rule {
+		h.t.Fatalf("%s: cause %+v does not name a relation of %s", row.Seq, c, row.Collection)
+	}
 }
 
 // checkDelta applies a derived change's patch to the view before it.

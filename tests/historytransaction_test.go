@@ -108,7 +108,7 @@ func (h *history) transaction(parts []operation) {
 		}
 		h.stored(answer.Operations[i].Revision, op, p.key)
 	}
-	h.removed(gone, edits)
+	h.removed(gone, edits, roots)
 }
 
 // allowed is the answer to a transaction with deletes whose documents are there, and the index of

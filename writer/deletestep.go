@@ -76,6 +76,7 @@ func (w *Writer) nextStep(key fanfold.Key, room int) (writes []fanfold.Write, st
 			return cmp.Or(err, Missing(key))
 		}
 		r := w.newRemoval(snap, m, room)
+		r.root = key
 		r.steps, r.together = &doomed{root: key, known: map[fanfold.Key]bool{}, left: maxDoomed}, map[fanfold.Key][]fanfold.Key{}
 		var gone bool
 		top := doc
@@ -172,12 +173,36 @@ func (d *doomed) contains(r *removal, key fanfold.Key) (bool, error) {
 	return false, nil
 }
 
+// cascade returns the relation by which a document that the delete deletes cascades with another that goes, and otherwise where
+// there is none.
+func (d *doomed) cascade(r *removal, key fanfold.Key, otherwise *fanfold.Relation) (rel *fanfold.Relation, err error) {
+	rel = otherwise
+	err = r.eachCascade(key, func(by *fanfold.Relation, target fanfold.Key) (more bool, err error) {
+		goes, err := d.contains(r, target)
+		if goes {
+			rel = by
+		}
+		return !goes, err
+	})
+	return rel, err
+}
+
 // cascadesTo returns the documents whose deletes delete a document, none where there is no such document.
 func (r *removal) cascadesTo(key fanfold.Key) (targets []fanfold.Key, err error) {
+	err = r.eachCascade(key, func(_ *fanfold.Relation, target fanfold.Key) (more bool, err error) {
+		targets = append(targets, target)
+		return true, nil
+	})
+	return targets, err
+}
+
+// eachCascade calls fn with each document whose delete deletes another, and the relation by which it does, until fn returns
+// false or an error, which is returned.
+func (r *removal) eachCascade(key fanfold.Key, fn func(rel *fanfold.Relation, target fanfold.Key) (more bool, err error)) error {
 	c := r.model.Collection(key.Collection)
 	cascades := func(rel *fanfold.Relation) bool { return rel.OnDelete == fanfold.Cascade }
 	if c == nil || !slices.ContainsFunc(c.Relations, cascades) {
-		return nil, nil
+		return nil
 	}
 	view := fanfold.Referenced
 	if slices.ContainsFunc(c.Relations, func(rel *fanfold.Relation) bool { return cascades(rel) && rel.Derived() }) {
@@ -185,7 +210,7 @@ func (r *removal) cascadesTo(key fanfold.Key) (targets []fanfold.Key, err error)
 	}
 	doc, err := r.snap.Get(key, view)
 	if err != nil || doc == nil {
-		return nil, err
+		return err
 	}
 	t := jsondoc.MustParse(doc.Body)
 	for _, rel := range c.Relations {
@@ -193,10 +218,12 @@ func (r *removal) cascadesTo(key fanfold.Key) (targets []fanfold.Key, err error)
 			continue
 		}
 		for _, id := range rel.Targets(t) {
-			targets = append(targets, fanfold.Key{Collection: rel.To, ID: id})
+			if more, err := fn(rel, fanfold.Key{Collection: rel.To, ID: id}); err != nil || !more {
+				return err
+			}
 		}
 	}
-	return targets, nil
+	return nil
 }
 
 // mend makes the edit of a document fit that does not after this step, where it does after all of them: the edit removes the

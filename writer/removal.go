@@ -66,14 +66,16 @@ type removal struct {
 	operations map[fanfold.Key]*Operation     // those of the transaction
 	order      map[string][]*fanfold.Relation // by collection: see relationsTo
 
-	state     map[fanfold.Key]int              // of the documents to be deleted
-	deletes   []*fanfold.Document              // to be deleted, each after its holders
-	edits     map[fanfold.Key]*edit            // holders that stay and lose ids
-	editOrder []fanfold.Key                    // the keys of edits, in the order in which they were found
-	trees     *treeCache                       // of edits' documents
-	holding   held                             // holders that do not let a target be deleted
-	deferred  []func() (fanfold.Problem, bool) // holders that restrict a delete unless they are deleted too
-	together  map[fanfold.Key][]fanfold.Key    // in steps, the strict holders with which a document is deleted, or not at all
+	state     map[fanfold.Key]int               // of the documents to be deleted
+	deletes   []*fanfold.Document               // to be deleted, each after its holders
+	edits     map[fanfold.Key]*edit             // holders that stay and lose ids
+	editOrder []fanfold.Key                     // the keys of edits, in the order in which they were found
+	trees     *treeCache                        // of edits' documents
+	root      fanfold.Key                       // the document that is asked to be deleted, whose delete is being visited
+	causes    map[fanfold.Key]*fanfold.ByDelete // of the documents that are visited besides
+	holding   held                              // holders that do not let a target be deleted
+	deferred  []func() (fanfold.Problem, bool)  // holders that restrict a delete unless they are deleted too
+	together  map[fanfold.Key][]fanfold.Key     // in steps, the strict holders with which a document is deleted, or not at all
 
 	used  int               // of room
 	full  bool              // there are more writes than there is room for
@@ -105,6 +107,7 @@ func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) 
 			if r.state[doc.Key] != 0 { // another delete brings it with it
 				continue
 			}
+			r.root = doc.Key
 			if _, err := r.visit(doc); err != nil {
 				return fanfold.AtOperation(err, i)
 			}
@@ -119,14 +122,32 @@ func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) 
 			return err
 		}
 		writes, err = r.writes()
+		tellDistance(writes, ops)
 		return err
 	})
 	return writes, err
 }
 
+// tellDistance tells the writes that operations bring with them how far before them the delete is which they follow from. They
+// are stored right behind the operations.
+func tellDistance(writes []fanfold.Write, ops []*Operation) {
+	index := map[fanfold.Key]int{}
+	for i, op := range ops {
+		index[op.Key] = i
+	}
+	for i, write := range writes {
+		if write.Event.ByDelete == nil {
+			continue
+		}
+		by := *write.Event.ByDelete
+		by.Back = len(ops) + i - index[by.Key]
+		write.Event.ByDelete = &by
+	}
+}
+
 // newRemoval returns a removal of room writes at most.
 func (w *Writer) newRemoval(snap Snapshot, m *fanfold.Model, room int) *removal {
-	return &removal{snap: snap, model: m, fits: w.unfit, room: room, operations: map[fanfold.Key]*Operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}, trees: newTreeCache(), order: map[string][]*fanfold.Relation{}}
+	return &removal{snap: snap, model: m, fits: w.unfit, room: room, operations: map[fanfold.Key]*Operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}, trees: newTreeCache(), causes: map[fanfold.Key]*fanfold.ByDelete{}, order: map[string][]*fanfold.Relation{}}
 }
 
 // visit adds the delete of a document and, before it, the writes that it brings with it. gone tells whether the document
@@ -271,7 +292,11 @@ func (r *removal) visitHolder(rel *fanfold.Relation, target fanfold.Key, holder 
 		case !goes:
 			return r.unlink(rel, target, holder)
 		}
+		if rel, err = r.steps.cascade(r, holder.Key, rel); err != nil {
+			return false, err
+		}
 	}
+	r.causes[holder.Key] = &fanfold.ByDelete{Key: r.root, Relations: []string{rel.FullName()}}
 	return r.visit(holder)
 }
 
@@ -293,6 +318,7 @@ func (r *removal) unlink(rel *fanfold.Relation, target fanfold.Key, holder *fanf
 		}
 		key := holder.Key
 		e = newEdit(holder, r.trees, func() (*fanfold.Document, error) { return r.snap.Get(key, fanfold.Referenced) })
+		e.by.Key = r.root
 		r.edits[holder.Key] = e
 		r.editOrder = append(r.editOrder, holder.Key)
 	}
@@ -356,7 +382,7 @@ func (r *removal) checkReferences(ops []*Operation) error {
 func (r *removal) writes() (writes []fanfold.Write, err error) {
 	for _, doc := range r.deletes {
 		if r.operations[doc.Key] == nil {
-			writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindDelete, Key: doc.Key}, Expect: fanfold.Exactly(doc.Revision)})
+			writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindDelete, Key: doc.Key, ByDelete: r.causes[doc.Key]}, Expect: fanfold.Exactly(doc.Revision)})
 		}
 	}
 	for _, key := range r.editOrder {

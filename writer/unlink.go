@@ -17,7 +17,11 @@ type edit struct {
 	trees    *treeCache
 	remove   map[jsondoc.Node]string // the nodes' JSON pointers; a document always has the same nodes
 	strict   bool                    // one of them is the reference of a strict relation
+	by       fanfold.ByDelete        // the delete that it follows from
 }
+
+// maxCauses bounds how many relations an event names by which a delete has reached its document.
+const maxCauses = 8
 
 // newEdit returns an edit of a document, given with its body, that removes nothing yet. read returns the document again, with its body.
 func newEdit(doc *fanfold.Document, trees *treeCache, read func() (*fanfold.Document, error)) *edit {
@@ -49,6 +53,9 @@ func (e *edit) drop(rel *fanfold.Relation, target fanfold.Key) error {
 		return err
 	}
 	e.strict = e.strict || rel.Strict
+	if name := rel.FullName(); len(e.by.Relations) < maxCauses && !slices.Contains(e.by.Relations, name) {
+		e.by.Relations = append(e.by.Relations, name)
+	}
 	rel.Path.Find(t, target.ID, func(node, elem jsondoc.Node, pointer, elemPointer string) {
 		if elem != jsondoc.None {
 			node, pointer = elem, elemPointer
@@ -143,6 +150,7 @@ func (e *edit) write() (fanfold.Write, error) {
 		}
 		ev = &fanfold.Event{Kind: fanfold.KindPut, Key: e.key, Body: body}
 	}
+	ev.ByDelete = &e.by
 	return fanfold.Write{Event: ev, Expect: fanfold.Exactly(e.revision)}, nil
 }
 

@@ -121,7 +121,7 @@ func (g *Groups) Backlog(ctx context.Context, name string) (b Backlog, err error
 		return b, err
 	}
 	b.Changes = all - upTo
-	err = g.model.EachChange(oldest, false, func(ch *fanfold.Change) bool {
+	err = g.model.EachChange(fanfold.ChangeQuery{After: oldest}, func(ch *fanfold.Change) bool {
 		b.Seconds = max(0, g.opt.Now().Sub(ch.Time).Seconds())
 		return false
 	})
@@ -156,10 +156,10 @@ func (g *Groups) lags(s *group, states []*partition) ([]Lag, error) {
 			lags[n] = Lag{new(int64), new(float64)}
 		}
 	}
-	err = g.model.EachChange(from, s.Settings.Mode == "latest", func(ch *fanfold.Change) bool {
+	err = g.model.EachChange(s.Settings.query(from), func(ch *fanfold.Change) bool {
 		n := ch.Key.Partition(len(states))
 		lag := lags[n]
-		if lag.Changes == nil || ch.Position <= states[n].Checkpoint || !s.Settings.asksFor(ch) {
+		if lag.Changes == nil || ch.Position <= states[n].Checkpoint {
 			return true
 		}
 		if *lag.Changes == 0 {
@@ -171,9 +171,9 @@ func (g *Groups) lags(s *group, states []*partition) ([]Lag, error) {
 	return lags, err
 }
 
-// asksFor reports whether the settings let a change be given.
-func (s *Settings) asksFor(ch *fanfold.Change) bool {
-	return (len(s.Collections) == 0 || slices.Contains(s.Collections, ch.Key.Collection)) && (s.Derived != "exclude" || ch.Op != fanfold.OpDerive)
+// query returns the query for the changes behind a position that the settings let be given.
+func (s *Settings) query(after fanfold.Position) fanfold.ChangeQuery {
+	return fanfold.ChangeQuery{After: after, Latest: s.Mode == "latest", Collections: s.Collections, Direct: s.Derived == "exclude", NoCascades: s.Cascades == "exclude"}
 }
 
 // countable returns the oldest checkpoint behind which no more than Options.LagBound changes are. found is false where there

@@ -36,9 +36,9 @@ type KV interface {
 type ReadModel interface {
 	// Ordinal returns the number of changes up to a position, and of all changes.
 	Ordinal(at fanfold.Position) (upTo, all int64, err error)
-	// EachChange calls fn with each change behind a position, without its values, until fn returns false. With latest it
-	// leaves out those that are not the newest of their documents.
-	EachChange(after fanfold.Position, latest bool, fn func(ch *fanfold.Change) bool) error
+	// EachChange calls fn with each change that q asks for, without its values, until fn returns false. It goes by q.After, the
+	// collections and the kinds of changes, and Latest.
+	EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Change) bool) error
 }
 
 // Feed is what groups need of the change feed.
@@ -155,6 +155,7 @@ func (g *Groups) readGroup(e fanfold.Entry) (*group, error) {
 	if err := unmarshal(e, s); err != nil {
 		return nil, err
 	}
+	s.Settings.setDefaults() // some settings are younger than some groups
 	if s.foldedOtherwise(s.Fold, s.Start) {
 		s.Start = eventStart(s.Start)
 	}

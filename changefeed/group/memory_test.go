@@ -93,9 +93,9 @@ func (m memoryModel) Ordinal(at fanfold.Position) (upTo, all int64, err error) {
 	return upTo, int64(len(m)), nil
 }
 
-func (m memoryModel) EachChange(after fanfold.Position, _ bool, fn func(ch *fanfold.Change) bool) error {
+func (m memoryModel) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Change) bool) error {
 	for i := range m {
-		if m[i].Position > after && !fn(&m[i]) {
+		if (len(q.Collections) == 0 || slices.Contains(q.Collections, m[i].Key.Collection)) && m[i].Position > q.After && !fn(&m[i]) {
 			break
 		}
 	}

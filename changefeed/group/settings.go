@@ -34,6 +34,7 @@ type Settings struct {
 	Mode        string   `json:"mode"`                  // all (default) or latest
 	View        string   `json:"view"`                  // embedded (default) or referenced
 	Derived     string   `json:"derived"`               // include (default) or exclude
+	Cascades    string   `json:"cascades"`              // include (default) or exclude
 	Collections []string `json:"collections,omitempty"` // empty for all
 	Filter      string   `json:"filter,omitempty"`      // only changes of which this CEL expression is true; "" for all
 	Lease       Duration `json:"lease"`                 // how long a lease lasts without being renewed; default 30 s
@@ -73,6 +74,9 @@ func (s *Settings) setDefaults() {
 	if s.Derived == "" {
 		s.Derived = "include"
 	}
+	if s.Cascades == "" {
+		s.Cascades = "include"
+	}
 	if s.Lease == 0 {
 		s.Lease = Duration(30 * time.Second)
 	}
@@ -94,6 +98,7 @@ func (s *Settings) check() error {
 	wrong(s.Mode != "all" && s.Mode != "latest", "mode", "must be all or latest")
 	wrong(s.View != "embedded" && s.View != "referenced", "view", "must be embedded or referenced")
 	wrong(s.Derived != "include" && s.Derived != "exclude", "derived", "must be include or exclude")
+	wrong(s.Cascades != "include" && s.Cascades != "exclude", "cascades", "must be include or exclude")
 	wrong(lease < MinLease || lease > MaxLease, "lease", "must be from 1s to 1h")
 	wrong(s.MaxAttempts < 1 || s.MaxAttempts > MaxAttempts, "maxAttempts", "must be from 1 to 1000")
 	wrong(len(s.Collections) > MaxCollections, "collections", "must be at most 100")
@@ -112,7 +117,7 @@ func (s *Settings) check() error {
 
 // selection returns the parameters of the feed that say which changes the group has.
 func (s *Settings) selection() url.Values {
-	q := url.Values{"mode": {s.Mode}, "view": {s.View}, "derived": {s.Derived}}
+	q := url.Values{"mode": {s.Mode}, "view": {s.View}, "derived": {s.Derived}, "cascades": {s.Cascades}}
 	if s.Filter != "" {
 		q.Set("filter", s.Filter)
 	}
@@ -124,7 +129,7 @@ func (s *Settings) selection() url.Values {
 
 // equal reports whether two settings ask for the same.
 func (s *Settings) equal(o *Settings) bool {
-	return s.Partitions == o.Partitions && s.Since == o.Since && s.Mode == o.Mode && s.View == o.View && s.Derived == o.Derived &&
+	return s.Partitions == o.Partitions && s.Since == o.Since && s.Mode == o.Mode && s.View == o.View && s.Derived == o.Derived && s.Cascades == o.Cascades &&
 		s.Filter == o.Filter && s.Lease == o.Lease && s.MaxAttempts == o.MaxAttempts && slices.Equal(s.Collections, o.Collections)
 }
 

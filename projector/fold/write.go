@@ -110,7 +110,7 @@ func (f *Fold) embed(c *Collection, row, old *sqlite.Row) (err error) {
 // store writes the document's row and its direct change.
 func (f *Fold) store(row, old *sqlite.Row, op fanfold.Op) error {
 	f.addOutcome(op)
-	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Omitted: row.Omitted}
+	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, ByDelete: byDelete(f.event), Omitted: row.Omitted}
 	if old == nil {
 		if err := errors.Join(f.countOmissions(nil, row.Omitted), f.tx.Insert(row)); err != nil {
 			return err
@@ -122,6 +122,18 @@ func (f *Fold) store(row, old *sqlite.Row, op fanfold.Op) error {
 		return err
 	}
 	return f.addChange(row.Number, ch)
+}
+
+// byDelete returns the delete that an event follows from, with its sequence; nil for none.
+func byDelete(ev *fanfold.Event) *fanfold.ByDelete {
+	if ev.ByDelete == nil {
+		return nil
+	}
+	by := &fanfold.ByDelete{Key: ev.ByDelete.Key, Relations: ev.ByDelete.Relations}
+	if back := uint64(ev.ByDelete.Back); 0 < back && back < ev.Seq {
+		by.Seq = ev.Seq - back
+	}
+	return by
 }
 
 // addOutcome notes what the event does to its document.
@@ -162,7 +174,7 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 		return err
 	}
 	if err := f.addChange(old.Number, &fanfold.Change{Position: at, Key: ev.Key, Op: fanfold.OpDelete, Revision: fanfold.Revision(ev.Seq),
-		Time: f.now, Tx: ev.Tx.ID, Prior: old.Position, Previous: old.Body, PreviousSource: old.Source()}); err != nil {
+		Time: f.now, Tx: ev.Tx.ID, ByDelete: byDelete(ev), Prior: old.Position, Previous: old.Body, PreviousSource: old.Source()}); err != nil {
 		return err
 	}
 	if err := f.markReaders(c, ev.Key, old, nil); err != nil {
