@@ -57,8 +57,8 @@ func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err 
 	page.Head, page.Changes = s.Checkpoint.At(), s.Checkpoint.Changes
 	page.Last = max(q.After, page.Head)
 	f := feedPage{ChangePage: page, s: s, q: q, history: history{s: s, view: q.View}}
-	if len(changes) > 0 {
-		f.history.last = changes[len(changes)-1].Position
+	if !q.Direct {
+		f.history.asked = changes
 	}
 	if full {
 		f.endAt(changes[len(changes)-1])

@@ -1,22 +1,22 @@
 package sqlite
 
 import (
-	"strings"
-
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // history rebuilds documents as they were after changes of one snapshot. A document's view after a change is that before its
 // next one. It is found where the next write or key frame holds it, or else in the document itself, by undoing the derived
-// changes between; views that come by on the way are kept, because the next changes of the same page need them.
+// changes between: together, but for views that come by on the way and that the next changes of the same page need. These are
+// kept.
 type history struct {
-	s     *Snapshot
-	view  fanfold.View
-	last  fanfold.Position              // of the changes that are asked about
-	kept  map[fanfold.Position]keptView // embedded views after changes
-	size  int                           // of kept, in bytes
-	times map[fanfold.Position]int64    // of events, in nanoseconds
+	s       *Snapshot
+	view    fanfold.View
+	asked   []*fanfold.Change             // the changes that are asked about, in order
+	kept    map[fanfold.Position]keptView // embedded views after changes
+	size    int                           // of kept, in bytes
+	lengths map[fanfold.Key]int           // of the views that were rebuilt last, in bytes
+	times   map[fanfold.Position]int64    // of events, in nanoseconds
 }
 
 // keptView is the embedded view of the document with a number.
@@ -86,6 +86,7 @@ func (h *history) before(ch *fanfold.Change, after *fanfold.Document) ([]byte, e
 	case h.view == fanfold.Referenced:
 		return after.Body, nil
 	}
+	h.s.undone += len(after.Body) + len(ch.Delta)
 	body, ok := jsondoc.Undo(after.Body, ch.Delta, func() []byte { return h.sourceAfter(ch) })
 	if !ok {
 		return nil, damagedHistory(ch.Position)
@@ -124,98 +125,6 @@ func (h *history) image(ch *fanfold.Change, maxBytes int) (i image, err error) {
 		err = damagedHistory(ch.Position)
 	}
 	return i, err
-}
-
-// walkSQL reads derived changes of one document, from one back to the first behind another.
-const walkSQL = `WITH RECURSIVE back (position, prior, op, form, delta) AS (
-		SELECT position, prior, op, form, delta FROM change WHERE position = ?1
-		UNION ALL SELECT c.position, c.prior, c.op, c.form, c.delta FROM back b JOIN change c ON c.position = b.prior WHERE b.prior > ?2)
-	SELECT b.position, b.prior, b.op, f.patch, b.delta FROM back b LEFT JOIN form f ON f.id = b.form`
-
-// walk undoes the changes from an image back to a change, and returns the embedded view after that one. What has come by
-// and the page may need is kept, as far as it has no more than maxBytes.
-func (h *history) walk(base image, ch *fanfold.Change, maxBytes int) ([]byte, error) {
-	w := walk{h: h, base: base, body: base.body, at: base.after, maxBytes: maxBytes}
-	if w.at > ch.Position {
-		if err := h.s.c.query(walkSQL, w.step, int64(w.at), int64(ch.Position)); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.undoPut(); err != nil {
-		return nil, err
-	}
-	if w.at != ch.Position {
-		return nil, damagedHistory(ch.Position)
-	}
-	return w.body, nil
-}
-
-// walk is a way back through the derived changes of one document.
-type walk struct {
-	h        *history
-	base     image
-	body     []byte             // the view after at, but for what is put off
-	at       fanfold.Position   // of the change that the walk stands behind
-	passed   []fanfold.Position // of the views that are kept, from the newest on
-	maxBytes int
-
-	// A patch that replaces the same members as the one before it in time need not be undone, where nobody needs the view
-	// between the two.
-	put storedDelta // its delta is nil where there is none
-}
-
-// step goes back behind one more change, which is in a row of walkSQL.
-func (w *walk) step(r []sqlValue) error {
-	at, prior, form, delta := fanfold.Position(intOf(r[0])), fanfold.Position(intOf(r[1])), textOf(r[3]), bytesOf(r[4])
-	if at != w.at || r[2] != nil || prior >= at || delta == nil {
-		return damagedHistory(at)
-	}
-	if w.put.delta != nil && (form != w.put.form || at <= w.h.last) {
-		if err := w.undoPut(); err != nil {
-			return err
-		}
-	}
-	if at <= w.h.last {
-		w.keep()
-	}
-	w.at, w.put = prior, storedDelta{at, prior, form, delta}
-	if prior <= w.h.last || !replacesAlone(form) {
-		return w.undoPut()
-	}
-	return nil
-}
-
-// replacesAlone reports whether every patch of a form replaces the same members, and does nothing else.
-func replacesAlone(form string) bool {
-	return form != wholePatch && !strings.Contains(form, `"path":`+"\n") && !strings.Contains(form, `"op":"add"`) && !strings.Contains(form, `"op":"remove"`)
-}
-
-// undoPut undoes the patch that is put off.
-func (w *walk) undoPut() error {
-	if w.put.delta == nil {
-		return nil
-	}
-	patch, err := w.h.s.chains.patch(w.h.s.c, w.put)
-	if err != nil {
-		return err
-	}
-	body, ok := jsondoc.Undo(w.body, patch, func() []byte { return w.base.stored.Source(w.base.body) })
-	if !ok {
-		return damagedHistory(w.at)
-	}
-	w.body, w.put.delta = body, nil
-	return nil
-}
-
-// keep keeps the view that the walk has come to, and drops the newest where there are too many: they are needed last.
-func (w *walk) keep() {
-	h := w.h
-	h.keep(w.at, keptView{w.base.number, w.body})
-	w.passed = append(w.passed, w.at)
-	for (h.size > w.maxBytes || len(h.kept) > maxKeptViews) && len(w.passed) > 0 {
-		h.drop(w.passed[0])
-		w.passed = w.passed[1:]
-	}
 }
 
 // keep keeps a view for later changes of the page.

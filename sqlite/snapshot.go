@@ -14,6 +14,7 @@ type Snapshot struct {
 	Checkpoint Checkpoint
 	rows       int // that c had read before
 	chains     chainReader
+	undone     int // bytes of documents and patches that were read to undo changes
 }
 
 // RowsRead returns how many rows and links were read on the snapshot, those that a count went over included.

@@ -12,16 +12,29 @@ import (
 // order of their names; source is called where there is such a member. Neither text may have whitespace around its tokens.
 // ok is false where that is not what doc and patch are.
 func Undo(doc, patch []byte, source func() []byte) (before []byte, ok bool) {
-	var u undoing
-	var ops Tree
-	if ops.Parse(patch) != nil || u.doc.Parse(doc) != nil {
-		return nil, false
-	}
+	return UndoAll(doc, [][]byte{patch}, source)
+}
+
+// UndoAll returns the document that JSON Patches were applied to, one after the other, given what they made of it. The last
+// one applied comes first. It reads doc once, and returns what Undo returns of one after the other. A patch may be left out
+// where one applied before it has the same operations at the same paths. ok is also false where the place of a member that
+// comes back could depend on the documents between.
+func UndoAll(doc []byte, patches [][]byte, source func() []byte) (before []byte, ok bool) {
+	u := undoing{several: len(patches) > 1}
 	root := &undo{}
-	for op := ops.First(Root); op != None; op = ops.Next(op) {
-		if !root.add(&ops, op) {
+	for _, patch := range patches {
+		var ops Tree
+		if ops.Parse(patch) != nil {
 			return nil, false
 		}
+		for op := ops.First(Root); op != None; op = ops.Next(op) {
+			if !root.add(&ops, op) {
+				return nil, false
+			}
+		}
+	}
+	if u.doc.Parse(doc) != nil {
+		return nil, false
 	}
 	if root.inserts {
 		if u.source.Parse(source()) != nil {
@@ -39,14 +52,15 @@ func Undo(doc, patch []byte, source func() []byte) (before []byte, ok bool) {
 
 // undo is what is to be undone at one place of a document, and below it.
 type undo struct {
-	op      string // "" for nothing here
-	old     []byte
+	old     []byte // what was here; nil where it is what the document has
+	absent  bool   // nothing was here
 	below   map[string]*undo
-	removed []string // names of members that were removed here
+	removed []string // names of members that were removed here, whether or not they had been added before
+	was     bool     // among the removed of the object around it
 	inserts bool     // here or below
 }
 
-// add adds an operation of a patch. It is false for one that cannot be undone.
+// add adds an operation of a patch, which was applied before those that are there. It is false for one that cannot be undone.
 func (u *undo) add(ops *Tree, op Node) bool {
 	name, path := ops.Text(ops.Member(op, "op")), ops.Text(ops.Member(op, "path"))
 	old := ops.Member(op, "old")
@@ -54,14 +68,14 @@ func (u *undo) add(ops *Tree, op Node) bool {
 		return false
 	}
 	for path != "" {
+		if u.absent {
+			return false
+		}
 		token, rest, more := strings.Cut(path[1:], "/")
 		if path = ""; more {
 			path = "/" + rest
 		}
 		token = pointerUnescaper.Replace(token)
-		if path == "" && name == "remove" {
-			u.removed = append(u.removed, token)
-		}
 		u.inserts = u.inserts || name == "remove"
 		if u.below == nil {
 			u.below = map[string]*undo{}
@@ -71,36 +85,58 @@ func (u *undo) add(ops *Tree, op Node) bool {
 			next = &undo{}
 			u.below[token] = next
 		}
+		if path == "" && name == "remove" && !next.was {
+			next.was, u.removed = true, append(u.removed, token)
+		}
 		u = next
 	}
-	u.op = name
+	*u = undo{absent: name == "add", was: u.was}
 	if old != None {
 		u.old = ops.Raw(old)
 	}
 	return true
 }
 
-// undoing writes a document as it was before a patch.
+// undoing writes a document as it was before patches.
 type undoing struct {
 	doc, source Tree
 	out         []byte
+	several     bool // there are more patches than one
 }
 
 // write writes the node n as it was before. source is its place in the source, None where it has none.
 func (u *undoing) write(n, source Node, what *undo) bool {
 	switch {
-	case what != nil && what.op == "replace":
-		u.out = append(u.out, what.old...)
-		return true
-	case what == nil || what.op == "" && what.below == nil:
+	case what != nil && what.old != nil:
+		return u.writeOld(source, what)
+	case what == nil || what.below == nil && !what.absent:
 		u.out = append(u.out, u.doc.Raw(n)...)
 		return true
+	case what.absent:
+		return false
 	case u.doc.Kind(n) == Object:
 		return u.object(n, source, what)
 	case u.doc.Kind(n) == Array:
 		return u.array(n, source, what)
 	}
 	return false
+}
+
+// writeOld writes the value that was at a place, without what earlier patches changed in it.
+func (u *undoing) writeOld(source Node, what *undo) bool {
+	if what.below == nil {
+		u.out = append(u.out, what.old...)
+		return true
+	}
+	doc := u.doc
+	defer func() { u.doc = doc }()
+	u.doc = Tree{}
+	if u.doc.Parse(what.old) != nil {
+		return false
+	}
+	inside := *what
+	inside.old = nil
+	return u.write(Root, source, &inside)
 }
 
 // array writes an array as it was before.
@@ -130,30 +166,28 @@ func (u *undoing) array(n, source Node, what *undo) bool {
 
 // object writes an object as it was before. The members that it has from the source come first.
 func (u *undoing) object(n, source Node, what *undo) bool {
-	slices.Sort(what.removed)
-	missing := what.removed
-	u.out = append(u.out, '{')
-	own := None
-	if source != None && u.source.Kind(source) == Object {
-		own = u.source.First(source)
+	missing := what.missing()
+	if u.several && len(missing) > 0 && !u.inOrder(n, source, what) {
+		return false
 	}
+	u.out = append(u.out, '{')
+	own := u.firstOwn(source)
 	for c := u.doc.First(n); c != None; c = u.doc.Next(c) {
 		name := u.doc.Key(c)
-		from := own
-		for from != None && !u.source.KeyIs(from, name) {
-			from = u.source.Next(from) // it is hidden
-		}
+		from := u.sourceOf(name, own)
 		if from != None {
 			own = u.source.Next(from)
 		} else {
 			own = None
 			for len(missing) > 0 && missing[0] < name {
-				u.insert(missing[0], what)
+				if !u.insert(missing[0], what) {
+					return false
+				}
 				missing = missing[1:]
 			}
 		}
 		below := what.below[name]
-		if below != nil && below.op == "add" {
+		if below != nil && (below.absent || below.was) {
 			continue
 		}
 		u.out = appendName(u.out, u.doc.RawKey(c))
@@ -162,13 +196,72 @@ func (u *undoing) object(n, source Node, what *undo) bool {
 		}
 	}
 	for _, name := range missing {
-		u.insert(name, what)
+		if !u.insert(name, what) {
+			return false
+		}
 	}
 	u.out = append(u.out, '}')
 	return true
 }
 
+// missing returns the names of the members that come back, in order.
+func (u *undo) missing() (names []string) {
+	for _, name := range u.removed {
+		if !u.below[name].absent {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// firstOwn returns the first member or element of a place in the source.
+func (u *undoing) firstOwn(source Node) Node {
+	if source == None || u.source.Kind(source) != Object {
+		return None
+	}
+	return u.source.First(source)
+}
+
+// sourceOf returns the member of the source with a name, from one on; those before it are hidden.
+func (u *undoing) sourceOf(name string, from Node) Node {
+	for from != None && !u.source.KeyIs(from, name) {
+		from = u.source.Next(from)
+	}
+	return from
+}
+
+// inOrder reports whether members of an object have the same places in whichever order they come and go: its derived members
+// are in order of their names, and the source has no member of the name of any that is derived, comes or goes.
+func (u *undoing) inOrder(n, source Node, what *undo) bool {
+	var derived []string
+	own := u.firstOwn(source)
+	for c := u.doc.First(n); c != None; c = u.doc.Next(c) {
+		name := u.doc.Key(c)
+		if from := u.sourceOf(name, own); from != None {
+			own = u.source.Next(from)
+			continue
+		}
+		own = None
+		if len(derived) > 0 && derived[len(derived)-1] >= name {
+			return false
+		}
+		derived = append(derived, name)
+	}
+	for c := u.firstOwn(source); c != None; c = u.source.Next(c) {
+		name := u.source.Key(c)
+		if _, found := slices.BinarySearch(derived, name); found {
+			return false
+		}
+		if below := what.below[name]; below != nil && (below.absent || below.was) {
+			return false
+		}
+	}
+	return true
+}
+
 // insert writes a member that was removed.
-func (u *undoing) insert(name string, what *undo) {
-	u.out = append(appendName(u.out, Quote(name)), what.below[name].old...)
+func (u *undoing) insert(name string, what *undo) bool {
+	u.out = appendName(u.out, Quote(name))
+	return u.writeOld(None, what.below[name])
 }
