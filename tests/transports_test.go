@@ -135,7 +135,7 @@ func lines(t *testing.T, r *harness.Response) (rows []string) {
 func TestForeignPagesOpenNoWebSocket(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	for origin, status := range map[string]int{"https://evil.example": http.StatusForbidden, "null": http.StatusForbidden, "http://127.0.0.1:1": http.StatusForbidden,
-		s.URL: http.StatusSwitchingProtocols, "": http.StatusSwitchingProtocols} {
+		s.URL: http.StatusSwitchingProtocols, "": http.StatusBadRequest} {
 		_, resp, err := dialFeed(t, s, "feed=websocket", "Origin", origin)
 		if resp == nil || resp.StatusCode != status {
 			t.Errorf("%q: %v, %v", origin, resp, err)
