@@ -43,58 +43,56 @@ func (tx *Tx) LastEntry(rule, target string) (sort []byte, err error) {
 	return sort, err
 }
 
-// LastBodies calls fn with the embedded views of the last documents in a rule's order on target, the
-// last one first, and limit of them at most. It returns fn's error.
-func (tx *Tx) LastBodies(rule, target string, limit int, fn func(body []byte) error) error {
+// EachLast calls fn with the numbers of the last documents in a rule's order on target, the last one first, until it has
+// returned true limit times: it returns whether the document is there, for one that is being created is not yet. EachLast
+// returns fn's error.
+func (tx *Tx) EachLast(rule, target string, limit int, fn func(number int64) (there bool, err error)) error {
 	if tx.over != nil {
-		return tx.over.lastBodies(rule, target, limit, fn)
+		return tx.over.eachLast(rule, target, limit, fn)
 	}
-	return tx.bodies(fn, "SELECT holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, holder DESC LIMIT ?", rule, target, limit)
+	return tx.eachOf(fn, "SELECT holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, holder DESC LIMIT ?", rule, target, limit)
 }
 
-// NewestBodies calls fn with the embedded views of the newest documents that refer to target, the
-// newest first, and limit of them at most. It returns fn's error.
-func (tx *Tx) NewestBodies(relation, target string, limit int, fn func(body []byte) error) error {
+// EachNewest calls fn with the numbers of the newest documents that refer to target, the newest first, as EachLast does.
+func (tx *Tx) EachNewest(relation, target string, limit int, fn func(number int64) (there bool, err error)) error {
 	if tx.over != nil {
-		return tx.over.newestBodies(relation, target, limit, fn)
+		return tx.over.eachNewest(relation, target, limit, fn)
 	}
-	return tx.bodies(fn, newestHoldersSQL, relation, target, limit)
+	return tx.eachOf(fn, newestHoldersSQL, relation, target, limit)
 }
 
-// bodies calls fn with the embedded views of the first documents whose numbers a query finds, limit of them at most. A
-// document that is being created is not there yet, and is passed over.
-func (tx *Tx) bodies(fn func(body []byte) error, query, of, target string, limit int) error {
+// eachOf calls fn with the first numbers that a query finds, until it has returned true limit times. One document at most is not
+// there, which is being created.
+func (tx *Tx) eachOf(fn func(number int64) (there bool, err error), query, of, target string, limit int) error {
 	numbers := make([]int64, 0, limit+1)
 	if err := tx.c.query(query, func(r []sqlValue) error { numbers = append(numbers, intOf(r[0])); return nil }, of, target, int64(limit)+1); err != nil {
 		return err
 	}
-	return firstBodies(numbers, limit, tx.bodyOf, fn)
+	return firstThere(numbers, limit, fn)
 }
 
-// firstBodies calls fn with the embedded views of the first documents of these numbers, limit of them at most. bodyOf returns
-// nil where there is no document, which is passed over.
-func firstBodies(numbers []int64, limit int, bodyOf func(number int64) ([]byte, error), fn func(body []byte) error) error {
+// firstThere calls fn with the first of these numbers, until it has returned true limit times.
+func firstThere(numbers []int64, limit int, fn func(number int64) (there bool, err error)) error {
 	for _, number := range numbers {
 		if limit == 0 {
 			return nil
 		}
-		body, err := bodyOf(number)
+		there, err := fn(number)
 		if err != nil {
 			return err
 		}
-		if body == nil {
-			continue
+		if there {
+			limit--
 		}
-		if err := fn(body); err != nil {
-			return err
-		}
-		limit--
 	}
 	return nil
 }
 
-// bodyOf returns the embedded view of the document with a number, nil where there is none.
-func (tx *Tx) bodyOf(number int64) (body []byte, err error) {
+// BodyOf returns the embedded view of the document with a number, nil where there is none.
+func (tx *Tx) BodyOf(number int64) (body []byte, err error) {
+	if tx.over != nil {
+		return tx.over.bodyOf(number)
+	}
 	if cached := tx.cache.rows[number]; cached != nil {
 		return cached.row.Body, nil
 	}

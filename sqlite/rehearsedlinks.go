@@ -127,8 +127,8 @@ func (o *overlay) holderIDs(relation, target string, limit int) (ids []string, e
 	return ids, nil
 }
 
-// newestBodies calls fn with the embedded views of the newest documents that refer to target.
-func (o *overlay) newestBodies(relation, target string, limit int, fn func(body []byte) error) error {
+// eachNewest calls fn with the numbers of the newest documents that refer to target, as Tx.EachNewest does.
+func (o *overlay) eachNewest(relation, target string, limit int, fn func(number int64) (there bool, err error)) error {
 	l := o.link(relation, target)
 	numbers, err := o.listed(l, limit, newestHoldersSQL, relation, target)
 	if err != nil {
@@ -136,7 +136,7 @@ func (o *overlay) newestBodies(relation, target string, limit int, fn func(body 
 	}
 	numbers = append(numbers, l.added...)
 	slices.SortFunc(numbers, func(a, b int64) int { return cmp.Compare(b, a) })
-	return firstBodies(numbers, limit, o.bodyOf, fn)
+	return firstThere(numbers, limit, fn)
 }
 
 // bodyOf returns the embedded view of a document, nil where there is none.
@@ -222,8 +222,8 @@ func (o *overlay) extreme(rule, target string, first bool) ([]byte, error) {
 	return all[0].sort, nil
 }
 
-// lastBodies calls fn with the embedded views of the last documents in a rule's order on target.
-func (o *overlay) lastBodies(rule, target string, limit int, fn func(body []byte) error) error {
+// eachLast calls fn with the numbers of the last documents in a rule's order on target, as Tx.EachLast does.
+func (o *overlay) eachLast(rule, target string, limit int, fn func(number int64) (there bool, err error)) error {
 	all, err := o.lastEntries(rule, target, limit, false)
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func (o *overlay) lastBodies(rule, target string, limit int, fn func(body []byte
 	for i, e := range all {
 		numbers[i] = e.holder
 	}
-	return firstBodies(numbers, limit, o.bodyOf, fn)
+	return firstThere(numbers, limit, fn)
 }
 
 // The queries for entries.

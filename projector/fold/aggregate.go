@@ -113,16 +113,16 @@ func (f *Fold) updateEntries(rule *Rule, refs referenceChange) error {
 	if len(refs.is) > 0 {
 		now = rule.EntryOf(refs.after, Entrant{refs.key, refs.number, refs.revision}, f.opt.Reporter)
 	}
-	return f.moveEntry(rule, refs, entryChange{old, now})
+	return f.moveEntry(rule, refs, entryChange{old: old, now: now})
 }
 
 // moveEntry brings a document's entry up to date in one rule of those that it referred to, and refers to now.
 func (f *Fold) moveEntry(rule *Rule, refs referenceChange, e entryChange) error {
 	was, is := newIDSet(refs.was), newIDSet(refs.is)
 	for _, id := range refs.was {
-		change := entryChange{old: e.old}
-		if is.has(id) {
-			change.now = e.now
+		change := e
+		if !is.has(id) {
+			change = entryChange{old: e.old}
 		}
 		if err := f.updateEntry(rule, refs.documentChange, id, change); err != nil {
 			return err
@@ -139,13 +139,19 @@ func (f *Fold) moveEntry(rule *Rule, refs referenceChange, e entryChange) error 
 }
 
 // entryChange is what a document entered into a rule before an event, and enters after it.
-type entryChange struct{ old, now Entry }
+type entryChange struct {
+	old, now Entry
+	shows    bool // the rule shows other members of the document, whatever the entry is
+}
 
 // updateEntry brings what a document enters into a rule of one target up to date. A Recent shows members that are no
-// part of the entry, so that it is marked even where the entry is the same.
+// part of the entry, so that it may be marked even where the entry is the same.
 func (f *Fold) updateEntry(rule *Rule, d documentChange, target string, e entryChange) error {
 	same := e.old.same(e.now)
-	shown := rule.Kind == fanfold.Recent && (e.old.Included || e.now.Included)
+	if same && e.now.Included && rule.Kind == fanfold.Recent && !rule.EntersDerived { // of which the members are yet to come
+		f.unmoved = append(f.unmoved, unmovedEntry{rule, target})
+	}
+	shown := e.shows && e.now.Included
 	if (shown || !same) && !f.levels[rule.Level].recompute[rule] {
 		m := membership{recount: true, newest: f.isNewest(rule, d.number, d.key, target)}
 		if !e.old.Included && e.now.Included && !rule.EntersDerived { // of which several may come by one event
@@ -202,10 +208,10 @@ func totalOf(count int64, text string) (decimal.Decimal, error) {
 }
 
 // aggregate returns the value of a Sum, Min, Max, Avg or Recent on target; nil is "no value".
-func (r *Rule) aggregate(tx *sqlite.Tx, target string) ([]byte, error) {
+func (f *Fold) aggregate(r *Rule, target string) ([]byte, error) {
 	switch {
 	case r.KeepsTotals():
-		count, text, err := tx.Total(r.FullName, target)
+		count, text, err := f.tx.Total(r.FullName, target)
 		if err != nil {
 			return nil, err
 		}
@@ -215,21 +221,11 @@ func (r *Rule) aggregate(tx *sqlite.Tx, target string) ([]byte, error) {
 		}
 		return r.AggregateValue(count, sum), nil
 	case r.Kind == fanfold.Min:
-		return ExtremeValue(tx.FirstEntry(r.FullName, target))
+		return ExtremeValue(f.tx.FirstEntry(r.FullName, target))
 	case r.Kind == fanfold.Max:
-		return ExtremeValue(tx.LastEntry(r.FullName, target))
+		return ExtremeValue(f.tx.LastEntry(r.FullName, target))
 	}
-	list := NewExcerpts(r)
-	var err error
-	if r.KeepsOrder() {
-		err = tx.LastBodies(r.FullName, target, r.Limit, list.Add)
-	} else {
-		err = tx.NewestBodies(r.RelationName, target, r.Limit, list.Add)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list.Value(), nil
+	return f.recent(r, target)
 }
 
 // AggregateValue returns the value of a Sum, an Avg or a Count that keeps totals; nil is "no value", which the mean of
@@ -253,61 +249,4 @@ func ExtremeValue(sort []byte, err error) ([]byte, error) {
 	}
 	d, err := decimal.FromKey(sort)
 	return []byte(d.String()), err
-}
-
-// Excerpts makes a Recent's value, document by document.
-type Excerpts struct {
-	rule *Rule
-	out  []byte
-}
-
-// NewExcerpts returns a Recent's value of no documents.
-func NewExcerpts(r *Rule) *Excerpts { return &Excerpts{rule: r, out: []byte{'['}} }
-
-// Add adds the members of an embedded view that the rule shows and the view has. The error is that no view has room for
-// the value.
-func (e *Excerpts) Add(body []byte) error { return e.add(jsondoc.MustParse(body)) }
-
-// add does what Add does, with a view that was parsed.
-func (e *Excerpts) add(t *jsondoc.Tree) error {
-	if len(e.out) > 1 {
-		e.out = append(e.out, ',')
-	}
-	e.out = append(e.out, '{')
-	first := true
-	for _, name := range e.rule.Fields {
-		n := t.Member(jsondoc.Root, name)
-		if n == jsondoc.None {
-			continue
-		}
-		if !first {
-			e.out = append(e.out, ',')
-		}
-		first = false
-		e.out = append(append(jsondoc.AppendQuote(e.out, name), ':'), t.Raw(n)...)
-	}
-	if e.out = append(e.out, '}'); len(e.out) > e.rule.viewLimit {
-		return errPastLimit
-	}
-	return nil
-}
-
-// Value returns the value.
-func (e *Excerpts) Value() []byte { return append(e.out, ']') }
-
-// markShown marks the Recents that show what a derived change altered on the document of a row. body is one of its views,
-// changed names the members that differ, nil any. Those by derived ids are marked with the document's entry.
-func (f *Fold) markShown(c *Collection, row *sqlite.Row, body []byte, changed map[string]bool) {
-	var t *jsondoc.Tree
-	for _, rule := range c.Counters {
-		if rule.Kind != fanfold.Recent || rule.Relation.Derived() || f.passed(rule) || !rule.LooksAt(changed) || f.levels[rule.Level].recompute[rule] {
-			continue
-		}
-		if t == nil {
-			t = jsondoc.MustParse(body)
-		}
-		for _, id := range rule.Relation.Targets(t) {
-			f.markCounted(rule, id, membership{recount: true, newest: f.isNewest(rule, row.Number, row.Key, id)})
-		}
-	}
 }

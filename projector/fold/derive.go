@@ -14,6 +14,7 @@ import (
 // applyDerived writes a derived change of one document and marks who copies from it. Where the event can change the
 // document again, only the view before is remembered, and flushChanged writes one change at the end.
 func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d *Difference) error {
+	f.given.drop(row.Number)
 	view.Position = row.Position
 	if err := f.countOmissions(row.Omitted, view.Omitted); err != nil {
 		return err

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"maps"
 	"slices"
 
@@ -18,8 +19,9 @@ import (
 type formerEntry struct {
 	key     fanfold.Key
 	entry   Entry
-	written bool     // by the event, or entered anew, or by derived ids: it may refer to others than before,
-	was     []string // which are these
+	written bool              // by the event, or entered anew, or by derived ids: it may refer to others than before,
+	was     []string          // which are these
+	shown   [sha256.Size]byte // the members that a Recent showed
 }
 
 // noteWritten notes what a document that is written, or deleted, entered before; d.before is its referenced view then, and
@@ -32,7 +34,7 @@ func (f *Fold) noteWritten(c *Collection, d documentChange, old *sqlite.Row) {
 			if t == nil {
 				t = jsondoc.MustParse(old.Body)
 			}
-			former.was, former.entry = rule.Relation.Targets(t), rule.EntryOf(t, entrant(old), nil)
+			former.was, former.entry, former.shown = rule.Relation.Targets(t), rule.EntryOf(t, entrant(old), nil), rule.shownDigest(t)
 		}
 		f.noteEntry(rule, d.number, former)
 	}
@@ -50,7 +52,7 @@ func (f *Fold) noteEntries(c *Collection, row *sqlite.Row, changed map[string]bo
 		if t == nil {
 			t = jsondoc.MustParse(row.Body)
 		}
-		former := formerEntry{key: row.Key, entry: rule.EntryOf(t, entrant(row), nil)}
+		former := formerEntry{key: row.Key, entry: rule.EntryOf(t, entrant(row), nil), shown: rule.shownDigest(t)}
 		if former.written = rule.Relation.Derived(); former.written {
 			former.was = rule.Relation.Targets(t)
 		}
@@ -115,7 +117,7 @@ func (f *Fold) settleEntry(rule *Rule, number int64, former formerEntry, row *sq
 	if row != nil {
 		t := jsondoc.MustParse(row.Body)
 		if refs.is = rule.Relation.Targets(t); len(refs.is) > 0 {
-			e.now = rule.EntryOf(t, entrant(row), f.opt.Reporter)
+			e.now, e.shows = rule.EntryOf(t, entrant(row), f.opt.Reporter), former.shown != rule.shownDigest(t)
 		}
 	}
 	if !former.written { // a derived change alters no reference

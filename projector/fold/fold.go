@@ -16,6 +16,7 @@ type Fold struct {
 	tx    *sqlite.Tx
 	plan  *Plan
 	cache valueCache
+	given givenCache // during one level
 	opt   Options
 
 	// Memory that is used again from document to document.
@@ -35,6 +36,7 @@ type Fold struct {
 	created  bool               // the event creates the document that it writes to, without values kept elsewhere
 	creates  bool               // the same, whatever is kept
 	newest   newestDocument     // the document that the event creates
+	unmoved  []unmovedEntry     // of the document that the event writes to
 	keptNow  map[keptKey][]byte // on that document
 	direct   int64              // number of the document that the event writes to; 0 for none
 	levels   []*level
@@ -161,7 +163,8 @@ func (f *Fold) setPlan(p *Plan) {
 // begin makes the fold ready for one event. Time never goes back, whatever the log's clocks say.
 func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
 	f.tx, f.event, f.changes, f.direct, f.derived, f.held = tx, ev, 0, 0, 0, heldTarget{}
-	f.created, f.creates, f.newest.body, f.done = false, false, nil, 0
+	f.created, f.creates, f.newest.body, f.done, f.unmoved = false, false, nil, 0, f.unmoved[:0]
+	f.given.clear()
 	clear(f.keptNow)
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {

@@ -85,9 +85,9 @@ func (f *Fold) restoreRule(k fanfold.KeepingRule, all *jsondoc.Tree, ids []strin
 // the rules.
 func (f *Fold) forgetRetired(c *Collection, d documentChange) error {
 	for _, rule := range c.retired {
-		is := rule.refers.AppendIDs(nil, d.after, jsondoc.Root)
+		is := newIDSet(rule.refers.AppendIDs(nil, d.after, jsondoc.Root))
 		for _, id := range rule.refers.AppendIDs(nil, d.before, jsondoc.Root) {
-			if slices.Contains(is, id) {
+			if is.has(id) {
 				continue
 			}
 			if err := f.tx.ForgetKept(rule.name, id, d.number); err != nil {

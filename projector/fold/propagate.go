@@ -120,13 +120,14 @@ func (f *Fold) markCounters(c *Collection, r *fanfold.Relation, refs referenceCh
 			}
 			continue
 		}
+		was, is := newIDSet(refs.was), newIDSet(refs.is)
 		counted := len(refs.was) > 0 && rule.Includes(refs.before, refs.key, nil)
 		counts := len(refs.is) > 0 && rule.Includes(refs.after, refs.key, f.opt.Reporter)
 		for _, id := range refs.was {
-			f.markCounter(rule, refs.key, id, membershipChange(counted, counts && slices.Contains(refs.is, id)))
+			f.markCounter(rule, refs.key, id, membershipChange(counted, counts && is.has(id)))
 		}
 		for _, id := range refs.is {
-			if !slices.Contains(refs.was, id) {
+			if !was.has(id) {
 				f.markCounter(rule, refs.key, id, membershipChange(false, counts))
 			}
 		}
@@ -262,6 +263,7 @@ func (f *Fold) propagate() error {
 		if l.empty() {
 			continue
 		}
+		f.given.clear()
 		if err := f.settleLinks(l); err != nil {
 			return err
 		}
@@ -289,6 +291,7 @@ func (f *Fold) propagate() error {
 		l.reset()
 	}
 	f.done = 0
+	f.given.clear()
 	return f.flushChanged()
 }
 

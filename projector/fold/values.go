@@ -191,7 +191,7 @@ func (f *Fold) aggregateOf(r *Rule, target string) ([]byte, error) {
 	case r.Kind == fanfold.IDs:
 		return f.ids(r, target)
 	}
-	return r.aggregate(f.tx, target)
+	return f.aggregate(r, target)
 }
 
 // copyOf returns the value of a copy for one id: the target's, or the one kept from it; nil is "no value".
@@ -241,18 +241,33 @@ func (f *Fold) count(r *Rule, target string) ([]byte, error) {
 	}
 	n := int64(0)
 	for _, number := range holders {
-		row, err := f.tx.ByNumber(number)
-		if err = errors.Join(err, f.ended()); err != nil {
+		counted, err := f.isCounted(r, number)
+		if err != nil {
 			return nil, err
 		}
-		if row == nil {
-			continue // the document being created: it enters the count once it is there
-		}
-		if r.Includes(jsondoc.MustParse(row.Source()), row.Key, f.opt.Reporter) {
+		if counted {
 			n++
 		}
 	}
 	return strconv.AppendInt(nil, n, 10), nil
+}
+
+// isCounted returns whether a Count takes in the document with a number. One that is being created is not there yet: it enters
+// the count once it is.
+func (f *Fold) isCounted(r *Rule, number int64) (bool, error) {
+	if text, ok := f.given.get(r, number); ok {
+		return text != nil, nil
+	}
+	row, err := f.tx.ByNumber(number)
+	if err = errors.Join(err, f.ended()); err != nil || row == nil {
+		return false, err
+	}
+	var text []byte
+	if r.Includes(jsondoc.MustParse(row.Source()), row.Key, f.opt.Reporter) {
+		text = []byte{}
+	}
+	f.given.put(r, number, text)
+	return text != nil, nil
 }
 
 // ids returns an IDs rule's value on target.

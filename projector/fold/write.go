@@ -38,6 +38,9 @@ func (f *Fold) write(ev *fanfold.Event) error {
 	}
 	if f.opt.Estimate {
 		if read, err := f.isRead(c, row.Key.ID); err != nil || !read {
+			if err == nil {
+				f.markUnread(c, before, t)
+			}
 			return errors.Join(err, f.propagate())
 		}
 	}
@@ -50,6 +53,7 @@ func (f *Fold) write(ev *fanfold.Event) error {
 	if err := f.store(row, old, op); err != nil {
 		return err
 	}
+	f.markUnmoved(old, row.Body)
 	f.markOwn(c, row.Number, nil)
 	if err := f.markReaders(c, row.Key, old, row.Body); err != nil {
 		return err

@@ -27,6 +27,7 @@ type checker struct {
 	linked  map[string]bool   // full names of the relations of the private link index; nil for all
 	work    *workCount
 	tally   *tally // counts what copies find; nil where nobody asks
+	given   givenCache
 }
 
 // copyKey names the value of a copy rule for one target, or what one document enters into a rule.

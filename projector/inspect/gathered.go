@@ -8,7 +8,6 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
-	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/projector/fold"
 )
 
@@ -18,22 +17,9 @@ func (c *checker) count(r *fold.Rule, target string) ([]byte, error) {
 		n, err := c.countHolders(r, target)
 		return strconv.AppendInt(nil, n, 10), err
 	}
-	holders, err := c.holders(r, target, -1)
-	if err != nil {
-		return nil, err
-	}
 	n := int64(0)
-	for _, number := range holders {
-		if err := c.ctx.Err(); err != nil {
-			return nil, err
-		}
-		row, err := c.sc.RowByNumber(number)
-		if err != nil {
-			return nil, err
-		}
-		if row != nil && r.Includes(jsondoc.MustParse(row.Source()), row.Key, nil) {
-			n++
-		}
+	if err := c.eachEntry(r, target, func(entry) { n++ }); err != nil {
+		return nil, err
 	}
 	return strconv.AppendInt(nil, n, 10), nil
 }
@@ -95,15 +81,11 @@ func (c *checker) aggregate(r *fold.Rule, target string) ([]byte, error) {
 	}
 	list := fold.NewExcerpts(r)
 	for _, e := range last.sorted() {
-		row, err := c.sc.RowByNumber(e.number)
+		excerpt, err := c.excerpt(r, e.number)
 		if err != nil {
 			return nil, err
 		}
-		body, _, err := c.expected(row, r.Level)
-		if err != nil {
-			return nil, err
-		}
-		if err := list.Add(body); err != nil {
+		if err := list.Add(excerpt); err != nil {
 			return nil, err
 		}
 	}
@@ -126,11 +108,7 @@ func (c *checker) eachEntry(r *fold.Rule, target string, fn func(e entry)) error
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		row, err := c.sc.RowByNumber(number)
-		if err != nil {
-			return err
-		}
-		e, err := c.entryOf(r, row)
+		e, err := c.givenEntry(r, number)
 		if err != nil {
 			return err
 		}
