@@ -54,7 +54,7 @@ func (s *Server) lineage(c echo.Context) error {
 	if err := s.freshness(c); err != nil {
 		return err
 	}
-	report, err := s.Inspector.Lineage(key)
+	report, err := s.Inspector.Lineage(c.Request().Context(), key)
 	if err != nil {
 		return err
 	}

@@ -88,8 +88,10 @@ func (s *Server) checkOrigin() echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			r := c.Request()
-			if _, err := header(r, "Origin"); err != nil { // of several, one might be let in for another
-				return err
+			for _, name := range []string{"Origin", "Sec-Fetch-Site"} { // of several, one might be let in for another
+				if _, err := header(r, name); err != nil {
+					return err
+				}
 			}
 			if isRead(r) {
 				if all || !httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket") {

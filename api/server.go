@@ -95,8 +95,8 @@ type Fencer interface {
 // Inspector answers questions about the read model.
 type Inspector interface {
 	// Lineage reports where a document's derived values come from and which documents carry copies of it. The report is
-	// marshalled as JSON. The error is NotFound.
-	Lineage(key fanfold.Key) (report any, err error)
+	// marshalled as JSON. The error is NotFound, or ctx's.
+	Lineage(ctx context.Context, key fanfold.Key) (report any, err error)
 	// Verify recomputes every derived value and reports what is wrong.
 	Verify(ctx context.Context, progress fanfold.Progress) (report Report, err error)
 }

@@ -92,7 +92,9 @@ type inspector struct {
 }
 
 // Lineage reports where a document's derived values come from.
-func (i inspector) Lineage(key fanfold.Key) (any, error) { return i.Inspector.Lineage(key) }
+func (i inspector) Lineage(ctx context.Context, key fanfold.Key) (any, error) {
+	return i.Inspector.Lineage(ctx, key)
+}
 
 // Verify recomputes every derived value and reports what is wrong.
 func (i inspector) Verify(ctx context.Context, progress fanfold.Progress) (api.Report, error) {

@@ -256,8 +256,12 @@ func (s *Snapshot) firstOfEvent(seq uint64, known *fanfold.Change) (*fanfold.Cha
 
 // Change returns the change at a position, or nil where there is none.
 func (s *Snapshot) Change(at fanfold.Position) (ch *fanfold.Change, err error) {
-	return s.change(changeColumns, at)
+	return s.change(writtenColumns, at)
 }
+
+// Cause returns the first change of an event, without its values, or nil where there is none. It is the direct one where the
+// event wrote a document.
+func (s *Snapshot) Cause(seq uint64) (*fanfold.Change, error) { return s.firstOfEvent(seq, nil) }
 
 // change returns some columns of the change at a position, or nil where there is none.
 func (s *Snapshot) change(columns string, at fanfold.Position) (ch *fanfold.Change, err error) {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 
@@ -31,6 +32,13 @@ func (db *DB) withReader(fn func(c *conn) error) error {
 // second, because a longer read keeps SQLite from reusing its WAL.
 func (db *DB) Read(fn func(s *Snapshot) error) error {
 	return db.withReader(func(c *conn) error { return readSnapshot(c, fn) })
+}
+
+// EndWith makes every query end with ctx's error once ctx has ended, until restore is called.
+func (s *Snapshot) EndWith(ctx context.Context) (restore func()) {
+	before := s.c.ctx
+	s.c.ctx = ctx
+	return func() { s.c.ctx = before }
 }
 
 // readSnapshot runs fn in a read transaction of its own.

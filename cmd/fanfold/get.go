@@ -120,7 +120,14 @@ func printLineage(cmd *cobra.Command, c *client.Client, key fanfold.Key, asJSON 
 	}
 	for _, e := range l.Copies {
 		first := strings.Join(e.First[:min(len(e.First), 5)], ", ")
-		fmt.Fprintf(out, "-> %s  in %d documents  %s\n", e.Rule, e.Documents, first)
+		fmt.Fprintf(out, "-> %s  in %d documents  %s", e.Rule, e.Documents, first)
+		if e.More > 0 {
+			fmt.Fprintf(out, "  (%d more ids were not looked for)", e.More)
+		}
+		if e.Reason != "" {
+			fmt.Fprintf(out, "  (%s)", e.Reason)
+		}
+		fmt.Fprintln(out)
 	}
 	return nil
 }

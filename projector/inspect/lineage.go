@@ -1,11 +1,9 @@
 package inspect
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -62,46 +60,66 @@ type Copies struct {
 	Rule      string   `json:"rule"`
 	Documents int64    `json:"documents"`
 	First     []string `json:"first"` // ids of the first 100, of the rule's collection
+	// More is how many ids that this document refers to were not looked for: they are beyond the first 100,000.
+	More int64 `json:"more,omitempty"`
+	// Reason says that the rule's condition was not evaluated, so that no documents are listed.
+	Reason string `json:"reason,omitempty"`
 }
 
 const (
 	maxValues       = 1000     // derived values that are listed
 	maxSources      = 100      // documents that are named of those that a value is made of, or copied to
 	maxHistory      = 1000     // changes of the document that are looked through,
-	maxHistoryBytes = 32 << 20 // and of their values together,
-	maxCompared     = 200_000  // and how often one of the values is looked for in one of them
+	maxHistoryBytes = 32 << 20 // and of their values together
+	maxReferred     = 100_000  // ids that the document refers to that are looked for
 )
 
 // Lineage returns where the document's derived values come from, and where its own go, on one snapshot. The error is
 // NotFound where there is no such document.
-func (i *Inspector) Lineage(key fanfold.Key) (out *Lineage, err error) {
+func (i *Inspector) Lineage(ctx context.Context, key fanfold.Key) (out *Lineage, err error) {
 	err = i.store.Read(func(s *sqlite.Snapshot) error {
+		defer s.EndWith(ctx)()
 		plan, err := i.planAt(s)
 		if err != nil {
 			return err
 		}
-		row, err := s.Row(key)
+		l, err := newLineage(ctx, s, plan, key)
 		if err != nil {
 			return err
 		}
-		if row == nil {
-			return fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
-		}
-		out = &Lineage{Position: i.issuer.Mark(s.At()), Derived: []DerivedValue{}, Copies: []Copies{}, Omitted: row.Omitted}
-		l := &lineage{issuer: i.issuer, s: s, plan: plan, row: row, t: jsondoc.MustParse(row.Body), known: map[string]referring{}, out: out}
-		if err := l.walk(jsondoc.Root, jsondoc.Root, plan.Collection(key.Collection).Shape, ""); err != nil {
-			return err
-		}
-		if err := l.origins(); err != nil {
-			return err
-		}
-		if err := l.withoutValue(); err != nil {
-			return err
-		}
-		out.Unguarded = l.unguarded()
-		return l.copies()
+		l.issuer, out = i.issuer, l.out
+		return l.collect()
 	})
 	return out, err
+}
+
+// newLineage returns the lineage of a document, before anything is collected. The error is NotFound where there is none.
+func newLineage(ctx context.Context, s *sqlite.Snapshot, plan *fold.Plan, key fanfold.Key) (*lineage, error) {
+	row, err := s.Row(key)
+	if err != nil {
+		return nil, err
+	}
+	if row == nil {
+		return nil, fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
+	}
+	out := &Lineage{Derived: []DerivedValue{}, Copies: []Copies{}, Omitted: row.Omitted}
+	return &lineage{ctx: ctx, s: s, plan: plan, row: row, t: jsondoc.MustParse(row.Body), known: map[string]referring{}, ids: map[idsOf][]string{}, out: out}, nil
+}
+
+// collect collects all that a lineage says.
+func (l *lineage) collect() error {
+	l.out.Position = l.issuer.Mark(l.s.At())
+	if err := l.walk(jsondoc.Root, jsondoc.Root, l.plan.Collection(l.row.Key.Collection).Shape, ""); err != nil {
+		return err
+	}
+	if err := l.origins(); err != nil {
+		return err
+	}
+	if err := l.withoutValue(); err != nil {
+		return err
+	}
+	l.out.Unguarded = l.unguarded()
+	return l.copies()
 }
 
 // planAt returns the plan of the model that the snapshot holds, which may be another than the projector's: a model may
@@ -119,17 +137,24 @@ func (i *Inspector) planAt(s *sqlite.Snapshot) (*fold.Plan, error) {
 
 // lineage collects the lineage of one document.
 type lineage struct {
-	issuer fanfold.Issuer
-	s      *sqlite.Snapshot
-	plan   *fold.Plan
-	row    *sqlite.Row
-	t      *jsondoc.Tree // the embedded view
-	values [][]byte      // of out.Derived
-	known  map[string]referring
-	crowds fold.Crowds
-	absent []absentValue
-	until  time.Time // for which it is explained why there is no value; zero before the first one
-	out    *Lineage
+	ctx        context.Context // of the request
+	issuer     fanfold.Issuer
+	s          *sqlite.Snapshot
+	plan       *fold.Plan
+	row        *sqlite.Row
+	t          *jsondoc.Tree // the embedded view
+	values     [][]byte      // of out.Derived
+	known      map[string]referring
+	ids        map[idsOf][]string // of lists of copies
+	crowds     fold.Crowds
+	absent     []absentValue
+	until      time.Time // for which it is explained why there is no value; zero before the first one
+	conditions time.Time // until when conditions are evaluated; zero before the first one
+	out        *Lineage
+
+	looked    int // members and elements of views from before, and ids, that were looked at
+	evaluated int // conditions
+	referred  int // ids that were looked for
 }
 
 // referring holds the first documents that refer to the document by a relation, by creation, and how many do.
@@ -177,6 +202,9 @@ func (l *lineage) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, at string) 
 
 // value notes one derived value with its sources.
 func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) (err error) {
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
 	if len(l.out.Derived) == maxValues {
 		l.out.More++
 		return nil
@@ -207,11 +235,9 @@ func (l *lineage) copySources(r *fold.Rule, anchor jsondoc.Node, v *DerivedValue
 	if l.crowds.Crowded(r, l.t) {
 		return nil
 	}
-	for _, id := range r.Relation.Path[r.Base:].AppendIDs(nil, l.t, anchor) {
-		v.Documents++
-		if len(v.Sources) == maxSources {
-			continue
-		}
+	ids := l.idsAt(r, anchor)
+	v.Documents = int64(len(ids))
+	for _, id := range ids[:min(len(ids), maxSources)] {
 		src := ValueSource{Collection: r.Relation.To, ID: id}
 		doc, _, err := l.s.GetWithin(fanfold.Key{Collection: r.Relation.To, ID: id}, fanfold.Embedded, 0)
 		if err != nil {
@@ -230,6 +256,27 @@ func (l *lineage) copySources(r *fold.Rule, anchor jsondoc.Node, v *DerivedValue
 	return nil
 }
 
+// idsOf names the ids that copies of one list go by.
+type idsOf struct {
+	relation string
+	base     int
+	anchor   jsondoc.Node
+}
+
+// idsAt returns the ids that a copy below anchor goes by. Those of a list are kept, which many rules may copy by.
+func (l *lineage) idsAt(r *fold.Rule, anchor jsondoc.Node) []string {
+	key := idsOf{r.RelationName, r.Base, anchor}
+	ids, ok := l.ids[key]
+	if !ok {
+		ids = r.Relation.Path[r.Base:].AppendIDs(nil, l.t, anchor)
+		l.looked += len(ids)
+		if r.List() {
+			l.ids[key] = ids
+		}
+	}
+	return ids
+}
+
 // holders returns the first documents that refer to this one by the rule's relation, by creation, and how many do.
 func (l *lineage) holders(r *fold.Rule) (docs []*fanfold.Document, total int64, err error) {
 	if have, ok := l.known[r.RelationName]; ok {
@@ -241,141 +288,4 @@ func (l *lineage) holders(r *fold.Rule) (docs []*fanfold.Document, total int64, 
 	total, err = l.s.CountHolders(r.RelationName, l.row.Key.ID, -1)
 	l.known[r.RelationName] = referring{docs, total}
 	return docs, total, err
-}
-
-// origins goes back through the document's changes for the one that gave each value.
-func (l *lineage) origins() error {
-	open, size, compared := len(l.values), 0, 0
-	for at, i := l.row.Position, 0; at != 0 && open > 0 && i < maxHistory && size < maxHistoryBytes && compared < maxCompared; i++ {
-		ch, err := l.s.Change(at)
-		if err != nil || ch == nil {
-			return err
-		}
-		size += len(ch.Delta) + len(ch.Previous)
-		compared += open
-		given := givenBy(ch)
-		for j := range l.out.Derived {
-			v := &l.out.Derived[j]
-			if v.Event != nil || !given(v.Path, l.values[j]) {
-				continue
-			}
-			if v.Event, err = l.origin(ch); err != nil {
-				return err
-			}
-			open--
-		}
-		at = ch.Prior
-	}
-	return nil
-}
-
-// givenBy returns a function that tells whether a change gave the document its value at a pointer.
-func givenBy(ch *fanfold.Change) func(pointer string, value []byte) bool {
-	switch {
-	case ch.Op == fanfold.OpDerive:
-		var paths []string
-		t := jsondoc.MustParse(ch.Delta)
-		for op := t.First(jsondoc.Root); op != jsondoc.None; op = t.Next(op) {
-			paths = append(paths, t.Text(t.Member(op, "path")))
-		}
-		return func(pointer string, _ []byte) bool {
-			return slices.ContainsFunc(paths, func(path string) bool {
-				return path == pointer || strings.HasPrefix(pointer, path+"/") || strings.HasPrefix(path, pointer+"/")
-			})
-		}
-	case ch.Previous == nil:
-		return func(string, []byte) bool { return true }
-	}
-	t := jsondoc.MustParse(ch.Previous)
-	return func(pointer string, value []byte) bool {
-		n := find(t, pointer)
-		return n == jsondoc.None || !bytes.Equal(t.Raw(n), value)
-	}
-}
-
-// find returns the node at a JSON pointer, None where there is none.
-func find(t *jsondoc.Tree, pointer string) jsondoc.Node {
-	n := jsondoc.Root
-	for token := range strings.SplitSeq(pointer[1:], "/") {
-		next := jsondoc.None
-		i := 0
-		for c := t.First(n); c != jsondoc.None && next == jsondoc.None; c = t.Next(c) {
-			if t.Kind(n) == jsondoc.Array && token == strconv.Itoa(i) || t.Kind(n) == jsondoc.Object && jsondoc.PointerEscape(t.Key(c)) == token {
-				next = c
-			}
-			i++
-		}
-		if n = next; n == jsondoc.None {
-			break
-		}
-	}
-	return n
-}
-
-// origin returns a change with the document whose write caused it, which is the first of its event.
-func (l *lineage) origin(ch *fanfold.Change) (*Origin, error) {
-	out := &Origin{Seq: l.issuer.Mark(ch.Position), Op: ch.Op, Collection: ch.Key.Collection, ID: ch.Key.ID}
-	if ch.Op != fanfold.OpDerive {
-		return out, nil
-	}
-	cause, err := l.s.Change(fanfold.At(ch.Position.Seq(), 0))
-	out.Collection, out.ID = "", ""
-	if err == nil && cause != nil && cause.Op != fanfold.OpDerive {
-		out.Collection, out.ID = cause.Key.Collection, cause.Key.ID
-	}
-	return out, err
-}
-
-// copies lists who carries something of the document: holders of copies, and the documents that it refers to, for
-// rules about those who do.
-func (l *lineage) copies() error {
-	c := l.plan.Collection(l.row.Key.Collection)
-	readers := append([]*fold.Rule(nil), c.Readers...)
-	for _, r := range l.plan.Rules {
-		if r.Frozen && r.Relation.To == c.Name {
-			readers = append(readers, r)
-		}
-	}
-	for _, r := range readers {
-		docs, total, err := l.holders(r)
-		if err != nil {
-			return err
-		}
-		entry := Copies{Rule: r.FullName, Documents: total, First: []string{}}
-		for _, doc := range docs {
-			entry.First = append(entry.First, doc.Key.ID)
-		}
-		l.out.Copies = append(l.out.Copies, entry)
-	}
-	source := jsondoc.MustParse(l.row.Source())
-	for _, r := range c.Counters {
-		view := source
-		if r.EntersDerived {
-			view = l.t
-		}
-		entry, err := l.counters(r, view)
-		if err != nil {
-			return err
-		}
-		l.out.Copies = append(l.out.Copies, entry)
-	}
-	return nil
-}
-
-// counters returns the documents that the document refers to and enters into a rule of, given the view that Includes takes.
-func (l *lineage) counters(r *fold.Rule, source *jsondoc.Tree) (Copies, error) {
-	entry := Copies{Rule: r.FullName, First: []string{}}
-	for _, id := range r.Relation.Targets(source) {
-		doc, _, err := l.s.GetWithin(fanfold.Key{Collection: r.Collection, ID: id}, fanfold.Embedded, 0)
-		if err != nil {
-			return entry, err
-		}
-		if doc == nil || !r.Includes(source, l.row.Key, nil) {
-			continue
-		}
-		if entry.Documents++; len(entry.First) < maxSources {
-			entry.First = append(entry.First, id)
-		}
-	}
-	return entry, nil
 }

@@ -20,7 +20,7 @@ func TestLineageOfACopy(t *testing.T) {
 	s.Merge("authors", "a", `{"born":1900}`) // gives the book nothing
 	s.CatchUp()
 
-	author, err := inspector.Lineage(fanfold.Key{Collection: "authors", ID: "a"})
+	author, err := inspector.Lineage(t.Context(), fanfold.Key{Collection: "authors", ID: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestLineageOfACopy(t *testing.T) {
 		t.Errorf("the author is copied to %+v", author.Copies)
 	}
 
-	book, err := inspector.Lineage(fanfold.Key{Collection: "books", ID: "b"})
+	book, err := inspector.Lineage(t.Context(), fanfold.Key{Collection: "books", ID: "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestLineageOfACopy(t *testing.T) {
 		t.Errorf("the name was given by %+v, want the write of authors/a in event %d", v.Event, renamed)
 	}
 
-	if _, err := inspector.Lineage(fanfold.Key{Collection: "books", ID: "none"}); fanfold.CodeOf(err) != fanfold.NotFound {
+	if _, err := inspector.Lineage(t.Context(), fanfold.Key{Collection: "books", ID: "none"}); fanfold.CodeOf(err) != fanfold.NotFound {
 		t.Errorf("lineage of no document: %v", err)
 	}
 }

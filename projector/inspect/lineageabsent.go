@@ -14,7 +14,8 @@ import (
 // NoValue is the state of a derived value that is not there.
 const NoValue = "no value"
 
-// maxExplaining bounds how long a lineage looks at other documents to say why there is no value: it is made on a snapshot.
+// maxExplaining bounds how long a lineage looks at other documents to say why there is no value, and how long it evaluates
+// conditions on the document: it is made on a snapshot.
 const maxExplaining = 300 * time.Millisecond
 
 // notExplained is the reason of a value for which that was not enough.
@@ -162,11 +163,14 @@ func (l *lineage) whyNot(r *fold.Rule, s ValueSource) (string, error) {
 }
 
 // late tells whether no more is to be explained.
-func (l *lineage) late() bool {
-	if l.until.IsZero() {
-		l.until = time.Now().Add(maxExplaining)
+func (l *lineage) late() bool { return isLate(&l.until) }
+
+// isLate tells whether it is later than until, which is set where it is zero.
+func isLate(until *time.Time) bool {
+	if until.IsZero() {
+		*until = time.Now().Add(maxExplaining)
 	}
-	return time.Now().After(l.until)
+	return time.Now().After(*until)
 }
 
 // look has a rule look at a document, and returns the part that finds no value in it, and why; "" where all find one.

@@ -1,0 +1,177 @@
+package inspect
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// The change that gave a value is looked for in one change after the other, back in time. Each is walked once, for all values that
+// are still looked for.
+
+// place is a place of the document's view: a value that is looked for, or one that leads to such.
+type place struct {
+	parent   *place
+	children map[string]*place // by member name, or by index
+	value    int               // of out.Derived; -1 for none
+	open     int               // values that are looked for, here and below
+	seen     *fanfold.Change   // the last that was walked in whose view before there is such a place
+}
+
+// places returns the root of the places of the values with pointers.
+func (l *lineage) places() *place {
+	root := &place{value: -1}
+	for i := range l.values {
+		p := root
+		for token := range strings.SplitSeq(l.out.Derived[i].Path[1:], "/") {
+			name := pointerUnescaper.Replace(token)
+			next := p.children[name]
+			if next == nil {
+				if p.children == nil {
+					p.children = map[string]*place{}
+				}
+				next = &place{parent: p, value: -1}
+				p.children[name] = next
+			}
+			p = next
+		}
+		p.value = i
+		for ; p != nil; p = p.parent {
+			p.open++
+		}
+	}
+	return root
+}
+
+// pointerUnescaper undoes jsondoc.PointerEscape.
+var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
+
+// origins goes back through the document's changes for the one that gave each value.
+func (l *lineage) origins() error {
+	root, size := l.places(), 0
+	for at, i := l.row.Position, 0; at != 0 && root.open > 0 && i < maxHistory && size < maxHistoryBytes; i++ {
+		ch, err := l.s.Change(at)
+		if err != nil || ch == nil {
+			return err
+		}
+		size += len(ch.Delta) + len(ch.Previous)
+		g := giving{l: l, ch: ch}
+		switch {
+		case ch.Op == fanfold.OpDerive:
+			g.derived(root, jsondoc.MustParse(ch.Delta))
+		case ch.Previous == nil:
+			g.all(root)
+		default:
+			g.differing(root, jsondoc.MustParse(ch.Previous), jsondoc.Root)
+		}
+		if g.err != nil {
+			return g.err
+		}
+		at = ch.Prior
+	}
+	return nil
+}
+
+// giving finds the values that one change gave the document.
+type giving struct {
+	l      *lineage
+	ch     *fanfold.Change
+	origin *Origin // made once, for the first of them
+	err    error
+}
+
+// give notes that the change gave the value at a place, which is looked for no more.
+func (g *giving) give(p *place) {
+	if g.origin == nil && g.err == nil {
+		g.origin, g.err = g.l.origin(g.ch)
+	}
+	g.l.out.Derived[p.value].Event = g.origin
+	for p.value = -1; p != nil; p = p.parent {
+		p.open--
+	}
+}
+
+// all notes that the change gave all values at a place and below.
+func (g *giving) all(p *place) {
+	if p.open == 0 {
+		return
+	}
+	if p.value >= 0 {
+		g.give(p)
+	}
+	for _, child := range p.children {
+		g.all(child)
+	}
+}
+
+// derived notes the values that a derived change gave, by its patch: at one of its paths, above or below.
+func (g *giving) derived(root *place, patch *jsondoc.Tree) {
+	for op := patch.First(jsondoc.Root); op != jsondoc.None; op = patch.Next(op) {
+		p := root
+		for token := range strings.SplitSeq(strings.TrimPrefix(patch.Text(patch.Member(op, "path")), "/"), "/") {
+			g.l.looked++
+			if p = p.children[pointerUnescaper.Replace(token)]; p == nil {
+				break
+			}
+			if p.value >= 0 {
+				g.give(p)
+			}
+		}
+		if p != nil {
+			g.all(p)
+		}
+	}
+}
+
+// differing notes the values at a place and below that were not there in the view before the change, or were others. n is the
+// place in that.
+func (g *giving) differing(p *place, t *jsondoc.Tree, n jsondoc.Node) {
+	if p.value >= 0 && !bytes.Equal(t.Raw(n), g.l.values[p.value]) {
+		g.give(p)
+	}
+	left := p.below()
+	i := 0
+	for c := t.First(n); c != jsondoc.None && left > 0; c = t.Next(c) {
+		g.l.looked++
+		name := strconv.Itoa(i)
+		if t.Kind(n) == jsondoc.Object {
+			name = t.Key(c)
+		}
+		i++
+		if child := p.children[name]; child != nil && child.open > 0 {
+			left -= child.open
+			child.seen = g.ch
+			g.differing(child, t, c)
+		}
+	}
+	for _, child := range p.children {
+		if child.seen != g.ch { // there is no such place
+			g.all(child)
+		}
+	}
+}
+
+// below returns how many values are looked for below the place.
+func (p *place) below() int {
+	if p.value >= 0 {
+		return p.open - 1
+	}
+	return p.open
+}
+
+// origin returns a change with the document whose write caused it, which is the first of its event.
+func (l *lineage) origin(ch *fanfold.Change) (*Origin, error) {
+	out := &Origin{Seq: l.issuer.Mark(ch.Position), Op: ch.Op, Collection: ch.Key.Collection, ID: ch.Key.ID}
+	if ch.Op != fanfold.OpDerive {
+		return out, nil
+	}
+	cause, err := l.s.Cause(ch.Position.Seq())
+	out.Collection, out.ID = "", ""
+	if err == nil && cause != nil && cause.Op != fanfold.OpDerive {
+		out.Collection, out.ID = cause.Key.Collection, cause.Key.ID
+	}
+	return out, err
+}
