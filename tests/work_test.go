@@ -189,6 +189,10 @@ func TestModelInBackgroundShowsItself(t *testing.T) {
 		}()
 		var status node.Status
 		await(t, "the work in _status", waitTime, func() bool {
+			if asks != "respond-async" && len(answers) > 0 {
+				r := <-answers
+				t.Fatalf("it is answered with %d %s before it is stored", r.Status, r.Body)
+			}
 			decode(t, s.Want(http.StatusOK, "GET", "/v1/_status", "").Body, &status)
 			return len(status.Work) > 0 && status.Work[0].Status == 0
 		})

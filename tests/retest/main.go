@@ -11,6 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -23,16 +24,16 @@ const mostFailures = 5
 func main() {
 	file := flag.String("flaky", "flaky.txt", "the file to which the names of flaky tests are appended")
 	flag.Parse()
-	if err := run(flag.Args(), *file); err != nil {
+	if err := run(flag.Args(), *file, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "retest:", err)
 		os.Exit(1)
 	}
 }
 
-// run runs go test with the arguments, and the tests that failed again. It returns why the run has failed.
-func run(args []string, file string) error {
+// run runs go test with the arguments, and the tests that failed again. It prints to out, and returns why the run has failed.
+func run(args []string, file string, out io.Writer) error {
 	flags, packages := split(args)
-	report := newReport(os.Stdout)
+	report := newReport(out)
 	err := goTest(append(append([]string{"-json"}, flags...), packages...), report)
 	if err == nil {
 		return nil
@@ -44,11 +45,11 @@ func run(args []string, file string) error {
 		return fmt.Errorf("%d tests failed: %w", len(report.failed), err)
 	}
 	for _, f := range report.failed {
-		if err := again(flags, f); err != nil {
+		if err := again(flags, f, out); err != nil {
 			return err
 		}
 	}
-	return note(file, report.failed)
+	return note(file, report.failed, out)
 }
 
 // split parts the flags of go test from the packages.
@@ -77,8 +78,8 @@ func goTest(args []string, report *report) error {
 }
 
 // again runs one test twice more, alone.
-func again(flags []string, f failure) error {
-	fmt.Printf("=== %s failed: it is run twice more, alone\n", f)
+func again(flags []string, f failure, to io.Writer) error {
+	fmt.Fprintf(to, "=== %s failed: it is run twice more, alone\n", f)
 	args := []string{"test", "-v", "-count=2", "-run=^" + regexp.QuoteMeta(f.test) + "$"}
 	for _, flag := range flags {
 		if !strings.HasPrefix(flag, "-run=") && !strings.HasPrefix(flag, "-count=") {
@@ -89,19 +90,19 @@ func again(flags []string, f failure) error {
 	if err == nil && strings.Count(string(out), "\n--- PASS: "+f.test+" ") == 2 {
 		return nil
 	}
-	fmt.Printf("%s", out)
+	fmt.Fprintf(to, "%s", out)
 	return fmt.Errorf("%s failed again", f)
 }
 
 // note prints the tests that passed when they were run again, and appends them to a file.
-func note(file string, flaky []failure) (err error) {
+func note(file string, flaky []failure, out io.Writer) (err error) {
 	w, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	for _, f := range flaky {
-		fmt.Println("flaky:", f)
+		fmt.Fprintln(out, "flaky:", f)
 		if _, err := fmt.Fprintln(w, f); err != nil {
 			return err
 		}
