@@ -16,12 +16,13 @@ func costlyTests(n int) string {
 
 // TestPatchWork sends patches that are small and whose operations look at much.
 func TestPatchWork(t *testing.T) {
+	plainOnly(t, "one request after the other, about much text")
 	s := harness.OpenTemp(t, "")
 	wide := `{"a":{"x":1` + strings.Repeat(" ", 1<<20) + `}}`
 	for i := range 5 {
 		s.Put("docs", fmt.Sprint("d", i), wide)
 	}
-	s.Want(http.StatusNoContent, "PATCH", "/v1/docs/d0", costlyTests(45), "Content-Type", patchType)
+	s.Want(http.StatusNoContent, "PATCH", "/v1/docs/d0", costlyTests(45), "Content-Type", patchType, "Fanfold-Timeout", "60")
 	r := s.Want(http.StatusUnprocessableEntity, "PATCH", "/v1/docs/d0", costlyTests(64), "Content-Type", patchType)
 	wantDetail(t, r, "work", "operation 5", "split it")
 
@@ -31,7 +32,7 @@ func TestPatchWork(t *testing.T) {
 	}
 	r = s.Want(http.StatusUnprocessableEntity, "POST", "/v1/_transactions", `{"operations":[`+strings.Join(operations, ",")+`]}`)
 	wantDetail(t, r, "work", "split it")
-	s.Want(http.StatusOK, "POST", "/v1/_transactions", `{"operations":[`+strings.Join(operations[:4], ",")+`]}`)
+	s.Want(http.StatusOK, "POST", "/v1/_transactions", `{"operations":[`+strings.Join(operations[:4], ",")+`]}`, "Fanfold-Timeout", "60")
 
 	deep := strings.Repeat("/a", 1001)
 	r = s.Want(http.StatusConflict, "PATCH", "/v1/docs/d0", `[{"op":"remove","path":"`+deep+`"}]`, "Content-Type", patchType)
@@ -51,6 +52,7 @@ func wantDetail(t *testing.T, r *harness.Response, words ...string) {
 // TestPatchesOfManyValues stores the patches that once took a node gigabytes and seconds: copies of a large array that are
 // then changed, and moves in an object of many members. They change nothing but what they say.
 func TestPatchesOfManyValues(t *testing.T) {
+	plainOnly(t, "one request after the other, about much text")
 	s := harness.OpenTemp(t, "")
 	array := `{"id":"a","a":[0` + strings.Repeat(",0", 1_039_990) + `]}`
 	s.Put("docs", "a", array)
@@ -61,7 +63,7 @@ func TestPatchesOfManyValues(t *testing.T) {
 	for i := range 31 {
 		ops = append(ops, fmt.Sprintf(`{"op":"remove","path":"/b%d/0"},{"op":"remove","path":"/b%d"}`, i, i))
 	}
-	s.Want(http.StatusNoContent, "PATCH", "/v1/docs/a", "["+strings.Join(ops, ",")+"]", "Content-Type", patchType)
+	s.Want(http.StatusNoContent, "PATCH", "/v1/docs/a", "["+strings.Join(ops, ",")+"]", "Content-Type", patchType, "Fanfold-Timeout", "60")
 	wantText(t, s.Get("docs", "a"), array)
 
 	const n = 100_000
@@ -74,7 +76,7 @@ func TestPatchesOfManyValues(t *testing.T) {
 		moved[i] = fmt.Sprintf(`"x%d":%d`, i, (n-1-i)%10)
 	}
 	s.Put("docs", "m", `{"id":"m",`+strings.Join(members, ",")+`}`)
-	s.Want(http.StatusNoContent, "PATCH", "/v1/docs/m", "["+strings.Join(moves, ",")+"]", "Content-Type", patchType)
+	s.Want(http.StatusNoContent, "PATCH", "/v1/docs/m", "["+strings.Join(moves, ",")+"]", "Content-Type", patchType, "Fanfold-Timeout", "60")
 	wantText(t, s.Get("docs", "m"), `{"id":"m",`+strings.Join(members[:n-1000], ",")+","+strings.Join(moved, ",")+`}`)
 	s.Replay()
 	wantText(t, s.Get("docs", "a"), array)
