@@ -144,9 +144,6 @@ type refPlace struct {
 	below map[string]*refPlace // by name or index
 }
 
-// pointerUnescape turns a token of a JSON pointer into what it stands for.
-var pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")
-
 // add adds a place. The error is Invalid.
 func (p *refPlace) add(r contentRef) error {
 	path, ok := strings.CutPrefix(r.pointer, "/")
@@ -154,7 +151,7 @@ func (p *refPlace) add(r contentRef) error {
 		return fanfold.Errorf(fanfold.Invalid, "refs: %q is not a JSON pointer into the operation's content, such as /ticketId", r.pointer)
 	}
 	for token := range strings.SplitSeq(path, "/") {
-		name := pointerUnescape.Replace(token)
+		name := jsondoc.PointerUnescape(token)
 		if p.below[name] == nil {
 			if p.below == nil {
 				p.below = map[string]*refPlace{}

@@ -75,7 +75,7 @@ func (w *Writer) ownedError(collection, message string, pointers []string) error
 		}
 		tokens := strings.Split(strings.TrimPrefix(p, "/"), "/")
 		for i, token := range tokens {
-			tokens[i] = pointerUnescaper.Replace(token)
+			tokens[i] = jsondoc.PointerUnescape(token)
 		}
 		if owner, path := shape.Owner(tokens); owner != nil && owner.Rule == nil {
 			problem.Detail = fmt.Sprintf("is reserved, because a rule at %s was removed and old copies must not come back as data: with release: [%q] in collection %s of the model it is a member like any other", path, path, collection)
@@ -84,9 +84,6 @@ func (w *Writer) ownedError(collection, message string, pointers []string) error
 	}
 	return e
 }
-
-// pointerUnescaper turns an escaped token of a JSON pointer into what it stands for.
-var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
 // Bounds of the work that patches may take, in bytes of JSON text that are read, compared or written.
 const (

@@ -84,8 +84,6 @@ func parseOperation(t *Tree, n Node) (op Operation, err error) {
 	return op, nil
 }
 
-var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
-
 // parsePointer returns the unescaped tokens of the JSON pointer in the string n, none for the whole document.
 func parsePointer(t *Tree, n Node, member string) ([]string, error) {
 	if t.Kind(n) != String {
@@ -103,7 +101,7 @@ func parsePointer(t *Tree, n Node, member string) ([]string, error) {
 		if !validEscapes(token) {
 			return nil, fmt.Errorf("%s %q has a ~ that is not ~0 or ~1", member, s)
 		}
-		tokens[i] = pointerUnescaper.Replace(token)
+		tokens[i] = PointerUnescape(token)
 	}
 	return tokens, nil
 }

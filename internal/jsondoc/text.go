@@ -34,6 +34,11 @@ var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 // PointerEscape returns a member name as a token of a JSON pointer (RFC 6901).
 func PointerEscape(name string) string { return pointerEscaper.Replace(name) }
 
+var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
+
+// PointerUnescape returns the member name that a token of a JSON pointer stands for.
+func PointerUnescape(token string) string { return pointerUnescaper.Replace(token) }
+
 // WithFirst returns the object's text with one more member in front.
 func WithFirst(object []byte, name string, value []byte) []byte {
 	open := bytes.IndexByte(object, '{')

@@ -75,7 +75,7 @@ func (u *undo) add(ops *Tree, op Node) bool {
 		if path = ""; more {
 			path = "/" + rest
 		}
-		token = pointerUnescaper.Replace(token)
+		token = PointerUnescape(token)
 		u.inserts = u.inserts || name == "remove"
 		if u.below == nil {
 			u.below = map[string]*undo{}

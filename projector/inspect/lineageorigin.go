@@ -27,7 +27,7 @@ func (l *lineage) places() *place {
 	for i := range l.values {
 		p := root
 		for token := range strings.SplitSeq(l.out.Derived[i].Path[1:], "/") {
-			name := pointerUnescaper.Replace(token)
+			name := jsondoc.PointerUnescape(token)
 			next := p.children[name]
 			if next == nil {
 				if p.children == nil {
@@ -45,9 +45,6 @@ func (l *lineage) places() *place {
 	}
 	return root
 }
-
-// pointerUnescaper undoes jsondoc.PointerEscape.
-var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
 // origins goes back through the document's changes for the one that gave each value.
 func (l *lineage) origins() error {
@@ -113,7 +110,7 @@ func (g *giving) derived(root *place, patch *jsondoc.Tree) {
 		p := root
 		for token := range strings.SplitSeq(strings.TrimPrefix(patch.Text(patch.Member(op, "path")), "/"), "/") {
 			g.l.looked++
-			if p = p.children[pointerUnescaper.Replace(token)]; p == nil {
+			if p = p.children[jsondoc.PointerUnescape(token)]; p == nil {
 				break
 			}
 			if p.value >= 0 {
