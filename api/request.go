@@ -90,6 +90,7 @@ type preferences struct {
 	representation bool
 	minimal        bool
 	dry            bool
+	wait           time.Duration // with async: for how long the request would wait first
 }
 
 // applied lists the preferences that an answer follows. put, async and body tell whether the request writes a whole
@@ -134,6 +135,8 @@ func prefer(c echo.Context) (p preferences) {
 				p.lenient = true
 			case name == "respond-async" && value == "":
 				p.async = true
+			case name == "wait":
+				p.wait = waitTime(value)
 			case name == "dry-run" && value == "":
 				p.dry = true
 			case name == "return" && value == "representation":
@@ -144,6 +147,16 @@ func prefer(c echo.Context) (p preferences) {
 		}
 	}
 	return p
+}
+
+// waitTime returns how long a request waits before it would rather have its answer in the background: what the preference wait
+// says in seconds (RFC 7240, 4.3), maxWait at most, and not at all where it says something else.
+func waitTime(value string) time.Duration {
+	seconds, err := strconv.ParseUint(value, 10, 31)
+	if err != nil {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, maxWait)
 }
 
 // header returns the value of a header that must not be given more than once, nor without a value: whoever sends it empty
