@@ -266,7 +266,6 @@ var openAPI []byte
 func (s *Server) routes() {
 	e := s.echo
 	plain := without(append([]string{headerIdempotencyKey}, conditionHeaders...)...)
-	document := func(h echo.HandlerFunc) echo.HandlerFunc { return s.admitted(h) }
 	s.reads("/v1/_changes", func(c echo.Context) error { return s.Feed.ServeHTTP(c.Response(), c.Request()) })
 	s.groupRoutes(plain)
 	s.clusterRoutes(plain)
@@ -289,14 +288,14 @@ func (s *Server) routes() {
 	s.reads("/v1/_import", s.getImport)
 	s.reads("/v1/_export", s.limited(maxExports, s.export))
 	e.POST("/v1/_transactions", without(conditionHeaders...)(s.admitted(s.transact)))
-	e.POST("/v1/:collection", document(s.create))
+	e.POST("/v1/:collection", s.admitted(s.create))
 	s.reads("/", s.front)
 	s.reads("/v1", s.collections)
 	s.reads("/v1/:collection", s.list)
 	s.reads("/v1/:collection/:id", s.get)
-	e.PUT("/v1/:collection/:id", document(s.put))
-	e.PATCH("/v1/:collection/:id", document(s.patch))
-	e.DELETE("/v1/:collection/:id", document(s.delete))
+	e.PUT("/v1/:collection/:id", s.admitted(s.put))
+	e.PATCH("/v1/:collection/:id", s.admitted(s.patch))
+	e.DELETE("/v1/:collection/:id", s.admitted(s.delete))
 	s.reads("/v1/:collection/:id/_lineage", s.lineage)
 	s.reads("/v1/:collection/:id/:child", s.children)
 	health := func(c echo.Context) error { return c.JSONBlob(http.StatusOK, []byte(`{"status":"ok"}`)) }

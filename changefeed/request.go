@@ -131,13 +131,16 @@ func (req *request) parseOptions(q url.Values) error {
 
 // parseSelection reads the parameters that say which changes are asked for, and in which view. The error is Invalid.
 func (req *request) parseSelection(q url.Values) error {
-	for name, without := range map[string]*bool{"derived": &req.direct, "cascades": &req.noCascades} {
-		switch value := q.Get(name); value {
+	for _, kind := range []struct {
+		name    string
+		without *bool
+	}{{"derived", &req.direct}, {"cascades", &req.noCascades}} {
+		switch value := q.Get(kind.name); value {
 		case "", "include":
 		case "exclude":
-			*without = true
+			*kind.without = true
 		default:
-			return fanfold.Errorf(fanfold.Invalid, "%s=%s is not one of include and exclude", name, value)
+			return fanfold.Errorf(fanfold.Invalid, "%s=%s is not one of include and exclude", kind.name, value)
 		}
 	}
 	switch view := q.Get("view"); view {

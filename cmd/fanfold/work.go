@@ -14,16 +14,12 @@ import (
 // showWork shows on a terminal how far the server is with what a command waits for.
 func showWork(w *client.Work) {
 	if onTerminal() {
-		fmt.Fprint(os.Stderr, "\r\033[K"+workLine(w.Kind, w.Phase, w.Done, w.Total, w.Started))
+		fmt.Fprint(os.Stderr, clearLine()+workLine(w.Kind, w.Phase, w.Done, w.Total, w.Started))
 	}
 }
 
 // clearWork removes the line of showWork.
-func clearWork() {
-	if onTerminal() {
-		fmt.Fprint(os.Stderr, "\r\033[K")
-	}
-}
+func clearWork() { fmt.Fprint(os.Stderr, clearLine()) }
 
 // workLine returns how far work is.
 func workLine(kind, phase string, done, total int64, started time.Time) string {
