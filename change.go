@@ -14,7 +14,7 @@ const (
 	OpPatch   Op = "patch"
 	OpDelete  Op = "delete"
 	OpDerive  Op = "derive" // a derived value changed; the document's revision did not
-	OpLeave   Op = "leave"  // as a feed with a filter names a change, of any other kind, behind which the document does not match
+	OpLeave   Op = "leave"  // as a feed with a filter names a change, of any other kind, after which the document does not match
 )
 
 // Change describes one change of one document, as the change feed reports it.

@@ -18,7 +18,7 @@ type ownRoutes []ownRoute
 // ownRoute holds one path and the methods that it takes.
 type ownRoute struct {
 	path    string
-	parts   []string // of the path behind /v1/
+	parts   []string // of the path after /v1/
 	methods []string // sorted
 }
 
@@ -57,7 +57,7 @@ func takesPart(have, part string) bool {
 	return have == part || strings.HasPrefix(have, ":") && part != ""
 }
 
-// maxParts bounds the parts of a path behind /v1/ that are looked at: no route has more.
+// maxParts bounds the parts of a path after /v1/ that are looked at. No route has more.
 const maxParts = 6
 
 // isOwn tells whether the parts of a path have names that are the store's own, escaped or not, where no document's id stands.

@@ -80,7 +80,7 @@ func (s *Snapshot) lastAsked(at fanfold.Position, q fanfold.ChangeQuery) (*fanfo
 		case ch == nil:
 			return nil, damagedChange(at)
 		case q.Direct && ch.Op == fanfold.OpDerive:
-			at = fanfold.At(uint64(ch.Revision), 0) // passes over all derived changes behind the write
+			at = fanfold.At(uint64(ch.Revision), 0) // passes over all derived changes after the write
 		case q.NoCascades && ch.ByDelete != nil:
 			at = ch.Prior
 		default:

@@ -50,7 +50,7 @@ const (
 	listedRowsSQL  = "d.number IN (SELECT number FROM temp.scan WHERE scan = ? AND number > ? ORDER BY number LIMIT ?) ORDER BY d.number"
 )
 
-// eachPage calls fn with the rows that read returns behind a number, until there are none.
+// eachPage calls fn with the rows that read returns after a number, until there are none.
 func (s *Scanner) eachPage(fn func(row *Row) error, read func(after int64) ([]*Row, bool, error)) error {
 	for after := int64(0); ; {
 		rows, _, err := read(after)

@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// walkSQL reads derived changes of one document, from one back to the first behind another.
+// walkSQL reads derived changes of one document, from one back to the first after another.
 const walkSQL = `WITH RECURSIVE back (position, prior, op, form, delta) AS (
 		SELECT position, prior, op, form, delta FROM change WHERE position = ?1
 		UNION ALL SELECT c.position, c.prior, c.op, c.form, c.delta FROM back b JOIN change c ON c.position = b.prior WHERE b.prior > ?2)
@@ -21,8 +21,8 @@ type walk struct {
 	h        *history
 	base     image
 	body     []byte             // the view after at, but for what is put off
-	at       fanfold.Position   // of the change that the walk stands behind
-	wanted   []fanfold.Position // of the page's changes of the document behind the one that is asked for, in order
+	at       fanfold.Position   // of the change after which the walk stands
+	wanted   []fanfold.Position // of the page's later changes of the document, in order
 	length   int                // of the views to come, as far as is known, in bytes
 	passed   []fanfold.Position // of the views that are kept, from the newest on
 	maxBytes int
@@ -89,7 +89,7 @@ func (h *history) walkBack(w *walk, ch *fanfold.Change) (body []byte, err error)
 	return w.body, nil
 }
 
-// step goes back behind one more change, which is in a row of walkSQL.
+// step undoes one more change, which is in a row of walkSQL.
 func (w *walk) step(r []sqlValue) error {
 	at, prior, form, delta := fanfold.Position(intOf(r[0])), fanfold.Position(intOf(r[1])), textOf(r[3]), bytesOf(r[4])
 	if at != w.at || r[2] != nil || prior >= at || delta == nil {

@@ -203,7 +203,7 @@ func (s *Snapshot) EachListed(collection, after string, limit int, view fanfold.
 // are of the collections.
 const scannedNumbers = 50_000
 
-// ScanOf returns documents of several collections with numbers behind after, with both views and in order of creation:
+// ScanOf returns documents of several collections with numbers greater than after, with both views and in order of creation:
 // limit of them at most, and fewer where they are large. It may pass over scannedNumbers of numbers only. last is the number that it has come to, and more tells whether there may be others
 // behind that.
 func (s *Snapshot) ScanOf(collections []string, after int64, limit int) (rows []*Row, last int64, more bool, err error) {

@@ -63,7 +63,7 @@ type filtered struct {
 	has        map[okey]string
 }
 
-// TestFilteredFeedsConverge: behind any history, whoever follows the feed with a filter, in pages of any length, from positions
+// TestFilteredFeedsConverge: after any history, whoever follows the feed with a filter, in pages of any length, from positions
 // anywhere, and over restarts, has exactly the documents that match, as they are. Of a document that never matched nobody
 // is told anything.
 func TestFilteredFeedsConverge(t *testing.T) {

@@ -129,7 +129,7 @@ func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) 
 }
 
 // tellDistance tells the writes that operations bring with them how far before them the delete is which they follow from. They
-// are stored right behind the operations.
+// are stored right after the operations.
 func tellDistance(writes []fanfold.Write, ops []*Operation) {
 	index := map[fanfold.Key]int{}
 	for i, op := range ops {

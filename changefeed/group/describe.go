@@ -171,7 +171,7 @@ func (g *Groups) lags(s *group, states []*partition) ([]Lag, error) {
 	return lags, err
 }
 
-// query returns the query for the changes behind a position that the settings let be given.
+// query returns the query for the changes after a position that the group is given.
 func (s *Settings) query(after fanfold.Position) fanfold.ChangeQuery {
 	return fanfold.ChangeQuery{After: after, Latest: s.Mode == "latest", Collections: s.Collections, Direct: s.Derived == "exclude", NoCascades: s.Cascades == "exclude"}
 }
