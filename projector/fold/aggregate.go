@@ -43,8 +43,8 @@ type Entrant struct {
 	Revision fanfold.Revision // of the view that is looked at
 }
 
-// entrant returns the document of a row, as it is there.
-func entrant(row *sqlite.Row) Entrant {
+// EntrantOf returns the document of a row, as it is there.
+func EntrantOf(row *sqlite.Row) Entrant {
 	return Entrant{Key: row.Key, Number: row.Number, Revision: row.Revision}
 }
 

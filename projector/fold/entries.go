@@ -34,7 +34,7 @@ func (f *Fold) noteWritten(c *Collection, d documentChange, old *sqlite.Row) {
 			if t == nil {
 				t = jsondoc.MustParse(old.Body)
 			}
-			former.was, former.entry, former.shown = rule.Relation.Targets(t), rule.EntryOf(t, entrant(old), nil), rule.shownDigest(t)
+			former.was, former.entry, former.shown = rule.Relation.Targets(t), rule.EntryOf(t, EntrantOf(old), nil), rule.shownDigest(t)
 		}
 		f.noteEntry(rule, d.number, former)
 	}
@@ -52,7 +52,7 @@ func (f *Fold) noteEntries(c *Collection, row *sqlite.Row, changed map[string]bo
 		if t == nil {
 			t = jsondoc.MustParse(row.Body)
 		}
-		former := formerEntry{key: row.Key, entry: rule.EntryOf(t, entrant(row), nil), shown: rule.shownDigest(t)}
+		former := formerEntry{key: row.Key, entry: rule.EntryOf(t, EntrantOf(row), nil), shown: rule.shownDigest(t)}
 		if former.written = rule.Relation.Derived(); former.written {
 			former.was = rule.Relation.Targets(t)
 		}
@@ -117,7 +117,7 @@ func (f *Fold) settleEntry(rule *Rule, number int64, former formerEntry, row *sq
 	if row != nil {
 		t := jsondoc.MustParse(row.Body)
 		if refs.is = rule.Relation.Targets(t); len(refs.is) > 0 {
-			e.now, e.shows = rule.EntryOf(t, entrant(row), f.opt.Reporter), former.shown != rule.shownDigest(t)
+			e.now, e.shows = rule.EntryOf(t, EntrantOf(row), f.opt.Reporter), former.shown != rule.shownDigest(t)
 		}
 	}
 	if !former.written { // a derived change alters no reference

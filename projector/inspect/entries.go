@@ -13,7 +13,7 @@ import (
 // entryOf returns what a document enters into a rule. What is made from derived members is kept, like the value of a copy,
 // because documents can lead to one another in very many ways.
 func (c *checker) entryOf(r *fold.Rule, row *sqlite.Row) (fold.Entry, error) {
-	d := fold.Entrant{Key: row.Key, Number: row.Number, Revision: row.Revision}
+	d := fold.EntrantOf(row)
 	if !r.EntersDerived {
 		return r.EntryOf(jsondoc.MustParse(row.Source()), d, nil), nil
 	}
