@@ -159,13 +159,12 @@ func (c *Client) WaitForModel(ctx context.Context, position string, progress fun
 		if err != nil {
 			return err
 		}
-		seen, _, _ := parts(s.Position)
 		switch p := s.Preparing; {
 		case s.Withdrawn != nil && s.Withdrawn.Model == announced:
 			return &Error{Code: Conflict, Detail: "the model was withdrawn: " + s.Withdrawn.Reason}
 		case p != nil && p.Model == announced && p.Phase == "failed":
 			return &Error{Code: Unavailable, Detail: "the model cannot be prepared: " + p.Error}
-		case seen >= announced && p == nil:
+		case s.Applied >= announced && p == nil:
 			if pending, err := c.PendingModel(ctx); err != nil || pending != announced {
 				return err
 			}
