@@ -9,17 +9,10 @@ import (
 
 // The limits of documents and models.
 const (
-	MaxIDLen             = 255       // of an id, in bytes
-	MaxCollectionLen     = 64        // of a collection's name, in bytes
-	MaxUniqueLen         = 1025      // of a unique value and the letter for its kind, in bytes
-	MaxRelationIDs       = 1000      // that one document holds by one relation
-	MaxDerivedIDs        = 100       // the same where rules give the ids: one write may change those of very many documents
-	DefaultMaxBody       = 2 << 20   // of a document, in bytes
-	DefaultMaxDepth      = 64        // of a document's nesting, in levels
-	DefaultIDsLimit      = 1000      // of a field of kind IDs, where the model does not say
-	DefaultEmbeddedLimit = 16 << 20  // bytes of an embedded view, where the model does not say
-	MaxEmbeddedLimit     = 64 << 20  // that a model can set
-	DefaultFanoutLimit   = 1_000_000 // of the derived changes that one write causes, where the model does not say
+	MaxIDLen         = 255     // of an id, in bytes
+	MaxCollectionLen = 64      // of a collection's name, in bytes
+	DefaultMaxBody   = 2 << 20 // of a document, in bytes
+	DefaultMaxDepth  = 64      // of a document's nesting, in levels
 )
 
 // CollectionCount says how many documents a collection holds.
@@ -49,7 +42,7 @@ func CheckCollection(name string) error {
 	if len(name) <= MaxCollectionLen && isCollection(name) {
 		return nil
 	}
-	return Errorf(Invalid, "%q cannot name a collection: use [a-z][a-z0-9_-]*, at most %d bytes", clip(name), MaxCollectionLen)
+	return Errorf(Invalid, "%q cannot name a collection: use [a-z][a-z0-9_-]*, at most %d bytes", Clip(name), MaxCollectionLen)
 }
 
 // isCollection tells whether a name is [a-z][a-z0-9_-]*. Every request and event asks, of which each takes a few microseconds in
@@ -89,8 +82,8 @@ func (k Key) Validate() error {
 	return CheckID(k.ID)
 }
 
-// clip returns s, shortened to 80 bytes, for a message.
-func clip(s string) string {
+// Clip returns s, shortened to 80 bytes, for a message.
+func Clip(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "…"
 	}

@@ -39,7 +39,7 @@ func (t ETag) String() string {
 // ParseETag reads a tag of this store, quoted. It takes one with W/ before it or GzipSuffix at its end, and one that ends behind the revision or
 // behind the position. The error is Invalid.
 func ParseETag(s string) (ETag, error) {
-	bad := Errorf(Invalid, `%q is not an ETag of this store: want "<revision>.<position>", quoted, as a response's ETag header gives it`, clip(s))
+	bad := Errorf(Invalid, `%q is not an ETag of this store: want "<revision>.<position>", quoted, as a response's ETag header gives it`, Clip(s))
 	if s == "" || etagLength(s) != len(s) {
 		return ETag{}, bad
 	}
@@ -87,12 +87,12 @@ func SplitETags(list string) (tags []string, err error) {
 		n := etagLength(rest)
 		after := strings.TrimLeft(rest[n:], " \t")
 		if n == 0 || after != "" && after[0] != ',' {
-			return nil, Errorf(Invalid, `%q is not an ETag: want "<revision>.<position>", quoted, as a response's ETag header gives it`, clip(rest))
+			return nil, Errorf(Invalid, `%q is not an ETag: want "<revision>.<position>", quoted, as a response's ETag header gives it`, Clip(rest))
 		}
 		tags, rest = append(tags, rest[:n]), after
 	}
 	if tags == nil {
-		return nil, Errorf(Invalid, "%q has no ETag", clip(list))
+		return nil, Errorf(Invalid, "%q has no ETag", Clip(list))
 	}
 	return tags, nil
 }

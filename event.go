@@ -3,8 +3,6 @@ package fanfold
 import (
 	"context"
 	"time"
-
-	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // Kind names what an event says.
@@ -77,33 +75,8 @@ type Event struct {
 	IdempotencyKey IdempotencyKey
 }
 
-// Patched returns the document that a patch event makes of doc. Both must be JSON text that was checked. It is for patches
-// that were decided already, and takes whatever work they need. The error is a *jsondoc.PatchError.
-func (ev *Event) Patched(doc []byte) ([]byte, error) {
-	if ev.Patch == MergePatch {
-		return jsondoc.Merge(doc, ev.Body), nil
-	}
-	ops, err := jsondoc.ParsePatch(ev.Body)
-	if err != nil {
-		return nil, err
-	}
-	return jsondoc.Apply(doc, ops)
-}
-
-// PatchedWithin does what Patched does within bounds. The error is ctx's, or a *jsondoc.PatchError.
-func (ev *Event) PatchedWithin(ctx context.Context, doc []byte, bounds jsondoc.Bounds) ([]byte, error) {
-	if ev.Patch == MergePatch {
-		if !bounds.Budget.Spend(int64(len(doc) + len(ev.Body))) {
-			return nil, &jsondoc.PatchError{Index: -1, Costly: true, Reason: jsondoc.TooMuchWork}
-		}
-		return jsondoc.Merge(doc, ev.Body), nil
-	}
-	ops, err := jsondoc.ParsePatch(ev.Body)
-	if err != nil {
-		return nil, err
-	}
-	return jsondoc.ApplyWithin(ctx, doc, ops, bounds)
-}
+// Merges tells whether a patch event holds a merge patch, and not a JSON Patch.
+func (ev *Event) Merges() bool { return ev.Patch == MergePatch }
 
 // ByDelete names the delete of a document that brings a write of another with it, by the policies of relations: a delete, or
 // the removal of references.
@@ -138,12 +111,6 @@ type IdempotencyKey struct {
 type IdempotencyRecord struct {
 	IdempotencyKey
 	Seq uint64 // of the request's first event
-}
-
-// NodeFolds says which versions of the fold the program of a node knows.
-type NodeFolds struct {
-	ID, Address    string
-	Oldest, Newest int
 }
 
 // Write holds an event and the condition under which it is appended.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 func ExampleParsePosition() {
@@ -24,7 +25,7 @@ func ExampleParsePosition() {
 }
 
 func ExampleParsePath() {
-	path, err := fanfold.ParsePath("sections[].items[].name")
+	path, err := model.ParsePath("sections[].items[].name")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -32,7 +33,7 @@ func ExampleParsePath() {
 	for _, step := range path {
 		fmt.Printf("%q each=%v\n", step.Name, step.Each())
 	}
-	_, err = fanfold.ParsePath("authors[0].id")
+	_, err = model.ParsePath("authors[0].id")
 	fmt.Println(err)
 	// Output:
 	// "sections" each=false
@@ -45,7 +46,7 @@ func ExampleParsePath() {
 
 func ExamplePath_AppendIDs() {
 	doc := jsondoc.MustParse([]byte(`{"title":"Go","authors":[{"id":"a1"},{"id":7},{"name":"nobody"},{"id":"a1"}]}`))
-	path, err := fanfold.ParsePath("authors[].id")
+	path, err := model.ParsePath("authors[].id")
 	if err != nil {
 		fmt.Println(err)
 		return

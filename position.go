@@ -65,7 +65,7 @@ func parseBare(s string, parts []string) (Position, error) {
 
 // badPosition returns the error for a text that is no position.
 func badPosition(s string) *Error {
-	return Errorf(Invalid, "%q is not a position: want <sequence>-<n>, and the store behind it, as they were given out, such as 1042-17-abcdefgh", clip(s))
+	return Errorf(Invalid, "%q is not a position: want <sequence>-<n>, and the store behind it, as they were given out, such as 1042-17-abcdefgh", Clip(s))
 }
 
 // parseDecimal reads a number of at most limit that is written in digits only, without a sign or leading zeros.

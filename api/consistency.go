@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/membership"
 )
 
 // Lag knows how far the node is behind the log.
@@ -21,7 +22,7 @@ type Lag interface {
 	// Idempotency-Key, nil otherwise.
 	TooFar() error
 	// Wait waits until the node is within a bound of the log. The error is Lagging where ctx ends before, or Unavailable.
-	Wait(ctx context.Context, bound fanfold.LagBound) error
+	Wait(ctx context.Context, bound membership.LagBound) error
 }
 
 // level names what a read promises.
@@ -44,7 +45,7 @@ func readParameters(c echo.Context, more ...string) error {
 // want holds what a read asks of the read model before it is answered.
 type want struct {
 	level level
-	bound fanfold.LagBound
+	bound membership.LagBound
 	seq   uint64 // is to be folded; 0 for none
 }
 
@@ -82,7 +83,7 @@ func (s *Server) readWant(c echo.Context, minPosition string) (w want, err error
 	case text != "" && w.level != levelBounded:
 		return w, fanfold.Errorf(fanfold.Invalid, "maxLag goes with consistency=bounded alone")
 	case text != "":
-		if w.bound, err = fanfold.ParseLagBound(text); err != nil {
+		if w.bound, err = membership.ParseLagBound(text); err != nil {
 			return w, fanfold.Errorf(fanfold.Invalid, "maxLag: %s", fanfold.MessageOf(err))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -21,12 +22,12 @@ const (
 
 // expansion holds a relation to be expanded, and those to be expanded in its targets.
 type expansion struct {
-	relation *fanfold.Relation
+	relation *model.Relation
 	inner    []*expansion
 }
 
 // parseExpand reads expand=relation[,relation.relation] for documents of a collection. The error is Invalid.
-func parseExpand(m *fanfold.Model, collection, text string) ([]*expansion, error) {
+func parseExpand(m *model.Model, collection, text string) ([]*expansion, error) {
 	var roots []*expansion
 	for path := range strings.SplitSeq(text, ",") {
 		level, at := &roots, collection

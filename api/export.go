@@ -19,6 +19,7 @@ import (
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/query"
 	"github.com/fanfold/fanfold/internal/schema"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -28,7 +29,7 @@ type Scan interface {
 	At() fanfold.Position
 	// Model returns the model's source, nil where none was applied, the paths that are still reserved, and the rules that
 	// were removed and whose values are still stored.
-	Model() (src []byte, reserved fanfold.Reserved, retired fanfold.Retired, err error)
+	Model() (src []byte, reserved model.Reserved, retired model.Retired, err error)
 	// All returns up to limit documents of all collections, as they were written, by number, from behind the number after,
 	// and whether there are more.
 	All(after int64, limit int) (docs []*fanfold.Document, more bool, err error)
@@ -79,7 +80,7 @@ func (s *Server) export(c echo.Context) (err error) {
 	h.Set(headerPosition, s.mark(scan.At()).String())
 	go func() {
 		defer close(written)
-		ex := &exporter{scan: scan, out: out, shapes: map[string]*fanfold.Shape{}, schemas: map[string]*schema.Schema{}}
+		ex := &exporter{scan: scan, out: out, shapes: map[string]*model.Shape{}, schemas: map[string]*schema.Schema{}}
 		out.finish(ex.runAndClose(ctx, collections))
 	}()
 	control := http.NewResponseController(c.Response())
@@ -117,10 +118,10 @@ func (s *Server) beginExport(c echo.Context, collections []string) (done bool, e
 type exporter struct {
 	scan     Scan
 	out      io.Writer
-	model    *fanfold.Model
-	reserved fanfold.Reserved
-	retired  fanfold.Retired
-	shapes   map[string]*fanfold.Shape
+	model    *model.Model
+	reserved model.Reserved
+	retired  model.Retired
+	shapes   map[string]*model.Shape
 	schemas  map[string]*schema.Schema
 	buf      []byte
 }
@@ -142,7 +143,7 @@ func (ex *exporter) run(ctx context.Context, collections []string) error {
 	if err != nil {
 		return err
 	}
-	ex.reserved, ex.retired, ex.model = reserved, retired, fanfold.EmptyModel()
+	ex.reserved, ex.retired, ex.model = reserved, retired, model.Empty()
 	guarded := false // documents may refer strictly to later ones, so that the model's guards come last
 	if src != nil {
 		if ex.model, err = modelfile.Parse(src); err != nil {
@@ -314,7 +315,7 @@ func (ex *exporter) document(doc *fanfold.Document, kept []keptValue) {
 	name := doc.Key.Collection
 	shape := ex.shapes[name]
 	if shape == nil {
-		shape = fanfold.NewShape(ex.model.Collection(name), ex.reserved[name])
+		shape = model.NewShape(ex.model.Collection(name), ex.reserved[name])
 		ex.shapes[name] = shape
 	}
 	t := jsondoc.MustParse(doc.Body)

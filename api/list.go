@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -112,7 +113,7 @@ func (s *Server) children(c echo.Context) error {
 }
 
 // childList answers GET of the documents that refer to one by a relation, from the cursor on.
-func (s *Server) childList(c echo.Context, parent fanfold.Key, rel *fanfold.Relation) error {
+func (s *Server) childList(c echo.Context, parent fanfold.Key, rel *model.Relation) error {
 	p, err := s.parsePage(c, rel.Collection, parent.String()+" by "+rel.FullName())
 	if err != nil {
 		return err
@@ -134,9 +135,9 @@ func (s *Server) childList(c echo.Context, parent fanfold.Key, rel *fanfold.Rela
 // childRelation returns the relation by which documents of the collection child refer to those of parent: the one with the
 // given name, or the only one. With paged it prefers the one that has pages. Errors are NotFound where there is none,
 // and Invalid.
-func (s *Server) childRelation(parent, child, name string, paged bool) (*fanfold.Relation, error) {
+func (s *Server) childRelation(parent, child, name string, paged bool) (*model.Relation, error) {
 	m, _, _ := s.Models.Model()
-	var found []*fanfold.Relation
+	var found []*model.Relation
 	var names []string
 	if c := m.Collection(child); c != nil {
 		for _, r := range c.Relations {
@@ -148,7 +149,7 @@ func (s *Server) childRelation(parent, child, name string, paged bool) (*fanfold
 			}
 		}
 	}
-	if i := slices.IndexFunc(found, func(r *fanfold.Relation) bool { return r.PageSize > 0 }); paged && i >= 0 {
+	if i := slices.IndexFunc(found, func(r *model.Relation) bool { return r.PageSize > 0 }); paged && i >= 0 {
 		return found[i], nil // a collection has pages by one relation
 	}
 	switch {
@@ -164,7 +165,7 @@ func (s *Server) childRelation(parent, child, name string, paged bool) (*fanfold
 
 // childPage answers GET of one of the fixed pages of the documents that refer to one. A place that a
 // document has left stays empty, so that no other page changes.
-func (s *Server) childPage(c echo.Context, parent fanfold.Key, rel *fanfold.Relation) error {
+func (s *Server) childPage(c echo.Context, parent fanfold.Key, rel *model.Relation) error {
 	number, err := pageNumber(c, rel)
 	if err != nil {
 		return err
@@ -193,7 +194,7 @@ func (s *Server) childPage(c echo.Context, parent fanfold.Key, rel *fanfold.Rela
 }
 
 // beginPage adds what stands before the items of a fixed page. The error is NotFound behind the last page.
-func beginPage(a *answer, parent fanfold.Key, rel *fanfold.Relation, page, pages int64) error {
+func beginPage(a *answer, parent fanfold.Key, rel *model.Relation, page, pages int64) error {
 	if page > pages {
 		return fanfold.Errorf(fanfold.NotFound, "there is no page %d: the last one is %d", page, pages)
 	}
@@ -205,7 +206,7 @@ func beginPage(a *answer, parent fanfold.Key, rel *fanfold.Relation, page, pages
 
 // pageNumber reads the parameter page: a number from 1 on, or 0 for last. The error is Invalid, also where the relation
 // has no pages.
-func pageNumber(c echo.Context, rel *fanfold.Relation) (number int64, err error) {
+func pageNumber(c echo.Context, rel *model.Relation) (number int64, err error) {
 	if rel.PageSize == 0 {
 		return 0, fanfold.Errorf(fanfold.Invalid, "%s has no pages by %s: declare pages: {by: %s, size: 100} in the model, or leave out page=", rel.Collection, rel.Name, rel.Name)
 	}

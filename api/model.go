@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -122,7 +123,7 @@ func (m *modelChange) run(ctx context.Context, progress fanfold.Progress) (*repl
 }
 
 // answer returns the answer to a model that event seq applies, or announces.
-func (m *modelChange) answer(status int, seq uint64, applies bool, preview *fanfold.ModelPreview) *reply {
+func (m *modelChange) answer(status int, seq uint64, applies bool, preview *model.Preview) *reply {
 	summary := preview.Summary()
 	summary.Applied, summary.Position = applies, m.s.markEvent(seq)
 	r := &reply{status: status, header: map[string]string{headerPosition: summary.Position.String()}, body: summary}
@@ -138,7 +139,7 @@ func (m *modelChange) answer(status int, seq uint64, applies bool, preview *fanf
 }
 
 // applied waits until a model is folded, for a limited time, and returns what it did.
-func (m *modelChange) applied(ctx context.Context, seq uint64, preview *fanfold.ModelPreview) *reply {
+func (m *modelChange) applied(ctx context.Context, seq uint64, preview *model.Preview) *reply {
 	status := http.StatusOK
 	if err := m.s.wait(ctx, seq, m.limit); err != nil {
 		status = http.StatusAccepted

@@ -18,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/internal/query"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/internal/tracing"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -81,9 +82,9 @@ type Folded interface {
 type Models interface {
 	// Model returns the model that applies, the sequence of the event that applied it, 0 for none, and the paths that are
 	// still reserved.
-	Model() (m *fanfold.Model, seq uint64, reserved fanfold.Reserved)
+	Model() (m *model.Model, seq uint64, reserved model.Reserved)
 	// Proposal returns the announced model, nil for none, and the sequence of the last event about models.
-	Proposal() (proposal *fanfold.Proposal, last uint64)
+	Proposal() (proposal *model.Proposal, last uint64)
 }
 
 // Fencer makes reads show every write that was acknowledged before them.

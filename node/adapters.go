@@ -7,6 +7,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
@@ -110,7 +111,7 @@ func (i inspector) Verify(ctx context.Context, progress fanfold.Progress) (api.R
 type scan struct{ *sqlite.Scanner }
 
 // Model returns the model's source, the paths that are still reserved, and the removed rules whose values are still stored.
-func (s scan) Model() ([]byte, fanfold.Reserved, fanfold.Retired, error) {
+func (s scan) Model() ([]byte, model.Reserved, model.Retired, error) {
 	m, err := s.Scanner.Model()
 	return m.Source, m.Reserved, m.Retired, err
 }

@@ -31,7 +31,7 @@ const defaultMaxLag = time.Minute
 // outside server is written to by others. Errors are Invalid and Unavailable.
 func (n *Node) openMembers() error {
 	n.lag = membership.NewLag(membership.LagOptions{Head: n.Log.LastSeq, Applied: n.Store.Applied.Seq})
-	if n.cfg.MaxLag == (fanfold.LagBound{}) {
+	if n.cfg.MaxLag == (membership.LagBound{}) {
 		n.cfg.MaxLag.Age = defaultMaxLag
 	}
 	if err := n.checkAddress(); err != nil || n.cfg.NATS == "" {

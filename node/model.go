@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -43,7 +44,7 @@ func (n *Node) ApplyModel(ctx context.Context, src []byte) error {
 }
 
 // tryModel takes one step towards applying a model. done tells whether the model applies, or was withdrawn.
-func (n *Node) tryModel(ctx context.Context, m *fanfold.Model) (done bool, err error) {
+func (n *Node) tryModel(ctx context.Context, m *model.Model) (done bool, err error) {
 	last, err := n.Log.LastSeq(ctx) // what another node did must be known here
 	if err == nil {
 		err = n.Store.Applied.Wait(ctx, last)

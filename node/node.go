@@ -59,7 +59,7 @@ type Config struct {
 	Writer         writer.Options // limits of documents; zero values are the defaults
 	API            api.Options    // limits of requests; zero values are the defaults
 	// MaxLag is how far the node may be behind the log and still count as ready; default a minute.
-	MaxLag    fanfold.LagBound
+	MaxLag    membership.LagBound
 	Advertise string             // the URL at which the node is reached, as _status shows it; default that at which it listens
 	Members   membership.Options // of its lease among the nodes; zero values are the defaults
 

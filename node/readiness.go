@@ -124,7 +124,7 @@ func (l lagging) CaughtUp() bool { return l.reached.Load() }
 func (l lagging) TooFar() error { return l.tooFar() }
 
 // Wait waits until the node is within a bound of the log. The error is Lagging where ctx ends before, and Unavailable.
-func (l lagging) Wait(ctx context.Context, bound fanfold.LagBound) error {
+func (l lagging) Wait(ctx context.Context, bound membership.LagBound) error {
 	if b := l.lag.Now(); bound.Events == 0 && b.Proved && bound.Holds(b.Events, b.Age) {
 		return nil // the age is known without asking; how many events there are is not
 	}

@@ -14,7 +14,7 @@ type nodes struct{ node *Node }
 
 // Folds returns which versions of the fold the programs of the live nodes know. The error is Unavailable where the nodes
 // cannot be asked for.
-func (n nodes) Folds(ctx context.Context) ([]fanfold.NodeFolds, error) {
+func (n nodes) Folds(ctx context.Context) ([]writer.NodeFolds, error) {
 	_, all := n.node.nodes()
 	if n.node.members != nil {
 		var err error
@@ -22,9 +22,9 @@ func (n nodes) Folds(ctx context.Context) ([]fanfold.NodeFolds, error) {
 			return nil, err
 		}
 	}
-	var out []fanfold.NodeFolds
+	var out []writer.NodeFolds
 	for _, one := range all {
-		out = append(out, fanfold.NodeFolds{ID: one.ID, Address: one.Address, Oldest: one.Folds[0], Newest: one.Folds[1]})
+		out = append(out, writer.NodeFolds{ID: one.ID, Address: one.Address, Oldest: one.Folds[0], Newest: one.Folds[1]})
 	}
 	return out, nil
 }

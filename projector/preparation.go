@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -79,7 +80,7 @@ const (
 // it while folding goes on under the model that applies.
 type preparation struct {
 	p       *Projector
-	pending *fanfold.Proposal
+	pending *model.Proposal
 	change  *fold.ModelChange // from the model that applies
 	ctx     context.Context
 
@@ -129,7 +130,7 @@ func (p *Projector) prepareAll(ctx context.Context) {
 
 // prepare prepares one model, and follows the log until the model applies or ctx ends. The error says why the model
 // cannot be prepared, or is ctx's.
-func (p *Projector) prepare(ctx context.Context, pending *fanfold.Proposal) error {
+func (p *Projector) prepare(ctx context.Context, pending *model.Proposal) error {
 	if version := pending.Model.Fold; version != 0 {
 		if err := fold.CheckVersion(version); err != nil {
 			return fanfold.Wrap(err, fanfold.Unprocessable, "the model cannot be prepared: %s", fanfold.MessageOf(err))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -112,7 +113,7 @@ func New(source Source, store *sqlite.Store, opt Options) (*Projector, error) {
 }
 
 // Model returns the model that applies now, the event that applied it (0 for none) and the paths still reserved.
-func (p *Projector) Model() (m *fanfold.Model, seq uint64, reserved fanfold.Reserved) {
+func (p *Projector) Model() (m *model.Model, seq uint64, reserved model.Reserved) {
 	pl := p.plan.Load()
 	return pl.Model, pl.Seq, pl.Reserved
 }

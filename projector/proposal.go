@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -19,8 +20,8 @@ type Withdrawn struct {
 // proposals is what the projector knows of announced models, and of their preparation on this node.
 type proposals struct {
 	mu        sync.Mutex
-	pending   *fanfold.Proposal // the model that is announced; nil for none
-	lastEvent uint64            // the last event about models
+	pending   *model.Proposal // the model that is announced; nil for none
+	lastEvent uint64          // the last event about models
 	withdrawn *Withdrawn
 	settled   uint64        // the event that announced the last model that came to apply; 0 for none
 	applied   uint64        // the event that applied it
@@ -39,7 +40,7 @@ func newProposals() proposals {
 }
 
 // Proposal returns the model that is announced, nil for none, and the last event about models.
-func (p *Projector) Proposal() (proposal *fanfold.Proposal, last uint64) {
+func (p *Projector) Proposal() (proposal *model.Proposal, last uint64) {
 	p.proposals.mu.Lock()
 	defer p.proposals.mu.Unlock()
 	return p.proposals.pending, p.proposals.lastEvent
@@ -118,10 +119,10 @@ func (ps *proposals) propose(m sqlite.StoredModel) {
 	parsed, err := modelfile.ParseAccepted(m.Next)
 	if err != nil {
 		ps.progress.Phase, ps.progress.Error = phaseFailed, reason(err)
-		parsed = fanfold.EmptyModel()
+		parsed = model.Empty()
 	}
 	parsed.Fold = m.NextFold
-	ps.pending = &fanfold.Proposal{Seq: m.Last, Model: parsed, Source: m.Next}
+	ps.pending = &model.Proposal{Seq: m.Last, Model: parsed, Source: m.Next}
 }
 
 // notify wakes who waits for a change of pending. It is called with ps.mu held.
@@ -164,7 +165,7 @@ func (ps *proposals) updateProgress(seq uint64, change func(s *Preparation)) {
 
 // beginWork returns the announced model, a channel that is closed when another takes its place, and a context for
 // its preparation, nil where there is nothing to prepare.
-func (ps *proposals) beginWork(ctx context.Context) (pending *fanfold.Proposal, changed chan struct{}, work context.Context) {
+func (ps *proposals) beginWork(ctx context.Context) (pending *model.Proposal, changed chan struct{}, work context.Context) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if ps.pending != nil && ps.progress.Phase != phaseFailed {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -134,7 +135,7 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 
 // run does rebuild's work. The file is the store's, even on an error, where swapping is true.
 func (r *rebuilding) run(ctx context.Context) (swapping bool, err error) {
-	empty, err := fold.NewPlan(fanfold.EmptyModel(), 0, nil)
+	empty, err := fold.NewPlan(model.Empty(), 0, nil)
 	if err != nil {
 		return false, err
 	}

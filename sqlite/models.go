@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // SetProposal records the last event about models, and the model that it announces, nil for none, with the fold version
@@ -16,7 +16,7 @@ func (tx *Tx) SetProposal(seq uint64, source []byte, version int) error {
 
 // AddModel records the model that applies from the event at seq on, under a version of the fold, with the paths that stay
 // reserved, and the rules whose kept values stay stored.
-func (tx *Tx) AddModel(seq uint64, m *fanfold.Model, reserved fanfold.Reserved, retired fanfold.Retired) error {
+func (tx *Tx) AddModel(seq uint64, m *model.Model, reserved model.Reserved, retired model.Retired) error {
 	paths, err := json.Marshal(reserved)
 	if err != nil {
 		return fmt.Errorf("reserved paths: %w", err)
@@ -34,8 +34,8 @@ type StoredModel struct {
 	Seq      uint64 // 0: none was applied
 	Source   []byte
 	Fold     int // the version of the fold; 0 where no model was applied
-	Reserved fanfold.Reserved
-	Retired  fanfold.Retired
+	Reserved model.Reserved
+	Retired  model.Retired
 	Last     uint64 // the last event about models; 0 for none
 	Next     []byte // the model that Last announces; nil for none
 	NextFold int    // the fold version that it announces; 0 for the one in force

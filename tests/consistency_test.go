@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -171,7 +171,7 @@ func TestCatchingUp(t *testing.T) {
 // TestBeyondMaxLag: a node beyond its bound is not ready, and refuses strong reads and writes under a key; it answers others,
 // and is ready again once it has caught up.
 func TestBeyondMaxLag(t *testing.T) {
-	for name, bound := range map[string]fanfold.LagBound{"events": {Events: 10}, "age": {Age: 500 * time.Millisecond}} {
+	for name, bound := range map[string]membership.LagBound{"events": {Events: 10}, "age": {Age: 500 * time.Millisecond}} {
 		t.Run(name, func(t *testing.T) {
 			parallel(t)
 			gate := harness.NewGate()

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -382,7 +383,7 @@ func (h *history) run(op operation) {
 }
 
 // preview returns what applying a model would change.
-func (h *history) preview(m *omodel) (p fanfold.ModelPreview) {
+func (h *history) preview(m *omodel) (p model.Preview) {
 	h.t.Helper()
 	r := h.s.Want(http.StatusOK, http.MethodPut, "/v1/_model?dryRun=true", m.String(), "Content-Type", "application/yaml")
 	if err := json.Unmarshal(r.Body, &p); err != nil {
@@ -393,7 +394,7 @@ func (h *history) preview(m *omodel) (p fanfold.ModelPreview) {
 
 // wantPreviewed fails the test unless a model's preview, which looks at nothing that the model does not concern, has said what
 // the model has changed: as many documents, and by each rule as many.
-func (h *history) wantPreviewed(p fanfold.ModelPreview, applied *harness.Response) {
+func (h *history) wantPreviewed(p model.Preview, applied *harness.Response) {
 	h.t.Helper()
 	if len(p.Differences) == 0 { // it applies since another event
 		return

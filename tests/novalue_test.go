@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -65,7 +65,7 @@ var misspelt = []struct {
 }
 
 // previewed decodes a preview.
-func previewed(t *testing.T, body []byte) (p fanfold.ModelPreview) {
+func previewed(t *testing.T, body []byte) (p model.Preview) {
 	t.Helper()
 	if err := json.Unmarshal(body, &p); err != nil {
 		t.Fatal(err)
@@ -74,9 +74,9 @@ func previewed(t *testing.T, body []byte) (p fanfold.ModelPreview) {
 }
 
 // wantMisspelt fails the test unless the preview says what misspelt has.
-func wantMisspelt(t *testing.T, p fanfold.ModelPreview) {
+func wantMisspelt(t *testing.T, p model.Preview) {
 	t.Helper()
-	found := map[string]fanfold.Evaluation{}
+	found := map[string]model.Evaluation{}
 	for _, r := range p.Rules {
 		for _, e := range r.Evaluations {
 			found[r.Rule+" "+e.Part] = e
@@ -84,7 +84,7 @@ func wantMisspelt(t *testing.T, p fanfold.ModelPreview) {
 	}
 	warnings := 0
 	for _, m := range misspelt {
-		want := fanfold.Evaluation{Part: m.part, Evaluated: m.evaluated, NoValue: m.noValue, Document: m.document, Reason: m.reason}
+		want := model.Evaluation{Part: m.part, Evaluated: m.evaluated, NoValue: m.noValue, Document: m.document, Reason: m.reason}
 		if got := found[m.rule+" "+m.part]; !strings.HasPrefix(got.Reason, want.Reason) {
 			t.Errorf("%s: %+v", m.rule, got)
 		} else if got.Reason = want.Reason; got != want {

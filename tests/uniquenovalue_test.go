@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -20,7 +21,7 @@ collections:
 `
 
 // unguardedUsers is what misspeltUnique finds: in how many documents nothing, in which first, and why.
-var unguardedUsers = map[string]fanfold.Evaluation{
+var unguardedUsers = map[string]model.Evaluation{
 	`users unique lower(doc.emial) lower(doc.emial)`:              {NoValue: 3, Document: "users/1", Reason: `there is no member "emial"; did you mean "email"?`},
 	`users unique ["tenant","lower(doc.email)"] tenant`:           {NoValue: 1, Document: "users/2", Reason: `there is no member "tenant"`},
 	`users unique ["tenant","lower(doc.email)"] lower(doc.email)`: {NoValue: 1, Document: "users/3", Reason: `there is no member "email"`},
@@ -88,7 +89,7 @@ func TestUniqueWithoutValueIsTold(t *testing.T) {
 }
 
 // wantUnguarded fails the test unless a part of what is unique found what it should.
-func wantUnguarded(t *testing.T, name string, got, want fanfold.Evaluation) {
+func wantUnguarded(t *testing.T, name string, got, want model.Evaluation) {
 	t.Helper()
 	if want.Evaluated, want.Part = 3, got.Part; got != want {
 		t.Errorf("%s: %+v, not %+v", name, got, want)

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -52,13 +52,13 @@ func TestModelAnswersBriefly(t *testing.T) {
 		t.Errorf("the dry run tells %s", full.Body)
 	}
 	r := s.Want(http.StatusOK, "PUT", "/v1/_model", countedModel, "Content-Type", yamlType)
-	var got fanfold.ModelSummary
+	var got model.Summary
 	decode(t, r.Body, &got)
 	if got.FirstWarning == nil || got.FirstWarning.Path != `collections.authors.derive["odd"].value` {
 		t.Errorf("the first warning is %+v", got.FirstWarning)
 	}
-	want := fanfold.ModelSummary{Applied: true, Position: got.Position, Revision: got.Revision, Collections: fanfold.Counted{Added: 1, Changed: 1},
-		Rules: fanfold.Counted{Added: 2}, Differences: 4, Documents: 2, Values: 2, Warnings: 1, FirstWarning: got.FirstWarning}
+	want := model.Summary{Applied: true, Position: got.Position, Revision: got.Revision, Collections: model.Counted{Added: 1, Changed: 1},
+		Rules: model.Counted{Added: 2}, Differences: 4, Documents: 2, Values: 2, Warnings: 1, FirstWarning: got.FirstWarning}
 	if got != want || fmt.Sprint(got.Revision) != r.Header.Get("Fanfold-Revision") || got.Position.String() != r.Header.Get("Fanfold-Position") || len(r.Body) > 600 {
 		t.Errorf("the answer is %s, with %v", r.Body, r.Header)
 	}
@@ -68,8 +68,8 @@ func TestModelAnswersBriefly(t *testing.T) {
 		t.Errorf("the representation is %s", less.Body)
 	}
 	part := s.Want(http.StatusOK, "PUT", "/v1/_model/more", `{}`)
-	got = fanfold.ModelSummary{}
-	if decode(t, part.Body, &got); got.Collections != (fanfold.Counted{Added: 1}) || got.Documents != 0 {
+	got = model.Summary{}
+	if decode(t, part.Body, &got); got.Collections != (model.Counted{Added: 1}) || got.Documents != 0 {
 		t.Errorf("a part is answered with %s", part.Body)
 	}
 }
@@ -178,13 +178,13 @@ func TestModelInBackgroundShowsItself(t *testing.T) {
 		mu.Lock()
 		held = gate
 		mu.Unlock()
-		model := countedModel
+		m := countedModel
 		if asks != "respond-async" {
-			model = strings.Replace(countedModel, "more: {}", "others: {}", 1)
+			m = strings.Replace(countedModel, "more: {}", "others: {}", 1)
 		}
 		answers := make(chan *harness.Response, 1)
 		go func() {
-			r, _ := s.Do("PUT", "/v1/_model?allowRemoval=true", []byte(model), "Content-Type", yamlType, "Prefer", asks)
+			r, _ := s.Do("PUT", "/v1/_model?allowRemoval=true", []byte(m), "Content-Type", yamlType, "Prefer", asks)
 			answers <- r
 		}()
 		var status node.Status
@@ -213,7 +213,7 @@ func TestModelInBackgroundShowsItself(t *testing.T) {
 			w := awaitWork(t, s, r)
 			body, revision = w.Result, w.Headers["Fanfold-Revision"]
 		}
-		var got fanfold.ModelSummary
+		var got model.Summary
 		if decode(t, body, &got); !got.Applied || fmt.Sprint(got.Revision) != revision {
 			t.Errorf("%s: it is answered with %s", asks, body)
 		}

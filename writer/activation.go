@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // activateAgain is the time after which Run tries again to apply a model.
@@ -35,7 +36,7 @@ func (w *Writer) Run(ctx context.Context) error {
 
 // activate appends the event that applies a prepared model, or the event that withdraws it where documents stand in its
 // way. It returns nil where another node was faster.
-func (w *Writer) activate(ctx context.Context, p *fanfold.Proposal) error {
+func (w *Writer) activate(ctx context.Context, p *model.Proposal) error {
 	if w.opt.BeforeActivate != nil {
 		if err := w.opt.BeforeActivate(ctx); err != nil {
 			return err

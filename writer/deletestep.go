@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // DeleteStep reports what one step of a delete in steps did.
@@ -175,9 +176,9 @@ func (d *doomed) contains(r *removal, key fanfold.Key) (bool, error) {
 
 // cascade returns the relation by which a document that the delete deletes cascades with another that goes, and otherwise where
 // there is none.
-func (d *doomed) cascade(r *removal, key fanfold.Key, otherwise *fanfold.Relation) (rel *fanfold.Relation, err error) {
+func (d *doomed) cascade(r *removal, key fanfold.Key, otherwise *model.Relation) (rel *model.Relation, err error) {
 	rel = otherwise
-	err = r.eachCascade(key, func(by *fanfold.Relation, target fanfold.Key) (more bool, err error) {
+	err = r.eachCascade(key, func(by *model.Relation, target fanfold.Key) (more bool, err error) {
 		goes, err := d.contains(r, target)
 		if goes {
 			rel = by
@@ -189,7 +190,7 @@ func (d *doomed) cascade(r *removal, key fanfold.Key, otherwise *fanfold.Relatio
 
 // cascadesTo returns the documents whose deletes delete a document, none where there is no such document.
 func (r *removal) cascadesTo(key fanfold.Key) (targets []fanfold.Key, err error) {
-	err = r.eachCascade(key, func(_ *fanfold.Relation, target fanfold.Key) (more bool, err error) {
+	err = r.eachCascade(key, func(_ *model.Relation, target fanfold.Key) (more bool, err error) {
 		targets = append(targets, target)
 		return true, nil
 	})
@@ -198,14 +199,14 @@ func (r *removal) cascadesTo(key fanfold.Key) (targets []fanfold.Key, err error)
 
 // eachCascade calls fn with each document whose delete deletes another, and the relation by which it does, until fn returns
 // false or an error, which is returned.
-func (r *removal) eachCascade(key fanfold.Key, fn func(rel *fanfold.Relation, target fanfold.Key) (more bool, err error)) error {
+func (r *removal) eachCascade(key fanfold.Key, fn func(rel *model.Relation, target fanfold.Key) (more bool, err error)) error {
 	c := r.model.Collection(key.Collection)
-	cascades := func(rel *fanfold.Relation) bool { return rel.OnDelete == fanfold.Cascade }
+	cascades := func(rel *model.Relation) bool { return rel.OnDelete == model.Cascade }
 	if c == nil || !slices.ContainsFunc(c.Relations, cascades) {
 		return nil
 	}
 	view := fanfold.Referenced
-	if slices.ContainsFunc(c.Relations, func(rel *fanfold.Relation) bool { return cascades(rel) && rel.Derived() }) {
+	if slices.ContainsFunc(c.Relations, func(rel *model.Relation) bool { return cascades(rel) && rel.Derived() }) {
 		view = fanfold.Embedded
 	}
 	doc, err := r.snap.Get(key, view)

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/schema"
+	"github.com/fanfold/fanfold/model"
 )
 
 // checkJSON checks that a body is JSON text that nests no deeper than a document may. Errors are those of CheckDepth.
@@ -63,10 +64,10 @@ func (w *Writer) checkExact(body []byte, key *fanfold.Key) ([]byte, error) {
 
 // shapes holds the shapes and the compiled schemas of one model's collections. It does not change once made.
 type shapes struct {
-	model      *fanfold.Model
-	undeclared *fanfold.Shape
-	declared   map[string]*fanfold.Shape
-	derived    map[string]*fanfold.Shape // as declared, without the members that the store owns in every document
+	model      *model.Model
+	undeclared *model.Shape
+	declared   map[string]*model.Shape
+	derived    map[string]*model.Shape // as declared, without the members that the store owns in every document
 	schemas    map[string]*lazySchema
 }
 
@@ -77,7 +78,7 @@ type lazySchema struct {
 }
 
 // newLazySchema returns the schema of a collection.
-func (w *Writer) newLazySchema(c *fanfold.Collection) *lazySchema {
+func (w *Writer) newLazySchema(c *model.Collection) *lazySchema {
 	return &lazySchema{source: c.Schema, compile: sync.OnceValue(func() *schema.Schema {
 		compiled, err := schema.Compile(c.Schema)
 		if err != nil { // it was compiled when the model was applied, by this version or another
@@ -89,7 +90,7 @@ func (w *Writer) newLazySchema(c *fanfold.Collection) *lazySchema {
 
 // shape returns what the model says about a collection, nil where it does not declare it, and which members of its
 // documents the store owns.
-func (w *Writer) shape(name string) (*fanfold.Collection, *fanfold.Shape) {
+func (w *Writer) shape(name string) (*model.Collection, *model.Shape) {
 	all := w.currentShapes()
 	if shape := all.declared[name]; shape != nil {
 		return all.model.Collection(name), shape
@@ -128,7 +129,7 @@ func (w *Writer) checkLength(source []byte) error {
 }
 
 // derivedShape returns which members of a collection's documents are derived or reserved.
-func (w *Writer) derivedShape(name string) *fanfold.Shape {
+func (w *Writer) derivedShape(name string) *model.Shape {
 	if shape := w.currentShapes().derived[name]; shape != nil {
 		return shape
 	}
@@ -136,7 +137,7 @@ func (w *Writer) derivedShape(name string) *fanfold.Shape {
 }
 
 // noShape is the shape of a collection in which nothing is derived or reserved.
-var noShape = fanfold.NewShape(nil, nil)
+var noShape = model.NewShape(nil, nil)
 
 // currentShapes returns the shapes of the model that applies, which it makes once for each model.
 func (w *Writer) currentShapes() *shapes {
@@ -150,10 +151,10 @@ func (w *Writer) currentShapes() *shapes {
 }
 
 // newShapes makes the shapes of a model. Schemas that are as they were in the model before, which may be nil, stay compiled.
-func (w *Writer) newShapes(m *fanfold.Model, reserved fanfold.Reserved, before *shapes) *shapes {
+func (w *Writer) newShapes(m *model.Model, reserved model.Reserved, before *shapes) *shapes {
 	ownEverywhere := []string{"_meta", "_expanded"}
-	all := &shapes{model: m, undeclared: fanfold.NewShape(nil, ownEverywhere), declared: map[string]*fanfold.Shape{},
-		derived: map[string]*fanfold.Shape{}, schemas: map[string]*lazySchema{}}
+	all := &shapes{model: m, undeclared: model.NewShape(nil, ownEverywhere), declared: map[string]*model.Shape{},
+		derived: map[string]*model.Shape{}, schemas: map[string]*lazySchema{}}
 	for _, c := range m.Collections {
 		if c.Schema != nil {
 			all.schemas[c.Name] = w.newLazySchema(c)
@@ -161,13 +162,13 @@ func (w *Writer) newShapes(m *fanfold.Model, reserved fanfold.Reserved, before *
 				all.schemas[c.Name] = before.schemas[c.Name]
 			}
 		}
-		all.declared[c.Name] = fanfold.NewShape(c, slices.Concat(ownEverywhere, reserved[c.Name]))
-		all.derived[c.Name] = fanfold.NewShape(c, reserved[c.Name])
+		all.declared[c.Name] = model.NewShape(c, slices.Concat(ownEverywhere, reserved[c.Name]))
+		all.derived[c.Name] = model.NewShape(c, reserved[c.Name])
 	}
 	for name, paths := range reserved {
 		if all.declared[name] == nil {
-			all.declared[name] = fanfold.NewShape(nil, slices.Concat(ownEverywhere, paths))
-			all.derived[name] = fanfold.NewShape(nil, paths)
+			all.declared[name] = model.NewShape(nil, slices.Concat(ownEverywhere, paths))
+			all.derived[name] = model.NewShape(nil, paths)
 		}
 	}
 	return all
@@ -221,16 +222,16 @@ func documentID(t *jsondoc.Tree, key *fanfold.Key) (hasID bool, err error) {
 }
 
 // CheckRelations returns an Unprocessable where a document holds more ids than a relation takes. c may be nil.
-func CheckRelations(c *fanfold.Collection, t *jsondoc.Tree) error {
+func CheckRelations(c *model.Collection, t *jsondoc.Tree) error {
 	if c == nil {
 		return nil
 	}
 	for _, r := range c.Relations {
-		if r.Derived() { // see fanfold.Relation.Crowded
+		if r.Derived() { // see model.Relation.Crowded
 			continue
 		}
-		if n := len(r.Path.AppendIDs(nil, t, jsondoc.Root)); n > fanfold.MaxRelationIDs {
-			return fanfold.Errorf(fanfold.Unprocessable, "relation %s holds %d ids at %s; at most %d are taken", r.Name, n, r.Path, fanfold.MaxRelationIDs)
+		if n := len(r.Path.AppendIDs(nil, t, jsondoc.Root)); n > model.MaxRelationIDs {
+			return fanfold.Errorf(fanfold.Unprocessable, "relation %s holds %d ids at %s; at most %d are taken", r.Name, n, r.Path, model.MaxRelationIDs)
 		}
 	}
 	return nil

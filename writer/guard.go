@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Strict relations and unique members hold under any concurrency, on any node, because the log checks them: guards are
@@ -107,7 +109,7 @@ func (w *Writer) lastLinks(ctx context.Context, writes []fanfold.Write) (map[fan
 // guardSet makes the guards of writes from one snapshot.
 type guardSet struct {
 	snap    Snapshot
-	model   *fanfold.Model
+	model   *model.Model
 	links   map[fanfold.Key]uint64          // the last link event about each document that is deleted
 	writes  []fanfold.Write                 // with the revisions that they require
 	index   map[fanfold.Key]int             // of the write of each document
@@ -217,7 +219,7 @@ func (g *guardSet) pinRevision(i int) (before *guardedParts, err error) {
 	case doc == nil:
 		return nil, Missing(ev.Key)
 	default:
-		body, err := ev.Patched(doc.Body)
+		body, err := jsondoc.Patched(doc.Body, ev.Body, ev.Merges())
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // holdersSnapshot is a Snapshot in which every relation has the same number of holders of any target.
@@ -25,9 +26,9 @@ func (s holdersSnapshot) Holders(relation, _ string, after int64, limit int, _ f
 // TestRefusedDeleteNamesFewHolders holds a refused delete to the number of holders that it names, however many relations
 // lead to the document.
 func TestRefusedDeleteNamesFewHolders(t *testing.T) {
-	m := &fanfold.Model{}
+	m := &model.Model{}
 	for _, name := range []string{"articles", "blogs", "books"} {
-		m.Collections = append(m.Collections, &fanfold.Collection{Name: name, Relations: []*fanfold.Relation{{Name: "author", Collection: name, To: "people", Strict: true}}})
+		m.Collections = append(m.Collections, &model.Collection{Name: name, Relations: []*model.Relation{{Name: "author", Collection: name, To: "people", Strict: true}}})
 	}
 	m.Index()
 	g := &guardSet{snap: holdersSnapshot{perRelation: 3 * holderPage}, model: m}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // guardedParts holds what guards are made of in one document. The document itself is not held: a transaction may write many
@@ -16,21 +17,21 @@ type guardedParts struct {
 
 // strictReference is a reference by a strict relation.
 type strictReference struct {
-	relation *fanfold.Relation
+	relation *model.Relation
 	target   fanfold.Key
 }
 
 // uniqueValue is what a document has where something is unique: "" for nothing, or why it cannot be compared.
 type uniqueValue struct {
-	of    *fanfold.Unique
+	of    *model.Unique
 	value string
 	err   error
 }
 
 // guardedPartsOf returns the guarded parts of a document of a collection, which is nil where the model does not declare it.
-func guardedPartsOf(c *fanfold.Collection, body []byte) *guardedParts {
+func guardedPartsOf(c *model.Collection, body []byte) *guardedParts {
 	p := &guardedParts{}
-	if c == nil || len(c.Unique) == 0 && !slices.ContainsFunc(c.Relations, func(r *fanfold.Relation) bool { return r.Strict }) {
+	if c == nil || len(c.Unique) == 0 && !slices.ContainsFunc(c.Relations, func(r *model.Relation) bool { return r.Strict }) {
 		return p
 	}
 	t := jsondoc.MustParse(body)
@@ -43,7 +44,7 @@ func guardedPartsOf(c *fanfold.Collection, body []byte) *guardedParts {
 }
 
 // strictReferences returns the strict references of a document.
-func strictReferences(c *fanfold.Collection, t *jsondoc.Tree) (all []strictReference) {
+func strictReferences(c *model.Collection, t *jsondoc.Tree) (all []strictReference) {
 	for _, r := range c.Relations {
 		if !r.Strict {
 			continue
@@ -56,7 +57,7 @@ func strictReferences(c *fanfold.Collection, t *jsondoc.Tree) (all []strictRefer
 }
 
 // refersBy tells whether the document refers to target by a strict relation. A nil document refers to nothing.
-func (p *guardedParts) refersBy(r *fanfold.Relation, target fanfold.Key) bool {
+func (p *guardedParts) refersBy(r *model.Relation, target fanfold.Key) bool {
 	return p != nil && slices.Contains(p.strict, strictReference{r, target})
 }
 
@@ -74,7 +75,7 @@ func (p *guardedParts) targets() (targets []fanfold.Key) {
 }
 
 // value returns what the document has where something is unique. A nil document has nothing.
-func (p *guardedParts) value(u *fanfold.Unique) (value string, err error) {
+func (p *guardedParts) value(u *model.Unique) (value string, err error) {
 	if p == nil {
 		return "", nil
 	}

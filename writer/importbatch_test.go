@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // stagingLog is a log that takes note of what is staged, a read model without a model, and an inspector that finds a document with
@@ -22,8 +23,8 @@ type stagingLog struct {
 	staged []string
 }
 
-func (l *stagingLog) Model() (*fanfold.Model, uint64, fanfold.Reserved) {
-	return fanfold.EmptyModel(), 0, nil
+func (l *stagingLog) Model() (*model.Model, uint64, model.Reserved) {
+	return model.Empty(), 0, nil
 }
 
 func (l *stagingLog) MayEachExceed(_ context.Context, events []*fanfold.Event, _ int64) (which []int, err error) {

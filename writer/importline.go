@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 )
 
 // importEnvelope is the number of levels that a line of an import may nest deeper than its document.
@@ -170,7 +171,7 @@ func (l *importLine) member(t *jsondoc.Tree, n jsondoc.Node) error {
 
 // readRetired reads the rules that a model's line brings besides it. The error is Invalid.
 func (l *importLine) readRetired(raw []byte) error {
-	var rules fanfold.Retired
+	var rules model.Retired
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&rules); err != nil || len(rules) == 0 || len(rules) > maxReserved || l.event.Kept != nil {

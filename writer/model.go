@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 )
 
 // backgroundFrom bounds the documents that applying a model at once may look at, where the request does not say how it
@@ -35,7 +36,7 @@ type ModelRequest struct {
 
 // ModelResult says what came of a ModelRequest.
 type ModelResult struct {
-	Preview *fanfold.ModelPreview
+	Preview *model.Preview
 	// Applied is the event that applied the model, 0 where it does not apply yet. Proposed is the event that announced it,
 	// 0 where it is not prepared in the background.
 	Applied, Proposed uint64
@@ -128,7 +129,7 @@ func (r *ModelRequest) hold(seq uint64) error {
 // decideModel applies a model that was previewed, or announces it: as asked says or, where that is nil, announces one that
 // concerns many documents. last is the last event about models. Errors are TooLarge, Unprocessable where the model cannot be
 // prepared and is to be, and Stale.
-func (w *Writer) decideModel(ctx context.Context, m *fanfold.Model, preview *fanfold.ModelPreview, last uint64, asked *bool) (result ModelResult, err error) {
+func (w *Writer) decideModel(ctx context.Context, m *model.Model, preview *model.Preview, last uint64, asked *bool) (result ModelResult, err error) {
 	if len(m.Source) > w.opt.MaxEvent-envelopeRoom {
 		return ModelResult{}, fanfold.Errorf(fanfold.TooLarge, "the model is larger than the log takes")
 	}
@@ -148,12 +149,12 @@ func (w *Writer) decideModel(ctx context.Context, m *fanfold.Model, preview *fan
 }
 
 // onlyAtOnce returns the Unprocessable of a model that cannot be prepared.
-func onlyAtOnce(preview *fanfold.ModelPreview) error {
+func onlyAtOnce(preview *model.Preview) error {
 	return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared in the background, because values that stay on their holders, or places in pages, by %s come from documents that it changes; send it with background=false", strings.Join(preview.AtOnce, ", "))
 }
 
 // beingPrepared returns the Conflict of a model that comes while p is being prepared.
-func beingPrepared(p *fanfold.Proposal) error {
+func beingPrepared(p *model.Proposal) error {
 	return fanfold.Errorf(fanfold.Conflict, "the model of event %d is being prepared: see /v1/_status; wait for it, or withdraw it with DELETE /v1/_model/_pending", p.Seq)
 }
 
@@ -188,7 +189,7 @@ var ErrNoProposal = fanfold.Errorf(fanfold.NotFound, "no model is being prepared
 
 // withdrawModel appends the event that withdraws an announced model, and returns its sequence. The error is Stale where
 // the model was applied or withdrawn meanwhile.
-func (w *Writer) withdrawModel(ctx context.Context, p *fanfold.Proposal, why string) (seq uint64, err error) {
+func (w *Writer) withdrawModel(ctx context.Context, p *model.Proposal, why string) (seq uint64, err error) {
 	body, err := json.Marshal(map[string]string{"reason": why})
 	if err != nil {
 		return 0, err
@@ -201,7 +202,7 @@ const maxReserved = 2000
 
 // readModel reads and checks a model, with JSON of the removed rules that it brings, nil for none, one at a time: it may take a processor for a while. Errors are Invalid, TooLarge,
 // ctx's, and Unprocessable where too many paths of removed rules would stay reserved.
-func (w *Writer) readModel(ctx context.Context, src, retired []byte) (*fanfold.Model, error) {
+func (w *Writer) readModel(ctx context.Context, src, retired []byte) (*model.Model, error) {
 	select {
 	case w.checking <- struct{}{}:
 		defer func() { <-w.checking }()
@@ -234,7 +235,7 @@ func (w *Writer) readModel(ctx context.Context, src, retired []byte) (*fanfold.M
 // applyModel appends the event of a model that was previewed, and returns its sequence. The guards that are new in it are
 // looked at again while no write is under way, and so are values that it would lose unreleased. The error is Stale where
 // last is not the last event about models any more.
-func (w *Writer) applyModel(ctx context.Context, m *fanfold.Model, last uint64) (applied uint64, err error) {
+func (w *Writer) applyModel(ctx context.Context, m *model.Model, last uint64) (applied uint64, err error) {
 	have, _, _ := w.Models.Model()
 	err = w.withoutWrites(ctx, m.AddsGuards(have) || m.LosesUnreleased(have), func(guards bool, stored func()) error {
 		if guards {
@@ -290,7 +291,7 @@ const askTime = time.Minute
 // storeModel appends the event of a model, and returns its sequence. It calls stored then. With guards it waits until the
 // model is folded here, for guardFoldTime at most; writes of this node wait for that in any case. The error is Stale where
 // last is not the last event about models any more.
-func (w *Writer) storeModel(ctx context.Context, m *fanfold.Model, last uint64, guards bool, stored func()) (applied uint64, err error) {
+func (w *Writer) storeModel(ctx context.Context, m *model.Model, last uint64, guards bool, stored func()) (applied uint64, err error) {
 	if guards && w.Members != nil { // looking at the documents may have taken long
 		if err := w.Members.Confirm(ctx); err != nil {
 			return 0, err

@@ -6,6 +6,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 )
 
 // ModelPart says how a part is put into the model that applies.
@@ -16,7 +17,7 @@ type ModelPart struct {
 }
 
 // whole returns the source of the whole model that the request asks for. Errors are Invalid and TooLarge.
-func (r *ModelRequest) whole(have *fanfold.Model) ([]byte, error) {
+func (r *ModelRequest) whole(have *model.Model) ([]byte, error) {
 	if r.Part == nil {
 		return r.Source, nil
 	}

@@ -4,17 +4,18 @@ import (
 	"context"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // preview previews a model that was read. Unless the request is a dry run, what stands in the way of applying it is an
 // error: ModelRemoves, or Unprocessable, which documents that do not fit a new schema are, too, without AllowMisfits. What can
 // be said without a look at the documents is said before one.
-func (w *Writer) preview(ctx context.Context, m *fanfold.Model, req ModelRequest) (*fanfold.ModelPreview, error) {
+func (w *Writer) preview(ctx context.Context, m *model.Model, req ModelRequest) (*model.Preview, error) {
 	if req.DryRun {
 		return w.look(ctx, m, req, nil)
 	}
-	p, err := w.look(ctx, m, req, func(p *fanfold.ModelPreview) error {
-		if gone := fanfold.Removals(p.Differences); len(gone) > 0 && !req.AllowRemoval && len(req.Revisions) == 0 {
+	p, err := w.look(ctx, m, req, func(p *model.Preview) error {
+		if gone := model.Removals(p.Differences); len(gone) > 0 && !req.AllowRemoval && len(req.Revisions) == 0 {
 			return removes(gone)
 		}
 		if req.Background != nil && *req.Background && len(p.AtOnce) > 0 {
@@ -42,14 +43,14 @@ func (w *Writer) preview(ctx context.Context, m *fanfold.Model, req ModelRequest
 
 // look has the inspector preview a model, for as long as the request gives it. The error is TakesLong where that is not
 // enough.
-func (w *Writer) look(ctx context.Context, m *fanfold.Model, req ModelRequest, objection func(p *fanfold.ModelPreview) error) (*fanfold.ModelPreview, error) {
+func (w *Writer) look(ctx context.Context, m *model.Model, req ModelRequest, objection func(p *model.Preview) error) (*model.Preview, error) {
 	limited := ctx
 	if req.PreviewTime > 0 {
 		var cancel context.CancelFunc
 		limited, cancel = context.WithTimeout(ctx, req.PreviewTime)
 		defer cancel()
 	}
-	p, err := w.Inspector.Preview(limited, m, fanfold.PreviewOptions{Objection: objection, Progress: req.Progress})
+	p, err := w.Inspector.Preview(limited, m, model.PreviewOptions{Objection: objection, Progress: req.Progress})
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return nil, fanfold.Errorf(fanfold.TakesLong, "to look at the documents that the model concerns takes longer than %v; nothing was changed: send it with Prefer: respond-async, and ask for what came of it at the Location that is answered, as fanfold model apply and model diff do", req.PreviewTime)
 	}
@@ -60,7 +61,7 @@ func (w *Writer) look(ctx context.Context, m *fanfold.Model, req ModelRequest, o
 const maxRemovals = 100
 
 // removes returns the ModelRemoves of a model that would take something away.
-func removes(gone []fanfold.Difference) error {
+func removes(gone []model.Difference) error {
 	e := fanfold.Errorf(fanfold.ModelRemoves, "the model would take away %d of what the model that applies declares; nothing was changed: send it with allowRemoval=true, or with If-Match and the ETag of the model that applies, if that is meant; PATCH changes a part", len(gone))
 	for _, d := range gone[:min(len(gone), maxRemovals)] {
 		e.Problems = append(e.Problems, fanfold.Problem{Path: d.Path, Detail: d.Change + ": " + d.Detail})

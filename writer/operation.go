@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // OperationKind names what an operation does.
@@ -109,7 +110,7 @@ func (w *Writer) checkRefresh(op *Operation) error {
 	m, _, _ := w.Models.Model()
 	c := m.Collection(op.Key.Collection)
 	for _, path := range op.Refresh {
-		if c == nil || !slices.ContainsFunc(c.Rules, func(r *fanfold.Rule) bool { return r.Frozen && r.Path.String() == path }) {
+		if c == nil || !slices.ContainsFunc(c.Rules, func(r *model.Rule) bool { return r.Frozen && r.Path.String() == path }) {
 			return fanfold.Errorf(fanfold.Unprocessable, "refresh: %q is no frozen field of %s", path, op.Key.Collection)
 		}
 	}

@@ -110,7 +110,7 @@ func (w *Writer) tryPatch(ctx context.Context, ev *fanfold.Event, rev fanfold.Re
 	if !own.Spend(int64(workPerByte * len(doc.Body))) {
 		return nil, fanfold.Errorf(fanfold.Unprocessable, "the patch is not applied: %s", jsondoc.TooMuchWork)
 	}
-	patched, err = ev.PatchedWithin(ctx, doc.Body, jsondoc.Bounds{Size: int(w.opt.MaxBody), Budget: own})
+	patched, err = jsondoc.PatchedWithin(ctx, doc.Body, ev.Body, ev.Merges(), jsondoc.Bounds{Size: int(w.opt.MaxBody), Budget: own})
 	if err != nil {
 		return nil, patchError(ctx, err)
 	}

@@ -7,13 +7,14 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // affectsHolders tells whether an operation deletes a document whose holders are affected by a delete policy.
 func (w *Writer) affectsHolders(ops []*Operation) bool {
 	m, _, _ := w.Models.Model()
 	return slices.ContainsFunc(ops, func(op *Operation) bool {
-		return op.Kind == Delete && slices.ContainsFunc(m.RelationsTo(op.Key.Collection), func(r *fanfold.Relation) bool { return r.OnDelete.AffectsHolders() })
+		return op.Kind == Delete && slices.ContainsFunc(m.RelationsTo(op.Key.Collection), func(r *model.Relation) bool { return r.OnDelete.AffectsHolders() })
 	})
 }
 
@@ -23,14 +24,14 @@ const holderPage = 256
 // eachHolder calls fn for each document that refers to target by a relation, in order of creation, until fn returns false
 // or an error, which is returned. The holders of a cascade come without bodies, for a delete may have a page of them at
 // each of many levels.
-func eachHolder(snap Snapshot, rel *fanfold.Relation, target fanfold.Key, fn func(holder *fanfold.Document) (more bool, err error)) error {
+func eachHolder(snap Snapshot, rel *model.Relation, target fanfold.Key, fn func(holder *fanfold.Document) (more bool, err error)) error {
 	after := int64(0)
 	for {
 		docs, rest, err := snap.Holders(rel.FullName(), target.ID, after, holderPage, fanfold.Referenced)
 		if err != nil {
 			return err
 		}
-		if rel.OnDelete == fanfold.Cascade {
+		if rel.OnDelete == model.Cascade {
 			for _, doc := range docs {
 				doc.Body = nil
 			}
@@ -58,13 +59,13 @@ const (
 // lose their reference, or keep the target from being deleted.
 type removal struct {
 	snap  Snapshot
-	model *fanfold.Model
+	model *model.Model
 	fits  func(e *edit) (*fanfold.Problem, error) // see Writer.unfit
 	room  int                                     // the largest number of writes
 
-	steps      *doomed                        // of a delete in steps, which takes as many writes as there is room for, holders before targets
-	operations map[fanfold.Key]*Operation     // those of the transaction
-	order      map[string][]*fanfold.Relation // by collection: see relationsTo
+	steps      *doomed                      // of a delete in steps, which takes as many writes as there is room for, holders before targets
+	operations map[fanfold.Key]*Operation   // those of the transaction
+	order      map[string][]*model.Relation // by collection: see relationsTo
 
 	state     map[fanfold.Key]int               // of the documents to be deleted
 	deletes   []*fanfold.Document               // to be deleted, each after its holders
@@ -146,8 +147,8 @@ func tellDistance(writes []fanfold.Write, ops []*Operation) {
 }
 
 // newRemoval returns a removal of room writes at most.
-func (w *Writer) newRemoval(snap Snapshot, m *fanfold.Model, room int) *removal {
-	return &removal{snap: snap, model: m, fits: w.unfit, room: room, operations: map[fanfold.Key]*Operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}, trees: newTreeCache(), causes: map[fanfold.Key]*fanfold.ByDelete{}, order: map[string][]*fanfold.Relation{}}
+func (w *Writer) newRemoval(snap Snapshot, m *model.Model, room int) *removal {
+	return &removal{snap: snap, model: m, fits: w.unfit, room: room, operations: map[fanfold.Key]*Operation{}, state: map[fanfold.Key]int{}, edits: map[fanfold.Key]*edit{}, trees: newTreeCache(), causes: map[fanfold.Key]*fanfold.ByDelete{}, order: map[string][]*model.Relation{}}
 }
 
 // visit adds the delete of a document and, before it, the writes that it brings with it. gone tells whether the document
@@ -198,7 +199,7 @@ func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
 // relationsTo returns the relations that lead to a collection, in the order in which their holders go: first those over derived
 // ids, last those of documents that the ids of a cascade come from. Holders that lose such an id with the document that it
 // comes from would be left over by a delete in steps.
-func (r *removal) relationsTo(collection string) []*fanfold.Relation {
+func (r *removal) relationsTo(collection string) []*model.Relation {
 	if ordered, known := r.order[collection]; known {
 		return ordered
 	}
@@ -206,15 +207,15 @@ func (r *removal) relationsTo(collection string) []*fanfold.Relation {
 	for _, rel := range r.model.Relations() {
 		for _, rule := range rel.Origins {
 			switch {
-			case rel.OnDelete != fanfold.Cascade || rule.Relation == nil:
-			case rule.Kind == fanfold.Copy:
+			case rel.OnDelete != model.Cascade || rule.Relation == nil:
+			case rule.Kind == model.Copy:
 				feeds[rule.Relation.To] = 1
 			default:
 				feeds[rule.Relation.Collection] = 1
 			}
 		}
 	}
-	r.order[collection] = slices.SortedStableFunc(slices.Values(r.model.RelationsTo(collection)), func(a, b *fanfold.Relation) int {
+	r.order[collection] = slices.SortedStableFunc(slices.Values(r.model.RelationsTo(collection)), func(a, b *model.Relation) int {
 		return cmp.Or(b.Level-a.Level, feeds[a.Collection]-feeds[b.Collection])
 	})
 	return r.order[collection]
@@ -240,7 +241,7 @@ func (r *removal) reserve(key fanfold.Key) bool {
 }
 
 // visitHolders calls fn for each document that refers to target by a relation, until there is no more room.
-func (r *removal) visitHolders(rel *fanfold.Relation, target fanfold.Key, fn func(holder *fanfold.Document) error) error {
+func (r *removal) visitHolders(rel *model.Relation, target fanfold.Key, fn func(holder *fanfold.Document) error) error {
 	return eachHolder(r.snap, rel, target, func(holder *fanfold.Document) (more bool, err error) {
 		if r.full {
 			return false, nil
@@ -251,7 +252,7 @@ func (r *removal) visitHolders(rel *fanfold.Relation, target fanfold.Key, fn fun
 
 // visitHolder adds what the relation's delete policy says about one holder of target. free tells whether target can be
 // deleted then.
-func (r *removal) visitHolder(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool, err error) {
+func (r *removal) visitHolder(rel *model.Relation, target fanfold.Key, holder *fanfold.Document) (free bool, err error) {
 	if r.state[holder.Key] == deleted || holder.Key == target {
 		return true, nil
 	}
@@ -259,11 +260,11 @@ func (r *removal) visitHolder(rel *fanfold.Relation, target fanfold.Key, holder 
 		switch {
 		case !rel.Derived():
 			return true, nil // checkReferences looks at the document that the operation leaves
-		case rel.OnDelete == fanfold.Cascade:
+		case rel.OnDelete == model.Cascade:
 			return false, fanfold.Errorf(fanfold.Unprocessable, "its delete deletes %s too (%s), which another operation writes", holder.Key, rel.FullName())
 		}
 	}
-	if op := r.operations[holder.Key]; op != nil && op.Kind == Check && rel.OnDelete != fanfold.Restrict {
+	if op := r.operations[holder.Key]; op != nil && op.Kind == Check && rel.OnDelete != model.Restrict {
 		return false, fanfold.Errorf(fanfold.Unprocessable, "its delete writes to %s too (%s), which another operation checks", holder.Key, rel.FullName())
 	}
 	switch {
@@ -272,7 +273,7 @@ func (r *removal) visitHolder(rel *fanfold.Relation, target fanfold.Key, holder 
 			return restriction(rel, target, holder.Key), r.state[holder.Key] != deleted
 		})
 		return true, nil
-	case rel.OnDelete == fanfold.Unlink && (r.steps == nil || r.state[holder.Key] == visiting):
+	case rel.OnDelete == model.Unlink && (r.steps == nil || r.state[holder.Key] == visiting):
 		return r.unlink(rel, target, holder)
 	}
 	switch r.state[holder.Key] {
@@ -281,7 +282,7 @@ func (r *removal) visitHolder(rel *fanfold.Relation, target fanfold.Key, holder 
 	case staying:
 		return false, nil
 	}
-	if rel.OnDelete != fanfold.Cascade { // in steps, a holder that is to be deleted anyway goes before its target
+	if rel.OnDelete != model.Cascade { // in steps, a holder that is to be deleted anyway goes before its target
 		goes, err := r.steps.contains(r, holder.Key)
 		switch {
 		case err != nil:
@@ -301,16 +302,16 @@ func (r *removal) visitHolder(rel *fanfold.Relation, target fanfold.Key, holder 
 }
 
 // restriction says that a holder keeps target from being deleted.
-func restriction(rel *fanfold.Relation, target, holder fanfold.Key) fanfold.Problem {
+func restriction(rel *model.Relation, target, holder fanfold.Key) fanfold.Problem {
 	why := "restricts deletes"
-	if rel.OnDelete != fanfold.Restrict {
+	if rel.OnDelete != model.Restrict {
 		why = "is strict"
 	}
 	return fanfold.Problem{Path: holder.String(), Detail: fmt.Sprintf("refers to %s by %s, which %s", target, rel.FullName(), why)}
 }
 
 // unlink adds the edit that removes a holder's references to target. free is false where there is no room for it.
-func (r *removal) unlink(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) (free bool, err error) {
+func (r *removal) unlink(rel *model.Relation, target fanfold.Key, holder *fanfold.Document) (free bool, err error) {
 	e := r.edits[holder.Key]
 	if e == nil {
 		if !r.reserve(holder.Key) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Bounds of looking at everything that a delete in steps leads to.
@@ -21,7 +22,7 @@ const (
 // survey looks at everything that deletes lead to by the delete policies, a page of holders at a time: first at what goes
 // with them, then at the holders that stay. It holds no more than the keys of documents.
 type survey struct {
-	model *fanfold.Model
+	model *model.Model
 	limit int // of documents
 	// checked tells whether holders of a collection that lose references are given to fits; nil where they are counted only.
 	checked    func(collection string) bool
@@ -42,7 +43,7 @@ type survey struct {
 }
 
 // newSurvey returns a survey of limit documents at most.
-func newSurvey(m *fanfold.Model, limit int) *survey {
+func newSurvey(m *model.Model, limit int) *survey {
 	return &survey{model: m, limit: limit, goes: map[fanfold.Key]struct{}{}, edited: map[fanfold.Key]struct{}{}}
 }
 
@@ -69,7 +70,7 @@ func (s *survey) page(snap Snapshot) (done bool, err error) {
 		return false, nil
 	}
 	rel, more := relations[s.relation], false
-	if s.staying && (rel.HoldsTarget() || rel.OnDelete == fanfold.Unlink) || !s.staying && rel.OnDelete == fanfold.Cascade {
+	if s.staying && (rel.HoldsTarget() || rel.OnDelete == model.Unlink) || !s.staying && rel.OnDelete == model.Cascade {
 		var docs []*fanfold.Document
 		if docs, more, err = snap.Holders(rel.FullName(), key.ID, s.after, holderPage, fanfold.Referenced); err != nil {
 			return false, err
@@ -88,7 +89,7 @@ func (s *survey) page(snap Snapshot) (done bool, err error) {
 }
 
 // look looks at one holder of target.
-func (s *survey) look(rel *fanfold.Relation, target fanfold.Key, holder *fanfold.Document) error {
+func (s *survey) look(rel *model.Relation, target fanfold.Key, holder *fanfold.Document) error {
 	s.looked++
 	if op := s.operations[holder.Key]; holder.Key == target || op != nil && op.Kind != Delete {
 		return nil
@@ -140,12 +141,12 @@ type looks struct {
 // look says what a delete was looked at with, and when a step of it was made last.
 type look struct {
 	rev   fanfold.Revision
-	model *fanfold.Model
+	model *model.Model
 	at    time.Time
 }
 
 // has tells whether a document's delete is known to have been looked at, and keeps it known.
-func (l *looks) has(key fanfold.Key, rev fanfold.Revision, m *fanfold.Model) bool {
+func (l *looks) has(key fanfold.Key, rev fanfold.Revision, m *model.Model) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k, known := l.known[key]
@@ -158,7 +159,7 @@ func (l *looks) has(key fanfold.Key, rev fanfold.Revision, m *fanfold.Model) boo
 }
 
 // add makes a document's delete known. Where too many are, those that were not continued are forgotten, or all.
-func (l *looks) add(key fanfold.Key, rev fanfold.Revision, m *fanfold.Model) {
+func (l *looks) add(key fanfold.Key, rev fanfold.Revision, m *model.Model) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.known) >= maxLooks {

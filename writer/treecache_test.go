@@ -7,16 +7,17 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // TestEditsOfManyLargeDocuments edits more large documents than are held, each by two references: those that are no longer held
 // are read again, and give the same edit.
 func TestEditsOfManyLargeDocuments(t *testing.T) {
-	path, err := fanfold.ParsePath("refs[]")
+	path, err := model.ParsePath("refs[]")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rel := &fanfold.Relation{Path: path, To: "targets", OnDelete: fanfold.Unlink}
+	rel := &model.Relation{Path: path, To: "targets", OnDelete: model.Unlink}
 	body := []byte(`{"refs":["a","b","c"],"text":"` + strings.Repeat("x", maxCachedTrees/4) + `"}`)
 	trees, reads := newTreeCache(), 0
 	edits := make([]*edit, 10)

@@ -1,12 +1,15 @@
 package writer
 
-import "github.com/fanfold/fanfold"
+import (
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
+)
 
 // claim holds the net effect of the writes on one unique value.
 type claim struct {
 	claimKey
 
-	unique    *fanfold.Unique
+	unique    *model.Unique
 	index     int    // of the write that takes the value or gives it up; -1 for none
 	holder    string // the id of the document that has it after the writes; "" for none
 	oldHolder string // the id of the document that has it in the snapshot; "" for none
@@ -18,7 +21,7 @@ type claimKey struct{ collection, name, value string }
 
 // recordValue records what a write does to a unique value. The error is Conflict where another of the
 // writes takes the same value, and Unprocessable for a value that cannot be compared.
-func (g *guardSet) recordValue(i int, u *fanfold.Unique, before, after *guardedParts) error {
+func (g *guardSet) recordValue(i int, u *model.Unique, before, after *guardedParts) error {
 	key := g.writes[i].Event.Key
 	was, _ := before.value(u) // what could not be compared was never claimed
 	is, err := after.value(u)
@@ -61,7 +64,7 @@ func (g *guardSet) setClaim(c *claim, holder string, write int) {
 }
 
 // claim returns the effect on a value that was recorded, or a new one without effect.
-func (g *guardSet) claim(collection string, u *fanfold.Unique, value string) (*claim, error) {
+func (g *guardSet) claim(collection string, u *model.Unique, value string) (*claim, error) {
 	key := claimKey{collection, u.Name(), value}
 	if c := g.claimOf[key]; c != nil {
 		return c, nil

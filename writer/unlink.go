@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // edit holds the nodes to be removed from a document that stays. The document itself is read again where it is needed: there
@@ -47,7 +48,7 @@ func (e *edit) tree() (*jsondoc.Tree, error) {
 }
 
 // drop removes the document's references to target by a relation, each with the innermost array's element around it.
-func (e *edit) drop(rel *fanfold.Relation, target fanfold.Key) error {
+func (e *edit) drop(rel *model.Relation, target fanfold.Key) error {
 	t, err := e.tree()
 	if err != nil {
 		return err
@@ -66,13 +67,13 @@ func (e *edit) drop(rel *fanfold.Relation, target fanfold.Key) error {
 }
 
 // dropAll removes the document's references by relations whose delete policy is unlink to each target that goes.
-func (e *edit) dropAll(m *fanfold.Model, goes func(target fanfold.Key) (bool, error)) error {
+func (e *edit) dropAll(m *model.Model, goes func(target fanfold.Key) (bool, error)) error {
 	t, err := e.tree()
 	if err != nil {
 		return err
 	}
 	for _, rel := range m.Collection(e.key.Collection).Relations {
-		if rel.OnDelete != fanfold.Unlink {
+		if rel.OnDelete != model.Unlink {
 			continue
 		}
 		for _, id := range rel.Targets(t) {

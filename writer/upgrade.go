@@ -5,13 +5,20 @@ import (
 	"fmt"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Nodes knows the nodes of the store.
 type Nodes interface {
 	// Folds returns which versions of the fold the programs of the live nodes know, this node included. The error is
 	// Unavailable where that cannot be found out.
-	Folds(ctx context.Context) ([]fanfold.NodeFolds, error)
+	Folds(ctx context.Context) ([]NodeFolds, error)
+}
+
+// NodeFolds says which versions of the fold the program of a node knows.
+type NodeFolds struct {
+	ID, Address    string
+	Oldest, Newest int
 }
 
 // UpgradeRequest asks for another version of the fold.
@@ -41,7 +48,7 @@ func (w *Writer) Upgrade(ctx context.Context, req UpgradeRequest) (ModelResult, 
 	}
 	m := *have
 	m.Fold = req.Version
-	objection := func(p *fanfold.ModelPreview) error { return inTheWay(p.Problems) }
+	objection := func(p *model.Preview) error { return inTheWay(p.Problems) }
 	preview, err := w.look(ctx, &m, ModelRequest{}, objection)
 	if err == nil {
 		err = objection(preview)

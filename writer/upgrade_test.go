@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // someNodes is what is known of the live nodes.
-type someNodes []fanfold.NodeFolds
+type someNodes []NodeFolds
 
 // Folds implements Nodes.
-func (n someNodes) Folds(context.Context) ([]fanfold.NodeFolds, error) {
+func (n someNodes) Folds(context.Context) ([]NodeFolds, error) {
 	if n == nil {
 		return nil, fanfold.Errorf(fanfold.Unavailable, "the nodes are not known")
 	}
@@ -25,7 +26,7 @@ type upgraded struct {
 	Appender
 	Models
 	Inspector
-	proposal *fanfold.Proposal
+	proposal *model.Proposal
 	appended []*fanfold.Event
 }
 
@@ -37,16 +38,16 @@ func (u *upgraded) Append(_ context.Context, ev *fanfold.Event, expect fanfold.E
 	return 4, nil
 }
 
-func (u *upgraded) Model() (m *fanfold.Model, seq uint64, reserved fanfold.Reserved) {
-	m = fanfold.EmptyModel()
+func (u *upgraded) Model() (m *model.Model, seq uint64, reserved model.Reserved) {
+	m = model.Empty()
 	m.Fold = 8
 	return m, 3, nil
 }
 
-func (u *upgraded) Proposal() (*fanfold.Proposal, uint64)        { return u.proposal, 3 }
+func (u *upgraded) Proposal() (*model.Proposal, uint64)          { return u.proposal, 3 }
 func (u *upgraded) Objections(uint64) ([]fanfold.Problem, error) { return nil, nil }
-func (u *upgraded) Preview(context.Context, *fanfold.Model, fanfold.PreviewOptions) (*fanfold.ModelPreview, error) {
-	return &fanfold.ModelPreview{}, nil
+func (u *upgraded) Preview(context.Context, *model.Model, model.PreviewOptions) (*model.Preview, error) {
+	return &model.Preview{}, nil
 }
 
 // writer returns a writer of the store.
@@ -84,10 +85,10 @@ func TestUpgradeAsksAllNodes(t *testing.T) {
 
 // TestUpgradeIsWithdrawn: a version that was announced is withdrawn where a node has come meanwhile that does not know it.
 func TestUpgradeIsWithdrawn(t *testing.T) {
-	m := fanfold.EmptyModel()
+	m := model.Empty()
 	m.Fold = 9
 	for newest, want := range map[int]fanfold.Kind{8: fanfold.KindCancel, 9: fanfold.KindModel} {
-		u := &upgraded{proposal: &fanfold.Proposal{Seq: 3, Model: m, Source: m.Source}}
+		u := &upgraded{proposal: &model.Proposal{Seq: 3, Model: m, Source: m.Source}}
 		w := u.writer(someNodes{{ID: "late", Oldest: 8, Newest: newest}})
 		if err := w.activate(t.Context(), u.proposal); err != nil || len(u.appended) != 1 || u.appended[0].Kind != want {
 			t.Errorf("with a node that knows %d: %v, %+v", newest, err, u.appended)

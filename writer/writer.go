@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Appender stores events in the log.
@@ -73,9 +74,9 @@ type ReadModel interface {
 type Models interface {
 	// Model returns the model that applies, the sequence of the event that applied it, 0 for none, and the paths that are
 	// still reserved.
-	Model() (m *fanfold.Model, seq uint64, reserved fanfold.Reserved)
+	Model() (m *model.Model, seq uint64, reserved model.Reserved)
 	// Proposal returns the announced model, nil for none, and the sequence of the last event about models.
-	Proposal() (proposal *fanfold.Proposal, last uint64)
+	Proposal() (proposal *model.Proposal, last uint64)
 	// Ready returns a channel that receives when this node has finished the preparation of an announced model.
 	Ready() <-chan struct{}
 	// Objections lists what stands in the way of the model that event seq announced. The error is Gone where this node
@@ -89,9 +90,9 @@ type Models interface {
 // Inspector computes what models and writes would do, without doing it.
 type Inspector interface {
 	// Preview reports what applying a checked model would do. The error may be that of opt.Objection.
-	Preview(ctx context.Context, m *fanfold.Model, opt fanfold.PreviewOptions) (*fanfold.ModelPreview, error)
+	Preview(ctx context.Context, m *model.Model, opt model.PreviewOptions) (*model.Preview, error)
 	// Guards returns which documents break a strict relation or unique member that is new in a checked model.
-	Guards(ctx context.Context, m *fanfold.Model) ([]fanfold.Problem, error)
+	Guards(ctx context.Context, m *model.Model) ([]fanfold.Problem, error)
 	// DryRun counts what events would cause if they were the next ones of the log. The error is Conflict or NotFound where
 	// they do not fit the documents as they are.
 	DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error)

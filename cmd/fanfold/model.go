@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
 )
@@ -122,7 +123,7 @@ func preparationLine(p *projector.Preparation) string {
 }
 
 // showPreview prints what a model changes, or would change: verb says which.
-func showPreview(out io.Writer, p *fanfold.ModelPreview, verb string) {
+func showPreview(out io.Writer, p *model.Preview, verb string) {
 	signs := map[string]string{"added": "+", "removed": "-", "changed": "~"}
 	for _, d := range p.Differences {
 		fmt.Fprintln(out, strings.TrimRight(signs[d.Change]+" "+d.Path+"  "+d.Detail, " "))
@@ -186,7 +187,7 @@ func modelDiffCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		preview := new(fanfold.ModelPreview)
+		preview := new(model.Preview)
 		if err := json.Unmarshal(result.Report, preview); err != nil {
 			return err
 		}
@@ -246,7 +247,7 @@ func (r *remote) applyModel(cmd *cobra.Command, file string, opt client.ModelOpt
 	if err != nil {
 		return err
 	}
-	preview := new(fanfold.ModelPreview)
+	preview := new(model.Preview)
 	if err := json.Unmarshal(result.Report, preview); err != nil {
 		return err
 	}

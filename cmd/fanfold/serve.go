@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/sending"
+	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -31,7 +32,7 @@ keeps its files in the data directory, beside the read model.`,
 			if cfg.Logger, err = newLogger(os.Stderr, logFormat, logLevel); err != nil {
 				return err
 			}
-			if cfg.MaxLag, err = fanfold.ParseLagBound(maxLag); err != nil {
+			if cfg.MaxLag, err = membership.ParseLagBound(maxLag); err != nil {
 				return fanfold.Errorf(fanfold.Invalid, "--max-lag: %s", fanfold.MessageOf(err))
 			}
 			return serve(cmd.Context(), cfg, model)

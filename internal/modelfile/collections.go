@@ -7,6 +7,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/schema"
+	"github.com/fanfold/fanfold/model"
 )
 
 // collection reads one collection and adds it to the model.
@@ -18,7 +19,7 @@ func (p *parser) collection(name string, n jsondoc.Node) {
 	if err := fanfold.CheckCollection(name); err != nil {
 		p.problem(at, "cannot name a collection: use [a-z][a-z0-9_-]*, at most %d bytes", fanfold.MaxCollectionLen)
 	}
-	c := &fanfold.Collection{Name: name}
+	c := &model.Collection{Name: name}
 	p.model.Collections = append(p.model.Collections, c)
 	p.members(n, at, func(member string, v jsondoc.Node) {
 		at := at + "." + member
@@ -68,7 +69,7 @@ func (p *parser) release(n jsondoc.Node, at string) []string {
 		if !p.counted(&p.sizes.release, maxRelease, "released paths", at) {
 			return paths
 		}
-		path, err := fanfold.ParsePath(p.tree.Text(c)) // of a rule of an earlier model, so that no bound holds
+		path, err := model.ParsePath(p.tree.Text(c)) // of a rule of an earlier model, so that no bound holds
 		if err != nil {
 			p.problem(at, "%s", fanfold.MessageOf(err))
 			continue
@@ -79,14 +80,14 @@ func (p *parser) release(n jsondoc.Node, at string) []string {
 }
 
 // relation reads one relation and adds it to its collection.
-func (p *parser) relation(c *fanfold.Collection, name string, n jsondoc.Node, at string) {
+func (p *parser) relation(c *model.Collection, name string, n jsondoc.Node, at string) {
 	if !p.counted(&p.sizes.relations, maxRelations, "relations", at) {
 		return
 	}
 	if p.isNew && len(name) > maxName {
 		p.problem(at, "a relation's name has at most %d bytes", maxName)
 	}
-	r := &fanfold.Relation{Name: name, Collection: c.Name, OnDelete: fanfold.Clear}
+	r := &model.Relation{Name: name, Collection: c.Name, OnDelete: model.Clear}
 	if name == "" || strings.ContainsAny(name, ".,[] ") {
 		p.problem(at, "a relation's name must not be empty nor hold '.', ',', '[', ']' or spaces")
 	}
@@ -123,10 +124,10 @@ func (p *parser) relation(c *fanfold.Collection, name string, n jsondoc.Node, at
 }
 
 // onDelete sets the delete policy.
-func (p *parser) onDelete(r *fanfold.Relation, policy, at string) {
-	switch fanfold.OnDelete(policy) {
-	case fanfold.Clear, fanfold.Keep, fanfold.Unlink, fanfold.Cascade, fanfold.Restrict:
-		r.OnDelete = fanfold.OnDelete(policy)
+func (p *parser) onDelete(r *model.Relation, policy, at string) {
+	switch model.OnDelete(policy) {
+	case model.Clear, model.Keep, model.Unlink, model.Cascade, model.Restrict:
+		r.OnDelete = model.OnDelete(policy)
 	case "":
 	default:
 		p.problem(at, "unknown policy %q: use clear, keep, unlink, cascade or restrict", policy)
@@ -134,7 +135,7 @@ func (p *parser) onDelete(r *fanfold.Relation, policy, at string) {
 }
 
 // readPages reads what pages a collection is kept in, such as {by: post, size: 100}.
-func (p *parser) readPages(c *fanfold.Collection, n jsondoc.Node, at string) {
+func (p *parser) readPages(c *model.Collection, n jsondoc.Node, at string) {
 	pages := pendingPages{c: c, at: at}
 	p.members(n, at, func(member string, v jsondoc.Node) {
 		at := at + "." + member

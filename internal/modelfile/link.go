@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // link finds the collections and relations that relations, pages and rules name, and checks that no two paths of a
@@ -38,7 +38,7 @@ func (p *parser) link() {
 
 // checkRelease reports released paths at which a rule keeps values: left over from earlier, such a line would let them go
 // with the rule although nobody asks for it then.
-func (p *parser) checkRelease(c *fanfold.Collection) {
+func (p *parser) checkRelease(c *model.Collection) {
 	for _, r := range c.Rules {
 		if r.Relation == nil { // computed, or a mistake that was told
 			continue
@@ -70,13 +70,13 @@ func (p *parser) linkPages(pages pendingPages) {
 
 // linkRule finds the relation that a rule names.
 func (p *parser) linkRule(pending pendingRule) {
-	if pending.rule.Kind == fanfold.Computed && pending.rule.Path.Arrays() {
+	if pending.rule.Kind == model.Computed && pending.rule.Path.Arrays() {
 		p.problem(pending.at, "value alone is computed once for a document, so its path cannot go through an array")
 	}
 	if pending.relation == "" {
 		return
 	}
-	if pending.rule.Kind == fanfold.Copy {
+	if pending.rule.Kind == model.Copy {
 		p.linkCopy(pending)
 		return
 	}
@@ -85,7 +85,7 @@ func (p *parser) linkRule(pending pendingRule) {
 	switch {
 	case r.Relation == nil:
 		p.problem(at, "unknown relation %q: relations to %s are %s", pending.relation, r.Collection,
-			relationNames(p.model.RelationsTo(r.Collection), (*fanfold.Relation).FullName))
+			relationNames(p.model.RelationsTo(r.Collection), (*model.Relation).FullName))
 	case r.Relation.To != r.Collection:
 		p.problem(at, "relation %s leads to %s, not to %s", pending.relation, r.Relation.To, r.Collection)
 	case r.Path.Arrays():
@@ -108,7 +108,7 @@ func (p *parser) linkCopy(pending pendingRule) {
 
 // placeCopy finds where the copied value stands: inside the innermost array that the field's path shares with the
 // relation's.
-func (p *parser) placeCopy(r *fanfold.Rule, at string) {
+func (p *parser) placeCopy(r *model.Rule, at string) {
 	rel := r.Relation
 	if len(rel.Path) == 0 {
 		return
@@ -126,10 +126,10 @@ func (p *parser) placeCopy(r *fanfold.Rule, at string) {
 	}
 }
 
-func relationName(r *fanfold.Relation) string { return r.Name }
+func relationName(r *model.Relation) string { return r.Name }
 
 // relationNames returns the names of relations, sorted, or "none".
-func relationNames(relations []*fanfold.Relation, name func(*fanfold.Relation) string) string {
+func relationNames(relations []*model.Relation, name func(*model.Relation) string) string {
 	if len(relations) == 0 {
 		return "none"
 	}
@@ -143,7 +143,7 @@ func relationNames(relations []*fanfold.Relation, name func(*fanfold.Relation) s
 
 // overlaps reports two rules that own one field, and fields where ids are read. It notes which relations are over derived
 // ids, and what is refused of those.
-func (p *parser) overlaps(c *fanfold.Collection) {
+func (p *parser) overlaps(c *model.Collection) {
 	for i, r := range c.Rules {
 		for _, other := range c.Rules[:i] {
 			p.ruleOverlaps(r, other)
@@ -166,12 +166,12 @@ func (p *parser) overlaps(c *fanfold.Collection) {
 }
 
 // checkDerivedIDs reports what a relation over derived ids cannot have: whatever a write of the document would have to do.
-func (p *parser) checkDerivedIDs(c *fanfold.Collection, rel *fanfold.Relation) {
+func (p *parser) checkDerivedIDs(c *model.Collection, rel *model.Relation) {
 	at, source := fmt.Sprintf("collections.%s.relations.%s", c.Name, rel.Name), rel.Sources[0].Path
 	if rel.Strict {
 		p.problem(at+".strict", "the ids at %s are derived by %s: no write could be refused for one that does not exist", rel.Path, source)
 	}
-	if rel.OnDelete == fanfold.Unlink {
+	if rel.OnDelete == model.Unlink {
 		p.problem(at+".onDelete", "the ids at %s are derived by %s: nobody can take one out; use clear, keep, cascade or restrict", rel.Path, source)
 	}
 	for _, r := range c.Rules {
@@ -182,7 +182,7 @@ func (p *parser) checkDerivedIDs(c *fanfold.Collection, rel *fanfold.Relation) {
 }
 
 // ruleOverlaps reports each field of r that overlaps one of other's.
-func (p *parser) ruleOverlaps(r, other *fanfold.Rule) {
+func (p *parser) ruleOverlaps(r, other *model.Rule) {
 	for _, path := range r.OwnedPaths() {
 		for _, otherPath := range other.OwnedPaths() {
 			if path.Overlaps(otherPath) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 const bookshop = `
@@ -66,7 +67,7 @@ func TestParse(t *testing.T) {
 	if by := m.Rules[3]; by.Level != 1 || strings.Join(by.Reads, ",") != "authors" || by.Base != 0 {
 		t.Errorf("shelves.by has level %d, reads %q and stands at %d", by.Level, by.Reads, by.Base)
 	}
-	if m.FanoutLimit != 5000 || m.Relation("books.authors").OnDelete != fanfold.Keep || len(m.Collection("books").Unique) != 1 {
+	if m.FanoutLimit != 5000 || m.Relation("books.authors").OnDelete != model.Keep || len(m.Collection("books").Unique) != 1 {
 		t.Errorf("limit %d, relation %+v", m.FanoutLimit, m.Relation("books.authors"))
 	}
 }
@@ -152,7 +153,7 @@ func TestParseItsOwnSource(t *testing.T) {
 		if err != nil {
 			t.Fatal(src, problems(t, err))
 		}
-		for _, parse := range []func([]byte) (*fanfold.Model, error){Parse, ParseAccepted} {
+		for _, parse := range []func([]byte) (*model.Model, error){Parse, ParseAccepted} {
 			again, err := parse(first.Source)
 			if err != nil {
 				t.Fatal(string(first.Source), problems(t, err))

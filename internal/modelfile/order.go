@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/model"
 )
 
 // order puts the model's rules in the order in which they are computed, gives each its level and index, and refuses
@@ -15,8 +15,8 @@ func (p *parser) order() {
 	if len(p.problems) > 0 {
 		return
 	}
-	s := ruleSorter{parser: p, dependencies: map[*fanfold.Rule][]*fanfold.Rule{}, state: map[*fanfold.Rule]visitState{}}
-	var all []*fanfold.Rule
+	s := ruleSorter{parser: p, dependencies: map[*model.Rule][]*model.Rule{}, state: map[*model.Rule]visitState{}}
+	var all []*model.Rule
 	for _, c := range p.model.Collections {
 		for _, r := range c.Rules {
 			all = append(all, r)
@@ -31,7 +31,7 @@ func (p *parser) order() {
 	for _, rel := range p.model.Relations() {
 		s.place(rel)
 	}
-	slices.SortStableFunc(all, func(a, b *fanfold.Rule) int { return a.Level - b.Level })
+	slices.SortStableFunc(all, func(a, b *model.Rule) int { return a.Level - b.Level })
 	for i, r := range all {
 		r.Index = i
 		if p.isNew && r.Level >= maxLevels {
@@ -44,12 +44,12 @@ func (p *parser) order() {
 // dependencies sets r.Reads and r.EntersDerived, and returns the rules whose fields r can look at: a copy at the derived
 // fields of its target, value alone at those of its own document, the other kinds at those of the documents that refer to
 // theirs. IDs look at none. Whatever the kind is, derived ids of its relation are among them.
-func (p *parser) dependencies(r *fanfold.Rule) (rules []*fanfold.Rule) {
+func (p *parser) dependencies(r *model.Rule) (rules []*model.Rule) {
 	switch r.Kind {
-	case fanfold.Copy:
+	case model.Copy:
 		r.Reads, _ = expr.MembersRead(r.Value) // the expression was checked when it was read
 		return append(p.readable(r.Relation.To, r.CanRead), r.Relation.Sources...)
-	case fanfold.Computed:
+	case model.Computed:
 		r.Reads, _ = expr.MembersRead(r.Value)
 		if r.Reads == nil {
 			p.problem(rulePath(r)+".value", "doc as a whole, or a member by a computed name, would hold the value itself: name the members that it is made of, such as doc.price")
@@ -66,7 +66,7 @@ func (p *parser) dependencies(r *fanfold.Rule) (rules []*fanfold.Rule) {
 	if r.Relation.Derived() {
 		r.Reads = append(r.Reads, r.Relation.Path[0].Name)
 	}
-	for _, path := range []fanfold.Path{r.Of, r.OrderBy} {
+	for _, path := range []model.Path{r.Of, r.OrderBy} {
 		if len(path) > 0 {
 			r.Reads = append(r.Reads, path[0].Name)
 		}
@@ -81,7 +81,7 @@ func (p *parser) dependencies(r *fanfold.Rule) (rules []*fanfold.Rule) {
 }
 
 // readable returns the rules of a collection for which reads holds.
-func (p *parser) readable(collection string, reads func(*fanfold.Rule) bool) (rules []*fanfold.Rule) {
+func (p *parser) readable(collection string, reads func(*model.Rule) bool) (rules []*model.Rule) {
 	for _, other := range p.model.Collection(collection).Rules {
 		if reads(other) {
 			rules = append(rules, other)
@@ -91,13 +91,13 @@ func (p *parser) readable(collection string, reads func(*fanfold.Rule) bool) (ru
 }
 
 // entered returns the rules whose fields r.Where, r.Of and r.OrderBy can look at.
-func (p *parser) entered(r *fanfold.Rule) []*fanfold.Rule {
-	condition := &fanfold.Rule{Reads: []string{}}
+func (p *parser) entered(r *model.Rule) []*model.Rule {
+	condition := &model.Rule{Reads: []string{}}
 	if r.Where != "" {
 		condition.Reads, _ = expr.MembersRead(r.Where)
 	}
-	return p.readable(r.Relation.Collection, func(other *fanfold.Rule) bool {
-		return condition.CanRead(other) || slices.ContainsFunc(other.OwnedPaths(), func(path fanfold.Path) bool {
+	return p.readable(r.Relation.Collection, func(other *model.Rule) bool {
+		return condition.CanRead(other) || slices.ContainsFunc(other.OwnedPaths(), func(path model.Path) bool {
 			return len(r.Of) > 0 && path.Overlaps(r.Of) || len(r.OrderBy) > 0 && path.Overlaps(r.OrderBy)
 		})
 	})
@@ -106,9 +106,9 @@ func (p *parser) entered(r *fanfold.Rule) []*fanfold.Rule {
 // ruleSorter walks the rules depth first, dependencies before what depends on them.
 type ruleSorter struct {
 	parser       *parser
-	dependencies map[*fanfold.Rule][]*fanfold.Rule
-	state        map[*fanfold.Rule]visitState
-	path         []*fanfold.Rule // from where the walk began to the rule that is visited
+	dependencies map[*model.Rule][]*model.Rule
+	state        map[*model.Rule]visitState
+	path         []*model.Rule // from where the walk began to the rule that is visited
 }
 
 type visitState int
@@ -120,7 +120,7 @@ const (
 )
 
 // visit gives r, and all that it depends on, a level.
-func (s *ruleSorter) visit(r *fanfold.Rule) {
+func (s *ruleSorter) visit(r *model.Rule) {
 	s.state[r] = onPath
 	s.path = append(s.path, r)
 	for _, d := range s.dependencies[r] {
@@ -137,10 +137,10 @@ func (s *ruleSorter) visit(r *fanfold.Rule) {
 }
 
 // place gives a relation over derived ids a level behind the rules that give them, and lists all rules that they depend on.
-func (s *ruleSorter) place(rel *fanfold.Relation) {
-	seen := map[*fanfold.Rule]bool{}
-	var add func(rules []*fanfold.Rule)
-	add = func(rules []*fanfold.Rule) {
+func (s *ruleSorter) place(rel *model.Relation) {
+	seen := map[*model.Rule]bool{}
+	var add func(rules []*model.Rule)
+	add = func(rules []*model.Rule) {
 		for _, r := range rules {
 			if !seen[r] {
 				seen[r] = true
@@ -153,7 +153,7 @@ func (s *ruleSorter) place(rel *fanfold.Relation) {
 }
 
 // cycle reports rules of which each depends on the next, and the last on the first.
-func (p *parser) cycle(rules []*fanfold.Rule) {
+func (p *parser) cycle(rules []*model.Rule) {
 	names := make([]string, 0, len(rules)+1)
 	for _, r := range rules {
 		names = append(names, r.Name())
@@ -163,6 +163,6 @@ func (p *parser) cycle(rules []*fanfold.Rule) {
 }
 
 // rulePath returns where a rule stands in the model.
-func rulePath(r *fanfold.Rule) string {
+func rulePath(r *model.Rule) string {
 	return fmt.Sprintf("collections.%s.derive[%q]", r.Collection, r.Path.String())
 }

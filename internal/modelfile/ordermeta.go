@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Documents may be ordered by two times that are no members of theirs: _meta.updatedAt and _meta.createdAt. In the log they
@@ -23,12 +23,12 @@ const (
 
 // metaOrder is a rule whose orderBy names a time by a text.
 type metaOrder struct {
-	rule *fanfold.Rule
+	rule *model.Rule
 	time string
 }
 
 // orderBy reads what a recent orders documents by: a path, or a time.
-func (p *parser) orderBy(r *fanfold.Rule, n jsondoc.Node, at string) {
+func (p *parser) orderBy(r *model.Rule, n jsondoc.Node, at string) {
 	text := p.tree.Text(n)
 	switch kind := p.tree.Kind(n); {
 	case kind == jsondoc.Object:
@@ -52,7 +52,7 @@ func (p *parser) orderBy(r *fanfold.Rule, n jsondoc.Node, at string) {
 }
 
 // orderByTime has documents ordered by one of their times. The order of creation is that of a recent without orderBy.
-func (p *parser) orderByTime(r *fanfold.Rule, time, at string) {
+func (p *parser) orderByTime(r *model.Rule, time, at string) {
 	if !slices.Contains([]string{updatedAt, createdAt}, time) {
 		p.problem(at, "must be the path of a member, %[1]s.%[2]s or %[1]s.%[3]s", metaMember, updatedAt, createdAt)
 		return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // ToJSON returns a model, or a part of one, in YAML or JSON as compact JSON, so that there is one reader and one form in the
@@ -50,7 +51,7 @@ func compactJSON(text []byte) ([]byte, error) {
 
 // Parse returns the checked model that src, in YAML or JSON, declares. The error is Invalid and lists every mistake
 // with its path in the model.
-func Parse(src []byte) (*fanfold.Model, error) {
+func Parse(src []byte) (*model.Model, error) {
 	text, err := ToJSON(src)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func Parse(src []byte) (*fanfold.Model, error) {
 
 // ParseAccepted returns the model of a Source that Parse returned before, perhaps in an earlier version. It does not
 // check the JSON Schemas in it, because a later version of their library may refuse what an earlier one accepted.
-func ParseAccepted(src []byte) (*fanfold.Model, error) {
+func ParseAccepted(src []byte) (*model.Model, error) {
 	text, err := compactJSON(src)
 	if err != nil {
 		return nil, err
@@ -69,9 +70,9 @@ func ParseAccepted(src []byte) (*fanfold.Model, error) {
 }
 
 // parse reads a model from compact JSON.
-func parse(text []byte, isNew bool) (*fanfold.Model, error) {
+func parse(text []byte, isNew bool) (*model.Model, error) {
 	p := &parser{tree: jsondoc.MustParse(text), isNew: isNew,
-		model: &fanfold.Model{Source: text, FanoutLimit: fanfold.DefaultFanoutLimit, EmbeddedLimit: fanfold.DefaultEmbeddedLimit}}
+		model: &model.Model{Source: text, FanoutLimit: model.DefaultFanoutLimit, EmbeddedLimit: model.DefaultEmbeddedLimit}}
 	p.parse()
 	p.link()
 	p.order()
@@ -89,7 +90,7 @@ func parse(text []byte, isNew bool) (*fanfold.Model, error) {
 // parser builds a model from the tree of its text, and collects the mistakes.
 type parser struct {
 	tree     *jsondoc.Tree
-	model    *fanfold.Model
+	model    *model.Model
 	isNew    bool // it was not accepted before: the bounds of a new model hold, and its JSON Schemas are checked
 	sizes    sizes
 	problems []fanfold.Problem
@@ -102,7 +103,7 @@ type parser struct {
 
 // pendingPages is a declaration of pages whose relation is looked up once all collections are read.
 type pendingPages struct {
-	c    *fanfold.Collection
+	c    *model.Collection
 	at   string
 	by   string
 	size int
@@ -110,7 +111,7 @@ type pendingPages struct {
 
 // pendingRule is a rule whose relation is looked up once all collections are read.
 type pendingRule struct {
-	rule     *fanfold.Rule
+	rule     *model.Rule
 	at       string
 	relation string
 }
@@ -173,7 +174,7 @@ func (p *parser) parse() {
 		case "fanout":
 			p.limit(n, name, fanfold.MaxChanges, func(limit int) { p.model.FanoutLimit = int64(limit) })
 		case "embedded":
-			p.limit(n, name, fanfold.MaxEmbeddedLimit, func(limit int) { p.model.EmbeddedLimit = limit })
+			p.limit(n, name, model.MaxEmbeddedLimit, func(limit int) { p.model.EmbeddedLimit = limit })
 		case "open":
 			p.model.Closed = p.tree.Kind(n) != jsondoc.Null && !p.flag(n, name)
 		default:
@@ -195,12 +196,12 @@ func (p *parser) limit(n jsondoc.Node, name string, most int, set func(limit int
 }
 
 // path parses a path; nil stands for a mistake.
-func (p *parser) path(s, at string) fanfold.Path {
+func (p *parser) path(s, at string) model.Path {
 	if p.isNew && len(s) > maxPath {
 		p.problem(at, "the path has %d bytes; at most %d are taken", len(s), maxPath)
 		return nil
 	}
-	path, err := fanfold.ParsePath(s)
+	path, err := model.ParsePath(s)
 	if err != nil {
 		p.problem(at, "%s", fanfold.MessageOf(err))
 	}
@@ -238,7 +239,7 @@ func (p *parser) number(n jsondoc.Node, at string, most int) int {
 }
 
 // plainPath reads a path to one value, outside arrays.
-func (p *parser) plainPath(n jsondoc.Node, at string) fanfold.Path {
+func (p *parser) plainPath(n jsondoc.Node, at string) model.Path {
 	s := p.text(n, at)
 	if s == "" {
 		return nil

@@ -4,22 +4,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // ruleOptions lists the options of each kind of rule; one with a ! is required.
-var ruleOptions = map[fanfold.RuleKind][]string{
-	fanfold.Copy:   {"value!", "frozen"},
-	fanfold.Count:  {"where"},
-	fanfold.Sum:    {"of!", "where"},
-	fanfold.Min:    {"of!", "where"},
-	fanfold.Max:    {"of!", "where"},
-	fanfold.Avg:    {"of!", "where"},
-	fanfold.IDs:    {"limit"},
-	fanfold.Recent: {"max!", "fields!", "orderBy", "where"},
+var ruleOptions = map[model.RuleKind][]string{
+	model.Copy:   {"value!", "frozen"},
+	model.Count:  {"where"},
+	model.Sum:    {"of!", "where"},
+	model.Min:    {"of!", "where"},
+	model.Max:    {"of!", "where"},
+	model.Avg:    {"of!", "where"},
+	model.IDs:    {"limit"},
+	model.Recent: {"max!", "fields!", "orderBy", "where"},
 
-	fanfold.Computed: {"value!"},
+	model.Computed: {"value!"},
 }
 
 // missingOption says what a required option holds.
@@ -34,11 +34,11 @@ var missingOption = map[string]string{
 const kindNames = "copy, count, sum, min, max, avg, ids and recent, or value alone"
 
 // rule reads the rule of one derived field and adds it to its collection.
-func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at string) {
+func (p *parser) rule(c *model.Collection, path string, n jsondoc.Node, at string) {
 	if !p.counted(&p.sizes.rules, maxRules, "derived fields", at) {
 		return
 	}
-	r := &fanfold.Rule{Collection: c.Name, Path: p.path(path, at)}
+	r := &model.Rule{Collection: c.Name, Path: p.path(path, at)}
 	if p.tree.Kind(n) != jsondoc.Object {
 		p.problem(at, "must be a mapping with one of %s", kindNames)
 		return
@@ -47,8 +47,8 @@ func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at str
 	var options []string
 	p.members(n, at, func(member string, v jsondoc.Node) {
 		at := at + "." + member
-		_, isKind := ruleOptions[fanfold.RuleKind(member)]
-		if member == string(fanfold.Computed) || member == string(fanfold.Max) && p.tree.Kind(v) == jsondoc.Number {
+		_, isKind := ruleOptions[model.RuleKind(member)]
+		if member == string(model.Computed) || member == string(model.Max) && p.tree.Kind(v) == jsondoc.Number {
 			isKind = false // value is also an option of copy, and max of recent
 		}
 		switch {
@@ -56,7 +56,7 @@ func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at str
 			if r.Kind != "" {
 				p.problem(at, "a field has one of %s; this one also has %s", kindNames, r.Kind)
 			}
-			r.Kind, relation = fanfold.RuleKind(member), p.text(v, at)
+			r.Kind, relation = model.RuleKind(member), p.text(v, at)
 		case member == "takeOver":
 			r.TakeOver = p.flag(v, at)
 		default:
@@ -64,8 +64,8 @@ func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at str
 			p.option(r, member, v, at)
 		}
 	})
-	if r.Kind == "" && slices.Contains(options, string(fanfold.Computed)) {
-		r.Kind = fanfold.Computed
+	if r.Kind == "" && slices.Contains(options, string(model.Computed)) {
+		r.Kind = model.Computed
 	}
 	if r.Kind == "" {
 		p.problem(at, "must have one of %s", kindNames)
@@ -78,7 +78,7 @@ func (p *parser) rule(c *fanfold.Collection, path string, n jsondoc.Node, at str
 }
 
 // addRule adds a rule to its collection, and reports a field that cannot be derived.
-func (p *parser) addRule(c *fanfold.Collection, pending pendingRule) {
+func (p *parser) addRule(c *model.Collection, pending pendingRule) {
 	r := pending.rule
 	if r.Path[0].Name == "id" || strings.HasPrefix(r.Path[0].Name, "_") {
 		p.problem(pending.at, "%q cannot be derived: id and names that begin with _ are taken", r.Path[0].Name)
@@ -88,7 +88,7 @@ func (p *parser) addRule(c *fanfold.Collection, pending pendingRule) {
 }
 
 // option reads one option of a rule, whether it goes with the rule's kind or not.
-func (p *parser) option(r *fanfold.Rule, name string, v jsondoc.Node, at string) {
+func (p *parser) option(r *model.Rule, name string, v jsondoc.Node, at string) {
 	switch name {
 	case "value":
 		r.Value = p.expression(v, at)
@@ -113,7 +113,7 @@ func (p *parser) option(r *fanfold.Rule, name string, v jsondoc.Node, at string)
 
 // checkOptions reports options that do not go with the rule's kind and required ones that are missing, and sets the
 // default limit.
-func (p *parser) checkOptions(r *fanfold.Rule, options []string, at string) {
+func (p *parser) checkOptions(r *model.Rule, options []string, at string) {
 	for _, name := range options {
 		_, known := allOptions[name]
 		if known && !slices.Contains(ruleOptions[r.Kind], name) && !slices.Contains(ruleOptions[r.Kind], name+"!") {
@@ -125,8 +125,8 @@ func (p *parser) checkOptions(r *fanfold.Rule, options []string, at string) {
 			p.problem(at, "%s is missing: %s", name, missingOption[name])
 		}
 	}
-	if r.Kind == fanfold.IDs && r.Limit == 0 {
-		r.Limit = fanfold.DefaultIDsLimit
+	if r.Kind == model.IDs && r.Limit == 0 {
+		r.Limit = model.DefaultIDsLimit
 	}
 }
 

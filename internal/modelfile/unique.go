@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Bounds of what is unique, besides maxUnique.
@@ -24,12 +24,12 @@ var (
 )
 
 // unique reads a list of what is unique: paths, expressions, and lists of them.
-func (p *parser) unique(n jsondoc.Node, at string) []*fanfold.Unique {
+func (p *parser) unique(n jsondoc.Node, at string) []*model.Unique {
 	if p.tree.Kind(n) != jsondoc.Array {
 		p.problem(at, "must be a list of paths, expressions and lists of them")
 		return nil
 	}
-	var all []*fanfold.Unique
+	var all []*model.Unique
 	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
 		if !p.counted(&p.sizes.unique, maxUnique, "unique members", at) {
 			return all
@@ -38,7 +38,7 @@ func (p *parser) unique(n jsondoc.Node, at string) []*fanfold.Unique {
 		if u == nil {
 			continue
 		}
-		if fanfold.HasUnique(all, u) {
+		if model.HasUnique(all, u) {
 			p.problem(at, "%q is listed twice", u)
 		}
 		if size := len(u.Name()); p.isNew && size > maxUniqueName {
@@ -50,22 +50,22 @@ func (p *parser) unique(n jsondoc.Node, at string) []*fanfold.Unique {
 }
 
 // uniqueOne reads one entry of unique; nil stands for a mistake.
-func (p *parser) uniqueOne(n jsondoc.Node, at string) *fanfold.Unique {
+func (p *parser) uniqueOne(n jsondoc.Node, at string) *model.Unique {
 	if p.tree.Kind(n) != jsondoc.Array {
 		part, ok := p.uniquePart(n, at)
 		if !ok {
 			return nil
 		}
-		return &fanfold.Unique{Parts: []fanfold.UniquePart{part}}
+		return &model.Unique{Parts: []model.UniquePart{part}}
 	}
-	u, ok := &fanfold.Unique{}, true
+	u, ok := &model.Unique{}, true
 	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
 		if p.isNew && len(u.Parts) == maxUniqueParts {
 			p.problem(at, "a list of what is unique together has more than %d entries", maxUniqueParts)
 			return nil
 		}
 		part, good := p.uniquePart(c, at)
-		if good && slices.ContainsFunc(u.Parts, func(o fanfold.UniquePart) bool { return o.String() == part.String() }) {
+		if good && slices.ContainsFunc(u.Parts, func(o model.UniquePart) bool { return o.String() == part.String() }) {
 			p.problem(at, "%q is in one list twice", part)
 		}
 		ok = ok && good
@@ -82,7 +82,7 @@ func (p *parser) uniqueOne(n jsondoc.Node, at string) *fanfold.Unique {
 }
 
 // uniquePart reads a path to one value, or an expression. ok is false for a mistake.
-func (p *parser) uniquePart(n jsondoc.Node, at string) (part fanfold.UniquePart, ok bool) {
+func (p *parser) uniquePart(n jsondoc.Node, at string) (part model.UniquePart, ok bool) {
 	s := ""
 	if p.tree.Kind(n) == jsondoc.String {
 		s = p.tree.Text(n)
@@ -104,7 +104,7 @@ func (p *parser) uniquePart(n jsondoc.Node, at string) (part fanfold.UniquePart,
 }
 
 // uniqueExpression reads an expression over the document as written. ok is false for a mistake.
-func (p *parser) uniqueExpression(n jsondoc.Node, s, at string) (part fanfold.UniquePart, ok bool) {
+func (p *parser) uniqueExpression(n jsondoc.Node, s, at string) (part model.UniquePart, ok bool) {
 	before := len(p.problems) + p.untold
 	p.expression(n, at)
 	if len(p.problems)+p.untold > before {
@@ -115,7 +115,7 @@ func (p *parser) uniqueExpression(n jsondoc.Node, s, at string) (part fanfold.Un
 		p.problem(at, "%v", err)
 		return part, false
 	}
-	return fanfold.UniquePart{Expression: s, Explain: program.Explain, Evaluate: func(t *jsondoc.Tree) ([]byte, bool) {
+	return model.UniquePart{Expression: s, Explain: program.Explain, Evaluate: func(t *jsondoc.Tree) ([]byte, bool) {
 		text, err := program.Eval(t)
 		return text, err == nil
 	}}, true
@@ -123,7 +123,7 @@ func (p *parser) uniqueExpression(n jsondoc.Node, s, at string) (part fanfold.Un
 
 // checkUnique reports what is unique and may look at a derived field: documents are compared as they are written, so that
 // a write can be refused.
-func (p *parser) checkUnique(c *fanfold.Collection) {
+func (p *parser) checkUnique(c *model.Collection) {
 	for _, u := range c.Unique {
 		for _, part := range u.Parts {
 			if part.Expression == "" {
@@ -136,7 +136,7 @@ func (p *parser) checkUnique(c *fanfold.Collection) {
 }
 
 // checkUniquePath reports the rules that own what is at a unique path.
-func (p *parser) checkUniquePath(c *fanfold.Collection, path fanfold.Path) {
+func (p *parser) checkUniquePath(c *model.Collection, path model.Path) {
 	for _, r := range c.Rules {
 		for _, owned := range r.OwnedPaths() {
 			if owned.Overlaps(path) {
@@ -148,7 +148,7 @@ func (p *parser) checkUniquePath(c *fanfold.Collection, path fanfold.Path) {
 }
 
 // checkUniqueExpression reports the rules of which an expression can see values.
-func (p *parser) checkUniqueExpression(c *fanfold.Collection, expression string) {
+func (p *parser) checkUniqueExpression(c *model.Collection, expression string) {
 	at := fmt.Sprintf("collections.%s.unique", c.Name)
 	members, err := expr.MembersRead(expression)
 	switch {
@@ -156,7 +156,7 @@ func (p *parser) checkUniqueExpression(c *fanfold.Collection, expression string)
 	case members == nil:
 		p.problem(at, "%q looks at doc as a whole, or at a member by a computed name: name the members that it is made of", expression)
 	default:
-		reader := &fanfold.Rule{Reads: members}
+		reader := &model.Rule{Reads: members}
 		for _, r := range c.Rules {
 			if reader.CanRead(r) {
 				p.problem(at, "%q looks at %s, in which %s is derived: only what is written can be unique, for no write could be refused for the rest", expression, r.Path[0].Name, r.Path)

@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -27,13 +28,13 @@ func (e Entry) same(o Entry) bool {
 // KeepsOrder returns whether the rule keeps its documents in an order of its own, in entries. A Recent by creation has
 // the order of the links.
 func (r *Rule) KeepsOrder() bool {
-	return r.Kind == fanfold.Min || r.Kind == fanfold.Max || r.Kind == fanfold.Recent && (r.where != nil || r.OrderBy != nil || r.ByUpdate)
+	return r.Kind == model.Min || r.Kind == model.Max || r.Kind == model.Recent && (r.where != nil || r.OrderBy != nil || r.ByUpdate)
 }
 
 // KeepsTotals returns whether the rule keeps the count and the sum of its documents. A Count does whose documents come
 // into it and leave it without being written.
 func (r *Rule) KeepsTotals() bool {
-	return r.Kind == fanfold.Sum || r.Kind == fanfold.Avg || r.Kind == fanfold.Count && r.EntersDerived
+	return r.Kind == model.Sum || r.Kind == model.Avg || r.Kind == model.Count && r.EntersDerived
 }
 
 // Entrant names a document that enters something into a rule.
@@ -148,7 +149,7 @@ type entryChange struct {
 // part of the entry, so that it may be marked even where the entry is the same.
 func (f *Fold) updateEntry(rule *Rule, d documentChange, target string, e entryChange) error {
 	same := e.old.same(e.now)
-	if same && e.now.Included && rule.Kind == fanfold.Recent && !rule.EntersDerived { // of which the members are yet to come
+	if same && e.now.Included && rule.Kind == model.Recent && !rule.EntersDerived { // of which the members are yet to come
 		f.unmoved = append(f.unmoved, unmovedEntry{rule, target})
 	}
 	shown := e.shows && e.now.Included
@@ -220,9 +221,9 @@ func (f *Fold) aggregate(r *Rule, target string) ([]byte, error) {
 			return nil, err
 		}
 		return r.AggregateValue(count, sum), nil
-	case r.Kind == fanfold.Min:
+	case r.Kind == model.Min:
 		return ExtremeValue(f.tx.FirstEntry(r.FullName, target))
-	case r.Kind == fanfold.Max:
+	case r.Kind == model.Max:
 		return ExtremeValue(f.tx.LastEntry(r.FullName, target))
 	}
 	return f.recent(r, target)
@@ -232,9 +233,9 @@ func (f *Fold) aggregate(r *Rule, target string) ([]byte, error) {
 // nothing is.
 func (r *Rule) AggregateValue(count int64, sum decimal.Decimal) []byte {
 	switch {
-	case r.Kind == fanfold.Count:
+	case r.Kind == model.Count:
 		return strconv.AppendInt(nil, count, 10)
-	case r.Kind == fanfold.Sum:
+	case r.Kind == model.Sum:
 		return []byte(sum.String())
 	case count == 0:
 		return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // A computed member is made of the document's own embedded view, and a copy may go by derived ids in it. Such a value is
@@ -28,7 +29,7 @@ func (r *Rule) Compute(view *jsondoc.Tree, key fanfold.Key, reporter Reporter) [
 // followsOwn returns whether the rule's value on a document can be another where top-level members of the document's own
 // view changed; nil means any.
 func (r *Rule) followsOwn(changed map[string]bool) bool {
-	if r.Kind == fanfold.Computed {
+	if r.Kind == model.Computed {
 		return r.ReadsAny(changed)
 	}
 	return changed == nil || changed[r.Relation.Path[0].Name]
@@ -43,7 +44,7 @@ func (c *Collection) follows(changed map[string]bool) bool {
 // Relinks returns whether a change of these top-level members can change what the collection's documents refer to by derived
 // ids; nil means any.
 func (c *Collection) Relinks(changed map[string]bool) bool {
-	return slices.ContainsFunc(c.derived, func(r *fanfold.Relation) bool { return changed == nil || changed[r.Path[0].Name] })
+	return slices.ContainsFunc(c.derived, func(r *model.Relation) bool { return changed == nil || changed[r.Path[0].Name] })
 }
 
 // addFollowing adds to changed the top-level members of the rules that may change with them on the same document, directly or

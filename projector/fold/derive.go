@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -152,7 +153,7 @@ func (f *Fold) derive(row *sqlite.Row, t transition, omitted []byte, d *Differen
 // gathers returns whether one of the rules, given by name, makes its values from many documents. Set-oriented SQL, whose rows
 // are those of document after document, writes changes of copies alone.
 func (c *Collection) gathers(rules []string) bool {
-	return slices.ContainsFunc(c.Rules, func(r *Rule) bool { return r.Kind != fanfold.Copy && slices.Contains(rules, r.FullName) })
+	return slices.ContainsFunc(c.Rules, func(r *Rule) bool { return r.Kind != model.Copy && slices.Contains(rules, r.FullName) })
 }
 
 // countDerived counts n derived changes of a collection.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -36,7 +37,7 @@ func (f *Fold) noteLinks(c *Collection, key fanfold.Key, number int64, row *sqli
 			former.ids = r.Targets(t)
 		}
 		if l.relinking == nil {
-			l.relinking = map[*fanfold.Relation]map[int64]formerLinks{}
+			l.relinking = map[*model.Relation]map[int64]formerLinks{}
 		}
 		if l.relinking[r] == nil {
 			l.relinking[r] = map[int64]formerLinks{}
@@ -46,7 +47,7 @@ func (f *Fold) noteLinks(c *Collection, key fanfold.Key, number int64, row *sqli
 }
 
 // markRelinkAll has all documents linked by a relation over derived ids that has no links.
-func (l *level) markRelinkAll(r *fanfold.Relation) {
+func (l *level) markRelinkAll(r *model.Relation) {
 	if l.relinkAll == nil {
 		l.relinkAll = map[string]bool{}
 	}
@@ -79,12 +80,12 @@ func (f *Fold) settleLinks(l *level) error {
 }
 
 // linkDerived adds a document's links by a relation over derived ids that has none.
-func (f *Fold) linkDerived(c *Collection, r *fanfold.Relation, row *sqlite.Row) error {
+func (f *Fold) linkDerived(c *Collection, r *model.Relation, row *sqlite.Row) error {
 	return f.changeLinks(c, r, referenceChange{documentChange: documentChange{key: row.Key, number: row.Number}, is: r.Targets(jsondoc.MustParse(row.Body))})
 }
 
 // changeLinks brings the links of a document by one relation over derived ids up to date.
-func (f *Fold) changeLinks(c *Collection, r *fanfold.Relation, refs referenceChange) error {
+func (f *Fold) changeLinks(c *Collection, r *model.Relation, refs referenceChange) error {
 	f.links = f.links[:0]
 	if err := f.relinkRelation(c, r, refs); err != nil {
 		return err
@@ -94,7 +95,7 @@ func (f *Fold) changeLinks(c *Collection, r *fanfold.Relation, refs referenceCha
 
 // settleLinksOf brings the links of one document whose derived ids may have changed up to its row. Where all links were made
 // anew, only what the document kept of others than it refers to now is to be dropped.
-func (f *Fold) settleLinksOf(c *Collection, r *fanfold.Relation, number int64, l *level) error {
+func (f *Fold) settleLinksOf(c *Collection, r *model.Relation, number int64, l *level) error {
 	if err := f.ended(); err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (f *Fold) settleLinksOf(c *Collection, r *fanfold.Relation, number int64, l
 }
 
 // forgetLeft drops what the document kept of targets that it no longer refers to by a relation.
-func (f *Fold) forgetLeft(c *Collection, r *fanfold.Relation, refs referenceChange) error {
+func (f *Fold) forgetLeft(c *Collection, r *model.Relation, refs referenceChange) error {
 	is := newIDSet(refs.is)
 	for _, id := range refs.was {
 		if !is.has(id) {
@@ -133,7 +134,7 @@ func (f *Fold) forgetLeft(c *Collection, r *fanfold.Relation, refs referenceChan
 
 // restoreDerived takes over what an import says had stayed on the holder by a relation over derived ids. It is taken over of
 // whatever target: the documents that the ids come from may not be there yet.
-func (f *Fold) restoreDerived(c *Collection, r *fanfold.Relation, holder int64) error {
+func (f *Fold) restoreDerived(c *Collection, r *model.Relation, holder int64) error {
 	all := jsondoc.MustParse(f.event.Kept)
 	for _, rule := range c.Rules {
 		k, ok := rule.Keeping()
@@ -157,17 +158,17 @@ func (f *Fold) restoreDerived(c *Collection, r *fanfold.Relation, holder int64) 
 
 // Crowds remembers of relations over derived ids whether one view of a document holds more ids than they take. The zero value
 // is ready.
-type Crowds struct{ known map[*fanfold.Relation]bool }
+type Crowds struct{ known map[*model.Relation]bool }
 
 // Crowded returns whether the view, the same at each call, holds more ids than the relation of a copy takes.
 func (c *Crowds) Crowded(r *Rule, t *jsondoc.Tree) bool {
-	if r.Kind != fanfold.Copy || !r.Relation.Derived() || !r.Relation.Path.Arrays() {
+	if r.Kind != model.Copy || !r.Relation.Derived() || !r.Relation.Path.Arrays() {
 		return false
 	}
 	crowded, ok := c.known[r.Relation]
 	if !ok {
 		if c.known == nil {
-			c.known = map[*fanfold.Relation]bool{}
+			c.known = map[*model.Relation]bool{}
 		}
 		crowded = r.Relation.Crowded(t)
 		c.known[r.Relation] = crowded

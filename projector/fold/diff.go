@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Difference lists how the derived members of two embedded views of one document differ: a JSON Patch whose operations
@@ -59,7 +59,7 @@ func (d *Difference) Patch() []byte {
 func (d *Difference) Empty() bool { return len(d.ops) == 0 }
 
 // Diff compares the derived members of two embedded views of a document.
-func Diff(collection string, shape *fanfold.Shape, a, b *jsondoc.Tree) *Difference {
+func Diff(collection string, shape *model.Shape, a, b *jsondoc.Tree) *Difference {
 	d := &differ{collection: collection, a: a, b: b, out: &Difference{members: map[string]bool{}}}
 	d.compare(jsondoc.Root, jsondoc.Root, shape, place{})
 	return d.out
@@ -67,7 +67,7 @@ func Diff(collection string, shape *fanfold.Shape, a, b *jsondoc.Tree) *Differen
 
 // DiffChanged compares two embedded views of a document, which differ. Where no derived member does, a member of the
 // document that was hidden shows again, and the difference is the whole view.
-func DiffChanged(collection string, shape *fanfold.Shape, before, after []byte) *Difference {
+func DiffChanged(collection string, shape *model.Shape, before, after []byte) *Difference {
 	return new(views).diffChanged(collection, shape, before, after)
 }
 
@@ -75,7 +75,7 @@ func DiffChanged(collection string, shape *fanfold.Shape, before, after []byte) 
 type views struct{ before, after jsondoc.Tree }
 
 // diffChanged does what DiffChanged does.
-func (v *views) diffChanged(collection string, shape *fanfold.Shape, before, after []byte) *Difference {
+func (v *views) diffChanged(collection string, shape *model.Shape, before, after []byte) *Difference {
 	v.before.Reset(before)
 	v.after.Reset(after)
 	d := Diff(collection, shape, &v.before, &v.after)
@@ -114,7 +114,7 @@ func (p place) element(i int) place {
 }
 
 // compare compares what the shape has below two nodes at one place. Either may be None.
-func (d *differ) compare(a, b jsondoc.Node, s *fanfold.Shape, at place) {
+func (d *differ) compare(a, b jsondoc.Node, s *model.Shape, at place) {
 	if s.Owned {
 		d.leaf(a, b, s, at)
 		return
@@ -126,7 +126,7 @@ func (d *differ) compare(a, b jsondoc.Node, s *fanfold.Shape, at place) {
 		}
 		below := at.member(m.Name)
 		if !m.Owned && len(m.Members) > 0 && (am == jsondoc.None || bm == jsondoc.None) {
-			var first *fanfold.Shape // the whole object came or went, with its first value's rule
+			var first *model.Shape // the whole object came or went, with its first value's rule
 			first, below.path = firstLeaf(m, below.path)
 			d.leaf(am, bm, first, below)
 			continue
@@ -157,7 +157,7 @@ func member(t *jsondoc.Tree, n jsondoc.Node, name string) jsondoc.Node {
 }
 
 // firstLeaf returns the first derived member below s, which is at path, and the member's path.
-func firstLeaf(s *fanfold.Shape, path string) (first *fanfold.Shape, at string) {
+func firstLeaf(s *model.Shape, path string) (first *model.Shape, at string) {
 	for !s.Owned && len(s.Members) > 0 {
 		s = s.Members[0]
 		path += "." + s.Name
@@ -167,7 +167,7 @@ func firstLeaf(s *fanfold.Shape, path string) (first *fanfold.Shape, at string) 
 
 // leaf compares one derived member, or an object made for derived members. A path that no rule owns any more stands
 // for the rule that did.
-func (d *differ) leaf(a, b jsondoc.Node, s *fanfold.Shape, at place) {
+func (d *differ) leaf(a, b jsondoc.Node, s *model.Shape, at place) {
 	rule := d.collection + "." + at.path
 	if s.Rule != nil {
 		rule = s.Rule.Name()

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Values gives the derived values of one document.
@@ -62,7 +62,7 @@ func (p *Plan) walk(e *embedder, c *Collection) ([]byte, error) {
 }
 
 // write writes a node with what the shape has below it. old is its place in the view so far, or None.
-func (e *embedder) write(n, old jsondoc.Node, s *fanfold.Shape) error {
+func (e *embedder) write(n, old jsondoc.Node, s *model.Shape) error {
 	switch {
 	case s != nil && e.src.Kind(n) == jsondoc.Object && len(s.Members) > 0:
 		return e.object(n, old, s)
@@ -74,7 +74,7 @@ func (e *embedder) write(n, old jsondoc.Node, s *fanfold.Shape) error {
 }
 
 // array writes an array, element by element.
-func (e *embedder) array(n, old jsondoc.Node, s *fanfold.Shape) error {
+func (e *embedder) array(n, old jsondoc.Node, s *model.Shape) error {
 	e.out = append(e.out, '[')
 	oldElem := e.oldFirst(old)
 	outer, outerOld := e.anchor, e.oldAnchor
@@ -113,10 +113,10 @@ func (e *embedder) oldMember(old jsondoc.Node, name string) jsondoc.Node {
 
 // object writes the members that are the document's, then the derived ones. n may be None: an object that exists only
 // if a derived value stands in it.
-func (e *embedder) object(n, old jsondoc.Node, s *fanfold.Shape) error {
+func (e *embedder) object(n, old jsondoc.Node, s *model.Shape) error {
 	e.out = append(e.out, '{')
 	begin := len(e.out)
-	present := map[*fanfold.Shape]bool{}
+	present := map[*model.Shape]bool{}
 	if n != jsondoc.None {
 		if err := e.members(n, old, s, present); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (e *embedder) object(n, old jsondoc.Node, s *fanfold.Shape) error {
 
 // members writes the members of an object that are the document's, and notes in present which of the shape's are
 // among them. A member of the document where a rule's value belongs is hidden.
-func (e *embedder) members(n, old jsondoc.Node, s *fanfold.Shape, present map[*fanfold.Shape]bool) error {
+func (e *embedder) members(n, old jsondoc.Node, s *model.Shape, present map[*model.Shape]bool) error {
 	begin := len(e.out)
 	for c := e.src.First(n); c != jsondoc.None; c = e.src.Next(c) {
 		m := s.Member(e.src, c)
@@ -181,7 +181,7 @@ func (e *embedder) comma(begin int) {
 
 // derived writes the value of one derived member, or an object made for derived members; ok is false where there is
 // none. What was written then is to be taken back.
-func (e *embedder) derived(old jsondoc.Node, m *fanfold.Shape) (ok bool, err error) {
+func (e *embedder) derived(old jsondoc.Node, m *model.Shape) (ok bool, err error) {
 	oldNode := e.oldMember(old, m.Name)
 	if !m.Owned {
 		mark := len(e.out)
@@ -215,7 +215,7 @@ func (e *embedder) derived(old jsondoc.Node, m *fanfold.Shape) (ok bool, err err
 
 // noteLength notes how long one derived member is that is to be placed. A value that is not in the view so far is not
 // computed again where its length is known.
-func (e *embedder) noteLength(r *Rule, m *fanfold.Shape, old jsondoc.Node) error {
+func (e *embedder) noteLength(r *Rule, m *model.Shape, old jsondoc.Node) error {
 	v := fitValue{rule: r, object: e.in, flag: m.Flag, size: quotedLen(m.Name) + len(":")}
 	if known, ok := e.values.(knownLengths); ok && old == jsondoc.None {
 		t, anchor := e.subject(r)
@@ -238,7 +238,7 @@ func (e *embedder) noteLength(r *Rule, m *fanfold.Shape, old jsondoc.Node) error
 
 // value returns the text of one derived member, nil where there is none. What the view so far has no room for is
 // computed where the view is fitted.
-func (e *embedder) value(r *Rule, m *fanfold.Shape, old jsondoc.Node) ([]byte, error) {
+func (e *embedder) value(r *Rule, m *model.Shape, old jsondoc.Node) ([]byte, error) {
 	t, anchor := e.subject(r)
 	raw, same, err := e.values.Value(r, t, anchor)
 	if same && old != jsondoc.None {
@@ -251,7 +251,7 @@ func (e *embedder) value(r *Rule, m *fanfold.Shape, old jsondoc.Node) ([]byte, e
 		}
 		raw, err = v.LeftOut(r, t, anchor)
 	}
-	if err != nil || r.Kind != fanfold.IDs {
+	if err != nil || r.Kind != model.IDs {
 		return raw, err
 	}
 	return idListPart(m, raw), nil
@@ -259,7 +259,7 @@ func (e *embedder) value(r *Rule, m *fanfold.Shape, old jsondoc.Node) ([]byte, e
 
 // subject returns the view of the document by which a rule's value is found, and the anchor in it.
 func (e *embedder) subject(r *Rule) (t *jsondoc.Tree, anchor jsondoc.Node) {
-	if r.Kind == fanfold.Copy && r.Relation.Derived() {
+	if r.Kind == model.Copy && r.Relation.Derived() {
 		return e.old, e.oldAnchor
 	}
 	return e.src, e.anchor
@@ -291,7 +291,7 @@ func appendTruncated(list []byte, truncated bool) []byte {
 
 // idListPart returns the part of an id list's value that stands in the member: the list or, where the member says
 // whether that was cut off, "true" or nil.
-func idListPart(m *fanfold.Shape, raw []byte) []byte {
+func idListPart(m *model.Shape, raw []byte) []byte {
 	list, truncated := bytes.CutSuffix(raw, []byte("true"))
 	switch {
 	case !m.Flag:

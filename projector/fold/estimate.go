@@ -1,6 +1,8 @@
 package fold
 
-import "github.com/fanfold/fanfold"
+import (
+	"github.com/fanfold/fanfold/model"
+)
 
 // An estimate needs the number of derived changes only. See Options.Estimate.
 
@@ -11,7 +13,7 @@ func (f *Fold) isRead(c *Collection, id string) (bool, error) {
 		return true, nil
 	}
 	for _, r := range c.Counters {
-		if r.leadsOn && (r.Kind == fanfold.Recent || r.Kind == fanfold.IDs || r.Collection == c.Name) {
+		if r.leadsOn && (r.Kind == model.Recent || r.Kind == model.IDs || r.Collection == c.Name) {
 			return true, nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // The parts of a rule that look for a value in documents.
@@ -40,9 +41,9 @@ func (r *Rule) listParts() (parts []string) {
 // Subjects returns the collection of the documents that the rule looks at, and by which view.
 func (r *Rule) Subjects() (collection string, view fanfold.View) {
 	switch {
-	case r.Kind == fanfold.Copy:
+	case r.Kind == model.Copy:
 		return r.Relation.To, fanfold.Embedded
-	case r.Kind == fanfold.Computed:
+	case r.Kind == model.Computed:
 		return r.Collection, fanfold.Embedded
 	case r.EntersDerived:
 		return r.Relation.Collection, fanfold.Embedded

@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -29,7 +30,7 @@ func ExampleFold_ApplyAll() {
 	check(err)
 	defer func() { check(store.Close()) }()
 
-	model, err := modelfile.Parse([]byte(`
+	m, err := modelfile.Parse([]byte(`
 collections:
   authors: {}
   books: {relations: {author: {path: author, to: authors}}, derive: {name: {copy: author, value: doc.name}}}
@@ -37,7 +38,7 @@ collections:
 	check(err)
 	author, book := fanfold.Key{Collection: "authors", ID: "a"}, fanfold.Key{Collection: "books", ID: "b"}
 	events := []*fanfold.Event{
-		{Kind: fanfold.KindModel, Body: model.Source},
+		{Kind: fanfold.KindModel, Body: m.Source},
 		{Kind: fanfold.KindPut, Key: author, Body: []byte(`{"id":"a","name":"Ann"}`)},
 		{Kind: fanfold.KindPut, Key: book, Body: []byte(`{"id":"b","author":"a"}`)},
 		{Kind: fanfold.KindPut, Key: author, Body: []byte(`{"id":"a","name":"Bea"}`)},
@@ -46,7 +47,7 @@ collections:
 		ev.Seq, ev.Time = uint64(i+1), time.Unix(int64(i+1), 0)
 	}
 
-	empty, err := fold.NewPlan(fanfold.EmptyModel(), 0, nil)
+	empty, err := fold.NewPlan(model.Empty(), 0, nil)
 	check(err)
 	f := fold.New(empty, fold.Options{})
 	check(store.Use(func(db *sqlite.DB) error {

@@ -275,7 +275,7 @@ func (f *Fold) Rehearse(tx *sqlite.Tx, ev *fanfold.Event) error {
 			return fanfold.Errorf(fanfold.NotFound, "there is no document %s", ev.Key)
 		}
 		ev.Base = row.Revision
-		if _, err := ev.Patched(row.Source()); err != nil {
+		if _, err := jsondoc.Patched(row.Source(), ev.Body, ev.Merges()); err != nil {
 			return fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
 		}
 	}

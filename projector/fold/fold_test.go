@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
@@ -36,7 +37,7 @@ func newMachine(t testing.TB) *machine {
 			t.Error(err)
 		}
 	})
-	empty, err := fold.NewPlan(fanfold.EmptyModel(), 0, nil)
+	empty, err := fold.NewPlan(model.Empty(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,13 +7,14 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
 // KeepsValues returns whether the rule's values stay on their holders, in rows of their own: for good (frozen), or
 // once the target is deleted (onDelete: keep).
 func (r *Rule) KeepsValues() bool {
-	return r.Kind == fanfold.Copy && (r.Frozen || r.Relation.OnDelete == fanfold.Keep)
+	return r.Kind == model.Copy && (r.Frozen || r.Relation.OnDelete == model.Keep)
 }
 
 // keepDeleted leaves a deleted document's value on its holders, and drops what they kept when the document returns.
@@ -55,7 +56,7 @@ func (f *Fold) restoreKept(c *Collection, row *sqlite.Row, source *jsondoc.Tree,
 }
 
 // restoreRule takes over what an import says had stayed on a holder by one rule, of the ids that it refers to.
-func (f *Fold) restoreRule(k fanfold.KeepingRule, all *jsondoc.Tree, ids []string, holder int64) error {
+func (f *Fold) restoreRule(k model.KeepingRule, all *jsondoc.Tree, ids []string, holder int64) error {
 	values := all.Member(jsondoc.Root, k.Name())
 	if values == jsondoc.None {
 		return nil
@@ -109,7 +110,7 @@ func (f *Fold) forgetReturned(c *Collection, id string) error {
 }
 
 // forgetKept drops what the holder kept of a target that it no longer refers to.
-func (f *Fold) forgetKept(c *Collection, r *fanfold.Relation, target string, holder int64) error {
+func (f *Fold) forgetKept(c *Collection, r *model.Relation, target string, holder int64) error {
 	for _, rule := range c.Rules {
 		if rule.KeepsValues() && rule.Relation == r {
 			if err := f.tx.ForgetKept(rule.FullName, target, holder); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -77,7 +78,7 @@ func (f *Fold) relink(c *Collection, d documentChange) error {
 
 // relinkRelation removes the links by one relation that went, and adds those that came: at once where they get places
 // in pages, otherwise to f.links.
-func (f *Fold) relinkRelation(c *Collection, r *fanfold.Relation, refs referenceChange) error {
+func (f *Fold) relinkRelation(c *Collection, r *model.Relation, refs referenceChange) error {
 	name, was, is := r.FullName(), newIDSet(refs.was), newIDSet(refs.is)
 	for _, id := range refs.was {
 		if is.has(id) {
@@ -134,7 +135,7 @@ func (f *Fold) updateClaims(c *Collection, d documentChange) error {
 }
 
 // noteUniqueCandidate notes a document's value of what an announced model makes unique.
-func (f *Fold) noteUniqueCandidate(d documentChange, u *fanfold.Unique, was, is string) error {
+func (f *Fold) noteUniqueCandidate(d documentChange, u *model.Unique, was, is string) error {
 	if was != "" {
 		if err := f.tx.RemoveUniqueCandidate(d.key.Collection, u.Name(), was, d.number); err != nil {
 			return err

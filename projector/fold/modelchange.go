@@ -3,27 +3,27 @@ package fold
 import (
 	"slices"
 
-	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
 // ModelChange says what a new model, or a new version of the fold, changes on the documents that are there.
 type ModelChange struct {
 	Prev, Next   *Plan
-	NewRules     map[string]bool              // names of rules that are new or changed
-	refolded     map[string]bool              // names of rules that both have, and that are computed otherwise: under another fold version, or over derived members
-	rulesChanged map[string]bool              // collections whose rules came, went or changed, or are placed in another order
-	reordered    map[string]bool              // collections whose rules are placed in another order than before
-	relinked     map[string]bool              // full names of relations that came, went or changed
-	staleEntries map[string]bool              // names of rules with entries or totals that went or changed
-	Kept         []fanfold.KeptOutcome        // what becomes of values that stay on documents
-	lost         []string                     // names of rules whose kept values are dropped
-	retiring     []string                     // names of rules that go, and whose kept values stay stored
-	restored     map[string]bool              // names of rules that are new or changed, and show values that are stored already
-	returned     fanfold.Retired              // what those of them were that come back
-	Unique       map[string][]*fanfold.Unique // what is newly unique, by collection
-	freed        map[string][]*fanfold.Unique // what is no longer unique
-	Strict       []*fanfold.Relation          // new strict relations
+	NewRules     map[string]bool            // names of rules that are new or changed
+	refolded     map[string]bool            // names of rules that both have, and that are computed otherwise: under another fold version, or over derived members
+	rulesChanged map[string]bool            // collections whose rules came, went or changed, or are placed in another order
+	reordered    map[string]bool            // collections whose rules are placed in another order than before
+	relinked     map[string]bool            // full names of relations that came, went or changed
+	staleEntries map[string]bool            // names of rules with entries or totals that went or changed
+	Kept         []model.KeptOutcome        // what becomes of values that stay on documents
+	lost         []string                   // names of rules whose kept values are dropped
+	retiring     []string                   // names of rules that go, and whose kept values stay stored
+	restored     map[string]bool            // names of rules that are new or changed, and show values that are stored already
+	returned     model.Retired              // what those of them were that come back
+	Unique       map[string][]*model.Unique // what is newly unique, by collection
+	freed        map[string][]*model.Unique // what is no longer unique
+	Strict       []*model.Relation          // new strict relations
 }
 
 // CompareModels returns what changes where one model follows another.
@@ -53,12 +53,12 @@ func (r *Rule) derivedIDs() bool { return r.Relation != nil && r.Relation.Derive
 
 // derivesAnew returns whether rules give the ids of a relation that both models have, and other ones than before: one of them,
 // or one that they depend on, came, went or changed.
-func (m *ModelChange) derivesAnew(prev, next *fanfold.Relation) bool {
+func (m *ModelChange) derivesAnew(prev, next *model.Relation) bool {
 	before := map[string]bool{}
 	for _, r := range prev.Origins {
 		before[r.Name()] = true
 	}
-	return len(prev.Origins) != len(next.Origins) || slices.ContainsFunc(next.Origins, func(r *fanfold.Rule) bool {
+	return len(prev.Origins) != len(next.Origins) || slices.ContainsFunc(next.Origins, func(r *model.Rule) bool {
 		return m.NewRules[r.Name()] || !before[r.Name()]
 	})
 }
@@ -119,7 +119,7 @@ func (m *ModelChange) Restores(rule string) bool { return m.restored[rule] }
 
 // returns returns whether the rule comes back, and shows values that are stored.
 func (m *ModelChange) returns(r *Rule) bool {
-	return slices.ContainsFunc(m.returned, func(k fanfold.KeepingRule) bool { return k.Name() == r.FullName })
+	return slices.ContainsFunc(m.returned, func(k model.KeepingRule) bool { return k.Name() == r.FullName })
 }
 
 // Retiring returns the names of the rules that go, and whose kept values stay stored.
@@ -178,7 +178,7 @@ func (m *ModelChange) unchangedRules() map[string]bool {
 func (m *ModelChange) relinks(collection string) bool {
 	c := m.Next.Collection(collection)
 	return len(m.Unique[collection]) > 0 || slices.ContainsFunc(c.Counters, func(r *Rule) bool { return m.refills(r) && !r.EntersDerived }) ||
-		slices.ContainsFunc(c.Relations, func(r *fanfold.Relation) bool { return m.relinked[r.FullName()] })
+		slices.ContainsFunc(c.Relations, func(r *model.Relation) bool { return m.relinked[r.FullName()] })
 }
 
 // refills returns whether documents have to be entered into a rule again, because it is new or changed, or folded by another
@@ -222,17 +222,17 @@ func (m *ModelChange) passes(collection string) (n int64) {
 
 // ShapeOf returns the shape by which the change of a collection's documents is described: with the members that the
 // model before owned, released or not.
-func (m *ModelChange) ShapeOf(collection string) *fanfold.Shape {
+func (m *ModelChange) ShapeOf(collection string) *model.Shape {
 	paths := slices.Clone(m.Next.Reserved[collection])
 	for _, r := range m.Prev.Collection(collection).Rules {
 		paths = append(paths, r.Paths()...)
 	}
-	return fanfold.NewShape(m.Next.Model.Collection(collection), paths)
+	return model.NewShape(m.Next.Model.Collection(collection), paths)
 }
 
 // claims returns whether the model makes something unique that was not; m may be nil.
-func (m *ModelChange) claims(collection string, u *fanfold.Unique) bool {
-	return m != nil && fanfold.HasUnique(m.Unique[collection], u)
+func (m *ModelChange) claims(collection string, u *model.Unique) bool {
+	return m != nil && model.HasUnique(m.Unique[collection], u)
 }
 
 // Entangled returns the names of rules by which values stay on their holders under both models that come from members
@@ -283,16 +283,16 @@ func (s memberSet) readBy(r *Rule, collection string) bool {
 }
 
 // gives returns whether ids of the relation can stand in one of the members.
-func (s memberSet) gives(r *fanfold.Relation) bool {
+func (s memberSet) gives(r *model.Relation) bool {
 	return r.Derived() && s[r.Collection][r.Path[0].Name]
 }
 
 // lookedAtBy returns whether the value of the rule may be another because of the members.
 func (s memberSet) lookedAtBy(r *Rule) bool {
 	switch r.Kind {
-	case fanfold.Copy:
+	case model.Copy:
 		return s.readBy(r, r.Relation.To) || s.gives(r.Relation)
-	case fanfold.Computed:
+	case model.Computed:
 		return s.readBy(r, r.Collection)
 	}
 	members := s[r.Relation.Collection]

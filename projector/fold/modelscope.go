@@ -3,7 +3,7 @@ package fold
 import (
 	"slices"
 
-	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Scope says what a new model can change on the documents that are there: by which rules, and on the documents of which
@@ -53,7 +53,7 @@ func (s *Scope) Computes(r *Rule) bool { return s.whole[r.Collection] || s.Rules
 func (s *Scope) Whole(collection string) bool { return s.whole[collection] }
 
 // Relinks returns whether links of a relation are other ones than those that are stored, or may be.
-func (s *Scope) Relinks(m *ModelChange, r *fanfold.Relation) bool {
+func (s *Scope) Relinks(m *ModelChange, r *model.Relation) bool {
 	return m.relinked[r.FullName()] || s.altered.gives(r)
 }
 

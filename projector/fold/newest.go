@@ -6,6 +6,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // A Recent by creation changes mostly because a document comes. That document is then its first element, and the others are
@@ -33,7 +34,7 @@ func (d *newestDocument) tree() *jsondoc.Tree {
 // isNewest returns whether the document with a number and a key is the newest that a Recent has on target, because the
 // event creates it, and the Recent is by creation. A document that refers to itself is not taken for it.
 func (f *Fold) isNewest(r *Rule, number int64, key fanfold.Key, target string) bool {
-	return f.creates && number == f.direct && r.Kind == fanfold.Recent && !r.KeepsOrder() && (key.Collection != r.Collection || key.ID != target)
+	return f.creates && number == f.direct && r.Kind == model.Recent && !r.KeepsOrder() && (key.Collection != r.Collection || key.ID != target)
 }
 
 // aggregate returns the document's value of a rule about the documents that refer to it. Where all that happened is that one
@@ -44,7 +45,7 @@ func (v *changedValues) aggregate(r *Rule) ([]byte, error) {
 	switch {
 	case m.newest && t.Kind(shown) == jsondoc.Array && v.f.newest.body != nil:
 		return v.f.newestFirst(r, t, shown)
-	case m.entered != nil && t.Kind(shown) == jsondoc.Number && (r.Kind == fanfold.Min || r.Kind == fanfold.Max):
+	case m.entered != nil && t.Kind(shown) == jsondoc.Number && (r.Kind == model.Min || r.Kind == model.Max):
 		return furthest(r, t.Raw(shown), m.entered)
 	}
 	return v.f.aggregateOf(r, v.row.Key.ID)
@@ -56,7 +57,7 @@ func furthest(r *Rule, shown, entered []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if order := bytes.Compare(entered, d.AppendKey(nil)); r.Kind == fanfold.Min && order >= 0 || r.Kind == fanfold.Max && order <= 0 {
+	if order := bytes.Compare(entered, d.AppendKey(nil)); r.Kind == model.Min && order >= 0 || r.Kind == model.Max && order <= 0 {
 		return shown, nil
 	}
 	return ExtremeValue(entered, nil)

@@ -5,7 +5,7 @@ package fold
 import (
 	"bytes"
 
-	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Newest is the last version of the fold that this program knows. Version 9 is there for tests of the change from one
@@ -17,7 +17,7 @@ const trimmed = 9
 
 // differs reports whether a rule may give another value under one version of the fold than under another.
 func differs(r *Rule, from, to int) bool {
-	return (from < trimmed) != (to < trimmed) && r.Kind == fanfold.Copy
+	return (from < trimmed) != (to < trimmed) && r.Kind == model.Copy
 }
 
 // copied returns the value that a copy shows, where raw is what its expression gave.

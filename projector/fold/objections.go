@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -66,7 +67,7 @@ func (m *ModelChange) HidingRules(row *sqlite.Row) (rules []*Rule) {
 
 // Uncovered returns the rules that go, and whose paths stay reserved, that hid a member of the document of a row. It shows again,
 // and the document's next write loses it.
-func (m *ModelChange) Uncovered(row *sqlite.Row) (rules []*fanfold.Rule) {
+func (m *ModelChange) Uncovered(row *sqlite.Row) (rules []*model.Rule) {
 	old := m.Prev.Model.Collection(row.Key.Collection)
 	if old == nil {
 		return nil
@@ -81,10 +82,10 @@ func (m *ModelChange) Uncovered(row *sqlite.Row) (rules []*fanfold.Rule) {
 
 // NewlyRetired returns the removed rules that come with the model, by an import, and whose paths were neither reserved nor any
 // rule's before.
-func (m *ModelChange) NewlyRetired() (rules []fanfold.KeepingRule) {
+func (m *ModelChange) NewlyRetired() (rules []model.KeepingRule) {
 	for _, k := range m.Next.Retired {
 		old := m.Prev.Model.Collection(k.Collection)
-		owned := old != nil && slices.ContainsFunc(old.Rules, func(r *fanfold.Rule) bool { return slices.Contains(r.Paths(), k.Path) })
+		owned := old != nil && slices.ContainsFunc(old.Rules, func(r *model.Rule) bool { return slices.Contains(r.Paths(), k.Path) })
 		if !owned && !slices.Contains(m.Prev.Reserved[k.Collection], k.Path) {
 			rules = append(rules, k)
 		}
@@ -94,8 +95,8 @@ func (m *ModelChange) NewlyRetired() (rules []fanfold.KeepingRule) {
 
 // HidesOwn returns the problem of a removed rule that would reserve a member which the document of a row has as its own; ok is
 // false where the document has none there.
-func HidesOwn(k fanfold.KeepingRule, row *sqlite.Row) (problem fanfold.Problem, ok bool) {
-	path, err := fanfold.ParsePath(k.Path)
+func HidesOwn(k model.KeepingRule, row *sqlite.Row) (problem fanfold.Problem, ok bool) {
+	path, err := model.ParsePath(k.Path)
 	if err != nil || !holds(jsondoc.MustParse(row.Source()), jsondoc.Root, path) {
 		return problem, false
 	}
@@ -106,7 +107,7 @@ func HidesOwn(k fanfold.KeepingRule, row *sqlite.Row) (problem fanfold.Problem, 
 // takesOver returns whether the rule's path belonged to no rule before.
 func (m *ModelChange) takesOver(r *Rule) bool {
 	old := m.Prev.Model.Collection(r.Collection)
-	return old == nil || !slices.ContainsFunc(old.Rules, func(o *fanfold.Rule) bool { return o.Name() == r.FullName })
+	return old == nil || !slices.ContainsFunc(old.Rules, func(o *model.Rule) bool { return o.Name() == r.FullName })
 }
 
 // LostUnreleased lists the rules whose kept values the model would drop although it does not release their paths, the
@@ -139,7 +140,7 @@ func HidesMembers(r *Rule, documents string) fanfold.Problem {
 }
 
 // holds returns whether there is a member at path below n.
-func holds(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) bool {
+func holds(t *jsondoc.Tree, n jsondoc.Node, path model.Path) bool {
 	for i, step := range path {
 		if step.Each() {
 			if t.Kind(n) != jsondoc.Array {

@@ -6,10 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -17,19 +17,19 @@ import (
 type Plan struct {
 	Seq         uint64 // of the event that applied it; 0 for none
 	Version     int    // of the fold
-	Model       *fanfold.Model
-	Reserved    fanfold.Reserved
-	Retired     fanfold.Retired
+	Model       *model.Model
+	Reserved    model.Reserved
+	Retired     model.Retired
 	collections map[string]*Collection
-	Rules       []*Rule             // by fanfold.Rule.Index: every rule after those it depends on
-	derived     []*fanfold.Relation // over derived ids, by full name
+	Rules       []*Rule           // by model.Rule.Index: every rule after those it depends on
+	derived     []*model.Relation // over derived ids, by full name
 	Levels      int
 	unpaged     map[string]bool // full names of relations whose pages are made later
 }
 
 // Rule is a rule of the model, with its expressions compiled.
 type Rule struct {
-	*fanfold.Rule
+	*model.Rule
 	FullName     string
 	RelationName string // full name
 	value        *expr.Program
@@ -44,17 +44,17 @@ type Rule struct {
 // Collection is a collection of the model, with the rules that begin or end at it.
 type Collection struct {
 	Name      string
-	Shape     *fanfold.Shape // derived members only
-	Relations []*fanfold.Relation
-	unique    []*fanfold.Unique
-	Rules     []*Rule             // that this collection's documents carry
-	Readers   []*Rule             // copies of other documents that read this collection's
-	Counters  []*Rule             // rules of others that this collection's documents enter into
-	later     []*Rule             // those of Counters that look at derived members: entries are made when these are final
-	derived   []*fanfold.Relation // those of Relations that are over derived ids: links are made when these are final
-	frozen    []*Rule             // those of Rules that are frozen
-	own       []*Rule             // those of Rules that follow what the document's own view has
-	FansOut   bool                // a write can change more than the documents that it refers to
+	Shape     *model.Shape // derived members only
+	Relations []*model.Relation
+	unique    []*model.Unique
+	Rules     []*Rule           // that this collection's documents carry
+	Readers   []*Rule           // copies of other documents that read this collection's
+	Counters  []*Rule           // rules of others that this collection's documents enter into
+	later     []*Rule           // those of Counters that look at derived members: entries are made when these are final
+	derived   []*model.Relation // those of Relations that are over derived ids: links are made when these are final
+	frozen    []*Rule           // those of Rules that are frozen
+	own       []*Rule           // those of Rules that follow what the document's own view has
+	FansOut   bool              // a write can change more than the documents that it refers to
 
 	retired        []retiredRule // removed rules that have values on this collection's documents
 	retiredReaders []retiredRule // those that have values of this collection's documents until these return
@@ -62,16 +62,16 @@ type Collection struct {
 
 // retiredRule is a removed rule whose values are still stored.
 type retiredRule struct {
-	fanfold.KeepingRule
+	model.KeepingRule
 	name   string
-	refers fanfold.Path // the relation's
+	refers model.Path // the relation's
 }
 
 // pages returns whether links of the relation get places in pages.
-func (p *Plan) pages(r *fanfold.Relation) bool { return r.PageSize > 0 && !p.unpaged[r.FullName()] }
+func (p *Plan) pages(r *model.Relation) bool { return r.PageSize > 0 && !p.unpaged[r.FullName()] }
 
 // emptyCollection is a collection that the model says nothing of.
-var emptyCollection = &Collection{Shape: &fanfold.Shape{}}
+var emptyCollection = &Collection{Shape: &model.Shape{}}
 
 // Collection returns what the plan says of a collection, never nil.
 func (p *Plan) Collection(name string) *Collection {
@@ -105,7 +105,7 @@ func PlanOf(s *sqlite.Snapshot) (*Plan, error) {
 // planOf compiles a stored model, of which event 0 is the empty one.
 func planOf(m sqlite.StoredModel) (*Plan, error) {
 	if m.Seq == 0 {
-		return NewPlan(fanfold.EmptyModel(), 0, nil)
+		return NewPlan(model.Empty(), 0, nil)
 	}
 	parsed, err := modelfile.ParseAccepted(m.Source)
 	if err != nil {
@@ -118,12 +118,12 @@ func planOf(m sqlite.StoredModel) (*Plan, error) {
 // NewPlan compiles a checked model that event seq applied, with the paths that are still reserved, under the model's fold
 // version, or the oldest where it says none. The error is Unavailable for a version that this program does not know, or
 // names a rule whose expression cannot be compiled.
-func NewPlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved) (*Plan, error) {
+func NewPlan(m *model.Model, seq uint64, reserved model.Reserved) (*Plan, error) {
 	return newPlan(m, seq, reserved, nil)
 }
 
 // newPlan does what NewPlan does, with the rules whose kept values stay stored.
-func newPlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved, retired fanfold.Retired) (*Plan, error) {
+func newPlan(m *model.Model, seq uint64, reserved model.Reserved, retired model.Retired) (*Plan, error) {
 	p, err := compilePlan(m, seq, reserved, retired, nil)
 	if err == nil {
 		err = p.Known()
@@ -133,7 +133,7 @@ func newPlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved, retired fa
 
 // Follow compiles a model that event seq applies after the plan's. Where the model says no fold version, the plan's stays in
 // force. Errors are NewPlan's.
-func (p *Plan) Follow(m *fanfold.Model, seq uint64) (*Plan, error) {
+func (p *Plan) Follow(m *model.Model, seq uint64) (*Plan, error) {
 	next := *m
 	next.Fold, next.Retired = cmp.Or(m.Fold, p.Version), nil // which are the plan's from here on
 	return newPlan(&next, seq, p.Reserved.Next(p.Model, m), p.Retired.Next(p.Model, m))
@@ -141,7 +141,7 @@ func (p *Plan) Follow(m *fanfold.Model, seq uint64) (*Plan, error) {
 
 // compilePlan does what NewPlan does. The values of the rules that copyOnly names do not stay on their holders yet:
 // they follow their targets until the model applies.
-func compilePlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved, retired fanfold.Retired, copyOnly map[string]bool) (*Plan, error) {
+func compilePlan(m *model.Model, seq uint64, reserved model.Reserved, retired model.Retired, copyOnly map[string]bool) (*Plan, error) {
 	if m.Fold == 0 {
 		of := *m
 		of.Fold = Oldest
@@ -149,10 +149,10 @@ func compilePlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved, retire
 	}
 	p := &Plan{Seq: seq, Version: m.Fold, Model: m, Reserved: reserved, Retired: retired, collections: map[string]*Collection{}}
 	for _, c := range m.Collections {
-		p.collections[c.Name] = &Collection{Name: c.Name, Shape: fanfold.NewShape(c, nil), Relations: c.Relations, unique: c.Unique}
+		p.collections[c.Name] = &Collection{Name: c.Name, Shape: model.NewShape(c, nil), Relations: c.Relations, unique: c.Unique}
 	}
 	for _, r := range m.Rules {
-		if r.Kind == fanfold.Copy && copyOnly[r.Name()] {
+		if r.Kind == model.Copy && copyOnly[r.Name()] {
 			r = withoutKept(r)
 		}
 		rule, err := compileRule(r)
@@ -179,14 +179,14 @@ func compilePlan(m *fanfold.Model, seq uint64, reserved fanfold.Reserved, retire
 }
 
 // withoutKept returns a copy rule with no value of it staying on a holder.
-func withoutKept(r *fanfold.Rule) *fanfold.Rule {
+func withoutKept(r *model.Rule) *model.Rule {
 	rule, relation := *r, *r.Relation
-	rule.Frozen, rule.Relation, relation.OnDelete = false, &relation, fanfold.Clear
+	rule.Frozen, rule.Relation, relation.OnDelete = false, &relation, model.Clear
 	return &rule
 }
 
 // compileRule compiles a rule's expressions.
-func compileRule(r *fanfold.Rule) (rule *Rule, err error) {
+func compileRule(r *model.Rule) (rule *Rule, err error) {
 	rule = &Rule{Rule: r, FullName: r.Name()}
 	if r.Relation != nil {
 		rule.RelationName = r.Relation.FullName()
@@ -215,10 +215,10 @@ func (p *Plan) addRule(rule *Rule) {
 		own.own = append(own.own, rule)
 	}
 	switch {
-	case rule.Kind == fanfold.Computed:
+	case rule.Kind == model.Computed:
 	case rule.Frozen:
 		own.frozen = append(own.frozen, rule)
-	case rule.Kind == fanfold.Copy:
+	case rule.Kind == model.Copy:
 		target := p.collections[rule.Relation.To]
 		target.Readers = append(target.Readers, rule)
 	default:
@@ -243,8 +243,8 @@ func (p *Plan) addDerived() {
 }
 
 // DerivedRelations returns the relations over derived ids, each after those that its ids may come by.
-func (p *Plan) DerivedRelations() []*fanfold.Relation {
-	return slices.SortedStableFunc(slices.Values(p.derived), func(a, b *fanfold.Relation) int { return a.Level - b.Level })
+func (p *Plan) DerivedRelations() []*model.Relation {
+	return slices.SortedStableFunc(slices.Values(p.derived), func(a, b *model.Relation) int { return a.Level - b.Level })
 }
 
 // addRetired adds the removed rules whose values are still stored to the collections where they begin and end, which the
@@ -252,12 +252,12 @@ func (p *Plan) DerivedRelations() []*fanfold.Relation {
 func (p *Plan) addRetired() error {
 	of := func(name string) *Collection {
 		if p.collections[name] == nil {
-			p.collections[name] = &Collection{Name: name, Shape: &fanfold.Shape{}}
+			p.collections[name] = &Collection{Name: name, Shape: &model.Shape{}}
 		}
 		return p.collections[name]
 	}
 	for _, k := range p.Retired {
-		path, err := fanfold.ParsePath(k.Refers)
+		path, err := model.ParsePath(k.Refers)
 		if err != nil {
 			return fmt.Errorf("removed rule %s: %w", k.Name(), err)
 		}
@@ -289,7 +289,7 @@ func (r *Rule) ReadsAny(changed map[string]bool) bool {
 func (r *Rule) TopMembers() map[string]bool {
 	members := map[string]bool{}
 	for _, path := range r.Paths() {
-		p, _ := fanfold.ParsePath(path)
+		p, _ := model.ParsePath(path)
 		members[p[0].Name] = true
 	}
 	return members
@@ -301,7 +301,7 @@ func (r *Rule) TopMembers() map[string]bool {
 // change by all that it could displace.
 func (p *Plan) Alters(r *Rule) map[string]bool {
 	members := r.TopMembers()
-	if p.Model.EmbeddedLimit < fanfold.DefaultEmbeddedLimit {
+	if p.Model.EmbeddedLimit < model.DefaultEmbeddedLimit {
 		for _, other := range p.collections[r.Collection].Rules {
 			maps.Copy(members, other.TopMembers())
 		}
@@ -328,5 +328,5 @@ func (c *Collection) AffectsOthers(changed map[string]bool) bool {
 // LooksAt returns whether the rule about documents that refer to one can look at one of the top-level members of theirs
 // that changed, without one of them being written; nil means any.
 func (r *Rule) LooksAt(changed map[string]bool) bool {
-	return (r.Kind == fanfold.Recent || r.EntersDerived) && r.ReadsAny(changed)
+	return (r.Kind == model.Recent || r.EntersDerived) && r.ReadsAny(changed)
 }

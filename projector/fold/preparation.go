@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -16,7 +17,7 @@ import (
 // of OnDocument's function; the transaction and the fold are then to be thrown away.
 func (f *Fold) Prepare(tx *sqlite.Tx, change *ModelChange) error {
 	next := change.Next
-	retired := slices.DeleteFunc(slices.Clone(next.Retired), func(k fanfold.KeepingRule) bool { return slices.Contains(change.retiring, k.Name()) })
+	retired := slices.DeleteFunc(slices.Clone(next.Retired), func(k model.KeepingRule) bool { return slices.Contains(change.retiring, k.Name()) })
 	plan, err := compilePlan(next.Model, next.Seq, next.Reserved, slices.Concat(retired, change.returned), change.NewRules)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -16,16 +17,16 @@ import (
 // whatever a rule reads is final before the rule is computed.
 type level struct {
 	number    int
-	marked    bool                                        // something is left to do
-	targets   map[*Rule]map[string]oldValue               // copies: the targets that changed
-	counted   map[*Rule]map[string]membership             // counts, lists and aggregates: the documents on which they changed
-	freeze    map[*Rule]bool                              // frozen copies to take, on the document written to
-	recompute map[*Rule]bool                              // rules to compute on every document: a new model's
-	refit     map[int64]bool                              // documents, by number, that have no room for all their values
-	own       map[int64]bool                              // documents, by number, of which rules that follow their own view may change
-	entering  map[*Rule]map[int64]formerEntry             // rules that look at derived members: what documents, by number, entered before
-	relinking map[*fanfold.Relation]map[int64]formerLinks // relations over derived ids: what documents, by number, referred to before
-	relinkAll map[string]bool                             // such relations, by full name, of which all links are to be made: a new model's
+	marked    bool                                      // something is left to do
+	targets   map[*Rule]map[string]oldValue             // copies: the targets that changed
+	counted   map[*Rule]map[string]membership           // counts, lists and aggregates: the documents on which they changed
+	freeze    map[*Rule]bool                            // frozen copies to take, on the document written to
+	recompute map[*Rule]bool                            // rules to compute on every document: a new model's
+	refit     map[int64]bool                            // documents, by number, that have no room for all their values
+	own       map[int64]bool                            // documents, by number, of which rules that follow their own view may change
+	entering  map[*Rule]map[int64]formerEntry           // rules that look at derived members: what documents, by number, entered before
+	relinking map[*model.Relation]map[int64]formerLinks // relations over derived ids: what documents, by number, referred to before
+	relinkAll map[string]bool                           // such relations, by full name, of which all links are to be made: a new model's
 }
 
 // oldValue is what a copy rule gave for a target before the event. Of a long value there is a digest only, because an
@@ -109,12 +110,12 @@ func resetMap[V any](all map[*Rule]map[string]V, r *Rule, inner map[string]V) {
 
 // markCounters marks what the document's change alters on the documents that it referred to by a relation, and refers
 // to now.
-func (f *Fold) markCounters(c *Collection, r *fanfold.Relation, refs referenceChange) error {
+func (f *Fold) markCounters(c *Collection, r *model.Relation, refs referenceChange) error {
 	for _, rule := range c.Counters {
 		if rule.Relation != r || rule.EntersDerived { // whose entries are made later
 			continue
 		}
-		if rule.Kind != fanfold.Count && rule.Kind != fanfold.IDs {
+		if rule.Kind != model.Count && rule.Kind != model.IDs {
 			if err := f.updateEntries(rule, refs); err != nil {
 				return err
 			}
@@ -187,7 +188,7 @@ func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, afte
 		if old != nil {
 			before = old.Body
 		}
-		if r.Relation.OnDelete == fanfold.Keep {
+		if r.Relation.OnDelete == model.Keep {
 			done, err := f.keepDeleted(r, key, before, after)
 			if err != nil {
 				return err

@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"slices"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -133,7 +133,7 @@ func (f *Fold) markUnmoved(old *sqlite.Row, body []byte) {
 // give the members that are shown may be another.
 func (f *Fold) markUnread(c *Collection, before, after *jsondoc.Tree) {
 	f.markUnmovedWhere(func(r *Rule) bool {
-		return r.showsOther(before, after) || slices.ContainsFunc(c.Shape.Members, func(m *fanfold.Shape) bool { return slices.Contains(r.Fields, m.Name) })
+		return r.showsOther(before, after) || slices.ContainsFunc(c.Shape.Members, func(m *model.Shape) bool { return slices.Contains(r.Fields, m.Name) })
 	})
 }
 
@@ -162,7 +162,7 @@ func (r *Rule) showsOther(before, after *jsondoc.Tree) bool {
 
 // shownDigest returns a digest of what a Recent shows of a view, and the same for all views where the rule is another kind.
 func (r *Rule) shownDigest(t *jsondoc.Tree) (digest [sha256.Size]byte) {
-	if r.Kind == fanfold.Recent {
+	if r.Kind == model.Recent {
 		digest = sha256.Sum256(r.appendExcerpt(nil, t))
 	}
 	return digest
@@ -173,7 +173,7 @@ func (r *Rule) shownDigest(t *jsondoc.Tree) (digest [sha256.Size]byte) {
 func (f *Fold) markShown(c *Collection, row *sqlite.Row, body []byte, changed map[string]bool) {
 	var t *jsondoc.Tree
 	for _, rule := range c.Counters {
-		if rule.Kind != fanfold.Recent || rule.EntersDerived || f.passed(rule) || !rule.LooksAt(changed) || f.levels[rule.Level].recompute[rule] {
+		if rule.Kind != model.Recent || rule.EntersDerived || f.passed(rule) || !rule.LooksAt(changed) || f.levels[rule.Level].recompute[rule] {
 			continue
 		}
 		if t == nil {

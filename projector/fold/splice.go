@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // splicer replaces derived values where they stand in an embedded view, which is much cheaper than writing the whole
@@ -45,7 +45,7 @@ func (s *splicer) splice(p *Plan, c *Collection, v *changedValues, t *jsondoc.Tr
 
 // walk replaces the derived values below n. anchor is the document or the innermost array element, top the top-level
 // member that n stands in, empty for the document.
-func (s *splicer) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, top string) {
+func (s *splicer) walk(n, anchor jsondoc.Node, shape *model.Shape, top string) {
 	mark := len(s.path)
 	defer func() { s.path = s.path[:mark] }()
 	if shape.Elem != nil && s.t.Kind(n) == jsondoc.Array {
@@ -84,7 +84,7 @@ func (s *splicer) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, top string)
 }
 
 // missing gives up where an object lacks a member that it would have to get.
-func (s *splicer) missing(n, anchor jsondoc.Node, shape *fanfold.Shape) {
+func (s *splicer) missing(n, anchor jsondoc.Node, shape *model.Shape) {
 	for _, m := range shape.Members {
 		if s.t.Member(n, m.Name) != jsondoc.None {
 			continue
@@ -100,7 +100,7 @@ func (s *splicer) missing(n, anchor jsondoc.Node, shape *fanfold.Shape) {
 }
 
 // dirtyBelow returns whether a rule below the shape may give another value.
-func (s *splicer) dirtyBelow(shape *fanfold.Shape) bool {
+func (s *splicer) dirtyBelow(shape *model.Shape) bool {
 	if shape.Rule != nil {
 		return s.values.dirty(s.plan.Rules[shape.Rule.Index])
 	}
@@ -113,7 +113,7 @@ func (s *splicer) dirtyBelow(shape *fanfold.Shape) bool {
 }
 
 // valueOf returns the value of a derived member; same is true where it stays, or cannot be told.
-func (s *splicer) valueOf(anchor jsondoc.Node, m *fanfold.Shape) (raw []byte, same bool) {
+func (s *splicer) valueOf(anchor jsondoc.Node, m *model.Shape) (raw []byte, same bool) {
 	r := s.plan.Rules[m.Rule.Index]
 	if !s.values.dirty(r) {
 		return nil, true
@@ -123,14 +123,14 @@ func (s *splicer) valueOf(anchor jsondoc.Node, m *fanfold.Shape) (raw []byte, sa
 		s.err, s.fits = err, false
 		return nil, true
 	}
-	if r.Kind == fanfold.IDs {
+	if r.Kind == model.IDs {
 		return idListPart(m, raw), same
 	}
 	return raw, same
 }
 
 // leaf replaces one derived value, where it changed.
-func (s *splicer) leaf(n, anchor jsondoc.Node, m *fanfold.Shape, top string) {
+func (s *splicer) leaf(n, anchor jsondoc.Node, m *model.Shape, top string) {
 	raw, same := s.valueOf(anchor, m)
 	old := s.t.Raw(n)
 	switch {

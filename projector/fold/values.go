@@ -9,6 +9,7 @@ import (
 	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -55,7 +56,7 @@ func CopyValue(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node, get copyFunc) ([]b
 }
 
 // soleID returns the id at the end of a path without arrays. ok is false where there is none, or it is too long.
-func soleID(t *jsondoc.Tree, n jsondoc.Node, path fanfold.Path) (id string, ok bool) {
+func soleID(t *jsondoc.Tree, n jsondoc.Node, path model.Path) (id string, ok bool) {
 	if n = path.Lookup(t, n); n == jsondoc.None {
 		return "", false
 	}
@@ -129,7 +130,7 @@ func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 	switch {
 	case v.write && r.FollowsOwn():
 		return nil, true, nil
-	case r.Kind == fanfold.Copy:
+	case r.Kind == model.Copy:
 		if v.crowds.Crowded(r, t) {
 			return nil, false, nil
 		}
@@ -150,13 +151,13 @@ func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 // ofNothing returns the rule's value on a document to which none refers; nil is "no value".
 func (r *Rule) ofNothing() []byte {
 	switch r.Kind {
-	case fanfold.Count:
+	case model.Count:
 		return []byte{'0'}
-	case fanfold.IDs:
+	case model.IDs:
 		return IDList(nil, r.Limit)
-	case fanfold.Recent:
+	case model.Recent:
 		return NewExcerpts(r).Value()
-	case fanfold.Sum, fanfold.Avg:
+	case model.Sum, model.Avg:
 		return r.AggregateValue(0, decimal.Decimal{})
 	}
 	return nil
@@ -177,7 +178,7 @@ func (v *currentValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (l
 // SoleTarget returns the id that a copy beside an id goes by, below anchor. ok is false for a list, and where there is no
 // id.
 func (r *Rule) SoleTarget(t *jsondoc.Tree, anchor jsondoc.Node) (id string, ok bool) {
-	if r.Kind != fanfold.Copy || r.List() {
+	if r.Kind != model.Copy || r.List() {
 		return "", false
 	}
 	return soleID(t, anchor, r.Relation.Path[r.Base:])
@@ -188,7 +189,7 @@ func (f *Fold) aggregateOf(r *Rule, target string) ([]byte, error) {
 	switch {
 	case r.countsLinks():
 		return f.count(r, target)
-	case r.Kind == fanfold.IDs:
+	case r.Kind == model.IDs:
 		return f.ids(r, target)
 	}
 	return f.aggregate(r, target)
@@ -218,7 +219,7 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	switch {
 	case body != nil:
 		raw = r.Evaluate(body, id, f.opt.Reporter)
-	case r.Relation.OnDelete == fanfold.Keep:
+	case r.Relation.OnDelete == model.Keep:
 		return f.keptValue(r, id, holder)
 	}
 	f.cache.put(r, id, raw)
@@ -227,7 +228,7 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 
 // countsLinks returns whether the rule is a Count that is made from the links and the documents as written. It has no
 // row of its own, so that a view has room for it whatever its limit is.
-func (r *Rule) countsLinks() bool { return r.Kind == fanfold.Count && !r.EntersDerived }
+func (r *Rule) countsLinks() bool { return r.Kind == model.Count && !r.EntersDerived }
 
 // count counts the documents that refer to target from the links.
 func (f *Fold) count(r *Rule, target string) ([]byte, error) {
@@ -287,10 +288,10 @@ type changedValues struct {
 
 // dirty returns whether the rule may give the document another value.
 func (v *changedValues) dirty(r *Rule) bool {
-	if v.level.recompute[r] || r.Kind == fanfold.Copy && len(v.level.targets[r]) > 0 || v.freezes(r) || v.refits(r) {
+	if v.level.recompute[r] || r.Kind == model.Copy && len(v.level.targets[r]) > 0 || v.freezes(r) || v.refits(r) {
 		return true
 	}
-	if v.follows(r) || r.Kind == fanfold.Copy || r.Kind == fanfold.Computed {
+	if v.follows(r) || r.Kind == model.Copy || r.Kind == model.Computed {
 		return v.follows(r)
 	}
 	_, counted := v.level.counted[r][v.row.Key.ID]
@@ -314,7 +315,7 @@ func (v *changedValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (l
 
 // LeftOut implements leftOutValues.
 func (v *changedValues) LeftOut(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) ([]byte, error) {
-	if r.Kind == fanfold.Computed {
+	if r.Kind == model.Computed {
 		return v.computed(r), nil
 	}
 	raw, _, err := v.current().Value(r, t, anchor)
@@ -344,14 +345,14 @@ func (v *changedValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 	switch {
 	case !v.dirty(r):
 		return nil, true, nil
-	case r.Kind == fanfold.Computed:
+	case r.Kind == model.Computed:
 		return v.computed(r), false, nil
 	case v.level.recompute[r] || v.freezes(r) || v.refits(r) || v.follows(r):
 		return v.current().Value(r, t, anchor)
 	case r.countsLinks():
 		raw, err = v.count(r)
 		return raw, false, err
-	case r.Kind != fanfold.Copy:
+	case r.Kind != model.Copy:
 		raw, err = v.aggregate(r)
 		return raw, false, err
 	}

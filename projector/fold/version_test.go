@@ -5,6 +5,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 )
 
@@ -20,21 +21,21 @@ func TestExpressionsOfAVersion(t *testing.T) {
 // TestPlansOfVersions: a plan keeps the version of the one before it unless its model names another, and there is none of a
 // version that the program does not know.
 func TestPlansOfVersions(t *testing.T) {
-	first, err := fold.NewPlan(fanfold.EmptyModel(), 0, nil)
+	first, err := fold.NewPlan(model.Empty(), 0, nil)
 	if err != nil || first.Version != fold.Oldest || first.Model.Fold != fold.Oldest {
 		t.Fatalf("the first plan is %+v, %v", first, err)
 	}
-	m := fanfold.EmptyModel()
+	m := model.Empty()
 	m.Fold = fold.Newest
 	newest, err := first.Follow(m, 1)
 	if err != nil || newest.Version != fold.Newest {
 		t.Fatalf("the newest plan is %+v, %v", newest, err)
 	}
-	if next, err := newest.Follow(fanfold.EmptyModel(), 2); err != nil || next.Version != fold.Newest || next.Seq != 2 {
+	if next, err := newest.Follow(model.Empty(), 2); err != nil || next.Version != fold.Newest || next.Seq != 2 {
 		t.Errorf("the plan behind it is %+v, %v", next, err)
 	}
 	for _, version := range []int{fold.Oldest - 1, fold.Newest + 1, -1} {
-		m := fanfold.EmptyModel()
+		m := model.Empty()
 		m.Fold = version
 		if _, err := first.Follow(m, 1); fanfold.CodeOf(err) != fanfold.Unavailable {
 			t.Errorf("version %d: %v", version, err)

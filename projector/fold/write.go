@@ -73,7 +73,7 @@ func newSource(ev *fanfold.Event, old *sqlite.Row) (source []byte, op fanfold.Op
 	case ev.Kind == fanfold.KindPatch && (old == nil || old.Revision != ev.Base):
 		return nil, "", fanfold.Errorf(fanfold.Internal, "a patch on revision %d, which is not the document's last", ev.Base)
 	case ev.Kind == fanfold.KindPatch:
-		source, err = ev.Patched(old.Source())
+		source, err = jsondoc.Patched(old.Source(), ev.Body, ev.Merges())
 		return source, fanfold.OpPatch, err
 	case old != nil:
 		return ev.Body, fanfold.OpReplace, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -61,7 +62,7 @@ func uniqueIndex(collection, name string) string { return "unique " + collection
 
 // indexUnique enters the unique values of a collection's documents into their private indexes. It calls bad for what
 // cannot be compared, which has no claim.
-func (c *checker) indexUnique(collection string, all []*fanfold.Unique, bad func(row *sqlite.Row, err error)) error {
+func (c *checker) indexUnique(collection string, all []*model.Unique, bad func(row *sqlite.Row, err error)) error {
 	return c.eachRow([]string{collection}, func(row *sqlite.Row) error {
 		t := jsondoc.MustParse(row.Source())
 		for _, u := range all {
@@ -120,7 +121,7 @@ func (c *checker) indexLinks() error {
 }
 
 // links returns whether a relation is in the private link index. Of others the stored links are right.
-func (c *checker) links(r *fanfold.Relation) bool { return c.linked == nil || c.linked[r.FullName()] }
+func (c *checker) links(r *model.Relation) bool { return c.linked == nil || c.linked[r.FullName()] }
 
 // linkedCollections returns the collections with written ids of the relations of the private link index; it is not nil.
 func (c *checker) linkedCollections() []string {
@@ -186,7 +187,7 @@ func (c *checker) viewSoFar(row *sqlite.Row, level int) (*jsondoc.Tree, error) {
 // by derived ids on the document: these stand in it. It is nil where there is no such copy.
 func (c *checker) viewOfIDs(row *sqlite.Row, level int) (*jsondoc.Tree, error) {
 	for _, r := range slices.Backward(c.plan.Collection(row.Key.Collection).Rules) { // by level
-		if r.Level < level && r.Kind == fanfold.Copy && r.Relation.Derived() {
+		if r.Level < level && r.Kind == model.Copy && r.Relation.Derived() {
 			body, _, err := c.expected(row, r.Level)
 			if err != nil {
 				return nil, err
@@ -212,13 +213,13 @@ func (v *expectedValues) Value(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Nod
 	case v.c.scope != nil && !v.c.scope.Computes(r):
 		return nil, true, nil
 	case v.crowds.Crowded(r, t):
-	case r.Kind == fanfold.Copy:
+	case r.Kind == model.Copy:
 		raw, err = fold.CopyValue(r, t, anchor, func(r *fold.Rule, id string) ([]byte, error) { return v.c.copyOf(r, id, v.row.Number) })
-	case r.Kind == fanfold.Computed:
+	case r.Kind == model.Computed:
 		raw, err = v.c.compute(r, v.row)
-	case r.Kind == fanfold.Count && !r.EntersDerived:
+	case r.Kind == model.Count && !r.EntersDerived:
 		raw, err = v.c.count(r, v.row.Key.ID)
-	case r.Kind == fanfold.IDs:
+	case r.Kind == model.IDs:
 		raw, err = v.c.ids(r, v.row.Key.ID)
 	default:
 		raw, err = v.c.aggregate(r, v.row.Key.ID)
@@ -231,7 +232,7 @@ func (v *expectedValues) Value(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Nod
 func (c *checker) compute(r *fold.Rule, row *sqlite.Row) ([]byte, error) {
 	key := copyKey{r, row.Key.ID}
 	kept := slices.ContainsFunc(c.plan.Collection(r.Collection).Rules, func(o *fold.Rule) bool {
-		return o.Kind == fanfold.Computed && o.Level > r.Level
+		return o.Kind == model.Computed && o.Level > r.Level
 	})
 	if kept {
 		if raw, ok := c.copies[key]; ok {

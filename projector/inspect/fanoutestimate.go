@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -79,7 +80,7 @@ func estimate(ctx context.Context, s *sqlite.Snapshot, pl *fold.Plan, events []*
 
 // maxReferenced is how many documents can change with one that nothing else depends on: those that it refers to now,
 // or did, by as many relations as anybody has.
-const maxReferenced = 100 * fanfold.MaxRelationIDs
+const maxReferenced = 100 * model.MaxRelationIDs
 
 // errLimitReached ends an estimate that has reached its limit.
 var errLimitReached = errors.New("the limit is reached")
@@ -131,7 +132,7 @@ func written(ev *fanfold.Event, old *sqlite.Row) *jsondoc.Tree {
 	case ev.Kind == fanfold.KindPut:
 		return jsondoc.MustParse(ev.Body)
 	case ev.Kind == fanfold.KindPatch && old != nil:
-		if body, err := ev.Patched(old.Source()); err == nil {
+		if body, err := jsondoc.Patched(old.Source(), ev.Body, ev.Merges()); err == nil {
 			return jsondoc.MustParse(body)
 		}
 	}

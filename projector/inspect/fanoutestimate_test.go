@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -29,8 +30,8 @@ func TestMayExceedOfSmallTransactions(t *testing.T) {
 	s := harness.OpenTemp(t, countingModel)
 	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})
 	for _, n := range []int{1, 10, 11, 12, 1000} {
-		if more, err := inspector.MayExceed(t.Context(), puts(n), fanfold.DefaultFanoutLimit); err != nil || more {
-			t.Errorf("%d puts of small documents may exceed %d changes: %v, %v", n, fanfold.DefaultFanoutLimit, more, err)
+		if more, err := inspector.MayExceed(t.Context(), puts(n), model.DefaultFanoutLimit); err != nil || more {
+			t.Errorf("%d puts of small documents may exceed %d changes: %v, %v", n, model.DefaultFanoutLimit, more, err)
 		}
 	}
 }

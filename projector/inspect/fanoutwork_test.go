@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -100,7 +101,7 @@ func TestPreviewOfALimitAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := inspector.Preview(t.Context(), m, fanfold.PreviewOptions{})
+	p, err := inspector.Preview(t.Context(), m, model.PreviewOptions{})
 	if err != nil || p.Changes != 0 || p.Work != 0 || len(p.Rules) != 3 || p.Rules[0].Change != "same" {
 		t.Errorf("the preview is %+v, %v", p, err)
 	}

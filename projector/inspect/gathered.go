@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 )
 
@@ -72,11 +72,11 @@ func (c *checker) aggregate(r *fold.Rule, target string) ([]byte, error) {
 	switch {
 	case r.KeepsTotals():
 		return r.AggregateValue(count, sum), nil
-	case r.Kind == fanfold.Min && count > 0:
+	case r.Kind == model.Min && count > 0:
 		return fold.ExtremeValue(first.sorted()[0].SortKey, nil)
-	case r.Kind == fanfold.Max && count > 0:
+	case r.Kind == model.Max && count > 0:
 		return fold.ExtremeValue(last.sorted()[0].SortKey, nil)
-	case r.Kind != fanfold.Recent:
+	case r.Kind != model.Recent:
 		return nil, nil
 	}
 	list := fold.NewExcerpts(r)

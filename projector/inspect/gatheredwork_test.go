@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -62,7 +63,7 @@ collections:
 }
 
 // storeUnder returns a store of documents that are put under a model, and its plan. It is closed when the test ends.
-func storeUnder(t *testing.T, model string, fill func(put func(collection, id, body string))) (*sqlite.Store, *fold.Plan) {
+func storeUnder(t *testing.T, m string, fill func(put func(collection, id, body string))) (*sqlite.Store, *fold.Plan) {
 	t.Helper()
 	store, err := sqlite.OpenStore(t.TempDir(), sqlite.Options{Fingerprint: fold.Fingerprint()})
 	if err != nil {
@@ -73,11 +74,11 @@ func storeUnder(t *testing.T, model string, fill func(put func(collection, id, b
 			t.Error(err)
 		}
 	})
-	empty, err := fold.NewPlan(fanfold.EmptyModel(), 0, nil)
+	empty, err := fold.NewPlan(model.Empty(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed, err := modelfile.Parse([]byte(model))
+	parsed, err := modelfile.Parse([]byte(m))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,14 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 )
 
 // Guards returns which documents break a strict relation or unique member that the model has and the one that applies has
 // not, and which values that stay on documents it would lose unreleased, on one snapshot. It looks at the documents of
 // their collections alone, for writes wait meanwhile. The error is the read model's, or ctx's.
-func (i *Inspector) Guards(ctx context.Context, m *fanfold.Model) (problems []fanfold.Problem, err error) {
+func (i *Inspector) Guards(ctx context.Context, m *model.Model) (problems []fanfold.Problem, err error) {
 	sc, err := i.store.Scan()
 	if err != nil {
 		return nil, err
@@ -22,7 +23,7 @@ func (i *Inspector) Guards(ctx context.Context, m *fanfold.Model) (problems []fa
 	if err != nil {
 		return nil, err
 	}
-	v := &previewer{prev: change.Prev, next: change.Next, change: change, out: &fanfold.ModelPreview{}}
+	v := &previewer{prev: change.Prev, next: change.Next, change: change, out: &model.Preview{}}
 	c := newChecker(ctx, sc, change.Next, nil)
 	c.linkOnly(change.Strict, change.Scope(false), change)
 	if err := c.indexLinks(); err != nil {
@@ -36,7 +37,7 @@ func (i *Inspector) Guards(ctx context.Context, m *fanfold.Model) (problems []fa
 }
 
 // linkOnly has the private link index take those of some relations alone whose links the model may change.
-func (c *checker) linkOnly(relations []*fanfold.Relation, s *fold.Scope, change *fold.ModelChange) {
+func (c *checker) linkOnly(relations []*model.Relation, s *fold.Scope, change *fold.ModelChange) {
 	c.linked = map[string]bool{}
 	for _, r := range relations {
 		c.linked[r.FullName()] = s.Relinks(change, r)
@@ -53,7 +54,7 @@ func (c *checker) dangling(relation, to string, limit int, fn func(holder int64,
 
 // indexLinksOf enters what a document, by its number and its referenced view, refers to by one relation into the private
 // link index.
-func (c *checker) indexLinksOf(number int64, t *jsondoc.Tree, r *fanfold.Relation) error {
+func (c *checker) indexLinksOf(number int64, t *jsondoc.Tree, r *model.Relation) error {
 	for _, id := range r.Targets(t) {
 		if err := c.sc.AddLink(r.FullName(), id, number); err != nil {
 			return err

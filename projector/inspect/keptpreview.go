@@ -3,7 +3,7 @@ package inspect
 import (
 	"errors"
 
-	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -21,7 +21,7 @@ func (v *previewer) countKept(s *sqlite.Snapshot) error {
 			return err
 		}
 		if n > 0 {
-			v.out.Kept = append(v.out.Kept, fanfold.KeptPreview{Rule: o.Name(), Values: n, Kind: o.Kind(), Outcome: outcome})
+			v.out.Kept = append(v.out.Kept, model.KeptPreview{Rule: o.Name(), Values: n, Kind: o.Kind(), Outcome: outcome})
 		}
 	}
 	lost, err := v.change.LostUnreleased(s)
@@ -52,14 +52,14 @@ func (v *previewer) checkRetired(sc *sqlite.Scanner) error {
 var errFound = errors.New("found")
 
 // outcomeOf returns what a preview says of values that stay on documents by one rule, "" where nothing becomes of them.
-func outcomeOf(o fanfold.KeptOutcome) string {
+func outcomeOf(o model.KeptOutcome) string {
 	switch {
 	case !o.Stays:
-		return fanfold.Lost
+		return model.Lost
 	case o.Was && !o.Is:
-		return fanfold.Stored
+		return model.Stored
 	case o.Is && !o.Was:
-		return fanfold.Restored
+		return model.Restored
 	}
 	return ""
 }

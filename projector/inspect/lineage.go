@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -165,7 +166,7 @@ type referring struct {
 
 // walk notes the derived values below n, which is at a JSON pointer. anchor is the document or the innermost array
 // element.
-func (l *lineage) walk(n, anchor jsondoc.Node, shape *fanfold.Shape, at string) error {
+func (l *lineage) walk(n, anchor jsondoc.Node, shape *model.Shape, at string) error {
 	if shape.Elem != nil && l.t.Kind(n) == jsondoc.Array {
 		i := 0
 		for c := l.t.First(n); c != jsondoc.None; c = l.t.Next(c) {
@@ -211,11 +212,11 @@ func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) (e
 	}
 	v := DerivedValue{Path: pointer, Rule: r.FullName, Sources: []ValueSource{}}
 	switch r.Kind {
-	case fanfold.Copy:
+	case model.Copy:
 		if err = l.copySources(r, anchor, &v); err == nil && r.List() {
 			err = l.explainList(r, n, &v)
 		}
-	case fanfold.Computed:
+	case model.Computed:
 		v.Documents, v.Sources = 1, l.itself()
 	default:
 		var docs []*fanfold.Document
@@ -245,7 +246,7 @@ func (l *lineage) copySources(r *fold.Rule, anchor jsondoc.Node, v *DerivedValue
 		}
 		if doc != nil {
 			src.Revision, src.Position = doc.Revision, l.issuer.Mark(doc.Position)
-		} else if r.Relation.OnDelete == fanfold.Keep {
+		} else if r.Relation.OnDelete == model.Keep {
 			v.State = "kept"
 		}
 		v.Sources = append(v.Sources, src)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -30,7 +31,7 @@ type absentValue struct {
 
 // noteAbsent notes the rules that have no value in the object n, or in objects of it that are there for values only. n may
 // be None.
-func (l *lineage) noteAbsent(n, anchor jsondoc.Node, shape *fanfold.Shape, at string) {
+func (l *lineage) noteAbsent(n, anchor jsondoc.Node, shape *model.Shape, at string) {
 	for _, m := range shape.Members {
 		if n != jsondoc.None && l.t.Member(n, m.Name) != jsondoc.None {
 			continue
@@ -84,12 +85,12 @@ func (l *lineage) explainAbsent(a absentValue) (v DerivedValue, err error) {
 	switch {
 	case a.anchor == jsondoc.None:
 		v.Reason = fmt.Sprintf("the document has no place for it at %s", a.rule.Path)
-	case a.rule.Kind == fanfold.Copy:
+	case a.rule.Kind == model.Copy:
 		if err := l.copySources(a.rule, a.anchor, &v); err != nil {
 			return v, err
 		}
 		v.Reason, err = l.whyNoCopy(a.rule, &v)
-	case a.rule.Kind == fanfold.Computed:
+	case a.rule.Kind == model.Computed:
 		v.Documents, v.Sources = 1, l.itself()
 		if v.Reason = notExplained; !l.late() {
 			_, v.Reason = look(a.rule, l.row)
@@ -113,7 +114,7 @@ func (l *lineage) isOmitted(r *fold.Rule) bool {
 // whyNoCopy returns why a copy has no value, from the targets that v names.
 func (l *lineage) whyNoCopy(r *fold.Rule, v *DerivedValue) (string, error) {
 	if l.crowds.Crowded(r, l.t) {
-		return fmt.Sprintf("the document holds more than %d ids by %s, so it refers to nothing by it", fanfold.MaxDerivedIDs, r.RelationName), nil
+		return fmt.Sprintf("the document holds more than %d ids by %s, so it refers to nothing by it", model.MaxDerivedIDs, r.RelationName), nil
 	}
 	if len(v.Sources) == 0 {
 		return fmt.Sprintf("the document refers to nothing here by %s", r.RelationName), nil

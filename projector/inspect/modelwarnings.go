@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -16,7 +17,7 @@ const (
 
 // modelWarnings returns what the model hardly means: by itself, and where it closes collections that hold documents, which
 // the one that applies lets be written. It looks at no documents.
-func modelWarnings(s *sqlite.Snapshot, prev, next *fanfold.Model) ([]fanfold.Problem, error) {
+func modelWarnings(s *sqlite.Snapshot, prev, next *model.Model) ([]fanfold.Problem, error) {
 	warnings := next.Warnings()
 	if !next.Closed {
 		return warnings, nil

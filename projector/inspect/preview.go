@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/schema"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -20,7 +21,7 @@ import (
 // that break new guards, and more changes than one event can have. It looks at the documents that the model concerns, and
 // at no others (fold.Scope), and blocks for as long as that takes; reads and folding go on. The error is the read model's,
 // ctx's, or that of opt.Objection.
-func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model, opt fanfold.PreviewOptions) (out *fanfold.ModelPreview, err error) {
+func (i *Inspector) Preview(ctx context.Context, m *model.Model, opt model.PreviewOptions) (out *model.Preview, err error) {
 	sc, err := i.store.Scan()
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (i *Inspector) Preview(ctx context.Context, m *fanfold.Model, opt fanfold.P
 }
 
 // preview does what Preview does, with a scope that is taken wholly or not. The error is errDisplaces where it is to be.
-func preview(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelChange, opt fanfold.PreviewOptions, wholly bool) (*fanfold.ModelPreview, error) {
+func preview(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelChange, opt model.PreviewOptions, wholly bool) (*model.Preview, error) {
 	v, err := newPreviewer(ctx, sc, change, change.Scope(wholly))
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func preview(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelChange, 
 func (v *previewer) prepare(c *checker) error {
 	relations := slices.Clone(v.change.Strict)
 	for _, r := range v.next.Rules {
-		if r.Relation != nil && r.Kind != fanfold.Copy && v.scope.Computes(r) {
+		if r.Relation != nil && r.Kind != model.Copy && v.scope.Computes(r) {
 			relations = append(relations, r.Relation)
 		}
 	}
@@ -132,7 +133,7 @@ func (v *previewer) checkDocuments(c *checker) error {
 func (v *previewer) concerned() []string {
 	set := maps.Clone(v.scope.Collections)
 	for r := range v.scope.Rules {
-		if len(r.Parts()) > 0 && r.Kind != fanfold.Copy {
+		if len(r.Parts()) > 0 && r.Kind != model.Copy {
 			name, _ := r.Subjects()
 			set[name] = true
 		}
@@ -152,23 +153,23 @@ type previewer struct {
 	prev, next *fold.Plan
 	change     *fold.ModelChange
 	scope      *fold.Scope
-	rules      map[string]*fanfold.RulePreview
+	rules      map[string]*model.RulePreview
 	schemas    map[string]*schema.Schema // new or changed, by collection
-	misfits    map[string]*fanfold.Misfits
+	misfits    map[string]*model.Misfits
 	ruleNames  []string // in order
 	tally      *tally
 	uncovered  map[string]*uncovered // by rule
-	out        *fanfold.ModelPreview
+	out        *model.Preview
 }
 
 // newPreviewer returns a previewer of a change of the model, and compiles the new schemas. The error is the read model's, or says
 // why a schema cannot be compiled.
 func newPreviewer(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelChange, scope *fold.Scope) (v *previewer, err error) {
 	m := change.Next.Model
-	v = &previewer{ctx: ctx, prev: change.Prev, next: change.Next, change: change, scope: scope, rules: map[string]*fanfold.RulePreview{},
-		schemas: map[string]*schema.Schema{}, misfits: map[string]*fanfold.Misfits{}, uncovered: map[string]*uncovered{},
-		out: &fanfold.ModelPreview{Position: fanfold.Bookmark{Position: sc.Checkpoint.At()}, Rules: []fanfold.RulePreview{}, Differences: m.Differences(change.Prev.Model)}}
-	v.tally = newTally(v.next, func(r *fold.Rule) bool { return scope.Rules[r] }, func(name string, u *fanfold.Unique) bool { return fanfold.HasUnique(change.Unique[name], u) })
+	v = &previewer{ctx: ctx, prev: change.Prev, next: change.Next, change: change, scope: scope, rules: map[string]*model.RulePreview{},
+		schemas: map[string]*schema.Schema{}, misfits: map[string]*model.Misfits{}, uncovered: map[string]*uncovered{},
+		out: &model.Preview{Position: fanfold.Bookmark{Position: sc.Checkpoint.At()}, Rules: []model.RulePreview{}, Differences: m.Differences(change.Prev.Model)}}
+	v.tally = newTally(v.next, func(r *fold.Rule) bool { return scope.Rules[r] }, func(name string, u *model.Unique) bool { return model.HasUnique(change.Unique[name], u) })
 	v.listRules()
 	if err := v.compileSchemas(m); err != nil {
 		return nil, err
@@ -185,7 +186,7 @@ func newPreviewer(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelCha
 
 // compareWithApplied compares the model with the one that applies on the snapshot. The error is the read model's, or says
 // why the model cannot be compiled.
-func compareWithApplied(sc *sqlite.Scanner, m *fanfold.Model) (*fold.ModelChange, error) {
+func compareWithApplied(sc *sqlite.Scanner, m *model.Model) (*fold.ModelChange, error) {
 	prev, err := fold.PlanOf(sc.Snapshot)
 	if err != nil {
 		return nil, err
@@ -198,7 +199,7 @@ func compareWithApplied(sc *sqlite.Scanner, m *fanfold.Model) (*fold.ModelChange
 }
 
 // compileSchemas compiles the schemas that are new or changed. What does not fit the others was told when they came.
-func (v *previewer) compileSchemas(m *fanfold.Model) error {
+func (v *previewer) compileSchemas(m *model.Model) error {
 	for _, c := range m.Collections {
 		if old := v.prev.Model.Collection(c.Name); c.Schema == nil || old != nil && bytes.Equal(old.Schema, c.Schema) {
 			continue
@@ -208,7 +209,7 @@ func (v *previewer) compileSchemas(m *fanfold.Model) error {
 			return err
 		}
 		v.schemas[c.Name] = compiled
-		v.misfits[c.Name] = &fanfold.Misfits{Collection: c.Name}
+		v.misfits[c.Name] = &model.Misfits{Collection: c.Name}
 	}
 	return nil
 }
@@ -216,7 +217,7 @@ func (v *previewer) compileSchemas(m *fanfold.Model) error {
 // listRules enters every rule of both models, by name.
 func (v *previewer) listRules() {
 	for _, r := range v.prev.Rules {
-		v.rules[r.FullName] = &fanfold.RulePreview{Rule: r.FullName, Change: "removed"}
+		v.rules[r.FullName] = &model.RulePreview{Rule: r.FullName, Change: "removed"}
 	}
 	for _, r := range v.next.Rules {
 		change := "same"
@@ -226,7 +227,7 @@ func (v *previewer) listRules() {
 		case v.change.NewRules[r.FullName]:
 			change = "changed"
 		}
-		v.rules[r.FullName] = &fanfold.RulePreview{Rule: r.FullName, Change: change}
+		v.rules[r.FullName] = &model.RulePreview{Rule: r.FullName, Change: change}
 	}
 	for name := range v.rules {
 		v.ruleNames = append(v.ruleNames, name)
@@ -294,7 +295,7 @@ func (v *previewer) checkSchema(row *sqlite.Row) {
 	}
 	m := v.misfits[row.Key.Collection]
 	if m.Documents++; len(m.First) < fold.MaxNamed {
-		m.First = append(m.First, fanfold.Misfit{Document: row.Key.String(), Problems: problems})
+		m.First = append(m.First, model.Misfit{Document: row.Key.String(), Problems: problems})
 	}
 }
 
@@ -312,7 +313,7 @@ func (v *previewer) concludeTally() {
 	for _, r := range v.next.Rules {
 		v.rules[r.FullName].Evaluations = v.tally.evaluations(r)
 	}
-	v.tally.findsNothing(func(r *fold.Rule, e *fanfold.Evaluation) {
+	v.tally.findsNothing(func(r *fold.Rule, e *model.Evaluation) {
 		v.out.Warnings = append(v.out.Warnings, fanfold.Problem{Path: fmt.Sprintf("collections.%s.derive[%q].%s", r.Collection, r.Path.String(), e.Part), Detail: e.Detail()})
 	})
 	v.out.Unique = v.tally.uniquePreviews(v.next.Model)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -48,14 +49,14 @@ func TestPreviewWork(t *testing.T) {
 	counts := strings.Replace(deskModel, "labels: {derive: {", "labels: {derive: {used: {count: tickets.label}, ", 1)
 	// a rule of tickets goes
 	less := strings.Replace(deskModel, ", byName: {copy: by, value: doc.name}", "", 1)
-	work := func(model string, objects bool) int64 {
-		m, err := modelfile.Parse([]byte(model))
+	work := func(declared string, objects bool) int64 {
+		m, err := modelfile.Parse([]byte(declared))
 		if err != nil {
 			t.Fatal(err)
 		}
 		rows, refused := inspector.RowsRead(), errors.New("refused")
-		_, err = inspector.Preview(t.Context(), m, fanfold.PreviewOptions{Objection: func(p *fanfold.ModelPreview) error {
-			if objects && len(fanfold.Removals(p.Differences)) > 0 {
+		_, err = inspector.Preview(t.Context(), m, model.PreviewOptions{Objection: func(p *model.Preview) error {
+			if objects && len(model.Removals(p.Differences)) > 0 {
 				return refused
 			}
 			return nil

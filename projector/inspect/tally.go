@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 )
 
@@ -23,23 +24,23 @@ type tally struct {
 // tallied holds what was counted for one rule.
 type tallied struct {
 	rule  *fold.Rule
-	parts []fanfold.Evaluation
+	parts []model.Evaluation
 }
 
 // newTally returns a tally of nothing, for those rules of a plan, and for what is unique, that counts holds for. A nil function
 // holds for all.
-func newTally(p *fold.Plan, rules func(r *fold.Rule) bool, unique func(collection string, u *fanfold.Unique) bool) *tally {
+func newTally(p *fold.Plan, rules func(r *fold.Rule) bool, unique func(collection string, u *model.Unique) bool) *tally {
 	t := &tally{rules: make([]tallied, len(p.Rules)), copies: map[string][]*fold.Rule{}, gathers: map[string][]*fold.Rule{}, uniques: newUniques(p.Model, unique)}
 	for i, r := range p.Rules {
 		if t.rules[i].rule = r; rules != nil && !rules(r) {
 			continue
 		}
 		for _, part := range r.Parts() {
-			t.rules[i].parts = append(t.rules[i].parts, fanfold.Evaluation{Part: part})
+			t.rules[i].parts = append(t.rules[i].parts, model.Evaluation{Part: part})
 		}
 		switch name, _ := r.Subjects(); {
 		case len(r.Parts()) == 0:
-		case r.Kind == fanfold.Copy:
+		case r.Kind == model.Copy:
 			t.copies[name] = append(t.copies[name], r)
 		default:
 			t.gathers[name] = append(t.gathers[name], r)
@@ -92,11 +93,11 @@ func (t *tally) collections() []string {
 }
 
 // evaluations returns what was counted for a rule, nil for one without parts.
-func (t *tally) evaluations(r *fold.Rule) []fanfold.Evaluation { return t.rules[r.Index].parts }
+func (t *tally) evaluations(r *fold.Rule) []model.Evaluation { return t.rules[r.Index].parts }
 
 // each calls fn for each rule, and each declaration of what is unique, that looks for values, with its name and what was
 // counted.
-func (t *tally) each(fn func(name string, parts []fanfold.Evaluation)) {
+func (t *tally) each(fn func(name string, parts []model.Evaluation)) {
 	for _, c := range t.rules {
 		if len(c.parts) > 0 {
 			fn(c.rule.FullName, c.parts)
@@ -108,7 +109,7 @@ func (t *tally) each(fn func(name string, parts []fanfold.Evaluation)) {
 }
 
 // findsNothing calls fn for each part of a rule that found a value in no document, and looked at one at least.
-func (t *tally) findsNothing(fn func(r *fold.Rule, e *fanfold.Evaluation)) {
+func (t *tally) findsNothing(fn func(r *fold.Rule, e *model.Evaluation)) {
 	for _, c := range t.rules {
 		for i := range c.parts {
 			if c.parts[i].FindsNothing() {
@@ -148,5 +149,5 @@ func (d *examined) referenced() *jsondoc.Tree {
 // takesPart tells whether a rule that is no copy looks at the document: a computed member at every one, the other kinds where
 // it refers to others by their relation.
 func (d *examined) takesPart(r *fold.Rule) bool {
-	return r.Kind == fanfold.Computed || len(r.Relation.Targets(d.view(r))) > 0
+	return r.Kind == model.Computed || len(r.Relation.Targets(d.view(r))) > 0
 }

@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
 // uncovered holds the documents with a member of their own at the path of a rule that goes, while the path stays reserved.
 type uncovered struct {
-	rule      *fanfold.Rule
+	rule      *model.Rule
 	documents int64
 	first     string
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 )
 
@@ -14,12 +15,12 @@ import (
 // the collection there is no text or number that could be compared. A document that lacks one is not guarded.
 type talliedUnique struct {
 	collection string
-	unique     *fanfold.Unique
-	parts      []fanfold.Evaluation
+	unique     *model.Unique
+	parts      []model.Evaluation
 }
 
 // newUniques returns a tally of nothing for what a model says is unique and counts holds for, for all of it where that is nil.
-func newUniques(m *fanfold.Model, counts func(collection string, u *fanfold.Unique) bool) (all []*talliedUnique) {
+func newUniques(m *model.Model, counts func(collection string, u *model.Unique) bool) (all []*talliedUnique) {
 	for _, c := range m.Collections {
 		for _, u := range c.Unique {
 			if counts != nil && !counts(c.Name, u) {
@@ -27,7 +28,7 @@ func newUniques(m *fanfold.Model, counts func(collection string, u *fanfold.Uniq
 			}
 			t := &talliedUnique{collection: c.Name, unique: u}
 			for _, p := range u.Parts {
-				t.parts = append(t.parts, fanfold.Evaluation{Part: p.String()})
+				t.parts = append(t.parts, model.Evaluation{Part: p.String()})
 			}
 			all = append(all, t)
 		}
@@ -79,10 +80,10 @@ func (t *tally) uniqueWarnings() (out []fanfold.Problem) {
 }
 
 // uniquePreviews returns what was counted for everything that a model says is unique. What was not counted is the same as before.
-func (t *tally) uniquePreviews(m *fanfold.Model) (out []fanfold.UniquePreview) {
+func (t *tally) uniquePreviews(m *model.Model) (out []model.UniquePreview) {
 	for _, c := range m.Collections {
 		for _, u := range c.Unique {
-			p := fanfold.UniquePreview{Collection: c.Name, Unique: u.String(), Change: "same"}
+			p := model.UniquePreview{Collection: c.Name, Unique: u.String(), Change: "same"}
 			if i := slices.IndexFunc(t.uniques, func(o *talliedUnique) bool { return o.unique == u }); i >= 0 {
 				p.Change, p.Evaluations = "new", t.uniques[i].parts
 			}
@@ -104,7 +105,7 @@ func (l *lineage) unguarded() (out []Unguarded) {
 			out = append(out, Unguarded{Unique: u.String(), Part: u.Parts[0].String(), Reason: "the expressions take too long to say whether there is a value"})
 			continue
 		}
-		if i := slices.IndexFunc(u.Parts, func(p fanfold.UniquePart) bool { return !p.HasValue(t) }); i >= 0 {
+		if i := slices.IndexFunc(u.Parts, func(p model.UniquePart) bool { return !p.HasValue(t) }); i >= 0 {
 			out = append(out, Unguarded{Unique: u.String(), Part: u.Parts[i].String(), Reason: u.Parts[i].WhyNot(t)})
 		}
 	}

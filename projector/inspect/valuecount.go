@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -203,7 +204,7 @@ func (p *countedPage) examine(ctx context.Context) error {
 // warn logs the rules that found a value in no document, each once as long as that stays so. warned holds those that were.
 func (c *ValueCounter) warn(n *valueCount, warned map[string]bool) {
 	now := map[string]bool{}
-	n.tally.each(func(rule string, parts []fanfold.Evaluation) {
+	n.tally.each(func(rule string, parts []model.Evaluation) {
 		for _, e := range parts {
 			if !e.FindsNothing() {
 				continue
@@ -247,14 +248,14 @@ type RuleValues struct {
 // RuleEvaluation tells in how many documents a part of a rule, or of what is unique, finds no value.
 type RuleEvaluation struct {
 	Rule string `json:"rule"` // its name or, of what is unique, "<collection> unique <declaration>"
-	fanfold.Evaluation
+	model.Evaluation
 }
 
 // Values returns what the last count found; nil where the model has no rules with expressions or paths, and nothing unique.
 func (c *ValueCounter) Values() *RuleValues {
 	plan := c.projector.Plan()
 	if !slices.ContainsFunc(plan.Rules, func(r *fold.Rule) bool { return len(r.Parts()) > 0 }) &&
-		!slices.ContainsFunc(plan.Model.Collections, func(c *fanfold.Collection) bool { return len(c.Unique) > 0 }) {
+		!slices.ContainsFunc(plan.Model.Collections, func(c *model.Collection) bool { return len(c.Unique) > 0 }) {
 		return nil
 	}
 	out := &RuleValues{Rules: []RuleEvaluation{}}
@@ -264,7 +265,7 @@ func (c *ValueCounter) Values() *RuleValues {
 	}
 	out.Position = c.issuer.Mark(n.at)
 	var some []RuleEvaluation
-	n.tally.each(func(rule string, parts []fanfold.Evaluation) {
+	n.tally.each(func(rule string, parts []model.Evaluation) {
 		for _, e := range parts {
 			switch {
 			case e.FindsNothing():
@@ -289,7 +290,7 @@ func (c *ValueCounter) EachRule(fn func(rule string, noValue int64, nothing bool
 	if n == nil {
 		return
 	}
-	n.tally.each(func(rule string, parts []fanfold.Evaluation) {
+	n.tally.each(func(rule string, parts []model.Evaluation) {
 		noValue, nothing := int64(0), false
 		for _, e := range parts {
 			noValue, nothing = noValue+e.NoValue, nothing || e.FindsNothing()

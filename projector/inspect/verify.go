@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -223,7 +224,7 @@ func (c *checker) listBrokenGuards(out *Verified) error {
 	}
 	for _, col := range c.plan.Model.Collections {
 		for _, u := range col.Unique {
-			if err := c.indexUnique(col.Name, []*fanfold.Unique{u}, func(*sqlite.Row, error) {}); err != nil {
+			if err := c.indexUnique(col.Name, []*model.Unique{u}, func(*sqlite.Row, error) {}); err != nil {
 				return err
 			}
 			if err := c.sc.CompareClaims(col.Name, u.Name(), uniqueIndex(col.Name, u.Name()), func(value, holder string, stored bool) error {

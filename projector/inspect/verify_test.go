@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
@@ -51,7 +52,7 @@ func foldBooks(t *testing.T, dir string) (path string) {
 	for i, ev := range events {
 		ev.Seq, ev.Time = uint64(i+1), time.Unix(int64(i+1), 0)
 	}
-	plan, err := fold.NewPlan(fanfold.EmptyModel(), 0, nil)
+	plan, err := fold.NewPlan(model.Empty(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ type Options struct {
 	TraceEndpoint   string               // see node.Config
 	Writer          writer.Options       // limits of documents
 	API             api.Options          // limits of requests
-	MaxLag          fanfold.LagBound
+	MaxLag          membership.LagBound
 	Members         membership.Options // of the lease among the nodes
 }
 

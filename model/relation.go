@@ -1,8 +1,9 @@
-package fanfold
+package model
 
 import (
 	"slices"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -66,11 +67,11 @@ func (r *Relation) HoldsTarget() bool {
 func (r *Relation) Derived() bool { return len(r.Sources) > 0 }
 
 // View returns the view of a document in which its ids stand.
-func (r *Relation) View() View {
+func (r *Relation) View() fanfold.View {
 	if r.Derived() {
-		return Embedded
+		return fanfold.Embedded
 	}
-	return Referenced
+	return fanfold.Referenced
 }
 
 // Crowded tells whether a document holds more derived ids than a relation takes. No write can be refused for that, so the

@@ -1,8 +1,10 @@
-package fanfold
+package membership
 
 import (
 	"testing"
 	"time"
+
+	"github.com/fanfold/fanfold"
 )
 
 // TestLagBounds: a bound is a number of events or a time, within limits, and is written as it is read.
@@ -14,7 +16,7 @@ func TestLagBounds(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "0", "-1", "1000000001", "0s", "-1s", "999us", "25h", "x", "1.5", "1e3", "10 s"} {
-		if b, err := ParseLagBound(text); CodeOf(err) != Invalid {
+		if b, err := ParseLagBound(text); fanfold.CodeOf(err) != fanfold.Invalid {
 			t.Errorf("%q: %v, %v", text, b, err)
 		}
 	}

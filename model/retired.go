@@ -1,8 +1,10 @@
-package fanfold
+package model
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/fanfold/fanfold"
 )
 
 // KeepingRule describes a rule as far as it decides about the values that stay on its documents: of which ids they are,
@@ -118,13 +120,13 @@ func (v Retired) Check() error {
 	for _, k := range v {
 		switch name := k.Name(); {
 		case len(k.Path) > maxRetiredPath || len(k.Refers) > maxRetiredPath:
-			return Errorf(Invalid, "a path of the removed rule %s has more than %d bytes", clip(name), maxRetiredPath)
+			return fanfold.Errorf(fanfold.Invalid, "a path of the removed rule %s has more than %d bytes", fanfold.Clip(name), maxRetiredPath)
 		case known[name]:
-			return Errorf(Invalid, "the removed rule %s is listed twice", clip(name))
+			return fanfold.Errorf(fanfold.Invalid, "the removed rule %s is listed twice", fanfold.Clip(name))
 		default:
 			known[name] = true
 		}
-		for _, err := range []error{CheckCollection(k.Collection), CheckCollection(k.To), checkPath(k.Path), checkPath(k.Refers)} {
+		for _, err := range []error{fanfold.CheckCollection(k.Collection), fanfold.CheckCollection(k.To), checkPath(k.Path), checkPath(k.Refers)} {
 			if err != nil {
 				return err
 			}
@@ -137,7 +139,7 @@ func (v Retired) Check() error {
 func checkPath(s string) error {
 	p, err := ParsePath(s)
 	if err == nil && p.String() != s {
-		err = Errorf(Invalid, "%q is not a path", clip(s))
+		err = fanfold.Errorf(fanfold.Invalid, "%q is not a path", fanfold.Clip(s))
 	}
 	return err
 }

@@ -1,9 +1,10 @@
-package fanfold
+package model
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
@@ -95,7 +96,7 @@ func (u *Unique) Value(t *jsondoc.Tree) (value string, err error) {
 		value, err = u.tuple(t)
 	}
 	if len(value) > MaxUniqueLen {
-		return "", Errorf(Unprocessable, "the unique %s has more than %d bytes", u.what(), MaxUniqueLen-1)
+		return "", fanfold.Errorf(fanfold.Unprocessable, "the unique %s has more than %d bytes", u.what(), MaxUniqueLen-1)
 	}
 	return value, err
 }
@@ -154,7 +155,7 @@ func (p UniquePart) value(t *jsondoc.Tree) (string, error) {
 	case jsondoc.Number:
 		d, err := decimal.Parse(t.Text(n))
 		if err != nil {
-			return "", Errorf(Unprocessable, "the unique %s is a number of more than 1000 digits, or beyond 1e±1000", (&Unique{Parts: []UniquePart{p}}).what())
+			return "", fanfold.Errorf(fanfold.Unprocessable, "the unique %s is a number of more than 1000 digits, or beyond 1e±1000", (&Unique{Parts: []UniquePart{p}}).what())
 		}
 		return "n" + d.String(), nil
 	}

@@ -1,4 +1,4 @@
-package fanfold
+package model
 
 import (
 	"slices"
@@ -69,7 +69,7 @@ func (m *Model) Relations() []*Relation {
 }
 
 // EmptyModel returns the model of a store to which none was applied.
-func EmptyModel() *Model {
+func Empty() *Model {
 	return &Model{Source: []byte(`{"collections":{}}`), FanoutLimit: DefaultFanoutLimit, EmbeddedLimit: DefaultEmbeddedLimit}
 }
 

@@ -1,9 +1,10 @@
-package fanfold
+package model
 
 import (
 	"strconv"
 	"strings"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -23,7 +24,7 @@ func ParsePath(s string) (Path, error) {
 	for part := range strings.SplitSeq(s, ".") {
 		name := strings.TrimRight(part, "[]")
 		if name == "" || strings.ContainsAny(name, "[]") || strings.Trim(part[len(name):], "[]") != "" {
-			return nil, Errorf(Invalid, "%q is not a path: want member names joined by dots, [] behind an array, such as authors[].id", clip(s))
+			return nil, fanfold.Errorf(fanfold.Invalid, "%q is not a path: want member names joined by dots, [] behind an array, such as authors[].id", fanfold.Clip(s))
 		}
 		p = append(p, Step{Name: name})
 		brackets := part[len(name):]
@@ -31,7 +32,7 @@ func ParsePath(s string) (Path, error) {
 			p = append(p, Step{})
 		}
 		if brackets != "" {
-			return nil, Errorf(Invalid, "%q is not a path: an array is written []", clip(s))
+			return nil, fanfold.Errorf(fanfold.Invalid, "%q is not a path: an array is written []", fanfold.Clip(s))
 		}
 	}
 	return p, nil
@@ -117,7 +118,7 @@ func (p Path) AppendIDs(dst []string, t *jsondoc.Tree, n jsondoc.Node) []string 
 			return dst
 		}
 	}
-	if id := t.Text(n); id != "" && len(id) <= MaxIDLen {
+	if id := t.Text(n); id != "" && len(id) <= fanfold.MaxIDLen {
 		dst = append(dst, id)
 	}
 	return dst

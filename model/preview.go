@@ -1,32 +1,23 @@
-package fanfold
+package model
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/fanfold/fanfold"
 )
-
-// Progress is told, by long work, how far that is: the name of a phase, how much of it is done, and how much there is in all.
-// It is called often, and must not block.
-type Progress func(phase string, done, total int64)
-
-// Tell calls p, unless that is nil.
-func (p Progress) Tell(phase string, done, total int64) {
-	if p != nil {
-		p(phase, done, total)
-	}
-}
 
 // PreviewOptions says how a model is previewed. The zero value works.
 type PreviewOptions struct {
 	// Objection is shown what is known so far, before documents are looked at and again before those are that take longest.
 	// Its error ends the preview.
-	Objection func(p *ModelPreview) error
-	Progress  Progress
+	Objection func(p *Preview) error
+	Progress  fanfold.Progress
 }
 
 // ModelPreview reports what applying a model would do.
-type ModelPreview struct {
-	Position Bookmark `json:"position"` // of the prefix of the log that was looked at
+type Preview struct {
+	Position fanfold.Bookmark `json:"position"` // of the prefix of the log that was looked at
 	// Differences lists what the model declares otherwise than the one that applies.
 	Differences []Difference  `json:"differences"`
 	Rules       []RulePreview `json:"rules"`
@@ -40,10 +31,10 @@ type ModelPreview struct {
 	// AtOnce lists the rules, and the relations with pages, because of which the model cannot be prepared in the background.
 	AtOnce []string `json:"atOnce,omitempty"`
 	// Problems lists what stands in the way of applying it.
-	Problems []Problem `json:"problems,omitempty"`
+	Problems []fanfold.Problem `json:"problems,omitempty"`
 	// Warnings lists what does not stand in its way and is hardly meant: rules that find no value in any document, what is
 	// unique and has none in any, and members that show again where a rule goes and that the next write loses.
-	Warnings []Problem `json:"warnings,omitempty"`
+	Warnings []fanfold.Problem `json:"warnings,omitempty"`
 	// Work counts the documents that applying it looks at, each as often as it is looked at.
 	Work int64 `json:"-"`
 }
@@ -57,8 +48,8 @@ type Misfits struct {
 
 // Misfit reports one document that does not fit its collection's schema.
 type Misfit struct {
-	Document string    `json:"document"` // collection/id
-	Problems []Problem `json:"problems"`
+	Document string            `json:"document"` // collection/id
+	Problems []fanfold.Problem `json:"problems"`
 }
 
 // RulePreview reports what one rule would do.
@@ -122,20 +113,20 @@ const (
 )
 
 // ModelSummary says in a few numbers what applying a model does, or would.
-type ModelSummary struct {
-	Applied     bool     `json:"applied"`            // it applies; otherwise it is announced, or was only previewed
-	Position    Bookmark `json:"position,omitzero"`  // of the event that applies or announces it
-	Revision    uint64   `json:"revision,omitempty"` // the event that applies it
-	Collections Counted  `json:"collections"`        // that are declared
-	Rules       Counted  `json:"rules"`
-	Differences int      `json:"differences"` // declarations that are other ones than before
-	Documents   int64    `json:"documents"`   // whose embedded view changes
-	Values      int64    `json:"values"`      // that change on them, a rule's on one document counted once
-	Misfits     int64    `json:"misfits"`     // documents that do not fit a new schema
-	Problems    int      `json:"problems"`    // what stands in its way
-	Warnings    int      `json:"warnings"`
+type Summary struct {
+	Applied     bool             `json:"applied"`            // it applies; otherwise it is announced, or was only previewed
+	Position    fanfold.Bookmark `json:"position,omitzero"`  // of the event that applies or announces it
+	Revision    uint64           `json:"revision,omitempty"` // the event that applies it
+	Collections Counted          `json:"collections"`        // that are declared
+	Rules       Counted          `json:"rules"`
+	Differences int              `json:"differences"` // declarations that are other ones than before
+	Documents   int64            `json:"documents"`   // whose embedded view changes
+	Values      int64            `json:"values"`      // that change on them, a rule's on one document counted once
+	Misfits     int64            `json:"misfits"`     // documents that do not fit a new schema
+	Problems    int              `json:"problems"`    // what stands in its way
+	Warnings    int              `json:"warnings"`
 	// FirstWarning is one of the warnings; nil for none.
-	FirstWarning *Problem `json:"firstWarning,omitempty"`
+	FirstWarning *fanfold.Problem `json:"firstWarning,omitempty"`
 }
 
 // Counted counts declarations that came, went or changed.
@@ -158,8 +149,8 @@ func (c *Counted) count(change string) {
 }
 
 // Summary returns the preview in a few numbers.
-func (p *ModelPreview) Summary() ModelSummary {
-	s := ModelSummary{Differences: len(p.Differences), Documents: p.Changes, Problems: len(p.Problems), Warnings: len(p.Warnings)}
+func (p *Preview) Summary() Summary {
+	s := Summary{Differences: len(p.Differences), Documents: p.Changes, Problems: len(p.Problems), Warnings: len(p.Warnings)}
 	collections := map[string]string{} // how each that differs changed
 	for _, d := range p.Differences {
 		parts := strings.SplitN(d.Path, ".", 3) // a collection's name has no dot

@@ -1,4 +1,4 @@
-package fanfold
+package model
 
 import (
 	"slices"

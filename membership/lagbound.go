@@ -1,8 +1,10 @@
-package fanfold
+package membership
 
 import (
 	"strconv"
 	"time"
+
+	"github.com/fanfold/fanfold"
 )
 
 // LagBound bounds how far a node may be behind the log: in events, or by the age of the oldest event that it has not
@@ -26,7 +28,7 @@ func ParseLagBound(s string) (LagBound, error) {
 	if d, err := time.ParseDuration(s); err == nil && d >= time.Millisecond && d <= maxLagAge {
 		return LagBound{Age: d}, nil
 	}
-	return LagBound{}, Errorf(Invalid, "%q bounds no lag: give a number of events up to %d, such as 10000, or a time from 1ms to %v, such as 30s", clip(s), maxLagEvents, maxLagAge)
+	return LagBound{}, fanfold.Errorf(fanfold.Invalid, "%q bounds no lag: give a number of events up to %d, such as 10000, or a time from 1ms to %v, such as 30s", fanfold.Clip(s), maxLagEvents, maxLagAge)
 }
 
 // Holds tells whether a node that is so far behind is within the bound.
