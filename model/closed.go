@@ -6,24 +6,24 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// A model that says open: false closes the set of collections: only documents of those that it declares are written, so that
-// a mistyped name makes no collection. Whoever decides about writes asks; the fold takes every event.
+// A model with open: false closes the set of collections. A mistyped name makes no collection then. Writers ask before they
+// decide about a write; the fold takes every event.
 
-// Takes returns whether the model lets documents of a collection be written.
-func (m *Model) Takes(collection string) bool { return !m.Closed || m.byName[collection] != nil }
+// Writable tells whether documents of a collection can be written: the model declares the collection, or is not closed.
+func (m *Model) Writable(collection string) bool { return !m.Closed || m.byName[collection] != nil }
 
-// CheckTakes returns an UnknownCollection unless the model takes documents of the collection.
-func (m *Model) CheckTakes(collection string) error {
-	if m.Takes(collection) {
+// CheckWritable returns an UnknownCollection unless documents of the collection can be written.
+func (m *Model) CheckWritable(collection string) error {
+	if m.Writable(collection) {
 		return nil
 	}
 	return fanfold.Errorf(fanfold.UnknownCollection, "the model declares no collection %q, and is closed (open: false): declare it there, or see GET /v1 for those that there are", fanfold.Clip(collection))
 }
 
-// smallEmbeddedLimit is the limit of embedded views below which a model is hardly meant, in bytes.
+// smallEmbeddedLimit is the limit of embedded views, in bytes, below which a declared one is most likely a mistake.
 const smallEmbeddedLimit = 1024
 
-// Warnings lists what the model declares and hardly means, whatever documents there are.
+// Warnings lists declarations that are most likely a mistake, whatever documents there are.
 func (m *Model) Warnings() []fanfold.Problem {
 	if m.EmbeddedLimit >= smallEmbeddedLimit {
 		return nil

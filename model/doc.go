@@ -1,4 +1,5 @@
-// Package model describes what a store derives: collections, the relations between their documents, and the rules that say
-// which copies, counts, lists and pages exist. It also says which values are unique, which paths belong to the store, and how
-// two models differ. A model is read by internal/modelfile; this package neither reads files nor evaluates expressions.
+// Package model describes what a store derives. A Model declares collections, relations between their documents, and rules:
+// which copies, counts, lists and pages exist. It also says which values are unique and which paths belong to the store.
+// Compare says how two models differ, for everybody who asks (DESIGN.md). internal/modelfile reads models; this package
+// neither reads files nor evaluates expressions.
 package model

@@ -20,30 +20,42 @@ func (m *Model) StrictTo(collection string) bool {
 	return slices.ContainsFunc(m.to[collection], (*Relation).strict)
 }
 
-// AddsGuards tells whether the model has strict relations or unique members that prev does not have.
-func (m *Model) AddsGuards(prev *Model) bool {
-	strict, unique := m.NewGuards(prev)
+// AddsGuards tells whether Next has strict relations or unique members that Prev does not have.
+func (c *Comparison) AddsGuards() bool {
+	strict, unique := c.NewGuards()
 	return len(strict)+len(unique) > 0
 }
 
-// NewGuards returns what the model guards and prev does not: the strict relations that prev lacks or has otherwise, and
-// the unique members that it lacks, by collection.
-func (m *Model) NewGuards(prev *Model) (strict []*Relation, unique map[string][]*Unique) {
+// NewGuards returns what Next guards and Prev does not: the strict relations that Prev lacks, or by which it finds other
+// documents, and what is newly unique, by collection.
+func (c *Comparison) NewGuards() (strict []*Relation, unique map[string][]*Unique) {
 	unique = map[string][]*Unique{}
-	for _, c := range m.Collections {
-		old := prev.Collection(c.Name)
-		for _, r := range c.Relations {
-			if o := old.Relation(r.Name); r.Strict && (o == nil || !o.Strict || !o.SameIDs(r) || o.To != r.To) {
-				strict = append(strict, r)
+	for _, p := range c.Collections {
+		for _, r := range p.Relations {
+			if r.Next != nil && r.Next.Strict && (!r.Same() || !r.Prev.Strict) {
+				strict = append(strict, r.Next)
 			}
 		}
-		for _, u := range c.Unique {
-			if old == nil || !HasUnique(old.Unique, u) {
-				unique[c.Name] = append(unique[c.Name], u)
+		for _, u := range p.Unique {
+			if u.Prev == nil {
+				unique[p.Name] = append(unique[p.Name], u.Next)
 			}
 		}
 	}
 	return strict, unique
+}
+
+// NoLongerUnique returns what Prev declares unique and Next does not, by collection.
+func (c *Comparison) NoLongerUnique() map[string][]*Unique {
+	unique := map[string][]*Unique{}
+	for _, p := range c.Collections {
+		for _, u := range p.Unique {
+			if u.Next == nil {
+				unique[p.Name] = append(unique[p.Name], u.Prev)
+			}
+		}
+	}
+	return unique
 }
 
 // Unguarded returns the model's source with every relation not strict, every member not unique and all collections open. It

@@ -5,7 +5,9 @@ import (
 	"strings"
 )
 
-// Collection holds what the model says about one collection.
+// Collection holds what a model says about the documents of one collection: to whom they refer, which members the store derives
+// on them, and what they must be like to be written. A collection that the model does not name takes documents as well,
+// unless the model is Closed; the store derives nothing on them.
 type Collection struct {
 	Name      string
 	Relations []*Relation // by name
@@ -28,7 +30,9 @@ func (c *Collection) Relation(name string) *Relation {
 	return nil
 }
 
-// Model holds a model that was checked, as internal/modelfile reads it. It does not change afterwards.
+// Model says what the store derives from documents, and what it asks of them. One model applies at each position of the log: it
+// comes by an event, and applies until the next one. internal/modelfile reads and checks models. A Model does not change
+// afterwards.
 type Model struct {
 	Collections []*Collection // by name
 	Closed      bool          // documents of other collections are not written
@@ -68,7 +72,7 @@ func (m *Model) Relations() []*Relation {
 	return all
 }
 
-// EmptyModel returns the model of a store to which none was applied.
+// Empty returns the model of a store to which none was applied.
 func Empty() *Model {
 	return &Model{Source: []byte(`{"collections":{}}`), FanoutLimit: DefaultFanoutLimit, EmbeddedLimit: DefaultEmbeddedLimit}
 }
@@ -89,7 +93,8 @@ func (m *Model) Index() {
 	}
 }
 
-// Proposal holds a model that the log has announced and that does not apply yet.
+// Proposal holds a model that the log has announced and that does not apply yet. Every node prepares its documents in the
+// background. Then another event applies the model, or one withdraws it.
 type Proposal struct {
 	Seq    uint64 // of the event that announces it
 	Model  *Model

@@ -9,13 +9,14 @@ import (
 
 // PreviewOptions says how a model is previewed. The zero value works.
 type PreviewOptions struct {
-	// Objection is shown what is known so far, before documents are looked at and again before those are that take longest.
-	// Its error ends the preview.
+	// Objection gets what is known so far, so that a model which is refused anyway is refused soon. It is called before
+	// documents are looked at, and again before the slow part. Its error ends the preview.
 	Objection func(p *Preview) error
 	Progress  fanfold.Progress
 }
 
-// ModelPreview reports what applying a model would do.
+// Preview reports what a model would do to the documents as they are. You see it before you apply the model, and a model with
+// Problems is not applied.
 type Preview struct {
 	Position fanfold.Bookmark `json:"position"` // of the prefix of the log that was looked at
 	// Differences lists what the model declares otherwise than the one that applies.
@@ -25,8 +26,7 @@ type Preview struct {
 	Unique  []UniquePreview `json:"unique,omitempty"`
 	Changes int64           `json:"changes"` // documents whose embedded view would change
 	Misfits []Misfits       `json:"misfits,omitempty"`
-	// Kept tells what becomes of values that nobody can compute again, of the rules of which there are some and where it is
-	// not what it was.
+	// Kept lists rules whose stored values this model drops, hides or restores. Nobody can compute such values again.
 	Kept []KeptPreview `json:"kept,omitempty"`
 	// AtOnce lists the rules, and the relations with pages, because of which the model cannot be prepared in the background.
 	AtOnce []string `json:"atOnce,omitempty"`
@@ -97,7 +97,7 @@ func (e *Evaluation) Detail() string {
 	return fmt.Sprintf("found no value in %d of %d documents%s", e.NoValue, e.Evaluated, such)
 }
 
-// KeptPreview reports what becomes of the values that stay on documents by one rule.
+// KeptPreview reports what a model does to the stored values of one rule that nobody can compute again.
 type KeptPreview struct {
 	Rule    string `json:"rule"`
 	Values  int64  `json:"values"`
@@ -105,14 +105,14 @@ type KeptPreview struct {
 	Outcome string `json:"outcome"` // one of Lost, Stored and Restored
 }
 
-// What becomes of values that stay on documents.
+// The outcomes of values that stay on documents.
 const (
 	Lost     = "lost"     // they are not stored any more
 	Stored   = "reserved" // their rule goes; they stay stored until its path is released
 	Restored = "restored" // their rule comes back, and shows them
 )
 
-// ModelSummary says in a few numbers what applying a model does, or would.
+// Summary says in a few numbers what applying a model does, or would.
 type Summary struct {
 	Applied     bool             `json:"applied"`            // it applies; otherwise it is announced, or was only previewed
 	Position    fanfold.Bookmark `json:"position,omitzero"`  // of the event that applies or announces it

@@ -7,7 +7,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// OnDelete says what happens to a holder when the relation's target is deleted.
+// OnDelete says what happens to a holder, a document that refers to another, when that other, the target, is deleted.
 type OnDelete string
 
 // The delete policies.
@@ -22,7 +22,9 @@ const (
 // AffectsHolders tells whether a delete of the target deletes its holders, changes them, or is refused because of them.
 func (d OnDelete) AffectsHolders() bool { return d == Unlink || d == Cascade || d == Restrict }
 
-// Relation says where the documents of one collection hold ids of another's.
+// Relation says where the documents of one collection, the holders, have ids of documents of another one, the targets. Rules go
+// along it in either direction: a holder shows copies of its targets, and a target shows how many holders it has, or which. A target
+// need not exist, unless the relation is strict. An id that comes before its document finds it later.
 type Relation struct {
 	Name       string
 	Collection string // whose documents hold the ids
@@ -48,11 +50,6 @@ func (r *Relation) FullName() string {
 		return r.Collection + "." + r.Name
 	}
 	return r.full
-}
-
-// SameIDs tells whether both relations find the same ids in any document.
-func (r *Relation) SameIDs(o *Relation) bool {
-	return r.FullName() == o.FullName() && r.Path.String() == o.Path.String()
 }
 
 func (r *Relation) strict() bool { return r.Strict }

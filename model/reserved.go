@@ -1,49 +1,38 @@
 package model
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
-// Reserved holds the paths of removed rules, by collection, until the model releases them. A client that read a
-// document before the removal must not be able to write its copies back as data. What stayed on documents by the rules
-// stays stored as long.
+// Reserved lists the paths of removed rules, by collection, until a model releases them or another rule takes them. A client
+// may have read a document before its rule was removed. It must not be able to write the copies back as data of its own. A
+// reserved path also keeps the stored values of a rule that is Retired.
 type Reserved map[string][]string
 
-// Next returns what is reserved once next replaces prev.
-func (v Reserved) Next(prev, next *Model) Reserved {
+// Reserved returns the paths that are reserved under Next, where v are those that are under Prev.
+func (c *Comparison) Reserved(v Reserved) Reserved {
 	out := Reserved{}
-	keep := func(collection, path string) {
-		c := next.Collection(collection)
-		if c != nil {
-			if slices.Contains(c.Release, path) {
-				return
+	reserve := func(collection string, p *CollectionPair, paths ...string) {
+		for _, path := range paths {
+			if !p.releases(path) && p.owner(path) == nil {
+				out[collection] = append(out[collection], path)
 			}
-			if slices.ContainsFunc(c.Rules, func(r *Rule) bool { return slices.Contains(r.Paths(), path) }) {
-				return
-			}
-		}
-		if !slices.Contains(out[collection], path) {
-			out[collection] = append(out[collection], path)
 		}
 	}
 	for collection, paths := range v {
-		for _, path := range paths {
-			keep(collection, path)
-		}
+		reserve(collection, c.Collection(collection), paths...)
 	}
-	for _, c := range prev.Collections {
-		for _, r := range c.Rules {
-			for _, path := range r.Paths() {
-				keep(c.Name, path)
+	for _, p := range c.Collections {
+		for _, r := range p.Rules {
+			if r.Prev != nil {
+				reserve(p.Name, p, r.Prev.Paths()...)
 			}
 		}
 	}
-	for _, k := range next.Retired {
-		keep(k.Collection, k.Path)
+	for _, k := range c.Next.Retired {
+		reserve(k.Collection, c.Collection(k.Collection), k.Path)
 	}
-	for _, c := range slices.Sorted(maps.Keys(out)) {
-		slices.Sort(out[c])
+	for name, paths := range out {
+		slices.Sort(paths)
+		out[name] = slices.Compact(paths)
 	}
 	return out
 }

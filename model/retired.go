@@ -7,8 +7,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// KeepingRule describes a rule as far as it decides about the values that stay on its documents: of which ids they are,
-// and how long they stay.
+// KeepingRule describes a copy rule whose values stay on its documents, as far as that decides which values are the same:
+// which ids they are of, and how long they stay. It outlives the rule, because the values do.
 type KeepingRule struct {
 	Collection string `json:"collection"`
 	Path       string `json:"path"`
@@ -32,83 +32,112 @@ func (k KeepingRule) Kind() string {
 	return "kept"
 }
 
-// Keeping returns how values of the rule stay on its documents. ok is false where none do.
-func (r *Rule) Keeping() (k KeepingRule, ok bool) {
-	if !r.Frozen && !r.KeepsGone() {
+// KeepingRule returns how values of the rule stay on its documents. ok is false for a rule whose values do not stay.
+func (r *Rule) KeepingRule() (k KeepingRule, ok bool) {
+	if !r.KeepsValues() {
 		return k, false
 	}
 	return KeepingRule{Collection: r.Collection, Path: r.Path.String(), Refers: r.Relation.Path.String(), To: r.Relation.To, Frozen: r.Frozen, derived: r.Relation.Derived()}, true
 }
 
-// Retired lists the rules that were removed while their paths stay reserved, by name. Values that stayed on documents by
-// them are still stored.
+// Retired lists the removed rules whose values are still stored, by name. Nobody sees the values. They show again when a rule
+// comes back that keeps the same ones, and are dropped when a model releases the path.
 type Retired []KeepingRule
 
-// KeptOutcome says what a model does to the values that stay on documents by one rule.
+// KeptOutcome says what a model does to the values that stay on documents by one rule. Nobody can compute such values
+// again: their targets have changed since, or are deleted.
 type KeptOutcome struct {
 	KeepingRule
-	Was, Is  bool // the rule is one of the model before; a rule of the model has its path
-	Keeps    bool // that rule keeps values as well, these or others
-	Stays    bool // the values stay stored, and a rule of the model that has the path shows them
-	Released bool // the model releases the path
+	HadRule   bool // the model before has the rule; it is retired otherwise
+	HasRule   bool // a rule of the model has the path
+	RuleKeeps bool // that rule keeps values as well, these or others
+	Stays     bool // the values stay stored, and a rule that has the path shows them
+	Released  bool // the model releases the path
 }
 
-// Outcomes returns what becomes of the values that stay on documents where next replaces prev, by rule. They stay under a
-// rule with the same path, relation path and target that keeps them as well: whatever its expression is, and whatever the
-// relation is called. Where no rule has the path they stay unless it is released.
-func (v Retired) Outcomes(prev, next *Model) []KeptOutcome {
+// Unreleased tells whether the values are dropped, and the model does not say that they may be.
+func (o KeptOutcome) Unreleased() bool { return !o.Stays && !o.Released }
+
+// Outcome returns Lost, Stored or Restored, and "" for values that stay as they are.
+func (o KeptOutcome) Outcome() string {
+	switch {
+	case !o.Stays:
+		return Lost
+	case o.HadRule && !o.HasRule:
+		return Stored
+	case o.HasRule && !o.HadRule:
+		return Restored
+	}
+	return ""
+}
+
+// Kept returns what becomes of the values that stay on documents where Next follows Prev, by the rules' names. retired
+// are the rules that were retired under Prev.
+func (c *Comparison) Kept(retired Retired) []KeptOutcome {
 	var out []KeptOutcome
-	for _, k := range v {
-		out = append(out, KeptOutcome{KeepingRule: k})
+	for _, k := range retired {
+		out = append(out, c.Collection(k.Collection).outcome(k, false))
 	}
-	for _, r := range prev.Rules {
-		if k, ok := r.Keeping(); ok {
-			out = append(out, KeptOutcome{KeepingRule: k, Was: true})
+	for _, p := range c.Collections {
+		for _, r := range p.Rules {
+			if r.Prev == nil {
+				continue
+			}
+			if k, ok := r.Prev.KeepingRule(); ok {
+				out = append(out, p.outcome(k, true))
+			}
 		}
-	}
-	for i := range out {
-		out[i].settle(next.Collection(out[i].Collection))
 	}
 	slices.SortFunc(out, func(a, b KeptOutcome) int { return strings.Compare(a.Name(), b.Name()) })
 	return out
 }
 
-// settle decides what becomes of the values under a model of which c is the rule's collection, nil where it has none.
-func (o *KeptOutcome) settle(c *Collection) {
-	if o.Stays = !o.derived; c == nil {
-		return
+// outcome returns what becomes of the values by one rule of the collection. They stay under a rule with the same path, relation path and
+// target that keeps values at least as long, whatever its expression is and whatever the relation is called. Where no rule has
+// the path they stay until it is released.
+func (p *CollectionPair) outcome(k KeepingRule, hadRule bool) KeptOutcome {
+	o := KeptOutcome{KeepingRule: k, HadRule: hadRule, Released: p.releases(k.Path)}
+	r := p.owner(k.Path)
+	if r == nil {
+		o.Stays = !o.Released && !k.derived
+		return o
 	}
-	o.Released = slices.Contains(c.Release, o.Path)
-	for _, r := range c.Rules {
-		if !slices.Contains(r.Paths(), o.Path) {
-			continue
-		}
-		k, keeps := r.Keeping()
-		o.Is, o.Keeps, o.Stays = true, keeps, keeps && k.Refers == o.Refers && k.To == o.To && k.derived == o.derived && (k.Frozen || !o.Frozen)
-		return
-	}
-	o.Stays = !o.Released && !o.derived
+	next, keeps := r.KeepingRule()
+	o.HasRule, o.RuleKeeps = true, keeps
+	o.Stays = keeps && next.Refers == k.Refers && next.To == k.To && next.derived == k.derived && (next.Frozen || !k.Frozen)
+	return o
 }
 
-// Next returns what is retired once next replaces prev, which may bring rules of its own.
-func (v Retired) Next(prev, next *Model) Retired {
+// Retired returns the rules that are retired under Next, where kept is what Kept returns. A model that an import brings adds
+// its own.
+func (c *Comparison) Retired(kept []KeptOutcome) Retired {
 	var out Retired
 	known := map[string]bool{}
 	add := func(o KeptOutcome) {
-		if name := o.Name(); o.Stays && !o.Is && !known[name] {
+		if name := o.Name(); o.Stays && !o.HasRule && !known[name] {
 			known[name], out = true, append(out, o.KeepingRule)
 		}
 	}
-	for _, o := range v.Outcomes(prev, next) {
+	for _, o := range kept {
 		add(o)
 	}
-	for _, k := range next.Retired {
-		o := KeptOutcome{KeepingRule: k}
-		o.settle(next.Collection(k.Collection))
-		add(o)
+	for _, k := range c.Next.Retired {
+		add(c.Collection(k.Collection).outcome(k, false))
 	}
 	slices.SortFunc(out, func(a, b KeepingRule) int { return strings.Compare(a.Name(), b.Name()) })
 	return out
+}
+
+// losesValues tells whether Next drops values by a rule of Prev that nobody can compute again.
+func (p *CollectionPair) losesValues(r *Rule) bool {
+	k, keeps := r.KeepingRule()
+	return keeps && !p.outcome(k, true).Stays
+}
+
+// LosesUnreleased tells whether Next drops values by a rule of Prev that nobody can compute again, and does not release
+// the rule's path.
+func (c *Comparison) LosesUnreleased() bool {
+	return slices.ContainsFunc(c.Kept(nil), KeptOutcome.Unreleased)
 }
 
 // maxRetiredPath is how many bytes a path of a rule has at most that an import brings.
@@ -142,10 +171,4 @@ func checkPath(s string) error {
 		err = fanfold.Errorf(fanfold.Invalid, "%q is not a path", fanfold.Clip(s))
 	}
 	return err
-}
-
-// LosesUnreleased tells whether values that stay on documents by rules of prev would be lost, and the model does not
-// release their paths.
-func (m *Model) LosesUnreleased(prev *Model) bool {
-	return slices.ContainsFunc(Retired(nil).Outcomes(prev, m), func(o KeptOutcome) bool { return !o.Stays && !o.Released })
 }

@@ -24,7 +24,8 @@ const (
 // Aggregates tells whether the kind is one of Sum, Min, Max and Avg.
 func (k RuleKind) Aggregates() bool { return k == Sum || k == Min || k == Max || k == Avg }
 
-// Rule declares one derived field: a member of documents that the store owns and keeps right.
+// Rule declares one derived field: a member of documents that the store computes, and computes again whenever what it depends
+// on changes. Clients read it like any member and cannot write it. Its value never makes a write fail.
 type Rule struct {
 	Collection string // whose documents carry the field
 	Path       Path
@@ -60,26 +61,15 @@ func (r *Rule) Name() string { return r.Collection + "." + r.Path.String() }
 // List tells whether a Copy holds a list of values, one for each id.
 func (r *Rule) List() bool { return r.Kind == Copy && r.Relation.Path[r.Base:].Arrays() }
 
-// SameAs tells whether both rules always give the same value.
-func (r *Rule) SameAs(o *Rule) bool {
-	return r.Kind == o.Kind && r.Value == o.Value && r.Frozen == o.Frozen && r.Where == o.Where && r.Limit == o.Limit &&
-		r.Of.String() == o.Of.String() && r.OrderBy.String() == o.OrderBy.String() && r.ByUpdate == o.ByUpdate && slices.Equal(r.Fields, o.Fields) &&
-		r.sameRelation(o) && r.KeepsGone() == o.KeepsGone()
-}
-
-// sameRelation tells whether both rules go by relations that find the same documents, or both by none.
-func (r *Rule) sameRelation(o *Rule) bool {
-	if r.Relation == nil || o.Relation == nil {
-		return r.Relation == o.Relation
-	}
-	return r.Relation.SameIDs(o.Relation) && r.Relation.To == o.Relation.To
-}
-
 // FollowsOwn tells whether what a document's own embedded view has alters the rule's value on it: a Computed reads it, and a
 // Copy may go by derived ids in it.
 func (r *Rule) FollowsOwn() bool {
 	return r.Kind == Computed || r.Kind == Copy && r.Relation.Derived()
 }
+
+// KeepsValues tells whether values of the rule may be of targets as they were once, so that nobody can compute them again:
+// the rule is frozen, or values stay on their holders when the target goes.
+func (r *Rule) KeepsValues() bool { return r.Frozen || r.KeepsGone() }
 
 // KeepsGone tells whether the values of a copy stay on their holders when the target goes.
 func (r *Rule) KeepsGone() bool { return r.Kind == Copy && !r.Frozen && r.Relation.OnDelete == Keep }

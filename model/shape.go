@@ -8,8 +8,9 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Shape describes, as a tree, which members of a collection's documents belong to the store: the derived fields of its
-// rules and the paths that are still reserved. It does not change once made.
+// Shape says which members of a collection's documents belong to the store: the fields that rules derive, and the paths of
+// removed rules that are still reserved. A client may send a document as it was read. By the shape such members are found
+// and dropped, so that they are never stored as data. A Shape is a tree like a document, and does not change once it is made.
 type Shape struct {
 	Name    string   // of the member; "" at the root and for array elements
 	Members []*Shape // by name

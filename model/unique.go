@@ -9,13 +9,14 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Unique declares what no two documents of a collection have alike: one member or expression, or several together. All of
-// it is about documents as written.
+// Unique declares values that no two documents of a collection share, such as an email address: of one member or expression,
+// or of several together. It looks at documents as they were written, and never at derived fields. A document without such a
+// value is compared with no other.
 type Unique struct {
 	Parts []UniquePart
 }
 
-// UniquePart declares one of the things that documents are told apart by.
+// UniquePart declares one member or expression of a Unique.
 type UniquePart struct {
 	Path       Path   // of a member, outside arrays; nil where there is an expression
 	Expression string // a CEL expression over doc; "" where there is a path

@@ -42,11 +42,9 @@ func (w *preparation) build() (err error) {
 	if err != nil {
 		return err
 	}
-	next, err := applies.Follow(w.pending.Model, w.pending.Seq)
-	if err != nil {
+	if w.change, err = applies.Follow(w.pending.Model, w.pending.Seq); err != nil {
 		return err
 	}
-	w.change = fold.CompareModels(applies, next)
 	if rules := w.change.Entangled(); len(rules) > 0 {
 		return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared, because values that stay on their holders, or places in pages, by %v come from documents that it changes: withdraw it, and apply it at once", rules)
 	}

@@ -53,7 +53,8 @@ func (w *Writer) activate(ctx context.Context, p *model.Proposal) error {
 	m := *p.Model
 	m.Source = p.Source
 	have, _, _ := w.Models.Model()
-	err := w.withoutWrites(ctx, p.Model.AddsGuards(have) || p.Model.LosesUnreleased(have), func(guards bool, stored func()) error {
+	change := model.Compare(have, p.Model)
+	err := w.withoutWrites(ctx, change.AddsGuards() || change.LosesUnreleased(), func(guards bool, stored func()) error {
 		problems, err := w.Models.Objections(p.Seq)
 		switch {
 		case fanfold.CodeOf(err) == fanfold.NotFound: // Ready receives when the preparation has finished

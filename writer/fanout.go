@@ -84,7 +84,7 @@ func (w *Writer) checkCollections(writes []fanfold.Write) error {
 	m, _, _ := w.Models.Model()
 	for i, write := range writes {
 		if isAboutDocument(write.Event) {
-			if err := m.CheckTakes(write.Event.Key.Collection); err != nil {
+			if err := m.CheckWritable(write.Event.Key.Collection); err != nil {
 				return fanfold.AtOperation(err, i)
 			}
 		}

@@ -60,7 +60,7 @@ func (w *Writer) importEvent(collection string, line []byte, number int) (ev *fa
 // takes returns an UnknownCollection where the model that applies lets no documents of the collection be written.
 func (w *Writer) takes(collection string) error {
 	m, _, _ := w.Models.Model()
-	return m.CheckTakes(collection)
+	return m.CheckWritable(collection)
 }
 
 // maxLineMembers is more members than a line of an import has.

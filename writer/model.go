@@ -223,7 +223,7 @@ func (w *Writer) readModel(ctx context.Context, src, retired []byte) (*model.Mod
 	for _, paths := range reserved {
 		before += len(paths)
 	}
-	for _, paths := range reserved.Next(have, m) {
+	for _, paths := range model.Compare(have, m).Reserved(reserved) {
 		after += len(paths)
 	}
 	if after > max(maxReserved, before) {
@@ -237,7 +237,8 @@ func (w *Writer) readModel(ctx context.Context, src, retired []byte) (*model.Mod
 // last is not the last event about models any more.
 func (w *Writer) applyModel(ctx context.Context, m *model.Model, last uint64) (applied uint64, err error) {
 	have, _, _ := w.Models.Model()
-	err = w.withoutWrites(ctx, m.AddsGuards(have) || m.LosesUnreleased(have), func(guards bool, stored func()) error {
+	change := model.Compare(have, m)
+	err = w.withoutWrites(ctx, change.AddsGuards() || change.LosesUnreleased(), func(guards bool, stored func()) error {
 		if guards {
 			problems, err := w.Inspector.Guards(ctx, m)
 			if err == nil {
@@ -331,7 +332,7 @@ func (w *Writer) importModel(ctx context.Context, b *importBatch, allowRemoval b
 	if err != nil {
 		return 0, err
 	}
-	if seq > 0 && bytes.Equal(m.Source, have.Source) && maps.EqualFunc(reserved, reserved.Next(have, m), slices.Equal) {
+	if seq > 0 && bytes.Equal(m.Source, have.Source) && maps.EqualFunc(reserved, model.Compare(have, m).Reserved(reserved), slices.Equal) {
 		return 0, nil
 	}
 	if len(m.Source)+len(b.retired) > w.opt.MaxEvent-envelopeRoom {

@@ -43,7 +43,7 @@ func (p *parser) checkRelease(c *model.Collection) {
 		if r.Relation == nil { // computed, or a mistake that was told
 			continue
 		}
-		if k, keeps := r.Keeping(); keeps && slices.Contains(c.Release, k.Path) {
+		if k, keeps := r.KeepingRule(); keeps && slices.Contains(c.Release, k.Path) {
 			p.problem(fmt.Sprintf("collections.%s.release", c.Name), "releases %q, while rule %s keeps values there, which would go with the rule unasked: "+
 				"take it out of release; to let stored values go, release the path in a model in which no rule keeps values there", k.Path, k.Name())
 		}

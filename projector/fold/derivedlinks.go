@@ -137,7 +137,7 @@ func (f *Fold) forgetLeft(c *Collection, r *model.Relation, refs referenceChange
 func (f *Fold) restoreDerived(c *Collection, r *model.Relation, holder int64) error {
 	all := jsondoc.MustParse(f.event.Kept)
 	for _, rule := range c.Rules {
-		k, ok := rule.Keeping()
+		k, ok := rule.KeepingRule()
 		if !ok || rule.RelationName != r.FullName() {
 			continue
 		}

@@ -11,12 +11,6 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// KeepsValues returns whether the rule's values stay on their holders, in rows of their own: for good (frozen), or
-// once the target is deleted (onDelete: keep).
-func (r *Rule) KeepsValues() bool {
-	return r.Kind == model.Copy && (r.Frozen || r.Relation.OnDelete == model.Keep)
-}
-
 // keepDeleted leaves a deleted document's value on its holders, and drops what they kept when the document returns.
 // done is true where the holders need no more.
 func (f *Fold) keepDeleted(r *Rule, key fanfold.Key, before, after []byte) (done bool, err error) {
@@ -41,7 +35,7 @@ func (f *Fold) restoreKept(c *Collection, row *sqlite.Row, source *jsondoc.Tree,
 	}
 	all := jsondoc.MustParse(kept)
 	for _, rule := range c.Rules {
-		if k, ok := rule.Keeping(); ok && !rule.Relation.Derived() { // whose ids are not known yet
+		if k, ok := rule.KeepingRule(); ok && !rule.Relation.Derived() { // whose ids are not known yet
 			if err := f.restoreRule(k, all, rule.Relation.Targets(source), row.Number); err != nil {
 				return err
 			}

@@ -13,17 +13,16 @@ import (
 
 // model folds a model event.
 func (f *Fold) model(ev *fanfold.Event) error {
-	next, err := f.adoptModel(ev)
+	m, err := f.adoptModel(ev)
 	if err != nil {
 		return err
 	}
-	m := CompareModels(f.plan, next)
-	f.setPlan(next)
+	f.setPlan(m.Next)
 	return f.applyModelChange(m)
 }
 
-// adoptModel stores the model of a model event and returns its plan.
-func (f *Fold) adoptModel(ev *fanfold.Event) (*Plan, error) {
+// adoptModel stores the model of a model event and returns what it changes.
+func (f *Fold) adoptModel(ev *fanfold.Event) (*ModelChange, error) {
 	parsed, err := modelfile.ParseAccepted(ev.Body)
 	if err != nil {
 		return nil, err
@@ -34,14 +33,15 @@ func (f *Fold) adoptModel(ev *fanfold.Event) (*Plan, error) {
 			return nil, fanfold.Wrap(err, fanfold.Internal, "the model's removed rules cannot be read")
 		}
 	}
-	next, err := f.plan.Follow(parsed, ev.Seq)
+	m, err := f.plan.Follow(parsed, ev.Seq)
 	if err != nil {
 		return nil, err
 	}
 	if err := f.tx.SetProposal(ev.Seq, nil, 0); err != nil {
 		return nil, err
 	}
-	return next, f.tx.AddModel(ev.Seq, next.Model, next.Reserved, next.Retired)
+	next := m.Next
+	return m, f.tx.AddModel(ev.Seq, next.Model, next.Reserved, next.Retired)
 }
 
 // applyModelChange brings the documents that are there up to a new model: links of changed relations first, then what

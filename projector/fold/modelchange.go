@@ -10,7 +10,9 @@ import (
 // ModelChange says what a new model, or a new version of the fold, changes on the documents that are there.
 type ModelChange struct {
 	Prev, Next   *Plan
+	Models       *model.Comparison          // of the two plans' models
 	NewRules     map[string]bool            // names of rules that are new or changed
+	AddedRules   map[string]bool            // those of them whose path was no rule's before
 	refolded     map[string]bool            // names of rules that both have, and that are computed otherwise: under another fold version, or over derived members
 	rulesChanged map[string]bool            // collections whose rules came, went or changed, or are placed in another order
 	reordered    map[string]bool            // collections whose rules are placed in another order than before
@@ -26,23 +28,22 @@ type ModelChange struct {
 	Strict       []*model.Relation          // new strict relations
 }
 
-// CompareModels returns what changes where one model follows another.
-func CompareModels(prev, next *Plan) *ModelChange {
-	m := &ModelChange{Prev: prev, Next: next, NewRules: map[string]bool{}, rulesChanged: map[string]bool{},
-		reordered: map[string]bool{}, refolded: map[string]bool{}, relinked: map[string]bool{}, staleEntries: map[string]bool{}, restored: map[string]bool{}}
-	m.Strict, m.Unique = next.Model.NewGuards(prev.Model)
-	_, m.freed = prev.Model.NewGuards(next.Model)
-	m.compareRules()
-	m.compareKept()
-	m.compareOrder()
-	for _, r := range prev.Model.Relations() {
-		if o := next.Model.Relation(r.FullName()); o == nil || !o.SameIDs(r) || (o.PageSize > 0) != (r.PageSize > 0) || m.derivesAnew(r, o) {
-			m.relinked[r.FullName()] = true
+// newModelChange returns what changes where one plan follows another. c compares their models, and kept is what becomes of
+// values that stay on documents.
+func newModelChange(prev, next *Plan, c *model.Comparison, kept []model.KeptOutcome) *ModelChange {
+	m := &ModelChange{Prev: prev, Next: next, Models: c, Kept: kept, freed: c.NoLongerUnique(), NewRules: map[string]bool{}, AddedRules: map[string]bool{},
+		refolded: map[string]bool{}, rulesChanged: map[string]bool{}, reordered: map[string]bool{}, relinked: map[string]bool{}, staleEntries: map[string]bool{}, restored: map[string]bool{}}
+	m.Strict, m.Unique = c.NewGuards()
+	for _, pair := range c.Collections {
+		for _, p := range pair.Rules {
+			m.compareRule(p)
 		}
 	}
-	for _, r := range next.Model.Relations() {
-		if o := prev.Model.Relation(r.FullName()); o == nil {
-			m.relinked[r.FullName()] = true
+	m.compareKept()
+	m.compareOrder()
+	for _, pair := range c.Collections {
+		for _, p := range pair.Relations {
+			m.compareRelation(p)
 		}
 	}
 	return m
@@ -50,6 +51,16 @@ func CompareModels(prev, next *Plan) *ModelChange {
 
 // derivedIDs returns whether the rule goes by a relation over derived ids.
 func (r *Rule) derivedIDs() bool { return r.Relation != nil && r.Relation.Derived() }
+
+// compareRelation notes a relation whose links are made anew. It looks at NewRules.
+func (m *ModelChange) compareRelation(p model.RelationPair) {
+	switch {
+	case p.Prev == nil:
+		m.relinked[p.Next.FullName()] = true
+	case !p.SameIDs() || (p.Next.PageSize > 0) != (p.Prev.PageSize > 0) || m.derivesAnew(p.Prev, p.Next):
+		m.relinked[p.Prev.FullName()] = true
+	}
+}
 
 // derivesAnew returns whether rules give the ids of a relation that both models have, and other ones than before: one of them,
 // or one that they depend on, came, went or changed.
@@ -63,51 +74,48 @@ func (m *ModelChange) derivesAnew(prev, next *model.Relation) bool {
 	})
 }
 
-// compareRules finds the rules that came, went or changed.
-func (m *ModelChange) compareRules() {
-	before := map[string]*Rule{}
-	for _, r := range m.Prev.Rules {
-		before[r.FullName] = r
-	}
-	for _, r := range m.Next.Rules {
-		if old := before[r.FullName]; old == nil || !old.SameAs(r.Rule) {
-			m.NewRules[r.FullName], m.rulesChanged[r.Collection] = true, true
-			if old != nil && old.keepsRows() {
-				m.staleEntries[r.FullName] = true
-			}
-		} else if r.EntersDerived != old.EntersDerived || r.derivedIDs() != old.derivedIDs() || !r.Frozen && m.differs(r) { // what is frozen is what it was
-			m.refolded[r.FullName], m.rulesChanged[r.Collection] = true, true
-			if r.keepsRows() || old.keepsRows() {
-				m.staleEntries[r.FullName] = true
-			}
+// compareRule notes a rule that came, went or changed, or is computed otherwise.
+func (m *ModelChange) compareRule(p model.RulePair) {
+	if p.Next == nil {
+		old := m.Prev.Rules[p.Prev.Index]
+		m.rulesChanged[old.Collection] = true
+		if old.keepsRows() {
+			m.staleEntries[old.FullName] = true
 		}
-		delete(before, r.FullName)
+		return
 	}
-	if m.limitChanged() { // which values there is room for
-		for _, r := range m.Next.Rules {
-			m.rulesChanged[r.Collection] = true
-		}
-	}
-	for _, r := range before {
-		m.rulesChanged[r.Collection] = true
-		if r.keepsRows() {
+	r, changed := m.Next.Rules[p.Next.Index], true
+	if p.Prev == nil {
+		m.NewRules[r.FullName], m.AddedRules[r.FullName] = true, true
+	} else if old := m.Prev.Rules[p.Prev.Index]; !p.Same() {
+		m.NewRules[r.FullName] = true
+		if old.keepsRows() {
 			m.staleEntries[r.FullName] = true
 		}
+	} else if r.EntersDerived != old.EntersDerived || r.derivedIDs() != old.derivedIDs() || !r.Frozen && m.differs(r) { // what is frozen is what it was
+		m.refolded[r.FullName] = true
+		if r.keepsRows() || old.keepsRows() {
+			m.staleEntries[r.FullName] = true
+		}
+	} else {
+		changed = m.limitChanged() // which values there is room for
+	}
+	if changed {
+		m.rulesChanged[r.Collection] = true
 	}
 }
 
-// compareKept finds what becomes of values that stay on documents.
+// compareKept finds what the fold does to values that stay on documents. It looks at NewRules.
 func (m *ModelChange) compareKept() {
-	m.Kept = m.Prev.Retired.Outcomes(m.Prev.Model, m.Next.Model)
 	for _, o := range m.Kept {
 		switch name := o.Name(); {
 		case !o.Stays:
 			m.lost = append(m.lost, name)
-		case !o.Is && o.Was:
+		case !o.HasRule && o.HadRule:
 			m.retiring = append(m.retiring, name)
-		case o.Is && m.NewRules[name]:
+		case o.HasRule && m.NewRules[name]:
 			m.restored[name] = true
-			if !o.Was {
+			if !o.HadRule {
 				m.returned = append(m.returned, o.KeepingRule)
 			}
 		}

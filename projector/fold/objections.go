@@ -58,7 +58,7 @@ func (m *ModelChange) HidingRules(row *sqlite.Row) (rules []*Rule) {
 	}
 	t := jsondoc.MustParse(row.Source())
 	for _, r := range c.Rules {
-		if m.takesOver(r) && holds(t, jsondoc.Root, r.Path) {
+		if m.AddedRules[r.FullName] && holds(t, jsondoc.Root, r.Path) {
 			rules = append(rules, r)
 		}
 	}
@@ -104,17 +104,11 @@ func HidesOwn(k model.KeepingRule, row *sqlite.Row) (problem fanfold.Problem, ok
 		Detail: fmt.Sprintf("a removed rule comes with the model, and %s has a member of its own at its path %q, which the next write would lose: take the rule out of \"retired\", or release the path", row.Key, k.Path)}, true
 }
 
-// takesOver returns whether the rule's path belonged to no rule before.
-func (m *ModelChange) takesOver(r *Rule) bool {
-	old := m.Prev.Model.Collection(r.Collection)
-	return old == nil || !slices.ContainsFunc(old.Rules, func(o *model.Rule) bool { return o.Name() == r.FullName })
-}
-
 // LostUnreleased lists the rules whose kept values the model would drop although it does not release their paths, the
 // first MaxNamed of them. The error is the read model's.
 func (m *ModelChange) LostUnreleased(s *sqlite.Snapshot) (problems []fanfold.Problem, err error) {
 	for _, o := range m.Kept {
-		if o.Stays || o.Released {
+		if !o.Unreleased() {
 			continue
 		}
 		n, err := s.CountKept(o.Name())
@@ -122,7 +116,7 @@ func (m *ModelChange) LostUnreleased(s *sqlite.Snapshot) (problems []fanfold.Pro
 			return nil, err
 		}
 		first := ""
-		if o.Keeps {
+		if o.RuleKeeps {
 			first = ", in a model without this rule, and apply this one afterwards"
 		}
 		if n > 0 && len(problems) < MaxNamed {

@@ -131,12 +131,18 @@ func newPlan(m *model.Model, seq uint64, reserved model.Reserved, retired model.
 	return p, err
 }
 
-// Follow compiles a model that event seq applies after the plan's. Where the model says no fold version, the plan's stays in
-// force. Errors are NewPlan's.
-func (p *Plan) Follow(m *model.Model, seq uint64) (*Plan, error) {
+// Follow compiles a model that event seq applies after the plan's, and returns what changes then. Where the model says no
+// fold version, the plan's stays in force. Errors are NewPlan's.
+func (p *Plan) Follow(m *model.Model, seq uint64) (*ModelChange, error) {
 	next := *m
 	next.Fold, next.Retired = cmp.Or(m.Fold, p.Version), nil // which are the plan's from here on
-	return newPlan(&next, seq, p.Reserved.Next(p.Model, m), p.Retired.Next(p.Model, m))
+	c := model.Compare(p.Model, m)
+	kept := c.Kept(p.Retired)
+	plan, err := newPlan(&next, seq, c.Reserved(p.Reserved), c.Retired(kept))
+	if err != nil {
+		return nil, err
+	}
+	return newModelChange(p, plan, c, kept), nil
 }
 
 // compilePlan does what NewPlan does. The values of the rules that copyOnly names do not stay on their holders yet:

@@ -38,10 +38,11 @@ func (f *Fold) Prepare(tx *sqlite.Tx, change *ModelChange) error {
 func FinishPreparation(tx *sqlite.Tx, ev *fanfold.Event, change *ModelChange, reporter Reporter) (*Plan, error) {
 	f := New(change.Prev, Options{Reporter: reporter})
 	f.begin(tx, ev)
-	next, err := f.adoptModel(ev)
+	adopted, err := f.adoptModel(ev)
 	if err != nil {
 		return nil, err
 	}
+	next := adopted.Next
 	if err := f.freezeNew(change, next); err != nil {
 		return nil, err
 	}

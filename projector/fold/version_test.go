@@ -28,10 +28,10 @@ func TestPlansOfVersions(t *testing.T) {
 	m := model.Empty()
 	m.Fold = fold.Newest
 	newest, err := first.Follow(m, 1)
-	if err != nil || newest.Version != fold.Newest {
+	if err != nil || newest.Next.Version != fold.Newest {
 		t.Fatalf("the newest plan is %+v, %v", newest, err)
 	}
-	if next, err := newest.Follow(model.Empty(), 2); err != nil || next.Version != fold.Newest || next.Seq != 2 {
+	if next, err := newest.Next.Follow(model.Empty(), 2); err != nil || next.Next.Version != fold.Newest || next.Next.Seq != 2 {
 		t.Errorf("the plan behind it is %+v, %v", next, err)
 	}
 	for _, version := range []int{fold.Oldest - 1, fold.Newest + 1, -1} {

@@ -118,11 +118,11 @@ func workOf(t *testing.T, m *machine, model string) (work int64) {
 		if err != nil {
 			return err
 		}
-		next, err := prev.Follow(parsed, 0)
+		change, err := prev.Follow(parsed, 0)
 		if err != nil {
 			return err
 		}
-		work, err = fold.CompareModels(prev, next).Work(s)
+		work, err = change.Work(s)
 		return err
 	}); err != nil {
 		t.Fatal(err)

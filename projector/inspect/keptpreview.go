@@ -12,7 +12,7 @@ import (
 // releases them. The error is the read model's.
 func (v *previewer) countKept(s *sqlite.Snapshot) error {
 	for _, o := range v.change.Kept {
-		outcome := outcomeOf(o)
+		outcome := o.Outcome()
 		if outcome == "" {
 			continue
 		}
@@ -50,16 +50,3 @@ func (v *previewer) checkRetired(sc *sqlite.Scanner) error {
 
 // errFound ends a walk at what it looks for.
 var errFound = errors.New("found")
-
-// outcomeOf returns what a preview says of values that stay on documents by one rule, "" where nothing becomes of them.
-func outcomeOf(o model.KeptOutcome) string {
-	switch {
-	case !o.Stays:
-		return model.Lost
-	case o.Was && !o.Is:
-		return model.Stored
-	case o.Is && !o.Was:
-		return model.Restored
-	}
-	return ""
-}

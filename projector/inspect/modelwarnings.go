@@ -32,7 +32,7 @@ func modelWarnings(s *sqlite.Snapshot, prev, next *model.Model) ([]fanfold.Probl
 		}
 		for _, c := range list {
 			after = c.Name
-			if c.Documents == 0 || next.Takes(c.Name) || !prev.Takes(c.Name) {
+			if c.Documents == 0 || next.Writable(c.Name) || !prev.Writable(c.Name) {
 				continue
 			}
 			if closed++; closed <= closedNamed {

@@ -168,10 +168,10 @@ func newPreviewer(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelCha
 	m := change.Next.Model
 	v = &previewer{ctx: ctx, prev: change.Prev, next: change.Next, change: change, scope: scope, rules: map[string]*model.RulePreview{},
 		schemas: map[string]*schema.Schema{}, misfits: map[string]*model.Misfits{}, uncovered: map[string]*uncovered{},
-		out: &model.Preview{Position: fanfold.Bookmark{Position: sc.Checkpoint.At()}, Rules: []model.RulePreview{}, Differences: m.Differences(change.Prev.Model)}}
+		out: &model.Preview{Position: fanfold.Bookmark{Position: sc.Checkpoint.At()}, Rules: []model.RulePreview{}, Differences: change.Models.Differences()}}
 	v.tally = newTally(v.next, func(r *fold.Rule) bool { return scope.Rules[r] }, func(name string, u *model.Unique) bool { return model.HasUnique(change.Unique[name], u) })
 	v.listRules()
-	if err := v.compileSchemas(m); err != nil {
+	if err := v.compileSchemas(); err != nil {
 		return nil, err
 	}
 	v.out.AtOnce = v.change.Entangled()
@@ -191,25 +191,22 @@ func compareWithApplied(sc *sqlite.Scanner, m *model.Model) (*fold.ModelChange, 
 	if err != nil {
 		return nil, err
 	}
-	next, err := prev.Follow(m, 0)
-	if err != nil {
-		return nil, err
-	}
-	return fold.CompareModels(prev, next), nil
+	return prev.Follow(m, 0)
 }
 
 // compileSchemas compiles the schemas that are new or changed. What does not fit the others was told when they came.
-func (v *previewer) compileSchemas(m *model.Model) error {
-	for _, c := range m.Collections {
-		if old := v.prev.Model.Collection(c.Name); c.Schema == nil || old != nil && bytes.Equal(old.Schema, c.Schema) {
+func (v *previewer) compileSchemas() error {
+	for _, p := range v.change.Models.Collections {
+		text := p.NewSchema()
+		if text == nil {
 			continue
 		}
-		compiled, err := schema.Compile(c.Schema)
+		compiled, err := schema.Compile(text)
 		if err != nil {
 			return err
 		}
-		v.schemas[c.Name] = compiled
-		v.misfits[c.Name] = &model.Misfits{Collection: c.Name}
+		v.schemas[p.Name] = compiled
+		v.misfits[p.Name] = &model.Misfits{Collection: p.Name}
 	}
 	return nil
 }
@@ -221,18 +218,15 @@ func (v *previewer) listRules() {
 	}
 	for _, r := range v.next.Rules {
 		change := "same"
-		switch old := v.rules[r.FullName]; {
-		case old == nil:
+		switch {
+		case v.change.AddedRules[r.FullName]:
 			change = "new"
 		case v.change.NewRules[r.FullName]:
 			change = "changed"
 		}
 		v.rules[r.FullName] = &model.RulePreview{Rule: r.FullName, Change: change}
 	}
-	for name := range v.rules {
-		v.ruleNames = append(v.ruleNames, name)
-	}
-	slices.Sort(v.ruleNames)
+	v.ruleNames = slices.Sorted(maps.Keys(v.rules))
 }
 
 // checkDocument notes what the model does to one document, which want is the embedded view of then.
