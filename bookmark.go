@@ -1,8 +1,6 @@
 package fanfold
 
 import (
-	"crypto/rand"
-	"encoding/base32"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,30 +15,17 @@ var storeIDRE = regexp.MustCompile(`^[a-z2-7]{8}$`)
 // Valid reports whether the id has the form of one.
 func (id StoreID) Valid() bool { return storeIDRE.MatchString(string(id)) }
 
-// NewStoreID returns a random id.
-func NewStoreID() StoreID {
-	var random [5]byte
-	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
-	return StoreIDFrom(random)
-}
-
-// StoreIDFrom returns the id that 40 bits make.
-func StoreIDFrom(bits [5]byte) StoreID {
-	return StoreID(strings.ToLower(base32.StdEncoding.EncodeToString(bits[:])))
-}
-
 // Issuer holds what a store writes into each position that it gives out, besides the position. The zero value adds
 // nothing, and takes every position.
 type Issuer struct {
 	Store StoreID
-	Folds Folds // nil for none: positions are given out without a fold version
-}
-
-// Folds knows by which version of the fold events are folded. The log says it, so that it is the same on every node.
-type Folds interface {
-	// FoldOf returns the fold version of the event at seq, 0 where the event is not folded here yet, and whether it is a
-	// model's, whose first change is a derived one.
-	FoldOf(seq uint64) (version int, model bool)
+	// Folds knows by which version of the fold events are folded. The log says it, so that it is the same on every node. nil for
+	// no knowledge: positions are given out without a fold version.
+	Folds interface {
+		// FoldOf returns the fold version of the event at seq, 0 where the event is not folded here yet, and whether it is a
+		// model's, whose first change is a derived one.
+		FoldOf(seq uint64) (version int, model bool)
+	}
 }
 
 // FoldOf returns what Folds says of the event at seq, and 0 where there are none.
@@ -133,14 +118,4 @@ func (i Issuer) Resolve(b Bookmark) (Position, error) {
 		return At(b.Seq(), 0) - 1, nil
 	}
 	return b.Position, nil
-}
-
-// ResolveText returns the position at which a client goes on that has the text of a bookmark. Errors are Invalid and
-// StoreChanged.
-func (i Issuer) ResolveText(s string) (Position, error) {
-	b, err := ParseBookmark(s)
-	if err != nil {
-		return 0, err
-	}
-	return i.Resolve(b)
 }

@@ -42,15 +42,6 @@ type Change struct {
 	Omitted []byte
 }
 
-// Fanout counts the derived changes that writes cause: in all, by rule and by collection. A change that
-// several rules cause counts once in Derived and once for each of these rules.
-type Fanout struct {
-	Position    Bookmark         `json:"position"` // of the prefix of the log that it was computed on
-	Derived     int64            `json:"derived"`
-	Rules       map[string]int64 `json:"rules"`
-	Collections map[string]int64 `json:"collections"`
-}
-
 // ChangeQuery asks for a page of the change feed.
 type ChangeQuery struct {
 	After       Position

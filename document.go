@@ -7,20 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of documents and models.
+// The limits of documents.
 const (
-	MaxIDLen         = 255     // of an id, in bytes
-	MaxCollectionLen = 64      // of a collection's name, in bytes
-	DefaultMaxBody   = 2 << 20 // of a document, in bytes
-	DefaultMaxDepth  = 64      // of a document's nesting, in levels
+	MaxIDLen         = 255 // of an id, in bytes
+	MaxCollectionLen = 64  // of a collection's name, in bytes
+	DefaultMaxDepth  = 64  // of a document's nesting, in levels
 )
-
-// CollectionCount says how many documents a collection holds.
-type CollectionCount struct {
-	Name      string `json:"name"`
-	Documents int64  `json:"documents"`
-	Declared  bool   `json:"declared"` // the model that applies declares it
-}
 
 // Key names a document by its collection and the text of its id. The number 1 and the string "1" are the same id.
 type Key struct {
@@ -104,11 +96,6 @@ type Document struct {
 	Body     []byte    // JSON text
 }
 
-// ETagOf returns the document's entity tag under the given fold version.
-func (d *Document) ETagOf(fold int) ETag {
-	return ETag{Revision: d.Revision, Position: d.Position, Fold: fold}
-}
-
 // View selects one of the two forms in which a document is read.
 type View int
 
@@ -129,13 +116,4 @@ func (d *Document) Meta(issuer Issuer) []byte {
 	meta = append(meta, `","updatedAt":"`...)
 	meta = d.Updated.AppendFormat(meta, time.RFC3339Nano)
 	return append(meta, `"}`...)
-}
-
-// PageQuery asks for one of the fixed pages of the documents that refer to one.
-type PageQuery struct {
-	Relation string // its full name
-	Target   string // the id of the document that they refer to
-	Page     int64  // from 1 on; 0 for the last
-	Size     int    // places on a page
-	View     View
 }

@@ -1,9 +1,6 @@
 package fanfold
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // Kind names what an event says.
 type Kind string
@@ -118,10 +115,6 @@ type Write struct {
 	Event  *Event
 	Expect Expect
 }
-
-// AppendRest stores writes that the log was given ahead with the rest of them, of which there is one at least: all or none, next
-// to each other. It returns the sequence of the first. It may be called once, or never.
-type AppendRest func(ctx context.Context, rest []Write) (first uint64, err error)
 
 // Expect says of which revision an event's subject must be for the event to be appended. The zero value is no condition.
 type Expect struct {

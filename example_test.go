@@ -56,22 +56,6 @@ func ExamplePath_AppendIDs() {
 	// ["a1" "7" "a1"]
 }
 
-func ExampleETag() {
-	doc := &fanfold.Document{Revision: 1042, Position: fanfold.At(1050, 3)}
-	tag := doc.ETagOf(6)
-	fmt.Println(tag)
-
-	back, err := fanfold.ParseETag(`W/"1042.1050-3.6"`)
-	fmt.Println(back == tag, err)
-
-	short, err := fanfold.ParseETag(`"1042"`) // a condition on a write needs the revision alone
-	fmt.Println(short.Revision, err)
-	// Output:
-	// "1042.1050-3.6"
-	// true <nil>
-	// 1042 <nil>
-}
-
 func ExampleError() {
 	err := fmt.Errorf("saving: %w", &fanfold.Error{Code: fanfold.Stale, Message: "document books/b1 is at revision 7", Current: 7})
 

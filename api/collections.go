@@ -10,12 +10,13 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/model"
 )
 
 // collectionList holds a page of the collections.
 type collectionList struct {
-	Collections []fanfold.CollectionCount `json:"collections"`
-	Next        string                    `json:"next,omitempty"`
+	Collections []model.CollectionCount `json:"collections"`
+	Next        string                  `json:"next,omitempty"`
 }
 
 // collectionsScope names the list of the collections in its cursors. No collection can have such a name.
@@ -39,7 +40,7 @@ func (s *Server) collections(c echo.Context) error {
 	if err := s.freshness(c); err != nil {
 		return err
 	}
-	list := collectionList{Collections: []fanfold.CollectionCount{}}
+	list := collectionList{Collections: []model.CollectionCount{}}
 	var at fanfold.Position
 	if err := s.Reader.Read(func(snap Snapshot) error {
 		at = snap.At()

@@ -68,9 +68,9 @@ func (s *Server) mark(p fanfold.Position) fanfold.Bookmark { return s.opt.Issuer
 func (s *Server) markEvent(seq uint64) fanfold.Bookmark { return s.mark(fanfold.At(seq, 0)) }
 
 // etag returns a document's ETag. Its fold version is that of the document's last change, so that it is the same on every node.
-func (s *Server) etag(doc *fanfold.Document) fanfold.ETag {
+func (s *Server) etag(doc *fanfold.Document) entityTag {
 	version, _ := s.opt.Issuer.FoldOf(doc.Position.Seq())
-	return doc.ETagOf(version)
+	return entityTag{Revision: doc.Revision, Position: doc.Position, Fold: version}
 }
 
 // Header names in canonical form: setting them directly saves a conversion for each.
@@ -92,7 +92,7 @@ var (
 const countedByHTTP = 2048
 
 // sendDocument answers with a document, or with 304 where the client has the one with this tag.
-func (s *Server) sendDocument(c echo.Context, status int, doc *fanfold.Document, at fanfold.Position, etag fanfold.ETag) error {
+func (s *Server) sendDocument(c echo.Context, status int, doc *fanfold.Document, at fanfold.Position, etag entityTag) error {
 	if s.setDocument(c, doc, at, etag) {
 		return c.NoContent(http.StatusNotModified)
 	}
@@ -105,7 +105,7 @@ func (s *Server) sendDocument(c echo.Context, status int, doc *fanfold.Document,
 }
 
 // setDocument sets the headers of an answer with a document, and tells whether the client has the one with this tag.
-func (s *Server) setDocument(c echo.Context, doc *fanfold.Document, at fanfold.Position, etag fanfold.ETag) (known bool) {
+func (s *Server) setDocument(c echo.Context, doc *fanfold.Document, at fanfold.Position, etag entityTag) (known bool) {
 	h := c.Response().Header()
 	tag := etag.String()
 	values := []string{tag, strconv.FormatUint(uint64(doc.Revision), 10), s.mark(at).String(), doc.Updated.Format(http.TimeFormat)}
@@ -127,8 +127,8 @@ func matches(lines []string, tag string) (known bool, have string) {
 	if list == "*" {
 		return true, tag
 	}
-	tags, _ := fanfold.SplitETags(list)
-	zipped := strings.TrimSuffix(tag, `"`) + fanfold.GzipSuffix + `"`
+	tags, _ := splitETags(list)
+	zipped := strings.TrimSuffix(tag, `"`) + gzipSuffix + `"`
 	for _, v := range tags {
 		switch v = strings.TrimPrefix(v, "W/"); v {
 		case tag:

@@ -216,7 +216,7 @@ func (s *Server) getExpanded(c echo.Context, key fanfold.Key, view fanfold.View)
 	}
 	var doc *fanfold.Document
 	var at fanfold.Position
-	var etag fanfold.ETag
+	var etag entityTag
 	a, err := s.assemble(c, func(a *answer) error {
 		return s.Reader.Read(func(snap Snapshot) (err error) {
 			at = snap.At()

@@ -18,10 +18,10 @@ const gzipFrom = 1024
 
 // compressed returns a handler that answers with gzip where the client accepts that. It compresses each piece by itself and
 // keeps no state between two, so that an open feed costs no compressor. The tag of a compressed answer is another one
-// (RFC 9110, 8.8.3.3): it ends with fanfold.GzipSuffix.
+// (RFC 9110, 8.8.3.3): it ends with gzipSuffix.
 func compressed(handler http.Handler) (http.Handler, error) {
 	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(gzipFrom), gzhttp.CompressionLevel(gzip.StatelessCompression), gzhttp.EnableZstd(false),
-		gzhttp.SuffixETag(fanfold.GzipSuffix), gzhttp.ContentTypeFilter(gzhttp.CompressAllContentTypeFilter), gzhttp.SetContentType(false))
+		gzhttp.SuffixETag(gzipSuffix), gzhttp.ContentTypeFilter(gzhttp.CompressAllContentTypeFilter), gzhttp.SetContentType(false))
 	if err != nil {
 		return nil, err
 	}

@@ -180,7 +180,7 @@ func (s *Server) childPage(c echo.Context, parent fanfold.Key, rel *model.Relati
 				return err
 			}
 			items := s.newItems(c, snap, a, p)
-			err := snap.EachOnPage(fanfold.PageQuery{Relation: rel.FullName(), Target: parent.ID, Page: number, Size: rel.PageSize, View: p.view},
+			err := snap.EachOnPage(model.PageQuery{Relation: rel.FullName(), Target: parent.ID, Page: number, Size: rel.PageSize, View: p.view},
 				func(page, pages int64) error { return beginPage(a, parent, rel, page, pages) },
 				func(doc *fanfold.Document) (bool, error) { return true, items.add(doc) })
 			a.AddString("]}")

@@ -235,7 +235,7 @@ func parseConditions(r *http.Request) (cond writer.Conditions, err error) {
 	return cond, nil
 }
 
-// tagged reads a header that is * or lists entity tags, and returns their revisions: fanfold.NoRevision for a tag that is not
+// tagged reads a header that is * or lists entity tags, and returns their revisions: noRevision for a tag that is not
 // one of this store, which is no mistake and matches nothing. Both are zero where the header is absent. The error is Invalid.
 func tagged(r *http.Request, name string) (any bool, revisions []fanfold.Revision, err error) {
 	lines := r.Header.Values(name)
@@ -249,7 +249,7 @@ func tagged(r *http.Request, name string) (any bool, revisions []fanfold.Revisio
 	case "":
 		return false, nil, fanfold.Errorf(fanfold.Invalid, "the header %s has no value: give it one, or leave it out", name)
 	}
-	tags, err := fanfold.SplitETags(list)
+	tags, err := splitETags(list)
 	if err != nil {
 		return false, nil, fanfold.Errorf(fanfold.Invalid, "%s takes * alone, or ETags: %s", name, fanfold.MessageOf(err))
 	}
@@ -257,7 +257,7 @@ func tagged(r *http.Request, name string) (any bool, revisions []fanfold.Revisio
 		if tag == `"*"` && name == "If-None-Match" { // would write over what it was hardly meant to
 			return false, nil, fanfold.Errorf(fanfold.Invalid, `If-None-Match: "*" in quotes is a tag that no document has; leave the quotes out`)
 		}
-		revisions = append(revisions, fanfold.TagRevision(tag))
+		revisions = append(revisions, tagRevision(tag))
 	}
 	return false, revisions, nil
 }

@@ -27,7 +27,7 @@ type Listing interface {
 	// HasCollection tells whether a collection is one of them.
 	HasCollection(name string) (bool, error)
 	// CollectionsBehind returns up to limit of them, by name, from behind the name after, and whether others follow.
-	CollectionsBehind(after string, limit int) (list []fanfold.CollectionCount, more bool, err error)
+	CollectionsBehind(after string, limit int) (list []model.CollectionCount, more bool, err error)
 }
 
 // Lists reads documents in lists.
@@ -40,7 +40,7 @@ type Lists interface {
 	EachReferring(relation, target string, after int64, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
 	// EachOnPage calls fn with the documents on one of target's fixed pages, until fn returns false. It calls begin first,
 	// with the page's number and how many pages there are, and ends with its error.
-	EachOnPage(p fanfold.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error
+	EachOnPage(p model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error
 }
 
 // Snapshot reads one consistent prefix of the log.

@@ -196,11 +196,11 @@ func readIfMatch(op *writer.Operation, t *jsondoc.Tree, n jsondoc.Node) error {
 	if !strings.HasSuffix(text, `"`) {
 		text = `"` + text + `"`
 	}
-	if tags, err := fanfold.SplitETags(text); err != nil || len(tags) > 1 || tags[0] != text {
+	if tags, err := splitETags(text); err != nil || len(tags) > 1 || tags[0] != text {
 		return fanfold.Errorf(fanfold.Invalid, `ifMatch is one tag as the ETag header has it, a revision, or "*"`)
 	}
-	op.Revisions = []fanfold.Revision{fanfold.TagRevision(text)}
-	if t.Kind(n) == jsondoc.Number && op.Revisions[0] == fanfold.NoRevision {
+	op.Revisions = []fanfold.Revision{tagRevision(text)}
+	if t.Kind(n) == jsondoc.Number && op.Revisions[0] == noRevision {
 		return fanfold.Errorf(fanfold.Invalid, "ifMatch: %s is not a revision", t.Raw(n))
 	}
 	return nil

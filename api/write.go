@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -227,7 +228,7 @@ func (s *Server) deleteStep(c echo.Context, op *writer.Operation) error {
 // dryRunResult holds the answer to a dry run.
 type dryRunResult struct {
 	Writes []dryRunWrite `json:"writes"` // what would be stored
-	*fanfold.Fanout
+	*model.Fanout
 }
 
 type dryRunWrite struct {

@@ -279,7 +279,7 @@ func digest(buf []byte, seq uint64, at time.Time, subject string, h nats.Header,
 			buf = append(append(append(append(buf, name...), ':'), h[name][0]...), '\n')
 		}
 	}
-	return fanfold.DigestOf(seq, at.UnixNano(), buf[:subjectEnds], buf[subjectEnds:], payload), buf
+	return digestOf(seq, at.UnixNano(), buf[:subjectEnds], buf[subjectEnds:], payload), buf
 }
 
 // setHeaders writes what an event says besides its payload: its transaction and its key.

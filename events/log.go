@@ -185,7 +185,7 @@ func (l *Log) streamConfig() jetstream.StreamConfig {
 		Name: l.opt.Database, Subjects: []string{l.sub.all()}, Storage: jetstream.FileStorage,
 		Description: "Fanfold's event log: every write of database " + l.opt.Database,
 		Duplicates:  l.opt.Window,
-		Metadata:    map[string]string{storeKey: string(fanfold.NewStoreID())},
+		Metadata:    map[string]string{storeKey: string(newStoreID())},
 		Replicas:    l.opt.Replicas, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1,
 		AllowAtomicPublish: true, AllowDirect: true, DenyDelete: true, DenyPurge: true,
 	}

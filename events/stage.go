@@ -19,17 +19,20 @@ const (
 // errEnoughStaged is the error of Stage where enough is staged already.
 var errEnoughStaged = errors.New("enough is staged")
 
+// restAppender stores the writes of a Stage with the rest of them, as AppendAll does.
+type restAppender = func(ctx context.Context, rest []fanfold.Write) (first uint64, err error)
+
 // Stage sends writes to the server ahead of the last ones that are to be stored with them, so that it has read them by the
 // time that those are known. Nothing of them is stored before appendRest gives it the others, of which there must be one at
 // least: it is AppendAll for all of the writes together, which are no transaction, and may be called once. Where it is not called
 // the server drops what was sent. Stage blocks while the connection takes no more. After an error, also where only
 // maxStagedBatches are staged already, the same writes may be given to AppendAll, which says what is wrong, if anything is.
-func (l *Log) Stage(ctx context.Context, writes []fanfold.Write) (appendRest fanfold.AppendRest, err error) {
+func (l *Log) Stage(ctx context.Context, writes []fanfold.Write) (appendRest restAppender, err error) {
 	return l.stageAt(ctx, writes, time.Now())
 }
 
 // stageAt is Stage at a time.
-func (l *Log) stageAt(ctx context.Context, writes []fanfold.Write, at time.Time) (appendRest fanfold.AppendRest, err error) {
+func (l *Log) stageAt(ctx context.Context, writes []fanfold.Write, at time.Time) (appendRest restAppender, err error) {
 	if !l.stageSlots.TryAcquire(1) {
 		return nil, errEnoughStaged
 	}

@@ -2,8 +2,11 @@ package events
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base32"
 	"encoding/binary"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -26,7 +29,7 @@ func (l *Log) identify(ctx context.Context, s jetstream.Stream) fanfold.StoreID 
 	}
 	made := binary.BigEndian.AppendUint64([]byte(info.Config.Name+"\x00"), uint64(info.Created.UnixNano()))
 	sum := sha256.Sum256(made)
-	id := fanfold.StoreIDFrom([5]byte(sum[:5]))
+	id := storeIDOf([5]byte(sum[:5]))
 	config := info.Config
 	config.Metadata = map[string]string{storeKey: string(id)}
 	for key, value := range info.Config.Metadata {
@@ -38,4 +41,16 @@ func (l *Log) identify(ctx context.Context, s jetstream.Stream) fanfold.StoreID 
 		l.opt.Logger.Warn("the store's id cannot be written into the stream's metadata", "store", id, "err", err)
 	}
 	return id
+}
+
+// newStoreID returns a random id.
+func newStoreID() fanfold.StoreID {
+	var random [5]byte
+	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
+	return storeIDOf(random)
+}
+
+// storeIDOf returns the id that 40 bits make.
+func storeIDOf(bits [5]byte) fanfold.StoreID {
+	return fanfold.StoreID(strings.ToLower(base32.StdEncoding.EncodeToString(bits[:])))
 }

@@ -103,3 +103,12 @@ func (r *Relation) Targets(t *jsondoc.Tree) []string {
 		return dup
 	})
 }
+
+// PageQuery asks for one of the fixed pages of the documents that refer to one by a relation.
+type PageQuery struct {
+	Relation string // its full name
+	Target   string // the id of the document that they refer to
+	Page     int64  // from 1 on; 0 for the last
+	Size     int    // places on a page
+	View     fanfold.View
+}

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // writeCounts adds what the transaction has changed to the numbers of the collections' documents. A collection that it has
@@ -31,7 +31,7 @@ func (s *Snapshot) HasCollection(name string) (bool, error) {
 
 // CollectionsBehind returns the collections behind a name of which HasCollection is true, in order of their names, limit of
 // them at most. more reports whether others follow. It reads numbers that the fold has stored, and counts no documents.
-func (s *Snapshot) CollectionsBehind(after string, limit int) (list []fanfold.CollectionCount, more bool, err error) {
+func (s *Snapshot) CollectionsBehind(after string, limit int) (list []model.CollectionCount, more bool, err error) {
 	err = s.c.query(`WITH declared AS MATERIALIZED (`+declaredSQL+`)
 		SELECT n.name, coalesce(c.documents, 0), n.name IN (SELECT name FROM declared)
 		FROM (SELECT name FROM collection WHERE name > ?1 UNION SELECT name FROM declared WHERE name > ?1) n LEFT JOIN collection c ON c.name = n.name
@@ -40,7 +40,7 @@ func (s *Snapshot) CollectionsBehind(after string, limit int) (list []fanfold.Co
 			more = true
 			return errStopRows
 		}
-		list = append(list, fanfold.CollectionCount{Name: textOf(r[0]), Documents: intOf(r[1]), Declared: intOf(r[2]) != 0})
+		list = append(list, model.CollectionCount{Name: textOf(r[0]), Documents: intOf(r[1]), Declared: intOf(r[2]) != 0})
 		return nil
 	}, after, int64(limit)+1)
 	if errors.Is(err, errStopRows) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // AddLink records that holder refers to target. It is called once for each pair of the two, however
@@ -273,7 +274,7 @@ func (s *Snapshot) EachHolder(relation, target string, fn func(number int64, id 
 // EachOnPage calls fn with the documents that have the places of one of target's pages, in order, as EachListed does. It
 // first calls begin with the page's number and how many pages there are, and ends with its error. Pages have
 // size places and count from 1 on; 0 is the last one. A page behind the last is empty.
-func (s *Snapshot) EachOnPage(p fanfold.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
+func (s *Snapshot) EachOnPage(p model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
 	count, places, page := int64(0), int64(p.Size), p.Page
 	if _, err := s.c.queryRow("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r []sqlValue) { count = intOf(r[0]) }, p.Relation, p.Target); err != nil {
 		return err

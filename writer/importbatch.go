@@ -45,8 +45,8 @@ type importBatch struct {
 	refusals []Refusal
 	err      error // why reading ended early
 
-	staged       int                // how many of the writes, the first ones, the log's server has already
-	appendStaged fanfold.AppendRest // stores them with the others; nil where none are staged
+	staged       int        // how many of the writes, the first ones, the log's server has already
+	appendStaged AppendRest // stores them with the others; nil where none are staged
 }
 
 // unstage has the writes sent anew: those that are staged are others now, or were given to the log.

@@ -40,11 +40,11 @@ func (l *stagingLog) MayExceed(context.Context, []*fanfold.Event, int64) (bool, 
 	return true, nil
 }
 
-func (l *stagingLog) DryRun(context.Context, []*fanfold.Event) (*fanfold.Fanout, error) {
-	return &fanfold.Fanout{Derived: fanfold.MaxChanges + 1}, nil
+func (l *stagingLog) DryRun(context.Context, []*fanfold.Event) (*model.Fanout, error) {
+	return &model.Fanout{Derived: fanfold.MaxChanges + 1}, nil
 }
 
-func (l *stagingLog) Stage(_ context.Context, writes []fanfold.Write) (fanfold.AppendRest, error) {
+func (l *stagingLog) Stage(_ context.Context, writes []fanfold.Write) (AppendRest, error) {
 	for _, w := range writes {
 		l.staged = append(l.staged, w.Event.Key.ID)
 	}

@@ -27,7 +27,7 @@ func (l lossDetector) AppendAll(ctx context.Context, tx string, writes []fanfold
 }
 
 // Stage does what the log does. The error of appendRest is LogDamaged where the log has lost what a write is made on.
-func (l lossDetector) Stage(ctx context.Context, writes []fanfold.Write) (appendRest fanfold.AppendRest, err error) {
+func (l lossDetector) Stage(ctx context.Context, writes []fanfold.Write) (appendRest AppendRest, err error) {
 	appendStaged, err := l.Appender.Stage(ctx, writes)
 	return func(ctx context.Context, rest []fanfold.Write) (first uint64, err error) {
 		first, err = appendStaged(ctx, rest)

@@ -20,7 +20,7 @@ func (l staleLog) AppendAll(context.Context, string, []fanfold.Write) (uint64, e
 	return 0, fanfold.AtOperation(&fanfold.Error{Code: fanfold.Stale, Current: l.at}, 1)
 }
 
-func (l staleLog) Stage(ctx context.Context, staged []fanfold.Write) (fanfold.AppendRest, error) {
+func (l staleLog) Stage(ctx context.Context, staged []fanfold.Write) (AppendRest, error) {
 	return func(_ context.Context, rest []fanfold.Write) (uint64, error) {
 		return l.AppendAll(ctx, "", slices.Concat(staged, rest))
 	}, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Intent says how writes are meant. The zero value makes them within the model's fan-out limit.
@@ -30,7 +31,7 @@ type Result struct {
 // DryRun reports what writes would store and cause.
 type DryRun struct {
 	Writes []fanfold.Write
-	Fanout *fanfold.Fanout
+	Fanout *model.Fanout
 }
 
 // Write makes one prepared operation, which must not be a Check. It blocks until the log has decided. Errors are those of

@@ -24,8 +24,12 @@ type Appender interface {
 	// first; the others follow it. The error is Stale where a condition is not met; its Operation is that write's index.
 	AppendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error)
 	// Stage sends writes to the log, which stores them with those that appendRest is given, as AppendAll with no transaction does.
-	Stage(ctx context.Context, writes []fanfold.Write) (appendRest fanfold.AppendRest, err error)
+	Stage(ctx context.Context, writes []fanfold.Write) (appendRest AppendRest, err error)
 }
+
+// AppendRest stores writes that the log was given ahead with the rest of them, of which there is one at least: all or none, next
+// to each other. It returns the sequence of the first. It may be called once, or never.
+type AppendRest = func(ctx context.Context, rest []fanfold.Write) (first uint64, err error)
 
 // Leader answers from the log's leader, so that no acknowledged event is missing in the answer.
 type Leader interface {
@@ -95,7 +99,7 @@ type Inspector interface {
 	Guards(ctx context.Context, m *model.Model) ([]fanfold.Problem, error)
 	// DryRun counts what events would cause if they were the next ones of the log. The error is Conflict or NotFound where
 	// they do not fit the documents as they are.
-	DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error)
+	DryRun(ctx context.Context, events []*fanfold.Event) (*model.Fanout, error)
 	// MayExceed estimates whether events cause more than limit derived changes. It is never false of events that do, and
 	// may be true of events that do not.
 	MayExceed(ctx context.Context, events []*fanfold.Event, limit int64) (bool, error)
@@ -113,6 +117,9 @@ type Dependencies struct {
 	Nodes     Nodes
 	Members   Members // nil where this is the only node; otherwise writes are held back until Release is called
 }
+
+// defaultMaxBody is the size of the largest document, in bytes, where the options do not say.
+const defaultMaxBody = 2 << 20
 
 // Options configure a Writer. MaxEvent must be set; zero values of the other fields stand for their defaults.
 type Options struct {
@@ -141,7 +148,7 @@ const envelopeRoom = 1024
 // setDefaults replaces zero values by their defaults.
 func (o *Options) setDefaults() {
 	if o.MaxBody == 0 {
-		o.MaxBody = fanfold.DefaultMaxBody
+		o.MaxBody = defaultMaxBody
 	}
 	o.MaxBody = min(o.MaxBody, int64(o.MaxEvent)-envelopeRoom)
 	if o.MaxDepth == 0 {

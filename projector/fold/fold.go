@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -62,8 +63,8 @@ type Options struct {
 	// SetOrientedFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule allows
 	// it; default DefaultSetOrientedFrom, negative: none is. The rows are the same.
 	SetOrientedFrom int
-	Reporter        Reporter        // nil for none
-	Fanout          *fanfold.Fanout // derived changes are counted in it; nil for none
+	Reporter        Reporter      // nil for none
+	Fanout          *model.Fanout // derived changes are counted in it; nil for none
 	// Estimate is for one event that is rehearsed for the number of its derived changes. Changes that lead to no others are
 	// counted instead of made, and some of them twice, so that the number is never too low.
 	Estimate bool

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -17,7 +18,7 @@ const maxDryRunBytes = 64 << 20
 // disk for that long; folding never waits for it. One dry run is made at a time; the others wait. Patches go by the
 // documents as they are. The error is NotFound where a patch's document is not there, Conflict where a patch does not fit,
 // FanoutLimit where an event causes more changes than one may have, or ctx's.
-func (i *Inspector) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfold.Fanout, error) {
+func (i *Inspector) DryRun(ctx context.Context, events []*fanfold.Event) (*model.Fanout, error) {
 	select {
 	case i.dryRuns <- struct{}{}:
 		defer func() { <-i.dryRuns }()
@@ -32,7 +33,7 @@ func (i *Inspector) DryRun(ctx context.Context, events []*fanfold.Event) (*fanfo
 }
 
 // dryRunInMemory folds events on a snapshot. The error is ErrRehearsalEnds where they change much, or that of rehearse.
-func (i *Inspector) dryRunInMemory(ctx context.Context, events []*fanfold.Event) (out *fanfold.Fanout, err error) {
+func (i *Inspector) dryRunInMemory(ctx context.Context, events []*fanfold.Event) (out *model.Fanout, err error) {
 	sc, err := i.store.Scan()
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (i *Inspector) planOf(s *sqlite.Snapshot) (*fold.Plan, error) {
 // newRehearsal returns a fold of so many events that are not kept, which counts the derived changes in out: with estimate
 // at least as many as there are. Only an event that is alone may be estimated, or folded by set-oriented SQL, because
 // others might read what that leaves out.
-func newRehearsal(ctx context.Context, pl *fold.Plan, events int, estimate bool, out *fanfold.Fanout) *fold.Fold {
+func newRehearsal(ctx context.Context, pl *fold.Plan, events int, estimate bool, out *model.Fanout) *fold.Fold {
 	opt := fold.Options{Fanout: out, Ended: ctx.Err, Estimate: estimate && events == 1}
 	if events > 1 {
 		opt.SetOrientedFrom = -1
@@ -68,7 +69,7 @@ func newRehearsal(ctx context.Context, pl *fold.Plan, events int, estimate bool,
 
 // dryRunOnCopy folds events on a copy of the read model, and removes the copy. Errors are those of rehearse and of the
 // files.
-func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event) (out *fanfold.Fanout, err error) {
+func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event) (out *model.Fanout, err error) {
 	db, err := i.store.Copy(ctx, func(int64, int64) {})
 	if err != nil {
 		return nil, err
@@ -87,12 +88,12 @@ func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event) (
 }
 
 // newFanout returns a count of no changes.
-func newFanout() *fanfold.Fanout {
-	return &fanfold.Fanout{Rules: map[string]int64{}, Collections: map[string]int64{}}
+func newFanout() *model.Fanout {
+	return &model.Fanout{Rules: map[string]int64{}, Collections: map[string]int64{}}
 }
 
 // rehearse folds events in a transaction that is not to be kept.
-func rehearse(ctx context.Context, tx *sqlite.Tx, f *fold.Fold, events []*fanfold.Event, out *fanfold.Fanout) error {
+func rehearse(ctx context.Context, tx *sqlite.Tx, f *fold.Fold, events []*fanfold.Event, out *model.Fanout) error {
 	cp := tx.Checkpoint()
 	out.Position.Position = cp.At()
 	for n, given := range events {

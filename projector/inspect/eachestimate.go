@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -62,7 +63,7 @@ type eachEstimate struct {
 	snapshot *sqlite.Snapshot
 	tx       *sqlite.Tx // nil before the first event, and after one that could not be folded to its end
 	fold     *fold.Fold
-	out      *fanfold.Fanout
+	out      *model.Fanout
 }
 
 // of returns how many derived changes an event causes at most. The error says that it changes many documents, or cannot be

@@ -53,7 +53,7 @@ const (
 
 // rehearseBriefly folds events on a snapshot and returns what they cause. An error other than ctx's says that they change
 // many documents, or cannot be folded on it.
-func (i *Inspector) rehearseBriefly(ctx context.Context, s *sqlite.Snapshot, pl *fold.Plan, events []*fanfold.Event) (out *fanfold.Fanout, err error) {
+func (i *Inspector) rehearseBriefly(ctx context.Context, s *sqlite.Snapshot, pl *fold.Plan, events []*fanfold.Event) (out *model.Fanout, err error) {
 	out = newFanout()
 	return out, rehearse(ctx, s.Rehearse(sqlite.Rehearsal{MaxDocuments: maxRehearsed * len(events), MaxBytes: maxRehearsedBytes}),
 		newRehearsal(ctx, pl, len(events), true, out), events, out)
