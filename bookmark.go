@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// StoreID names a store, so that a position of one is not taken for a position of another: eight characters of
+// StoreID names a store, so that a position of one is not taken for a position of another. It has eight characters of
 // lower-case base32 (a-z2-7). It is drawn when the log is made, and stays with the log.
 type StoreID string
 
@@ -15,20 +15,20 @@ var storeIDRE = regexp.MustCompile(`^[a-z2-7]{8}$`)
 // Valid reports whether the id has the form of one.
 func (id StoreID) Valid() bool { return storeIDRE.MatchString(string(id)) }
 
-// Issuer holds what a store writes into each position that it gives out, besides the position. The zero value adds
-// nothing, and takes every position.
+// Issuer turns the positions of a store into bookmarks for clients, and bookmarks that come back into positions. It refuses those of
+// another store. The zero value adds nothing to a position, and takes every bookmark.
 type Issuer struct {
 	Store StoreID
 	// Folds knows by which version of the fold events are folded. The log says it, so that it is the same on every node. nil for
 	// no knowledge: positions are given out without a fold version.
 	Folds interface {
-		// FoldOf returns the fold version of the event at seq, 0 where the event is not folded here yet, and whether it is a
-		// model's, whose first change is a derived one.
+		// FoldOf returns the fold version of the event at seq, 0 where the event is not folded here yet. model tells whether it
+		// is a model's event, whose first change is a derived one.
 		FoldOf(seq uint64) (version int, model bool)
 	}
 }
 
-// FoldOf returns what Folds says of the event at seq, and 0 where there are none.
+// FoldOf returns what Folds says of the event at seq, and 0 without Folds.
 func (i Issuer) FoldOf(seq uint64) (version int, model bool) {
 	if i.Folds == nil {
 		return 0, false
@@ -36,17 +36,17 @@ func (i Issuer) FoldOf(seq uint64) (version int, model bool) {
 	return i.Folds.FoldOf(seq)
 }
 
-// Bookmark holds a position as clients have it. Its text is "<sequence>-<n>", "-<store>" behind it, and "-<fold version>"
-// behind that where it lies inside an event: which changes an event has, and in which order, is the fold's to say. Clients
-// take it as it is.
+// Bookmark is a position as a client keeps it, to go on from there days later and on another node. Its text is
+// "<sequence>-<n>-<store>". Inside an event it ends with "-<fold version>", because the version of the fold decides which
+// changes the event has. Clients send it back as they got it.
 type Bookmark struct {
 	Position
 	Store StoreID // "" for none
 	Fold  int     // the fold version of the event; 0 for none
 }
 
-// Mark returns the position as the store gives it out. Behind a direct change it holds under every fold version, because
-// that is the first of its event. A model's event has derived changes alone.
+// Mark returns the position as the store gives it out. A direct change is the first of its event under every fold version, so
+// its bookmark names none. A model's event has derived changes alone.
 func (i Issuer) Mark(p Position) Bookmark {
 	b := Bookmark{Position: p, Store: i.Store}
 	if version, model := i.FoldOf(p.Seq()); model || p.N() > 0 {
@@ -104,9 +104,8 @@ func ParseBookmark(s string) (b Bookmark, err error) {
 	return b, err
 }
 
-// Resolve returns the position at which a client that has a bookmark goes on. A bookmark inside an event that was folded
-// by another version than the log says stands for the event's start, so that nothing is missed and some changes may come
-// again. One of an event that is not folded here yet is taken as it is. The error is StoreChanged for a bookmark of another
+// Resolve returns the position at which a client that has a bookmark goes on. A bookmark inside an event stands for the
+// event's start if its fold version is not the one that the log says: nothing is missed, and some changes may come again. One of an event that is not folded here yet is taken as it is. The error is StoreChanged for a bookmark of another
 // store.
 func (i Issuer) Resolve(b Bookmark) (Position, error) {
 	if b.Store != "" && i.Store != "" && b.Store != i.Store {

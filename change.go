@@ -1,8 +1,6 @@
 package fanfold
 
-import (
-	"time"
-)
+import "time"
 
 // Op names what a change did to a document.
 type Op string
@@ -17,7 +15,9 @@ const (
 	OpLeave   Op = "leave"  // as a feed with a filter names a change, of any other kind, after which the document does not match
 )
 
-// Change describes one change of one document, as the change feed reports it.
+// Change describes one change of one document, as the change feed reports it. A direct change is what a client wrote. A derived one
+// is what the store then changed on a document that depends on it, in the same moment. A consumer that applies all
+// changes in their order has every document as the store shows it.
 type Change struct {
 	Position Position
 	Ordinal  int64    // the number of changes in the log up to and including this one
@@ -42,7 +42,7 @@ type Change struct {
 	Omitted []byte
 }
 
-// ChangeQuery asks for a page of the change feed.
+// ChangeQuery asks for a page of the change feed: the changes after a position, or those of them that a consumer wants.
 type ChangeQuery struct {
 	After       Position
 	Limit       int      // how many rows are looked at, at most; the rows of one event are never mixed with others
@@ -57,13 +57,13 @@ type ChangeQuery struct {
 	Partitions  int      // of so many; 0 for keys of all
 	MaxBytes    int      // of the page's values and documents; 0 for 8 MiB
 
-	// Versions asks for what a filter decides by: After; and, of changes later than HeldFrom, Held, and with Latest also those
-	// that are not the newest of their documents, for a consumer may have to be told of them that the document leaves.
+	// Versions asks for what a filter decides by: After, and Held of changes later than HeldFrom. With Latest it asks for changes
+	// that are not their documents' newest, too: a consumer may have to learn from one that the document leaves.
 	Versions bool
 	HeldFrom Position
 }
 
-// ChangeRow holds a change and what the feed adds to it.
+// ChangeRow holds a change and what the feed adds to it: its cause, and the document before and after it.
 type ChangeRow struct {
 	*Change
 	Cause *Key      // the document whose write caused a derived change; nil where a model did
@@ -71,8 +71,8 @@ type ChangeRow struct {
 
 	// Before holds the document as it was before the change; nil where it was not asked for, and of a create.
 	Before []byte
-	// After, with ChangeQuery.Versions, is the document as it was after the change; nil of a delete. Held is the document as a
-	// consumer has it that was given everything before; nil for none.
+	// After, with ChangeQuery.Versions, is the document as it was after the change; nil of a delete. Held is the document that a
+	// consumer has which got all changes before; nil for none.
 	After, Held []byte
 	// Superseded says that the change is not its document's newest, whose version is Newest then; nil where it was deleted.
 	Superseded bool
@@ -87,7 +87,7 @@ type ChangeRow struct {
 type ChangePage struct {
 	Rows    []ChangeRow
 	Last    Position // every change up to it was looked at
-	Head    Position // where the snapshot stands; Last is behind it where the query asked for what is to come
+	Head    Position // where the snapshot stands; Last is later where the query asked for what is to come
 	Pending int64    // the number of changes after Last, of every kind
 	Changes int64    // the number of changes in the log
 

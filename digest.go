@@ -5,7 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// Digest is a SHA-256 hash: of one event, or of all events up to one. The zero value stands for no event.
+// Digest is a SHA-256 hash: of one event, or of all events up to one. By the second kind a node finds out that its log has lost
+// or changed an event which it has folded. The zero value stands for no event.
 type Digest [sha256.Size]byte
 
 // Followed returns the digest of all events up to one whose own digest is event, where d is that of all events before it.

@@ -14,7 +14,8 @@ const (
 	DefaultMaxDepth  = 64  // of a document's nesting, in levels
 )
 
-// Key names a document by its collection and the text of its id. The number 1 and the string "1" are the same id.
+// Key names a document by its collection and its id. Clients choose ids, and other documents refer to it by them. An id is
+// compared by its text: the number 1 and the string "1" are the same id.
 type Key struct {
 	Collection string
 	ID         string
@@ -37,8 +38,7 @@ func CheckCollection(name string) error {
 	return Errorf(Invalid, "%q cannot name a collection: use [a-z][a-z0-9_-]*, at most %d bytes", Clip(name), MaxCollectionLen)
 }
 
-// isCollection tells whether a name is [a-z][a-z0-9_-]*. Every request and event asks, of which each takes a few microseconds in
-// all, so it is no regular expression.
+// isCollection tells whether a name is [a-z][a-z0-9_-]*. It is no regular expression, because every request and event asks.
 func isCollection(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {
@@ -82,10 +82,13 @@ func Clip(s string) string {
 	return s
 }
 
-// Revision identifies one state of a document by the stream sequence of its last event. 0 stands for no document.
+// Revision names one state of a document as it was written: it is the sequence in the log of the document's last event. A client
+// sends back the revision that it has read, and its write is refused if the document was written since. A derived change
+// makes no new revision. 0 stands for no document.
 type Revision uint64
 
-// Document holds one document of the read model, in the view that was asked for.
+// Document holds one document as the read model has it, in the view that was asked for. Its revision says which write it
+// shows, and its position also which derived changes.
 type Document struct {
 	Key      Key
 	Number   int64    // the sequence of the event that created it, by which documents are in order of creation
@@ -96,7 +99,8 @@ type Document struct {
 	Body     []byte    // JSON text
 }
 
-// View selects one of the two forms in which a document is read.
+// View selects one of the two forms in which a document is read. Embedded has the members that the store derives, so that a page
+// needs one read. Referenced is what was written; you change that.
 type View int
 
 // The views.

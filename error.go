@@ -23,7 +23,7 @@ const (
 	Forbidden        Code = "forbidden"         // from where this may not be asked
 	LogDamaged       Code = "log-damaged"       // the log lacks events that were acknowledged
 	StoreChanged     Code = "store-changed"     // a position of another store
-	PositionGone     Code = "position-gone"     // a position behind which changes are no longer kept
+	PositionGone     Code = "position-gone"     // changes after the position are no longer kept
 	UnsupportedMedia Code = "unsupported-media" // a content type this route does not read
 	LeaseLost        Code = "lease-lost"        // the partition's lease is somebody else's
 	ModelRemoves     Code = "model-removes"     // a model would take rules or guards away, and nobody said that it may
@@ -35,12 +35,12 @@ const (
 	Duplicate        Code = "duplicate"         // the log has an event of this Idempotency-Key already
 	Unavailable      Code = "unavailable"       // cannot be answered now; try again
 	CatchingUp       Code = "catching-up"       // the node has not reached the log's end of its start yet
-	Lagging          Code = "lagging"           // the node is too far behind the log for what is asked
+	Lagging          Code = "lagging"           // the node lags too much for what is asked
 	OutcomeUnknown   Code = "outcome-unknown"   // sent to the log, and the log cannot be asked
 	Internal         Code = "internal"          // a defect
 
-	// UnknownCollection is for a list of a collection that the model does not declare and that never held a document, and for
-	// a write to one that a closed model does not declare.
+	// UnknownCollection is for a list of a collection that the model does not declare and that never held a document. It is
+	// also for a write to a collection that a closed model does not declare.
 	UnknownCollection Code = "unknown-collection"
 )
 

@@ -29,7 +29,9 @@ const (
 	JSONPatch  PatchType = "json"
 )
 
-// Event describes one fact of the log. An event that is in the log was accepted; folding never rejects it.
+// Event describes one fact of the log: a document was written or deleted, or a model applies from here on. The log stores an
+// event only if its condition holds at that moment. From then on it is a fact, and folding never rejects it. Everything that the
+// store shows is made from the events, in their order.
 type Event struct {
 	Seq  uint64    // stream sequence; 0 until appended
 	Time time.Time // the log's timestamp
@@ -46,9 +48,9 @@ type Event struct {
 	Base  Revision  // of patch: the revision it was computed on; of check: the one required
 
 	// Kept, of put, holds values that an import restores: the document's frozen copies, and what stayed on it of targets
-	// that were deleted before. It is a JSON object by rule, then by the target's id. Where a rule with frozen copies is
-	// in it, the ids that it lacks have no value. Of model it lists the rules that were removed where an import comes from,
-	// as JSON of a Retired. It is nil for none.
+	// that were deleted before. It is a JSON object by rule, then by the target's id. For a rule with frozen copies that
+	// is in it, the ids that are not in it have no value. Of model it lists the rules that were removed where an import comes from,
+	// as JSON of a model.Retired. It is nil for none.
 	Kept []byte
 	// Fold, of model and prepare, is the version of the fold by which this event of the model and all later ones are folded;
 	// 0 for the one in force.
@@ -75,8 +77,8 @@ type Event struct {
 // Merges tells whether a patch event holds a merge patch, and not a JSON Patch.
 func (ev *Event) Merges() bool { return ev.Patch == MergePatch }
 
-// ByDelete names the delete of a document that brings a write of another with it, by the policies of relations: a delete, or
-// the removal of references.
+// ByDelete says which delete has caused an event. By the policies of relations, the delete of a document may delete others, or
+// remove their references to it.
 type ByDelete struct {
 	Key       Key      // the document whose delete somebody asked for
 	Relations []string // by which the other document is reached, by their full names
@@ -87,7 +89,8 @@ type ByDelete struct {
 	Seq uint64
 }
 
-// TxPart says which place an event has in its transaction. The zero value is that of an event outside one.
+// TxPart says which place an event has in its transaction. The events of a transaction stand next to each other in the log, and
+// become visible together. The zero value is that of an event outside one.
 type TxPart struct {
 	ID    string
 	Index int // from 0
@@ -97,26 +100,28 @@ type TxPart struct {
 // Open tells whether more events of the transaction follow.
 func (t TxPart) Open() bool { return t.Index+1 < t.Count }
 
-// IdempotencyKey makes a request happen once. It holds the hash of the header of that name and a digest of what the
-// request asks for. The zero value is no key. In a transaction the first event carries it.
+// IdempotencyKey makes a request happen once, however often a client sends it that got no answer. It holds the hash of the header
+// of that name. A digest of what the request asks for tells two requests with one key apart. In a transaction
+// the first event carries it. The zero value is no key.
 type IdempotencyKey struct {
 	Hash   string
 	Digest string
 }
 
-// IdempotencyRecord says which event a request under an idempotency key has led to.
+// IdempotencyRecord says which event a request under an idempotency key has led to. A request that is sent again is answered by it.
 type IdempotencyRecord struct {
 	IdempotencyKey
 	Seq uint64 // of the request's first event
 }
 
-// Write holds an event and the condition under which it is appended.
+// Write is an event that is to be appended, and the condition under which it is.
 type Write struct {
 	Event  *Event
 	Expect Expect
 }
 
-// Expect says of which revision an event's subject must be for the event to be appended. The zero value is no condition.
+// Expect is the condition of a write: the last event of the same subject, which is one document's, must be Rev. The log itself
+// checks it as it appends, so that any number of nodes can write. The zero value is no condition.
 type Expect struct {
 	Set bool
 	Rev Revision // 0 where nothing may have been written there

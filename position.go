@@ -6,7 +6,8 @@ import (
 )
 
 // Position gives every change of every document its place in one order: by the sequence of its event, then by its number
-// within that event, 0 being the direct change. Positions of one log are the same on every node and after every replay.
+// within that event, where 0 is the direct change. A reader that knows a position can wait until a node shows it, and can ask
+// for everything after it. Positions of one log are the same on every node and after every replay.
 //
 // It takes 63 bits, 43 for the sequence and 20 for the number, so that SQLite can keep it as an integer key.
 type Position uint64
@@ -41,7 +42,7 @@ func (p *Position) UnmarshalText(b []byte) error {
 }
 
 // ParsePosition reads "<sequence>-<n>". It reads a bare "<sequence>" as the position of the last change that the event
-// can have. What a Bookmark has behind them is checked for its form, and left out. The error is Invalid.
+// can have. It checks the form of the rest of a Bookmark, and leaves it out. The error is Invalid.
 func ParsePosition(s string) (Position, error) {
 	b, err := ParseBookmark(s)
 	return b.Position, err

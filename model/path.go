@@ -124,8 +124,8 @@ func (p Path) AppendIDs(dst []string, t *jsondoc.Tree, n jsondoc.Node) []string 
 	return dst
 }
 
-// Find calls fn for every place in t at which the path leads to id, with that node, with the innermost array element
-// around it on the path, which is jsondoc.None where there is no array, and with the JSON pointers of both.
+// Find calls fn for every place in t at which the path leads to id, with that node and the innermost array element around
+// it, and with the JSON pointers of both. elem is jsondoc.None on a path without arrays.
 func (p Path) Find(t *jsondoc.Tree, id string, fn func(node, elem jsondoc.Node, pointer, elemPointer string)) {
 	f := finder{t: t, id: id, fn: fn}
 	f.find(p, place{node: jsondoc.Root}, place{node: jsondoc.None})

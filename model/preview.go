@@ -32,8 +32,8 @@ type Preview struct {
 	AtOnce []string `json:"atOnce,omitempty"`
 	// Problems lists what stands in the way of applying it.
 	Problems []fanfold.Problem `json:"problems,omitempty"`
-	// Warnings lists what does not stand in its way and is hardly meant: rules that find no value in any document, what is
-	// unique and has none in any, and members that show again where a rule goes and that the next write loses.
+	// Warnings lists what is most likely a mistake, and does not stand in its way: rules that find no value in any document, and
+	// unique members that no document has. It also lists members that show again without a rule, and that the next write loses.
 	Warnings []fanfold.Problem `json:"warnings,omitempty"`
 	// Work counts the documents that applying it looks at, each as often as it is looked at.
 	Work int64 `json:"-"`

@@ -92,9 +92,9 @@ func (c *Comparison) Kept(retired Retired) []KeptOutcome {
 	return out
 }
 
-// outcome returns what becomes of the values by one rule of the collection. They stay under a rule with the same path, relation path and
-// target that keeps values at least as long, whatever its expression is and whatever the relation is called. Where no rule has
-// the path they stay until it is released.
+// outcome returns what becomes of the values by one rule of the collection. They stay under a rule with the same path,
+// relation path and target that keeps values at least as long. Its expression and its relation's name do not matter. If no
+// rule has the path, they stay until it is released.
 func (p *CollectionPair) outcome(k KeepingRule, hadRule bool) KeptOutcome {
 	o := KeptOutcome{KeepingRule: k, HadRule: hadRule, Released: p.releases(k.Path)}
 	r := p.owner(k.Path)

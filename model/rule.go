@@ -47,8 +47,8 @@ type Rule struct {
 	// for Recent and where EntersDerived is set, the document's own for Computed. It is nil where it may look at any. Derived
 	// ids are among what the child shows, and not among what a Copy reads.
 	Reads []string
-	// EntersDerived says that Where, Of or OrderBy can look at derived members of the child, or that the relation is over
-	// derived ids, so that a change of those alters what the child enters into the rule. It is never set of Copy.
+	// EntersDerived says that a change of derived members alters what the child enters into the rule: Where, Of or OrderBy can
+	// look at such members, or the relation is over derived ids. It is never set of Copy.
 	EntersDerived bool
 	// Base is the length of Path's prefix that leads to the object which carries the field. For a copy beside each id
 	// that is an element of the relation's array.

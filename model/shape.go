@@ -73,7 +73,7 @@ func (s *Shape) Member(t *jsondoc.Tree, n jsondoc.Node) *Shape {
 }
 
 // Strip returns the document without the members that the store owns, every other byte as it was, and the JSON pointers
-// of what it dropped. Where there is nothing to drop it returns the document's own bytes.
+// of what it dropped. It returns the document's own bytes if it drops nothing.
 func (s *Shape) Strip(t *jsondoc.Tree) (body []byte, dropped []string) {
 	if !s.Owns(t) {
 		return t.Raw(jsondoc.Root), nil
@@ -165,8 +165,8 @@ func (w *stripper) children(n jsondoc.Node, at string, place func(jsondoc.Node, 
 	w.out = append(w.out, w.t.After(n, last)...)
 }
 
-// Owner returns the part of the shape that says why the member to which the tokens of a JSON pointer lead, or one around it, belongs
-// to the store, and that member's path. It returns nil where the member does not belong to the store.
+// Owner tells why the member to which the tokens of a JSON pointer lead belongs to the store: itself, or a member around it. It
+// returns the part of the shape about that member, and its path. It returns nil if the member does not belong to the store.
 func (s *Shape) Owner(tokens []string) (owner *Shape, path string) {
 	for _, token := range tokens {
 		var next *Shape
