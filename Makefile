@@ -1,4 +1,4 @@
-# What CI runs is `make check clients stack`, in some twenty minutes on two cores.
+# What CI runs is `make ci`: `make check short`, within a quarter of an hour on two cores.
 
 # How tests are run. `make check` runs each test that fails twice more, alone, and notes those that pass then in flaky.txt
 # (tests/retest): a busy machine refuses no change, and hides no flaky test either.
@@ -18,20 +18,29 @@ install = missing=; for c in $(1); do command -v $${c%%:*} >/dev/null || missing
 # How long `make soak` takes.
 BUDGET = 1h
 
-.PHONY: check ci full build test lint versions race soak fuzz bench clients deploy stack
-check: lint bin/retest
-	$(MAKE) GOTEST='$(RETEST)' test deploy versions race
+# The directories of the tests, as arguments of go test: of those whose name matches, and of those that -full has do more.
+holding = $$(grep -rlE --include='*_test.go' '^func ($(1))\(' tests | xargs -n1 dirname | sort -u | sed 's|^|./|')
+FULLER = $$(grep -rliE --include='*_test.go' '\bamount\(' tests | xargs -n1 dirname | sort -u | sed 's|^|./|')
+
+# Runs targets one after the other until one fails, and prints how long each took.
+phases = @took=; for phase in $(1); do began=$$(date +%s); $(MAKE) --no-print-directory GOTEST='$(RETEST)' $$phase; code=$$?; \
+	took="$$took$$(printf '%-10s %4d s' $$phase $$(($$(date +%s) - began)))\n"; [ $$code = 0 ] || break; done; printf "$$took"; exit $$code
+
+CHECK = lint test deploy race
+
+.PHONY: check ci full build test lint versions race soak fuzz bench clients deploy stack short short-versions short-clients short-stack
+check: bin/retest
+	$(call phases,$(CHECK))
 
 # What CI runs.
-ci: check
-	$(MAKE) GOTEST='$(RETEST)' clients stack
+ci: bin/retest
+	$(call phases,$(CHECK) short)
 
 # Everything, and more of what could go on for ever than make test runs: 2,000 random histories instead of 480, 100 losses of
 # power instead of 50, and so on (amount in tests/soak_test.go). Every test passes at its first run, and none is noted as flaky.
 full: lint
 	@test ! -s flaky.txt || { echo "these tests are flaky: mend them, then remove flaky.txt"; cat flaky.txt; exit 1; }
-	go test -timeout=30m $$(go list ./... | grep -v '/tests$$')
-	go test -timeout=30m ./tests -full
+	fuller="$(FULLER)"; go test -timeout=30m $$(go list ./... | grep -vxF "$$(go list $$fuller)") && go test -timeout=60m $$fuller -full
 	$(MAKE) deploy versions race clients stack
 
 .PHONY: bin/retest
@@ -46,15 +55,15 @@ build:
 test:
 	$(GOTEST) -timeout=30m ./...
 
+# gofmt, go vet and the other linters of .golangci.yml, each over a file once.
 lint:
-	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
-	go vet ./... && go vet -tags clients ./tests && go vet -tags nextfold ./...
-	$(LINT) run --build-tags clients ./...
-	cd $(STACK) && go vet ./... && go vet -tags stack ./... && go tool -modfile=../../tools/go.mod golangci-lint run --build-tags stack ./...
+	$(LINT) run --build-tags clients,nextfold ./...
+	cd $(STACK) && go tool -modfile=../../tools/go.mod golangci-lint run --build-tags stack ./...
 
 # The tests of a change from one version of the fold to the next, with a fold that has one version more.
+VERSIONS = TestTwoFolds|TestTwoFoldsOfFrozenCopies|TestGroupOverTwoFolds|TestUpgradesItself
 versions:
-	$(GOTEST) -tags=nextfold -short -timeout=10m -run='^(TestRandomHistories|TestTwoFolds|TestTwoFoldsOfFrozenCopies|TestGroupOverTwoFolds|TestCrashWhileUpgrading|TestUpgradesItself)$$' ./tests
+	$(GOTEST) -tags=nextfold -short -timeout=10m -run='^(TestRandomHistories|TestCrashWhileUpgrading|$(VERSIONS))$$' $(call holding,TestRandomHistories|$(VERSIONS))
 
 # The tests again under the race detector, except those in which it has nothing to see and that it would make slow.
 # These say so themselves (plainOnly in tests/helpers_test.go): they start the server as another process, which the
@@ -62,8 +71,13 @@ versions:
 # guards and strict races, transactions, imports and exports, patches on one document, models in the background, replays,
 # admission, 15 seconds of linearizability, a short share of the random histories and every seventh crash of a
 # preparation; and all tests that are quick.
+#
+# Packages that start no goroutine and hold no lock are left out, and so are the benchmarks, which start processes.
+RACING = $$(grep -rlE --include='*.go' --exclude-dir=tests --exclude-dir=fanfold-bench '"sync"|"sync/atomic"|go func|\.Go\(' . | xargs -n1 dirname | sort -u)
+# So are the tests of how much work something takes, which do one thing after the other, by their names.
+WORK = TestHistoryIsLinear|TestParkingIsBounded|TestEvaluationIsBounded|TestWorstExpressions|TestUndoAll|TestMayExceedWork|TestWorkOf\w+
 race:
-	$(GOTEST) -race -timeout=30m ./...
+	$(GOTEST) -race -timeout=30m -skip='^($(WORK))$$' $(RACING) ./tests/...
 
 # docker-compose.yml, the Dockerfile and deploy/ against the schemas and parsers of the tools that read them.
 deploy:
@@ -75,19 +89,37 @@ stack:
 	@$(call install,haproxy:haproxy prometheus:prometheus promtool:prometheus wget:wget)
 	cd $(STACK) && $(GOTEST) -tags=stack -timeout=10m -count=1 -run='^(TestStack|TestImage|TestAlertsFire|TestPrometheusConfiguration)$$' -v .
 
+# What make full runs whole, and takes minutes there: the fold that has one version more without random histories and crashes;
+# of the clients curl; of the stack a node that is killed, without a third one, the alert, a NATS server that is killed, and a
+# node that leaves.
+short: short-versions short-clients short-stack
+
+short-versions:
+	$(GOTEST) -tags=nextfold -short -timeout=5m -run='^($(VERSIONS))$$' $(call holding,$(VERSIONS))
+
+short-clients:
+	@$(call install,curl:curl)
+	$(GOTEST) -tags=clients -timeout=5m -run='^($(CLIENTS))$$/^(curl)?$$' $(call holding,$(CLIENTS))
+
+short-stack:
+	@$(call install,haproxy:haproxy prometheus:prometheus promtool:prometheus wget:wget)
+	cd $(STACK) && $(GOTEST) -tags=stack -short -timeout=5m -count=1 -run='^(TestStack|TestAlertsFire|TestPrometheusConfiguration)$$' .
+
 # The change feed with clients that others wrote: curl, npm's eventsource and ws, Chromium's EventSource and WebSocket.
 # It installs what is missing, on a Debian as root.
+CLIENTS = TestClientsSurvive|TestCurlReadsEveryTransport
 clients:
 	@$(call install,curl:curl node:nodejs npm:npm chromium:chromium)
 	npm ci --prefix tests/clients --no-audit --no-fund
-	$(GOTEST) -tags=clients -timeout=15m -run='^(TestClientsSurvive|TestCurlReadsEveryTransport)$$' -v ./tests
+	$(GOTEST) -tags=clients -timeout=15m -run='^($(CLIENTS))$$' -v $(call holding,$(CLIENTS))
 
 # The long form of what is never through, for as long as BUDGET says (make soak BUDGET=2h): random histories, crashes at
 # random writes of the script in random orders, kills, losses of power, linearizability, damaged files, consumer groups under chaos, clusters under faults, and every fuzz test, each with a share of the
 # time (tests/soak_test.go). It prints how much it did of each. A random history that fails prints
 # how to run it again; of the others the seed is in the name of the subtest.
+SOAKED = TestRandomHistories|TestRandomFanouts|TestCrashAtRandomWrites|TestKill|TestPowerLoss|TestLinearizable|TestRandomDamages|TestGroupUnderChaos|TestClusterFaults|TestClusterFaultsOfProcesses|TestSoakFuzz
 soak:
-	cd tests && go test -timeout 0 -soak $(BUDGET) -run '^(TestRandomHistories|TestRandomFanouts|TestCrashAtRandomWrites|TestKill|TestPowerLoss|TestLinearizable|TestRandomDamages|TestGroupUnderChaos|TestClusterFaults|TestClusterFaultsOfProcesses|TestSoakFuzz)$$'
+	go test -p 1 -timeout 0 -run '^($(SOAKED))$$' $(call holding,$(SOAKED)) -soak $(BUDGET)
 
 # A short run of each fuzz test (their seeds run with the other tests); longer: go test -fuzz FuzzToken -fuzztime 10m ./events
 fuzz:
@@ -100,11 +132,12 @@ fuzz:
 	go test -run '^$$' -fuzz '^FuzzCheckCollection$$' -fuzztime 5s -fuzzminimizetime 1s .
 	go test -run '^$$' -fuzz '^FuzzModel$$' -fuzztime 5s -fuzzminimizetime 1s ./projector/fold
 	go test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/decimal
-	go test -run '^$$' -fuzz '^FuzzFromKey$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/decimal
+	go test -run '^$$' -fuzz '^FuzzOrder$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/sortkey
+	go test -run '^$$' -fuzz '^FuzzBytes$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/sortkey
 	go test -run '^$$' -fuzz '^FuzzCompile$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/regex
 	go test -run '^$$' -fuzz '^FuzzExpression$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/expr
 	go test -run '^$$' -fuzz '^FuzzSchema$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/schema
 	go test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/modelfile
 
 bench:
-	go run ./cmd/fanfold bench
+	go run ./cmd/fanfold-bench

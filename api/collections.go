@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -27,7 +27,7 @@ func (s *Server) collections(c echo.Context) error {
 	if err := readParameters(c, "limit", "cursor"); err != nil {
 		return err
 	}
-	limit, err := query.Int(c.QueryParams(), "limit", defaultLimit, 1, maxLimit)
+	limit, err := params.Int(c.QueryParams(), "limit", defaultLimit, 1, maxLimit)
 	if err != nil {
 		return err
 	}

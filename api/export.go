@@ -17,7 +17,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
-	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/internal/schema"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
@@ -51,7 +51,7 @@ func (s *Server) export(c echo.Context) (err error) {
 	if err := readParameters(c, "collections"); err != nil {
 		return err
 	}
-	collections, err := query.Collections(c.QueryParams(), "collections")
+	collections, err := params.Collections(c.QueryParams(), "collections")
 	if err != nil {
 		return err
 	}

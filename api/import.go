@@ -13,7 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -109,13 +109,13 @@ func readImportOptions(c echo.Context) (opt writer.ImportOptions, err error) {
 		return opt, fanfold.Errorf(fanfold.Invalid, "%s does not go with an import: give it an id and resume it", headerIdempotencyKey)
 	}
 	opt = writer.ImportOptions{ID: c.QueryParam("id"), Collection: c.QueryParam("collection"), First: 1}
-	if opt.Resume, err = query.Bool(c.QueryParams(), "resume"); err != nil {
+	if opt.Resume, err = params.Bool(c.QueryParams(), "resume"); err != nil {
 		return opt, err
 	}
-	if opt.AllowFanout, err = query.Bool(c.QueryParams(), "allowFanout"); err != nil {
+	if opt.AllowFanout, err = params.Bool(c.QueryParams(), "allowFanout"); err != nil {
 		return opt, err
 	}
-	if opt.AllowRemoval, err = query.Bool(c.QueryParams(), "allowRemoval"); err != nil {
+	if opt.AllowRemoval, err = params.Bool(c.QueryParams(), "allowRemoval"); err != nil {
 		return opt, err
 	}
 	if first := c.QueryParam("first"); first != "" {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
-	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -39,7 +39,7 @@ func (s *Server) parsePage(c echo.Context, collection, scope string) (p page, er
 	if p.view, err = viewOf(c); err != nil {
 		return p, err
 	}
-	if p.limit, err = query.Int(c.QueryParams(), "limit", defaultLimit, 1, maxLimit); err != nil {
+	if p.limit, err = params.Int(c.QueryParams(), "limit", defaultLimit, 1, maxLimit); err != nil {
 		return p, err
 	}
 	if v := c.QueryParam("cursor"); v != "" {
@@ -62,7 +62,7 @@ func (s *Server) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := query.ParseRepeated(c.Request().URL.RawQuery, "id", "ids", "limit", "cursor", "view", "expand", "consistency", "maxLag"); err != nil {
+	if _, err := params.ParseRepeated(c.Request().URL.RawQuery, "id", "ids", "limit", "cursor", "view", "expand", "consistency", "maxLag"); err != nil {
 		return err
 	}
 	if ids, err := idsOf(c.QueryParams()); ids != nil || err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
-	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -174,13 +174,13 @@ func (s *Server) readModelRequest(c echo.Context, types []string) (req writer.Mo
 	if err := parameters(c, "dryRun", "allowMisfits", "allowRemoval", "background"); err != nil {
 		return req, err
 	}
-	if req.DryRun, err = query.Bool(c.QueryParams(), "dryRun"); err != nil {
+	if req.DryRun, err = params.Bool(c.QueryParams(), "dryRun"); err != nil {
 		return req, err
 	}
-	if req.AllowMisfits, err = query.Bool(c.QueryParams(), "allowMisfits"); err != nil {
+	if req.AllowMisfits, err = params.Bool(c.QueryParams(), "allowMisfits"); err != nil {
 		return req, err
 	}
-	if req.AllowRemoval, err = query.Bool(c.QueryParams(), "allowRemoval"); err != nil {
+	if req.AllowRemoval, err = params.Bool(c.QueryParams(), "allowRemoval"); err != nil {
 		return req, err
 	}
 	if req.Background, err = background(c); err != nil {
@@ -197,7 +197,7 @@ func (s *Server) readModelRequest(c echo.Context, types []string) (req writer.Mo
 // Invalid.
 func background(c echo.Context) (*bool, error) {
 	const name = "background"
-	asked, err := query.Bool(c.QueryParams(), name)
+	asked, err := params.Bool(c.QueryParams(), name)
 	if err != nil || !c.QueryParams().Has(name) {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -63,7 +63,7 @@ func keyOf(c echo.Context) (key fanfold.Key, err error) {
 
 // parameters returns an Invalid where the query has a parameter that is not known, or one twice.
 func parameters(c echo.Context, known ...string) error {
-	_, err := query.Parse(c.Request().URL.RawQuery, known...)
+	_, err := params.Parse(c.Request().URL.RawQuery, known...)
 	return err
 }
 

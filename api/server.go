@@ -15,7 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/changefeed/group"
-	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/internal/tracing"
 	"github.com/fanfold/fanfold/model"
@@ -362,7 +362,7 @@ func (s *Server) verify(c echo.Context) error {
 	if err := parameters(c, "log"); err != nil {
 		return err
 	}
-	ofLog, err := query.Bool(c.QueryParams(), "log")
+	ofLog, err := params.Bool(c.QueryParams(), "log")
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -51,12 +51,12 @@ func (s *Server) newWrite(c echo.Context, op *writer.Operation, body []byte) (w 
 	if c.Request().URL.RawQuery == "" {
 		return w, nil
 	}
-	dry, err := query.Bool(c.QueryParams(), "dryRun")
+	dry, err := params.Bool(c.QueryParams(), "dryRun")
 	if err != nil {
 		return nil, err
 	}
 	w.request.DryRun = w.request.DryRun || dry
-	w.request.AllowFanout, err = query.Bool(c.QueryParams(), "allowFanout")
+	w.request.AllowFanout, err = params.Bool(c.QueryParams(), "allowFanout")
 	return w, err
 }
 
@@ -120,7 +120,7 @@ func (s *Server) delete(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	steps, err := query.Bool(c.QueryParams(), "steps")
+	steps, err := params.Bool(c.QueryParams(), "steps")
 	if err != nil {
 		return err
 	}

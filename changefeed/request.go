@@ -11,7 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
-	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/internal/params"
 )
 
 // request is what one consumer asks for.
@@ -80,7 +80,7 @@ var parameters = []string{"since", "feed", "limit", "timeout", "heartbeat", "inc
 
 // parseRequest reads the query string and the headers. Errors are Invalid, and those of resolveSince.
 func (f *Feed) parseRequest(r *http.Request) (*request, error) {
-	q, err := query.Parse(r.URL.RawQuery, parameters...)
+	q, err := params.Parse(r.URL.RawQuery, parameters...)
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +110,12 @@ func (f *Feed) parseRequest(r *http.Request) (*request, error) {
 // Invalid.
 func (req *request) parseOptions(q url.Values) error {
 	var errs [4]error
-	req.includeDocs, errs[0] = query.Bool(q, "include_docs")
-	req.limit, errs[1] = query.Int(q, "limit", 0, 1, 1_000_000)
-	ms, err := query.Int(q, "timeout", int(req.timeout/time.Millisecond), 0, 3_600_000)
+	req.includeDocs, errs[0] = params.Bool(q, "include_docs")
+	req.limit, errs[1] = params.Int(q, "limit", 0, 1, 1_000_000)
+	ms, err := params.Int(q, "timeout", int(req.timeout/time.Millisecond), 0, 3_600_000)
 	req.timeout, errs[2] = time.Duration(ms)*time.Millisecond, err
 	if q.Get("heartbeat") != "true" {
-		ms, err = query.Int(q, "heartbeat", int(req.heartbeat/time.Millisecond), 100, 3_600_000)
+		ms, err = params.Int(q, "heartbeat", int(req.heartbeat/time.Millisecond), 100, 3_600_000)
 		req.heartbeat, errs[3] = time.Duration(ms)*time.Millisecond, err
 	}
 	for _, err := range errs {
@@ -123,7 +123,7 @@ func (req *request) parseOptions(q url.Values) error {
 			return err
 		}
 	}
-	if req.collections, err = query.Collections(q, "collections"); err != nil {
+	if req.collections, err = params.Collections(q, "collections"); err != nil {
 		return err
 	}
 	return req.parseSelection(q)

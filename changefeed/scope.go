@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/internal/params"
 )
 
 // Scope is what a feed has for a reader who does not choose by itself where it begins and what it sees, as a member of a
@@ -42,7 +42,7 @@ var (
 // ServeScope answers a request with what a scope has, as ServeHTTP does. A Last-Event-ID is ignored: the scope says where it
 // begins. The error is that of ServeHTTP.
 func (f *Feed) ServeScope(w http.ResponseWriter, r *http.Request, scope *Scope) error {
-	q, err := query.Parse(r.URL.RawQuery, slices.Concat(scopeParameters, sendingParameters)...)
+	q, err := params.Parse(r.URL.RawQuery, slices.Concat(scopeParameters, sendingParameters)...)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (l *Log) decided(ctx context.Context, first, last uint64, err error) (uint6
 	return first, err
 }
 
-// maxHeaderBytes bounds what an event's headers take of a message's size.
+// maxHeaderBytes bounds what an event's headers take of a message's size, without its actor.
 const maxHeaderBytes = 640
 
 // message returns the message that stores an event. Its id is made of the event's key where it has
@@ -115,7 +115,7 @@ const maxHeaderBytes = 640
 func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, error) {
 	msg := nats.NewMsg(l.sub.forEvent(ev))
 	msg.Data = Encode(ev)
-	if most := l.MaxPayload() - maxHeaderBytes; len(msg.Data) > most {
+	if most := l.MaxPayload() - maxHeaderBytes - len(EscapeToken(ev.Actor)); len(msg.Data) > most {
 		return nil, fanfold.Errorf(fanfold.TooLarge, "the event has %d bytes; the log takes at most %d", len(msg.Data), most)
 	}
 	id := nuid.Next()

@@ -188,7 +188,7 @@ func decode(t *jsondoc.Tree, payload []byte, ev *fanfold.Event) error {
 		return decodeGuard(t, ev)
 	case fanfold.KindDelete, fanfold.KindFence:
 	default:
-		return invalidPayload("has an unknown op " + strconv.Quote(string(ev.Kind)))
+		return invalidPayload("has an unknown op " + strconv.Quote(string(ev.Kind)) + ": a newer Fanfold may have written it; use that one")
 	}
 	return nil
 }
@@ -264,10 +264,11 @@ const (
 	headerTxCount = "Fanfold-Tx-Count"
 	headerKey     = "Fanfold-Key"
 	headerDigest  = "Fanfold-Digest"
+	headerActor   = "Fanfold-Actor" // as EscapeToken writes it
 )
 
 // foldedHeaders lists the headers that readHeaders reads, in the order in which an event's digest has them.
-var foldedHeaders = []string{headerTx, headerTxIndex, headerTxCount, headerKey, headerDigest}
+var foldedHeaders = []string{headerTx, headerTxIndex, headerTxCount, headerKey, headerDigest, headerActor}
 
 // digest returns the digest of a message: of its sequence, time, subject and payload, and of the headers that an event is
 // read from. buf, which may be nil, is used for these and returned.
@@ -282,7 +283,7 @@ func digest(buf []byte, seq uint64, at time.Time, subject string, h nats.Header,
 	return digestOf(seq, at.UnixNano(), buf[:subjectEnds], buf[subjectEnds:], payload), buf
 }
 
-// setHeaders writes what an event says besides its payload: its transaction and its key.
+// setHeaders writes what an event says besides its payload: its transaction, its key and its actor.
 func setHeaders(h nats.Header, ev *fanfold.Event) {
 	if ev.Tx.ID != "" {
 		h[headerTx] = []string{ev.Tx.ID}
@@ -292,6 +293,9 @@ func setHeaders(h nats.Header, ev *fanfold.Event) {
 	if ev.IdempotencyKey.Hash != "" {
 		h[headerKey] = []string{ev.IdempotencyKey.Hash}
 		h[headerDigest] = []string{ev.IdempotencyKey.Digest}
+	}
+	if ev.Actor != "" {
+		h[headerActor] = []string{EscapeToken(ev.Actor)}
 	}
 }
 
@@ -308,6 +312,11 @@ func readHeaders(h nats.Header, ev *fanfold.Event) (err error) {
 	}
 	if len(h[headerKey]) > 0 {
 		ev.IdempotencyKey = fanfold.IdempotencyKey{Hash: h.Get(headerKey), Digest: h.Get(headerDigest)}
+	}
+	if actor := h[headerActor]; len(actor) > 0 {
+		if ev.Actor, err = UnescapeToken(actor[0]); err != nil {
+			return fanfold.Errorf(fanfold.Invalid, "the event's actor cannot be read")
+		}
 	}
 	return nil
 }

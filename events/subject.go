@@ -78,7 +78,7 @@ func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err
 			return "", key, key.Validate()
 		}
 	}
-	return "", key, fanfold.Errorf(fanfold.Invalid, "unknown subject %q", subject)
+	return "", key, fanfold.Errorf(fanfold.Invalid, "unknown subject %q: a newer Fanfold may have written it; use that one", subject)
 }
 
 const hexDigits = "0123456789ABCDEF"

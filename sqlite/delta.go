@@ -151,7 +151,7 @@ func throughArray(pointer []byte) bool {
 }
 
 const (
-	sharedMark   = 1  // begins what appendShared has shortened; no JSON value begins with it
+	sharedMark   = 1  // begins what appendRest has shortened; no JSON value begins with it
 	anchorLength = 16 // of the part by which a common one is found, in bytes
 	leastShared  = 32 // from how many bytes on a common part is left out
 )
@@ -176,11 +176,6 @@ func (c common) appendRest(dst, value []byte) []byte {
 	return append(append(dst, value[:c.at]...), value[c.at+c.length:]...)
 }
 
-// appendShared appends a value without the part that it has in common with base.
-func appendShared(dst, value, base []byte) []byte {
-	return commonPart(value, base).appendRest(dst, value)
-}
-
 // commonPart returns a part that value has in common with base, the longer one of those about value's two ends.
 func commonPart(value, base []byte) (c common) {
 	if len(value) < leastShared || len(base) < leastShared {
@@ -202,7 +197,7 @@ func commonPart(value, base []byte) (c common) {
 	return c
 }
 
-// appendUnshared appends the value that appendShared has shortened against base, or another as it is.
+// appendUnshared appends the value that appendRest has shortened against base, or another as it is.
 func appendUnshared(dst, value, base []byte) []byte {
 	if len(value) == 0 || value[0] != sharedMark {
 		return append(dst, value...)

@@ -76,6 +76,8 @@ collections:
 // TestReservedPathsAreBounded: models that take rules away cannot leave ever more paths reserved; what is released makes
 // room.
 func TestReservedPathsAreBounded(t *testing.T) {
+	plainOnly(t, oneByOne)
+	parallel(t)
 	s := harness.OpenTemp(t, "")
 	model := func(i int, release string) string {
 		var rules []string

@@ -22,6 +22,7 @@ func allocated(fn func()) uint64 {
 // TestManyOperationsTakeLittleMemory: a transaction is refused at what is wrong with it, not after all of it is read, and
 // whatever is in it costs no more than some times what a transaction may have.
 func TestManyOperationsTakeLittleMemory(t *testing.T) {
+	plainOnly(t, oneByOne)
 	s := harness.OpenTemp(t, "")
 	fill := func(head, part, tail string) string {
 		return head + strings.Repeat(part, (64<<20-len(head)-len(tail))/len(part)) + tail
@@ -72,6 +73,7 @@ func TestManyOperationsTakeLittleMemory(t *testing.T) {
 
 // TestLongImportLinesTakeLittleMemory: a line that is longer than a document is refused before what is in it is looked at.
 func TestLongImportLinesTakeLittleMemory(t *testing.T) {
+	plainOnly(t, oneByOne)
 	s := harness.OpenTemp(t, "")
 	const size = 15 << 20
 	numbers := strings.Repeat(`0,`, size/2) + `0`

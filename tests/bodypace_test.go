@@ -73,6 +73,7 @@ func TestLargeBodiesLeaveRoomForSmall(t *testing.T) {
 // TestSilentBodyIsEnded: a client that sends no byte, or no more, is told so, on every route, whether the route reads a body
 // or not, and the connection ends.
 func TestSilentBodyIsEnded(t *testing.T) {
+	parallel(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{BodyGrace: 200 * time.Millisecond}})
 	defer s.Close()
 	for _, route := range []string{
@@ -157,6 +158,7 @@ func TestSlowBodiesYield(t *testing.T) {
 
 // TestSilentImportsYield: imports that send blanks and no line, or hardly any, keep nobody from importing.
 func TestSilentImportsYield(t *testing.T) {
+	parallel(t)
 	s := harness.OpenTemp(t, "")
 	for name, begin := range map[string]string{"nothing": "", "blanks": " \n \n", "a line": `{"id":"1"}` + "\n"} {
 		t.Run(name, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 // these by itself, and takes writes. Until then it refuses nothing because of what only that server knows: a patch of a document
 // that it has not heard of is not answered 404.
 func TestNodeLeavesServerThatIsCutOff(t *testing.T) {
+	parallel(t)
 	servers := natsserver.StartLinked(t, false, false)
 	await(t, "the cluster", time.Minute, servers.Leading)
 	var nodes [3]*clusterNode

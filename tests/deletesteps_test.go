@@ -47,6 +47,7 @@ func importLines(t *testing.T, s *harness.Store, docs ...[2]string) {
 
 // TestStepsFindWhatRestricts: whatever would end a delete in steps on its way refuses it whole, before the first step.
 func TestStepsFindWhatRestricts(t *testing.T) {
+	plainOnly(t, oneByOne)
 	s := harness.OpenTemp(t, `
 collections:
   shops: {}
@@ -91,6 +92,7 @@ collections:
 // TestStepsLeaveWhatFits: a document that loses several references fits its schema behind each step, not only behind the
 // last one.
 func TestStepsLeaveWhatFits(t *testing.T) {
+	plainOnly(t, oneByOne)
 	s := harness.OpenTemp(t, `
 collections:
   shops: {}
@@ -111,6 +113,7 @@ collections:
 // TestDeleteOfLongChains: documents that delete each other in a row longer than a transaction are deleted in steps, a ring of
 // them, too.
 func TestDeleteOfLongChains(t *testing.T) {
+	plainOnly(t, oneByOne)
 	s := harness.OpenTemp(t, `collections: {as: {schema: {required: [to]}, relations: {to: {path: to, to: as, onDelete: cascade}, last: {path: last, to: as, onDelete: unlink}}}}`)
 	const length = 2500
 	docs := [][2]string{{"as", `{"id":"0","to":"none","last":"2499"}`}}
@@ -135,6 +138,7 @@ func TestDeleteOfLongChains(t *testing.T) {
 // TestStepsKeepStrictRingsWhole: documents that refer to each other strictly are deleted in one step, wherever it would end
 // otherwise.
 func TestStepsKeepStrictRingsWhole(t *testing.T) {
+	plainOnly(t, oneByOne)
 	s := harness.OpenTemp(t, `collections: {shops: {}, as: {relations: {shop: {path: shop, to: shops, onDelete: cascade}, next: {path: next, to: as, strict: true}}}}`)
 	const rings, size = 100, 7
 	var docs, closed []string

@@ -116,6 +116,9 @@ func TestOperationsWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if out, err := exec.Command("go", "build", "-o", filepath.Dir(path), "../cmd/fanfold-bench").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	for _, name := range []string{"docs/operations.md", "docs/scale.md"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			script := "set -e -o pipefail\n"
@@ -126,7 +129,7 @@ func TestOperationsWork(t *testing.T) {
 			}
 			first, second := freeAddress(t), freeAddress(t)
 			script = strings.NewReplacer("127.0.0.1:8080", first, "127.0.0.1:8081", second, "nats://127.0.0.1:4222", natsserver.Start(t, 1)[0],
-				"fanfold bench ", "fanfold bench --quick ").Replace(script)
+				"fanfold-bench ", "fanfold-bench --quick ").Replace(script)
 			cmd := exec.Command("bash", "-c", script)
 			cmd.Dir = t.TempDir()
 			cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(path)+":"+os.Getenv("PATH"), "TMPDIR="+cmd.Dir, "FANFOLD_LISTEN="+first, "FANFOLD_SERVER=http://"+first)

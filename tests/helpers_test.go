@@ -114,6 +114,15 @@ func plainOnly(t *testing.T, why string) {
 	}
 }
 
+// fewerRaced returns how often a test repeats what it does, and how often under the race detector: this sees in a few rounds
+// what it sees in many, and takes several times as long for each.
+func fewerRaced(plain, raced int) int {
+	if raceDetector {
+		return raced
+	}
+	return plain
+}
+
 // Why a test is plainOnly.
 const (
 	otherProcess = "what it tests is another process"

@@ -157,6 +157,7 @@ func countDocs(t *testing.T, c *harness.Client, collection string) (n int) {
 // and goes on with --resume.
 func TestImportSurvivesKills(t *testing.T) {
 	plainOnly(t, otherProcess)
+	parallel(t)
 	const lines = 60_000
 	dir := t.TempDir()
 	file := filepath.Join(dir, "lines.ndjson")

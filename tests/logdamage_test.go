@@ -14,6 +14,7 @@ import (
 
 // TestDamagedLogIsRefused: a node whose log has lost events while it was stopped does not start, and says why.
 func TestDamagedLogIsRefused(t *testing.T) {
+	plainOnly(t, oneByOne)
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir})
 	text := strings.Repeat("x", 1<<20)

@@ -39,6 +39,7 @@ type image struct {
 // there, and goes on from there; any other says why it is not ready, or does not start and says why.
 func TestRandomDamages(t *testing.T) {
 	plainOnly(t, oneByOne)
+	parallel(t)
 	images := []*image{newImage(t, "closed", 1<<10, true), newImage(t, "killed", 1<<10, false), newImage(t, "blocks", 130<<10, true)}
 	seed := uint64(damageSeed)
 	if *soak > 0 {

@@ -73,7 +73,8 @@ func TestStrictRaces(t *testing.T) {
 			nodes := cluster(t, replicas, 2)
 			nodes[0].Model("collections: {as: {}, bs: {unique: [u, [p, q], 'lower(doc.x)'], relations: {a: {path: a, to: as, strict: true}}}}")
 			nodes[1].CatchUp()
-			const rounds, lanes = 60, 4
+			const lanes = 4
+			rounds := fewerRaced(60, 20)
 			var wg sync.WaitGroup
 			errs := make(chan error, lanes)
 			for lane := range lanes {

@@ -37,12 +37,12 @@ func TestP13Transaction(t *testing.T) {
 			}
 		})
 	}
-	for n := range 200 {
+	for n := range fewerRaced(200, 50) {
 		write(n + 1)
 	}
 	stop.Store(true)
 	wg.Wait()
-	t.Logf("%d reads beside 200 transactions", reads.Load())
+	t.Logf("%d reads beside the transactions", reads.Load())
 }
 
 // readWhole reads the book and its authors, by expansion or from the feed, and fails the test if

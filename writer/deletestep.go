@@ -31,52 +31,61 @@ func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (De
 	if err := w.takes(key.Collection); err != nil {
 		return DeleteStep{}, err
 	}
-	again := retryPace{w: w}
-	for room, looked := MaxOperations, false; ; {
-		if err := w.catchUp(ctx); err != nil {
-			return DeleteStep{}, err
-		}
-		if !looked {
-			if err := w.lookAhead(ctx, key, in.DryRun); err != nil {
-				return DeleteStep{}, err
-			}
-			looked = true
-		}
-		writes, step, err := w.nextStep(key, room)
-		if err != nil {
-			w.looks.forget(key) // what stands in the way came after the look
-			return DeleteStep{}, err
-		}
-		first, err := w.appendAll(ctx, nuid.Next(), writes, in)
-		switch {
-		case errors.Is(err, errTooManyMessages) && room > 1: // with their guards the writes are too many
-			room /= 2
-			continue
-		case staleError(err) != nil:
-			if err := again.next(ctx, staleError(err).Current); err != nil {
-				return DeleteStep{}, err
-			}
-			continue
-		}
-		if err == nil {
-			step.Last = first + uint64(len(writes)) - 1
-		}
-		if step.DryRun, err = w.dryRun(ctx, err); step.DryRun == nil {
-			w.counts.add(string(Delete), err)
-		}
-		return step, withoutOperation(err)
+	d := &stepPlan{w: w, key: key, in: in, room: MaxOperations}
+	_, err := w.decide(ctx, plan{try: d.try})
+	if d.step.DryRun, err = w.dryRun(ctx, err); d.step.DryRun == nil {
+		w.counts.add(string(Delete), err)
 	}
+	return d.step, withoutOperation(err)
 }
 
-// nextStep returns the writes of one step, at most room of them. Errors are NotFound and Restricted.
-func (w *Writer) nextStep(key fanfold.Key, room int) (writes []fanfold.Write, step DeleteStep, err error) {
-	m, _, _ := w.Models.Model()
-	err = w.ReadModel.Read(func(snap Snapshot) error {
+// stepPlan makes one step of a delete in steps.
+type stepPlan struct {
+	w      *Writer
+	key    fanfold.Key // of the document that is asked to be deleted
+	in     Intent
+	room   int        // the largest number of writes
+	looked bool       // at everything that the delete leads to
+	step   DeleteStep // of the last try
+}
+
+// try makes the step from what this node shows once it has caught up with the log, and appends it: see plan.
+func (d *stepPlan) try(ctx context.Context, lost bool) (first uint64, err error) {
+	if err := d.w.catchUp(ctx); err != nil {
+		return 0, err
+	}
+	if !d.looked {
+		if err := d.w.lookAhead(ctx, d.key, d.in.DryRun); err != nil {
+			return 0, err
+		}
+		d.looked = true
+	}
+	writes, err := d.next()
+	if err != nil {
+		d.w.looks.forget(d.key) // what stands in the way came after the look
+		return 0, err
+	}
+	first, err = d.w.appendAll(ctx, nuid.Next(), writes, d.in)
+	if errors.Is(err, errTooManyMessages) && d.room > 1 { // with their guards the writes are too many
+		d.room /= 2
+		return d.try(ctx, lost)
+	}
+	if err == nil {
+		d.step.Last = first + uint64(len(writes)) - 1
+	}
+	return first, again(err)
+}
+
+// next returns the writes of the step, and sets what it does. Errors are NotFound and Restricted.
+func (d *stepPlan) next() (writes []fanfold.Write, err error) {
+	m, _, _ := d.w.Models.Model()
+	key := d.key
+	err = d.w.ReadModel.Read(func(snap Snapshot) error {
 		doc, err := snap.Get(key, fanfold.Referenced)
 		if err != nil || doc == nil {
 			return cmp.Or(err, Missing(key))
 		}
-		r := w.newRemoval(snap, m, room)
+		r := d.w.newRemoval(snap, m, d.room)
 		r.root = key
 		r.steps, r.together = &doomed{root: key, known: map[fanfold.Key]bool{}, left: maxDoomed}, map[fanfold.Key][]fanfold.Key{}
 		var gone bool
@@ -100,10 +109,10 @@ func (w *Writer) nextStep(key fanfold.Key, room int) (writes []fanfold.Write, st
 		if len(writes) == 0 {
 			return fanfold.Errorf(fanfold.Internal, "a step of the delete of %s has nothing to do", key)
 		}
-		step = DeleteStep{Done: gone && top == doc, Deleted: len(r.deletes), Changed: len(r.editOrder)}
+		d.step = DeleteStep{Done: gone && top == doc, Deleted: len(r.deletes), Changed: len(r.editOrder)}
 		return nil
 	})
-	return writes, step, err
+	return writes, err
 }
 
 // keepRingsWhole takes the deletes out of the step whose documents would still be referred to strictly, because the step has

@@ -49,17 +49,7 @@ func (w *Writer) Release() { w.gate.open() }
 
 // CatchUp waits until this node has folded everything acknowledged before the call, however long that takes. The error is
 // ctx's, or Unavailable.
-func (w *Writer) CatchUp(ctx context.Context) error {
-	began := time.Now()
-	seq, err := w.Leader.Fence(ctx)
-	if err == nil {
-		err = w.ReadModel.Wait(ctx, seq)
-	}
-	if err == nil {
-		w.caughtUp.record(began)
-	}
-	return err
-}
+func (w *Writer) CatchUp(ctx context.Context) error { return w.idempotency.catchUp(ctx) }
 
 // begin lets a write begin, and returns what ends it. While writes are held back, or a model with new guards is not folded
 // here yet, it waits for Options.Timeout at most; the error is Unavailable then, and nothing is written.

@@ -107,7 +107,7 @@ func (q *guardRounds) withdraw(g *guardedWrite) bool {
 func (q *guardRounds) run(w *Writer) {
 	for members := q.next(); len(members) > 0; members = q.next() {
 		ctx, cancel := context.WithTimeout(q.life, roundTime)
-		w.appendRound(ctx, &guardRound{members: members, separable: true})
+		(&guardRound{w: w, members: members, separable: true}).store(ctx)
 		cancel()
 	}
 }
@@ -136,6 +136,7 @@ func (q *guardRounds) next() (members []*guardedWrite) {
 
 // guardRound holds writes that are guarded and appended as one batch.
 type guardRound struct {
+	w         *Writer
 	members   []*guardedWrite
 	tx        string // the transaction's id; "" for writes that need not be folded together
 	in        Intent
@@ -144,7 +145,6 @@ type guardRound struct {
 	recent    recentWrites // what the same client has stored before
 	after     uint64       // the last event of that; 0 for none
 	certain   bool         // this node has folded everything that was acknowledged when the round began
-	again     retryPace
 }
 
 // writes returns the writes of the round, with the conditions that they came with.
@@ -183,76 +183,82 @@ func (r *guardRound) refuse(err error) {
 // Restricted where one leads to a document that is deleted; Conflict where another document has a unique value; and
 // Unavailable. The Operation of an error is the index of the write at fault.
 func (w *Writer) appendGuarded(ctx context.Context, tx string, writes []fanfold.Write, in Intent) (first, last uint64, err error) {
-	return w.appendWhole(ctx, writes, &guardRound{tx: tx, in: in})
+	return (&guardRound{w: w, tx: tx, in: in}).storeAll(ctx, writes)
 }
 
-// appendWhole appends writes as the only ones of a round, as appendGuarded does.
-func (w *Writer) appendWhole(ctx context.Context, writes []fanfold.Write, r *guardRound) (first, last uint64, err error) {
+// storeAll appends writes as the only ones of the round, as appendGuarded does.
+func (r *guardRound) storeAll(ctx context.Context, writes []fanfold.Write) (first, last uint64, err error) {
 	members := make([]*guardedWrite, len(writes))
 	for i, write := range writes {
 		members[i] = &guardedWrite{write: write}
 	}
 	r.members = slices.Clone(members)
-	w.appendRound(ctx, r)
+	r.store(ctx)
 	return members[0].seq, members[len(members)-1].seq, members[0].err
 }
 
-// appendRound guards and appends a round, and sets the outcome of each of its writes. Where the log refuses only what the
-// guards were made from, it makes them again.
-func (w *Writer) appendRound(ctx context.Context, r *guardRound) {
-	for r.again.w = w; len(r.members) > 0; {
-		set, err := w.guardsFor(ctx, r.writes(), r.recent)
+// store guards and appends the round, and sets the outcome of each of its writes.
+func (r *guardRound) store(ctx context.Context) {
+	if _, err := r.w.decide(ctx, plan{try: func(ctx context.Context, _ bool) (uint64, error) { return 0, r.try(ctx) }}); err != nil {
+		r.fail(err)
+	}
+}
+
+// try sets the outcome of each of the round's writes, except where it returns an error. That is one of again where the log refuses
+// only what the guards were made from.
+func (r *guardRound) try(ctx context.Context) error {
+	for len(r.members) > 0 {
+		set, err := r.w.guardsFor(ctx, r.writes(), r.recent)
 		if err != nil {
-			w.afterRefusal(ctx, r, err)
+			if err := r.afterRefusal(ctx, err); err != nil {
+				return err
+			}
 			continue
 		}
 		if !r.separable && !r.checked { // each write of a shared round was checked before it waited
-			if err := w.checkFanout(ctx, set.writes, r.in); err != nil {
-				r.fail(err)
-				return
+			if err := r.w.checkFanout(ctx, set.writes, r.in); err != nil {
+				return err
 			}
 		}
-		first, err := w.Log.AppendAll(ctx, r.tx, slices.Concat(set.guards, set.writes))
+		first, err := r.w.Log.AppendAll(ctx, r.tx, slices.Concat(set.guards, set.writes))
 		switch {
 		case err == nil:
 			for i, g := range r.members {
 				g.end(first+uint64(len(set.guards)+i), nil)
 			}
-			return
+			return nil
 		case set.outdatedBy(err, r.writes()):
-			if err := r.again.next(ctx, staleError(err).Current); err != nil {
-				r.fail(err)
-			}
+			return again(err)
 		default:
 			r.refuse(set.errorOfWrite(err))
 		}
 	}
+	return nil
 }
 
-// afterRefusal decides how a round goes on whose guards cannot be made. A node that lags may refuse wrongly: only what it
-// refuses once it has caught up with the log is refused for good.
-func (w *Writer) afterRefusal(ctx context.Context, r *guardRound, err error) {
+// afterRefusal decides how the round goes on where its guards cannot be made. A node that lags may refuse wrongly: only what it
+// refuses once it has caught up with the log is refused for good. The error ends this try of the round.
+func (r *guardRound) afterRefusal(ctx context.Context, err error) error {
 	stale := staleError(err)
 	switch {
-	case stale != nil && uint64(stale.Current) > w.ReadModel.Applied(): // a write is made on a revision that is not folded here yet
-		if err := r.again.next(ctx, stale.Current); err != nil {
-			r.fail(err)
-		}
+	case stale != nil && uint64(stale.Current) > r.w.ReadModel.Applied(): // a write is made on a revision that is not folded here yet
+		return again(err)
 	case errors.Is(err, errTooManyMessages) && r.separable && len(r.members) > 1:
 		half := len(r.members) / 2
-		first := &guardRound{members: slices.Clone(r.members[:half]), in: r.in, separable: true, certain: r.certain}
+		first := &guardRound{w: r.w, members: slices.Clone(r.members[:half]), in: r.in, separable: true, certain: r.certain}
 		r.members = r.members[half:]
-		w.appendRound(ctx, first)
-	case stale == nil && r.after > w.ReadModel.Applied(): // the writes may refer to what was stored just before
-		if err := w.wait(ctx, r.after, w.opt.ImportWait); err != nil {
-			r.fail(behind(err))
+		first.store(ctx)
+	case stale == nil && r.after > r.w.ReadModel.Applied(): // the writes may refer to what was stored just before
+		if err := r.w.wait(ctx, r.after, r.w.opt.ImportWait); err != nil {
+			return behind(err)
 		}
 	case stale == nil && !r.certain:
-		if err := w.catchUp(ctx); err != nil {
-			r.fail(err)
+		if err := r.w.catchUp(ctx); err != nil {
+			return err
 		}
 		r.certain = true
 	default:
 		r.refuse(err)
 	}
+	return nil
 }

@@ -2,6 +2,8 @@ package writer
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"sync/atomic"
 	"time"
 
@@ -29,24 +31,43 @@ func (c *caughtUp) within(d time.Duration) bool {
 
 // RecordCaughtUp tells the writer that everything acknowledged before a time is folded on this node, because a write or
 // fence that was begun at that time is.
-func (w *Writer) RecordCaughtUp(at time.Time) { w.caughtUp.record(at) }
+func (w *Writer) RecordCaughtUp(at time.Time) { w.idempotency.caughtUp.record(at) }
 
-// onceUnderKey calls try, which appends events, unless a request was stored under the same key before. It returns the
+// keyOf returns the key under which an actor's request happens once: no two actors share one. Without an actor it is the
+// key as it came.
+func keyOf(actor string, key fanfold.IdempotencyKey) fanfold.IdempotencyKey {
+	if actor != "" && key.Hash != "" {
+		sum := sha256.Sum256([]byte(actor + "\x00" + key.Hash)) // a hash has no zero byte
+		key.Hash = base64.RawURLEncoding.EncodeToString(sum[:])
+	}
+	return key
+}
+
+// idempotency makes a request under a key happen once.
+type idempotency struct {
+	leader    Leader
+	rows      ReadModel
+	provenFor time.Duration // see Options.ProvenFor
+	timeout   time.Duration // of one proof
+	caughtUp  caughtUp
+}
+
+// once calls try, which appends events, unless a request was stored under the same key before. It returns the
 // sequence of the first event, of that request or of this one. Without a key, and for a dry run, it only calls try.
 // Errors are try's; KeyReused where another request has the key; and Unavailable where this node cannot tell.
-func (w *Writer) onceUnderKey(ctx context.Context, key fanfold.IdempotencyKey, dryRun bool, try func(ctx context.Context) (first uint64, err error)) (uint64, error) {
+func (i *idempotency) once(ctx context.Context, key fanfold.IdempotencyKey, dryRun bool, try func(ctx context.Context) (first uint64, err error)) (uint64, error) {
 	if key.Hash == "" || dryRun {
 		return try(ctx)
 	}
-	if !w.caughtUp.within(w.opt.ProvenFor) {
-		if err := w.proveCaughtUp(ctx); err != nil {
+	if !i.caughtUp.within(i.provenFor) {
+		if err := i.prove(ctx); err != nil {
 			return 0, err
 		}
 	}
-	if first, err := w.lookupKey(key); first != 0 || err != nil {
+	if first, err := i.lookup(key); first != 0 || err != nil {
 		return first, err
 	}
-	bounded, cancel := context.WithTimeout(ctx, w.opt.ProvenFor/2) // what was looked up must not be old when it is stored
+	bounded, cancel := context.WithTimeout(ctx, i.provenFor/2) // what was looked up must not be old when it is stored
 	first, err := try(bounded)
 	cancel()
 	switch fanfold.CodeOf(err) {
@@ -54,10 +75,10 @@ func (w *Writer) onceUnderKey(ctx context.Context, key fanfold.IdempotencyKey, d
 		return first, err
 	}
 	// It was refused. The write in its way may be the same request, sent to another node.
-	if perr := w.proveCaughtUp(ctx); perr != nil {
+	if perr := i.prove(ctx); perr != nil {
 		return 0, perr
 	}
-	if first, lerr := w.lookupKey(key); first != 0 || lerr != nil {
+	if first, lerr := i.lookup(key); first != 0 || lerr != nil {
 		return first, lerr
 	}
 	if fanfold.CodeOf(err) == fanfold.Duplicate {
@@ -66,27 +87,34 @@ func (w *Writer) onceUnderKey(ctx context.Context, key fanfold.IdempotencyKey, d
 	return 0, err
 }
 
-// proveCaughtUp waits until this node has folded everything acknowledged before the call, and records that. The error is
+// prove waits until this node has folded everything acknowledged before the call, and records that. The error is
 // Unavailable.
-func (w *Writer) proveCaughtUp(ctx context.Context) error {
-	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, w.opt.Timeout)
+func (i *idempotency) prove(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, i.timeout)
 	defer cancel()
-	seq, err := w.Leader.Fence(ctx)
-	if err == nil {
-		err = w.ReadModel.Wait(ctx, seq)
-	}
-	if err != nil {
+	if err := i.catchUp(ctx); err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "this node is behind the log and cannot tell whether the Idempotency-Key was used: try again, or ask another node%s", reasonOf(err))
 	}
-	w.caughtUp.record(began)
 	return nil
 }
 
-// lookupKey returns the sequence of the first event of the request that was made under the key, 0 where there is none.
+// catchUp does what prove does, for as long as that takes. Errors are ctx's and those of the log and the read model.
+func (i *idempotency) catchUp(ctx context.Context) error {
+	began := time.Now()
+	seq, err := i.leader.Fence(ctx)
+	if err == nil {
+		err = i.rows.Wait(ctx, seq)
+	}
+	if err == nil {
+		i.caughtUp.record(began)
+	}
+	return err
+}
+
+// lookup returns the sequence of the first event of the request that was made under the key, 0 where there is none.
 // The error is KeyReused where that was another request.
-func (w *Writer) lookupKey(key fanfold.IdempotencyKey) (first uint64, err error) {
-	err = w.ReadModel.Read(func(snap Snapshot) error {
+func (i *idempotency) lookup(key fanfold.IdempotencyKey) (first uint64, err error) {
+	err = i.rows.Read(func(snap Snapshot) error {
 		r, err := snap.IdempotencyKey(key.Hash)
 		switch {
 		case err != nil || r == nil:

@@ -181,6 +181,7 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 	case b.batch.isFullFor(ev, messages, b.mayGrow) && !b.send(ctx):
 		return false
 	}
+	ev.Actor = b.opt.Actor
 	b.batch.add(ev, messages, number, shown)
 	return true
 }
@@ -196,11 +197,11 @@ func (b *batcher) mayGrow() bool {
 
 // messages returns how many messages a line is in the log with the guards of a document that was not there; 0 for a line
 // that is refused with err.
-func (w *Writer) messages(ev *fanfold.Event, err error) int {
+func (ck *checker) messages(ev *fanfold.Event, err error) int {
 	if err != nil || ev.Kind != fanfold.KindPut {
 		return 0
 	}
-	m, _, _ := w.Models.Model()
+	m, _, _ := ck.models.Model()
 	c := m.Collection(ev.Key.Collection)
 	if c == nil || !m.Guards(c.Name, false) {
 		return 1

@@ -28,38 +28,38 @@ type importLine struct {
 // importEvent makes an event of a line, which is a document where the request names a collection, and otherwise an object
 // that names its own. shown is the number under which a refusal is reported. Errors are those of a PUT of the document,
 // and Invalid.
-func (w *Writer) importEvent(collection string, line []byte, number int) (ev *fanfold.Event, shown int, err error) {
+func (ck *checker) importEvent(collection string, line []byte, number int) (ev *fanfold.Event, shown int, err error) {
 	if collection != "" {
-		if err := w.takes(collection); err != nil {
+		if err := ck.takes(collection); err != nil {
 			return nil, number, err
 		}
 		ev = &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: collection}}
-		if err := w.checkSize(line); err != nil {
+		if err := ck.checkSize(line); err != nil {
 			return nil, number, err
 		}
-		ev.Body, _, err = w.checkDocument(bytes.Clone(line), &ev.Key, false)
+		ev.Body, _, err = ck.checkDocument(bytes.Clone(line), &ev.Key, false)
 		return ev, number, err
 	}
 	l := &importLine{event: fanfold.Event{Kind: fanfold.KindPut}, shown: number}
-	if err := w.readImportLine(l, line); err != nil {
+	if err := ck.readImportLine(l, line); err != nil {
 		return nil, l.shown, err
 	}
 	ev = &l.event
 	switch {
 	case ev.Kind == fanfold.KindModel && l.guardsLast:
-		ev.Body, err = w.unguardedModel(ev.Body)
+		ev.Body, err = ck.unguardedModel(ev.Body)
 	case ev.Kind == fanfold.KindModel:
 	default:
-		if err = w.takes(ev.Key.Collection); err == nil {
-			err = w.importDocument(l)
+		if err = ck.takes(ev.Key.Collection); err == nil {
+			err = ck.importDocument(l)
 		}
 	}
 	return ev, l.shown, err
 }
 
 // takes returns an UnknownCollection where the model that applies lets no documents of the collection be written.
-func (w *Writer) takes(collection string) error {
-	m, _, _ := w.Models.Model()
+func (ck *checker) takes(collection string) error {
+	m, _, _ := ck.models.Model()
 	return m.CheckWritable(collection)
 }
 
@@ -69,12 +69,12 @@ const maxLineMembers = 16
 // readImportLine reads a line that is an object. It looks first at how long its members are: a line may be much longer than
 // a document, and names and values take many times their length. Errors are Invalid, TooLarge, and Unprocessable for one that
 // nests too deeply.
-func (w *Writer) readImportLine(l *importLine, line []byte) error {
-	defer w.Parsing(line)()
+func (ck *checker) readImportLine(l *importLine, line []byte) error {
+	defer ck.Parsing(line)()
 	t, err := jsondoc.Outline(line, maxLineMembers)
 	if err != nil {
-		if int64(len(line)) <= w.opt.MaxBody { // says best what is wrong
-			if err := CheckDepth(line, w.opt.MaxDepth+importEnvelope); err != nil {
+		if int64(len(line)) <= ck.maxBody { // says best what is wrong
+			if err := CheckDepth(line, ck.maxDepth+importEnvelope); err != nil {
 				return err
 			}
 		}
@@ -82,7 +82,7 @@ func (w *Writer) readImportLine(l *importLine, line []byte) error {
 	}
 	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
 		name := t.Key(n)
-		most, known := w.longestMember(name)
+		most, known := ck.longestMember(name)
 		if !known {
 			return errImportLine
 		}
@@ -90,7 +90,7 @@ func (w *Writer) readImportLine(l *importLine, line []byte) error {
 			return fanfold.Errorf(fanfold.TooLarge, "its member %q has %d bytes; at most %d are taken", name, len(t.Raw(n)), most)
 		}
 	}
-	if err := CheckDepth(line, w.opt.MaxDepth+importEnvelope); err != nil {
+	if err := CheckDepth(line, ck.maxDepth+importEnvelope); err != nil {
 		return err
 	}
 	return l.read(t)
@@ -98,14 +98,14 @@ func (w *Writer) readImportLine(l *importLine, line []byte) error {
 
 // longestMember returns how many bytes a member of a line may have that is an object or a list. known is false where a line
 // has no such member.
-func (w *Writer) longestMember(name string) (most int64, known bool) {
+func (ck *checker) longestMember(name string) (most int64, known bool) {
 	switch name {
 	case "doc", "model":
-		return max(w.opt.MaxBody, modelfile.MaxSource), true
+		return max(ck.maxBody, modelfile.MaxSource), true
 	case "kept", "retired":
-		return int64(w.opt.MaxEvent), true
+		return int64(ck.maxEvent), true
 	case "line", "collection", "text", "refused", "guards":
-		return w.opt.MaxBody, true
+		return ck.maxBody, true
 	}
 	return 0, false
 }
@@ -186,41 +186,41 @@ func (l *importLine) readRetired(raw []byte) error {
 
 // importDocument checks the document of a line and its kept values, and sets the event's body. Errors are those of a PUT
 // of the document, and Invalid.
-func (w *Writer) importDocument(l *importLine) (err error) {
+func (ck *checker) importDocument(l *importLine) (err error) {
 	ev := &l.event
-	if err := w.checkSize(l.body); err != nil {
+	if err := ck.checkSize(l.body); err != nil {
 		return err
 	}
 	if err := checkKept(ev.Kept); err != nil {
 		return err
 	}
-	if limit := w.opt.MaxEvent - envelopeRoom; len(l.body)+len(ev.Kept) > limit {
+	if limit := ck.maxEvent - envelopeRoom; len(l.body)+len(ev.Kept) > limit {
 		return fanfold.Errorf(fanfold.TooLarge, "the document and what it has kept have %d bytes; the log takes at most %d", len(l.body)+len(ev.Kept), limit)
 	}
 	if l.exact {
-		ev.Body, err = w.checkExact(l.body, &ev.Key)
+		ev.Body, err = ck.checkExact(l.body, &ev.Key)
 	} else {
-		ev.Body, _, err = w.checkDocument(l.body, &ev.Key, false)
+		ev.Body, _, err = ck.checkDocument(l.body, &ev.Key, false)
 	}
 	return err
 }
 
 // checkSize returns a TooLarge where a document is larger than is taken.
-func (w *Writer) checkSize(body []byte) error {
-	if int64(len(body)) > w.opt.MaxBody {
-		return fanfold.Errorf(fanfold.TooLarge, "the document has %d bytes; at most %d are taken", len(body), w.opt.MaxBody)
+func (ck *checker) checkSize(body []byte) error {
+	if int64(len(body)) > ck.maxBody {
+		return fanfold.Errorf(fanfold.TooLarge, "the document has %d bytes; at most %d are taken", len(body), ck.maxBody)
 	}
 	return nil
 }
 
 // unguardedModel returns a model without its strict relations and unique members, which a later line brings: until then
 // documents may refer to others that come after them. It returns src where that model applies already.
-func (w *Writer) unguardedModel(src []byte) ([]byte, error) {
+func (ck *checker) unguardedModel(src []byte) ([]byte, error) {
 	m, err := modelfile.Parse(src)
 	if err != nil {
 		return nil, err
 	}
-	have, _, _ := w.Models.Model()
+	have, _, _ := ck.models.Model()
 	if without := m.Unguarded(); without != nil && !bytes.Equal(have.Source, m.Source) {
 		return without, nil
 	}

@@ -32,12 +32,13 @@ type ImportOptions struct {
 	Resume      bool   // the import goes on where the one with the same ID has come to
 	First       int    // the number of the first line that is sent; default 1
 	AllowFanout bool   // lines may cause more derived changes than the model's fan-out limit
+	Actor       string // see Intent
 	// AllowRemoval says that a model among the lines may take rules and guards away.
 	AllowRemoval bool
 }
 
 // intent returns what the import's writes are meant to do.
-func (o ImportOptions) intent() Intent { return Intent{AllowFanout: o.AllowFanout} }
+func (o ImportOptions) intent() Intent { return Intent{AllowFanout: o.AllowFanout, Actor: o.Actor} }
 
 // ImportProgress says how far an import has come, as its last event in the log does.
 type ImportProgress struct {
@@ -173,8 +174,22 @@ func (im *Import) late(err error, seq uint64) error {
 	return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", im.w.ReadModel.Applied(), seq, im.w.opt.ImportWait)
 }
 
-// store stores a batch, and reports what was refused and how far the import has come.
+// store stores a batch, and reports what was refused and how far the import has come. Where another request of the import was faster it goes
+// on from what that has stored.
 func (im *Import) store(ctx context.Context, b *importBatch) error {
+	_, err := im.w.decide(ctx, plan{await: atOnce, try: func(ctx context.Context, lost bool) (uint64, error) {
+		if lost {
+			if err := im.adoptProgress(ctx); err != nil {
+				return 0, err
+			}
+		}
+		return 0, im.tryBatch(ctx, b)
+	}})
+	return err
+}
+
+// tryBatch is one try of store. The error is one of again where another request was faster.
+func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 	if b.line <= im.progress.Line { // another request has stored it
 		return nil
 	}
@@ -222,7 +237,7 @@ func (im *Import) storeModel(ctx context.Context, b *importBatch) error {
 			return err
 		}
 	}
-	applied, err := im.w.importModel(ctx, b, im.opt.AllowRemoval)
+	applied, err := im.w.importModel(ctx, b, im.opt)
 	switch fanfold.CodeOf(err) {
 	case "":
 	case fanfold.Unavailable, fanfold.OutcomeUnknown, fanfold.Timeout, fanfold.Internal:
@@ -253,7 +268,7 @@ func (im *Import) append(ctx context.Context, b *importBatch, writes []fanfold.W
 	var first uint64
 	switch {
 	case w.needGuards(writes):
-		first, _, err = w.appendWhole(ctx, writes, &guardRound{checked: true, recent: im.recent, after: im.last})
+		first, _, err = (&guardRound{w: w, checked: true, recent: im.recent, after: im.last}).storeAll(ctx, writes)
 	case appendStaged != nil:
 		first, err = appendStaged(ctx, rest)
 	default:
@@ -283,8 +298,8 @@ func (r recentWrites) forget(seq uint64) {
 	maps.DeleteFunc(r, func(_ fanfold.Key, rev fanfold.Revision) bool { return uint64(rev) <= seq })
 }
 
-// afterFailure goes on with a batch that was not stored: without the write at fault, in two halves where it is too large,
-// or behind what another request of the same import has stored. It returns err where none of that applies.
+// afterFailure goes on with a batch that was not stored: without the write at fault, or in two halves where it is too large. It
+// returns err where neither applies, as one of again where it is a Stale.
 func (im *Import) afterFailure(ctx context.Context, b *importBatch, err error) error {
 	refused := refusalsOf(err)
 	tooMany := errors.Is(err, errTooManyMessages)
@@ -303,13 +318,7 @@ func (im *Import) afterFailure(ctx context.Context, b *importBatch, err error) e
 		}
 		return im.store(ctx, rest)
 	}
-	if code != fanfold.Stale {
-		return err
-	}
-	if err := im.adoptProgress(ctx); err != nil {
-		return err
-	}
-	return im.store(ctx, b)
+	return again(err)
 }
 
 // refuseFanouts removes the writes of a batch that would cause more than the model's fan-out limit. It looks at each once.

@@ -32,6 +32,7 @@ type ModelRequest struct {
 	Background   *bool            // the model is prepared while the one before applies; nil where it concerns many documents
 	PreviewTime  time.Duration    // bounds how long the documents are looked at; 0 for any time
 	Progress     fanfold.Progress // is told how far that is; nil for nobody
+	Actor        string           // who sends the request: see Intent
 }
 
 // ModelResult says what came of a ModelRequest.
@@ -50,17 +51,17 @@ type ModelResult struct {
 // is being prepared, or where others keep coming; ModelRemoves, with what would go; Unprocessable, with what stands in the
 // model's way; TakesLong past PreviewTime; and TooLarge.
 func (w *Writer) PutModel(ctx context.Context, req ModelRequest) (result ModelResult, err error) {
-	for range modelTries {
+	_, err = w.decide(ctx, plan{tries: modelTries, await: w.ReadModel.Wait, try: func(ctx context.Context, _ bool) (uint64, error) {
 		result, err = w.putModel(ctx, req)
-		stale := staleError(err)
-		if stale == nil || req.Any() {
-			return result, err
+		if !req.Any() {
+			err = again(err)
 		}
-		if err := w.ReadModel.Wait(ctx, uint64(stale.Current)); err != nil {
-			return ModelResult{}, err
-		}
+		return result.Applied, err
+	}})
+	if !req.Any() {
+		err = overtaken(err)
 	}
-	return ModelResult{}, overtaken(err)
+	return result, err
 }
 
 // modelTries is how often a model without conditions is looked at, at most, while other models come.
@@ -115,7 +116,7 @@ func (w *Writer) putModel(ctx context.Context, req ModelRequest) (ModelResult, e
 	if err != nil || req.DryRun {
 		return ModelResult{Preview: preview}, err
 	}
-	return w.decideModel(ctx, m, preview, last, req.Background)
+	return w.decideModel(ctx, modelWrite{m, last, req.Actor}, preview, req.Background)
 }
 
 // hold returns the Stale of conditions that do not hold for the model that event seq applied.
@@ -126,10 +127,20 @@ func (r *ModelRequest) hold(seq uint64) error {
 	return nil
 }
 
+// modelWrite is a model that was previewed and is to be stored.
+type modelWrite struct {
+	*model.Model
+	last  uint64 // the last event about models when it was previewed
+	actor string
+}
+
+// expect returns the condition that nothing about models was stored since.
+func (m modelWrite) expect() fanfold.Expect { return fanfold.Exactly(fanfold.Revision(m.last)) }
+
 // decideModel applies a model that was previewed, or announces it: as asked says or, where that is nil, announces one that
-// concerns many documents. last is the last event about models. Errors are TooLarge, Unprocessable where the model cannot be
+// concerns many documents. Errors are TooLarge, Unprocessable where the model cannot be
 // prepared and is to be, and Stale.
-func (w *Writer) decideModel(ctx context.Context, m *model.Model, preview *model.Preview, last uint64, asked *bool) (result ModelResult, err error) {
+func (w *Writer) decideModel(ctx context.Context, m modelWrite, preview *model.Preview, asked *bool) (result ModelResult, err error) {
 	if len(m.Source) > w.opt.MaxEvent-envelopeRoom {
 		return ModelResult{}, fanfold.Errorf(fanfold.TooLarge, "the model is larger than the log takes")
 	}
@@ -141,9 +152,9 @@ func (w *Writer) decideModel(ctx context.Context, m *model.Model, preview *model
 	}
 	result.Preview = preview
 	if prepare {
-		result.Proposed, err = w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindPrepare, Body: m.Source, Fold: m.Fold}, fanfold.Exactly(fanfold.Revision(last)))
+		result.Proposed, err = w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindPrepare, Body: m.Source, Fold: m.Fold, Actor: m.actor}, m.expect())
 	} else {
-		result.Applied, err = w.applyModel(ctx, m, last)
+		result.Applied, err = w.applyModel(ctx, m)
 	}
 	return result, err
 }
@@ -234,13 +245,13 @@ func (w *Writer) readModel(ctx context.Context, src, retired []byte) (*model.Mod
 
 // applyModel appends the event of a model that was previewed, and returns its sequence. The guards that are new in it are
 // looked at again while no write is under way, and so are values that it would lose unreleased. The error is Stale where
-// last is not the last event about models any more.
-func (w *Writer) applyModel(ctx context.Context, m *model.Model, last uint64) (applied uint64, err error) {
+// another event about models came meanwhile.
+func (w *Writer) applyModel(ctx context.Context, m modelWrite) (applied uint64, err error) {
 	have, _, _ := w.Models.Model()
-	change := model.Compare(have, m)
+	change := model.Compare(have, m.Model)
 	err = w.withoutWrites(ctx, change.AddsGuards() || change.LosesUnreleased(), func(guards bool, stored func()) error {
 		if guards {
-			problems, err := w.Inspector.Guards(ctx, m)
+			problems, err := w.Inspector.Guards(ctx, m.Model)
 			if err == nil {
 				err = inTheWay(problems)
 			}
@@ -248,7 +259,7 @@ func (w *Writer) applyModel(ctx context.Context, m *model.Model, last uint64) (a
 				return err
 			}
 		}
-		applied, err = w.storeModel(ctx, m, last, guards, stored)
+		applied, err = w.storeModel(ctx, m, guards, stored)
 		return err
 	})
 	return applied, err
@@ -291,20 +302,20 @@ const askTime = time.Minute
 
 // storeModel appends the event of a model, and returns its sequence. It calls stored then. With guards it waits until the
 // model is folded here, for guardFoldTime at most; writes of this node wait for that in any case. The error is Stale where
-// last is not the last event about models any more.
-func (w *Writer) storeModel(ctx context.Context, m *model.Model, last uint64, guards bool, stored func()) (applied uint64, err error) {
+// another event about models came meanwhile.
+func (w *Writer) storeModel(ctx context.Context, m modelWrite, guards bool, stored func()) (applied uint64, err error) {
 	if guards && w.Members != nil { // looking at the documents may have taken long
 		if err := w.Members.Confirm(ctx); err != nil {
 			return 0, err
 		}
 	}
-	ev := &fanfold.Event{Kind: fanfold.KindModel, Body: m.Source, Fold: m.Fold}
+	ev := &fanfold.Event{Kind: fanfold.KindModel, Body: m.Source, Fold: m.Fold, Actor: m.actor}
 	if len(m.Retired) > 0 {
 		if ev.Kept, err = json.Marshal(m.Retired); err != nil {
 			return 0, err
 		}
 	}
-	applied, err = w.Log.Append(ctx, ev, fanfold.Exactly(fanfold.Revision(last)))
+	applied, err = w.Log.Append(ctx, ev, m.expect())
 	w.counts.add("model", err)
 	if fanfold.CodeOf(err) == fanfold.OutcomeUnknown && guards { // it may be stored yet, before this fence
 		_ = w.catchUp(ctx)
@@ -325,7 +336,7 @@ const guardFoldTime = time.Minute
 
 // importModel applies a model that an import brings, and returns its event. It returns 0 where that model applies already,
 // and no removed rule comes with it whose path is not reserved yet. Errors are those of PutModel.
-func (w *Writer) importModel(ctx context.Context, b *importBatch, allowRemoval bool) (applied uint64, err error) {
+func (w *Writer) importModel(ctx context.Context, b *importBatch, opt ImportOptions) (applied uint64, err error) {
 	have, seq, reserved := w.Models.Model()
 	proposal, last := w.Models.Proposal()
 	m, err := w.readModel(ctx, b.model, b.retired)
@@ -338,11 +349,11 @@ func (w *Writer) importModel(ctx context.Context, b *importBatch, allowRemoval b
 	if len(m.Source)+len(b.retired) > w.opt.MaxEvent-envelopeRoom {
 		return 0, fanfold.Errorf(fanfold.TooLarge, "the model and the removed rules that come with it are larger than the log takes")
 	}
-	if _, err = w.preview(ctx, m, ModelRequest{AllowMisfits: true, AllowRemoval: allowRemoval}); err != nil {
+	if _, err = w.preview(ctx, m, ModelRequest{AllowMisfits: true, AllowRemoval: opt.AllowRemoval}); err != nil {
 		return 0, err
 	}
 	if proposal != nil {
 		return 0, beingPrepared(proposal)
 	}
-	return w.applyModel(ctx, m, last)
+	return w.applyModel(ctx, modelWrite{m, last, opt.Actor})
 }

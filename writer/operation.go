@@ -67,36 +67,36 @@ func (op *Operation) writesDocument() bool { return op.Kind != Delete && op.Kind
 
 // Prepare makes the event of an operation, and checks everything about it that does not depend on the document as it is
 // stored. Content may be any bytes; they must not change afterwards. Errors are Invalid, Unprocessable, TooLarge and UnknownCollection.
-func (w *Writer) Prepare(op *Operation) (err error) {
+func (ck *checker) Prepare(op *Operation) (err error) {
 	op.event = &fanfold.Event{Key: op.Key, Refresh: op.Refresh}
 	if op.Kind != Check {
-		if err := w.takes(op.Key.Collection); err != nil {
+		if err := ck.takes(op.Key.Collection); err != nil {
 			return err
 		}
 	}
-	if err := w.checkRefresh(op); err != nil {
+	if err := ck.checkRefresh(op); err != nil {
 		return err
 	}
-	if int64(len(op.Content)) > w.opt.MaxBody {
-		return fanfold.Errorf(fanfold.TooLarge, "it has %d bytes; at most %d are taken", len(op.Content), w.opt.MaxBody)
+	if int64(len(op.Content)) > ck.maxBody {
+		return fanfold.Errorf(fanfold.TooLarge, "it has %d bytes; at most %d are taken", len(op.Content), ck.maxBody)
 	}
 	switch op.Kind {
 	case Create, Put:
 		op.event.Kind = fanfold.KindPut
 		op.Absent = op.Absent || op.Kind == Create
-		if op.event.Body, op.Dropped, err = w.checkDocument(op.Content, &op.event.Key, op.Strict); err != nil {
+		if op.event.Body, op.Dropped, err = ck.checkDocument(op.Content, &op.event.Key, op.Strict); err != nil {
 			return err
 		}
-		if err := w.checkLength(op.event.Body); err != nil {
+		if err := ck.checkLength(op.event.Body); err != nil {
 			return err
 		}
 		op.Key = op.event.Key
 	case Patch:
 		op.event.Kind, op.event.Body, op.event.Patch = fanfold.KindPatch, op.Content, op.PatchType
-		if err := w.checkJSON(op.Content); err != nil {
+		if err := ck.checkJSON(op.Content); err != nil {
 			return err
 		}
-		return w.checkPatch(op.event)
+		return ck.checkPatch(op.event)
 	case Delete:
 		op.event.Kind = fanfold.KindDelete
 	case Check:
@@ -106,8 +106,8 @@ func (w *Writer) Prepare(op *Operation) (err error) {
 }
 
 // checkRefresh returns an Unprocessable where a path to be refreshed is not that of a frozen field.
-func (w *Writer) checkRefresh(op *Operation) error {
-	m, _, _ := w.Models.Model()
+func (ck *checker) checkRefresh(op *Operation) error {
+	m, _, _ := ck.models.Model()
 	c := m.Collection(op.Key.Collection)
 	for _, path := range op.Refresh {
 		if c == nil || !slices.ContainsFunc(c.Rules, func(r *model.Rule) bool { return r.Frozen && r.Path.String() == path }) {

@@ -14,15 +14,15 @@ import (
 
 // checkPatch checks everything about a patch that does not depend on the document. Errors are Invalid for a malformed
 // patch, and Unprocessable for one that changes derived members.
-func (w *Writer) checkPatch(ev *fanfold.Event) error {
-	shape := w.derivedShape(ev.Key.Collection)
+func (ck *checker) checkPatch(ev *fanfold.Event) error {
+	shape := ck.derivedShape(ev.Key.Collection)
 	if ev.Patch == fanfold.MergePatch {
 		t := jsondoc.MustParse(ev.Body)
 		if t.Kind(jsondoc.Root) != jsondoc.Object {
 			return fanfold.Errorf(fanfold.Invalid, "a merge patch of a document is a JSON object")
 		}
 		if _, derived := shape.Strip(t); len(derived) > 0 {
-			return w.ownedError(ev.Key.Collection, patchOwns, derived)
+			return ck.ownedError(ev.Key.Collection, patchOwns, derived)
 		}
 		return nil
 	}
@@ -43,7 +43,7 @@ func (w *Writer) checkPatch(ev *fanfold.Event) error {
 		}
 	}
 	if len(derived) > 0 {
-		return w.ownedError(ev.Key.Collection, patchOwns, derived)
+		return ck.ownedError(ev.Key.Collection, patchOwns, derived)
 	}
 	return nil
 }
@@ -61,13 +61,13 @@ const patchOwns = "the patch changes members that the store derives, or that are
 
 // ownedError returns the Unprocessable of a write to the members at the JSON pointers, which belong to the store: each is
 // derived, or was until its rule was removed, and how it is released is said then. It names the first of them.
-func (w *Writer) ownedError(collection, message string, pointers []string) error {
+func (ck *checker) ownedError(collection, message string, pointers []string) error {
 	e := fanfold.Errorf(fanfold.Unprocessable, "%s", message)
 	if more := len(pointers) - maxNamed; more > 0 {
 		e.Message += fmt.Sprintf("; they are %d, of which %d are named", len(pointers), maxNamed)
 		pointers = pointers[:maxNamed]
 	}
-	shape := w.derivedShape(collection)
+	shape := ck.derivedShape(collection)
 	for _, p := range pointers {
 		problem := fanfold.Problem{Path: p, Detail: "is derived"}
 		if p == "/_meta" || p == "/_expanded" {
@@ -140,8 +140,8 @@ func patchError(ctx context.Context, err error) error {
 
 // checkPatched checks the document that a patch makes of before. It may have members that the store owns only if before
 // had them, hidden by a rule that took them over. The error is Unprocessable.
-func (w *Writer) checkPatched(key fanfold.Key, before, patched []byte) error {
-	t, _, owned, err := w.stripDocument(patched, &key)
+func (ck *checker) checkPatched(key fanfold.Key, before, patched []byte) error {
+	t, _, owned, err := ck.stripDocument(patched, &key)
 	var e *fanfold.Error
 	if errors.As(err, &e) {
 		return fanfold.Errorf(fanfold.Unprocessable, "the patched document is not one that is taken: %s", e.Message)
@@ -159,17 +159,17 @@ func (w *Writer) checkPatched(key fanfold.Key, before, patched []byte) error {
 	}
 	old := sync.OnceValue(func() *jsondoc.Tree { return jsondoc.MustParse(before) })
 	if len(owned) > 0 {
-		if added := w.addedOwned(key.Collection, owned, old()); len(added) > 0 {
-			return w.ownedError(key.Collection, patchOwns, added)
+		if added := ck.addedOwned(key.Collection, owned, old()); len(added) > 0 {
+			return ck.ownedError(key.Collection, patchOwns, added)
 		}
 	}
-	if err := w.checkLength(patched); err != nil {
+	if err := ck.checkLength(patched); err != nil {
 		return err
 	}
-	if err := w.checkSchema(key.Collection, patched); err != nil {
+	if err := ck.checkSchema(key.Collection, patched); err != nil {
 		return err
 	}
-	c, _ := w.shape(key.Collection)
+	c, _ := ck.shape(key.Collection)
 	if err := CheckRelations(c, t); err != nil && CheckRelations(c, old()) == nil { // too many ids that were there already may stay
 		return err
 	}
@@ -177,8 +177,8 @@ func (w *Writer) checkPatched(key fanfold.Key, before, patched []byte) error {
 }
 
 // addedOwned returns those of a document's members which the store owns that it did not have before.
-func (w *Writer) addedOwned(collection string, owned []string, before *jsondoc.Tree) []string {
-	_, shape := w.shape(collection)
+func (ck *checker) addedOwned(collection string, owned []string, before *jsondoc.Tree) []string {
+	_, shape := ck.shape(collection)
 	_, was := shape.Strip(before)
 	had := make(map[string]bool, len(was))
 	for _, pointer := range was {

@@ -17,6 +17,7 @@ const MaxOperations = 1000
 // Transact makes prepared operations, all or none; there must be at least one, and each must be about another document.
 // It blocks until the log has decided. Errors are those of Write; their Operation is the index of the one at fault.
 func (w *Writer) Transact(ctx context.Context, ops []*Operation, req Request) (Result, error) {
+	req.Key = keyOf(req.Actor, req.Key)
 	ops[0].event.IdempotencyKey = req.Key
 	return w.run(ctx, req, "transaction", func(ctx context.Context) (uint64, error) { return w.commit(ctx, ops, req.Intent) })
 }
@@ -48,31 +49,31 @@ func (w *Writer) commit(ctx context.Context, ops []*Operation, in Intent) (uint6
 	defer func() { unlock(stored) }()
 	_ = w.wait(ctx, after, w.opt.Timeout) // where it is not folded by then, the log refuses the first try
 	tx := &transaction{w: w, id: nuid.Next(), ops: ops, in: in, deletes: w.affectsHolders(ops), writes: make([]fanfold.Write, len(ops))}
-	again := retryPace{w: w}
-	for retry := false; ; retry = true {
-		if err := tx.findRevisions(ctx, retry); err != nil {
-			return 0, err
-		}
-		first, err := tx.append(ctx)
-		stale := tx.retryable(err)
-		if stale == nil {
-			if err == nil {
-				stored = first + uint64(len(tx.writes)) - 1
-			}
-			return first, withinOperations(err, len(ops))
-		}
-		for _, op := range ops {
-			op.askLeader = true
-		}
-		if err := again.next(ctx, stale.Current); err != nil {
-			return 0, err
-		}
+	first, err := w.decide(ctx, plan{try: tx.try})
+	if err == nil {
+		stored = first + uint64(len(tx.writes)) - 1
 	}
+	return first, err
+}
+
+// try finds the operations' revisions and appends their events: see plan.
+func (tx *transaction) try(ctx context.Context, lost bool) (first uint64, err error) {
+	for _, op := range tx.ops {
+		op.askLeader = op.askLeader || lost
+	}
+	if err := tx.findRevisions(ctx); err != nil {
+		return 0, err
+	}
+	if first, err = tx.append(ctx); tx.mayRetry(err) {
+		return 0, again(err)
+	}
+	return first, withinOperations(err, len(tx.ops))
 }
 
 // findRevisions finds the revision that each operation is made on. At a retry it does so only for operations that are
-// made on the current revision. The Operation of an error is the index of the one at fault.
-func (tx *transaction) findRevisions(ctx context.Context, retry bool) error {
+// made on the current revision. The Operation of an error is the index of the one at fault. The error is one of again where a
+// document changed meanwhile.
+func (tx *transaction) findRevisions(ctx context.Context) error {
 	if tx.deletes { // their holders are read from this node, and no acknowledged one may be missed
 		if err := tx.w.catchUp(ctx); err != nil {
 			return err
@@ -80,10 +81,12 @@ func (tx *transaction) findRevisions(ctx context.Context, retry bool) error {
 	}
 	budget := &jsondoc.Budget{Left: transactionWork}
 	for i, op := range tx.ops {
-		if retry && !op.goesByCurrent() {
+		if found := tx.writes[i].Event != nil; found && !op.goesByCurrent() {
 			continue
 		}
-		if err := tx.w.findRevision(ctx, op, budget); err != nil {
+		if err := tx.findRevision(ctx, op, budget); lostTo(err) != nil {
+			return err
+		} else if err != nil {
 			return fanfold.AtOperation(err, i)
 		}
 		if !tx.deletes { // nobody looks at it
@@ -111,52 +114,45 @@ func (tx *transaction) append(ctx context.Context) (first uint64, err error) {
 	return first, err
 }
 
-// retryable returns err where it is the Stale of a write that is made on whichever revision is the current one, nil
-// otherwise.
-func (tx *transaction) retryable(err error) *fanfold.Error {
+// mayRetry tells whether err is the Stale of a write that is made on whichever revision is the current one.
+func (tx *transaction) mayRetry(err error) bool {
 	stale := staleError(err)
-	if stale == nil || stale.Operation == nil || *stale.Operation < len(tx.ops) && !tx.ops[*stale.Operation].goesByCurrent() {
-		return nil
-	}
-	return stale
+	return stale != nil && stale.Operation != nil && (*stale.Operation >= len(tx.ops) || tx.ops[*stale.Operation].goesByCurrent())
 }
 
 // findRevision finds the revision that one operation is made on, and applies a patch to it within the budget. Errors are those of current
-// and tryPatch, and Exists or Stale for a document that should not exist.
-func (w *Writer) findRevision(ctx context.Context, op *Operation, budget *jsondoc.Budget) error {
+// and tryPatch, one of again where a patched document changed meanwhile, and Exists or Stale for a document that should not exist.
+func (tx *transaction) findRevision(ctx context.Context, op *Operation, budget *jsondoc.Budget) error {
 	switch {
 	case op.Absent:
-		return w.findTombstone(ctx, op)
+		return tx.findTombstone(ctx, op)
 	case op.Kind == Put && !op.Any():
 		return nil
 	}
-	for again := (retryPace{w: w}); ; {
-		rev, err := w.current(ctx, op.Key, op.Conditions)
-		if err == nil && op.Kind == Patch {
-			op.patched, err = w.tryPatch(ctx, op.event, rev, budget)
-		}
-		if stale := staleError(err); stale != nil && op.goesByCurrent() && op.Kind == Patch && stale.Current != 0 {
-			if err := again.next(ctx, stale.Current); err != nil {
-				return err
-			}
-			continue
-		}
-		op.expect = fanfold.Exactly(rev)
-		if op.Kind == Check {
-			op.event.Base = rev
-		}
+	rev, err := tx.w.current(ctx, op.Key, op.Conditions)
+	if err != nil {
 		return err
 	}
+	if op.Kind == Patch {
+		if op.patched, err = tx.w.tryPatch(ctx, op.event, rev, budget); op.goesByCurrent() {
+			err = again(err)
+		}
+	}
+	op.expect = fanfold.Exactly(rev)
+	if op.Kind == Check {
+		op.event.Base = rev
+	}
+	return err
 }
 
 // findTombstone finds what an operation expects whose document must not exist: 0, or the delete of a document that
 // existed before. Errors are Exists for a Create and Stale for others.
-func (w *Writer) findTombstone(ctx context.Context, op *Operation) error {
-	if doc, _, err := w.ReadModel.Get(op.Key, fanfold.Embedded); err != nil || doc == nil && !op.askLeader {
+func (tx *transaction) findTombstone(ctx context.Context, op *Operation) error {
+	if doc, _, err := tx.w.ReadModel.Get(op.Key, fanfold.Embedded); err != nil || doc == nil && !op.askLeader {
 		op.expect, op.event.Base = fanfold.Exactly(0), 0
 		return err
 	}
-	rev, deleted, err := w.Leader.Last(ctx, op.Key)
+	rev, deleted, err := tx.w.Leader.Last(ctx, op.Key)
 	if err == nil && rev != 0 && !deleted {
 		err = exists(op.Key, rev)
 		if op.Kind != Create {

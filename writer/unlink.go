@@ -156,15 +156,15 @@ func (e *edit) write() (fanfold.Write, error) {
 }
 
 // hasSchema tells whether the model that applies has a schema for a collection.
-func (w *Writer) hasSchema(collection string) bool {
-	return w.currentShapes().schemas[collection] != nil
+func (ck *checker) hasSchema(collection string) bool {
+	return ck.currentShapes().schemas[collection] != nil
 }
 
 // unfit returns what does not fit in the document that an edit leaves. It returns nil where the document fits its collection's
 // schema, and where it does not fit as it is: a delete takes a document's fit away from none, and mends none.
-func (w *Writer) unfit(e *edit) (*fanfold.Problem, error) {
+func (ck *checker) unfit(e *edit) (*fanfold.Problem, error) {
 	key := e.key
-	if !w.hasSchema(key.Collection) {
+	if !ck.hasSchema(key.Collection) {
 		return nil, nil
 	}
 	t, err := e.tree()
@@ -172,14 +172,14 @@ func (w *Writer) unfit(e *edit) (*fanfold.Problem, error) {
 		return nil, err
 	}
 	before := t.Raw(jsondoc.Root)
-	defer w.Parsing(before)()
+	defer ck.Parsing(before)()
 	body, err := e.result()
 	if err != nil {
 		return nil, err
 	}
-	err = w.checkSchema(key.Collection, body)
+	err = ck.checkSchema(key.Collection, body)
 	if problems := problemsOf(err); len(problems) > 0 {
-		if len(problemsOf(w.checkSchema(key.Collection, before))) > 0 {
+		if len(problemsOf(ck.checkSchema(key.Collection, before))) > 0 {
 			return nil, nil
 		}
 		return &fanfold.Problem{Path: key.String() + problems[0].Path, Detail: "would not fit the schema of " + key.Collection + " without its reference: " + problems[0].Detail}, nil

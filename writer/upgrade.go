@@ -24,7 +24,8 @@ type NodeFolds struct {
 // UpgradeRequest asks for another version of the fold.
 type UpgradeRequest struct {
 	Version    int
-	Background *bool // it is prepared while the version before is in force; nil where it concerns many documents
+	Background *bool  // it is prepared while the version before is in force; nil where it concerns many documents
+	Actor      string // who sends the request: see Intent
 }
 
 // Upgrade sets the version of the fold for all nodes, with the event of the model that applies: at once, or announced where
@@ -56,7 +57,7 @@ func (w *Writer) Upgrade(ctx context.Context, req UpgradeRequest) (ModelResult, 
 	if err != nil {
 		return ModelResult{}, err
 	}
-	result, err := w.decideModel(ctx, &m, preview, last, req.Background)
+	result, err := w.decideModel(ctx, modelWrite{&m, last, req.Actor}, preview, req.Background)
 	return result, overtaken(err)
 }
 

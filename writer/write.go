@@ -2,7 +2,6 @@ package writer
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -14,6 +13,9 @@ import (
 type Intent struct {
 	DryRun      bool // the writes are computed and not stored
 	AllowFanout bool // the writes may cause more derived changes than the model's fan-out limit
+	// Actor names who sends the request, for the events and for the key, which is that actor's alone; "" for nobody. It has at
+	// most 255 bytes.
+	Actor string
 }
 
 // Request holds what a request says about its operations as a whole.
@@ -39,6 +41,7 @@ type DryRun struct {
 // Conflict for a patch that does not fit and for a unique value that another document has; Restricted where other
 // documents do not let it be deleted; Unprocessable; FanoutLimit; and KeyReused for a request with a key.
 func (w *Writer) Write(ctx context.Context, op *Operation, req Request) (Result, error) {
+	req.Key = keyOf(req.Actor, req.Key)
 	op.event.IdempotencyKey = req.Key
 	return w.run(ctx, req, string(op.Kind), func(ctx context.Context) (uint64, error) { return w.write(ctx, op, req.Intent) })
 }
@@ -46,7 +49,7 @@ func (w *Writer) Write(ctx context.Context, op *Operation, req Request) (Result,
 // run calls try once under the request's key, and counts what came of it by the operation's name. The end of a dry run,
 // which try reports as an error, becomes its result.
 func (w *Writer) run(ctx context.Context, req Request, name string, try func(ctx context.Context) (first uint64, err error)) (Result, error) {
-	first, err := w.onceUnderKey(ctx, req.Key, req.DryRun, try)
+	first, err := w.idempotency.once(ctx, req.Key, req.DryRun, try)
 	dry, err := w.dryRun(ctx, err)
 	if dry == nil {
 		w.counts.add(name, err)
@@ -64,17 +67,10 @@ func (w *Writer) write(ctx context.Context, op *Operation, in Intent) (uint64, e
 		return w.appendNew(ctx, op.event, in)
 	case len(op.Not) > 0:
 		return w.appendUnless(ctx, op, in)
-	case !op.Any() && op.Kind == Put:
+	case !op.Any() && op.Kind == Put: // nothing can be faster
 		return w.append(ctx, op.event, fanfold.Expect{}, in)
 	}
-	return w.onCurrent(ctx, op, func(rev fanfold.Revision) (uint64, error) {
-		if op.Kind == Patch {
-			if _, err := w.tryPatch(ctx, op.event, rev, &jsondoc.Budget{Left: patchWork}); err != nil {
-				return 0, err
-			}
-		}
-		return w.append(ctx, op.event, fanfold.Exactly(rev), in)
-	})
+	return w.appendOnCurrent(ctx, op, in)
 }
 
 // appendNew appends an event that must create its document: on revision 0, or on the delete of a document that existed
@@ -84,35 +80,27 @@ func (w *Writer) appendNew(ctx context.Context, ev *fanfold.Event, in Intent) (u
 	if err != nil {
 		return 0, err
 	}
-	if doc != nil {
-		if rev, deleted, err := w.Leader.Last(ctx, ev.Key); err != nil || !deleted {
-			return 0, errors.Join(err, exists(ev.Key, rev))
+	return w.decide(ctx, plan{await: atOnce, try: func(ctx context.Context, lost bool) (uint64, error) {
+		expect := fanfold.Exactly(0)
+		if lost || doc != nil {
+			rev, deleted, err := w.Leader.Last(ctx, ev.Key)
+			switch {
+			case err != nil:
+				return 0, err
+			case !deleted:
+				return 0, exists(ev.Key, rev)
+			}
+			expect = fanfold.Exactly(rev)
 		}
-	}
-	expect := fanfold.Exactly(0)
-	for {
 		seq, err := w.append(ctx, ev, expect, in)
-		if staleError(err) == nil {
-			return seq, err
-		}
-		if err := ended(ctx); err != nil {
-			return 0, err
-		}
-		rev, deleted, lerr := w.Leader.Last(ctx, ev.Key)
-		if lerr != nil {
-			return 0, lerr
-		}
-		if !deleted {
-			return 0, exists(ev.Key, rev)
-		}
-		expect = fanfold.Exactly(rev)
-	}
+		return seq, again(err)
+	}})
 }
 
 // appendUnless appends the event of a Put whose document must not be at one of op.Not, on whichever revision it is at, or
-// where there is none. It tries again where another writer was faster. Errors are Stale and Unavailable.
+// where there is none. Errors are Stale and Unavailable.
 func (w *Writer) appendUnless(ctx context.Context, op *Operation, in Intent) (uint64, error) {
-	for again := (retryPace{w: w}); ; {
+	return w.decide(ctx, plan{try: func(ctx context.Context, _ bool) (uint64, error) {
 		rev, deleted, err := w.Leader.Last(ctx, op.Key)
 		if err != nil {
 			return 0, err
@@ -124,43 +112,38 @@ func (w *Writer) appendUnless(ctx context.Context, op *Operation, in Intent) (ui
 			return 0, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again%s", rev, reasonOf(err))
 		}
 		seq, err := w.append(ctx, op.event, fanfold.Exactly(rev), in)
-		stale := staleError(err)
-		if stale == nil {
-			return seq, err
-		}
-		if err := again.next(ctx, stale.Current); err != nil {
-			return 0, err
-		}
-	}
+		return seq, again(err)
+	}})
 }
 
-// onCurrent calls try with the document's current revision, which must meet the conditions. Where no revisions are asked
-// for it holds the document's key lock, so that only a writer on another node can be faster; it waits for that write to
-// be folded and calls try again. Errors are try's, those of current, and Unavailable.
-func (w *Writer) onCurrent(ctx context.Context, op *Operation, try func(rev fanfold.Revision) (uint64, error)) (stored uint64, err error) {
-	key, retries := op.Key, len(op.Revisions) == 0
-	if retries {
-		after, unlock, err := w.keys.lock(ctx, key)
+// appendOnCurrent appends the event of an operation on its document's current revision, which must meet the conditions. Where no
+// revisions are asked for it holds the document's key lock, so that only a writer on another node can be faster. Errors are
+// those of current, tryPatch, append and decide.
+func (w *Writer) appendOnCurrent(ctx context.Context, op *Operation, in Intent) (stored uint64, err error) {
+	if op.goesByCurrent() {
+		after, unlock, err := w.keys.lock(ctx, op.Key)
 		if err != nil {
 			return 0, fanfold.Wrap(err, fanfold.Unavailable, "too many others write to the document: try again")
 		}
 		defer func() { unlock(stored) }()
 		_ = w.wait(ctx, after, w.opt.Timeout) // where it is not folded by then, the log refuses the first try
 	}
-	for again := (retryPace{w: w}); ; {
-		rev, err := w.current(ctx, key, op.Conditions)
+	return w.decide(ctx, plan{try: func(ctx context.Context, _ bool) (seq uint64, err error) {
+		rev, err := w.current(ctx, op.Key, op.Conditions)
 		if err != nil {
 			return 0, err
 		}
-		seq, err := try(rev)
-		stale := staleError(err)
-		if stale == nil || !retries {
-			return seq, err
+		if op.Kind == Patch {
+			_, err = w.tryPatch(ctx, op.event, rev, &jsondoc.Budget{Left: patchWork})
 		}
-		if err := again.next(ctx, stale.Current); err != nil {
-			return 0, err
+		if err == nil {
+			seq, err = w.append(ctx, op.event, fanfold.Exactly(rev), in)
 		}
-	}
+		if op.goesByCurrent() {
+			err = again(err)
+		}
+		return seq, err
+	}})
 }
 
 // current returns the revision that a write is to replace, once this node shows it. The leader is asked only where the

@@ -171,25 +171,21 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// maxParsers bounds how many large bodies are parsed at a time.
-const maxParsers = 4
-
 // Writer writes documents, models and imports. Its methods may be called from many goroutines.
 type Writer struct {
 	Dependencies
+	checker
 	opt Options
 
-	gate     gate
-	keys     keyLocks
-	rounds   guardRounds
-	caughtUp caughtUp
-	looks    looks
-	shapes   atomic.Pointer[shapes]
-	retries  atomic.Uint64
-	counts   counts
-	others   presence
-	parsers  chan struct{}
-	checking chan struct{} // has an element while a model is read and checked
+	gate        gate
+	keys        keyLocks
+	rounds      guardRounds
+	idempotency idempotency
+	looks       looks
+	retries     atomic.Uint64
+	counts      counts
+	others      presence
+	checking    chan struct{} // has an element while a model is read and checked
 	// modelMu is held for reading by every write, and for writing while a model is applied that guards more than the one
 	// before. It is taken after key locks.
 	modelMu sync.RWMutex
@@ -199,9 +195,9 @@ type Writer struct {
 func New(parts Dependencies, opt Options) *Writer {
 	opt.setDefaults()
 	parts.Log = lossDetector{parts.Log, parts.ReadModel}
-	w := &Writer{Dependencies: parts, opt: opt, parsers: make(chan struct{}, maxParsers), checking: make(chan struct{}, 1), rounds: newGuardRounds(),
+	w := &Writer{Dependencies: parts, checker: newChecker(parts.Models, opt), opt: opt, checking: make(chan struct{}, 1), rounds: newGuardRounds(),
 		looks: looks{known: map[fanfold.Key]look{}, room: make(chan struct{}, 1)}}
-	w.caughtUp.began = time.Now()
+	w.idempotency = idempotency{leader: parts.Leader, rows: parts.ReadModel, provenFor: opt.ProvenFor, timeout: opt.Timeout, caughtUp: caughtUp{began: time.Now()}}
 	if parts.Members != nil {
 		w.gate.close()
 	}
@@ -211,12 +207,6 @@ func New(parts Dependencies, opt Options) *Writer {
 // Close ends the work that writes of several requests share, and waits for its end: less than the time that the log has
 // to decide.
 func (w *Writer) Close() { w.rounds.close() }
-
-// MaxBody returns the size of the largest document that is taken, in bytes.
-func (w *Writer) MaxBody() int64 { return w.opt.MaxBody }
-
-// MaxDepth returns how deeply a document may nest, in levels.
-func (w *Writer) MaxDepth() int { return w.opt.MaxDepth }
 
 // Retries counts how often a write was tried again inside because another was faster.
 func (w *Writer) Retries() uint64 { return w.retries.Load() }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/changefeed"
-	"github.com/fanfold/fanfold/internal/query"
+	"github.com/fanfold/fanfold/internal/params"
 )
 
 // reading is what a lease lets its member read at a time. A feed that is open ends when it changes.
@@ -29,7 +29,7 @@ type reading struct {
 // LeaseLost, Invalid, NotFound and Unavailable.
 func (g *Groups) ServeChanges(w http.ResponseWriter, r *http.Request, name string) error {
 	q := r.URL.Query()
-	number, err := query.Int(q, "partition", -1, 0, MaxPartitions-1)
+	number, err := params.Int(q, "partition", -1, 0, MaxPartitions-1)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
-	"github.com/fanfold/fanfold/internal/modelfile"
 )
 
 const defaultServer = "http://127.0.0.1:8080"
@@ -131,19 +128,6 @@ func report(text json.RawMessage, err error, out any) error {
 		return err
 	}
 	return json.Unmarshal(text, out)
-}
-
-// sameModel tells whether src is the model that applies on the server.
-func sameModel(ctx context.Context, c *client.Client, src []byte) (bool, error) {
-	m, err := modelfile.Parse(src)
-	if err != nil {
-		return false, err
-	}
-	applied, err := c.Model(ctx)
-	if err != nil {
-		return false, err
-	}
-	return bytes.Equal(applied.Source, m.Source), nil
 }
 
 // onTerminal tells whether standard error is a terminal, where progress is shown.

@@ -34,6 +34,10 @@ const (
 
 // run runs a command line, prints its error, and returns the exit code.
 func run(ctx context.Context, root *cobra.Command, args []string) int {
+	if len(args) > 0 && args[0] == "bench" {
+		fmt.Fprintln(root.ErrOrStderr(), "fanfold: the benchmarks are a program of their own: go run ./cmd/fanfold-bench")
+		return exitUsage
+	}
 	began := false // whether cobra has taken the command line, and begun with the command
 	completeUsage(root, func() { began = true })
 	root.SetArgs(args)
@@ -100,6 +104,6 @@ YAML file named by --config; a flag wins over the environment, and that over the
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
 	root.AddCommand(versionCommand())
 	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), groupCommand(), getCommand(), listCommand(), putCommand(), patchCommand(),
-		deleteCommand(), modelCommand(), replayCommand(), verifyCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand(), benchCommand())
+		deleteCommand(), modelCommand(), replayCommand(), verifyCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand())
 	return root
 }

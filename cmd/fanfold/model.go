@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
-	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
 )
 
@@ -64,44 +62,15 @@ func modelCheckCommand() *cobra.Command {
 	}
 }
 
-// followModel waits until the model src applies, and shows on a terminal how far the server is. The error is Conflict
-// where the model was withdrawn or another one applies, and Unavailable where it cannot be prepared.
-func followModel(ctx context.Context, c *client.Client, src []byte) (*projector.Activation, error) {
-	for {
-		s, err := status(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		if s.Preparing == nil && s.Lag == 0 {
-			if onTerminal() {
-				fmt.Fprint(os.Stderr, "\r\033[K")
-			}
-			return s.Activated, checkApplied(ctx, c, src, s)
-		}
-		if p := s.Preparing; p != nil && p.Phase == "failed" {
-			return nil, fanfold.Errorf(fanfold.Unavailable,
-				"the model cannot be prepared: %s; withdraw it with fanfold model cancel", p.Error)
-		} else if p != nil && onTerminal() {
-			fmt.Fprint(os.Stderr, "\r\033[K"+preparationLine(p))
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(200 * time.Millisecond):
-		}
+// waitForModel waits until the model that was announced at a position applies, and shows on a terminal how far the server is.
+// Errors are those of client.WaitForModel.
+func waitForModel(ctx context.Context, c *client.Client, position string) error {
+	err := c.WaitForModel(ctx, position, showPreparing)
+	clearWork()
+	if errors.Is(err, client.Unavailable) {
+		err = fanfold.Wrap(err, fanfold.Unavailable, "%s; fanfold model cancel withdraws a model", fanfold.MessageOf(problemOf(err)))
 	}
-}
-
-// checkApplied returns nil where src is the model that applies, and otherwise a Conflict that says why it is not.
-func checkApplied(ctx context.Context, c *client.Client, src []byte, s *node.Status) error {
-	same, err := sameModel(ctx, c, src)
-	switch {
-	case err != nil || same:
-		return err
-	case s.Withdrawn != nil:
-		return fanfold.Errorf(fanfold.Conflict, "the model was withdrawn: %s", s.Withdrawn.Reason)
-	}
-	return fanfold.Errorf(fanfold.Conflict, "another model applies: see fanfold model diff")
+	return err
 }
 
 // preparationLine returns how far the preparation of a model is.
@@ -253,9 +222,14 @@ func (r *remote) applyModel(cmd *cobra.Command, file string, opt client.ModelOpt
 	}
 	var activation *projector.Activation
 	if !result.Applied {
-		if activation, err = followModel(cmd.Context(), c, src); err != nil {
+		if err := waitForModel(cmd.Context(), c, result.Position); err != nil {
 			return err
 		}
+		s, err := status(cmd.Context(), c)
+		if err != nil {
+			return err
+		}
+		activation = s.Activated
 	}
 	if asJSON {
 		return printJSON(cmd, preview)

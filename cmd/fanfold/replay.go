@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
 )
 
@@ -61,6 +65,17 @@ func replayOffline(ctx context.Context, out io.Writer, data string) error {
 	return errors.Join(err, n.Close())
 }
 
+// openOffline returns a node over the files of a server that is not running; the caller closes it. The error
+// is Invalid where there are no such files.
+func openOffline(ctx context.Context, data string) (*node.Node, error) {
+	if _, err := os.Stat(filepath.Join(data, "nats")); err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Invalid,
+			"%s is not the data directory of a server with an embedded log: %v", data, err)
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return node.Open(ctx, node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", Logger: logger})
+}
+
 // followReplay waits until the server's replay has ended, and shows how far it is on a terminal.
 func followReplay(ctx context.Context, c *client.Client, out io.Writer) error {
 	for {
@@ -78,7 +93,7 @@ func followReplay(ctx context.Context, c *client.Client, out io.Writer) error {
 			}
 			return nil
 		} else if p != nil && onTerminal() {
-			fmt.Fprint(os.Stderr, "\r\033[Kreplay "+replayLine(p))
+			fmt.Fprint(os.Stderr, clearLine()+"replay "+replayLine(p))
 		}
 		select {
 		case <-ctx.Done():

@@ -78,7 +78,7 @@ func serve(ctx context.Context, cfg node.Config, path string) error {
 			return err
 		}
 	}
-	defer reserveHeap()()
+	defer node.ReserveHeap()()
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
 		if ctx.Err() != nil {

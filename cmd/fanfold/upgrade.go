@@ -59,7 +59,7 @@ func (r *remote) upgrade(cmd *cobra.Command, version int, background *bool) erro
 		return err
 	}
 	if !result.Applied {
-		if err := c.WaitForModel(ctx, result.Position, showPreparing); err != nil {
+		if err := waitForModel(ctx, c, result.Position); err != nil {
 			return err
 		}
 	}
@@ -77,5 +77,5 @@ func showPreparing(s *client.Status) {
 	if !onTerminal() || report(s.Raw, nil, full) != nil || full.Preparing == nil {
 		return
 	}
-	fmt.Fprint(os.Stderr, "\r\033[K"+preparationLine(full.Preparing))
+	fmt.Fprint(os.Stderr, clearLine()+preparationLine(full.Preparing))
 }

@@ -100,3 +100,17 @@ func list(words []string, last string) string {
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " " + last + " " + words[len(words)-1]
 }
+
+// shortList returns the first names, quoted, and how many more there are.
+func shortList(names []string) string {
+	const most = 20
+	var quoted []string
+	for _, name := range names[:min(len(names), most)] {
+		quoted = append(quoted, fmt.Sprintf("%.40q", name))
+	}
+	text := strings.Join(quoted, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

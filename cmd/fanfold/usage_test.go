@@ -57,6 +57,7 @@ func TestWrongUsage(t *testing.T) {
 		"get books b1 --lineage --view x":   "see fanfold get --help",
 		"completion tcsh":                   `fanfold completion has no "tcsh": want bash, fish, powershell or zsh`,
 		"group lst":                         "want create, delete, describe, drop, list, parked, reset or retry; see fanfold group --help",
+		"bench --quick":                     "the benchmarks are a program of their own: go run ./cmd/fanfold-bench",
 		"model foo":                         "want apply, cancel, check or diff",
 		"help foo":                          `unknown command "foo"`,
 		"stats":                             "Did you mean this?",

@@ -34,15 +34,3 @@ func BenchmarkString(b *testing.B) {
 		_ = d.String()
 	}
 }
-
-func BenchmarkKey(b *testing.B) {
-	d := mustParse(b, "-12345.678")
-	var key []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		key = d.AppendKey(key[:0])
-		if _, err := FromKey(key); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

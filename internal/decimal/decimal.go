@@ -1,13 +1,10 @@
 // Package decimal computes the values of aggregates exactly: numbers as JSON writes them are added without rounding,
-// and each number has one text and one sort key.
+// and each number has one text.
 package decimal
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -22,8 +19,6 @@ const (
 
 // ErrRange is returned for a number that has more digits, or a larger or smaller power of ten, than is accepted.
 var ErrRange = fmt.Errorf("numbers of more than %d digits, or beyond 1e±%d, are not aggregated", maxDigits, maxExponent)
-
-var errKey = errors.New("not a sort key of a number")
 
 // Decimal is an exact number. The zero value is 0.
 type Decimal struct{ d apd.Decimal }
@@ -55,11 +50,11 @@ func parse(text string, digitLimit, exponentLimit int) (Decimal, error) {
 	if first := e + len(trimmed) - 1; len(trimmed) > digitLimit || first > exponentLimit || first < -exponentLimit {
 		return out, ErrRange
 	}
-	return compose(trimmed, e, negative), nil
+	return Of(trimmed, e, negative), nil
 }
 
-// compose returns the number of these digits whose last one stands for 10 to the power of exponent.
-func compose(digits string, exponent int, negative bool) Decimal {
+// Of returns the number of these digits whose last one stands for 10 to the power of exponent.
+func Of(digits string, exponent int, negative bool) Decimal {
 	var out Decimal
 	c, ok := new(big.Int).SetString(digits, 10)
 	if !ok {
@@ -113,8 +108,11 @@ func Mean(sum Decimal, n int64) Decimal {
 	return out
 }
 
-// parts returns the number's digits without zeros at the end ("" for 0), and the power of ten of the last one.
-func (a Decimal) parts() (digits string, exponent int) {
+// Sign returns -1 for a negative number, 0 for 0 and 1 for a positive one.
+func (a Decimal) Sign() int { return a.d.Sign() }
+
+// Digits returns the number's digits without zeros at the end ("" for 0), and the power of ten of the last one.
+func (a Decimal) Digits() (digits string, exponent int) {
 	if a.d.Coeff.Sign() == 0 {
 		return "", 0
 	}
@@ -129,7 +127,7 @@ const plainDigits = 40
 // String returns the number's one JSON text: without superfluous zeros, and with an exponent only where more than
 // 40 digits would be needed without.
 func (a Decimal) String() string {
-	digits, e := a.parts()
+	digits, e := a.Digits()
 	sign := ""
 	if a.d.Negative {
 		sign = "-"
@@ -150,60 +148,4 @@ func (a Decimal) String() string {
 		}
 		return sign + digits[:1] + point + digits[1:] + "e" + strconv.Itoa(first)
 	}
-}
-
-// The first byte of a sort key.
-const (
-	keyNegative = 1
-	keyZero     = 2
-	keyPositive = 3
-)
-
-// AppendKey appends the number's sort key: bytes that compare as the numbers do, and that FromKey reads. Behind the
-// first byte stand the power of ten of the first digit, and the digits; of a negative number all these are inverted.
-func (a Decimal) AppendKey(dst []byte) []byte {
-	digits, e := a.parts()
-	if digits == "" {
-		return append(dst, keyZero)
-	}
-	sign := byte(keyPositive)
-	if a.d.Negative {
-		sign = keyNegative
-	}
-	dst = append(dst, sign)
-	start := len(dst)
-	dst = binary.BigEndian.AppendUint16(dst, uint16(e+len(digits)-1+1<<15))
-	dst = append(dst, digits...)
-	if sign == keyNegative {
-		for i := range dst[start:] {
-			dst[start+i] ^= 0xff
-		}
-		dst = append(dst, 0xff) // so that the number with more digits is the lesser
-	}
-	return dst
-}
-
-// FromKey returns the number of a sort key. The error says that key is none.
-func FromKey(key []byte) (Decimal, error) {
-	if len(key) == 1 && key[0] == keyZero {
-		return Decimal{}, nil
-	}
-	if len(key) < 4 {
-		return Decimal{}, errKey
-	}
-	rest, negative := key[1:], key[0] == keyNegative
-	if negative {
-		rest = slices.Clone(rest[:len(rest)-1])
-		for i := range rest {
-			rest[i] ^= 0xff
-		}
-	}
-	if len(rest) < 3 {
-		return Decimal{}, errKey
-	}
-	first, digits := int(binary.BigEndian.Uint16(rest))-1<<15, string(rest[2:])
-	if strings.Trim(digits, "0123456789") != "" {
-		return Decimal{}, errKey
-	}
-	return compose(digits, first-len(digits)+1, negative), nil
 }

@@ -1,7 +1,6 @@
 package decimal_test
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/fanfold/fanfold/internal/decimal"
@@ -34,14 +33,4 @@ func ExampleAdd() {
 func ExampleMean() {
 	fmt.Println(decimal.Mean(parse("2"), 3))
 	// Output: 0.66666666666666666667
-}
-
-func ExampleDecimal_AppendKey() {
-	less, more := parse("-12.5").AppendKey(nil), parse("3").AppendKey(nil)
-	fmt.Println(bytes.Compare(less, more))
-	d, err := decimal.FromKey(less)
-	fmt.Println(d, err)
-	// Output:
-	// -1
-	// -12.5 <nil>
 }

@@ -54,8 +54,3 @@ func ExampleEqual() {
 	// true
 	// false
 }
-
-func ExampleWithLast() {
-	fmt.Printf("%s\n", jsondoc.WithLast([]byte(`{"id":"a1"}`), "countOfBooks", []byte(`3`)))
-	// Output: {"id":"a1","countOfBooks":3}
-}

@@ -51,15 +51,3 @@ func WithFirst(object []byte, name string, value []byte) []byte {
 	}
 	return append(out, object[open+1:]...)
 }
-
-// WithLast returns the object's text with one more member at the end.
-func WithLast(object []byte, name string, value []byte) []byte {
-	end := bytes.LastIndexByte(object, '}')
-	out := append(make([]byte, 0, len(object)+len(name)+len(value)+4), object[:end]...)
-	if head := bytes.TrimRight(object[:end], " \t\r\n"); head[len(head)-1] != '{' {
-		out = append(out, ',')
-	}
-	out = AppendQuote(out, name)
-	out = append(append(out, ':'), value...)
-	return append(out, object[end:]...)
-}

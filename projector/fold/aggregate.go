@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/sortkey"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -69,39 +70,15 @@ func (r *Rule) EntryOf(t *jsondoc.Tree, doc Entrant, reporter Reporter) Entry {
 		if r.KeepsTotals() {
 			return Entry{Included: true, Number: d}
 		}
-		return Entry{Included: true, SortKey: d.AppendKey(nil)}
+		return Entry{Included: true, SortKey: sortkey.AppendNumber(nil, d)}
 	case r.ByUpdate: // later writes have later times, or the same
 		return Entry{Included: true, SortKey: binary.BigEndian.AppendUint64(nil, uint64(doc.Revision))}
 	case r.OrderBy != nil:
-		return Entry{Included: true, SortKey: orderKey(t, r.OrderBy.Lookup(t, jsondoc.Root))}
+		return Entry{Included: true, SortKey: sortkey.OrderBy(t, r.OrderBy.Lookup(t, jsondoc.Root))}
 	case r.KeepsOrder():
 		return Entry{Included: true, SortKey: binary.BigEndian.AppendUint64(nil, uint64(doc.Number))}
 	}
 	return Entry{Included: true}
-}
-
-// Documents are ordered by these classes first: whatever is neither number nor text comes before the others.
-const (
-	orderNothing = iota
-	orderNumber
-	orderText
-)
-
-// maxOrderText is how many bytes of a text enter into the order.
-const maxOrderText = 1024
-
-// orderKey returns the sort key of a member; n may be None.
-func orderKey(t *jsondoc.Tree, n jsondoc.Node) []byte {
-	if n != jsondoc.None && t.Kind(n) == jsondoc.String {
-		text := t.Text(n)
-		return append([]byte{orderText}, text[:min(len(text), maxOrderText)]...)
-	}
-	if n != jsondoc.None && t.Kind(n) == jsondoc.Number {
-		if d, err := decimal.Parse(t.Text(n)); err == nil {
-			return d.AppendKey([]byte{orderNumber})
-		}
-	}
-	return []byte{orderNothing}
 }
 
 // updateEntries brings what a document enters into one rule of its targets to its new referenced view, and marks the
@@ -248,6 +225,6 @@ func ExtremeValue(sort []byte, err error) ([]byte, error) {
 	if err != nil || sort == nil {
 		return nil, err
 	}
-	d, err := decimal.FromKey(sort)
+	d, err := sortkey.Number(sort)
 	return []byte(d.String()), err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/sortkey"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -76,7 +77,7 @@ func (r *Rule) find(part string, t *jsondoc.Tree) (found, goesOn bool) {
 		n := r.Of.Lookup(t, jsondoc.Root)
 		return n != jsondoc.None && numberProblem(t, n) == "", true
 	}
-	return orderKey(t, r.OrderBy.Lookup(t, jsondoc.Root))[0] != orderNothing, true
+	return sortkey.Orders(t, r.OrderBy.Lookup(t, jsondoc.Root)), true
 }
 
 // Explain returns why a part of the rule finds no value in the view of a document that it looks at, in words for people.

@@ -197,7 +197,7 @@ func (f *Fold) Apply(tx *sqlite.Tx, ev *fanfold.Event) error {
 	return nil
 }
 
-// fold folds the event by its kind.
+// fold folds the event by its kind. The error is Invalid for a kind that this program does not know.
 func (f *Fold) fold(ev *fanfold.Event) error {
 	switch ev.Kind {
 	case fanfold.KindFence, fanfold.KindCheck, fanfold.KindImport, fanfold.KindLink:
@@ -212,9 +212,10 @@ func (f *Fold) fold(ev *fanfold.Event) error {
 		return f.tx.SetProposal(ev.Seq, nil, 0)
 	case fanfold.KindDelete:
 		return f.delete(ev)
-	default:
+	case fanfold.KindPut, fanfold.KindPatch:
 		return f.write(ev)
 	}
+	return fanfold.Errorf(fanfold.Invalid, "this program does not know events of kind %q: a newer Fanfold wrote it; use that one", ev.Kind)
 }
 
 // checkTransaction checks that the event goes on with the transaction of the event before it, or begins after the end

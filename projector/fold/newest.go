@@ -6,6 +6,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/sortkey"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -57,7 +58,7 @@ func furthest(r *Rule, shown, entered []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if order := bytes.Compare(entered, d.AppendKey(nil)); r.Kind == model.Min && order >= 0 || r.Kind == model.Max && order <= 0 {
+	if order := bytes.Compare(entered, sortkey.AppendNumber(nil, d)); r.Kind == model.Min && order >= 0 || r.Kind == model.Max && order <= 0 {
 		return shown, nil
 	}
 	return ExtremeValue(entered, nil)

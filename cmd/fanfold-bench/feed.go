@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/fanfold/fanfold/client"
-	"github.com/fanfold/fanfold/cmd/fanfold/internal/bench"
+	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/node"
 )
@@ -67,7 +67,7 @@ func benchFeedRename(copies int) func(ctx context.Context, dir string, scale int
 		same := func(int) int { return 0 }
 		s := benchStore{model: publisherModel, authors: benchAuthors, books: max(copies/scale, 1), secondAuthor: same, publisher: same}
 		err = s.run(ctx, dir, func(ctx context.Context, n *node.Node) (err error) {
-			c, err := (&remote{server: n.URL()}).connect()
+			c, err := connect(n.URL())
 			if err != nil {
 				return err
 			}

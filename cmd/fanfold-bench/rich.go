@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/client"
-	"github.com/fanfold/fanfold/cmd/fanfold/internal/bench"
+	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -49,7 +49,7 @@ func benchRich(ctx context.Context, dir string, documents int) (results []bench.
 func richRound(ctx context.Context, dir string, d bench.RichData, guards bool, then func(ctx context.Context, n *node.Node) error) (r bench.RichRound, err error) {
 	s := benchStore{model: `{"collections":{}}`}
 	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
-		c, err := (&remote{server: n.URL()}).connect()
+		c, err := connect(n.URL())
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func richRound(ctx context.Context, dir string, d bench.RichData, guards bool, t
 
 // richChange moves publisher 0 to another city, of which each of its books has a copy, and then changes the limit alone.
 func richChange(ctx context.Context, n *node.Node, dir string, d bench.RichData) (bench.Result, error) {
-	c, err := (&remote{server: n.URL()}).connect()
+	c, err := connect(n.URL())
 	if err != nil {
 		return bench.Result{}, err
 	}

@@ -1,5 +1,5 @@
-// Package query reads the parameters of requests, and says what is wrong with them.
-package query
+// Package params reads the parameters of requests, and says what is wrong with them.
+package params
 
 import (
 	"net/url"

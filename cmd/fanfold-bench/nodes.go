@@ -13,7 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
-	"github.com/fanfold/fanfold/cmd/fanfold/internal/bench"
+	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
 )
 
 // benchNodes says on which nodes a benchmark runs that starts them as processes of their own.
@@ -60,12 +60,12 @@ func (b benchNodes) run(ctx context.Context, dir string, fn func(n *bench.Nodes,
 	if err := n.CaughtUp(ctx); err != nil {
 		return err
 	}
-	c, err := (&remote{server: n.URL(0)}).connect()
+	c, err := connect(n.URL(0))
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	s, err := status(ctx, c)
+	s, err := c.Status(ctx)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func simpleLoad(ctx context.Context, url string, round, documents int) (written 
 
 // loadInto imports what write writes to the node at url, in round 0 after its model.
 func loadInto(ctx context.Context, url string, round int, model string, write func(w io.Writer) error) error {
-	c, err := (&remote{server: url}).connect()
+	c, err := connect(url)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/client"
-	"github.com/fanfold/fanfold/cmd/fanfold/internal/bench"
+	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -47,7 +48,7 @@ func benchImport(ctx context.Context, dir string, scale int) (bench.Result, erro
 	load := func(ctx context.Context, dir string, body []byte) (took time.Duration, err error) {
 		s := benchStore{model: benchModel, authors: benchAuthors}
 		err = s.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
-			c, err := (&remote{server: n.URL()}).connect()
+			c, err := connect(n.URL())
 			if err != nil {
 				return err
 			}
@@ -68,7 +69,7 @@ func benchComments(ctx context.Context, dir string, scale int) (r bench.Result, 
 		return fmt.Sprintf(`{"id":"%d","post":"1","text":"comment no. %d","stars":%d.5}`, id, id, id%5)
 	}
 	err = benchStore{model: commentsModel}.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
-		c, err := (&remote{server: n.URL()}).connect()
+		c, err := connect(n.URL())
 		if err != nil {
 			return err
 		}
@@ -100,7 +101,7 @@ func benchModelChange(ctx context.Context, dir string, scale int) (r bench.Resul
 	model := []byte(strings.Replace(benchModel, `"authors":{},`, count, 1))
 	s := benchStore{model: before, authors: benchAuthors, books: 1_000_000 / scale}
 	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
-		c, err := (&remote{server: n.URL()}).connect()
+		c, err := connect(n.URL())
 		if err != nil {
 			return err
 		}
@@ -113,12 +114,12 @@ func benchModelChange(ctx context.Context, dir string, scale int) (r bench.Resul
 		}
 		r, err = bench.Model(ctx, write, func(ctx context.Context) (int64, float64, error) {
 			background := true
-			if _, err := c.PutModel(ctx, model, client.ModelOptions{Background: &background}); err != nil {
+			if _, err := c.ApplyModel(ctx, model, client.ModelOptions{Background: &background}); err != nil {
 				return 0, 0, err
 			}
-			a, err := followModel(ctx, c, model)
-			if err != nil {
-				return 0, 0, err
+			a := n.Projector.Status().Activated
+			if a == nil {
+				return 0, 0, errors.New("the model was not prepared beside the writes")
 			}
 			return a.Documents, a.Seconds, nil
 		})
@@ -179,7 +180,7 @@ type benchRename struct {
 // run measures the rename on a node in dir.
 func (b benchRename) run(ctx context.Context, dir string) (r bench.Result, err error) {
 	err = b.store.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
-		c, err := (&remote{server: n.URL()}).connect()
+		c, err := connect(n.URL())
 		if err != nil {
 			return err
 		}

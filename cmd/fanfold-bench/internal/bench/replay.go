@@ -58,7 +58,7 @@ func replay(ctx context.Context, program, dir string) (events int, seconds float
 			ended = true
 		}
 	}
-	if _, err := fmt.Sscanf(out.String(), "replay done: %d events in %f s", &events, &seconds); err != nil {
+	if _, err := fmt.Sscanf(out.String(), "%d events in %f s", &events, &seconds); err != nil {
 		return 0, 0, 0, fmt.Errorf("unexpected output %q: %w", out.Bytes(), err)
 	}
 	return events, seconds, peak, nil

@@ -117,7 +117,25 @@ func (s benchStore) run(ctx context.Context, dir string, fn func(ctx context.Con
 	if err := s.fill(ctx, dir); err != nil {
 		return err
 	}
-	return offline(ctx, dir, fn)
+	n, err := openNode(ctx, dir)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var result error
+	err = n.Run(ctx, func(ctx context.Context) error {
+		defer cancel()
+		last, err := n.Log.LastSeq(ctx)
+		if err == nil {
+			err = n.Store.Applied.Wait(ctx, last)
+		}
+		if err == nil {
+			err = fn(ctx, n)
+		}
+		result = err
+		return nil
+	})
+	return errors.Join(result, err)
 }
 
 // parallelism is how many goroutines parallel uses.

@@ -1,28 +1,44 @@
+// Fanfold-bench measures Fanfold beside the limits of its parts, in the same run.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/pprof"
 	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/cmd/fanfold/internal/bench"
+	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
+	"github.com/fanfold/fanfold/node"
 )
 
-func benchCommand() *cobra.Command {
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	err := command().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fanfold-bench: "+fanfold.MessageOf(err))
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
 	var only, profile string
 	var documents int
 	var quick, asJSON bool
 	var nodes benchNodes
 	cmd := &cobra.Command{
-		Use:   "bench",
+		Use:   "fanfold-bench",
 		Short: "Measure this machine: each speed as a ratio to the limit measured in the same run",
 		Long: `Measure reads, writes, import, replay and fan-out on a temporary directory. Each figure stands
 beside the limit for it, measured in the same run: a bare Echo handler that reads one SQLite row,
@@ -34,9 +50,14 @@ and writes of other documents see while one event rewrites 10,000 copies, ten ti
 to --documents, beside the same requests before; sizing, what --documents documents take of disk, memory
 and processor; nodes, how reads and writes go with one node, two, up to --nodes. These start servers
 of their own, on the NATS server of --nats where it is given; what they write stays there.`,
-		Example: "  fanfold bench\n  fanfold bench --only get --quick\n  fanfold bench --only rich --documents 1000000",
+		Example: "  fanfold-bench\n  fanfold-bench --only get --quick\n  fanfold-bench --only rich --documents 1000000",
 		Args:    cobra.NoArgs,
+
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	cmd.AddCommand(serveCommand(), replayCommand())
 	f := cmd.Flags()
 	f.StringVar(&only, "only", "", "one of "+benchNames)
 	f.IntVar(&documents, "documents", richDocuments, "how many documents rich and sizing import, and copies the largest rename of feed and bystanders has")
@@ -48,24 +69,19 @@ of their own, on the NATS server of --nats where it is given; what they write st
 	f.StringVar(&profile, "cpuprofile", "", "write a CPU profile of all of it to this file")
 	f.BoolVar(&asJSON, "json", false, "print the results as JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		defer reserveHeap()() // as serve does
-		if profile != "" {
-			file, err := os.Create(profile)
-			if err != nil {
-				return err
-			}
-			defer file.Close()
-			if err := pprof.StartCPUProfile(file); err != nil {
-				return err
-			}
-			defer pprof.StopCPUProfile()
-		}
-		results, err := runBench(cmd.Context(), benchRequest{only: only, quick: quick, documents: documents, nodes: nodes})
+		defer node.ReserveHeap()() // as fanfold serve does
+		var results []bench.Result
+		err := profiled(profile, func() (err error) {
+			results, err = runBench(cmd.Context(), benchRequest{only: only, quick: quick, documents: documents, nodes: nodes})
+			return err
+		})
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			return printJSON(cmd, results)
+			enc := json.NewEncoder(cmd.OutOrStdout())
+			enc.SetIndent("", "  ")
+			return enc.Encode(results)
 		}
 		for _, r := range results {
 			fmt.Fprintln(cmd.OutOrStdout(), r)
@@ -75,7 +91,24 @@ of their own, on the NATS server of --nats where it is given; what they write st
 	return cmd
 }
 
-// benchmark is one figure of the bench command. run works in dir, which it makes, at a size divided by scale.
+// profiled calls fn, and writes a CPU profile of it to the file at path, "" for none.
+func profiled(path string, fn func() error) error {
+	if path == "" {
+		return fn()
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return err
+	}
+	defer pprof.StopCPUProfile()
+	return fn()
+}
+
+// benchmark is one figure. run works in dir, which it makes, at a size divided by scale.
 type benchmark struct {
 	name string
 	run  func(ctx context.Context, dir string, scale int) (bench.Result, error)

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"os"
@@ -10,8 +10,9 @@ import (
 // much is written. Unlike a larger GOGC it costs the same memory however much lives.
 const heapReserve = 64 << 20
 
-// reserveHeap makes the reserve, unless GOGC says how the garbage collector is to work. The caller calls release at the end.
-func reserveHeap() (release func()) {
+// ReserveHeap makes the reserve for a program that runs a node, unless GOGC says how the garbage collector is to work. The
+// caller calls release at the end.
+func ReserveHeap() (release func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}

@@ -1,0 +1,193 @@
+// Package sortkey makes sort keys of JSON values: bytes that compare as the values do. The order is total: first absent values,
+// null, objects and arrays, which are all alike, then false, true, numbers by their exact values, and texts by the bytes of their
+// first 1,024. A number that package decimal does not take counts as absent.
+//
+// Keys that Append and AppendDescending return end by themselves. So several of them, one after the other, compare as the
+// values do one after the other, and Length tells where the first one ends.
+package sortkey
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"github.com/fanfold/fanfold/internal/decimal"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// The first byte of a key, the class of its value. Of a descending key all bytes are inverted.
+const (
+	classNothing = iota // neither number nor text; Append adds which of the three below it is
+	classNumber
+	classText
+)
+
+// The second byte of a key of Append whose class is classNothing.
+const (
+	valueNothing = iota
+	valueFalse
+	valueTrue
+)
+
+// maxText is how many bytes of a text enter into the order.
+const maxText = 1024
+
+// A text ends with two bytes textEnd. A byte textEnd in it is followed by textGoesOn, so that it stays greater than the end.
+const (
+	textEnd    = 0x00
+	textGoesOn = 0xff
+)
+
+// errKey says that bytes are no key, or only the beginning of one.
+var errKey = errors.New("not a sort key")
+
+// Append appends the key of a value; n may be jsondoc.None.
+func Append(dst []byte, t *jsondoc.Tree, n jsondoc.Node) []byte {
+	switch class, d := classOf(t, n); class {
+	case classText:
+		dst = append(dst, classText)
+		for text := textOf(t, n); ; {
+			i := strings.IndexByte(text, textEnd)
+			if i < 0 {
+				return append(append(dst, text...), textEnd, textEnd)
+			}
+			dst = append(append(dst, text[:i+1]...), textGoesOn)
+			text = text[i+1:]
+		}
+	case classNumber:
+		dst = AppendNumber(append(dst, classNumber), d)
+		if d.Sign() > 0 {
+			dst = append(dst, digitsEnd)
+		}
+		return dst
+	}
+	value := byte(valueNothing)
+	if n != jsondoc.None {
+		switch t.Kind(n) {
+		case jsondoc.False:
+			value = valueFalse
+		case jsondoc.True:
+			value = valueTrue
+		}
+	}
+	return append(dst, classNothing, value)
+}
+
+// AppendDescending appends a key whose order is the reverse of that of Append.
+func AppendDescending(dst []byte, t *jsondoc.Tree, n jsondoc.Node) []byte {
+	start := len(dst)
+	dst = Append(dst, t, n)
+	for i := range dst[start:] {
+		dst[start+i] ^= 0xff
+	}
+	return dst
+}
+
+// OrderBy returns the key that the read model stores of a value by which documents are ordered. Read models have such keys, so the
+// bytes stay as they are. The order is coarser than that of Append: false and true count as absent. The key does not end by itself, so
+// nothing may follow it. n may be jsondoc.None.
+func OrderBy(t *jsondoc.Tree, n jsondoc.Node) []byte {
+	switch class, d := classOf(t, n); class {
+	case classText:
+		return append([]byte{classText}, textOf(t, n)...)
+	case classNumber:
+		return AppendNumber([]byte{classNumber}, d)
+	}
+	return []byte{classNothing}
+}
+
+// Orders tells whether OrderBy tells a value from an absent one.
+func Orders(t *jsondoc.Tree, n jsondoc.Node) bool {
+	class, _ := classOf(t, n)
+	return class != classNothing
+}
+
+// classOf returns the class of a value, and its number where it has one.
+func classOf(t *jsondoc.Tree, n jsondoc.Node) (class byte, d decimal.Decimal) {
+	if n == jsondoc.None {
+		return classNothing, d
+	}
+	switch t.Kind(n) {
+	case jsondoc.String:
+		return classText, d
+	case jsondoc.Number:
+		if d, err := decimal.Parse(t.Text(n)); err == nil {
+			return classNumber, d
+		}
+	}
+	return classNothing, d
+}
+
+// textOf returns the part of a text that enters into the order.
+func textOf(t *jsondoc.Tree, n jsondoc.Node) string {
+	text := t.Text(n)
+	return text[:min(len(text), maxText)]
+}
+
+// Length returns how many bytes the key has with which bytes begin, one of Append or AppendDescending. The error says that they
+// begin with none.
+func Length(keys []byte) (int, error) {
+	if len(keys) < 2 {
+		return 0, errKey
+	}
+	flip := byte(0)
+	if keys[0] > classText {
+		flip = 0xff
+	}
+	end := -1
+	switch second := keys[1] ^ flip; keys[0] ^ flip {
+	case classNothing:
+		if second <= valueTrue {
+			end = 1
+		}
+	case classNumber:
+		end = numberEnd(keys, second, flip)
+	case classText:
+		end = textEndIn(keys, flip)
+	}
+	if end < 0 {
+		return 0, errKey
+	}
+	return end + 1, nil
+}
+
+// numberEnd returns the index of the last byte of a number's key, -1 where it has no end.
+func numberEnd(keys []byte, sign, flip byte) int {
+	end := byte(digitsEnd)
+	switch sign {
+	case signZero:
+		return 1
+	case signNegative:
+		end = negativeEnd
+	case signPositive:
+	default:
+		return -1
+	}
+	const digits = 4 // after the class, the sign and the power of ten
+	if len(keys) <= digits {
+		return -1
+	}
+	i := bytes.IndexByte(keys[digits:], end^flip)
+	if i <= 0 { // a number has a digit
+		return -1
+	}
+	return digits + i
+}
+
+// textEndIn returns the index of the last byte of a text's key, -1 where it has no end.
+func textEndIn(keys []byte, flip byte) int {
+	for i := 1; i+1 < len(keys); i++ {
+		if keys[i]^flip != textEnd {
+			continue
+		}
+		i++
+		switch keys[i] ^ flip {
+		case textEnd:
+			return i
+		case textGoesOn:
+		default:
+			return -1
+		}
+	}
+	return -1
+}

@@ -1,0 +1,74 @@
+package writer
+
+import (
+	"context"
+
+	"github.com/fanfold/fanfold"
+)
+
+// append appends one event, with guards where the model asks for them, and returns its sequence. Errors are a rehearsal
+// for a dry run, FanoutLimit, and those of Log.Append and appendGuarded; none names an operation.
+func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect, in Intent) (uint64, error) {
+	w.others.note()
+	end, err := w.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	ev.Actor = in.Actor
+	writes := []fanfold.Write{{Event: ev, Expect: expect}}
+	if err := w.checkCollections(writes); err != nil {
+		return 0, withoutOperation(err)
+	}
+	guarded := w.needGuards(writes)
+	if guarded && (in.DryRun || ev.IdempotencyKey.Hash != "" || ev.Kind == fanfold.KindDelete) {
+		first, _, err := w.appendGuarded(ctx, "", writes, in)
+		return first, withoutOperation(err)
+	}
+	if err := w.checkFanout(ctx, writes, in); err != nil {
+		return 0, withoutOperation(err)
+	}
+	if guarded {
+		return w.rounds.append(ctx, w, writes[0])
+	}
+	return w.Log.Append(ctx, ev, expect)
+}
+
+// appendAll appends the writes of a transaction, all or none, as append does one event. It returns the sequence of the
+// first. The Operation of an error is the index of the write at fault.
+func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Write, in Intent) (first uint64, err error) {
+	w.others.note()
+	end, err := w.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	for _, write := range writes {
+		write.Event.Actor = in.Actor
+	}
+	if err := w.checkCollections(writes); err != nil {
+		return 0, err
+	}
+	if w.needGuards(writes) {
+		first, _, err := w.appendGuarded(ctx, tx, writes, in)
+		return first, err
+	}
+	if err := w.checkFanout(ctx, writes, in); err != nil {
+		return 0, err
+	}
+	return w.Log.AppendAll(ctx, tx, writes)
+}
+
+// checkCollections returns an UnknownCollection where the model that applies does not take a write. Prepare has asked, too,
+// under the model of then.
+func (w *Writer) checkCollections(writes []fanfold.Write) error {
+	m, _, _ := w.Models.Model()
+	for i, write := range writes {
+		if isAboutDocument(write.Event) {
+			if err := m.CheckWritable(write.Event.Key.Collection); err != nil {
+				return fanfold.AtOperation(err, i)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package writer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// plan says how a request comes to what it appends.
+type plan struct {
+	// try decides on what this node shows, appends what it has decided, and returns the first event's sequence. lost tells that
+	// another write was faster than the try before. Where try returns an error of again, decide calls it once more.
+	try func(ctx context.Context, lost bool) (first uint64, err error)
+	// await waits until the next try is certain to see the event that was faster. nil waits for its fold, for Options.Timeout.
+	await func(ctx context.Context, seq uint64) error
+	tries int // at most; 0 for as many as it takes
+}
+
+// decide calls the plan's try until no other write was faster. Between two tries it waits for the write that was. Errors are
+// try's; the Stale of the last try where there are no more; those of await; Unavailable, also where ctx has ended; and LogDamaged.
+func (w *Writer) decide(ctx context.Context, p plan) (first uint64, err error) {
+	pace := retryPace{w: w, await: p.await}
+	for n := 1; ; n++ {
+		first, err := p.try(ctx, n > 1)
+		lost := lostTo(err)
+		switch {
+		case lost == nil:
+			return first, err
+		case n == p.tries:
+			return 0, lost
+		}
+		if err := pace.next(ctx, lost.Current); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// lostTry is the error of a try that another write was faster than.
+type lostTry struct{ stale *fanfold.Error }
+
+func (l lostTry) Error() string { return l.stale.Error() }
+
+// Unwrap returns the Stale.
+func (l lostTry) Unwrap() error { return l.stale }
+
+// again returns the error by which decide plans again, where err is a Stale. A try returns it where the request itself has not
+// asked for the revision that is no longer the current one. Other errors stay as they are.
+func again(err error) error {
+	if stale := staleError(err); stale != nil {
+		return lostTry{stale}
+	}
+	return err
+}
+
+// lostTo returns the Stale in an error that again returned, nil in any other.
+func lostTo(err error) *fanfold.Error {
+	if err == nil {
+		return nil
+	}
+	var lost lostTry
+	if errors.As(err, &lost) {
+		return lost.stale
+	}
+	return nil
+}
+
+// atOnce is the await of a plan that asks the log's leader rather than this node.
+func atOnce(context.Context, uint64) error { return nil }
+
+// retryPace paces the retries of a write whose condition was not met. It ends them once the client has gone, and where the
+// log keeps naming one event that this node has folded and does not show: no retry can change that.
+type retryPace struct {
+	w     *Writer
+	await func(ctx context.Context, seq uint64) error // see plan
+	at    fanfold.Revision                            // that was named last
+	since time.Time                                   // when it was named first
+	times int                                         // since then
+}
+
+// Bounds of how long the log may name the same event, and of the pauses between retries then.
+const (
+	standstill = 10 * time.Second
+	firstPause = time.Millisecond
+	mostPause  = 100 * time.Millisecond
+)
+
+// next waits for the write that was faster, whose event the log has named. Errors are those of await, Unavailable, also where
+// ctx has ended, and LogDamaged.
+func (r *retryPace) next(ctx context.Context, current fanfold.Revision) error {
+	if err := ended(ctx); err != nil {
+		return err
+	}
+	if current != r.at || r.times == 0 {
+		r.at, r.since, r.times = current, time.Now(), 0
+	}
+	r.times++
+	if err := r.wait(ctx, uint64(current)); err != nil {
+		return err
+	}
+	if r.times == 1 {
+		return nil
+	}
+	if time.Since(r.since) > standstill {
+		return fanfold.Errorf(fanfold.LogDamaged, "the log says that event %d is the last one, and this node, which has folded it, shows another: the log has lost events; nothing was written", current)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(min(firstPause<<min(r.times, 20), mostPause)):
+	}
+	return ended(ctx)
+}
+
+// wait waits as the plan says.
+func (r *retryPace) wait(ctx context.Context, seq uint64) error {
+	if r.await != nil {
+		return r.await(ctx, seq)
+	}
+	r.w.retries.Add(1) // these lose against another write of a document, the others do not
+	if err := r.w.wait(ctx, seq, r.w.opt.Timeout); err != nil {
+		return behind(err)
+	}
+	return nil
+}
+
+// ended returns an Unavailable once ctx has ended: a write is not tried again for a client that has gone.
+func ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the request ended before the write was made; nothing was written")
+	}
+	return nil
+}
