@@ -125,7 +125,7 @@ soak:
 fuzz:
 	go test -run '^$$' -fuzz '^FuzzToken$$' -fuzztime 5s -fuzzminimizetime 1s ./events
 	go test -run '^$$' -fuzz '^FuzzEnvelope$$' -fuzztime 5s -fuzzminimizetime 1s ./events
-	go test -run '^$$' -fuzz '^FuzzBlocks$$' -fuzztime 5s -fuzzminimizetime 1s ./events
+	go test -run '^$$' -fuzz '^FuzzBlocks$$' -fuzztime 5s -fuzzminimizetime 1s ./events/embedded
 	go test -run '^$$' -fuzz '^FuzzPatch$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/jsondoc
 	go test -run '^$$' -fuzz '^FuzzTree$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/jsondoc
 	go test -run '^$$' -fuzz '^FuzzETag$$' -fuzztime 5s -fuzzminimizetime 1s ./api

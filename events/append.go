@@ -2,7 +2,6 @@ package events
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,14 +14,12 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/internal/tracing"
 )
 
 // The server's error codes that decide what became of a publish.
 const (
-	codeWrongLastSequence = 10071 // the condition failed; on one replica also for our own resend
-	codeInFlight          = 10164 // another proposal for the subject is in flight: no verdict yet
 	codeDuplicateInFlight = 10158 // our own first publish is still in flight
 	codeDuplicateInBatch  = 10201 // a member of the batch is stored already; nothing of this batch is
 	codeIncompleteBatch   = 10176 // messages of the batch were lost; nothing of it is stored
@@ -75,7 +72,7 @@ func (l *Log) refuses() error {
 	if err := l.held(run); err != nil {
 		return err
 	}
-	if err := run.syncer.failure(); err != nil {
+	if err := failureOf(run.syncer); err != nil {
 		return err
 	}
 	if l.opt.FailAppend != nil && l.opt.FailAppend(false) != nil {
@@ -99,7 +96,7 @@ func (l *Log) decided(ctx context.Context, first, last uint64, err error) (uint6
 	if err == nil && l.opt.FailAppend != nil && l.opt.FailAppend(true) != nil {
 		return 0, fanfold.Errorf(fanfold.OutcomeUnknown, outcomeUnknown)
 	}
-	l.recordFailure(err)
+	l.health.appended(err)
 	if err == nil {
 		advance(&l.acked, last)
 	}
@@ -144,23 +141,6 @@ func conditionSubject(msg *nats.Msg) string {
 	return msg.Subject
 }
 
-// recordFailure keeps the reason for Failing if err says that the log failed, and clears it
-// otherwise. A condition that is not met is an answer like any other.
-func (l *Log) recordFailure(err error) {
-	if errors.Is(err, errMayNot) {
-		return
-	}
-	switch fanfold.CodeOf(err) {
-	case fanfold.Unavailable, fanfold.OutcomeUnknown, fanfold.Internal:
-		var api *jetstream.APIError
-		l.failing.Store(&failure{reason: err.Error(), silent: !errors.As(err, &api)})
-	default:
-		if l.failing.Load() != nil {
-			l.failing.Store(nil)
-		}
-	}
-}
-
 // Messages of the errors for a write that the log has not decided.
 const (
 	unreachable    = "the log does not answer; nothing was written, try again"
@@ -189,7 +169,7 @@ func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx con
 		} else if !sent {
 			return 0, last
 		}
-		if failed := run.syncer.failure(); failed != nil && run == l.run.Load() { // nothing can be decided any more
+		if failed := failureOf(run.syncer); failed != nil && run == l.run.Load() { // nothing can be decided any more
 			last = failed
 			break
 		}
@@ -206,7 +186,7 @@ func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx con
 		return 0, fanfold.Wrap(last, fanfold.Unavailable, unreachable)
 	}
 	if refusals > 0 {
-		return 0, fanfold.Wrap(last, fanfold.OutcomeUnknown, "the log refused the write: %s; %s", refusalOf(last).Description, outcomeUnknown)
+		return 0, fanfold.Wrap(last, fanfold.OutcomeUnknown, "the log refused the write: %s; %s", servers.Refusal(last).Description, outcomeUnknown)
 	}
 	return 0, fanfold.Wrap(last, fanfold.OutcomeUnknown, outcomeUnknown)
 }
@@ -215,22 +195,15 @@ func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx con
 // outcome counts as unknown: once could have been a leader that was replaced.
 const maxRefusals = 5
 
-// refusalOf returns the server's refusal that err is, or has as its cause; nil where it is another error.
-func refusalOf(err error) *jetstream.APIError {
-	var api *jetstream.APIError
-	errors.As(err, &api)
-	return api
-}
-
 // isLimit reports whether the server refused a message for another reason than its condition, its id or what is in flight, such
 // as a limit of the account, which sending it again does not change.
 func isLimit(err error) bool {
-	api := refusalOf(err)
+	api := servers.Refusal(err)
 	if api == nil {
 		return false
 	}
 	switch api.ErrorCode {
-	case codeWrongLastSequence, codeInFlight, codeDuplicateInFlight, codeDuplicateInBatch, codeIncompleteBatch, codeBatchesInFlight:
+	case servers.CodeWrongLastSequence, servers.CodeInFlight, codeDuplicateInFlight, codeDuplicateInBatch, codeIncompleteBatch, codeBatchesInFlight:
 		return false
 	}
 	return true
@@ -239,18 +212,14 @@ func isLimit(err error) bool {
 // held returns why nothing is sent to the server at present: it has no space, or is being started again, after which it may
 // decide. It returns nil where it can be asked.
 func (l *Log) held(run *serverRun) error {
-	if full := l.full.Load(); full != nil {
-		return *full
+	if full := l.health.noSpace(); full != nil {
+		return full
 	}
 	return run.stopped
 }
 
 // maybeStored reports whether a message may be stored although its publish returned err.
-func maybeStored(err error) bool {
-	var api *jetstream.APIError
-	return err != nil && !errors.Is(err, errNotSent) && !errors.As(err, &api) && !errors.Is(err, nats.ErrNoResponders) &&
-		!errors.Is(err, nats.ErrReconnectBufExceeded) // while the connection is down the client refuses to send
-}
+func maybeStored(err error) bool { return !errors.Is(err, errNotSent) && servers.MaybeStored(err) }
 
 // errNotSent is the error of a batch whose deadline passed before its last message was sent.
 // Without that message the server stores nothing of it.
@@ -274,18 +243,18 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 			return 0, true, err
 		}
 		attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
-		ack, err := l.request(attempt, msg)
+		ack, err := l.client.Request(attempt, msg)
 		cancel()
 		once.Do(onFirstAttempt)
 		var api *jetstream.APIError
 		switch {
-		case err == nil && ack.duplicate && msg.Header.Get(headerKey) != "":
-			return l.compareStored(ctx, msg, ack.seq)
-		case err == nil && ack.duplicate:
-			return ack.seq, true, nil
+		case err == nil && ack.Duplicate && msg.Header.Get(headerKey) != "":
+			return l.compareStored(ctx, msg, ack.Seq)
+		case err == nil && ack.Duplicate:
+			return ack.Seq, true, nil
 		case err == nil:
 			l.noteAcknowledged(msg)
-			return ack.seq, true, l.acknowledged(ack.seq, before)
+			return ack.Seq, true, l.acknowledged(ack.Seq, before)
 		case errors.As(err, &api):
 			seq, decided, verdict := l.interpretRefusal(ctx, msg, expect, api, sent)
 			if decided {
@@ -325,60 +294,11 @@ func (l *Log) noteAcknowledged(msgs ...*nats.Msg) {
 	}
 }
 
-// request sends a message and returns the stream's answer. Errors are the server's refusal, as a *jetstream.APIError, and
-// those of the connection, where the message may be stored.
-func (l *Log) request(ctx context.Context, msg *nats.Msg) (pubAck, error) {
-	resp, err := l.nc.RequestMsgWithContext(ctx, msg)
-	if err != nil {
-		return pubAck{}, err
-	}
-	return readAck(resp.Data)
-}
-
-// pubAck is the stream's answer to a message that is stored.
-type pubAck struct {
-	seq       uint64
-	duplicate bool
-	batch     string // the id of an atomic batch whose last message it was
-	count     int    // of messages in that batch
-}
-
-// ackTrees has what answers are read with.
-var ackTrees = sync.Pool{New: func() any { return new(jsondoc.Tree) }}
-
-// readAck reads an answer of the stream. The server's refusal is a *jetstream.APIError.
-func readAck(data []byte) (ack pubAck, err error) {
-	t := ackTrees.Get().(*jsondoc.Tree)
-	defer ackTrees.Put(t)
-	if err := t.Parse(data); err != nil || t.Kind(jsondoc.Root) != jsondoc.Object {
-		return ack, errors.New("the log's answer is not a JSON object")
-	}
-	member := func(name string) string { return t.Text(t.Member(jsondoc.Root, name)) }
-	if n := t.Member(jsondoc.Root, "error"); n != jsondoc.None {
-		api := new(jetstream.APIError)
-		if err := json.Unmarshal(t.Raw(n), api); err != nil {
-			return ack, err
-		}
-		return ack, api
-	}
-	if ack.seq, err = strconv.ParseUint(member("seq"), 10, 64); err != nil || ack.seq == 0 {
-		return ack, errors.New("the log's answer has no sequence")
-	}
-	if n := t.Member(jsondoc.Root, "batch"); n != jsondoc.None {
-		ack.batch = t.Text(n)
-		ack.count, err = strconv.Atoi(member("count"))
-	}
-	if n := t.Member(jsondoc.Root, "duplicate"); n != jsondoc.None {
-		ack.duplicate = string(t.Raw(n)) == "true"
-	}
-	return ack, err
-}
-
 // compareStored compares the request of msg with the one that the event at seq was stored for; both
 // have the same key. It returns seq and true, with KeyReused where the requests differ, or false
 // while the log cannot be asked.
 func (l *Log) compareStored(ctx context.Context, msg *nats.Msg, seq uint64) (uint64, bool, error) {
-	m, err := l.getMsg(ctx, msgGetRequest{Seq: seq})
+	m, err := l.getMsg(ctx, servers.Question{Seq: seq})
 	if err != nil || m == nil {
 		return 0, false, errors.Join(errUndecided, err)
 	}
@@ -387,17 +307,17 @@ func (l *Log) compareStored(ctx context.Context, msg *nats.Msg, seq uint64) (uin
 
 // errUndecided is the error of an attempt that the server has answered without deciding. It is an
 // API error, so that maybeStored does not take the attempt for one whose answer was lost.
-var errUndecided = &jetstream.APIError{ErrorCode: codeInFlight, Description: "not decided yet"}
+var errUndecided = &jetstream.APIError{ErrorCode: servers.CodeInFlight, Description: "not decided yet"}
 
 // sameID reports whether a stored message has the id of msg.
-func sameID(m *storedMsg, msg *nats.Msg) bool {
-	return m.header.Get(jetstream.MsgIDHeader) == msg.Header.Get(jetstream.MsgIDHeader)
+func sameID(m *servers.Message, msg *nats.Msg) bool {
+	return m.Header.Get(jetstream.MsgIDHeader) == msg.Header.Get(jetstream.MsgIDHeader)
 }
 
 // checkSameRequest returns KeyReused where a stored message with the key of msg was written for
 // another request.
-func checkSameRequest(m *storedMsg, msg *nats.Msg) error {
-	if m.header.Get(headerDigest) != msg.Header.Get(headerDigest) {
+func checkSameRequest(m *servers.Message, msg *nats.Msg) error {
+	if m.Header.Get(headerDigest) != msg.Header.Get(headerDigest) {
 		return fanfold.Errorf(fanfold.KeyReused, "the Idempotency-Key was used for another request; take a new key")
 	}
 	return nil
@@ -408,11 +328,11 @@ func checkSameRequest(m *storedMsg, msg *nats.Msg) error {
 // refusal means nothing yet and the message must be sent again.
 func (l *Log) interpretRefusal(ctx context.Context, msg *nats.Msg, expect fanfold.Expect, api *jetstream.APIError, sent bool) (seq uint64, decided bool, err error) {
 	switch api.ErrorCode {
-	case codeWrongLastSequence:
+	case servers.CodeWrongLastSequence:
 		seq, err = l.resolveConflict(ctx, msg, expect)
 		return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
-	case codeInFlight:
-		if last, err := l.lastBySubject(ctx, msg.Subject); err == nil && expect.Set && last.seq() != uint64(expect.Rev) {
+	case servers.CodeInFlight:
+		if last, err := l.lastBySubject(ctx, msg.Subject); err == nil && expect.Set && last.Sequence() != uint64(expect.Rev) {
 			seq, err = l.resolveConflict(ctx, msg, expect)
 			return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
 		}
@@ -433,7 +353,7 @@ func (l *Log) interpretRefusal(ctx context.Context, msg *nats.Msg, expect fanfol
 // returned. That none is there is not left to the leader that was asked, for it may have been replaced. Errors are Stale;
 // KeyReused; and Unavailable where the log cannot be asked or has not decided.
 func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
-	next, err := l.getMsg(ctx, msgGetRequest{Seq: uint64(expect.Rev) + 1, NextBySubject: msg.Subject})
+	next, err := l.getMsg(ctx, servers.Question{Seq: uint64(expect.Rev) + 1, NextBySubject: msg.Subject})
 	if err != nil {
 		return 0, err
 	}
@@ -448,10 +368,10 @@ func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold
 	if err != nil {
 		return 0, err
 	}
-	if next == nil && last.seq() >= uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
+	if next == nil && last.Sequence() >= uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
 		return 0, fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	}
-	return 0, staleError(max(last.seq(), next.seq()), expect.Rev)
+	return 0, staleError(max(last.Sequence(), next.Sequence()), expect.Rev)
 }
 
 // staleError returns the error for a document that is at revision last where expected was required.

@@ -13,12 +13,14 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events/servers"
 )
 
 // Limits of what is stored at once.
 const (
 	MaxBatch         = 1000     // messages of a transaction, the default limit of a NATS server's atomic batches
 	MaxEmbeddedBatch = 4000     // messages of an atomic batch of the embedded server, such as an import's
+	MaxPayload       = 8 << 20  // bytes of the largest message that the embedded server takes
 	MaxTxBytes       = 64 << 20 // bytes of a transaction's events
 )
 
@@ -164,15 +166,15 @@ func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg, batch *serverB
 	if err := errors.Join(attempt.Err(), l.mayPublish(false, msgs...)); err != nil { // without its last message the server drops the batch
 		return 0, errors.Join(errNotSent, err)
 	}
-	ack, err := l.request(attempt, commit)
+	ack, err := l.client.Request(attempt, commit)
 	switch {
 	case err != nil:
 		return 0, err
-	case ack.batch != batch.id || ack.count != len(msgs):
+	case ack.Batch != batch.id || ack.Count != len(msgs):
 		return 0, errors.New("the log's answer is about another batch")
 	}
 	l.noteAcknowledged(msgs...)
-	return ack.seq, l.acknowledged(ack.seq, before)
+	return ack.Seq, l.acknowledged(ack.Seq, before)
 }
 
 // payload returns how many bytes messages have without their headers.
@@ -207,10 +209,12 @@ func (l *Log) interpretBatchRefusal(ctx context.Context, msgs []*nats.Msg, write
 			return 0, true, duplicateError()
 		}
 		return 0, false, api
-	case codeWrongLastSequence, codeInFlight:
+	case servers.CodeWrongLastSequence, servers.CodeInFlight:
 		return l.interpretConditions(ctx, msgs, writes, storedAfter, api, sent)
 	case codeIncompleteBatch:
-		l.opt.Embedded.suspectSpace()
+		if l.opt.Embedded != nil {
+			l.opt.Embedded.SuspectSpace()
+		}
 		return 0, false, api
 	case codeDuplicateInFlight, codeBatchesInFlight:
 		return 0, false, api
@@ -242,7 +246,7 @@ func (l *Log) interpretConditions(ctx context.Context, msgs []*nats.Msg, writes 
 		if sent && last > uint64(expect) && subject == m.Subject {
 			// Of what is stored on the message's own subject, its event could only be the next. Of two without an id nothing is
 			// told here.
-			next, err := l.getMsg(ctx, msgGetRequest{Seq: uint64(expect) + 1, NextBySubject: subject})
+			next, err := l.getMsg(ctx, servers.Question{Seq: uint64(expect) + 1, NextBySubject: subject})
 			if err == nil && next != nil && !sameID(next, m) {
 				return 0, true, verdict
 			}
@@ -258,13 +262,13 @@ func (l *Log) interpretConditions(ctx context.Context, msgs []*nats.Msg, writes 
 func (l *Log) lastAgainst(ctx context.Context, subject string, expected uint64) (uint64, error) {
 	last, err := l.lastBySubject(ctx, subject)
 	switch {
-	case err != nil || last.seq() >= expected || !l.replicated.Load():
+	case err != nil || last.Sequence() >= expected || !l.replicated.Load():
 	case strings.HasSuffix(subject, ">"): // an event of the log is expected, never one that a client names: it will be seen again
 		err = fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	default:
 		last, err = l.currentBySubject(ctx, subject)
 	}
-	return last.seq(), err
+	return last.Sequence(), err
 }
 
 // duplicateError returns the error for a request whose key the log has already.
@@ -300,8 +304,8 @@ func (l *Log) findBatch(ctx context.Context, msgs []*nats.Msg, storedAfter uint6
 	if err != nil {
 		return 0, err
 	}
-	for seq := storedAfter + 1; seq <= end.seq(); {
-		m, err := l.getMsg(ctx, msgGetRequest{Seq: seq, NextBySubject: msgs[at].Subject})
+	for seq := storedAfter + 1; seq <= end.Sequence(); {
+		m, err := l.getMsg(ctx, servers.Question{Seq: seq, NextBySubject: msgs[at].Subject})
 		if err == nil && m == nil {
 			err = fanfold.Errorf(fanfold.Unavailable, "a server was asked that lags behind")
 		}
@@ -318,7 +322,7 @@ func (l *Log) findBatch(ctx context.Context, msgs []*nats.Msg, storedAfter uint6
 			}
 		}
 		first = m.Seq - uint64(at)
-		m, err = l.getMsg(ctx, msgGetRequest{Seq: first + uint64(last)})
+		m, err = l.getMsg(ctx, servers.Question{Seq: first + uint64(last)})
 		switch {
 		case err != nil || m != nil && sameID(m, msgs[last]):
 		case m != nil && at == keyedIndex(msgs):

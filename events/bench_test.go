@@ -10,13 +10,14 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/embedded"
 )
 
 // openEmbedded opens a log on an embedded server that syncs every write before its
 // acknowledgement.
 func openEmbedded(b *testing.B) *events.Log {
 	b.Helper()
-	server, err := events.StartEmbedded(b.Context(), events.EmbeddedOptions{Dir: b.TempDir(), Durability: events.Always, Logger: slog.New(slog.DiscardHandler)})
+	server, err := embedded.Start(b.Context(), embedded.Options{Dir: b.TempDir(), Durability: embedded.Always, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,12 +11,13 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
 
 func openQueueTest(t *testing.T, timeout time.Duration) *Log {
 	t.Helper()
-	nc, err := Connect(natsserver.Start(t, 1)[0])
+	nc, err := servers.Connect(natsserver.Start(t, 1)[0])
 	if err != nil {
 		t.Fatal(err)
 	}

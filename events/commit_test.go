@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
 
@@ -183,7 +184,7 @@ func TestAppendAllNamesTheWriteAtFault(t *testing.T) {
 func TestUnknownOutcomeOfTransaction(t *testing.T) {
 	urls := natsserver.Start(t, 1)
 	proxy := natsserver.StartProxy(t, urls[0])
-	nc, err := events.Connect(proxy.URL, nats.IgnoreDiscoveredServers())
+	nc, err := servers.Connect(proxy.URL, nats.IgnoreDiscoveredServers())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,30 +203,13 @@ func TestUnknownOutcomeOfTransaction(t *testing.T) {
 	}
 }
 
-// TestLargeBatches: an embedded server stores more messages at once than a transaction has, and other servers do not.
+// TestLargeBatches: an ordinary server stores no more messages at once than a transaction has.
 func TestLargeBatches(t *testing.T) {
 	many := func(n int) (writes []fanfold.Write) {
 		for i := range n {
 			writes = append(writes, fanfold.Write{Event: put(fmt.Sprint(i), `{}`), Expect: fanfold.Exactly(0)})
 		}
 		return writes
-	}
-	embedded := func(l *events.Log) {
-		if _, err := l.AppendAll(t.Context(), "tx", many(events.MaxBatch+1)); fanfold.CodeOf(err) != fanfold.Unprocessable {
-			t.Errorf("a transaction of %d: %v", events.MaxBatch+1, err)
-		}
-		if _, err := l.AppendAll(t.Context(), "", many(events.MaxEmbeddedBatch+1)); fanfold.CodeOf(err) != fanfold.Unprocessable {
-			t.Errorf("%d messages at once: %v", events.MaxEmbeddedBatch+1, err)
-		}
-		if first, err := l.AppendAll(t.Context(), "", many(events.MaxEmbeddedBatch)); err != nil || first != 1 {
-			t.Errorf("%d messages at once: %d, %v", events.MaxEmbeddedBatch, first, err)
-		}
-		if last, err := l.LastSeq(t.Context()); err != nil || last != events.MaxEmbeddedBatch {
-			t.Errorf("the log ends at %d, %v", last, err)
-		}
-	}
-	if err := openIn(t, t.TempDir(), events.Options{}, embedded); err != nil {
-		t.Fatal(err)
 	}
 	l := open(t, natsserver.Start(t, 1)[0], 1)
 	if n := l.MaxBatch(); n != events.MaxBatch {

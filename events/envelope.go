@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/tracing"
 )
 
 // The member "v" of the payloads that this program writes and reads. Version 2 has the member "fold" besides: a program that
@@ -319,4 +321,26 @@ func readHeaders(h nats.Header, ev *fanfold.Event) (err error) {
 		}
 	}
 	return nil
+}
+
+// TransactionIn returns the transaction of an event from a message's headers as they are sent, the zero value where they have none
+// that can be read.
+func TransactionIn(headers []byte) fanfold.TxPart {
+	if !bytes.Contains(headers, []byte(headerTx)) {
+		return fanfold.TxPart{}
+	}
+	var ev fanfold.Event
+	h, err := nats.DecodeHeadersMsg(headers)
+	if err != nil || readHeaders(h, &ev) != nil {
+		return fanfold.TxPart{}
+	}
+	return ev.Tx
+}
+
+// HeadersOf returns the headers of a message from how they are sent, none where an event has nothing to do with any of them.
+func HeadersOf(text []byte) (nats.Header, error) {
+	if !bytes.Contains(text, []byte(headerPrefix)) && !bytes.Contains(text, []byte(tracing.Header)) {
+		return nil, nil
+	}
+	return nats.DecodeHeadersMsg(text)
 }

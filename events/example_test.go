@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/embedded"
 )
 
 // Example appends to the log of an embedded server and reads the event back.
@@ -30,7 +31,7 @@ func run() (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	ctx := context.Background()
-	server, err := events.StartEmbedded(ctx, events.EmbeddedOptions{Dir: dir, Durability: events.Interval, Logger: slog.New(slog.DiscardHandler)})
+	server, err := embedded.Start(ctx, embedded.Options{Dir: dir, Durability: embedded.Interval, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,9 @@ package events
 
 import (
 	"context"
-	"encoding/json"
-	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events/servers"
 )
 
 // Last asks the log for a document's last event. It returns the document's revision, 0
@@ -31,13 +27,13 @@ func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, 
 // Unavailable.
 func (l *Log) LastLink(ctx context.Context, target fanfold.Key) (uint64, error) {
 	m, err := l.lastBySubject(ctx, l.sub.link(target)+".>")
-	return m.seq(), err
+	return m.Sequence(), err
 }
 
 // KeyAt asks the log's leader which document the event at seq is about. It blocks for a round trip;
 // errors are NotFound where there is no such event, and Unavailable.
 func (l *Log) KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error) {
-	m, err := l.getMsg(ctx, msgGetRequest{Seq: seq})
+	m, err := l.getMsg(ctx, servers.Question{Seq: seq})
 	if err != nil {
 		return fanfold.Key{}, err
 	}
@@ -63,79 +59,19 @@ func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold
 	return ev.Body, fanfold.Revision(m.Seq), nil
 }
 
-// msgGetRequest is a request to $JS.API.STREAM.MSG.GET, which the stream's leader answers. A direct
-// get may be answered by a replica that lags (NATS ADR-31), so it cannot settle an outcome.
-type msgGetRequest struct {
-	Seq           uint64 `json:"seq,omitempty"`
-	NextBySubject string `json:"next_by_subj,omitempty"`
-	LastBySubject string `json:"last_by_subj,omitempty"`
-}
-
-// storedMsg is a message as the leader returns it. A nil one stands for no message.
-type storedMsg struct {
-	Subject string    `json:"subject"`
-	Seq     uint64    `json:"seq"`
-	Time    time.Time `json:"time"`
-	Headers []byte    `json:"hdrs"`
-	Data    []byte    `json:"data"`
-	header  nats.Header
-}
-
-// seq returns the message's sequence, 0 where there is no message.
-func (m *storedMsg) seq() uint64 {
-	if m == nil {
-		return 0
-	}
-	return m.Seq
-}
-
 // lastBySubject returns the last message on a subject, which may have wildcards, or nil. The error
 // is Unavailable.
-func (l *Log) lastBySubject(ctx context.Context, subject string) (*storedMsg, error) {
-	return l.getMsg(ctx, msgGetRequest{LastBySubject: subject})
+func (l *Log) lastBySubject(ctx context.Context, subject string) (*servers.Message, error) {
+	return l.getMsg(ctx, servers.Question{LastBySubject: subject})
 }
 
 // getMsg asks the leader for a message and returns it, or nil where there is none. It blocks for
 // Options.Attempt at most, and then until the message is durable; the error is Unavailable.
-func (l *Log) getMsg(ctx context.Context, req msgGetRequest) (*storedMsg, error) {
+func (l *Log) getMsg(ctx context.Context, req servers.Question) (*servers.Message, error) {
 	run := l.run.Load()
-	m, err := l.askLeader(ctx, l.opt.Database, req)
+	m, err := l.client.AskLeader(ctx, l.opt.Database, req)
 	if err != nil || m == nil {
 		return nil, err
 	}
 	return m, run.wait(ctx, m.Seq) // nobody is told of what could be lost yet
-}
-
-// askLeader asks the leader of a stream for a message and returns it, or nil where there is none. It may not be durable
-// yet. It blocks for Options.Attempt at most; the error is Unavailable.
-func (l *Log) askLeader(ctx context.Context, stream string, req msgGetRequest) (*storedMsg, error) {
-	body, err := json.Marshal(req)
-	if err != nil {
-		return nil, err
-	}
-	attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
-	defer cancel()
-	resp, err := l.nc.RequestWithContext(attempt, "$JS.API.STREAM.MSG.GET."+stream, body)
-	if err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked")
-	}
-	var out struct {
-		Error   *jetstream.APIError `json:"error"`
-		Message *storedMsg          `json:"message"`
-	}
-	if err := json.Unmarshal(resp.Data, &out); err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log's answer cannot be read")
-	}
-	if out.Error != nil {
-		if out.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound {
-			return nil, nil
-		}
-		return nil, fanfold.Wrap(out.Error, fanfold.Unavailable, "the log cannot be asked: %s", out.Error.Description)
-	}
-	if out.Message != nil && len(out.Message.Headers) > 0 {
-		if out.Message.header, err = nats.DecodeHeadersMsg(out.Message.Headers); err != nil {
-			return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log's answer cannot be read")
-		}
-	}
-	return out.Message, nil
 }

@@ -14,12 +14,13 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/internal/tracing"
 )
 
 // Options are the settings of a Log. The zero value works.
 type Options struct {
-	Embedded *Embedded     // the server to which the connection leads, where it is one of this process
+	Embedded Embedded      // the server to which the connection leads, where it is one of this process
 	Database string        // the stream's name and the subjects' second token; default "fanfold"
 	Replicas int           // of the stream, where it is made; default 3 where the servers form a cluster of three, else 1
 	Timeout  time.Duration // how long an append may take before it fails; default 10 s
@@ -51,6 +52,10 @@ type Options struct {
 // DefaultWindow is the default of Options.Window. A write is sent again for seconds at most, and an
 // Idempotency-Key is looked up in what was folded a minute ago or later; the window covers both.
 const DefaultWindow = 2 * time.Minute
+
+// abandonedAfter is how much older than a new snapshot the last piece of one is that was never completed, for it to be removed. It
+// is much more than an upload may stand still, so that the node that sends it has given up.
+const abandonedAfter = 10 * time.Minute
 
 // setDefaults fills in the fields that are zero.
 func (o *Options) setDefaults() {
@@ -84,17 +89,19 @@ func (o *Options) setDefaults() {
 type Log struct {
 	nc         *nats.Conn
 	js         jetstream.JetStream
+	client     *servers.Client
 	stream     jetstream.Stream
 	sub        subjects
 	opt        Options
 	store      fanfold.StoreID
+	base       Base
 	fences     fences
 	commit     committer
-	link       link
+	link       servers.Link
+	health     health
 	run        atomic.Pointer[serverRun] // of the server, the current one
 	batchSlots *semaphore.Weighted       // batches in flight besides the group commit's
 	stageSlots *semaphore.Weighted       // batches that are staged, or were and may still be in the server
-	inboxes    chan *nats.Subscription   // for answers of several messages, while they wait for none
 	acked      atomic.Uint64             // the last event that was acknowledged, durable as it has to be
 	restarts   atomic.Uint64             // of the embedded server
 	replicated atomic.Bool               // the stream has several replicas, when last heard
@@ -104,11 +111,6 @@ type Log struct {
 	replicas   atomic.Int32              // as the last Check saw them
 	current    atomic.Int32              // those of them that are current
 	created    atomic.Int64              // when the stream was made, as the last Check that found nothing saw it
-	damage     atomic.Pointer[error]     // what the last Check found; nil for nothing
-	scanned    atomic.Pointer[error]     // what a scan found; nil for nothing
-	failing    atomic.Pointer[failure]   // why the last append failed; nil after one that did not
-	lost       atomic.Pointer[time.Time] // since when the connection is known to be lost; nil while it is there
-	full       atomic.Pointer[error]     // why nothing is written for lack of space; nil for no reason
 	size       atomic.Uint64             // bytes that the log has, as the last Check saw it
 	counted    atomic.Uint64             // and events
 	stats      struct{ batches, batched, refused, singles, resent atomic.Uint64 }
@@ -120,23 +122,25 @@ type Log struct {
 // stream with settings that could lose events.
 func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	opt.setDefaults()
-	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(5*time.Second))
+	client, err := servers.NewClient(nc, opt.Attempt, opt.Logger)
 	if err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Internal, "cannot use JetStream")
+		return nil, err
 	}
-	l := &Log{nc: nc, js: js, sub: subjects{opt.Database}, opt: opt,
-		batchSlots: semaphore.NewWeighted(maxBatchesInFlight - 1), stageSlots: semaphore.NewWeighted(maxStagedBatches),
-		inboxes: make(chan *nats.Subscription, maxInboxes)}
+	l := &Log{nc: nc, js: client.JS, client: client, sub: subjects{opt.Database}, opt: opt,
+		batchSlots: semaphore.NewWeighted(maxBatchesInFlight - 1), stageSlots: semaphore.NewWeighted(maxStagedBatches)}
 	l.commit.log = l
 	run := newServerRun(nil)
 	l.run.Store(run)
-	l.link.watch(nc)
+	l.link.Watch(nc)
 	if l.stream, err = l.openOrCreateStream(ctx); err != nil {
+		return nil, err
+	}
+	if l.base, err = baseOf(l.stream.CachedInfo().Config); err != nil {
 		return nil, err
 	}
 	l.replicated.Store(l.stream.CachedInfo().Config.Replicas > 1)
 	l.store = l.identify(ctx, l.stream)
-	run.highest.advance(l.stream.CachedInfo().State.LastSeq)
+	run.highest.Advance(l.stream.CachedInfo().State.LastSeq)
 	if !opt.Damaged {
 		if err := l.Check(ctx, Known{Seq: opt.KnownSeq}); err != nil {
 			return nil, err
@@ -152,16 +156,11 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 
 // newSyncer makes what the embedded server's stream has durable, and returns what does so for a run of the server from then
 // on. Errors are ErrLayout, and Unavailable.
-func (l *Log) newSyncer(info *jetstream.StreamInfo, run *serverRun) (*syncer, error) {
-	s, err := l.opt.Embedded.newSyncer(info, run.highest.Load)
-	if err != nil {
-		return nil, err
-	}
-	s.onSync = func(took time.Duration, events int) {
+func (l *Log) newSyncer(info *jetstream.StreamInfo, run *serverRun) (Syncer, error) {
+	return l.opt.Embedded.SyncLog(info, run.highest.Load, func(took time.Duration, events int) {
 		l.opt.OnSync(took)
 		l.opt.OnRound(events)
-	}
-	return s, nil
+	})
 }
 
 // Bounds of the atomic batches that this node has in flight, and of those that are staged. The server takes 50 a stream, from all
@@ -185,9 +184,9 @@ func (l *Log) streamConfig() jetstream.StreamConfig {
 		Name: l.opt.Database, Subjects: []string{l.sub.all()}, Storage: jetstream.FileStorage,
 		Description: "Fanfold's event log: every write of database " + l.opt.Database,
 		Duplicates:  l.opt.Window,
-		Metadata:    map[string]string{storeKey: string(newStoreID())},
+		Metadata:    map[string]string{storeKey: string(newStoreID()), baseKey: Base{}.String()},
 		Replicas:    l.opt.Replicas, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1,
-		AllowAtomicPublish: true, AllowDirect: true, DenyDelete: true, DenyPurge: true,
+		AllowAtomicPublish: true, AllowDirect: true,
 	}
 }
 
@@ -212,10 +211,9 @@ func (l *Log) openOrCreateStream(ctx context.Context) (jetstream.Stream, error) 
 	}
 	have, want := s.CachedInfo().Config, l.streamConfig()
 	if have.MaxAge != 0 || have.MaxMsgs > 0 || have.MaxBytes > 0 || have.MaxMsgsPerSubject > 0 ||
-		have.Storage != want.Storage || have.Retention != want.Retention || !have.AllowAtomicPublish || !have.AllowDirect ||
-		!have.DenyDelete || !have.DenyPurge {
+		have.Storage != want.Storage || have.Retention != want.Retention || !have.AllowAtomicPublish || !have.AllowDirect {
 		return nil, fanfold.Errorf(fanfold.Invalid, "stream %s exists with settings that could lose events; "+
-			"it must be in files, without limits, with delete and purge denied, atomic publish and direct get", l.opt.Database)
+			"it must be in files, without limits, with atomic publish and direct get", l.opt.Database)
 	}
 	return s, nil
 }
@@ -223,8 +221,8 @@ func (l *Log) openOrCreateStream(ctx context.Context) (jetstream.Stream, error) 
 // findStream returns the stream. A stream that another node makes at the same time has no leader for a moment, nor have servers
 // that have just started: it is asked for again.
 func (l *Log) findStream(ctx context.Context) (s jetstream.Stream, err error) {
-	l.awaitServers(ctx, func() (why error) {
-		if s, err = l.js.Stream(ctx, l.opt.Database); leaderless(err) {
+	l.client.Await(ctx, func() (why error) {
+		if s, err = l.js.Stream(ctx, l.opt.Database); servers.Leaderless(err) {
 			return err
 		}
 		return nil
@@ -254,42 +252,26 @@ func (l *Log) Failing() error {
 	if err := l.held(run); err != nil {
 		return err
 	}
-	if err := run.syncer.failure(); err != nil {
+	if err := failureOf(run.syncer); err != nil {
 		return err
 	}
-	f := l.failing.Load()
+	reason, failed := l.health.failed()
 	switch {
-	case f == nil:
+	case !failed:
 		return nil
 	case l.opt.Embedded != nil:
-		return fanfold.Errorf(fanfold.Unavailable, "the log took no event at the last try (%s)", f.reason)
+		return fanfold.Errorf(fanfold.Unavailable, "the log took no event at the last try (%s)", reason)
 	}
-	return fanfold.Errorf(fanfold.Unavailable, "the log took no event at the last try (%s); if a NATS server's disk was full, free some space and start that server again", f.reason)
+	return fanfold.Errorf(fanfold.Unavailable, "the log took no event at the last try (%s); if a NATS server's disk was full, free some space and start that server again", reason)
 }
 
 // Size returns how many events and bytes the log has, as its server counts them, when Check last asked.
 func (l *Log) Size() (events, bytes uint64) { return l.counted.Load(), l.size.Load() }
 
-// failure says why an append failed.
-type failure struct {
-	reason string
-	silent bool // nobody answered: it is over once somebody does
-}
-
 // Reachable returns nil while there is a connection to the log's server, and while it is lost for no longer than
 // Options.Timeout, within which writes wait for it. It does not block; the error is Unavailable.
 func (l *Log) Reachable() error {
-	if l.Connected() {
-		if l.lost.Load() != nil {
-			l.lost.Store(nil)
-		}
-		return nil
-	}
-	now := time.Now()
-	if l.lost.CompareAndSwap(nil, &now) {
-		return nil
-	}
-	if since := l.lost.Load(); since == nil || now.Sub(*since) < l.opt.Timeout {
+	if l.health.lostFor(l.Connected()) < l.opt.Timeout {
 		return nil
 	}
 	return fanfold.Errorf(fanfold.Unavailable, "the log's server is out of reach; nothing was written, try again once it is there")
@@ -317,6 +299,12 @@ func (l *Log) LastSeq(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked")
 	}
-	run.highest.advance(info.State.LastSeq)
+	run.highest.Advance(info.State.LastSeq)
 	return info.State.LastSeq, nil
 }
+
+// Connected tells whether there is a connection to the log's server. It does not block.
+func (l *Log) Connected() bool { return l.link.Up() }
+
+// Server returns the URL of the server that the log is connected to, "" while it is to none. It does not block.
+func (l *Log) Server() string { return l.link.Server() }

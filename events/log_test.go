@@ -13,12 +13,13 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
 
 func open(t *testing.T, url string, replicas int) *events.Log {
 	t.Helper()
-	nc, err := events.Connect(url, nats.IgnoreDiscoveredServers()) // a cluster would lead around the proxy
+	nc, err := servers.Connect(url, nats.IgnoreDiscoveredServers()) // a cluster would lead around the proxy
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func race(t *testing.T, logs []*events.Log, round int, rev fanfold.Revision) fan
 func TestUnreachableLogWritesNothing(t *testing.T) {
 	urls := natsserver.Start(t, 1)
 	proxy := natsserver.StartProxy(t, urls[0])
-	nc, err := events.Connect(proxy.URL)
+	nc, err := servers.Connect(proxy.URL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fanfold/fanfold/events/servers"
 )
 
 // TestMaybeStored: only where a message may have left this process is its outcome unknown.
@@ -20,7 +22,7 @@ func TestMaybeStored(t *testing.T) {
 		{errNotSent, false},
 		{nats.ErrNoResponders, false},
 		{fmt.Errorf("publish: %w", nats.ErrReconnectBufExceeded), false},
-		{&jetstream.APIError{ErrorCode: codeWrongLastSequence}, false},
+		{&jetstream.APIError{ErrorCode: servers.CodeWrongLastSequence}, false},
 		{nats.ErrTimeout, true},
 		{context.DeadlineExceeded, true},
 		{errors.New("anything else"), true},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestMayPublish(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	proxy := natsserver.StartProxy(t, url)
-	nc, err := events.Connect(proxy.URL)
+	nc, err := servers.Connect(proxy.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,39 +70,4 @@ func TestMayPublish(t *testing.T) {
 	if _, err := l.Append(t.Context(), put("6", `{}`), fanfold.Expect{}); fanfold.CodeOf(err) != fanfold.OutcomeUnknown {
 		t.Errorf("a write whose answer was lost and that may not be sent again: %v", err)
 	}
-}
-
-// TestRemoveAndWatch: a key is taken away without a trace unless it has changed, and who watches hears of changes.
-func TestRemoveAndWatch(t *testing.T) {
-	kv := open(t, natsserver.Start(t, 1)[0], 1).KeyValue("test")
-	if err := kv.Remove(t.Context(), "a.1", 1); err != nil {
-		t.Fatal(err)
-	}
-	heard := make(chan string, 10)
-	stop, err := kv.Watch("a", func(value []byte) { heard <- string(value) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := kv.Set(t.Context(), "a.1", []byte("x"), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := <-heard; got != "x" {
-		t.Errorf("heard %q", got)
-	}
-	second, err := kv.Set(t.Context(), "a.1", []byte("y"), first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := kv.Remove(t.Context(), "a.1", first); err != nil {
-		t.Fatal(err)
-	}
-	wantValue(t, kv, "a.1", "y")
-	if err := kv.Remove(t.Context(), "a.1", second); err != nil {
-		t.Fatal(err)
-	}
-	if e := wantValue(t, kv, "a.1", ""); e.Revision != 0 {
-		t.Errorf("a trace is left at %d", e.Revision)
-	}
-	stop()
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold"
@@ -22,53 +21,37 @@ type Reader struct {
 	run  *serverRun  // of the log's server, in which the reader was made
 	stop func() bool // takes back that the reading ends with the run
 	sub  subjects
-	next uint64 // the sequence that the caller is to get next
+	prev uint64 // the sequence of the event that the caller got last
 	last uint64 // that of the last message
 	tree jsondoc.Tree
 	head []byte // headers of an event, for its digest; used again
 
 	mu          sync.Mutex // for what interrupt needs; from is set by the reader's goroutine alone
-	from        messages
+	from        Messages
 	interrupted bool // nothing is delivered any more
-}
-
-// messages are those of the log from a sequence on. Its methods are for one goroutine, but for stop.
-type messages interface {
-	// receive blocks until there is a message or ctx has ended.
-	receive(ctx context.Context) (received, error)
-	// stop ends receive with an error.
-	stop()
-	// close gives up what is held.
-	close()
-}
-
-// received is a message as it was delivered.
-type received struct {
-	subject string
-	headers nats.Header // those that an event can have, and perhaps others
-	data    []byte
-	seq     uint64
-	time    time.Time
-	pending uint64
-	digest  fanfold.Digest
 }
 
 // maxReadAheadBytes bounds what waits in memory between the log and its reader. It is more than the
 // largest message, because the server refuses a pull that one does not fit into.
 const maxReadAheadBytes = MaxPayload + 1<<20
 
-// resetAttempts is how often a reader that was cut off asks the server to go on, over some three seconds, before it fails.
+// ResetAttempts is how often a reader that was cut off asks the server to go on, over some three seconds, before it fails.
 // Nothing ends it meanwhile, so that a stop of the node waits for it.
-const resetAttempts = 3
+const ResetAttempts = 3
 
 // readHeartbeat is how often the server of a reader says that it is there while nothing comes. A reader asks another server
 // after two of them were missed: the one that is lost may not be the one that the connection leads to.
 const readHeartbeat = time.Second
 
+// PullOptions are those with which a consumer's messages are read: they bound what waits in memory, and notice a server that is lost.
+func PullOptions() []jetstream.PullMessagesOpt {
+	return []jetstream.PullMessagesOpt{jetstream.PullMaxBytes(maxReadAheadBytes), jetstream.PullHeartbeat(readHeartbeat)}
+}
+
 // Read returns a reader of the events from sequence from on, which is 1 or more. The caller closes
 // it. The error is Unavailable.
 func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
-	r := &Reader{log: l, run: l.run.Load(), sub: l.sub, next: from, last: from - 1}
+	r := &Reader{log: l, run: l.run.Load(), sub: l.sub, prev: from - 1, last: from - 1}
 	if r.run.stopped != nil {
 		return nil, r.run.stopped
 	}
@@ -83,10 +66,10 @@ func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
 
 // openMessages returns the log's messages from a sequence on: from the files of an embedded server, where they are laid out as
 // expected, and otherwise from a consumer. The caller closes them.
-func (l *Log) openMessages(ctx context.Context, run *serverRun, from uint64) (messages, error) {
+func (l *Log) openMessages(ctx context.Context, run *serverRun, from uint64) (Messages, error) {
 	stream := l.stream.CachedInfo().Config
 	if e := l.opt.Embedded; e != nil && e.Sync() != SyncServer && stream.Compression == jetstream.NoCompression {
-		m, err := openBlockMessages(e.opt.Dir, stream.Name, from, &run.highest)
+		m, err := e.Messages(stream.Name, from, &run.highest)
 		if err == nil {
 			return m, nil
 		}
@@ -104,20 +87,20 @@ func (l *Log) warnOfFiles(from uint64, err error) {
 type consumed struct{ msgs jetstream.MessagesContext }
 
 // consume returns the messages from a sequence on as the server sends them.
-func (l *Log) consume(ctx context.Context, from uint64) (messages, error) {
+func (l *Log) consume(ctx context.Context, from uint64) (Messages, error) {
 	cons, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
-		MaxResetAttempts: resetAttempts,
+		MaxResetAttempts: ResetAttempts,
 	})
 	if err != nil {
 		return nil, err
 	}
-	msgs, err := cons.Messages(jetstream.PullMaxBytes(maxReadAheadBytes), jetstream.PullHeartbeat(readHeartbeat))
+	msgs, err := cons.Messages(PullOptions()...)
 	return consumed{msgs}, err
 }
 
-// receive blocks until the server has sent a message or ctx has ended.
-func (c consumed) receive(ctx context.Context) (m received, err error) {
+// Receive blocks until the server has sent a message or ctx has ended.
+func (c consumed) Receive(ctx context.Context) (m Message, err error) {
 	msg, err := c.msgs.Next(jetstream.NextContext(ctx))
 	if err != nil {
 		return m, err
@@ -126,12 +109,13 @@ func (c consumed) receive(ctx context.Context) (m received, err error) {
 	if err != nil {
 		return m, err
 	}
-	return received{subject: msg.Subject(), headers: msg.Headers(), data: msg.Data(),
-		seq: meta.Sequence.Stream, time: meta.Timestamp, pending: meta.NumPending}, nil
+	return Message{Subject: msg.Subject(), Headers: msg.Headers(), Data: msg.Data(),
+		Seq: meta.Sequence.Stream, Time: meta.Timestamp, Pending: meta.NumPending}, nil
 }
 
-func (c consumed) stop()  { c.msgs.Stop() }
-func (c consumed) close() { c.msgs.Stop() }
+func (c consumed) Stop() { c.msgs.Stop() }
+
+func (c consumed) Close() { c.msgs.Stop() }
 
 // Next blocks until there is an event or ctx has ended. It returns the event and how many more the
 // log is known to have, or 1 where it has some. An error other than ctx's is Unavailable, after which the caller
@@ -142,42 +126,42 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	if err != nil {
 		return nil, 0, err
 	}
-	ev = &fanfold.Event{Seq: msg.seq, Time: msg.time, Digest: msg.digest}
-	if ev.Seq != r.next {
-		missing := Range{r.next, max(r.next, ev.Seq-1)}
+	ev = &fanfold.Event{Seq: msg.Seq, Time: msg.Time, Digest: msg.digest}
+	if !fanfold.Follows(r.prev, ev.Seq) {
+		missing := Range{r.prev + 1, max(r.prev+1, ev.Seq-1)}
 		return nil, 0, fanfold.Errorf(fanfold.LogDamaged, "the log has no event %s that can be read; the next is %d; %s", missing, ev.Seq, Repair)
 	}
-	kind, key, err := r.sub.parse(msg.subject)
+	kind, key, err := r.sub.parse(msg.Subject)
 	if err == nil {
 		ev.Key = key
-		err = decode(&r.tree, msg.data, ev)
+		err = decode(&r.tree, msg.Data, ev)
 	}
 	if err == nil {
-		err = readHeaders(msg.headers, ev)
+		err = readHeaders(msg.Headers, ev)
 	}
-	if parent := msg.headers[tracing.Header]; r.log.opt.Tracer != nil && len(parent) == 1 {
+	if parent := msg.Headers[tracing.Header]; r.log.opt.Tracer != nil && len(parent) == 1 {
 		ev.Trace = parent[0]
 	}
 	if err == nil && kind != "" && kind != ev.Kind && (kind != fanfold.KindModel || !sharesModelSubject(ev.Kind)) {
-		err = fmt.Errorf("op %q does not belong on subject %s", ev.Kind, msg.subject)
+		err = fmt.Errorf("op %q does not belong on subject %s", ev.Kind, msg.Subject)
 	}
 	if err != nil {
 		return nil, 0, fanfold.Wrap(err, fanfold.Invalid, "event %d cannot be read: %v", ev.Seq, err)
 	}
-	r.next++
-	r.run.highest.advance(ev.Seq)
-	return ev, msg.pending, nil
+	r.prev = ev.Seq
+	r.run.highest.Advance(ev.Seq)
+	return ev, msg.Pending, nil
 }
 
 // receive blocks until there is a message or ctx has ended. The error is Unavailable, or ctx's.
-func (r *Reader) receive(ctx context.Context) (m received, err error) {
-	m, err = r.from.receive(ctx)
-	if errors.Is(err, errBlocks) { // the server finds out what is missing
+func (r *Reader) receive(ctx context.Context) (m Message, err error) {
+	m, err = r.from.Receive(ctx)
+	if errors.Is(err, ErrBlocks) { // the server finds out what is missing
 		r.log.warnOfFiles(r.last+1, err)
 		if failed := r.consume(ctx); failed != nil {
 			err = errors.Join(failed, err)
 		} else {
-			m, err = r.from.receive(ctx)
+			m, err = r.from.Receive(ctx)
 		}
 	}
 	if err != nil {
@@ -189,8 +173,8 @@ func (r *Reader) receive(ctx context.Context) (m received, err error) {
 	if r.run != r.log.run.Load() {
 		return m, errAnotherRun()
 	}
-	r.last = m.seq
-	m.digest, r.head = digest(r.head, m.seq, m.time, m.subject, m.headers, m.data)
+	r.last = m.Seq
+	m.digest, r.head = digest(r.head, m.Seq, m.Time, m.Subject, m.Headers, m.Data)
 	return m, nil
 }
 
@@ -206,11 +190,11 @@ func (r *Reader) consume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.from.close()
+	r.from.Close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.from = msgs; r.interrupted {
-		msgs.stop()
+		msgs.Stop()
 	}
 	return nil
 }
@@ -220,11 +204,11 @@ func (r *Reader) interrupt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.interrupted = true
-	r.from.stop()
+	r.from.Stop()
 }
 
 // Close ends the reading. Next returns an error afterwards.
 func (r *Reader) Close() {
 	r.stop()
-	r.from.close()
+	r.from.Close()
 }

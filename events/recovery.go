@@ -3,8 +3,6 @@ package events
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,10 +16,13 @@ const (
 	troubleEvery = 2 * time.Second  // how often the server is asked whether a write has failed, besides when it says so
 	firstProbe   = time.Second      // from the failed write to the first look for space
 	maxProbe     = 30 * time.Second // between two looks
-	probeBytes   = 16 << 20         // that must fit: the largest message, and what else the server writes
 	steadyFor    = time.Minute      // after which a disk that is full again counts as another failure
 	reopenTime   = 30 * time.Second // for which the server that was started again may take to answer
 )
+
+// ProbeBytes must fit beside a log whose disk was full before it takes writes again: the largest message, and what else the server
+// writes.
+const ProbeBytes = 16 << 20
 
 // Recover blocks until ctx ends, and then returns nil. Where meanwhile the disk of the embedded server is full, which the server does
 // not get over by itself, it refuses writes with the reason, waits for space, and starts the server again. Reads go
@@ -41,11 +42,11 @@ func (l *Log) Recover(ctx context.Context, folded func() (uint64, error)) error 
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-e.trouble:
+		case <-e.Trouble():
 		case <-tick.C:
 		}
-		reason := e.outOfSpace()
-		if reason == "" || e.syncFailed() {
+		reason := e.OutOfSpace()
+		if reason == "" {
 			continue
 		}
 		if time.Since(recovered) > steadyFor {
@@ -66,7 +67,7 @@ func (l *Log) tryWhileFailing(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if l.failing.Load() != nil {
+		if _, failed := l.health.failed(); failed {
 			_, _ = l.Fence(ctx) // which takes note of how it went
 		}
 	}
@@ -77,8 +78,8 @@ func (l *Log) tryWhileFailing(ctx context.Context) {
 func (l *Log) recoverFrom(ctx context.Context, reason string, wait time.Duration, folded func() (uint64, error)) time.Duration {
 	e := l.opt.Embedded
 	cause := reason[strings.LastIndex(reason, ": ")+1:] // without the file, which is for the node's log
-	full := fanfold.Errorf(fanfold.Unavailable, "the log's disk is full (%s); nothing was written; free some space: once there are %d MiB, writes are taken again by themselves", strings.TrimSpace(cause), probeBytes>>20)
-	l.refuse(full)
+	full := fanfold.Errorf(fanfold.Unavailable, "the log's disk is full (%s); nothing was written; free some space: once there are %d MiB, writes are taken again by themselves", strings.TrimSpace(cause), ProbeBytes>>20)
+	l.health.refuse(full)
 	l.opt.Logger.Error("the log's disk is full; writes are refused until there is space", "err", reason)
 	for {
 		select {
@@ -87,14 +88,13 @@ func (l *Log) recoverFrom(ctx context.Context, reason string, wait time.Duration
 			return wait
 		}
 		wait = min(2*wait, maxProbe)
-		if err := probeSpace(e.opt.Dir); err != nil {
+		if err := e.ProbeSpace(); err != nil {
 			continue
 		}
 		err := l.restartServer(ctx, full, folded)
 		switch {
 		case err == nil:
-			l.refuse(nil)
-			l.failing.Store(nil)
+			l.health.refuse(nil)
 			l.opt.Logger.Info("the log's disk has space, and the log takes writes again")
 			return wait
 		case errors.Is(err, errNotDurable):
@@ -104,38 +104,6 @@ func (l *Log) recoverFrom(ctx context.Context, reason string, wait time.Duration
 			l.opt.Logger.Error("the log's server could not be started again, and is tried again", "err", err)
 		}
 	}
-}
-
-// refuse makes every write be refused with err, nil for none.
-func (l *Log) refuse(err error) {
-	if err == nil {
-		l.full.Store(nil)
-		return
-	}
-	l.full.Store(&err)
-}
-
-// probeSpace returns an error where a file of probeBytes cannot be written in a directory. It writes one, for a quota is not seen
-// otherwise, and removes it.
-func probeSpace(dir string) (err error) {
-	path := filepath.Join(dir, "space-probe")
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if removed := os.Remove(path); err == nil {
-			err = removed
-		}
-	}()
-	chunk := make([]byte, 1<<20)
-	for range probeBytes / len(chunk) {
-		if _, err = f.Write(chunk); err != nil {
-			_ = f.Close()
-			return err
-		}
-	}
-	return f.Close()
 }
 
 // errNotDurable is the error of a log of which it is not known any more what is durable.
@@ -151,7 +119,7 @@ func (l *Log) restartServer(ctx context.Context, stopped error, folded func() (u
 		return err
 	}
 	known := max(seq, l.acked.Load())
-	if err := l.opt.Embedded.restart(ctx, known); err != nil {
+	if err := l.opt.Embedded.Restart(ctx, known); err != nil {
 		return err
 	}
 	info, err := l.awaitServer(ctx)
@@ -162,7 +130,7 @@ func (l *Log) restartServer(ctx context.Context, stopped error, folded func() (u
 	_, err = l.checkOnce(ctx, run, Known{Seq: known})
 	switch {
 	case fanfold.CodeOf(err) == fanfold.LogDamaged:
-		l.damage.Store(&err) // which refuses writes by itself
+		l.health.setChecked(err) // which refuses writes by itself
 	case err != nil:
 		return err
 	}

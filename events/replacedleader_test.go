@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
 
@@ -19,14 +22,14 @@ import (
 // what is conditional on a revision that it has not got. That refusal decides nothing, of one event or of several, for the log has
 // that revision; nor does what it says of the document.
 func TestReplacedLeader(t *testing.T) {
-	servers := natsserver.StartLinked(t, false, false)
-	for limit := time.Now().Add(time.Minute); !servers.Leading(); {
+	cluster := natsserver.StartLinked(t, false, false)
+	for limit := time.Now().Add(time.Minute); !cluster.Leading(); {
 		if time.Now().After(limit) {
 			t.Fatal("the cluster has no leader")
 		}
 	}
 	at := func(server int) (*events.Log, *nats.Conn) {
-		nc, err := events.Connect("nats://"+servers.Addr(server), nats.IgnoreDiscoveredServers())
+		nc, err := servers.Connect("nats://"+cluster.Addr(server), nats.IgnoreDiscoveredServers())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,11 +54,11 @@ func TestReplacedLeader(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if missing := servers.AwaitWhole(time.Minute); missing != "" {
+		if missing := cluster.AwaitWhole(time.Minute); missing != "" {
 			t.Fatal(missing)
 		}
 		old := leader(t, conns[0])
-		servers.EachLink(old, (*natsserver.Link).Cut)
+		cluster.EachLink(old, (*natsserver.Link).Cut)
 		now := uint64(0)
 		for now == 0 {
 			seq, err := logs[(old+1)%3].Append(t.Context(), put("1", `{"n":2}`), fanfold.Exactly(fanfold.Revision(before)))
@@ -88,7 +91,7 @@ func TestReplacedLeader(t *testing.T) {
 		if err := logs[old].Check(t.Context(), events.Known{}); err == nil && logs[old].Led() {
 			t.Error("the replaced leader passes for one that is followed")
 		}
-		servers.EachLink(old, (*natsserver.Link).Mend)
+		cluster.EachLink(old, (*natsserver.Link).Mend)
 		t.Logf("the old leader is unaware: %v; an event: %v; several: %v; revision %d of %d, %v; check: %v", unaware, one, several, rev, now, asked, whole)
 		for _, err := range []error{one, several, asked, whole} {
 			if code := fanfold.CodeOf(err); err == nil || code != fanfold.Unavailable && code != fanfold.OutcomeUnknown {
@@ -122,23 +125,37 @@ func leader(t *testing.T, nc *nats.Conn) int {
 	return -1
 }
 
+// streamNamed returns a stream.
+func streamNamed(t *testing.T, nc *nats.Conn, name string) jetstream.Stream {
+	t.Helper()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream
+}
+
 // TestTwoLeaders: while two servers take themselves for the leader both get what is published. A client stands for the one that was
 // replaced: it refuses everything at once, and answers with what it had. What the other stores is told as stored, and nothing else as
 // refused.
 func TestTwoLeaders(t *testing.T) {
 	cluster := natsserver.StartCluster(t, 3, false)
-	nc, err := events.Connect(cluster.URLs()[0])
+	nc, err := servers.Connect(cluster.URLs()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	open := func(opt events.Options) (*events.Log, *events.KeyValue) {
+	open := func(opt events.Options) (*events.Log, *buckets.KeyValue) {
 		opt.Replicas = 3
 		l, err := events.Open(t.Context(), nc, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return l, l.KeyValue("test")
+		return l, buckets.NewKeyValue(l, "test")
 	}
 	patient, patientKV := open(events.Options{})
 	l, kv := open(events.Options{Timeout: time.Second})

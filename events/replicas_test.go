@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
 
@@ -30,15 +31,15 @@ func TestServerThatHasJustStarted(t *testing.T) {
 	for _, replicas := range []int{0, 3} {
 		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
 			t.Parallel()
-			servers := natsserver.NewLinked(t, false, false)
-			servers.EachLink(2, (*natsserver.Link).Cut)
-			nc := startAll(t, servers)
-			for limit := time.Now().Add(time.Minute); !servers.LeadingAmong(2); {
+			cluster := natsserver.NewLinked(t, false, false)
+			cluster.EachLink(2, (*natsserver.Link).Cut)
+			nc := startAll(t, cluster)
+			for limit := time.Now().Add(time.Minute); !cluster.LeadingAmong(2); {
 				if time.Now().After(limit) {
 					t.Fatal("two of the servers have no leader")
 				}
 			}
-			openMending(t, nc, replicas, func() { servers.EachLink(2, (*natsserver.Link).Mend) })
+			openMending(t, nc, replicas, func() { cluster.EachLink(2, (*natsserver.Link).Mend) })
 		})
 	}
 }
@@ -49,10 +50,10 @@ func TestServersWithoutALeader(t *testing.T) {
 	for _, told := range []bool{false, true} {
 		t.Run(fmt.Sprintf("told=%t", told), func(t *testing.T) {
 			t.Parallel()
-			servers := natsserver.NewLinked(t, false, false)
-			servers.EachLink(1, (*natsserver.Link).Cut)
-			servers.EachLink(2, (*natsserver.Link).Cut)
-			nc := startAll(t, servers)
+			cluster := natsserver.NewLinked(t, false, false)
+			cluster.EachLink(1, (*natsserver.Link).Cut)
+			cluster.EachLink(2, (*natsserver.Link).Cut)
+			nc := startAll(t, cluster)
 			for limit := time.Now().Add(time.Minute); told; {
 				answer, err := nc.Request("$JS.API.STREAM.INFO.fanfold", nil, 5*time.Second)
 				if err == nil && strings.Contains(string(answer.Data), "10008") {
@@ -63,21 +64,21 @@ func TestServersWithoutALeader(t *testing.T) {
 				}
 			}
 			openMending(t, nc, 3, func() {
-				servers.EachLink(1, (*natsserver.Link).Mend)
-				servers.EachLink(2, (*natsserver.Link).Mend)
+				cluster.EachLink(1, (*natsserver.Link).Mend)
+				cluster.EachLink(2, (*natsserver.Link).Mend)
 			})
 		})
 	}
 }
 
 // startAll starts three servers and returns a connection to the first.
-func startAll(t *testing.T, servers *natsserver.Linked) *nats.Conn {
+func startAll(t *testing.T, cluster *natsserver.Linked) *nats.Conn {
 	var urls []string
 	for i := range 3 {
-		servers.Restart(i)
-		urls = append(urls, "nats://"+servers.Addr(i))
+		cluster.Restart(i)
+		urls = append(urls, "nats://"+cluster.Addr(i))
 	}
-	nc, err := events.Connect(strings.Join(urls, ","), nats.DontRandomize())
+	nc, err := servers.Connect(strings.Join(urls, ","), nats.DontRandomize())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events/servers"
 )
 
 // scanStall is how long a scan waits for an event that the log has before it asks for that event by itself. A server
@@ -15,9 +16,9 @@ const scanStall = 2 * time.Second
 
 // Scan reads the events from one sequence to another, and calls fn with each that can be read, in order: its sequence,
 // the size of its payload in bytes, and its digest. Sequences that it leaves out are missing, or cannot be read. It
-// blocks until it is through, and returns fn's first error, ctx's, or Unavailable.
+// begins after the log's base, blocks until it is through, and returns fn's first error, ctx's, or Unavailable.
 func (l *Log) Scan(ctx context.Context, from, to uint64, fn func(seq uint64, size int, d fanfold.Digest) error) error {
-	for next := from; next <= to; {
+	for next := max(from, l.base.Seq+1); next <= to; {
 		r, err := l.Read(ctx, next)
 		if err != nil {
 			return err
@@ -52,11 +53,11 @@ func (r *Reader) scan(ctx context.Context, next, to uint64, fn func(seq uint64, 
 			return next, errStalled
 		case err != nil:
 			return next, err
-		case m.seq > to:
-			return m.seq, nil
+		case m.Seq > to:
+			return m.Seq, nil
 		}
-		next = m.seq + 1
-		if err := fn(m.seq, len(m.data), m.digest); err != nil {
+		next = m.Seq + 1
+		if err := fn(m.Seq, len(m.Data), m.digest); err != nil {
 			return next, err
 		}
 		watch.Reset(scanStall)
@@ -67,7 +68,7 @@ func (r *Reader) scan(ctx context.Context, next, to uint64, fn func(seq uint64, 
 // nextReadable returns the first sequence at or behind seq whose event the leader can read, to+1 where there is none.
 func (l *Log) nextReadable(ctx context.Context, seq, to uint64) (uint64, error) {
 	for ; seq <= to; seq++ {
-		m, err := l.getMsg(ctx, msgGetRequest{Seq: seq})
+		m, err := l.getMsg(ctx, servers.Question{Seq: seq})
 		if fanfold.CodeOf(err) == fanfold.Unavailable && ctx.Err() == nil && isRefusal(err) {
 			continue
 		}
@@ -82,4 +83,4 @@ func (l *Log) nextReadable(ctx context.Context, seq, to uint64) (uint64, error) 
 }
 
 // isRefusal reports whether err is an answer of the server rather than the lack of one.
-func isRefusal(err error) bool { return refusalOf(err) != nil }
+func isRefusal(err error) bool { return servers.Refusal(err) != nil }

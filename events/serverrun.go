@@ -2,8 +2,6 @@ package events
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 
 	"github.com/fanfold/fanfold"
 )
@@ -12,52 +10,12 @@ import (
 // it keeps what it has told; an embedded server that is started again may have less afterwards, namely a transaction less that
 // was stored in part. So nothing that one run has told is carried over into the next.
 type serverRun struct {
-	highest watermark // the highest sequence that the log is known to have
-	syncer  *syncer   // nil where the server syncs, or nobody does
+	highest Watermark // the highest sequence that the log is known to have
+	syncer  Syncer    // nil where the server syncs, or nobody does
 	stopped error     // why the server cannot be used; nil for one that runs
 
 	ended context.Context // when the next run begins; readers of this one end
 	end   context.CancelFunc
-}
-
-// watermark is a number that only rises, and for which goroutines can wait. The zero value is 0.
-type watermark struct {
-	atomic.Uint64
-	waited atomic.Bool // there is a channel
-
-	mu      sync.Mutex
-	channel chan struct{} // closed when the number rises; nil while nobody waits
-}
-
-// advance raises the number to at least n.
-func (w *watermark) advance(n uint64) {
-	if !advance(&w.Uint64, n) || !w.waited.Load() {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.channel != nil {
-		close(w.channel)
-		w.channel = nil
-		w.waited.Store(false)
-	}
-}
-
-// raised returns a channel that is closed as soon as the number is n or more, or rises otherwise.
-func (w *watermark) raised(n uint64) <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.channel == nil {
-		w.channel = make(chan struct{})
-	}
-	channel := w.channel
-	w.waited.Store(true)
-	if w.Load() >= n { // it may have risen before anybody waited
-		close(w.channel)
-		w.channel = nil
-		w.waited.Store(false)
-	}
-	return channel
 }
 
 // newServerRun returns a run that begins. stopped is nil, or says why the server cannot be used in it.
@@ -75,7 +33,7 @@ func (r *serverRun) wait(ctx context.Context, seq uint64) error {
 	case r.syncer == nil:
 		return nil // the server syncs before it acknowledges, or nobody does
 	}
-	return r.syncer.wait(ctx, seq)
+	return r.syncer.Wait(ctx, seq)
 }
 
 // rounds returns how many rounds of fsync there were in the run.
@@ -83,7 +41,7 @@ func (r *serverRun) rounds() uint64 {
 	if r.syncer == nil {
 		return 0
 	}
-	return r.syncer.rounds.Load()
+	return r.syncer.Rounds()
 }
 
 // begin makes run the current one, and ends the one before.
@@ -117,4 +75,19 @@ func (l *Log) storedAfter(before sighting) uint64 {
 // errAnotherRun is the error of what was begun in a run of the server that has ended.
 func errAnotherRun() error {
 	return fanfold.Errorf(fanfold.Unavailable, "the log's server was started again meanwhile; try again")
+}
+
+// WaitSynced blocks until the event at seq, which was delivered or acknowledged, is as durable as the log's durability
+// says, or until ctx has ended. The error is Unavailable.
+func (l *Log) WaitSynced(ctx context.Context, seq uint64) error {
+	return l.run.Load().wait(ctx, seq)
+}
+
+// Synced returns the last event that was acknowledged as durable, 0 where nobody knows. It is for the next start. What is
+// durable besides may be a part of a transaction, which the next start takes away.
+func (l *Log) Synced() uint64 {
+	if e := l.opt.Embedded; e != nil && e.Sync() != SyncNone {
+		return l.acked.Load()
+	}
+	return 0
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events/servers"
 )
 
 // Repair says what to do about a log that has lost events. The errors of a damaged log end with it.
@@ -29,17 +30,17 @@ type State struct {
 	Count   uint64   // of events between the two
 	Bytes   uint64   // that they have, as the server counts them
 	Lost    int      // events that the server says it has lost
+	Base    uint64   // the sequence after which the log begins: see Base
 	Missing []uint64 // sequences up to Last without an event, in order; the server may know only how many there are
 
 	replicated bool
 	led        bool // a leader said so that has just heard of most replicas, as none does that was replaced
 }
 
-// Complete returns whether the stream has every event from the first to the last. Nothing is ever deleted from the log,
-// so that its sequences count from 1 on without a gap; a server that finds a block file cut, or gone, reports the
-// messages in it as deleted or lost.
+// Complete returns whether the stream has every event from its base to the last. A server that finds a block file cut, or
+// gone, reports the messages in it as deleted or lost.
 func (s State) Complete() bool {
-	return s.Last == 0 && s.Lost == 0 || s.First == 1 && s.Count == s.Last && len(s.Missing) == 0 && s.Lost == 0
+	return s.Lost == 0 && (s.Last == s.Base || fanfold.Follows(s.Base, s.First) && s.Count == s.Last-s.Base && len(s.Missing) == 0)
 }
 
 // streamInfo is the part of an answer of $JS.API.STREAM.INFO that says how the stream stands. The client's own type lacks
@@ -50,7 +51,7 @@ type streamInfo struct {
 	Config  struct {
 		Replicas int `json:"num_replicas"`
 	} `json:"config"`
-	Cluster *clusterState `json:"cluster"`
+	Cluster *servers.Cluster `json:"cluster"`
 	State   struct {
 		Messages   uint64   `json:"messages"`
 		Bytes      uint64   `json:"bytes"`
@@ -66,7 +67,6 @@ type streamInfo struct {
 
 // Bounds of asking for the stream's state.
 const (
-	stateTimeout      = 5 * time.Second
 	maxDeletedDetails = 100_000 // missing sequences with which they are asked for by name; a server lists all of them or none
 )
 
@@ -80,15 +80,15 @@ func (l *Log) State(ctx context.Context) (State, error) {
 		return State{replicated: l.opt.Replicas != 1}, err
 	}
 	s := info.State
-	current, _ := info.Cluster.count()
+	current, _ := info.Cluster.Count()
 	l.noteReplicas(max(1, info.Config.Replicas), current)
 	return State{Created: info.Created, First: s.FirstSeq, Last: s.LastSeq, Count: s.Messages, Bytes: s.Bytes, Lost: len(s.Lost.Msgs),
-		Missing: s.Deleted, replicated: info.Config.Replicas > 1, led: info.Cluster.leads(info.Config.Replicas)}, nil
+		Base: l.base.Seq, Missing: s.Deleted, replicated: info.Config.Replicas > 1, led: info.Cluster.Leads(info.Config.Replicas)}, nil
 }
 
 // streamInfo asks the stream's leader for its state, and which sequences are missing where details are asked for.
 func (l *Log) streamInfo(ctx context.Context, details bool) (info streamInfo, err error) {
-	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
+	ctx, cancel := context.WithTimeout(ctx, servers.Patience)
 	defer cancel()
 	body, err := json.Marshal(map[string]bool{"deleted_details": details})
 	if err != nil {
@@ -130,15 +130,12 @@ func (l *Log) Check(ctx context.Context, known Known) error {
 		replicated, err := l.checkOnce(ctx, l.run.Load(), known)
 		switch {
 		case err == nil:
-			l.damage.Store(nil)
-			if f := l.failing.Load(); f != nil && f.silent { // nobody would send a write to a node that is not ready
-				l.failing.CompareAndSwap(f, nil)
-			}
+			l.health.setChecked(nil)
 			return nil
 		case fanfold.CodeOf(err) != fanfold.LogDamaged:
 			return err
 		case !replicated || retry == checkRetries:
-			l.damage.Store(&err)
+			l.health.setChecked(err)
 			return err
 		}
 		select {
@@ -192,14 +189,14 @@ func (l *Log) checkOnce(ctx context.Context, run *serverRun, known Known) (repli
 
 // checkEvent compares the event that the node knows with the one that the log has in its place.
 func (l *Log) checkEvent(ctx context.Context, known Known) error {
-	m, err := l.getMsg(ctx, msgGetRequest{Seq: known.Seq})
+	m, err := l.getMsg(ctx, servers.Question{Seq: known.Seq})
 	if err != nil {
 		return err
 	}
 	if m == nil {
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d of the log cannot be read any more; %s", known.Seq, Repair)
 	}
-	if d, _ := digest(nil, m.Seq, m.Time, m.Subject, m.header, m.Data); d != known.Event {
+	if d, _ := digest(nil, m.Seq, m.Time, m.Subject, m.Header, m.Data); d != known.Event {
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d of the log is not the one that was there before: it is another log, or a copy that went another way; %s", known.Seq, Repair)
 	}
 	return nil
@@ -213,43 +210,35 @@ func (s State) incomplete() error {
 	what := ""
 	if missing := Ranges(s.Missing); len(missing) > 0 {
 		what = ": " + NameRanges(missing, maxMissingNamed)
-	} else if s.First > 1 {
+	} else if !fanfold.Follows(s.Base, s.First) {
 		what = fmt.Sprintf(": all before %d", s.First)
 	}
+	want := s.Last - min(s.Base, s.Last)
 	return fanfold.Errorf(fanfold.LogDamaged, "the log ends at event %d and has %d events, so that %d are missing%s; %s",
-		s.Last, s.Count, max(s.Last-min(s.Count, s.Last), uint64(s.Lost)), what, Repair)
+		s.Last, s.Count, max(want-min(s.Count, want), uint64(s.Lost)), what, Repair)
 }
 
 // Damage returns what the last Check, or a scan since, found wrong with the log, as LogDamaged, nil for nothing.
-func (l *Log) Damage() error {
-	for _, p := range []*error{l.damage.Load(), l.scanned.Load()} {
-		if p != nil {
-			return *p
-		}
-	}
-	return nil
-}
+func (l *Log) Damage() error { return l.health.damage() }
 
 // Created returns when the stream was made, as the last Check that found nothing saw it. Another time is another stream.
 func (l *Log) Created() time.Time { return time.Unix(0, l.created.Load()).UTC() }
 
 // SetDamage records what a scan of the log found, nil for nothing. Every append returns it.
-func (l *Log) SetDamage(err error) {
-	if err == nil {
-		l.scanned.Store(nil)
-		return
-	}
-	l.scanned.Store(&err)
-}
+func (l *Log) SetDamage(err error) { l.health.setScanned(err) }
 
 // acknowledged takes note of a message that is new in the log at seq. before is what the log was known to have before the message
 // was sent. The error is LogDamaged where it had given that sequence before: it begins anew.
 func (l *Log) acknowledged(seq uint64, before sighting) error {
 	if run := l.run.Load(); seq > before.seq || run != before.run {
-		run.highest.advance(seq)
+		run.highest.Advance(seq)
 		return nil
 	}
-	var err error = fanfold.Errorf(fanfold.LogDamaged, "the log stored the write as event %d, and had event %d before: it is another log, or an old copy, and the write may be lost; %s", seq, before.seq, Repair)
-	l.damage.Store(&err)
+	err := fanfold.Errorf(fanfold.LogDamaged, "the log stored the write as event %d, and had event %d before: it is another log, or an old copy, and the write may be lost; %s", seq, before.seq, Repair)
+	l.health.setChecked(err)
 	return err
 }
+
+// HasEvent returns nil where the log has the event that is known, and LogDamaged where it has another one in its place, or
+// none. It blocks for a round trip; the other error is Unavailable.
+func (l *Log) HasEvent(ctx context.Context, known Known) error { return l.checkEvent(ctx, known) }

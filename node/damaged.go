@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
@@ -27,7 +28,7 @@ type Remains struct {
 // files may change: NATS and SQLite drop what they cannot read. The caller closes what it returns. Errors are Invalid and
 // Unavailable, where not even that can be done.
 func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
-	cfg.Listen, cfg.Durability = "127.0.0.1:0", string(events.Interval)
+	cfg.Listen, cfg.Durability = "127.0.0.1:0", string(embedded.Interval)
 	n := &Node{cfg: cfg, instruments: newInstruments()}
 	defer func() {
 		if err != nil {
@@ -42,7 +43,7 @@ func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.embedded, err = events.StartEmbedded(ctx, events.EmbeddedOptions{Dir: filepath.Join(cfg.Data, "nats"), Durability: events.Interval, Logger: cfg.Logger}); err != nil {
+	if n.embedded, err = embedded.Start(ctx, embedded.Options{Dir: filepath.Join(cfg.Data, "nats"), Durability: embedded.Interval, Logger: cfg.Logger}); err != nil {
 		return nil, err
 	}
 	if n.nc, err = n.embedded.Connect(); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/servers"
 )
 
 // logCheck holds the log against what is known of it: at the start, again and again, and whenever the connection to it is
@@ -173,7 +174,7 @@ func (c *logCheck) leaveSilentServer(err error) {
 	if c.silent = 0; damaged {
 		c.left++
 	}
-	c.node.cfg.Logger.Warn("the log does not answer, has no leader, or is damaged, and another server is tried", "server", events.ShownURL(c.node.Log.Server()), "err", err)
+	c.node.cfg.Logger.Warn("the log does not answer, has no leader, or is damaged, and another server is tried", "server", servers.ShownURL(c.node.Log.Server()), "err", err)
 	if err := nc.ForceReconnect(); err != nil {
 		c.node.cfg.Logger.Warn("another server cannot be tried", "err", err)
 	}

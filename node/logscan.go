@@ -60,7 +60,7 @@ type logComparison struct {
 	stored []sqlite.LogDigest        // of the read model, those to come next
 	all    bool                      // nothing more is stored
 	chain  fanfold.Digest
-	next   uint64
+	prev   uint64                           // the last event that was read, at first the log's base
 	step   func(seq uint64, size int) error // called for each event
 }
 
@@ -68,13 +68,14 @@ type logComparison struct {
 // calls step, which may be nil, with each event. It blocks for as long as reading takes, in constant memory. The error is
 // step's, ctx's, or that of the log or the read model; what is wrong is in the report.
 func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last uint64, known []witness, step func(seq uint64, size int) error) (*LogReport, error) {
-	c := &logComparison{report: LogReport{Last: last}, store: store, known: map[uint64]fanfold.Digest{}, next: 1, step: step}
+	c := &logComparison{report: LogReport{Last: last}, store: store, known: map[uint64]fanfold.Digest{}, step: step}
+	c.prev, c.chain = log.Base().Seq, log.Base().Digest
 	for _, w := range known {
 		if w.Seq > 0 {
 			c.known[w.Seq] = w.Digest
 		}
 	}
-	if err := log.Scan(ctx, 1, last, c.event); err != nil {
+	if err := log.Scan(ctx, c.prev+1, last, c.event); err != nil {
 		return nil, err
 	}
 	for _, w := range known { // those that the log has lost at its end
@@ -90,7 +91,7 @@ func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last 
 // event takes one event of the log.
 func (c *logComparison) event(seq uint64, size int, d fanfold.Digest) error {
 	c.skip(seq)
-	c.next = seq + 1
+	c.prev = seq
 	c.report.Read++
 	c.chain = c.chain.Followed(d)
 	if len(c.report.Missing) == 0 && c.report.Differs == nil {
@@ -104,13 +105,13 @@ func (c *logComparison) event(seq uint64, size int, d fanfold.Digest) error {
 	return c.step(seq, size)
 }
 
-// skip notes that the events before seq are missing, from the next one on.
+// skip notes the events that are missing between the last one read and seq.
 func (c *logComparison) skip(seq uint64) {
-	if c.next >= seq {
+	if c.prev >= seq || fanfold.Follows(c.prev, seq) {
 		return
 	}
-	c.report.lacking += seq - c.next
-	if missing := (events.Range{First: c.next, Last: seq - 1}); len(c.report.Missing) < maxReported {
+	c.report.lacking += seq - c.prev - 1
+	if missing := (events.Range{First: c.prev + 1, Last: seq - 1}); len(c.report.Missing) < maxReported {
 		c.report.Missing = append(c.report.Missing, missing)
 	} else {
 		c.report.More++

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	_ membership.KV    = (*events.KeyValue)(nil)
+	_ membership.KV    = (*buckets.KeyValue)(nil)
 	_ membership.Local = member{}
 	_ writer.Members   = (*membership.Registry)(nil)
 )
@@ -48,7 +48,7 @@ func (n *Node) openMembers() error {
 		id := membership.NewID()
 		return id, writeNodeID(path, id)
 	}
-	n.members = membership.New(n.Log.KeyValue("nodes"), member{n}, opt)
+	n.members = membership.New(buckets.NewKeyValue(n.Log, "nodes"), member{n}, opt)
 	return nil
 }
 

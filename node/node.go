@@ -24,6 +24,9 @@ import (
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/internal/tracing"
 	"github.com/fanfold/fanfold/membership"
@@ -41,20 +44,20 @@ type Config struct {
 	// MaxConnections is how many connections the API has at a time; others wait to be accepted. Default 50,000, fewer
 	// where the process may not open as many files.
 	MaxConnections int
-	TraceEndpoint  string             // the URL to which traces are sent; "" for what the environment says, or none
-	TraceRatio     float64            // the share of requests that are traced, of those that do not say it by themselves
-	DebugListen    string             // the address of the profiles; "" for none
-	Insecure       bool               // these may be an address that others reach, although there are no keys yet
-	Hosts          []string           // names by which the API may be called besides those of this machine
-	Origins        []string           // web origins, such as https://app.example, whose pages may read and write; * lets all read
-	NATS           string             // the URLs of outside servers, separated by commas; "" for the embedded one
-	Credentials    events.Credentials // for the outside servers
-	NATSListen     string             // the address at which the embedded server takes ordinary clients; "" for none
-	Durability     string             // of the embedded server: always or interval
-	Cache          int64              // bytes of the read model's file kept in memory; see sqlite.Options
-	Replicas       int                // of the stream, where it is made on outside servers; 0 for 3 where they form a cluster of three, else 1
-	SnapshotEvery  time.Duration      // between two snapshots for new nodes, on outside servers; 0 for none
-	AllowRemoval   bool               // a model applied at the start may take rules and guards away
+	TraceEndpoint  string              // the URL to which traces are sent; "" for what the environment says, or none
+	TraceRatio     float64             // the share of requests that are traced, of those that do not say it by themselves
+	DebugListen    string              // the address of the profiles; "" for none
+	Insecure       bool                // these may be an address that others reach, although there are no keys yet
+	Hosts          []string            // names by which the API may be called besides those of this machine
+	Origins        []string            // web origins, such as https://app.example, whose pages may read and write; * lets all read
+	NATS           string              // the URLs of outside servers, separated by commas; "" for the embedded one
+	Credentials    servers.Credentials // for the outside servers
+	NATSListen     string              // the address at which the embedded server takes ordinary clients; "" for none
+	Durability     string              // of the embedded server: always or interval
+	Cache          int64               // bytes of the read model's file kept in memory; see sqlite.Options
+	Replicas       int                 // of the stream, where it is made on outside servers; 0 for 3 where they form a cluster of three, else 1
+	SnapshotEvery  time.Duration       // between two snapshots for new nodes, on outside servers; 0 for none
+	AllowRemoval   bool                // a model applied at the start may take rules and guards away
 	Logger         *slog.Logger
 	Writer         writer.Options // limits of documents; zero values are the defaults
 	API            api.Options    // limits of requests; zero values are the defaults
@@ -65,7 +68,7 @@ type Config struct {
 
 	KeepFold        bool                    // for tests: the version of the fold is changed by requests alone
 	SetOrientedFrom int                     // see projector.Options
-	Fsync           func(*os.File) error    // for tests: see events.EmbeddedOptions
+	Fsync           func(*os.File) error    // for tests: see embedded.Options
 	FailWrite       func() error            // for tests: see sqlite.Options
 	FailAppend      func(stored bool) error // for tests: see events.Options
 	Now             func() time.Time        // for tests: see group.Options
@@ -79,7 +82,7 @@ type Node struct {
 
 	cfg         Config
 	lock        *os.File
-	embedded    *events.Embedded
+	embedded    *embedded.Server
 	nc          *nats.Conn
 	inspector   *inspect.Inspector
 	feed        *changefeed.Feed
@@ -122,7 +125,7 @@ var (
 	_ api.Feed          = (*changefeed.Feed)(nil)
 	_ api.Lag           = lagging{}
 	_ changefeed.Store  = feedStore{}
-	_ group.KV          = (*events.KeyValue)(nil)
+	_ group.KV          = (*buckets.KeyValue)(nil)
 	_ group.Feed        = (*changefeed.Feed)(nil)
 	_ group.ReadModel   = groupModel{}
 	_ projector.Source  = source{}
@@ -237,7 +240,7 @@ func (n *Node) openAPI() {
 	n.values = inspect.NewValueCounter(n.Store, n.Projector, n.issuer(), n.cfg.Logger)
 	budget := sending.NewBudget(n.cfg.API.MaxSending)
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget, Issuer: n.issuer(), OnSent: n.onSent()})
-	groups := group.New(n.Log.KeyValue("groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
+	groups := group.New(buckets.NewKeyValue(n.Log, "groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
 	n.groupStates = newGroupStates(groups)
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.ImportBatch = n.Log.MaxPayload(), n.Log.MaxBatch()

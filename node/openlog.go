@@ -8,6 +8,8 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/events/servers"
 )
 
 // minPayload is the smallest max_payload of an outside server with which a node starts, in bytes.
@@ -27,8 +29,8 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 	switch {
 	case cfg.NATS == "" && cfg.Replicas > 1:
 		return fanfold.Errorf(fanfold.Invalid, "--replicas %d is for a log on outside servers: give their URLs by --nats", cfg.Replicas)
-	case cfg.Replicas < 0 || cfg.Replicas > events.MaxReplicas:
-		return fanfold.Errorf(fanfold.Invalid, "--replicas %d is not a number from 1 to %d, or 0 for what the servers allow", cfg.Replicas, events.MaxReplicas)
+	case cfg.Replicas < 0 || cfg.Replicas > servers.MaxReplicas:
+		return fanfold.Errorf(fanfold.Invalid, "--replicas %d is not a number from 1 to %d, or 0 for what the servers allow", cfg.Replicas, servers.MaxReplicas)
 	case cfg.NATS != "" && cfg.NATSListen != "":
 		return fanfold.Errorf(fanfold.Invalid, "--nats-listen opens the embedded server, and with --nats there is none: leave one of them out")
 	}
@@ -38,7 +40,7 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 		}
 		return n.openEmbedded(ctx, known.Seq)
 	}
-	if n.nc, err = events.Dial(ctx, cfg.NATS, cfg.Credentials, cfg.Logger); err != nil {
+	if n.nc, err = servers.Dial(ctx, cfg.NATS, cfg.Credentials, cfg.Logger); err != nil {
 		return err
 	}
 	if limit := n.nc.MaxPayload(); limit < minPayload {
@@ -48,7 +50,7 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 		KnownSeq: known.Seq, OnSync: n.instruments.onSync, OnRound: n.instruments.onRound, Tracer: n.tracer, MayPublish: n.mayPublish, Acknowledged: n.acknowledged})
 	if err == nil && n.Log.Window() < events.DefaultWindow {
 		return fanfold.Errorf(fanfold.Invalid, "the stream on %s drops duplicates for %v only, and a write could be stored twice; set its duplicate window to %v or more",
-			events.ShownURL(n.nc.ConnectedUrl()), n.Log.Window(), events.DefaultWindow)
+			servers.ShownURL(n.nc.ConnectedUrl()), n.Log.Window(), events.DefaultWindow)
 	}
 	return err
 }
@@ -57,17 +59,17 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 // a kill left there and was never durable. known is the last event that was folded. Errors are Invalid and Unavailable.
 func (n *Node) openEmbedded(ctx context.Context, known uint64) error {
 	cfg := n.cfg
-	opt := events.EmbeddedOptions{Dir: filepath.Join(cfg.Data, "nats"), Durability: events.Durability(cfg.Durability), Listen: cfg.NATSListen,
+	opt := embedded.Options{Dir: filepath.Join(cfg.Data, "nats"), Durability: embedded.Durability(cfg.Durability), Listen: cfg.NATSListen,
 		Logger: cfg.Logger, Fsync: cfg.Fsync}
-	if opt.Durability != events.Always && opt.Durability != events.Interval {
+	if opt.Durability != embedded.Always && opt.Durability != embedded.Interval {
 		return fanfold.Errorf(fanfold.Invalid, "--durability %q is not one of always and interval", cfg.Durability)
 	}
-	exists := events.HasStream(opt.Dir)
-	tails, err := events.CutTail(ctx, opt.Dir, max(known, n.check.witness.Synced))
+	exists := embedded.HasStream(opt.Dir)
+	tails, err := embedded.CutTail(ctx, opt.Dir, max(known, n.check.witness.Synced))
 	if err != nil {
 		return err
 	}
-	events.LogTails(cfg.Logger, tails)
+	embedded.LogTails(cfg.Logger, tails)
 	logOptions := events.Options{Replicas: 1, KnownSeq: known, Exists: exists, OnSync: n.instruments.onSync, OnRound: n.instruments.onRound, Tracer: n.tracer}
 	err = n.startEmbedded(ctx, opt, logOptions)
 	if !errors.Is(err, events.ErrLayout) {
@@ -83,8 +85,8 @@ func (n *Node) openEmbedded(ctx context.Context, known uint64) error {
 }
 
 // startEmbedded starts the embedded server and opens its log.
-func (n *Node) startEmbedded(ctx context.Context, server events.EmbeddedOptions, opt events.Options) (err error) {
-	if n.embedded, err = events.StartEmbedded(ctx, server); err != nil {
+func (n *Node) startEmbedded(ctx context.Context, server embedded.Options, opt events.Options) (err error) {
+	if n.embedded, err = embedded.Start(ctx, server); err != nil {
 		return err
 	}
 	if n.nc, err = n.embedded.Connect(); err != nil {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
-	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
@@ -49,9 +49,10 @@ type Status struct {
 	Position   fanfold.Bookmark    `json:"position"`
 	Model      uint64              `json:"model"` // the event that applied it
 	Durability string              `json:"durability"`
-	Sync       string              `json:"sync,omitempty"` // of the embedded server: see events.Embedded
+	Sync       string              `json:"sync,omitempty"` // of the embedded server: see embedded.Server
 	Log        string              `json:"log"`            // embedded, or the outside server's URL
 	LogError   string              `json:"logError,omitempty"`
+	Erasable   bool                `json:"logErasable"`        // the log's server lets events be erased from it
 	Replicas   *LogReplicas        `json:"replicas,omitempty"` // of the log on outside servers, as last heard
 	Snapshot   *SnapshotStatus     `json:"snapshot,omitempty"`
 	Omitted    []sqlite.Omission   `json:"omitted,omitempty"`    // rules for whose values some embedded views have no room
@@ -74,9 +75,9 @@ type FoldVersion struct {
 // may be shown.
 func (n *Node) server() string {
 	if u := n.Log.Server(); u != "" {
-		return events.ShownURL(u)
+		return servers.ShownURL(u)
 	}
-	return "none of " + events.ShownURLs(n.cfg.NATS)
+	return "none of " + servers.ShownURLs(n.cfg.NATS)
 }
 
 // LogReplicas says how many replicas the log has, and how many of them are current.
@@ -89,7 +90,7 @@ type LogReplicas struct {
 func (o operator) Status() (any, error) {
 	n := o.node
 	m, seq, _ := n.Projector.Model()
-	s := Status{Version: Version(), Versions: FoldVersion{m.Fold, fold.Newest}, Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Durability: n.cfg.Durability,
+	s := Status{Version: Version(), Versions: FoldVersion{m.Fold, fold.Newest}, Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Erasable: n.Log.Erasable(), Durability: n.cfg.Durability,
 		Snapshot: n.snapshots.status(), RuleValues: n.values.Values(), Status: n.Projector.Status()}
 	if n.cfg.NATS != "" {
 		// A client of a server cannot see whether it syncs before it acknowledges.

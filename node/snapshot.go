@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -21,14 +22,14 @@ type snapshots struct {
 	taking sync.Mutex // held while one is taken
 
 	mu          sync.Mutex // guards what follows
-	startedFrom *events.Snapshot
-	last        *events.Snapshot
+	startedFrom *buckets.Snapshot
+	last        *buckets.Snapshot
 }
 
 // SnapshotStatus says which snapshots a node had to do with.
 type SnapshotStatus struct {
-	StartedFrom *events.Snapshot `json:"startedFrom,omitempty"` // the node's read model began as this
-	Last        *events.Snapshot `json:"last,omitempty"`        // the last one that this node took
+	StartedFrom *buckets.Snapshot `json:"startedFrom,omitempty"` // the node's read model began as this
+	Last        *buckets.Snapshot `json:"last,omitempty"`        // the last one that this node took
 }
 
 // status returns the snapshots' status, nil where there is none.
@@ -47,7 +48,7 @@ const savedFile = "snapshot.db"
 // TakeSnapshot puts a copy of the read model into the object store beside the log, for nodes that are new, and returns what it
 // is. Folding, reads and writes go on. It blocks until the snapshot is complete. Errors are Conflict for an embedded log,
 // where one is taken already, and where nothing was folded yet; ctx's; and Unavailable.
-func (n *Node) TakeSnapshot(ctx context.Context) (snap events.Snapshot, err error) {
+func (n *Node) TakeSnapshot(ctx context.Context) (snap buckets.Snapshot, err error) {
 	if n.embedded != nil {
 		return snap, fanfold.Errorf(fanfold.Conflict, "snapshots are for new nodes of a log on outside NATS servers (--nats), and this log is in the embedded server: copy the data directory of a node that is stopped, or run fanfold export")
 	}
@@ -69,7 +70,7 @@ func (n *Node) TakeSnapshot(ctx context.Context) (snap events.Snapshot, err erro
 		return snap, err
 	}
 	defer f.Close()
-	snap, err = n.Log.Snapshots().Put(ctx, events.Snapshot{Store: n.Log.Store(), Fold: cp.Fold, Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest}, f)
+	snap, err = buckets.NewSnapshots(n.Log).Put(ctx, buckets.Snapshot{Store: n.Log.Store(), Fold: cp.Fold, Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest}, f)
 	if err != nil {
 		return snap, err
 	}
@@ -92,7 +93,7 @@ func (n *Node) startFromSnapshot(ctx context.Context, last uint64) error {
 	if err != nil || cp.Seq > 0 || last == 0 || n.embedded != nil {
 		return err
 	}
-	list, err := n.Log.Snapshots().List(ctx)
+	list, err := buckets.NewSnapshots(n.Log).List(ctx)
 	if err != nil {
 		n.cfg.Logger.Warn("the snapshots cannot be listed, and the log is folded from its beginning", "err", err)
 		return ctx.Err()
@@ -119,7 +120,7 @@ func (n *Node) startFromSnapshot(ctx context.Context, last uint64) error {
 }
 
 // restore makes a snapshot the read model. Errors say why it cannot be used.
-func (n *Node) restore(ctx context.Context, snap events.Snapshot, last uint64) error {
+func (n *Node) restore(ctx context.Context, snap buckets.Snapshot, last uint64) error {
 	switch {
 	case snap.Store == "":
 		return fanfold.Errorf(fanfold.Conflict, "what describes it cannot be read")
@@ -137,19 +138,19 @@ func (n *Node) restore(ctx context.Context, snap events.Snapshot, last uint64) e
 		return err
 	}
 	return n.Store.Restore(sqlite.Checkpoint{Seq: snap.Seq, Event: snap.Event, Digest: snap.Digest}, func(w io.Writer) error {
-		return n.Log.Snapshots().Get(ctx, snap, w)
+		return buckets.NewSnapshots(n.Log).Get(ctx, snap, w)
 	})
 }
 
 // confirm computes the digest of all events up to a snapshot's last one, and returns an error where it is another. It returns
 // nil where that takes longer than confirmTime.
-func (n *Node) confirm(ctx context.Context, snap events.Snapshot) error {
+func (n *Node) confirm(ctx context.Context, snap buckets.Snapshot) error {
 	limited, cancel := context.WithTimeout(ctx, confirmTime)
 	defer cancel()
-	var chain fanfold.Digest
-	read := uint64(0)
-	err := n.Log.Scan(limited, 1, snap.Seq, func(_ uint64, _ int, d fanfold.Digest) error {
-		chain, read = chain.Followed(d), read+1
+	chain, read, gaps := n.Log.Base().Digest, n.Log.Base().Seq, false
+	err := n.Log.Scan(limited, read+1, snap.Seq, func(seq uint64, _ int, d fanfold.Digest) error {
+		gaps = gaps || !fanfold.Follows(read, seq)
+		chain, read = chain.Followed(d), seq
 		return nil
 	})
 	switch {
@@ -158,7 +159,7 @@ func (n *Node) confirm(ctx context.Context, snap events.Snapshot) error {
 		return nil
 	case err != nil:
 		return err
-	case read != snap.Seq || chain != snap.Digest:
+	case gaps || read != snap.Seq || chain != snap.Digest:
 		return fanfold.Errorf(fanfold.Conflict, "its digest of all events up to %d is not that of the log", snap.Seq)
 	}
 	return nil
@@ -194,7 +195,7 @@ func (n *Node) runSnapshots(ctx context.Context) error {
 // snapshotIfDue takes a snapshot unless the newest one is another than the one seen, or has everything that was folded. It
 // returns the name of the newest one.
 func (n *Node) snapshotIfDue(ctx context.Context, seen string) (string, error) {
-	list, err := n.Log.Snapshots().List(ctx)
+	list, err := buckets.NewSnapshots(n.Log).List(ctx)
 	if err != nil {
 		return seen, err
 	}

@@ -10,10 +10,17 @@ import (
 )
 
 // changeColumns are the columns of a change that scanChange reads, in its order.
-const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revision, e.time, e.tx, f.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted, f.patch"
+const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revision, " + eventTime + ", " + eventTx + ", f.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted, f.patch"
+
+// The time and the transaction of a change's event. They stand in the event's first change, and where that was erased, in a table
+// of their own.
+const (
+	eventTime = "CASE WHEN e.position IS NULL THEN (SELECT time FROM erased_event WHERE seq = c.position >> 20) ELSE e.time END"
+	eventTx   = "CASE WHEN e.position IS NULL THEN (SELECT tx FROM erased_event WHERE seq = c.position >> 20) ELSE e.tx END"
+)
 
 // fromChange are the tables of changeColumns: the changes, the first of each one's event, and what derived ones have in common.
-const fromChange = " FROM change c JOIN change e ON e.position = c.position >> 20 << 20 LEFT JOIN form f ON f.id = c.form "
+const fromChange = " FROM change c LEFT JOIN change e ON e.position = c.position >> 20 << 20 LEFT JOIN form f ON f.id = c.form "
 
 // scanChange returns the change in a row of changeColumns. The error is that of the rows which it is stored behind.
 func (s *Snapshot) scanChange(r []sqlValue) (ch *fanfold.Change, err error) {
@@ -333,7 +340,7 @@ func (s *Snapshot) Before(t time.Time) (fanfold.Position, error) {
 		mid := low + (high-low)/2
 		var at fanfold.Position
 		var when int64
-		if _, err := s.c.queryRow("SELECT c.position, e.time"+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT 1",
+		if _, err := s.c.queryRow("SELECT c.position, "+eventTime+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT 1",
 			func(r []sqlValue) { at, when = fanfold.Position(intOf(r[0])), intOf(r[1]) }, int64(mid)); err != nil {
 			return 0, err
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -128,7 +128,7 @@ func TestStartEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := t.TempDir()
-	if s, err := events.StartEmbedded(ctx, events.EmbeddedOptions{Dir: dir, Durability: events.Interval, Logger: slog.New(slog.DiscardHandler)}); err == nil {
+	if s, err := embedded.Start(ctx, embedded.Options{Dir: dir, Durability: embedded.Interval, Logger: slog.New(slog.DiscardHandler)}); err == nil {
 		_ = s.Close()
 		t.Error("the server starts")
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -71,7 +71,7 @@ func fileWith(t *testing.T, text string) string {
 }
 
 // connects starts a node with the credentials, writes and reads, and fails the test where the secret is seen.
-func connects(t *testing.T, url string, cred events.Credentials) {
+func connects(t *testing.T, url string, cred servers.Credentials) {
 	t.Helper()
 	var logged lockedBuffer
 	s, err := harness.Start(t, harness.Options{Dir: t.TempDir(), NATS: url, Configure: func(cfg *node.Config) { cfg.Credentials = cred }, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
@@ -91,7 +91,7 @@ func connects(t *testing.T, url string, cred events.Credentials) {
 }
 
 // refused starts a node with the credentials, and fails the test unless it says all of want and does not show the secret.
-func refused(t *testing.T, url string, cred events.Credentials, want ...string) {
+func refused(t *testing.T, url string, cred servers.Credentials, want ...string) {
 	t.Helper()
 	var logged lockedBuffer
 	s, err := harness.Start(t, harness.Options{Dir: t.TempDir(), NATS: url, Configure: func(cfg *node.Config) { cfg.Credentials = cred }, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
@@ -117,36 +117,36 @@ func TestServersThatWantCredentials(t *testing.T) {
 	wrong := fileWith(t, "wrong-"+secret)
 	t.Run("user", func(t *testing.T) {
 		url := natsserver.StartWith(t, func(o *server.Options) { o.Username, o.Password = "fan", secret })
-		connects(t, url, events.Credentials{User: "fan", PasswordFile: fileWith(t, secret+"\n")})
-		refused(t, url, events.Credentials{User: "fan", PasswordFile: wrong}, "--nats-user and --nats-password-file")
-		refused(t, url, events.Credentials{}, "--nats-user", "--nats-token-file", "--nats-creds", "--nats-nkey")
+		connects(t, url, servers.Credentials{User: "fan", PasswordFile: fileWith(t, secret+"\n")})
+		refused(t, url, servers.Credentials{User: "fan", PasswordFile: wrong}, "--nats-user and --nats-password-file")
+		refused(t, url, servers.Credentials{}, "--nats-user", "--nats-token-file", "--nats-creds", "--nats-nkey")
 		host := strings.TrimPrefix(url, "nats://")
-		connects(t, "nats://fan:"+secret+"@"+host, events.Credentials{})
-		refused(t, "nats://fan:no-"+secret+"@"+host, events.Credentials{}, "nats://"+host)
-		refused(t, "nats://fan:"+secret+"@"+host, events.Credentials{User: "fan", PasswordFile: wrong}, "has a user in it")
+		connects(t, "nats://fan:"+secret+"@"+host, servers.Credentials{})
+		refused(t, "nats://fan:no-"+secret+"@"+host, servers.Credentials{}, "nats://"+host)
+		refused(t, "nats://fan:"+secret+"@"+host, servers.Credentials{User: "fan", PasswordFile: wrong}, "has a user in it")
 	})
 	t.Run("token", func(t *testing.T) {
 		url := natsserver.StartWith(t, func(o *server.Options) { o.Authorization = secret })
-		connects(t, url, events.Credentials{TokenFile: fileWith(t, secret)})
-		refused(t, url, events.Credentials{TokenFile: wrong}, "--nats-token-file")
+		connects(t, url, servers.Credentials{TokenFile: fileWith(t, secret)})
+		refused(t, url, servers.Credentials{TokenFile: wrong}, "--nats-token-file")
 		host := strings.TrimPrefix(url, "nats://")
-		connects(t, "nats://"+secret+"@"+host, events.Credentials{})
-		refused(t, "nats://no-"+secret+"@"+host, events.Credentials{}, "nats://"+host)
+		connects(t, "nats://"+secret+"@"+host, servers.Credentials{})
+		refused(t, "nats://no-"+secret+"@"+host, servers.Credentials{}, "nats://"+host)
 	})
 	t.Run("nkey", func(t *testing.T) {
 		public, seed := userKey(t)
 		_, other := userKey(t)
 		url := natsserver.StartWith(t, func(o *server.Options) { o.Nkeys = []*server.NkeyUser{{Nkey: public}} })
-		connects(t, url, events.Credentials{NKeyFile: fileWith(t, seed)})
-		refused(t, url, events.Credentials{NKeyFile: fileWith(t, other)}, "--nats-nkey")
-		refused(t, url, events.Credentials{NKeyFile: wrong}, "--nats-nkey", "seed")
+		connects(t, url, servers.Credentials{NKeyFile: fileWith(t, seed)})
+		refused(t, url, servers.Credentials{NKeyFile: fileWith(t, other)}, "--nats-nkey")
+		refused(t, url, servers.Credentials{NKeyFile: wrong}, "--nats-nkey", "seed")
 	})
 	t.Run("creds", func(t *testing.T) {
 		creds, other, set := trusted(t)
 		url := natsserver.StartWith(t, set)
-		connects(t, url, events.Credentials{CredsFile: fileWith(t, creds)})
-		refused(t, url, events.Credentials{CredsFile: fileWith(t, other)}, "--nats-creds")
-		refused(t, url, events.Credentials{CredsFile: wrong}, "--nats-creds", "seed")
+		connects(t, url, servers.Credentials{CredsFile: fileWith(t, creds)})
+		refused(t, url, servers.Credentials{CredsFile: fileWith(t, other)}, "--nats-creds")
+		refused(t, url, servers.Credentials{CredsFile: wrong}, "--nats-creds", "seed")
 	})
 }
 
@@ -162,12 +162,12 @@ func TestServersWithTLS(t *testing.T) {
 	url := natsserver.StartWith(t, func(o *server.Options) {
 		o.TLS, o.TLSTimeout, o.TLSConfig = true, 5, &tls.Config{Certificates: []tls.Certificate{serverPair}}
 	})
-	connects(t, url, events.Credentials{CAFile: caFile})
-	refused(t, url, events.Credentials{}, "--nats-ca", "signed by nobody known")
-	refused(t, url, events.Credentials{CAFile: foreignFile}, "--nats-ca")
-	refused(t, url, events.Credentials{CAFile: fileWith(t, secret)}, "--nats-ca", "PEM")
+	connects(t, url, servers.Credentials{CAFile: caFile})
+	refused(t, url, servers.Credentials{}, "--nats-ca", "signed by nobody known")
+	refused(t, url, servers.Credentials{CAFile: foreignFile}, "--nats-ca")
+	refused(t, url, servers.Credentials{CAFile: fileWith(t, secret)}, "--nats-ca", "PEM")
 	plain := natsserver.Start(t, 1)[0]
-	refused(t, plain, events.Credentials{CAFile: caFile}, "does not speak TLS", "--nats-ca")
+	refused(t, plain, servers.Credentials{CAFile: caFile}, "does not speak TLS", "--nats-ca")
 
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca.pem)
@@ -177,11 +177,11 @@ func TestServersWithTLS(t *testing.T) {
 	})
 	cert, key := ca.issue(t, "fanfold")
 	certFile, keyFile := fileWith(t, string(cert)), fileWith(t, string(key))
-	connects(t, strict, events.Credentials{CAFile: caFile, CertFile: certFile, KeyFile: keyFile})
-	refused(t, strict, events.Credentials{CAFile: caFile}, "--nats-cert and --nats-key")
+	connects(t, strict, servers.Credentials{CAFile: caFile, CertFile: certFile, KeyFile: keyFile})
+	refused(t, strict, servers.Credentials{CAFile: caFile}, "--nats-cert and --nats-key")
 	cert, key = foreign.issue(t, "fanfold")
-	refused(t, strict, events.Credentials{CAFile: caFile, CertFile: fileWith(t, string(cert)), KeyFile: fileWith(t, string(key))}, "--nats-cert")
-	refused(t, strict, events.Credentials{CAFile: caFile, CertFile: certFile, KeyFile: fileWith(t, string(key))}, "--nats-cert", "--nats-key")
+	refused(t, strict, servers.Credentials{CAFile: caFile, CertFile: fileWith(t, string(cert)), KeyFile: fileWith(t, string(key))}, "--nats-cert")
+	refused(t, strict, servers.Credentials{CAFile: caFile, CertFile: certFile, KeyFile: fileWith(t, string(key))}, "--nats-cert", "--nats-key")
 }
 
 // TestCredentialsThatCannotBe: what contradicts itself, or cannot be read, is refused before anything is started.
@@ -191,27 +191,27 @@ func TestCredentialsThatCannotBe(t *testing.T) {
 	const url = "nats://127.0.0.1:1"
 	for _, c := range []struct {
 		url  string
-		cred events.Credentials
+		cred servers.Credentials
 		want string
 	}{
-		{"", events.Credentials{User: "a", PasswordFile: big}, "--nats"},
-		{url, events.Credentials{User: "a"}, "--nats-password-file"},
-		{url, events.Credentials{User: "a", PasswordFile: big}, "more than 4096 bytes"},
-		{url, events.Credentials{TokenFile: big}, "more than 4096 bytes"},
-		{url, events.Credentials{NKeyFile: big}, "more than 4096 bytes"},
-		{url, events.Credentials{CredsFile: big}, "more than 65536 bytes"},
-		{url, events.Credentials{CAFile: big}, "more than 1048576 bytes"},
-		{url, events.Credentials{CertFile: big, KeyFile: big}, "more than 1048576 bytes"},
-		{url, events.Credentials{CertFile: big}, "go together"},
-		{url, events.Credentials{TokenFile: t.TempDir()}, "is not a file"},
-		{url, events.Credentials{TokenFile: filepath.Join(t.TempDir(), "none")}, "--nats-token-file"},
-		{url, events.Credentials{TokenFile: fileWith(t, "\n")}, "is empty"},
-		{url, events.Credentials{TokenFile: big, CredsFile: big}, "two ways"},
-		{"nats://u:" + secret + "@%zz:1", events.Credentials{}, "URL 1 of --nats"},
-		{"http://u:" + secret + "@h:1", events.Credentials{}, "URL 1 of --nats"},
-		{url + ",nats://" + strings.Repeat("h", 3000), events.Credentials{}, "URL 2 of --nats"},
-		{strings.Repeat(url+",", 17), events.Credentials{}, "17 URLs"},
-		{",", events.Credentials{}, "0 URLs"},
+		{"", servers.Credentials{User: "a", PasswordFile: big}, "--nats"},
+		{url, servers.Credentials{User: "a"}, "--nats-password-file"},
+		{url, servers.Credentials{User: "a", PasswordFile: big}, "more than 4096 bytes"},
+		{url, servers.Credentials{TokenFile: big}, "more than 4096 bytes"},
+		{url, servers.Credentials{NKeyFile: big}, "more than 4096 bytes"},
+		{url, servers.Credentials{CredsFile: big}, "more than 65536 bytes"},
+		{url, servers.Credentials{CAFile: big}, "more than 1048576 bytes"},
+		{url, servers.Credentials{CertFile: big, KeyFile: big}, "more than 1048576 bytes"},
+		{url, servers.Credentials{CertFile: big}, "go together"},
+		{url, servers.Credentials{TokenFile: t.TempDir()}, "is not a file"},
+		{url, servers.Credentials{TokenFile: filepath.Join(t.TempDir(), "none")}, "--nats-token-file"},
+		{url, servers.Credentials{TokenFile: fileWith(t, "\n")}, "is empty"},
+		{url, servers.Credentials{TokenFile: big, CredsFile: big}, "two ways"},
+		{"nats://u:" + secret + "@%zz:1", servers.Credentials{}, "URL 1 of --nats"},
+		{"http://u:" + secret + "@h:1", servers.Credentials{}, "URL 1 of --nats"},
+		{url + ",nats://" + strings.Repeat("h", 3000), servers.Credentials{}, "URL 2 of --nats"},
+		{strings.Repeat(url+",", 17), servers.Credentials{}, "17 URLs"},
+		{",", servers.Credentials{}, "0 URLs"},
 	} {
 		_, err := harness.Start(t, harness.Options{Dir: t.TempDir(), NATS: c.url, Configure: func(cfg *node.Config) { cfg.Credentials = c.cred }})
 		if fanfold.CodeOf(err) != fanfold.Invalid || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), secret) {

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -239,7 +240,7 @@ func TestFailedSync(t *testing.T) {
 // the status says so.
 func TestLayoutFallback(t *testing.T) {
 	dir := t.TempDir()
-	server, err := events.StartEmbedded(t.Context(), events.EmbeddedOptions{Dir: filepath.Join(dir, "nats"), Durability: events.Interval})
+	server, err := embedded.Start(t.Context(), embedded.Options{Dir: filepath.Join(dir, "nats"), Durability: embedded.Interval})
 	if err != nil {
 		t.Fatal(err)
 	}

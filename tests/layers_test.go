@@ -19,16 +19,17 @@ var mayImport = map[string][]string{
 	"":                                 {},
 	"internal/jsondoc":                 {},
 	"internal/decimal":                 {},
-	"internal/sortkey":                 {"internal/decimal", "internal/jsondoc"},
 	"internal/regex":                   {},
 	"internal/schema":                  {"", "internal/decimal", "internal/jsondoc", "internal/regex"},
 	"internal/expr":                    {"internal/jsondoc", "internal/regex"},
-	"internal/params":                  {""},
 	"internal/sending":                 {},
 	"internal/tracing":                 {},
 	"internal/modelfile":               {"", "internal/expr", "internal/jsondoc", "internal/schema", "model"},
 	"migrations":                       {},
-	"events":                           {"", "internal/jsondoc", "internal/tracing"},
+	"events":                           {"", "events/servers", "internal/jsondoc", "internal/tracing"},
+	"events/servers":                   {"", "internal/jsondoc"},
+	"events/buckets":                   {"", "events", "events/servers"},
+	"events/embedded":                  {"", "events", "events/servers"},
 	"sqlite":                           {"", "internal/jsondoc", "migrations", "model"},
 	"projector/fold":                   {"", "internal/decimal", "internal/expr", "internal/jsondoc", "internal/modelfile", "internal/sortkey", "migrations", "model", "sqlite"},
 	"projector/inspect":                {"", "internal/decimal", "internal/jsondoc", "internal/schema", "model", "projector/fold", "sqlite"},
@@ -39,8 +40,8 @@ var mayImport = map[string][]string{
 	"writer":                           {"", "internal/jsondoc", "internal/modelfile", "internal/schema", "model"},
 	"client":                           {},
 	"api":                              {"", "changefeed/group", "internal/jsondoc", "internal/modelfile", "internal/params", "internal/schema", "internal/sending", "internal/tracing", "membership", "model", "writer"},
-	"node":                             {"", "api", "changefeed", "changefeed/group", "events", "internal/modelfile", "internal/sending", "internal/tracing", "membership", "model", "projector", "projector/fold", "projector/inspect", "sqlite", "writer"},
-	"cmd/fanfold":                      {"", "api", "changefeed/group", "client", "events", "internal/expr", "internal/jsondoc", "internal/modelfile", "internal/sending", "membership", "model", "node", "projector", "projector/fold", "projector/inspect", "sqlite"},
+	"node":                             {"", "api", "changefeed", "changefeed/group", "events", "events/buckets", "events/embedded", "events/servers", "internal/modelfile", "internal/sending", "internal/tracing", "membership", "model", "projector", "projector/fold", "projector/inspect", "sqlite", "writer"},
+	"cmd/fanfold":                      {"", "api", "changefeed/group", "client", "events", "events/embedded", "events/servers", "internal/expr", "internal/jsondoc", "internal/modelfile", "internal/sending", "membership", "model", "node", "projector", "projector/fold", "projector/inspect", "sqlite"},
 	"examples/readlog":                 {},
 	"examples/cache":                   {"client"},
 	"examples/searchindex":             {"client"},
@@ -48,8 +49,10 @@ var mayImport = map[string][]string{
 	"tests/natsserver":                 {},
 	"tests/retest":                     {},
 	"tests/harness":                    {"", "api", "membership", "node", "projector/inspect", "sqlite", "writer"},
-	"cmd/fanfold-bench":                {"", "client", "cmd/fanfold-bench/internal/bench", "events", "node"},
+	"cmd/fanfold-bench":                {"", "client", "cmd/fanfold-bench/internal/bench", "events", "events/embedded", "node"},
 	"cmd/fanfold-bench/internal/bench": {"sqlite"},
+	"internal/params":                  {""},
+	"internal/sortkey":                 {"internal/decimal", "internal/jsondoc"},
 	"model":                            {"", "internal/decimal", "internal/jsondoc"},
 }
 
@@ -62,6 +65,9 @@ var mustNotImport = map[string][]string{
 	"projector/inspect": {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
 	"api":               {"github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream", "github.com/mattn/go-sqlite3"},
 }
+
+// onlyIn says which package alone may import a package from elsewhere, tests and benchmarks aside.
+var onlyIn = map[string]string{"github.com/nats-io/nats-server/v2/server": "events/embedded"}
 
 func TestLayers(t *testing.T) {
 	root := ".."
@@ -92,6 +98,9 @@ func TestLayers(t *testing.T) {
 			}
 			if slices.Contains(mustNotImport[filepath.ToSlash(rel)], name) {
 				t.Errorf("%s imports %s", path, name)
+			}
+			if only, bound := onlyIn[name]; bound && only != filepath.ToSlash(rel) && !strings.HasPrefix(rel, "tests") {
+				t.Errorf("%s imports %s, which only %s may", path, name, only)
 			}
 			own, ok := strings.CutPrefix(name, module)
 			if ok && !slices.Contains(allowed, strings.TrimPrefix(own, "/")) {

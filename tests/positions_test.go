@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -79,7 +79,7 @@ func TestPositionsNameTheirStore(t *testing.T) {
 func TestStreamWithoutID(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url}).Close()
-	nc, err := events.Connect(url)
+	nc, err := servers.Connect(url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -243,7 +244,7 @@ func TestSnapshotsByThemselves(t *testing.T) {
 	defer a.Close()
 	a.Put("books", "b", `{}`)
 	taken := func() uint64 {
-		list, err := a.Node.Log.Snapshots().List(t.Context())
+		list, err := buckets.NewSnapshots(a.Node.Log).List(t.Context())
 		if err != nil || len(list) == 0 {
 			return 0
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -32,7 +33,7 @@ func benchFeedLatency(rate int) func(ctx context.Context, dir string, scale int)
 // withRawLog calls fn with a log of its own in dir, which is not synced.
 func withRawLog(ctx context.Context, dir string, fn func(raw bench.RawLog) error) (err error) {
 	logger := slog.New(slog.DiscardHandler)
-	server, err := events.StartEmbedded(ctx, events.EmbeddedOptions{Dir: dir, Durability: events.Interval, Logger: logger})
+	server, err := embedded.Start(ctx, embedded.Options{Dir: dir, Durability: embedded.Interval, Logger: logger})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -53,7 +54,7 @@ type benchStore struct {
 // stands as one that is not new.
 func (s benchStore) fill(ctx context.Context, dir string) (err error) {
 	logger := slog.New(slog.DiscardHandler)
-	server, err := events.StartEmbedded(ctx, events.EmbeddedOptions{Dir: filepath.Join(dir, "nats"), Durability: events.Interval, Logger: logger})
+	server, err := embedded.Start(ctx, embedded.Options{Dir: filepath.Join(dir, "nats"), Durability: embedded.Interval, Logger: logger})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -142,7 +142,7 @@ func rescue(cmd *cobra.Command, data, out string) (err error) {
 	if err := os.CopyFS(work, os.DirFS(data)); err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "cannot copy %s: %v", data, err)
 	}
-	if err := events.CutBlocks(cmd.Context(), filepath.Join(work, "nats")); err != nil {
+	if err := embedded.CutBlocks(cmd.Context(), filepath.Join(work, "nats")); err != nil {
 		return err
 	}
 	return withRemains(cmd.Context(), work, func(r *node.Remains) error {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -28,7 +28,7 @@ func (u urlList) String() string {
 	if u.list == nil || *u.list == "" {
 		return ""
 	}
-	return events.ShownURLs(*u.list)
+	return servers.ShownURLs(*u.list)
 }
 
 // Type returns what --help calls the value.

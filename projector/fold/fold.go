@@ -123,8 +123,8 @@ func (f *Fold) ApplyUntil(tx *sqlite.Tx, events []*fanfold.Event, enough func(ev
 				return i, err
 			}
 		}
-		if want := tx.Checkpoint().Seq + 1; ev.Seq != want {
-			return i, fanfold.Errorf(fanfold.Internal, "event %d follows %d", ev.Seq, want-1)
+		if last := tx.Checkpoint().Seq; !fanfold.Follows(last, ev.Seq) {
+			return i, fanfold.Errorf(fanfold.Internal, "event %d follows %d", ev.Seq, last)
 		}
 		if err := f.Apply(tx, ev); err != nil {
 			return i, err

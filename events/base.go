@@ -1,0 +1,52 @@
+package events
+
+import (
+	"encoding/hex"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fanfold/fanfold"
+)
+
+// baseKey is the key of the log's base in the stream's metadata.
+const baseKey = "fanfold-base"
+
+// Base says after which event the log begins. The zero value is that of a log from which nothing was cut.
+type Base struct {
+	Seq    uint64         // the last sequence before the log's first event
+	Digest fanfold.Digest // of all events up to it
+}
+
+// String returns the base as the stream's metadata have it.
+func (b Base) String() string { return fmt.Sprintf("%d %s", b.Seq, b.Digest) }
+
+// baseOf returns the base in a stream's metadata, the zero value where they have none, as those of older streams. The error
+// is Invalid.
+func baseOf(config jetstream.StreamConfig) (b Base, err error) {
+	text, given := config.Metadata[baseKey]
+	if !given {
+		return b, nil
+	}
+	var digest string
+	if _, err := fmt.Sscanf(text, "%d %s", &b.Seq, &digest); err != nil || !ReadDigest(&b.Digest, digest) || b.String() != text {
+		return b, fanfold.Errorf(fanfold.Invalid, "stream %s has a base that cannot be read in its metadata: %q", config.Name, text)
+	}
+	return b, nil
+}
+
+// Base returns after which event the log begins.
+func (l *Log) Base() Base { return l.base }
+
+// Erasable tells whether the server lets events be erased from the log. It does not where the stream was made with delete or
+// purge denied, as every log once was: a server never takes that back.
+func (l *Log) Erasable() bool {
+	config := l.stream.CachedInfo().Config
+	return !config.DenyDelete && !config.DenyPurge
+}
+
+// ReadDigest reads a digest from its text, and returns whether it is one.
+func ReadDigest(d *fanfold.Digest, text string) bool {
+	b, err := hex.DecodeString(text)
+	return err == nil && copy(d[:], b) == len(d) && len(b) == len(d)
+}

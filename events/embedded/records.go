@@ -1,0 +1,101 @@
+package embedded
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+
+	"github.com/minio/highwayhash"
+)
+
+// What a record of the server's block files begins with: its length, which counts all of it, with a flag; its sequence,
+// with two flags; its time; and the length of its subject. A checksum ends it.
+const (
+	recordHeader    = 4 + 8 + 8 + 2
+	recordChecksum  = 8
+	headersFlag     = 1 << 31 // of the length: the message has headers
+	tombstoneFlag   = 1 << 62 // of the sequence: the record says that another one was deleted
+	erasedFlag      = 1 << 63 // of the sequence: the message was deleted, and its place is kept
+	maxRecord       = 32 << 20
+	compressedBlock = "cmp" // what a block that is compressed begins with
+)
+
+// checksums checks the records of a block.
+type checksums struct {
+	hash hash.Hash64
+	sum  [recordChecksum]byte
+}
+
+// newChecksums returns the checksums of a stream's block.
+func newChecksums(stream string, number uint64) *checksums {
+	key := sha256.Sum256([]byte(fmt.Sprintf("%s-%d", stream, number)))
+	h, err := highwayhash.New64(key[:])
+	if err != nil {
+		panic(err) // the key has another length than it must have
+	}
+	return &checksums{hash: h}
+}
+
+// whole returns the size of the record with which b begins, 0 where it is not whole.
+func (c *checksums) whole(b []byte) int {
+	if len(b) < recordHeader {
+		return 0
+	}
+	word := binary.LittleEndian.Uint32(b)
+	size, subject := int(word&^headersFlag), int(binary.LittleEndian.Uint16(b[20:]))
+	shortest := recordHeader + recordChecksum + subject
+	if word&headersFlag != 0 {
+		shortest += 4
+	}
+	if size < shortest || size > len(b) || size > maxRecord {
+		return 0
+	}
+	c.hash.Reset()
+	data := b[recordHeader : size-recordChecksum]
+	_, _ = c.hash.Write(b[4:20])
+	_, _ = c.hash.Write(data[:subject])
+	data = data[subject:]
+	if word&headersFlag != 0 {
+		data = data[4:]
+	}
+	_, _ = c.hash.Write(data)
+	if !bytes.Equal(c.hash.Sum(c.sum[:0]), b[size-recordChecksum:size]) {
+		return 0
+	}
+	return size
+}
+
+// firstSequence returns the sequence with which a stream's block begins, 0 where its first record is not whole.
+func firstSequence(b block, stream string) (uint64, error) {
+	f, err := os.Open(b.path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	header := make([]byte, recordHeader)
+	if n, err := f.ReadAt(header, 0); n < len(header) {
+		return 0, ignoreEOF(err)
+	}
+	size := min(int64(binary.LittleEndian.Uint32(header)&^headersFlag), b.size, maxRecord)
+	record := make([]byte, size)
+	if _, err := f.ReadAt(record, 0); err != nil {
+		return 0, ignoreEOF(err)
+	}
+	if newChecksums(stream, b.number).whole(record) == 0 {
+		return 0, nil
+	}
+	return binary.LittleEndian.Uint64(record[4:]) &^ (tombstoneFlag | erasedFlag), nil
+}
+
+// ignoreEOF returns err, nil for the end of a file.
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Embedded is a server in this process, as package embedded starts it: what a log needs of it besides a connection.
+type Embedded interface {
+	Files
+	Space
+}
+
+// Files are those into which a server of this process writes its streams.
+type Files interface {
+	// Sync returns who makes what is written durable: SyncGroup, SyncServer or SyncNone.
+	Sync() string
+	// SyncLog makes what the log's stream has durable, and returns what does so from then on. stored returns the highest sequence
+	// that is known to be written, and told is called after each round. Errors are ErrLayout, and Unavailable.
+	SyncLog(stream *jetstream.StreamInfo, stored func() uint64, told func(took time.Duration, events int)) (Syncer, error)
+	// SyncBucket does so for a stream from which messages are deleted.
+	SyncBucket(stream *jetstream.StreamInfo, stored func() uint64) (Syncer, error)
+	// Messages returns a stream's messages from a sequence on. The caller closes them. Errors are ErrBlocks, ErrLayout, and those
+	// of the files.
+	Messages(stream string, from uint64, stored *Watermark) (Messages, error)
+}
+
+// Space is the room that a server of this process has on its disk. The server does not get over the lack of it by itself.
+type Space interface {
+	// Trouble has an element where the server has told of an error.
+	Trouble() <-chan struct{}
+	// OutOfSpace returns what the server says of a write that failed for lack of space, after which it stores nothing more in that
+	// stream; "" for no such write, and where an fsync has failed.
+	OutOfSpace() string
+	// SuspectSpace says that the server has dropped a transaction of which everything was sent.
+	SuspectSpace()
+	// ProbeSpace returns an error where ProbeBytes cannot be written.
+	ProbeSpace() error
+	// Restart stops the server and starts it again. known is the last event that must stay. The server does not run after an error.
+	Restart(ctx context.Context, known uint64) error
+}
+
+// Syncer makes a stream's messages durable.
+type Syncer interface {
+	// Wait blocks until the message at seq, which the server has acknowledged or delivered, is durable, or ctx has ended. The error
+	// is Unavailable.
+	Wait(ctx context.Context, seq uint64) error
+	// Failure returns why nothing is made durable any more, or not at present; nil where all is well.
+	Failure() error
+	// Rounds returns how many rounds of fsync there were.
+	Rounds() uint64
+}
+
+// failureOf returns why a syncer makes nothing durable, nil where there is none.
+func failureOf(s Syncer) error {
+	if s == nil {
+		return nil
+	}
+	return s.Failure()
+}
+
+// Who makes what is written to an embedded server durable.
+const (
+	SyncGroup  = "group"  // the log, with one fsync for all concurrent writes
+	SyncServer = "server" // the server, with one fsync a message
+	SyncNone   = "none"   // the server, every two minutes
+)
+
+// ErrLayout is the error of an embedded server's files that are not where and how this version of the log expects them,
+// so that it cannot sync them. The server is to be started with embedded.Options.ServerSyncs.
+var ErrLayout = errors.New("the server's files are not laid out as expected")
+
+// ErrBlocks is the error of block files in which an event that the log has is not to be found whole. The server may know
+// better: it is to be asked.
+var ErrBlocks = errors.New("the event is not to be found whole in the server's files")
+
+// Messages are those of the log from a sequence on. Its methods are for one goroutine, but for Stop.
+type Messages interface {
+	// Receive blocks until there is a message or ctx has ended.
+	Receive(ctx context.Context) (Message, error)
+	// Stop ends Receive with an error.
+	Stop()
+	// Close gives up what is held.
+	Close()
+}
+
+// Message is a message as it was delivered.
+type Message struct {
+	Subject string
+	Headers nats.Header // those that an event can have, and perhaps others
+	Data    []byte
+	Seq     uint64
+	Time    time.Time
+	Pending uint64
+	digest  fanfold.Digest
+}
