@@ -17,9 +17,9 @@ const answerTime = 2 * time.Minute
 
 // admitted returns a handler that bounds the bodies in memory: a write waits, in order of arrival, until there is room for
 // what it has sent, and is refused with Busy where that takes too long.
-func (s *Server) admitted(handle echo.HandlerFunc) echo.HandlerFunc {
+func (b *bodies) admitted(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		l := s.newLease(c)
+		l := b.newLease(c)
 		defer l.release()
 		if r := c.Request(); r.ContentLength == 0 || r.Method == http.MethodDelete { // no body is to arrive, or to be read
 			l.body = nil
@@ -120,12 +120,12 @@ func supported(err error) error {
 	return err
 }
 
-// limitBodyTime returns a handler that holds clients to sending the body, also on routes that read none: net/http reads a
+// limitTime returns a handler that holds clients to sending the body, also on routes that read none: net/http reads a
 // body to its end before it answers.
-func (s *Server) limitBodyTime(next echo.HandlerFunc) echo.HandlerFunc {
+func (b *bodies) limitTime(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if r := c.Request(); r.ContentLength != 0 {
-			body, err := newPacedBody(c, s.opt.BodyGrace)
+			body, err := newPacedBody(c, b.opt.BodyGrace)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -30,12 +31,6 @@ func (o *outcome) status() int {
 	return http.StatusNoContent
 }
 
-// tag returns the ETag that a document has after the write seq. The write's own change is the first of its event, and no
-// other change of that event is of the same document.
-func (s *Server) tag(seq uint64) string {
-	return s.etag(&fanfold.Document{Revision: fanfold.Revision(seq), Position: fanfold.At(seq, 0)}).String()
-}
-
 // outcomeOf returns the outcome of a write by its direct change, nil where nothing was there to delete.
 func outcomeOf(ch *fanfold.Change) outcome {
 	if ch == nil {
@@ -46,29 +41,29 @@ func outcomeOf(ch *fanfold.Change) outcome {
 
 // answerNowIfFolded drops the preference for an asynchronous answer where a request with a key was stored before and is
 // folded: its full answer needs no waiting.
-func (w *write) answerNowIfFolded(s *Server, seq uint64) {
-	if w.request.Key.Hash != "" && s.Folded.Applied() >= seq {
+func (w *write) answerNowIfFolded(folded Folded, seq uint64) {
+	if w.request.Key.Hash != "" && folded.Applied() >= seq {
 		w.prefer.async = false
 	}
 }
 
 // waitFor waits for the fold of a write's last event, unless the client prefers not to. Errors are those of wait.
-func (s *Server) waitFor(c echo.Context, w *write, seq uint64) error {
+func (d *documents) waitFor(c echo.Context, w *write, seq uint64) error {
 	if w.prefer.async {
 		return nil
 	}
-	err := s.wait(c.Request().Context(), seq, w.limit)
+	err := d.fresh.wait(c.Request().Context(), seq, w.limit)
 	if err == nil && w.request.Key.Hash == "" { // under a key the event may be older than the request
-		s.Writer.RecordCaughtUp(w.begun)
+		d.fresh.caughtUp(w.begun)
 	}
 	return err
 }
 
 // finish waits for the fold of a write, whose event is seq, and answers it.
-func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
+func (d *documents) finish(c echo.Context, w *write, seq uint64) error {
 	h := c.Response().Header()
 	h[keyRevision] = []string{strconv.FormatUint(seq, 10)}
-	h[keyPosition] = []string{s.markEvent(seq).String()}
+	h[keyPosition] = []string{d.positions.markEvent(seq).String()}
 	if len(w.op.Dropped) > 0 {
 		h.Set(headerDropped, strings.Join(droppedMembers(w.op.Dropped), ", "))
 	}
@@ -76,29 +71,29 @@ func (s *Server) finish(c echo.Context, w *write, seq uint64) error {
 	if w.request.Key.Hash != "" { // if the request was stored before, its document may have another id
 		key = fanfold.Key{}
 	}
-	w.answerNowIfFolded(s, seq)
-	if waited := s.waitFor(c, w, seq); waited != nil || w.prefer.async {
+	w.answerNowIfFolded(d.folded, seq)
+	if waited := d.waitFor(c, w, seq); waited != nil || w.prefer.async {
 		if key.ID == "" && w.op.Kind == writer.Create { // without it the client would not know what it has made
-			key, _ = s.Writer.Leader.KeyAt(c.Request().Context(), seq)
+			key, _ = d.open(c).KeyAt(c.Request().Context(), seq)
 		}
 		locate(c, key)
 		w.preferenceApplied(c, false)
-		return s.accepted(c, w, seq, waited, nil)
+		return d.accepted(c, w, seq, waited, nil)
 	}
-	o, err := s.outcome(key, seq)
+	o, err := outcomeAt(d.open(c), key, seq)
 	if err != nil {
 		return err
 	}
 	h[keyDerived] = []string{strconv.FormatInt(o.derived, 10)}
 	locate(c, o.key)
 	if w.prefer.representation {
-		if sent, err := s.represent(c, w, o, seq); sent || err != nil {
+		if sent, err := d.represent(c, w, o, seq); sent || err != nil {
 			return err
 		}
 	}
 	w.preferenceApplied(c, false)
 	if len(w.op.Dropped) == 0 && o.op != fanfold.OpDelete && o.op != "" {
-		h[keyETag] = []string{s.tag(seq)}
+		h[keyETag] = []string{d.positions.tag(seq)}
 	}
 	return c.NoContent(o.status())
 }
@@ -136,12 +131,12 @@ func (w *write) preferenceApplied(c echo.Context, body bool) {
 
 // represent answers a write with the document that it made. sent is false where that was overwritten meanwhile, and where
 // there is no room for it: the write is stored, whatever its answer says.
-func (s *Server) represent(c echo.Context, w *write, o outcome, seq uint64) (sent bool, err error) {
-	doc, _, err := s.Reader.Get(o.key, fanfold.Embedded)
+func (d *documents) represent(c echo.Context, w *write, o outcome, seq uint64) (sent bool, err error) {
+	doc, _, err := d.open(c).Get(o.key, fanfold.Embedded)
 	if err != nil || doc == nil || uint64(doc.Revision) != seq {
 		return false, err
 	}
-	lease := s.opt.Sending.Lease()
+	lease := d.answers.budget.Lease()
 	defer lease.Release()
 	if !lease.TryHold(len(doc.Body)) {
 		return false, nil
@@ -152,15 +147,15 @@ func (s *Server) represent(c echo.Context, w *write, o outcome, seq uint64) (sen
 	}
 	w.preferenceApplied(c, true)
 	c.Request().Header.Del("If-None-Match") // a write's condition, not a read's
-	return true, s.sendDocument(c, status, doc, fanfold.At(seq, 0), s.etag(doc))
+	return true, d.sendDocument(c, status, doc, fanfold.At(seq, 0), d.positions.etag(doc))
 }
 
-// outcome returns what the folded event seq did. key is that of its document, where it is known, which may save reading.
-func (s *Server) outcome(key fanfold.Key, seq uint64) (o outcome, err error) {
-	if op, derived, ok := s.Folded.Outcome(seq); ok && key.ID != "" {
+// outcomeAt returns what the folded event seq did. key is that of its document, where it is known, which may save reading.
+func outcomeAt(v view.View, key fanfold.Key, seq uint64) (o outcome, err error) {
+	if op, derived, ok := v.Outcome(seq); ok && key.ID != "" {
 		return outcome{key: key, op: op, derived: derived}, nil
 	}
-	changes, derived, err := s.Folded.Outcomes(seq, 1)
+	changes, derived, err := v.Outcomes(seq, 1)
 	if err != nil {
 		return o, err
 	}
@@ -169,9 +164,22 @@ func (s *Server) outcome(key fanfold.Key, seq uint64) (o outcome, err error) {
 	return o, nil
 }
 
+// acceptedWrite is the answer to a write that is stored and not folded yet.
+type acceptedWrite struct {
+	Detail   string           `json:"detail"` // why
+	Position fanfold.Bookmark `json:"position"`
+	Result   writeResult      `json:"result,omitempty"` // what is known of it; absent for a write of one document
+}
+
+// writeResult is what is told of a write besides its headers: a transactionResult or a deleteStepResult.
+type writeResult interface{ isWriteResult() }
+
+func (transactionResult) isWriteResult() {}
+func (deleteStepResult) isWriteResult()  {}
+
 // accepted answers a write that is stored and not folded yet with its position and the reason, which is in waited. result
 // is what else is known, nil for nothing.
-func (s *Server) accepted(c echo.Context, w *write, seq uint64, waited error, result any) error {
+func (d *documents) accepted(c echo.Context, w *write, seq uint64, waited error, result writeResult) error {
 	var reason string
 	switch {
 	case w.prefer.async && result != nil:
@@ -181,16 +189,12 @@ func (s *Server) accepted(c echo.Context, w *write, seq uint64, waited error, re
 	case stopping(c.Request().Context()):
 		reason = "the node is stopping"
 	case errors.Is(waited, context.DeadlineExceeded):
-		reason = "this node stands at event " + strconv.FormatUint(s.Folded.Applied(), 10) + " and did not reach " + strconv.FormatUint(seq, 10) + " in time"
+		reason = "this node stands at event " + strconv.FormatUint(d.folded.Applied(), 10) + " and did not reach " + strconv.FormatUint(seq, 10) + " in time"
 	default:
 		var e *fanfold.Error
 		if errors.As(waited, &e) {
 			reason = e.Message
 		}
 	}
-	body := map[string]any{"position": s.markEvent(seq), "detail": "the write is stored, and not folded here yet: " + reason}
-	if result != nil {
-		body["result"] = result
-	}
-	return c.JSON(http.StatusAccepted, body)
+	return c.JSON(http.StatusAccepted, acceptedWrite{"the write is stored, and not folded here yet: " + reason, d.positions.markEvent(seq), result})
 }

@@ -10,11 +10,6 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// readBody reads the body of a write to one document, as readAny does.
-func (s *Server) readBody(c echo.Context, media ...string) (body []byte, contentType string, err error) {
-	return s.readAny(c, s.Writer.MaxBody(), media...)
-}
-
 // mediaType returns the request's content type. The error is UnsupportedMedia where it is none of media.
 func mediaType(c echo.Context, media ...string) (string, error) {
 	if lines := c.Request().Header.Values(echo.HeaderContentType); len(lines) > 1 {
@@ -31,16 +26,16 @@ func mediaType(c echo.Context, media ...string) (string, error) {
 	return contentType, nil
 }
 
-// readAny reads a body of at most maxBody bytes in one of the media types, and returns it with its type. A body that came
+// read reads a body of at most maxBody bytes in one of the media types, and returns it with its type. A body that came
 // as gzip has at most maxBody bytes both as it came and as it is returned. Errors are UnsupportedMedia, TooLarge, TooSlow,
 // Busy and Invalid.
-func (s *Server) readAny(c echo.Context, maxBody int64, media ...string) (body []byte, contentType string, err error) {
-	return s.readWatched(c, maxBody, nil, media...)
+func (b *bodies) read(c echo.Context, maxBody int64, media ...string) (body []byte, contentType string, err error) {
+	return b.readWatched(c, maxBody, nil, media...)
 }
 
-// readWatched does what readAny does. It gives each piece of what the body holds to watch, unless that is nil, and reads no
+// readWatched does what read does. It gives each piece of what the body holds to watch, unless that is nil, and reads no
 // further where watch refuses the body with an error.
-func (s *Server) readWatched(c echo.Context, maxBody int64, watch func([]byte) error, media ...string) (body []byte, contentType string, err error) {
+func (b *bodies) readWatched(c echo.Context, maxBody int64, watch func([]byte) error, media ...string) (body []byte, contentType string, err error) {
 	if contentType, err = mediaType(c, media...); err != nil {
 		return nil, "", err
 	}

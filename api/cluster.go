@@ -7,34 +7,27 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/reports"
 )
 
 // Cluster looks after what the nodes of a log share.
 type Cluster interface {
-	// Replicas tells how many replicas the log and the buckets beside it have. The report is marshalled as JSON.
-	Replicas(ctx context.Context) (report any, err error)
+	// Replicas tells how many replicas the log and the buckets beside it have.
+	Replicas(ctx context.Context) (*reports.Replicas, error)
 	// SetReplicas gives them n replicas each, waits until these are current, a minute at most once the servers have taken that,
 	// and returns whether they are. The report is that of Replicas. Errors are Invalid; Conflict where there are not as many servers; and Unavailable.
-	SetReplicas(ctx context.Context, n int) (report any, settled bool, err error)
+	SetReplicas(ctx context.Context, n int) (report *reports.Replicas, settled bool, err error)
 	// Snapshot puts a copy of the read model where new nodes find it, and waits until it is there. The report is marshalled as
 	// JSON. Errors are Conflict where the log is embedded, or a snapshot is being taken; and Unavailable.
-	Snapshot(ctx context.Context) (report any, err error)
-}
-
-// clusterRoutes registers the routes of what the nodes of a log share. plain makes a handler refuse headers that it does not
-// go by.
-func (s *Server) clusterRoutes(plain echo.MiddlewareFunc) {
-	s.reads("/v1/_replicas", s.getReplicas)
-	s.echo.PUT("/v1/_replicas", withoutAnswerTime(plain(s.admitted(s.putReplicas))))
-	s.echo.POST("/v1/_snapshot", withoutAnswerTime(plain(commanded(s.snapshot))))
+	Snapshot(ctx context.Context) (*reports.Snapshot, error)
 }
 
 // getReplicas answers GET /v1/_replicas.
-func (s *Server) getReplicas(c echo.Context) error {
+func (a *admin) getReplicas(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	report, err := s.Cluster.Replicas(c.Request().Context())
+	report, err := a.cluster.Replicas(c.Request().Context())
 	if err != nil {
 		return err
 	}
@@ -42,25 +35,25 @@ func (s *Server) getReplicas(c echo.Context) error {
 }
 
 // putReplicas answers PUT /v1/_replicas: 200 once all replicas are current, 202 where some are not yet.
-func (s *Server) putReplicas(c echo.Context) error {
+func (a *admin) putReplicas(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
 	var body struct {
 		Replicas *int `json:"replicas"`
 	}
-	if err := s.readObject(c, &body, "replicas"); err != nil {
+	if err := a.bodies.readObject(c, &body, "replicas"); err != nil {
 		return err
 	}
 	if body.Replicas == nil {
 		return fanfold.Errorf(fanfold.Invalid, `the body needs "replicas", how many there are to be`)
 	}
-	leave, err := s.replicaChanges.enter(c.Request().Context())
+	leave, err := a.replicaChanges.enter(c.Request().Context())
 	if err != nil {
 		return err
 	}
 	defer leave()
-	report, settled, err := s.Cluster.SetReplicas(c.Request().Context(), *body.Replicas)
+	report, settled, err := a.cluster.SetReplicas(c.Request().Context(), *body.Replicas)
 	if err != nil {
 		return err
 	}
@@ -71,11 +64,11 @@ func (s *Server) putReplicas(c echo.Context) error {
 }
 
 // snapshot answers POST /v1/_snapshot.
-func (s *Server) snapshot(c echo.Context) error {
+func (a *admin) snapshot(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	report, err := s.Cluster.Snapshot(c.Request().Context())
+	report, err := a.cluster.Snapshot(c.Request().Context())
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/model"
 )
@@ -23,7 +24,7 @@ type collectionList struct {
 const collectionsScope = "the collections"
 
 // collections answers GET /v1: which collections there are, by name, and how many documents each holds.
-func (s *Server) collections(c echo.Context) error {
+func (d *documents) collections(c echo.Context) error {
 	if err := readParameters(c, "limit", "cursor"); err != nil {
 		return err
 	}
@@ -37,14 +38,14 @@ func (s *Server) collections(c echo.Context) error {
 			return err
 		}
 	}
-	if err := s.freshness(c); err != nil {
+	if err := d.fresh.await(c); err != nil {
 		return err
 	}
 	list := collectionList{Collections: []model.CollectionCount{}}
 	var at fanfold.Position
-	if err := s.Reader.Read(func(snap Snapshot) error {
+	if err := d.open(c).Read(func(snap *view.Prefix) error {
 		at = snap.At()
-		some, more, err := snap.CollectionsBehind(after, limit)
+		some, more, err := snap.Collections(after, limit)
 		list.Collections = append(list.Collections, some...)
 		if more {
 			list.Next = makeCursor(collectionsScope, some[len(some)-1].Name)
@@ -54,13 +55,13 @@ func (s *Server) collections(c echo.Context) error {
 		return err
 	}
 	h := c.Response().Header()
-	h[keyPosition] = []string{s.mark(at).String()}
+	h[keyPosition] = []string{d.positions.mark(at).String()}
 	h["Cache-Control"] = mustRevalidate
 	known, tag := matches(c.Request().Header["If-None-Match"], list.tag())
 	if h[keyETag] = []string{tag}; known {
 		return c.NoContent(http.StatusNotModified)
 	}
-	return s.sendJSON(c, http.StatusOK, list)
+	return d.answers.sendJSON(c, http.StatusOK, list)
 }
 
 // tag returns an ETag of the list: that of every answer with the same text.
@@ -72,7 +73,7 @@ func (l *collectionList) tag() string {
 
 // checkCollection returns an UnknownCollection where a snapshot knows nothing of a collection: most likely its name is
 // mistyped, which an empty list would not tell.
-func checkCollection(snap Snapshot, name string) error {
+func checkCollection(snap *view.Prefix, name string) error {
 	found, err := snap.HasCollection(name)
 	if err == nil && !found {
 		err = fanfold.Errorf(fanfold.UnknownCollection, "there is no collection %q: the model does not declare it, and it never held a document; GET /v1 lists those there are", name)

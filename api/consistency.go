@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -23,6 +24,16 @@ type Lag interface {
 	TooFar() error
 	// Wait waits until the node is within a bound of the log. The error is Lagging where ctx ends before, or Unavailable.
 	Wait(ctx context.Context, bound membership.LagBound) error
+}
+
+// freshness makes requests wait until the read model is as fresh as they ask for.
+type freshness struct {
+	lag      Lag
+	fencer   Fencer
+	folded   Folded
+	issuer   fanfold.Issuer
+	standard time.Duration         // for which a request waits that does not say how long
+	caughtUp func(begun time.Time) // is told that everything from before a time is folded
 }
 
 // level names what a read promises.
@@ -51,13 +62,13 @@ type want struct {
 
 // readWant reads the parameters consistency and maxLag and the header Fanfold-Min-Position, by which alone a read is one of
 // a session. Errors are Invalid and StoreChanged.
-func (s *Server) readWant(c echo.Context, minPosition string) (w want, err error) {
+func (f *freshness) readWant(c echo.Context, minPosition string) (w want, err error) {
 	if minPosition != "" {
 		b, err := fanfold.ParseBookmark(minPosition)
 		if err != nil {
 			return w, fanfold.Errorf(fanfold.Invalid, "%s: %s", headerMinPosition, fanfold.MessageOf(err))
 		}
-		if _, err := s.opt.Issuer.Resolve(b); err != nil {
+		if _, err := f.issuer.Resolve(b); err != nil {
 			return w, err
 		}
 		w.seq = b.Seq()
@@ -90,22 +101,46 @@ func (s *Server) readWant(c echo.Context, minPosition string) (w want, err error
 	return w, nil
 }
 
-// freshness waits until the read model is as fresh as the request asks for. Errors are Invalid, StoreChanged, Timeout,
+// timeout returns how long the request may wait for the fold: what its Fanfold-Timeout says, in seconds or with a unit,
+// such as 500ms, and otherwise Options.Timeout. The error is Invalid.
+func (f *freshness) timeout(c echo.Context) (time.Duration, error) {
+	v, err := header(c.Request(), headerTimeout)
+	if v == "" || err != nil {
+		return f.standard, err
+	}
+	d, err := time.ParseDuration(v)
+	if seconds, ferr := strconv.ParseFloat(v, 64); ferr == nil && seconds >= 0 && seconds <= time.Minute.Seconds() {
+		d, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	if err != nil || d < 0 || d > time.Minute {
+		return 0, fanfold.Errorf(fanfold.Invalid, "%s: %q is not a time of up to 60 seconds, such as 5 or 500ms", headerTimeout, v)
+	}
+	return d, nil
+}
+
+// wait waits until an event is folded, for limit at most. The error is that of Folded.Wait.
+func (f *freshness) wait(ctx context.Context, seq uint64, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return f.folded.Wait(ctx, seq)
+}
+
+// await waits until the read model is as fresh as the request asks for. Errors are Invalid, StoreChanged, Timeout,
 // CatchingUp, Lagging and Unavailable.
-func (s *Server) freshness(c echo.Context) error {
+func (f *freshness) await(c echo.Context) error {
 	r := c.Request()
 	minPosition, err := header(r, headerMinPosition)
 	if err != nil {
 		return err
 	}
-	if minPosition == "" && r.URL.RawQuery == "" && s.Lag.CaughtUp() {
+	if minPosition == "" && r.URL.RawQuery == "" && f.lag.CaughtUp() {
 		return nil
 	}
-	limit, err := s.timeout(c)
+	limit, err := f.timeout(c)
 	if err != nil {
 		return err
 	}
-	w, err := s.readWant(c, minPosition)
+	w, err := f.readWant(c, minPosition)
 	if err != nil {
 		return err
 	}
@@ -113,57 +148,57 @@ func (s *Server) freshness(c echo.Context) error {
 	defer cancel()
 	switch w.level {
 	case levelPrefix:
-		if err := s.Lag.CatchingUp(ctx); err != nil {
+		if err := f.lag.CatchingUp(ctx); err != nil {
 			return err
 		}
 	case levelStrong:
-		if err := s.Lag.TooFar(); err != nil {
+		if err := f.lag.TooFar(); err != nil {
 			return err
 		}
-		return s.waitForFence(ctx, w.seq, limit)
+		return f.waitForFence(ctx, w.seq, limit)
 	case levelBounded:
-		if err := s.Lag.Wait(ctx, w.bound); err != nil {
+		if err := f.lag.Wait(ctx, w.bound); err != nil {
 			return err
 		}
 	}
-	return s.waitToRead(ctx, w.seq, limit)
+	return f.waitToRead(ctx, w.seq, limit)
 }
 
-// keyed returns why the node cannot take a write under an Idempotency-Key, nil where it can, or where there is no key: its
+// takesKeys returns why the node cannot take a write under an Idempotency-Key, nil where it can, or where there is no key: its
 // table of keys may lack the request that was made before.
-func (s *Server) keyed(key fanfold.IdempotencyKey) error {
+func (f *freshness) takesKeys(key fanfold.IdempotencyKey) error {
 	if key.Hash == "" {
 		return nil
 	}
-	return s.Lag.TooFar()
+	return f.lag.TooFar()
 }
 
 // waitForFence waits until want and everything acknowledged before the call are folded. Errors are Timeout and Unavailable.
-func (s *Server) waitForFence(ctx context.Context, want uint64, limit time.Duration) error {
+func (f *freshness) waitForFence(ctx context.Context, want uint64, limit time.Duration) error {
 	begun := time.Now()
-	seq, err := s.Fencer.Fence(ctx)
+	seq, err := f.fencer.Fence(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fanfold.Errorf(fanfold.Timeout, "the log did not answer within %v; this node stands at event %d", limit, s.Folded.Applied())
+		return fanfold.Errorf(fanfold.Timeout, "the log did not answer within %v; this node stands at event %d", limit, f.folded.Applied())
 	}
 	if err != nil {
 		return err
 	}
-	err = s.waitToRead(ctx, max(want, seq), limit)
-	if s.Folded.Applied() >= seq {
-		s.Writer.RecordCaughtUp(begun)
+	err = f.waitToRead(ctx, max(want, seq), limit)
+	if f.folded.Applied() >= seq {
+		f.caughtUp(begun)
 	}
 	return err
 }
 
 // waitToRead waits until an event is folded. The error is a Timeout, in which limit is named, where ctx ends before, and
 // Unavailable.
-func (s *Server) waitToRead(ctx context.Context, want uint64, limit time.Duration) error {
+func (f *freshness) waitToRead(ctx context.Context, want uint64, limit time.Duration) error {
 	if want == 0 {
 		return nil
 	}
-	err := s.Folded.Wait(ctx, want)
+	err := f.folded.Wait(ctx, want)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", s.Folded.Applied(), want, limit)
+		return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", f.folded.Applied(), want, limit)
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -8,11 +10,56 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/writer"
 )
 
+// open returns what the sender of a request may see.
+func (d *documents) open(c echo.Context) view.View { return d.views.Open(c.Request()) }
+
+// DocumentWriter decides about writes of documents.
+type DocumentWriter interface {
+	// Prepare checks what can be checked of an operation without knowing what is stored.
+	Prepare(op *writer.Operation) error
+	// Parsing says that a body is about to be parsed, and waits while as much is parsed as may be at a time.
+	Parsing(body []byte) (done func())
+	// Write stores one operation: see writer.Writer.Write.
+	Write(ctx context.Context, op *writer.Operation, req writer.Request) (writer.Result, error)
+	// Transact stores all of the operations, or none.
+	Transact(ctx context.Context, ops []*writer.Operation, req writer.Request) (writer.Result, error)
+	// DeleteNext makes the next step of a delete in steps.
+	DeleteNext(ctx context.Context, key fanfold.Key, in writer.Intent) (writer.DeleteStep, error)
+}
+
+// Importer stores the lines of imports.
+type Importer interface {
+	// NewImport begins an import, or goes on with one.
+	NewImport(ctx context.Context, opt writer.ImportOptions) (*writer.Import, error)
+	// ImportProgress returns how far an import has come. rev is 0 where there is none with this id.
+	ImportProgress(ctx context.Context, id string) (p writer.ImportProgress, rev fanfold.Revision, err error)
+}
+
+// documents answers requests that read and write documents: one, several, lists, transactions, imports and exports.
+type documents struct {
+	writer    DocumentWriter
+	importer  Importer
+	views     *view.Views
+	models    Models
+	folded    Folded
+	fresh     *freshness
+	bodies    *bodies
+	answers   *answers
+	positions positions
+	imports   *slots
+	maxBody   int64 // of a document, in bytes
+	maxDepth  int   // of a document
+	spoolDir  string
+	logger    *slog.Logger
+}
+
 // get answers GET and HEAD of one document.
-func (s *Server) get(c echo.Context) error {
+func (d *documents) get(c echo.Context) error {
 	key, err := keyOf(c)
 	if err != nil {
 		return err
@@ -20,30 +67,45 @@ func (s *Server) get(c echo.Context) error {
 	if err := readParameters(c, "view", "expand"); err != nil {
 		return err
 	}
-	view, err := viewOf(c)
+	form, err := viewOf(c)
 	if err != nil {
 		return err
 	}
-	if err := s.freshness(c); err != nil {
+	if err := d.fresh.await(c); err != nil {
 		return err
 	}
 	if c.Request().URL.RawQuery != "" && c.QueryParam("expand") != "" {
-		return s.getExpanded(c, key, view)
+		return d.getExpanded(c, key, form)
 	}
-	lease := s.opt.Sending.Lease()
+	lease := d.answers.budget.Lease()
 	defer lease.Release()
-	doc, at, err := s.readDocument(c, lease, key, view)
+	doc, at, err := d.readDocument(c, lease, key, form)
 	if err != nil {
 		return err
 	}
 	if doc == nil {
 		return writer.Missing(key)
 	}
-	return s.sendDocument(c, http.StatusOK, doc, at, s.etag(doc))
+	return d.sendDocument(c, http.StatusOK, doc, at, d.positions.etag(doc))
+}
+
+// readDocument reads one document into room that lease takes of the budget, nil where there is none. Errors are the read
+// model's, and Busy where no room came free in time.
+func (d *documents) readDocument(c echo.Context, lease *sending.Lease, key fanfold.Key, form fanfold.View) (*fanfold.Document, fanfold.Position, error) {
+	for {
+		doc, at, err := d.open(c).Get(key, form)
+		if err != nil || doc == nil || len(doc.Body) <= lease.Held() || lease.TryHold(len(doc.Body)) {
+			return doc, at, err
+		}
+		size := len(doc.Body)
+		if err := d.answers.wait(c.Request().Context(), lease, size); err != nil {
+			return nil, 0, err
+		}
+	}
 }
 
 // lineage answers GET of where a document's derived values come from.
-func (s *Server) lineage(c echo.Context) error {
+func (d *documents) lineage(c echo.Context) error {
 	key, err := keyOf(c)
 	if err != nil {
 		return err
@@ -51,26 +113,14 @@ func (s *Server) lineage(c echo.Context) error {
 	if err := readParameters(c); err != nil {
 		return err
 	}
-	if err := s.freshness(c); err != nil {
+	if err := d.fresh.await(c); err != nil {
 		return err
 	}
-	report, err := s.Inspector.Lineage(c.Request().Context(), key)
+	report, err := d.open(c).Lineage(c.Request().Context(), key)
 	if err != nil {
 		return err
 	}
-	return s.sendJSON(c, http.StatusOK, report)
-}
-
-// mark returns a position as it is given out.
-func (s *Server) mark(p fanfold.Position) fanfold.Bookmark { return s.opt.Issuer.Mark(p) }
-
-// markEvent returns the position of an event's first change as it is given out.
-func (s *Server) markEvent(seq uint64) fanfold.Bookmark { return s.mark(fanfold.At(seq, 0)) }
-
-// etag returns a document's ETag. Its fold version is that of the document's last change, so that it is the same on every node.
-func (s *Server) etag(doc *fanfold.Document) entityTag {
-	version, _ := s.opt.Issuer.FoldOf(doc.Position.Seq())
-	return entityTag{Revision: doc.Revision, Position: doc.Position, Fold: version}
+	return d.answers.sendJSON(c, http.StatusOK, report)
 }
 
 // Header names in canonical form: setting them directly saves a conversion for each.
@@ -92,8 +142,8 @@ var (
 const countedByHTTP = 2048
 
 // sendDocument answers with a document, or with 304 where the client has the one with this tag.
-func (s *Server) sendDocument(c echo.Context, status int, doc *fanfold.Document, at fanfold.Position, etag entityTag) error {
-	if s.setDocument(c, doc, at, etag) {
+func (d *documents) sendDocument(c echo.Context, status int, doc *fanfold.Document, at fanfold.Position, etag entityTag) error {
+	if d.setDocument(c, doc, at, etag) {
 		return c.NoContent(http.StatusNotModified)
 	}
 	c.Response().Header()["Content-Type"] = typeJSON
@@ -105,10 +155,10 @@ func (s *Server) sendDocument(c echo.Context, status int, doc *fanfold.Document,
 }
 
 // setDocument sets the headers of an answer with a document, and tells whether the client has the one with this tag.
-func (s *Server) setDocument(c echo.Context, doc *fanfold.Document, at fanfold.Position, etag entityTag) (known bool) {
+func (d *documents) setDocument(c echo.Context, doc *fanfold.Document, at fanfold.Position, etag entityTag) (known bool) {
 	h := c.Response().Header()
 	tag := etag.String()
-	values := []string{tag, strconv.FormatUint(uint64(doc.Revision), 10), s.mark(at).String(), doc.Updated.Format(http.TimeFormat)}
+	values := []string{tag, strconv.FormatUint(uint64(doc.Revision), 10), d.positions.mark(at).String(), doc.Updated.Format(http.TimeFormat)}
 	h[keyETag], h[keyRevision], h[keyPosition], h["Last-Modified"] = values[0:1:1], values[1:2:2], values[2:3:3], values[3:4:4]
 	h["Cache-Control"] = mustRevalidate
 	none := c.Request().Header["If-None-Match"]

@@ -69,14 +69,14 @@ func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return // the answer has begun
 	}
-	e := s.known(err)
+	e := known(err)
 	// A body that is too slow ends the request's context, as a client that has gone does.
 	if ctx := c.Request().Context(); stopping(ctx) {
 		c.Response().Header().Set("Connection", "close")
 	} else if ctx.Err() != nil && e.Code != fanfold.TooSlow {
 		panic(http.ErrAbortHandler) // the client has gone
 	}
-	p := problemFor(e)
+	p := problemFor(s.views.Open(c.Request()).Refusal(e))
 	status := p.Status
 	var he *echo.HTTPError
 	if errors.As(err, &he) && he.Code == http.StatusMethodNotAllowed {
@@ -87,7 +87,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 	if status >= http.StatusInternalServerError {
 		level := slog.LevelError
-		if c.Path() == "/readyz" { // is asked again and again, and to answer so is what it is for
+		if s.routes.find(c).is(probe) {
 			level = slog.LevelDebug
 		}
 		p.Request = c.Response().Header().Get(headerRequestID)
@@ -102,10 +102,10 @@ func (s *Server) fail(err error, c echo.Context) {
 }
 
 // known returns err as an Error, and translates any other.
-func (s *Server) known(err error) *fanfold.Error {
+func known(err error) *fanfold.Error {
 	var e *fanfold.Error
 	if !errors.As(err, &e) {
-		e = s.foreign(err)
+		e = foreign(err)
 	}
 	return e
 }
@@ -119,17 +119,8 @@ func problemFor(e *fanfold.Error) problem {
 	return problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation, Oldest: e.Oldest}
 }
 
-// problemOf returns the error of work in the background as a problem, and logs one that is the server's.
-func (s *Server) problemOf(err error) problem {
-	p := problemFor(s.known(err))
-	if p.Status >= http.StatusInternalServerError {
-		s.opt.Logger.Error("work in the background failed", "status", p.Status, "err", err)
-	}
-	return p
-}
-
 // foreign translates an error of Echo or net/http. It returns Internal for any that it does not know.
-func (s *Server) foreign(err error) *fanfold.Error {
+func foreign(err error) *fanfold.Error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return fanfold.Errorf(fanfold.TooLarge, "the body is larger than %d bytes", tooLarge.Limit)

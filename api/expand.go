@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
@@ -56,8 +57,8 @@ var errManyExpanded = fanfold.Errorf(fanfold.Unprocessable, "expand reaches more
 
 // expander adds documents of one snapshot to an answer, with the member _expanded.
 type expander struct {
-	snap  Snapshot
-	view  fanfold.View
+	snap  *view.Prefix
+	form  fanfold.View
 	out   *answer
 	count int // of the documents expanded
 	seen  map[fanfold.Key]*fanfold.Document
@@ -124,7 +125,7 @@ func (x *expander) addTargets(doc *fanfold.Document, tree []*expansion) error {
 // bodyOfIDs returns the body of a document in a view that holds its ids by each relation, once there is room for it. Derived ids
 // stand in the embedded view alone.
 func (x *expander) bodyOfIDs(doc *fanfold.Document, tree []*expansion) ([]byte, error) {
-	if x.view == fanfold.Embedded || !slices.ContainsFunc(tree, func(e *expansion) bool { return e.relation.Derived() }) {
+	if x.form == fanfold.Embedded || !slices.ContainsFunc(tree, func(e *expansion) bool { return e.relation.Derived() }) {
 		return doc.Body, nil
 	}
 	_, size, err := x.snap.GetWithin(doc.Key, fanfold.Embedded, 0)
@@ -180,7 +181,7 @@ func (x *expander) get(key fanfold.Key) (*fanfold.Document, error) {
 // read reads one document, nil where there is none, once there is room for it in the answer.
 func (x *expander) read(key fanfold.Key) (*fanfold.Document, error) {
 	around := itemBytes + len(key.ID)
-	doc, size, err := x.snap.GetWithin(key, x.view, x.out.lease.Held()-x.out.Len()-x.out.beside-around)
+	doc, size, err := x.snap.GetWithin(key, x.form, x.out.lease.Held()-x.out.Len()-x.out.beside-around)
 	if err != nil || doc == nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func (x *expander) read(key fanfold.Key) (*fanfold.Document, error) {
 		x.out.beside += size
 	}
 	if doc.Body == nil {
-		doc, _, err = x.snap.GetWithin(key, x.view, size)
+		doc, _, err = x.snap.GetWithin(key, x.form, size)
 	}
 	return doc, err
 }
@@ -201,15 +202,15 @@ const smallBody = 4 << 10
 
 // newExpander returns an expander of one snapshot into an answer. tag returns a hash of everything that was expanded so
 // far, for the ETag.
-func newExpander(snap Snapshot, view fanfold.View, out *answer) (x *expander, tag func() string) {
+func newExpander(snap *view.Prefix, form fanfold.View, out *answer) (x *expander, tag func() string) {
 	h := fnv.New64a()
-	x = &expander{snap: snap, view: view, out: out, seen: map[fanfold.Key]*fanfold.Document{}, sum: func(s string) { h.Write([]byte(s + "\n")) }}
+	x = &expander{snap: snap, form: form, out: out, seen: map[fanfold.Key]*fanfold.Document{}, sum: func(s string) { h.Write([]byte(s + "\n")) }}
 	return x, func() string { return fmt.Sprintf("%016x", h.Sum64()) }
 }
 
 // getExpanded answers GET of one document with expand=.
-func (s *Server) getExpanded(c echo.Context, key fanfold.Key, view fanfold.View) error {
-	m, _, _ := s.Models.Model()
+func (d *documents) getExpanded(c echo.Context, key fanfold.Key, form fanfold.View) error {
+	m, _, _ := d.models.Model()
 	tree, err := parseExpand(m, key.Collection, c.QueryParam("expand"))
 	if err != nil {
 		return err
@@ -217,15 +218,15 @@ func (s *Server) getExpanded(c echo.Context, key fanfold.Key, view fanfold.View)
 	var doc *fanfold.Document
 	var at fanfold.Position
 	var etag entityTag
-	a, err := s.assemble(c, func(a *answer) error {
-		return s.Reader.Read(func(snap Snapshot) (err error) {
+	a, err := d.answers.assemble(c, func(a *answer) error {
+		return d.open(c).Read(func(snap *view.Prefix) (err error) {
 			at = snap.At()
-			x, tag := newExpander(snap, view, a)
+			x, tag := newExpander(snap, form, a)
 			if doc, err = x.read(key); err != nil || doc == nil {
 				return err
 			}
 			err = x.add(doc, nil, tree)
-			etag = s.etag(doc)
+			etag = d.positions.etag(doc)
 			etag.Suffix = tag()
 			return err
 		})
@@ -236,7 +237,7 @@ func (s *Server) getExpanded(c echo.Context, key fanfold.Key, view fanfold.View)
 	if doc == nil {
 		return writer.Missing(key)
 	}
-	if s.setDocument(c, doc, at, etag) {
+	if d.setDocument(c, doc, at, etag) {
 		a.release()
 		return c.NoContent(http.StatusNotModified)
 	}

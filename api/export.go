@@ -1,53 +1,22 @@
 package api
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/jsondoc"
-	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/exportfile"
 	"github.com/fanfold/fanfold/internal/params"
-	"github.com/fanfold/fanfold/internal/schema"
-	"github.com/fanfold/fanfold/model"
-	"github.com/fanfold/fanfold/writer"
-)
-
-// Scan reads one prefix of the log for as long as it is open. The caller closes it.
-type Scan interface {
-	// At returns the position at which the prefix ends.
-	At() fanfold.Position
-	// Model returns the model's source, nil where none was applied, the paths that are still reserved, and the rules that
-	// were removed and whose values are still stored.
-	Model() (src []byte, reserved model.Reserved, retired model.Retired, err error)
-	// All returns up to limit documents of all collections, as they were written, by number, from behind the number after,
-	// and whether there are more.
-	All(after int64, limit int) (docs []*fanfold.Document, more bool, err error)
-	// EachKept calls fn for each value that stays on the document with a number, by rule, then by target.
-	EachKept(holder int64, fn func(rule, target string, value []byte) error) error
-	// Close ends the scan.
-	Close() error
-}
-
-// Bounds of what an export holds at a time.
-const (
-	exportPage  = 512       // documents that are read
-	exportPiece = 256 << 10 // bytes from which on lines are sent
 )
 
 // export answers GET and HEAD /v1/_export: the model, then every document in order of creation, in lines that POST /v1/_import
 // reads.
-func (s *Server) export(c echo.Context) (err error) {
+func (d *documents) export(c echo.Context) (err error) {
 	if err := readParameters(c, "collections"); err != nil {
 		return err
 	}
@@ -55,13 +24,13 @@ func (s *Server) export(c echo.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.freshness(c); err != nil {
+	if err := d.fresh.await(c); err != nil {
 		return err
 	}
-	if done, err := s.beginExport(c, collections); done || err != nil {
+	if done, err := d.beginExport(c, collections); done || err != nil {
 		return err
 	}
-	out, err := newSpool(s.opt.SpoolDir)
+	out, err := newSpool(d.spoolDir)
 	if err != nil {
 		return err
 	}
@@ -70,24 +39,23 @@ func (s *Server) export(c echo.Context) (err error) {
 	written := make(chan struct{})
 	defer func() { <-written }()
 	defer cancel()
-	scan, err := s.Reader.Scan(ctx)
+	scan, err := d.open(c).Scan(ctx)
 	if err != nil {
 		close(written)
 		return err
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", ndjsonType)
-	h.Set(headerPosition, s.mark(scan.At()).String())
+	h.Set(headerPosition, d.positions.mark(scan.At()).String())
 	go func() {
 		defer close(written)
-		ex := &exporter{scan: scan, out: out, shapes: map[string]*model.Shape{}, schemas: map[string]*schema.Schema{}}
-		out.finish(ex.runAndClose(ctx, collections))
+		out.finish(writeAndClose(ctx, scan, out, collections))
 	}()
 	control := http.NewResponseController(c.Response())
 	if err := out.sendTo(ctx, c.Response(), func() error {
 		return supported(control.SetWriteDeadline(time.Now().Add(importPause)))
 	}); err != nil {
-		s.opt.Logger.Error("an export ended early", "err", err)
+		d.logger.Error("an export ended early", "err", err)
 		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
 	}
 	return nil
@@ -95,9 +63,9 @@ func (s *Server) export(c echo.Context) (err error) {
 
 // beginExport checks that the collections are there, and answers HEAD, which needs no lines. done says that it has answered.
 // The error is UnknownCollection.
-func (s *Server) beginExport(c echo.Context, collections []string) (done bool, err error) {
+func (d *documents) beginExport(c echo.Context, collections []string) (done bool, err error) {
 	var at fanfold.Position
-	if err := s.Reader.Read(func(snap Snapshot) error {
+	if err := d.open(c).Read(func(snap *view.Prefix) error {
 		at = snap.At()
 		for _, name := range collections {
 			if err := checkCollection(snap, name); err != nil {
@@ -110,224 +78,17 @@ func (s *Server) beginExport(c echo.Context, collections []string) (done bool, e
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", ndjsonType)
-	h.Set(headerPosition, s.mark(at).String())
+	h.Set(headerPosition, d.positions.mark(at).String())
 	return true, c.NoContent(http.StatusOK)
 }
 
-// exporter writes the lines of one export.
-type exporter struct {
-	scan     Scan
-	out      io.Writer
-	model    *model.Model
-	reserved model.Reserved
-	retired  model.Retired
-	shapes   map[string]*model.Shape
-	schemas  map[string]*schema.Schema
-	buf      []byte
-}
-
-// runAndClose runs the export and closes its scan. The error is run's, or Internal where it panicked.
-func (ex *exporter) runAndClose(ctx context.Context, collections []string) (err error) {
+// writeAndClose writes an export of a scan, and closes the scan. The error is exportfile.Write's, or Internal where that panicked.
+func writeAndClose(ctx context.Context, scan *view.LongPrefix, out *spool, collections []string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fanfold.Errorf(fanfold.Internal, "the export panicked: %v", p)
 		}
-		err = errors.Join(err, ex.scan.Close())
+		err = errors.Join(err, scan.Close())
 	}()
-	return ex.run(ctx, collections)
-}
-
-// run writes the model, unless only some collections are exported, and every document. nil stands for all collections.
-func (ex *exporter) run(ctx context.Context, collections []string) error {
-	src, reserved, retired, err := ex.scan.Model()
-	if err != nil {
-		return err
-	}
-	ex.reserved, ex.retired, ex.model = reserved, retired, model.Empty()
-	guarded := false // documents may refer strictly to later ones, so that the model's guards come last
-	if src != nil {
-		if ex.model, err = modelfile.Parse(src); err != nil {
-			return err
-		}
-		if collections == nil {
-			guarded = ex.model.Unguarded() != nil
-			if err := ex.appendModel(src, guarded); err != nil {
-				return err
-			}
-		}
-	}
-	if err := ex.documents(ctx, collections); err != nil {
-		return err
-	}
-	if guarded {
-		if err := ex.appendModel(src, false); err != nil {
-			return err
-		}
-	}
-	return ex.flush()
-}
-
-// appendModel writes a model's line, with the removed rules whose values come with the documents. With guardsLast an import
-// applies it without its guards until a later line has it.
-func (ex *exporter) appendModel(src []byte, guardsLast bool) error {
-	ex.buf = append(append(ex.buf, `{"model":`...), src...)
-	if len(ex.retired) > 0 {
-		rules, err := json.Marshal(ex.retired)
-		if err != nil {
-			return err
-		}
-		ex.buf = append(append(ex.buf, `,"retired":`...), rules...)
-	}
-	if guardsLast {
-		ex.buf = append(ex.buf, `,"guards":"last"`...)
-	}
-	ex.buf = append(ex.buf, "}\n"...)
-	return nil
-}
-
-// documents writes every document of the collections, in order of creation. nil stands for all collections.
-func (ex *exporter) documents(ctx context.Context, collections []string) error {
-	after := int64(0)
-	for more := true; more; {
-		var docs []*fanfold.Document
-		var err error
-		if docs, more, err = ex.scan.All(after, exportPage); err != nil || len(docs) == 0 {
-			return err
-		}
-		for i, doc := range docs {
-			docs[i], after = nil, doc.Number
-			if err := ex.addDocument(ctx, doc, collections); err != nil {
-				return err
-			}
-		}
-		if err := ex.flush(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addDocument writes a document where it is one of the collections'. It passes on what was written once that is large.
-func (ex *exporter) addDocument(ctx context.Context, doc *fanfold.Document, collections []string) error {
-	if err := ctx.Err(); err != nil || collections != nil && !slices.Contains(collections, doc.Key.Collection) {
-		return err
-	}
-	kept, err := ex.kept(doc)
-	if err != nil {
-		return err
-	}
-	ex.document(doc, kept)
-	if len(ex.buf) < exportPiece {
-		return nil
-	}
-	return ex.flush()
-}
-
-// flush writes the lines that are ready.
-func (ex *exporter) flush() error {
-	_, err := ex.out.Write(ex.buf)
-	if ex.buf = ex.buf[:0]; cap(ex.buf) > 2*exportPiece {
-		ex.buf = nil
-	}
-	return err
-}
-
-// keptValue holds one of the values that stay on a document, by rule and by the target's id.
-type keptValue struct {
-	rule, target string
-	value        []byte // nil where the rule's frozen copy has no value for some id
-}
-
-// kept returns the values that stay on a document.
-func (ex *exporter) kept(doc *fanfold.Document) (kept []keptValue, err error) {
-	err = ex.scan.EachKept(doc.Number, func(rule, target string, value []byte) error {
-		kept = append(kept, keptValue{rule, target, value})
-		return nil
-	})
-	return kept, err
-}
-
-// withMissing adds a keptValue without value for each rule whose frozen copy lacks a value of one of the document's
-// targets. It returns all of them by rule, then by target.
-func (ex *exporter) withMissing(collection string, t *jsondoc.Tree, kept []keptValue) []keptValue {
-	c := ex.model.Collection(collection)
-	if c == nil {
-		return kept
-	}
-	for _, r := range c.Rules {
-		if !r.Frozen {
-			continue
-		}
-		if slices.ContainsFunc(r.Relation.Targets(t), func(id string) bool {
-			return !slices.ContainsFunc(kept, func(k keptValue) bool { return k.rule == r.Name() && k.target == id })
-		}) {
-			kept = append(kept, keptValue{rule: r.Name()})
-		}
-	}
-	slices.SortFunc(kept, func(a, b keptValue) int {
-		return cmp.Or(strings.Compare(a.rule, b.rule), strings.Compare(a.target, b.target))
-	})
-	return kept
-}
-
-// appendKept appends kept values to b as JSON: an object by rule of objects by id.
-func appendKept(b []byte, kept []keptValue) []byte {
-	open := byte('{')
-	for i, k := range kept {
-		if i == 0 || kept[i-1].rule != k.rule {
-			if i > 0 {
-				b = append(b, '}')
-			}
-			b = append(jsondoc.AppendQuote(append(b, open), k.rule), ":{"...)
-			open = ','
-		}
-		if k.value == nil {
-			continue
-		}
-		if b[len(b)-1] != '{' {
-			b = append(b, ',')
-		}
-		b = append(append(jsondoc.AppendQuote(b, k.target), ':'), k.value...)
-	}
-	return append(b, "}}"...)
-}
-
-// misfits tells whether a document does not fit its collection's schema.
-func (ex *exporter) misfits(collection string, body []byte) bool {
-	c := ex.model.Collection(collection)
-	if c == nil || c.Schema == nil {
-		return false
-	}
-	if ex.schemas[collection] == nil {
-		compiled, err := schema.Compile(c.Schema)
-		if err != nil {
-			return true
-		}
-		ex.schemas[collection] = compiled
-	}
-	return ex.schemas[collection].Check(body) != nil
-}
-
-// document writes the line of one document. The document stands in it as a string where it has line breaks, and where an
-// import would not take it as it is: because of members that are derived or reserved by now, because of more ids than a
-// relation takes, or because of its schema.
-func (ex *exporter) document(doc *fanfold.Document, kept []keptValue) {
-	name := doc.Key.Collection
-	shape := ex.shapes[name]
-	if shape == nil {
-		shape = model.NewShape(ex.model.Collection(name), ex.reserved[name])
-		ex.shapes[name] = shape
-	}
-	t := jsondoc.MustParse(doc.Body)
-	_, dropped := shape.Strip(t)
-	ex.buf = append(ex.buf, `{"collection":"`+name+`",`...)
-	if kept = ex.withMissing(name, t, kept); len(kept) > 0 {
-		ex.buf = append(appendKept(append(ex.buf, `"kept":`...), kept), ',')
-	}
-	if len(dropped) > 0 || ex.misfits(name, doc.Body) || writer.CheckRelations(ex.model.Collection(name), t) != nil || bytes.ContainsAny(doc.Body, "\r\n") {
-		ex.buf = jsondoc.AppendQuote(append(ex.buf, `"text":`...), string(doc.Body))
-	} else {
-		ex.buf = append(append(ex.buf, `"doc":`...), doc.Body...)
-	}
-	ex.buf = append(ex.buf, "}\n"...)
+	return exportfile.Write(ctx, scan, out, collections)
 }

@@ -21,21 +21,21 @@ type foldChange struct {
 }
 
 // putFold answers PUT /v1/_fold: it sets the version of the fold for all nodes.
-func (s *Server) putFold(c echo.Context) error {
-	req, err := s.readUpgrade(c)
+func (ms *models) putFold(c echo.Context) error {
+	req, err := ms.readUpgrade(c)
 	if err != nil {
 		return err
 	}
-	limit, err := s.timeout(c)
+	limit, err := ms.fresh.timeout(c)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	leave, err := s.previews.enter(ctx)
+	leave, err := ms.previews.enter(ctx)
 	if err != nil {
 		return err
 	}
-	result, err := s.Writer.Upgrade(ctx, req)
+	result, err := ms.writer.Upgrade(ctx, req)
 	leave()
 	if err != nil {
 		return err
@@ -44,12 +44,12 @@ func (s *Server) putFold(c echo.Context) error {
 	if result.Preview != nil {
 		answer.Changes = result.Preview.Changes
 	}
-	return s.answerUpgrade(c, result, answer, limit)
+	return ms.answerUpgrade(c, result, answer, limit)
 }
 
 // readUpgrade reads the parameters and the body of a request for another version of the fold. Errors are Invalid,
 // UnsupportedMedia, TooLarge and TooSlow.
-func (s *Server) readUpgrade(c echo.Context) (req writer.UpgradeRequest, err error) {
+func (ms *models) readUpgrade(c echo.Context) (req writer.UpgradeRequest, err error) {
 	if err := parameters(c, "background"); err != nil {
 		return req, err
 	}
@@ -57,7 +57,7 @@ func (s *Server) readUpgrade(c echo.Context) (req writer.UpgradeRequest, err err
 		return req, err
 	}
 	var asked struct{ Version int }
-	if err := s.readObject(c, &asked, "version"); err != nil {
+	if err := ms.bodies.readObject(c, &asked, "version"); err != nil {
 		return req, err
 	}
 	if req.Version = asked.Version; req.Version < 1 || req.Version > maxFoldVersion {
@@ -68,23 +68,23 @@ func (s *Server) readUpgrade(c echo.Context) (req writer.UpgradeRequest, err err
 
 // answerUpgrade waits until the version is in force here, for limit at most. Where that takes longer the answer says where
 // it can be watched.
-func (s *Server) answerUpgrade(c echo.Context, result writer.ModelResult, answer foldChange, limit time.Duration) error {
+func (ms *models) answerUpgrade(c echo.Context, result writer.ModelResult, answer foldChange, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), limit)
 	defer cancel()
 	h, applied := c.Response().Header(), result.Applied
 	if result.Proposed != 0 {
 		var err error
-		if applied, err = s.Writer.WaitForModel(ctx, result.Proposed); fanfold.CodeOf(err) == fanfold.Unprocessable {
+		if applied, err = ms.writer.WaitForModel(ctx, result.Proposed); fanfold.CodeOf(err) == fanfold.Unprocessable {
 			return err
 		} else if err != nil {
 			applied = 0
 		}
 	}
-	if max(applied, result.Proposed) == applied && s.Folded.Wait(ctx, applied) == nil {
-		h.Set(headerPosition, s.markEvent(applied).String())
+	if max(applied, result.Proposed) == applied && ms.folded.Wait(ctx, applied) == nil {
+		h.Set(headerPosition, ms.positions.markEvent(applied).String())
 		return c.JSON(http.StatusOK, answer)
 	}
-	h.Set("Location", "/v1/_status")
-	h.Set(headerPosition, s.markEvent(max(applied, result.Proposed)).String())
+	h.Set("Location", statusPath)
+	h.Set(headerPosition, ms.positions.markEvent(max(applied, result.Proposed)).String())
 	return c.JSON(http.StatusAccepted, answer)
 }

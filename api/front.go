@@ -50,11 +50,11 @@ var frontHTML string
 var frontPage = template.Must(template.New("front").Funcs(template.FuncMap{"below": func(path string) string { return strings.TrimPrefix(path, "/") }}).Parse(frontHTML))
 
 // front answers GET /: what this is, its version and where to go on; as a page where Accept prefers HTML, as browsers do.
-func (s *Server) front(c echo.Context) error {
+func (a *admin) front(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	page := about{Name: "Fanfold", Description: description, Version: s.opt.Version, Links: links}
+	page := about{Name: "Fanfold", Description: description, Version: a.version, Links: links}
 	h := c.Response().Header()
 	h.Add("Vary", "Accept")
 	h["Cache-Control"] = mustRevalidate

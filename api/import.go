@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -24,7 +25,7 @@ const importPause = 30 * time.Second
 const ndjsonType = "application/x-ndjson"
 
 // getImport answers GET /v1/_import: how far an import has come.
-func (s *Server) getImport(c echo.Context) error {
+func (d *documents) getImport(c echo.Context) error {
 	if err := parameters(c, "id"); err != nil {
 		return err
 	}
@@ -32,7 +33,7 @@ func (s *Server) getImport(c echo.Context) error {
 	if err := fanfold.CheckID(id); err != nil {
 		return err
 	}
-	p, rev, err := s.Writer.ImportProgress(c.Request().Context(), id)
+	p, rev, err := d.importer.ImportProgress(c.Request().Context(), id)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (s *Server) getImport(c echo.Context) error {
 
 // importLines answers POST /v1/_import. Where something is wrong with the request as a whole the answer is a problem.
 // Otherwise it is lines of NDJSON that report refused lines, progress and the end.
-func (s *Server) importLines(c echo.Context) error {
+func (d *documents) importLines(c echo.Context) error {
 	opt, err := readImportOptions(c)
 	if err != nil {
 		return err
@@ -53,20 +54,20 @@ func (s *Server) importLines(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := s.pacedBody(c)
+	body, err := d.bodies.paced(c)
 	if err != nil {
 		return err
 	}
-	leave, err := s.imports.enterSending(c.Request().Context(), body)
+	leave, err := d.imports.enterSending(c.Request().Context(), body)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	im, err := s.Writer.NewImport(c.Request().Context(), opt)
+	im, err := d.importer.NewImport(c.Request().Context(), opt)
 	if err != nil {
 		return err
 	}
-	answer, err := s.beginImportAnswer(c)
+	answer, err := d.beginImportAnswer(c)
 	if err != nil {
 		return err
 	}
@@ -77,12 +78,12 @@ func (s *Server) importLines(c echo.Context) error {
 	if err == nil {
 		end.late = im.WaitFolded(ctx)
 	}
-	s.finishImport(answer, end)
+	d.finishImport(answer, end)
 	return nil
 }
 
 // beginImportAnswer begins the answer to an import, which is written while lines are read.
-func (s *Server) beginImportAnswer(c echo.Context) (*importAnswer, error) {
+func (d *documents) beginImportAnswer(c echo.Context) (*importAnswer, error) {
 	control := http.NewResponseController(c.Response())
 	if err := supported(control.EnableFullDuplex()); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (s *Server) beginImportAnswer(c echo.Context) (*importAnswer, error) {
 		c.Response().Writer.WriteHeader(http.StatusContinue)
 	}
 	c.Response().WriteHeader(http.StatusOK)
-	return &importAnswer{mark: s.markEvent, out: c.Response(), control: control}, nil
+	return &importAnswer{seen: d.open(c), mark: d.positions.markEvent, out: c.Response(), control: control}, nil
 }
 
 // readImportOptions reads the headers and parameters of an import. Errors are Invalid and UnsupportedMedia.
@@ -134,12 +135,13 @@ type refusal struct {
 	Detail string `json:"detail"`
 }
 
-// refusalOf returns the report of a line that err refused.
-func refusalOf(line int, err error) refusal {
+// refusalOf returns the report of a line that err refused, to who has a view.
+func refusalOf(seen view.View, line int, err error) refusal {
 	var e *fanfold.Error
 	if !errors.As(err, &e) {
 		e = fanfold.Errorf(fanfold.Internal, "the server made a mistake")
 	}
+	e = seen.Refusal(e)
 	status := statusOf[e.Code]
 	if status == 0 {
 		status = http.StatusInternalServerError
@@ -151,8 +153,28 @@ func refusalOf(line int, err error) refusal {
 	return refusal{Line: line, Status: status, Type: ProblemType(e.Code), Detail: detail}
 }
 
+// importState is a line that says how far an import has come.
+type importState struct {
+	Position fanfold.Bookmark      `json:"position"`
+	Progress writer.ImportProgress `json:"progress"`
+}
+
+// importSummary is the last line of the answer to an import.
+type importSummary struct {
+	Detail   string           `json:"detail,omitempty"` // why not all is stored, or shown
+	Done     bool             `json:"done"`             // everything was read, and is stored or was refused
+	Folded   *bool            `json:"folded,omitempty"` // what is stored is shown; absent where the import failed
+	Line     int              `json:"line"`
+	Position fanfold.Bookmark `json:"position"`
+	Refused  int              `json:"refused"`
+	Status   int              `json:"status,omitempty"` // of the failure
+	Type     string           `json:"type,omitempty"`
+	Written  int              `json:"written"`
+}
+
 // importAnswer writes the answer of an import piece by piece.
 type importAnswer struct {
+	seen    view.View
 	out     io.Writer
 	control *http.ResponseController
 	mark    func(seq uint64) fanfold.Bookmark // gives out the position of an event
@@ -164,11 +186,11 @@ func (a *importAnswer) report(r writer.ImportReport) error {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	for _, refused := range r.Refusals {
-		if err := enc.Encode(refusalOf(refused.Line, refused.Err)); err != nil {
+		if err := enc.Encode(refusalOf(a.seen, refused.Line, refused.Err)); err != nil {
 			return err
 		}
 	}
-	if err := enc.Encode(map[string]any{"progress": r.Progress, "position": a.mark(r.Last)}); err != nil {
+	if err := enc.Encode(importState{a.mark(r.Last), r.Progress}); err != nil {
 		return err
 	}
 	return a.send(b.Bytes())
@@ -193,20 +215,20 @@ type importEnd struct {
 }
 
 // finishImport writes the last line, which says whether everything was read and stored, and then whether it is shown.
-func (s *Server) finishImport(a *importAnswer, e importEnd) {
+func (d *documents) finishImport(a *importAnswer, e importEnd) {
 	p := e.report.Progress
-	end := map[string]any{"done": e.failed == nil, "line": p.Line, "written": p.Written, "refused": p.Refused, "position": a.mark(e.report.Last)}
+	end := importSummary{Done: e.failed == nil, Line: p.Line, Written: p.Written, Refused: p.Refused, Position: a.mark(e.report.Last)}
 	switch {
 	case e.failed == nil && e.late == nil:
-		end["folded"] = true
+		end.Folded = new(true)
 	case e.failed == nil:
-		end["folded"] = false
-		end["detail"] = "everything is stored, and not all of it is folded here yet: " + refusalOf(0, e.late).Detail
+		end.Folded = new(false)
+		end.Detail = "everything is stored, and not all of it is folded here yet: " + refusalOf(a.seen, 0, e.late).Detail
 	default:
-		failure := refusalOf(p.Line+1, e.failed)
-		end["status"], end["type"], end["detail"] = failure.Status, failure.Type, failure.Detail
+		failure := refusalOf(a.seen, p.Line+1, e.failed)
+		end.Status, end.Type, end.Detail = failure.Status, failure.Type, failure.Detail
 		if failure.Status >= http.StatusInternalServerError && !errors.Is(e.failed, context.Canceled) {
-			s.opt.Logger.Error("an import ended early", "line", p.Line, "err", e.failed)
+			d.logger.Error("an import ended early", "line", p.Line, "err", e.failed)
 		}
 	}
 	b, err := json.Marshal(end)

@@ -4,22 +4,29 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/reports"
 )
 
 // job is work that runs or has ended.
 type job struct {
 	mu     sync.Mutex
-	work   Work
+	work   reports.Work
 	cancel context.CancelFunc
 	ended  chan struct{} // closed at the end
 	reply  *reply        // nil while it runs, and where err is not
 	err    error
-	alone  bool // nobody waits for it any more
+	seen   view.View // of the request that asked for it
+	alone  bool      // nobody waits for it any more
 }
 
 // progress notes how far a job is. It is a fanfold.Progress.
@@ -37,17 +44,19 @@ type jobs struct {
 	running sync.WaitGroup // of those in the background
 	ctx     context.Context
 	end     context.CancelCauseFunc
+	logger  *slog.Logger
+	views   *view.Views
 }
 
-func newJobs() *jobs {
-	j := &jobs{}
+func newJobs(logger *slog.Logger, views *view.Views) *jobs {
+	j := &jobs{logger: logger, views: views}
 	j.ctx, j.end = context.WithCancelCause(context.Background())
 	return j
 }
 
-// add begins a job of a kind, for which nobody waits where it is alone. It is false where the server ends.
-func (js *jobs) add(kind string, alone bool, cancel context.CancelFunc) (*job, bool) {
-	j := &job{alone: alone, work: Work{ID: strings.ToLower(rand.Text()[:16]), Kind: kind, Phase: "waiting", Started: time.Now().UTC()}, cancel: cancel, ended: make(chan struct{})}
+// add begins a job of a kind for a request, for which nobody waits where it is alone. It is false where the server ends.
+func (js *jobs) add(c echo.Context, kind string, alone bool, cancel context.CancelFunc) (*job, bool) {
+	j := &job{seen: js.views.Open(c.Request()), alone: alone, work: reports.Work{ID: strings.ToLower(rand.Text()[:16]), Kind: kind, Phase: "waiting", Started: time.Now().UTC()}, cancel: cancel, ended: make(chan struct{})}
 	js.mu.Lock()
 	defer js.mu.Unlock()
 	if js.closed {
@@ -59,12 +68,12 @@ func (js *jobs) add(kind string, alone bool, cancel context.CancelFunc) (*job, b
 
 // finish notes what came of a job. One that somebody waits for is forgotten, and so are those of its kind that ended before
 // all that are kept.
-func (js *jobs) finish(s *Server, j *job, r *reply, err error) {
+func (js *jobs) finish(j *job, r *reply, err error) {
 	j.mu.Lock()
 	j.reply, j.err = r, err
-	if w := &j.work; j.alone {
-		w.Ended = time.Now().UTC()
-		s.describe(w, r, err)
+	if j.alone {
+		j.work.Ended = time.Now().UTC()
+		js.describe(j, r, err)
 	}
 	alone, kind := j.alone, j.work.Kind
 	j.mu.Unlock()
@@ -95,12 +104,13 @@ func (j *job) hasEnded() bool {
 	}
 }
 
-// describe notes in w what a client that had waited would have been answered with.
-func (s *Server) describe(w *Work, r *reply, err error) {
+// describe notes what a client that had waited for a job would have been answered with.
+func (js *jobs) describe(j *job, r *reply, err error) {
+	w := &j.work
 	w.Phase, w.Done, w.Total = "done", 0, 0
 	var body any
 	if err != nil {
-		p := s.problemOf(err)
+		p := js.problemOf(j.seen, err)
 		w.Phase, w.Status, body, w.Summary = "failed", p.Status, p, p.Detail
 	} else {
 		w.Status, w.Headers, body, w.Summary = r.status, r.header, r.body, r.summary
@@ -152,11 +162,11 @@ func (js *jobs) close(limit time.Duration) {
 	}
 }
 
-// Work returns the work that runs, and what is kept of that which nobody waited for, without the results, the newest first.
-func (s *Server) Work() (all []Work) {
-	s.jobs.mu.Lock()
-	list := slices.Clone(s.jobs.list)
-	s.jobs.mu.Unlock()
+// shown returns the work that runs, and what is kept of that which nobody waited for, without the results, the newest first.
+func (js *jobs) shown() (all []reports.Work) {
+	js.mu.Lock()
+	list := slices.Clone(js.list)
+	js.mu.Unlock()
 	for _, j := range slices.Backward(list) {
 		if len(all) == maxWorkShown {
 			break
@@ -169,8 +179,17 @@ func (s *Server) Work() (all []Work) {
 }
 
 // state returns how far the job is.
-func (j *job) state() Work {
+func (j *job) state() reports.Work {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.work
+}
+
+// problemOf returns the error of work in the background as a problem, and logs one that is the server's.
+func (js *jobs) problemOf(seen view.View, err error) problem {
+	p := problemFor(seen.Refusal(known(err)))
+	if p.Status >= http.StatusInternalServerError {
+		js.logger.Error("work in the background failed", "status", p.Status, "err", err)
+	}
+	return p
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/model"
@@ -28,15 +29,15 @@ type page struct {
 	limit  int
 	scope  string // names the list
 	cursor string // decoded; "" for the beginning
-	view   fanfold.View
+	form   fanfold.View
 	tree   []*expansion
 }
 
 // parsePage reads the parameters of a list of a collection's documents, and waits until the read model is fresh enough.
-// scope names the list, to which its cursors belong. Errors are Invalid and those of freshness.
-func (s *Server) parsePage(c echo.Context, collection, scope string) (p page, err error) {
+// scope names the list, to which its cursors belong. Errors are Invalid and those of freshness.await.
+func (d *documents) parsePage(c echo.Context, collection, scope string) (p page, err error) {
 	p.scope = scope
-	if p.view, err = viewOf(c); err != nil {
+	if p.form, err = viewOf(c); err != nil {
 		return p, err
 	}
 	if p.limit, err = params.Int(c.QueryParams(), "limit", defaultLimit, 1, maxLimit); err != nil {
@@ -48,16 +49,16 @@ func (s *Server) parsePage(c echo.Context, collection, scope string) (p page, er
 		}
 	}
 	if v := c.QueryParam("expand"); v != "" {
-		m, _, _ := s.Models.Model()
+		m, _, _ := d.models.Model()
 		if p.tree, err = parseExpand(m, collection, v); err != nil {
 			return p, err
 		}
 	}
-	return p, s.freshness(c)
+	return p, d.fresh.await(c)
 }
 
 // list answers GET of a collection: page by page, by id, or the documents with some ids.
-func (s *Server) list(c echo.Context) error {
+func (d *documents) list(c echo.Context) error {
 	collection, err := collectionOf(c)
 	if err != nil {
 		return err
@@ -66,15 +67,15 @@ func (s *Server) list(c echo.Context) error {
 		return err
 	}
 	if ids, err := idsOf(c.QueryParams()); ids != nil || err != nil {
-		return s.several(c, collection, ids, err)
+		return d.several(c, collection, ids, err)
 	}
-	p, err := s.parsePage(c, collection, collection)
+	p, err := d.parsePage(c, collection, collection)
 	if err != nil {
 		return err
 	}
-	return s.sendPage(c, p, func(snap Snapshot, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
+	return d.sendPage(c, p, func(snap *view.Prefix, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
 		some := false
-		more, err := snap.EachListed(collection, p.cursor, p.limit, p.view, func(doc *fanfold.Document) (bool, error) {
+		more, err := snap.EachListed(collection, p.cursor, p.limit, p.form, func(doc *fanfold.Document) (bool, error) {
 			some = true
 			return fn(doc)
 		})
@@ -86,7 +87,7 @@ func (s *Server) list(c echo.Context) error {
 }
 
 // children answers GET of the documents that refer to one, page by page, in order of creation.
-func (s *Server) children(c echo.Context) error {
+func (d *documents) children(c echo.Context) error {
 	parent, err := keyOf(c)
 	if err != nil {
 		return err
@@ -102,19 +103,19 @@ func (s *Server) children(c echo.Context) error {
 		return err
 	}
 	paged := c.QueryParams().Has("page")
-	rel, err := s.childRelation(parent.Collection, child, c.QueryParam("relation"), paged)
+	rel, err := d.childRelation(parent.Collection, child, c.QueryParam("relation"), paged)
 	switch {
 	case err != nil:
 		return err
 	case paged:
-		return s.childPage(c, parent, rel)
+		return d.childPage(c, parent, rel)
 	}
-	return s.childList(c, parent, rel)
+	return d.childList(c, parent, rel)
 }
 
 // childList answers GET of the documents that refer to one by a relation, from the cursor on.
-func (s *Server) childList(c echo.Context, parent fanfold.Key, rel *model.Relation) error {
-	p, err := s.parsePage(c, rel.Collection, parent.String()+" by "+rel.FullName())
+func (d *documents) childList(c echo.Context, parent fanfold.Key, rel *model.Relation) error {
+	p, err := d.parsePage(c, rel.Collection, parent.String()+" by "+rel.FullName())
 	if err != nil {
 		return err
 	}
@@ -124,19 +125,19 @@ func (s *Server) childList(c echo.Context, parent fanfold.Key, rel *model.Relati
 			return badCursor(c.QueryParam("cursor"))
 		}
 	}
-	return s.sendPage(c, p, func(snap Snapshot, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
+	return d.sendPage(c, p, func(snap *view.Prefix, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
 		if err := checkExists(snap, parent); err != nil {
 			return false, err
 		}
-		return snap.EachReferring(rel.FullName(), parent.ID, after, p.limit, p.view, fn)
+		return snap.EachReferring(rel.FullName(), parent.ID, after, p.limit, p.form, fn)
 	}, func(last *fanfold.Document) string { return strconv.FormatInt(last.Number, 10) })
 }
 
 // childRelation returns the relation by which documents of the collection child refer to those of parent: the one with the
 // given name, or the only one. With paged it prefers the one that has pages. Errors are NotFound where there is none,
 // and Invalid.
-func (s *Server) childRelation(parent, child, name string, paged bool) (*model.Relation, error) {
-	m, _, _ := s.Models.Model()
+func (d *documents) childRelation(parent, child, name string, paged bool) (*model.Relation, error) {
+	m, _, _ := d.models.Model()
 	var found []*model.Relation
 	var names []string
 	if c := m.Collection(child); c != nil {
@@ -165,22 +166,22 @@ func (s *Server) childRelation(parent, child, name string, paged bool) (*model.R
 
 // childPage answers GET of one of the fixed pages of the documents that refer to one. A place that a
 // document has left stays empty, so that no other page changes.
-func (s *Server) childPage(c echo.Context, parent fanfold.Key, rel *model.Relation) error {
+func (d *documents) childPage(c echo.Context, parent fanfold.Key, rel *model.Relation) error {
 	number, err := pageNumber(c, rel)
 	if err != nil {
 		return err
 	}
-	p, err := s.parsePage(c, rel.Collection, "")
+	p, err := d.parsePage(c, rel.Collection, "")
 	if err != nil {
 		return err
 	}
-	a, err := s.assemble(c, func(a *answer) error {
-		return s.Reader.Read(func(snap Snapshot) error {
+	a, err := d.answers.assemble(c, func(a *answer) error {
+		return d.open(c).Read(func(snap *view.Prefix) error {
 			if err := checkExists(snap, parent); err != nil {
 				return err
 			}
-			items := s.newItems(c, snap, a, p)
-			err := snap.EachOnPage(model.PageQuery{Relation: rel.FullName(), Target: parent.ID, Page: number, Size: rel.PageSize, View: p.view},
+			items := d.newItems(c, snap, a, p)
+			err := snap.EachOnPage(model.PageQuery{Relation: rel.FullName(), Target: parent.ID, Page: number, Size: rel.PageSize, View: p.form},
 				func(page, pages int64) error { return beginPage(a, parent, rel, page, pages) },
 				func(doc *fanfold.Document) (bool, error) { return true, items.add(doc) })
 			a.AddString("]}")
@@ -226,7 +227,7 @@ func pageNumber(c echo.Context, rel *model.Relation) (number int64, err error) {
 }
 
 // checkExists returns a NotFound where a snapshot does not have a document.
-func checkExists(snap Snapshot, key fanfold.Key) error {
+func checkExists(snap *view.Prefix, key fanfold.Key) error {
 	doc, _, err := snap.GetWithin(key, fanfold.Embedded, 0)
 	if err == nil && doc == nil {
 		err = writer.Missing(key)
@@ -243,10 +244,10 @@ type items struct {
 }
 
 // newItems returns the items of a list that is read from one snapshot, and sets the position's header.
-func (s *Server) newItems(c echo.Context, snap Snapshot, a *answer, p page) *items {
-	c.Response().Header().Set(headerPosition, s.mark(snap.At()).String())
-	x, _ := newExpander(snap, p.view, a)
-	return &items{issuer: s.opt.Issuer, expander: x, tree: p.tree}
+func (d *documents) newItems(c echo.Context, snap *view.Prefix, a *answer, p page) *items {
+	c.Response().Header().Set(headerPosition, d.positions.mark(snap.At()).String())
+	x, _ := newExpander(snap, p.form, a)
+	return &items{issuer: d.positions.Issuer, expander: x, tree: p.tree}
 }
 
 // add adds one document. Errors are those of expander.add.
@@ -279,10 +280,10 @@ func (l *items) addWithin(doc *fanfold.Document) (bool, error) {
 
 // sendPage answers with a page that read reads from one snapshot, document by document. It ends early where it gets large,
 // with at least one document. cursorOf returns the cursor behind a document.
-func (s *Server) sendPage(c echo.Context, p page, read func(snap Snapshot, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error), cursorOf func(last *fanfold.Document) string) error {
-	a, err := s.assemble(c, func(a *answer) error {
-		return s.Reader.Read(func(snap Snapshot) error {
-			items := s.newItems(c, snap, a, p)
+func (d *documents) sendPage(c echo.Context, p page, read func(snap *view.Prefix, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error), cursorOf func(last *fanfold.Document) string) error {
+	a, err := d.answers.assemble(c, func(a *answer) error {
+		return d.open(c).Read(func(snap *view.Prefix) error {
+			items := d.newItems(c, snap, a, p)
 			next := ""
 			a.AddString(`{"items":[`)
 			more, err := read(snap, func(doc *fanfold.Document) (bool, error) {

@@ -12,27 +12,54 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
 
+// ModelWriter decides about models.
+type ModelWriter interface {
+	// PutModel checks and previews a model, and stores it where it is to apply: see writer.Writer.PutModel.
+	PutModel(ctx context.Context, req writer.ModelRequest) (writer.ModelResult, error)
+	// WaitForModel waits until an announced model applies, and returns the event that applied it.
+	WaitForModel(ctx context.Context, proposed uint64) (applied uint64, err error)
+	// CancelModel withdraws the announced model. The error is writer.ErrNoProposal where there is none.
+	CancelModel(ctx context.Context) (seq uint64, err error)
+	// Upgrade sets the version of the fold.
+	Upgrade(ctx context.Context, req writer.UpgradeRequest) (writer.ModelResult, error)
+}
+
+// models answers requests about the model and the version of the fold.
+type models struct {
+	writer      ModelWriter
+	views       *view.Views
+	models      Models
+	folded      Folded
+	fresh       *freshness
+	bodies      *bodies
+	positions   positions
+	jobs        *jobs
+	previews    *slots
+	previewTime time.Duration
+}
+
 // modelTag returns the ETag of the model that event seq applied.
 func modelTag(seq uint64) string { return `"` + strconv.FormatUint(seq, 10) + `"` }
 
 // getModel answers GET /v1/_model: the model that applies, as JSON, or as YAML where Accept asks for it.
-func (s *Server) getModel(c echo.Context) error {
+func (ms *models) getModel(c echo.Context) error {
 	if err := readParameters(c); err != nil {
 		return err
 	}
-	if err := s.freshness(c); err != nil {
+	if err := ms.fresh.await(c); err != nil {
 		return err
 	}
-	at := fanfold.At(s.Folded.Applied(), 0)
-	m, seq, _ := s.Models.Model()
+	at := fanfold.At(ms.folded.Applied(), 0)
+	m, seq, _ := ms.models.Model()
 	h := c.Response().Header()
-	h.Set(headerPosition, s.mark(at).String())
+	h.Set(headerPosition, ms.positions.mark(at).String())
 	h.Set(headerRevision, strconv.FormatUint(seq, 10))
 	h.Add("Vary", "Accept")
 	known, tag := matches(c.Request().Header.Values("If-None-Match"), modelTag(seq))
@@ -50,27 +77,27 @@ func (s *Server) getModel(c echo.Context) error {
 }
 
 // putModel answers PUT /v1/_model: it checks and previews a model and, unless the request is a dry run, applies it.
-func (s *Server) putModel(c echo.Context) error { return s.changeModel(c, nil, modelTypes...) }
+func (ms *models) putModel(c echo.Context) error { return ms.changeModel(c, nil, modelTypes...) }
 
 // patchModel answers PATCH /v1/_model, with a JSON merge patch of the model that applies.
-func (s *Server) patchModel(c echo.Context) error {
-	return s.changeModel(c, &writer.ModelPart{}, mergePatchType)
+func (ms *models) patchModel(c echo.Context) error {
+	return ms.changeModel(c, &writer.ModelPart{}, mergePatchType)
 }
 
 // putCollection answers PUT /v1/_model/{collection}, with what the model is to say about one collection.
-func (s *Server) putCollection(c echo.Context) error {
-	return s.changeModel(c, &writer.ModelPart{Collection: c.Param("collection")}, modelTypes...)
+func (ms *models) putCollection(c echo.Context) error {
+	return ms.changeModel(c, &writer.ModelPart{Collection: c.Param("collection")}, modelTypes...)
 }
 
 // changeModel checks and previews a model, of which the body may be a part, and applies it unless the request is a dry
 // run.
-func (s *Server) changeModel(c echo.Context, part *writer.ModelPart, types ...string) error {
-	req, err := s.readModelRequest(c, types)
+func (ms *models) changeModel(c echo.Context, part *writer.ModelPart, types ...string) error {
+	req, err := ms.readModelRequest(c, types)
 	req.Part = part
 	if err != nil {
 		return err
 	}
-	limit, err := s.timeout(c)
+	limit, err := ms.fresh.timeout(c)
 	if err != nil {
 		return err
 	}
@@ -78,17 +105,17 @@ func (s *Server) changeModel(c echo.Context, part *writer.ModelPart, types ...st
 	if req.DryRun {
 		kind = workPreview
 	}
-	leave, err := s.previews.enter(c.Request().Context())
+	leave, err := ms.previews.enter(c.Request().Context())
 	if err != nil {
 		return err
 	}
-	change := &modelChange{s: s, req: req, prefer: prefer(c), limit: limit, leave: sync.OnceFunc(leave)}
+	change := &modelChange{models: ms, seen: ms.views.Open(c.Request()), req: req, prefer: prefer(c), limit: limit, leave: sync.OnceFunc(leave)}
 	if !change.prefer.async {
-		change.req.PreviewTime = s.opt.PreviewTime
+		change.req.PreviewTime = ms.previewTime
 	}
-	err = s.answerWork(c, kind, change.leave, change.run)
+	err = ms.jobs.answer(c, kind, change.leave, change.run)
 	if fanfold.CodeOf(err) == fanfold.Stale {
-		_, seq, _ := s.Models.Model()
+		_, seq, _ := ms.models.Model()
 		c.Response().Header().Set("ETag", modelTag(seq))
 	}
 	return err
@@ -96,7 +123,8 @@ func (s *Server) changeModel(c echo.Context, part *writer.ModelPart, types ...st
 
 // modelChange is a change of the model, or its preview, for which a request asked.
 type modelChange struct {
-	s      *Server
+	models *models
+	seen   view.View
 	req    writer.ModelRequest
 	prefer preferences
 	limit  time.Duration
@@ -107,12 +135,13 @@ type modelChange struct {
 func (m *modelChange) run(ctx context.Context, progress fanfold.Progress) (*reply, error) {
 	req := m.req
 	req.Progress = progress
-	result, err := m.s.Writer.PutModel(ctx, req)
+	result, err := m.models.writer.PutModel(ctx, req)
 	m.leave()
 	if err != nil {
 		return nil, err
 	}
-	result.Preview.Position = m.s.mark(result.Preview.Position.Position)
+	result.Preview = m.seen.Preview(result.Preview)
+	result.Preview.Position = m.models.positions.mark(result.Preview.Position.Position)
 	switch {
 	case req.DryRun:
 		return &reply{status: http.StatusOK, body: result.Preview, summary: result.Preview.Summary()}, nil
@@ -125,7 +154,7 @@ func (m *modelChange) run(ctx context.Context, progress fanfold.Progress) (*repl
 // answer returns the answer to a model that event seq applies, or announces.
 func (m *modelChange) answer(status int, seq uint64, applies bool, preview *model.Preview) *reply {
 	summary := preview.Summary()
-	summary.Applied, summary.Position = applies, m.s.markEvent(seq)
+	summary.Applied, summary.Position = applies, m.models.positions.markEvent(seq)
 	r := &reply{status: status, header: map[string]string{headerPosition: summary.Position.String()}, body: summary}
 	if applies {
 		summary.Revision = seq
@@ -141,7 +170,7 @@ func (m *modelChange) answer(status int, seq uint64, applies bool, preview *mode
 // applied waits until a model is folded, for a limited time, and returns what it did.
 func (m *modelChange) applied(ctx context.Context, seq uint64, preview *model.Preview) *reply {
 	status := http.StatusOK
-	if err := m.s.wait(ctx, seq, m.limit); err != nil {
+	if err := m.models.fresh.wait(ctx, seq, m.limit); err != nil {
 		status = http.StatusAccepted
 	}
 	return m.answer(status, seq, true, preview)
@@ -156,7 +185,7 @@ func (m *modelChange) proposed(ctx context.Context, result writer.ModelResult) (
 	}
 	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	applied, err := m.s.Writer.WaitForModel(waiting, result.Proposed)
+	applied, err := m.models.writer.WaitForModel(waiting, result.Proposed)
 	switch {
 	case err == nil:
 		return m.applied(ctx, applied, result.Preview), nil
@@ -164,13 +193,13 @@ func (m *modelChange) proposed(ctx context.Context, result writer.ModelResult) (
 		return nil, err
 	}
 	r := m.answer(http.StatusAccepted, result.Proposed, false, result.Preview)
-	r.header["Location"] = "/v1/_status"
+	r.header["Location"] = statusPath
 	return r, nil
 }
 
 // readModelRequest reads the headers, the parameters and the body of a PUT of a model. Errors are Invalid,
 // UnsupportedMedia, TooLarge and TooSlow.
-func (s *Server) readModelRequest(c echo.Context, types []string) (req writer.ModelRequest, err error) {
+func (ms *models) readModelRequest(c echo.Context, types []string) (req writer.ModelRequest, err error) {
 	if err := parameters(c, "dryRun", "allowMisfits", "allowRemoval", "background"); err != nil {
 		return req, err
 	}
@@ -189,7 +218,7 @@ func (s *Server) readModelRequest(c echo.Context, types []string) (req writer.Mo
 	if req.Conditions, err = parseConditions(c.Request()); err != nil {
 		return req, err
 	}
-	req.Source, err = s.readModel(c, types)
+	req.Source, err = ms.readModel(c, types)
 	return req, err
 }
 
@@ -205,11 +234,11 @@ func background(c echo.Context) (*bool, error) {
 }
 
 // getPending answers GET /v1/_model/_pending: the announced model.
-func (s *Server) getPending(c echo.Context) error {
+func (ms *models) getPending(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	p, _ := s.Models.Proposal()
+	p, _ := ms.models.Proposal()
 	if p == nil {
 		return writer.ErrNoProposal
 	}
@@ -219,25 +248,25 @@ func (s *Server) getPending(c echo.Context) error {
 
 // deletePending answers DELETE /v1/_model/_pending: it withdraws the announced model, and ends what this node does in the
 // background for models that are yet to be announced.
-func (s *Server) deletePending(c echo.Context) error {
+func (ms *models) deletePending(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	limit, err := s.timeout(c)
+	limit, err := ms.fresh.timeout(c)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	ended := s.jobs.cancelRunning(workModel)
-	seq, err := s.Writer.CancelModel(ctx)
+	ended := ms.jobs.cancelRunning(workModel)
+	seq, err := ms.writer.CancelModel(ctx)
 	if ended > 0 && errors.Is(err, writer.ErrNoProposal) { // it was looked at, and not announced yet
 		return c.NoContent(http.StatusNoContent)
 	}
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set(headerPosition, s.markEvent(seq).String())
-	if err := s.wait(ctx, seq, limit); err != nil {
+	c.Response().Header().Set(headerPosition, ms.positions.markEvent(seq).String())
+	if err := ms.fresh.wait(ctx, seq, limit); err != nil {
 		return c.NoContent(http.StatusAccepted)
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -247,8 +276,8 @@ func (s *Server) deletePending(c echo.Context) error {
 var modelTypes = []string{"application/yaml", "application/x-yaml", "text/yaml", "application/json"}
 
 // readModel reads the body of a model. What says that it is JSON must be.
-func (s *Server) readModel(c echo.Context, types []string) ([]byte, error) {
-	src, contentType, err := s.readAny(c, modelfile.MaxSource, types...)
+func (ms *models) readModel(c echo.Context, types []string) ([]byte, error) {
+	src, contentType, err := ms.bodies.read(c, modelfile.MaxSource, types...)
 	if err == nil && (contentType == jsonType || contentType == mergePatchType) {
 		err = writer.CheckDepth(src, fanfold.DefaultMaxDepth)
 	}

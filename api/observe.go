@@ -37,16 +37,12 @@ type observer struct {
 	made    atomic.Uint64 // ids
 	lines   *rate.Limiter // of the log
 	dropped atomic.Uint64 // lines, since the last one
-	routes  map[string]bool
+	routes  *routes
 }
 
 // newObserver returns an observer for the routes that are there.
-func newObserver(opt *Options, routes []*echo.Route) *observer {
-	o := &observer{opt: opt, prefix: strings.ToLower(rand.Text()[:10]) + "-", lines: rate.NewLimiter(logsPerSecond, logsAtOnce), routes: map[string]bool{}}
-	for _, r := range routes {
-		o.routes[r.Path] = true
-	}
-	return o
+func newObserver(opt *Options, routes *routes) *observer {
+	return &observer{opt: opt, prefix: strings.ToLower(rand.Text()[:10]) + "-", lines: rate.NewLimiter(logsPerSecond, logsAtOnce), routes: routes}
 }
 
 // requestID returns the id that a request has: the client's, where that is short and plain, or a new one.
@@ -82,7 +78,7 @@ func (s *Server) observed(next echo.HandlerFunc) echo.HandlerFunc {
 		var span *tracing.Span
 		if s.opt.Tracer != nil {
 			var ctx context.Context
-			ctx, span = s.opt.Tracer.Request(c.Request(), method(c.Request()), s.observer.route(c))
+			ctx, span = s.opt.Tracer.Request(c.Request(), method(c.Request()), s.routes.name(c))
 			c.SetRequest(c.Request().WithContext(ctx))
 		}
 		answered := false
@@ -103,38 +99,14 @@ func (o *observer) ended(c echo.Context, answered bool, took time.Duration) (sta
 	if !answered && !c.Response().Committed {
 		status = statusGone
 	}
-	route := o.route(c)
-	endless := strings.HasSuffix(route, "/_changes")
+	route := o.routes.find(c)
 	if o.opt.Answered != nil {
-		o.opt.Answered(Answer{Route: route, Method: method(c.Request()), Status: status, Took: took, Feed: endless})
+		o.opt.Answered(Answer{Route: o.routes.name(c), Method: method(c.Request()), Status: status, Took: took, Feed: route.is(endless)})
 	}
-	if took >= o.opt.SlowRequest && status < http.StatusInternalServerError && !takesItsTime[lastName(route)] {
+	if took >= o.opt.SlowRequest && status < http.StatusInternalServerError && !route.is(lasting) {
 		o.log(c, slog.LevelWarn, "slow request", "status", status, "took", took.Round(time.Millisecond))
 	}
 	return status
-}
-
-// takesItsTime has the resources whose requests last as long as there is to do, or to wait for. None of them is slow.
-var takesItsTime = map[string]bool{"_changes": true, "_lease": true, "_import": true, "_export": true, "_verify": true,
-	"_model": true, "_fold": true, "_replicas": true, "_snapshot": true}
-
-// lastName returns the last part of a route that is a name of this API's, and no parameter; "" for none.
-func lastName(route string) string {
-	parts := strings.Split(route, "/")
-	for i := len(parts) - 1; i >= 0; i-- {
-		if strings.HasPrefix(parts[i], "_") {
-			return parts[i]
-		}
-	}
-	return ""
-}
-
-// route returns the route of a request, with a colon before each parameter, and "other" where there is none.
-func (o *observer) route(c echo.Context) string {
-	if path := c.Path(); o.routes[path] {
-		return path
-	}
-	return "other"
 }
 
 // methods lists the methods that routes have.

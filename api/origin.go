@@ -11,7 +11,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
-	"golang.org/x/net/http/httpguts"
 
 	"github.com/fanfold/fanfold"
 )
@@ -94,7 +93,7 @@ func (s *Server) checkOrigin() echo.MiddlewareFunc {
 				}
 			}
 			if isRead(r) {
-				if all || !httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket") {
+				if all || !isHandshake(r) {
 					return next(c)
 				}
 				handshake := *r

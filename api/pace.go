@@ -54,12 +54,12 @@ func newPacedBody(c echo.Context, grace time.Duration) (*pacedBody, error) {
 	return p, supported(p.control.SetReadDeadline(p.until))
 }
 
-// pacedBody returns the body of a request, which limitBodyTime has replaced unless it is empty.
-func (s *Server) pacedBody(c echo.Context) (*pacedBody, error) {
+// paced returns the body of a request, which limitTime has replaced unless it is empty.
+func (b *bodies) paced(c echo.Context) (*pacedBody, error) {
 	if p, ok := c.Request().Body.(*pacedBody); ok {
 		return p, nil
 	}
-	return newPacedBody(c, s.opt.BodyGrace)
+	return newPacedBody(c, b.opt.BodyGrace)
 }
 
 // byLines makes lines what counts, of which an import must bring one in lineTime.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -192,30 +191,6 @@ func without(names ...string) func(handle echo.HandlerFunc) echo.HandlerFunc {
 			return handle(c)
 		}
 	}
-}
-
-// timeout returns how long the request may wait for the fold: what its Fanfold-Timeout says, in seconds or with a unit,
-// such as 500ms, and otherwise Options.Timeout. The error is Invalid.
-func (s *Server) timeout(c echo.Context) (time.Duration, error) {
-	v, err := header(c.Request(), headerTimeout)
-	if v == "" || err != nil {
-		return s.opt.Timeout, err
-	}
-	d, err := time.ParseDuration(v)
-	if seconds, ferr := strconv.ParseFloat(v, 64); ferr == nil && seconds >= 0 && seconds <= time.Minute.Seconds() {
-		d, err = time.Duration(seconds*float64(time.Second)), nil
-	}
-	if err != nil || d < 0 || d > time.Minute {
-		return 0, fanfold.Errorf(fanfold.Invalid, "%s: %q is not a time of up to 60 seconds, such as 5 or 500ms", headerTimeout, v)
-	}
-	return d, nil
-}
-
-// wait waits until an event is folded, for limit at most. The error is that of Folded.Wait.
-func (s *Server) wait(ctx context.Context, seq uint64, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return s.Folded.Wait(ctx, seq)
 }
 
 // parseConditions reads the If-Match and If-None-Match headers of a write. The error is Invalid.

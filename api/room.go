@@ -40,9 +40,15 @@ func newRoom(size int64) *room {
 	return r
 }
 
+// bodies takes in the bodies of requests.
+type bodies struct {
+	opt  *Options
+	room *room // for those in memory
+}
+
 // lease is what one request has taken of the room.
 type lease struct {
-	s    *Server
+	of   *bodies
 	in   *share
 	held int64      // in bytes
 	body *pacedBody // nil where there is none
@@ -52,10 +58,10 @@ type lease struct {
 const leaseKey = "lease"
 
 // newLease returns the lease of a request, which has taken nothing yet. The caller releases it.
-func (s *Server) newLease(c echo.Context) *lease {
-	l := &lease{s: s, in: &s.room.small}
+func (b *bodies) newLease(c echo.Context) *lease {
+	l := &lease{of: b, in: &b.room.small}
 	if c.Request().ContentLength > smallBytes {
-		l.in = &s.room.large
+		l.in = &b.room.large
 	}
 	l.body, _ = c.Request().Body.(*pacedBody)
 	c.Set(leaseKey, l)
@@ -65,14 +71,14 @@ func (s *Server) newLease(c echo.Context) *lease {
 // grow takes room so that the lease holds so many bytes, or all that its share has. It waits where there is none. It is
 // false where none came free within Options.Admission, and where too many wait already.
 func (l *lease) grow(ctx context.Context, to int64) bool {
-	if in := &l.s.room.large; to > smallBytes && l.in != in {
-		if !in.take(ctx, min(to, in.size), &l.s.opt) {
+	if in := &l.of.room.large; to > smallBytes && l.in != in {
+		if !in.take(ctx, min(to, in.size), l.of.opt) {
 			return false
 		}
 		l.release()
 		l.in, l.held = in, min(to, in.size)
 	} else if more := min(to, l.in.size) - l.held; more > 0 {
-		if !l.in.take(ctx, more, &l.s.opt) {
+		if !l.in.take(ctx, more, l.of.opt) {
 			return false
 		}
 		l.held += more

@@ -61,11 +61,17 @@ func (a *answer) reserve(n int) error {
 	return errNoRoom
 }
 
+// answers are put together within the budget for what is being sent.
+type answers struct {
+	budget   *sending.Budget
+	patience time.Duration // for which an answer waits for room
+}
+
 // assemble calls build with an empty answer, and returns it. Where there is no room for what build asks for, it drops the
 // answer, waits until there is, and calls build again: nobody holds a part of an answer while waiting. The caller calls
 // release. Errors are build's, and Busy where no room came free in time.
-func (s *Server) assemble(c echo.Context, build func(a *answer) error) (*answer, error) {
-	a := &answer{ctx: c.Request().Context(), lease: s.opt.Sending.Lease()}
+func (as *answers) assemble(c echo.Context, build func(a *answer) error) (*answer, error) {
+	a := &answer{ctx: c.Request().Context(), lease: as.budget.Lease()}
 	for {
 		err := build(a)
 		if err == nil {
@@ -76,15 +82,15 @@ func (s *Server) assemble(c echo.Context, build func(a *answer) error) (*answer,
 		if !errors.Is(err, errNoRoom) {
 			return nil, err
 		}
-		if err := s.waitToSend(a.ctx, a.lease, need); err != nil {
+		if err := as.wait(a.ctx, a.lease, need); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// waitToSend waits until a lease holds n bytes. The error is Busy after Options.Admission, or ctx's.
-func (s *Server) waitToSend(ctx context.Context, lease *sending.Lease, n int) error {
-	limited, cancel := context.WithTimeout(ctx, s.opt.Admission)
+// wait waits until a lease holds n bytes. The error is Busy after Options.Admission, or ctx's.
+func (as *answers) wait(ctx context.Context, lease *sending.Lease, n int) error {
+	limited, cancel := context.WithTimeout(ctx, as.patience)
 	defer cancel()
 	err := lease.WaitToHold(limited, n)
 	if err != nil && ctx.Err() == nil {
@@ -147,29 +153,14 @@ func writePaced(c echo.Context, body []byte) error {
 	return b.WriteTo(c.Response(), newPace(c).next)
 }
 
-// readDocument reads one document into room that lease takes of the budget, nil where there is none. Errors are the read
-// model's, and Busy where no room came free in time.
-func (s *Server) readDocument(c echo.Context, lease *sending.Lease, key fanfold.Key, view fanfold.View) (*fanfold.Document, fanfold.Position, error) {
-	for {
-		doc, at, err := s.Reader.Get(key, view)
-		if err != nil || doc == nil || len(doc.Body) <= lease.Held() || lease.TryHold(len(doc.Body)) {
-			return doc, at, err
-		}
-		size := len(doc.Body)
-		if err := s.waitToSend(c.Request().Context(), lease, size); err != nil {
-			return nil, 0, err
-		}
-	}
-}
-
 // sendJSON answers with v as JSON, within the budget for what is being sent. It is for answers to reads, which may be
 // refused with Busy.
-func (s *Server) sendJSON(c echo.Context, status int, v any) error {
+func (as *answers) sendJSON(c echo.Context, status int, v any) error {
 	var text bytes.Buffer
 	if err := encode(&text, v); err != nil {
 		return err
 	}
-	a, err := s.assemble(c, func(a *answer) error {
+	a, err := as.assemble(c, func(a *answer) error {
 		if err := a.reserve(text.Len()); err != nil {
 			return err
 		}

@@ -14,55 +14,33 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/changefeed/group"
-	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/internal/tracing"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
 
-// Listing tells which collections there are: those that the model declares, and those that hold or ever held a document.
-type Listing interface {
-	// HasCollection tells whether a collection is one of them.
-	HasCollection(name string) (bool, error)
-	// CollectionsBehind returns up to limit of them, by name, from behind the name after, and whether others follow.
-	CollectionsBehind(after string, limit int) (list []model.CollectionCount, more bool, err error)
-}
+// Sources are what the documents in answers come from: see package view.
+type Sources = view.Sources
 
-// Lists reads documents in lists.
-type Lists interface {
-	// EachListed calls fn with up to limit documents of a collection, by id, from behind the id after, until fn returns
-	// false. more tells whether others follow.
-	EachListed(collection, after string, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
-	// EachReferring calls fn with up to limit documents that refer to target, in order of creation, from behind the number
-	// after, until fn returns false. more tells whether others follow.
-	EachReferring(relation, target string, after int64, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
-	// EachOnPage calls fn with the documents on one of target's fixed pages, until fn returns false. It calls begin first,
-	// with the page's number and how many pages there are, and ends with its error.
-	EachOnPage(p model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error
-}
-
-// Snapshot reads one consistent prefix of the log.
-type Snapshot interface {
-	Listing
-	Lists
-	// At returns the position at which the prefix ends.
-	At() fanfold.Position
-	// GetWithin returns one document, nil where there is none, and how many bytes its body has. A body of more than
-	// maxBytes is not read, and nil.
-	GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
-}
-
-// Reader reads documents.
-type Reader interface {
-	// Get returns one document, nil where there is none, and the position it was read at.
-	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, fanfold.Position, error)
-	// Read calls fn with a snapshot that is valid until fn returns.
-	Read(fn func(s Snapshot) error) error
-	// Scan opens a snapshot that may be read for long, until ctx ends. The caller closes it.
-	Scan(ctx context.Context) (Scan, error)
-}
+type (
+	// Reader reads documents.
+	Reader = view.Reader
+	// Snapshot reads one prefix of the log.
+	Snapshot = view.Snapshot
+	// Scan reads one prefix for long.
+	Scan = view.Scan
+	// Outcomes knows what folded events did.
+	Outcomes = view.Outcomes
+	// Tracer finds out where derived values come from.
+	Tracer = view.Tracer
+	// Keys knows of which documents events are.
+	Keys = view.Keys
+)
 
 // Folded knows what this node has folded.
 type Folded interface {
@@ -70,12 +48,6 @@ type Folded interface {
 	Wait(ctx context.Context, seq uint64) error
 	// Applied returns the sequence of the last event folded.
 	Applied() uint64
-	// Outcome returns what a recently folded event did to its document, and how many derived changes it caused. ok is
-	// false for older events.
-	Outcome(seq uint64) (op fanfold.Op, derived int64, ok bool)
-	// Outcomes returns the direct changes of count folded events from first on, nil for an event without one. derived
-	// counts the derived changes that they and the rest of their transaction caused.
-	Outcomes(first uint64, count int) (changes []*fanfold.Change, derived int64, err error)
 }
 
 // Models knows the model that applies and the one that is announced.
@@ -93,19 +65,10 @@ type Fencer interface {
 	Fence(ctx context.Context) (uint64, error)
 }
 
-// Inspector answers questions about the read model.
+// Inspector checks the read model.
 type Inspector interface {
-	// Lineage reports where a document's derived values come from and which documents carry copies of it. The report is
-	// marshalled as JSON. The error is NotFound, or ctx's.
-	Lineage(ctx context.Context, key fanfold.Key) (report any, err error)
 	// Verify recomputes every derived value and reports what is wrong.
-	Verify(ctx context.Context, progress fanfold.Progress) (report Report, err error)
-}
-
-// Report is what came of work. It is marshalled as JSON.
-type Report interface {
-	// Summary returns the report in a few numbers, as _status tells it.
-	Summary() any
+	Verify(ctx context.Context, progress fanfold.Progress) (*reports.Verified, error)
 }
 
 // Operator controls the node.
@@ -113,23 +76,23 @@ type Operator interface {
 	// Replay starts a replay, and does not wait for its end. The error is Conflict where one is running.
 	Replay() error
 	// VerifyLog reads the whole log and compares it with what was folded from it.
-	VerifyLog(ctx context.Context, progress fanfold.Progress) (report Report, err error)
-	// Status reports the state of the node, and returns the reason where it is not ready, nil otherwise. The report is
-	// marshalled as JSON.
-	Status() (report any, stopped error)
+	VerifyLog(ctx context.Context, progress fanfold.Progress) (*reports.LogReport, error)
+	// Status reports the state of the node, and returns the reason where it is not ready, nil otherwise.
+	Status() (status reports.Status, stopped error)
 }
 
 // Feed serves the change feed.
 type Feed interface {
-	// ServeHTTP answers a request, and returns when the answer has ended. An error is to be answered as a problem.
-	ServeHTTP(w http.ResponseWriter, r *http.Request) error
+	// Serve answers a request with what q asks for, and returns when the answer has ended. An error is to be answered as a
+	// problem.
+	Serve(w http.ResponseWriter, r *http.Request, q changefeed.Query) error
 }
 
 // Dependencies holds the parts that a Server works with.
 type Dependencies struct {
 	Writer    *writer.Writer
 	Fencer    Fencer
-	Reader    Reader
+	Sources   Sources
 	Folded    Folded
 	Models    Models
 	Inspector Inspector
@@ -202,19 +165,23 @@ func (o *Options) setDefaults() {
 
 // Server serves the HTTP API. Its handler may be called from many goroutines.
 type Server struct {
-	Dependencies
 	opt  Options
 	echo *echo.Echo
 
 	running  *running // around echo
 	observer *observer
-	own      ownRoutes
+	routes   *routes
 
-	room *room // for bodies in memory
+	views   *view.Views
+	bodies  *bodies
+	jobs    *jobs
+	exports *slots
 
-	previews, imports, replicaChanges, verifies *slots
-
-	jobs *jobs
+	documents *documents
+	models    *models
+	feed      *feed
+	groups    *groups
+	admin     *admin
 }
 
 // Bounds of how many requests of a kind run at a time.
@@ -228,25 +195,44 @@ const (
 // New returns a server. Run serves it on a listener; Handler is for callers with a server of their own.
 func New(parts Dependencies, opt Options) *Server {
 	opt.setDefaults()
-	s := &Server{Dependencies: parts, opt: opt, echo: echo.New(), room: newRoom(opt.MaxInFlight)}
+	s := &Server{opt: opt, echo: echo.New()}
 	handler, err := compressed(s.echo)
 	if err != nil {
 		panic(err) // the options are constants
 	}
 	s.running = &running{handler: handler, none: make(chan struct{}, 1)}
-	s.previews, s.imports, s.replicaChanges = newSlots(maxPreviews, opt.Admission), newSlots(maxImports, opt.Admission), newSlots(1, opt.Admission)
-	s.verifies, s.jobs = newSlots(maxVerifications, opt.Admission), newJobs()
+	s.views, s.bodies = view.New(parts.Sources), &bodies{opt: &s.opt, room: newRoom(opt.MaxInFlight)}
+	s.jobs = newJobs(opt.Logger, s.views)
+	s.handlers(parts)
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler, s.echo.JSONSerializer = s.fail, lengthSerializer{}
 	recovered := middleware.RecoverWithConfig(middleware.RecoverConfig{DisableErrorHandler: true, LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
 		s.opt.Logger.Error("a handler panicked", "err", err, "stack", string(stack))
 		return err
 	}})
-	s.routes()
-	s.observer = newObserver(&s.opt, s.echo.Routes())
-	s.own = newOwnRoutes(s.echo.Routes())
-	s.echo.Use(composed(s.observed, recovered, s.checkHost, s.shared(), s.checkOrigin(), s.checkRoute, s.limitBodyTime))
+	s.routes = newRoutes(s.table())
+	s.register()
+	s.observer = newObserver(&s.opt, s.routes)
+	s.echo.Use(composed(s.observed, recovered, s.checkHost, s.shared(), s.checkOrigin(), s.routes.checkPath, s.bodies.limitTime))
 	return s
+}
+
+// handlers makes the handlers of the parts, each with what it needs.
+func (s *Server) handlers(parts Dependencies) {
+	opt, w := &s.opt, parts.Writer
+	slots := func(n int) *slots { return newSlots(n, opt.Admission) }
+	at := positions{opt.Issuer}
+	fresh := &freshness{lag: parts.Lag, fencer: parts.Fencer, folded: parts.Folded, issuer: opt.Issuer, standard: opt.Timeout, caughtUp: w.RecordCaughtUp}
+	s.exports = slots(maxExports)
+	s.documents = &documents{writer: w, importer: w, views: s.views, models: parts.Models, folded: parts.Folded,
+		fresh: fresh, bodies: s.bodies, answers: &answers{budget: opt.Sending, patience: opt.Admission}, positions: at,
+		imports: slots(maxImports), maxBody: w.MaxBody(), maxDepth: w.MaxDepth(), spoolDir: opt.SpoolDir, logger: opt.Logger}
+	s.models = &models{writer: w, views: s.views, models: parts.Models, folded: parts.Folded, fresh: fresh, bodies: s.bodies, positions: at, jobs: s.jobs,
+		previews: slots(maxPreviews), previewTime: opt.PreviewTime}
+	s.feed = &feed{parts.Feed}
+	s.groups = &groups{groups: parts.Groups, bodies: s.bodies}
+	s.admin = &admin{operator: parts.Operator, inspector: parts.Inspector, cluster: parts.Cluster, bodies: s.bodies, jobs: s.jobs,
+		verifies: slots(maxVerifications), replicaChanges: slots(1), version: opt.Version}
 }
 
 // composed returns a middleware that is others, the first of them outermost. Echo would compose them for every request anew.
@@ -258,127 +244,8 @@ func composed(others ...echo.MiddlewareFunc) echo.MiddlewareFunc {
 	return func(echo.HandlerFunc) echo.HandlerFunc { return chain }
 }
 
-// openAPI holds the description of the API, as GET /openapi.json answers it.
-//
-//go:embed openapi.json
-var openAPI []byte
-
-// routes registers every route.
-func (s *Server) routes() {
-	e := s.echo
-	plain := without(append([]string{headerIdempotencyKey}, conditionHeaders...)...)
-	s.reads("/v1/_changes", func(c echo.Context) error { return s.Feed.ServeHTTP(c.Response(), c.Request()) })
-	s.groupRoutes(plain)
-	s.clusterRoutes(plain)
-	s.reads("/v1/_model", s.getModel)
-	changesModel := func(h echo.HandlerFunc) echo.HandlerFunc {
-		return without(headerIdempotencyKey)(withoutAnswerTime(s.admitted(h)))
-	}
-	e.PUT("/v1/_model", changesModel(s.putModel))
-	e.PATCH("/v1/_model", changesModel(s.patchModel))
-	e.PUT("/v1/_model/:collection", changesModel(s.putCollection))
-	e.PUT("/v1/_fold", withoutAnswerTime(plain(s.admitted(s.putFold))))
-	s.reads("/v1/_model/_pending", s.getPending)
-	e.DELETE("/v1/_model/_pending", plain(s.deletePending))
-	s.reads("/v1/_status", s.status)
-	e.POST("/v1/_replay", withoutAnswerTime(plain(commanded(s.replay))))
-	e.POST("/v1/_verify", withoutAnswerTime(plain(commanded(s.verify))))
-	s.reads("/v1/_work/:work", s.getWork)
-	e.DELETE("/v1/_work/:work", plain(s.deleteWork))
-	e.POST("/v1/_import", without(conditionHeaders...)(s.importLines))
-	s.reads("/v1/_import", s.getImport)
-	s.reads("/v1/_export", s.limited(maxExports, s.export))
-	e.POST("/v1/_transactions", without(conditionHeaders...)(s.admitted(s.transact)))
-	e.POST("/v1/:collection", s.admitted(s.create))
-	s.reads("/", s.front)
-	s.reads("/v1", s.collections)
-	s.reads("/v1/:collection", s.list)
-	s.reads("/v1/:collection/:id", s.get)
-	e.PUT("/v1/:collection/:id", s.admitted(s.put))
-	e.PATCH("/v1/:collection/:id", s.admitted(s.patch))
-	e.DELETE("/v1/:collection/:id", s.admitted(s.delete))
-	s.reads("/v1/:collection/:id/_lineage", s.lineage)
-	s.reads("/v1/:collection/:id/:child", s.children)
-	health := func(c echo.Context) error { return c.JSONBlob(http.StatusOK, []byte(`{"status":"ok"}`)) }
-	s.reads("/healthz", health)
-	s.reads("/readyz", s.ready)
-	s.reads("/openapi.json", func(c echo.Context) error { return sendText(c, http.StatusOK, echo.MIMEApplicationJSON, openAPI) })
-	if s.opt.Metrics != nil {
-		s.reads("/metrics", whole(s.opt.Metrics))
-	}
-}
-
-// reads registers a route for GET and HEAD. Both are answered alike: of an answer to HEAD, net/http sends the headers alone.
-func (s *Server) reads(path string, handle echo.HandlerFunc) {
-	s.echo.GET(path, handle)
-	s.echo.HEAD(path, handle)
-}
-
 // Handler returns the API as a handler.
 func (s *Server) Handler() http.Handler { return s.running }
 
-// Routes lists every route as "METHOD /path", with a colon before each parameter of the path.
-func (s *Server) Routes() []string {
-	var out []string
-	for _, r := range s.echo.Routes() {
-		if r.Method != echo.RouteNotFound {
-			out = append(out, r.Method+" "+r.Path)
-		}
-	}
-	return out
-}
-
-// ready answers GET and HEAD /readyz.
-func (s *Server) ready(c echo.Context) error {
-	if _, stopped := s.Operator.Status(); stopped != nil {
-		return stopped
-	}
-	return c.JSONBlob(http.StatusOK, []byte(`{"status":"ready"}`))
-}
-
-// status answers GET /v1/_status.
-func (s *Server) status(c echo.Context) error {
-	if err := parameters(c); err != nil {
-		return err
-	}
-	report, _ := s.Operator.Status()
-	return c.JSON(http.StatusOK, report)
-}
-
-// replay answers POST /v1/_replay.
-func (s *Server) replay(c echo.Context) error {
-	if err := parameters(c); err != nil {
-		return err
-	}
-	if err := s.Operator.Replay(); err != nil {
-		return err
-	}
-	report, _ := s.Operator.Status()
-	return c.JSON(http.StatusAccepted, report)
-}
-
-// verify answers POST /v1/_verify: of the read model, or of the log.
-func (s *Server) verify(c echo.Context) error {
-	if err := parameters(c, "log"); err != nil {
-		return err
-	}
-	ofLog, err := params.Bool(c.QueryParams(), "log")
-	if err != nil {
-		return err
-	}
-	kind, check := workVerify, s.Inspector.Verify
-	if ofLog {
-		kind, check = workVerifyLog, s.Operator.VerifyLog
-	}
-	leave, err := s.verifies.enter(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	return s.answerWork(c, kind, leave, func(ctx context.Context, progress fanfold.Progress) (*reply, error) {
-		report, err := check(ctx, progress)
-		if err != nil {
-			return nil, err
-		}
-		return &reply{status: http.StatusOK, body: report, summary: report.Summary()}, nil
-	})
-}
+// Work returns the work that runs, and what is kept of that which nobody waited for, without the results, the newest first.
+func (s *Server) Work() []reports.Work { return s.jobs.shown() }

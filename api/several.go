@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -50,17 +51,17 @@ func idsOf(q url.Values) (ids []string, err error) {
 
 // several answers GET of the documents with some ids, in the order in which they were asked for, all from one snapshot. ids
 // and err are what idsOf returned.
-func (s *Server) several(c echo.Context, collection string, ids []string, err error) error {
+func (d *documents) several(c echo.Context, collection string, ids []string, err error) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.parsePage(c, collection, "")
+	p, err := d.parsePage(c, collection, "")
 	if err != nil {
 		return err
 	}
-	a, err := s.assemble(c, func(a *answer) error {
-		return s.Reader.Read(func(snap Snapshot) error {
-			return s.newItems(c, snap, a, p).addAll(collection, ids)
+	a, err := d.answers.assemble(c, func(a *answer) error {
+		return d.open(c).Read(func(snap *view.Prefix) error {
+			return d.newItems(c, snap, a, p).addAll(collection, ids)
 		})
 	})
 	if err != nil {

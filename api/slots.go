@@ -55,9 +55,8 @@ func (l *slots) enterSending(ctx context.Context, body *pacedBody) (leave func()
 	}, nil
 }
 
-// limited returns a handler that lets n requests in at a time. Others wait a little, and are then refused with Busy.
-func (s *Server) limited(n int, handle echo.HandlerFunc) echo.HandlerFunc {
-	running := newSlots(n, s.opt.Admission)
+// limited returns a handler that lets in as many requests at a time as there are slots. Others wait a little, and are then refused with Busy.
+func limited(running *slots, handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		leave, err := running.enter(c.Request().Context())
 		if err != nil {

@@ -27,36 +27,36 @@ const (
 )
 
 // transact answers POST /v1/_transactions.
-func (s *Server) transact(c echo.Context) error {
+func (d *documents) transact(c echo.Context) error {
 	if err := parameters(c, writeParameters...); err != nil {
 		return err
 	}
-	body, _, err := s.readWatched(c, maxTransaction, newOperationCounter(s.Writer.MaxBody()).watch, jsonType)
+	body, _, err := d.bodies.readWatched(c, maxTransaction, newOperationCounter(d.maxBody).watch, jsonType)
 	if err != nil {
 		return err
 	}
-	w, err := s.newWrite(c, nil, body)
+	w, err := d.newWrite(c, nil, body)
 	if err != nil {
 		return err
 	}
-	ops, err := s.operations(body, w.prefer.strict)
+	ops, err := d.operations(body, w.prefer.strict)
 	if err != nil {
 		return err
 	}
-	result, err := s.Writer.Transact(c.Request().Context(), ops, w.request)
+	result, err := d.writer.Transact(c.Request().Context(), ops, w.request)
 	switch {
 	case err != nil:
 		return err
 	case result.DryRun != nil:
-		return s.answerDryRun(c, result.DryRun)
+		return d.answerDryRun(c, result.DryRun)
 	}
-	return s.finishTransaction(c, w, ops, result.First)
+	return d.finishTransaction(c, w, ops, result.First)
 }
 
 // operations reads and prepares the operations in a transaction's body. Errors are Invalid, Unprocessable and TooLarge;
 // their Operation is the index of the one at fault.
-func (s *Server) operations(body []byte, strict bool) ([]*writer.Operation, error) {
-	if err := writer.CheckDepth(body, s.Writer.MaxDepth()+transactionDepth); err != nil {
+func (d *documents) operations(body []byte, strict bool) ([]*writer.Operation, error) {
+	if err := writer.CheckDepth(body, d.maxDepth+transactionDepth); err != nil {
 		return nil, err
 	}
 	list, ok := jsondoc.Elements(body, "operations")
@@ -70,7 +70,7 @@ func (s *Server) operations(body []byte, strict bool) ([]*writer.Operation, erro
 	ops := make([]*writer.Operation, 0, count)
 	seen, made := make(map[fanfold.Key]int, count), namedOperations{}
 	for _, text := range list {
-		op, err := s.operation(text, strict, made)
+		op, err := d.operation(text, strict, made)
 		if err == nil {
 			if at, twice := seen[op.Key]; twice {
 				err = fanfold.Errorf(fanfold.Unprocessable, "document %s is in operation %d already; a transaction has each document once", op.Key, at)
@@ -94,7 +94,7 @@ var operationMembers = map[writer.OperationKind][]string{
 
 // operation reads and prepares one operation. made holds the operations that have names so far, and gets this
 // one. Errors are Invalid, Unprocessable, TooLarge and UnknownCollection.
-func (s *Server) operation(text []byte, strict bool, made namedOperations) (*writer.Operation, error) {
+func (d *documents) operation(text []byte, strict bool, made namedOperations) (*writer.Operation, error) {
 	t, err := jsondoc.Outline(text, maxMembers)
 	if err != nil { // it is JSON
 		return nil, fanfold.Errorf(fanfold.Invalid, "it has more than %d members, which no operation has", maxMembers)
@@ -118,11 +118,11 @@ func (s *Server) operation(text []byte, strict bool, made namedOperations) (*wri
 		return nil, err
 	}
 	if len(names.refs) > 0 {
-		if err := s.fillIn(op, &names); err != nil {
+		if err := d.fillIn(op, &names); err != nil {
 			return nil, err
 		}
 	}
-	err = s.Writer.Prepare(op)
+	err = d.writer.Prepare(op)
 	if err == nil && names.as != "" {
 		made[names.as] = op
 	}
@@ -130,8 +130,8 @@ func (s *Server) operation(text []byte, strict bool, made namedOperations) (*wri
 }
 
 // fillIn puts the ids that an operation takes into its content. The error is Invalid.
-func (s *Server) fillIn(op *writer.Operation, names *operationNames) error {
-	defer s.Writer.Parsing(op.Content)()
+func (d *documents) fillIn(op *writer.Operation, names *operationNames) error {
+	defer d.writer.Parsing(op.Content)()
 	return names.fill(op)
 }
 
@@ -255,29 +255,29 @@ type operationResult struct {
 }
 
 // finishTransaction waits for the fold of a transaction, whose first event is first, and answers it.
-func (s *Server) finishTransaction(c echo.Context, w *write, ops []*writer.Operation, first uint64) error {
+func (d *documents) finishTransaction(c echo.Context, w *write, ops []*writer.Operation, first uint64) error {
 	last := first + uint64(len(ops)) - 1
 	result := newTransactionResult(ops, first)
-	result.Position = s.markEvent(last)
+	result.Position = d.positions.markEvent(last)
 	c.Response().Header().Set(headerPosition, result.Position.String())
 	if list := w.prefer.applied(true, w.prefer.async, true); list != "" {
 		c.Response().Header().Set("Preference-Applied", list)
 	}
-	w.answerNowIfFolded(s, last)
-	if waited := s.waitFor(c, w, last); waited != nil || w.prefer.async {
+	w.answerNowIfFolded(d.folded, last)
+	if waited := d.waitFor(c, w, last); waited != nil || w.prefer.async {
 		for i, op := range ops {
 			if w.request.Key.Hash != "" && (op.Kind == writer.Create || op.IDOf != nil) { // if the request was stored before, its ids may be others
 				result.Operations[i].ID = ""
 			}
 		}
-		return s.accepted(c, w, last, waited, result)
+		return d.accepted(c, w, last, waited, result)
 	}
-	changes, derived, err := s.Folded.Outcomes(first, len(ops))
+	changes, derived, err := d.open(c).Outcomes(first, len(ops))
 	if err != nil {
 		return err
 	}
 	c.Response().Header()[keyDerived] = []string{strconv.FormatInt(derived, 10)}
-	s.addOutcomes(&result, ops, changes, first)
+	d.addOutcomes(&result, ops, changes, first)
 	return c.JSON(http.StatusOK, result)
 }
 
@@ -295,7 +295,7 @@ func newTransactionResult(ops []*writer.Operation, first uint64) transactionResu
 }
 
 // addOutcomes adds what the operations of a folded transaction did, by their direct changes.
-func (s *Server) addOutcomes(result *transactionResult, ops []*writer.Operation, changes []*fanfold.Change, first uint64) {
+func (d *documents) addOutcomes(result *transactionResult, ops []*writer.Operation, changes []*fanfold.Change, first uint64) {
 	for i, op := range ops {
 		r := &result.Operations[i]
 		if op.Kind == writer.Check {
@@ -307,7 +307,7 @@ func (s *Server) addOutcomes(result *transactionResult, ops []*writer.Operation,
 		o := outcomeOf(changes[i])
 		r.ID, r.Status, result.Tx = o.key.ID, o.status(), o.tx
 		if o.op != fanfold.OpDelete && len(op.Dropped) == 0 {
-			r.ETag = s.tag(first + uint64(i))
+			r.ETag = d.positions.tag(first + uint64(i))
 		}
 	}
 }

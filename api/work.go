@@ -2,33 +2,13 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
 )
-
-// Work tells how far work is that takes as long as looking at many documents: a change of the model, the preview of one, or a
-// verification. That which nobody waits for (Prefer: respond-async) is told until it is forgotten; other work while it runs.
-type Work struct {
-	ID      string    `json:"id"`
-	Kind    string    `json:"kind"`  // one of the kinds
-	Phase   string    `json:"phase"` // what is being done; done, failed or cancelled at the end
-	Done    int64     `json:"done"`  // of the phase
-	Total   int64     `json:"total"` // 0 where that is not known
-	Started time.Time `json:"started"`
-	Ended   time.Time `json:"ended,omitzero"`
-	// Status, Headers and Result are what a client that had waited would have been answered with; Result may be a problem. They
-	// are absent while the work runs.
-	Status  int               `json:"status,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
-	Summary any               `json:"summary,omitempty"` // of the result, in a few numbers
-	Result  json.RawMessage   `json:"result,omitempty"`
-}
 
 // The kinds of work.
 const (
@@ -62,10 +42,10 @@ type reply struct {
 // worker does work, and tells how far it is.
 type worker func(ctx context.Context, progress fanfold.Progress) (*reply, error)
 
-// answerWork has run do work of a kind, and answers the request with what came of it. Where the request would rather not wait
+// answer has run do work of a kind, and answers the request with what came of it. Where the request would rather not wait
 // for that (Prefer: respond-async, wait=5), it is answered with where to ask once the work has taken longer than it waits,
 // and the work goes on. Otherwise the work ends with the request. leave is called once the work has ended.
-func (s *Server) answerWork(c echo.Context, kind string, leave func(), run worker) error {
+func (js *jobs) answer(c echo.Context, kind string, leave func(), run worker) error {
 	left := false // to the work, which leaves then
 	defer func() {
 		if !left {
@@ -76,13 +56,13 @@ func (s *Server) answerWork(c echo.Context, kind string, leave func(), run worke
 	if !asks.async {
 		ctx, cancel := context.WithCancel(c.Request().Context())
 		defer cancel()
-		j, ok := s.jobs.add(kind, false, cancel)
+		j, ok := js.add(c, kind, false, cancel)
 		if !ok {
 			return errStopping
 		}
 		var r *reply
 		err := error(errStopping) // where run panics
-		defer func() { s.jobs.finish(s, j, r, err) }()
+		defer func() { js.finish(j, r, err) }()
 		if r, err = run(ctx, j.progress); err != nil {
 			if ctx.Err() != nil && c.Request().Context().Err() == nil {
 				err = errWorkEnded
@@ -91,7 +71,7 @@ func (s *Server) answerWork(c echo.Context, kind string, leave func(), run worke
 		}
 		return r.send(c)
 	}
-	j, err := s.begin(kind, asks.wait == 0, leave, run)
+	j, err := js.begin(c, kind, asks.wait == 0, leave, run)
 	if err != nil {
 		return err
 	}
@@ -145,29 +125,29 @@ var errWorkEnded = fanfold.Errorf(fanfold.Conflict, "a request has ended this wo
 
 // begin has run do work in the background, for which nobody waits where it is alone. The error is Unavailable where the server
 // ends.
-func (s *Server) begin(kind string, alone bool, leave func(), run worker) (*job, error) {
-	ctx, cancel := context.WithCancel(s.jobs.ctx)
-	j, ok := s.jobs.add(kind, alone, cancel)
+func (js *jobs) begin(c echo.Context, kind string, alone bool, leave func(), run worker) (*job, error) {
+	ctx, cancel := context.WithCancel(js.ctx)
+	j, ok := js.add(c, kind, alone, cancel)
 	if !ok {
 		cancel()
 		return nil, errStopping
 	}
-	s.jobs.running.Go(func() {
+	js.running.Go(func() {
 		defer cancel()
 		defer leave()
 		var r *reply
 		var err error
 		defer func() {
 			if p := recover(); p != nil {
-				s.opt.Logger.Error("work in the background panicked", "kind", kind, "err", p)
+				js.logger.Error("work in the background panicked", "kind", kind, "err", p)
 				err = fanfold.Errorf(fanfold.Internal, "the work ended by a mistake of the server")
 			}
 			if err != nil && ctx.Err() != nil {
-				if err = errWorkEnded; s.jobs.ctx.Err() != nil {
+				if err = errWorkEnded; js.ctx.Err() != nil {
 					err = errStopping
 				}
 			}
-			s.jobs.finish(s, j, r, err)
+			js.finish(j, r, err)
 		}()
 		r, err = run(ctx, j.progress)
 	})
@@ -180,38 +160,4 @@ func (r *reply) send(c echo.Context) error {
 		c.Response().Header().Set(name, value)
 	}
 	return c.JSON(r.status, r.body)
-}
-
-// getWork answers GET /v1/_work/{work}: how far work is that nobody waits for, and what came of it.
-func (s *Server) getWork(c echo.Context) error {
-	if err := parameters(c); err != nil {
-		return err
-	}
-	j := s.jobs.find(c.Param("work"))
-	if j == nil {
-		return noWork(c)
-	}
-	return c.JSON(http.StatusOK, j.state())
-}
-
-// deleteWork answers DELETE /v1/_work/{work}: it ends work that runs, and forgets it.
-func (s *Server) deleteWork(c echo.Context) error {
-	if err := parameters(c); err != nil {
-		return err
-	}
-	j := s.jobs.find(c.Param("work"))
-	if j == nil {
-		return noWork(c)
-	}
-	j.cancel()
-	<-j.ended
-	s.jobs.mu.Lock()
-	s.jobs.list = slices.DeleteFunc(s.jobs.list, func(o *job) bool { return o == j })
-	s.jobs.mu.Unlock()
-	return c.NoContent(http.StatusNoContent)
-}
-
-// noWork returns the NotFound of work that this node does not know.
-func noWork(c echo.Context) error {
-	return fanfold.Errorf(fanfold.NotFound, "this node knows no work %.40q: it may be another node's, of before a restart, or forgotten since others of its kind have ended; GET /v1/_status has what it knows", c.Param("work"))
 }

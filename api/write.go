@@ -36,13 +36,13 @@ type write struct {
 
 // newWrite reads the headers and parameters that every write has. body is the request's body, which belongs to what an
 // Idempotency-Key is for. op is nil for a transaction. The error is Invalid.
-func (s *Server) newWrite(c echo.Context, op *writer.Operation, body []byte) (w *write, err error) {
+func (d *documents) newWrite(c echo.Context, op *writer.Operation, body []byte) (w *write, err error) {
 	w = &write{op: op, prefer: prefer(c), begun: time.Now()}
-	if w.limit, err = s.timeout(c); err != nil {
+	if w.limit, err = d.fresh.timeout(c); err != nil {
 		return nil, err
 	}
 	if w.request.Key, err = idempotencyKey(c.Request(), body); err == nil {
-		err = s.keyed(w.request.Key)
+		err = d.fresh.takesKeys(w.request.Key)
 	}
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s *Server) newWrite(c echo.Context, op *writer.Operation, body []byte) (w 
 }
 
 // create answers POST of a document, whose id is in the body or is made.
-func (s *Server) create(c echo.Context) error {
+func (d *documents) create(c echo.Context) error {
 	collection, err := collectionOf(c)
 	if err != nil {
 		return err
@@ -76,34 +76,34 @@ func (s *Server) create(c echo.Context) error {
 	if cond.Exists || cond.Revisions != nil || cond.Not != nil {
 		return fanfold.Errorf(fanfold.Invalid, "an ETag does not go with POST, which only creates: use PUT")
 	}
-	body, _, err := s.readBody(c, jsonType)
+	body, _, err := d.bodies.read(c, d.maxBody, jsonType)
 	if err != nil {
 		return err
 	}
-	return s.writeOne(c, &writer.Operation{Kind: writer.Create, Key: fanfold.Key{Collection: collection}, Content: body}, body)
+	return d.writeOne(c, &writer.Operation{Kind: writer.Create, Key: fanfold.Key{Collection: collection}, Content: body}, body)
 }
 
 // put answers PUT of a document: it is created or replaced, under the request's conditions.
-func (s *Server) put(c echo.Context) error {
+func (d *documents) put(c echo.Context) error {
 	op, err := addressed(c, writer.Put, "refresh")
 	if err != nil {
 		return err
 	}
-	if op.Content, _, err = s.readBody(c, jsonType); err != nil {
+	if op.Content, _, err = d.bodies.read(c, d.maxBody, jsonType); err != nil {
 		return err
 	}
-	return s.writeOne(c, op, op.Content)
+	return d.writeOne(c, op, op.Content)
 }
 
 // patch answers PATCH of a document: the patch is applied to the referenced view, checked, and stored as it is, on the
 // revision with which it was checked.
-func (s *Server) patch(c echo.Context) error {
+func (d *documents) patch(c echo.Context) error {
 	op, err := addressed(c, writer.Patch, "refresh")
 	if err != nil {
 		return err
 	}
 	c.Response().Header().Set("Accept-Patch", mergePatchType+", "+jsonPatchType)
-	body, contentType, err := s.readBody(c, mergePatchType, jsonPatchType)
+	body, contentType, err := d.bodies.read(c, d.maxBody, mergePatchType, jsonPatchType)
 	if err != nil {
 		return err
 	}
@@ -111,11 +111,11 @@ func (s *Server) patch(c echo.Context) error {
 	if contentType == jsonPatchType {
 		op.PatchType = fanfold.JSONPatch
 	}
-	return s.writeOne(c, op, body)
+	return d.writeOne(c, op, body)
 }
 
 // delete answers DELETE of a document.
-func (s *Server) delete(c echo.Context) error {
+func (d *documents) delete(c echo.Context) error {
 	op, err := addressed(c, writer.Delete, "steps")
 	if err != nil {
 		return err
@@ -125,31 +125,31 @@ func (s *Server) delete(c echo.Context) error {
 		return err
 	}
 	if steps {
-		return s.deleteStep(c, op)
+		return d.deleteStep(c, op)
 	}
-	return s.writeOne(c, op, nil)
+	return d.writeOne(c, op, nil)
 }
 
 // writeOne makes one operation and answers it.
-func (s *Server) writeOne(c echo.Context, op *writer.Operation, body []byte) error {
-	w, err := s.newWrite(c, op, body)
+func (d *documents) writeOne(c echo.Context, op *writer.Operation, body []byte) error {
+	w, err := d.newWrite(c, op, body)
 	if err != nil {
 		return err
 	}
 	op.Strict = w.prefer.strict
-	if err := s.Writer.Prepare(op); err != nil {
+	if err := d.writer.Prepare(op); err != nil {
 		return err
 	}
-	result, err := s.Writer.Write(c.Request().Context(), op, w.request)
+	result, err := d.writer.Write(c.Request().Context(), op, w.request)
 	switch {
 	case err != nil && op.Kind != writer.Create:
-		return s.stale(c, op.Key, err)
+		return d.stale(c, op.Key, err)
 	case err != nil:
 		return err
 	case result.DryRun != nil:
-		return s.answerDryRun(c, result.DryRun)
+		return d.answerDryRun(c, result.DryRun)
 	}
-	return s.finish(c, w, result.First)
+	return d.finish(c, w, result.First)
 }
 
 // addressed reads the path, the parameters and the conditions of a write to one document. parameter is the one that only
@@ -176,19 +176,19 @@ func addressed(c echo.Context, kind writer.OperationKind, parameter string) (op 
 
 // stale returns a Stale for a condition that does not hold, and sets the headers with the current ETag. It returns other
 // errors as they are.
-func (s *Server) stale(c echo.Context, key fanfold.Key, err error) error {
+func (d *documents) stale(c echo.Context, key fanfold.Key, err error) error {
 	var e *fanfold.Error
 	if !errors.As(err, &e) || e.Code != fanfold.Stale && e.Code != fanfold.Exists {
 		return err
 	}
 	if e.Current > 0 { // so that the tag below is not older than the revision in the error
-		_ = s.wait(c.Request().Context(), uint64(e.Current), s.opt.Timeout)
+		_ = d.fresh.wait(c.Request().Context(), uint64(e.Current), d.fresh.standard)
 	}
-	if doc, at, gerr := s.Reader.Get(key, fanfold.Embedded); gerr == nil && doc != nil {
+	if doc, at, gerr := d.open(c).Get(key, fanfold.Embedded); gerr == nil && doc != nil {
 		h := c.Response().Header()
-		h[keyETag] = []string{s.etag(doc).String()}
+		h[keyETag] = []string{d.positions.etag(doc).String()}
 		h.Set(headerRevision, strconv.FormatUint(uint64(doc.Revision), 10))
-		h.Set(headerPosition, s.mark(at).String())
+		h.Set(headerPosition, d.positions.mark(at).String())
 	}
 	return &fanfold.Error{Code: fanfold.Stale, Message: e.Message, Current: e.Current, Err: e.Err}
 }
@@ -202,25 +202,25 @@ type deleteStepResult struct {
 }
 
 // deleteStep answers DELETE with steps=true.
-func (s *Server) deleteStep(c echo.Context, op *writer.Operation) error {
-	w, err := s.newWrite(c, op, nil)
+func (d *documents) deleteStep(c echo.Context, op *writer.Operation) error {
+	w, err := d.newWrite(c, op, nil)
 	if err != nil {
 		return err
 	}
 	if op.Any() || len(c.Request().Header[headerIdempotencyKey]) > 0 || w.prefer.async {
 		return fanfold.Errorf(fanfold.Invalid, "If-Match, %s and respond-async do not go with steps: repeat the request until it says done", headerIdempotencyKey)
 	}
-	step, err := s.Writer.DeleteNext(c.Request().Context(), op.Key, w.request.Intent)
+	step, err := d.writer.DeleteNext(c.Request().Context(), op.Key, w.request.Intent)
 	if err != nil {
 		return err
 	}
 	if step.DryRun != nil {
-		return s.answerDryRun(c, step.DryRun)
+		return d.answerDryRun(c, step.DryRun)
 	}
-	result := deleteStepResult{Done: step.Done, Deleted: step.Deleted, Changed: step.Changed, Position: s.markEvent(step.Last)}
+	result := deleteStepResult{Done: step.Done, Deleted: step.Deleted, Changed: step.Changed, Position: d.positions.markEvent(step.Last)}
 	c.Response().Header().Set(headerPosition, result.Position.String())
-	if err := s.wait(c.Request().Context(), step.Last, w.limit); err != nil {
-		return s.accepted(c, w, step.Last, err, result)
+	if err := d.fresh.wait(c.Request().Context(), step.Last, w.limit); err != nil {
+		return d.accepted(c, w, step.Last, err, result)
 	}
 	return c.JSON(http.StatusOK, result)
 }
@@ -238,12 +238,13 @@ type dryRunWrite struct {
 }
 
 // answerDryRun answers a dry run with the writes that would be stored and what they would cause.
-func (s *Server) answerDryRun(c echo.Context, dry *writer.DryRun) error {
-	out := dryRunResult{Writes: make([]dryRunWrite, len(dry.Writes)), Fanout: dry.Fanout}
-	for i, w := range dry.Writes {
+func (d *documents) answerDryRun(c echo.Context, dry *writer.DryRun) error {
+	writes := d.open(c).Writes(dry.Writes)
+	out := dryRunResult{Writes: make([]dryRunWrite, len(writes)), Fanout: dry.Fanout}
+	for i, w := range writes {
 		out.Writes[i] = dryRunWrite{w.Event.Kind, w.Event.Key.Collection, w.Event.Key.ID}
 	}
-	out.Position = s.mark(out.Position.Position)
+	out.Position = d.positions.mark(out.Position.Position)
 	header := c.Response().Header()
 	header.Set(headerPosition, dry.Fanout.Position.String())
 	if prefer(c).dry {

@@ -1,6 +1,7 @@
 package changefeed
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -18,7 +19,7 @@ type answers struct {
 // newAnswers returns an answers without any.
 func newAnswers() *answers {
 	a := &answers{running: map[string]*atomic.Int64{}, streams: map[*stream]struct{}{}}
-	for _, kind := range kinds {
+	for _, kind := range transports {
 		a.running[kind] = new(atomic.Int64)
 	}
 	return a
@@ -44,7 +45,7 @@ func (a *answers) follow(st *stream) (end func()) {
 }
 
 // Transports lists the names of the transports, as the parameter feed has them.
-func Transports() []string { return append([]string(nil), kinds...) }
+func Transports() []string { return slices.Clone(transports) }
 
 // Subscribers returns how many answers of a transport are under way, those of consumer groups included.
 func (f *Feed) Subscribers(transport string) int64 { return f.answers.running[transport].Load() }

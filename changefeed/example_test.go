@@ -23,8 +23,9 @@ func Example() {
 func run() (err error) {
 	feed := changefeed.New(newMemoryStore(create(1, "b1"), create(2, "b2")), changefeed.Options{})
 	defer feed.Close()
+	q := changefeed.Query{Since: "1-0", Selection: changefeed.Selection{AllChanges: true}}
 	w := httptest.NewRecorder()
-	if err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?since=1-0&mode=all", nil)); err != nil {
+	if err := feed.Serve(w, httptest.NewRequest(http.MethodGet, "/v1/_changes", nil), q); err != nil {
 		return err
 	}
 	fmt.Print(w.Body)

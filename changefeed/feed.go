@@ -78,19 +78,19 @@ func New(store Store, opt Options) *Feed {
 // Close ends open feeds and makes later ones end at once. It does not wait for them.
 func (f *Feed) Close() { f.end() }
 
-// ServeHTTP answers GET and HEAD /v1/_changes. It blocks for as long as the feed lasts. An error means that
+// Serve answers a request, by GET or HEAD, with the changes that a query asks for. It blocks for as long as the feed lasts. An error means that
 // nothing has been written, and is the caller's to answer: Invalid for a bad request, StoreChanged and PositionGone for a
 // position from which it cannot go on, and Unavailable. What goes wrong later ends the answer.
-func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
-	req, err := f.parseRequest(r)
+func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, q Query) error {
+	req, err := f.newRequest(q)
 	if err != nil {
 		return err
 	}
 	if r.Method == http.MethodHead {
 		return f.serveHead(w, req)
 	}
-	defer f.answers.begin(req.kind)()
-	if req.kind == kindWebSocket {
+	defer f.answers.begin(req.Transport)()
+	if req.Transport == WebSocket {
 		return f.serveWebSocket(w, r, req)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -102,12 +102,12 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 		_ = control.SetWriteDeadline(time.Now().Add(closingWriteTimeout)) // a writer without deadlines does not block for long
 	})()
 	s := f.newScan(req)
-	switch req.kind {
-	case kindEventStream:
+	switch req.Transport {
+	case EventStream:
 		f.stream(ctx, s, newEventWriter(f, w, s))
-	case kindContinuous:
+	case Continuous:
 		f.stream(ctx, s, newLineWriter(f, w, s))
-	case kindLongPoll:
+	case LongPoll:
 		return f.serveLongPoll(ctx, w, s)
 	default:
 		return f.serveOnce(ctx, w, s)
@@ -119,12 +119,12 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 // WebSocket, which a GET alone begins.
 func (f *Feed) serveHead(w http.ResponseWriter, req *request) error {
 	out := newHTTPWriter(f, w)
-	switch req.kind {
-	case kindWebSocket:
+	switch req.Transport {
+	case WebSocket:
 		return fanfold.Errorf(fanfold.Invalid, "a WebSocket begins with GET: send its handshake by that")
-	case kindEventStream:
+	case EventStream:
 		out.begin(typeEventStream, req.since)
-	case kindContinuous:
+	case Continuous:
 		out.begin(typeNDJSON, req.since)
 	default:
 		w.Header().Set("Content-Type", "application/json")

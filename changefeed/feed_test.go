@@ -10,8 +10,18 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
 )
+
+// answer has a feed answer a request as the API does.
+func answer(feed *changefeed.Feed, w http.ResponseWriter, r *http.Request) error {
+	q, err := api.FeedQuery(r)
+	if err != nil {
+		return err
+	}
+	return feed.Serve(w, r, q)
+}
 
 // serve runs a feed's handler on a server of its own. It closes the feed before the server, which
 // waits for open requests.
@@ -26,7 +36,7 @@ func serve(t testing.TB, store changefeed.Store) (url string) {
 func serveFeed(t testing.TB, feed *changefeed.Feed) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := feed.ServeHTTP(w, r); err != nil {
+		if err := answer(feed, w, r); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		}
 	}))
@@ -48,7 +58,7 @@ func TestLimitDoesNotCutATransaction(t *testing.T) {
 	feed := changefeed.New(newMemoryStore(create(1, "b1"), part(2), part(3), create(4, "b4")), changefeed.Options{})
 	defer feed.Close()
 	w := httptest.NewRecorder()
-	if err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?mode=all&limit=2", nil)); err != nil {
+	if err := answer(feed, w, httptest.NewRequest(http.MethodGet, "/v1/_changes?mode=all&limit=2", nil)); err != nil {
 		t.Fatal(err)
 	}
 	body := w.Body.String()
@@ -63,7 +73,7 @@ func TestCloseEndsFeeds(t *testing.T) {
 		feed := changefeed.New(newMemoryStore(), changefeed.Options{Timeout: time.Hour, Heartbeat: time.Hour})
 		ended := make(chan error)
 		go func() {
-			ended <- feed.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/_changes?feed="+kind, nil))
+			ended <- answer(feed, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/_changes?feed="+kind, nil))
 		}()
 		feed.Close()
 		if err := <-ended; err != nil {
@@ -78,7 +88,7 @@ func TestBadRequests(t *testing.T) {
 	defer feed.Close()
 	for _, query := range []string{"x=1", "limit=0", "limit=1&limit=2", "feed=poll", "mode=some", "since=yesterday", "include_docs=yes", "heartbeat=1", "collections=A", "%zz"} {
 		w := httptest.NewRecorder()
-		err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?"+query, nil))
+		err := answer(feed, w, httptest.NewRequest(http.MethodGet, "/v1/_changes?"+query, nil))
 		if fanfold.CodeOf(err) != fanfold.Invalid || w.Body.Len() > 0 {
 			t.Errorf("%s: %v, %s", query, err, w.Body)
 		}
@@ -95,13 +105,13 @@ func TestGonePositions(t *testing.T) {
 	var gone *fanfold.Error
 	for _, since := range []string{"0", "1-0-abcdefgh", "2-0", "2001-02-03T04:05:06Z"} {
 		w := httptest.NewRecorder()
-		err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?feed=eventsource&since="+since, nil))
+		err := answer(feed, w, httptest.NewRequest(http.MethodGet, "/v1/_changes?feed=eventsource&since="+since, nil))
 		if !errors.As(err, &gone) || gone.Code != fanfold.PositionGone || gone.Oldest == nil || w.Body.Len() > 0 {
 			t.Fatalf("since=%s: %v", since, err)
 		}
 	}
 	w := httptest.NewRecorder()
-	if err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?since="+gone.Oldest.String(), nil)); err != nil || !strings.Contains(w.Body.String(), `"b3"`) {
+	if err := answer(feed, w, httptest.NewRequest(http.MethodGet, "/v1/_changes?since="+gone.Oldest.String(), nil)); err != nil || !strings.Contains(w.Body.String(), `"b3"`) {
 		t.Errorf("%v, %s", err, w.Body)
 	}
 }

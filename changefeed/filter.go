@@ -3,8 +3,6 @@ package changefeed
 import (
 	"bytes"
 	"context"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -12,47 +10,30 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// maxPartitions bounds how many partitions a consumer can divide the keys into.
-const maxPartitions = 4096
-
-// parsePartition reads partition=i/n. The error is Invalid.
-func (req *request) parsePartition(text string) error {
-	if text == "" {
-		return nil
+// compileFilter returns the filter of a selection, nil for none. The error is Invalid.
+func (s *Selection) compileFilter() (*expr.Filter, error) {
+	if s.Filter == "" {
+		return nil, nil
 	}
-	part, of, _ := strings.Cut(text, "/")
-	i, err1 := strconv.Atoi(part)
-	n, err2 := strconv.Atoi(of)
-	if err1 != nil || err2 != nil || n < 1 || n > maxPartitions || i < 0 || i >= n || text != strconv.Itoa(i)+"/"+strconv.Itoa(n) {
-		return fanfold.Errorf(fanfold.Invalid, "partition=%s is not i/n with n from 1 to %d and i from 0 to n-1, such as 3/16", text, maxPartitions)
+	filter, err := expr.CompileFilter(s.Filter)
+	if err != nil {
+		return nil, fanfold.Errorf(fanfold.Invalid, "filter: %v", err)
 	}
-	req.partition, req.partitions = i, n
-	return nil
-}
-
-// parseFilter reads filter. The error is Invalid.
-func (req *request) parseFilter(text string) (err error) {
-	if text == "" {
-		return nil
+	if filter.Reads("previous") && !s.AllChanges {
+		return nil, fanfold.Errorf(fanfold.Invalid, "filter: previous is known with mode=all alone")
 	}
-	if req.filter, err = expr.CompileFilter(text); err != nil {
-		return fanfold.Errorf(fanfold.Invalid, "filter: %v", err)
-	}
-	if req.filter.Reads("previous") && !req.allChanges {
-		return fanfold.Errorf(fanfold.Invalid, "filter: previous is known with mode=all alone")
-	}
-	return nil
+	return filter, nil
 }
 
 // filters reports whether the consumer asks for less than all changes.
 func (req *request) filters() bool {
-	return !req.allChanges || len(req.collections) > 0 || req.direct || req.noCascades || req.partitions > 0 || req.filter != nil
+	return !req.AllChanges || len(req.Collections) > 0 || req.Direct || req.NoCascades || req.Partitions > 0 || req.filter != nil
 }
 
 // query returns the query for the page behind a position that has at most maxBytes.
 func (req *request) query(after fanfold.Position, maxBytes int) fanfold.ChangeQuery {
-	q := fanfold.ChangeQuery{After: after, Limit: maxPageRows, MaxBytes: maxBytes, Collections: req.collections, Latest: !req.allChanges,
-		Docs: req.includeDocs, View: req.view, Direct: req.direct, NoCascades: req.noCascades, Partition: req.partition, Partitions: req.partitions}
+	q := fanfold.ChangeQuery{After: after, Limit: maxPageRows, MaxBytes: maxBytes, Collections: req.Collections, Latest: !req.AllChanges,
+		Docs: req.Docs, View: req.View, Direct: req.Direct, NoCascades: req.NoCascades, Partition: req.Partition, Partitions: req.Partitions}
 	if req.filter != nil {
 		q.Versions = req.filter.Reads("doc")
 		q.Docs = q.Docs || q.Versions
@@ -69,7 +50,7 @@ func (s *scan) applyFilter(ctx context.Context, page *fanfold.ChangePage, out ou
 	if s.req.filter == nil || len(page.Rows) == 0 {
 		return nil
 	}
-	beats := time.NewTicker(s.req.heartbeat)
+	beats := time.NewTicker(s.req.Heartbeat)
 	defer beats.Stop()
 	kept := page.Rows[:0]
 	for rest := page.Rows; len(rest) > 0; {
@@ -135,7 +116,7 @@ func (s *scan) judge(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
 		}
 		row.Leaves = row.Op != fanfold.OpDelete
 	}
-	if !s.req.includeDocs || row.Leaves {
+	if !s.req.Docs || row.Leaves {
 		row.Doc = nil
 	}
 	row.After, row.Held, row.Newest = nil, nil, nil

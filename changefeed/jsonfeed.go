@@ -52,7 +52,7 @@ type jsonWriter struct {
 
 // newJSONWriter returns a writer of one answer to w.
 func newJSONWriter(f *Feed, w http.ResponseWriter, req *request) *jsonWriter {
-	return &jsonWriter{httpWriter: newHTTPWriter(f, w), all: req.allChanges, separator: `{"results":[`}
+	return &jsonWriter{httpWriter: newHTTPWriter(f, w), all: req.AllChanges, separator: `{"results":[`}
 }
 
 // row adds one row of the answer.

@@ -26,7 +26,7 @@ func newLineWriter(f *Feed, w http.ResponseWriter, s *scan) *lineWriter {
 
 // row adds one change.
 func (o *lineWriter) row(row fanfold.ChangeRow) error {
-	addRow(&o.buf, onOneLine(row), o.feed.opt.Issuer, o.scan.req.allChanges)
+	addRow(&o.buf, onOneLine(row), o.feed.opt.Issuer, o.scan.req.AllChanges)
 	o.buf.AddString("\n")
 	return nil
 }

@@ -105,7 +105,7 @@ func (s *scan) sendToHead(ctx context.Context, out output) error {
 		if err != nil || pending == 0 {
 			return err
 		}
-		if time.Since(s.sentAt) > s.req.heartbeat { // of much that was looked at, nothing was asked for
+		if time.Since(s.sentAt) > s.req.Heartbeat { // of much that was looked at, nothing was asked for
 			if err := out.alive(); err != nil {
 				return err
 			}
@@ -125,7 +125,7 @@ func (s *scan) sendPage(ctx context.Context, out output) (pending int64, err err
 		return 0, err
 	}
 	for _, row := range page.Rows {
-		if s.req.limit > 0 && s.sent >= s.req.limit && row.Position.Seq() != s.lastSeq && (row.Tx == "" || row.Tx != s.lastTx) {
+		if s.req.Limit > 0 && s.sent >= s.req.Limit && row.Position.Seq() != s.lastSeq && (row.Tx == "" || row.Tx != s.lastTx) {
 			s.pending = page.Changes - row.Ordinal + 1
 			return s.pending, cmp.Or(out.flush(), errLimitReached)
 		}
@@ -164,7 +164,7 @@ func (s *scan) tell(ctx context.Context, rows []fanfold.ChangeRow) {
 // limitReached reports whether the limit is reached and the event or transaction that reached it is over: behind it another
 // one was looked at, or there is nothing yet, for the read model has events and transactions whole.
 func (s *scan) limitReached(page fanfold.ChangePage) bool {
-	if s.req.limit == 0 || s.sent < s.req.limit {
+	if s.req.Limit == 0 || s.sent < s.req.Limit {
 		return false
 	}
 	return page.Pending == 0 || page.Last.Seq() > s.lastSeq && s.lastTx == ""
@@ -198,7 +198,7 @@ func (s *scan) await(ctx context.Context, out output, n int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	held := make(chan error, 1)
 	go func() { held <- s.lease.WaitToHold(ctx, n) }()
-	beats := time.NewTicker(s.req.heartbeat)
+	beats := time.NewTicker(s.req.Heartbeat)
 	defer beats.Stop()
 	var failed error
 	for {

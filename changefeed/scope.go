@@ -3,27 +3,21 @@ package changefeed
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/params"
 )
 
 // Scope is what a feed has for a reader who does not choose by itself where it begins and what it sees, as a member of a
 // consumer group does not.
 type Scope struct {
-	Since      fanfold.Position // everything behind it
-	Until      fanfold.Position // and up to it; 0 for no end
-	Wait       time.Duration    // after which there is something; before that there is nothing
-	Selection  url.Values       // which changes there are, and how they look, by the parameters of the feed
-	Partition  int              // of so many Partitions, in which the documents are; see fanfold.Key.Partition
-	Partitions int
+	Since     fanfold.Position // everything behind it
+	Until     fanfold.Position // and up to it; 0 for no end
+	Wait      time.Duration    // after which there is something; before that there is nothing
+	Selection Selection        // which changes there are, and how they look
 
 	rows    atomic.Int64 // given so far
 	reached atomic.Bool  // everything up to Until was looked at
@@ -32,32 +26,13 @@ type Scope struct {
 // Empty reports whether everything up to Until was looked at, and there was nothing.
 func (s *Scope) Empty() bool { return s.reached.Load() && s.rows.Load() == 0 }
 
-// A request for a scope says by scopeParameters which one, and by sendingParameters how it is to be sent, as a request for
-// the feed does.
-var (
-	scopeParameters   = []string{"partition", "token"}
-	sendingParameters = []string{"feed", "limit", "timeout", "heartbeat", "include_docs"}
-)
-
-// ServeScope answers a request with what a scope has, as ServeHTTP does. A Last-Event-ID is ignored: the scope says where it
-// begins. The error is that of ServeHTTP.
-func (f *Feed) ServeScope(w http.ResponseWriter, r *http.Request, scope *Scope) error {
-	q, err := params.Parse(r.URL.RawQuery, slices.Concat(scopeParameters, sendingParameters)...)
-	if err != nil {
-		return err
-	}
-	for _, name := range scopeParameters {
-		q.Del(name)
-	}
-	maps.Copy(q, scope.Selection)
-	q.Set("since", scope.Since.String())
-	q.Set("partition", strconv.Itoa(scope.Partition)+"/"+strconv.Itoa(scope.Partitions))
-	r = r.Clone(r.Context())
-	r.URL.RawQuery = q.Encode()
-	r.Header.Del("Last-Event-ID")
+// ServeScope answers a request with what a scope has, as Serve does. The query says how it is to be sent; what it selects, and
+// since when, is the scope's to say. The error is that of Serve.
+func (f *Feed) ServeScope(w http.ResponseWriter, r *http.Request, q Query, scope *Scope) error {
+	q.Selection, q.Since = scope.Selection, scope.Since.String()
 	o := f.over(&scopedStore{Store: f.store, scope: scope, begins: time.Now().Add(scope.Wait)})
 	o.leftOut = func(rows int) { scope.rows.Add(int64(-rows)) }
-	return o.ServeHTTP(w, r)
+	return o.Serve(w, r, q)
 }
 
 // over returns a feed over another store that ends when f does.
@@ -67,12 +42,9 @@ func (f *Feed) over(store Store) *Feed {
 	return o
 }
 
-// CheckSelection returns Invalid where the feed's parameters for which changes there are, and how they look, are not taken.
-func (f *Feed) CheckSelection(ctx context.Context, selection url.Values) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "/?"+selection.Encode(), nil)
-	if err == nil {
-		_, err = f.parseRequest(r)
-	}
+// CheckSelection returns Invalid where a selection cannot be asked for: its filter is not one.
+func (f *Feed) CheckSelection(s Selection) error {
+	_, err := s.compileFilter()
 	return err
 }
 

@@ -35,7 +35,7 @@ const (
 // row adds one change.
 func (o *eventWriter) row(row fanfold.ChangeRow) error {
 	o.buf.AddString(beforeID + o.feed.opt.Issuer.Mark(row.Position).String() + beforeRow)
-	addRow(&o.buf, onOneLine(row), o.feed.opt.Issuer, o.scan.req.allChanges)
+	addRow(&o.buf, onOneLine(row), o.feed.opt.Issuer, o.scan.req.AllChanges)
 	o.buf.AddString(behindRow)
 	o.told = row.Position
 	return nil

@@ -39,7 +39,7 @@ type stream struct {
 // after each quiet heartbeat interval the position alone. A consumer that has caught up shares the reading with all that
 // ask the same, until it falls behind.
 func (f *Feed) stream(ctx context.Context, s *scan, out transport) {
-	st := &stream{feed: f, scan: s, out: out, beats: time.NewTicker(s.req.heartbeat)}
+	st := &stream{feed: f, scan: s, out: out, beats: time.NewTicker(s.req.Heartbeat)}
 	defer st.beats.Stop()
 	defer f.answers.follow(st)()
 	if s.req.quiet {
@@ -75,7 +75,7 @@ func (st *stream) run(ctx context.Context) error {
 // alone reports whether the consumer reads by itself also at the head: because it ends somewhere within the rows, or because
 // it has come from a node that is ahead, and the others have yet to get to where it is.
 func (st *stream) alone() (bool, error) {
-	if st.scan.req.limit > 0 {
+	if st.scan.req.Limit > 0 {
 		return true, nil
 	}
 	_, head, err := st.feed.store.Bounds()
@@ -112,7 +112,7 @@ func (st *stream) restart() {
 		return
 	}
 	st.sent = st.scan.sent
-	st.beats.Reset(st.scan.req.heartbeat)
+	st.beats.Reset(st.scan.req.Heartbeat)
 	if st.quiet != nil {
 		st.quiet.Reset(st.scan.req.timeout)
 	}

@@ -70,7 +70,7 @@ func TestAnswersBeyondTheHead(t *testing.T) {
 	defer feed.Close()
 	ask := func(query string) (string, error) {
 		w := httptest.NewRecorder()
-		err := feed.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/_changes?since=2-0&"+query, nil))
+		err := answer(feed, w, httptest.NewRequest(http.MethodGet, "/v1/_changes?since=2-0&"+query, nil))
 		return w.Body.String(), err
 	}
 	for _, query := range []string{"", "feed=longpoll&timeout=20"} {
@@ -193,7 +193,7 @@ func TestHandshake(t *testing.T) {
 		}
 		r.Header.Set(name, value)
 		w := httptest.NewRecorder()
-		if err := feed.ServeHTTP(w, r); fanfold.CodeOf(err) != fanfold.Invalid || w.Body.Len() > 0 {
+		if err := answer(feed, w, r); fanfold.CodeOf(err) != fanfold.Invalid || w.Body.Len() > 0 {
 			t.Errorf("%s: %s: %v", name, value, err)
 		}
 	}

@@ -111,7 +111,7 @@ func (f *Feed) join(req *request, at fanfold.Position) *subscription {
 // newTail starts a tail from a position on.
 func (f *Feed) newTail(req *request, at fanfold.Position) *tail {
 	own := *req
-	own.since, own.limit, own.fresh = at, 0, 0
+	own.since, own.Limit, own.fresh = at, 0, 0
 	start := &piece{more: make(chan struct{}), last: at, dropped: true}
 	t := &tail{feed: f, key: req.shape, scan: f.newScan(&own), done: make(chan struct{}), at: at, from: at, before: start, newest: start,
 		lease: f.opt.Budget.Lease(), subs: map[*subscription]struct{}{}, moved: make(chan struct{}, 1)}
@@ -358,7 +358,7 @@ func (o *pieceWriter) row(row fanfold.ChangeRow) error {
 	s := span{at: row.Position, event: o.text.Len()}
 	o.text.AddString(beforeID + o.tail.feed.opt.Issuer.Mark(row.Position).String() + beforeRow)
 	s.json = o.text.Len()
-	addRow(&o.text, onOneLine(row), o.tail.feed.opt.Issuer, o.tail.scan.req.allChanges)
+	addRow(&o.text, onOneLine(row), o.tail.feed.opt.Issuer, o.tail.scan.req.AllChanges)
 	s.end = o.text.Len()
 	o.text.AddString(behindRow)
 	o.rows = append(o.rows, s)

@@ -17,15 +17,10 @@ import (
 	"github.com/fanfold/fanfold/internal/sending"
 )
 
-// isHandshake reports whether a request wants to become a WebSocket.
-func isHandshake(r *http.Request) bool {
-	return httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
-}
-
 // checkHandshake returns an Invalid where a request cannot become a WebSocket.
 func checkHandshake(r *http.Request) error {
 	keys := r.Header.Values("Sec-WebSocket-Key")
-	if len(keys) == 1 && isHandshake(r) && r.ProtoAtLeast(1, 1) && r.Header.Get("Sec-WebSocket-Version") == "13" &&
+	if len(keys) == 1 && httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket") && r.ProtoAtLeast(1, 1) && r.Header.Get("Sec-WebSocket-Version") == "13" &&
 		httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade") {
 		if key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(keys[0])); err == nil && len(key) == 16 {
 			return nil
@@ -90,7 +85,7 @@ func (o *messageWriter) send(text []byte) error {
 // row sends one change.
 func (o *messageWriter) row(row fanfold.ChangeRow) error {
 	var text sending.Buffer
-	addRow(&text, row, o.feed.opt.Issuer, o.scan.req.allChanges)
+	addRow(&text, row, o.feed.opt.Issuer, o.scan.req.AllChanges)
 	if text.Len() <= writePiece {
 		return o.send(text.Bytes())
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -56,7 +57,7 @@ func (r reader) Scan(ctx context.Context) (api.Scan, error) {
 	return scan{sc}, nil
 }
 
-// folded makes the read model an api.Folded.
+// folded makes the read model an api.Folded and api.Outcomes.
 type folded struct{ store *sqlite.Store }
 
 // Wait blocks until seq is folded.
@@ -85,7 +86,7 @@ func (f folded) Outcomes(first uint64, count int) (changes []*fanfold.Change, de
 	return changes, derived, err
 }
 
-// inspector makes package inspect an api.Inspector.
+// inspector makes package inspect an api.Inspector and api.Tracer.
 type inspector struct {
 	*inspect.Inspector
 	store  *sqlite.Store
@@ -93,12 +94,12 @@ type inspector struct {
 }
 
 // Lineage reports where a document's derived values come from.
-func (i inspector) Lineage(ctx context.Context, key fanfold.Key) (any, error) {
+func (i inspector) Lineage(ctx context.Context, key fanfold.Key) (*reports.Lineage, error) {
 	return i.Inspector.Lineage(ctx, key)
 }
 
 // Verify recomputes every derived value and reports what is wrong.
-func (i inspector) Verify(ctx context.Context, progress fanfold.Progress) (api.Report, error) {
+func (i inspector) Verify(ctx context.Context, progress fanfold.Progress) (*reports.Verified, error) {
 	v, err := inspect.Verify(ctx, i.store, progress)
 	if err != nil {
 		return nil, err

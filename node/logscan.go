@@ -8,33 +8,14 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
 // LogReport says how the log compares with what was folded from it.
 type LogReport struct {
-	Last   uint64 `json:"last"`   // the last event that the log had when reading began, or that was known of it
-	Read   uint64 `json:"read"`   // events that could be read
-	Digest string `json:"digest"` // of all of them, where none is missing
-	// Compared is the last event up to which the digest was compared with what a node knew, 0 where nothing was known.
-	Compared uint64         `json:"compared"`
-	Missing  []events.Range `json:"missing,omitempty"` // events that are missing or cannot be read: the first hundred runs
-	More     uint64         `json:"more,omitempty"`    // runs besides those
-	Differs  *events.Range  `json:"differs,omitempty"` // events of which at least one is not the one that was folded
-
+	reports.LogReport
 	lacking uint64 // events that are missing
-}
-
-// Summary returns what was found in a few numbers: a LogSummary.
-func (r *LogReport) Summary() any {
-	return LogSummary{Last: r.Last, Read: r.Read, Damaged: r.Err() != nil}
-}
-
-// LogSummary says in a few numbers what a verification of the log found.
-type LogSummary struct {
-	Last    uint64 `json:"last"`
-	Read    uint64 `json:"read"`
-	Damaged bool   `json:"damaged"`
 }
 
 // maxReported bounds the runs of missing events in a report.
@@ -44,10 +25,14 @@ const maxReported = 100
 func (r *LogReport) Err() error {
 	switch {
 	case len(r.Missing) > 0:
-		return fanfold.Errorf(fanfold.LogDamaged, "of the log's events up to %d, %d are missing or cannot be read: %s; %s", r.Last, r.lacking, events.NameRanges(r.Missing, 5), events.Repair)
+		missing := make([]events.Range, len(r.Missing))
+		for i, m := range r.Missing {
+			missing[i] = events.Range(m)
+		}
+		return fanfold.Errorf(fanfold.LogDamaged, "of the log's events up to %d, %d are missing or cannot be read: %s; %s", r.Last, r.lacking, events.NameRanges(missing, 5), events.Repair)
 	case r.Differs != nil:
 		return fanfold.Errorf(fanfold.LogDamaged, "among the log's events %s is one that is not what was folded: it is another log, or a copy that went another way, or the read model's files are damaged; "+
-			"restore the log, or run fanfold replay where the log is the right one and remove %s; %s", r.Differs, witnessFile, events.Repair)
+			"restore the log, or run fanfold replay where the log is the right one and remove %s; %s", events.Range(*r.Differs), witnessFile, events.Repair)
 	}
 	return nil
 }
@@ -68,7 +53,7 @@ type logComparison struct {
 // calls step, which may be nil, with each event. It blocks for as long as reading takes, in constant memory. The error is
 // step's, ctx's, or that of the log or the read model; what is wrong is in the report.
 func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last uint64, known []witness, step func(seq uint64, size int) error) (*LogReport, error) {
-	c := &logComparison{report: LogReport{Last: last}, store: store, known: map[uint64]fanfold.Digest{}, step: step}
+	c := &logComparison{report: LogReport{LogReport: reports.LogReport{Last: last}}, store: store, known: map[uint64]fanfold.Digest{}, step: step}
 	c.prev, c.chain = log.Base().Seq, log.Base().Digest
 	for _, w := range known {
 		if w.Seq > 0 {
@@ -111,7 +96,7 @@ func (c *logComparison) skip(seq uint64) {
 		return
 	}
 	c.report.lacking += seq - c.prev - 1
-	if missing := (events.Range{First: c.prev + 1, Last: seq - 1}); len(c.report.Missing) < maxReported {
+	if missing := (reports.Range{First: c.prev + 1, Last: seq - 1}); len(c.report.Missing) < maxReported {
 		c.report.Missing = append(c.report.Missing, missing)
 	} else {
 		c.report.More++
@@ -132,7 +117,7 @@ func (c *logComparison) compare(seq uint64) error {
 	}
 	for _, d := range known {
 		if d != c.chain {
-			c.report.Differs = &events.Range{First: c.report.Compared + 1, Last: seq}
+			c.report.Differs = &reports.Range{First: c.report.Compared + 1, Last: seq}
 			return nil
 		}
 	}

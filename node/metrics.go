@@ -209,7 +209,7 @@ func (n *Node) foldMetrics(m *instruments) {
 	m.gauge("fanfold_replay_progress_ratio", "Share of the events that the running replay has replayed, from 0 to 1; 1 where none runs.",
 		status(func(s projector.Status) float64 { return replayRatio(s.Replay) }))
 	m.gauge("fanfold_model_preparation_ratio", "How far this node is with the model that is being prepared, from 0 to 1; 1 where none is.",
-		status(func(s projector.Status) float64 { return s.Preparing.Ratio() }))
+		status(func(s projector.Status) float64 { return projector.Ratio(s.Preparing) }))
 	m.counter("fanfold_folded_events_total", "Events folded by this process.", func() uint64 { return n.Projector.Status().Folded })
 }
 

@@ -117,9 +117,12 @@ var (
 	_ api.Fencer        = (*writer.Writer)(nil)
 	_ api.Reader        = reader{}
 	_ api.Folded        = folded{}
+	_ api.Outcomes      = folded{}
 	_ api.Snapshot      = (*sqlite.Snapshot)(nil)
 	_ api.Models        = (*projector.Projector)(nil)
 	_ api.Inspector     = inspector{}
+	_ api.Tracer        = inspector{}
+	_ api.Keys          = (*events.Log)(nil)
 	_ api.Operator      = operator{}
 	_ api.Cluster       = cluster{}
 	_ api.Feed          = (*changefeed.Feed)(nil)
@@ -258,8 +261,10 @@ func (n *Node) openAPI() {
 	apiOptions.Version = Version()
 	apiOptions.Issuer, apiOptions.Metrics, apiOptions.Logger = n.issuer(), metrics(n), n.cfg.Logger
 	apiOptions.Answered, apiOptions.Tracer = n.instruments.answered, n.tracer
-	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Reader: reader{n.Store}, Folded: folded{n.Store}, Models: n.Projector,
-		Inspector: inspector{n.inspector, n.Store, n.issuer()}, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}}, apiOptions)
+	inspector := inspector{n.inspector, n.Store, n.issuer()}
+	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
+		Sources:   api.Sources{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
+		Inspector: inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}}, apiOptions)
 }
 
 // version is set by the linker, with -X, where a build has no version control to ask: see the Dockerfile.

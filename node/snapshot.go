@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -26,20 +27,22 @@ type snapshots struct {
 	last        *buckets.Snapshot
 }
 
-// SnapshotStatus says which snapshots a node had to do with.
-type SnapshotStatus struct {
-	StartedFrom *buckets.Snapshot `json:"startedFrom,omitempty"` // the node's read model began as this
-	Last        *buckets.Snapshot `json:"last,omitempty"`        // the last one that this node took
-}
-
 // status returns the snapshots' status, nil where there is none.
-func (s *snapshots) status() *SnapshotStatus {
+func (s *snapshots) status() *reports.SnapshotStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.startedFrom == nil && s.last == nil {
 		return nil
 	}
-	return &SnapshotStatus{StartedFrom: s.startedFrom, Last: s.last}
+	return &reports.SnapshotStatus{StartedFrom: reportOf(s.startedFrom), Last: reportOf(s.last)}
+}
+
+// reportOf returns what is told of a snapshot, nil for none.
+func reportOf(s *buckets.Snapshot) *reports.Snapshot {
+	if s == nil {
+		return nil
+	}
+	return &reports.Snapshot{Name: s.Name, Store: s.Store, Fold: s.Fold, Seq: s.Seq, Bytes: s.Bytes, Sum: s.Sum, Taken: s.Taken}
 }
 
 // savedFile is the name of the copy in the data directory from which a snapshot is sent.

@@ -14,21 +14,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Preparation says how far this node is with an announced model.
-type Preparation struct {
-	Model   uint64    `json:"model"` // the event that announces it
-	Phase   string    `json:"phase"` // waiting, copying, computing, following, ready or failed
-	Done    int64     `json:"done"`  // of the phase: pages, documents, or the last event followed
-	Total   int64     `json:"total"`
-	Changes int64     `json:"changes"` // documents that the model changes, as far as known
-	Started time.Time `json:"started"`
-	Error   string    `json:"error,omitempty"`
-	// WaitingFor names the nodes for which this one waits before the model applies: they do not hold their writes yet.
-	WaitingFor []string `json:"waitingFor,omitempty"`
-}
-
-// Ratio returns how far the preparation is, from 0 to 1, by rough shares of its phases; 1 for nil.
-func (s *Preparation) Ratio() float64 {
+// Ratio returns how far a preparation is, from 0 to 1, by rough shares of its phases; 1 for nil.
+func Ratio(s *Preparation) float64 {
 	if s == nil {
 		return 1
 	}
@@ -59,13 +46,6 @@ const (
 	phaseReady     = "ready"
 	phaseFailed    = "failed"
 )
-
-// Activation says how the last model that was prepared came to apply.
-type Activation struct {
-	Model     uint64  `json:"model"` // the event that applied it
-	Documents int64   `json:"documents"`
-	Seconds   float64 `json:"seconds"` // for which nothing was folded
-}
 
 const (
 	maxLagToPrepare = 10_000 // events not folded yet with which a node prepares nothing

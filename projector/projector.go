@@ -87,18 +87,6 @@ type Projector struct {
 	resume    chan struct{} // has an element where a replay put a sound read model in place
 }
 
-// Stopped says why nothing is folded at present.
-type Stopped struct {
-	Seq    uint64 `json:"seq"` // the event that cannot be folded
-	Reason string `json:"reason"`
-
-	reading bool // the log could not be read; otherwise an event could not be folded
-	away    bool // because it did not answer; otherwise because of what it has
-}
-
-// LogAway tells whether the log did not answer. Otherwise an event could not be read or folded.
-func (s *Stopped) LogAway() bool { return s != nil && s.away }
-
 // New returns a projector of a store, with the model that applies in its read model. The error is the read model's.
 // It starts nothing: Run does.
 func New(source Source, store *sqlite.Store, opt Options) (*Projector, error) {
@@ -154,11 +142,11 @@ func (p *Projector) Run(ctx context.Context) error {
 // stop notes that folding has stopped, and makes waits fail with the reason. The same reason is logged once.
 func (p *Projector) stop(err error) {
 	var read *readError
-	stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: reason(err), reading: errors.As(err, &read)}
-	if code := fanfold.CodeOf(err); !stop.reading || code == fanfold.Invalid || code == fanfold.LogDamaged {
+	stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: reason(err), Reading: errors.As(err, &read)}
+	if code := fanfold.CodeOf(err); !stop.Reading || code == fanfold.Invalid || code == fanfold.LogDamaged {
 		p.logEnd.Store(max(p.logEnd.Load(), stop.Seq))
 	} else {
-		stop.away = code == fanfold.Unavailable
+		stop.Away = code == fanfold.Unavailable
 	}
 	if old := p.stopped.Load(); old == nil || *old != *stop {
 		p.opt.Logger.Error("the projector has stopped", "seq", stop.Seq, "err", err)
@@ -199,7 +187,7 @@ func (p *Projector) run(ctx context.Context) error {
 		return &readError{err}
 	}
 	defer feed.stop()
-	if s := p.stopped.Load(); s != nil && s.reading { // the log is there again, and may have nothing to fold
+	if s := p.stopped.Load(); s != nil && s.Reading { // the log is there again, and may have nothing to fold
 		p.stopped.Store(nil)
 		p.store.Applied.Resume()
 	}

@@ -11,12 +11,6 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Withdrawn says which model was announced last and did not come to apply.
-type Withdrawn struct {
-	Model  uint64 `json:"model"` // the event that announced it
-	Reason string `json:"reason"`
-}
-
 // proposals is what the projector knows of announced models, and of their preparation on this node.
 type proposals struct {
 	mu        sync.Mutex

@@ -12,18 +12,6 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Progress says how far a replay is, or how the last one ended.
-type Progress struct {
-	Running bool      `json:"running"`
-	Seq     uint64    `json:"seq"`    // last event replayed
-	Target  uint64    `json:"target"` // last event to replay
-	Rate    float64   `json:"rate"`   // events a second so far
-	Left    float64   `json:"secondsLeft"`
-	Started time.Time `json:"started"`
-	Seconds float64   `json:"seconds"` // it has taken
-	Error   string    `json:"error,omitempty"`
-}
-
 // replayState holds the progress of the replay that runs, or ran last.
 type replayState struct {
 	mu      sync.Mutex

@@ -8,14 +8,6 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// RuleError names a rule whose expression could not be evaluated, so that its field is absent.
-type RuleError struct {
-	Rule     string `json:"rule"`
-	Count    int64  `json:"count"`    // since this process started
-	Document string `json:"document"` // the last one it failed on
-	Error    string `json:"error"`
-}
-
 // report collects rule errors, by rule. It is no part of the read model.
 type report struct {
 	mu     sync.Mutex

@@ -1,18 +1,23 @@
 package projector
 
-// Status says how far the fold is.
-type Status struct {
-	Applied    uint64      `json:"applied"` // last event folded
-	Lag        uint64      `json:"lag"`     // events that the log had beyond it, when last heard
-	Stopped    *Stopped    `json:"stopped,omitempty"`
-	RuleErrors []RuleError `json:"ruleErrors,omitempty"`
-	Replay     *Progress   `json:"replay,omitempty"`
-	// Preparing says how far this node is with an announced model, Activated how the last one came to apply.
-	Preparing *Preparation `json:"preparing,omitempty"`
-	Activated *Activation  `json:"activated,omitempty"`
-	Withdrawn *Withdrawn   `json:"withdrawn,omitempty"`
-	Folded    uint64       `json:"-"` // events folded by this process
-}
+import "github.com/fanfold/fanfold/internal/reports"
+
+type (
+	// Status says how far the fold is.
+	Status = reports.Projection
+	// Stopped says why nothing is folded.
+	Stopped = reports.Stopped
+	// RuleError names a rule whose expression failed.
+	RuleError = reports.RuleError
+	// Progress says how far a replay is.
+	Progress = reports.Replay
+	// Preparation says how far an announced model is prepared.
+	Preparation = reports.Preparation
+	// Activation says how the last prepared model came to apply.
+	Activation = reports.Activation
+	// Withdrawn says why an announced model does not apply.
+	Withdrawn = reports.Withdrawn
+)
 
 // Status returns how far the fold is now.
 func (p *Projector) Status() Status {

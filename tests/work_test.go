@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -96,14 +97,14 @@ func TestPreviewTakesLong(t *testing.T) {
 }
 
 // work decodes work.
-func work(t *testing.T, body []byte) (w api.Work) {
+func work(t *testing.T, body []byte) (w reports.Work) {
 	t.Helper()
 	decode(t, body, &w)
 	return w
 }
 
 // awaitWork waits for the end of work in the background, which an answer tells of.
-func awaitWork(t *testing.T, s *harness.Store, accepted *harness.Response) (w api.Work) {
+func awaitWork(t *testing.T, s *harness.Store, accepted *harness.Response) (w reports.Work) {
 	t.Helper()
 	at := accepted.Header.Get("Location")
 	if w = work(t, accepted.Body); at != "/v1/_work/"+w.ID || accepted.Header.Get("Preference-Applied") != "respond-async" || w.Result != nil {

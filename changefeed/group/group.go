@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"hash/maphash"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,10 +44,10 @@ type ReadModel interface {
 type Feed interface {
 	// Resolve returns the position that a text names, as the parameter since does. It blocks until this node has reached it.
 	Resolve(ctx context.Context, text string) (fanfold.Position, error)
-	// CheckSelection returns Invalid where the parameters for which changes there are, and how they look, are not taken.
-	CheckSelection(ctx context.Context, selection url.Values) error
+	// CheckSelection returns Invalid where a selection of changes cannot be asked for.
+	CheckSelection(s changefeed.Selection) error
 	// ServeScope answers a request with what a scope has.
-	ServeScope(w http.ResponseWriter, r *http.Request, scope *changefeed.Scope) error
+	ServeScope(w http.ResponseWriter, r *http.Request, q changefeed.Query, scope *changefeed.Scope) error
 }
 
 // Options are the settings of Groups. The zero value works.

@@ -21,7 +21,7 @@ func (g *Groups) Put(ctx context.Context, name string, settings Settings) (creat
 	if err := settings.check(); err != nil {
 		return false, err
 	}
-	if err := g.feed.CheckSelection(ctx, settings.selection()); err != nil {
+	if err := g.feed.CheckSelection(settings.selection()); err != nil {
 		return false, err
 	}
 	start, err := g.resolve(ctx, settings.Since)

@@ -3,7 +3,6 @@ package group
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -78,9 +77,9 @@ func (m memoryModel) Resolve(_ context.Context, text string) (fanfold.Position, 
 	return fanfold.ParsePosition(text)
 }
 
-func (m memoryModel) CheckSelection(context.Context, url.Values) error { return nil }
+func (m memoryModel) CheckSelection(changefeed.Selection) error { return nil }
 
-func (m memoryModel) ServeScope(http.ResponseWriter, *http.Request, *changefeed.Scope) error {
+func (m memoryModel) ServeScope(http.ResponseWriter, *http.Request, changefeed.Query, *changefeed.Scope) error {
 	return nil
 }
 

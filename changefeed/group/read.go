@@ -9,7 +9,6 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/changefeed"
-	"github.com/fanfold/fanfold/internal/params"
 )
 
 // reading is what a lease lets its member read at a time. A feed that is open ends when it changes.
@@ -23,20 +22,20 @@ type reading struct {
 	retry      int    // the number of the parked batch that is given again; 0 for none
 }
 
+// Reading is a member's request for the changes of a partition.
+type Reading struct {
+	Group     string
+	Partition int
+	Token     string           // of its lease
+	Query     changefeed.Query // how they are to be sent
+}
+
 // ServeChanges answers a member's request for the changes of a partition whose token it has: the changes of the first parked
 // batch that is to be given again, or those behind the checkpoint. It blocks for as long as the answer lasts, which ends
 // when the lease is lost, when a batch has failed, and when another parked batch is to be given. Errors are to be answered:
 // LeaseLost, Invalid, NotFound and Unavailable.
-func (g *Groups) ServeChanges(w http.ResponseWriter, r *http.Request, name string) error {
-	q := r.URL.Query()
-	number, err := params.Int(q, "partition", -1, 0, MaxPartitions-1)
-	if err != nil {
-		return err
-	}
-	if number < 0 || q.Get("token") == "" {
-		return fanfold.Errorf(fanfold.Invalid, "the changes of a group are asked for with partition= and token=, as _lease has given them")
-	}
-	read, scope, err := g.read(r.Context(), name, number, q.Get("token"))
+func (g *Groups) ServeChanges(w http.ResponseWriter, r *http.Request, asked Reading) error {
+	read, scope, err := g.read(r.Context(), asked.Group, asked.Partition, asked.Token)
 	if err != nil {
 		return err
 	}
@@ -48,7 +47,7 @@ func (g *Groups) ServeChanges(w http.ResponseWriter, r *http.Request, name strin
 		g.watch(ctx, read, scope)
 		cancel()
 	})
-	if err := g.feed.ServeScope(w, r.WithContext(ctx), scope); err != nil || r.Method == http.MethodHead {
+	if err := g.feed.ServeScope(w, r.WithContext(ctx), asked.Query, scope); err != nil || r.Method == http.MethodHead {
 		return err
 	}
 	return g.finishEmpty(r.Context(), read, scope)
@@ -68,7 +67,8 @@ func (g *Groups) read(ctx context.Context, name string, number int, token string
 		return nil, nil, err
 	}
 	read := &reading{group: s, partition: number, token: token, generation: s.Generation, revision: s.revision, failures: p.Failures}
-	scope := &changefeed.Scope{Since: p.Checkpoint, Selection: s.Settings.selection(), Partition: number, Partitions: s.Settings.Partitions}
+	scope := &changefeed.Scope{Since: p.Checkpoint, Selection: s.Settings.selection()}
+	scope.Selection.Partition, scope.Selection.Partitions = number, s.Settings.Partitions
 	if retry := p.retried(); retry != nil {
 		read.retry, scope.Since, scope.Until = retry.Number, retry.From, retry.To
 	} else {

@@ -1,13 +1,12 @@
 package group
 
 import (
-	"net/url"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/changefeed"
 )
 
 // Bounds of groups.
@@ -115,16 +114,13 @@ func (s *Settings) check() error {
 	return nil
 }
 
-// selection returns the parameters of the feed that say which changes the group has.
-func (s *Settings) selection() url.Values {
-	q := url.Values{"mode": {s.Mode}, "view": {s.View}, "derived": {s.Derived}, "cascades": {s.Cascades}}
-	if s.Filter != "" {
-		q.Set("filter", s.Filter)
+// selection returns which changes the group has.
+func (s *Settings) selection() changefeed.Selection {
+	out := changefeed.Selection{Collections: s.Collections, AllChanges: s.Mode == "all", Direct: s.Derived == "exclude", NoCascades: s.Cascades == "exclude", Filter: s.Filter}
+	if s.View == "referenced" {
+		out.View = fanfold.Referenced
 	}
-	if len(s.Collections) > 0 {
-		q.Set("collections", strings.Join(s.Collections, ","))
-	}
-	return q
+	return out
 }
 
 // equal reports whether two settings ask for the same.

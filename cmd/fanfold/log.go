@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/node"
 )
@@ -70,13 +71,13 @@ func withRemains(ctx context.Context, data string, fn func(r *node.Remains) erro
 // printLogReport prints what is wrong with a log, and a line that says how much of it was looked at.
 func printLogReport(out io.Writer, r *node.LogReport) {
 	for _, m := range r.Missing {
-		fmt.Fprintf(out, "missing or unreadable: %s\n", m)
+		fmt.Fprintf(out, "missing or unreadable: %s\n", events.Range(m))
 	}
 	if r.More > 0 {
 		fmt.Fprintf(out, "and in %d more places\n", r.More)
 	}
 	if r.Differs != nil {
-		fmt.Fprintf(out, "not what was folded: one or more of %s\n", r.Differs)
+		fmt.Fprintf(out, "not what was folded: one or more of %s\n", events.Range(*r.Differs))
 	}
 	fmt.Fprintf(out, "%d of %d events read, compared up to %d\n", r.Read, r.Last, r.Compared)
 	if r.Digest != "" {

@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/reports"
 )
 
 // showWork shows on a terminal how far the server is with what a command waits for.
@@ -31,7 +31,7 @@ func workLine(kind, phase string, done, total int64, started time.Time) string {
 }
 
 // showWorks prints a line for each piece of work that a server does, or has done for clients that did not wait.
-func showWorks(out io.Writer, all []api.Work) {
+func showWorks(out io.Writer, all []reports.Work) {
 	for _, w := range all {
 		if w.Status == 0 {
 			fmt.Fprintf(out, "working     %s\n", workLine(w.Kind, w.Phase, w.Done, w.Total, w.Started))

@@ -214,14 +214,14 @@ func (l *lineage) whyNothingGathered(r *fold.Rule, v *DerivedValue) (string, err
 
 // itself returns the document as the source of a value.
 func (l *lineage) itself() []ValueSource {
-	return []ValueSource{{l.row.Key.Collection, l.row.Key.ID, l.row.Revision, l.issuer.Mark(l.row.Position)}}
+	return []ValueSource{{Collection: l.row.Key.Collection, ID: l.row.Key.ID, Revision: l.row.Revision, Position: l.issuer.Mark(l.row.Position)}}
 }
 
 // sourcesOf returns documents as sources of a value.
 func (l *lineage) sourcesOf(docs []*fanfold.Document) []ValueSource {
 	sources := make([]ValueSource, 0, len(docs))
 	for _, doc := range docs {
-		sources = append(sources, ValueSource{doc.Key.Collection, doc.Key.ID, doc.Revision, l.issuer.Mark(doc.Position)})
+		sources = append(sources, ValueSource{Collection: doc.Key.Collection, ID: doc.Key.ID, Revision: doc.Revision, Position: l.issuer.Mark(doc.Position)})
 	}
 	return sources
 }

@@ -111,11 +111,3 @@ func (l *lineage) unguarded() (out []Unguarded) {
 	}
 	return out
 }
-
-// Unguarded names a declaration of what is unique that does not tell the document apart from others, because one of its parts
-// has no value.
-type Unguarded struct {
-	Unique string `json:"unique"`
-	Part   string `json:"part"`
-	Reason string `json:"reason"`
-}

@@ -15,31 +15,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Wrong names one value of the read model that is not what the documents as written give.
-type Wrong struct {
-	Document string `json:"document"` // collection/id
-	Rule     string `json:"rule,omitempty"`
-	Detail   string `json:"detail"` // the stored value and the right one, as a JSON Patch, or what else is wrong
-}
-
-// Verified says what a verification found.
-type Verified struct {
-	Position  fanfold.Bookmark `json:"position"` // of the prefix looked at
-	Documents int64            `json:"documents"`
-	Wrong     []Wrong          `json:"wrong"`
-	More      int64            `json:"more,omitempty"` // wrong values beyond those listed
-}
-
-// Summary returns what was found in a few numbers: a VerifiedSummary.
-func (v *Verified) Summary() any {
-	return VerifiedSummary{Documents: v.Documents, Wrong: int64(len(v.Wrong)) + v.More}
-}
-
-// VerifiedSummary says in a few numbers what a verification found.
-type VerifiedSummary struct {
-	Documents int64 `json:"documents"`
-	Wrong     int64 `json:"wrong"`
-}
+// verification is what a verification has found so far.
+type verification struct{ Verified }
 
 // maxListed is how many wrong values a verification lists; the rest is counted.
 const maxListed = 1000
@@ -47,7 +24,7 @@ const maxListed = 1000
 // Verify recomputes every derived value, the link index, the claims and the numbers of documents from the documents as written, on one snapshot,
 // and lists what differs, documents in order of creation. It tells progress, which may be nil, how far it is, and blocks
 // for as long as that takes; reads and folding go on. The error is the read model's, or ctx's.
-func Verify(ctx context.Context, store *sqlite.Store, progress fanfold.Progress) (out *Verified, err error) {
+func Verify(ctx context.Context, store *sqlite.Store, progress fanfold.Progress) (found *Verified, err error) {
 	sc, err := store.Scan()
 	if err != nil {
 		return nil, err
@@ -61,7 +38,7 @@ func Verify(ctx context.Context, store *sqlite.Store, progress fanfold.Progress)
 	if err != nil {
 		return nil, err
 	}
-	out = &Verified{Position: fanfold.Bookmark{Position: sc.Checkpoint.At()}, Wrong: []Wrong{}}
+	out := &verification{Verified{Position: fanfold.Bookmark{Position: sc.Checkpoint.At()}, Wrong: []Wrong{}}}
 	c := newChecker(ctx, sc, pl, progress)
 	documents, err := sc.Count(nil)
 	if err != nil {
@@ -69,7 +46,7 @@ func Verify(ctx context.Context, store *sqlite.Store, progress fanfold.Progress)
 	}
 	c.work.begin("reading", documents)
 	if err := c.listUnreadable(out); err != nil || len(out.Wrong) > 0 {
-		return out, err // nothing can be computed from what is not JSON
+		return &out.Verified, err // nothing can be computed from what is not JSON
 	}
 	c.work.begin("linking", documents)
 	if err := c.indexLinks(); err != nil {
@@ -96,13 +73,13 @@ func Verify(ctx context.Context, store *sqlite.Store, progress fanfold.Progress)
 	if err := out.compareOmissions(sc, left); err != nil {
 		return nil, err
 	}
-	return out, sc.CompareCounts(func(name string, stored, counted int64) {
+	return &out.Verified, sc.CompareCounts(func(name string, stored, counted int64) {
 		out.add(Wrong{Document: name, Detail: fmt.Sprintf("the collection holds %d documents, where the read model has counted %d", counted, stored)})
 	})
 }
 
 // compare lists how a document is stored otherwise than it should be.
-func (v *Verified) compare(pl *fold.Plan, row *sqlite.Row, want, omitted []byte) {
+func (v *verification) compare(pl *fold.Plan, row *sqlite.Row, want, omitted []byte) {
 	v.Documents++
 	if !bytes.Equal(row.Body, want) {
 		v.addBody(pl, row, want)
@@ -136,7 +113,7 @@ func addOmissions(totals map[string]sqlite.Omission, omitted []byte) error {
 }
 
 // compareOmissions lists rules for which the read model has other totals of values without room.
-func (v *Verified) compareOmissions(sc *sqlite.Scanner, want map[string]sqlite.Omission) error {
+func (v *verification) compareOmissions(sc *sqlite.Scanner, want map[string]sqlite.Omission) error {
 	stored, err := sc.Omissions()
 	for _, o := range stored {
 		if want[o.Rule] != o {
@@ -152,7 +129,7 @@ func (v *Verified) compareOmissions(sc *sqlite.Scanner, want map[string]sqlite.O
 }
 
 // add lists a wrong value, or counts it where the list is full.
-func (v *Verified) add(w Wrong) {
+func (v *verification) add(w Wrong) {
 	if len(v.Wrong) >= maxListed {
 		v.More++
 		return
@@ -161,7 +138,7 @@ func (v *Verified) add(w Wrong) {
 }
 
 // addLink lists a difference of the link index.
-func (v *Verified) addLink(sc *sqlite.Scanner, d sqlite.LinkDifference) error {
+func (v *verification) addLink(sc *sqlite.Scanner, d sqlite.LinkDifference) error {
 	key, found, err := sc.KeyOf(d.Holder)
 	if err != nil {
 		return err
@@ -179,7 +156,7 @@ func (v *Verified) addLink(sc *sqlite.Scanner, d sqlite.LinkDifference) error {
 }
 
 // addBody lists how the embedded view of a document differs from the one that it should have, by rule.
-func (v *Verified) addBody(pl *fold.Plan, row *sqlite.Row, want []byte) {
+func (v *verification) addBody(pl *fold.Plan, row *sqlite.Row, want []byte) {
 	var stored jsondoc.Tree
 	if jsondoc.Check(row.Body, fanfold.DefaultMaxDepth*4) != nil || stored.Parse(row.Body) != nil {
 		v.add(Wrong{Document: row.Key.String(), Detail: "the embedded view is not JSON"})
@@ -209,7 +186,7 @@ func clipBytes(b []byte) string {
 
 // listBrokenGuards lists strict references without a target, and claims of unique values that are not those of the
 // documents.
-func (c *checker) listBrokenGuards(out *Verified) error {
+func (c *checker) listBrokenGuards(out *verification) error {
 	for _, r := range c.plan.Model.Relations() {
 		if !r.Strict {
 			continue
@@ -243,7 +220,7 @@ func (c *checker) listBrokenGuards(out *Verified) error {
 }
 
 // listUnreadable lists documents whose referenced view is not JSON.
-func (c *checker) listUnreadable(out *Verified) error {
+func (c *checker) listUnreadable(out *verification) error {
 	return c.eachRow(nil, func(row *sqlite.Row) error {
 		if err := jsondoc.Check(row.Source(), 10*fanfold.DefaultMaxDepth); err != nil {
 			out.add(Wrong{Document: row.Key.String(), Detail: "the referenced view is not JSON: " + err.Error()})

@@ -1,0 +1,93 @@
+package api
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/writer"
+)
+
+// maxObject bounds the body of a request about groups, or with settings, in bytes.
+const maxObject = 32 << 10
+
+// objectDepth bounds how deep such a body nests.
+const objectDepth = 4
+
+// readObject reads a body that is a JSON object with no other members than those given, into a struct that has them. Errors
+// are those of read, and Invalid.
+func (b *bodies) readObject(c echo.Context, into any, members ...string) error {
+	body, _, err := b.read(c, maxObject, jsonType)
+	if err != nil {
+		return err
+	}
+	if err := writer.CheckDepth(body, objectDepth); err != nil {
+		return err
+	}
+	t := jsondoc.MustParse(body)
+	if t.Kind(jsondoc.Root) != jsondoc.Object {
+		return fanfold.Errorf(fanfold.Invalid, "the body must be a JSON object")
+	}
+	for m := t.First(jsondoc.Root); m != jsondoc.None; m = t.Next(m) {
+		switch name := t.Key(m); {
+		case !slices.Contains(members, name):
+			return fanfold.Errorf(fanfold.Invalid, "unknown member %q: this takes %s", clipText(name), strings.Join(members, ", "))
+		case t.Kind(m) == jsondoc.Null:
+			return fanfold.Errorf(fanfold.Invalid, "member %q is null: give it a value, or leave it out", name)
+		}
+	}
+	err = json.Unmarshal(body, into)
+	var known *fanfold.Error
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &mistyped):
+		return fanfold.Wrap(err, fanfold.Invalid, "member %q has a %s where it wants %s", strings.ToLower(mistyped.Field), mistyped.Value, wanted(mistyped.Type))
+	case err != nil && !errors.As(err, &known):
+		return fanfold.Wrap(err, fanfold.Invalid, "the body is not as it should be")
+	}
+	return err
+}
+
+// wanted says which JSON a type takes.
+func wanted(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t.Kind() == reflect.String || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		return "a text"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Int:
+		return "a whole number"
+	}
+	return "a list of texts"
+}
+
+// clipText returns at most 80 bytes of a text, for a message.
+func clipText(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:80], "") + "…"
+	}
+	return s
+}
+
+// given returns a member's value, the zero value where it is absent, and instead of a zero value wrong, which is none that is
+// taken.
+func given[T comparable](member *T, wrong T) T {
+	var zero T
+	switch {
+	case member == nil:
+		return zero
+	case *member == zero:
+		return wrong
+	}
+	return *member
+}

@@ -1,0 +1,289 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+)
+
+// statusPath is where answers send whoever waits for a model.
+const statusPath = "/v1/_status"
+
+// right names what the sender of a request needs to be allowed. Nobody judges it yet.
+type right string
+
+// The rights: to read, to change documents and groups, and to run the store.
+const (
+	rightRead  right = "read"
+	rightWrite right = "write"
+	rightAdmin right = "admin"
+)
+
+// admission says how a request is let in. Imports, verifications, changes of the replicas and of the model wait for a slot
+// besides: in their handlers, once their bodies have come or may come.
+type admission int
+
+const (
+	atOnce    admission = iota
+	byRoom              // waits for room for its body
+	byType              // has no body, and is taken as application/json alone
+	byRunning           // waits until fewer of its kind run
+)
+
+// taken says which headers of writes a route goes by. It refuses the others; a route for GET ignores them.
+type taken int
+
+const (
+	takesConditions taken = 1 << iota // If-Match and If-None-Match
+	takesKey                          // Idempotency-Key
+)
+
+// traits say how long the answers of a route take.
+type traits int
+
+const (
+	untimed traits = 1 << iota // its answer may take any time
+	lasting                    // a request takes as long as there is to do or to wait for, and is never slow
+	endless                    // it is a feed, which may last for ever
+	probe                      // it is asked again and again, and it is no news that it fails
+)
+
+// route is one row of the table of routes.
+type route struct {
+	method string // GET stands for HEAD too
+	path   string // with a colon before each parameter
+	right  right
+	admit  admission
+	takes  taken
+	traits traits
+	handle echo.HandlerFunc
+}
+
+// is tells whether a route has a trait. A nil route has none.
+func (r *route) is(t traits) bool { return r != nil && r.traits&t != 0 }
+
+// refused lists the headers of writes that a route refuses.
+func (r *route) refused() (names []string) {
+	if r.method == http.MethodGet {
+		return nil
+	}
+	if r.takes&takesKey == 0 {
+		names = append(names, headerIdempotencyKey)
+	}
+	if r.takes&takesConditions == 0 {
+		names = append(names, conditionHeaders...)
+	}
+	return names
+}
+
+// table returns every route of the API. Nothing else says which there are.
+func (s *Server) table() []route {
+	const both = takesConditions | takesKey
+	d, ms, f, g, a := s.documents, s.models, s.feed, s.groups, s.admin
+	rows := []route{
+		{"GET", "/", rightRead, atOnce, 0, 0, a.front},
+		{"GET", "/healthz", rightRead, atOnce, 0, 0, healthy},
+		{"GET", "/readyz", rightRead, atOnce, 0, probe, a.ready},
+		{"GET", "/openapi.json", rightRead, atOnce, 0, 0, describe},
+
+		{"GET", "/v1", rightRead, atOnce, 0, 0, d.collections},
+		{"GET", "/v1/:collection", rightRead, atOnce, 0, 0, d.list},
+		{"POST", "/v1/:collection", rightWrite, byRoom, both, 0, d.create},
+		{"GET", "/v1/:collection/:id", rightRead, atOnce, 0, 0, d.get},
+		{"PUT", "/v1/:collection/:id", rightWrite, byRoom, both, 0, d.put},
+		{"PATCH", "/v1/:collection/:id", rightWrite, byRoom, both, 0, d.patch},
+		{"DELETE", "/v1/:collection/:id", rightWrite, byRoom, both, 0, d.delete},
+		{"GET", "/v1/:collection/:id/_lineage", rightRead, atOnce, 0, 0, d.lineage},
+		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, 0, d.children},
+		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
+		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.importLines}, // it says itself why it takes no key
+		{"GET", "/v1/_import", rightRead, atOnce, 0, lasting, d.getImport},
+		{"GET", "/v1/_export", rightRead, byRunning, 0, lasting, d.export},
+
+		{"GET", "/v1/_model", rightRead, atOnce, 0, lasting, ms.getModel},
+		{"PUT", "/v1/_model", rightAdmin, byRoom, takesConditions, untimed | lasting, ms.putModel},
+		{"PATCH", "/v1/_model", rightAdmin, byRoom, takesConditions, untimed | lasting, ms.patchModel},
+		{"PUT", "/v1/_model/:collection", rightAdmin, byRoom, takesConditions, untimed | lasting, ms.putCollection},
+		{"GET", "/v1/_model/_pending", rightRead, atOnce, 0, 0, ms.getPending},
+		{"DELETE", "/v1/_model/_pending", rightAdmin, atOnce, 0, 0, ms.deletePending},
+		{"PUT", "/v1/_fold", rightAdmin, byRoom, 0, untimed | lasting, ms.putFold},
+
+		{"GET", "/v1/_changes", rightRead, atOnce, 0, lasting | endless, f.changes},
+		{"GET", "/v1/_groups", rightRead, atOnce, 0, 0, g.listGroups},
+		{"GET", "/v1/_groups/:name", rightRead, atOnce, 0, 0, g.getGroup},
+		{"PUT", "/v1/_groups/:name", rightWrite, byRoom, 0, 0, g.putGroup},
+		{"DELETE", "/v1/_groups/:name", rightWrite, atOnce, 0, 0, g.deleteGroup},
+		{"GET", "/v1/_groups/:name/_changes", rightRead, atOnce, 0, lasting | endless, g.groupChanges},
+		{"POST", "/v1/_groups/:name/_lease", rightRead, byRoom, 0, lasting, g.lease},
+		{"POST", "/v1/_groups/:name/_ack", rightRead, byRoom, 0, 0, g.ack},
+		{"POST", "/v1/_groups/:name/_nack", rightRead, byRoom, 0, 0, g.nack},
+		{"POST", "/v1/_groups/:name/_release", rightRead, byRoom, 0, 0, g.releaseLeases},
+		{"POST", "/v1/_groups/:name/_reset", rightWrite, byRoom, 0, 0, g.resetGroup},
+		{"GET", "/v1/_groups/:name/_parked", rightRead, atOnce, 0, 0, g.listParked},
+		{"POST", "/v1/_groups/:name/_parked/:batch/_retry", rightWrite, byType, 0, 0, g.retryParked},
+		{"DELETE", "/v1/_groups/:name/_parked/:batch", rightWrite, atOnce, 0, 0, g.dropParked},
+
+		{"GET", statusPath, rightRead, atOnce, 0, 0, a.status},
+		{"POST", "/v1/_replay", rightAdmin, byType, 0, untimed, a.replay},
+		{"POST", "/v1/_verify", rightAdmin, byType, 0, untimed | lasting, a.verify},
+		{"GET", workPath + ":work", rightAdmin, atOnce, 0, 0, a.getWork},
+		{"DELETE", workPath + ":work", rightAdmin, atOnce, 0, 0, a.deleteWork},
+		{"GET", "/v1/_replicas", rightRead, atOnce, 0, lasting, a.getReplicas},
+		{"PUT", "/v1/_replicas", rightAdmin, byRoom, 0, untimed | lasting, a.putReplicas},
+		{"POST", "/v1/_snapshot", rightAdmin, byType, 0, untimed | lasting, a.snapshot},
+	}
+	if s.opt.Metrics != nil {
+		rows = append(rows, route{"GET", "/metrics", rightRead, atOnce, 0, 0, whole(s.opt.Metrics)})
+	}
+	return rows
+}
+
+// register gives the routes to the router. Requests with HEAD are answered as those with GET: of the answer, net/http sends
+// the headers alone.
+func (s *Server) register() {
+	for i := range s.routes.rows {
+		r := &s.routes.rows[i]
+		handle := s.handler(r)
+		s.echo.Add(r.method, r.path, handle)
+		if r.method == http.MethodGet {
+			s.echo.HEAD(r.path, handle)
+		}
+	}
+}
+
+// handler returns the handler of a route with all that goes before it.
+func (s *Server) handler(r *route) echo.HandlerFunc {
+	handle := r.handle
+	switch r.admit {
+	case byRoom:
+		handle = s.bodies.admitted(handle)
+	case byType:
+		handle = commanded(handle)
+	case byRunning:
+		handle = limited(s.exports, handle)
+	}
+	if names := r.refused(); names != nil {
+		handle = without(names...)(handle)
+	}
+	if r.is(untimed) {
+		handle = withoutAnswerTime(handle)
+	}
+	return handle
+}
+
+// resource holds the routes of one path.
+type resource struct {
+	path    string
+	parts   []string // of the path after /v1/
+	methods []string // sorted
+	rows    []*route
+}
+
+// routes holds the resources by their paths, and those with names of the store's own, which begin with _, as a list. The
+// router takes such a name for that of a collection or document where no route has it for the request's method.
+type routes struct {
+	rows   []route
+	byPath map[string]*resource
+	own    []*resource
+}
+
+// newRoutes returns the routes of a table.
+func newRoutes(rows []route) *routes {
+	out := &routes{rows: rows, byPath: map[string]*resource{}}
+	for i := range rows {
+		row := &rows[i]
+		at := out.byPath[row.path]
+		if at == nil {
+			at = &resource{path: row.path}
+			out.byPath[row.path] = at
+			if below, found := strings.CutPrefix(row.path, "/v1/"); found && strings.Contains(below, "_") {
+				at.parts = strings.Split(below, "/")
+				out.own = append(out.own, at)
+			}
+		}
+		at.rows = append(at.rows, row)
+		at.methods = append(at.methods, row.method)
+		if row.method == http.MethodGet {
+			at.methods = append(at.methods, http.MethodHead)
+		}
+		slices.Sort(at.methods)
+	}
+	return out
+}
+
+// find returns the route of a request, nil where no route has its path and method.
+func (rs *routes) find(c echo.Context) *route {
+	at := rs.byPath[c.Path()]
+	if at == nil {
+		return nil
+	}
+	method := c.Request().Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for _, r := range at.rows {
+		if r.method == method {
+			return r
+		}
+	}
+	return nil
+}
+
+// name returns the path of a request's route, with a colon before each parameter, and "other" where there is none.
+func (rs *routes) name(c echo.Context) string {
+	if path := c.Path(); rs.byPath[path] != nil {
+		return path
+	}
+	return "other"
+}
+
+// methods returns the methods that a path with these parts takes, nil where it leads nowhere.
+func (rs *routes) methods(parts []string) []string {
+	for _, r := range rs.own {
+		if slices.EqualFunc(r.parts, parts, takesPart) {
+			return r.methods
+		}
+	}
+	return nil
+}
+
+// Routes lists every route as "METHOD /path", with a colon before each parameter of the path.
+func (s *Server) Routes() []string {
+	var out []string
+	for _, r := range s.routes.byPath {
+		for _, method := range r.methods {
+			out = append(out, method+" "+r.path)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// checkPath returns NotFound for paths with names that are the store's own and lead nowhere, whatever the method, and 405
+// for a method that such a path does not take.
+func (rs *routes) checkPath(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		path := c.Request().URL.EscapedPath()
+		below, found := strings.CutPrefix(path, "/v1/")
+		if !found || !strings.Contains(path, "_") && !strings.Contains(path, "%") {
+			return next(c)
+		}
+		parts := strings.SplitN(below, "/", maxParts)
+		if !isOwn(parts) {
+			return next(c)
+		}
+		methods := rs.methods(parts)
+		switch {
+		case methods == nil:
+			return fanfold.Errorf(fanfold.NotFound, "no such route: names that begin with _ are the store's own; see /openapi.json")
+		case c.Request().Method != http.MethodOptions && !slices.Contains(methods, c.Request().Method):
+			c.Response().Header().Set("Allow", strings.Join(methods, ", "))
+			return echo.ErrMethodNotAllowed
+		}
+		return next(c)
+	}
+}

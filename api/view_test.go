@@ -1,0 +1,185 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/membership"
+	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/writer"
+)
+
+// memory holds documents, of which it is all that views read. It counts what is asked of it.
+type memory struct {
+	docs  []*fanfold.Document // by number
+	asked map[string]int
+}
+
+func newMemory() *memory {
+	m := &memory{asked: map[string]int{}}
+	for i, d := range []struct{ collection, id, body string }{
+		{"authors", "a1", `{"id":"a1","name":"Ursula"}`}, {"books", "b1", `{"id":"b1","author":"a1"}`}, {"books", "b2", `{"id":"b2","author":"a1"}`}} {
+		at := fanfold.At(uint64(i+1), 0)
+		m.docs = append(m.docs, &fanfold.Document{Key: fanfold.Key{Collection: d.collection, ID: d.id}, Number: int64(i + 1), Revision: fanfold.Revision(i + 1), Position: at, Body: []byte(d.body)})
+	}
+	return m
+}
+
+func (m *memory) find(key fanfold.Key) *fanfold.Document {
+	i := slices.IndexFunc(m.docs, func(d *fanfold.Document) bool { return d.Key == key })
+	if i < 0 {
+		return nil
+	}
+	doc := *m.docs[i]
+	return &doc
+}
+
+func (m *memory) each(fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
+	for _, d := range m.docs {
+		if d.Key.Collection == "books" {
+			if more, err := fn(d); err != nil || !more {
+				return true, err
+			}
+		}
+	}
+	return false, nil
+}
+
+func (m *memory) Get(key fanfold.Key, _ fanfold.View) (*fanfold.Document, fanfold.Position, error) {
+	m.asked["Get"]++
+	return m.find(key), m.At(), nil
+}
+
+func (m *memory) Read(fn func(s Snapshot) error) error { return fn(m) }
+
+func (m *memory) Scan(context.Context) (Scan, error) { return m, nil }
+
+func (m *memory) At() fanfold.Position { return fanfold.At(3, 0) }
+
+func (m *memory) HasCollection(name string) (bool, error) {
+	return name == "books" || name == "authors", nil
+}
+
+func (m *memory) CollectionsBehind(string, int) ([]model.CollectionCount, bool, error) {
+	m.asked["CollectionsBehind"]++
+	return []model.CollectionCount{{Name: "books", Documents: 2}}, false, nil
+}
+
+func (m *memory) GetWithin(key fanfold.Key, _ fanfold.View, maxBytes int) (*fanfold.Document, int, error) {
+	m.asked["GetWithin"]++
+	doc := m.find(key)
+	if doc == nil {
+		return nil, 0, nil
+	}
+	size := len(doc.Body)
+	if size > maxBytes {
+		doc.Body = nil
+	}
+	return doc, size, nil
+}
+
+func (m *memory) EachListed(_, _ string, _ int, _ fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
+	m.asked["EachListed"]++
+	return m.each(fn)
+}
+
+func (m *memory) EachReferring(_, _ string, _ int64, _ int, _ fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
+	m.asked["EachReferring"]++
+	return m.each(fn)
+}
+
+func (m *memory) EachOnPage(_ model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
+	m.asked["EachOnPage"]++
+	if err := begin(1, 1); err != nil {
+		return err
+	}
+	_, err := m.each(fn)
+	return err
+}
+
+func (m *memory) Model() (src []byte, reserved model.Reserved, retired model.Retired, err error) {
+	return nil, nil, nil, nil
+}
+
+func (m *memory) All(after int64, _ int) ([]*fanfold.Document, bool, error) {
+	m.asked["All"]++
+	return slices.Clone(m.docs[after:]), false, nil
+}
+
+func (m *memory) EachKept(int64, func(rule, target string, value []byte) error) error { return nil }
+
+func (m *memory) Close() error { return nil }
+
+func (m *memory) Lineage(_ context.Context, key fanfold.Key) (*reports.Lineage, error) {
+	m.asked["Lineage"]++
+	return &reports.Lineage{Derived: []reports.DerivedValue{}, Copies: []reports.Copies{{Rule: key.ID}}}, nil
+}
+
+// still is a node that has folded everything.
+type still struct{ model *model.Model }
+
+func (still) CatchingUp(context.Context) error                { return nil }
+func (still) CaughtUp() bool                                  { return true }
+func (still) TooFar() error                                   { return nil }
+func (still) Wait(context.Context, uint64) error              { return nil }
+func (still) Applied() uint64                                 { return 3 }
+func (still) Proposal() (*model.Proposal, uint64)             { return nil, 1 }
+func (s still) Model() (*model.Model, uint64, model.Reserved) { return s.model, 1, nil }
+
+// stillLag is the lag of a still node, which is none.
+type stillLag struct{ still }
+
+func (stillLag) Wait(context.Context, membership.LagBound) error { return nil }
+
+// serving returns a server of documents in memory, and nothing else.
+func serving(t *testing.T) (*Server, *memory) {
+	t.Helper()
+	model, err := modelfile.Parse([]byte("collections:\n  authors: {}\n  books: {relations: {author: {path: author, to: authors}}, pages: {by: author, size: 2}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, node := newMemory(), still{model}
+	return New(Dependencies{Writer: &writer.Writer{}, Sources: Sources{Reader: m, Tracer: m}, Folded: node, Models: node, Lag: stillLag{node}}, Options{SpoolDir: t.TempDir()}), m
+}
+
+// ask returns the answer to a request without a body.
+func ask(s *Server, method, path string) *httptest.ResponseRecorder {
+	w, r := httptest.NewRecorder(), httptest.NewRequest(method, path, nil)
+	r.Host = "localhost"
+	s.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// TestDocumentsComeFromTheView: each route that answers with documents asks the sources of the view, by which alone they leave,
+// and answers with what these have.
+func TestDocumentsComeFromTheView(t *testing.T) {
+	s, m := serving(t)
+	for _, c := range []struct{ path, asks, has string }{
+		{"/v1", "CollectionsBehind", `"documents":2`},
+		{"/v1/books/b1", "Get", `{"id":"b1","author":"a1"}`},
+		{"/v1/books/b1?expand=author", "GetWithin", `"_expanded":{"author":{"a1":{"id":"a1","name":"Ursula"}}}`},
+		{"/v1/books", "EachListed", `"id":"b2"`},
+		{"/v1/books?ids=b2,b3", "GetWithin", `"missing":["b3"]`},
+		{"/v1/authors/a1/books", "EachReferring", `"id":"b2"`},
+		{"/v1/authors/a1/books?page=1", "EachOnPage", `"pages":1`},
+		{"/v1/books/b1/_lineage", "Lineage", `"rule":"b1"`},
+		{"/v1/_export", "All", `{"collection":"books","doc":{"id":"b2","author":"a1"}}`},
+	} {
+		clear(m.asked)
+		w := ask(s, http.MethodGet, c.path)
+		if w.Code != http.StatusOK || m.asked[c.asks] == 0 || !strings.Contains(w.Body.String(), c.has) {
+			t.Errorf("%s asked %v, want %s: %d %s", c.path, m.asked, c.asks, w.Code, w.Body)
+		}
+	}
+	clear(m.asked)
+	if w := ask(s, http.MethodHead, "/v1/books/b1"); w.Code != http.StatusOK || m.asked["Get"] != 1 || w.Header().Get("ETag") == "" {
+		t.Errorf("HEAD asked %v: %d %v", m.asked, w.Code, w.Header())
+	}
+}

@@ -1,0 +1,75 @@
+package reports
+
+import "time"
+
+// Projection says how far the fold is.
+type Projection struct {
+	Applied    uint64      `json:"applied"` // last event folded
+	Lag        uint64      `json:"lag"`     // events that the log had beyond it, when last heard
+	Stopped    *Stopped    `json:"stopped,omitempty"`
+	RuleErrors []RuleError `json:"ruleErrors,omitempty"`
+	Replay     *Replay     `json:"replay,omitempty"`
+	// Preparing says how far this node is with an announced model, Activated how the last one came to apply.
+	Preparing *Preparation `json:"preparing,omitempty"`
+	Activated *Activation  `json:"activated,omitempty"`
+	Withdrawn *Withdrawn   `json:"withdrawn,omitempty"`
+	Folded    uint64       `json:"-"` // events folded by this process
+}
+
+// Stopped says why nothing is folded at present.
+type Stopped struct {
+	Seq    uint64 `json:"seq"` // the event that cannot be folded
+	Reason string `json:"reason"`
+
+	Reading bool `json:"-"` // the log could not be read; otherwise an event could not be folded
+	Away    bool `json:"-"` // because it did not answer; otherwise because of what it has
+}
+
+// LogAway tells whether the log did not answer. Otherwise an event could not be read or folded.
+func (s *Stopped) LogAway() bool { return s != nil && s.Away }
+
+// RuleError names a rule whose expression could not be evaluated, so that its field is absent.
+type RuleError struct {
+	Rule     string `json:"rule"`
+	Count    int64  `json:"count"`    // since this process started
+	Document string `json:"document"` // the last one it failed on
+	Error    string `json:"error"`
+}
+
+// Replay says how far a replay is, or how the last one ended.
+type Replay struct {
+	Running bool      `json:"running"`
+	Seq     uint64    `json:"seq"`    // last event replayed
+	Target  uint64    `json:"target"` // last event to replay
+	Rate    float64   `json:"rate"`   // events a second so far
+	Left    float64   `json:"secondsLeft"`
+	Started time.Time `json:"started"`
+	Seconds float64   `json:"seconds"` // it has taken
+	Error   string    `json:"error,omitempty"`
+}
+
+// Preparation says how far this node is with an announced model.
+type Preparation struct {
+	Model   uint64    `json:"model"` // the event that announces it
+	Phase   string    `json:"phase"` // waiting, copying, computing, following, ready or failed
+	Done    int64     `json:"done"`  // of the phase: pages, documents, or the last event followed
+	Total   int64     `json:"total"`
+	Changes int64     `json:"changes"` // documents that the model changes, as far as known
+	Started time.Time `json:"started"`
+	Error   string    `json:"error,omitempty"`
+	// WaitingFor names the nodes for which this one waits before the model applies: they do not hold their writes yet.
+	WaitingFor []string `json:"waitingFor,omitempty"`
+}
+
+// Activation says how the last model that was prepared came to apply.
+type Activation struct {
+	Model     uint64  `json:"model"` // the event that applied it
+	Documents int64   `json:"documents"`
+	Seconds   float64 `json:"seconds"` // for which nothing was folded
+}
+
+// Withdrawn says which model was announced last and did not come to apply.
+type Withdrawn struct {
+	Model  uint64 `json:"model"` // the event that announced it
+	Reason string `json:"reason"`
+}
