@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // absentKeys are the keys of documents that are known not to be there.
@@ -20,7 +21,7 @@ var presentSQL = "SELECT id FROM document WHERE collection = ? AND id IN (?" + s
 // writes, which would have to be run before. It is for the documents that the transaction is going to write to, sorts keys, and
 // does nothing for less than absentAtOnce of them. What it finds out is forgotten with the transaction.
 func (tx *Tx) LookAhead(keys []fanfold.Key) error {
-	if tx.over != nil || len(keys) < absentAtOnce {
+	if len(keys) < absentAtOnce {
 		return nil
 	}
 	if tx.absent == nil {
@@ -50,8 +51,8 @@ func (tx *Tx) lookFor(keys []fanfold.Key) error {
 	for _, k := range keys {
 		tx.absent[k] = struct{}{}
 	}
-	return tx.c.query(presentSQL, func(r []sqlValue) error {
-		delete(tx.absent, fanfold.Key{Collection: keys[0].Collection, ID: textOf(r[0])})
+	return tx.c.Query(presentSQL, func(r driver.Row) error {
+		delete(tx.absent, fanfold.Key{Collection: keys[0].Collection, ID: r.Text(0)})
 		return nil
 	}, tx.argBuffer...)
 }

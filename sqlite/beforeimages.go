@@ -1,9 +1,10 @@
 package sqlite
 
 import (
-	"errors"
 	"maps"
 	"slices"
+
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // Bounds of the views that SaveBefore keeps in memory. Beyond them they go to a temporary table.
@@ -34,7 +35,7 @@ func (tx *Tx) SaveBefore(r *Row) error {
 	}
 	b.rows[r.Number] = r.Body
 	b.bytes += len(r.Body)
-	if tx.over != nil || len(b.rows) <= maxBeforeRows && b.bytes <= maxBeforeBytes {
+	if tx.rehearsal != nil || len(b.rows) <= maxBeforeRows && b.bytes <= maxBeforeBytes {
 		return nil
 	}
 	for number, body := range b.rows {
@@ -48,7 +49,7 @@ func (tx *Tx) SaveBefore(r *Row) error {
 
 // saveBefore keeps a view in the temporary table.
 func (tx *Tx) saveBefore(number int64, body []byte) error {
-	return tx.c.exec("INSERT OR IGNORE INTO temp.before (number, body) VALUES (?, ?)", number, textValue(body))
+	return tx.c.Exec("INSERT OR IGNORE INTO temp.before (number, body) VALUES (?, ?)", number, driver.Text(body))
 }
 
 // EachBefore calls fn with the numbers behind after and the embedded views that SaveBefore kept, in
@@ -58,19 +59,16 @@ func (tx *Tx) EachBefore(after int64, limit int, fn func(number int64, body []by
 		return tx.before.each(after, limit, fn)
 	}
 	size := 0
-	err := tx.c.query("SELECT number, body FROM temp.before WHERE number > ? ORDER BY number LIMIT ?", func(r []sqlValue) error {
-		body := bytesOf(r[1])
-		if err := fn(intOf(r[0]), body); err != nil {
+	err := tx.c.Query("SELECT number, body FROM temp.before WHERE number > ? ORDER BY number LIMIT ?", func(r driver.Row) error {
+		body := r.Bytes(1)
+		if err := fn(r.Int(0), body); err != nil {
 			return err
 		}
 		if size += len(body); size > maxReadAheadBytes {
-			return errStopRows
+			return driver.ErrStop
 		}
 		return nil
 	}, after, int64(limit))
-	if errors.Is(err, errStopRows) {
-		return nil
-	}
 	return err
 }
 
@@ -105,5 +103,5 @@ func (tx *Tx) ClearBefore() error {
 	if !onDisk {
 		return nil
 	}
-	return tx.c.exec("DELETE FROM temp.before")
+	return tx.c.Exec("DELETE FROM temp.before")
 }

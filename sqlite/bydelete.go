@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // What a delete brings with it by its policies has a form, as derived changes have: in place of rules it names relations, and in
@@ -13,14 +14,14 @@ import (
 
 // formOfDelete returns the form of the changes that a delete brings with it by the same relations, as a value to bind; NULL
 // where there is none.
-func (tx *Tx) formOfDelete(by *fanfold.ByDelete) (sqlValue, error) {
+func (w *changeWriter) formOfDelete(by *fanfold.ByDelete) (driver.Value, error) {
 	if by == nil {
 		return nil, nil
 	}
 	named := append([]byte(`{"collection":"`), by.Key.Collection+`","id":`...)
 	named = jsondoc.AppendQuote(named, by.Key.ID)
 	named = strconv.AppendUint(append(named, `,"seq":`...), by.Seq, 10)
-	return tx.formOf(by.Relations, append(named, '}'))
+	return w.formOf(by.Relations, append(named, '}'))
 }
 
 // readByDelete returns the delete that a form names.

@@ -1,12 +1,12 @@
 package sqlite
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // changeColumns are the columns of a change that scanChange reads, in its order.
@@ -23,10 +23,10 @@ const (
 const fromChange = " FROM change c LEFT JOIN change e ON e.position = c.position >> 20 << 20 LEFT JOIN form f ON f.id = c.form "
 
 // scanChange returns the change in a row of changeColumns. The error is that of the rows which it is stored behind.
-func (s *Snapshot) scanChange(r []sqlValue) (ch *fanfold.Change, err error) {
-	ch = &fanfold.Change{Position: fanfold.Position(intOf(r[0])), Ordinal: intOf(r[1]),
-		Key: fanfold.Key{Collection: textOf(r[2]), ID: textOf(r[3])}, Op: fanfold.Op(textOf(r[4])),
-		Revision: fanfold.Revision(intOf(r[5])), Time: timeOf(r[6]), Tx: textOf(r[7]), Previous: bytesOf(r[10]), Prior: fanfold.Position(intOf(r[12])), Omitted: bytesOf(r[13])}
+func (s *Snapshot) scanChange(r driver.Row) (ch *fanfold.Change, err error) {
+	ch = &fanfold.Change{Position: fanfold.Position(r.Int(0)), Ordinal: r.Int(1),
+		Key: fanfold.Key{Collection: r.Text(2), ID: r.Text(3)}, Op: fanfold.Op(r.Text(4)),
+		Revision: fanfold.Revision(r.Int(5)), Time: timeOf(r.Int(6)), Tx: r.Text(7), Previous: r.Bytes(10), Prior: fanfold.Position(r.Int(12)), Omitted: r.Bytes(13)}
 	if r[11] != nil {
 		ch.PreviousSource = Stored{r[11]}.Source(ch.Previous)
 	}
@@ -36,17 +36,17 @@ func (s *Snapshot) scanChange(r []sqlValue) (ch *fanfold.Change, err error) {
 	} else {
 		ch.Revision = fanfold.Revision(ch.Position.Seq())
 	}
-	if delta := bytesOf(r[9]); delta != nil {
-		if ch.Delta, err = s.chains.patch(s.c, storedDelta{ch.Position, ch.Prior, textOf(r[14]), delta}); err != nil {
+	if delta := r.Bytes(9); delta != nil {
+		if ch.Delta, err = s.chains.patch(s.c, storedDelta{ch.Position, ch.Prior, r.Text(14), delta}); err != nil {
 			return nil, err
 		}
 	}
-	switch rules := textOf(r[8]); {
+	switch rules := r.Text(8); {
 	case rules == "":
 	case ch.Op == fanfold.OpDerive:
 		ch.Rules = strings.Split(rules, ",")
 	default:
-		ch.ByDelete = readByDelete(rules, textOf(r[14]))
+		ch.ByDelete = readByDelete(rules, r.Text(14))
 	}
 	return ch, nil
 }
@@ -232,7 +232,7 @@ func (s *Snapshot) changesAfter(q fanfold.ChangeQuery) (changes []*fanfold.Chang
 	case q.View == fanfold.Referenced:
 		columns = writtenColumns
 	}
-	err = s.c.query("SELECT "+columns+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT ?", func(r []sqlValue) error {
+	err = s.c.Query("SELECT "+columns+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT ?", func(r driver.Row) error {
 		ch, err := s.scanChange(r)
 		if err != nil {
 			return err
@@ -242,11 +242,11 @@ func (s *Snapshot) changesAfter(q fanfold.ChangeQuery) (changes []*fanfold.Chang
 			size += sizeOf(ch)
 		}
 		if size > q.MaxBytes {
-			return errStopRows
+			return driver.ErrStop
 		}
 		return nil
 	}, int64(q.After), int64(q.Limit))
-	if err != nil && !errors.Is(err, errStopRows) {
+	if err != nil {
 		return nil, false, err
 	}
 	return changes, len(changes) == q.Limit || size > q.MaxBytes, nil
@@ -272,7 +272,7 @@ func (s *Snapshot) Cause(seq uint64) (*fanfold.Change, error) { return s.firstOf
 
 // change returns some columns of the change at a position, or nil where there is none.
 func (s *Snapshot) change(columns string, at fanfold.Position) (ch *fanfold.Change, err error) {
-	err = s.c.query("SELECT "+columns+fromChange+"WHERE c.position = ?", func(r []sqlValue) (err error) {
+	err = s.c.Query("SELECT "+columns+fromChange+"WHERE c.position = ?", func(r driver.Row) (err error) {
 		ch, err = s.scanChange(r)
 		return err
 	}, int64(at))
@@ -283,23 +283,20 @@ func (s *Snapshot) change(columns string, at fanfold.Position) (ch *fanfold.Chan
 // them.
 func (s *Snapshot) Derived(first uint64, count int) (n int64, err error) {
 	end, tx := first+uint64(count), "" // tx is the events' transaction, "" while none of them has changed anything
-	err = s.c.query("SELECT position, op, tx FROM change WHERE position >= ? ORDER BY position", func(r []sqlValue) error {
-		at := fanfold.Position(intOf(r[0]))
+	err = s.c.Query("SELECT position, op, tx FROM change WHERE position >= ? ORDER BY position", func(r driver.Row) error {
+		at := fanfold.Position(r.Int(0))
 		switch own := at.Seq() < end; {
 		case at.N() > 0: // the first change of the event has its transaction
 		case own:
-			tx = textOf(r[2])
-		case tx == "" || textOf(r[2]) != tx:
-			return errStopRows
+			tx = r.Text(2)
+		case tx == "" || r.Text(2) != tx:
+			return driver.ErrStop
 		}
 		if r[1] == nil {
 			n++
 		}
 		return nil
 	}, int64(fanfold.At(first, 0)))
-	if errors.Is(err, errStopRows) {
-		err = nil
-	}
 	return n, err
 }
 
@@ -308,7 +305,7 @@ func (s *Snapshot) isNewestWrite(ch *fanfold.Change) (bool, error) {
 	if ch.Op == fanfold.OpDelete { // nothing is derived behind it
 		return s.isNewest(ch)
 	}
-	return s.c.queryRow("SELECT 1 FROM document WHERE collection = ? AND id = ? AND revision = ?", func([]sqlValue) {},
+	return s.c.QueryRow("SELECT 1 FROM document WHERE collection = ? AND id = ? AND revision = ?", func(driver.Row) {},
 		ch.Key.Collection, ch.Key.ID, int64(ch.Position.Seq()))
 }
 
@@ -318,15 +315,15 @@ func (s *Snapshot) isNewest(ch *fanfold.Change) (bool, error) {
 	if ch.Op == fanfold.OpDelete {
 		table = "tombstone"
 	}
-	return s.c.queryRow("SELECT 1 FROM "+table+" WHERE collection = ? AND id = ? AND position = ?", func([]sqlValue) {},
+	return s.c.QueryRow("SELECT 1 FROM "+table+" WHERE collection = ? AND id = ? AND position = ?", func(driver.Row) {},
 		ch.Key.Collection, ch.Key.ID, int64(ch.Position))
 }
 
 // Oldest returns the oldest position behind which no change is missing: 0 unless the first changes were removed.
 func (s *Snapshot) Oldest() (at fanfold.Position, err error) {
-	_, err = s.c.queryRow("SELECT position, ordinal FROM change ORDER BY position LIMIT 1", func(r []sqlValue) {
-		if intOf(r[1]) > 1 {
-			at = fanfold.Position(intOf(r[0])) - 1
+	_, err = s.c.QueryRow("SELECT position, ordinal FROM change ORDER BY position LIMIT 1", func(r driver.Row) {
+		if r.Int(1) > 1 {
+			at = fanfold.Position(r.Int(0)) - 1
 		}
 	})
 	return at, err
@@ -340,8 +337,8 @@ func (s *Snapshot) Before(t time.Time) (fanfold.Position, error) {
 		mid := low + (high-low)/2
 		var at fanfold.Position
 		var when int64
-		if _, err := s.c.queryRow("SELECT c.position, "+eventTime+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT 1",
-			func(r []sqlValue) { at, when = fanfold.Position(intOf(r[0])), intOf(r[1]) }, int64(mid)); err != nil {
+		if _, err := s.c.QueryRow("SELECT c.position, "+eventTime+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT 1",
+			func(r driver.Row) { at, when = fanfold.Position(r.Int(0)), r.Int(1) }, int64(mid)); err != nil {
 			return 0, err
 		}
 		if time.Unix(0, when).Before(t) {

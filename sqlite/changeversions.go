@@ -1,6 +1,9 @@
 package sqlite
 
-import "github.com/fanfold/fanfold"
+import (
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
+)
 
 // mayLeave reports whether a change that is not its document's newest may be the one by which the document leaves what a
 // filter lets through.
@@ -94,7 +97,7 @@ func (s *Snapshot) lastAsked(at fanfold.Position, q fanfold.ChangeQuery) (*fanfo
 // document.
 func (s *Snapshot) newestAsked(key fanfold.Key, q fanfold.ChangeQuery) (*fanfold.Change, error) {
 	at := fanfold.Position(0)
-	if _, err := s.c.queryRow("SELECT position FROM document WHERE collection = ? AND id = ?", func(r []sqlValue) { at = fanfold.Position(intOf(r[0])) },
+	if _, err := s.c.QueryRow("SELECT position FROM document WHERE collection = ? AND id = ?", func(r driver.Row) { at = fanfold.Position(r.Int(0)) },
 		key.Collection, key.ID); err != nil {
 		return nil, err
 	}

@@ -4,88 +4,112 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
+
+// changeWriter writes the rows of changes. Derived ones are by far the most frequent, so it inserts several at once, and stores what many
+// have in common once.
+type changeWriter struct {
+	c        *driver.Conn
+	derived  []driver.Value   // derived changes yet to be written
+	bytes    int              // of their deltas
+	forms    map[string]int64 // numbers of forms that are in the file
+	formKey  []byte           // used again and again
+	splitter splitter
+	chains   map[fanfold.Position]chainEnd // of documents whose next derived change may be stored behind the last one
+}
 
 // AddChange appends a change row and sets the ordinal of ch. Derived changes are written several at
 // a time, at the transaction's end at the latest.
 func (tx *Tx) AddChange(ch *fanfold.Change) error {
-	if tx.count(ch); tx.over != nil {
+	if !tx.count(ch) {
 		return nil
 	}
-	if ch.Op == fanfold.OpDerive {
-		tx.splitter.split(ch.Delta)
-		id, err := tx.formOf(ch.Rules, tx.splitter.form)
-		if err != nil {
-			return err
-		}
-		return tx.addDerived(ch, id, string(tx.splitter.values))
-	}
-	when, in := ofEvent(ch)
-	if ch.Previous == nil {
-		return tx.c.exec("INSERT INTO change (position, ordinal, collection, id, op, time, tx, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, textValue(ch.Omitted))
-	}
-	form, err := tx.formOfDelete(ch.ByDelete)
-	if err != nil {
-		return err
-	}
-	return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, op, time, tx, form, previous, previous_source, omitted, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, form,
-		textValue(ch.Previous), storedPrevious(ch), textValue(ch.Omitted), ch.Number)
+	return tx.changes.add(ch)
 }
 
 // AddGathered is AddChange for a derived change of values that are made from many documents, such as lists of the newest,
 // of which mostly a small part changes. Where it can, it stores what they have besides those before (deltachain.go).
 func (tx *Tx) AddGathered(ch *fanfold.Change) error {
-	if tx.count(ch); tx.over != nil {
+	if !tx.count(ch) {
 		return nil
 	}
-	tx.splitter.split(ch.Delta)
-	id, err := tx.formOf(ch.Rules, tx.splitter.form)
-	if err != nil {
-		return err
-	}
-	if !tx.splitter.replaces || len(tx.splitter.values)-len(tx.splitter.behind) < chainSaves {
-		return tx.addDerived(ch, id, string(tx.splitter.values))
-	}
-	depth, err := tx.depthBehind(ch.Prior, id)
-	if err != nil {
-		return err
-	}
-	tx.noteChain(ch.Position, chainEnd{form: id, depth: depth})
-	return tx.addDerived(ch, id, tx.splitter.stored(depth))
+	return tx.changes.addGathered(ch)
 }
 
-// count gives a change its ordinal.
-func (tx *Tx) count(ch *fanfold.Change) {
+// add appends a change row.
+func (w *changeWriter) add(ch *fanfold.Change) error {
+	if ch.Op == fanfold.OpDerive {
+		w.splitter.split(ch.Delta)
+		id, err := w.formOf(ch.Rules, w.splitter.form)
+		if err != nil {
+			return err
+		}
+		return w.addDerived(ch, id, string(w.splitter.values))
+	}
+	when, in := ofEvent(ch)
+	if ch.Previous == nil {
+		return w.c.Exec("INSERT INTO change (position, ordinal, collection, id, op, time, tx, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, driver.Text(ch.Omitted))
+	}
+	form, err := w.formOfDelete(ch.ByDelete)
+	if err != nil {
+		return err
+	}
+	return w.c.Exec("INSERT INTO change (position, ordinal, prior, collection, id, op, time, tx, form, previous, previous_source, omitted, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, form,
+		driver.Text(ch.Previous), storedPrevious(ch), driver.Text(ch.Omitted), ch.Number)
+}
+
+// addGathered does what AddGathered does.
+func (w *changeWriter) addGathered(ch *fanfold.Change) error {
+	w.splitter.split(ch.Delta)
+	id, err := w.formOf(ch.Rules, w.splitter.form)
+	if err != nil {
+		return err
+	}
+	if !w.splitter.replaces || len(w.splitter.values)-len(w.splitter.behind) < chainSaves {
+		return w.addDerived(ch, id, string(w.splitter.values))
+	}
+	depth, err := w.depthBehind(ch.Prior, id)
+	if err != nil {
+		return err
+	}
+	w.noteChain(ch.Position, chainEnd{form: id, depth: depth})
+	return w.addDerived(ch, id, w.splitter.stored(depth))
+}
+
+// count gives a change its ordinal, and returns whether it gets a row: no event reads those of a rehearsal.
+func (tx *Tx) count(ch *fanfold.Change) bool {
 	tx.checkpoint.Changes++
 	ch.Ordinal = tx.checkpoint.Changes
 	tx.checkpoint.Position = max(tx.checkpoint.Position, ch.Position)
+	return tx.rehearsal == nil
 }
 
 // addDerived writes the row of a derived change, or puts it off: they are by far the most frequent, so several are inserted
 // at once.
-func (tx *Tx) addDerived(ch *fanfold.Change, form int64, delta string) error {
+func (w *changeWriter) addDerived(ch *fanfold.Change, form int64, delta string) error {
 	when, in := ofEvent(ch)
 	if ch.Previous != nil {
-		if err := tx.flushDerived(); err != nil {
+		if err := w.flush(); err != nil {
 			return err
 		}
-		return tx.c.exec("INSERT INTO change (position, ordinal, prior, collection, id, revision, time, tx, form, delta, previous, previous_source, omitted, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		return w.c.Exec("INSERT INTO change (position, ordinal, prior, collection, id, revision, time, tx, form, delta, previous, previous_source, omitted, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, int64(ch.Revision), when, in, form, delta,
-			textValue(ch.Previous), storedPrevious(ch), textValue(ch.Omitted), ch.Number)
+			driver.Text(ch.Previous), storedPrevious(ch), driver.Text(ch.Omitted), ch.Number)
 	}
-	tx.unwrittenDerived = append(tx.unwrittenDerived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID,
-		int64(ch.Revision), when, in, form, delta, textValue(ch.Omitted))
-	tx.unwrittenBytes += len(delta)
-	if len(tx.unwrittenDerived) < len(insertDerivedSQL)*derivedColumns && tx.unwrittenBytes < maxUnwrittenBytes {
+	w.derived = append(w.derived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID,
+		int64(ch.Revision), when, in, form, delta, driver.Text(ch.Omitted))
+	w.bytes += len(delta)
+	if len(w.derived) < len(insertDerivedSQL)*derivedColumns && w.bytes < maxUnwrittenBytes {
 		return nil
 	}
-	return tx.flushDerived()
+	return w.flush()
 }
 
 // storedPrevious returns what the row of a change holds of the referenced view before it.
-func storedPrevious(ch *fanfold.Change) sqlValue {
+func storedPrevious(ch *fanfold.Change) driver.Value {
 	source := ch.Previous
 	if ch.PreviousSource != nil {
 		source = ch.PreviousSource
@@ -94,7 +118,7 @@ func storedPrevious(ch *fanfold.Change) sqlValue {
 }
 
 // ofEvent returns what the row of a change has of its event: the time and the transaction where it is the event's first.
-func ofEvent(ch *fanfold.Change) (time, tx sqlValue) {
+func ofEvent(ch *fanfold.Change) (time, tx driver.Value) {
 	if ch.Position.N() > 0 {
 		return nil, nil
 	}
@@ -103,23 +127,20 @@ func ofEvent(ch *fanfold.Change) (time, tx sqlValue) {
 
 // SetChangeOmitted replaces what the change at a position, a direct one, says about values left out.
 func (tx *Tx) SetChangeOmitted(at fanfold.Position, omitted []byte) error {
-	if tx.over != nil {
-		return nil
-	}
-	return tx.c.exec("UPDATE change SET omitted = ? WHERE position = ?", textValue(omitted), int64(at))
+	return tx.writeUnread("UPDATE change SET omitted = ? WHERE position = ?", driver.Text(omitted), int64(at))
 }
 
 // maxUnwrittenBytes is from how many bytes of deltas on derived changes are put off no longer.
 const maxUnwrittenBytes = 1 << 20
 
-// flushDerived writes the derived changes that AddChange has put off.
-func (tx *Tx) flushDerived() error {
-	if len(tx.unwrittenDerived) == 0 {
+// flush writes the derived changes that AddChange has put off.
+func (w *changeWriter) flush() error {
+	if len(w.derived) == 0 {
 		return nil
 	}
-	args := tx.unwrittenDerived
-	tx.unwrittenDerived, tx.unwrittenBytes = tx.unwrittenDerived[:0], 0
-	return tx.c.exec(insertDerivedSQL[len(args)/derivedColumns-1], args...)
+	args := w.derived
+	w.derived, w.bytes = w.derived[:0], 0
+	return w.c.Exec(insertDerivedSQL[len(args)/derivedColumns-1], args...)
 }
 
 // ReplaceMembers gives the same new values to members of the embedded view of every document that
@@ -129,26 +150,26 @@ func (tx *Tx) flushDerived() error {
 // SQLite's JSON functions keep every other token as it is: the text of numbers and strings, and the
 // order of members. TestSetOrientedFold compares the bytes.
 func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, ch fanfold.Change) error {
-	if tx.over != nil {
-		return tx.over.replaceMembers(n)
+	if tx.rehearsal != nil {
+		return tx.rehearseReplaced(n)
 	}
 	if err := tx.flushCache(); err != nil {
 		return err
 	}
 	tx.cache.clear()
-	if err := tx.flushDerived(); err != nil {
+	if err := tx.changes.flush(); err != nil {
 		return err
 	}
-	if err := tx.c.exec("INSERT OR FAIL INTO temp.new_position (number, position) SELECT holder, ? + row_number() OVER (ORDER BY holder) FROM link WHERE relation = ? AND target = ?",
+	if err := tx.c.Exec("INSERT OR FAIL INTO temp.new_position (number, position) SELECT holder, ? + row_number() OVER (ORDER BY holder) FROM link WHERE relation = ? AND target = ?",
 		int64(ch.Position)-1, relation, target); err != nil {
 		return err
 	}
 	patch, values := splitPatch(ch.Delta)
-	id, err := tx.formOf(ch.Rules, []byte(patch))
+	id, err := tx.changes.formOf(ch.Rules, []byte(patch))
 	if err != nil {
 		return err
 	}
-	if err := tx.c.exec(`INSERT OR FAIL INTO change (position, ordinal, prior, collection, id, revision, form, delta, previous, previous_source, number)
+	if err := tx.c.Exec(`INSERT OR FAIL INTO change (position, ordinal, prior, collection, id, revision, form, delta, previous, previous_source, number)
 		SELECT p.position, ? + p.position, d.position, d.collection, d.id, d.revision, ?, ?,
 			CASE WHEN `+isKeyFrameSQL+` THEN d.body END, CASE WHEN `+isKeyFrameSQL+` THEN d.source END, CASE WHEN `+isKeyFrameSQL+` THEN d.number END
 		FROM temp.new_position p CROSS JOIN document d ON d.number = p.number ORDER BY p.number`,
@@ -157,22 +178,22 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 	}
 	tx.argBuffer = tx.argBuffer[:0]
 	for _, m := range members {
-		tx.argBuffer = append(tx.argBuffer, m.Path, textValue(m.Value))
+		tx.argBuffer = append(tx.argBuffer, m.Path, driver.Text(m.Value))
 	}
-	if err := tx.c.exec("UPDATE OR FAIL document SET body = json_replace(body"+strings.Repeat(", ?, json(?)", len(members))+"), "+setNewPositionSQL, tx.argBuffer...); err != nil {
+	if err := tx.c.Exec("UPDATE OR FAIL document SET body = json_replace(body"+strings.Repeat(", ?, json(?)", len(members))+"), "+setNewPositionSQL, tx.argBuffer...); err != nil {
 		return err
 	}
-	if err := tx.c.exec("DELETE FROM temp.new_position"); err != nil {
+	if err := tx.c.Exec("DELETE FROM temp.new_position"); err != nil {
 		return err
 	}
-	tx.c.writes += n // what a statement for each document would count
+	tx.c.Written += n // what a statement for each document would count
 	tx.checkpoint.Changes += int64(n)
 	tx.checkpoint.Position = max(tx.checkpoint.Position, fanfold.At(ch.Position.Seq(), ch.Position.N()+n-1))
 	return nil
 }
 
 // nullableText returns s as a value to bind, NULL for "".
-func nullableText(s string) sqlValue {
+func nullableText(s string) driver.Value {
 	if s == "" {
 		return nil
 	}

@@ -1,18 +1,18 @@
 package sqlite
 
 import (
-	"errors"
 	"maps"
 	"slices"
 
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // writeCounts adds what the transaction has changed to the numbers of the collections' documents. A collection that it has
 // entered and emptied gets a row, too, so that the rows are the same whatever events a transaction holds.
 func (tx *Tx) writeCounts() error {
 	for _, name := range slices.Sorted(maps.Keys(tx.counts)) {
-		if err := tx.c.exec("INSERT INTO collection (name, documents) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET documents = documents + excluded.documents",
+		if err := tx.c.Exec("INSERT INTO collection (name, documents) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET documents = documents + excluded.documents",
 			name, tx.counts[name]); err != nil {
 			return err
 		}
@@ -26,36 +26,33 @@ const declaredSQL = "SELECT m.key AS name FROM json_each((SELECT source FROM mod
 
 // HasCollection reports whether the model declares a collection, or the collection holds a document or ever held one.
 func (s *Snapshot) HasCollection(name string) (bool, error) {
-	return s.c.queryRow("SELECT 1 FROM collection WHERE name = ?1 UNION ALL SELECT 1 FROM ("+declaredSQL+") WHERE name = ?1 LIMIT 1", func([]sqlValue) {}, name)
+	return s.c.Has("SELECT 1 FROM collection WHERE name = ?1 UNION ALL SELECT 1 FROM ("+declaredSQL+") WHERE name = ?1 LIMIT 1", name)
 }
 
 // CollectionsBehind returns the collections behind a name of which HasCollection is true, in order of their names, limit of
 // them at most. more reports whether others follow. It reads numbers that the fold has stored, and counts no documents.
 func (s *Snapshot) CollectionsBehind(after string, limit int) (list []model.CollectionCount, more bool, err error) {
-	err = s.c.query(`WITH declared AS MATERIALIZED (`+declaredSQL+`)
+	err = s.c.Query(`WITH declared AS MATERIALIZED (`+declaredSQL+`)
 		SELECT n.name, coalesce(c.documents, 0), n.name IN (SELECT name FROM declared)
 		FROM (SELECT name FROM collection WHERE name > ?1 UNION SELECT name FROM declared WHERE name > ?1) n LEFT JOIN collection c ON c.name = n.name
-		ORDER BY n.name LIMIT ?2`, func(r []sqlValue) error {
+		ORDER BY n.name LIMIT ?2`, func(r driver.Row) error {
 		if len(list) == limit {
 			more = true
-			return errStopRows
+			return driver.ErrStop
 		}
-		list = append(list, model.CollectionCount{Name: textOf(r[0]), Documents: intOf(r[1]), Declared: intOf(r[2]) != 0})
+		list = append(list, model.CollectionCount{Name: r.Text(0), Documents: r.Int(1), Declared: r.Int(2) != 0})
 		return nil
 	}, after, int64(limit)+1)
-	if errors.Is(err, errStopRows) {
-		err = nil
-	}
 	return list, more, err
 }
 
 // CompareCounts calls fn for every collection of which the fold has stored another number of documents than it holds.
 func (s *Scanner) CompareCounts(fn func(name string, stored, counted int64)) error {
-	return s.c.query(`SELECT name, sum(stored), sum(counted) FROM (
+	return s.c.Query(`SELECT name, sum(stored), sum(counted) FROM (
 		SELECT name, documents AS stored, 0 AS counted FROM collection
 		UNION ALL SELECT collection, 0, count(*) FROM document GROUP BY collection
-		) GROUP BY name HAVING sum(stored) <> sum(counted) ORDER BY name`, func(r []sqlValue) error {
-		fn(textOf(r[0]), intOf(r[1]), intOf(r[2]))
+		) GROUP BY name HAVING sum(stored) <> sum(counted) ORDER BY name`, func(r driver.Row) error {
+		fn(r.Text(0), r.Int(1), r.Int(2))
 		return nil
 	})
 }

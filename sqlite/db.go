@@ -5,19 +5,16 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
-	"runtime"
-	"strconv"
+	"math"
 	"time"
 
 	"github.com/pressly/goose/v3"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/migrations"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // Checkpoint says which prefix of the log a read model shows.
@@ -40,28 +37,18 @@ func (c Checkpoint) At() fanfold.Position {
 // DB is one generation of the read model, which is one SQLite file. Update is for one goroutine at
 // a time, reads are for any number.
 type DB struct {
-	path            string
-	opt             Options
-	number          int // of the generation
-	writer          *conn
-	readers         chan *conn // those that are not in use
-	size            int        // how many readers there are
-	tx              *Tx        // used again by every Update
-	deferral        *deferral  // the same
-	walCheckpointer walCheckpointer
-	// beforeMove is called with the last event folded before the WAL is moved into the file; nil for nothing.
-	beforeMove func(seq uint64) error
+	file   *driver.File
+	opt    Options
+	number int // of the generation
+	tx     *Tx // used again by every Update
 }
-
-// readersPerCPU is more than 1 so that reads overlap where SQLite waits for the disk.
-const readersPerCPU = 2
 
 // openDB opens or makes the file at path and returns it open to readers. The caller closes it.
 func openDB(path string, opt Options) (*DB, error) {
 	if err := migrate(path); err != nil {
 		return nil, err
 	}
-	db, err := openForWriting(path, opt)
+	db, err := openForWriting(path, opt, driver.Options{FailWrite: opt.FailWrite})
 	if err != nil {
 		return nil, err
 	}
@@ -83,194 +70,78 @@ func createUnprotected(path string, opt Options) (*DB, error) {
 
 // openUnprotected opens a file that has the schema, as createUnprotected does.
 func openUnprotected(path string, opt Options) (*DB, error) {
-	return openForWriting(path, opt, "synchronous=OFF", "journal_mode=OFF")
+	return openForWriting(path, opt, driver.Options{FailWrite: opt.FailWrite, Unprotected: true})
 }
 
 // openForWriting opens a file with its writing connection only.
-func openForWriting(path string, opt Options, pragmas ...string) (*DB, error) {
-	writer, err := openWriter(path, opt.FailWrite, pragmas...)
+func openForWriting(path string, opt Options, fileOpt driver.Options) (*DB, error) {
+	file, err := driver.OpenFile(path, fileOpt)
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{path: path, opt: opt, writer: writer, deferral: newDeferral(opt.FailWrite), readers: make(chan *conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
-	if err := db.createTempTables(); err != nil {
+	db := &DB{file: file, opt: opt}
+	if err := db.beginTx(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// openWriter opens a writing connection and sets pragmas on it.
-func openWriter(path string, failWrite func() error, pragmas ...string) (*conn, error) {
-	c, err := openConn(dsn(path, "rwc"), append(pragmas, "busy_timeout=10000", "temp_store=FILE", "cache_size=-32768")...)
-	if err != nil {
-		return nil, translateError(err)
-	}
-	c.runner.failWrite = failWrite
-	return c, nil
-}
+// openReaders opens the file to readers.
+func (db *DB) openReaders() error { return db.file.OpenReaders(cmp.Or(db.opt.Cache, DefaultCache)) }
 
-// reopenWriter replaces the writing connection by a new one, which gives back the space of its
-// temporary tables.
-func (db *DB) reopenWriter() error {
-	c, err := openWriter(db.path, db.writer.runner.failWrite)
-	if err != nil {
-		return err
-	}
-	old := db.writer
-	db.writer = c
-	return errors.Join(old.close(), db.createTempTables())
-}
-
-// pragmas sets several pragmas on the writing connection, one after the other.
-func (db *DB) pragmas(list ...string) error {
-	for _, p := range list {
-		if _, err := db.writer.raw.Exec("PRAGMA "+p, nil); err != nil {
-			return translateError(err)
-		}
-	}
-	return nil
-}
-
-// syncToDisk brings a file that createUnprotected made to the disk, and returns when it is there.
-// SQLite itself does it, by a checkpoint of a small write: a file descriptor of our own would, when
-// closed, take away every lock that this process has on the file (SQLite documentation, How To
-// Corrupt, 2.2).
-func (db *DB) syncToDisk() error {
-	return db.pragmas("journal_mode=WAL", "synchronous=FULL", "user_version=1", "main.wal_checkpoint(TRUNCATE)")
-}
-
-// openReaders opens the file to readers. From here on a power loss takes the last transactions at
-// most, and never consistency: that is what synchronous=NORMAL gives in WAL mode (SQLite
-// documentation, PRAGMA synchronous).
-func (db *DB) openReaders() error {
-	if err := db.pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit="+strconv.Itoa(keptWAL)); err != nil {
-		return err
-	}
-	if err := db.walCheckpointer.open(db.path); err != nil {
-		return err
-	}
-	mapping := "mmap_size=" + strconv.FormatInt(cmp.Or(db.opt.Cache, DefaultCache), 10)
-	for db.size < cap(db.readers) {
-		c, err := openConn(dsn(db.path, "rw"), "query_only=ON", "cache_size=-4096", "busy_timeout=10000", mapping)
+// noteMoves makes the WAL call note with the last event folded before it is moved into the file, and with a greater one than any
+// file has where the file could not be brought to the disk.
+func (db *DB) noteMoves(note func(seq uint64) error) {
+	db.file.WAL.NoteMove = func(c *driver.Conn) error {
+		cp, err := readCheckpoint(c)
 		if err != nil {
-			return translateError(err)
+			return err
 		}
-		db.readers <- c
-		db.size++
+		return note(cp.Seq)
 	}
-	return nil
-}
-
-// dsn returns the name under which the driver opens a file. mode is ro, rw or rwc.
-func dsn(path, mode string) string {
-	return "file:" + url.PathEscape(path) + "?mode=" + mode + "&_mutex=no"
+	db.file.WAL.NoteFailedSync = func() error { return note(math.MaxUint64) }
 }
 
 // migrate brings the file at path to this version's schema, and makes it where there is none.
 func migrate(path string) error {
-	db, err := sql.Open("sqlite3", dsn(path, "rwc")+"&_busy_timeout=10000")
+	db, err := driver.OpenSQL(path)
 	if err != nil {
-		return translateError(err)
+		return err
 	}
 	p, err := goose.NewProvider(goose.DialectSQLite3, db, migrations.FS, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
 	if _, err := p.Up(context.Background()); err != nil {
-		return errors.Join(fmt.Errorf("cannot bring %s to this version's schema: %w", path, translateError(err)), db.Close())
+		return errors.Join(fmt.Errorf("cannot bring %s to this version's schema: %w", path, driver.Translate(err)), db.Close())
 	}
 	return db.Close()
 }
 
 // Path returns the path of the file.
-func (db *DB) Path() string { return db.path }
+func (db *DB) Path() string { return db.file.Path() }
 
 // Close waits for running reads, 30 seconds for each at most, and closes every connection.
-func (db *DB) Close() error {
-	var errs []error
-	for range db.size {
-		select {
-		case c := <-db.readers:
-			errs = append(errs, c.close())
-		case <-time.After(30 * time.Second):
-			return fmt.Errorf("a reader of %s did not end", db.path)
-		}
-	}
-	return errors.Join(append(errs, db.walCheckpointer.close(db.writer))...)
-}
+func (db *DB) Close() error { return db.file.Close() }
 
 // remove deletes the files of a closed generation.
-func (db *DB) remove() error { return removeFiles(db.path) }
+func (db *DB) remove() error { return driver.Remove(db.file.Path()) }
 
-// removeFiles deletes a database file and those that SQLite keeps beside it. A file that is not
-// there is no error.
-func removeFiles(path string) error {
-	var errs []error
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
+// CheckpointWAL moves SQLite's WAL into the file if enough was written, most of it in the background. It is called between
+// transactions, by the goroutine that calls Update. An error of the background is returned by a later call; after a sync that
+// failed every call returns that error.
+func (db *DB) CheckpointWAL() error { return db.file.WAL.Checkpoint() }
+
+// RestWAL empties SQLite's WAL and gives its space back. It is called like CheckpointWAL, when nothing was written for a
+// while, and again after a while where it returns true.
+func (db *DB) RestWAL() (again bool, err error) { return db.file.WAL.Rest() }
 
 // Update runs fn in one write transaction. It commits if fn returns nil, and rolls back if fn
 // returns an error or panics. Errors are fn's, and Unavailable or Internal ones of the file.
-func (db *DB) Update(fn func(tx *Tx) error) (err error) {
-	if err := db.walCheckpointer.failure(); err != nil {
-		return err
-	}
-	if err := db.writer.exec("BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			_ = db.rollback()
-			panic(p)
-		}
-		if err != nil {
-			err = errors.Join(err, db.rollback())
-		}
-	}()
-	if err := db.write(fn); err != nil {
-		return err
-	}
-	return db.writer.exec("COMMIT")
-}
-
-// write runs fn, and whatever it has put off, in the transaction that has begun.
-func (db *DB) write(fn func(tx *Tx) error) error {
-	tx := db.tx
-	db.writer.deferred = db.deferral
-	defer func() {
-		db.deferral.discard()
-		clear(tx.absent)
-		db.writer.deferred, tx.mayCommit = nil, nil
-	}()
-	if err := tx.load(); err != nil {
-		return err
-	}
-	if err := fn(tx); err != nil {
-		return err
-	}
-	if err := tx.flush(); err != nil {
-		return err
-	}
-	if err := db.deferral.settle(); err != nil {
-		return err
-	}
-	if tx.mayCommit != nil {
-		return tx.mayCommit()
-	}
-	return nil
-}
-
-// rollback ends the transaction, unless SQLite has done so itself, as it does for a full disk.
-func (db *DB) rollback() error {
-	db.tx.loaded = false
-	if db.writer.raw.AutoCommit() {
-		return nil
-	}
-	_, err := db.writer.raw.Exec("ROLLBACK", nil)
+func (db *DB) Update(fn func(tx *Tx) error) error {
+	committed := false
+	defer func() { db.tx.loaded = committed }()
+	err := db.file.Update(func() error { return db.tx.run(fn) })
+	committed = err == nil
 	return err
 }

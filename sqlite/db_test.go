@@ -3,10 +3,12 @@ package sqlite
 import (
 	"errors"
 	"log/slog"
+	"runtime"
 	"strconv"
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // TestCacheIsBounded: no connection that reads the file for requests maps more of it than the option says, also after a
@@ -39,17 +41,17 @@ func TestCacheIsBounded(t *testing.T) {
 // requireMapped checks how much of the file the connections of a store may map: want bytes, or more where atLeast is true.
 func requireMapped(t *testing.T, store *Store, atLeast bool, want int64) {
 	t.Helper()
-	check := func(c *conn) error {
-		_, err := c.queryRow("PRAGMA mmap_size", func(r []sqlValue) {
-			if got := intOf(r[0]); got != want && (!atLeast || got < want) {
+	check := func(c *driver.Conn) error {
+		_, err := c.QueryRow("PRAGMA mmap_size", func(r driver.Row) {
+			if got := r.Int(0); got != want && (!atLeast || got < want) {
 				t.Errorf("a connection maps %d bytes, want %d", got, want)
 			}
 		})
 		return err
 	}
 	err := store.Use(func(db *DB) error {
-		for range db.size {
-			if err := db.withReader(check); err != nil {
+		for range 4*runtime.GOMAXPROCS(0) + 8 {
+			if err := db.file.WithReader(check); err != nil {
 				return err
 			}
 		}
@@ -120,16 +122,16 @@ func TestFullFile(t *testing.T) {
 		return nil
 	}
 	if err := store.Use(func(db *DB) error {
-		if err := db.pragmas("max_page_count=100"); err != nil {
+		if err := db.file.Writer.Pragmas("max_page_count=100"); err != nil {
 			return err
 		}
 		if err := db.Update(fill); fanfold.CodeOf(err) != fanfold.Unavailable {
 			t.Errorf("a transaction without room ends with %v", err)
 		}
-		if err := db.pragmas("max_page_count=100000"); err != nil {
+		if err := db.file.Writer.Pragmas("max_page_count=100000"); err != nil {
 			return err
 		}
-		if found, err := db.writer.queryRow("SELECT 1 FROM document LIMIT 1", func([]sqlValue) {}); err != nil || found {
+		if found, err := db.file.Writer.Has("SELECT 1 FROM document LIMIT 1"); err != nil || found {
 			t.Errorf("documents are left: %v, %v", found, err)
 		}
 		return db.Update(fill)

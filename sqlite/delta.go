@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // A derived change is stored as its values and a form. The form, which many changes have in common, is the rules and the
@@ -220,30 +222,30 @@ const maxForms = 1024
 
 // formOf returns the number of a form of patches and the rules, separated by commas, that it belongs to. It records what is
 // new.
-func (tx *Tx) formOf(rules []string, patch []byte) (id int64, err error) {
-	tx.formKey = append(tx.formKey[:0], patch...)
+func (w *changeWriter) formOf(rules []string, patch []byte) (id int64, err error) {
+	w.formKey = append(w.formKey[:0], patch...)
 	for _, r := range rules {
-		tx.formKey = append(append(tx.formKey, ','), r...)
+		w.formKey = append(append(w.formKey, ','), r...)
 	}
-	if id := tx.forms[string(tx.formKey)]; id != 0 {
+	if id := w.forms[string(w.formKey)]; id != 0 {
 		return id, nil
 	}
 	names := strings.Join(rules, ",")
-	found, err := tx.c.queryRow("SELECT id FROM form WHERE rules = ? AND patch = ?", func(r []sqlValue) { id = intOf(r[0]) }, names, string(patch))
+	found, err := w.c.QueryRow("SELECT id FROM form WHERE rules = ? AND patch = ?", func(r driver.Row) { id = r.Int(0) }, names, string(patch))
 	if err != nil {
 		return 0, err
 	}
 	if !found {
-		if _, err := tx.c.queryRow("SELECT ifnull(max(id), 0) + 1 FROM form", func(r []sqlValue) { id = intOf(r[0]) }); err != nil {
+		if _, err := w.c.QueryRow("SELECT ifnull(max(id), 0) + 1 FROM form", func(r driver.Row) { id = r.Int(0) }); err != nil {
 			return 0, err
 		}
-		if err := tx.c.exec("INSERT INTO form (id, rules, patch) VALUES (?, ?, ?)", id, names, string(patch)); err != nil {
+		if err := w.c.Exec("INSERT INTO form (id, rules, patch) VALUES (?, ?, ?)", id, names, string(patch)); err != nil {
 			return 0, err
 		}
 	}
-	if tx.forms == nil || len(tx.forms) >= maxForms {
-		tx.forms = map[string]int64{}
+	if w.forms == nil || len(w.forms) >= maxForms {
+		w.forms = map[string]int64{}
 	}
-	tx.forms[string(tx.formKey)] = id
+	w.forms[string(w.formKey)] = id
 	return id, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // A document that gathers values from many, such as the newest of them, gets the same patch again and again, with other
@@ -37,11 +38,11 @@ func (s *splitter) stored(depth int) string {
 }
 
 // depthBehind returns the depth of a row of a form behind the one at prior, 0 where it cannot be behind it.
-func (tx *Tx) depthBehind(prior fanfold.Position, form int64) (depth int, err error) {
-	end, ok := tx.chains[prior]
-	delete(tx.chains, prior)
+func (w *changeWriter) depthBehind(prior fanfold.Position, form int64) (depth int, err error) {
+	end, ok := w.chains[prior]
+	delete(w.chains, prior)
 	if !ok && prior.N() > 0 { // a write is no derived change
-		if end, err = tx.readChainEnd(prior); err != nil {
+		if end, err = w.readChainEnd(prior); err != nil {
 			return 0, err
 		}
 	}
@@ -52,24 +53,25 @@ func (tx *Tx) depthBehind(prior fanfold.Position, form int64) (depth int, err er
 }
 
 // readChainEnd returns what the row of a change says, which may be yet to be written.
-func (tx *Tx) readChainEnd(at fanfold.Position) (end chainEnd, err error) {
-	for row := range slices.Chunk(tx.unwrittenDerived, derivedColumns) {
-		if intOf(row[0]) == int64(at) {
-			return chainEnd{form: intOf(row[derivedForm]), depth: depthOf(bytesOf(row[derivedDelta]))}, nil
+func (w *changeWriter) readChainEnd(at fanfold.Position) (end chainEnd, err error) {
+	for values := range slices.Chunk(w.derived, derivedColumns) {
+		row := driver.Row(values)
+		if row.Int(0) == int64(at) {
+			return chainEnd{form: row.Int(derivedForm), depth: depthOf(row.Bytes(derivedDelta))}, nil
 		}
 	}
-	_, err = tx.c.queryRow("SELECT form, substr(delta, 1, 2) FROM change WHERE position = ?", func(r []sqlValue) {
-		end = chainEnd{form: intOf(r[0]), depth: depthOf(bytesOf(r[1]))}
+	_, err = w.c.QueryRow("SELECT form, substr(delta, 1, 2) FROM change WHERE position = ?", func(r driver.Row) {
+		end = chainEnd{form: r.Int(0), depth: depthOf(r.Bytes(1))}
 	}, int64(at))
 	return end, err
 }
 
 // noteChain notes the last change of a document.
-func (tx *Tx) noteChain(at fanfold.Position, end chainEnd) {
-	if tx.chains == nil || len(tx.chains) >= maxChains {
-		tx.chains = map[fanfold.Position]chainEnd{}
+func (w *changeWriter) noteChain(at fanfold.Position, end chainEnd) {
+	if w.chains == nil || len(w.chains) >= maxChains {
+		w.chains = map[fanfold.Position]chainEnd{}
 	}
-	tx.chains[at] = end
+	w.chains[at] = end
 }
 
 // depthOf returns the depth of a row with a delta.
@@ -100,7 +102,7 @@ type storedDelta struct {
 }
 
 // patch returns the JSON Patch of a derived change. The error is the file's, which may be damaged.
-func (r *chainReader) patch(c *conn, d storedDelta) ([]byte, error) {
+func (r *chainReader) patch(c *driver.Conn, d storedDelta) ([]byte, error) {
 	if depthOf(d.delta) == 0 {
 		return joinPatch(d.form, d.delta), nil
 	}
@@ -133,14 +135,14 @@ const chainSQL = `WITH RECURSIVE back (position, prior, op, form, delta, n) AS (
 	SELECT b.position, b.prior, b.op, f.patch, b.delta FROM back b LEFT JOIN form f ON f.id = b.form`
 
 // values returns the old values of a change behind another.
-func (r *chainReader) values(c *conn, d storedDelta) ([][]byte, error) {
+func (r *chainReader) values(c *driver.Conn, d storedDelta) ([][]byte, error) {
 	if values := r.known[d.prior]; values != nil {
 		return values, nil
 	}
 	depth := depthOf(d.delta)
 	rows := make([]storedDelta, 0, depth)
-	if err := c.query(chainSQL, func(v []sqlValue) error {
-		row := storedDelta{fanfold.Position(intOf(v[0])), fanfold.Position(intOf(v[1])), textOf(v[3]), bytesOf(v[4])}
+	if err := c.Query(chainSQL, func(v driver.Row) error {
+		row := storedDelta{fanfold.Position(v.Int(0)), fanfold.Position(v.Int(1)), v.Text(3), v.Bytes(4)}
 		if v[2] != nil || row.form != d.form || depthOf(row.delta) != depth-len(rows)-1 {
 			return damagedChange(d.at)
 		}

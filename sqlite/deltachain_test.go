@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // listAfter is a list of the newest after n changes. Sometimes all of it is new.
@@ -48,7 +49,7 @@ func chainStore(t *testing.T, changes, each int, forgetful bool) *Store {
 					return err
 				}
 				if forgetful {
-					tx.chains = nil
+					tx.changes.chains = nil
 				}
 			}
 			return nil
@@ -64,8 +65,8 @@ func chainStore(t *testing.T, changes, each int, forgetful bool) *Store {
 func deltas(t *testing.T, store *Store) (list []string) {
 	t.Helper()
 	if err := store.Read(func(s *Snapshot) error {
-		return s.c.query("SELECT delta FROM change WHERE op IS NULL ORDER BY position", func(r []sqlValue) error {
-			list = append(list, textOf(r[0]))
+		return s.c.Query("SELECT delta FROM change WHERE op IS NULL ORDER BY position", func(r driver.Row) error {
+			list = append(list, r.Text(0))
 			return nil
 		})
 	}); err != nil {
@@ -127,7 +128,7 @@ func TestDamagedChain(t *testing.T) {
 		"delta = substr(delta, 1, 2)"} {
 		store := chainStore(t, 6, 6, false)
 		if err := store.current.Update(func(tx *Tx) error {
-			return tx.c.exec("UPDATE change SET "+damage+" WHERE position = ?", int64(fanfold.At(4, 1)))
+			return tx.c.Exec("UPDATE change SET "+damage+" WHERE position = ?", int64(fanfold.At(4, 1)))
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // Row is a document as the fold sees it: both views, and what the fold decides by.
@@ -31,68 +32,65 @@ func (r *Row) size() int { return len(r.Body) + r.Stored.len() }
 const rowSQL = "SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted FROM document d WHERE "
 
 // scanRow returns the document in a row of rowSQL.
-func scanRow(r []sqlValue) *Row {
-	return &Row{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])},
-		Revision: fanfold.Revision(intOf(r[3])), Position: fanfold.Position(intOf(r[4])),
-		Created: timeOf(r[5]), Updated: timeOf(r[6]), Body: bytesOf(r[7]), Stored: Stored{r[8]}, Omitted: bytesOf(r[9])}
+func scanRow(r driver.Row) *Row {
+	return &Row{Number: r.Int(0), Key: fanfold.Key{Collection: r.Text(1), ID: r.Text(2)},
+		Revision: fanfold.Revision(r.Int(3)), Position: fanfold.Position(r.Int(4)),
+		Created: timeOf(r.Int(5)), Updated: timeOf(r.Int(6)), Body: r.Bytes(7), Stored: Stored{r[8]}, Omitted: r.Bytes(9)}
 }
 
-// row returns the document that a condition on rowSQL finds, or nil.
-func (tx *Tx) row(where string, args ...sqlValue) (row *Row, err error) {
-	_, err = tx.c.queryRow(rowSQL+where, func(r []sqlValue) { row = scanRow(r) }, args...)
+// The queries for one row.
+const (
+	rowByKeySQL    = rowSQL + "d.collection = ? AND d.id = ?"
+	rowByNumberSQL = rowSQL + "d.number = ?"
+)
+
+// row returns the document that a query for rows finds, or nil.
+func (tx *Tx) row(query string, args ...driver.Value) (row *Row, err error) {
+	_, err = tx.c.QueryRow(query, func(r driver.Row) { row = scanRow(r) }, args...)
 	return row, err
+}
+
+// copied returns a copy of a row, nil of nil.
+func copied(r *Row) *Row {
+	if r == nil {
+		return nil
+	}
+	out := *r
+	return &out
 }
 
 // Get returns the document with a key, or nil where there is none.
 func (tx *Tx) Get(key fanfold.Key) (*Row, error) {
-	if tx.over != nil {
-		return tx.over.get(key)
-	}
 	if _, absent := tx.absent[key]; absent {
 		return nil, nil
 	}
-	if err := tx.flushCached(tx.cache.keys[key]); err != nil {
-		return nil, err
+	if cached := tx.cache.rows[tx.cache.keys[key]]; cached != nil {
+		return copied(cached), nil
 	}
-	return tx.row("d.collection = ? AND d.id = ?", key.Collection, key.ID)
+	return tx.read(rowByKeySQL, key.Collection, key.ID)
 }
 
 // ByNumber returns the document with a number, or nil where there is none.
 func (tx *Tx) ByNumber(number int64) (*Row, error) {
-	if tx.over != nil {
-		return tx.over.byNumber(number)
+	if cached, known := tx.cache.rows[number]; known {
+		return copied(cached), nil
 	}
-	if err := tx.flushCached(number); err != nil {
-		return nil, err
-	}
-	return tx.row("d.number = ?", number)
+	return tx.read(rowByNumberSQL, number)
 }
 
-// ViewByNumber returns the document with a number, or nil where there is none, as Each gives it.
-func (tx *Tx) ViewByNumber(number int64) (row *Row, err error) {
-	if tx.over != nil {
-		return tx.over.byNumber(number)
+// read returns the document that a query for rows finds, or nil, and keeps it for the events of a rehearsal, which have much in common.
+func (tx *Tx) read(query string, args ...driver.Value) (*Row, error) {
+	row, err := tx.row(query, args...)
+	if row == nil || tx.rehearsal == nil {
+		return row, err
 	}
-	if cached := tx.cache.rows[number]; cached != nil {
-		return copied(&cached.row), nil
-	}
-	_, err = tx.c.queryRow(viewSQL, func(r []sqlValue) {
-		view := scanView(r)
-		row = &view
-	}, number)
-	return row, err
+	return copied(row), errors.Join(err, tx.keepRow(row))
 }
-
-// viewSQL reads a row for scanView.
-const viewSQL = "SELECT number, collection, id, revision, position, body, source, omitted FROM document WHERE number = ?"
 
 // Each calls fn with the documents of these numbers, in the order given, and passes over numbers
 // without a document. The rows lack the times. fn may write, but must not call Each.
 func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
-	if tx.over != nil {
-		return tx.over.each(numbers, fn)
-	}
-	if len(numbers) <= maxCachedRead {
+	if len(numbers) <= maxCachedRead || tx.rehearsal != nil {
 		return tx.eachCached(numbers, fn)
 	}
 	if err := tx.flushCache(); err != nil {
@@ -129,45 +127,54 @@ func (tx *Tx) readAhead(rows []Row, numbers []int64) (read []Row, rest []int64, 
 		list = strconv.AppendInt(append(list, "[,"[min(i, 1)]), n, 10)
 	}
 	size := 0
-	err = tx.c.query(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.body, d.source, d.omitted, j.key
-		FROM json_each(?) j CROSS JOIN document d ON d.number = j.value`, func(r []sqlValue) error {
+	err = tx.c.Query(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.body, d.source, d.omitted, j.key
+		FROM json_each(?) j CROSS JOIN document d ON d.number = j.value`, func(r driver.Row) error {
 		rows = append(rows, scanView(r))
 		if size += rows[len(rows)-1].size(); size > maxReadAheadBytes {
-			rest = numbers[intOf(r[8])+1:]
-			return errStopRows
+			rest = numbers[r.Int(8)+1:]
+			return driver.ErrStop
 		}
 		return nil
-	}, textValue(append(list, ']')))
-	if errors.Is(err, errStopRows) {
-		err = nil
-	}
+	}, driver.Text(append(list, ']')))
 	return rows, rest, err
 }
 
 // scanView returns the document in a row of number, collection, id, revision, position, body, source and omitted.
-func scanView(r []sqlValue) Row {
-	return Row{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])}, Revision: fanfold.Revision(intOf(r[3])),
-		Position: fanfold.Position(intOf(r[4])), Body: bytesOf(r[5]), Stored: Stored{r[6]}, Omitted: bytesOf(r[7])}
+func scanView(r driver.Row) Row {
+	return Row{Number: r.Int(0), Key: fanfold.Key{Collection: r.Text(1), ID: r.Text(2)}, Revision: fanfold.Revision(r.Int(3)),
+		Position: fanfold.Position(r.Int(4)), Body: r.Bytes(5), Stored: Stored{r[6]}, Omitted: r.Bytes(7)}
 }
 
 // Body returns the embedded view of a document, or nil where there is no document.
 func (tx *Tx) Body(key fanfold.Key) (body []byte, err error) {
-	if tx.over != nil {
-		return tx.over.body(key)
-	}
 	if cached := tx.cache.rows[tx.cache.keys[key]]; cached != nil {
-		return cached.row.Body, nil
+		return cached.Body, nil
+	}
+	if _, absent := tx.absent[key]; absent {
+		return nil, nil
 	}
 	return (&Snapshot{c: tx.c}).body(key)
 }
 
+// BodyOf returns the embedded view of the document with a number, nil where there is none.
+func (tx *Tx) BodyOf(number int64) (body []byte, err error) {
+	if cached, known := tx.cache.rows[number]; known {
+		if cached != nil {
+			body = cached.Body
+		}
+		return body, nil
+	}
+	_, err = tx.c.QueryRow("SELECT body FROM document WHERE number = ?", func(r driver.Row) { body = r.Bytes(0) }, number)
+	return body, err
+}
+
 // NumberOf returns the number of a document, 0 where there is no document.
 func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
-	if tx.over != nil {
-		return tx.over.numberOf(key)
-	}
 	if number := tx.cache.keys[key]; number != 0 {
 		return number, nil
+	}
+	if _, absent := tx.absent[key]; absent {
+		return 0, nil
 	}
 	return tx.Snapshot().NumberOf(key)
 }
@@ -175,8 +182,8 @@ func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
 // Numbers returns the numbers behind after of a collection's documents, in order, limit of them at
 // most. It reads the collection's part of an index, whatever others hold.
 func (tx *Tx) Numbers(collection string, after int64, limit int) (numbers []int64, err error) {
-	err = tx.c.query(numbersSQL, func(r []sqlValue) error {
-		numbers = append(numbers, intOf(r[0]))
+	err = tx.c.Query(numbersSQL, func(r driver.Row) error {
+		numbers = append(numbers, r.Int(0))
 		return nil
 	}, after, collection, int64(limit))
 	return numbers, err
@@ -187,28 +194,28 @@ const numbersSQL = "SELECT number FROM document INDEXED BY document_key WHERE nu
 
 // Insert adds a document that was not there and removes its tombstone.
 func (tx *Tx) Insert(r *Row) error {
-	if tx.over != nil {
-		return tx.over.write(r)
-	}
 	delete(tx.absent, r.Key)
+	if tx.rehearsal != nil {
+		return tx.rehearseRow(r)
+	}
 	tx.counts[r.Key.Collection]++
 	if tx.mayHaveTombstones {
-		if err := tx.c.exec("DELETE FROM tombstone WHERE collection = ? AND id = ?", r.Key.Collection, r.Key.ID); err != nil {
+		if err := tx.c.Exec("DELETE FROM tombstone WHERE collection = ? AND id = ?", r.Key.Collection, r.Key.ID); err != nil {
 			return err
 		}
 	}
-	return tx.c.exec("INSERT INTO document (number, collection, id, revision, position, created, updated, body, source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), textValue(r.Body), r.Stored.column, textValue(r.Omitted))
+	return tx.c.Exec("INSERT INTO document (number, collection, id, revision, position, created, updated, body, source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), driver.Text(r.Body), r.Stored.column, driver.Text(r.Omitted))
 }
 
 // Replace writes both views of a document after a write to it.
 func (tx *Tx) Replace(r *Row) error {
-	if tx.over != nil {
-		return tx.over.write(r)
+	if tx.rehearsal != nil {
+		return tx.rehearseRow(r)
 	}
 	tx.cache.drop(r.Number)
-	return tx.c.exec("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, source = ?, omitted = ? WHERE number = ?",
-		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), textValue(r.Body), r.Stored.column, textValue(r.Omitted), r.Number)
+	return tx.c.Exec("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, source = ?, omitted = ? WHERE number = ?",
+		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), driver.Text(r.Body), r.Stored.column, driver.Text(r.Omitted), r.Number)
 }
 
 // View is an embedded view with what a derived change gives it.
@@ -222,9 +229,6 @@ type View struct {
 // SetView writes the embedded view of a document after a derived change. A view in the row cache is
 // written at the transaction's end.
 func (tx *Tx) SetView(number int64, v View) error {
-	if tx.over != nil {
-		return tx.over.setView(number, v)
-	}
 	if cached := tx.cache.rows[number]; cached != nil {
 		return tx.updateCached(cached, v)
 	}
@@ -233,18 +237,18 @@ func (tx *Tx) SetView(number int64, v View) error {
 
 // writeView writes an embedded view to the file.
 func (tx *Tx) writeView(number int64, v View) error {
-	return tx.c.exec("UPDATE document SET position = ?, body = ?, source = ?, omitted = ? WHERE number = ?", int64(v.Position), textValue(v.Body), v.Stored.column, textValue(v.Omitted), number)
+	return tx.c.Exec("UPDATE document SET position = ?, body = ?, source = ?, omitted = ? WHERE number = ?", int64(v.Position), driver.Text(v.Body), v.Stored.column, driver.Text(v.Omitted), number)
 }
 
 // Delete removes a document and leaves a tombstone.
 func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Position) error {
-	if tx.over != nil {
-		tx.over.remove(r)
+	if tx.rehearsal != nil {
+		tx.rehearseDelete(r)
 		return nil
 	}
 	tx.cache.drop(r.Number)
 	tx.counts[r.Key.Collection]--
-	if err := tx.c.exec("DELETE FROM document WHERE number = ?", r.Number); err != nil {
+	if err := tx.c.Exec("DELETE FROM document WHERE number = ?", r.Number); err != nil {
 		return err
 	}
 	return tx.Tombstone(r.Key, revision, position)
@@ -252,10 +256,7 @@ func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Positio
 
 // Tombstone records the last delete of a document that is not there.
 func (tx *Tx) Tombstone(key fanfold.Key, revision fanfold.Revision, position fanfold.Position) error {
-	if tx.over != nil {
-		return nil
-	}
 	tx.mayHaveTombstones = true
-	return tx.c.exec("INSERT INTO tombstone (collection, id, revision, position) VALUES (?, ?, ?, ?) ON CONFLICT (collection, id) DO UPDATE SET revision = excluded.revision, position = max(position, excluded.position)",
+	return tx.writeUnread("INSERT INTO tombstone (collection, id, revision, position) VALUES (?, ?, ?, ?) ON CONFLICT (collection, id) DO UPDATE SET revision = excluded.revision, position = max(position, excluded.position)",
 		key.Collection, key.ID, int64(revision), int64(position))
 }

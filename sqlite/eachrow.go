@@ -1,6 +1,10 @@
 package sqlite
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/fanfold/fanfold/sqlite/driver"
+)
 
 // walkShare decides how EachRow finds the documents of some collections: where these hold a share of one in walkShare of
 // all documents, it goes over the table, whose rows are in order of creation; fewer it finds by the index.
@@ -33,7 +37,7 @@ func (s *Scanner) EachRow(collections []string, fn func(row *Row) error) error {
 	}
 	s.scans++
 	scan := int64(s.scans)
-	if err := s.c.exec(listNumbersSQL, scan, string(names)); err != nil {
+	if err := s.c.Exec(listNumbersSQL, scan, string(names)); err != nil {
 		return err
 	}
 	if err := s.eachPage(fn, func(after int64) ([]*Row, bool, error) {
@@ -41,7 +45,7 @@ func (s *Scanner) EachRow(collections []string, fn func(row *Row) error) error {
 	}); err != nil {
 		return err
 	}
-	return s.c.exec("DELETE FROM temp.scan WHERE scan = ?", scan)
+	return s.c.Exec("DELETE FROM temp.scan WHERE scan = ?", scan)
 }
 
 // The queries by which EachRow lists the numbers of documents, and reads the next ones of these.
@@ -69,8 +73,8 @@ func (s *Scanner) eachPage(fn func(row *Row) error, read func(after int64) ([]*R
 // held returns how many documents the collections of a JSON list hold, and how many there are in all, as the fold has
 // counted them.
 func (s *Snapshot) held(names string) (theirs, all int64, err error) {
-	_, err = s.c.queryRow("SELECT coalesce(sum(documents) FILTER (WHERE name IN (SELECT value FROM json_each(?))), 0), coalesce(sum(documents), 0) FROM collection",
-		func(r []sqlValue) { theirs, all = intOf(r[0]), intOf(r[1]) }, names)
+	_, err = s.c.QueryRow("SELECT coalesce(sum(documents) FILTER (WHERE name IN (SELECT value FROM json_each(?))), 0), coalesce(sum(documents), 0) FROM collection",
+		func(r driver.Row) { theirs, all = r.Int(0), r.Int(1) }, names)
 	return theirs, all, err
 }
 
@@ -91,8 +95,8 @@ func (s *Snapshot) Count(collections []string) (int64, error) {
 // nothing.
 func (s *Snapshot) CountCollections() (map[string]int64, error) {
 	counts := map[string]int64{}
-	return counts, s.c.query("SELECT name, documents FROM collection WHERE documents > 0", func(r []sqlValue) error {
-		counts[textOf(r[0])] = intOf(r[1])
+	return counts, s.c.Query("SELECT name, documents FROM collection WHERE documents > 0", func(r driver.Row) error {
+		counts[r.Text(0)] = r.Int(1)
 		return nil
 	})
 }

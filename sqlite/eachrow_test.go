@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // TestEachRow checks that documents of some collections come in order of creation, also within one another, and that those of
@@ -76,11 +77,11 @@ func TestEachRow(t *testing.T) {
 }
 
 // wantPlan fails the test unless SQLite's plan of a query says what it should.
-func wantPlan(t *testing.T, c *conn, query, want string, args ...sqlValue) error {
+func wantPlan(t *testing.T, c *driver.Conn, query, want string, args ...driver.Value) error {
 	t.Helper()
 	var plan []string
-	err := c.query("EXPLAIN QUERY PLAN "+query, func(r []sqlValue) error {
-		plan = append(plan, textOf(r[3]))
+	err := c.Query("EXPLAIN QUERY PLAN "+query, func(r driver.Row) error {
+		plan = append(plan, r.Text(3))
 		return nil
 	}, args...)
 	if text := strings.Join(plan, "\n"); err == nil && !strings.Contains(text, want) || strings.Contains(text, "SCAN document") || strings.Contains(text, "SCAN d\n") {

@@ -15,7 +15,7 @@ func TestErasedChanges(t *testing.T) {
 	at := func(seq int64) time.Time { return time.Unix(seq, 0).UTC() }
 	doc, other := fanfold.Key{Collection: "a", ID: "1"}, fanfold.Key{Collection: "b", ID: "1"}
 	erase := func(tx *Tx, p fanfold.Position) error {
-		return tx.c.exec("DELETE FROM change WHERE position = ?", int64(p))
+		return tx.c.Exec("DELETE FROM change WHERE position = ?", int64(p))
 	}
 	if err := store.current.Update(func(tx *Tx) error {
 		if err := errors.Join(
@@ -27,7 +27,7 @@ func TestErasedChanges(t *testing.T) {
 		); err != nil {
 			return err
 		}
-		return tx.flushDerived()
+		return tx.changes.flush()
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // Options are the settings of a Store. The zero value works.
@@ -89,8 +90,8 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		db.beforeMove = s.noteMoved(db.number)
-		if err := errors.Join(db.syncToDisk(), db.openReaders(), s.writeMarker(db.number)); err != nil {
+		db.noteMoves(s.noteMoved(db.number))
+		if err := errors.Join(db.file.SyncToDisk(), db.openReaders(), s.writeMarker(db.number)); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 		s.current, s.number = db, db.number
@@ -140,14 +141,15 @@ func (s *Store) openUsable(n int) (*DB, error) {
 		return nil, nil
 	}
 	db, err := openDB(s.filePath(n), s.opt)
-	if isCorrupt(err) {
+	if driver.IsCorrupt(err) {
 		s.rebuilt(n, err)
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	db.number, db.beforeMove = n, s.noteMoved(n)
+	db.number = n
+	db.noteMoves(s.noteMoved(n))
 	var cp Checkpoint
 	if err = db.Read(func(snap *Snapshot) error { cp = snap.Checkpoint; return nil }); err == nil && end == endedUnknown {
 		s.unclean = cp.Seq > 0
@@ -156,7 +158,7 @@ func (s *Store) openUsable(n int) (*DB, error) {
 			return nil, db.Close()
 		}
 	}
-	if isCorrupt(err) {
+	if driver.IsCorrupt(err) {
 		s.rebuilt(n, err)
 		return nil, db.Close()
 	}
@@ -256,7 +258,7 @@ func (s *Store) Use(fn func(db *DB) error) error {
 // is not there.
 func (s *Store) Sizes() (database, wal int64) {
 	_ = s.Use(func(db *DB) error {
-		for size, path := range map[*int64]string{&database: db.path, &wal: db.path + "-wal"} {
+		for size, path := range map[*int64]string{&database: db.Path(), &wal: db.Path() + "-wal"} {
 			if info, err := os.Stat(path); err == nil {
 				*size = info.Size()
 			}
@@ -310,7 +312,7 @@ func (s *Store) reserveNumber() (n int, err error) {
 	s.reserveMu.Lock()
 	defer s.reserveMu.Unlock()
 	s.lastNumber = max(s.lastNumber, newest) + 1
-	if err := removeFiles(s.filePath(s.lastNumber)); err != nil {
+	if err := driver.Remove(s.filePath(s.lastNumber)); err != nil {
 		return 0, err
 	}
 	s.reserved[s.lastNumber] = true
@@ -342,7 +344,7 @@ func (s *Store) Swap(db *DB) error {
 	if err := s.writeMarker(db.number); err != nil {
 		return errors.Join(err, db.Close()) // the marker may be there after all: the file stays
 	}
-	db.beforeMove = s.noteMoved(db.number)
+	db.noteMoves(s.noteMoved(db.number))
 	s.mu.Lock()
 	old := s.current
 	s.current, s.number, s.unclean = db, db.number, false
@@ -358,10 +360,13 @@ func (s *Store) Swap(db *DB) error {
 
 // makeReadable brings a generation that was built to the disk and opens it to readers.
 func (db *DB) makeReadable() error {
-	if err := db.syncToDisk(); err != nil {
+	if err := db.file.SyncToDisk(); err != nil {
 		return err
 	}
-	if err := db.reopenWriter(); err != nil {
+	if err := db.file.ReopenWriter(); err != nil {
+		return err
+	}
+	if err := db.beginTx(); err != nil {
 		return err
 	}
 	return db.openReaders()
@@ -373,7 +378,7 @@ func (s *Store) Close() error {
 	s.closing.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	noted := s.current.noteMove()
+	noted := s.current.file.WAL.Note()
 	if err := s.current.Close(); err != nil {
 		return err
 	}

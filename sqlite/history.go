@@ -3,6 +3,7 @@ package sqlite
 import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // history rebuilds documents as they were after changes of one snapshot. A document's view after a change is that before its
@@ -110,16 +111,16 @@ func damagedHistory(at fanfold.Position) error {
 
 // image returns the first image behind a change. Its body is nil where that has more than maxBytes.
 func (h *history) image(ch *fanfold.Change, maxBytes int) (i image, err error) {
-	scan := func(r []sqlValue) {
-		i = image{after: fanfold.Position(intOf(r[0])), number: intOf(r[1]), length: int(intOf(r[2])), body: bytesOf(r[3]), stored: Stored{r[4]}}
+	scan := func(r driver.Row) {
+		i = image{after: fanfold.Position(r.Int(0)), number: r.Int(1), length: int(r.Int(2)), body: r.Bytes(3), stored: Stored{r[4]}}
 	}
-	found, err := h.s.c.queryRow("SELECT prior, number, octet_length(previous), CASE WHEN octet_length(previous) <= ?1 THEN previous END, previous_source"+
+	found, err := h.s.c.QueryRow("SELECT prior, number, octet_length(previous), CASE WHEN octet_length(previous) <= ?1 THEN previous END, previous_source"+
 		" FROM change WHERE collection = ?2 AND id = ?3 AND position > ?4 AND previous IS NOT NULL ORDER BY position LIMIT 1", scan,
 		int64(maxBytes), ch.Key.Collection, ch.Key.ID, int64(ch.Position))
 	if err != nil || found {
 		return i, err
 	}
-	found, err = h.s.c.queryRow("SELECT position, number, octet_length(body), CASE WHEN octet_length(body) <= ?1 THEN body END, source FROM document WHERE collection = ?2 AND id = ?3", scan,
+	found, err = h.s.c.QueryRow("SELECT position, number, octet_length(body), CASE WHEN octet_length(body) <= ?1 THEN body END, source FROM document WHERE collection = ?2 AND id = ?3", scan,
 		int64(maxBytes), ch.Key.Collection, ch.Key.ID)
 	if err == nil && !found {
 		err = damagedHistory(ch.Position)
@@ -161,7 +162,7 @@ func (h *history) timeOf(seq uint64) (when int64, err error) {
 	if when, ok := h.times[at]; ok {
 		return when, nil
 	}
-	if _, err := h.s.c.queryRow("SELECT coalesce((SELECT time FROM change WHERE position = ?1), (SELECT time FROM erased_event WHERE seq = ?1 >> 20), 0)", func(r []sqlValue) { when = intOf(r[0]) }, int64(at)); err != nil {
+	if _, err := h.s.c.QueryRow("SELECT coalesce((SELECT time FROM change WHERE position = ?1), (SELECT time FROM erased_event WHERE seq = ?1 >> 20), 0)", func(r driver.Row) { when = r.Int(0) }, int64(at)); err != nil {
 		return 0, err
 	}
 	if h.times == nil || len(h.times) >= maxKeptViews {

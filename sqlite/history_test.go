@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // derivedView returns the view of a document with its own members and derived ones.
@@ -173,7 +174,7 @@ func TestPutOffIsBounded(t *testing.T) {
 	w := &walk{h: &history{s: &Snapshot{}}, body: fmt.Appendf(nil, `{"v":%s}`, view(changes)), at: fanfold.At(changes, 1)}
 	for n := changes; n > 0; n-- {
 		patch := fmt.Sprintf(`[{"op":"replace","path":"/v","value":%s,"old":%s}]`, view(n), view(n-1))
-		if err := w.step([]sqlValue{int64(fanfold.At(uint64(n), 1)), int64(fanfold.At(uint64(n-1), 1)), nil, wholePatch, patch}); err != nil {
+		if err := w.step([]driver.Value{int64(fanfold.At(uint64(n), 1)), int64(fanfold.At(uint64(n-1), 1)), nil, wholePatch, patch}); err != nil {
 			t.Fatal(err)
 		}
 		if w.putBytes > maxPutBytes {

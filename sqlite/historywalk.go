@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // walkSQL reads derived changes of one document, from one back to the first after another.
@@ -72,7 +73,7 @@ func (h *history) walkBack(w *walk, ch *fanfold.Change) (body []byte, err error)
 		}
 	}
 	if w.at > ch.Position {
-		err = h.s.c.query(walkSQL, w.step, int64(w.at), int64(ch.Position))
+		err = h.s.c.Query(walkSQL, w.step, int64(w.at), int64(ch.Position))
 	}
 	if err == nil {
 		err = w.undoPut()
@@ -90,8 +91,8 @@ func (h *history) walkBack(w *walk, ch *fanfold.Change) (body []byte, err error)
 }
 
 // step undoes one more change, which is in a row of walkSQL.
-func (w *walk) step(r []sqlValue) error {
-	at, prior, form, delta := fanfold.Position(intOf(r[0])), fanfold.Position(intOf(r[1])), textOf(r[3]), bytesOf(r[4])
+func (w *walk) step(r driver.Row) error {
+	at, prior, form, delta := fanfold.Position(r.Int(0)), fanfold.Position(r.Int(1)), r.Text(3), r.Bytes(4)
 	if at != w.at || r[2] != nil || prior >= at || delta == nil {
 		return damagedHistory(at)
 	}

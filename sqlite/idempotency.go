@@ -4,23 +4,24 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // AddIdempotencyKey records a request under its key. An earlier request under the same key stays.
 func (tx *Tx) AddIdempotencyKey(r fanfold.IdempotencyRecord, now time.Time) error {
-	return tx.c.exec("INSERT OR IGNORE INTO once (key, digest, seq, time) VALUES (?, ?, ?, ?)", r.Hash, r.Digest, int64(r.Seq), now.UnixNano())
+	return tx.c.Exec("INSERT OR IGNORE INTO once (key, digest, seq, time) VALUES (?, ?, ?, ?)", r.Hash, r.Digest, int64(r.Seq), now.UnixNano())
 }
 
 // PruneIdempotencyKeys removes the requests from before t.
 func (tx *Tx) PruneIdempotencyKeys(t time.Time) error {
-	return tx.c.exec("DELETE FROM once WHERE time < ?", t.UnixNano())
+	return tx.c.Exec("DELETE FROM once WHERE time < ?", t.UnixNano())
 }
 
 // IdempotencyKey returns the request that was made under a key, given by its hash, or nil where
 // none is known.
 func (s *Snapshot) IdempotencyKey(key string) (r *fanfold.IdempotencyRecord, err error) {
-	_, err = s.c.queryRow("SELECT digest, seq FROM once WHERE key = ?", func(row []sqlValue) {
-		r = &fanfold.IdempotencyRecord{IdempotencyKey: fanfold.IdempotencyKey{Hash: key, Digest: textOf(row[0])}, Seq: uint64(intOf(row[1]))}
+	_, err = s.c.QueryRow("SELECT digest, seq FROM once WHERE key = ?", func(row driver.Row) {
+		r = &fanfold.IdempotencyRecord{IdempotencyKey: fanfold.IdempotencyKey{Hash: key, Digest: row.Text(0)}, Seq: uint64(row.Int(1))}
 	}, key)
 	return r, err
 }

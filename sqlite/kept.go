@@ -1,48 +1,53 @@
 package sqlite
 
+import "github.com/fanfold/fanfold/sqlite/driver"
+
 // KeepOnHolders records the value that stays on every document that refers to target and has none of it yet.
 func (tx *Tx) KeepOnHolders(rule, relation, target string, value []byte) error {
-	if tx.over != nil {
-		return tx.over.keepOnHolders(rule, relation, target, value)
+	if tx.rehearsal != nil {
+		numbers, err := tx.Holders(nil, relation, target, -1)
+		for _, number := range numbers {
+			tx.pending.kept.add(ruleTarget{rule, target}, keptValue{number, string(value)})
+		}
+		return err
 	}
-	return tx.c.exec("INSERT OR IGNORE INTO kept (rule, target, holder, value) SELECT ?, target, holder, ? FROM link WHERE relation = ? AND target = ?",
-		rule, textValue(value), relation, target)
+	return tx.c.Exec("INSERT OR IGNORE INTO kept (rule, target, holder, value) SELECT ?, target, holder, ? FROM link WHERE relation = ? AND target = ?",
+		rule, driver.Text(value), relation, target)
 }
 
 // KeepOnHolder records the value that stays on one document that refers to target.
 func (tx *Tx) KeepOnHolder(rule, target string, holder int64, value []byte) error {
-	if tx.over != nil {
-		tx.over.setKept(rule, target, holder, value)
-		return nil
-	}
-	tx.unwritten.kept = append(tx.unwritten.kept, keptRow{rule, target, holder, string(value)})
-	return tx.keepBack(len(tx.unwritten.kept), len(target)+len(value))
+	tx.pending.kept.add(ruleTarget{rule, target}, keptValue{holder, string(value)})
+	return tx.pending.keepBack(len(tx.pending.kept.added), len(target)+len(value))
 }
 
 // Kept returns the value that stayed on a document, or nil where none did.
 func (tx *Tx) Kept(rule, target string, holder int64) (value []byte, err error) {
-	if tx.over != nil {
-		return tx.over.keptValue(rule, target, holder)
+	if row, there, known := tx.pending.kept.known(ruleTarget{rule, target}, keptValue{holder: holder}); known {
+		if !there {
+			return nil, nil
+		}
+		return []byte(row.value), nil
 	}
-	_, err = tx.c.queryRow("SELECT value FROM kept WHERE rule = ? AND target = ? AND holder = ?",
-		func(r []sqlValue) { value = bytesOf(r[0]) }, rule, target, holder)
-	return value, err
+	return tx.Snapshot().Kept(rule, target, holder)
 }
 
 // ForgetKept removes kept values of a rule: those of one target where target is not "", and of one
 // holder of it where holder is not 0.
 func (tx *Tx) ForgetKept(rule, target string, holder int64) error {
-	if tx.over != nil && target != "" {
-		tx.over.forgetKept(rule, target, holder)
-		return nil
-	}
+	kept := &tx.pending.kept
 	switch {
 	case target == "":
-		return tx.c.exec("DELETE FROM kept WHERE rule = ?", rule)
+		return tx.c.Exec("DELETE FROM kept WHERE rule = ?", rule)
 	case holder == 0:
-		return tx.c.exec("DELETE FROM kept WHERE rule = ? AND target = ?", rule, target)
+		if kept.removeAll(ruleTarget{rule, target}) {
+			return nil
+		}
+		return tx.c.Exec("DELETE FROM kept WHERE rule = ? AND target = ?", rule, target)
+	case kept.remove(ruleTarget{rule, target}, keptValue{holder: holder}):
+		return nil
 	default:
-		return tx.c.exec("DELETE FROM kept WHERE rule = ? AND target = ? AND holder = ?", rule, target, holder)
+		return tx.c.Exec("DELETE FROM kept WHERE rule = ? AND target = ? AND holder = ?", rule, target, holder)
 	}
 }
 
@@ -51,20 +56,20 @@ func (tx *Tx) CopyKept(from *Snapshot, rule string) error {
 	if err := tx.ForgetKept(rule, "", 0); err != nil {
 		return err
 	}
-	return from.c.query("SELECT target, holder, value FROM kept WHERE rule = ? ORDER BY target, holder", func(r []sqlValue) error {
-		return tx.KeepOnHolder(rule, textOf(r[0]), intOf(r[1]), bytesOf(r[2]))
+	return from.c.Query("SELECT target, holder, value FROM kept WHERE rule = ? ORDER BY target, holder", func(r driver.Row) error {
+		return tx.KeepOnHolder(rule, r.Text(0), r.Int(1), r.Bytes(2))
 	}, rule)
 }
 
 // CountKept returns the number of kept values of a rule.
 func (s *Snapshot) CountKept(rule string) (n int64, err error) {
-	_, err = s.c.queryRow("SELECT count(*) FROM kept WHERE rule = ?", func(r []sqlValue) { n = intOf(r[0]) }, rule)
+	_, err = s.c.QueryRow("SELECT count(*) FROM kept WHERE rule = ?", func(r driver.Row) { n = r.Int(0) }, rule)
 	return n, err
 }
 
 // Kept returns the value that stayed on a document, or nil where none did.
 func (s *Snapshot) Kept(rule, target string, holder int64) (value []byte, err error) {
-	_, err = s.c.queryRow("SELECT value FROM kept WHERE rule = ? AND target = ? AND holder = ?",
-		func(r []sqlValue) { value = bytesOf(r[0]) }, rule, target, holder)
+	_, err = s.c.QueryRow("SELECT value FROM kept WHERE rule = ? AND target = ? AND holder = ?",
+		func(r driver.Row) { value = r.Bytes(0) }, rule, target, holder)
 	return value, err
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // TestKeyFrames: however a document's changes come, key frames are about as frequent as they are meant to be, and none is
@@ -40,11 +41,11 @@ func TestKeyFrames(t *testing.T) {
 func TestKeyFramesInSQL(t *testing.T) {
 	store := openInternal(t)
 	if err := store.Use(func(db *DB) error {
-		return db.withReader(func(c *conn) error {
+		return db.file.WithReader(func(c *driver.Conn) error {
 			for i := range 1000 {
 				number, at, body := int64(i)*7919, fanfold.At(uint64(i)*uint64(i)*uint64(i)*64, i), strings.Repeat("ü", []int{0, 2047, 2048, 40_000, 600_000}[i%5])
 				var got bool
-				if _, err := c.queryRow("SELECT "+isKeyFrameSQL+" FROM (SELECT ? AS number, ? AS position, ? AS body) d", func(r []sqlValue) { got = intOf(r[0]) == 1 }, number, int64(at), body); err != nil {
+				if _, err := c.QueryRow("SELECT "+isKeyFrameSQL+" FROM (SELECT ? AS number, ? AS position, ? AS body) d", func(r driver.Row) { got = r.Int(0) == 1 }, number, int64(at), body); err != nil {
 					return err
 				}
 				if want := IsKeyFrame(number, at, len(body)); got != want {

@@ -2,73 +2,40 @@ package sqlite
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // AddLink records that holder refers to target. It is called once for each pair of the two, however
 // often the document names the target. Where the
 // relation has pages, holder gets the next place in those of target.
 func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
-	if tx.over != nil {
-		tx.over.addLink(relation, target, holder)
-		return nil
-	}
 	l := Link{relation, target}
-	if !paged {
-		return tx.keepLink(l, holder, -1)
+	if !paged || tx.rehearsal != nil { // nothing of a rehearsal reads places
+
+		return tx.pending.keepLink(l, holder, -1)
 	}
-	count := tx.unwritten.paged[l]
+	count := tx.pending.paged[l]
 	if count == nil {
 		var err error
-		if count, err = tx.readPaged(l); err != nil {
+		if count, err = tx.pending.readPaged(l); err != nil {
 			return err
 		}
 	}
 	if count.n++; !count.changed {
 		count.changed = true
-		tx.unwritten.changedPaged = append(tx.unwritten.changedPaged, l)
+		tx.pending.changedPaged = append(tx.pending.changedPaged, l)
 	}
-	return tx.keepLink(l, holder, count.n-1)
-}
-
-// readPaged reads how many documents ever came into a target's pages.
-func (tx *Tx) readPaged(l Link) (*knownCount, error) {
-	if err := tx.forgetKnown(); err != nil {
-		return nil, err
-	}
-	count := &knownCount{}
-	err := tx.directly(func() error {
-		_, err := tx.c.queryRow("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r []sqlValue) { count.n = intOf(r[0]) }, l.Relation, l.Target)
-		return err
-	})
-	tx.unwritten.paged[l] = count
-	return count, err
-}
-
-// keepLink keeps a link back. ordinal is negative for none.
-func (tx *Tx) keepLink(l Link, holder, ordinal int64) error {
-	if !tx.unwritten.held[l] {
-		if err := tx.forgetKnown(); err != nil {
-			return err
-		}
-		tx.unwritten.held[l] = true
-	}
-	tx.unwritten.links = append(tx.unwritten.links, linkRow{l, holder, ordinal})
-	return tx.keepBack(len(tx.unwritten.links), len(l.Target))
+	return tx.pending.keepLink(l, holder, count.n-1)
 }
 
 // AddLinks records several links of a holder, of relations without pages.
 func (tx *Tx) AddLinks(links []Link, holder int64) error {
-	if tx.over != nil {
-		for _, l := range links {
-			tx.over.addLink(l.Relation, l.Target, holder)
-		}
-		return nil
-	}
 	for _, l := range links {
-		if err := tx.keepLink(l, holder, -1); err != nil {
+		if err := tx.pending.keepLink(l, holder, -1); err != nil {
 			return err
 		}
 	}
@@ -77,47 +44,42 @@ func (tx *Tx) AddLinks(links []Link, holder int64) error {
 
 // RemoveLink removes the link from holder to target.
 func (tx *Tx) RemoveLink(relation, target string, holder int64) error {
-	if tx.over != nil {
-		tx.over.removeLink(relation, target, holder)
+	l := Link{relation, target}
+	if tx.pending.links.remove(l, linkEnd{holder: holder}) {
+		delete(tx.pending.held, l)
 		return nil
 	}
-	return tx.c.exec("DELETE FROM link WHERE relation = ? AND target = ? AND holder = ?", relation, target, holder)
+	return tx.c.Exec("DELETE FROM link WHERE relation = ? AND target = ? AND holder = ?", relation, target, holder)
 }
 
 // RemoveLinks removes every link and every page of a relation.
 func (tx *Tx) RemoveLinks(relation string) error {
-	if err := tx.c.exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
+	if err := tx.c.Exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
 		return err
 	}
-	return tx.c.exec("DELETE FROM link WHERE relation = ?", relation)
+	return tx.c.Exec("DELETE FROM link WHERE relation = ?", relation)
 }
 
 // HasHolders reports whether any document refers to target.
 func (tx *Tx) HasHolders(relation, target string) (bool, error) {
-	if tx.over != nil {
-		if l := tx.over.link(relation, target); len(l.added) > 0 || len(l.removed) > 0 {
-			if len(l.added) > 0 {
-				return true, nil
-			}
-			n, err := tx.over.countHolders(relation, target, 1)
-			return n > 0, err
-		}
-		return tx.over.heldInFile(relation, target)
-	}
 	l := Link{relation, target}
-	if tx.unwritten.held[l] {
+	if tx.pending.held[l] {
 		return true, nil
 	}
-	if err := tx.forgetKnown(); err != nil {
+	if len(tx.pending.links.of(l).removed) > 0 {
+		n, err := tx.CountHolders(relation, target, 1)
+		return n > 0, err
+	}
+	if err := tx.pending.forgetKnown(); err != nil {
 		return false, err
 	}
 	held := false
-	err := tx.directly(func() (err error) {
-		held, err = tx.c.queryRow(hasHoldersSQL, func([]sqlValue) {}, relation, target)
+	err := tx.c.Unwatched(func() (err error) {
+		held, err = tx.c.Has(hasHoldersSQL, relation, target)
 		return err
 	})
 	if held {
-		tx.unwritten.held[l] = true
+		tx.pending.held[l] = true
 	}
 	return held, err
 }
@@ -125,63 +87,85 @@ func (tx *Tx) HasHolders(relation, target string) (bool, error) {
 // Holders appends the numbers of the documents that refer to target to dst, in order of creation,
 // limit of them at most where limit is not negative.
 func (tx *Tx) Holders(dst []int64, relation, target string, limit int) ([]int64, error) {
-	if tx.over != nil {
-		return tx.over.holders(dst, relation, target, limit)
+	most := limit
+	if limit < 0 && tx.bounds.MaxDocuments > 0 {
+		most = tx.bounds.MaxDocuments + 1
 	}
-	err := tx.c.query(holdersSQL, func(r []sqlValue) error {
-		dst = append(dst, intOf(r[0]))
-		return nil
-	}, relation, target, int64(limit))
-	return dst, err
+	ends, err := tx.pending.holderEnds(Link{relation, target}, most, false)
+	if err != nil {
+		return nil, err
+	}
+	if limit < 0 && tx.bounds.tooMany(len(ends)) {
+		return nil, ErrRehearsalEnds
+	}
+	return appendHolders(dst, ends), nil
+}
+
+// appendHolders appends the numbers of documents to dst.
+func appendHolders(dst []int64, ends []linkEnd) []int64 {
+	dst = slices.Grow(dst, len(ends))
+	for _, e := range ends {
+		dst = append(dst, e.holder)
+	}
+	return dst
 }
 
 // HolderIDs returns the ids of the first documents that refer to target, limit of them at most.
 func (tx *Tx) HolderIDs(relation, target string, limit int) (ids []string, err error) {
-	if tx.over != nil {
-		return tx.over.holderIDs(relation, target, limit)
+	numbers, err := tx.Holders(nil, relation, target, limit)
+	if err != nil {
+		return nil, err
 	}
-	err = tx.c.query("SELECT d.id FROM link l JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? ORDER BY l.holder LIMIT ?",
-		func(r []sqlValue) error {
-			ids = append(ids, textOf(r[0]))
-			return nil
-		}, relation, target, int64(limit))
-	return ids, err
+	for _, number := range numbers {
+		row, err := tx.ByNumber(number)
+		if err != nil {
+			return nil, err
+		}
+		if row != nil {
+			ids = append(ids, row.Key.ID)
+		}
+	}
+	return ids, nil
 }
 
 // HasLink reports whether holder refers to target.
 func (tx *Tx) HasLink(relation, target string, holder int64) (bool, error) {
-	if tx.over != nil {
-		return tx.over.hasLink(relation, target, holder)
+	if _, there, known := tx.pending.links.known(Link{relation, target}, linkEnd{holder: holder}); known {
+		return there, nil
 	}
-	return tx.c.queryRow(hasLinkSQL, func([]sqlValue) {}, relation, target, holder)
+	return tx.c.Has(hasLinkSQL, relation, target, holder)
 }
 
 // UnfitHolders reports whether among the documents that refer to target is one whose embedded view
 // is nested deeper than SQLite's JSON functions take, has no room for a value already, or would be
 // longer than limit, in bytes, if it grew by so many.
 func (tx *Tx) UnfitHolders(relation, target string, growth, limit int) (bool, error) {
-	if tx.over != nil && tx.over.bounds.MaxDocuments > 0 { // it reads them all
-		if n, err := tx.over.countHolders(relation, target, int64(tx.over.bounds.MaxDocuments)+1); err != nil || tx.over.tooMany(int(n)) {
+	if tx.bounds.MaxDocuments > 0 { // it reads them all
+		if n, err := tx.CountHolders(relation, target, int64(tx.bounds.MaxDocuments)+1); err != nil || tx.bounds.tooMany(int(n)) {
 			return false, cmp.Or(err, ErrRehearsalEnds)
 		}
 	}
-	if tx.over == nil { // an event before this one may have altered what the holders have, in the same transaction
-		if err := tx.flushCache(); err != nil {
-			return false, err
-		}
+	// An event before this one may have altered what the holders have, in the same transaction.
+	if err := tx.flushCache(); err != nil {
+		return false, err
 	}
-	return tx.c.queryRow(`SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ?
+	return tx.c.QueryRow(`SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ?
 		AND (octet_length(d.body) >= ? AND NOT json_valid(d.body) OR octet_length(d.body) > ? OR d.omitted IS NOT NULL) LIMIT 1`,
-		func([]sqlValue) {}, relation, target, int64(MaxShallow), int64(limit-growth))
+		func(driver.Row) {}, relation, target, int64(MaxShallow), int64(limit-growth))
 }
 
 // CountHolders returns how many documents refer to target. It stops counting at limit where that is
 // not negative.
 func (tx *Tx) CountHolders(relation, target string, limit int64) (n int64, err error) {
-	if tx.over != nil {
-		return tx.over.countHolders(relation, target, limit)
+	c, within := tx.pending.links.of(Link{relation, target}), limit
+	if limit >= 0 {
+		within += int64(len(c.removed))
 	}
-	return tx.Snapshot().CountHolders(relation, target, limit)
+	n, err = tx.Snapshot().CountHolders(relation, target, within)
+	if n += int64(len(c.added) - len(c.removed)); limit >= 0 {
+		n = min(n, limit)
+	}
+	return n, err
 }
 
 // Queries for links.
@@ -218,7 +202,7 @@ func selectHolders(view fanfold.View) string {
 
 // HolderMeta returns the documents that Holders returns, as written and without their bodies, limit of them at most.
 func (s *Snapshot) HolderMeta(relation, target string, limit int) (docs []*fanfold.Document, err error) {
-	err = s.c.query("SELECT "+docColumns+"NULL, NULL"+fromHolders+"WHERE l.relation = ? AND l.target = ? ORDER BY l.holder LIMIT ?", func(r []sqlValue) error {
+	err = s.c.Query("SELECT "+docColumns+"NULL, NULL"+fromHolders+"WHERE l.relation = ? AND l.target = ? ORDER BY l.holder LIMIT ?", func(r driver.Row) error {
 		docs = append(docs, scanDocument(r))
 		return nil
 	}, relation, target, int64(limit))
@@ -228,16 +212,16 @@ func (s *Snapshot) HolderMeta(relation, target string, limit int) (docs []*fanfo
 // CountHolders returns how many documents refer to target. It stops counting at limit where that is
 // not negative.
 func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, err error) {
-	_, err = s.c.queryRow("SELECT count(*) FROM (SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT ?)", func(r []sqlValue) { n = intOf(r[0]) }, relation, target, limit)
-	s.c.rows += int(n)
+	_, err = s.c.QueryRow("SELECT count(*) FROM (SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT ?)", func(r driver.Row) { n = r.Int(0) }, relation, target, limit)
+	s.c.Rows += int(n)
 	return n, err
 }
 
 // HolderNumbers returns the numbers of the documents that refer to target, in order of creation, limit of them at most where
 // that is not negative.
 func (s *Snapshot) HolderNumbers(relation, target string, limit int) (numbers []int64, err error) {
-	err = s.c.query("SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?", func(r []sqlValue) error {
-		numbers = append(numbers, intOf(r[0]))
+	err = s.c.Query("SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?", func(r driver.Row) error {
+		numbers = append(numbers, r.Int(0))
 		return nil
 	}, relation, target, int64(limit))
 	return numbers, err
@@ -253,8 +237,8 @@ func (s *Snapshot) EachHolder(relation, target string, fn func(number int64, id 
 	const chunk = 256
 	for after := int64(0); ; {
 		var some []holder
-		if err := s.c.query("SELECT d.number, d.id FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder LIMIT ?", func(r []sqlValue) error {
-			some = append(some, holder{intOf(r[0]), textOf(r[1])})
+		if err := s.c.Query("SELECT d.number, d.id FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder LIMIT ?", func(r driver.Row) error {
+			some = append(some, holder{r.Int(0), r.Text(1)})
 			return nil
 		}, relation, target, after, int64(chunk)); err != nil {
 			return err
@@ -276,7 +260,7 @@ func (s *Snapshot) EachHolder(relation, target string, fn func(number int64, id 
 // size places and count from 1 on; 0 is the last one. A page behind the last is empty.
 func (s *Snapshot) EachOnPage(p model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
 	count, places, page := int64(0), int64(p.Size), p.Page
-	if _, err := s.c.queryRow("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r []sqlValue) { count = intOf(r[0]) }, p.Relation, p.Target); err != nil {
+	if _, err := s.c.QueryRow("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r driver.Row) { count = r.Int(0) }, p.Relation, p.Target); err != nil {
 		return err
 	}
 	pages := max(1, (count+places-1)/places)
@@ -298,8 +282,8 @@ func (tx *Tx) Targets(relation, to string, fn func(id string, body []byte) error
 	for after := ""; ; {
 		var id string
 		var body []byte
-		found, err := tx.c.queryRow("SELECT target, (SELECT body FROM document WHERE collection = ? AND id = target) FROM link WHERE relation = ? AND target > ? ORDER BY target LIMIT 1",
-			func(r []sqlValue) { id, body = textOf(r[0]), bytesOf(r[1]) }, to, relation, after)
+		found, err := tx.c.QueryRow("SELECT target, (SELECT body FROM document WHERE collection = ? AND id = target) FROM link WHERE relation = ? AND target > ? ORDER BY target LIMIT 1",
+			func(r driver.Row) { id, body = r.Text(0), r.Bytes(1) }, to, relation, after)
 		if err != nil || !found {
 			return err
 		}
@@ -315,13 +299,13 @@ func (tx *Tx) Targets(relation, to string, fn func(id string, body []byte) error
 // PageLinks gives every link of a relation its place in the pages of its target, in order of the
 // documents' creation: when each of them began to refer to the target is not known.
 func (tx *Tx) PageLinks(relation string) error {
-	if err := tx.c.exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
+	if err := tx.c.Exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
 		return err
 	}
-	if err := tx.c.exec("INSERT INTO paged (relation, target, count) SELECT relation, target, count(*) FROM link WHERE relation = ? GROUP BY target", relation); err != nil {
+	if err := tx.c.Exec("INSERT INTO paged (relation, target, count) SELECT relation, target, count(*) FROM link WHERE relation = ? GROUP BY target", relation); err != nil {
 		return err
 	}
-	return tx.c.exec(`UPDATE link SET ordinal = p.ordinal
+	return tx.c.Exec(`UPDATE link SET ordinal = p.ordinal
 		FROM (SELECT target, holder, row_number() OVER (PARTITION BY target ORDER BY holder) - 1 AS ordinal FROM link WHERE relation = ?1) p
 		WHERE link.relation = ?1 AND link.target = p.target AND link.holder = p.holder`, relation)
 }

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // SetProposal records the last event about models, and the model that it announces, nil for none, with the fold version
 // that comes with it, 0 for none.
 func (tx *Tx) SetProposal(seq uint64, source []byte, version int) error {
-	return tx.c.exec("INSERT INTO proposal (id, seq, source, fold) VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, source = excluded.source, fold = excluded.fold",
-		int64(seq), textValue(source), int64(version))
+	return tx.c.Exec("INSERT INTO proposal (id, seq, source, fold) VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, source = excluded.source, fold = excluded.fold",
+		int64(seq), driver.Text(source), int64(version))
 }
 
 // AddModel records the model that applies from the event at seq on, under a version of the fold, with the paths that stay
@@ -25,8 +26,8 @@ func (tx *Tx) AddModel(seq uint64, m *model.Model, reserved model.Reserved, reti
 	if err != nil {
 		return fmt.Errorf("retired rules: %w", err)
 	}
-	return tx.c.exec("INSERT INTO model (seq, source, fold, reserved, retired) VALUES (?, ?, ?, ?, ?)",
-		int64(seq), textValue(m.Source), int64(m.Fold), textValue(paths), textValue(rules))
+	return tx.c.Exec("INSERT INTO model (seq, source, fold, reserved, retired) VALUES (?, ?, ?, ?, ?)",
+		int64(seq), driver.Text(m.Source), int64(m.Fold), driver.Text(paths), driver.Text(rules))
 }
 
 // StoredModel is the model that applies, and the last event about models.
@@ -49,8 +50,8 @@ type FoldedModel struct {
 
 // FoldedModels returns all events that applied a model, in order.
 func (s *Snapshot) FoldedModels() (models []FoldedModel, err error) {
-	err = s.c.query("SELECT seq, fold FROM model ORDER BY seq", func(r []sqlValue) error {
-		models = append(models, FoldedModel{uint64(intOf(r[0])), int(intOf(r[1]))})
+	err = s.c.Query("SELECT seq, fold FROM model ORDER BY seq", func(r driver.Row) error {
+		models = append(models, FoldedModel{uint64(r.Int(0)), int(r.Int(1))})
 		return nil
 	})
 	return models, err
@@ -59,14 +60,14 @@ func (s *Snapshot) FoldedModels() (models []FoldedModel, err error) {
 // Model returns the model that applies and the one that is to come. Where no model was ever
 // applied, Seq is 0.
 func (s *Snapshot) Model() (m StoredModel, err error) {
-	if _, err := s.c.queryRow("SELECT seq, source, fold FROM proposal WHERE id = 1", func(r []sqlValue) {
-		m.Last, m.Next, m.NextFold = uint64(intOf(r[0])), bytesOf(r[1]), int(intOf(r[2]))
+	if _, err := s.c.QueryRow("SELECT seq, source, fold FROM proposal WHERE id = 1", func(r driver.Row) {
+		m.Last, m.Next, m.NextFold = uint64(r.Int(0)), r.Bytes(1), int(r.Int(2))
 	}); err != nil {
 		return m, err
 	}
 	var reserved, retired string
-	found, err := s.c.queryRow("SELECT seq, source, reserved, fold, retired FROM model ORDER BY seq DESC LIMIT 1", func(r []sqlValue) {
-		m.Seq, m.Source, reserved, m.Fold, retired = uint64(intOf(r[0])), bytesOf(r[1]), textOf(r[2]), int(intOf(r[3])), textOf(r[4])
+	found, err := s.c.QueryRow("SELECT seq, source, reserved, fold, retired FROM model ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
+		m.Seq, m.Source, reserved, m.Fold, retired = uint64(r.Int(0)), r.Bytes(1), r.Text(2), int(r.Int(3)), r.Text(4)
 	})
 	if err != nil || !found {
 		return m, err

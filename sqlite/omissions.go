@@ -1,5 +1,7 @@
 package sqlite
 
+import "github.com/fanfold/fanfold/sqlite/driver"
+
 // Omission says for how many values of a rule there is no room, and in how many documents.
 type Omission struct {
 	Rule      string `json:"rule"`
@@ -10,20 +12,17 @@ type Omission struct {
 // CountOmission adds the differences in o to what is recorded for its rule. A record of no documents
 // is removed.
 func (tx *Tx) CountOmission(o Omission) error {
-	if tx.over != nil {
-		return nil
-	}
-	if err := tx.c.exec("INSERT INTO omission (rule, documents, fields) VALUES (?, ?, ?) ON CONFLICT (rule) DO UPDATE SET documents = documents + excluded.documents, fields = fields + excluded.fields",
+	if err := tx.writeUnread("INSERT INTO omission (rule, documents, fields) VALUES (?, ?, ?) ON CONFLICT (rule) DO UPDATE SET documents = documents + excluded.documents, fields = fields + excluded.fields",
 		o.Rule, o.Documents, o.Values); err != nil {
 		return err
 	}
-	return tx.c.exec("DELETE FROM omission WHERE rule = ? AND documents = 0", o.Rule)
+	return tx.writeUnread("DELETE FROM omission WHERE rule = ? AND documents = 0", o.Rule)
 }
 
 // Omissions returns for which rules there are documents without room, by rule.
 func (s *Snapshot) Omissions() (all []Omission, err error) {
-	err = s.c.query("SELECT rule, documents, fields FROM omission ORDER BY rule", func(r []sqlValue) error {
-		all = append(all, Omission{Rule: textOf(r[0]), Documents: intOf(r[1]), Values: intOf(r[2])})
+	err = s.c.Query("SELECT rule, documents, fields FROM omission ORDER BY rule", func(r driver.Row) error {
+		all = append(all, Omission{Rule: r.Text(0), Documents: r.Int(1), Values: r.Int(2)})
 		return nil
 	})
 	return all, err

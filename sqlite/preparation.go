@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // The functions of this file prepare a model that is yet to come, on a generation that Copy made. It is
@@ -18,43 +19,43 @@ func (tx *Tx) Snapshot() *Snapshot { return &Snapshot{c: tx.c, Checkpoint: tx.ch
 // was kept before. It has no position yet.
 func (tx *Tx) SetPendingChange(ch *fanfold.Change) error {
 	patch, values := splitPatch(ch.Delta)
-	var number, source sqlValue
+	var number, source driver.Value
 	if ch.Previous != nil {
 		number, source = ch.Number, storedPrevious(ch)
 	}
-	return tx.c.exec("INSERT OR REPLACE INTO temp.prepared (number, prior, collection, id, revision, rules, patch, delta, omitted, previous, previous_source, frame) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		ch.Number, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, int64(ch.Revision), strings.Join(ch.Rules, ","), patch, string(values), textValue(ch.Omitted),
-		textValue(ch.Previous), source, number)
+	return tx.c.Exec("INSERT OR REPLACE INTO temp.prepared (number, prior, collection, id, revision, rules, patch, delta, omitted, previous, previous_source, frame) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		ch.Number, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, int64(ch.Revision), strings.Join(ch.Rules, ","), patch, string(values), driver.Text(ch.Omitted),
+		driver.Text(ch.Previous), source, number)
 }
 
 // RemovePendingChange removes the pending change of a document.
 func (tx *Tx) RemovePendingChange(number int64) error {
-	return tx.c.exec("DELETE FROM temp.prepared WHERE number = ?", number)
+	return tx.c.Exec("DELETE FROM temp.prepared WHERE number = ?", number)
 }
 
 // CountPendingChanges returns the number of pending changes.
 func (tx *Tx) CountPendingChanges() (n int64, err error) {
-	_, err = tx.c.queryRow("SELECT count(*) FROM temp.prepared", func(r []sqlValue) { n = intOf(r[0]) })
+	_, err = tx.c.QueryRow("SELECT count(*) FROM temp.prepared", func(r driver.Row) { n = r.Int(0) })
 	return n, err
 }
 
 // Touch records that a document may differ from what was prepared of it.
 func (tx *Tx) Touch(number int64) error {
-	return tx.c.exec("INSERT OR IGNORE INTO temp.touched (number) VALUES (?)", number)
+	return tx.c.Exec("INSERT OR IGNORE INTO temp.touched (number) VALUES (?)", number)
 }
 
 // Touched returns the numbers behind after of the documents that were touched, in order, limit of
 // them at most.
 func (tx *Tx) Touched(after int64, limit int) (numbers []int64, err error) {
-	err = tx.c.query("SELECT number FROM temp.touched WHERE number > ? ORDER BY number LIMIT ?", func(r []sqlValue) error {
-		numbers = append(numbers, intOf(r[0]))
+	err = tx.c.Query("SELECT number FROM temp.touched WHERE number > ? ORDER BY number LIMIT ?", func(r driver.Row) error {
+		numbers = append(numbers, r.Int(0))
 		return nil
 	}, after, int64(limit))
 	return numbers, err
 }
 
 // ClearTouched removes every record of Touch.
-func (tx *Tx) ClearTouched() error { return tx.c.exec("DELETE FROM temp.touched") }
+func (tx *Tx) ClearTouched() error { return tx.c.Exec("DELETE FROM temp.touched") }
 
 // SetPosition gives a document the position of its last change.
 func (tx *Tx) SetPosition(number int64, position fanfold.Position) error {
@@ -62,7 +63,7 @@ func (tx *Tx) SetPosition(number int64, position fanfold.Position) error {
 		return err
 	}
 	tx.cache.drop(number)
-	return tx.c.exec("UPDATE document SET position = ? WHERE number = ?", int64(position), number)
+	return tx.c.Exec("UPDATE document SET position = ? WHERE number = ?", int64(position), number)
 }
 
 // storedChangeColumns are all columns of a change, in the order in which CopyChanges copies them.
@@ -76,12 +77,12 @@ func (tx *Tx) CopyChanges(from *Snapshot, after fanfold.Position, limit int) (la
 	if err := tx.copyForms(from); err != nil {
 		return after, 0, err
 	}
-	err = from.c.query("SELECT "+storedChangeColumns+" FROM change WHERE position > ? ORDER BY position LIMIT ?", func(r []sqlValue) error {
-		if err := tx.c.exec("INSERT INTO change ("+storedChangeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r...); err != nil {
+	err = from.c.Query("SELECT "+storedChangeColumns+" FROM change WHERE position > ? ORDER BY position LIMIT ?", func(r driver.Row) error {
+		if err := tx.c.Exec("INSERT INTO change ("+storedChangeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r...); err != nil {
 			return err
 		}
-		last, n = fanfold.Position(intOf(r[0])), n+1
-		return tx.c.exec("INSERT OR IGNORE INTO temp.touched (number) SELECT number FROM document WHERE collection = ? AND id = ?", r[3], r[4])
+		last, n = fanfold.Position(r.Int(0)), n+1
+		return tx.c.Exec("INSERT OR IGNORE INTO temp.touched (number) SELECT number FROM document WHERE collection = ? AND id = ?", r[3], r[4])
 	}, int64(after), int64(limit))
 	return last, n, err
 }
@@ -89,11 +90,11 @@ func (tx *Tx) CopyChanges(from *Snapshot, after fanfold.Position, limit int) (la
 // copyForms copies the forms of derived changes that another generation has more.
 func (tx *Tx) copyForms(from *Snapshot) error {
 	known := int64(0)
-	if _, err := tx.c.queryRow("SELECT max(id) FROM form", func(r []sqlValue) { known = intOf(r[0]) }); err != nil {
+	if _, err := tx.c.QueryRow("SELECT max(id) FROM form", func(r driver.Row) { known = r.Int(0) }); err != nil {
 		return err
 	}
-	return from.c.query("SELECT id, rules, patch FROM form WHERE id > ? ORDER BY id", func(r []sqlValue) error {
-		return tx.c.exec("INSERT INTO form (id, rules, patch) VALUES (?, ?, ?)", r...)
+	return from.c.Query("SELECT id, rules, patch FROM form WHERE id > ? ORDER BY id", func(r driver.Row) error {
+		return tx.c.Exec("INSERT INTO form (id, rules, patch) VALUES (?, ?, ?)", r...)
 	}, known)
 }
 
@@ -115,23 +116,23 @@ func (tx *Tx) Activate(seq uint64, now int64) error {
 		return err
 	}
 	first := int64(fanfold.At(seq, 0))
-	if err := tx.c.exec("INSERT OR FAIL INTO temp.new_position (number, position) SELECT number, ? + row_number() OVER (ORDER BY number) FROM temp.prepared", first-1); err != nil {
+	if err := tx.c.Exec("INSERT OR FAIL INTO temp.new_position (number, position) SELECT number, ? + row_number() OVER (ORDER BY number) FROM temp.prepared", first-1); err != nil {
 		return err
 	}
-	tx.forms = nil
-	if err := tx.c.exec("INSERT OR IGNORE INTO form (rules, patch) SELECT rules, patch FROM temp.prepared GROUP BY rules, patch ORDER BY min(number)"); err != nil {
+	tx.changes.forms = nil
+	if err := tx.c.Exec("INSERT OR IGNORE INTO form (rules, patch) SELECT rules, patch FROM temp.prepared GROUP BY rules, patch ORDER BY min(number)"); err != nil {
 		return err
 	}
-	if err := tx.c.exec(`INSERT OR FAIL INTO change (position, ordinal, prior, collection, id, revision, time, form, delta, omitted, previous, previous_source, number)
+	if err := tx.c.Exec(`INSERT OR FAIL INTO change (position, ordinal, prior, collection, id, revision, time, form, delta, omitted, previous, previous_source, number)
 		SELECT l.position, ? + l.position, p.prior, p.collection, p.id, p.revision, CASE l.position WHEN ? THEN ? END, f.id, p.delta, p.omitted, p.previous, p.previous_source, p.frame
 		FROM temp.new_position l CROSS JOIN temp.prepared p ON p.number = l.number CROSS JOIN form f ON f.rules = p.rules AND f.patch = p.patch`,
 		tx.checkpoint.Changes+1-first, first, now); err != nil {
 		return err
 	}
-	if err := tx.c.exec("UPDATE OR FAIL document SET " + setNewPositionSQL); err != nil {
+	if err := tx.c.Exec("UPDATE OR FAIL document SET " + setNewPositionSQL); err != nil {
 		return err
 	}
-	if err := tx.c.exec("DELETE FROM temp.new_position"); err != nil {
+	if err := tx.c.Exec("DELETE FROM temp.new_position"); err != nil {
 		return err
 	}
 	tx.checkpoint.Changes += n

@@ -7,24 +7,25 @@ import (
 	"os"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // Save copies the current generation into a new file at path, while reads and writes go on, and returns the copy's
 // checkpoint. SQLite cannot reuse its WAL meanwhile. It blocks until the copy is complete, or ctx has ended. The caller
 // removes the file, also where there is an error.
 func (s *Store) Save(ctx context.Context, path string) (cp Checkpoint, err error) {
-	if err := removeFiles(path); err != nil {
+	if err := driver.Remove(path); err != nil {
 		return cp, err
 	}
-	var src *conn
-	if err := s.Use(func(current *DB) error { src, cp, err = openSnapshot(current.path); return err }); err != nil {
+	var src *driver.Conn
+	if err := s.Use(func(current *DB) error { src, cp, err = openSnapshot(current.Path()); return err }); err != nil {
 		return cp, err
 	}
-	return cp, errors.Join(copyTo(ctx, src, path, func(int64, int64) {}), src.close())
+	return cp, errors.Join(src.CopyTo(ctx, path, func(int64, int64) {}), src.Close())
 }
 
 // RemoveSaved removes a file that Save made, and what SQLite may have left beside it.
-func RemoveSaved(path string) error { return removeFiles(path) }
+func RemoveSaved(path string) error { return driver.Remove(path) }
 
 // Restore makes a copy that Save made the current generation: fill writes its bytes. It checks that the file is sound and
 // ends at the event want.Seq, with want.Digest as the digest of all events up to it, folded by the store's fold. Errors are
@@ -38,7 +39,7 @@ func (s *Store) Restore(want Checkpoint, fill func(w io.Writer) error) error {
 	db, err := s.openFilled(path, fill)
 	if err != nil {
 		s.releaseNumber(n)
-		return errors.Join(err, removeFiles(path))
+		return errors.Join(err, driver.Remove(path))
 	}
 	db.number = n
 	if err := s.checkRestored(db, want); err != nil {
@@ -66,7 +67,7 @@ func (s *Store) openFilled(path string, fill func(w io.Writer) error) (*DB, erro
 // checkRestored returns why a file that was filled cannot be used, nil where it can.
 func (s *Store) checkRestored(db *DB, want Checkpoint) error {
 	found := ""
-	if _, err := db.writer.queryRow("PRAGMA quick_check(1)", func(r []sqlValue) { found = textOf(r[0]) }); err != nil {
+	if _, err := db.file.Writer.QueryRow("PRAGMA quick_check(1)", func(r driver.Row) { found = r.Text(0) }); err != nil {
 		return err
 	}
 	if found != "ok" {

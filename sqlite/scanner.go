@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // Scanner is a snapshot for long work, on a connection of its own, with a private link index to
@@ -13,7 +14,7 @@ import (
 type Scanner struct {
 	*Snapshot
 	values      bool // KeepValue was called
-	c           *conn
+	c           *driver.Conn
 	keptIndexed bool // there is a private index of kept values by holder
 	scans       int  // lists of numbers that EachRow made
 }
@@ -23,7 +24,7 @@ type Scanner struct {
 func (s *Store) Scan() (*Scanner, error) {
 	var sc *Scanner
 	err := s.Use(func(db *DB) error {
-		c, cp, err := openSnapshot(db.path, "CREATE TEMP TABLE computed_link (relation TEXT, target TEXT, holder INTEGER, PRIMARY KEY (relation, target, holder)) WITHOUT ROWID",
+		c, cp, err := openSnapshot(db.Path(), "CREATE TEMP TABLE computed_link (relation TEXT, target TEXT, holder INTEGER, PRIMARY KEY (relation, target, holder)) WITHOUT ROWID",
 			"CREATE TEMP TABLE computed_value (rule TEXT, id TEXT, value TEXT, PRIMARY KEY (rule, id))",
 			"CREATE TEMP TABLE scan (scan INTEGER, number INTEGER, PRIMARY KEY (scan, number)) WITHOUT ROWID")
 		if err != nil {
@@ -36,31 +37,31 @@ func (s *Store) Scan() (*Scanner, error) {
 }
 
 // EndWith makes every query end once ctx has ended, with its error. Without it a query goes on for as long as it takes.
-func (s *Scanner) EndWith(ctx context.Context) { s.c.ctx = ctx }
+func (s *Scanner) EndWith(ctx context.Context) { s.c.EndWith(ctx) }
 
 // openSnapshot opens a connection, runs statements on it and begins a read transaction, which also
 // keeps a copy from beginning again with every write (SQLite documentation, Online Backup API). It
 // returns the checkpoint of the snapshot. The caller closes the connection.
-func openSnapshot(path string, statements ...string) (c *conn, cp Checkpoint, err error) {
-	c, err = openConn(dsn(path, "ro"), "cache_size=-16384", "busy_timeout=10000", "temp_store=FILE")
+func openSnapshot(path string, statements ...string) (c *driver.Conn, cp Checkpoint, err error) {
+	c, err = driver.Open(path, driver.ReadOnly, "cache_size=-16384", "busy_timeout=10000", "temp_store=FILE")
 	if err != nil {
-		return nil, cp, translateError(err)
+		return nil, cp, err
 	}
 	for _, s := range append(statements, "BEGIN") {
-		if err := c.exec(s); err != nil {
-			return nil, cp, errors.Join(err, c.close())
+		if err := c.Exec(s); err != nil {
+			return nil, cp, errors.Join(err, c.Close())
 		}
 	}
 	if cp, err = readCheckpoint(c); err != nil {
-		return nil, cp, errors.Join(err, c.close())
+		return nil, cp, errors.Join(err, c.Close())
 	}
 	return c, cp, nil
 }
 
 // Close ends the snapshot and closes its connection.
 func (s *Scanner) Close() error {
-	s.c.ctx = nil
-	return errors.Join(s.c.exec("ROLLBACK"), s.c.close())
+	s.c.EndWith(context.Background())
+	return errors.Join(s.c.Exec("ROLLBACK"), s.c.Close())
 }
 
 // All returns documents of all collections as written, with numbers behind after and in order of
@@ -77,33 +78,33 @@ func (s *Scanner) EachKept(holder int64, fn func(rule, target string, value []by
 			"CREATE TEMP TABLE kept_of (holder INTEGER, rule TEXT, target TEXT, PRIMARY KEY (holder, rule, target)) WITHOUT ROWID",
 			"INSERT INTO temp.kept_of SELECT holder, rule, target FROM kept",
 		} {
-			if err := s.c.exec(statement); err != nil {
+			if err := s.c.Exec(statement); err != nil {
 				return err
 			}
 		}
 		s.keptIndexed = true
 	}
-	return s.c.query("SELECT k.rule, k.target, k.value FROM temp.kept_of o JOIN kept k USING (rule, target, holder) WHERE o.holder = ? ORDER BY o.rule, o.target", func(r []sqlValue) error {
-		return fn(textOf(r[0]), textOf(r[1]), bytesOf(r[2]))
+	return s.c.Query("SELECT k.rule, k.target, k.value FROM temp.kept_of o JOIN kept k USING (rule, target, holder) WHERE o.holder = ? ORDER BY o.rule, o.target", func(r driver.Row) error {
+		return fn(r.Text(0), r.Text(1), r.Bytes(2))
 	}, holder)
 }
 
 // AddLink enters a link into the private index. Entering it twice is no error.
 func (s *Scanner) AddLink(relation, target string, holder int64) error {
-	return s.c.exec("INSERT OR IGNORE INTO temp.computed_link (relation, target, holder) VALUES (?, ?, ?)", relation, target, holder)
+	return s.c.Exec("INSERT OR IGNORE INTO temp.computed_link (relation, target, holder) VALUES (?, ?, ?)", relation, target, holder)
 }
 
 // ForgetComputed empties the private link index, and forgets what KeepValue kept.
 func (s *Scanner) ForgetComputed() error {
 	s.values = false
-	return errors.Join(s.c.exec("DELETE FROM temp.computed_link"), s.c.exec("DELETE FROM temp.computed_value"))
+	return errors.Join(s.c.Exec("DELETE FROM temp.computed_link"), s.c.Exec("DELETE FROM temp.computed_value"))
 }
 
 // KeepValue keeps the value of a rule for a document in a temporary file, nil for none. A value that
 // is kept already stays.
 func (s *Scanner) KeepValue(rule, id string, value []byte) error {
 	s.values = true
-	return s.c.exec("INSERT OR IGNORE INTO temp.computed_value (rule, id, value) VALUES (?, ?, ?)", rule, id, textValue(value))
+	return s.c.Exec("INSERT OR IGNORE INTO temp.computed_value (rule, id, value) VALUES (?, ?, ?)", rule, id, driver.Text(value))
 }
 
 // Value returns what KeepValue kept. found is false where nothing is.
@@ -111,15 +112,15 @@ func (s *Scanner) Value(rule, id string) (value []byte, found bool, err error) {
 	if !s.values {
 		return nil, false, nil
 	}
-	found, err = s.c.queryRow("SELECT value FROM temp.computed_value WHERE rule = ? AND id = ?", func(r []sqlValue) { value = bytesOf(r[0]) }, rule, id)
+	found, err = s.c.QueryRow("SELECT value FROM temp.computed_value WHERE rule = ? AND id = ?", func(r driver.Row) { value = r.Bytes(0) }, rule, id)
 	return value, found, err
 }
 
 // Holders returns the numbers of the documents that refer to target in the private index, in order
 // of creation, limit of them at most.
 func (s *Scanner) Holders(relation, target string, limit int) (numbers []int64, err error) {
-	err = s.c.query("SELECT holder FROM temp.computed_link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?", func(r []sqlValue) error {
-		numbers = append(numbers, intOf(r[0]))
+	err = s.c.Query("SELECT holder FROM temp.computed_link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?", func(r driver.Row) error {
+		numbers = append(numbers, r.Int(0))
 		return nil
 	}, relation, target, int64(limit))
 	return numbers, err
@@ -127,8 +128,8 @@ func (s *Scanner) Holders(relation, target string, limit int) (numbers []int64, 
 
 // CountHolders returns how many documents refer to target in the private index.
 func (s *Scanner) CountHolders(relation, target string) (n int64, err error) {
-	_, err = s.c.queryRow("SELECT count(*) FROM temp.computed_link WHERE relation = ? AND target = ?", func(r []sqlValue) { n = intOf(r[0]) }, relation, target)
-	s.c.rows += int(n)
+	_, err = s.c.QueryRow("SELECT count(*) FROM temp.computed_link WHERE relation = ? AND target = ?", func(r driver.Row) { n = r.Int(0) }, relation, target)
+	s.c.Rows += int(n)
 	return n, err
 }
 
@@ -141,8 +142,8 @@ func (s *Scanner) Dangling(relation, to string, limit int, fn func(holder int64,
 // Shared calls fn for targets of a relation in the private index that several documents refer to,
 // with the numbers of the first and the last of these, for limit targets at most.
 func (s *Scanner) Shared(relation string, limit int, fn func(target string, first, second int64) error) error {
-	return s.c.query("SELECT target, min(holder), max(holder) FROM temp.computed_link WHERE relation = ? GROUP BY target HAVING count(*) > 1 LIMIT ?",
-		func(r []sqlValue) error { return fn(textOf(r[0]), intOf(r[1]), intOf(r[2])) }, relation, int64(limit))
+	return s.c.Query("SELECT target, min(holder), max(holder) FROM temp.computed_link WHERE relation = ? GROUP BY target HAVING count(*) > 1 LIMIT ?",
+		func(r driver.Row) error { return fn(r.Text(0), r.Int(1), r.Int(2)) }, relation, int64(limit))
 }
 
 // CompareClaims calls fn for every value of a unique member on which the read model and the
@@ -151,13 +152,13 @@ func (s *Scanner) Shared(relation string, limit int, fn func(target string, firs
 func (s *Scanner) CompareClaims(collection, path, index string, fn func(value, holder string, stored bool) error) error {
 	const claimed = "SELECT value, holder FROM claim WHERE collection = ? AND path = ? AND holder IS NOT NULL"
 	const had = "SELECT f.target, d.id FROM temp.computed_link f JOIN document d ON d.number = f.holder WHERE f.relation = ?"
-	tell := func(stored bool) func(r []sqlValue) error {
-		return func(r []sqlValue) error { return fn(textOf(r[0]), textOf(r[1]), stored) }
+	tell := func(stored bool) func(r driver.Row) error {
+		return func(r driver.Row) error { return fn(r.Text(0), r.Text(1), stored) }
 	}
-	if err := s.c.query(claimed+" EXCEPT "+had, tell(true), collection, path, index); err != nil {
+	if err := s.c.Query(claimed+" EXCEPT "+had, tell(true), collection, path, index); err != nil {
 		return err
 	}
-	return s.c.query(had+" EXCEPT "+claimed, tell(false), index, collection, path)
+	return s.c.Query(had+" EXCEPT "+claimed, tell(false), index, collection, path)
 }
 
 // LinkDifference is a link that only one of the two link indexes has.
@@ -177,8 +178,8 @@ func (s *Scanner) CompareLinks(fn func(LinkDifference) error) error {
 		{"SELECT relation, target, holder FROM main.link EXCEPT SELECT relation, target, holder FROM temp.computed_link", true},
 		{"SELECT relation, target, holder FROM temp.computed_link EXCEPT SELECT relation, target, holder FROM main.link", false},
 	} {
-		if err := s.c.query(q.sql, func(r []sqlValue) error {
-			return fn(LinkDifference{Relation: textOf(r[0]), Target: textOf(r[1]), Holder: intOf(r[2]), Stored: q.stored})
+		if err := s.c.Query(q.sql, func(r driver.Row) error {
+			return fn(LinkDifference{Relation: r.Text(0), Target: r.Text(1), Holder: r.Int(2), Stored: q.stored})
 		}); err != nil {
 			return err
 		}
@@ -188,8 +189,8 @@ func (s *Scanner) CompareLinks(fn func(LinkDifference) error) error {
 
 // KeyOf returns the key of the document with a number. found is false where there is none.
 func (s *Snapshot) KeyOf(number int64) (key fanfold.Key, found bool, err error) {
-	found, err = s.c.queryRow("SELECT collection, id FROM document WHERE number = ?", func(r []sqlValue) {
-		key = fanfold.Key{Collection: textOf(r[0]), ID: textOf(r[1])}
+	found, err = s.c.QueryRow("SELECT collection, id FROM document WHERE number = ?", func(r driver.Row) {
+		key = fanfold.Key{Collection: r.Text(0), ID: r.Text(1)}
 	}, number)
 	return key, found, err
 }
@@ -208,7 +209,7 @@ func (s *Snapshot) Dangling(relation, to string, limit int, fn func(holder int64
 
 // eachDangling calls fn for links in a table whose target is not in collection to, in order of
 // holder.
-func eachDangling(c *conn, table, relation, to string, limit int, fn func(holder int64, target string) error) error {
-	return c.query("SELECT f.holder, f.target FROM "+table+" f WHERE f.relation = ? AND NOT EXISTS (SELECT 1 FROM document d WHERE d.collection = ? AND d.id = f.target) ORDER BY f.holder LIMIT ?",
-		func(r []sqlValue) error { return fn(intOf(r[0]), textOf(r[1])) }, relation, to, int64(limit))
+func eachDangling(c *driver.Conn, table, relation, to string, limit int, fn func(holder int64, target string) error) error {
+	return c.Query("SELECT f.holder, f.target FROM "+table+" f WHERE f.relation = ? AND NOT EXISTS (SELECT 1 FROM document d WHERE d.collection = ? AND d.id = f.target) ORDER BY f.holder LIMIT ?",
+		func(r driver.Row) error { return fn(r.Int(0), r.Text(1)) }, relation, to, int64(limit))
 }

@@ -3,15 +3,15 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // Snapshot shows one consistent prefix of the log. It is valid only within the call that it was
 // given to, such as DB.Read.
 type Snapshot struct {
-	c          *conn
+	c          *driver.Conn
 	Checkpoint Checkpoint
 	rows       int // that c had read before
 	chains     chainReader
@@ -19,39 +19,28 @@ type Snapshot struct {
 }
 
 // RowsRead returns how many rows and links were read on the snapshot, those that a count went over included.
-func (s *Snapshot) RowsRead() int { return s.c.rows - s.rows }
-
-// withReader runs fn on a connection of the pool. It blocks while all of them are in use.
-func (db *DB) withReader(fn func(c *conn) error) error {
-	c := <-db.readers
-	defer func() { db.readers <- c }()
-	return fn(c)
-}
+func (s *Snapshot) RowsRead() int { return s.c.Rows - s.rows }
 
 // Read runs fn on one snapshot. It blocks while all readers are in use. fn should take less than a
 // second, because a longer read keeps SQLite from reusing its WAL.
 func (db *DB) Read(fn func(s *Snapshot) error) error {
-	return db.withReader(func(c *conn) error { return readSnapshot(c, fn) })
+	return db.file.WithReader(func(c *driver.Conn) error { return readSnapshot(c, fn) })
 }
 
 // EndWith makes every query end with ctx's error once ctx has ended, until restore is called.
 func (s *Snapshot) EndWith(ctx context.Context) (restore func()) {
-	before := s.c.ctx
-	s.c.ctx = ctx
-	return func() { s.c.ctx = before }
+	return s.c.EndWith(ctx)
 }
 
 // readSnapshot runs fn in a read transaction of its own.
-func readSnapshot(c *conn, fn func(s *Snapshot) error) (err error) {
-	if err := c.exec("BEGIN"); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.exec("ROLLBACK")) }()
-	cp, err := readCheckpoint(c)
-	if err != nil {
-		return err
-	}
-	return fn(&Snapshot{c: c, Checkpoint: cp, rows: c.rows})
+func readSnapshot(c *driver.Conn, fn func(s *Snapshot) error) error {
+	return c.Read(func() error {
+		cp, err := readCheckpoint(c)
+		if err != nil {
+			return err
+		}
+		return fn(&Snapshot{c: c, Checkpoint: cp, rows: c.Rows})
+	})
 }
 
 // Parts of the queries for documents. The checkpoint is a column of each row, so that one statement
@@ -71,10 +60,10 @@ const (
 
 // scanDocument returns the document in a row of docColumns, a body, and the places of derived members that are no part of
 // the view.
-func scanDocument(r []sqlValue) *fanfold.Document {
-	return &fanfold.Document{Number: intOf(r[0]), Key: fanfold.Key{Collection: textOf(r[1]), ID: textOf(r[2])},
-		Revision: fanfold.Revision(intOf(r[3])), Position: fanfold.Position(intOf(r[4])),
-		Created: timeOf(r[5]), Updated: timeOf(r[6]), Body: Stored{r[8]}.Source(bytesOf(r[7]))}
+func scanDocument(r driver.Row) *fanfold.Document {
+	return &fanfold.Document{Number: r.Int(0), Key: fanfold.Key{Collection: r.Text(1), ID: r.Text(2)},
+		Revision: fanfold.Revision(r.Int(3)), Position: fanfold.Position(r.Int(4)),
+		Created: timeOf(r.Int(5)), Updated: timeOf(r.Int(6)), Body: Stored{r[8]}.Source(r.Bytes(7))}
 }
 
 // Get returns a document, or nil where there is none, and the position of the prefix that was read,
@@ -84,9 +73,9 @@ func (db *DB) Get(key fanfold.Key, view fanfold.View) (doc *fanfold.Document, at
 	if view == fanfold.Referenced {
 		query = getReferenceSQL
 	}
-	err = db.withReader(func(c *conn) error {
-		_, err := c.queryRow(query, func(r []sqlValue) {
-			doc, at = scanDocument(r), fanfold.Position(intOf(r[9]))
+	err = db.file.WithReader(func(c *driver.Conn) error {
+		_, err := c.QueryRow(query, func(r driver.Row) {
+			doc, at = scanDocument(r), fanfold.Position(r.Int(9))
 		}, key.Collection, key.ID)
 		return err
 	})
@@ -102,7 +91,7 @@ func (s *Snapshot) Get(key fanfold.Key, view fanfold.View) (doc *fanfold.Documen
 	if view == fanfold.Referenced {
 		query = getReferenceSQL
 	}
-	_, err = s.c.queryRow(query, func(r []sqlValue) { doc = scanDocument(r) }, key.Collection, key.ID)
+	_, err = s.c.QueryRow(query, func(r driver.Row) { doc = scanDocument(r) }, key.Collection, key.ID)
 	return doc, err
 }
 
@@ -120,16 +109,16 @@ func (s *Snapshot) GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (
 	if view == fanfold.Referenced {
 		return s.getReferencedWithin(key, maxBytes)
 	}
-	_, err = s.c.queryRow(getEmbeddedWithinSQL, func(r []sqlValue) {
-		doc, size = scanDocument(r), int(intOf(r[9]))
+	_, err = s.c.QueryRow(getEmbeddedWithinSQL, func(r driver.Row) {
+		doc, size = scanDocument(r), int(r.Int(9))
 	}, int64(maxBytes), key.Collection, key.ID)
 	return doc, size, err
 }
 
 // getReferencedWithin does what GetWithin does for the referenced view.
 func (s *Snapshot) getReferencedWithin(key fanfold.Key, maxBytes int) (doc *fanfold.Document, size int, err error) {
-	found, err := s.c.queryRow(referencedLengthSQL, func(r []sqlValue) {
-		doc, size = scanDocument(r), Stored{r[10]}.sourceLen(int(intOf(r[9])))
+	found, err := s.c.QueryRow(referencedLengthSQL, func(r driver.Row) {
+		doc, size = scanDocument(r), Stored{r[10]}.sourceLen(int(r.Int(9)))
 	}, key.Collection, key.ID)
 	if err != nil || !found || size > maxBytes {
 		return doc, size, err
@@ -154,7 +143,7 @@ const (
 
 // documents returns the documents that a query finds: limit of them at most, and fewer where they have more than maxBytes.
 // more reports whether others follow.
-func (s *Snapshot) documents(limit, maxBytes int, query string, args ...sqlValue) (docs []*fanfold.Document, more bool, err error) {
+func (s *Snapshot) documents(limit, maxBytes int, query string, args ...driver.Value) (docs []*fanfold.Document, more bool, err error) {
 	size := 0
 	more, err = s.eachDocument(limit, func(doc *fanfold.Document) (bool, error) {
 		if size > maxBytes {
@@ -169,9 +158,9 @@ func (s *Snapshot) documents(limit, maxBytes int, query string, args ...sqlValue
 
 // eachDocument calls fn with the documents that a query finds, limit of them at most, each read when its turn comes, until
 // fn returns false or an error. more reports whether others follow, that for which fn returned false included.
-func (s *Snapshot) eachDocument(limit int, fn func(doc *fanfold.Document) (bool, error), query string, args ...sqlValue) (more bool, err error) {
+func (s *Snapshot) eachDocument(limit int, fn func(doc *fanfold.Document) (bool, error), query string, args ...driver.Value) (more bool, err error) {
 	n := 0
-	err = s.c.query(query+" LIMIT ?", func(r []sqlValue) error {
+	err = s.c.Query(query+" LIMIT ?", func(r driver.Row) error {
 		taken := n < limit
 		if taken {
 			var err error
@@ -181,14 +170,11 @@ func (s *Snapshot) eachDocument(limit int, fn func(doc *fanfold.Document) (bool,
 		}
 		if !taken {
 			more = true
-			return errStopRows
+			return driver.ErrStop
 		}
 		n++
 		return nil
 	}, append(args, int64(limit)+1)...)
-	if errors.Is(err, errStopRows) {
-		err = nil
-	}
 	return more, err
 }
 
@@ -222,43 +208,41 @@ func (s *Snapshot) ScanOf(collections []string, after int64, limit int) (rows []
 
 // scanRows returns documents with both views that a condition holds for. full tells that it ended before the last one,
 // because they are large.
-func (s *Snapshot) scanRows(condition string, args ...sqlValue) (rows []*Row, full bool, err error) {
+func (s *Snapshot) scanRows(condition string, args ...driver.Value) (rows []*Row, full bool, err error) {
 	size := 0
-	err = s.c.query(rowSQL+condition, func(r []sqlValue) error {
+	err = s.c.Query(rowSQL+condition, func(r driver.Row) error {
 		row := scanRow(r)
 		rows = append(rows, row)
 		if size += row.size(); size > pageBytes {
-			return errStopRows
+			full = true
+			return driver.ErrStop
 		}
 		return nil
 	}, args...)
-	if errors.Is(err, errStopRows) {
-		return rows, true, nil
-	}
-	return rows, false, err
+	return rows, full, err
 }
 
 // Row returns the document with a key, with both views, or nil where there is none.
 func (s *Snapshot) Row(key fanfold.Key) (row *Row, err error) {
-	_, err = s.c.queryRow(rowSQL+"d.collection = ? AND d.id = ?", func(r []sqlValue) { row = scanRow(r) }, key.Collection, key.ID)
+	_, err = s.c.QueryRow(rowByKeySQL, func(r driver.Row) { row = scanRow(r) }, key.Collection, key.ID)
 	return row, err
 }
 
 // NumberOf returns the number of a document, 0 where there is no document.
 func (s *Snapshot) NumberOf(key fanfold.Key) (number int64, err error) {
-	_, err = s.c.queryRow("SELECT number FROM document WHERE collection = ? AND id = ?", func(r []sqlValue) { number = intOf(r[0]) }, key.Collection, key.ID)
+	_, err = s.c.QueryRow("SELECT number FROM document WHERE collection = ? AND id = ?", func(r driver.Row) { number = r.Int(0) }, key.Collection, key.ID)
 	return number, err
 }
 
 // body returns the embedded view of a document, nil where there is none.
 func (s *Snapshot) body(key fanfold.Key) (body []byte, err error) {
-	_, err = s.c.queryRow("SELECT body FROM document WHERE collection = ? AND id = ?", func(r []sqlValue) { body = bytesOf(r[0]) }, key.Collection, key.ID)
+	_, err = s.c.QueryRow("SELECT body FROM document WHERE collection = ? AND id = ?", func(r driver.Row) { body = r.Bytes(0) }, key.Collection, key.ID)
 	return body, err
 }
 
 // RowByNumber returns the document with a number, with both views, or nil where there is none.
 func (s *Snapshot) RowByNumber(number int64) (row *Row, err error) {
-	_, err = s.c.queryRow(rowSQL+"d.number = ?", func(r []sqlValue) { row = scanRow(r) }, number)
+	_, err = s.c.QueryRow(rowByNumberSQL, func(r driver.Row) { row = scanRow(r) }, number)
 	return row, err
 }
 
@@ -270,8 +254,8 @@ type LogDigest struct {
 
 // LogDigests returns the digests of the log that were stored behind event after, in order, limit of them at most.
 func (s *Snapshot) LogDigests(after uint64, limit int) (digests []LogDigest, err error) {
-	err = s.c.query("SELECT seq, digest FROM log_digest WHERE seq > ? ORDER BY seq LIMIT ?", func(r []sqlValue) error {
-		digests = append(digests, LogDigest{uint64(intOf(r[0])), digestOf(r[1])})
+	err = s.c.Query("SELECT seq, digest FROM log_digest WHERE seq > ? ORDER BY seq LIMIT ?", func(r driver.Row) error {
+		digests = append(digests, LogDigest{uint64(r.Int(0)), digestOf(r.Blob(1))})
 		return nil
 	}, int64(after), int64(limit))
 	return digests, err
@@ -280,6 +264,6 @@ func (s *Snapshot) LogDigests(after uint64, limit int) (digests []LogDigest, err
 // Tombstone returns the sequence of the delete of a document, 0 where it was never deleted or is
 // there again.
 func (s *Snapshot) Tombstone(key fanfold.Key) (revision fanfold.Revision, err error) {
-	_, err = s.c.queryRow("SELECT revision FROM tombstone WHERE collection = ? AND id = ?", func(r []sqlValue) { revision = fanfold.Revision(intOf(r[0])) }, key.Collection, key.ID)
+	_, err = s.c.QueryRow("SELECT revision FROM tombstone WHERE collection = ? AND id = ?", func(r driver.Row) { revision = fanfold.Revision(r.Int(0)) }, key.Collection, key.ID)
 	return revision, err
 }

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // Stored is what a row holds of a document's referenced view beside the embedded one. The embedded view has the referenced
 // one's tokens, and derived members at the ends of objects, so that in most documents the places of these say it all. The
 // zero value stands for a referenced view that equals the embedded one.
 type Stored struct {
-	column sqlValue // NULL, the places as a blob, or the referenced view as a text
+	column driver.Value // NULL, the places as a blob, or the referenced view as a text
 }
 
 // StoreSource returns what a row is to hold of a referenced view. hides says that the embedded view hides members of it, in
@@ -88,9 +90,9 @@ func objectEnd(text []byte) int {
 
 // Source returns the referenced view of a document whose embedded view is body.
 func (s Stored) Source(body []byte) []byte {
-	places := blobOf(s.column)
+	places := driver.Blob(s.column)
 	if places == nil {
-		if text := bytesOf(s.column); text != nil {
+		if text := driver.Bytes(s.column); text != nil {
 			return text
 		}
 		return body
@@ -116,7 +118,7 @@ func nextPlace(places []byte) (n int, rest []byte) {
 // sourceLen returns the length of the referenced view where the places of derived members are known; otherwise it is
 // length.
 func (s Stored) sourceLen(length int) int {
-	if places := blobOf(s.column); places != nil {
+	if places := driver.Blob(s.column); places != nil {
 		length, _ = nextPlace(places)
 	}
 	return length
@@ -124,8 +126,8 @@ func (s Stored) sourceLen(length int) int {
 
 // Equal reports whether two rows hold the same of a referenced view.
 func (s Stored) Equal(o Stored) bool {
-	return bytes.Equal(blobOf(s.column), blobOf(o.column)) && bytes.Equal(bytesOf(s.column), bytesOf(o.column))
+	return bytes.Equal(driver.Blob(s.column), driver.Blob(o.column)) && bytes.Equal(driver.Bytes(s.column), driver.Bytes(o.column))
 }
 
 // len returns how many bytes the row holds of the referenced view.
-func (s Stored) len() int { return len(blobOf(s.column)) + len(bytesOf(s.column)) }
+func (s Stored) len() int { return len(driver.Blob(s.column)) + len(driver.Bytes(s.column)) }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // The files beside a generation that say how it was left. Each has a hash of its own text, so that one that is damaged
@@ -178,9 +179,9 @@ func (s *Store) checkUnknown(db *DB, cp Checkpoint) error {
 	if cp.Seq < moved {
 		return fanfold.Errorf(fanfold.Internal, "the file ends at event %d and had event %d", cp.Seq, moved)
 	}
-	return db.withReader(func(c *conn) error {
+	return db.file.WithReader(func(c *driver.Conn) error {
 		found := ""
-		if _, err := c.queryRow("PRAGMA quick_check(1)", func(r []sqlValue) { found = textOf(r[0]) }); err != nil {
+		if _, err := c.QueryRow("PRAGMA quick_check(1)", func(r driver.Row) { found = r.Text(0) }); err != nil {
 			return err
 		}
 		if found != "ok" {

@@ -2,37 +2,29 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
-
-// sqlValue is a value that SQLite stores or returns.
-type sqlValue = driver.Value
 
 // Tx is what the fold may do within one write transaction. It reads its own writes. It is valid
 // within DB.Update only.
 type Tx struct {
-	c                 *conn
+	c                 *driver.Conn
 	checkpoint        Checkpoint
 	loaded            bool // checkpoint and mayHaveTombstones are as the file has them
 	mayHaveTombstones bool
 	before            beforeImages
 	cache             rowCache
 	absent            absentKeys
-	argBuffer         []sqlValue // used again and again
-	unwritten         unwrittenRows
+	argBuffer         []driver.Value // used again and again
+	pending           pending
+	changes           changeWriter
 	counts            map[string]int64 // documents more in each collection that is yet to be written
-	unwrittenDerived  []sqlValue       // derived changes yet to be written
-	unwrittenBytes    int              // of their deltas
-	forms             map[string]int64 // numbers of forms that are in the file
-	formKey           []byte           // used again and again
-	splitter          splitter
-	insertTexts       map[insertText]string
-	chains            map[fanfold.Position]chainEnd // of documents whose next derived change may be stored behind the last one
-	over              *overlay                      // of a rehearsal, which writes nothing to the file; nil otherwise
+	rehearsal         *rehearsal       // of a transaction that writes nothing to the file; nil otherwise
+	bounds            Rehearsal
 	mayCommit         func() error
 }
 
@@ -40,13 +32,35 @@ type Tx struct {
 // nothing.
 func (tx *Tx) BeforeCommit(fn func() error) { tx.mayCommit = fn }
 
-// createTempTables makes the temporary tables of the writing connection, and the transaction that
+// beginTx makes the temporary tables of the writing connection, and the transaction that
 // works on it.
-func (db *DB) createTempTables() error {
-	db.tx = &Tx{c: db.writer}
-	db.writer.before = db.tx.beforeStatement
-	return errors.Join(db.writer.exec("CREATE TEMP TABLE before (number INTEGER PRIMARY KEY, body TEXT NOT NULL)"),
-		db.writer.exec("CREATE TEMP TABLE new_position (number INTEGER PRIMARY KEY, position INTEGER NOT NULL)"))
+func (db *DB) beginTx() error {
+	c := db.file.Writer
+	db.tx = &Tx{c: c}
+	c.Watch(keptBackTables, db.tx.pending.beforeStatement)
+	return errors.Join(c.Exec("CREATE TEMP TABLE before (number INTEGER PRIMARY KEY, body TEXT NOT NULL)"),
+		c.Exec("CREATE TEMP TABLE new_position (number INTEGER PRIMARY KEY, position INTEGER NOT NULL)"))
+}
+
+// run runs fn, and writes what it has put off, within a transaction of the file.
+func (tx *Tx) run(fn func(tx *Tx) error) error {
+	defer func() {
+		clear(tx.absent)
+		tx.mayCommit = nil
+	}()
+	if err := tx.load(); err != nil {
+		return err
+	}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := tx.flush(); err != nil || tx.mayCommit == nil {
+		return err
+	}
+	if err := tx.c.Settle(); err != nil {
+		return err
+	}
+	return tx.mayCommit()
 }
 
 // load reads the checkpoint, and whether there are tombstones, at the beginning of a transaction.
@@ -60,11 +74,11 @@ func (tx *Tx) load() error {
 	if err != nil {
 		return err
 	}
-	tx.checkpoint, tx.before, tx.unwrittenDerived = cp, beforeImages{}, tx.unwrittenDerived[:0]
-	tx.unwrittenBytes, tx.forms, tx.chains, tx.counts = 0, nil, nil, map[string]int64{}
-	tx.unwritten.clear()
+	tx.checkpoint, tx.before, tx.counts = cp, beforeImages{}, map[string]int64{}
+	tx.changes = changeWriter{c: tx.c}
+	tx.pending = newPending(tx.c)
 	tx.cache.clear()
-	tx.mayHaveTombstones, err = tx.c.queryRow("SELECT 1 FROM tombstone LIMIT 1", func([]sqlValue) {})
+	tx.mayHaveTombstones, err = tx.c.Has("SELECT 1 FROM tombstone LIMIT 1")
 	tx.loaded = err == nil
 	return err
 }
@@ -73,31 +87,29 @@ func (tx *Tx) load() error {
 const checkpointSQL = "SELECT seq, position, time, changes, fold, event, digest FROM checkpoint WHERE id = 1"
 
 // readCheckpoint returns the checkpoint, the zero value for a file without one.
-func readCheckpoint(c *conn) (cp Checkpoint, err error) {
-	_, err = c.queryRow(checkpointSQL, func(r []sqlValue) { cp = scanCheckpoint(r) })
+func readCheckpoint(c *driver.Conn) (cp Checkpoint, err error) {
+	_, err = c.QueryRow(checkpointSQL, func(r driver.Row) { cp = scanCheckpoint(r) })
 	return cp, err
 }
 
 // scanCheckpoint returns the checkpoint in a row of checkpointSQL.
-func scanCheckpoint(r []sqlValue) Checkpoint {
-	return Checkpoint{Seq: uint64(intOf(r[0])), Position: fanfold.Position(intOf(r[1])),
-		Time: timeOf(r[2]), Changes: intOf(r[3]), Fold: textOf(r[4]), Event: digestOf(r[5]), Digest: digestOf(r[6])}
+func scanCheckpoint(r driver.Row) Checkpoint {
+	return Checkpoint{Seq: uint64(r.Int(0)), Position: fanfold.Position(r.Int(1)),
+		Time: timeOf(r.Int(2)), Changes: r.Int(3), Fold: r.Text(4), Event: digestOf(r.Blob(5)), Digest: digestOf(r.Blob(6))}
 }
 
 // digestOf returns the digest in a blob, the zero value where it is none.
-func digestOf(v sqlValue) (d fanfold.Digest) {
-	copy(d[:], blobOf(v))
+func digestOf(blob []byte) (d fanfold.Digest) {
+	copy(d[:], blob)
 	return d
 }
 
-// timeOf returns the time in a column of nanoseconds since 1970.
-func timeOf(v sqlValue) time.Time { return time.Unix(0, intOf(v)).UTC() }
+// timeOf returns the time of nanoseconds since 1970.
+func timeOf(nanoseconds int64) time.Time { return time.Unix(0, nanoseconds).UTC() }
 
 // EndWith makes every statement end with ctx's error once ctx has ended, until restore is called.
 func (tx *Tx) EndWith(ctx context.Context) (restore func()) {
-	before := tx.c.ctx
-	tx.c.ctx = ctx
-	return func() { tx.c.ctx = before }
+	return tx.c.EndWith(ctx)
 }
 
 // Checkpoint returns where the transaction stands, its own writes included.
@@ -122,7 +134,7 @@ func (tx *Tx) AddDigest(seq uint64, event fanfold.Digest) error {
 	if seq%digestEvery != 0 {
 		return nil
 	}
-	return tx.c.exec("INSERT INTO log_digest (seq, digest) VALUES (?, ?)", int64(seq), cp.Digest[:])
+	return tx.c.Exec("INSERT INTO log_digest (seq, digest) VALUES (?, ?)", int64(seq), cp.Digest[:])
 }
 
 // flush writes what the transaction has put off: the row cache, derived changes, rows kept back, the collections' counts and the checkpoint.
@@ -130,11 +142,11 @@ func (tx *Tx) flush() error {
 	if err := tx.flushCache(); err != nil {
 		return err
 	}
-	if err := errors.Join(tx.flushDerived(), tx.writeRows(allTables), tx.writeCounts()); err != nil {
+	if err := errors.Join(tx.changes.flush(), tx.pending.write(allTables), tx.writeCounts()); err != nil {
 		return err
 	}
 	cp := tx.checkpoint
-	return tx.c.exec(`INSERT INTO checkpoint (id, seq, position, time, changes, fold, event, digest) VALUES (1, ?, ?, ?, ?, ?, ?, ?)
+	return tx.c.Exec(`INSERT INTO checkpoint (id, seq, position, time, changes, fold, event, digest) VALUES (1, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, position = excluded.position, time = excluded.time,
 		changes = excluded.changes, fold = excluded.fold, event = excluded.event, digest = excluded.digest`,
 		int64(cp.Seq), int64(cp.Position), cp.Time.UnixNano(), cp.Changes, cp.Fold, cp.Event[:], cp.Digest[:])

@@ -202,7 +202,7 @@ func (f *Fold) flushChanged() error {
 // flush writes the change of one document from its view before the event, if it has changed. What an announced model
 // changes becomes a pending change.
 func (f *Fold) flush(number int64, before []byte) error {
-	row, err := f.tx.ViewByNumber(number)
+	row, err := f.tx.ByNumber(number)
 	if err != nil || row == nil || bytes.Equal(row.Body, before) {
 		return err
 	}

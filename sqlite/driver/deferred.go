@@ -1,4 +1,4 @@
-package sqlite
+package driver
 
 import "unsafe"
 
@@ -16,7 +16,7 @@ const (
 // deferredList is a list of statements that are yet to be run. It holds copies of their arguments.
 type deferredList struct {
 	stmts  []deferredStmt
-	args   []sqlValue
+	args   []Value
 	size   int    // bytes of the texts and blobs among args
 	copies []byte // of those whose memory may be used again
 }
@@ -29,7 +29,7 @@ type deferredStmt struct {
 }
 
 // argumentBytes returns how many bytes the texts and blobs among arguments have.
-func argumentBytes(args []sqlValue) (size int) {
+func argumentBytes(args []Value) (size int) {
 	for _, v := range args {
 		switch v := v.(type) {
 		case string:
@@ -44,7 +44,7 @@ func argumentBytes(args []sqlValue) (size int) {
 }
 
 // add appends a statement whose texts and blobs have size bytes, and returns whether the list is full.
-func (l *deferredList) add(s *stmt, args []sqlValue, size int) (full bool) {
+func (l *deferredList) add(s *stmt, args []Value, size int) (full bool) {
 	for _, v := range args {
 		switch b := v.(type) {
 		case borrowedText:
@@ -110,7 +110,7 @@ func newDeferral(failWrite func() error) *deferral {
 // exec defers a statement, of which it copies the arguments. It blocks while too many lists wait to be run. Where atOnce is
 // true, and where the arguments are large, it runs the statement, behind all others. The error is of any of these. Behind an
 // error nothing is run any more, for SQLite may have ended the transaction.
-func (d *deferral) exec(s *stmt, args []sqlValue, atOnce bool) error {
+func (d *deferral) exec(s *stmt, args []Value, atOnce bool) error {
 	if d.failed != nil {
 		return d.failed
 	}

@@ -1,0 +1,154 @@
+// Package driver reads and writes one SQLite file: a connection that writes, a pool of connections that read, statements that
+// are run beside the program that gives them, and SQLite's WAL, which is moved into the file beside the writer.
+// It knows no tables.
+package driver
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+)
+
+// Options are the settings of a File. The zero value works.
+type Options struct {
+	FailWrite   func() error // called before every statement that writes; an error of it is returned in place of SQLite's
+	Unprotected bool         // nothing protects the file from a crash or a rollback until OpenReaders: after either it is discarded
+}
+
+// File is one SQLite file. Writer and the methods that write are for one goroutine at a time, reads are for any number.
+type File struct {
+	Writer *Conn // the only connection that writes
+	WAL    WAL   // of use once OpenReaders was called
+
+	path    string
+	opt     Options
+	readers chan *Conn // those that are not in use
+	size    int        // how many readers there are
+}
+
+// readersPerCPU is more than 1 so that reads overlap where SQLite waits for the disk.
+const readersPerCPU = 2
+
+// waitLong is how long the writer and readers wait for a lock.
+const waitLong = "busy_timeout=10000"
+
+// OpenFile opens or makes the file at path, with its writing connection only. The caller closes it.
+func OpenFile(path string, opt Options) (*File, error) {
+	f := &File{path: path, opt: opt, readers: make(chan *Conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
+	var pragmas []string
+	if opt.Unprotected {
+		pragmas = []string{"synchronous=OFF", "journal_mode=OFF"}
+	}
+	if err := f.openWriter(pragmas...); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// openWriter opens the writing connection and sets pragmas on it.
+func (f *File) openWriter(pragmas ...string) error {
+	c, err := Open(f.path, Create, append(pragmas, waitLong, "temp_store=FILE", "cache_size=-32768")...)
+	if err != nil {
+		return err
+	}
+	c.runner.failWrite = f.opt.FailWrite
+	f.Writer, f.WAL.writer = c, c
+	return nil
+}
+
+// ReopenWriter replaces the writing connection by a new one, which gives back the space of its
+// temporary tables.
+func (f *File) ReopenWriter() error {
+	old := f.Writer
+	if err := f.openWriter(); err != nil {
+		return err
+	}
+	return old.Close()
+}
+
+// SyncToDisk brings a file that is Unprotected to the disk, and returns when it is there.
+// SQLite itself does it, by a checkpoint of a small write: a file descriptor of our own would, when
+// closed, take away every lock that this process has on the file (SQLite documentation, How To
+// Corrupt, 2.2).
+func (f *File) SyncToDisk() error {
+	return f.Writer.Pragmas("journal_mode=WAL", "synchronous=FULL", "user_version=1", "main.wal_checkpoint(TRUNCATE)")
+}
+
+// Unprotect makes a file Unprotected again.
+func (f *File) Unprotect() error { return f.Writer.Pragmas("journal_mode=OFF", "synchronous=OFF") }
+
+// OpenReaders opens the file to readers, which map up to cache bytes of it into memory. From here on a power loss takes the
+// last transactions at most, and never consistency: that is what synchronous=NORMAL gives in WAL mode (SQLite
+// documentation, PRAGMA synchronous).
+func (f *File) OpenReaders(cache int64) error {
+	if err := f.Writer.Pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit="+strconv.Itoa(keptWAL)); err != nil {
+		return err
+	}
+	if err := f.WAL.open(f.path); err != nil {
+		return err
+	}
+	mapping := "mmap_size=" + strconv.FormatInt(cache, 10)
+	for f.size < cap(f.readers) {
+		c, err := Open(f.path, ReadWrite, "query_only=ON", "cache_size=-4096", waitLong, mapping)
+		if err != nil {
+			return err
+		}
+		f.readers <- c
+		f.size++
+	}
+	return nil
+}
+
+// OpenSQL opens the file at path for a tool that needs database/sql. The caller closes it.
+func OpenSQL(path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite3", dsn(path, Create)+"&_busy_timeout=10000")
+	return db, Translate(err)
+}
+
+// Path returns the path of the file.
+func (f *File) Path() string { return f.path }
+
+// WithReader runs fn on a connection of the pool. It blocks while all of them are in use.
+func (f *File) WithReader(fn func(c *Conn) error) error {
+	c := <-f.readers
+	defer func() { f.readers <- c }()
+	return fn(c)
+}
+
+// Update runs fn in one write transaction, as Conn.Update does. No transaction follows a sync that failed.
+func (f *File) Update(fn func() error) error {
+	if err := f.WAL.failure(); err != nil {
+		return err
+	}
+	return f.Writer.Update(fn)
+}
+
+// Close waits for running reads, 30 seconds for each at most, and closes every connection.
+func (f *File) Close() error {
+	var errs []error
+	for range f.size {
+		select {
+		case c := <-f.readers:
+			errs = append(errs, c.Close())
+		case <-time.After(30 * time.Second):
+			return fmt.Errorf("a reader of %s did not end", f.path)
+		}
+	}
+	return errors.Join(append(errs, f.WAL.close())...)
+}
+
+// Remove deletes a database file and those that SQLite keeps beside it. A file that is not
+// there is no error.
+func Remove(path string) error {
+	var errs []error
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,273 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// openTestFile returns a file with tables for fold, open to readers, which is closed at the test's end.
+func openTestFile(t *testing.T) *File {
+	t.Helper()
+	f, err := OpenFile(filepath.Join(t.TempDir(), "test.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := errors.Join(f.Writer.Exec("CREATE TABLE link (target TEXT, holder INTEGER, PRIMARY KEY (target, holder)) WITHOUT ROWID"),
+		f.Writer.Exec("CREATE TABLE last (id INTEGER PRIMARY KEY, seq INTEGER)"), f.OpenReaders(1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// addLink writes a row.
+func addLink(f *File, target string, holder int64) error {
+	return f.Writer.Exec("INSERT INTO link (target, holder) VALUES (?, ?)", target, holder)
+}
+
+// fold writes some rows as the fold of the event at seq.
+func fold(f *File, seq int64) error {
+	return f.Update(func() error {
+		for i := range int64(4) {
+			if err := addLink(f, "x", seq*4+i); err != nil {
+				return err
+			}
+		}
+		return f.Writer.Exec("INSERT INTO last (id, seq) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq", seq)
+	})
+}
+
+// lastFolded returns the last event that fold wrote.
+func lastFolded(c *Conn) (seq int64, err error) {
+	_, err = c.QueryRow("SELECT seq FROM last", func(r Row) { seq = r.Int(0) })
+	return seq, err
+}
+
+// TestPassMovesWhatIsNoted: what is committed while the note is written stays in the WAL.
+func TestPassMovesWhatIsNoted(t *testing.T) {
+	f := openTestFile(t)
+	if err := fold(f, 1); err != nil {
+		t.Fatal(err)
+	}
+	noted := int64(0)
+	f.WAL.NoteMove = func(c *Conn) (err error) {
+		noted, err = lastFolded(c)
+		return errors.Join(err, fold(f, 2))
+	}
+	if err := f.WAL.pass(); err != nil {
+		t.Fatal(err)
+	}
+	f.WAL.NoteMove = nil
+	text, err := os.ReadFile(f.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := filepath.Join(t.TempDir(), "moved.db")
+	if err := os.WriteFile(moved, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(moved, ReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := lastFolded(c)
+	if err != nil || noted != 1 || last > noted { // SQLite leaves out a page that the WAL has a later one of
+		t.Errorf("event %d was noted, and the file has event %d, %v", noted, last, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWALBeginsAnew: many small transactions do not make the WAL longer and longer.
+func TestWALBeginsAnew(t *testing.T) {
+	f := openTestFile(t)
+	const transactions, most = 40_000, 128 << 20
+	for seq := range int64(transactions) {
+		if err := fold(f, seq+1); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.WAL.Checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(f.Path() + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > most {
+		t.Errorf("after %d transactions the WAL has %d bytes, want %d at most", transactions, info.Size(), most)
+	}
+}
+
+// TestLongWALIsUsedAgain: transactions that write very much write over the same WAL, of which nothing is left where nothing
+// more is written.
+func TestLongWALIsUsedAgain(t *testing.T) {
+	f := openTestFile(t)
+	length := func() int64 {
+		info, err := os.Stat(f.Path() + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	var first int64
+	for round := range 4 {
+		if err := f.Update(func() error {
+			for i := range int64(mustWrites) {
+				if err := addLink(f, strconv.Itoa(round), i); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.WAL.Checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+		if round == 0 {
+			first = length()
+		}
+	}
+	if now := length(); first == 0 || now > first*3/2 {
+		t.Errorf("the WAL has %d bytes, and had %d after the first transaction", now, first)
+	}
+	for again := true; again; {
+		var err error
+		if again, err = f.WAL.Rest(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := length(); now > 0 {
+		t.Errorf("at rest the WAL has %d bytes", now)
+	}
+}
+
+// TestWALIsKeptWithinItsBound: of a WAL that a transaction has made longer than keptWAL the next one leaves so much.
+func TestWALIsKeptWithinItsBound(t *testing.T) {
+	f := openTestFile(t)
+	length := func() int64 {
+		info, err := os.Stat(f.Path() + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	long := strings.Repeat("x", 1<<20)
+	if err := f.Update(func() error {
+		for i := range int64(keptWAL>>20 + 16) {
+			if err := addLink(f, long, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	before := length()
+	f.Writer.Written = mustWrites
+	if err := errors.Join(f.WAL.Checkpoint(), fold(f, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if after := length(); before <= keptWAL || after > keptWAL {
+		t.Errorf("the WAL has %d bytes, and had %d", after, before)
+	}
+}
+
+// TestReaderHoldsUpTruncation: a WAL that a reader holds on to is truncated once that has ended.
+func TestReaderHoldsUpTruncation(t *testing.T) {
+	f := openTestFile(t)
+	w := &f.WAL
+	if err := fold(f, 1); err != nil {
+		t.Fatal(err)
+	}
+	err := f.WithReader(func(c *Conn) error {
+		return c.Read(func() error {
+			if _, err := lastFolded(c); err != nil {
+				return err
+			}
+			for seq := range int64(fewWrites) {
+				if err := fold(f, seq+2); err != nil {
+					return err
+				}
+			}
+			for w.notBefore.IsZero() {
+				if again, err := f.WAL.Rest(); !again || err != nil {
+					return fmt.Errorf("Rest will not try again: %w", err)
+				}
+			}
+			if again, err := f.WAL.Rest(); !again || err != nil {
+				return fmt.Errorf("Rest has given up: %w", err)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.notBefore = time.Now()
+	if again, err := f.WAL.Rest(); again || err != nil {
+		t.Fatalf("Rest did not truncate the WAL: %v", err)
+	}
+	if info, err := os.Stat(f.Path() + "-wal"); err != nil || info.Size() > 0 {
+		t.Errorf("the WAL has %d bytes, %v", info.Size(), err)
+	}
+}
+
+// TestWALAtRestIsTruncated: what was written last leaves no WAL behind where nothing more is written.
+func TestWALAtRestIsTruncated(t *testing.T) {
+	f := openTestFile(t)
+	for seq := range int64(fewWrites) {
+		if err := fold(f, seq+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for again := true; again; {
+		var err error
+		if again, err = f.WAL.Rest(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(f.Path() + "-wal")
+	if err != nil || info.Size() > 0 {
+		t.Errorf("the WAL has %d bytes, %v", info.Size(), err)
+	}
+}
+
+// TestLittleIsLeft: the writer itself moves little only. Where more is left, another pass begins, without a pause.
+func TestLittleIsLeft(t *testing.T) {
+	f := openTestFile(t)
+	w := &f.WAL
+	seq := int64(0)
+	write := func(writes int) {
+		t.Helper()
+		for f.Writer.Written < writes {
+			if seq++; fold(f, seq) != nil {
+				t.Fatalf("event %d cannot be folded", seq)
+			}
+		}
+		if err := f.WAL.Checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.moved, w.lastEnded = finishWrites, time.Now().Add(time.Hour)
+	if write(leftWrites); w.unmoved != 0 || w.moved < finishWrites+leftWrites {
+		t.Fatalf("no pass began: %d writes were moved, %d were not", w.moved, w.unmoved)
+	}
+	w.busy <- struct{}{} // the pass has ended
+	<-w.busy
+	if write(1); w.unmoved != 0 || w.moved != 0 {
+		t.Errorf("the WAL did not begin anew: %d writes were moved, %d were not", w.moved, w.unmoved)
+	}
+}

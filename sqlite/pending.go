@@ -1,0 +1,195 @@
+package sqlite
+
+import (
+	"bytes"
+	"cmp"
+
+	"github.com/fanfold/fanfold/sqlite/driver"
+)
+
+// A statement costs several times what its row costs, and what lies together in a tree is cheaper to write together. So a
+// transaction keeps rows of some tables back, and writes many with one statement, in order: before a statement reads or
+// changes their table, and at its end. What it knows of the totals and counts in these tables stays for the next
+// transaction, for nobody else writes to the file.
+
+// These statements, and others that write many rows, are INSERT OR FAIL and UPDATE OR FAIL, where that spares them a statement
+// journal, into which SQLite copies each page before it changes it, to be able to take back the statement alone where a row breaks
+// a constraint (SQLite documentation, Temporary Files Used By SQLite, 2.5). Here the whole transaction is rolled back after any
+// error. What may UPDATE a NOT NULL column on a conflict has one in any case.
+
+// The tables whose rows a transaction keeps back.
+const (
+	linkTable driver.Tables = 1 << iota
+	pagedTable
+	keptTable
+	entryTable
+	totalTable
+	claimTable
+
+	allTables = linkTable | pagedTable | keptTable | entryTable | totalTable | claimTable
+)
+
+// keptBackTables are the names of these tables.
+var keptBackTables = []string{"link", "paged", "kept", "entry", "total", "claim"}
+
+// Bounds of what is kept in memory.
+const (
+	maxUnwrittenRows = 4096    // of a table
+	maxKnownRows     = 8192    // totals, counts and targets that are known
+	maxKeptBack      = 4 << 20 // bytes of texts in rows
+	insertRows       = 16      // that one statement inserts
+	keptBackRow      = 32      // bytes that a row takes besides its texts, about
+)
+
+// pending holds the rows that a transaction has written and the file does not have yet, and what it knows of those in the file.
+type pending struct {
+	c     *driver.Conn
+	stays bool // nothing is written to the file
+
+	links   pendingRows[Link, linkEnd]
+	held    map[Link]bool // targets to which some document refers
+	paged   map[Link]*knownCount
+	kept    pendingRows[ruleTarget, keptValue]
+	entries pendingRows[ruleTarget, ruleEntry]
+	totals  map[ruleTarget]*knownTotal
+	claims  map[claimKey]*claimRow
+	bytes   int
+	args    []driver.Value // used again and again
+	ends    []linkEnd      // the same
+
+	insertTexts map[insertText]string
+
+	changedPaged  []Link       // keys of paged whose rows are to be written
+	changedTotals []ruleTarget // the same of totals
+}
+
+// linkEnd is the holder of a link. ordinal is negative for none.
+type linkEnd struct{ holder, ordinal int64 }
+
+// compareEnds orders the holders of a target.
+func compareEnds(a, b linkEnd) int { return cmp.Compare(a.holder, b.holder) }
+
+// knownCount is how many documents ever came into a target's pages.
+type knownCount struct {
+	n       int64
+	changed bool
+}
+
+// ruleTarget names what a rule keeps on a target.
+type ruleTarget struct{ rule, target string }
+
+// keptValue is a value that stays on a holder.
+type keptValue struct {
+	holder int64
+	value  string
+}
+
+// compareKept orders the values of a rule that stay on the holders of one target.
+func compareKept(a, b keptValue) int { return cmp.Compare(a.holder, b.holder) }
+
+// ruleEntry holds a place in a rule's order.
+type ruleEntry struct {
+	sort   []byte
+	holder int64
+}
+
+// compareEntries orders entries as their table does.
+func compareEntries(a, b ruleEntry) int {
+	return cmp.Or(bytes.Compare(a.sort, b.sort), cmp.Compare(a.holder, b.holder))
+}
+
+// total holds a sum of a rule on a target.
+type total struct {
+	count int64
+	sum   string
+}
+
+// knownTotal is a row of total, none where the count is 0.
+type knownTotal struct {
+	total
+
+	changed bool
+}
+
+// claimKey names a unique value.
+type claimKey struct{ collection, path, value string }
+
+// claimRow is what is to be set in a row of claim.
+type claimRow struct {
+	holder string // "" for nothing
+	seq    uint64 // 0 for nothing
+}
+
+// newPending returns what a transaction has before it writes.
+func newPending(c *driver.Conn) pending {
+	return pending{c: c, held: map[Link]bool{}, paged: map[Link]*knownCount{}, totals: map[ruleTarget]*knownTotal{}, claims: map[claimKey]*claimRow{},
+		links: pendingRows[Link, linkEnd]{compare: compareEnds}, entries: pendingRows[ruleTarget, ruleEntry]{compare: compareEntries},
+		kept: pendingRows[ruleTarget, keptValue]{compare: compareKept, replace: true}}
+}
+
+// stay makes rows stay here that would go into the file: those of a rehearsal.
+func (p *pending) stay() {
+	p.stays = true
+	p.links.changed, p.entries.changed, p.kept.changed = map[Link]*rowChanges[linkEnd]{}, map[ruleTarget]*rowChanges[ruleEntry]{}, map[ruleTarget]*rowChanges[keptValue]{}
+}
+
+// takeBack forgets what a rehearsal has written, and keeps what is known of the file.
+func (p *pending) takeBack() {
+	for l := range p.links.changed {
+		delete(p.held, l)
+	}
+	for _, at := range p.changedTotals {
+		delete(p.totals, at)
+	}
+	p.changedTotals = p.changedTotals[:0]
+	p.links.takeBack()
+	p.entries.takeBack()
+	p.kept.takeBack()
+	clear(p.claims)
+	if max(len(p.held), len(p.totals)) >= maxKnownRows {
+		clear(p.held)
+		clear(p.totals)
+	}
+}
+
+// beforeStatement makes the transaction ready for a statement that reads and writes tables: it
+// writes the rows that were kept back and forgets what the statement may make untrue.
+func (p *pending) beforeStatement(read, written driver.Tables) error {
+	if err := p.write(read | written); err != nil {
+		return err
+	}
+	if written&linkTable != 0 {
+		clear(p.held)
+	}
+	if written&pagedTable != 0 {
+		clear(p.paged)
+	}
+	if written&totalTable != 0 {
+		clear(p.totals)
+	}
+	return nil
+}
+
+// keepBack notes that a row whose texts have so many bytes is kept back, and writes all rows where that is too much. rows
+// is how many rows of its table there are.
+func (p *pending) keepBack(rows, bytes int) error {
+	p.bytes += bytes + keptBackRow
+	if rows >= maxUnwrittenRows || p.bytes > maxKeptBack {
+		return p.write(allTables)
+	}
+	return nil
+}
+
+// forgetKnown makes room in memory where much is known of the file's rows.
+func (p *pending) forgetKnown() error {
+	if max(len(p.held), len(p.paged), len(p.totals)) < maxKnownRows || p.stays {
+		return nil
+	}
+	if err := p.write(linkTable | pagedTable | totalTable); err != nil {
+		return err
+	}
+	clear(p.held)
+	clear(p.paged)
+	clear(p.totals)
+	return nil
+}

@@ -1,0 +1,93 @@
+package sqlite
+
+import "github.com/fanfold/fanfold/sqlite/driver"
+
+// readPaged reads how many documents ever came into a target's pages.
+func (p *pending) readPaged(l Link) (*knownCount, error) {
+	if err := p.forgetKnown(); err != nil {
+		return nil, err
+	}
+	count := &knownCount{}
+	err := p.c.Unwatched(func() error {
+		_, err := p.c.QueryRow("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r driver.Row) { count.n = r.Int(0) }, l.Relation, l.Target)
+		return err
+	})
+	p.paged[l] = count
+	return count, err
+}
+
+// keepLink keeps a link back. ordinal is negative for none.
+func (p *pending) keepLink(l Link, holder, ordinal int64) error {
+	if !p.held[l] {
+		if err := p.forgetKnown(); err != nil {
+			return err
+		}
+		p.held[l] = true
+	}
+	p.links.add(l, linkEnd{holder, ordinal})
+	return p.keepBack(len(p.links.added), len(l.Target))
+}
+
+// holderEnds returns the first documents that refer to a target, or where newest is true the last ones, the newest first: limit of
+// them at most where that is not negative. They are valid until the next call.
+func (p *pending) holderEnds(l Link, limit int, newest bool) (ends []linkEnd, err error) {
+	query := holdersSQL
+	if newest {
+		query = newestHoldersSQL
+	}
+	p.ends, err = p.links.list(p.ends[:0], l, limit, newest, func(limit int, fn func(linkEnd)) error {
+		return p.c.Query(query, func(r driver.Row) error {
+			fn(linkEnd{holder: r.Int(0)})
+			return nil
+		}, l.Relation, l.Target, int64(limit))
+	})
+	return p.ends, err
+}
+
+// extreme returns the first sort key in an order, or where last is true the last one, nil where the order is empty.
+func (p *pending) extreme(at ruleTarget, last bool) ([]byte, error) {
+	entries, err := p.listEntries(at, 1, last)
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	return entries[0].sort, nil
+}
+
+// listEntries returns the first entries of an order, or where last is true the last ones, the last one first: limit of them at most.
+func (p *pending) listEntries(at ruleTarget, limit int, last bool) ([]ruleEntry, error) {
+	query := firstEntriesSQL
+	if last {
+		query = lastEntriesSQL
+	}
+	return p.entries.list(nil, at, limit, last, func(limit int, fn func(ruleEntry)) error {
+		return p.c.Query(query, func(r driver.Row) error {
+			fn(ruleEntry{r.Blob(0), r.Int(1)})
+			return nil
+		}, at.rule, at.target, int64(limit))
+	})
+}
+
+// claimRow returns what is to be set in a row about a value.
+func (p *pending) claimRow(collection, path, value string) *claimRow {
+	key := claimKey{collection, path, value}
+	row := p.claims[key]
+	if row == nil {
+		row = &claimRow{}
+		p.claims[key] = row
+	}
+	return row
+}
+
+// lastHolders returns the documents of the last entries of an order, the last one first: limit of them at most.
+func (p *pending) lastHolders(at ruleTarget, limit int) ([]int64, error) {
+	numbers := make([]int64, 0, limit)
+	if !p.stays { // nothing is to be merged, so the sort keys need not be read
+		err := p.c.Query(lastHoldersSQL, func(r driver.Row) error { numbers = append(numbers, r.Int(0)); return nil }, at.rule, at.target, int64(limit))
+		return numbers, err
+	}
+	entries, err := p.listEntries(at, limit, true)
+	for _, e := range entries {
+		numbers = append(numbers, e.holder)
+	}
+	return numbers, err
+}

@@ -1,0 +1,194 @@
+package sqlite
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/sqlite/driver"
+)
+
+// insertText names statements that insert rows.
+type insertText struct {
+	begin, end string
+	rows       int
+}
+
+// write writes the rows of tables that were kept back.
+func (p *pending) write(tables driver.Tables) error {
+	if p.stays {
+		return nil
+	}
+	return p.c.Unwatched(func() error {
+		for i, write := range []func() error{p.writeLinks, p.writePaged, p.writeKept, p.writeEntries, p.writeTotals, p.writeClaims} {
+			if tables&(1<<i) == 0 {
+				continue
+			}
+			if err := write(); err != nil {
+				return err
+			}
+		}
+		if tables == allTables {
+			p.bytes = 0
+		}
+		return nil
+	})
+}
+
+// insert runs a statement for all rows, several at a time. values appends the values of a row, of which there are columns.
+func insert[T any](p *pending, begin string, columns int, end string, rows []T, values func(dst []driver.Value, row T) []driver.Value) error {
+	for some := range slices.Chunk(rows, insertRows) {
+		args := p.args[:0]
+		for _, r := range some {
+			args = values(args, r)
+		}
+		p.args = args
+		if err := p.c.Exec(p.insertSQL(insertText{begin, end, len(some)}, columns), args...); err != nil {
+			return err
+		}
+		p.c.Written += len(some) - 1 // what statements for each would count
+	}
+	return nil
+}
+
+// insertSQL returns the text of a statement that inserts rows. There are few.
+func (p *pending) insertSQL(t insertText, columns int) string {
+	text := p.insertTexts[t]
+	if text == "" {
+		row := "(?" + strings.Repeat(", ?", columns-1) + ")"
+		text = t.begin + " VALUES " + row + strings.Repeat(", "+row, t.rows-1) + t.end
+		if p.insertTexts == nil {
+			p.insertTexts = map[insertText]string{}
+		}
+		p.insertTexts[t] = text
+	}
+	return text
+}
+
+// compareLinks orders links as their table does.
+func compareLinks(a, b Link) int {
+	return cmp.Or(cmp.Compare(a.Relation, b.Relation), cmp.Compare(a.Target, b.Target))
+}
+
+// compareTargets orders what rules keep on targets as their tables do.
+func compareTargets(a, b ruleTarget) int {
+	return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.target, b.target))
+}
+
+// takeSorted returns the rows that are to be written, in order, and empties the list. They are valid until the next add.
+func (p *pendingRows[K, V]) takeSorted(compareKeys func(a, b K) int) []pendingRow[K, V] {
+	rows := p.added
+	p.added = rows[:0]
+	compare := func(a, b pendingRow[K, V]) int {
+		if c := compareKeys(a.key, b.key); c != 0 {
+			return c
+		}
+		return p.compare(a.value, b.value)
+	}
+	if p.replace { // the last of the same rows counts
+		slices.SortStableFunc(rows, compare)
+	} else {
+		slices.SortFunc(rows, compare)
+	}
+	return rows
+}
+
+// writeLinks writes links.
+func (p *pending) writeLinks() error {
+	rows := p.links.takeSorted(compareLinks)
+	return insert(p, "INSERT OR FAIL INTO link (relation, target, holder, ordinal)", 4, "", rows, func(dst []driver.Value, r pendingRow[Link, linkEnd]) []driver.Value {
+		if r.value.ordinal < 0 {
+			return append(dst, r.key.Relation, r.key.Target, r.value.holder, nil)
+		}
+		return append(dst, r.key.Relation, r.key.Target, r.value.holder, r.value.ordinal)
+	})
+}
+
+// writePaged writes how many documents came into pages.
+func (p *pending) writePaged() error {
+	rows := p.changedPaged
+	p.changedPaged = rows[:0]
+	slices.SortFunc(rows, compareLinks)
+	err := insert(p, "INSERT INTO paged (relation, target, count)", 3, " ON CONFLICT (relation, target) DO UPDATE SET count = excluded.count", rows,
+		func(dst []driver.Value, l Link) []driver.Value {
+			c := p.paged[l]
+			c.changed = false
+			return append(dst, l.Relation, l.Target, c.n)
+		})
+	return err
+}
+
+// writeKept writes values that stay on their holders.
+func (p *pending) writeKept() error {
+	rows := p.kept.takeSorted(compareTargets)
+	return insert(p, "INSERT OR REPLACE INTO kept (rule, target, holder, value)", 4, "", rows, func(dst []driver.Value, r pendingRow[ruleTarget, keptValue]) []driver.Value {
+		return append(dst, r.key.rule, r.key.target, r.value.holder, r.value.value)
+	})
+}
+
+// writeEntries writes entries of rules.
+func (p *pending) writeEntries() error {
+	rows := p.entries.takeSorted(compareTargets)
+	return insert(p, "INSERT OR FAIL INTO entry (rule, target, sort, holder)", 4, "", rows, func(dst []driver.Value, r pendingRow[ruleTarget, ruleEntry]) []driver.Value {
+		return append(dst, r.key.rule, r.key.target, r.value.sort, r.value.holder)
+	})
+}
+
+// writeTotals writes totals of rules.
+func (p *pending) writeTotals() error {
+	changed := p.changedTotals
+	p.changedTotals = changed[:0]
+	slices.SortFunc(changed, compareTargets)
+	rows := changed[:0]
+	for _, at := range changed {
+		t := p.totals[at]
+		if t.changed = false; t.count > 0 {
+			rows = append(rows, at)
+			continue
+		}
+		if err := p.c.Exec("DELETE FROM total WHERE rule = ? AND target = ?", at.rule, at.target); err != nil {
+			return err
+		}
+	}
+	err := insert(p, "INSERT INTO total (rule, target, count, sum)", 4, " ON CONFLICT (rule, target) DO UPDATE SET count = excluded.count, sum = excluded.sum", rows,
+		func(dst []driver.Value, at ruleTarget) []driver.Value {
+			t := p.totals[at]
+			return append(dst, at.rule, at.target, t.count, t.sum)
+		})
+	return err
+}
+
+// writeClaims writes who has unique values, and the sequences of their last claims.
+func (p *pending) writeClaims() error {
+	type row struct {
+		claimKey
+		claimRow
+	}
+	var holders, sequences, both []row
+	for key, c := range p.claims {
+		switch r := (row{key, *c}); {
+		case c.seq == 0:
+			holders = append(holders, r)
+		case c.holder == "":
+			sequences = append(sequences, r)
+		default:
+			both = append(both, r)
+		}
+	}
+	clear(p.claims)
+	for _, part := range []struct {
+		rows []row
+		set  string
+	}{{holders, "holder = excluded.holder"}, {sequences, "seq = excluded.seq"}, {both, "holder = excluded.holder, seq = excluded.seq"}} {
+		slices.SortFunc(part.rows, func(a, b row) int {
+			return cmp.Or(cmp.Compare(a.collection, b.collection), cmp.Compare(a.path, b.path), cmp.Compare(a.value, b.value))
+		})
+		if err := insert(p, "INSERT OR FAIL INTO claim (collection, path, value, holder, seq)", 5, " ON CONFLICT (collection, path, value) DO UPDATE SET "+part.set, part.rows,
+			func(dst []driver.Value, r row) []driver.Value {
+				return append(dst, r.collection, r.path, r.value, nullableText(r.holder), int64(r.seq))
+			}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
