@@ -24,8 +24,8 @@ type Key struct {
 // String returns "<collection>/<id>".
 func (k Key) String() string { return k.Collection + "/" + k.ID }
 
-// Compare returns -1 where k comes before o, by collection and then by id, both by their bytes; 0 where they are equal; and 1
-// otherwise.
+// Compare orders keys by collection and then by id, both by their bytes. It returns -1 if k comes before o, 0 if they are
+// equal, and 1 otherwise.
 func (k Key) Compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.Collection, o.Collection), cmp.Compare(k.ID, o.ID))
 }
@@ -109,8 +109,8 @@ const (
 	Referenced             // as written
 )
 
-// Meta returns the document's metadata as the JSON object that stands in its member _meta: rev, position as issuer gives
-// it out, createdAt and updatedAt (RFC 3339).
+// Meta returns the document's metadata as the JSON object in its member _meta: rev, position as issuer gives it out,
+// createdAt and updatedAt (RFC 3339).
 func (d *Document) Meta(issuer Issuer) []byte {
 	meta := append(make([]byte, 0, 176), `{"rev":`...)
 	meta = strconv.AppendUint(meta, uint64(d.Revision), 10)

@@ -40,8 +40,8 @@ type Event struct {
 	Kind   Kind
 	Key    Key // of put, patch, delete, check and claim; of link the target; of import its ID alone
 
-	// Body holds JSON text as it was written: of put the document, of patch the patch, of model and prepare the model, of
-	// cancel the reason, of import how far it has come.
+	// Body holds JSON text as it was written. Of put it is the document, of patch the patch, of model and prepare the
+	// model. Of cancel it is the reason, of import its progress.
 	Body []byte
 
 	Patch PatchType // of patch

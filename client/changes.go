@@ -15,7 +15,7 @@ import (
 
 // Change is one change of one document, written or derived.
 type Change struct {
-	Seq            string // its position: what is behind it is asked for with ChangesOptions.Since
+	Seq            string // its position; ChangesOptions.Since asks for the changes after it
 	Collection, ID string
 	Op             string // create, replace, patch, delete, derive or, with a filter, leave: see Gone
 	Rev            uint64 // the document's revision after it, which a derived change leaves as it was
@@ -33,12 +33,12 @@ type Change struct {
 	Raw         json.RawMessage `json:"-"` // the change as the server wrote it
 }
 
-// Gone reports whether the change takes its document out of what the consumer keeps: it was deleted, or does not match the
-// filter any more, although it did. Such a change has no Doc. It may be about a document that the consumer never had.
+// Gone reports whether a consumer must drop the document: it was deleted, or it matched the filter and does not match it
+// any more. Such a change has no Doc. It may be about a document that the consumer never had.
 func (c *Change) Gone() bool { return c.Op == "delete" || c.Op == "leave" }
 
-// Cause says what a change follows from: a derived one from a write, a delete or patch by a relation's delete policy from
-// the delete that somebody asked for.
+// Cause names the source of a change. A derived change follows from a write. A delete or patch by a relation's delete
+// policy follows from the requested delete.
 type Cause struct {
 	Seq            string // of the write or delete; "" of a delete that was still to come, as in a delete in steps
 	Collection, ID string // of the document that was written or deleted
@@ -64,8 +64,8 @@ type ChangesOptions struct {
 	NoDerived   bool // only what was written
 	// NoCascades leaves out deletes and patches that the delete of another document brought with it, by the delete policies.
 	NoCascades bool
-	// Filter asks for changes alone of which this CEL expression over doc, previous and change is true, and for those by which
-	// a document ceases to match: Change.Gone.
+	// Filter selects changes by a CEL expression over doc, previous and change. You also get the change by which a document
+	// ceases to match: Change.Gone.
 	Filter string
 	// Partition and Partitions ask for the documents of one partition of so many: a document is in exactly one, for ever.
 	Partition, Partitions int
@@ -74,8 +74,8 @@ type ChangesOptions struct {
 	// MustConnect ends the loop with an error where the first connection fails, as a command wants it that somebody waits
 	// for. By default that is tried again, too.
 	MustConnect bool
-	// OnPosition is called, by the loop's goroutine, with a position up to which there is no more to come than the loop has
-	// had: for a consumer that saves where it is, although what it asks for seldom changes.
+	// OnPosition is called, by the loop's goroutine, with a position up to which the loop has had everything. A consumer
+	// can save it, although its changes are rare.
 	OnPosition func(position string)
 	// Heartbeat is how often the server says so where nothing changes, from 100 ms to an hour; default 15 s. A connection on
 	// which nothing comes for three times as long, and for five seconds at least, counts as lost.
@@ -84,17 +84,17 @@ type ChangesOptions struct {
 	Query url.Values
 }
 
-// Changes returns the changes of the feed, in order, and waits for more at the end. Where the connection breaks, the
-// server restarts or cannot answer for now, the loop goes on behind the last change by itself, however long that takes, so
-// that it has every change at least once. It ends
+// Changes returns the changes of the feed, in order, and waits for more at the end. If the connection breaks, or the
+// server restarts or cannot answer, the loop goes on by itself after the last change, however long that takes. So it has
+// every change at least once. It ends
 //
 //   - with ctx, whose error is its last element;
-//   - with an *Error where going on would lose something, or cannot help: the position is gone (410: Gone, PositionGone,
+//   - with an *Error if going on would lose something, or cannot help: the position is gone (410: Gone, PositionGone,
 //     StoreChanged), or the request is refused (400: Invalid);
-//   - with Once, behind the newest change.
+//   - with Once, after the newest change.
 //
-// While the loop's body runs, nothing is read: a consumer that is slow keeps the server waiting, and is cut off after
-// some time, which the loop makes up for like for any broken connection.
+// While the loop's body runs, nothing is read. The server cuts off a slow consumer after some time, and the loop connects
+// again.
 func (c *Client) Changes(ctx context.Context, opt ChangesOptions) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		f := &follower{c: c, opt: opt, path: "/v1/_changes", yield: yield, since: opt.Since, pause: newBackOff()}
@@ -157,8 +157,8 @@ func (f *follower) final(failure *Error) bool {
 	return failure.Status >= http.StatusBadRequest && failure.Status < http.StatusInternalServerError
 }
 
-// connect asks for what is behind f.since, and yields it until the connection ends. The error is errStop, an *Error, or nil
-// where a connection broke that the server had answered.
+// connect asks for the changes after f.since, and yields them until the connection ends. The error is errStop, an *Error,
+// or nil where a connection broke that the server had answered.
 func (f *follower) connect(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -181,7 +181,7 @@ func (f *follower) connect(ctx context.Context) error {
 	return f.readEvents(body)
 }
 
-// request returns the request for what is behind f.since.
+// request returns the request for the changes after f.since.
 func (f *follower) request() *request {
 	r := newRequest(http.MethodGet, f.path)
 	for name, values := range f.opt.Query {
@@ -223,7 +223,7 @@ func (f *follower) row(text []byte) error {
 	if !f.yield(change, nil) {
 		return errStop
 	}
-	f.since = change.Seq // only now: what the loop's body has not finished is not behind it
+	f.since = change.Seq // only now: the loop's body has finished the change
 	f.pause.reset()
 	return nil
 }

@@ -26,8 +26,8 @@ type Options struct {
 	Attempt time.Duration
 	// MaxAnswer bounds an answer, and a change of the feed, in bytes; default 256 MiB.
 	MaxAnswer int
-	// NoSession lets a read show less than this client has seen before. Otherwise every read, on whatever node, shows at
-	// least the client's own writes and what its earlier reads showed, which costs nothing on a node that is up to date.
+	// NoSession lets a read show less than this client has seen before. Otherwise every read, on any node, shows at least
+	// the client's own writes and its earlier reads. This costs nothing on a node that is up to date.
 	NoSession bool
 	// NoKeys sends writes without an Idempotency-Key, unless one is given. A write whose connection breaks is then an
 	// error, and it is not known whether it was stored.
@@ -83,9 +83,9 @@ func (c *Client) Close() {
 // Position returns the newest position that this client has seen in an answer, or was given by See; "" before any.
 func (c *Client) Position() string { return c.newest.get() }
 
-// See makes this client's reads show at least a position, such as another client's Position that came with a message: what
-// that client has written or read is seen by this one. An older position than the newest changes nothing, and "" neither.
-// A position of another store takes the place of the newest. The error is Invalid for what is no position.
+// See makes this client's reads show at least a position, such as another client's Position that came with a message. Then
+// this client sees everything that the other has written or read. An older position than the newest changes nothing, and
+// "" neither. A position of another store takes the place of the newest. The error is Invalid for what is no position.
 func (c *Client) See(position string) error {
 	if position != "" && !positionRE.MatchString(position) {
 		return &Error{Code: Invalid, Detail: fmt.Sprintf("%.80q is not a position: give one as Position or an answer gave it out", position)}

@@ -64,8 +64,8 @@ type Snapshot struct {
 	Taken  time.Time
 }
 
-// TakeSnapshot has the node put a copy of its read model where new nodes of the same log find it, waits until it is there, and
-// returns what it is. The error is Conflict where the log is embedded, or the node takes one already.
+// TakeSnapshot has the node store a copy of its read model for new nodes of the same log. It blocks until the copy is
+// there, and returns its description. The error is Conflict where the log is embedded, or the node takes one already.
 func (c *Client) TakeSnapshot(ctx context.Context) (*Snapshot, error) {
 	a, err := c.sendSlow(ctx, command("/v1/_snapshot"))
 	if err != nil {

@@ -51,9 +51,9 @@ const (
 )
 
 // GetSeveral returns the documents with these ids, in this order, all from one prefix of the log, and the ids without a
-// document. An id that is given twice counts once. Without ids nothing is asked. Errors are Invalid for more than 1,000 ids
-// or than a URL takes, some 48 KiB, UnknownCollection, Unprocessable where the documents are more than one answer takes, and
-// those of every call.
+// document. An id that is given twice counts once. Without ids nothing is asked. Errors are Invalid for more than 1,000
+// ids or 48 KiB of them, UnknownCollection, Unprocessable for more documents than one answer takes, and those of every
+// call.
 func (d *Documents[T]) GetSeveral(ctx context.Context, ids []string, opts ...ReadOption) (docs []*Document[T], missing []string, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil

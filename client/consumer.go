@@ -14,18 +14,18 @@ import (
 type Batch struct {
 	Partition int
 	Changes   []Change
-	// Token is the lease's. It begins with a number that grows whenever the partition changes hands. What a handler writes
-	// to can keep the highest number and refuse lower ones, of members that were frozen and do not know it.
+	// Token is the lease's. It begins with a number that grows whenever the partition changes hands. A handler's target can
+	// keep the highest number and refuse lower ones, of members that were frozen and do not know it.
 	Token    string
 	Position string // everything up to here is in this batch, or before
 }
 
-// Handler handles a batch. Once it has returned nil, the batch is acknowledged. Where it returns an error, the batch comes
-// again after a pause, and is parked where it fails too often: the group goes on behind it. The same changes may come twice,
-// also to another member, because an acknowledgement can be lost.
+// Handler handles a batch. Once it has returned nil, the batch is acknowledged. If it returns an error, the batch comes
+// again after a pause. If it fails too often, it is parked, and the group goes on. The same changes may come twice, also
+// to another member, because an acknowledgement can be lost.
 //
-// ctx ends when the lease is lost, and some time after the consumer is told to stop: ConsumerOptions.Grace. What the
-// handler does after that may be done by another member at the same time.
+// ctx ends when the lease is lost, and some time after the consumer is told to stop: ConsumerOptions.Grace. After that
+// another member may handle the same changes.
 type Handler func(ctx context.Context, b *Batch) error
 
 // ConsumerOptions say how a member of a group works.
@@ -35,7 +35,7 @@ type ConsumerOptions struct {
 	Handler     Handler       // called for several partitions at the same time, and for one after the other
 	Concurrency int           // how many handlers run at a time; default 4
 	Partitions  int           // how many partitions this member wants at most; default its share
-	BatchSize   int           // changes from which on a batch ends, behind the event; default 100
+	BatchSize   int           // changes from which on a batch ends, after the event; default 100
 	IncludeDocs bool          // see ChangesOptions
 	Grace       time.Duration // how long handlers may go on once the consumer is told to stop; default 10 s
 	// Failed is called with what is tried again: lost connections, and errors of the handler. Default nil: nothing is said.
@@ -85,10 +85,9 @@ type lease struct {
 }
 
 // Run leases partitions, calls the handler with their changes, acknowledges what it has handled, and renews the leases,
-// until ctx ends. Then it waits for handlers that run, for Grace at most, acknowledges their batches, gives the leases back
-// so that other members need not wait for them to end, and returns nil. Lost connections and restarts of the server are
-// tried again for as long as it takes. An error is what trying again does not help: NotFound where there is no such group,
-// Invalid, PositionGone, StoreChanged.
+// until ctx ends. Then it waits for running handlers, for Grace at most, acknowledges their batches, gives the leases
+// back, and returns nil. Lost connections and restarts of the server are tried again for as long as it takes. An error is
+// what trying again does not help: NotFound where there is no such group, Invalid, PositionGone, StoreChanged.
 func (k *Consumer) Run(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -186,7 +185,7 @@ func (r *consuming) lease(ctx context.Context) ([]lease, error) {
 	return answer.Leases, r.asking.sendJSON(ctx, req, &answer)
 }
 
-// hold starts the work on leases that are new, and ends it, behind the batch at hand, on those that were not renewed.
+// hold starts the work on leases that are new. It ends it on those that were not renewed, after the batch at hand.
 func (r *consuming) hold(leases []lease, asked time.Time, duration time.Duration) {
 	now := map[int]string{}
 	for _, l := range leases {

@@ -14,12 +14,13 @@ type DeletedSteps struct {
 	Position string `json:"position"`
 }
 
-// DeleteSteps deletes a document with all that the model's policies delete and change with it, in as many transactions as that
-// takes: one writes 1,000 documents at most. It repeats DeleteStep until the document itself is deleted, and blocks until then.
-// progress, which may be nil, is called after each step with the sum so far. A step whose answer is lost is sent again: it is
-// not counted, and a document that is written anew under the id meanwhile is deleted, too.
+// DeleteSteps deletes a document with all that the model's policies delete and change with it. It needs as many
+// transactions as that takes: one writes 1,000 documents at most. It repeats DeleteStep until the document itself is
+// deleted, and blocks until then. progress, which may be nil, is called after each step with the sum so far. A step whose
+// answer is lost is sent again, and is not counted. A document that is written anew under the id meanwhile is deleted,
+// too.
 //
-// What is done so far comes back with an error, too, and the same call goes on from there. Errors are DeleteStep's and ctx's.
+// With an error the sum so far comes back, and the same call goes on from there. Errors are DeleteStep's and ctx's.
 // NotFound comes back only where nothing was deleted; later it means that another client deleted the rest, which is done.
 func (d *Documents[T]) DeleteSteps(ctx context.Context, id string, progress func(sum DeletedSteps)) (DeletedSteps, error) {
 	var sum DeletedSteps

@@ -16,7 +16,7 @@ type Document[T any] struct {
 	Collection, ID string
 	Value          T // the body; in a list raw JSON also has the member _meta, which a write drops
 	Revision       uint64
-	// ETag goes into IfMatch. That of Get goes into IfNoneMatch, too; that of a list names the revision alone.
+	// ETag goes into IfMatch. From Get it goes into IfNoneMatch, too; from a list it names the revision alone.
 	ETag string
 	// Position says, of Get, which prefix of the log the answer shows; of a list it is the document's last change.
 	Position  string
@@ -51,8 +51,8 @@ func Expand(relations ...string) ReadOption {
 // Strong reads everything that was acknowledged before, on whatever node.
 func Strong() ReadOption { return Consistency("strong") }
 
-// Bounded reads from a node that is behind the log by at most maxLag, a number of events, such as 10000, or a time, such
-// as 30s. A node that is farther behind is waited for; the error is Lagging where that takes too long.
+// Bounded reads from a node that lags by at most maxLag, a number of events, such as 10000, or a time, such as 30s. It
+// waits for a node that lags more; the error is Lagging if that takes too long.
 func Bounded(maxLag string) ReadOption {
 	return func(r *request) {
 		r.query.Set("consistency", "bounded")
@@ -60,8 +60,8 @@ func Bounded(maxLag string) ReadOption {
 	}
 }
 
-// Eventual reads what the node shows, also one that catches up since its start and shows what is long past, and whatever
-// this client has seen before.
+// Eventual reads the node's present state. It may be an old one, on a node that catches up after its start, and older than
+// this client has seen.
 func Eventual() ReadOption { return Consistency("eventual") }
 
 // Consistency reads under a level by its name: strong, session, prefix or eventual; bounded is Bounded. A session is what
@@ -168,8 +168,8 @@ func (d *Documents[T]) list(ctx context.Context, path, cursor string, opts []Rea
 	return list.Items, list.Next, err
 }
 
-// ListPage returns the documents of one page of the collection, by id, and the cursor of the page behind it, which is "" of
-// the last one. The first page's cursor is "". PageSize says how many documents a page has at most.
+// ListPage returns the documents of one page of the collection, by id. next is the cursor of the next page, "" after the
+// last one. The first page's cursor is "". PageSize says how many documents a page has at most.
 func (d *Documents[T]) ListPage(ctx context.Context, cursor string, opts ...ReadOption) (docs []*Document[T], next string, err error) {
 	items, next, err := d.list(ctx, "/v1/"+url.PathEscape(d.name), cursor, opts)
 	if err != nil {

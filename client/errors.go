@@ -45,7 +45,7 @@ const (
 	Duplicate        Code = "duplicate"         // the log has an event of this Idempotency-Key already
 	Unavailable      Code = "unavailable"       // the server cannot answer now, and has written nothing
 	CatchingUp       Code = "catching-up"       // the node has just started, and does not show what it showed before
-	Lagging          Code = "lagging"           // the node is too far behind the log for what is asked
+	Lagging          Code = "lagging"           // the node lags too much for the request
 	OutcomeUnknown   Code = "outcome-unknown"   // it is not known whether the write was stored
 	Internal         Code = "internal"          // a defect of the server
 

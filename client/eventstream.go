@@ -133,7 +133,7 @@ func statusIn(problem []byte) int {
 	return p.Status
 }
 
-// readAnswer yields the changes of an answer that is one JSON object, and ends the loop behind them. The error is errStop, an
+// readAnswer yields the changes of an answer that is one JSON object, and then ends the loop. The error is errStop, an
 // *Error, or nil where the connection broke before the answer's end.
 func (f *follower) readAnswer(body io.Reader) error {
 	in := json.NewDecoder(&boundedLines{r: body, limit: f.c.opt.MaxAnswer})

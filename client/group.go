@@ -58,7 +58,7 @@ type Group struct {
 	Raw        json.RawMessage // all of the server's answer
 }
 
-// Lag says how much is behind a checkpoint; nil is not known.
+// Lag says how much follows a checkpoint; nil is not known.
 type Lag struct {
 	Changes *int64   // that are still to be handled
 	Seconds *float64 // since the oldest of them
@@ -76,11 +76,11 @@ type GroupPartition struct {
 	Parked     int    // batches
 }
 
-// ParkedBatch is a batch that failed too often, which the group went on behind.
+// ParkedBatch is a batch that failed too often. The group went on after it.
 type ParkedBatch struct {
 	ID        string
 	Partition int
-	From, To  string // the batch is behind From, up to To
+	From, To  string // the batch is after From, up to To
 	Attempts  int
 	Error     string
 	Time      time.Time
@@ -182,7 +182,7 @@ func (c *Client) DeleteGroup(ctx context.Context, name string) error {
 	return err
 }
 
-// ResetGroup makes a group go on behind a position, from 0, from now, or from an RFC 3339 time. While members hold leases it
+// ResetGroup makes a group go on after a position, from 0, from now, or from an RFC 3339 time. While members hold leases it
 // needs force, by which they lose them; the error is Conflict without it.
 func (c *Client) ResetGroup(ctx context.Context, name, to string, force bool) error {
 	_, err := c.tell(ctx, http.MethodPost, groupPath(name, "_reset"), map[string]any{"to": to, "force": force})

@@ -83,11 +83,11 @@ func (c *Client) DryRunModel(ctx context.Context, source []byte, opt ModelOption
 	return c.putModel(ctx, r, opt)
 }
 
-// PutModel applies a model, YAML or JSON, or has the server begin to prepare it where it concerns many documents. It may be
-// sent again: a model that applies already, or is being prepared, is not stored twice. Where ctx ends while the server looks
-// at the documents, the server goes on; CancelModel ends that. Errors are Invalid with all mistakes
-// as Problems, Stale where IfMatch does not hold, Conflict while another model is prepared, ModelRemoves with what the model
-// would take away, and Unprocessable with what stands in its way.
+// PutModel applies a model, YAML or JSON, or has the server begin to prepare it where it concerns many documents. It may
+// be sent again: a model that applies already, or is being prepared, is not stored twice. If ctx ends while the server
+// looks at the documents, the server goes on; CancelModel ends that. Errors are Invalid with all mistakes as Problems,
+// Stale if IfMatch does not hold, and Conflict while another model is prepared. ModelRemoves lists what the model would
+// remove, and Unprocessable what forbids it.
 func (c *Client) PutModel(ctx context.Context, source []byte, opt ModelOptions) (*ModelResult, error) {
 	return c.putModel(ctx, modelRequest(source, opt), opt)
 }
@@ -136,7 +136,7 @@ func modelRequest(source []byte, opt ModelOptions) *request {
 	return r
 }
 
-// putModel sends a model. Where ctx ends before the server has looked at the documents, a dry run ends, and any other goes on.
+// putModel sends a model. If ctx ends before the server has looked at the documents, a dry run ends, and any other goes on.
 func (c *Client) putModel(ctx context.Context, r *request, opt ModelOptions) (*ModelResult, error) {
 	r.header.Add("Prefer", "return=representation")
 	a, err := c.sendWork(ctx, r, r.query.Get("dryRun") == "", opt.Working)

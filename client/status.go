@@ -93,9 +93,9 @@ type UpgradeResult struct {
 	Position string `json:"-"` // of the event that sets it, or announces it: see WaitForModel
 }
 
-// Upgrade sets the version of the fold for all nodes. Where it concerns many documents it is prepared in the background
-// first; background, if not nil, says whether. Errors are Conflict where a node's program does not know the version, or while
-// a model is being prepared, and Unprocessable for a version before the one in force.
+// Upgrade sets the version of the fold for all nodes. If it concerns many documents, it is prepared in the background
+// first; background, if not nil, says whether. Errors are Conflict if a node's program does not know the version or while
+// a model is prepared, and Unprocessable for an earlier version.
 func (c *Client) Upgrade(ctx context.Context, version int, background *bool) (*UpgradeResult, error) {
 	r := newRequest(http.MethodPut, "/v1/_fold")
 	r.header.Set("Content-Type", "application/json")
@@ -112,13 +112,13 @@ func (c *Client) Upgrade(ctx context.Context, version int, background *bool) (*U
 }
 
 // Verify has the node compute every derived value anew, waits for the end, and returns the report. It calls progress
-// meanwhile. Where ctx ends before, so does the verification.
+// meanwhile. If ctx ends before, so does the verification.
 func (c *Client) Verify(ctx context.Context, progress ...func(w *Work)) (report json.RawMessage, err error) {
 	return c.verify(ctx, command("/v1/_verify"), progress)
 }
 
 // VerifyLog has the node read the whole log and compare it with what was made of it, waits for the end, and returns the
-// report. It calls progress meanwhile. Where ctx ends before, so does the verification.
+// report. It calls progress meanwhile. If ctx ends before, so does the verification.
 func (c *Client) VerifyLog(ctx context.Context, progress ...func(w *Work)) (report json.RawMessage, err error) {
 	r := command("/v1/_verify")
 	r.query.Set("log", "true")
@@ -158,8 +158,8 @@ func command(path string) *request {
 // maxWork bounds how long an answer may take that looks at everything that is stored.
 const maxWork = 24 * time.Hour
 
-// sendSlow does what send does, for a request whose answer takes as long as looking at everything that is stored. What
-// ends it is ctx.
+// sendSlow does what send does, for a request whose answer takes as long as looking at everything that is stored. Only ctx
+// ends it.
 func (c *Client) sendSlow(ctx context.Context, r *request) (*answer, error) {
 	patient := &Client{base: c.base, opt: c.opt}
 	patient.opt.Attempt = maxWork

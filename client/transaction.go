@@ -22,7 +22,7 @@ func Put(collection, id string, body any) Operation {
 	return Operation{op: "put", collection: collection, id: id, body: body}
 }
 
-// Create returns an operation that creates a document. Where id is "" it is the member id of the body, or the server makes
+// Create returns an operation that creates a document. If id is "", it is the member id of the body, or the server makes
 // one.
 func Create(collection, id string, body any) Operation {
 	return Operation{op: "create", collection: collection, id: id, body: body}
@@ -67,15 +67,15 @@ func (o Operation) Refresh(fields ...string) Operation {
 	return o
 }
 
-// As returns the operation, a create, with a name by which later operations of the transaction take the id of its document:
-// see Ref and WithIDOf. A name is a letter, then letters, digits, - and _, up to 64 of them.
+// As returns the operation, a create, with a name. Later operations of the transaction take the id of its document by
+// that: see Ref and WithIDOf. A name is a letter, then letters, digits, - and _, up to 64 of them.
 func (o Operation) As(name string) Operation {
 	o.as = name
 	return o
 }
 
-// Ref returns the operation with the id of the document that an earlier one, named by As, creates, in the place of a null: the
-// JSON pointer leads to that in the body or patch, such as /ticketId. An operation has up to 100 of them.
+// Ref returns the operation with the id of a document that an earlier one, named by As, creates. The id takes the place of
+// a null in the body or patch, to which the JSON pointer leads, such as /ticketId. An operation has up to 100 of them.
 func (o Operation) Ref(pointer, name string) Operation {
 	o.refs = maps.Clone(o.refs)
 	if o.refs == nil {
@@ -85,7 +85,7 @@ func (o Operation) Ref(pointer, name string) Operation {
 	return o
 }
 
-// WithIDOf returns the operation about the document that has the same id, in another collection, as the one that an earlier
+// WithIDOf returns the operation about a document in another collection. It has the id of the document that an earlier
 // operation, named by As, creates.
 func (o Operation) WithIDOf(name string) Operation {
 	o.idOf = name

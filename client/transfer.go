@@ -14,11 +14,11 @@ import (
 
 // ImportOptions say how an import goes. The zero value works.
 type ImportOptions struct {
-	// Collection says where the documents go, one a line. Where it is "" each line says so, as an export has it:
+	// Collection says where the documents go, one a line. If it is "", each line says so, as an export has it:
 	// {"collection":"...","doc":{...}}.
 	Collection string
-	// ID names the import, so that it can be resumed: each line is stored exactly once. Resume goes on with it; First is
-	// then the number of the first line that is sent, from 1 on: one more than the Line of ImportProgress.
+	// ID names the import, so that it can be resumed: each line is stored exactly once. Resume goes on with it. First is
+	// then the number of the first line that you send, counted from 1: one more than the Line of ImportProgress.
 	ID          string
 	Resume      bool
 	First       int
@@ -50,9 +50,10 @@ type ImportResult struct {
 }
 
 // Import sends lines of NDJSON, in order, until they end, and returns what was made of them. It blocks until the server
-// has stored all, and until it has folded it, for a minute at most: Folded says whether it has. An import is not tried again by itself: with an ID it is resumed behind result.Line, which is
-// told with an error, too. Errors are Conflict where an import with the ID is running, the reader's, NoAnswer where the
-// connection broke, and what ended the import. Where it ended before the lines did, the reader may be in a Read still.
+// has stored all, and until it has folded it, for a minute at most: Folded says whether it has. An import is not tried
+// again by itself: with an ID you resume it after result.Line, which comes with an error, too. Errors are Conflict where
+// an import with the ID is running, the reader's, NoAnswer where the connection broke, and what ended the import. If it
+// ended before the lines did, the reader may be in a Read still.
 func (c *Client) Import(ctx context.Context, lines io.Reader, opt ImportOptions) (result ImportResult, err error) {
 	if opt.First > 0 {
 		result.Line = opt.First - 1
@@ -168,7 +169,7 @@ type boundedLines struct {
 	line  int // bytes since the last line break
 }
 
-// Read implements io.Reader. The error is an *Error behind a line that is too long.
+// Read implements io.Reader. The error is an *Error after a line that is too long.
 func (b *boundedLines) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	for _, c := range p[:n] {
@@ -197,8 +198,8 @@ type Export struct {
 	Position string // all of the export shows this prefix of the log
 }
 
-// Export returns the model and all documents as they were written, as lines of NDJSON that Import takes; or, where
-// collections are named, their documents alone. It blocks until the server begins to send.
+// Export returns the model and all documents as they were written, as lines of NDJSON that Import takes. If you name
+// collections, it returns their documents alone. It blocks until the server begins to send.
 func (c *Client) Export(ctx context.Context, collections ...string) (*Export, error) {
 	return c.ExportAs(ctx, collections)
 }

@@ -24,9 +24,9 @@ type Work struct {
 	Result      json.RawMessage   // its body, which is a problem where Status is 400 or more; absent in a Status
 }
 
-// How work is waited for: the server answers at once what it has done within workWait seconds; then it is asked again and
-// again, with pauses from workPause to maxWorkPause. Other nodes than the one that does it, which may be asked where a
-// balancer stands before them, do not know it: maxWorkMisses times in a row that is no error.
+// Waiting for work: the server answers at once if it needs less than workWait seconds. Then it is asked again and again,
+// with pauses from workPause to maxWorkPause. A balancer may ask another node, which does not know the work: maxWorkMisses
+// times in a row that is no error.
 const (
 	workWait      = "2"
 	workPause     = 100 * time.Millisecond
@@ -35,9 +35,9 @@ const (
 	workPath      = "/v1/_work/"
 )
 
-// sendWork sends a request that may ask for much work, and returns the answer that comes of it. No connection stays without a
-// byte for long. It calls progress, which may be nil, while it waits. Where ctx ends before, the work goes on if goesOn, and
-// otherwise is ended. Errors are those of send, and NotFound where no node knows of the work any more.
+// sendWork sends a request that may ask for much work, and returns the answer that comes of it. No connection stays
+// without a byte for long. It calls progress, which may be nil, while it waits. If ctx ends before, the work goes on if
+// goesOn, and otherwise is ended. Errors are those of send, and NotFound where no node knows of the work any more.
 func (c *Client) sendWork(ctx context.Context, r *request, goesOn bool, progress func(w *Work)) (*answer, error) {
 	r.header.Add("Prefer", "respond-async, wait="+workWait)
 	a, err := c.sendSlow(ctx, r)

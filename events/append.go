@@ -348,10 +348,10 @@ func (l *Log) interpretRefusal(ctx context.Context, msg *nats.Msg, expect fanfol
 	return 0, true, fanfold.Wrap(api, fanfold.Unavailable, "the log refused the write: %s; nothing was written", api.Description)
 }
 
-// resolveConflict asks the leader whose event followed the expected revision. At most one event
-// can. Where it carries the id of msg, only the acknowledgement was lost, and its sequence is
-// returned. That none is there is not left to the leader that was asked, for it may have been replaced. Errors are Stale;
-// KeyReused; and Unavailable where the log cannot be asked or has not decided.
+// resolveConflict asks the leader whose event followed the expected revision. At most one event can. If it carries the id
+// of msg, only the acknowledgement was lost, and its sequence is returned. If a replaced leader finds no such event, this
+// proves nothing: the new leader may have stored it. Errors are Stale; KeyReused; and Unavailable if the log cannot be
+// asked or has not decided.
 func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
 	next, err := l.getMsg(ctx, servers.Question{Seq: uint64(expect.Rev) + 1, NextBySubject: msg.Subject})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // Repair says what to do about a log that has lost events. The errors of a damaged log end with it.
-const Repair = "stop every node and restore the log from a backup, or take what is left into a new store with fanfold log rescue; docs/damage.md says how"
+const Repair = "stop every node and restore the log from a backup, or take what is left into a new store with fanfold log rescue; docs/run/damage.md says how"
 
 // Known says what a node knows of the log from before: the last event that it has seen there, and that event's digest.
 // The zero value is no knowledge.

@@ -7,7 +7,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// LagBound bounds how far a node may be behind the log: in events, or by the age of the oldest event that it has not
+// LagBound bounds how far a node may lag: in events, or by the age of the oldest event that it has not
 // folded. One of the two is set; the zero value bounds nothing.
 type LagBound struct {
 	Events uint64
@@ -31,7 +31,7 @@ func ParseLagBound(s string) (LagBound, error) {
 	return LagBound{}, fanfold.Errorf(fanfold.Invalid, "%q bounds no lag: give a number of events up to %d, such as 10000, or a time from 1ms to %v, such as 30s", fanfold.Clip(s), maxLagEvents, maxLagAge)
 }
 
-// Holds tells whether a node that is so far behind is within the bound.
+// Holds tells whether a node that lags so far is within the bound.
 func (b LagBound) Holds(events uint64, age time.Duration) bool {
 	return (b.Events == 0 || events <= b.Events) && (b.Age == 0 || age <= b.Age)
 }

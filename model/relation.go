@@ -54,8 +54,8 @@ func (r *Relation) FullName() string {
 
 func (r *Relation) strict() bool { return r.Strict }
 
-// HoldsTarget tells whether the target cannot be deleted while a holder stays as it is: by the delete policy, or because the
-// relation is strict and its delete policy leaves the reference where it is.
+// HoldsTarget tells whether the target cannot be deleted while a holder stays as it is. The delete policy may say so, or
+// the relation is strict and its delete policy leaves the reference.
 func (r *Relation) HoldsTarget() bool {
 	return r.OnDelete == Restrict || r.Strict && r.OnDelete != Unlink && r.OnDelete != Cascade
 }

@@ -43,9 +43,9 @@ type Rule struct {
 
 	// Index is the rule's place in Model.Rules. Level is the length of the longest chain of rules that it may depend on.
 	Index, Level int
-	// Reads lists the top-level members that the rule looks at in an embedded view: the target's for a Copy, the child's
-	// for Recent and where EntersDerived is set, the document's own for Computed. It is nil where it may look at any. Derived
-	// ids are among what the child shows, and not among what a Copy reads.
+	// Reads lists the top-level members that the rule looks at in an embedded view. The view is the target's for a Copy,
+	// the document's own for Computed, the child's for Recent and with EntersDerived. It is nil where it may look at any.
+	// Derived ids are among what the child shows, and not among what a Copy reads.
 	Reads []string
 	// EntersDerived says that a change of derived members alters what the child enters into the rule: Where, Of or OrderBy can
 	// look at such members, or the relation is over derived ids. It is never set of Copy.
@@ -74,8 +74,8 @@ func (r *Rule) KeepsValues() bool { return r.Frozen || r.KeepsGone() }
 // KeepsGone tells whether the values of a copy stay on their holders when the target goes.
 func (r *Rule) KeepsGone() bool { return r.Kind == Copy && !r.Frozen && r.Relation.OnDelete == Keep }
 
-// TruncatedField returns the name of the member beside a field of kind IDs that is true where ids were cut off, and
-// absent where none were.
+// TruncatedField returns the name of the member beside a field of kind IDs that is true if ids were cut off, and absent
+// otherwise.
 func TruncatedField(name string) string { return name + "Truncated" }
 
 // CanRead tells whether r can look at a field that o owns.

@@ -86,10 +86,10 @@ func (u *Unique) String() string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// Value returns the value by which claims compare a document: "s" and a string's text, "n" and a number in its one
-// canonical form or, where there are several parts, "t" and a JSON array of theirs. It returns "" where a part has any
-// other value or none, or its expression fails: any number of documents may be so. The error is Unprocessable for a value
-// that is too long to be compared.
+// Value returns the value by which claims compare a document. It is "s" and a string's text, or "n" and a number in its
+// one canonical form. With several parts it is "t" and a JSON array of theirs. It returns "" if a part has any other value
+// or none, or its expression fails: any number of documents may be so. The error is Unprocessable for a value that is too
+// long to be compared.
 func (u *Unique) Value(t *jsondoc.Tree) (value string, err error) {
 	if len(u.Parts) == 1 {
 		value, err = u.Parts[0].value(t)

@@ -12,7 +12,7 @@ import (
 // codeOfDocuments returns what stands as code in the documents below docs: spans between backquotes, and blocks.
 func codeOfDocuments(t *testing.T) string {
 	t.Helper()
-	paths, err := filepath.Glob("../docs/*.md")
+	paths, err := filepath.Glob("../docs/*/*.md")
 	if err != nil || len(paths) < 10 {
 		t.Fatalf("%d documents, %v", len(paths), err)
 	}

@@ -32,7 +32,7 @@ func portTens(t *testing.T, n int) (tens []string) {
 	return tens
 }
 
-// TestClusterDocument runs the commands of docs/cluster.md in one shell, with three NATS servers and three nodes as processes.
+// TestClusterDocument runs the commands of docs/run/cluster.md in one shell, with three NATS servers and three nodes as processes.
 func TestClusterDocument(t *testing.T) {
 	plainOnly(t, otherProcess)
 	parallel(t)
@@ -45,7 +45,7 @@ func TestClusterDocument(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	script, want := "set -e\ntrap 'kill $(jobs -p); wait' EXIT\n", ""
-	for _, b := range blocks(t, "../docs/cluster.md") {
+	for _, b := range blocks(t, "../docs/run/cluster.md") {
 		if b.kind == "sh" {
 			script += b.text
 		} else {

@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestExitCodes holds the exit codes of the running program, as docs/commands.md has them, but for 3: TestRescue has that.
+// TestExitCodes holds the exit codes of the running program, as docs/use/commands.md has them, but for 3: TestRescue has that.
 func TestExitCodes(t *testing.T) {
 	plainOnly(t, otherProcess)
 	t.Parallel()

@@ -59,7 +59,7 @@ func TestUnknownFoldVersion(t *testing.T) {
 			t.Fatalf("%s: the wait ends with %v", how, err)
 		}
 		r := s.Want(http.StatusServiceUnavailable, "GET", "/readyz", "")
-		for _, want := range []string{fmt.Sprintf("event %d", seq), fmt.Sprintf("version %d", unknown), fmt.Sprintf("versions %d to %d", fold.Oldest, fold.Newest), "docs/upgrade.md"} {
+		for _, want := range []string{fmt.Sprintf("event %d", seq), fmt.Sprintf("version %d", unknown), fmt.Sprintf("versions %d to %d", fold.Oldest, fold.Newest), "docs/run/upgrade.md"} {
 			if !strings.Contains(string(r.Body), want) {
 				t.Errorf("%s: readyz does not say %s: %s", how, want, r.Body)
 			}
@@ -111,7 +111,7 @@ func TestFoldVersionRequests(t *testing.T) {
 		Problems []fanfold.Problem
 	}
 	decode(t, s.Want(http.StatusConflict, "PUT", "/v1/_fold", fmt.Sprintf(`{"version":%d}`, unknown)).Body, &p)
-	if len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Detail, s.Node.Addr()) || !strings.Contains(p.Detail, "docs/upgrade.md") {
+	if len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Detail, s.Node.Addr()) || !strings.Contains(p.Detail, "docs/run/upgrade.md") {
 		t.Errorf("the refusal is %+v", p)
 	}
 	s.Want(http.StatusUnprocessableEntity, "PUT", "/v1/_fold", fmt.Sprintf(`{"version":%d}`, fold.Oldest-1))

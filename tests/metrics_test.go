@@ -61,7 +61,7 @@ func awaitGroupMetrics(t *testing.T, c *harness.Client) (text []byte) {
 	return text
 }
 
-// TestMetricsAreDocumented: the metrics follow Prometheus's conventions, and docs/observability.md lists exactly those that
+// TestMetricsAreDocumented: the metrics follow Prometheus's conventions, and docs/run/observability.md lists exactly those that
 // there are, with their types and labels.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
-	doc, err := os.ReadFile("../docs/observability.md")
+	doc, err := os.ReadFile("../docs/run/observability.md")
 	if err != nil {
 		t.Fatal(err)
 	}

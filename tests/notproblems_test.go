@@ -17,7 +17,7 @@ import (
 )
 
 // TestRefusedBeforeTheAPI: what cannot be read as a request of HTTP, or is none that a server has to answer, is refused by
-// net/http, without a problem document: with what docs/http.md says, on a connection that ends then, and nothing is written.
+// net/http, without a problem document: with what docs/use/http.md says, on a connection that ends then, and nothing is written.
 func TestRefusedBeforeTheAPI(t *testing.T) {
 	parallel(t)
 	s := harness.OpenTemp(t, "")
@@ -51,11 +51,11 @@ func TestRefusedBeforeTheAPI(t *testing.T) {
 		t.Errorf("OPTIONS * is answered with %d %q", r.StatusCode, body)
 	}
 	s.Want(http.StatusNotFound, http.MethodGet, "/v1/books/b1", "")
-	text, err := os.ReadFile("../docs/http.md")
+	text, err := os.ReadFile("../docs/use/http.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## Answers that are no problem documents\n")
+	_, section, _ := strings.Cut(string(text), "\n### Answers that are no problem documents\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var told []string
 	for _, row := range regexp.MustCompile(`(?m)^\| (\d{3}) \|`).FindAllStringSubmatch(section, -1) {
@@ -63,11 +63,11 @@ func TestRefusedBeforeTheAPI(t *testing.T) {
 	}
 	for status := range refused {
 		if !slices.Contains(told, fmt.Sprint(status)) {
-			t.Errorf("docs/http.md tells of %v, and not of %d", told, status)
+			t.Errorf("docs/use/http.md tells of %v, and not of %d", told, status)
 		}
 	}
 	if len(told) != len(refused) {
-		t.Errorf("docs/http.md tells of %v, and %v are answered", told, refused)
+		t.Errorf("docs/use/http.md tells of %v, and %v are answered", told, refused)
 	}
 }
 

@@ -80,5 +80,5 @@ func (w *Writer) knownByAll(ctx context.Context, version int) error {
 		return nil
 	}
 	return &fanfold.Error{Code: fanfold.Conflict, Problems: problems,
-		Message: fmt.Sprintf("version %d of the fold is not known to every live node, and nothing was changed: replace the programs of these first (docs/upgrade.md)", version)}
+		Message: fmt.Sprintf("version %d of the fold is not known to every live node, and nothing was changed: replace the programs of these first (docs/run/upgrade.md)", version)}
 }

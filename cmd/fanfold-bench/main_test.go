@@ -63,7 +63,7 @@ func TestBystanders(t *testing.T) {
 	}
 }
 
-// TestSizing: what documents take is measured. The benchmark of nodes runs with the commands of docs/scale.md
+// TestSizing: what documents take is measured. The benchmark of nodes runs with the commands of docs/run/scale.md
 // (TestOperationsWork).
 func TestSizing(t *testing.T) {
 	r := measured(t, "--only", "sizing", "--documents", "50000")

@@ -298,6 +298,10 @@ func (t *tour) commands() {
 		t.say("\n   %s", strings.ReplaceAll(text, "\n", "\n   "))
 	}
 	t.say("\n   The change feed, as it goes on:\n   %s changes --server %s", invocation(), t.server.server)
+	t.say("\n   Replay all events, and check everything derived:\n   %[1]s replay --server %[2]s\n   %[1]s verify --server %[2]s",
+		invocation(), t.server.server)
+	t.say("\n   A store of your own:\n   %s serve --data ./fanfold-data", invocation())
+	t.say("\n   In a checkout, the whole stack with Docker, and all tests:\n   docker compose up --build\n   go test -timeout 30m ./...")
 	t.say("\nPress Ctrl-C to stop.")
 }
 

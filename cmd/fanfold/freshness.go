@@ -13,7 +13,7 @@ type freshness struct{ level, maxLag, position string }
 // freshnessFlags adds the flags to a command.
 func freshnessFlags(cmd *cobra.Command) *freshness {
 	f := new(freshness)
-	cmd.Flags().StringVar(&f.level, "consistency", "", "strong, bounded, session, prefix or eventual (default prefix): docs/consistency.md")
+	cmd.Flags().StringVar(&f.level, "consistency", "", "strong, bounded, session, prefix or eventual (default prefix): docs/use/consistency.md")
 	cmd.Flags().StringVar(&f.maxLag, "max-lag", "", "with bounded: events, such as 10000, or time, such as 30s, that the node may be behind")
 	cmd.Flags().StringVar(&f.position, "min-position", "", "show at least this position, as another command or answer gave it out")
 	return f

@@ -94,7 +94,7 @@ func showStatus(out io.Writer, s *node.Status) {
 	}
 	durability := s.Durability
 	if s.Sync == events.SyncServer {
-		durability += ", and the server syncs every message by itself (docs/damage.md)"
+		durability += ", and the server syncs every message by itself (docs/run/damage.md)"
 	}
 	fmt.Fprintf(out, "durability  %s\n", durability)
 	if s.Stopped != nil {

@@ -17,7 +17,7 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version of this program",
 		Long: `Print the version of this program: its release, or for one that was built in a checkout the commit, with "+dirty" where
 files were changed; (devel) where neither is known. Behind it stands what it was built with, and the newest version of
-the fold that it knows (docs/upgrade.md). "fanfold status" tells the version of a running server.`,
+the fold that it knows (docs/run/upgrade.md). "fanfold status" tells the version of a running server.`,
 		Example: "  fanfold version\n  fanfold version --json",
 		Args:    cobra.NoArgs,
 	}

@@ -21,7 +21,7 @@ func CheckVersion(version int) error {
 	if version >= Oldest && version <= Newest {
 		return nil
 	}
-	return fanfold.Errorf(fanfold.Unavailable, "it is folded by version %d, and this program knows the versions %d to %d: run a program that knows it (docs/upgrade.md)", version, Oldest, Newest)
+	return fanfold.Errorf(fanfold.Unavailable, "it is folded by version %d, and this program knows the versions %d to %d: run a program that knows it (docs/run/upgrade.md)", version, Oldest, Newest)
 }
 
 // Known returns Unavailable where this program cannot fold by the plan's version: its read model was made by a newer one.

@@ -21,7 +21,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// alertNames are the alerts that docs/operations.md explains.
+// alertNames are the alerts that docs/run/running.md explains.
 var alertNames = []string{"FanfoldBatchesParked", "FanfoldDiskGrowing", "FanfoldGroupLagging", "FanfoldHighConflicts", "FanfoldLagging",
 	"FanfoldLogFailing", "FanfoldNodeLost", "FanfoldNotReady", "FanfoldProjectorStopped", "FanfoldReplayStuck", "FanfoldSlowRequests"}
 
