@@ -3,7 +3,6 @@ package natsserver
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/url"
 	"strconv"
@@ -129,37 +128,6 @@ func (c *Cluster) Leader(stream string) int {
 
 // clusterName returns a name for a cluster at some ports, which no other cluster has that runs now.
 func clusterName(ports []int) string { return fmt.Sprintf("test-%d", ports[0]) }
-
-// Ports of test servers: below those that systems give to outgoing connections, one of which could take a port while its server
-// is not running.
-const (
-	firstPort = 10000
-	lastPort  = 32000
-)
-
-// given holds the ports that FreePorts has returned. None is returned twice in a process: whoever has it may listen later.
-var given sync.Map
-
-// FreePorts returns ports of the loopback interface that were free a moment ago, and that nobody else in this process has.
-func FreePorts(t testing.TB, n int) []int {
-	t.Helper()
-	var ports []int
-	for tries := 0; len(ports) < n; tries++ {
-		if tries > 1000 {
-			t.Fatal("there are no free ports")
-		}
-		port := firstPort + rand.IntN(lastPort-firstPort)
-		if _, known := given.LoadOrStore(port, true); known {
-			continue
-		}
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err == nil {
-			_ = l.Close() // it was free
-			ports = append(ports, port)
-		}
-	}
-	return ports
-}
 
 // waitForLeader blocks until the cluster can make streams.
 func (c *Cluster) waitForLeader() {
