@@ -37,7 +37,7 @@ ci: bin/retest
 	$(call phases,$(CHECK) short)
 
 # Everything, and more of what could go on for ever than make test runs: 2,000 random histories instead of 480, 100 losses of
-# power instead of 50, and so on (amount in tests/soak_test.go). Every test passes at its first run, and none is noted as flaky.
+# power instead of 50, and so on (suite.Amount in tests/suite/soak.go). Every test passes at its first run, and none is noted as flaky.
 full: lint
 	@test ! -s flaky.txt || { echo "these tests are flaky: mend them, then remove flaky.txt"; cat flaky.txt; exit 1; }
 	fuller="$(FULLER)"; go test -timeout=30m $$(go list ./... | grep -vxF "$$(go list $$fuller)") && go test -timeout=60m $$fuller -full
@@ -66,7 +66,7 @@ versions:
 	$(GOTEST) -tags=nextfold -short -timeout=10m -run='^(TestRandomHistories|TestCrashWhileUpgrading|$(VERSIONS))$$' $(call holding,TestRandomHistories|$(VERSIONS))
 
 # The tests again under the race detector, except those in which it has nothing to see and that it would make slow.
-# These say so themselves (plainOnly in tests/helpers_test.go): they start the server as another process, which the
+# These say so themselves (suite.PlainOnly in tests/suite/suite.go): they start the server as another process, which the
 # detector does not watch, or send one request after the other. What is left is what runs many things at a time: feeds,
 # guards and strict races, transactions, imports and exports, patches on one document, models in the background, replays,
 # admission, 15 seconds of linearizability, a short share of the random histories and every seventh crash of a
@@ -115,11 +115,11 @@ clients:
 
 # The long form of what is never through, for as long as BUDGET says (make soak BUDGET=2h): random histories, crashes at
 # random writes of the script in random orders, kills, losses of power, linearizability, damaged files, consumer groups under chaos, clusters under faults, and every fuzz test, each with a share of the
-# time (tests/soak_test.go). It prints how much it did of each. A random history that fails prints
+# time (tests/suite/soak.go). It prints how much it did of each. A random history that fails prints
 # how to run it again; of the others the seed is in the name of the subtest.
 SOAKED = TestRandomHistories|TestRandomFanouts|TestCrashAtRandomWrites|TestKill|TestPowerLoss|TestLinearizable|TestRandomDamages|TestGroupUnderChaos|TestClusterFaults|TestClusterFaultsOfProcesses|TestSoakFuzz
 soak:
-	go test -p 1 -timeout 0 -run '^($(SOAKED))$$' $(call holding,$(SOAKED)) -soak $(BUDGET)
+	go test -p 1 -v -timeout 0 -run '^($(SOAKED))$$' $(call holding,$(SOAKED)) -soak $(BUDGET)
 
 # A short run of each fuzz test (their seeds run with the other tests); longer: go test -fuzz FuzzToken -fuzztime 10m ./events
 fuzz:

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	_ "github.com/fanfold/fanfold/tests/suite" // for -full and -soak
 )
 
 // otherPorts makes the test binary another process that takes ports, says which, and ends with its input.

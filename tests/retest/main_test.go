@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	_ "github.com/fanfold/fanfold/tests/suite" // for -full and -soak
 )
 
 // TestRun runs modules whose tests pass, fail once, fail always, race, panic, and do not build.

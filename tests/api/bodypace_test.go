@@ -1,0 +1,211 @@
+package api_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
+)
+
+// postText is the head of a request that posts a body of a length to a path.
+func postText(path, mediaType string, length int) string {
+	return "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: " + mediaType + "\r\nContent-Length: " + strconv.Itoa(length) + "\r\n\r\n"
+}
+
+// TestSilentBodiesRefuseNobody: many connections that announce a large body and send nothing of it, one byte, or the
+// first kilobyte keep nobody from writing, neither small documents nor large ones.
+func TestSilentBodiesRefuseNobody(t *testing.T) {
+	suite.PlainOnly(t, suite.OneByOne)
+	const conns = 1700
+	for name, begin := range map[string]string{"nothing": "", "one byte": "{", "a kilobyte": strings.Repeat(" ", 1<<10)} {
+		t.Run(name, func(t *testing.T) {
+			// The time to send stands still for the test, and a write that finds no room is refused at once.
+			s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{BodyGrace: time.Hour, Admission: time.Millisecond}})
+			defer s.Close()
+			announced := postText("/v1/_transactions", "application/json", 68_000_000) + begin
+			chunked := strings.Replace(postText("/v1/_transactions", "application/json", 0), "Content-Length: 0", "Transfer-Encoding: chunked", 1)
+			if begin != "" {
+				chunked += strconv.FormatInt(int64(len(begin)), 16) + "\r\n" + begin + "\r\n"
+			}
+			for i := range conns {
+				text := announced
+				if i%2 == 0 {
+					text = chunked
+				}
+				defer rawRequest(t, s.Client, text).Close()
+			}
+			awaitRunning(t, s.Client, conns, harness.WaitTime)
+			for i := range 20 {
+				s.Put("books", "small", `{"n":`+strconv.Itoa(i)+`}`)
+				s.Put("books", "large", `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
+			}
+		})
+	}
+}
+
+// TestLargeBodiesLeaveRoomForSmall: bodies that take all the room there is for large ones leave small ones theirs.
+func TestLargeBodiesLeaveRoomForSmall(t *testing.T) {
+	const room = 1 << 20
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{MaxInFlight: room, BodyGrace: time.Hour, Admission: time.Millisecond}})
+	defer s.Close()
+	for range 10 { // each has sent nearly all of it
+		defer rawRequest(t, s.Client, postText("/v1/books", "application/json", room)+strings.Repeat(" ", room/4)).Close()
+	}
+	large := `{"x":"` + strings.Repeat("x", room/2) + `"}`
+	harness.Await(t, "a large body without room", harness.WaitTime, func() bool {
+		r, err := s.Do(http.MethodPut, "/v1/books/large", []byte(large))
+		return err == nil && r.Status == http.StatusTooManyRequests
+	})
+	for i := range 100 {
+		s.Put("books", "small", `{"n":`+strconv.Itoa(i)+`,"x":"`+strings.Repeat("x", 32<<10)+`"}`)
+	}
+}
+
+// TestSilentBodyIsEnded: a client that sends no byte, or no more, is told so, on every route, whether the route reads a body
+// or not, and the connection ends.
+func TestSilentBodyIsEnded(t *testing.T) {
+	suite.Parallel(t)
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{BodyGrace: 200 * time.Millisecond}})
+	defer s.Close()
+	for _, route := range []string{
+		"POST /v1/_transactions", "POST /v1/books", "PUT /v1/books/b", "PATCH /v1/books/b", "PUT /v1/_model", "PATCH /v1/_model",
+		"PUT /v1/_model/books", "PUT /v1/_groups/g", "PUT /v1/_fold", "PUT /v1/_replicas",
+	} {
+		media := "application/json"
+		if strings.HasPrefix(route, "PATCH") {
+			media = harness.MergeType
+		}
+		for _, begin := range []string{"", "{", strings.Repeat(" ", 5000)} {
+			for _, coding := range []string{"identity", "gzip"} {
+				head := route + " HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: " + coding + "\r\nContent-Type: " + media + "\r\nContent-Length: 20000\r\n\r\n"
+				if coding == "gzip" && begin != "" {
+					begin = "\x1f\x8b"
+				}
+				resp := answerTo(t, s, head+begin)
+				if resp.StatusCode != http.StatusRequestTimeout || !strings.Contains(resp.body, "urn:fanfold:problem:too-slow") || !strings.Contains(resp.body, "1024 bytes a second") {
+					t.Errorf("%s %s after %.10q: %d %s", route, coding, begin, resp.StatusCode, resp.body)
+				}
+			}
+		}
+	}
+	for _, route := range []string{"POST /v1/_verify", "POST /v1/_replay", "DELETE /v1/books/b", "GET /v1/books"} { // these read no body
+		if resp := answerTo(t, s, route+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 20000\r\n\r\n"); resp.StatusCode == 0 {
+			t.Errorf("%s has no answer", route)
+		}
+	}
+}
+
+// rawAnswer is an answer with its body.
+type rawAnswer struct {
+	*http.Response
+	body string
+}
+
+// answerTo sends a part of a request, and returns the answer, after which the connection has ended.
+func answerTo(t *testing.T, s *harness.Store, text string) rawAnswer {
+	t.Helper()
+	conn := rawRequest(t, s.Client, text)
+	defer conn.Close()
+	return readRaw(t, conn)
+}
+
+// readRaw reads the answer on a connection, and waits until the server has ended the connection.
+func readRaw(t *testing.T, conn net.Conn) rawAnswer {
+	t.Helper()
+	if err := conn.SetReadDeadline(time.Now().Add(harness.WaitTime)); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.ReadByte(); err == nil {
+		t.Error("more comes after the answer")
+	} else if errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the connection stays open")
+	}
+	return rawAnswer{resp, string(body)}
+}
+
+// TestSlowBodiesYield: where others wait for room, a body that has stopped to come makes room.
+func TestSlowBodiesYield(t *testing.T) {
+	const room = 1 << 20
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{MaxInFlight: room, Admission: harness.WaitTime}})
+	defer s.Close()
+	slow := rawRequest(t, s.Client, postText("/v1/books", "application/json", room)+strings.Repeat(" ", room*6/10))
+	defer slow.Close()
+	awaitRunning(t, s.Client, 1, harness.WaitTime)
+	s.Put("books", "large", `{"x":"`+strings.Repeat("x", room/2)+`"}`)
+	if resp := readRaw(t, slow); resp.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("the slow one is told %d %s", resp.StatusCode, resp.body)
+	}
+}
+
+// TestSilentImportsYield: imports that send blanks and no line, or hardly any, keep nobody from importing.
+func TestSilentImportsYield(t *testing.T) {
+	suite.Parallel(t)
+	s := harness.OpenTemp(t, "")
+	for name, begin := range map[string]string{"nothing": "", "blanks": " \n \n", "a line": `{"id":"1"}` + "\n"} {
+		t.Run(name, func(t *testing.T) {
+			stop := make(chan struct{})
+			defer close(stop)
+			for range 4 {
+				conn := rawRequest(t, s.Client, postText("/v1/_import?collection=books", harness.NDJSON, 1_000_000)+begin)
+				defer conn.Close()
+				go func() {
+					for {
+						select {
+						case <-stop:
+							return
+						case <-time.After(50 * time.Millisecond):
+							_, _ = io.WriteString(conn, " ")
+						}
+					}
+				}()
+			}
+			awaitRunning(t, s.Client, 4, harness.WaitTime)
+			harness.Await(t, "an import beside four silent ones", harness.WaitTime, func() bool {
+				r, err := s.Do(http.MethodPost, "/v1/_import?collection=books", []byte(`{"id":"2"}`), "Content-Type", harness.NDJSON)
+				return err == nil && r.Status == http.StatusOK && strings.Contains(string(r.Body), `"done":true`)
+			})
+		})
+	}
+}
+
+// TestImportWithoutLinesIsEnded: an import that sends nothing but blanks, however many, is ended, and says so.
+func TestImportWithoutLinesIsEnded(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{BodyGrace: 200 * time.Millisecond}})
+	defer s.Close()
+	for _, blank := range []string{" ", "\n", " \r\n"} {
+		conn := rawRequest(t, s.Client, "POST /v1/_import?collection=books HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+harness.NDJSON+"\r\nContent-Length: 100000000\r\n\r\n"+`{"id":"1"}`+"\n")
+		defer conn.Close()
+		go func() {
+			for {
+				if _, err := io.WriteString(conn, strings.Repeat(blank, 100)); err != nil {
+					return
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
+		resp := readRaw(t, conn)
+		if !strings.Contains(resp.body, `"written":1`) || !strings.Contains(resp.body, "urn:fanfold:problem:too-slow") || !strings.Contains(resp.body, "whole line") || !strings.Contains(resp.body, `"done":false`) {
+			t.Errorf("after blanks %q the import says %s", blank, resp.body)
+		}
+	}
+}

@@ -1,0 +1,367 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
+	"github.com/fanfold/fanfold/writer"
+)
+
+// contractModel has every kind of rule, and relations that expand far.
+const contractModel = `
+collections:
+  authors:
+    derive:
+      countOfBooks: {count: books.authors}
+      books: {ids: books.authors}
+      pagesWritten: {sum: books.authors, of: pages}
+      newest: {recent: books.authors, max: 2, fields: [id, title]}
+  books:
+    relations:
+      authors: {path: "authors[].id", to: authors}
+      also: {path: see, to: books}
+      part: {path: partOf, to: books, onDelete: restrict}
+    derive:
+      "authors[].name": {copy: authors, value: doc.name}
+      "authors[].then": {copy: authors, value: doc.name, frozen: true}
+    pages: {by: authors, size: 2}
+  shaped: {schema: {type: object, required: [x]}, unique: [x], relations: {to: {path: to, to: shaped, strict: true}}}
+  wide:
+    relations: {to: {path: "to[]", to: wide, onDelete: cascade}}
+`
+
+// contract is a transport that holds every answer against the OpenAPI document.
+type contract struct {
+	tb   testing.TB
+	next http.RoundTripper
+	doc  *openapi3.T
+	mu   sync.Mutex
+	seen map[string]bool // "METHOD /path status"
+}
+
+// registerDecoders has bodies of these media types taken as they are.
+var registerDecoders = sync.OnceFunc(func() {
+	for _, mediaType := range []string{"text/event-stream", "text/html", "application/x-ndjson", "application/jsonl"} {
+		openapi3filter.RegisterBodyDecoder(mediaType, openapi3filter.PlainBodyDecoder)
+	}
+})
+
+// underContract puts a contract between the store's client and the server.
+func underContract(t testing.TB, s *harness.Store) *contract {
+	t.Helper()
+	registerDecoders()
+	text := s.Want(http.StatusOK, http.MethodGet, "/openapi.json", "").Body
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &contract{tb: t, next: s.HTTP.Transport, doc: doc, seen: map[string]bool{}}
+	s.HTTP.Transport = c
+	t.Cleanup(func() { s.HTTP.Transport = c.next })
+	return c
+}
+
+// RoundTrip sends the request and fails the test if the answer is not what the document says.
+func (c *contract) RoundTrip(r *http.Request) (*http.Response, error) {
+	var sent []byte
+	if r.Body != nil {
+		var err error
+		if sent, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(sent))
+	}
+	resp, err := c.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	if err := c.check(r, sent, resp, body); err != nil {
+		c.tb.Errorf("%s %s: %d %s: %v", r.Method, r.URL, resp.StatusCode, harness.Clipped(body), err)
+	}
+	return resp, nil
+}
+
+// find is the operation of a path; a literal segment goes before a parameter.
+func (c *contract) find(r *http.Request) (route *routers.Route, params map[string]string) {
+	got := strings.Split(r.URL.EscapedPath(), "/")
+	best := -1
+	for path, item := range c.doc.Paths.Map() {
+		want := strings.Split(path, "/")
+		values, literal := map[string]string{}, 0
+		fits := len(got) == len(want) && item.GetOperation(r.Method) != nil
+		for i := 0; fits && i < len(want); i++ {
+			switch name, isParam := strings.CutPrefix(want[i], "{"); {
+			case isParam:
+				values[strings.TrimSuffix(name, "}")] = got[i]
+			case want[i] == got[i]:
+				literal++
+			default:
+				fits = false
+			}
+		}
+		if fits && literal > best {
+			best, params = literal, values
+			route = &routers.Route{Spec: c.doc, Path: path, PathItem: item, Method: r.Method, Operation: item.GetOperation(r.Method)}
+		}
+	}
+	return route, params
+}
+
+func (c *contract) check(r *http.Request, sent []byte, resp *http.Response, body []byte) error {
+	route, params := c.find(r)
+	if route == nil {
+		return errors.New("the document has no such operation")
+	}
+	declared := route.Operation.Responses.Status(resp.StatusCode)
+	if declared == nil {
+		return errors.New("the document does not have this status")
+	}
+	c.mu.Lock()
+	c.seen[fmt.Sprintf("%s %s %d", r.Method, route.Path, resp.StatusCode)] = true
+	c.mu.Unlock()
+	in := &openapi3filter.RequestValidationInput{Request: r.Clone(context.Background()), PathParams: params, Route: route}
+	if resp.StatusCode < 300 {
+		if err := acceptable(in, sent); err != nil {
+			return fmt.Errorf("the request, which was taken, is not in the document: %w", err)
+		}
+	}
+	for name, h := range declared.Value.Headers {
+		if h.Value.Required && resp.Header.Get(name) == "" {
+			return fmt.Errorf("header %s is missing", name)
+		}
+	}
+	if len(declared.Value.Content) == 0 && len(body) > 0 {
+		return errors.New("the document has no body here")
+	}
+	if resp.StatusCode >= 400 && r.Method != http.MethodHead {
+		if err := wholeProblem(resp, body); err != nil {
+			return err
+		}
+	}
+	empty := resp.StatusCode == http.StatusCreated && len(body) == 0 // without return=representation
+	return openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in, Status: resp.StatusCode, Header: resp.Header, Body: io.NopCloser(bytes.NewReader(body)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: empty}})
+}
+
+// acceptable checks a request that the server has taken: parameters, headers of ours, body.
+func acceptable(in *openapi3filter.RequestValidationInput, sent []byte) error {
+	in.Request.Body = io.NopCloser(bytes.NewReader(sent))
+	in.Options = &openapi3filter.Options{SkipSettingDefaults: true, ExcludeRequestBody: in.Route.Operation.RequestBody == nil}
+	declared := slices.Concat(in.Route.PathItem.Parameters, in.Route.Operation.Parameters)
+	known := func(where, name string) bool { return declared.GetByInAndName(where, name) != nil }
+	for name := range in.Request.URL.Query() {
+		if !known("query", name) {
+			return fmt.Errorf("parameter %s", name)
+		}
+	}
+	for name := range in.Request.Header {
+		ours := strings.HasPrefix(name, "Fanfold-") || strings.HasPrefix(name, "If-") || name == "Prefer" || name == "Last-Event-Id"
+		if name == "Last-Event-Id" {
+			name = "Last-Event-ID"
+		}
+		if ours && !known("header", name) {
+			return fmt.Errorf("header %s", name)
+		}
+	}
+	return openapi3filter.ValidateRequest(context.Background(), in)
+}
+
+// wholeProblem checks what the schema of a problem cannot: that it tells its own status.
+func wholeProblem(resp *http.Response, body []byte) error {
+	var p struct {
+		Status int
+		Detail string
+	}
+	if err := json.Unmarshal(body, &p); err != nil {
+		return err
+	}
+	if p.Status != resp.StatusCode || p.Detail == "" {
+		return errors.New("the problem has another status, or no detail")
+	}
+	return nil
+}
+
+func TestOpenAPIDocumentIsValid(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	c := underContract(t, s)
+	if err := c.doc.Validate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !c.doc.IsOpenAPI31OrLater() {
+		t.Fatalf("version %s", c.doc.OpenAPI)
+	}
+	ids := map[string]string{}
+	for path, item := range c.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if other := ids[op.OperationID]; other != "" || op.OperationID == "" || op.Summary == "" {
+				t.Errorf("%s %s: operationId %q (also of %q), summary %q", method, path, op.OperationID, other, op.Summary)
+			}
+			ids[op.OperationID] = method + " " + path
+		}
+	}
+}
+
+func TestOpenAPIHasEveryRoute(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	c := underContract(t, s)
+	documented := map[string]bool{}
+	for path, item := range c.doc.Paths.Map() {
+		for method := range item.Operations() {
+			documented[method+" "+path] = true
+		}
+	}
+	served := map[string]bool{}
+	for _, r := range s.Node.API().Routes() {
+		method, path, _ := strings.Cut(r, " ")
+		segments := strings.Split(path, "/")
+		for i, seg := range segments {
+			if name, isParam := strings.CutPrefix(seg, ":"); isParam {
+				segments[i] = "{" + name + "}"
+			}
+		}
+		served[method+" "+strings.Join(segments, "/")] = true
+	}
+	for _, r := range slices.Sorted(maps.Keys(served)) {
+		if asGet := "GET" + strings.TrimPrefix(r, "HEAD"); !documented[r] && (!strings.HasPrefix(r, "HEAD ") || !documented[asGet]) {
+			t.Errorf("the document lacks %s", r)
+		}
+	}
+	for _, r := range slices.Sorted(maps.Keys(documented)) {
+		if !served[r] {
+			t.Errorf("the server does not have %s", r)
+		}
+	}
+}
+
+// unseen are answers that a healthy server does not give, or only when it is lucky, and the beginning of a WebSocket.
+func unseen(answer string) bool {
+	return strings.HasSuffix(answer, " 101") || strings.HasSuffix(answer, " 500") || strings.HasSuffix(answer, " 503") || strings.HasSuffix(answer, " 408") || strings.HasSuffix(answer, " 429") || answer == "POST /v1/_replay 409" || answer == "PUT /v1/_replicas 202" || answer == "POST /v1/_snapshot 200" ||
+		slices.Contains([]string{"PUT /v1/_model 202", "PUT /v1/_fold 202", "POST /v1/_verify 409", "DELETE /v1/_model/_pending 202", "DELETE /v1/_model/_pending 409"}, answer)
+}
+
+func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
+	suite.Parallel(t)
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: harness.NewGate().Wait}})
+	defer s.Close()
+	defer s.Verify()
+	s.Model(contractModel)
+	for i := range 8 {
+		var ids []string
+		for n := range 1000 {
+			ids = append(ids, strconv.Itoa(i*1000+n))
+		}
+		s.Put("wide", fmt.Sprint("q", i), `{"to":["w","`+strings.Join(ids[1:], `","`)+`"]}`)
+	}
+	s.Put("wide", "w", `{"to":["q0","q1","q2","q3","q4","q5","q6","q7"]}`)
+	c := underContract(t, s)
+	for _, st := range slices.Concat(writeSteps, transactionSteps, readSteps, otherSteps) {
+		r, err := s.Do(st.method, st.path, []byte(st.body), st.headers...)
+		if err != nil || st.want != 0 && r.Status != st.want {
+			t.Fatalf("%s %s %q: %v, want %d: %+v", st.method, st.path, st.headers, err, st.want, r)
+		}
+	}
+	groupAnswers(s)
+	workAnswers(t, s)
+	foreignNames(t, s, c.doc)
+	for path, item := range c.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for status := range op.Responses.Map() {
+				if answer := method + " " + path + " " + status; !c.seen[answer] && !unseen(answer) {
+					t.Errorf("no request had the answer %s", answer)
+				}
+			}
+		}
+	}
+}
+
+// workAnswers has work done in the background, and asks for it.
+func workAnswers(t *testing.T, s *harness.Store) {
+	t.Helper()
+	for _, r := range []*harness.Response{
+		s.Want(http.StatusAccepted, "POST", "/v1/_verify", "", "Content-Type", "application/json", "Prefer", "respond-async"),
+		s.Want(http.StatusAccepted, "PUT", "/v1/_model?dryRun=true", contractModel, "Content-Type", harness.YAMLType, "Prefer", "respond-async"),
+		s.Want(http.StatusAccepted, "PUT", "/v1/_model", "collections: {}", "Content-Type", harness.YAMLType, "Prefer", "respond-async"),
+	} {
+		harness.AwaitWork(t, s, r)
+		s.Want(http.StatusOK, "GET", "/v1/_status", "")
+		s.Want(http.StatusBadRequest, "GET", r.Header.Get("Location")+"?x=1", "")
+		s.Want(http.StatusBadRequest, "DELETE", r.Header.Get("Location")+"?x=1", "")
+		s.Want(http.StatusNoContent, "DELETE", r.Header.Get("Location"), "")
+		s.Want(http.StatusNotFound, "GET", r.Header.Get("Location"), "")
+		s.Want(http.StatusNotFound, "DELETE", r.Header.Get("Location"), "")
+	}
+	s.Want(http.StatusOK, "PUT", "/v1/_model", contractModel, "Content-Type", harness.YAMLType, "Prefer", "return=representation")
+}
+
+// foreignNames calls every operation by a name that is not the node's.
+func foreignNames(t *testing.T, s *harness.Store, doc *openapi3.T) {
+	t.Helper()
+	inPath := regexp.MustCompile(`\{\w+\}`)
+	for path, item := range doc.Paths.Map() {
+		for method := range item.Operations() {
+			r, err := s.Do(method, inPath.ReplaceAllString(path, "as"), nil, "Host", "evil.example")
+			if err != nil || r.Status != http.StatusForbidden {
+				t.Errorf("%s %s by another name: %+v, %v", method, path, r, err)
+			}
+		}
+	}
+}
+
+// TestOpenAPIOfStoppedProjector holds the answers of a store whose disk has failed.
+func TestOpenAPIOfStoppedProjector(t *testing.T) {
+	var failing atomic.Bool
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), FailWrite: func() error {
+		if failing.Load() {
+			return errors.New("injected fault")
+		}
+		return nil
+	}})
+	t.Cleanup(func() {
+		again := s.Abandon()
+		again.Verify()
+		again.WantDoc("books", "b2", `{"id":"b2"}`)
+		again.Close()
+	})
+	c := underContract(t, s)
+	s.Put("books", "b1", `{}`)
+	failing.Store(true)
+	r := s.Want(http.StatusAccepted, http.MethodPut, "/v1/books/b2", `{}`)
+	for _, st := range []step{
+		{503, "GET", "/readyz", ``, nil},
+		{503, "GET", "/v1/books/b1", ``, []string{"Fanfold-Min-Position", r.Header.Get("Fanfold-Position")}},
+		{200, "GET", "/v1/books/b1", ``, nil},
+		{200, "GET", "/v1/_changes", ``, nil},
+		{200, "GET", "/v1/_status", ``, nil},
+		{200, "GET", "/healthz", ``, nil},
+	} {
+		s.Want(st.want, st.method, st.path, st.body, st.headers...)
+	}
+	if !c.seen["GET /readyz 503"] {
+		t.Error("the contract was not asked")
+	}
+}

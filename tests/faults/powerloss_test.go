@@ -1,0 +1,310 @@
+package faults_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
+)
+
+// powerLossEnv names the data directory to a process that this test starts of itself.
+const powerLossEnv = "FANFOLD_TEST_POWER_LOSS"
+
+// syncNotes is the name of the file in which that process notes what it synced: a file and the size that was certain, or
+// a directory and the name of a file that it then had.
+const syncNotes = "sync-notes"
+
+// runNoting runs a node on a data directory, and notes every fsync of the log once it is done. It returns the exit code.
+func runNoting(data string) int {
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	notes, err := os.OpenFile(filepath.Join(data, syncNotes), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		logger.Error("notes", "err", err)
+		return 1
+	}
+	n, err := node.Open(context.Background(), node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", Logger: logger,
+		Fsync: func(f *os.File) error { return syncAndNote(f, notes) }})
+	if err != nil {
+		logger.Error("open", "err", err)
+		return 1
+	}
+	err = n.Run(context.Background(), func(context.Context) error {
+		logger.Info("fanfold is ready", "url", n.URL())
+		return nil
+	})
+	logger.Error("run", "err", err)
+	return 1
+}
+
+// syncAndNote syncs a file or a directory, and notes what that made certain.
+func syncAndNote(f, notes *os.File) error {
+	before, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("file %d %s\n", before.Size(), f.Name())
+	if before.IsDir() {
+		text = ""
+		entries, err := os.ReadDir(f.Name())
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			text += "name 0 " + filepath.Join(f.Name(), e.Name()) + "\n"
+		}
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	_, err = notes.WriteString(text)
+	return err
+}
+
+// readSyncNotes returns how far files were synced, by path, and which names were.
+func readSyncNotes(t *testing.T, data string) (synced map[string]int64, named map[string]bool) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(data, syncNotes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	synced, named = map[string]int64{}, map[string]bool{}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		fields := strings.SplitN(lines.Text(), " ", 3)
+		if len(fields) < 3 {
+			break // the process was killed as it wrote this
+		}
+		if fields[0] == "name" {
+			named[fields[2]] = true
+			continue
+		}
+		size, err := strconv.ParseInt(fields[1], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synced[fields[2]] = size
+	}
+	return synced, named
+}
+
+// losePower does to the log of a killed process what a loss of power may do: of what was not synced any part stays, is
+// zero or is anything. It returns how many bytes it took or changed.
+func losePower(t *testing.T, data string, r *rand.Rand) (lost int64) {
+	t.Helper()
+	synced, named := readSyncNotes(t, data)
+	blocks := logBlocks(t, data)
+	for _, path := range blocks {
+		if !named[path] && r.IntN(2) == 0 {
+			lost += mustSize(t, path)
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := synced[path]
+		if from > int64(len(b)) {
+			t.Fatalf("%s has %d bytes, and %d were synced", path, len(b), from)
+		}
+		if rest := int64(len(b)) - from; rest > 0 && r.IntN(3) > 0 {
+			from += r.Int64N(rest + 1)
+		}
+		lost += int64(len(b)) - from
+		switch tail := b[from:]; r.IntN(4) {
+		case 0:
+			clear(tail)
+		case 1:
+			for j := range tail {
+				tail[j] = byte(r.Uint32())
+			}
+		case 2: // a page in between did not come to the disk
+			if len(tail) > 0 {
+				page := tail[r.IntN(len(tail)):]
+				clear(page[:min(len(page), 4096)])
+			}
+		default:
+			b = b[:from]
+		}
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	loseIndex(t, data, filepath.Dir(blocks[0]), r)
+	return lost
+}
+
+// loseIndex leaves the server's index as it is, removes it, or puts one of an earlier time in its place.
+func loseIndex(t *testing.T, data, msgs string, r *rand.Rand) {
+	t.Helper()
+	index, old := filepath.Join(msgs, "index.db"), filepath.Join(data, "old-index")
+	now, err := os.ReadFile(index)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	earlier, _ := os.ReadFile(old)
+	switch r.IntN(4) {
+	case 0:
+		err = os.Remove(index)
+	case 1:
+		if len(earlier) > 0 {
+			err = os.WriteFile(index, earlier, 0o644)
+		}
+	case 2:
+		err = os.WriteFile(old, now, 0o644)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+}
+
+func mustSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// How often TestPowerLoss takes the power away without -soak, and under -full.
+const shortPowerLosses, longPowerLosses = 50, 100
+
+// TestPowerLoss: 16 clients write documents and transactions, the process is killed, and the files of its log are made
+// what a loss of power may leave of them. The node starts again by itself, everything that was acknowledged is there, a
+// transaction is there as a whole or not at all, and the read model shows what the log has.
+func TestPowerLoss(t *testing.T) {
+	suite.PlainOnly(t, suite.OtherProcess)
+	suite.Parallel(t)
+	s := suite.Begin(t, suite.SharePower)
+	const lives = 25 // of one directory, for its log grows
+	total := 0
+	for n := 0; s.GoesOn(n, suite.Amount(shortPowerLosses, longPowerLosses)/lives) && !t.Failed(); n++ {
+		t.Run(strconv.Itoa(n), func(t *testing.T) { total += losePowerAgainAndAgain(t, s, lives) })
+	}
+	suite.Done(int64(total), "losses of power")
+}
+
+// losePowerAgainAndAgain runs a node on one directory again and again, and returns how often.
+func losePowerAgainAndAgain(t *testing.T, s suite.Budget, lives int) (n int) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	acked, sent := make([]atomic.Int64, killWriters), make([]atomic.Int64, killWriters)
+	var lost int64
+	for ; n < lives && (s.Long == 0 || n == 0 || s.Left() > 0); n++ {
+		p := startNoting(t, dir)
+		if n == 0 {
+			p.Model(harness.CrashModel)
+		}
+		checkAcked(t, p, acked, sent)
+		checkTransactions(t, p)
+		writePowerless(t, p, acked, sent, r)
+		lost += losePower(t, dir, r)
+		if err := os.Remove(filepath.Join(dir, syncNotes)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := startNoting(t, dir)
+	checkAcked(t, p, acked, sent)
+	before := p.Want(http.StatusOK, "GET", "/v1/_export", "").Body
+	p.Want(http.StatusAccepted, "POST", "/v1/_replay", "")
+	waitReplay(t, p)
+	if after := p.Want(http.StatusOK, "GET", "/v1/_export", "").Body; string(after) != string(before) {
+		t.Error("a replay of the log gives other documents")
+	}
+	t.Logf("%d losses of power took or changed %d bytes", n, lost)
+	return n
+}
+
+// startNoting starts this test's own program as a node that notes what it syncs.
+func startNoting(t *testing.T, dir string) *harness.Process {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), powerLossEnv+"="+dir)
+	return harness.StartCommand(t, cmd)
+}
+
+// checkTransactions fails the test where a writer's two other documents, which each of its transactions writes, differ.
+func checkTransactions(t *testing.T, p *harness.Process) {
+	t.Helper()
+	for i := range killWriters {
+		var docs [2]struct{ N int64 } // 0 where there is none
+		for j := range docs {
+			r, err := p.Do("GET", harness.Path("series", fmt.Sprintf("%d-%d", i, j)), nil)
+			if err == nil && r.Status == http.StatusOK {
+				err = json.Unmarshal(r.Body, &docs[j])
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if docs[0].N != docs[1].N {
+			t.Fatalf("a part of a transaction is there: %d and %d", docs[0].N, docs[1].N)
+		}
+	}
+}
+
+// writePowerless writes with all clients, now and then a transaction or much at once, and kills the process.
+func writePowerless(t *testing.T, p *harness.Process, acked, sent []atomic.Int64, r *rand.Rand) {
+	t.Helper()
+	padding := ""
+	if r.IntN(8) == 0 { // so that the log's blocks become full
+		padding = strings.Repeat("x", 200_000)
+	}
+	var written atomic.Int64
+	limit := 1 + r.Int64N(80)
+	var wg sync.WaitGroup
+	for i := range acked {
+		wg.Go(func() {
+			for {
+				n := sent[i].Add(1)
+				body := fmt.Sprintf(`{"name":"Author %d.%d","n":%d,"bio":%q}`, i, n, n, padding)
+				prefer := []string{"return=minimal", "respond-async"}[n%2] // once it is folded, or once it is stored
+				r, err := p.Do("PUT", harness.Path("authors", fmt.Sprint(i)), []byte(body), "Prefer", prefer)
+				if err != nil {
+					return
+				}
+				if !slices.Contains([]int{http.StatusCreated, http.StatusNoContent, http.StatusAccepted}, r.Status) {
+					t.Errorf("writer %d: %d %s", i, r.Status, r.Body)
+					return
+				}
+				acked[i].Store(n)
+				tx, err := json.Marshal(map[string]any{"operations": []any{
+					map[string]any{"op": "put", "collection": "series", "id": fmt.Sprintf("%d-0", i), "body": map[string]any{"n": n}},
+					map[string]any{"op": "put", "collection": "series", "id": fmt.Sprintf("%d-1", i), "body": map[string]any{"n": n}}}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := p.Do("POST", "/v1/_transactions", tx, "Content-Type", "application/json"); err != nil {
+					return
+				}
+				if written.Add(1) == limit {
+					_ = p.Cmd.Process.Kill()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	p.Signal(syscall.SIGKILL)
+}

@@ -1,0 +1,16 @@
+// Package groups_test proves what consumer groups promise.
+package groups_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/fanfold/fanfold/tests/consumer"
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
+)
+
+// TestMain runs the tests, or a member of a consumer group.
+func TestMain(m *testing.M) {
+	os.Exit(harness.Main(m, suite.Program{Env: consumer.Env, Run: consumer.Run}))
+}

@@ -1,0 +1,103 @@
+package harness
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/projector/inspect"
+)
+
+// Await waits until done says so, for limit at most.
+func Await(t *testing.T, what string, limit time.Duration, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(limit); !done(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// AwaitReady waits until /readyz is answered with a status, a minute at most: right after its start a node on a server that
+// others may use, too, takes no writes yet.
+func AwaitReady(t *testing.T, s *Store, status int) {
+	t.Helper()
+	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		r, err := s.Do(http.MethodGet, "/readyz", nil)
+		if err == nil && r.Status == status {
+			return
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("readyz is %+v, %v", r, err)
+		}
+	}
+}
+
+// RuleValues returns what _status says of what the rules find.
+func RuleValues(t *testing.T, s *Store) (v *inspect.RuleValues) {
+	t.Helper()
+	var status struct{ RuleValues *inspect.RuleValues }
+	if err := json.Unmarshal(s.Want(http.StatusOK, "GET", "/v1/_status", "").Body, &status); err != nil {
+		t.Fatal(err)
+	}
+	return status.RuleValues
+}
+
+// AwaitRuleValues waits until what the rules find was counted in everything that is folded, and returns what _status says.
+func AwaitRuleValues(t *testing.T, s *Store) *inspect.RuleValues {
+	t.Helper()
+	s.CatchUp()
+	applied := s.Node.Store.Applied.Seq()
+	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		if v := RuleValues(t, s); v != nil && v.Position.Seq() >= applied {
+			return v
+		}
+		if time.Since(begun) > 10*time.Minute { // a count rests for fifty times what the one before took, or more, a standstill included
+			t.Fatalf("not counted up to event %d: %+v", applied, RuleValues(t, s))
+		}
+	}
+}
+
+// Work decodes work.
+func Work(t *testing.T, body []byte) (w reports.Work) {
+	t.Helper()
+	Decode(t, body, &w)
+	return w
+}
+
+// AwaitWork waits for the end of work in the background, which an answer tells of.
+func AwaitWork(t *testing.T, s *Store, accepted *Response) (w reports.Work) {
+	t.Helper()
+	at := accepted.Header.Get("Location")
+	if w = Work(t, accepted.Body); at != "/v1/_work/"+w.ID || accepted.Header.Get("Preference-Applied") != "respond-async" || w.Result != nil {
+		t.Fatalf("the answer is %s, with %v", accepted.Body, accepted.Header)
+	}
+	Await(t, "the end of the work", WaitTime, func() bool {
+		w = Work(t, s.Want(http.StatusOK, "GET", at, "").Body)
+		return w.Status != 0
+	})
+	return w
+}
+
+// WaitTime bounds how long a test waits for what must happen.
+const WaitTime = 20 * time.Second
+
+// MetricOf returns the value of a series, as /metrics writes its name and labels, and fails the test where it is not there.
+func MetricOf(t *testing.T, c *Client, series string) float64 {
+	t.Helper()
+	_, rest, found := strings.Cut(string(c.Want(http.StatusOK, "GET", "/metrics", "").Body), "\n"+series+" ")
+	if !found {
+		t.Fatalf("%s is not in the metrics", series)
+	}
+	value, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}

@@ -1,0 +1,328 @@
+package history_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/jsonvalue"
+	"github.com/fanfold/fanfold/tests/suite"
+)
+
+// feedFilter is a filter with what it says of a document, for the oracle. What cannot be evaluated matches.
+type feedFilter struct {
+	text    string
+	matches func(doc *jsonvalue.Value) bool
+}
+
+// textOf returns a member that is a text, "" otherwise.
+func memberText(doc *jsonvalue.Value, name string) string {
+	if v := doc.Get(name); v != nil {
+		return strings.Trim(v.String(), `"`)
+	}
+	return ""
+}
+
+var feedFilters = []feedFilter{
+	{`doc.project == "1"`, func(d *jsonvalue.Value) bool { return memberText(d, "project") == "1" }},
+	{`doc.projectName == "A"`, func(d *jsonvalue.Value) bool { return memberText(d, "projectName") == "A" }},
+	{`doc.n > 1`, func(d *jsonvalue.Value) bool { n := memberText(d, "n"); return n > "1" && n <= "9" }},
+	{`doc.v > 1`, func(d *jsonvalue.Value) bool {
+		return d.Get("v") != nil && memberText(d, "v") != "0" && memberText(d, "v") != "1"
+	}},
+	{`doc.v != "x" && change.collection == "tickets"`, func(d *jsonvalue.Value) bool {
+		return d.Get("v") != nil && d.Get("ticket") == nil && memberText(d, "v") != "x"
+	}},
+}
+
+// convergeModel has, besides, notes that go with their ticket, and lose projects that go.
+var convergeModel = strings.TrimSuffix(harness.LeaveModel, "}") + `, notes: {relations: {ticket: {path: ticket, to: tickets, onDelete: cascade}, projects: {path: "projects[]", to: projects, onDelete: unlink}}}}`
+
+// converging is a history with those who follow it.
+type converging struct {
+	t         *rapid.T
+	s         *harness.Store
+	followers []*filtered
+}
+
+// filtered is a follower with a filter. It reads the feed, or the partitions of a consumer group.
+type filtered struct {
+	h          *converging
+	filter     feedFilter
+	mode       string
+	referenced bool
+	direct     bool
+	bare       bool // without cascades
+	partition  string
+	group      string // "" for none
+	since      string
+	has        map[okey]string
+}
+
+// TestFilteredFeedsConverge: after any history, whoever follows the feed with a filter, in pages of any length, from positions
+// anywhere, and over restarts, has exactly the documents that match, as they are. Of a document that never matched nobody
+// is told anything.
+func TestFilteredFeedsConverge(t *testing.T) {
+	suite.Parallel(t)
+	checks := 120 / lanes
+	if suite.RaceDetector || testing.Short() {
+		checks = 3
+	}
+	checkInLanes(t, checks, 2, "filtered feeds", func(t *rapid.T) {
+		dir, err := os.MkdirTemp("", "fanfold")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}()
+		h := &converging{t: t, s: harness.Open(t, harness.Options{Dir: dir})}
+		defer func() { h.s.Close() }()
+		h.s.Model(convergeModel)
+		for range 4 {
+			h.newFollower()
+		}
+		for range 10 + upTo(t, 40) {
+			if h.step(); chance(t, 30) {
+				draw(t, h.followers...).read()
+			}
+		}
+		for range 2 { // what is parked comes again at last
+			for _, f := range h.followers {
+				f.readOn(true)
+			}
+		}
+		h.check()
+	})
+}
+
+// newFollower adds a follower, who begins at the beginning.
+func (h *converging) newFollower() {
+	f := &filtered{h: h, filter: draw(h.t, feedFilters...), mode: draw(h.t, "all", "latest"), referenced: chance(h.t, 40), direct: chance(h.t, 25), bare: chance(h.t, 20), since: "0", has: map[okey]string{}}
+	if chance(h.t, 30) {
+		f.partition = draw(h.t, "0/2", "1/2")
+	}
+	if f.partition == "" && chance(h.t, 40) {
+		f.group = fmt.Sprint("g", len(h.followers))
+		settings, _ := json.Marshal(map[string]any{"partitions": 1, "mode": f.mode, "filter": f.filter.text, "view": f.view(), "derived": included(f.direct), "cascades": included(f.bare), "maxAttempts": 1})
+		h.s.Want(http.StatusCreated, "PUT", "/v1/_groups/"+f.group, string(settings))
+	}
+	h.followers = append(h.followers, f)
+}
+
+func (f *filtered) view() string {
+	if f.referenced {
+		return "referenced"
+	}
+	return "embedded"
+}
+
+// included says whether changes of some kind are left out.
+func included(without bool) string {
+	if without {
+		return "exclude"
+	}
+	return "include"
+}
+
+// step changes something, or starts the store anew.
+func (h *converging) step() {
+	id := draw(h.t, "1", "2", "3")
+	switch n := upTo(h.t, 99); {
+	case n < 25:
+		h.s.Put("projects", id, fmt.Sprintf(`{"name":%q}`, draw(h.t, "A", "A", "B")))
+	case n < 40:
+		h.s.Put("notes", id, fmt.Sprintf(`{"ticket":%q,"project":"1","projects":["2","3"],"v":%s}`, draw(h.t, "1", "2"), draw(h.t, "0", "2")))
+	case n < 65:
+		h.s.Put("tickets", id, fmt.Sprintf(`{"project":%q,"v":%s}`, draw(h.t, "1", "1", "2"), draw(h.t, "0", "2", `"x"`)))
+	case n < 80:
+		h.delete("tickets", id)
+	case n < 90:
+		h.delete("projects", id)
+	case n < 95:
+		var ops []string
+		for _, id := range []string{"1", "2", "3"} {
+			ops = append(ops, fmt.Sprintf(`{"op":"put","collection":"tickets","id":%q,"body":{"project":%q}}`, id, draw(h.t, "1", "2")))
+		}
+		h.s.Want(http.StatusOK, "POST", "/v1/_transactions", `{"operations":[`+strings.Join(ops, ",")+`]}`)
+	case n < 98:
+		h.s = h.s.Otherwise()
+		h.s.CatchUp()
+	default:
+		h.s.Replay()
+	}
+}
+
+// delete deletes a document that may not be there.
+func (h *converging) delete(collection, id string) {
+	if r, err := h.s.Do("DELETE", harness.Path(collection, id), nil); err != nil || r.Status != http.StatusNoContent && r.Status != http.StatusNotFound {
+		h.t.Fatalf("%v %+v", err, r)
+	}
+}
+
+// read reads some of what there is.
+func (f *filtered) read() { f.readOn(false) }
+
+// readOn reads some pages, or all that there is.
+func (f *filtered) readOn(all bool) {
+	if f.group != "" {
+		f.readGroup(all)
+		return
+	}
+	query := fmt.Sprintf("mode=%s&include_docs=true&view=%s&derived=%s&cascades=%s&filter=%s", f.mode, f.view(), included(f.direct), included(f.bare), url.QueryEscape(f.filter.text))
+	if f.partition != "" {
+		query += "&partition=" + f.partition
+	}
+	for {
+		rows, last, more := f.page("/v1/_changes?" + query + f.limit() + "&since=" + f.since)
+		if !all && len(rows) > 0 && chance(f.h.t, 30) { // it is interrupted behind some row
+			rows = rows[:1+upTo(f.h.t, len(rows)-1)]
+			last, more = rows[len(rows)-1].Seq, false
+		}
+		if f.apply(rows); all || f.since == "0" || chance(f.h.t, 80) { // or it has not saved where it is
+			f.since = last
+		}
+		if !more || !all && chance(f.h.t, 30) {
+			return
+		}
+	}
+}
+
+// limit is mostly a small one.
+func (f *filtered) limit() string {
+	if chance(f.h.t, 20) {
+		return ""
+	}
+	return fmt.Sprint("&limit=", 1+upTo(f.h.t, 4))
+}
+
+// page reads a page, and whether there are more behind it.
+func (f *filtered) page(path string) (rows []harness.Change, last string, more bool) {
+	var page struct {
+		Results []harness.Change
+		LastSeq string `json:"last_seq"`
+		Pending *int
+	}
+	r := f.h.s.Want(http.StatusOK, "GET", path, "")
+	if err := json.Unmarshal(r.Body, &page); err != nil {
+		f.h.t.Fatalf("%v in %s", err, r.Body)
+	}
+	return page.Results, page.LastSeq, page.Pending == nil || *page.Pending > 0
+}
+
+// readGroup reads what a lease gives. Some batches are handled and not acknowledged, some fail and are parked.
+func (f *filtered) readGroup(all bool) {
+	base := "/v1/_groups/" + f.group
+	var parked struct{ Parked []struct{ ID string } }
+	if err := json.Unmarshal(f.h.s.Want(http.StatusOK, "GET", base+"/_parked", "").Body, &parked); err != nil {
+		f.h.t.Fatal(err)
+	}
+	for _, p := range parked.Parked {
+		if all || chance(f.h.t, 50) {
+			f.h.s.Want(http.StatusNoContent, "POST", base+"/_parked/"+p.ID+"/_retry", "{}")
+		}
+	}
+	var leases struct{ Leases []harness.GroupLease }
+	if err := json.Unmarshal(f.h.s.Want(http.StatusOK, "POST", base+"/_lease", `{"member":"m"}`).Body, &leases); err != nil || len(leases.Leases) != 1 {
+		f.h.t.Fatalf("%v, leases %+v", err, leases)
+	}
+	held := leases.Leases[0]
+	for {
+		rows, last, more := f.page(fmt.Sprintf("%s/_changes?partition=0&token=%s&include_docs=true%s", base, held.Token, f.limit()))
+		how, body := "_ack", harness.BatchOf(held, last, "")
+		switch handled := all || chance(f.h.t, 70); {
+		case handled:
+			f.apply(rows)
+		case chance(f.h.t, 60) && f.mode == "latest": // with all changes, parking departs from the order
+			how, body = "_nack", harness.BatchOf(held, last, `,"error":"it broke"`)
+		default:
+			return // the member is gone before it has handled them
+		}
+		if !all && chance(f.h.t, 20) {
+			return // or before it has said so
+		}
+		f.h.s.Want(http.StatusNoContent, "POST", base+"/"+how, body)
+		if !more || !all && chance(f.h.t, 50) { // parked batches come first, and nobody knows what follows them
+			return
+		}
+	}
+}
+
+// apply takes rows in.
+func (f *filtered) apply(rows []harness.Change) {
+	for _, row := range rows {
+		key := okey{row.Collection, row.ID}
+		switch row.Op {
+		case "leave", "delete":
+			if row.Op == "leave" && (row.Doc != nil || row.Previous != nil || row.Patch != nil) {
+				f.h.t.Fatalf("it leaves with %+v", row)
+			}
+			delete(f.has, key)
+		default:
+			f.has[key] = string(row.Doc)[:max(0, strings.LastIndex(string(row.Doc), `,"_meta":`))] + "}"
+		}
+	}
+}
+
+// check compares what each follower has with what the feed of all changes says.
+func (h *converging) check() {
+	for _, f := range h.followers {
+		rows, _ := h.s.Changes("mode=all&include_docs=true&since=0&view=" + f.view())
+		want, now, ever, untold := map[okey]string{}, map[okey]string{}, map[okey]bool{}, map[okey]bool{}
+		for _, row := range rows {
+			key := okey{row.Collection, row.ID}
+			now[key] = string(row.Doc)[:max(0, strings.LastIndex(string(row.Doc), `,"_meta":`))] + "}"
+			if f.direct && row.Op == "derive" {
+				continue
+			}
+			if f.bare && row.Op != "derive" && row.Cause != nil {
+				untold[key] = untold[key] || row.Op == "delete"
+				continue
+			}
+			delete(want, key)
+			if row.Op != "delete" && f.filter.matches(jsonvalue.Parse(now[key])) {
+				want[key], ever[key] = now[key], true
+			}
+		}
+		if i, n, _ := strings.Cut(f.partition, "/"); n != "" {
+			maps.DeleteFunc(want, func(key okey, _ string) bool {
+				return fmt.Sprint(fanfold.Key{Collection: key.collection, ID: key.id}.Partition(2)) != i
+			})
+		}
+		if (f.direct || f.bare) && f.mode == "latest" { // the document comes as it was when it was read
+			for key := range want {
+				want[key] = f.has[key]
+			}
+		}
+		for key := range untold { // nobody told that it is gone
+			delete(want, key)
+			delete(f.has, key)
+		}
+		if !maps.Equal(f.has, want) {
+			h.t.Fatalf("%s, %+v: has\n%v, want\n%v", cmp.Or(f.group, "a follower"), *f, f.has, want)
+		}
+		f.checkUnseen(ever)
+	}
+}
+
+// checkUnseen reads everything again, and is told of no document that never matched.
+func (f *filtered) checkUnseen(ever map[okey]bool) {
+	rows, _ := f.h.s.Changes(fmt.Sprintf("mode=%s&view=%s&derived=%s&cascades=%s&since=1-0&filter=%s", f.mode, f.view(), included(f.direct), included(f.bare), url.QueryEscape(f.filter.text)))
+	for _, row := range rows {
+		if !ever[okey{row.Collection, row.ID}] {
+			f.h.t.Fatalf("%+v is told %+v of a document that never matched", *f, row)
+		}
+	}
+}

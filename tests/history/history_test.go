@@ -1,0 +1,543 @@
+package history_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/jsonvalue"
+	"github.com/fanfold/fanfold/tests/suite"
+	"github.com/fanfold/fanfold/writer"
+)
+
+// shortHistories is how many are run, under -full longHistories; under the race detector, which makes them several times slower,
+// raceHistories. Under -soak there is no end to them but the time.
+const (
+	shortHistories = 480
+	longHistories  = 2000
+	raceHistories  = 96
+	lanes          = 6 // at a time: much of a history is waiting
+)
+
+// TestRandomHistories folds random histories and compares every view and every row of the feed
+// with what the oracle makes of the same history.
+func TestRandomHistories(t *testing.T) {
+	suite.Parallel(t)
+	checks := suite.Amount(shortHistories, longHistories) / lanes
+	if suite.RaceDetector {
+		checks = raceHistories / lanes
+	}
+	if testing.Short() {
+		checks = 10
+	}
+	checkInLanes(t, checks, suite.ShareHistories, "random histories", randomHistory)
+}
+
+// checkInLanes checks a property in lanes beside each other, checks times in each; under -soak until a share of the
+// time is used, in percent.
+func checkInLanes(t *testing.T, checks, percent int, what string, property func(*rapid.T)) {
+	t.Cleanup(suite.SetFlag("rapid.nofailfile", "true"))
+	s := suite.Begin(t, percent)
+	for round := 0; s.GoesOn(round, 1) && !t.Failed(); round++ {
+		if s.Long > 0 { // a lane checks a few a second, so that a round takes a part of what is left
+			checks = max(1, int(s.Left().Seconds()))
+		}
+		back := suite.SetFlag("rapid.checks", strconv.Itoa(checks))
+		t.Run(strconv.Itoa(round), func(t *testing.T) {
+			for lane := range lanes {
+				t.Run(strconv.Itoa(lane), func(t *testing.T) {
+					t.Parallel()
+					rapid.Check(t, func(t *rapid.T) {
+						property(t)
+						suite.Done(1, what)
+					})
+				})
+			}
+		})
+		back()
+	}
+}
+
+var (
+	collections = []string{"as", "bs", "cs"}
+	ids         = []string{"1", "2", "x"}
+)
+
+// copyPath is a relation's path with the fields that may be copied along it.
+type copyPath struct {
+	path   string
+	fields []string
+}
+
+var relationPaths = []copyPath{
+	{"pub-id", []string{"pubName", "stats.pub", "stats.deep.pub"}},
+	{"tags[]", []string{"tagNames", "stats.tags"}},
+	{"authors[].id", []string{"authors[].name", "authors[].more.name", "authorNames"}},
+	{"sections[].items[].ref", []string{"sections[].items[].title", "sections[].titles", "sections[].sum.titles", "refTitles"}},
+	{"up.id", []string{"up.label", "Upper"}},
+	{"grid[][]", []string{"gridNames"}},
+}
+
+// derivedPaths lead to members that rules may give.
+var derivedPaths = []copyPath{
+	{"pubName", []string{"viaName", "stats.via"}},
+	{"pubName[]", []string{"viaNames"}},
+	{"pubName.id", []string{"viaID", "stats.via"}},
+	{"own", []string{"viaOwn"}},
+	{"own[]", []string{"viaOwns"}},
+	{"own.id", []string{"viaOwn", "up.via"}},
+	{"tagNames[]", []string{"viaTags"}},
+	{"authors[].name", []string{"authors[].via", "viaAuthors"}},
+	{"authorNames[]", []string{"viaAuthors"}},
+	{"sections[].titles[]", []string{"sections[].via", "viaTitles"}},
+	{"sections[].items[].title", []string{"sections[].items[].via", "sections[].via"}},
+	{"up.label", []string{"up.via", "Via"}},
+	{"z-list[]", []string{"viaList"}},
+	{"A", []string{"viaA"}},
+}
+
+// holderFields are where counts and id lists may stand.
+var holderFields = []string{"count", "z-list", "stats.count", "stats.list", "up.count", "A"}
+
+// plainMembers are members of documents that expressions may read.
+var plainMembers = []string{"name", "n", "a", "b", "flag"}
+
+// upTo draws 0 to n, all alike: rapid's own ranges prefer small numbers, and histories in which
+// nothing meets anything.
+func upTo(t *rapid.T, n int) int {
+	v := 0
+	for range 8 {
+		v <<= 1
+		if rapid.Bool().Draw(t, "bit") {
+			v++
+		}
+	}
+	return v * (n + 1) >> 8
+}
+
+func draw[T any](t *rapid.T, from ...T) T { return from[upTo(t, len(from)-1)] }
+
+// chance is true in the given percentage of cases.
+func chance(t *rapid.T, percent int) bool { return upTo(t, 99) >= 100-percent }
+
+// history is one run: the store, the oracle, and the changes the feed should tell.
+type history struct {
+	t      *rapid.T
+	s      *harness.Store
+	o      *oracle
+	views  map[okey]string // before the next event
+	expect []expected
+
+	gate     *harness.Gate
+	proposed uint64 // the event that announces a model to come; 0 for none
+	coming   *omodel
+	upgrades bool // what is to come is the next version of the fold
+}
+
+// mayUpgrade tells whether the version of the fold can be changed: in a program that knows two, once.
+func (h *history) mayUpgrade() bool {
+	return fold.Newest > fold.Oldest && !h.o.trims && h.proposed == 0
+}
+
+func randomHistory(t *rapid.T) {
+	dir, err := os.MkdirTemp("", "history")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	h := &history{t: t, o: newOracle(), views: map[okey]string{}, gate: harness.NewGate()}
+	h.s = harness.Open(t, harness.Options{Dir: dir, SetOrientedFrom: draw(t, -1, 1), Writer: writer.Options{BeforeActivate: h.gate.Wait}})
+	defer func() { h.s.Close() }()
+	h.run(rapid.Custom(func(t *rapid.T) operation {
+		return operation{kind: "model", model: h.nextModel(t)}
+	}).Draw(t, "0"))
+	length := rapid.Custom(func(t *rapid.T) int { return 9 + upTo(t, 16) }).Draw(t, "length")
+	for i := range length {
+		h.run(rapid.Custom(h.operation).Draw(t, strconv.Itoa(i+1)))
+	}
+	if h.proposed != 0 {
+		h.activate()
+	}
+	h.check()
+	h.checkPages()
+	h.checkFeed()
+	h.checkFollowers()
+	h.checkOmissions()
+	h.checkCollections()
+	h.checkKept()
+	h.s.Verify()
+	before := h.s.Digest()
+	if chance(t, 25) { // set-oriented SQL gives what goes document by document
+		h.s = h.s.Otherwise()
+	}
+	h.s.Replay()
+	if h.s.Digest() != before {
+		t.Fatal("the replay's rows differ")
+	}
+	h.check()
+	h.checkFollowers()
+	if chance(t, 25) {
+		h.exportAndImport()
+	}
+}
+
+// operation is one step of a history.
+type operation struct {
+	kind  string // put, delete, merge-patch, json-patch, transaction, model, prepare, activate, withdraw, replay, restart, upgrade or prepare-upgrade
+	key   okey
+	body  string
+	model *omodel
+	// refresh are frozen fields that a put or merge-patch takes anew
+	refresh []string
+	parts   []operation // of a transaction: put, delete and merge-patch
+}
+
+// GoString is how rapid prints the operation.
+func (op operation) GoString() string {
+	switch op.kind {
+	case "model", "prepare":
+		return op.kind + " " + op.model.String()
+	case "replay", "restart", "activate", "withdraw", "upgrade", "prepare-upgrade":
+		return op.kind
+	case "transaction":
+		return fmt.Sprintf("transaction %#v", op.parts)
+	}
+	return op.kind + " " + op.key.String() + op.query() + " " + strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(op.body)
+}
+
+func (h *history) operation(t *rapid.T) operation {
+	op := operation{key: h.key(t)}
+	n := upTo(t, 99)
+	if h.o.events < 7 {
+		n = 0 // nothing happens to an empty store
+	}
+	switch {
+	case n < 47:
+		op.kind, op.body, op.refresh = "put", document(t, op.key, h.o.model), h.refresh(t, op.key)
+	case n < 55:
+		op.kind, op.parts = "transaction", h.parts(t)
+	case n < 64:
+		op.kind, op.body = "merge-patch", memberPatch(t)
+		op.key = h.there(t, op.key)
+		op.refresh = h.refresh(t, op.key)
+	case n < 73:
+		op.kind, op.body = "json-patch", patchText(t)
+		op.key = h.there(t, op.key)
+	case n < 86:
+		op.kind, op.key = "delete", h.there(t, op.key)
+	case n < 89 && h.mayUpgrade():
+		op.kind = draw(t, "upgrade", "prepare-upgrade")
+	case n < 96 && h.proposed != 0:
+		op.kind = draw(t, "activate", "activate", "activate", "withdraw")
+	case n < 96:
+		op.kind, op.model = draw(t, "model", "prepare"), h.nextModel(t)
+	case n < 98:
+		op.kind = "replay"
+	default:
+		op.kind = "restart"
+	}
+	return op
+}
+
+// query asks for the refresh.
+func (op operation) query() string {
+	if len(op.refresh) == 0 {
+		return ""
+	}
+	return "?refresh=" + url.QueryEscape(strings.Join(op.refresh, ","))
+}
+
+// refresh is mostly nothing, else some of the frozen fields of the document's collection.
+func (h *history) refresh(t *rapid.T, key okey) (paths []string) {
+	for _, r := range h.o.model.rules {
+		if r.frozen && r.collection == key.collection && chance(t, 25) {
+			paths = append(paths, r.path)
+		}
+	}
+	return paths
+}
+
+// nextModel is a new model; some release what earlier rules reserved. TestReleaseAtOnce is about
+// those that release what they remove.
+func (h *history) nextModel(t *rapid.T) *omodel {
+	m := randomModel(t, h.o.model)
+	if chance(t, 40) {
+		m.bringBack(t, h.o)
+	}
+	if !chance(t, 20) {
+		h.o.releaseLost(m)
+		return m
+	}
+	m.release = map[string][]string{}
+	for c, paths := range h.o.owned {
+		reserved := maps.Clone(paths)
+		for _, r := range h.o.model.rules {
+			for _, f := range r.fields() {
+				if r.collection == c {
+					delete(reserved, f)
+				}
+			}
+		}
+		m.release[c] = slices.Sorted(maps.Keys(reserved))
+	}
+	h.o.releaseLost(m)
+	return m
+}
+
+// key is mostly of a collection that a relation comes from or leads to.
+func (h *history) key(t *rapid.T) okey {
+	c := draw(t, collections...)
+	if rels := h.o.model.rels; len(rels) > 0 && chance(t, 90) {
+		rel := draw(t, rels...)
+		c = draw(t, rel.to, rel.collection)
+	}
+	return okey{c, draw(t, ids...)}
+}
+
+// there is mostly the key of a document that is there.
+func (h *history) there(t *rapid.T, key okey) okey {
+	var keys []okey
+	for _, c := range collections {
+		for _, id := range ids {
+			if h.o.docs[okey{c, id}] != nil {
+				keys = append(keys, okey{c, id})
+			}
+		}
+	}
+	if len(keys) == 0 || !chance(t, 90) {
+		return key
+	}
+	return draw(t, keys...)
+}
+
+func (h *history) run(op operation) {
+	switch op.kind {
+	case "put":
+		h.put(op)
+	case "merge-patch":
+		h.patch(op, func(doc *jsonvalue.Value) bool {
+			jsonvalue.MergePatch(doc, jsonvalue.Parse(op.body))
+			return true
+		})
+	case "json-patch":
+		h.patch(op, func(doc *jsonvalue.Value) bool { return jsonvalue.ApplyPatch(doc, op.body) })
+	case "delete":
+		h.delete(op.key)
+	case "transaction":
+		h.transaction(op.parts)
+	case "model":
+		h.refuseLoss(op.model)
+		previewed := h.preview(op.model)
+		r := h.s.Model(op.model.String())
+		h.o.apply(op.model)
+		h.accepted(r, "", okey{})
+		h.wantPreviewed(previewed, r)
+	case "prepare":
+		h.refuseLoss(op.model)
+		if h.proposed = h.s.Propose(op.model.String()); h.proposed == 0 { // only at once
+			h.run(operation{kind: "model", model: op.model})
+			return
+		}
+		h.coming, h.upgrades = op.model, false
+		h.s.Prepared()
+	case "upgrade":
+		h.o.trims = true
+		h.o.apply(h.o.model)
+		h.stored(h.s.SetFold(fold.Newest), "", okey{})
+	case "prepare-upgrade":
+		if h.proposed = h.s.ProposeFold(fold.Newest); h.proposed == 0 { // only at once
+			h.run(operation{kind: "upgrade"})
+			return
+		}
+		h.coming, h.upgrades = h.o.model, true
+		h.s.Prepared()
+	case "activate":
+		h.activate()
+	case "withdraw":
+		h.s.Want(http.StatusNoContent, http.MethodDelete, "/v1/_model/_pending", "")
+		h.proposed = 0
+	case "replay":
+		h.s.Replay()
+		h.check()
+	case "restart":
+		h.s = h.s.Otherwise()
+		h.s.CatchUp()
+		h.check()
+	}
+}
+
+// preview returns what applying a model would change.
+func (h *history) preview(m *omodel) (p model.Preview) {
+	h.t.Helper()
+	r := h.s.Want(http.StatusOK, http.MethodPut, "/v1/_model?dryRun=true", m.String(), "Content-Type", "application/yaml")
+	if err := json.Unmarshal(r.Body, &p); err != nil {
+		h.t.Fatal(err)
+	}
+	return p
+}
+
+// wantPreviewed fails the test unless a model's preview, which looks at nothing that the model does not concern, has said what
+// the model has changed: as many documents, and by each rule as many.
+func (h *history) wantPreviewed(p model.Preview, applied *harness.Response) {
+	h.t.Helper()
+	if len(p.Differences) == 0 { // it applies since another event
+		return
+	}
+	seq, _ := strconv.ParseUint(applied.Header.Get("Fanfold-Revision"), 10, 64)
+	rules, changed := map[string]int64{}, int64(0)
+	if err := h.s.Node.Store.Read(func(snap *sqlite.Snapshot) error {
+		page, err := snap.Changes(fanfold.ChangeQuery{After: fanfold.At(seq, 0) - 1, Limit: 10_000})
+		for _, row := range page.Rows {
+			changed++
+			for _, name := range row.Rules {
+				rules[name]++
+			}
+		}
+		return err
+	}); err != nil {
+		h.t.Fatal(err)
+	}
+	if p.Changes != changed {
+		h.t.Errorf("the preview tells %d documents that change, and %d have", p.Changes, changed)
+	}
+	for _, r := range p.Rules {
+		if r.Documents != rules[r.Rule] {
+			h.t.Errorf("the preview tells %d documents of rule %s, and %d have changed", r.Documents, r.Rule, rules[r.Rule])
+		}
+	}
+}
+
+// activate lets the model that is to come apply.
+func (h *history) activate() {
+	if chance(h.t, 50) {
+		h.s.Prepared()
+	}
+	h.gate.Open()
+	applied := h.s.Activated(h.proposed)
+	h.gate.Shut()
+	h.proposed = 0
+	h.o.trims = h.o.trims || h.upgrades
+	h.o.apply(h.coming)
+	h.stored(applied, "", okey{})
+}
+
+// accepted notes what the event should change.
+func (h *history) accepted(r *harness.Response, op string, key okey) {
+	h.t.Helper()
+	seq, err := strconv.ParseUint(r.Header.Get("Fanfold-Revision"), 10, 64)
+	if err != nil {
+		h.t.Fatalf("Fanfold-Revision: %v", err)
+	}
+	h.stored(seq, op, key)
+}
+
+// stored notes an event that the oracle has applied.
+func (h *history) stored(seq uint64, op string, key okey) {
+	after := h.o.views()
+	h.expect = append(h.expect, expected{seq, op, key, h.views, after, h.o.written(), nil})
+	h.views = after
+}
+
+func (h *history) put(op operation) {
+	what, want := "create", http.StatusCreated
+	if h.o.docs[op.key] != nil {
+		what, want = "replace", http.StatusNoContent
+	}
+	path := harness.Path(op.key.collection, op.key.id) + op.query()
+	if h.o.tooLong(op.key, op.body) {
+		h.s.Want(http.StatusUnprocessableEntity, http.MethodPut, path, op.body)
+		return
+	}
+	r := h.write(want, http.MethodPut, path, op.body)
+	h.o.put(op.key, op.body, op.refresh...)
+	h.accepted(r, what, op.key)
+}
+
+func (h *history) delete(key okey) {
+	path := harness.Path(key.collection, key.id)
+	if h.o.docs[key] == nil {
+		h.s.Want(http.StatusNotFound, http.MethodDelete, path, "")
+		return
+	}
+	gone, edits, held, _ := h.o.removal([]okey{key}, nil)
+	if held {
+		h.s.Want(http.StatusConflict, http.MethodDelete, path, "")
+		return
+	}
+	r := h.write(http.StatusNoContent, http.MethodDelete, path, "")
+	h.o.remove(key)
+	h.accepted(r, "delete", key)
+	delete(gone, key)
+	h.removed(gone, edits, []okey{key})
+}
+
+// removed applies what the deletes of roots brought with them, in the order in which the feed has it.
+func (h *history) removed(gone map[okey]bool, edits map[okey]*jsonvalue.Value, roots []okey) {
+	if len(gone)+len(edits) == 0 {
+		return
+	}
+	rows, _ := h.s.Changes("mode=all&since=0")
+	after := h.expect[len(h.expect)-1].seq
+	for _, row := range rows {
+		key := okey{row.Collection, row.ID}
+		switch {
+		case row.Op == "derive" || row.Rev <= after:
+		case row.Op == "delete" && gone[key]:
+			delete(gone, key)
+			h.o.remove(key)
+			h.stored(row.Rev, "delete", key)
+		case row.Op == "patch" && edits[key] != nil:
+			h.o.write(key, edits[key], "")
+			h.stored(row.Rev, "patch", key)
+			delete(edits, key)
+		default:
+			h.t.Fatalf("the delete brought %+v with it", row)
+		}
+		if row.Op != "derive" && row.Rev > after {
+			policy := map[string]string{"delete": "cascade", "patch": "unlink"}[row.Op]
+			if row.Cause == nil || !slices.ContainsFunc(h.o.model.rels, func(r *orel) bool { return r.onDelete == policy && r.collection+"."+r.name == row.Cause.Rule }) {
+				h.t.Fatalf("%+v has the cause %+v, which names no relation with %s", row, row.Cause, policy)
+			}
+			h.expect[len(h.expect)-1].roots = roots
+		}
+	}
+	if len(gone)+len(edits) > 0 {
+		h.t.Fatalf("the delete did not delete %v and not edit %v", gone, edits)
+	}
+}
+
+// patch sends a patch; fits applies it to the oracle's document and tells whether it could.
+func (h *history) patch(op operation, fits func(doc *jsonvalue.Value) bool) {
+	want := http.StatusNoContent
+	var body *jsonvalue.Value
+	if d := h.o.docs[op.key]; d == nil {
+		want = http.StatusNotFound
+	} else if body = d.body.Clone(); !fits(body) {
+		want = http.StatusConflict
+	} else if h.o.longBody(body) {
+		want = http.StatusUnprocessableEntity
+	}
+	r := h.write(want, http.MethodPatch, harness.Path(op.key.collection, op.key.id)+op.query(), op.body, "Content-Type", "application/"+op.kind+"+json")
+	if want == http.StatusNoContent {
+		h.o.write(op.key, body, "", op.refresh...)
+		h.accepted(r, "patch", op.key)
+	}
+}

@@ -1,0 +1,126 @@
+package house_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/fanfold/fanfold"
+
+// mayImport says which packages of this module each may import; data flows
+// api -> writer -> events -> projector -> sqlite -> changefeed and reads.
+var mayImport = map[string][]string{
+	"":                                 {},
+	"internal/jsondoc":                 {},
+	"internal/decimal":                 {},
+	"internal/regex":                   {},
+	"internal/schema":                  {"", "internal/decimal", "internal/jsondoc", "internal/regex"},
+	"internal/expr":                    {"internal/jsondoc", "internal/regex"},
+	"internal/sending":                 {},
+	"internal/tracing":                 {},
+	"internal/modelfile":               {"", "internal/expr", "internal/jsondoc", "internal/schema", "model"},
+	"migrations":                       {},
+	"events":                           {"", "events/servers", "internal/jsondoc", "internal/tracing"},
+	"sqlite":                           {"", "internal/jsondoc", "migrations", "model", "sqlite/driver"},
+	"sqlite/driver":                    {""},
+	"projector/fold":                   {"", "internal/decimal", "internal/expr", "internal/jsondoc", "internal/modelfile", "internal/sortkey", "migrations", "model", "sqlite"},
+	"projector/inspect":                {"", "internal/decimal", "internal/jsondoc", "internal/reports", "internal/schema", "model", "projector/fold", "sqlite"},
+	"projector":                        {"", "internal/jsondoc", "internal/modelfile", "internal/reports", "model", "projector/fold", "sqlite"},
+	"changefeed":                       {"", "internal/expr", "internal/jsondoc", "internal/sending"},
+	"changefeed/group":                 {"", "changefeed"},
+	"membership":                       {""},
+	"writer":                           {"", "internal/jsondoc", "internal/modelfile", "internal/schema", "model"},
+	"client":                           {},
+	"api":                              {"", "api/internal/view", "changefeed", "changefeed/group", "internal/exportfile", "internal/jsondoc", "internal/modelfile", "internal/params", "internal/reports", "internal/sending", "internal/tracing", "membership", "model", "writer"},
+	"node":                             {"", "api", "changefeed", "changefeed/group", "events", "events/buckets", "events/embedded", "events/servers", "internal/modelfile", "internal/reports", "internal/sending", "internal/tracing", "membership", "model", "projector", "projector/fold", "projector/inspect", "sqlite", "writer"},
+	"cmd/fanfold":                      {"", "api", "changefeed/group", "client", "events", "events/embedded", "events/servers", "internal/expr", "internal/jsondoc", "internal/modelfile", "internal/reports", "internal/sending", "membership", "model", "node", "projector", "projector/fold", "projector/inspect", "sqlite"},
+	"examples/readlog":                 {},
+	"examples/cache":                   {"client"},
+	"examples/searchindex":             {"client"},
+	"tests/fanfold-stack":              {},
+	"tests/natsserver":                 {},
+	"tests/retest":                     {},
+	"tests/harness":                    {"", "api", "internal/reports", "membership", "node", "projector/inspect", "sqlite", "tests/natsserver", "tests/suite", "writer"},
+	"tests/suite":                      {},
+	"tests/jsonvalue":                  {},
+	"tests/linear":                     {"tests/harness"},
+	"tests/consumer":                   {"", "tests/harness"},
+	"api/internal/view":                {"", "internal/reports", "model"},
+	"cmd/fanfold-bench":                {"", "client", "cmd/fanfold-bench/internal/bench", "events", "events/embedded", "node"},
+	"cmd/fanfold-bench/internal/bench": {"sqlite"},
+	"events/buckets":                   {"", "events", "events/servers"},
+	"events/embedded":                  {"", "events", "events/servers"},
+	"events/servers":                   {"", "internal/jsondoc"},
+	"internal/exportfile":              {"", "internal/jsondoc", "internal/modelfile", "internal/schema", "model", "writer"},
+	"internal/params":                  {""},
+	"internal/reports":                 {"", "membership", "model"},
+	"internal/sortkey":                 {"internal/decimal", "internal/jsondoc"},
+	"model":                            {"", "internal/decimal", "internal/jsondoc"},
+}
+
+// mustNotImport are packages from elsewhere that a package of ours must not know.
+var mustNotImport = map[string][]string{
+	"":                  {"net/http", "github.com/labstack/echo/v4", "github.com/nats-io/nats.go", "github.com/mattn/go-sqlite3"},
+	"writer":            {"net/http", "github.com/labstack/echo/v4", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
+	"sqlite":            {"github.com/mattn/go-sqlite3"},
+	"projector":         {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
+	"projector/fold":    {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
+	"projector/inspect": {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
+	"api":               {"github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream", "github.com/mattn/go-sqlite3"},
+
+	"internal/exportfile": {"net/http", "github.com/labstack/echo/v4"},
+}
+
+// onlyIn says which package alone may import a package from elsewhere, tests and benchmarks aside.
+var onlyIn = map[string]string{"github.com/nats-io/nats-server/v2/server": "events/embedded"}
+
+func TestLayers(t *testing.T) {
+	root := "../.."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		if rel == "." {
+			rel = ""
+		}
+		allowed, known := mayImport[filepath.ToSlash(rel)]
+		if !known {
+			t.Errorf("%s: package %q is not in the table", path, rel)
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, imp := range file.Imports {
+			name, err := strconv.Unquote(imp.Path.Value)
+			if err != nil {
+				return err
+			}
+			if slices.Contains(mustNotImport[filepath.ToSlash(rel)], name) {
+				t.Errorf("%s imports %s", path, name)
+			}
+			if only, bound := onlyIn[name]; bound && only != filepath.ToSlash(rel) && !strings.HasPrefix(rel, "tests") {
+				t.Errorf("%s imports %s, which only %s may", path, name, only)
+			}
+			own, ok := strings.CutPrefix(name, module)
+			if ok && !slices.Contains(allowed, strings.TrimPrefix(own, "/")) {
+				t.Errorf("%s imports %s", path, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
