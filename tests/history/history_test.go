@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -47,9 +48,14 @@ func TestRandomHistories(t *testing.T) {
 	checkInLanes(t, checks, suite.ShareHistories, "random histories", randomHistory)
 }
 
+// rapidFlags guards the flags of package rapid, which all tests of this package share: one test at a time goes by them.
+var rapidFlags sync.Mutex
+
 // checkInLanes checks a property in lanes beside each other, checks times in each; under -soak until a share of the
-// time is used, in percent.
+// time is used, in percent. Tests that call it run one after the other.
 func checkInLanes(t *testing.T, checks, percent int, what string, property func(*rapid.T)) {
+	rapidFlags.Lock()
+	t.Cleanup(rapidFlags.Unlock)
 	t.Cleanup(suite.SetFlag("rapid.nofailfile", "true"))
 	s := suite.Begin(t, percent)
 	for round := 0; s.GoesOn(round, 1) && !t.Failed(); round++ {
