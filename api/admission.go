@@ -46,17 +46,17 @@ func refuseBody(c echo.Context, maxBody int64, refusal error) error {
 
 // bodyReader reads a body, and takes room for it as it arrives: a client that only announces a body takes none.
 type bodyReader struct {
-	from    io.Reader
-	length  int64              // negative where it is not known
-	maxBody int64              // the most bytes that are taken where it is not
-	watch   func([]byte) error // is given each piece, and refuses the body with its error; nil for none
+	from          io.Reader
+	contentLength int64              // negative where it is not known
+	maxBody       int64              // the most bytes that are taken where it is not
+	watch         func([]byte) error // is given each piece, and refuses the body with its error; nil for none
 }
 
 // receive reads the body of a request. Errors are those of bodyError, watch's, and Busy.
 func (b *bodyReader) receive(c echo.Context) ([]byte, error) {
 	l := c.Get(leaseKey).(*lease)
 	body := make([]byte, 0, b.bounded(freeBytes))
-	for int64(len(body)) != b.length {
+	for int64(len(body)) != b.contentLength {
 		if len(body) == cap(body) { // as much again as has arrived
 			next := b.bounded(max(2*cap(body), leastBytes))
 			if !l.grow(c.Request().Context(), int64(next)) {
@@ -84,8 +84,8 @@ func (b *bodyReader) receive(c echo.Context) ([]byte, error) {
 // bounded returns a size of the buffer, or less where the body cannot be as long.
 func (b *bodyReader) bounded(size int) int {
 	most := b.maxBody + 1 // never more than is taken
-	if b.length >= 0 {
-		most = b.length
+	if b.contentLength >= 0 {
+		most = b.contentLength
 	}
 	return int(min(int64(size), most))
 }

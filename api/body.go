@@ -51,7 +51,7 @@ func (b *bodies) readWatched(c echo.Context, maxBody int64, watch func([]byte) e
 	if zipped {
 		limited, length = http.MaxBytesReader(nil, newGunzip(limited), maxBody), -1
 	}
-	in := &bodyReader{from: limited, length: length, maxBody: maxBody, watch: watch}
+	in := &bodyReader{from: limited, contentLength: length, maxBody: maxBody, watch: watch}
 	body, err = in.receive(c)
 	return body, contentType, err
 }

@@ -41,7 +41,7 @@ func TestCausesAreLogged(t *testing.T) {
 		var logged strings.Builder
 		s.opt.Logger = slog.New(slog.NewTextHandler(&logged, nil))
 		s.feed.feed = failing{c.err}
-		w := ask(s, http.MethodGet, "/v1/_changes")
+		w := request(s, http.MethodGet, "/v1/_changes")
 		var p problem
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
 			t.Fatal(err)

@@ -15,14 +15,14 @@ import (
 
 // about says what GET / tells of the API.
 type about struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Version     string `json:"version"`
-	Links       []link `json:"links"`
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
+	Version     string      `json:"version"`
+	Links       []hyperlink `json:"links"`
 }
 
-// link leads from the first page to a part of the API.
-type link struct {
+// hyperlink leads from the first page to a part of the API.
+type hyperlink struct {
 	Rel   string `json:"rel"`
 	Href  string `json:"href"`
 	Title string `json:"title"`
@@ -31,8 +31,8 @@ type link struct {
 // description says in one sentence what Fanfold is.
 const description = "An event-sourced JSON document store that keeps declared copies right"
 
-// links lists where the first page leads.
-var links = []link{
+// hyperlinks lists where the first page leads.
+var hyperlinks = []hyperlink{
 	{"collections", "/v1", "The collections, and how many documents each holds"},
 	{"model", "/v1/_model", "The model: which copies exist, and how collections refer to each other"},
 	{"changes", "/v1/_changes", "The change feed"},
@@ -54,7 +54,7 @@ func (a *admin) front(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	page := about{Name: "Fanfold", Description: description, Version: a.version, Links: links}
+	page := about{Name: "Fanfold", Description: description, Version: a.version, Links: hyperlinks}
 	h := c.Response().Header()
 	h.Add("Vary", "Accept")
 	h["Cache-Control"] = mustRevalidate

@@ -55,11 +55,11 @@ type gunzip struct {
 // newGunzip returns a reader of what a compressed body holds. It reads nothing before it is read.
 func newGunzip(body io.Reader) *gunzip { return &gunzip{body: body} }
 
-// source reads the compressed body and remembers its error.
-type source struct{ g *gunzip }
+// compressedBody reads the compressed body and remembers its error.
+type compressedBody struct{ g *gunzip }
 
 // Read reads from the compressed body.
-func (s source) Read(b []byte) (int, error) {
+func (s compressedBody) Read(b []byte) (int, error) {
 	n, err := s.g.body.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.g.err = err
@@ -70,7 +70,7 @@ func (s source) Read(b []byte) (int, error) {
 // Read reads a piece of what the body holds. Errors are the body's, and Invalid where it is not gzip.
 func (g *gunzip) Read(b []byte) (n int, err error) {
 	if g.zip == nil {
-		g.zip, err = gzip.NewReader(source{g})
+		g.zip, err = gzip.NewReader(compressedBody{g})
 	}
 	if err == nil {
 		n, err = g.zip.Read(b)

@@ -87,7 +87,7 @@ func (js *jobs) finish(j *job, r *reply, err error) {
 	kept := 0
 	for i := len(js.list) - 1; i >= 0; i-- {
 		if o := js.list[i]; o.work.Kind == kind && o.hasEnded() {
-			if kept++; kept > keptWork[kind] {
+			if kept++; kept > maxFinishedWork[kind] {
 				js.list = slices.Delete(js.list, i, i+1)
 			}
 		}

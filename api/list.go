@@ -67,7 +67,7 @@ func (d *documents) list(c echo.Context) error {
 		return err
 	}
 	if ids, err := idsOf(c.QueryParams()); ids != nil || err != nil {
-		return d.several(c, collection, ids, err)
+		return d.listByIDs(c, collection, ids, err)
 	}
 	p, err := d.parsePage(c, collection, collection)
 	if err != nil {

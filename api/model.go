@@ -277,7 +277,7 @@ var modelTypes = []string{"application/yaml", "application/x-yaml", "text/yaml",
 
 // readModel reads the body of a model. What says that it is JSON must be.
 func (ms *models) readModel(c echo.Context, types []string) ([]byte, error) {
-	src, contentType, err := ms.bodies.read(c, modelfile.MaxSource, types...)
+	src, contentType, err := ms.bodies.read(c, modelfile.MaxBytes, types...)
 	if err == nil && (contentType == jsonType || contentType == mergePatchType) {
 		err = writer.CheckDepth(src, fanfold.DefaultMaxDepth)
 	}

@@ -10,7 +10,7 @@ import (
 // Bounds of a transaction's body besides its length, so that reading it costs little more memory than the body itself.
 const (
 	maxEnvelope = 64 << 10 // bytes of an operation around its document or patch
-	maxValues   = 8 << 20  // values in all of its operations: with a tree for each of them, some 230 MB
+	maxValues   = 8 << 20  // values in all of its operations: with a tree for each of them, some 230 MB; 60 kB of gzip may hold 100 million
 )
 
 // errNoOperations says what the body of a transaction must be. It is an Invalid.

@@ -18,12 +18,12 @@ import (
 
 // How fast a body must come.
 const (
-	minRate  = 1 << 10  // bytes a second, always: less than the slowest lines carry
-	busyRate = 16 << 10 // bytes a second while others wait for what the body holds
-	busyPart = 128      // and this part of what it holds each second, so that nobody holds much by sending little
-	lineTime = 3        // times Options.BodyGrace, in which an import must bring a whole line
-	busyTime = 0.3      // times Options.BodyGrace, which a body may be late while others wait
-	lookTime = 250 * time.Millisecond
+	minRate     = 1 << 10  // bytes a second, always: less than the slowest lines carry
+	busyRate    = 16 << 10 // bytes a second while others wait for what the body holds
+	busyPart    = 128      // and this part of what it holds each second, so that nobody holds much by sending little
+	lineTime    = 3        // times Options.BodyGrace, in which an import must bring a whole line
+	busyTime    = 0.3      // times Options.BodyGrace, which a body may be late while others wait
+	cutInterval = 250 * time.Millisecond
 )
 
 // pacedBody is the body of a request, whose client must send it at a certain pace. Its time runs while a Read waits for the
@@ -210,8 +210,8 @@ func (p *pacedBody) complete() error {
 	return supported(p.control.SetReadDeadline(p.until))
 }
 
-// errYields ends a body that is late while others wait.
-var errYields = fanfold.Errorf(fanfold.TooSlow,
+// errCutForOthers ends a body that is late while others wait.
+var errCutForOthers = fanfold.Errorf(fanfold.TooSlow,
 	"others wait for the room that this body holds, and it comes too slowly: send at least %d bytes a second, or again later", busyRate)
 
 // senders are the bodies that hold something for which others wait. The zero value holds none.
@@ -248,7 +248,7 @@ func (s *senders) press(wanted int64) (stop func()) {
 	s.wanted += wanted
 	if s.waiting++; s.waiting == 1 {
 		s.done = make(chan struct{})
-		go s.look(s.done)
+		go s.cutWhileOthersWait(s.done)
 	}
 	return func() {
 		s.mu.Lock()
@@ -260,9 +260,9 @@ func (s *senders) press(wanted int64) (stop func()) {
 	}
 }
 
-// look cuts late bodies now and then, until done is closed.
-func (s *senders) look(done <-chan struct{}) {
-	tick := time.NewTicker(lookTime)
+// cutWhileOthersWait cuts late bodies now and then, until done is closed.
+func (s *senders) cutWhileOthersWait(done <-chan struct{}) {
+	tick := time.NewTicker(cutInterval)
 	defer tick.Stop()
 	for {
 		s.cutLate()
@@ -296,7 +296,7 @@ func (s *senders) cutLate() {
 		if free >= s.wanted {
 			return
 		}
-		l.body.cut(errYields)
+		l.body.cut(errCutForOthers)
 		delete(s.bodies, l.body)
 		free += l.holds
 	}

@@ -111,8 +111,8 @@ func TestWorkIsNotTheClients(t *testing.T) {
 	})
 }
 
-// TestWhoYields: while somebody waits, the bodies are cut that are late, the latest first, until there is enough.
-func TestWhoYields(t *testing.T) {
+// TestLateBodiesAreCutForOthers: while somebody waits, the bodies are cut that are late, the latest first, until there is enough.
+func TestLateBodiesAreCutForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all senders
 		var mu sync.Mutex
@@ -153,12 +153,12 @@ func TestWhoYields(t *testing.T) {
 			synctest.Wait()
 			mu.Lock()
 		}
-		if wanted(1 << 10); len(ended) != 1 || !errors.Is(ended["silent"], errYields) {
+		if wanted(1 << 10); len(ended) != 1 || !errors.Is(ended["silent"], errCutForOthers) {
 			t.Errorf("for a little these have yielded: %v", ended)
 		}
 		wanted(1 << 30)
 		for _, name := range []string{"slow", "slower", "holding"} {
-			if !errors.Is(ended[name], errYields) {
+			if !errors.Is(ended[name], errCutForOthers) {
 				t.Errorf("%s has ended with %v", name, ended[name])
 			}
 		}

@@ -137,7 +137,7 @@ func (s *Server) table() []route {
 		{"POST", "/v1/_snapshot", rightAdmin, byType, 0, untimed | lasting, a.snapshot},
 	}
 	if s.opt.Metrics != nil {
-		rows = append(rows, route{"GET", "/metrics", rightRead, atOnce, 0, 0, whole(s.opt.Metrics)})
+		rows = append(rows, route{"GET", "/metrics", rightRead, atOnce, 0, 0, buffered(s.opt.Metrics)})
 	}
 	return rows
 }

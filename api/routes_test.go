@@ -115,7 +115,7 @@ func TestRoutesAreWhole(t *testing.T) {
 			t.Errorf("%s changes nothing: right %q, admission %d", name, r.right, r.admit)
 		}
 	}
-	for _, l := range links {
+	for _, l := range hyperlinks {
 		if s.routes.byPath[l.Href] == nil {
 			t.Errorf("the first page leads to %s, which is no route", l.Href)
 		}

@@ -24,8 +24,8 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// Sources are what the documents in answers come from: see package view.
-type Sources = view.Sources
+// ViewDependencies are what the documents in answers come from: see package view.
+type ViewDependencies = view.Dependencies
 
 type (
 	// Reader reads documents.
@@ -90,17 +90,17 @@ type Feed interface {
 
 // Dependencies holds the parts that a Server works with.
 type Dependencies struct {
-	Writer    *writer.Writer
-	Fencer    Fencer
-	Sources   Sources
-	Folded    Folded
-	Models    Models
-	Inspector Inspector
-	Operator  Operator
-	Feed      Feed
-	Groups    *group.Groups
-	Cluster   Cluster
-	Lag       Lag
+	Writer           *writer.Writer
+	Fencer           Fencer
+	ViewDependencies ViewDependencies
+	Folded           Folded
+	Models           Models
+	Inspector        Inspector
+	Operator         Operator
+	Feed             Feed
+	Groups           *group.Groups
+	Cluster          Cluster
+	Lag              Lag
 }
 
 // Options configure a Server. Zero values stand for the defaults.
@@ -201,11 +201,11 @@ func New(parts Dependencies, opt Options) *Server {
 		panic(err) // the options are constants
 	}
 	s.running = &running{handler: handler, none: make(chan struct{}, 1)}
-	s.views, s.bodies = view.New(parts.Sources), &bodies{opt: &s.opt, room: newRoom(opt.MaxInFlight)}
+	s.views, s.bodies = view.New(parts.ViewDependencies), &bodies{opt: &s.opt, room: newRoom(opt.MaxInFlight)}
 	s.jobs = newJobs(opt.Logger, s.views)
 	s.handlers(parts)
 	s.echo.HideBanner, s.echo.HidePort = true, true
-	s.echo.HTTPErrorHandler, s.echo.JSONSerializer = s.fail, lengthSerializer{}
+	s.echo.HTTPErrorHandler, s.echo.JSONSerializer = s.fail, jsonSerializer{}
 	recovered := middleware.RecoverWithConfig(middleware.RecoverConfig{DisableErrorHandler: true, LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
 		s.opt.Logger.Error("a handler panicked", "err", err, "stack", string(stack))
 		return err

@@ -19,11 +19,11 @@ import (
 // memory holds documents, of which it is all that views read. It counts what is asked of it.
 type memory struct {
 	docs  []*fanfold.Document // by number
-	asked map[string]int
+	calls map[string]int
 }
 
 func newMemory() *memory {
-	m := &memory{asked: map[string]int{}}
+	m := &memory{calls: map[string]int{}}
 	for i, d := range []struct{ collection, id, body string }{
 		{"authors", "a1", `{"id":"a1","name":"Ursula"}`}, {"books", "b1", `{"id":"b1","author":"a1"}`}, {"books", "b2", `{"id":"b2","author":"a1"}`}} {
 		at := fanfold.At(uint64(i+1), 0)
@@ -53,7 +53,7 @@ func (m *memory) each(fn func(doc *fanfold.Document) (bool, error)) (bool, error
 }
 
 func (m *memory) Get(key fanfold.Key, _ fanfold.View) (*fanfold.Document, fanfold.Position, error) {
-	m.asked["Get"]++
+	m.calls["Get"]++
 	return m.find(key), m.At(), nil
 }
 
@@ -68,12 +68,12 @@ func (m *memory) HasCollection(name string) (bool, error) {
 }
 
 func (m *memory) CollectionsBehind(string, int) ([]model.CollectionCount, bool, error) {
-	m.asked["CollectionsBehind"]++
+	m.calls["CollectionsBehind"]++
 	return []model.CollectionCount{{Name: "books", Documents: 2}}, false, nil
 }
 
 func (m *memory) GetWithin(key fanfold.Key, _ fanfold.View, maxBytes int) (*fanfold.Document, int, error) {
-	m.asked["GetWithin"]++
+	m.calls["GetWithin"]++
 	doc := m.find(key)
 	if doc == nil {
 		return nil, 0, nil
@@ -86,17 +86,17 @@ func (m *memory) GetWithin(key fanfold.Key, _ fanfold.View, maxBytes int) (*fanf
 }
 
 func (m *memory) EachListed(_, _ string, _ int, _ fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
-	m.asked["EachListed"]++
+	m.calls["EachListed"]++
 	return m.each(fn)
 }
 
 func (m *memory) EachReferring(_, _ string, _ int64, _ int, _ fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
-	m.asked["EachReferring"]++
+	m.calls["EachReferring"]++
 	return m.each(fn)
 }
 
 func (m *memory) EachOnPage(_ model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
-	m.asked["EachOnPage"]++
+	m.calls["EachOnPage"]++
 	if err := begin(1, 1); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (m *memory) Model() (src []byte, reserved model.Reserved, retired model.Ret
 }
 
 func (m *memory) All(after int64, _ int) ([]*fanfold.Document, bool, error) {
-	m.asked["All"]++
+	m.calls["All"]++
 	return slices.Clone(m.docs[after:]), false, nil
 }
 
@@ -118,7 +118,7 @@ func (m *memory) EachKept(int64, func(rule, target string, value []byte) error) 
 func (m *memory) Close() error { return nil }
 
 func (m *memory) Lineage(_ context.Context, key fanfold.Key) (*reports.Lineage, error) {
-	m.asked["Lineage"]++
+	m.calls["Lineage"]++
 	return &reports.Lineage{Derived: []reports.DerivedValue{}, Copies: []reports.Copies{{Rule: key.ID}}}, nil
 }
 
@@ -146,11 +146,11 @@ func serving(t *testing.T) (*Server, *memory) {
 		t.Fatal(err)
 	}
 	m, node := newMemory(), still{model}
-	return New(Dependencies{Writer: &writer.Writer{}, Sources: Sources{Reader: m, Tracer: m}, Folded: node, Models: node, Lag: stillLag{node}}, Options{SpoolDir: t.TempDir()}), m
+	return New(Dependencies{Writer: &writer.Writer{}, ViewDependencies: ViewDependencies{Reader: m, Tracer: m}, Folded: node, Models: node, Lag: stillLag{node}}, Options{SpoolDir: t.TempDir()}), m
 }
 
-// ask returns the answer to a request without a body.
-func ask(s *Server, method, path string) *httptest.ResponseRecorder {
+// request returns the answer to a request without a body.
+func request(s *Server, method, path string) *httptest.ResponseRecorder {
 	w, r := httptest.NewRecorder(), httptest.NewRequest(method, path, nil)
 	r.Host = "localhost"
 	s.Handler().ServeHTTP(w, r)
@@ -172,14 +172,14 @@ func TestDocumentsComeFromTheView(t *testing.T) {
 		{"/v1/books/b1/_lineage", "Lineage", `"rule":"b1"`},
 		{"/v1/_export", "All", `{"collection":"books","doc":{"id":"b2","author":"a1"}}`},
 	} {
-		clear(m.asked)
-		w := ask(s, http.MethodGet, c.path)
-		if w.Code != http.StatusOK || m.asked[c.asks] == 0 || !strings.Contains(w.Body.String(), c.has) {
-			t.Errorf("%s asked %v, want %s: %d %s", c.path, m.asked, c.asks, w.Code, w.Body)
+		clear(m.calls)
+		w := request(s, http.MethodGet, c.path)
+		if w.Code != http.StatusOK || m.calls[c.asks] == 0 || !strings.Contains(w.Body.String(), c.has) {
+			t.Errorf("%s asked %v, want %s: %d %s", c.path, m.calls, c.asks, w.Code, w.Body)
 		}
 	}
-	clear(m.asked)
-	if w := ask(s, http.MethodHead, "/v1/books/b1"); w.Code != http.StatusOK || m.asked["Get"] != 1 || w.Header().Get("ETag") == "" {
-		t.Errorf("HEAD asked %v: %d %v", m.asked, w.Code, w.Header())
+	clear(m.calls)
+	if w := request(s, http.MethodHead, "/v1/books/b1"); w.Code != http.StatusOK || m.calls["Get"] != 1 || w.Header().Get("ETag") == "" {
+		t.Errorf("HEAD asked %v: %d %v", m.calls, w.Code, w.Header())
 	}
 }

@@ -21,8 +21,8 @@ const (
 // workPath is before the id of work in its path.
 const workPath = "/v1/_work/"
 
-// keptWork is how much work of a kind is kept when it has ended, with its result.
-var keptWork = map[string]int{workModel: 4, workPreview: 4, workVerify: 1, workVerifyLog: 1}
+// maxFinishedWork is how much finished work of a kind is kept, with its result.
+var maxFinishedWork = map[string]int{workModel: 4, workPreview: 4, workVerify: 1, workVerifyLog: 1}
 
 // maxWait bounds for how long a request waits that would have its answer in the background, and maxWorkShown how much work
 // _status tells.

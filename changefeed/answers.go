@@ -57,7 +57,7 @@ func (f *Feed) Farthest() (at fanfold.Position, found bool) {
 	for st := range f.answers.streams {
 		mine := fanfold.Position(st.at.Load())
 		if sub := st.sub.Load(); sub != nil { // which may have looked at much that was not asked for
-			mine = max(mine, sub.looked())
+			mine = max(mine, sub.checkedUpTo())
 		}
 		if !found || mine < at {
 			at, found = mine, true

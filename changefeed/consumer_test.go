@@ -18,8 +18,8 @@ import (
 // streams are the endless transports.
 var streams = []string{"continuous", "eventsource", "websocket"}
 
-// told is what a consumer was told: a change, or a position alone.
-type told struct {
+// message is what a consumer was told: a change, or a position alone.
+type message struct {
 	Seq     string
 	ID      string
 	LastSeq string `json:"last_seq"`
@@ -69,7 +69,7 @@ func consume(t testing.TB, url, kind, query string) *consumer {
 }
 
 // next returns what comes next. The error is how the feed ended.
-func (c *consumer) next() (m told, err error) {
+func (c *consumer) next() (m message, err error) {
 	c.t.Helper()
 	var text string
 	switch c.kind {
@@ -114,7 +114,7 @@ func cmpPrefix(line, prefix, otherwise string) string {
 }
 
 // change returns the next change, and nothing where the feed ended, which fails the test.
-func (c *consumer) change() told {
+func (c *consumer) change() message {
 	c.t.Helper()
 	for {
 		m, err := c.next()
@@ -128,8 +128,8 @@ func (c *consumer) change() told {
 	}
 }
 
-// rest reads to the feed's end, and returns the last position told, and how the feed ended.
-func (c *consumer) rest() (last told, err error) {
+// readToEnd reads to the feed's end, and returns the last position told, and how the feed ended.
+func (c *consumer) readToEnd() (last message, err error) {
 	c.t.Helper()
 	for {
 		m, err := c.next()

@@ -52,8 +52,8 @@ type Feed struct {
 	scoped    bool           // its consumers may have got something before they begin, wherever that is
 	leftOut   func(rows int) // is told how many rows a filter leaves out; nil for nobody
 
-	mu    sync.Mutex
-	tails map[string]*tail // by what their subscribers ask for; goes before the tails' own locks
+	mu          sync.Mutex
+	sharedFeeds map[string]*sharedFeed // by what their subscribers ask for; goes before the shared feeds' own locks
 }
 
 // New returns a feed over a store. The caller closes it.
@@ -70,7 +70,7 @@ func New(store Store, opt Options) *Feed {
 	if opt.Budget == nil {
 		opt.Budget = sending.NewBudget(0)
 	}
-	f := &Feed{store: store, opt: opt, answers: newAnswers(), filtering: make(chan struct{}, maxFiltering), tails: map[string]*tail{}}
+	f := &Feed{store: store, opt: opt, answers: newAnswers(), filtering: make(chan struct{}, maxFiltering), sharedFeeds: map[string]*sharedFeed{}}
 	f.closed, f.end = context.WithCancel(context.Background())
 	return f
 }

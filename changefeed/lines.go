@@ -33,7 +33,7 @@ func (o *lineWriter) row(row fanfold.ChangeRow) error {
 
 // share sends the rows of a piece.
 func (o *lineWriter) share(p *piece, after fanfold.Position) error {
-	for _, row := range p.behind(after) {
+	for _, row := range p.rowsAfter(after) {
 		if err := o.send(p.text[row.json : row.end+1]); err != nil { // what is behind a row begins with a line break
 			return err
 		}

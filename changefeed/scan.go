@@ -20,23 +20,23 @@ const (
 
 // scan is one consumer's way through the changes.
 type scan struct {
-	store     Store
-	lease     *sending.Lease // for the page that is being sent
-	req       *request
-	issuer    fanfold.Issuer
-	filtering chan struct{}                         // see Feed
-	leftOut   func(rows int)                        // see Feed
-	at        fanfold.Position                      // everything up to here was looked at
-	head      fanfold.Position                      // where the store stood; before at where the consumer has been at a node that is ahead
-	pending   int64                                 // how many changes are behind at
-	uncounted bool                                  // that is not known
-	sent      int                                   // rows
-	lastSeq   uint64                                // event of the last row sent
-	lastTx    string                                // and its transaction
-	sentAt    time.Time                             // when something was sent, or the scan began
-	onSent    func(ctx context.Context, seq uint64) // see Options; nil for nobody
-	evaluated int                                   // how often the filter was, since it is this feed's turn
-	yield     func()                                // is called before waiting for room, to give back what is held besides; nil for none
+	store      Store
+	lease      *sending.Lease // for the page that is being sent
+	req        *request
+	issuer     fanfold.Issuer
+	filtering  chan struct{}                         // see Feed
+	leftOut    func(rows int)                        // see Feed
+	at         fanfold.Position                      // everything up to here was looked at
+	head       fanfold.Position                      // where the store stood; before at where the consumer has been at a node that is ahead
+	pending    int64                                 // how many changes are behind at
+	uncounted  bool                                  // that is not known
+	sent       int                                   // rows
+	lastSeq    uint64                                // event of the last row sent
+	lastTx     string                                // and its transaction
+	sentAt     time.Time                             // when something was sent, or the scan began
+	onSent     func(ctx context.Context, seq uint64) // see Options; nil for nobody
+	evaluated  int                                   // how often the filter was, since it is this feed's turn
+	beforeWait func()                                // is called before waiting for room, to give back what is held besides; nil for none
 }
 
 // newScan returns a scan from the position on that a request names.
@@ -135,7 +135,7 @@ func (s *scan) sendPage(ctx context.Context, out output) (pending int64, err err
 		s.sent++
 		s.at, s.lastSeq, s.lastTx = row.Position, row.Position.Seq(), row.Tx
 	}
-	s.tell(ctx, page.Rows)
+	s.reportSent(ctx, page.Rows)
 	s.at, s.pending, s.uncounted, s.head = page.Last, page.Pending, page.Uncounted, page.Head
 	if len(page.Rows) > 0 {
 		err = out.flush()
@@ -147,8 +147,8 @@ func (s *scan) sendPage(ctx context.Context, out output) (pending int64, err err
 	return page.Pending, err
 }
 
-// tell tells Options.OnSent of the events of rows.
-func (s *scan) tell(ctx context.Context, rows []fanfold.ChangeRow) {
+// reportSent calls Options.OnSent with the events of rows.
+func (s *scan) reportSent(ctx context.Context, rows []fanfold.ChangeRow) {
 	if s.onSent == nil {
 		return
 	}
@@ -192,8 +192,8 @@ func (s *scan) nextPage(ctx context.Context, out output) (page fanfold.ChangePag
 
 // await waits until the lease holds n bytes. Errors are ctx's and the output's.
 func (s *scan) await(ctx context.Context, out output, n int) error {
-	if s.yield != nil {
-		s.yield()
+	if s.beforeWait != nil {
+		s.beforeWait()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	held := make(chan error, 1)

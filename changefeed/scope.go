@@ -65,10 +65,10 @@ func (f *Feed) Resolve(ctx context.Context, text string) (fanfold.Position, erro
 // scopedStore is a store that has nothing but what a scope has.
 type scopedStore struct {
 	Store
-	scope  *Scope
-	begins time.Time
-	looked atomic.Bool // for changes, since the beginning
-	begun  atomic.Bool // somebody was woken because of the beginning
+	scope       *Scope
+	begins      time.Time
+	changesRead atomic.Bool // since the beginning
+	begun       atomic.Bool // somebody was woken because of the beginning
 }
 
 // Changes returns the page of the scope's changes behind q.After.
@@ -79,7 +79,7 @@ func (s *scopedStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, e
 		_, page.Head, err = s.Bounds()
 		return page, err
 	}
-	s.looked.Store(true)
+	s.changesRead.Store(true)
 	if page, err = s.Store.Changes(q); err != nil {
 		return page, err
 	}
@@ -95,7 +95,7 @@ func (s *scopedStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, e
 // Changed returns a channel that is closed once there may be more behind seq, or nothing more will be.
 func (s *scopedStore) Changed(seq uint64) <-chan struct{} {
 	switch {
-	case !s.looked.Load():
+	case !s.changesRead.Load():
 		begun := make(chan struct{})
 		time.AfterFunc(time.Until(s.begins), func() {
 			s.begun.Store(true)

@@ -13,13 +13,13 @@ const typeEventStream = "text/event-stream"
 // position alone.
 type eventWriter struct {
 	httpWriter
-	scan *scan
-	told fanfold.Position // the last id
+	scan   *scan
+	lastID fanfold.Position // the last id
 }
 
 // newEventWriter returns a writer of an event stream, of which it has begun the answer.
 func newEventWriter(f *Feed, w http.ResponseWriter, s *scan) *eventWriter {
-	o := &eventWriter{httpWriter: newHTTPWriter(f, w), scan: s, told: s.at}
+	o := &eventWriter{httpWriter: newHTTPWriter(f, w), scan: s, lastID: s.at}
 	o.begin(typeEventStream, s.at)
 	o.buf.AddString(":\n\n") // a comment: a compressed answer does not begin before it has something
 	return o
@@ -29,39 +29,39 @@ func newEventWriter(f *Feed, w http.ResponseWriter, s *scan) *eventWriter {
 const (
 	beforeID  = "id: "
 	beforeRow = "\nevent: change\ndata: "
-	behindRow = "\n\n"
+	afterRow  = "\n\n"
 )
 
 // row adds one change.
 func (o *eventWriter) row(row fanfold.ChangeRow) error {
 	o.buf.AddString(beforeID + o.feed.opt.Issuer.Mark(row.Position).String() + beforeRow)
 	addRow(&o.buf, onOneLine(row), o.feed.opt.Issuer, o.scan.req.AllChanges)
-	o.buf.AddString(behindRow)
-	o.told = row.Position
+	o.buf.AddString(afterRow)
+	o.lastID = row.Position
 	return nil
 }
 
 // share sends the rows of a piece, which are written as events already.
 func (o *eventWriter) share(p *piece, after fanfold.Position) error {
-	rows := p.behind(after)
+	rows := p.rowsAfter(after)
 	if len(rows) == 0 {
 		return nil
 	}
-	o.told = rows[len(rows)-1].at
+	o.lastID = rows[len(rows)-1].at
 	return o.send(p.text[rows[0].event:])
 }
 
 // alive sends a heartbeat: an event that has a position alone, so that a consumer whose filter matches
 // nothing can still save where it is.
 func (o *eventWriter) alive() error {
-	o.buf.AddString(beforeID + o.scan.bookmark().String() + "\nevent: heartbeat\ndata: " + o.scan.heartbeat() + behindRow)
-	o.told = o.scan.at
+	o.buf.AddString(beforeID + o.scan.bookmark().String() + "\nevent: heartbeat\ndata: " + o.scan.heartbeat() + afterRow)
+	o.lastID = o.scan.at
 	return o.flush()
 }
 
-// finish tells the position where the consumer does not know it. A client that connects again goes on from there.
+// finish sends the position where the consumer does not know it. A client that connects again goes on from there.
 func (o *eventWriter) finish(error) {
-	if o.scan.at != o.told {
+	if o.scan.at != o.lastID {
 		_ = o.alive() // the client may be gone, and then there is nobody to tell
 	}
 }

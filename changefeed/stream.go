@@ -32,7 +32,7 @@ type stream struct {
 	sent  int         // rows, when the timers were set last
 
 	at  atomic.Uint64                // the scan's position, for those who ask how far behind the consumer is
-	sub atomic.Pointer[subscription] // while it follows a tail
+	sub atomic.Pointer[subscription] // while it follows a shared feed
 }
 
 // stream sends changes until the consumer leaves, the limit or the timeout is reached or the feed is closed: each row, and
@@ -144,7 +144,7 @@ func closeAfter(d time.Duration) <-chan struct{} {
 	return c
 }
 
-// follow sends what the shared tail reads. It returns nil where the consumer has fallen behind it.
+// follow sends what the shared feed reads. It returns nil where the consumer was too slow for it.
 func (st *stream) follow(ctx context.Context) error {
 	sub := st.feed.join(st.scan.req, st.scan.at)
 	if sub == nil {
@@ -156,7 +156,7 @@ func (st *stream) follow(ctx context.Context) error {
 	for ctx.Err() == nil {
 		p, err := sub.next()
 		switch {
-		case errors.Is(err, errLeftBehind):
+		case errors.Is(err, errTooSlow):
 			return st.out.flush()
 		case err != nil:
 			return err
@@ -178,7 +178,7 @@ func (st *stream) follow(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// share sends a piece of the tail, and lets go of it.
+// share sends a piece of the shared feed, and lets go of it.
 func (st *stream) share(ctx context.Context, sub *subscription, p *piece) error {
 	defer sub.release(p)
 	if p.last <= st.scan.at { // the consumer has read that far by itself
@@ -188,7 +188,7 @@ func (st *stream) share(ctx context.Context, sub *subscription, p *piece) error 
 	err := st.out.share(p, st.scan.at)
 	if st.scan.onSent != nil {
 		last := uint64(0)
-		for _, row := range p.behind(st.scan.at) {
+		for _, row := range p.rowsAfter(st.scan.at) {
 			if seq := row.at.Seq(); seq != last {
 				st.scan.onSent(ctx, seq)
 				last = seq
@@ -213,13 +213,13 @@ func (st *stream) wait(ctx context.Context, more <-chan struct{}) error {
 	}
 }
 
-// waitAtHead is wait for more of the tail, whose position the heartbeats carry.
+// waitAtHead is wait for more of the shared feed, whose position the heartbeats carry.
 func (st *stream) waitAtHead(ctx context.Context, sub *subscription) error {
 	due, err := st.waitForBeat(ctx, sub.more())
 	if err != nil || !due {
 		return err
 	}
-	if at := sub.looked(); at > st.scan.at {
+	if at := sub.checkedUpTo(); at > st.scan.at {
 		st.scan.moveTo(at)
 		st.at.Store(uint64(at))
 	}

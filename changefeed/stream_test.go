@@ -135,15 +135,15 @@ func TestStreamsEnd(t *testing.T) {
 				feed := changefeed.New(store, changefeed.Options{})
 				defer feed.Close()
 				in := consume(t, serveFeed(t, feed), kind, c.query)
-				var before told
+				var before message
 				for c.close && before.LastSeq != c.last {
 					before, _ = in.next()
 				}
 				if c.close {
 					feed.Close()
 				}
-				m, err := in.rest()
-				if m == (told{}) {
+				m, err := in.readToEnd()
+				if m == (message{}) {
 					m = before
 				}
 				if m.Seq != c.last && m.LastSeq != c.last {
@@ -205,7 +205,7 @@ func TestWebSocketTakesNothing(t *testing.T) {
 	if err := c.conn.Write(t.Context(), websocket.MessageText, make([]byte, 1<<20)); err != nil {
 		t.Log(err) // it may be cut off before
 	}
-	if _, err := c.rest(); err == nil || websocket.CloseStatus(err) != websocket.StatusPolicyViolation && websocket.CloseStatus(err) != -1 {
+	if _, err := c.readToEnd(); err == nil || websocket.CloseStatus(err) != websocket.StatusPolicyViolation && websocket.CloseStatus(err) != -1 {
 		t.Errorf("it ended with %v", err)
 	}
 }

@@ -103,7 +103,7 @@ func (o *messageWriter) row(row fanfold.ChangeRow) error {
 
 // share sends the rows of a piece.
 func (o *messageWriter) share(p *piece, after fanfold.Position) error {
-	for _, row := range p.behind(after) {
+	for _, row := range p.rowsAfter(after) {
 		if err := o.send(p.text[row.json:row.end]); err != nil {
 			return err
 		}

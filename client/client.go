@@ -38,7 +38,7 @@ type Options struct {
 type Client struct {
 	base   string
 	opt    Options
-	newest newest
+	latest latestPosition
 	own    *http.Transport // nil where Options.HTTP was given
 }
 
@@ -81,7 +81,7 @@ func (c *Client) Close() {
 }
 
 // Position returns the newest position that this client has seen in an answer, or was given by See; "" before any.
-func (c *Client) Position() string { return c.newest.get() }
+func (c *Client) Position() string { return c.latest.get() }
 
 // See makes this client's reads show at least a position, such as another client's Position that came with a message. Then
 // this client sees everything that the other has written or read. An older position than the newest changes nothing, and
@@ -90,7 +90,7 @@ func (c *Client) See(position string) error {
 	if position != "" && !positionRE.MatchString(position) {
 		return &Error{Code: Invalid, Detail: fmt.Sprintf("%.80q is not a position: give one as Position or an answer gave it out", position)}
 	}
-	c.newest.see(position)
+	c.latest.see(position)
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (c *Client) joinSession(r *request) {
 	if c.opt.NoSession || !r.read || r.header.Get(headerMinPosition) != "" || r.query.Get("consistency") == "eventual" {
 		return
 	}
-	if at := c.newest.get(); at != "" {
+	if at := c.latest.get(); at != "" {
 		r.header.Set(headerMinPosition, at)
 	}
 }
@@ -139,11 +139,11 @@ func (c *Client) send(ctx context.Context, r *request) (*answer, error) {
 	for pause := newBackOff(); ; {
 		a, failure := c.attempt(ctx, r)
 		if failure == nil {
-			c.newest.see(a.header.Get(headerPosition))
+			c.latest.see(a.header.Get(headerPosition))
 			return a, nil
 		}
 		if failure.Code == StoreChanged {
-			c.newest.forget()
+			c.latest.forget()
 		}
 		if ctx.Err() != nil {
 			return nil, ended(ctx, failure)

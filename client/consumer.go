@@ -44,9 +44,9 @@ type ConsumerOptions struct {
 
 // Consumer is a member of a consumer group: see Run.
 type Consumer struct {
-	c      *Client
-	asking *Client // asks for leases, which a late answer does not renew
-	opt    ConsumerOptions
+	c           *Client
+	leaseClient *Client // asks for leases, which a late answer does not renew
+	opt         ConsumerOptions
 }
 
 // NewConsumer returns a member of a group. Nothing is asked of the server. The error is Invalid.
@@ -70,12 +70,12 @@ func NewConsumer(c *Client, opt ConsumerOptions) (*Consumer, error) {
 		opt.Failed = func(error) {}
 	}
 	asking := &Client{base: c.base, opt: c.opt}
-	asking.opt.RetryFor, asking.opt.Attempt = -1, min(c.opt.Attempt, askFor)
-	return &Consumer{c: c, asking: asking, opt: opt}, nil
+	asking.opt.RetryFor, asking.opt.Attempt = -1, min(c.opt.Attempt, maxLeaseRequest)
+	return &Consumer{c: c, leaseClient: asking, opt: opt}, nil
 }
 
-// askFor is how long an answer to a request for leases may take.
-const askFor = 10 * time.Second
+// maxLeaseRequest is how long an answer to a request for leases may take.
+const maxLeaseRequest = 10 * time.Second
 
 // lease is a partition that a member holds.
 type lease struct {
@@ -95,15 +95,15 @@ func (k *Consumer) Run(ctx context.Context) error {
 	defer cancel()
 	stopGrace := context.AfterFunc(ctx, func() { time.AfterFunc(k.opt.Grace, cancel) })
 	defer stopGrace()
-	r := &consuming{Consumer: k, handling: handling, end: end, slots: make(chan struct{}, k.opt.Concurrency), held: map[int]*holding{}}
+	r := &consuming{Consumer: k, handling: handling, end: end, slots: make(chan struct{}, k.opt.Concurrency), work: map[int]*leaseWork{}}
 	r.keepLeases(ctx)
-	for _, h := range r.held {
+	for _, h := range r.work {
 		h.stop()
 	}
 	r.wait.Wait()
 	leaving, done := context.WithTimeout(context.WithoutCancel(ctx), k.opt.Grace)
 	defer done()
-	if _, err := k.asking.tell(leaving, http.MethodPost, k.path("_release"), map[string]any{"member": k.opt.Member}); err != nil {
+	if _, err := k.leaseClient.sendForStatus(leaving, http.MethodPost, k.path("_release"), map[string]any{"member": k.opt.Member}); err != nil {
 		k.opt.Failed(err) // the leases end by themselves
 	}
 	if failed := new(failedForGood); errors.As(context.Cause(ctx), &failed) {
@@ -135,19 +135,19 @@ type consuming struct {
 	end      func(cause error)
 	slots    chan struct{} // one for each handler that runs
 	wait     sync.WaitGroup
-	held     map[int]*holding // by partition; of keepLeases alone
+	work     map[int]*leaseWork // by partition; of keepLeases alone
 }
 
 // keepLeases asks for leases again and again, and starts and stops the work on them, until ctx ends.
 func (r *consuming) keepLeases(ctx context.Context) {
 	pause := newBackOff()
 	for duration := time.Duration(0); ; {
-		asked := time.Now()
+		requested := time.Now()
 		wait := pause.next(0)
 		leases, err := r.lease(ctx)
 		if err == nil && duration == 0 {
 			var g *Group
-			if g, err = r.asking.Group(ctx, r.opt.Group); err == nil {
+			if g, err = r.leaseClient.Group(ctx, r.opt.Group); err == nil {
 				duration = g.Settings.Lease
 			}
 		}
@@ -155,7 +155,7 @@ func (r *consuming) keepLeases(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			r.hold(leases, asked, duration)
+			r.updateWork(leases, requested, duration)
 			pause.reset()
 			// A lease is written anew when a quarter of its time is over.
 			wait = max(duration/4, 100*time.Millisecond)
@@ -182,25 +182,25 @@ func (r *consuming) lease(ctx context.Context) ([]lease, error) {
 		return nil, err
 	}
 	var answer struct{ Leases []lease }
-	return answer.Leases, r.asking.sendJSON(ctx, req, &answer)
+	return answer.Leases, r.leaseClient.sendJSON(ctx, req, &answer)
 }
 
-// hold starts the work on leases that are new. It ends it on those that were not renewed, after the batch at hand.
-func (r *consuming) hold(leases []lease, asked time.Time, duration time.Duration) {
+// updateWork starts the work on leases that are new. It ends it on those that were not renewed, after the batch at hand.
+func (r *consuming) updateWork(leases []lease, requested time.Time, duration time.Duration) {
 	now := map[int]string{}
 	for _, l := range leases {
 		now[l.Partition] = l.Token
 	}
-	for n, h := range r.held {
+	for n, h := range r.work {
 		select {
 		case <-h.done:
-			delete(r.held, n)
+			delete(r.work, n)
 			continue
 		default:
 		}
 		switch token, has := now[n]; {
 		case has && token == h.lease.Token:
-			h.renew(asked, duration)
+			h.renew(requested, duration)
 		case has: // it was lost, and is ours again: the work on it begins once the old one has ended
 			h.lose()
 		default:
@@ -208,10 +208,10 @@ func (r *consuming) hold(leases []lease, asked time.Time, duration time.Duration
 		}
 	}
 	for _, l := range leases {
-		if r.held[l.Partition] == nil {
-			h := r.newHolding(l)
-			h.renew(asked, duration)
-			r.held[l.Partition] = h
+		if r.work[l.Partition] == nil {
+			h := r.newLeaseWork(l)
+			h.renew(requested, duration)
+			r.work[l.Partition] = h
 			r.wait.Go(h.run)
 		}
 	}

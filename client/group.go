@@ -112,8 +112,8 @@ func groupRequest(method, path string, body any) (*request, error) {
 	return r, err
 }
 
-// tell sends a request about groups that has no answer but its status.
-func (c *Client) tell(ctx context.Context, method, path string, body any) (status int, err error) {
+// sendForStatus sends a request about groups that has no answer but its status.
+func (c *Client) sendForStatus(ctx context.Context, method, path string, body any) (status int, err error) {
 	r, err := groupRequest(method, path, body)
 	if err != nil {
 		return 0, err
@@ -129,7 +129,7 @@ func (c *Client) tell(ctx context.Context, method, path string, body any) (statu
 // that cannot be changed.
 func (c *Client) PutGroup(ctx context.Context, name string, s GroupSettings) (created bool, err error) {
 	settings := groupSettings{s.Partitions, s.Since, s.Mode, s.View, s.Derived, s.Cascades, s.Collections, s.Filter, duration(s.Lease), s.MaxAttempts}
-	status, err := c.tell(ctx, http.MethodPut, groupPath(name), settings)
+	status, err := c.sendForStatus(ctx, http.MethodPut, groupPath(name), settings)
 	return status == http.StatusCreated, err
 }
 
@@ -178,14 +178,14 @@ func (c *Client) Groups(ctx context.Context) (*GroupList, error) {
 
 // DeleteGroup deletes a group with its checkpoints and parked batches. Its members lose their leases. The error is NotFound.
 func (c *Client) DeleteGroup(ctx context.Context, name string) error {
-	_, err := c.tell(ctx, http.MethodDelete, groupPath(name), nil)
+	_, err := c.sendForStatus(ctx, http.MethodDelete, groupPath(name), nil)
 	return err
 }
 
 // ResetGroup makes a group go on after a position, from 0, from now, or from an RFC 3339 time. While members hold leases it
 // needs force, by which they lose them; the error is Conflict without it.
 func (c *Client) ResetGroup(ctx context.Context, name, to string, force bool) error {
-	_, err := c.tell(ctx, http.MethodPost, groupPath(name, "_reset"), map[string]any{"to": to, "force": force})
+	_, err := c.sendForStatus(ctx, http.MethodPost, groupPath(name, "_reset"), map[string]any{"to": to, "force": force})
 	return err
 }
 
@@ -207,12 +207,12 @@ func (c *Client) Parked(ctx context.Context, name string) (*ParkedList, error) {
 
 // RetryParked has a parked batch given to the owner of its partition once more. The error is NotFound.
 func (c *Client) RetryParked(ctx context.Context, name, id string) error {
-	_, err := c.tell(ctx, http.MethodPost, groupPath(name, "_parked", id, "_retry"), nil)
+	_, err := c.sendForStatus(ctx, http.MethodPost, groupPath(name, "_parked", id, "_retry"), nil)
 	return err
 }
 
 // DropParked takes a parked batch off the list for good. The error is NotFound.
 func (c *Client) DropParked(ctx context.Context, name, id string) error {
-	_, err := c.tell(ctx, http.MethodDelete, groupPath(name, "_parked", id), nil)
+	_, err := c.sendForStatus(ctx, http.MethodDelete, groupPath(name, "_parked", id), nil)
 	return err
 }

@@ -68,9 +68,9 @@ func TestModels(t *testing.T) {
 
 // TestWithdrawnModel: who waits for a model that is withdrawn is told so.
 func TestWithdrawnModel(t *testing.T) {
-	gate := harness.NewGate()
+	hold := harness.NewActivationHold()
 	opt := harness.Options{Dir: t.TempDir()}
-	opt.Writer.BeforeActivate = gate.Wait
+	opt.Writer.BeforeActivate = hold.Wait
 	s := harness.Open(t, opt)
 	defer s.Close()
 	c := connect(t, s.URL, client.Options{})
@@ -87,7 +87,7 @@ func TestWithdrawnModel(t *testing.T) {
 	if !errors.Is(err, client.Conflict) {
 		t.Errorf("apply: %v", err)
 	}
-	gate.Open()
+	hold.Release()
 }
 
 // TestStatusAndVerify: how the node stands, verifying, replaying, lineage.

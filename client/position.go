@@ -10,21 +10,21 @@ import (
 // positionRE is what a position looks like.
 var positionRE = regexp.MustCompile(`^[0-9]{1,13}-[0-9]{1,7}(-[a-z2-7]{8}(-[0-9]{1,10})?)?$`)
 
-// newest is the newest position that a client has seen.
-type newest struct {
+// latestPosition is the newest position that a client has seen.
+type latestPosition struct {
 	mu sync.Mutex
 	at string
 }
 
 // get returns the position, "" for none.
-func (n *newest) get() string {
+func (n *latestPosition) get() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.at
 }
 
 // see records a position of an answer. Answers to concurrent requests come in any order.
-func (n *newest) see(at string) {
+func (n *latestPosition) see(at string) {
 	if at == "" {
 		return
 	}
@@ -36,7 +36,7 @@ func (n *newest) see(at string) {
 }
 
 // forget drops the position, which is another store's.
-func (n *newest) forget() {
+func (n *latestPosition) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.at = ""

@@ -182,10 +182,10 @@ func TestSessionReadsOnTheServer(t *testing.T) {
 // TestWhatIsSentAgain: only what may be, as often as it may be, under the same key.
 func TestWhatIsSentAgain(t *testing.T) {
 	answers := []struct {
-		name               string
-		status             int
-		body               string
-		write, keyed, read bool // sent again
+		name                 string
+		status               int
+		body                 string
+		write, withKey, read bool // sent again
 	}{
 		{"busy", 429, `{"type":"urn:fanfold:problem:busy"}`, true, true, true},
 		{"catching up", 503, `{"type":"urn:fanfold:problem:catching-up"}`, true, true, true},
@@ -226,8 +226,8 @@ func TestWhatIsSentAgain(t *testing.T) {
 				do    func() error
 			}{
 				{a.read, func() error { _, err := books.Get(t.Context(), "b"); return err }},
-				{a.keyed, func() error { _, err := books.Put(t.Context(), "b", book{}); return err }},
-				{a.keyed, func() error {
+				{a.withKey, func() error { _, err := books.Put(t.Context(), "b", book{}); return err }},
+				{a.withKey, func() error {
 					_, err := books.Put(t.Context(), "b", book{}, client.IdempotencyKey("mine"))
 					return err
 				}},

@@ -165,7 +165,7 @@ func (c *Client) sendSlow(ctx context.Context, r *request) (*answer, error) {
 	patient.opt.Attempt = maxWork
 	a, err := patient.send(ctx, r)
 	if err == nil {
-		c.newest.see(a.header.Get(headerPosition))
+		c.latest.see(a.header.Get(headerPosition))
 	}
 	return a, err
 }

@@ -69,7 +69,7 @@ func (c *Client) Import(ctx context.Context, lines io.Reader, opt ImportOptions)
 	if err != nil {
 		return result, body.cause(ctx, err)
 	}
-	c.newest.see(result.Position)
+	c.latest.see(result.Position)
 	return result, nil
 }
 
@@ -218,6 +218,6 @@ func (c *Client) ExportAs(ctx context.Context, collections []string, opts ...Rea
 		}
 		return nil, failure
 	}
-	c.newest.see(resp.Header.Get(headerPosition))
+	c.latest.see(resp.Header.Get(headerPosition))
 	return &Export{ReadCloser: resp.Body, Position: resp.Header.Get(headerPosition)}, nil
 }

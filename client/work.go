@@ -97,7 +97,7 @@ func (c *Client) workAnswer(w *Work) (*answer, error) {
 	for name, value := range w.Headers {
 		a.header.Set(name, value)
 	}
-	c.newest.see(a.header.Get(headerPosition))
+	c.latest.see(a.header.Get(headerPosition))
 	return a, nil
 }
 

@@ -69,7 +69,7 @@ func (l *Log) refuses() error {
 		return err
 	}
 	run := l.run.Load()
-	if err := l.held(run); err != nil {
+	if err := l.suspended(run); err != nil {
 		return err
 	}
 	if err := failureOf(run.syncer); err != nil {
@@ -157,7 +157,7 @@ func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx con
 	refusals := 0
 	for wait := time.Millisecond; ctx.Err() == nil && refusals < maxRefusals; wait = min(2*wait, 250*time.Millisecond) {
 		run := l.run.Load()
-		if last = l.held(run); last == nil {
+		if last = l.suspended(run); last == nil {
 			seq, done, err := try(ctx, sent)
 			if done {
 				return seq, err
@@ -209,9 +209,9 @@ func isLimit(err error) bool {
 	return true
 }
 
-// held returns why nothing is sent to the server at present: it has no space, or is being started again, after which it may
+// suspended returns why nothing is sent to the server at present: it has no space, or is being started again, after which it may
 // decide. It returns nil where it can be asked.
-func (l *Log) held(run *serverRun) error {
+func (l *Log) suspended(run *serverRun) error {
 	if full := l.health.noSpace(); full != nil {
 		return full
 	}
@@ -238,7 +238,7 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 		return 0, err
 	}
 	return l.retryUntilDecided(ctx, sent, func(ctx context.Context, sent bool) (uint64, bool, error) {
-		before := l.seen()
+		before := l.highestSeen()
 		if err := l.mayPublish(sent, msg); err != nil {
 			return 0, true, err
 		}
@@ -298,7 +298,7 @@ func (l *Log) noteAcknowledged(msgs ...*nats.Msg) {
 // have the same key. It returns seq and true, with KeyReused where the requests differ, or false
 // while the log cannot be asked.
 func (l *Log) compareStored(ctx context.Context, msg *nats.Msg, seq uint64) (uint64, bool, error) {
-	m, err := l.getMsg(ctx, servers.Question{Seq: seq})
+	m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: seq})
 	if err != nil || m == nil {
 		return 0, false, errors.Join(errUndecided, err)
 	}
@@ -353,18 +353,18 @@ func (l *Log) interpretRefusal(ctx context.Context, msg *nats.Msg, expect fanfol
 // proves nothing: the new leader may have stored it. Errors are Stale; KeyReused; and Unavailable if the log cannot be
 // asked or has not decided.
 func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
-	next, err := l.getMsg(ctx, servers.Question{Seq: uint64(expect.Rev) + 1, NextBySubject: msg.Subject})
+	next, err := l.getMsg(ctx, servers.LeaderQuery{Seq: uint64(expect.Rev) + 1, NextBySubject: msg.Subject})
 	if err != nil {
 		return 0, err
 	}
 	if next != nil && sameID(next, msg) {
 		return next.Seq, checkSameRequest(next, msg)
 	}
-	ask := l.lastBySubject
+	getLast := l.lastBySubject
 	if next == nil {
-		ask = l.currentBySubject
+		getLast = l.currentBySubject
 	}
-	last, err := ask(ctx, msg.Subject)
+	last, err := getLast(ctx, msg.Subject)
 	if err != nil {
 		return 0, err
 	}

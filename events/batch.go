@@ -58,7 +58,7 @@ func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfol
 	if err := l.refuses(); err != nil {
 		return 0, err
 	}
-	before := l.seen()
+	before := l.highestSeen()
 	first, err = l.retryUntilDecided(ctx, false, func(ctx context.Context, sent bool) (uint64, bool, error) {
 		if err := l.mayPublish(sent, msgs...); err != nil {
 			return 0, true, err
@@ -154,7 +154,7 @@ func (l *Log) send(batch *serverBatch, msgs []*nats.Msg) error {
 // Errors are the server's refusal, as a *jetstream.APIError; LogDamaged; errNotSent; and those of
 // the connection, where the batch may be stored.
 func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg, batch *serverBatch) (last uint64, err error) {
-	before := l.seen()
+	before := l.highestSeen()
 	if err := l.send(batch, msgs[:len(msgs)-1]); err != nil {
 		return 0, err
 	}
@@ -205,7 +205,7 @@ func (l *Log) interpretBatchRefusal(ctx context.Context, msgs []*nats.Msg, write
 	sent = sent || l.undecided(api)
 	switch api.ErrorCode {
 	case codeDuplicateInBatch:
-		if keyedIndex(msgs) >= 0 {
+		if idempotencyKeyIndex(msgs) >= 0 {
 			return 0, true, duplicateError()
 		}
 		return 0, false, api
@@ -246,7 +246,7 @@ func (l *Log) interpretConditions(ctx context.Context, msgs []*nats.Msg, writes 
 		if sent && last > uint64(expect) && subject == m.Subject {
 			// Of what is stored on the message's own subject, its event could only be the next. Of two without an id nothing is
 			// told here.
-			next, err := l.getMsg(ctx, servers.Question{Seq: uint64(expect) + 1, NextBySubject: subject})
+			next, err := l.getMsg(ctx, servers.LeaderQuery{Seq: uint64(expect) + 1, NextBySubject: subject})
 			if err == nil && next != nil && !sameID(next, m) {
 				return 0, true, verdict
 			}
@@ -276,8 +276,8 @@ func duplicateError() error {
 	return fanfold.Errorf(fanfold.Duplicate, "the Idempotency-Key was used a moment ago")
 }
 
-// keyedIndex returns the index of the message with a request's key, -1 where there is none.
-func keyedIndex(msgs []*nats.Msg) int {
+// idempotencyKeyIndex returns the index of the message with a request's key, -1 where there is none.
+func idempotencyKeyIndex(msgs []*nats.Msg) int {
 	return slices.IndexFunc(msgs, func(m *nats.Msg) bool { return m.Header.Get(headerKey) != "" })
 }
 
@@ -305,7 +305,7 @@ func (l *Log) findBatch(ctx context.Context, msgs []*nats.Msg, storedAfter uint6
 		return 0, err
 	}
 	for seq := storedAfter + 1; seq <= end.Sequence(); {
-		m, err := l.getMsg(ctx, servers.Question{Seq: seq, NextBySubject: msgs[at].Subject})
+		m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: seq, NextBySubject: msgs[at].Subject})
 		if err == nil && m == nil {
 			err = fanfold.Errorf(fanfold.Unavailable, "a server was asked that lags behind")
 		}
@@ -316,16 +316,16 @@ func (l *Log) findBatch(ctx context.Context, msgs []*nats.Msg, storedAfter uint6
 			seq = m.Seq + 1
 			continue
 		}
-		if at == keyedIndex(msgs) {
+		if at == idempotencyKeyIndex(msgs) {
 			if err := checkSameRequest(m, msgs[at]); err != nil {
 				return m.Seq, err
 			}
 		}
 		first = m.Seq - uint64(at)
-		m, err = l.getMsg(ctx, servers.Question{Seq: first + uint64(last)})
+		m, err = l.getMsg(ctx, servers.LeaderQuery{Seq: first + uint64(last)})
 		switch {
 		case err != nil || m != nil && sameID(m, msgs[last]):
-		case m != nil && at == keyedIndex(msgs):
+		case m != nil && at == idempotencyKeyIndex(msgs):
 			err = duplicateError()
 		default:
 			err = fanfold.Errorf(fanfold.Unavailable, "the log has not stored all of the batch")
@@ -338,7 +338,7 @@ func (l *Log) findBatch(ctx context.Context, msgs []*nats.Msg, storedAfter uint6
 // searchIndex returns the index of the message by which a batch is found fastest in the log, which has an id: the
 // keyed one, or one with a subject of its own, because all checks share a subject.
 func searchIndex(msgs []*nats.Msg) int {
-	if i := keyedIndex(msgs); i >= 0 {
+	if i := idempotencyKeyIndex(msgs); i >= 0 {
 		return i
 	}
 	found := -1

@@ -33,7 +33,7 @@ func (l *Log) LastLink(ctx context.Context, target fanfold.Key) (uint64, error) 
 // KeyAt asks the log's leader which document the event at seq is about. It blocks for a round trip;
 // errors are NotFound where there is no such event, and Unavailable.
 func (l *Log) KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error) {
-	m, err := l.getMsg(ctx, servers.Question{Seq: seq})
+	m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: seq})
 	if err != nil {
 		return fanfold.Key{}, err
 	}
@@ -62,14 +62,14 @@ func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold
 // lastBySubject returns the last message on a subject, which may have wildcards, or nil. The error
 // is Unavailable.
 func (l *Log) lastBySubject(ctx context.Context, subject string) (*servers.Message, error) {
-	return l.getMsg(ctx, servers.Question{LastBySubject: subject})
+	return l.getMsg(ctx, servers.LeaderQuery{LastBySubject: subject})
 }
 
 // getMsg asks the leader for a message and returns it, or nil where there is none. It blocks for
 // Options.Attempt at most, and then until the message is durable; the error is Unavailable.
-func (l *Log) getMsg(ctx context.Context, req servers.Question) (*servers.Message, error) {
+func (l *Log) getMsg(ctx context.Context, req servers.LeaderQuery) (*servers.Message, error) {
 	run := l.run.Load()
-	m, err := l.client.AskLeader(ctx, l.opt.Database, req)
+	m, err := l.client.GetFromLeader(ctx, l.opt.Database, req)
 	if err != nil || m == nil {
 		return nil, err
 	}

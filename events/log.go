@@ -97,7 +97,7 @@ type Log struct {
 	base       Base
 	fences     fences
 	commit     committer
-	link       servers.Link
+	connection servers.Connection
 	health     health
 	run        atomic.Pointer[serverRun] // of the server, the current one
 	batchSlots *semaphore.Weighted       // batches in flight besides the group commit's
@@ -131,7 +131,7 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	l.commit.log = l
 	run := newServerRun(nil)
 	l.run.Store(run)
-	l.link.Watch(nc)
+	l.connection.Watch(nc)
 	if l.stream, err = l.openOrCreateStream(ctx); err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (l *Log) awaitStream(ctx context.Context) (s jetstream.Stream, err error) {
 // returns nil where it is not.
 func (l *Log) Failing() error {
 	run := l.run.Load()
-	if err := l.held(run); err != nil {
+	if err := l.suspended(run); err != nil {
 		return err
 	}
 	if err := failureOf(run.syncer); err != nil {
@@ -304,7 +304,7 @@ func (l *Log) LastSeq(ctx context.Context) (uint64, error) {
 }
 
 // Connected tells whether there is a connection to the log's server. It does not block.
-func (l *Log) Connected() bool { return l.link.Up() }
+func (l *Log) Connected() bool { return l.connection.Up() }
 
 // Server returns the URL of the server that the log is connected to, "" while it is to none. It does not block.
-func (l *Log) Server() string { return l.link.Server() }
+func (l *Log) Server() string { return l.connection.Server() }

@@ -113,7 +113,7 @@ var errNotDurable = errors.New("what the log has could not be made durable")
 // the log against what is known of it, and makes it durable. stopped is the error of what needs the server meanwhile. The
 // error is errNotDurable, after which it must not be tried again; Unavailable; LogDamaged; or ctx's.
 func (l *Log) restartServer(ctx context.Context, stopped error, folded func() (uint64, error)) error {
-	l.begin(newServerRun(stopped))
+	l.startRun(newServerRun(stopped))
 	seq, err := folded()
 	if err != nil {
 		return err
@@ -142,11 +142,11 @@ func (l *Log) restartServer(ctx context.Context, stopped error, folded func() (u
 	if l.opt.Embedded.Sync() == SyncGroup {
 		if run.syncer, err = l.newSyncer(info, run); err != nil {
 			err = fanfold.Wrap(errors.Join(errNotDurable, err), fanfold.Unavailable, "the log cannot be made durable, and takes nothing until the node is started again: %v", err)
-			l.begin(newServerRun(err))
+			l.startRun(newServerRun(err))
 			return err
 		}
 	}
-	l.begin(run)
+	l.startRun(run)
 	l.restarts.Add(1)
 	return nil
 }

@@ -34,11 +34,15 @@ func TestReplacedLeader(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(nc.Close)
-		l, err := events.Open(t.Context(), nc, events.Options{Replicas: 3, Attempt: 200 * time.Millisecond, Timeout: 500 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
+		for limit := time.Now().Add(time.Minute); ; { // a leader may not know the other servers yet
+			l, err := events.Open(t.Context(), nc, events.Options{Replicas: 3, Attempt: 200 * time.Millisecond, Timeout: 500 * time.Millisecond})
+			if err == nil {
+				return l, nc
+			}
+			if time.Now().After(limit) {
+				t.Fatal(err)
+			}
 		}
-		return l, nc
 	}
 	var logs [3]*events.Log
 	var conns [3]*nats.Conn

@@ -68,7 +68,7 @@ func (r *Reader) scan(ctx context.Context, next, to uint64, fn func(seq uint64, 
 // nextReadable returns the first sequence at or behind seq whose event the leader can read, to+1 where there is none.
 func (l *Log) nextReadable(ctx context.Context, seq, to uint64) (uint64, error) {
 	for ; seq <= to; seq++ {
-		m, err := l.getMsg(ctx, servers.Question{Seq: seq})
+		m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: seq})
 		if fanfold.CodeOf(err) == fanfold.Unavailable && ctx.Err() == nil && isRefusal(err) {
 			continue
 		}

@@ -44,28 +44,28 @@ func (r *serverRun) rounds() uint64 {
 	return r.syncer.Rounds()
 }
 
-// begin makes run the current one, and ends the one before.
-func (l *Log) begin(run *serverRun) {
+// startRun makes run the current one, and ends the one before.
+func (l *Log) startRun(run *serverRun) {
 	if old := l.run.Swap(run); old != nil {
 		old.end()
 		l.syncs.Add(old.rounds())
 	}
 }
 
-// sighting is the highest sequence that the log was known to have at a moment, in a run of its server.
-type sighting struct {
+// seenSequence is the highest sequence that the log was known to have at a moment, in a run of its server.
+type seenSequence struct {
 	run *serverRun
 	seq uint64
 }
 
-// seen returns the highest sequence that the log is known to have.
-func (l *Log) seen() sighting {
+// highestSeen returns the highest sequence that the log is known to have.
+func (l *Log) highestSeen() seenSequence {
 	run := l.run.Load()
-	return sighting{run, run.highest.Load()}
+	return seenSequence{run, run.highest.Load()}
 }
 
 // storedAfter returns a sequence behind which everything is that was stored since before.
-func (l *Log) storedAfter(before sighting) uint64 {
+func (l *Log) storedAfter(before seenSequence) uint64 {
 	if l.run.Load() == before.run {
 		return before.seq
 	}

@@ -19,20 +19,20 @@ const (
 // errEnoughStaged is the error of Stage where enough is staged already.
 var errEnoughStaged = errors.New("enough is staged")
 
-// restAppender stores the writes of a Stage with the rest of them, as AppendAll does.
-type restAppender = func(ctx context.Context, rest []fanfold.Write) (first uint64, err error)
+// lastPartAppender stores the writes of a Stage with the last part of them, as AppendAll does.
+type lastPartAppender = func(ctx context.Context, lastPart []fanfold.Write) (first uint64, err error)
 
 // Stage sends writes to the server ahead of the last ones that are to be stored with them, so that it has read them by the
-// time that those are known. Nothing of them is stored before appendRest gives it the others, of which there must be one at
+// time that those are known. Nothing of them is stored before appendLastPart gives it the others, of which there must be one at
 // least: it is AppendAll for all of the writes together, which are no transaction, and may be called once. Where it is not called
 // the server drops what was sent. Stage blocks while the connection takes no more. After an error, also where only
 // maxStagedBatches are staged already, the same writes may be given to AppendAll, which says what is wrong, if anything is.
-func (l *Log) Stage(ctx context.Context, writes []fanfold.Write) (appendRest restAppender, err error) {
+func (l *Log) Stage(ctx context.Context, writes []fanfold.Write) (appendLastPart lastPartAppender, err error) {
 	return l.stageAt(ctx, writes, time.Now())
 }
 
 // stageAt is Stage at a time.
-func (l *Log) stageAt(ctx context.Context, writes []fanfold.Write, at time.Time) (appendRest restAppender, err error) {
+func (l *Log) stageAt(ctx context.Context, writes []fanfold.Write, at time.Time) (appendLastPart lastPartAppender, err error) {
 	if !l.stageSlots.TryAcquire(1) {
 		return nil, errEnoughStaged
 	}
@@ -53,9 +53,9 @@ func (l *Log) stageAt(ctx context.Context, writes []fanfold.Write, at time.Time)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, rest []fanfold.Write) (first uint64, err error) {
-		writes := slices.Concat(writes, rest)
-		more, err := l.batchMessages("", rest)
+	return func(ctx context.Context, lastPart []fanfold.Write) (first uint64, err error) {
+		writes := slices.Concat(writes, lastPart)
+		more, err := l.batchMessages("", lastPart)
 		msgs := slices.Concat(msgs, more)
 		if err != nil || len(msgs) > l.MaxBatch() || payload(msgs) > MaxTxBytes || time.Since(at) > stagedSurely {
 			return l.AppendAll(ctx, "", writes)

@@ -19,8 +19,8 @@ func puts(from, to int) (writes []fanfold.Write) {
 	return writes
 }
 
-// rest returns the write of a document on a revision.
-func rest(id string, rev fanfold.Revision) []fanfold.Write {
+// lastPart returns the write of a document on a revision.
+func lastPart(id string, rev fanfold.Revision) []fanfold.Write {
 	return []fanfold.Write{{Event: put(id, `{}`), Expect: fanfold.Exactly(rev)}}
 }
 
@@ -52,7 +52,7 @@ func wantIDs(t *testing.T, l *events.Log, last uint64, want []string) {
 // of the rest is not met, and where the rest is too much.
 func TestStage(t *testing.T) {
 	l := open(t, natsserver.Start(t, 1)[0], 1)
-	stage := func(from, to int) (appendRest func(rest []fanfold.Write) (uint64, error)) {
+	stage := func(from, to int) (appendLastPart func(rest []fanfold.Write) (uint64, error)) {
 		t.Helper()
 		fn, err := l.Stage(t.Context(), puts(from, to))
 		if err != nil {
@@ -65,18 +65,18 @@ func TestStage(t *testing.T) {
 	if seq, err := l.Append(t.Context(), put("between", `{}`), fanfold.Expect{}); err != nil || seq != 1 {
 		t.Fatalf("beside what is staged an event is %d, %v", seq, err)
 	}
-	if seq, err := first(rest("rest", 0)); err != nil || seq != 2 {
+	if seq, err := first(lastPart("rest", 0)); err != nil || seq != 2 {
 		t.Fatalf("what is staged and the rest begin at %d, %v", seq, err)
 	}
-	_, err := second(rest("rest", 1))
+	_, err := second(lastPart("rest", 1))
 	var e *fanfold.Error
 	if !errors.As(err, &e) || e.Code != fanfold.Stale || e.Operation == nil || *e.Operation != 2 || e.Current != 4 {
 		t.Fatalf("a condition of the rest that is not met: %+v", e)
 	}
-	if seq, err := stage(4, 6)(rest("rest", 4)); err != nil || seq != 5 {
+	if seq, err := stage(4, 6)(lastPart("rest", 4)); err != nil || seq != 5 {
 		t.Fatalf("what is staged next begins at %d, %v", seq, err)
 	}
-	if _, err := stage(0, events.MaxBatch)(rest("more", 0)); fanfold.CodeOf(err) != fanfold.Unprocessable {
+	if _, err := stage(0, events.MaxBatch)(lastPart("more", 0)); fanfold.CodeOf(err) != fanfold.Unprocessable {
 		t.Errorf("more than a batch takes: %v", err)
 	}
 	wantIDs(t, l, 7, []string{"between", "0", "1", "rest", "4", "5", "rest"})
@@ -90,21 +90,21 @@ func TestStageLost(t *testing.T) {
 			servers := natsserver.StartCluster(t, nodes, false)
 			proxy := natsserver.StartProxy(t, servers.URLs()[0])
 			l := open(t, proxy.URL, nodes)
-			appendRest, err := l.Stage(t.Context(), puts(0, 2))
+			appendLastPart, err := l.Stage(t.Context(), puts(0, 2))
 			if err != nil {
 				t.Fatal(err)
 			}
 			proxy.DropAcks(1)
-			if seq, err := appendRest(t.Context(), rest("rest", 0)); err != nil || seq != 1 || proxy.Lost() != 1 {
+			if seq, err := appendLastPart(t.Context(), lastPart("rest", 0)); err != nil || seq != 1 || proxy.Lost() != 1 {
 				t.Fatalf("after %d lost answers the batch begins at %d, %v", proxy.Lost(), seq, err)
 			}
-			if appendRest, err = l.Stage(t.Context(), puts(2, 4)); err != nil {
+			if appendLastPart, err = l.Stage(t.Context(), puts(2, 4)); err != nil {
 				t.Fatal(err)
 			}
 			leader := max(0, servers.Leader("fanfold")) // of one server none is told
 			servers.Stop(leader)
 			servers.Restart(leader)
-			seq, err := appendRest(t.Context(), rest("rest", 3))
+			seq, err := appendLastPart(t.Context(), lastPart("rest", 3))
 			if err != nil || seq < 4 {
 				t.Fatalf("after a restart the batch begins at %d, %v", seq, err)
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 // stageSome stages two documents at a time.
-func stageSome(t *testing.T, l *Log, ids string, at time.Time) (appendRest func(id string) (uint64, error), err error) {
+func stageSome(t *testing.T, l *Log, ids string, at time.Time) (appendLastPart func(id string) (uint64, error), err error) {
 	fn, err := l.stageAt(t.Context(), []fanfold.Write{{Event: queuePut(ids + "1")}, {Event: queuePut(ids + "2")}}, at)
 	return func(id string) (uint64, error) { return fn(t.Context(), []fanfold.Write{{Event: queuePut(id)}}) }, err
 }
@@ -18,22 +18,22 @@ func stageSome(t *testing.T, l *Log, ids string, at time.Time) (appendRest func(
 // TestOldStage: what the server may have dropped by now is sent anew, and takes up its place until it surely has.
 func TestOldStage(t *testing.T) {
 	l := openQueueTest(t, 0)
-	appendRest, err := stageSome(t, l, "old", time.Now().Add(time.Hour-stagedAtMost))
+	appendLastPart, err := stageSome(t, l, "old", time.Now().Add(time.Hour-stagedAtMost))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sent := l.stats.resent.Load()
-	if seq, err := appendRest("rest"); err != nil || seq != 1 || l.stats.resent.Load() != sent {
+	if seq, err := appendLastPart("rest"); err != nil || seq != 1 || l.stats.resent.Load() != sent {
 		t.Errorf("what was staged begins at %d, %v", seq, err)
 	}
 	if !l.stageSlots.TryAcquire(maxStagedBatches) {
 		t.Error("what is stored takes up a place")
 	}
 	l.stageSlots.Release(maxStagedBatches)
-	if appendRest, err = stageSome(t, l, "older", time.Now().Add(-stagedSurely)); err != nil {
+	if appendLastPart, err = stageSome(t, l, "older", time.Now().Add(-stagedSurely)); err != nil {
 		t.Fatal(err)
 	}
-	if seq, err := appendRest("rest"); err != nil || seq != 4 {
+	if seq, err := appendLastPart("rest"); err != nil || seq != 4 {
 		t.Errorf("what was staged long ago begins at %d, %v", seq, err)
 	}
 	if l.stageSlots.TryAcquire(maxStagedBatches) {
@@ -53,14 +53,14 @@ func TestAbandonedStages(t *testing.T) {
 		}
 	}
 	for i := range uint64(3 * maxStagedBatches) {
-		appendRest, err := stageSome(t, l, fmt.Sprint("stored", i), later)
+		appendLastPart, err := stageSome(t, l, fmt.Sprint("stored", i), later)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := stageSome(t, l, "more", later); !errors.Is(err, errEnoughStaged) {
 			t.Fatalf("more than %d batches are staged: %v", maxStagedBatches, err)
 		}
-		if seq, err := appendRest("rest"); err != nil || seq != 3*i+1 {
+		if seq, err := appendLastPart("rest"); err != nil || seq != 3*i+1 {
 			t.Fatalf("a batch begins at %d, %v", seq, err)
 		}
 	}

@@ -189,7 +189,7 @@ func (l *Log) checkOnce(ctx context.Context, run *serverRun, known Known) (repli
 
 // checkEvent compares the event that the node knows with the one that the log has in its place.
 func (l *Log) checkEvent(ctx context.Context, known Known) error {
-	m, err := l.getMsg(ctx, servers.Question{Seq: known.Seq})
+	m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: known.Seq})
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (l *Log) SetDamage(err error) { l.health.setScanned(err) }
 
 // acknowledged takes note of a message that is new in the log at seq. before is what the log was known to have before the message
 // was sent. The error is LogDamaged where it had given that sequence before: it begins anew.
-func (l *Log) acknowledged(seq uint64, before sighting) error {
+func (l *Log) acknowledged(seq uint64, before seenSequence) error {
 	if run := l.run.Load(); seq > before.seq || run != before.run {
 		run.highest.Advance(seq)
 		return nil

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Lag knows how far a node is behind its log. It goes by what the log's leader answered and by this machine's monotonic
+// Lag knows how far a node lags its log. It goes by what the log's leader answered and by this machine's monotonic
 // clock since then: neither the time of day nor the clocks of other machines have a part in it.
 type Lag struct {
 	opt LagOptions
 
-	mu      sync.Mutex
-	heads   []head        // that were not folded yet when last looked at, oldest first
-	newest  head          // the last answer
-	fresh   time.Duration // everything acknowledged by then is folded here
-	proved  bool          // fresh comes from an answer of the log
-	asking  *question     // the one that has not begun yet
-	running bool
+	mu         sync.Mutex
+	heads      []head        // that were not folded yet when last looked at, oldest first
+	lastAnswer head          // the last answer
+	freshAt    time.Duration // everything acknowledged by then is folded here
+	proved     bool          // freshAt comes from an answer of the log
+	nextQuery  *headQuery    // the one that has not begun yet
+	running    bool
 }
 
 // LagOptions holds what a Lag asks.
@@ -27,14 +27,14 @@ type LagOptions struct {
 	Now     func() time.Duration                      // a monotonic clock; default the process's
 }
 
-// head is an answer of the log's leader to a question of a moment.
+// head is an answer of the log's leader to a query of a moment.
 type head struct {
-	asked time.Duration
-	seq   uint64
+	askedAt time.Duration
+	seq     uint64
 }
 
-// question is one that several callers wait for.
-type question struct {
+// headQuery is a query that several callers wait for.
+type headQuery struct {
 	done chan struct{}
 	seq  uint64
 	err  error
@@ -50,7 +50,7 @@ func NewLag(opt LagOptions) *Lag {
 		opt.Now = monotonic()
 	}
 	l := &Lag{opt: opt}
-	l.fresh = opt.Now()
+	l.freshAt = opt.Now()
 	return l
 }
 
@@ -60,18 +60,18 @@ func monotonic() func() time.Duration {
 	return func() time.Duration { return time.Since(began) }
 }
 
-// Ask asks the log for its last event and returns it: everything acknowledged before the call is at it or before. Callers
-// at the same time share a question, but never one that was asked before they called. It blocks for a round trip; the
+// QueryHead asks the log for its last event and returns it: everything acknowledged before the call is at it or before. Callers
+// at the same time share a query, but never one that was asked before they called. It blocks for a round trip; the
 // error is the log's, or ctx's.
-func (l *Lag) Ask(ctx context.Context) (uint64, error) {
+func (l *Lag) QueryHead(ctx context.Context) (uint64, error) {
 	l.mu.Lock()
-	if l.asking == nil {
-		l.asking = &question{done: make(chan struct{})}
+	if l.nextQuery == nil {
+		l.nextQuery = &headQuery{done: make(chan struct{})}
 	}
-	q := l.asking
+	q := l.nextQuery
 	if !l.running {
 		l.running = true
-		go l.answer()
+		go l.runQueries()
 	}
 	l.mu.Unlock()
 	select {
@@ -82,21 +82,21 @@ func (l *Lag) Ask(ctx context.Context) (uint64, error) {
 	}
 }
 
-// askTime bounds one question.
-const askTime = 5 * time.Second
+// queryTimeout bounds one query.
+const queryTimeout = 5 * time.Second
 
-// answer asks one question after the other until nobody waits for one.
-func (l *Lag) answer() {
+// runQueries runs one query after the other until nobody waits for one.
+func (l *Lag) runQueries() {
 	for {
 		l.mu.Lock()
-		q := l.asking
-		l.asking, l.running = nil, q != nil
+		q := l.nextQuery
+		l.nextQuery, l.running = nil, q != nil
 		l.mu.Unlock()
 		if q == nil {
 			return
 		}
 		asked := l.opt.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), askTime)
+		ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 		q.seq, q.err = l.opt.Head(ctx)
 		cancel()
 		if q.err == nil {
@@ -117,8 +117,8 @@ func (l *Lag) record(h head) {
 		}
 		l.heads = kept
 	}
-	l.newest = head{h.asked, max(h.seq, l.newest.seq)}
-	l.heads = append(l.heads, l.newest)
+	l.lastAnswer = head{h.askedAt, max(h.seq, l.lastAnswer.seq)}
+	l.heads = append(l.heads, l.lastAnswer)
 	l.advance()
 }
 
@@ -126,14 +126,14 @@ func (l *Lag) record(h head) {
 func (l *Lag) advance() {
 	applied, n := l.opt.Applied(), 0
 	for n < len(l.heads) && l.heads[n].seq <= applied {
-		l.fresh, l.proved = l.heads[n].asked, true
+		l.freshAt, l.proved = l.heads[n].askedAt, true
 		n++
 	}
 	l.heads = append(l.heads[:0], l.heads[n:]...)
 }
 
-// Behind says how far the node is behind.
-type Behind struct {
+// LagReading says how far the node lags.
+type LagReading struct {
 	Events uint64 // that the log had beyond the last one folded, when it was last asked
 	// Age bounds how old the oldest event is that is not folded: everything acknowledged before that time is. It grows
 	// while the log cannot be asked.
@@ -141,17 +141,17 @@ type Behind struct {
 	Proved bool // the node has folded what an answer of the log named since it started
 }
 
-// Now returns how far the node is behind by what is known. It does not block.
-func (l *Lag) Now() Behind {
+// Now returns how far the node lags by what is known. It does not block.
+func (l *Lag) Now() LagReading {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.advance()
-	return Behind{Events: max(l.newest.seq, l.opt.Applied()) - l.opt.Applied(), Age: max(0, l.opt.Now()-l.fresh), Proved: l.proved}
+	return LagReading{Events: max(l.lastAnswer.seq, l.opt.Applied()) - l.opt.Applied(), Age: max(0, l.opt.Now()-l.freshAt), Proved: l.proved}
 }
 
 // Shown returns Now for people: nothing is behind where nothing is known to be, and the log was asked within the last few
 // seconds.
-func (l *Lag) Shown(within time.Duration) Behind {
+func (l *Lag) Shown(within time.Duration) LagReading {
 	b := l.Now()
 	if b.Events == 0 && b.Proved && b.Age <= within {
 		b.Age = 0

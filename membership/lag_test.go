@@ -25,13 +25,13 @@ func TestLag(t *testing.T) {
 	l := f.lag()
 	ask := func() {
 		t.Helper()
-		if _, err := l.Ask(t.Context()); err != nil && f.err == nil {
+		if _, err := l.QueryHead(t.Context()); err != nil && f.err == nil {
 			t.Fatal(err)
 		}
 	}
 	want := func(events uint64, age time.Duration, proved bool) {
 		t.Helper()
-		if b := l.Now(); b != (Behind{events, age, proved}) {
+		if b := l.Now(); b != (LagReading{events, age, proved}) {
 			t.Fatalf("%+v, want %d events, %v, %v", b, events, age, proved)
 		}
 	}
@@ -72,7 +72,7 @@ func TestLagOfLong(t *testing.T) {
 	for range 10 * maxHeads {
 		f.last++
 		f.now += time.Second
-		if _, err := l.Ask(t.Context()); err != nil {
+		if _, err := l.QueryHead(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

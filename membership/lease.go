@@ -48,9 +48,9 @@ type caughtUp struct {
 	err   error
 }
 
-// keepUntil holds the node's writes, until ctx ends, while the node may not write or another one asks for it, and lets them
+// writeHoldLoop holds the node's writes, until ctx ends, while the node may not write or another one asks for it, and lets them
 // go on once the node has caught up with the log after that.
-func (r *Registry) keepUntil(ctx context.Context) {
+func (r *Registry) writeHoldLoop(ctx context.Context) {
 	held := true                       // New's caller begins with writes held
 	wait, told := r.opt.Interval/2, "" // what was logged last
 	var catching chan caughtUp
@@ -58,14 +58,14 @@ func (r *Registry) keepUntil(ctx context.Context) {
 	look := time.NewTicker(r.opt.Interval / 2)
 	defer look.Stop()
 	for ctx.Err() == nil {
-		asked, epoch, calm := r.wanted()
+		asked, epoch, calm := r.holdState()
 		if !held && !calm {
 			r.local.Hold()
 			held = true
 		}
-		if held && r.setHolds(asked) {
+		if held && r.setHoldsFor(asked) {
 			changes++
-			_ = r.beat(ctx) // beatUntil sees the same error
+			_ = r.beat(ctx) // heartbeatLoop sees the same error
 			continue
 		}
 		if held && len(asked) == 0 && catching == nil && epoch != 0 {
@@ -74,7 +74,7 @@ func (r *Registry) keepUntil(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-r.wake:
+		case <-r.holdCheckDue:
 		case <-look.C:
 		case c := <-catching:
 			catching = nil
@@ -104,24 +104,24 @@ func (r *Registry) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// wanted returns the asks of other nodes that stand, the epoch under which the node may catch up, 0 for none, and whether
+// holdState returns the hold requests of other nodes that stand, the epoch under which the node may catch up, 0 for none, and whether
 // writes may go on as they do.
-func (r *Registry) wanted() (asked []string, epoch uint64, calm bool) {
+func (r *Registry) holdState() (asked []string, epoch uint64, calm bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	asked = r.askedFor()
+	asked = r.holdRequestsOfPeers()
 	lasts := r.opt.Now() < r.until
-	if lasts && r.viewed == r.epoch {
+	if lasts && r.peersSeenIn == r.epoch {
 		epoch = r.epoch
 	}
 	return asked, epoch, len(asked) == 0 && r.admitted && lasts
 }
 
-// askedFor returns the asks of nodes that are not gone. It is called with r.mu held.
-func (r *Registry) askedFor() (asked []string) {
-	for _, o := range r.others {
-		if o.Asks != "" && !r.gone(o) {
-			asked = append(asked, o.Asks)
+// holdRequestsOfPeers returns the hold requests of nodes that are not gone. It is called with r.mu held.
+func (r *Registry) holdRequestsOfPeers() (asked []string) {
+	for _, o := range r.peers {
+		if o.HoldRequest != "" && !r.gone(o) {
+			asked = append(asked, o.HoldRequest)
 		}
 	}
 	slices.Sort(asked)
@@ -130,16 +130,16 @@ func (r *Registry) askedFor() (asked []string) {
 
 // gone tells whether a node's entry has not changed for so long that the node holds no lease, as far as the entries were
 // looked at: one that was not looked at since may have changed. It is called with r.mu held.
-func (r *Registry) gone(o *other) bool { return r.looked-o.since > r.opt.Gone }
+func (r *Registry) gone(o *peer) bool { return r.peersSeenAt-o.unchangedSince > r.opt.Gone }
 
-// setHolds sets for which asks the node holds its writes, and tells whether that has changed.
-func (r *Registry) setHolds(asked []string) bool {
+// setHoldsFor sets for which hold requests the node holds its writes, and tells whether that has changed.
+func (r *Registry) setHoldsFor(asked []string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if slices.Equal(r.holds, asked) {
+	if slices.Equal(r.holdsFor, asked) {
 		return false
 	}
-	r.holds = asked
+	r.holdsFor = asked
 	return true
 }
 
@@ -147,7 +147,7 @@ func (r *Registry) setHolds(asked []string) bool {
 func (r *Registry) admit(epoch uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.epoch != epoch || r.opt.Now() >= r.until || len(r.askedFor()) > 0 || len(r.holds) > 0 {
+	if r.epoch != epoch || r.opt.Now() >= r.until || len(r.holdRequestsOfPeers()) > 0 || len(r.holdsFor) > 0 {
 		return false
 	}
 	r.admitted = true
@@ -155,11 +155,11 @@ func (r *Registry) admit(epoch uint64) bool {
 	return true
 }
 
-// Holding tells whether the node holds its writes because another one asks for it.
-func (r *Registry) Holding() bool {
+// HoldsWrites tells whether the node holds its writes because another one asks for it.
+func (r *Registry) HoldsWrites() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.holds) > 0
+	return len(r.holdsFor) > 0
 }
 
 // Node is one of the nodes that keep a log, as the node that is asked knows it.
@@ -180,11 +180,11 @@ func (r *Registry) Nodes() []Node {
 	defer r.mu.Unlock()
 	now := r.opt.Now()
 	out := []Node{{ID: r.id, State: own, Self: true, Live: now < r.until}}
-	for _, key := range slices.Sorted(maps.Keys(r.others)) {
-		o := r.others[key]
-		n := Node{ID: key[len(prefix)+1:], State: o.State, Live: !r.gone(o), SeenSeconds: (now - o.since).Seconds()}
+	for _, key := range slices.Sorted(maps.Keys(r.peers)) {
+		o := r.peers[key]
+		n := Node{ID: key[len(prefix)+1:], State: o.State, Live: !r.gone(o), SeenSeconds: (now - o.unchangedSince).Seconds()}
 		if o.err != nil {
-			n.ID, n.State, n.Error = n.ID[:min(len(n.ID), maxText)], State{}, fanfold.MessageOf(o.err)
+			n.ID, n.State, n.Error = n.ID[:min(len(n.ID), maxTextBytes)], State{}, fanfold.MessageOf(o.err)
 		}
 		out = append(out, n)
 	}

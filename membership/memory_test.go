@@ -47,8 +47,8 @@ func (kv *memoryKV) set(key string, value []byte, revision uint64) (uint64, erro
 	return kv.last, nil
 }
 
-// newest returns the last revision of any key.
-func (kv *memoryKV) newest() uint64 {
+// lastRevision returns the last revision of any key.
+func (kv *memoryKV) lastRevision() uint64 {
 	kv.mu.Lock()
 	defer kv.mu.Unlock()
 	return kv.last
@@ -63,8 +63,8 @@ func (kv *memoryKV) all() (out []fanfold.Entry) {
 	return out
 }
 
-// link is one node's way to the KV, which can be cut: nothing comes back then until it is mended, or the caller gives up.
-type link struct {
+// connection is one node's way to the KV, which can be cut: nothing comes back then until it is mended, or the caller gives up.
+type connection struct {
 	kv   *memoryKV
 	mu   sync.Mutex
 	cut  chan struct{} // is closed where it is whole
@@ -72,26 +72,26 @@ type link struct {
 	lags bool          // All answers without the node's own entry
 }
 
-func newLink(kv *memoryKV) *link {
-	l := &link{kv: kv, cut: make(chan struct{})}
+func newConnection(kv *memoryKV) *connection {
+	l := &connection{kv: kv, cut: make(chan struct{})}
 	close(l.cut)
 	return l
 }
 
-func (l *link) freeze() {
+func (l *connection) freeze() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut = make(chan struct{})
 }
 
-func (l *link) thaw() {
+func (l *connection) thaw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	close(l.cut)
 }
 
-// pass waits until the link is whole, for ten seconds at most.
-func (l *link) pass(ctx context.Context) error {
+// await waits until the link is whole, for ten seconds at most.
+func (l *connection) await(ctx context.Context) error {
 	l.mu.Lock()
 	cut := l.cut
 	l.mu.Unlock()
@@ -105,12 +105,12 @@ func (l *link) pass(ctx context.Context) error {
 	}
 }
 
-func (l *link) Get(ctx context.Context, key string) (fanfold.Entry, error) {
-	return l.kv.get(key), l.pass(ctx)
+func (l *connection) Get(ctx context.Context, key string) (fanfold.Entry, error) {
+	return l.kv.get(key), l.await(ctx)
 }
 
-func (l *link) Set(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	if err := l.pass(ctx); err != nil {
+func (l *connection) Set(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if err := l.await(ctx); err != nil {
 		return 0, err
 	}
 	seq, err := l.kv.set(key, value, revision)
@@ -122,8 +122,8 @@ func (l *link) Set(ctx context.Context, key string, value []byte, revision uint6
 	return seq, err
 }
 
-func (l *link) All(ctx context.Context, prefix string) ([]fanfold.Entry, error) {
-	if err := l.pass(ctx); err != nil {
+func (l *connection) All(ctx context.Context, prefix string) ([]fanfold.Entry, error) {
+	if err := l.await(ctx); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
@@ -132,8 +132,8 @@ func (l *link) All(ctx context.Context, prefix string) ([]fanfold.Entry, error) 
 	return slices.DeleteFunc(l.kv.all(), func(e fanfold.Entry) bool { return lags || !strings.HasPrefix(e.Key, prefix+".") }), nil
 }
 
-func (l *link) Remove(ctx context.Context, key string, revision uint64) error {
-	if err := l.pass(ctx); err != nil {
+func (l *connection) Remove(ctx context.Context, key string, revision uint64) error {
+	if err := l.await(ctx); err != nil {
 		return err
 	}
 	l.kv.mu.Lock()
@@ -144,7 +144,7 @@ func (l *link) Remove(ctx context.Context, key string, revision uint64) error {
 	return nil
 }
 
-func (l *link) Watch(_ string, fn func([]byte)) (func(), error) {
+func (l *connection) Watch(_ string, fn func([]byte)) (func(), error) {
 	l.kv.mu.Lock()
 	defer l.kv.mu.Unlock()
 	l.kv.watched++
@@ -160,14 +160,14 @@ func (l *link) Watch(_ string, fn func([]byte)) (func(), error) {
 // testNode is a node that does nothing but keep its entry.
 type testNode struct {
 	*Registry
-	link *link
-	stop func()
+	connection *connection
+	stop       func()
 
-	mu      sync.Mutex
-	state   State
-	held    bool
-	catches []uint64      // the KV's last revision whenever the node caught up with the log
-	gate    chan struct{} // CatchUp waits for it; nil for none
+	mu           sync.Mutex
+	state        State
+	held         bool
+	catches      []uint64      // the KV's last revision whenever the node caught up with the log
+	catchUpBlock chan struct{} // CatchUp waits for it; nil for none
 }
 
 // startNode runs a node until the test ends.
@@ -180,8 +180,8 @@ func startNode(t *testing.T, kv *memoryKV) *testNode {
 
 // newTestNode returns a node that does not run yet.
 func newTestNode(kv *memoryKV) *testNode {
-	n := &testNode{link: newLink(kv), held: true}
-	n.Registry = New(n.link, n, Options{ID: NewID(), Logger: slog.New(slog.DiscardHandler), Rename: func() (string, error) { return NewID(), nil }})
+	n := &testNode{connection: newConnection(kv), held: true}
+	n.Registry = New(n.connection, n, Options{ID: NewID(), Logger: slog.New(slog.DiscardHandler), Rename: func() (string, error) { return NewID(), nil }})
 	return n
 }
 
@@ -209,13 +209,13 @@ func (n *testNode) Hold() {
 
 func (n *testNode) CatchUp(ctx context.Context) error {
 	n.mu.Lock()
-	gate := n.gate
-	n.catches = append(n.catches, n.link.kv.newest())
+	gate := n.catchUpBlock
+	n.catches = append(n.catches, n.connection.kv.lastRevision())
 	n.mu.Unlock()
 	if gate != nil {
 		<-gate
 	}
-	return n.link.pass(ctx)
+	return n.connection.await(ctx)
 }
 
 func (n *testNode) Release() {

@@ -49,49 +49,49 @@ func (o *Options) setDefaults() {
 // Registry keeps a node's entry and knows the others'. Run does the work; the other methods may be called from many
 // goroutines.
 type Registry struct {
-	kv       KV
-	local    Local
-	opt      Options
-	instance string
-	writable atomic.Int64  // the end of the lease of a node that may write; 0 where it may not
-	late     atomic.Uint64 // writes whose acknowledgement came when the lease had lapsed
-	beating  chan struct{} // has an element while a heartbeat is under way
-	asking   chan struct{} // has an element while the node asks the others to hold their writes
-	poke     chan struct{} // has an element where a heartbeat is due at once
-	wake     chan struct{} // has an element where the keeper has something to look at
+	kv           KV
+	local        Local
+	opt          Options
+	instance     string
+	writable     atomic.Int64  // the end of the lease of a node that may write; 0 where it may not
+	late         atomic.Uint64 // writes whose acknowledgement came when the lease had lapsed
+	beating      chan struct{} // has an element while a heartbeat is under way
+	requesting   chan struct{} // has an element while the node asks the others to hold their writes
+	beatDue      chan struct{} // has an element where a heartbeat is due at once
+	holdCheckDue chan struct{} // has an element where writeHoldLoop has something to look at
 
-	mu       sync.Mutex
-	id       string
-	revision uint64        // of the node's entry; 0 before the first heartbeat
-	until    time.Duration // the end of the lease; 0 before the first heartbeat
-	epoch    uint64        // counts the leases: one that has lapsed is followed by another
-	viewed   uint64        // the epoch in which the others were seen last
-	admitted bool          // the node has caught up under this lease, and no ask stands
-	lateIn   uint64        // the epoch of which a late acknowledgement was logged
-	asks     string
-	asked    uint64 // counts the asks of this node
-	holds    []string
-	waiting  []string  // for which nodes an ask waits
-	began    time.Time // when the last ask did
-	others   map[string]*other
-	looked   time.Duration // when the others were last looked at
-	sent     State         // of the last heartbeat
+	mu           sync.Mutex
+	id           string
+	revision     uint64        // of the node's entry; 0 before the first heartbeat
+	until        time.Duration // the end of the lease; 0 before the first heartbeat
+	epoch        uint64        // counts the leases: one that has lapsed is followed by another
+	peersSeenIn  uint64        // the epoch in which the others were seen last
+	admitted     bool          // the node has caught up under this lease, and no hold request stands
+	lateIn       uint64        // the epoch of which a late acknowledgement was logged
+	holdRequest  string
+	holdRequests uint64 // counts the hold requests of this node
+	holdsFor     []string
+	waitingFor   []string  // for which nodes the hold request waits
+	requestBegan time.Time // when the last hold request did
+	peers        map[string]*peer
+	peersSeenAt  time.Duration // when the others were last looked at
+	sent         State         // of the last heartbeat
 }
 
-// other is what a registry knows of another node.
-type other struct {
-	entry
-	revision uint64
-	since    time.Duration // when this revision was seen first
-	err      error         // why the entry cannot be read; nil where it can
+// peer is what a registry knows of another node.
+type peer struct {
+	nodeRecord
+	revision       uint64
+	unchangedSince time.Duration // when this revision was seen first
+	err            error         // why the entry cannot be read; nil where it can
 }
 
 // New returns a registry of a node that has not registered yet. Until Run has registered it and it has caught up it may
 // not write.
 func New(kv KV, local Local, opt Options) *Registry {
 	opt.setDefaults()
-	return &Registry{kv: kv, local: local, opt: opt, id: opt.ID, instance: NewID(), others: map[string]*other{},
-		beating: make(chan struct{}, 1), asking: make(chan struct{}, 1), poke: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+	return &Registry{kv: kv, local: local, opt: opt, id: opt.ID, instance: NewID(), peers: map[string]*peer{},
+		beating: make(chan struct{}, 1), requesting: make(chan struct{}, 1), beatDue: make(chan struct{}, 1), holdCheckDue: make(chan struct{}, 1)}
 }
 
 // signal puts an element into a channel that has room for one.
@@ -105,15 +105,15 @@ func signal(c chan struct{}) {
 // Run keeps the node's lease until ctx ends, takes its entry away, and returns nil. It blocks until then. Whoever calls it
 // has ended the node's writes before ctx ends.
 func (r *Registry) Run(ctx context.Context) error {
-	stop, err := r.kv.Watch(prefix, r.hear)
+	stop, err := r.kv.Watch(prefix, r.onPeerChange)
 	if err != nil {
 		r.opt.Logger.Warn("the nodes' entries cannot be watched, and are asked for at intervals", "err", err)
 	} else {
 		defer stop()
 	}
 	var loops sync.WaitGroup
-	loops.Go(func() { r.beatUntil(ctx) })
-	loops.Go(func() { r.keepUntil(ctx) })
+	loops.Go(func() { r.heartbeatLoop(ctx) })
+	loops.Go(func() { r.writeHoldLoop(ctx) })
 	loops.Wait()
 	r.leave(context.WithoutCancel(ctx))
 	return nil
@@ -133,7 +133,7 @@ func (r *Registry) leave(ctx context.Context) {
 	r.mu.Unlock()
 	key := prefix + "." + id
 	if now, err := r.kv.Get(ctx, key); err == nil && now.Value != nil { // a heartbeat that the end has cut off may be stored
-		var e entry
+		var e nodeRecord
 		if json.Unmarshal(now.Value, &e) == nil && e.Instance == r.instance {
 			revision = max(revision, now.Revision)
 		}
@@ -146,18 +146,18 @@ func (r *Registry) leave(ctx context.Context) {
 	}
 }
 
-// looks is how many times within an interval the registry looks whether a heartbeat is due at once.
-const looks = 8
+// checksPerInterval is how many times within an interval the registry looks whether a heartbeat is due at once.
+const checksPerInterval = 8
 
-// beatUntil sends heartbeats until ctx ends: at intervals, and where the node's readiness or its guards have changed.
-func (r *Registry) beatUntil(ctx context.Context) {
-	look := time.NewTicker(r.opt.Interval / looks)
+// heartbeatLoop sends heartbeats until ctx ends: at intervals, and where the node's readiness or its guards have changed.
+func (r *Registry) heartbeatLoop(ctx context.Context) {
+	look := time.NewTicker(r.opt.Interval / checksPerInterval)
 	defer look.Stop()
 	failing := false
 	for n := 0; ; n++ {
-		due := n%looks == 0
+		due := n%checksPerInterval == 0
 		select {
-		case <-r.poke:
+		case <-r.beatDue:
 			due = true
 		default:
 			due = due || r.changed()
@@ -178,8 +178,8 @@ func (r *Registry) beatUntil(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-r.poke:
-			signal(r.poke)
+		case <-r.beatDue:
+			signal(r.beatDue)
 		case <-look.C:
 		}
 	}
@@ -203,7 +203,7 @@ func (r *Registry) beat(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer func() { <-r.beating }()
-	defer signal(r.wake)
+	defer signal(r.holdCheckDue)
 	revision, err := r.renew(ctx)
 	if fanfold.CodeOf(err) == fanfold.Stale {
 		if err = r.reconcile(ctx); err == nil {
@@ -217,7 +217,7 @@ func (r *Registry) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.view(ctx, entries, revision)
+	return r.notePeers(ctx, entries, revision)
 }
 
 // renew writes the node's entry. The lease is counted from before that. The error is the KV's.
@@ -228,7 +228,7 @@ func (r *Registry) renew(ctx context.Context) (revision uint64, err error) {
 	state := r.local.State()
 	r.mu.Lock()
 	id, before := r.id, r.revision
-	e := entry{ID: id, Instance: r.instance, State: state, Asks: r.asks, Holds: r.holds}
+	e := nodeRecord{ID: id, Instance: r.instance, State: state, HoldRequest: r.holdRequest, HoldsFor: r.holdsFor}
 	r.mu.Unlock()
 	value, err := json.Marshal(e)
 	if err != nil {
@@ -265,7 +265,7 @@ func (r *Registry) reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e, _ := readEntry(found)
+	e, _ := readNodeRecord(found)
 	r.mu.Lock()
 	known := r.revision
 	r.revision = found.Revision
@@ -289,26 +289,26 @@ func (r *Registry) reconcile(ctx context.Context) error {
 	return nil
 }
 
-// view takes note of the entries of all nodes. The error is Unavailable where they lack the node's own at a revision.
-func (r *Registry) view(ctx context.Context, entries []fanfold.Entry, revision uint64) error {
+// notePeers takes note of the entries of all nodes. The error is Unavailable where they lack the node's own at a revision.
+func (r *Registry) notePeers(ctx context.Context, entries []fanfold.Entry, revision uint64) error {
 	now, own := r.opt.Now(), prefix+"."+r.ID()
 	if !slices.ContainsFunc(entries, func(e fanfold.Entry) bool { return e.Key == own && e.Revision >= revision }) {
 		return fanfold.Errorf(fanfold.Unavailable, "the log's answer about its nodes is an old one")
 	}
 	r.mu.Lock()
-	others := make(map[string]*other, len(entries))
+	others := make(map[string]*peer, len(entries))
 	for _, e := range entries {
 		if e.Key == own {
 			continue
 		}
-		o := r.others[e.Key]
+		o := r.peers[e.Key]
 		if o == nil || o.revision != e.Revision {
-			o = &other{revision: e.Revision, since: now}
-			o.entry, o.err = readEntry(e)
+			o = &peer{revision: e.Revision, unchangedSince: now}
+			o.nodeRecord, o.err = readNodeRecord(e)
 		}
 		others[e.Key] = o
 	}
-	r.others, r.looked = others, now
+	r.peers, r.peersSeenAt = others, now
 	live := 0
 	for _, o := range others {
 		if !r.gone(o) {
@@ -317,11 +317,11 @@ func (r *Registry) view(ctx context.Context, entries []fanfold.Entry, revision u
 	}
 	full := !r.admitted && live >= MaxNodes
 	if !full {
-		r.viewed = r.epoch
+		r.peersSeenIn = r.epoch
 	}
 	r.mu.Unlock()
 	for key, o := range others {
-		if now-o.since > r.opt.Forget {
+		if now-o.unchangedSince > r.opt.Forget {
 			if err := r.kv.Remove(ctx, key, o.revision); err != nil { // the next look tries it again
 				r.opt.Logger.Debug("the entry of a node that is gone cannot be removed", "key", key, "err", err)
 			}
@@ -333,22 +333,22 @@ func (r *Registry) view(ctx context.Context, entries []fanfold.Entry, revision u
 	return nil
 }
 
-// hear looks at what another node sends: where its asks or what it holds its writes for have changed, the nodes are looked
+// onPeerChange looks at what another node sends: where its hold request or what it holds its writes for have changed, the nodes are looked
 // at at once.
-func (r *Registry) hear(value []byte) {
-	if len(value) > maxEntry {
+func (r *Registry) onPeerChange(value []byte) {
+	if len(value) > maxRecordBytes {
 		return
 	}
-	var e entry
+	var e nodeRecord
 	if json.Unmarshal(value, &e) != nil {
 		return
 	}
 	r.mu.Lock()
-	o := r.others[prefix+"."+e.ID]
-	news := e.ID != r.id && (o == nil || o.Asks != e.Asks || !slices.Equal(o.Holds, e.Holds))
+	o := r.peers[prefix+"."+e.ID]
+	news := e.ID != r.id && (o == nil || o.HoldRequest != e.HoldRequest || !slices.Equal(o.HoldsFor, e.HoldsFor))
 	r.mu.Unlock()
 	if news {
-		signal(r.poke)
+		signal(r.beatDue)
 	}
 }
 

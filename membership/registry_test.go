@@ -16,13 +16,13 @@ func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		n := newTestNode(kv)
-		n.link.freeze()
+		n.connection.freeze()
 		n.run(t)
 		defer n.stop()
 		if synctest.Wait(); n.writes() {
 			t.Fatal("a node writes that has not registered")
 		}
-		n.link.thaw()
+		n.connection.thaw()
 		synctest.Wait()
 		if !n.writes() || len(n.catches) != 1 || n.catches[0] == 0 {
 			t.Fatalf("writes: %v, caught up at %v", n.writes(), n.catches)
@@ -31,7 +31,7 @@ func TestLease(t *testing.T) {
 		if !n.writes() || len(n.catches) != 1 {
 			t.Fatalf("after a minute: %v, %v", n.writes(), n.catches)
 		}
-		n.link.freeze()
+		n.connection.freeze()
 		time.Sleep(7 * time.Second)
 		if !n.writes() {
 			t.Fatal("the lease has lapsed too early")
@@ -45,15 +45,15 @@ func TestLease(t *testing.T) {
 			t.Errorf("%d late writes", n.Late())
 		}
 		n.mu.Lock()
-		n.gate = make(chan struct{})
+		n.catchUpBlock = make(chan struct{})
 		n.mu.Unlock()
-		before := kv.newest()
-		n.link.thaw()
+		before := kv.lastRevision()
+		n.connection.thaw()
 		time.Sleep(30 * time.Second)
 		if n.writes() {
 			t.Fatal("a node writes that has not caught up")
 		}
-		close(n.gate)
+		close(n.catchUpBlock)
 		synctest.Wait()
 		if last := n.catches[len(n.catches)-1]; !n.writes() || last <= before {
 			t.Fatalf("%v: caught up at %v, which is not behind %d", n.writes(), n.catches, before)
@@ -68,9 +68,9 @@ func TestLeaves(t *testing.T) {
 			kv := newMemoryKV()
 			n := startNode(t, kv)
 			time.Sleep(3 * time.Second)
-			n.link.mu.Lock()
-			n.link.deaf = deaf
-			n.link.mu.Unlock()
+			n.connection.mu.Lock()
+			n.connection.deaf = deaf
+			n.connection.mu.Unlock()
 			time.Sleep(3 * time.Second)
 			n.stop()
 			if left := kv.all(); len(left) > 0 {
@@ -80,8 +80,8 @@ func TestLeaves(t *testing.T) {
 	})
 }
 
-// TestAsk: an ask returns once all others hold their writes, who go on once it is taken back and they have caught up.
-func TestAsk(t *testing.T) {
+// TestHoldRequest: a hold request returns once all others hold their writes, who go on once it is taken back and they have caught up.
+func TestHoldRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		a, b, c := startNode(t, kv), startNode(t, kv), startNode(t, kv)
@@ -89,11 +89,11 @@ func TestAsk(t *testing.T) {
 		defer b.stop()
 		defer c.stop()
 		time.Sleep(3 * time.Second)
-		release, err := a.Ask(t.Context())
-		if err != nil || b.writes() || c.writes() || !b.Holding() {
+		release, err := a.RequestHold(t.Context())
+		if err != nil || b.writes() || c.writes() || !b.HoldsWrites() {
 			t.Fatalf("%v, b writes: %v, c writes: %v", err, b.writes(), c.writes())
 		}
-		if err := a.Confirm(t.Context()); err != nil {
+		if err := a.ConfirmHold(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		late := startNode(t, kv)
@@ -101,7 +101,7 @@ func TestAsk(t *testing.T) {
 		if time.Sleep(3 * time.Second); late.writes() {
 			t.Fatal("a node that joined meanwhile does not hold its writes")
 		}
-		asked := kv.newest()
+		asked := kv.lastRevision()
 		release()
 		time.Sleep(3 * time.Second)
 		for name, n := range map[string]*testNode{"b": b, "c": c, "late": late} {
@@ -115,8 +115,8 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// TestAskOfTwo: two nodes that ask at the same time both come to an end.
-func TestAskOfTwo(t *testing.T) {
+// TestHoldRequestsOfTwo: two nodes that ask at the same time both come to an end.
+func TestHoldRequestsOfTwo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		a, b := startNode(t, kv), startNode(t, kv)
@@ -126,7 +126,7 @@ func TestAskOfTwo(t *testing.T) {
 		done := make(chan error, 2)
 		for _, n := range []*testNode{a, b} {
 			go func() {
-				release, err := n.Ask(t.Context())
+				release, err := n.RequestHold(t.Context())
 				if err == nil {
 					time.Sleep(time.Second)
 					release()
@@ -145,9 +145,9 @@ func TestAskOfTwo(t *testing.T) {
 	})
 }
 
-// TestAskFrozen: a node that does not answer is waited for until it is gone, by its entry and not by any clock of its own;
+// TestHoldRequestWithFrozenNode: a node that does not answer is waited for until it is gone, by its entry and not by any clock of its own;
 // the others go on writing meanwhile. When it comes back it may not write before it has caught up.
-func TestAskFrozen(t *testing.T) {
+func TestHoldRequestWithFrozenNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		a, b, frozen := startNode(t, kv), startNode(t, kv), startNode(t, kv)
@@ -155,18 +155,18 @@ func TestAskFrozen(t *testing.T) {
 		defer b.stop()
 		defer frozen.stop()
 		time.Sleep(3 * time.Second)
-		frozen.link.freeze()
+		frozen.connection.freeze()
 		time.Sleep(6 * time.Second)
 		began, done := time.Now(), make(chan error, 1)
 		var release func()
 		go func() {
 			var err error
-			release, err = a.Ask(t.Context())
+			release, err = a.RequestHold(t.Context())
 			done <- err
 		}()
 		time.Sleep(10 * time.Second)
-		if !b.writes() || len(a.Waiting()) != 1 || !strings.Contains(a.Waiting()[0], frozen.ID()) {
-			t.Fatalf("b writes: %v; a waits for %v", b.writes(), a.Waiting())
+		if !b.writes() || len(a.WaitingFor()) != 1 || !strings.Contains(a.WaitingFor()[0], frozen.ID()) {
+			t.Fatalf("b writes: %v; a waits for %v", b.writes(), a.WaitingFor())
 		}
 		if err := <-done; err != nil {
 			t.Fatal(err)
@@ -174,10 +174,10 @@ func TestAskFrozen(t *testing.T) {
 		if took := time.Since(began); took < 12*time.Second || took > 20*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		frozen.link.thaw()
+		frozen.connection.thaw()
 		time.Sleep(5 * time.Second)
-		if frozen.writes() || a.Confirm(t.Context()) != nil {
-			t.Errorf("the node that came back writes: %v; %v", frozen.writes(), a.Confirm(t.Context()))
+		if frozen.writes() || a.ConfirmHold(t.Context()) != nil {
+			t.Errorf("the node that came back writes: %v; %v", frozen.writes(), a.ConfirmHold(t.Context()))
 		}
 		release()
 		if time.Sleep(5 * time.Second); !frozen.writes() {
@@ -186,20 +186,20 @@ func TestAskFrozen(t *testing.T) {
 	})
 }
 
-// TestAskOfFrozen: where the node that asks freezes, the others hold their writes until it is gone, and its ask is not
+// TestHoldRequestOfFrozenNode: where the node that asks freezes, the others hold their writes until it is gone, and its request is not
 // confirmed afterwards before they hold them again.
-func TestAskOfFrozen(t *testing.T) {
+func TestHoldRequestOfFrozenNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		a, b := startNode(t, kv), startNode(t, kv)
 		defer a.stop()
 		defer b.stop()
 		time.Sleep(3 * time.Second)
-		release, err := a.Ask(t.Context())
+		release, err := a.RequestHold(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.link.freeze()
+		a.connection.freeze()
 		time.Sleep(15 * time.Second)
 		if b.writes() || a.MayWrite() == nil {
 			t.Fatalf("b writes: %v; a may write: %v", b.writes(), a.MayWrite())
@@ -207,33 +207,33 @@ func TestAskOfFrozen(t *testing.T) {
 		if time.Sleep(10 * time.Second); !b.writes() {
 			t.Fatal("b holds its writes for a node that is gone")
 		}
-		a.link.thaw()
-		if err := a.Confirm(t.Context()); err == nil {
+		a.connection.thaw()
+		if err := a.ConfirmHold(t.Context()); err == nil {
 			t.Error("the ask is confirmed although b has not held its writes all the time")
 		}
 		release()
 	})
 }
 
-// TestAskEnds: an ask ends with its ctx, and says for whom it waited; a refused one holds up nobody.
-func TestAskEnds(t *testing.T) {
+// TestHoldRequestEnds: a hold request ends with its ctx, and says for whom it waited; a refused one holds up nobody.
+func TestHoldRequestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		a, b := startNode(t, kv), startNode(t, kv)
 		defer a.stop()
 		defer b.stop()
 		time.Sleep(3 * time.Second)
-		b.link.freeze()
+		b.connection.freeze()
 		time.Sleep(6 * time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		_, err := a.Ask(ctx)
+		_, err := a.RequestHold(ctx)
 		if fanfold.CodeOf(err) != fanfold.Unavailable || !strings.Contains(err.Error(), b.ID()) {
 			t.Errorf("%v does not name %s", err, b.ID())
 		}
-		b.link.thaw()
+		b.connection.thaw()
 		time.Sleep(5 * time.Second)
-		if release, err := a.Ask(t.Context()); err != nil {
+		if release, err := a.RequestHold(t.Context()); err != nil {
 			t.Error(err)
 		} else {
 			release()
@@ -252,7 +252,7 @@ func TestLeaving(t *testing.T) {
 			t.Fatalf("%v, %v", live, err)
 		}
 		b.stop()
-		lost.link.freeze()
+		lost.connection.freeze()
 		lost.stop()
 		if live, err := a.Live(t.Context()); err != nil || len(live) != 2 {
 			t.Fatalf("%v, %v", live, err)
@@ -274,8 +274,8 @@ func TestSameID(t *testing.T) {
 		a := startNode(t, kv)
 		defer a.stop()
 		time.Sleep(3 * time.Second)
-		b := &testNode{link: newLink(kv), held: true}
-		b.Registry = New(b.link, b, a.opt)
+		b := &testNode{connection: newConnection(kv), held: true}
+		b.Registry = New(b.connection, b, a.opt)
 		b.run(t)
 		defer b.stop()
 		time.Sleep(5 * time.Second)
@@ -292,13 +292,13 @@ func TestOldAnswer(t *testing.T) {
 		a := startNode(t, kv)
 		defer a.stop()
 		time.Sleep(3 * time.Second)
-		a.link.mu.Lock()
-		a.link.lags = true
-		a.link.mu.Unlock()
+		a.connection.mu.Lock()
+		a.connection.lags = true
+		a.connection.mu.Unlock()
 		if _, err := a.Live(t.Context()); fanfold.CodeOf(err) != fanfold.Unavailable {
 			t.Error(err)
 		}
-		if _, err := a.Ask(t.Context()); fanfold.CodeOf(err) != fanfold.Unavailable {
+		if _, err := a.RequestHold(t.Context()); fanfold.CodeOf(err) != fanfold.Unavailable {
 			t.Error(err)
 		}
 	})
@@ -309,14 +309,14 @@ func TestOldAnswer(t *testing.T) {
 func TestEntriesOfOthers(t *testing.T) {
 	id := NewID()
 	for name, value := range map[string]string{
-		"too large":      `{"id":"` + id + `","version":"` + strings.Repeat("v", maxEntry) + `"}`,
+		"too large":      `{"id":"` + id + `","version":"` + strings.Repeat("v", maxRecordBytes) + `"}`,
 		"not JSON":       `{`,
-		"long address":   `{"id":"` + id + `","address":"` + strings.Repeat("a", maxText+1) + `"}`,
+		"long address":   `{"id":"` + id + `","address":"` + strings.Repeat("a", maxTextBytes+1) + `"}`,
 		"another's":      `{"id":"` + NewID() + `"}`,
 		"too many holds": `{"id":"` + id + `","holds":["x"` + strings.Repeat(`,"x"`, MaxNodes) + `]}`,
 		"negative":       `{"id":"` + id + `","lagSeconds":-1}`,
 	} {
-		if _, err := readEntry(fanfold.Entry{Key: prefix + "." + id, Value: []byte(value)}); fanfold.CodeOf(err) != fanfold.Invalid || len(err.Error()) > 500 {
+		if _, err := readNodeRecord(fanfold.Entry{Key: prefix + "." + id, Value: []byte(value)}); fanfold.CodeOf(err) != fanfold.Invalid || len(err.Error()) > 500 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -332,7 +332,7 @@ func TestEntriesOfOthers(t *testing.T) {
 			t.Fatalf("%v, %v", nodes, a.writes())
 		}
 		began := time.Now()
-		release, err := a.Ask(t.Context())
+		release, err := a.RequestHold(t.Context())
 		if err != nil || time.Since(began) < 15*time.Second {
 			t.Fatalf("%v after %v", err, time.Since(began))
 		}

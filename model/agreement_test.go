@@ -31,14 +31,14 @@ func TestAnswersAgree(t *testing.T) {
 		told := differencesByPath(c)
 		checkRulesAgree(t, c, change, told)
 		checkGuardsAgree(t, c, change, told)
-		checkKeptAgrees(t, c, change, told)
+		checkKeptValuesAgree(t, c, change, told)
 		if len(told) == 0 && !change.LeavesDocuments() {
 			t.Error("without a difference documents are concerned")
 		}
 		seen["rules"] += len(change.NewRules)
 		seen["strict"] += len(change.Strict)
 		seen["unique"] += len(change.Unique)
-		for _, o := range change.Kept {
+		for _, o := range change.KeptValues {
 			seen[o.Outcome()]++
 		}
 	})
@@ -69,8 +69,8 @@ func TestNothingChanges(t *testing.T) {
 func TestThereAndBack(t *testing.T) {
 	eachRandomPair(t, randomPairs/2, func(t *testing.T, prev, next *model.Model) {
 		there, back := model.Compare(prev, next), model.Compare(next, prev)
-		retired := there.Retired(there.Kept(nil))
-		for _, o := range back.Kept(retired) {
+		retired := there.Retired(there.KeptValues(nil))
+		for _, o := range back.KeptValues(retired) {
 			if !o.HadRule && o.Outcome() != model.Restored {
 				t.Errorf("retired values of %s come back as %+v", o.Name(), o)
 			}
@@ -147,13 +147,13 @@ func checkGuardsAgree(t *testing.T, c *model.Comparison, change *fold.ModelChang
 	}
 }
 
-// checkKeptAgrees checks that a rule whose kept values go, or are stored on, is told as one that takes something away, and
+// checkKeptValuesAgree checks that a rule whose kept values go, or are stored on, is told as one that takes something away, and
 // that the plan which follows retires the rules whose values are stored on.
-func checkKeptAgrees(t *testing.T, c *model.Comparison, change *fold.ModelChange, told map[string]model.Difference) {
+func checkKeptValuesAgree(t *testing.T, c *model.Comparison, change *fold.ModelChange, told map[string]model.Difference) {
 	t.Helper()
 	lost := false
 	var stored []string
-	for _, o := range change.Kept {
+	for _, o := range change.KeptValues {
 		lost = lost || o.Unreleased()
 		d := told["collections."+o.Collection+".derive."+o.Path]
 		switch o.Outcome() {

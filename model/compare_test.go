@@ -72,10 +72,10 @@ func describe(c *model.Comparison, reserved model.Reserved, retired model.Retire
 	}
 	everyUnique("newly", unique)
 	everyUnique("no longer", c.NoLongerUnique())
-	for _, o := range c.Kept(retired) {
+	for _, o := range c.KeptValues(retired) {
 		line("%s values of %s: stay %t, released %t, outcome %q", o.Kind(), o.Name(), o.Stays, o.Released, o.Outcome())
 	}
-	for _, k := range c.Retired(c.Kept(retired)) {
+	for _, k := range c.Retired(c.KeptValues(retired)) {
 		line("retired: %s", k.Name())
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Reserved(reserved))) {

@@ -27,7 +27,7 @@ type Preview struct {
 	Changes int64           `json:"changes"` // documents whose embedded view would change
 	Misfits []Misfits       `json:"misfits,omitempty"`
 	// Kept lists rules whose stored values this model drops, hides or restores. Nobody can compute such values again.
-	Kept []KeptPreview `json:"kept,omitempty"`
+	Kept []KeptValuesPreview `json:"kept,omitempty"`
 	// AtOnce lists the rules, and the relations with pages, because of which the model cannot be prepared in the background.
 	AtOnce []string `json:"atOnce,omitempty"`
 	// Problems lists what stands in the way of applying it.
@@ -97,8 +97,8 @@ func (e *Evaluation) Detail() string {
 	return fmt.Sprintf("found no value in %d of %d documents%s", e.NoValue, e.Evaluated, such)
 }
 
-// KeptPreview reports what a model does to the stored values of one rule that nobody can compute again.
-type KeptPreview struct {
+// KeptValuesPreview reports what a model does to the stored values of one rule that nobody can compute again.
+type KeptValuesPreview struct {
 	Rule    string `json:"rule"`
 	Values  int64  `json:"values"`
 	Kind    string `json:"kind"`    // frozen, or kept after the delete of their targets

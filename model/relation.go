@@ -34,9 +34,9 @@ type Relation struct {
 	Strict     bool // targets must exist when they are referred to, and cannot be deleted while they are
 	PageSize   int  // the documents that refer to one target are in fixed pages of so many; 0 for no pages
 
-	// Sources lists the rules that own a member on Path, which is then one over derived ids. It is nil where ids are written.
-	Sources []*Rule
-	// Origins lists the rules that derived ids may depend on: Sources, and all that these depend on.
+	// IDRules lists the rules that own a member on Path, which is then one over derived ids. It is nil where ids are written.
+	IDRules []*Rule
+	// Origins lists the rules that derived ids may depend on: IDRules, and all that these depend on.
 	Origins []*Rule
 	// Level is the level of the rules at which derived ids are final; 0 of a relation over written ids.
 	Level int
@@ -61,7 +61,7 @@ func (r *Relation) HoldsTarget() bool {
 }
 
 // Derived tells whether rules give the ids, or some of them, so that they stand in a document's embedded view.
-func (r *Relation) Derived() bool { return len(r.Sources) > 0 }
+func (r *Relation) Derived() bool { return len(r.IDRules) > 0 }
 
 // View returns the view of a document in which its ids stand.
 func (r *Relation) View() fanfold.View {

@@ -44,9 +44,9 @@ func (r *Rule) KeepingRule() (k KeepingRule, ok bool) {
 // comes back that keeps the same ones, and are dropped when a model releases the path.
 type Retired []KeepingRule
 
-// KeptOutcome says what a model does to the values that stay on documents by one rule. Nobody can compute such values
+// KeptValuesOutcome says what a model does to the values that stay on documents by one rule. Nobody can compute such values
 // again: their targets have changed since, or are deleted.
-type KeptOutcome struct {
+type KeptValuesOutcome struct {
 	KeepingRule
 	HadRule   bool // the model before has the rule; it is retired otherwise
 	HasRule   bool // a rule of the model has the path
@@ -56,10 +56,10 @@ type KeptOutcome struct {
 }
 
 // Unreleased tells whether the values are dropped, and the model does not say that they may be.
-func (o KeptOutcome) Unreleased() bool { return !o.Stays && !o.Released }
+func (o KeptValuesOutcome) Unreleased() bool { return !o.Stays && !o.Released }
 
 // Outcome returns Lost, Stored or Restored, and "" for values that stay as they are.
-func (o KeptOutcome) Outcome() string {
+func (o KeptValuesOutcome) Outcome() string {
 	switch {
 	case !o.Stays:
 		return Lost
@@ -71,10 +71,10 @@ func (o KeptOutcome) Outcome() string {
 	return ""
 }
 
-// Kept returns what becomes of the values that stay on documents where Next follows Prev, by the rules' names. retired
+// KeptValues returns what becomes of the values that stay on documents where Next follows Prev, by the rules' names. retired
 // are the rules that were retired under Prev.
-func (c *Comparison) Kept(retired Retired) []KeptOutcome {
-	var out []KeptOutcome
+func (c *Comparison) KeptValues(retired Retired) []KeptValuesOutcome {
+	var out []KeptValuesOutcome
 	for _, k := range retired {
 		out = append(out, c.Collection(k.Collection).outcome(k, false))
 	}
@@ -88,15 +88,15 @@ func (c *Comparison) Kept(retired Retired) []KeptOutcome {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b KeptOutcome) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortFunc(out, func(a, b KeptValuesOutcome) int { return strings.Compare(a.Name(), b.Name()) })
 	return out
 }
 
 // outcome returns what becomes of the values by one rule of the collection. They stay under a rule with the same path,
 // relation path and target that keeps values at least as long. Its expression and its relation's name do not matter. If no
 // rule has the path, they stay until it is released.
-func (p *CollectionPair) outcome(k KeepingRule, hadRule bool) KeptOutcome {
-	o := KeptOutcome{KeepingRule: k, HadRule: hadRule, Released: p.releases(k.Path)}
+func (p *CollectionPair) outcome(k KeepingRule, hadRule bool) KeptValuesOutcome {
+	o := KeptValuesOutcome{KeepingRule: k, HadRule: hadRule, Released: p.releases(k.Path)}
 	r := p.owner(k.Path)
 	if r == nil {
 		o.Stays = !o.Released && !k.derived
@@ -110,10 +110,10 @@ func (p *CollectionPair) outcome(k KeepingRule, hadRule bool) KeptOutcome {
 
 // Retired returns the rules that are retired under Next, where kept is what Kept returns. A model that an import brings adds
 // its own.
-func (c *Comparison) Retired(kept []KeptOutcome) Retired {
+func (c *Comparison) Retired(kept []KeptValuesOutcome) Retired {
 	var out Retired
 	known := map[string]bool{}
-	add := func(o KeptOutcome) {
+	add := func(o KeptValuesOutcome) {
 		if name := o.Name(); o.Stays && !o.HasRule && !known[name] {
 			known[name], out = true, append(out, o.KeepingRule)
 		}
@@ -137,7 +137,7 @@ func (p *CollectionPair) losesValues(r *Rule) bool {
 // LosesUnreleased tells whether Next drops values by a rule of Prev that nobody can compute again, and does not release
 // the rule's path.
 func (c *Comparison) LosesUnreleased() bool {
-	return slices.ContainsFunc(c.Kept(nil), KeptOutcome.Unreleased)
+	return slices.ContainsFunc(c.KeptValues(nil), KeptValuesOutcome.Unreleased)
 }
 
 // maxRetiredPath is how many bytes a path of a rule has at most that an import brings.

@@ -15,11 +15,11 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// source makes the log a projector.Source.
-type source struct{ *events.Log }
+// logSource makes the log a projector.Source.
+type logSource struct{ *events.Log }
 
 // Events opens a reader of the log from a sequence on. The projector closes it.
-func (s source) Events(ctx context.Context, from uint64) (projector.Reader, error) {
+func (s logSource) Events(ctx context.Context, from uint64) (projector.Reader, error) {
 	return s.Read(ctx, from)
 }
 

@@ -16,7 +16,7 @@ const (
 	groupsTime  = time.Second      // for as long at a time; those that are left are asked first the next time
 )
 
-// groupStates are the metrics of consumer groups. They are asked for while somebody reads the metrics, and kept for a while.
+// groupStates are the metrics of consumer groups. They are read while somebody reads the metrics, and kept for a while.
 // There are as many series as there are groups, of which a database has group.MaxGroups.
 type groupStates struct {
 	groups *group.Groups
@@ -24,10 +24,10 @@ type groupStates struct {
 	age    *prometheus.Desc
 	parked *prometheus.Desc
 
-	mu    sync.Mutex
-	asked time.Time // when they were asked for last
-	next  int       // the index of the group that is asked first the next time
-	known map[string]group.Backlog
+	mu        sync.Mutex
+	refreshed time.Time // when they were read last
+	next      int       // the index of the group that is asked first the next time
+	known     map[string]group.Backlog
 }
 
 // newGroupStates returns the metrics of groups.
@@ -50,9 +50,9 @@ func (g *groupStates) Describe(out chan<- *prometheus.Desc) {
 func (g *groupStates) Collect(out chan<- prometheus.Metric) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.asked.IsZero() || time.Since(g.asked) >= groupsEvery {
-		g.ask()
-		g.asked = time.Now()
+	if g.refreshed.IsZero() || time.Since(g.refreshed) >= groupsEvery {
+		g.refresh()
+		g.refreshed = time.Now()
 	}
 	for name, b := range g.known {
 		out <- prometheus.MustNewConstMetric(g.lag, prometheus.GaugeValue, float64(b.Changes), name)
@@ -61,9 +61,9 @@ func (g *groupStates) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// ask asks for the states of the groups that are there, for groupsTime at most. Of those that it does not come to it keeps
+// refresh reads the states of the groups that are there, for groupsTime at most. Of those that it does not come to it keeps
 // what was known. It is called with the lock.
-func (g *groupStates) ask() {
+func (g *groupStates) refresh() {
 	ctx, cancel := context.WithTimeout(context.Background(), groupsTime)
 	defer cancel()
 	list, err := g.groups.List(ctx)

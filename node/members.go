@@ -150,7 +150,7 @@ func (n *Node) sampleLag(ctx context.Context) {
 	tick := time.NewTicker(lagInterval)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		_, _ = n.lag.Ask(ctx) // the age grows where it fails, which says it
+		_, _ = n.lag.QueryHead(ctx) // the age grows where it fails, which says it
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -159,7 +159,7 @@ func (n *Node) sampleLag(ctx context.Context) {
 }
 
 // shownLag returns how far the node is behind, for people.
-func (n *Node) shownLag() membership.Behind { return n.lag.Shown(2*lagInterval + lagInterval/2) }
+func (n *Node) shownLag() membership.LagReading { return n.lag.Shown(2*lagInterval + lagInterval/2) }
 
 // member makes a node a membership.Local.
 type member struct{ *Node }
@@ -169,12 +169,12 @@ func (m member) State() membership.State {
 	n := m.Node
 	behind := n.shownLag()
 	_, guards, _ := n.Projector.Model()
-	if n.members != nil && n.members.Holding() {
+	if n.members != nil && n.members.HoldsWrites() {
 		_, last := n.Projector.Proposal()
 		guards = max(guards, last)
 	}
 	s := n.Projector.Status()
-	return membership.State{Address: n.cfg.Advertise, Version: Version(), Folds: [2]int{fold.Oldest, fold.Newest},
+	return membership.State{Address: n.cfg.Advertise, Version: Version(), Folds: [2]int{fold.OldestVersion, fold.LatestVersion},
 		Applied: s.Applied, Lag: max(s.Lag, behind.Events), LagSeconds: behind.Age.Seconds(), Ready: len(n.reasons()) == 0, Guards: guards}
 }
 
@@ -200,7 +200,7 @@ func (n *Node) showWaiting(s *projector.Status) {
 	if n.members == nil {
 		return
 	}
-	waiting := n.members.Waiting()
+	waiting := n.members.WaitingFor()
 	if len(waiting) == 0 {
 		return
 	}

@@ -131,7 +131,7 @@ var (
 	_ group.KV          = (*buckets.KeyValue)(nil)
 	_ group.Feed        = (*changefeed.Feed)(nil)
 	_ group.ReadModel   = groupModel{}
-	_ projector.Source  = source{}
+	_ projector.Log     = logSource{}
 )
 
 // Open opens everything that a node runs. Call Run, which also closes it, or Close. Errors are Invalid for a
@@ -196,7 +196,7 @@ func (n *Node) openProjector(ctx context.Context) error {
 	if err := n.check.begin(ctx); err != nil {
 		return err
 	}
-	n.Projector, err = projector.New(source{n.Log}, n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
+	n.Projector, err = projector.New(logSource{n.Log}, n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
 		OnFolded: n.instruments.onFolded, OnBatch: n.onBatch()})
 	if err != nil {
 		return err
@@ -263,8 +263,8 @@ func (n *Node) openAPI() {
 	apiOptions.Answered, apiOptions.Tracer = n.instruments.answered, n.tracer
 	inspector := inspector{n.inspector, n.Store, n.issuer()}
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
-		Sources:   api.Sources{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
-		Inspector: inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}}, apiOptions)
+		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
+		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}}, apiOptions)
 }
 
 // version is set by the linker, with -X, where a build has no version control to ask: see the Dockerfile.

@@ -53,7 +53,7 @@ func (n *Node) server() string {
 func (o operator) Status() (reports.Status, error) {
 	n := o.node
 	m, seq, _ := n.Projector.Model()
-	s := reports.Status{Version: Version(), Versions: reports.FoldVersion{Version: m.Fold, Newest: fold.Newest}, Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Erasable: n.Log.Erasable(), Durability: n.cfg.Durability,
+	s := reports.Status{Version: Version(), Versions: reports.FoldVersion{Version: m.Fold, Newest: fold.LatestVersion}, Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Erasable: n.Log.Erasable(), Durability: n.cfg.Durability,
 		Snapshot: n.snapshots.status(), RuleValues: n.values.Values(), Projection: n.Projector.Status()}
 	if n.cfg.NATS != "" {
 		// A client of a server cannot see whether it syncs before it acknowledges.

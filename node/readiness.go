@@ -87,7 +87,7 @@ func (n *Node) tooFar() error {
 }
 
 // behindText says how far a node is behind.
-func behindText(b membership.Behind) string {
+func behindText(b membership.LagReading) string {
 	if b.Events == 0 {
 		return fmt.Sprintf("this node has not heard for %v how far the log is", b.Age.Round(time.Millisecond))
 	}
@@ -128,7 +128,7 @@ func (l lagging) Wait(ctx context.Context, bound membership.LagBound) error {
 	if b := l.lag.Now(); bound.Events == 0 && b.Proved && bound.Holds(b.Events, b.Age) {
 		return nil // the age is known without asking; how many events there are is not
 	}
-	head, err := l.lag.Ask(ctx)
+	head, err := l.lag.QueryHead(ctx)
 	for err == nil {
 		applied := l.Store.Applied.Seq()
 		b := l.lag.Now()

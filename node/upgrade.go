@@ -64,7 +64,7 @@ func (n *Node) tryUpgrade(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	m, _, _ := n.Projector.Model()
-	if m.Fold >= fold.Newest {
+	if m.Fold >= fold.LatestVersion {
 		return true, nil
 	}
 	if p, _ := n.Projector.Proposal(); p != nil {
@@ -75,13 +75,13 @@ func (n *Node) tryUpgrade(ctx context.Context) (done bool, err error) {
 		}
 		return false, err
 	}
-	n.cfg.Logger.Info("the version of the fold is changed to the program's newest", "from", m.Fold, "to", fold.Newest)
-	result, err := n.writer.Upgrade(ctx, writer.UpgradeRequest{Version: fold.Newest})
+	n.cfg.Logger.Info("the version of the fold is changed to the program's newest", "from", m.Fold, "to", fold.LatestVersion)
+	result, err := n.writer.Upgrade(ctx, writer.UpgradeRequest{Version: fold.LatestVersion})
 	if err == nil {
 		err = n.Store.Applied.Wait(ctx, max(result.Applied, result.Proposed))
 	}
 	if err == nil && result.Applied > 0 {
-		n.cfg.Logger.Info("the version of the fold was changed", "version", fold.Newest, "seq", result.Applied, "changes", result.Preview.Changes)
+		n.cfg.Logger.Info("the version of the fold was changed", "version", fold.LatestVersion, "seq", result.Applied, "changes", result.Preview.Changes)
 	}
 	return false, err
 }

@@ -45,7 +45,7 @@ func weight(ev *fanfold.Event) int64 {
 
 // follow starts to read the log at event from. The caller calls stop on what it returns.
 func (p *Projector) follow(ctx context.Context, from uint64) (*follower, error) {
-	reader, err := p.source.Events(ctx, from)
+	reader, err := p.log.Events(ctx, from)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 // nothing is on its way. The error is ctx's.
 func (f *follower) receive(ctx context.Context, b *batch) (d delivery, ok bool, err error) {
 	if len(b.events) > 0 && b.end.reached() {
-		d, ok = f.gather(len(b.events))
+		d, ok = f.nextSoon(len(b.events))
 		return d, ok, nil
 	}
 	select {
@@ -141,12 +141,12 @@ func (f *follower) addTo(b *batch, ev *fanfold.Event) (more bool) {
 // A transaction of SQLite costs as much as several events. Where the log has said that more events are there, they
 // are waited for.
 const (
-	gatherEvents = 1024 // a batch of this many is not held up for more
-	gatherFor    = 10 * time.Millisecond
+	fullBatch = 1024 // a batch of this many is not held up for more
+	pollFor   = 10 * time.Millisecond
 )
 
-// gather returns a delivery that is waiting or, where the log has more, comes soon. A batch has size events already.
-func (f *follower) gather(size int) (d delivery, ok bool) {
+// nextSoon returns a delivery that is waiting or, where the log has more, comes soon. A batch has size events already.
+func (f *follower) nextSoon(size int) (d delivery, ok bool) {
 	if d, ok = f.poll(); ok {
 		return d, true
 	}
@@ -154,10 +154,10 @@ func (f *follower) gather(size int) (d delivery, ok bool) {
 	if d, ok = f.poll(); ok {
 		return d, true
 	}
-	if f.pending == 0 || size >= gatherEvents {
+	if f.pending == 0 || size >= fullBatch {
 		return d, false
 	}
-	f.timer.Reset(gatherFor)
+	f.timer.Reset(pollFor)
 	defer f.timer.Stop()
 	select {
 	case d = <-f.deliveries:

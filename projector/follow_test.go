@@ -51,7 +51,7 @@ func TestGuardsAreFoldedWithTheirDocuments(t *testing.T) {
 		{Kind: fanfold.KindClaim, Key: a},
 	}
 	reader := make(slowReader)
-	p := &Projector{source: reader}
+	p := &Projector{log: reader}
 	p.opt.defaults()
 	f, err := p.follow(t.Context(), 1)
 	if err != nil {

@@ -233,7 +233,7 @@ func (w *preparation) compareDocument(sc *sqlite.Scanner, tx *sqlite.Tx, number 
 func (w *preparation) noteProblems(row *sqlite.Row) {
 	key := row.Key.String()
 	delete(w.problems, key)
-	t := jsondoc.MustParse(row.Source())
+	t := jsondoc.MustParse(row.ReferencedText())
 	var problems []fanfold.Problem
 	for _, r := range w.change.HidingRules(row) {
 		if !r.TakeOver {
@@ -304,7 +304,7 @@ func (w *preparation) complete(ev *fanfold.Event) (next *fold.Plan, documents in
 		if documents > fanfold.MaxChanges {
 			return fanfold.Errorf(fanfold.Internal, "the model changes %d documents", documents)
 		}
-		if err := w.copyKept(tx); err != nil {
+		if err := w.copyKeptValues(tx); err != nil {
 			return err
 		}
 		if next, err = fold.FinishPreparation(tx, ev, w.change, w.report); err != nil {
@@ -315,11 +315,11 @@ func (w *preparation) complete(ev *fanfold.Event) (next *fold.Plan, documents in
 	return next, documents, err
 }
 
-// copyKept copies what stays on documents by rules that the model removes. The read model has gone on taking such values.
-func (w *preparation) copyKept(tx *sqlite.Tx) error {
+// copyKeptValues copies what stays on documents by rules that the model removes. The read model has gone on taking such values.
+func (w *preparation) copyKeptValues(tx *sqlite.Tx) error {
 	return w.p.store.Read(func(s *sqlite.Snapshot) error {
 		for _, rule := range w.change.Retiring() {
-			if err := tx.CopyKept(s, rule); err != nil {
+			if err := tx.CopyKeptValues(s, rule); err != nil {
 				return err
 			}
 		}

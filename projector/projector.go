@@ -29,8 +29,8 @@ type Reader interface {
 	Close()
 }
 
-// Source is what the projector needs of the log.
-type Source interface {
+// Log holds the events: what the projector needs of them.
+type Log interface {
 	// Events returns a reader that begins at event from. The caller closes it.
 	Events(ctx context.Context, from uint64) (Reader, error)
 	// WaitSynced waits until an event that was read is durable, so that what it causes may be shown. The error is the
@@ -69,7 +69,7 @@ func (o *Options) defaults() {
 // Projector folds the log into the store's current read model. Run does the work; the other methods may be called
 // from many goroutines.
 type Projector struct {
-	source Source
+	log    Log
 	store  *sqlite.Store
 	opt    Options
 	report report
@@ -89,9 +89,9 @@ type Projector struct {
 
 // New returns a projector of a store, with the model that applies in its read model. The error is the read model's.
 // It starts nothing: Run does.
-func New(source Source, store *sqlite.Store, opt Options) (*Projector, error) {
+func New(source Log, store *sqlite.Store, opt Options) (*Projector, error) {
 	opt.defaults()
-	p := &Projector{source: source, store: store, opt: opt, resume: make(chan struct{}, 1), proposals: newProposals()}
+	p := &Projector{log: source, store: store, opt: opt, resume: make(chan struct{}, 1), proposals: newProposals()}
 	pl, err := fold.LoadPlan(store.Read)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (p *Projector) Model() (m *model.Model, seq uint64, reserved model.Reserved
 func (p *Projector) Run(ctx context.Context) error {
 	var preparing sync.WaitGroup
 	preparing.Go(func() { p.prepareAll(ctx) })
-	preparing.Go(func() { p.tidyAll(ctx) })
+	preparing.Go(func() { p.tidyWhenIdle(ctx) })
 	defer preparing.Wait()
 	const firstWait, maxWait = 50 * time.Millisecond, 5 * time.Second
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
@@ -216,7 +216,7 @@ func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error
 			n = len(events)
 		case 0:
 			n = 1
-			if err := p.source.WaitSynced(ctx, events[0].Seq); err != nil {
+			if err := p.log.WaitSynced(ctx, events[0].Seq); err != nil {
 				return err
 			}
 			done, err := p.activate(ctx, events[0])
@@ -269,7 +269,7 @@ func (p *Projector) foldBatch(ctx context.Context, db *sqlite.DB, events []*fanf
 		p.fold = p.newFold(pl, &p.report)
 	}
 	synced := func() error {
-		if err := p.source.WaitSynced(ctx, events[len(events)-1].Seq); err != nil {
+		if err := p.log.WaitSynced(ctx, events[len(events)-1].Seq); err != nil {
 			return &unsyncedError{err}
 		}
 		return nil

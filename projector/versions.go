@@ -48,7 +48,7 @@ func (v *versions) add(events []*fanfold.Event) {
 // lastVersion returns the version behind the last of some models.
 func lastVersion(models []sqlite.FoldedModel) int {
 	if len(models) == 0 {
-		return fold.Oldest
+		return fold.OldestVersion
 	}
 	return models[len(models)-1].Fold
 }

@@ -8,7 +8,7 @@ import "github.com/fanfold/fanfold/sqlite/driver"
 // sort is its sort key, holder is the document's number: of documents with one sort key the older comes first.
 func (tx *Tx) AddEntry(rule, target string, sort []byte, holder int64) error {
 	tx.pending.entries.add(ruleTarget{rule, target}, ruleEntry{sort, holder})
-	return tx.pending.keepBack(len(tx.pending.entries.added), len(target)+len(sort))
+	return tx.pending.countAdded(len(tx.pending.entries.added), len(target)+len(sort))
 }
 
 // RemoveEntry removes a document from a rule's order on target. It does nothing where the document
@@ -23,13 +23,13 @@ func (tx *Tx) RemoveEntry(rule, target string, sort []byte, holder int64) error 
 // FirstEntry returns the least sort key in a rule's order on target, or nil where the order is
 // empty.
 func (tx *Tx) FirstEntry(rule, target string) (sort []byte, err error) {
-	return tx.pending.extreme(ruleTarget{rule, target}, false)
+	return tx.pending.firstOrLastEntry(ruleTarget{rule, target}, false)
 }
 
 // LastEntry returns the greatest sort key in a rule's order on target, or nil where the order is
 // empty.
 func (tx *Tx) LastEntry(rule, target string) (sort []byte, err error) {
-	return tx.pending.extreme(ruleTarget{rule, target}, true)
+	return tx.pending.firstOrLastEntry(ruleTarget{rule, target}, true)
 }
 
 // The queries for entries.

@@ -28,7 +28,7 @@ func (s *Snapshot) scanChange(r driver.Row) (ch *fanfold.Change, err error) {
 		Key: fanfold.Key{Collection: r.Text(2), ID: r.Text(3)}, Op: fanfold.Op(r.Text(4)),
 		Revision: fanfold.Revision(r.Int(5)), Time: timeOf(r.Int(6)), Tx: r.Text(7), Previous: r.Bytes(10), Prior: fanfold.Position(r.Int(12)), Omitted: r.Bytes(13)}
 	if r[11] != nil {
-		ch.PreviousSource = Stored{r[11]}.Source(ch.Previous)
+		ch.PreviousSource = ReferencedView{r[11]}.Text(ch.Previous)
 	}
 	if ch.Op == "" {
 		ch.Op = fanfold.OpDerive
@@ -65,7 +65,7 @@ func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err 
 	page.Last = max(q.After, page.Head)
 	f := feedPage{ChangePage: page, s: s, q: q, history: history{s: s, view: q.View}}
 	if !q.Direct {
-		f.history.asked = changes
+		f.history.requested = changes
 	}
 	if full {
 		f.endAt(changes[len(changes)-1])
@@ -209,7 +209,7 @@ func (s *Snapshot) isNewestOf(ch *fanfold.Change, q fanfold.ChangeQuery) (newest
 	if newest || err != nil || !q.NoCascades {
 		return newest, err
 	}
-	last, err := s.newestAsked(ch.Key, q)
+	last, err := s.newestSelected(ch.Key, q)
 	return err == nil && last != nil && last.Position == ch.Position, err
 }
 

@@ -26,7 +26,7 @@ func (f *feedPage) addVersions(row *fanfold.ChangeRow) (err error) {
 	if row.Position <= f.q.HeldFrom || row.Prior == 0 {
 		return nil
 	}
-	if row.Held, err = f.held(row.Change, after); err != nil || !row.Superseded || f.size > f.q.MaxBytes {
+	if row.Held, err = f.versionHeld(row.Change, after); err != nil || !row.Superseded || f.size > f.q.MaxBytes {
 		return err
 	}
 	row.Newest, err = f.newestVersion(row.Key)
@@ -48,16 +48,16 @@ func (f *feedPage) versionAfter(h *history, ch *fanfold.Change) (*fanfold.Docume
 	return doc, err
 }
 
-// passesOver reports whether the query leaves out changes after which a document is another one in its view.
-func (f *feedPage) passesOver() bool {
+// skipsChanges reports whether the query leaves out changes after which a document is another one in its view.
+func (f *feedPage) skipsChanges() bool {
 	return f.q.NoCascades || f.q.Direct && f.q.View == fanfold.Embedded
 }
 
-// held returns the document as it was before a change; of a query that leaves changes out, as it was after the last change before
+// versionHeld returns the document as it was before a change; of a query that leaves changes out, as it was after the last change before
 // that a consumer was told of.
-func (f *feedPage) held(ch *fanfold.Change, after *fanfold.Document) ([]byte, error) {
-	if f.passesOver() {
-		told, err := f.s.lastAsked(ch.Prior, f.q)
+func (f *feedPage) versionHeld(ch *fanfold.Change, after *fanfold.Document) ([]byte, error) {
+	if f.skipsChanges() {
+		told, err := f.s.lastSelected(ch.Prior, f.q)
 		if err != nil || told == nil {
 			return nil, err
 		}
@@ -72,9 +72,9 @@ func (f *feedPage) held(ch *fanfold.Change, after *fanfold.Document) ([]byte, er
 	return body, err
 }
 
-// lastAsked returns the change at a position, or the last one of its document before it that is of a kind which a query asks
+// lastSelected returns the change at a position, or the last one of its document before it that is of a kind which a query asks
 // for, without its values; nil where there is none. A deletion ends the way back.
-func (s *Snapshot) lastAsked(at fanfold.Position, q fanfold.ChangeQuery) (*fanfold.Change, error) {
+func (s *Snapshot) lastSelected(at fanfold.Position, q fanfold.ChangeQuery) (*fanfold.Change, error) {
 	for at != 0 {
 		ch, err := s.change(latestColumns, at)
 		switch {
@@ -93,15 +93,15 @@ func (s *Snapshot) lastAsked(at fanfold.Position, q fanfold.ChangeQuery) (*fanfo
 	return nil, nil
 }
 
-// newestAsked returns the newest change of a document that is of a kind which a query asks for; nil where there is no
+// newestSelected returns the newest change of a document that is of a kind which a query asks for; nil where there is no
 // document.
-func (s *Snapshot) newestAsked(key fanfold.Key, q fanfold.ChangeQuery) (*fanfold.Change, error) {
+func (s *Snapshot) newestSelected(key fanfold.Key, q fanfold.ChangeQuery) (*fanfold.Change, error) {
 	at := fanfold.Position(0)
 	if _, err := s.c.QueryRow("SELECT position FROM document WHERE collection = ? AND id = ?", func(r driver.Row) { at = fanfold.Position(r.Int(0)) },
 		key.Collection, key.ID); err != nil {
 		return nil, err
 	}
-	return s.lastAsked(at, q)
+	return s.lastSelected(at, q)
 }
 
 // distantVersion returns the body of a document after a change that may be far from the page, which needs no version of those
@@ -118,8 +118,8 @@ func (f *feedPage) newestVersion(key fanfold.Key) (body []byte, err error) {
 	switch {
 	case known:
 		return body, nil
-	case f.passesOver():
-		last, err := f.s.newestAsked(key, f.q)
+	case f.skipsChanges():
+		last, err := f.s.newestSelected(key, f.q)
 		if err == nil && last != nil {
 			body, err = f.distantVersion(last)
 		}

@@ -68,10 +68,10 @@ func (w *changeWriter) addGathered(ch *fanfold.Change) error {
 	if err != nil {
 		return err
 	}
-	if !w.splitter.replaces || len(w.splitter.values)-len(w.splitter.behind) < chainSaves {
+	if !w.splitter.replaces || len(w.splitter.values)-len(w.splitter.afterSameForm) < chainSaves {
 		return w.addDerived(ch, id, string(w.splitter.values))
 	}
-	depth, err := w.depthBehind(ch.Prior, id)
+	depth, err := w.depthAfter(ch.Prior, id)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (w *changeWriter) addDerived(ch *fanfold.Change, form int64, delta string) 
 	w.derived = append(w.derived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID,
 		int64(ch.Revision), when, in, form, delta, driver.Text(ch.Omitted))
 	w.bytes += len(delta)
-	if len(w.derived) < len(insertDerivedSQL)*derivedColumns && w.bytes < maxUnwrittenBytes {
+	if len(w.derived) < len(insertDerivedSQL)*derivedColumns && w.bytes < maxUnflushedBytes {
 		return nil
 	}
 	return w.flush()
@@ -114,7 +114,7 @@ func storedPrevious(ch *fanfold.Change) driver.Value {
 	if ch.PreviousSource != nil {
 		source = ch.PreviousSource
 	}
-	return StoreSource(ch.Previous, source, false).column
+	return NewReferencedView(ch.Previous, source, false).column
 }
 
 // ofEvent returns what the row of a change has of its event: the time and the transaction where it is the event's first.
@@ -130,10 +130,10 @@ func (tx *Tx) SetChangeOmitted(at fanfold.Position, omitted []byte) error {
 	return tx.writeUnread("UPDATE change SET omitted = ? WHERE position = ?", driver.Text(omitted), int64(at))
 }
 
-// maxUnwrittenBytes is from how many bytes of deltas on derived changes are put off no longer.
-const maxUnwrittenBytes = 1 << 20
+// maxUnflushedBytes is from how many bytes of deltas on derived changes are written.
+const maxUnflushedBytes = 1 << 20
 
-// flush writes the derived changes that AddChange has put off.
+// flush writes the derived changes that AddChange has gathered.
 func (w *changeWriter) flush() error {
 	if len(w.derived) == 0 {
 		return nil

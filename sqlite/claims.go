@@ -5,13 +5,13 @@ import "github.com/fanfold/fanfold/sqlite/driver"
 // SetClaimSequence records the sequence of the last claim event about a value.
 func (tx *Tx) SetClaimSequence(collection, path, value string, seq uint64) error {
 	tx.pending.claimRow(collection, path, value).seq = seq
-	return tx.pending.keepBack(len(tx.pending.claims), len(value))
+	return tx.pending.countAdded(len(tx.pending.claims), len(value))
 }
 
 // SetClaim records that a document has a value, whoever had it before. holder is the document's id.
 func (tx *Tx) SetClaim(collection, path, value, holder string) error {
 	tx.pending.claimRow(collection, path, value).holder = holder
-	return tx.pending.keepBack(len(tx.pending.claims), len(value)+len(holder))
+	return tx.pending.countAdded(len(tx.pending.claims), len(value)+len(holder))
 }
 
 // FreeClaim records that a document no longer has a value. It changes nothing where another

@@ -132,9 +132,9 @@ func (db *DB) remove() error { return driver.Remove(db.file.Path()) }
 // failed every call returns that error.
 func (db *DB) CheckpointWAL() error { return db.file.WAL.Checkpoint() }
 
-// RestWAL empties SQLite's WAL and gives its space back. It is called like CheckpointWAL, when nothing was written for a
+// TruncateIdleWAL empties SQLite's WAL and gives its space back. It is called like CheckpointWAL, when nothing was written for a
 // while, and again after a while where it returns true.
-func (db *DB) RestWAL() (again bool, err error) { return db.file.WAL.Rest() }
+func (db *DB) TruncateIdleWAL() (again bool, err error) { return db.file.WAL.TruncateIdle() }
 
 // Update runs fn in one write transaction. It commits if fn returns nil, and rolls back if fn
 // returns an error or panics. Errors are fn's, and Unavailable or Internal ones of the file.

@@ -77,8 +77,8 @@ func openInternal(t *testing.T) *Store {
 	return store
 }
 
-// TestAbsentKeysAreForgotten: which documents are not there is known to one transaction only.
-func TestAbsentKeysAreForgotten(t *testing.T) {
+// TestMissingKeysAreForgotten: which documents are not there is known to one transaction only.
+func TestMissingKeysAreForgotten(t *testing.T) {
 	store := openInternal(t)
 	var keys []fanfold.Key
 	for i := range int64(100) {
@@ -88,16 +88,16 @@ func TestAbsentKeysAreForgotten(t *testing.T) {
 	for _, end := range []error{nil, failed} {
 		err := store.Use(func(db *DB) error {
 			defer func() {
-				if len(db.tx.absent) != 0 {
-					t.Errorf("behind a transaction that ends with %v %d keys are known", end, len(db.tx.absent))
+				if len(db.tx.missing) != 0 {
+					t.Errorf("behind a transaction that ends with %v %d keys are known", end, len(db.tx.missing))
 				}
 			}()
 			return db.Update(func(tx *Tx) error {
-				if err := tx.LookAhead(keys); err != nil {
+				if err := tx.FindMissing(keys); err != nil {
 					return err
 				}
-				if len(tx.absent) != len(keys) {
-					t.Errorf("%d keys are known", len(tx.absent))
+				if len(tx.missing) != len(keys) {
+					t.Errorf("%d keys are known", len(tx.missing))
 				}
 				return end
 			})

@@ -210,8 +210,8 @@ func TestTransactionThatPanics(t *testing.T) {
 	update(t, store, func(tx *sqlite.Tx) error { return requireMany(tx, 1) })
 }
 
-// TestLookAhead: what is known not to be there is found once it is.
-func TestLookAhead(t *testing.T) {
+// TestFindMissing: what is known not to be there is found once it is.
+func TestFindMissing(t *testing.T) {
 	store := openStore(t, t.TempDir())
 	var keys []fanfold.Key
 	for i := range 100 {
@@ -225,7 +225,7 @@ func TestLookAhead(t *testing.T) {
 	}
 	update(t, store, func(tx *sqlite.Tx) error { return tx.Insert(numbered(7, []byte(`{}`))) })
 	update(t, store, func(tx *sqlite.Tx) error {
-		if err := tx.LookAhead(slices.Concat(keys, keys)); err != nil {
+		if err := tx.FindMissing(slices.Concat(keys, keys)); err != nil {
 			return err
 		}
 		require(tx, keys[0], false)

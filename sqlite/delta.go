@@ -22,9 +22,9 @@ const wholePatch = "\n"
 
 // splitter takes JSON Patches of derived changes apart. What it holds is valid until the next one.
 type splitter struct {
-	form   []byte
-	values []byte // what is stored with the form
-	behind []byte // what is stored instead behind a change of the same form; of no use where none is possible
+	form          []byte
+	values        []byte // what is stored with the form
+	afterSameForm []byte // what is stored instead behind a change of the same form; of no use where none is possible
 	// replaces says that every operation replaces a member which is the same in every patch of the form.
 	replaces bool
 
@@ -34,12 +34,12 @@ type splitter struct {
 
 // split takes a patch apart, which is written without whitespace.
 func (s *splitter) split(patch []byte) {
-	*s = splitter{form: s.form[:0], values: s.values[:0], behind: s.behind[:0], replaces: true}
+	*s = splitter{form: s.form[:0], values: s.values[:0], afterSameForm: s.afterSameForm[:0], replaces: true}
 	if bytes.IndexByte(patch, '\n') >= 0 || !s.splitOps(patch) {
 		s.form, s.values, s.replaces = append(s.form[:0], wholePatch...), append(s.values[:0], patch...), false
 		return
 	}
-	s.values, s.behind = bytes.TrimSuffix(s.values, []byte{'\n'}), bytes.TrimSuffix(s.behind, []byte{'\n'})
+	s.values, s.afterSameForm = bytes.TrimSuffix(s.values, []byte{'\n'}), bytes.TrimSuffix(s.afterSameForm, []byte{'\n'})
 }
 
 // splitOps takes the operations of a patch apart. It is false for a patch of another shape.
@@ -73,9 +73,9 @@ func (s *splitter) splitMember(key string, text []byte) {
 		s.value = text
 		s.form, s.values = append(s.form, '\n'), append(append(s.values, text...), '\n')
 	case key == `"old"`:
-		p := commonPart(text, s.value)
-		s.form, s.values = append(s.form, '\n'), append(p.appendRest(s.values, text), '\n')
-		s.behind = append(p.swapped().appendRest(s.behind, s.value), '\n')
+		p := findSharedPart(text, s.value)
+		s.form, s.values = append(s.form, '\n'), append(p.appendShortened(s.values, text), '\n')
+		s.afterSameForm = append(p.swapped().appendShortened(s.afterSameForm, s.value), '\n')
 	case key == `"path"` && throughArray(text):
 		s.replaces = false
 		s.form, s.values = append(s.form, '\n'), append(append(s.values, text...), '\n')
@@ -108,7 +108,7 @@ func joinPatch(form string, values []byte) []byte {
 		var value []byte
 		value, values, _ = bytes.Cut(values, []byte{'\n'})
 		begin := len(out)
-		out = appendUnshared(out, value, last)
+		out = appendRestored(out, value, last)
 		last = out[begin:]
 	}
 }
@@ -153,33 +153,35 @@ func throughArray(pointer []byte) bool {
 }
 
 const (
-	sharedMark   = 1  // begins what appendRest has shortened; no JSON value begins with it
+	sharedMark   = 1  // begins what appendShortened has shortened; no JSON value begins with it
 	anchorLength = 16 // of the part by which a common one is found, in bytes
 	leastShared  = 32 // from how many bytes on a common part is left out
 )
 
-// common is a part that a value has in common with a base: where it begins in the base, its length, and where it begins in
+// sharedPart is a part that a value has in common with a base: where it begins in the base, its length, and where it begins in
 // the value. A list that got an element at one end and lost one at the other has all others in common with what it was.
-type common struct{ from, length, at int }
+type sharedPart struct{ inBase, length, inValue int }
 
 // swapped returns the part for a base that has it in common with the value.
-func (c common) swapped() common { return common{from: c.at, length: c.length, at: c.from} }
+func (c sharedPart) swapped() sharedPart {
+	return sharedPart{inBase: c.inValue, length: c.length, inValue: c.inBase}
+}
 
-// appendRest appends a value without the part: the mark; the numbers, behind each of which is a comma; what comes before the
+// appendShortened appends a value without the part: the mark; the numbers, behind each of which is a comma; what comes before the
 // part and what comes behind it. A value with a short part is appended as it is.
-func (c common) appendRest(dst, value []byte) []byte {
+func (c sharedPart) appendShortened(dst, value []byte) []byte {
 	if c.length < leastShared {
 		return append(dst, value...)
 	}
 	dst = append(dst, sharedMark)
-	for _, n := range []int{c.from, c.length, c.at} {
+	for _, n := range []int{c.inBase, c.length, c.inValue} {
 		dst = append(strconv.AppendInt(dst, int64(n), 10), ',')
 	}
-	return append(append(dst, value[:c.at]...), value[c.at+c.length:]...)
+	return append(append(dst, value[:c.inValue]...), value[c.inValue+c.length:]...)
 }
 
-// commonPart returns a part that value has in common with base, the longer one of those about value's two ends.
-func commonPart(value, base []byte) (c common) {
+// findSharedPart returns a part that value has in common with base, the longer one of those about value's two ends.
+func findSharedPart(value, base []byte) (c sharedPart) {
 	if len(value) < leastShared || len(base) < leastShared {
 		return c
 	}
@@ -193,14 +195,14 @@ func commonPart(value, base []byte) (c common) {
 			a, b = a-1, b-1
 		}
 		if end-a > c.length {
-			c = common{from: b, length: end - a, at: a}
+			c = sharedPart{inBase: b, length: end - a, inValue: a}
 		}
 	}
 	return c
 }
 
-// appendUnshared appends the value that appendRest has shortened against base, or another as it is.
-func appendUnshared(dst, value, base []byte) []byte {
+// appendRestored appends the value that appendShortened has shortened against base, or another as it is.
+func appendRestored(dst, value, base []byte) []byte {
 	if len(value) == 0 || value[0] != sharedMark {
 		return append(dst, value...)
 	}

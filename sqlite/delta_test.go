@@ -39,10 +39,10 @@ func FuzzShared(f *testing.F) {
 		if value != "" && value[0] == sharedMark {
 			return // no JSON value
 		}
-		stored := commonPart([]byte(value), []byte(base)).appendRest(nil, []byte(value))
-		if got := string(appendUnshared(nil, stored, []byte(base))); got != value {
+		stored := findSharedPart([]byte(value), []byte(base)).appendShortened(nil, []byte(value))
+		if got := string(appendRestored(nil, stored, []byte(base))); got != value {
 			t.Errorf("%q, shared with %q, came back as %q", value, base, got)
 		}
-		_ = appendUnshared(nil, append([]byte{sharedMark}, value...), []byte(base)) // damaged: any answer, no panic
+		_ = appendRestored(nil, append([]byte{sharedMark}, value...), []byte(base)) // damaged: any answer, no panic
 	})
 }

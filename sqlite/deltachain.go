@@ -34,11 +34,11 @@ func (s *splitter) stored(depth int) string {
 	if depth == 0 {
 		return string(s.values)
 	}
-	return string([]byte{chainMark, byte('0' + depth)}) + string(s.behind)
+	return string([]byte{chainMark, byte('0' + depth)}) + string(s.afterSameForm)
 }
 
-// depthBehind returns the depth of a row of a form behind the one at prior, 0 where it cannot be behind it.
-func (w *changeWriter) depthBehind(prior fanfold.Position, form int64) (depth int, err error) {
+// depthAfter returns the depth of a row of a form behind the one at prior, 0 where it cannot be behind it.
+func (w *changeWriter) depthAfter(prior fanfold.Position, form int64) (depth int, err error) {
 	end, ok := w.chains[prior]
 	delete(w.chains, prior)
 	if !ok && prior.N() > 0 { // a write is no derived change
@@ -120,7 +120,7 @@ func (r *chainReader) patch(c *driver.Conn, d storedDelta) ([]byte, error) {
 	for i := range old {
 		out = append(out, slots[2*i]...)
 		begin := len(out)
-		out = appendUnshared(out, added[i], old[i])
+		out = appendRestored(out, added[i], old[i])
 		values[i] = out[begin:len(out):len(out)]
 		out = append(append(out, slots[2*i+1]...), old[i]...)
 	}
@@ -161,7 +161,7 @@ func (r *chainReader) values(c *driver.Conn, d storedDelta) ([][]byte, error) {
 			return nil, damagedChange(d.at)
 		}
 		for i, old := range values {
-			added[i] = appendUnshared(nil, added[i], old)
+			added[i] = appendRestored(nil, added[i], old)
 		}
 		values = added
 		r.keep(row.at, values)

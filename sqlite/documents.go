@@ -11,22 +11,22 @@ import (
 
 // Row is a document as the fold sees it: both views, and what the fold decides by.
 type Row struct {
-	Number   int64
-	Key      fanfold.Key
-	Revision fanfold.Revision
-	Position fanfold.Position
-	Created  time.Time
-	Updated  time.Time
-	Body     []byte // the embedded view
-	Stored   Stored // what the row holds of the referenced view
-	Omitted  []byte // how many derived values Body has no room for, by rule, as JSON; nil for none
+	Number     int64
+	Key        fanfold.Key
+	Revision   fanfold.Revision
+	Position   fanfold.Position
+	Created    time.Time
+	Updated    time.Time
+	Body       []byte         // the embedded view
+	Referenced ReferencedView // what the row holds of the referenced view
+	Omitted    []byte         // how many derived values Body has no room for, by rule, as JSON; nil for none
 }
 
-// Source returns the referenced view.
-func (r *Row) Source() []byte { return r.Stored.Source(r.Body) }
+// ReferencedText returns the referenced view.
+func (r *Row) ReferencedText() []byte { return r.Referenced.Text(r.Body) }
 
 // size returns how many bytes the row's views take in memory.
-func (r *Row) size() int { return len(r.Body) + r.Stored.len() }
+func (r *Row) size() int { return len(r.Body) + r.Referenced.storedBytes() }
 
 // rowSQL is the start of a query for rows, up to its condition.
 const rowSQL = "SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted FROM document d WHERE "
@@ -35,7 +35,7 @@ const rowSQL = "SELECT d.number, d.collection, d.id, d.revision, d.position, d.c
 func scanRow(r driver.Row) *Row {
 	return &Row{Number: r.Int(0), Key: fanfold.Key{Collection: r.Text(1), ID: r.Text(2)},
 		Revision: fanfold.Revision(r.Int(3)), Position: fanfold.Position(r.Int(4)),
-		Created: timeOf(r.Int(5)), Updated: timeOf(r.Int(6)), Body: r.Bytes(7), Stored: Stored{r[8]}, Omitted: r.Bytes(9)}
+		Created: timeOf(r.Int(5)), Updated: timeOf(r.Int(6)), Body: r.Bytes(7), Referenced: ReferencedView{r[8]}, Omitted: r.Bytes(9)}
 }
 
 // The queries for one row.
@@ -61,7 +61,7 @@ func copied(r *Row) *Row {
 
 // Get returns the document with a key, or nil where there is none.
 func (tx *Tx) Get(key fanfold.Key) (*Row, error) {
-	if _, absent := tx.absent[key]; absent {
+	if _, absent := tx.missing[key]; absent {
 		return nil, nil
 	}
 	if cached := tx.cache.rows[tx.cache.keys[key]]; cached != nil {
@@ -142,7 +142,7 @@ func (tx *Tx) readAhead(rows []Row, numbers []int64) (read []Row, rest []int64, 
 // scanView returns the document in a row of number, collection, id, revision, position, body, source and omitted.
 func scanView(r driver.Row) Row {
 	return Row{Number: r.Int(0), Key: fanfold.Key{Collection: r.Text(1), ID: r.Text(2)}, Revision: fanfold.Revision(r.Int(3)),
-		Position: fanfold.Position(r.Int(4)), Body: r.Bytes(5), Stored: Stored{r[6]}, Omitted: r.Bytes(7)}
+		Position: fanfold.Position(r.Int(4)), Body: r.Bytes(5), Referenced: ReferencedView{r[6]}, Omitted: r.Bytes(7)}
 }
 
 // Body returns the embedded view of a document, or nil where there is no document.
@@ -150,7 +150,7 @@ func (tx *Tx) Body(key fanfold.Key) (body []byte, err error) {
 	if cached := tx.cache.rows[tx.cache.keys[key]]; cached != nil {
 		return cached.Body, nil
 	}
-	if _, absent := tx.absent[key]; absent {
+	if _, absent := tx.missing[key]; absent {
 		return nil, nil
 	}
 	return (&Snapshot{c: tx.c}).body(key)
@@ -173,7 +173,7 @@ func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
 	if number := tx.cache.keys[key]; number != 0 {
 		return number, nil
 	}
-	if _, absent := tx.absent[key]; absent {
+	if _, absent := tx.missing[key]; absent {
 		return 0, nil
 	}
 	return tx.Snapshot().NumberOf(key)
@@ -194,7 +194,7 @@ const numbersSQL = "SELECT number FROM document INDEXED BY document_key WHERE nu
 
 // Insert adds a document that was not there and removes its tombstone.
 func (tx *Tx) Insert(r *Row) error {
-	delete(tx.absent, r.Key)
+	delete(tx.missing, r.Key)
 	if tx.rehearsal != nil {
 		return tx.rehearseRow(r)
 	}
@@ -205,7 +205,7 @@ func (tx *Tx) Insert(r *Row) error {
 		}
 	}
 	return tx.c.Exec("INSERT INTO document (number, collection, id, revision, position, created, updated, body, source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), driver.Text(r.Body), r.Stored.column, driver.Text(r.Omitted))
+		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), driver.Text(r.Body), r.Referenced.column, driver.Text(r.Omitted))
 }
 
 // Replace writes both views of a document after a write to it.
@@ -215,15 +215,15 @@ func (tx *Tx) Replace(r *Row) error {
 	}
 	tx.cache.drop(r.Number)
 	return tx.c.Exec("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, source = ?, omitted = ? WHERE number = ?",
-		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), driver.Text(r.Body), r.Stored.column, driver.Text(r.Omitted), r.Number)
+		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), driver.Text(r.Body), r.Referenced.column, driver.Text(r.Omitted), r.Number)
 }
 
 // View is an embedded view with what a derived change gives it.
 type View struct {
-	Position fanfold.Position // of the change
-	Body     []byte
-	Stored   Stored // as in Row
-	Omitted  []byte // as in Row
+	Position   fanfold.Position // of the change
+	Body       []byte
+	Referenced ReferencedView // as in Row
+	Omitted    []byte         // as in Row
 }
 
 // SetView writes the embedded view of a document after a derived change. A view in the row cache is
@@ -237,7 +237,7 @@ func (tx *Tx) SetView(number int64, v View) error {
 
 // writeView writes an embedded view to the file.
 func (tx *Tx) writeView(number int64, v View) error {
-	return tx.c.Exec("UPDATE document SET position = ?, body = ?, source = ?, omitted = ? WHERE number = ?", int64(v.Position), driver.Text(v.Body), v.Stored.column, driver.Text(v.Omitted), number)
+	return tx.c.Exec("UPDATE document SET position = ?, body = ?, source = ?, omitted = ? WHERE number = ?", int64(v.Position), driver.Text(v.Body), v.Referenced.column, driver.Text(v.Omitted), number)
 }
 
 // Delete removes a document and leaves a tombstone.

@@ -26,7 +26,7 @@ func (s *Scanner) EachRow(collections []string, fn func(row *Row) error) error {
 	if err != nil {
 		return err
 	}
-	theirs, all, err := s.held(string(names))
+	theirs, all, err := s.countDocuments(string(names))
 	if err != nil {
 		return err
 	}
@@ -70,9 +70,9 @@ func (s *Scanner) eachPage(fn func(row *Row) error, read func(after int64) ([]*R
 	}
 }
 
-// held returns how many documents the collections of a JSON list hold, and how many there are in all, as the fold has
+// countDocuments returns how many documents the collections of a JSON list hold, and how many there are in all, as the fold has
 // counted them.
-func (s *Snapshot) held(names string) (theirs, all int64, err error) {
+func (s *Snapshot) countDocuments(names string) (theirs, all int64, err error) {
 	_, err = s.c.QueryRow("SELECT coalesce(sum(documents) FILTER (WHERE name IN (SELECT value FROM json_each(?))), 0), coalesce(sum(documents), 0) FROM collection",
 		func(r driver.Row) { theirs, all = r.Int(0), r.Int(1) }, names)
 	return theirs, all, err
@@ -84,7 +84,7 @@ func (s *Snapshot) Count(collections []string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	theirs, all, err := s.held(string(names))
+	theirs, all, err := s.countDocuments(string(names))
 	if collections == nil {
 		return all, err
 	}

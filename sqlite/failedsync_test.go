@@ -24,10 +24,10 @@ func fold(db *DB, seq uint64) error {
 	})
 }
 
-// KeptBack returns how many rows the transaction keeps back, and knows.
-func (tx *Tx) KeptBack() int {
+// PendingRows returns how many rows the transaction has pending, and knows.
+func (tx *Tx) PendingRows() int {
 	p := &tx.pending
-	return len(p.links.added) + len(p.paged) + len(p.kept.added) + len(p.entries.added) + len(p.totals) + len(p.claims)
+	return len(p.links.added) + len(p.paged) + len(p.keptValues.added) + len(p.entries.added) + len(p.totals) + len(p.claims)
 }
 
 // TestFailedSync: when the file cannot be synced no transaction follows, and the next start builds the file anew, however
@@ -54,8 +54,8 @@ func TestFailedSync(t *testing.T) {
 			if err := db.CheckpointWAL(); !errors.Is(err, syscall.EINVAL) {
 				t.Errorf("CheckpointWAL behind a failed sync: %v", err)
 			}
-			if again, err := db.RestWAL(); again || !errors.Is(err, syscall.EINVAL) {
-				t.Errorf("RestWAL behind a failed sync: %t, %v", again, err)
+			if again, err := db.TruncateIdleWAL(); again || !errors.Is(err, syscall.EINVAL) {
+				t.Errorf("TruncateIdleWAL behind a failed sync: %t, %v", again, err)
 			}
 			if !closed {
 				if dir, err = copyOf(dir, t.TempDir()); err != nil { // as a killed process leaves it

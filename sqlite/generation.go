@@ -55,7 +55,7 @@ const (
 	filePrefix   = "readmodel-"
 )
 
-// OpenStore opens the generation that the newest marker names, or makes the first one. It replaces
+// OpenStore opens the generation that the highest marker names, or makes the first one. It replaces
 // a file of another fingerprint, or that is damaged, by an empty one. The caller closes the
 // store. Errors are Invalid for options that cannot be, and Unavailable for files that cannot be read or written.
 func OpenStore(dir string, opt Options) (*Store, error) {
@@ -72,7 +72,7 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 	if s.opt.FailWrite = s.failEnding; opt.FailWrite != nil {
 		s.opt.FailWrite = func() error { return cmp.Or(s.failEnding(), opt.FailWrite()) }
 	}
-	n, err := s.newestMarker()
+	n, err := s.highestMarker()
 	if err != nil {
 		return nil, err
 	}
@@ -197,17 +197,17 @@ func generationOf(name, prefix string) int {
 	return n
 }
 
-// newestMarker returns the number of the generation that was made current last, 0 where none was.
-func (s *Store) newestMarker() (int, error) {
+// highestMarker returns the number of the generation that was made current last, 0 where none was.
+func (s *Store) highestMarker() (int, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, "cannot read %s: %v", s.dir, err)
 	}
-	newest := 0
+	highest := 0
 	for _, e := range entries {
-		newest = max(newest, generationOf(e.Name(), markerPrefix))
+		highest = max(highest, generationOf(e.Name(), markerPrefix))
 	}
-	return newest, nil
+	return highest, nil
 }
 
 // writeMarker makes generation n the one that OpenStore opens. It returns when that is durable. The
@@ -305,13 +305,13 @@ func (s *Store) Build() (*DB, error) {
 // reserveNumber returns the number for a new generation, and keeps its files from
 // removeUnusedFiles.
 func (s *Store) reserveNumber() (n int, err error) {
-	newest, err := s.newestMarker()
+	highest, err := s.highestMarker()
 	if err != nil {
 		return 0, err
 	}
 	s.reserveMu.Lock()
 	defer s.reserveMu.Unlock()
-	s.lastNumber = max(s.lastNumber, newest) + 1
+	s.lastNumber = max(s.lastNumber, highest) + 1
 	if err := driver.Remove(s.filePath(s.lastNumber)); err != nil {
 		return 0, err
 	}

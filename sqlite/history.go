@@ -11,32 +11,32 @@ import (
 // changes between: together, but for views that come by on the way and that the next changes of the same page need. These are
 // kept.
 type history struct {
-	s       *Snapshot
-	view    fanfold.View
-	asked   []*fanfold.Change             // the changes that are asked about, in order
-	kept    map[fanfold.Position]keptView // embedded views after changes
-	size    int                           // of kept, in bytes
-	lengths map[fanfold.Key]int           // of the views that were rebuilt last, in bytes
-	times   map[fanfold.Position]int64    // of events, in nanoseconds
+	s         *Snapshot
+	view      fanfold.View
+	requested []*fanfold.Change                // the changes that are asked about, in order
+	views     map[fanfold.Position]rebuiltView // embedded views after changes
+	viewBytes int                              // of views, in bytes
+	bodyBytes map[fanfold.Key]int              // of the views that were rebuilt last, in bytes
+	times     map[fanfold.Position]int64       // of events, in nanoseconds
 }
 
-// keptView is the embedded view of the document with a number.
-type keptView struct {
+// rebuiltView is the embedded view of the document with a number.
+type rebuiltView struct {
 	number int64
 	body   []byte
 }
 
 // image is a document's views before a write or a key frame, or as they are now.
 type image struct {
-	after  fanfold.Position // the change that they are the views after
-	number int64
-	body   []byte // nil where it is longer than was asked for
-	stored Stored
-	length int // of body, in bytes
+	after      fanfold.Position // the change that they are the views after
+	number     int64
+	body       []byte // nil where it is longer than was asked for
+	referenced ReferencedView
+	bodyBytes  int // of body, in bytes
 }
 
-// maxKeptViews bounds the views that are kept while a page is read, in number.
-const maxKeptViews = 1024
+// maxRebuiltViews bounds the views that are kept while a page is read, in number.
+const maxRebuiltViews = 1024
 
 // after returns the document as it was after a change, and how many bytes its body has or takes to be rebuilt. A body for
 // which maxBytes are too few is not rebuilt, and the document nil, as it is where the change deleted it.
@@ -44,8 +44,8 @@ func (h *history) after(ch *fanfold.Change, maxBytes int) (doc *fanfold.Document
 	if ch.Op == fanfold.OpDelete {
 		return nil, 0, nil
 	}
-	if v, ok := h.kept[ch.Position]; ok && h.view == fanfold.Embedded {
-		h.drop(ch.Position)
+	if v, ok := h.views[ch.Position]; ok && h.view == fanfold.Embedded {
+		h.dropView(ch.Position)
 		doc, err = h.document(ch, v.number, v.body)
 		return doc, len(v.body), err
 	}
@@ -61,12 +61,12 @@ func (h *history) after(ch *fanfold.Change, maxBytes int) (doc *fanfold.Document
 		return doc, size, err
 	}
 	base, err := h.image(ch, maxBytes)
-	if err != nil || base.body == nil && base.length > maxBytes {
-		return nil, base.length, err
+	if err != nil || base.body == nil && base.bodyBytes > maxBytes {
+		return nil, base.bodyBytes, err
 	}
 	var body []byte
 	if h.view == fanfold.Referenced {
-		body = base.stored.Source(base.body)
+		body = base.referenced.Text(base.body)
 	} else if body, err = h.walk(base, ch, maxBytes); err != nil {
 		return nil, 0, err
 	}
@@ -88,15 +88,15 @@ func (h *history) before(ch *fanfold.Change, after *fanfold.Document) ([]byte, e
 		return after.Body, nil
 	}
 	h.s.undone += len(after.Body) + len(ch.Delta)
-	body, ok := jsondoc.Undo(after.Body, ch.Delta, func() []byte { return h.sourceAfter(ch) })
+	body, ok := jsondoc.Undo(after.Body, ch.Delta, func() []byte { return h.referencedAfter(ch) })
 	if !ok {
 		return nil, damagedHistory(ch.Position)
 	}
 	return body, nil
 }
 
-// sourceAfter returns the referenced view after a change; none where it cannot be read.
-func (h *history) sourceAfter(ch *fanfold.Change) []byte {
+// referencedAfter returns the referenced view after a change; none where it cannot be read.
+func (h *history) referencedAfter(ch *fanfold.Change) []byte {
 	doc, _, err := (&history{s: h.s, view: fanfold.Referenced}).after(ch, int(^uint(0)>>1))
 	if err != nil || doc == nil {
 		return []byte("{}")
@@ -112,7 +112,7 @@ func damagedHistory(at fanfold.Position) error {
 // image returns the first image behind a change. Its body is nil where that has more than maxBytes.
 func (h *history) image(ch *fanfold.Change, maxBytes int) (i image, err error) {
 	scan := func(r driver.Row) {
-		i = image{after: fanfold.Position(r.Int(0)), number: r.Int(1), length: int(r.Int(2)), body: r.Bytes(3), stored: Stored{r[4]}}
+		i = image{after: fanfold.Position(r.Int(0)), number: r.Int(1), bodyBytes: int(r.Int(2)), body: r.Bytes(3), referenced: ReferencedView{r[4]}}
 	}
 	found, err := h.s.c.QueryRow("SELECT prior, number, octet_length(previous), CASE WHEN octet_length(previous) <= ?1 THEN previous END, previous_source"+
 		" FROM change WHERE collection = ?2 AND id = ?3 AND position > ?4 AND previous IS NOT NULL ORDER BY position LIMIT 1", scan,
@@ -128,20 +128,20 @@ func (h *history) image(ch *fanfold.Change, maxBytes int) (i image, err error) {
 	return i, err
 }
 
-// keep keeps a view for later changes of the page.
-func (h *history) keep(at fanfold.Position, v keptView) {
-	if h.kept == nil {
-		h.kept = map[fanfold.Position]keptView{}
+// keepView keeps a view for later changes of the page.
+func (h *history) keepView(at fanfold.Position, v rebuiltView) {
+	if h.views == nil {
+		h.views = map[fanfold.Position]rebuiltView{}
 	}
-	h.drop(at)
-	h.kept[at] = v
-	h.size += len(v.body)
+	h.dropView(at)
+	h.views[at] = v
+	h.viewBytes += len(v.body)
 }
 
-// drop forgets a view.
-func (h *history) drop(at fanfold.Position) {
-	h.size -= len(h.kept[at].body)
-	delete(h.kept, at)
+// dropView forgets a view.
+func (h *history) dropView(at fanfold.Position) {
+	h.viewBytes -= len(h.views[at].body)
+	delete(h.views, at)
 }
 
 // document returns a document that a change led to, given its number and its body.
@@ -165,7 +165,7 @@ func (h *history) timeOf(seq uint64) (when int64, err error) {
 	if _, err := h.s.c.QueryRow("SELECT coalesce((SELECT time FROM change WHERE position = ?1), (SELECT time FROM erased_event WHERE seq = ?1 >> 20), 0)", func(r driver.Row) { when = r.Int(0) }, int64(at)); err != nil {
 		return 0, err
 	}
-	if h.times == nil || len(h.times) >= maxKeptViews {
+	if h.times == nil || len(h.times) >= maxRebuiltViews {
 		h.times = map[fanfold.Position]int64{}
 	}
 	h.times[at] = when

@@ -64,7 +64,7 @@ func historyStore(t *testing.T, source, own string, changes int, change func(n i
 		}
 		body := []byte(views[changes])
 		tx.SetCheckpoint(uint64(changes+1), time.Unix(0, 0), "")
-		return tx.Insert(&Row{Number: 1, Key: key, Revision: 1, Position: last, Created: time.Unix(0, 0), Updated: time.Unix(0, 0), Body: body, Stored: StoreSource(body, []byte(source), source != own)})
+		return tx.Insert(&Row{Number: 1, Key: key, Revision: 1, Position: last, Created: time.Unix(0, 0), Updated: time.Unix(0, 0), Body: body, Referenced: NewReferencedView(body, []byte(source), source != own)})
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +153,8 @@ func TestHistoryIsLinear(t *testing.T) {
 	}
 }
 
-// TestHistoryUndoneApart: a member that comes and goes, and hides one of the document's own, has its place in each version.
-func TestHistoryUndoneApart(t *testing.T) {
+// TestHistoryUndoneOneByOne: a member that comes and goes, and hides one of the document's own, has its place in each version.
+func TestHistoryUndoneOneByOne(t *testing.T) {
 	store, views := historyStore(t, `{"m":5,"own":0}`, `{"own":0}`, 20, func(n int, d map[string]string) {
 		if d["n"] = fmt.Sprint(n); n%2 == 0 {
 			delete(d, "m")
@@ -167,8 +167,8 @@ func TestHistoryUndoneApart(t *testing.T) {
 	}
 }
 
-// TestPutOffIsBounded: a walk holds few bytes of changes, however many and long they are.
-func TestPutOffIsBounded(t *testing.T) {
+// TestPostponedIsBounded: a walk holds few bytes of changes, however many and long they are.
+func TestPostponedIsBounded(t *testing.T) {
 	const changes, length = 100, 40 << 10
 	view := func(n int) string { return fmt.Sprintf(`"%d%s"`, n, strings.Repeat("x", length)) }
 	w := &walk{h: &history{s: &Snapshot{}}, body: fmt.Appendf(nil, `{"v":%s}`, view(changes)), at: fanfold.At(changes, 1)}
@@ -177,11 +177,11 @@ func TestPutOffIsBounded(t *testing.T) {
 		if err := w.step([]driver.Value{int64(fanfold.At(uint64(n), 1)), int64(fanfold.At(uint64(n-1), 1)), nil, wholePatch, patch}); err != nil {
 			t.Fatal(err)
 		}
-		if w.putBytes > maxPutBytes {
-			t.Fatalf("%d bytes are put off, want %d at most", w.putBytes, maxPutBytes)
+		if w.postponedBytes > maxPostponedBytes {
+			t.Fatalf("%d bytes are put off, want %d at most", w.postponedBytes, maxPostponedBytes)
 		}
 	}
-	if err := w.undoPut(); err != nil || string(w.body) != fmt.Sprintf(`{"v":%s}`, view(0)) {
+	if err := w.undoPostponed(); err != nil || string(w.body) != fmt.Sprintf(`{"v":%s}`, view(0)) {
 		t.Errorf("the changes lead back to %.20s, %v", w.body, err)
 	}
 }

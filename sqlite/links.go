@@ -16,7 +16,7 @@ func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
 	l := Link{relation, target}
 	if !paged || tx.rehearsal != nil { // nothing of a rehearsal reads places
 
-		return tx.pending.keepLink(l, holder, -1)
+		return tx.pending.addLink(l, holder, -1)
 	}
 	count := tx.pending.paged[l]
 	if count == nil {
@@ -29,13 +29,13 @@ func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
 		count.changed = true
 		tx.pending.changedPaged = append(tx.pending.changedPaged, l)
 	}
-	return tx.pending.keepLink(l, holder, count.n-1)
+	return tx.pending.addLink(l, holder, count.n-1)
 }
 
 // AddLinks records several links of a holder, of relations without pages.
 func (tx *Tx) AddLinks(links []Link, holder int64) error {
 	for _, l := range links {
-		if err := tx.pending.keepLink(l, holder, -1); err != nil {
+		if err := tx.pending.addLink(l, holder, -1); err != nil {
 			return err
 		}
 	}
@@ -46,7 +46,7 @@ func (tx *Tx) AddLinks(links []Link, holder int64) error {
 func (tx *Tx) RemoveLink(relation, target string, holder int64) error {
 	l := Link{relation, target}
 	if tx.pending.links.remove(l, linkEnd{holder: holder}) {
-		delete(tx.pending.held, l)
+		delete(tx.pending.hasHolders, l)
 		return nil
 	}
 	return tx.c.Exec("DELETE FROM link WHERE relation = ? AND target = ? AND holder = ?", relation, target, holder)
@@ -63,7 +63,7 @@ func (tx *Tx) RemoveLinks(relation string) error {
 // HasHolders reports whether any document refers to target.
 func (tx *Tx) HasHolders(relation, target string) (bool, error) {
 	l := Link{relation, target}
-	if tx.pending.held[l] {
+	if tx.pending.hasHolders[l] {
 		return true, nil
 	}
 	if len(tx.pending.links.of(l).removed) > 0 {
@@ -79,7 +79,7 @@ func (tx *Tx) HasHolders(relation, target string) (bool, error) {
 		return err
 	})
 	if held {
-		tx.pending.held[l] = true
+		tx.pending.hasHolders[l] = true
 	}
 	return held, err
 }
@@ -170,10 +170,10 @@ func (tx *Tx) CountHolders(relation, target string, limit int64) (n int64, err e
 
 // Queries for links.
 const (
-	holdersSQL       = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?"
-	newestHoldersSQL = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder DESC LIMIT ?"
-	hasHoldersSQL    = "SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT 1"
-	hasLinkSQL       = "SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?"
+	holdersSQL         = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?"
+	holdersFromLastSQL = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder DESC LIMIT ?"
+	hasHoldersSQL      = "SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT 1"
+	hasLinkSQL         = "SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?"
 )
 
 // Link says that a document refers to the document with id Target, by a relation.

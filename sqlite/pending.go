@@ -8,54 +8,54 @@ import (
 )
 
 // A statement costs several times what its row costs, and what lies together in a tree is cheaper to write together. So a
-// transaction keeps rows of some tables back, and writes many with one statement, in order: before a statement reads or
+// transaction keeps rows of some tables pending, and writes many with one statement, in order: before a statement reads or
 // changes their table, and at its end. What it knows of the totals and counts in these tables stays for the next
 // transaction, for nobody else writes to the file.
 
-// These statements, and others that write many rows, are INSERT OR FAIL and UPDATE OR FAIL, where that spares them a statement
-// journal, into which SQLite copies each page before it changes it, to be able to take back the statement alone where a row breaks
-// a constraint (SQLite documentation, Temporary Files Used By SQLite, 2.5). Here the whole transaction is rolled back after any
+// These statements, and others that write many rows, are INSERT OR FAIL and UPDATE OR FAIL where they then need no statement
+// journal. SQLite copies each page into it before it changes the page, so that it can take back the statement alone where a row
+// breaks a constraint. The SQLite documentation says so under Temporary Files Used By SQLite, 2.5. Here the whole transaction is rolled back after any
 // error. What may UPDATE a NOT NULL column on a conflict has one in any case.
 
-// The tables whose rows a transaction keeps back.
+// The tables whose rows a transaction keeps pending.
 const (
 	linkTable driver.Tables = 1 << iota
 	pagedTable
-	keptTable
+	keptValueTable
 	entryTable
 	totalTable
 	claimTable
 
-	allTables = linkTable | pagedTable | keptTable | entryTable | totalTable | claimTable
+	allTables = linkTable | pagedTable | keptValueTable | entryTable | totalTable | claimTable
 )
 
-// keptBackTables are the names of these tables.
-var keptBackTables = []string{"link", "paged", "kept", "entry", "total", "claim"}
+// pendingTables are the names of these tables.
+var pendingTables = []string{"link", "paged", "kept", "entry", "total", "claim"}
 
 // Bounds of what is kept in memory.
 const (
-	maxUnwrittenRows = 4096    // of a table
-	maxKnownRows     = 8192    // totals, counts and targets that are known
-	maxKeptBack      = 4 << 20 // bytes of texts in rows
-	insertRows       = 16      // that one statement inserts
-	keptBackRow      = 32      // bytes that a row takes besides its texts, about
+	maxPendingRows  = 4096    // of a table
+	maxKnownRows    = 8192    // totals, counts and targets that are known
+	maxPendingBytes = 4 << 20 // bytes of texts in rows
+	insertRows      = 16      // that one statement inserts
+	pendingRowBytes = 32      // bytes that a row takes besides its texts, about
 )
 
 // pending holds the rows that a transaction has written and the file does not have yet, and what it knows of those in the file.
 type pending struct {
-	c     *driver.Conn
-	stays bool // nothing is written to the file
+	c        *driver.Conn
+	inMemory bool // nothing is written to the file
 
-	links   pendingRows[Link, linkEnd]
-	held    map[Link]bool // targets to which some document refers
-	paged   map[Link]*knownCount
-	kept    pendingRows[ruleTarget, keptValue]
-	entries pendingRows[ruleTarget, ruleEntry]
-	totals  map[ruleTarget]*knownTotal
-	claims  map[claimKey]*claimRow
-	bytes   int
-	args    []driver.Value // used again and again
-	ends    []linkEnd      // the same
+	links      pendingRows[Link, linkEnd]
+	hasHolders map[Link]bool // targets to which some document refers
+	paged      map[Link]*knownCount
+	keptValues pendingRows[ruleTarget, keptValue]
+	entries    pendingRows[ruleTarget, ruleEntry]
+	totals     map[ruleTarget]*knownTotal
+	claims     map[claimKey]*claimRow
+	bytes      int
+	args       []driver.Value // used again and again
+	ends       []linkEnd      // the same
 
 	insertTexts map[insertText]string
 
@@ -84,8 +84,8 @@ type keptValue struct {
 	value  string
 }
 
-// compareKept orders the values of a rule that stay on the holders of one target.
-func compareKept(a, b keptValue) int { return cmp.Compare(a.holder, b.holder) }
+// compareKeptValues orders the values of a rule that stay on the holders of one target.
+func compareKeptValues(a, b keptValue) int { return cmp.Compare(a.holder, b.holder) }
 
 // ruleEntry holds a place in a rule's order.
 type ruleEntry struct {
@@ -122,21 +122,21 @@ type claimRow struct {
 
 // newPending returns what a transaction has before it writes.
 func newPending(c *driver.Conn) pending {
-	return pending{c: c, held: map[Link]bool{}, paged: map[Link]*knownCount{}, totals: map[ruleTarget]*knownTotal{}, claims: map[claimKey]*claimRow{},
+	return pending{c: c, hasHolders: map[Link]bool{}, paged: map[Link]*knownCount{}, totals: map[ruleTarget]*knownTotal{}, claims: map[claimKey]*claimRow{},
 		links: pendingRows[Link, linkEnd]{compare: compareEnds}, entries: pendingRows[ruleTarget, ruleEntry]{compare: compareEntries},
-		kept: pendingRows[ruleTarget, keptValue]{compare: compareKept, replace: true}}
+		keptValues: pendingRows[ruleTarget, keptValue]{compare: compareKeptValues, replace: true}}
 }
 
-// stay makes rows stay here that would go into the file: those of a rehearsal.
-func (p *pending) stay() {
-	p.stays = true
-	p.links.changed, p.entries.changed, p.kept.changed = map[Link]*rowChanges[linkEnd]{}, map[ruleTarget]*rowChanges[ruleEntry]{}, map[ruleTarget]*rowChanges[keptValue]{}
+// keepInMemory makes rows stay here that would go into the file: those of a rehearsal.
+func (p *pending) keepInMemory() {
+	p.inMemory = true
+	p.links.changed, p.entries.changed, p.keptValues.changed = map[Link]*rowChanges[linkEnd]{}, map[ruleTarget]*rowChanges[ruleEntry]{}, map[ruleTarget]*rowChanges[keptValue]{}
 }
 
 // takeBack forgets what a rehearsal has written, and keeps what is known of the file.
 func (p *pending) takeBack() {
 	for l := range p.links.changed {
-		delete(p.held, l)
+		delete(p.hasHolders, l)
 	}
 	for _, at := range p.changedTotals {
 		delete(p.totals, at)
@@ -144,22 +144,22 @@ func (p *pending) takeBack() {
 	p.changedTotals = p.changedTotals[:0]
 	p.links.takeBack()
 	p.entries.takeBack()
-	p.kept.takeBack()
+	p.keptValues.takeBack()
 	clear(p.claims)
-	if max(len(p.held), len(p.totals)) >= maxKnownRows {
-		clear(p.held)
+	if max(len(p.hasHolders), len(p.totals)) >= maxKnownRows {
+		clear(p.hasHolders)
 		clear(p.totals)
 	}
 }
 
 // beforeStatement makes the transaction ready for a statement that reads and writes tables: it
-// writes the rows that were kept back and forgets what the statement may make untrue.
+// writes pending rows and forgets what the statement may make untrue.
 func (p *pending) beforeStatement(read, written driver.Tables) error {
 	if err := p.write(read | written); err != nil {
 		return err
 	}
 	if written&linkTable != 0 {
-		clear(p.held)
+		clear(p.hasHolders)
 	}
 	if written&pagedTable != 0 {
 		clear(p.paged)
@@ -170,11 +170,11 @@ func (p *pending) beforeStatement(read, written driver.Tables) error {
 	return nil
 }
 
-// keepBack notes that a row whose texts have so many bytes is kept back, and writes all rows where that is too much. rows
+// countAdded notes that a row whose texts have so many bytes is pending, and writes all rows where that is too much. rows
 // is how many rows of its table there are.
-func (p *pending) keepBack(rows, bytes int) error {
-	p.bytes += bytes + keptBackRow
-	if rows >= maxUnwrittenRows || p.bytes > maxKeptBack {
+func (p *pending) countAdded(rows, bytes int) error {
+	p.bytes += bytes + pendingRowBytes
+	if rows >= maxPendingRows || p.bytes > maxPendingBytes {
 		return p.write(allTables)
 	}
 	return nil
@@ -182,13 +182,13 @@ func (p *pending) keepBack(rows, bytes int) error {
 
 // forgetKnown makes room in memory where much is known of the file's rows.
 func (p *pending) forgetKnown() error {
-	if max(len(p.held), len(p.paged), len(p.totals)) < maxKnownRows || p.stays {
+	if max(len(p.hasHolders), len(p.paged), len(p.totals)) < maxKnownRows || p.inMemory {
 		return nil
 	}
 	if err := p.write(linkTable | pagedTable | totalTable); err != nil {
 		return err
 	}
-	clear(p.held)
+	clear(p.hasHolders)
 	clear(p.paged)
 	clear(p.totals)
 	return nil

@@ -43,8 +43,8 @@ func TestFailedStatementTakesAll(t *testing.T) {
 	})
 }
 
-// TestRowsKeptBackAreRead: a transaction reads its own rows, whether or not they were written, and so does the next.
-func TestRowsKeptBackAreRead(t *testing.T) {
+// TestPendingRowsAreRead: a transaction reads its own rows, whether or not they were written, and so does the next.
+func TestPendingRowsAreRead(t *testing.T) {
 	store := openStore(t, t.TempDir())
 	check := func(tx *sqlite.Tx) error {
 		holders, err := tx.Holders(nil, "r", "t", -1)
@@ -63,7 +63,7 @@ func TestRowsKeptBackAreRead(t *testing.T) {
 		if n, _, err := tx.Total("e", "none"); err != nil || n != 0 {
 			return fmt.Errorf("the removed total is of %d, %w", n, err)
 		}
-		if value, err := tx.Kept("k", "t", 1); err != nil || string(value) != "2" {
+		if value, err := tx.KeptValue("k", "t", 1); err != nil || string(value) != "2" {
 			return fmt.Errorf("kept %q, %w", value, err)
 		}
 		holder, seq, err := tx.Snapshot().Claim("c", "p", "v")
@@ -80,7 +80,7 @@ func TestRowsKeptBackAreRead(t *testing.T) {
 		return errors.Join(tx.AddLink("r", "t", 3, true), tx.AddLink("r", "t", 1, true), tx.AddLinks([]sqlite.Link{{Relation: "r", Target: "t"}}, 2),
 			tx.AddLink("r", "u", 4, false), tx.RemoveLink("r", "u", 4), tx.AddEntry("e", "t", []byte("b"), 1), tx.AddEntry("e", "t", []byte("a"), 2),
 			tx.SetTotal("e", "t", 1, "3"), tx.SetTotal("e", "t", 2, "5"), tx.SetTotal("e", "none", 1, "1"), tx.SetTotal("e", "none", 0, ""),
-			tx.KeepOnHolder("k", "t", 1, []byte("1")), tx.KeepOnHolder("k", "t", 1, []byte("2")), tx.SetClaimSequence("c", "p", "v", 7), tx.SetClaim("c", "p", "v", "1"),
+			tx.AddKeptValue("k", "t", 1, []byte("1")), tx.AddKeptValue("k", "t", 1, []byte("2")), tx.SetClaimSequence("c", "p", "v", 7), tx.SetClaim("c", "p", "v", "1"),
 			tx.SetClaimSequence("c", "p", "free", 8), tx.SetClaim("c", "p", "free", "1"), tx.FreeClaim("c", "p", "free", "1"), check(tx))
 	})
 	update(t, store, check)
@@ -93,8 +93,8 @@ func TestRowsKeptBackAreRead(t *testing.T) {
 	})
 }
 
-// TestRowsKeptBackEndWithTheTransaction: what a transaction kept back, and what it knew, goes with it where it fails.
-func TestRowsKeptBackEndWithTheTransaction(t *testing.T) {
+// TestPendingRowsEndWithTheTransaction: what a transaction has pending, and what it knew, goes with it where it fails.
+func TestPendingRowsEndWithTheTransaction(t *testing.T) {
 	store, failure := openStore(t, t.TempDir()), errors.New("failure")
 	err := store.Use(func(db *sqlite.DB) error {
 		return db.Update(func(tx *sqlite.Tx) error {
@@ -115,8 +115,8 @@ func TestRowsKeptBackEndWithTheTransaction(t *testing.T) {
 	})
 }
 
-// TestRowsKeptBackAreBounded: a transaction of many rows writes them as it goes.
-func TestRowsKeptBackAreBounded(t *testing.T) {
+// TestPendingRowsAreBounded: a transaction of many rows writes them as it goes.
+func TestPendingRowsAreBounded(t *testing.T) {
 	store := openStore(t, t.TempDir())
 	const many = 20_000
 	update(t, store, func(tx *sqlite.Tx) error {
@@ -126,7 +126,7 @@ func TestRowsKeptBackAreBounded(t *testing.T) {
 				return err
 			}
 		}
-		if rows := tx.KeptBack(); rows > many {
+		if rows := tx.PendingRows(); rows > many {
 			t.Errorf("%d rows are kept back", rows)
 		}
 		return nil

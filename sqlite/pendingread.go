@@ -16,26 +16,26 @@ func (p *pending) readPaged(l Link) (*knownCount, error) {
 	return count, err
 }
 
-// keepLink keeps a link back. ordinal is negative for none.
-func (p *pending) keepLink(l Link, holder, ordinal int64) error {
-	if !p.held[l] {
+// addLink adds a link to the pending rows. ordinal is negative for none.
+func (p *pending) addLink(l Link, holder, ordinal int64) error {
+	if !p.hasHolders[l] {
 		if err := p.forgetKnown(); err != nil {
 			return err
 		}
-		p.held[l] = true
+		p.hasHolders[l] = true
 	}
 	p.links.add(l, linkEnd{holder, ordinal})
-	return p.keepBack(len(p.links.added), len(l.Target))
+	return p.countAdded(len(p.links.added), len(l.Target))
 }
 
-// holderEnds returns the first documents that refer to a target, or where newest is true the last ones, the newest first: limit of
+// holderEnds returns the first documents that refer to a target, or where last is true the last ones, the last one first: limit of
 // them at most where that is not negative. They are valid until the next call.
-func (p *pending) holderEnds(l Link, limit int, newest bool) (ends []linkEnd, err error) {
+func (p *pending) holderEnds(l Link, limit int, last bool) (ends []linkEnd, err error) {
 	query := holdersSQL
-	if newest {
-		query = newestHoldersSQL
+	if last {
+		query = holdersFromLastSQL
 	}
-	p.ends, err = p.links.list(p.ends[:0], l, limit, newest, func(limit int, fn func(linkEnd)) error {
+	p.ends, err = p.links.list(p.ends[:0], l, limit, last, func(limit int, fn func(linkEnd)) error {
 		return p.c.Query(query, func(r driver.Row) error {
 			fn(linkEnd{holder: r.Int(0)})
 			return nil
@@ -44,8 +44,8 @@ func (p *pending) holderEnds(l Link, limit int, newest bool) (ends []linkEnd, er
 	return p.ends, err
 }
 
-// extreme returns the first sort key in an order, or where last is true the last one, nil where the order is empty.
-func (p *pending) extreme(at ruleTarget, last bool) ([]byte, error) {
+// firstOrLastEntry returns the first sort key in an order, or where last is true the last one, nil where the order is empty.
+func (p *pending) firstOrLastEntry(at ruleTarget, last bool) ([]byte, error) {
 	entries, err := p.listEntries(at, 1, last)
 	if err != nil || len(entries) == 0 {
 		return nil, err
@@ -81,7 +81,7 @@ func (p *pending) claimRow(collection, path, value string) *claimRow {
 // lastHolders returns the documents of the last entries of an order, the last one first: limit of them at most.
 func (p *pending) lastHolders(at ruleTarget, limit int) ([]int64, error) {
 	numbers := make([]int64, 0, limit)
-	if !p.stays { // nothing is to be merged, so the sort keys need not be read
+	if !p.inMemory { // nothing is to be merged, so the sort keys need not be read
 		err := p.c.Query(lastHoldersSQL, func(r driver.Row) error { numbers = append(numbers, r.Int(0)); return nil }, at.rule, at.target, int64(limit))
 		return numbers, err
 	}

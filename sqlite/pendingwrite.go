@@ -14,13 +14,13 @@ type insertText struct {
 	rows       int
 }
 
-// write writes the rows of tables that were kept back.
+// write writes the rows of tables that are pending.
 func (p *pending) write(tables driver.Tables) error {
-	if p.stays {
+	if p.inMemory {
 		return nil
 	}
 	return p.c.Unwatched(func() error {
-		for i, write := range []func() error{p.writeLinks, p.writePaged, p.writeKept, p.writeEntries, p.writeTotals, p.writeClaims} {
+		for i, write := range []func() error{p.writeLinks, p.writePaged, p.writeKeptValues, p.writeEntries, p.writeTotals, p.writeClaims} {
 			if tables&(1<<i) == 0 {
 				continue
 			}
@@ -118,9 +118,9 @@ func (p *pending) writePaged() error {
 	return err
 }
 
-// writeKept writes values that stay on their holders.
-func (p *pending) writeKept() error {
-	rows := p.kept.takeSorted(compareTargets)
+// writeKeptValues writes values that stay on their holders.
+func (p *pending) writeKeptValues() error {
+	rows := p.keptValues.takeSorted(compareTargets)
 	return insert(p, "INSERT OR REPLACE INTO kept (rule, target, holder, value)", 4, "", rows, func(dst []driver.Value, r pendingRow[ruleTarget, keptValue]) []driver.Value {
 		return append(dst, r.key.rule, r.key.target, r.value.holder, r.value.value)
 	})

@@ -26,19 +26,19 @@ func (b Rehearsal) tooLarge(size int) bool { return b.MaxBytes > 0 && size > b.M
 // writes, nobody waits for it, and nothing of it is kept. It takes what events about documents do: what only a model does
 // fails. It is valid as long as the snapshot. Where it would pass a bound its methods return ErrRehearsalEnds.
 func (s *Snapshot) Rehearse(bounds Rehearsal) *Tx {
-	tx := &Tx{c: s.c, checkpoint: s.Checkpoint, loaded: true, bounds: bounds, absent: absentKeys{}, pending: newPending(s.c),
-		rehearsal: &rehearsal{begin: s.Checkpoint, changed: map[int64]bool{}, were: map[int64]*Row{}}}
-	tx.pending.stay()
+	tx := &Tx{c: s.c, checkpoint: s.Checkpoint, loaded: true, bounds: bounds, missing: missingKeys{}, pending: newPending(s.c),
+		rehearsal: &rehearsal{begin: s.Checkpoint, changed: map[int64]bool{}, previousRows: map[int64]*Row{}}}
+	tx.pending.keepInMemory()
 	tx.cache.clear()
 	return tx
 }
 
 // rehearsal is what a rehearsal knows besides the rows that it writes, which are in the row cache and in pending.
 type rehearsal struct {
-	begin    Checkpoint
-	changed  map[int64]bool // documents that derived changes hit
-	replaced int            // documents that ReplaceMembers would change
-	were     map[int64]*Row // the documents that it wrote, as they were in the cache; nil for one that was not there
+	begin        Checkpoint
+	changed      map[int64]bool // documents that derived changes hit
+	replaced     int            // documents that ReplaceMembers would change
+	previousRows map[int64]*Row // the documents that it wrote, as they were in the cache; nil for one that was not there
 }
 
 // TakeBack takes back what a rehearsal has written, so that the next event is folded on the file's rows. What was read of
@@ -46,7 +46,7 @@ type rehearsal struct {
 func (tx *Tx) TakeBack() {
 	r := tx.rehearsal
 	tx.checkpoint = r.begin
-	for number, row := range r.were {
+	for number, row := range r.previousRows {
 		tx.cache.drop(number)
 		if row != nil {
 			tx.cache.put(row)
@@ -56,8 +56,8 @@ func (tx *Tx) TakeBack() {
 		tx.cache.clear()
 	}
 	clear(tx.cache.dirty)
-	clear(tx.absent)
-	clear(r.were)
+	clear(tx.missing)
+	clear(r.previousRows)
 	clear(r.changed)
 	r.replaced = 0
 	tx.pending.takeBack()
@@ -65,8 +65,8 @@ func (tx *Tx) TakeBack() {
 
 // noteWritten notes how a document is before it is written for the first time.
 func (tx *Tx) noteWritten(number int64) {
-	if _, noted := tx.rehearsal.were[number]; !noted {
-		tx.rehearsal.were[number] = copied(tx.cache.rows[number])
+	if _, noted := tx.rehearsal.previousRows[number]; !noted {
+		tx.rehearsal.previousRows[number] = copied(tx.cache.rows[number])
 	}
 }
 
@@ -83,7 +83,7 @@ func (tx *Tx) rehearseDelete(r *Row) {
 	tx.noteWritten(r.Number)
 	tx.cache.drop(r.Number)
 	tx.cache.rows[r.Number] = nil
-	tx.absent[r.Key] = struct{}{}
+	tx.missing[r.Key] = struct{}{}
 }
 
 // keepRow puts a document into the row cache. The error is ErrRehearsalEnds.

@@ -20,7 +20,7 @@ type rowCache struct {
 
 // view returns what a derived change of the row writes.
 func (r *Row) view() View {
-	return View{Position: r.Position, Body: r.Body, Stored: r.Stored, Omitted: r.Omitted}
+	return View{Position: r.Position, Body: r.Body, Referenced: r.Referenced, Omitted: r.Omitted}
 }
 
 // Bounds of the cache.
@@ -85,7 +85,7 @@ func (tx *Tx) updateCached(r *Row, v View) error {
 		}
 	}
 	tx.cache.bytes -= r.size()
-	r.Position, r.Body, r.Stored, r.Omitted = v.Position, bytes.Clone(v.Body), v.Stored, v.Omitted
+	r.Position, r.Body, r.Referenced, r.Omitted = v.Position, bytes.Clone(v.Body), v.Referenced, v.Omitted
 	tx.cache.bytes += r.size()
 	tx.cache.dirty[r.Number] = r
 	if tx.bounds.tooLarge(tx.cache.bytes) {

@@ -13,10 +13,10 @@ import (
 // one goroutine, which closes it.
 type Scanner struct {
 	*Snapshot
-	values      bool // KeepValue was called
-	c           *driver.Conn
-	keptIndexed bool // there is a private index of kept values by holder
-	scans       int  // lists of numbers that EachRow made
+	values            bool // KeepValue was called
+	c                 *driver.Conn
+	keptValuesIndexed bool // there is a private index of kept values by holder
+	scans             int  // lists of numbers that EachRow made
 }
 
 // Scan opens a scanner on the current generation. It stays valid after Swap has replaced that
@@ -73,7 +73,7 @@ func (s *Scanner) All(after int64, limit int) (docs []*fanfold.Document, more bo
 
 // EachKept calls fn for the values that stayed on the document with a number, in order of rule and target.
 func (s *Scanner) EachKept(holder int64, fn func(rule, target string, value []byte) error) error {
-	if !s.keptIndexed { // the stored table is in order of rule and target
+	if !s.keptValuesIndexed { // the stored table is in order of rule and target
 		for _, statement := range []string{
 			"CREATE TEMP TABLE kept_of (holder INTEGER, rule TEXT, target TEXT, PRIMARY KEY (holder, rule, target)) WITHOUT ROWID",
 			"INSERT INTO temp.kept_of SELECT holder, rule, target FROM kept",
@@ -82,7 +82,7 @@ func (s *Scanner) EachKept(holder int64, fn func(rule, target string, value []by
 				return err
 			}
 		}
-		s.keptIndexed = true
+		s.keptValuesIndexed = true
 	}
 	return s.c.Query("SELECT k.rule, k.target, k.value FROM temp.kept_of o JOIN kept k USING (rule, target, holder) WHERE o.holder = ? ORDER BY o.rule, o.target", func(r driver.Row) error {
 		return fn(r.Text(0), r.Text(1), r.Bytes(2))

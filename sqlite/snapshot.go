@@ -46,16 +46,16 @@ func readSnapshot(c *driver.Conn, fn func(s *Snapshot) error) error {
 // Parts of the queries for documents. The checkpoint is a column of each row, so that one statement
 // reads both from one snapshot.
 const (
-	docColumns      = "d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, "
-	fromDocument    = " FROM document d "
-	fromHolders     = " FROM link l JOIN document d ON d.number = l.holder "
-	embeddedBody    = "d.body, NULL"
-	referencedBody  = "CASE typeof(d.source) WHEN 'text' THEN d.source ELSE d.body END, " + sourcePlaces
-	sourcePlaces    = "CASE typeof(d.source) WHEN 'blob' THEN d.source END"
-	checkpointAt    = ", (SELECT max(position, seq << 20) FROM checkpoint WHERE id = 1)"
-	whereKey        = "WHERE d.collection = ? AND d.id = ?"
-	getEmbeddedSQL  = "SELECT " + docColumns + embeddedBody + checkpointAt + fromDocument + whereKey
-	getReferenceSQL = "SELECT " + docColumns + referencedBody + checkpointAt + fromDocument + whereKey
+	docColumns       = "d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, "
+	fromDocument     = " FROM document d "
+	fromHolders      = " FROM link l JOIN document d ON d.number = l.holder "
+	embeddedBody     = "d.body, NULL"
+	referencedBody   = "CASE typeof(d.source) WHEN 'text' THEN d.source ELSE d.body END, " + referencedPlaces
+	referencedPlaces = "CASE typeof(d.source) WHEN 'blob' THEN d.source END"
+	checkpointAt     = ", (SELECT max(position, seq << 20) FROM checkpoint WHERE id = 1)"
+	whereKey         = "WHERE d.collection = ? AND d.id = ?"
+	getEmbeddedSQL   = "SELECT " + docColumns + embeddedBody + checkpointAt + fromDocument + whereKey
+	getReferenceSQL  = "SELECT " + docColumns + referencedBody + checkpointAt + fromDocument + whereKey
 )
 
 // scanDocument returns the document in a row of docColumns, a body, and the places of derived members that are no part of
@@ -63,7 +63,7 @@ const (
 func scanDocument(r driver.Row) *fanfold.Document {
 	return &fanfold.Document{Number: r.Int(0), Key: fanfold.Key{Collection: r.Text(1), ID: r.Text(2)},
 		Revision: fanfold.Revision(r.Int(3)), Position: fanfold.Position(r.Int(4)),
-		Created: timeOf(r.Int(5)), Updated: timeOf(r.Int(6)), Body: Stored{r[8]}.Source(r.Bytes(7))}
+		Created: timeOf(r.Int(5)), Updated: timeOf(r.Int(6)), Body: ReferencedView{r[8]}.Text(r.Bytes(7))}
 }
 
 // Get returns a document, or nil where there is none, and the position of the prefix that was read,
@@ -118,7 +118,7 @@ func (s *Snapshot) GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (
 // getReferencedWithin does what GetWithin does for the referenced view.
 func (s *Snapshot) getReferencedWithin(key fanfold.Key, maxBytes int) (doc *fanfold.Document, size int, err error) {
 	found, err := s.c.QueryRow(referencedLengthSQL, func(r driver.Row) {
-		doc, size = scanDocument(r), Stored{r[10]}.sourceLen(int(r.Int(9)))
+		doc, size = scanDocument(r), ReferencedView{r[10]}.textLength(int(r.Int(9)))
 	}, key.Collection, key.ID)
 	if err != nil || !found || size > maxBytes {
 		return doc, size, err
@@ -131,7 +131,7 @@ func (s *Snapshot) getReferencedWithin(key fanfold.Key, maxBytes int) (doc *fanf
 const (
 	getEmbeddedWithinSQL = "SELECT " + docColumns + "CASE WHEN octet_length(d.body) <= ?1 THEN d.body END, NULL, octet_length(d.body)" +
 		fromDocument + "WHERE d.collection = ?2 AND d.id = ?3"
-	referencedLengthSQL = "SELECT " + docColumns + "NULL, NULL, CASE typeof(d.source) WHEN 'text' THEN octet_length(d.source) ELSE octet_length(d.body) END, " + sourcePlaces +
+	referencedLengthSQL = "SELECT " + docColumns + "NULL, NULL, CASE typeof(d.source) WHEN 'text' THEN octet_length(d.source) ELSE octet_length(d.body) END, " + referencedPlaces +
 		fromDocument + whereKey
 )
 

@@ -18,7 +18,7 @@ type Tx struct {
 	mayHaveTombstones bool
 	before            beforeImages
 	cache             rowCache
-	absent            absentKeys
+	missing           missingKeys
 	argBuffer         []driver.Value // used again and again
 	pending           pending
 	changes           changeWriter
@@ -37,7 +37,7 @@ func (tx *Tx) BeforeCommit(fn func() error) { tx.mayCommit = fn }
 func (db *DB) beginTx() error {
 	c := db.file.Writer
 	db.tx = &Tx{c: c}
-	c.Watch(keptBackTables, db.tx.pending.beforeStatement)
+	c.Watch(pendingTables, db.tx.pending.beforeStatement)
 	return errors.Join(c.Exec("CREATE TEMP TABLE before (number INTEGER PRIMARY KEY, body TEXT NOT NULL)"),
 		c.Exec("CREATE TEMP TABLE new_position (number INTEGER PRIMARY KEY, position INTEGER NOT NULL)"))
 }
@@ -45,7 +45,7 @@ func (db *DB) beginTx() error {
 // run runs fn, and writes what it has put off, within a transaction of the file.
 func (tx *Tx) run(fn func(tx *Tx) error) error {
 	defer func() {
-		clear(tx.absent)
+		clear(tx.missing)
 		tx.mayCommit = nil
 	}()
 	if err := tx.load(); err != nil {
@@ -137,7 +137,7 @@ func (tx *Tx) AddDigest(seq uint64, event fanfold.Digest) error {
 	return tx.c.Exec("INSERT INTO log_digest (seq, digest) VALUES (?, ?)", int64(seq), cp.Digest[:])
 }
 
-// flush writes what the transaction has put off: the row cache, derived changes, rows kept back, the collections' counts and the checkpoint.
+// flush writes what the transaction has put off: the row cache, derived changes, pending rows, the collections' counts and the checkpoint.
 func (tx *Tx) flush() error {
 	if err := tx.flushCache(); err != nil {
 		return err

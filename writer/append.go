@@ -9,7 +9,7 @@ import (
 // append appends one event, with guards where the model asks for them, and returns its sequence. Errors are a rehearsal
 // for a dry run, FanoutLimit, and those of Log.Append and appendGuarded; none names an operation.
 func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect, in Intent) (uint64, error) {
-	w.others.note()
+	w.foreground.record()
 	end, err := w.begin(ctx)
 	if err != nil {
 		return 0, err
@@ -37,7 +37,7 @@ func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 // appendAll appends the writes of a transaction, all or none, as append does one event. It returns the sequence of the
 // first. The Operation of an error is the index of the write at fault.
 func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Write, in Intent) (first uint64, err error) {
-	w.others.note()
+	w.foreground.record()
 	end, err := w.begin(ctx)
 	if err != nil {
 		return 0, err

@@ -24,8 +24,8 @@ type DeleteStep struct {
 
 // DeleteNext makes one step of a delete that brings more with it than one transaction takes: it deletes and changes as
 // many holders as there is room for, children before parents, and the document itself once none is left. Repeat it
-// until the step says Done. Before the first step it looks at everything that the delete leads to. It blocks until the log
-// has decided. Errors are NotFound, UnknownCollection, Restricted, FanoutLimit, Unprocessable where the delete leads to more than it looks at, and
+// until the step says Done. Before the first step it walks everything that the delete leads to. It blocks until the log
+// has decided. Errors are NotFound, UnknownCollection, Restricted, FanoutLimit, Unprocessable where the delete leads to more than it visits, and
 // those of Appender.
 func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (DeleteStep, error) {
 	if err := w.takes(key.Collection); err != nil {
@@ -41,12 +41,12 @@ func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (De
 
 // stepPlan makes one step of a delete in steps.
 type stepPlan struct {
-	w      *Writer
-	key    fanfold.Key // of the document that is asked to be deleted
-	in     Intent
-	room   int        // the largest number of writes
-	looked bool       // at everything that the delete leads to
-	step   DeleteStep // of the last try
+	w       *Writer
+	key     fanfold.Key // of the document that is asked to be deleted
+	in      Intent
+	room    int        // the largest number of writes
+	checked bool       // by checkWholeDelete
+	step    DeleteStep // of the last try
 }
 
 // try makes the step from what this node shows once it has caught up with the log, and appends it: see plan.
@@ -54,15 +54,15 @@ func (d *stepPlan) try(ctx context.Context, lost bool) (first uint64, err error)
 	if err := d.w.catchUp(ctx); err != nil {
 		return 0, err
 	}
-	if !d.looked {
-		if err := d.w.lookAhead(ctx, d.key, d.in.DryRun); err != nil {
+	if !d.checked {
+		if err := d.w.checkWholeDelete(ctx, d.key, d.in.DryRun); err != nil {
 			return 0, err
 		}
-		d.looked = true
+		d.checked = true
 	}
 	writes, err := d.next()
 	if err != nil {
-		d.w.looks.forget(d.key) // what stands in the way came after the look
+		d.w.checkedDeletes.forget(d.key) // what stands in the way came after the check
 		return 0, err
 	}
 	first, err = d.w.appendAll(ctx, nuid.Next(), writes, d.in)
@@ -87,7 +87,7 @@ func (d *stepPlan) next() (writes []fanfold.Write, err error) {
 		}
 		r := d.w.newRemoval(snap, m, d.room)
 		r.root = key
-		r.steps, r.together = &doomed{root: key, known: map[fanfold.Key]bool{}, left: maxDoomed}, map[fanfold.Key][]fanfold.Key{}
+		r.closure, r.together = &deleteClosure{root: key, known: map[fanfold.Key]bool{}, left: maxClosureReads}, map[fanfold.Key][]fanfold.Key{}
 		var gone bool
 		top := doc
 		for {
@@ -139,19 +139,19 @@ func (r *removal) keepRingsWhole() {
 	}
 }
 
-// maxDoomed bounds how many documents one step reads to find out whether a holder is deleted by a later one.
-const maxDoomed = 10 * MaxOperations
+// maxClosureReads bounds how many documents one step reads to find out whether a holder is deleted by a later one.
+const maxClosureReads = 10 * MaxOperations
 
-// doomed tells which documents a delete in steps deletes sooner or later: those from which references that cascade lead to
+// deleteClosure knows which documents a delete in steps deletes in the end: those from which references that cascade lead to
 // its root.
-type doomed struct {
+type deleteClosure struct {
 	root  fanfold.Key
 	known map[fanfold.Key]bool
 	left  int // documents that may yet be read
 }
 
 // contains tells whether the delete deletes a document. Those that r has visited are among them.
-func (d *doomed) contains(r *removal, key fanfold.Key) (bool, error) {
+func (d *deleteClosure) contains(r *removal, key fanfold.Key) (bool, error) {
 	isKnown := func(key fanfold.Key) bool { return key == d.root || r.state[key] != 0 || d.known[key] }
 	if isKnown(key) {
 		return true, nil
@@ -185,7 +185,7 @@ func (d *doomed) contains(r *removal, key fanfold.Key) (bool, error) {
 
 // cascade returns the relation by which a document that the delete deletes cascades with another that goes, and otherwise where
 // there is none.
-func (d *doomed) cascade(r *removal, key fanfold.Key, otherwise *model.Relation) (rel *model.Relation, err error) {
+func (d *deleteClosure) cascade(r *removal, key fanfold.Key, otherwise *model.Relation) (rel *model.Relation, err error) {
 	rel = otherwise
 	err = r.eachCascade(key, func(by *model.Relation, target fanfold.Key) (more bool, err error) {
 		goes, err := d.contains(r, target)
@@ -239,7 +239,7 @@ func (r *removal) eachCascade(key fanfold.Key, fn func(rel *model.Relation, targ
 // mend makes the edit of a document fit that does not after this step, where it does after all of them: the edit removes the
 // references to what later steps delete, too. A document that a later step deletes keeps its references until then,
 // unless they are strict. It returns what does not fit even so.
-func (d *doomed) mend(r *removal, key fanfold.Key) (*fanfold.Problem, error) {
+func (d *deleteClosure) mend(r *removal, key fanfold.Key) (*fanfold.Problem, error) {
 	e := r.edits[key]
 	goes, err := d.contains(r, key)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestRefusedDeleteNamesFewHolders(t *testing.T) {
 	g := &guardSet{snap: holdersSnapshot{perRelation: 3 * holderPage}, model: m}
 	err := g.guardTarget(fanfold.Key{Collection: "people", ID: "p1"}, 0)
 	var e *fanfold.Error
-	if !errors.As(err, &e) || e.Code != fanfold.Restricted || len(e.Problems) != maxNamed {
-		t.Fatalf("%v names %d holders; want Restricted and %d", err, len(e.Problems), maxNamed)
+	if !errors.As(err, &e) || e.Code != fanfold.Restricted || len(e.Problems) != maxNamedBlockers {
+		t.Fatalf("%v names %d holders; want Restricted and %d", err, len(e.Problems), maxNamedBlockers)
 	}
 }

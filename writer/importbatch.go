@@ -45,8 +45,8 @@ type importBatch struct {
 	refusals []Refusal
 	err      error // why reading ended early
 
-	staged       int        // how many of the writes, the first ones, the log's server has already
-	appendStaged AppendRest // stores them with the others; nil where none are staged
+	staged       int          // how many of the writes, the first ones, the log's server has already
+	appendStaged AppendStaged // stores them with the others; nil where none are staged
 }
 
 // unstage has the writes sent anew: those that are staged are others now, or were given to the log.
@@ -190,7 +190,7 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 // the batches before it, and nobody else writes documents or reads strongly on this node.
 func (b *batcher) mayGrow() bool {
 	if len(b.batch.writes) == importWrites {
-		b.batch.large = time.Since(b.batch.began) < importFast && b.w.others.absentFor(importAlone)
+		b.batch.large = time.Since(b.batch.began) < importFast && b.w.foreground.idleFor(importAlone)
 	}
 	return b.batch.large && len(b.batch.writes) < b.w.opt.ImportBatch-1
 }

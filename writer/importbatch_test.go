@@ -44,7 +44,7 @@ func (l *stagingLog) DryRun(context.Context, []*fanfold.Event) (*model.Fanout, e
 	return &model.Fanout{Derived: fanfold.MaxChanges + 1}, nil
 }
 
-func (l *stagingLog) Stage(_ context.Context, writes []fanfold.Write) (AppendRest, error) {
+func (l *stagingLog) Stage(_ context.Context, writes []fanfold.Write) (AppendStaged, error) {
 	for _, w := range writes {
 		l.staged = append(l.staged, w.Event.Key.ID)
 	}

@@ -101,7 +101,7 @@ func (ck *checker) readImportLine(l *importLine, line []byte) error {
 func (ck *checker) longestMember(name string) (most int64, known bool) {
 	switch name {
 	case "doc", "model":
-		return max(ck.maxBody, modelfile.MaxSource), true
+		return max(ck.maxBody, modelfile.MaxBytes), true
 	case "kept", "retired":
 		return int64(ck.maxEvent), true
 	case "line", "collection", "text", "refused", "guards":
@@ -191,7 +191,7 @@ func (ck *checker) importDocument(l *importLine) (err error) {
 	if err := ck.checkSize(l.body); err != nil {
 		return err
 	}
-	if err := checkKept(ev.Kept); err != nil {
+	if err := checkKeptValues(ev.Kept); err != nil {
 		return err
 	}
 	if limit := ck.maxEvent - envelopeRoom; len(l.body)+len(ev.Kept) > limit {
@@ -230,8 +230,8 @@ func (ck *checker) unguardedModel(src []byte) ([]byte, error) {
 // errImportLine says what a line of an import must be. It is an Invalid.
 var errImportLine = fanfold.Errorf(fanfold.Invalid, `a line is {"collection":"...","doc":{...}}, as _export writes it; with ?collection= it is the document itself`)
 
-// checkKept returns an Invalid where kept values are not an object by rule of objects by id. nil is none.
-func checkKept(kept []byte) error {
+// checkKeptValues returns an Invalid where kept values are not an object by rule of objects by id. nil is none.
+func checkKeptValues(kept []byte) error {
 	if kept == nil {
 		return nil
 	}

@@ -105,7 +105,7 @@ func (w *Writer) putModel(ctx context.Context, req ModelRequest) (ModelResult, e
 			return ModelResult{}, beingPrepared(proposal)
 		}
 		if known != (ModelResult{}) {
-			known.Preview, err = w.look(ctx, m, req, nil)
+			known.Preview, err = w.inspectModel(ctx, m, req, nil)
 			return known, err
 		}
 	}
@@ -275,9 +275,9 @@ func (w *Writer) withoutWrites(ctx context.Context, guards bool, fn func(guards 
 	}
 	release := func() {}
 	if w.Members != nil {
-		asking, cancel := context.WithTimeout(ctx, askTime)
+		asking, cancel := context.WithTimeout(ctx, maxHoldWait)
 		defer cancel()
-		end, err := w.Members.Ask(asking)
+		end, err := w.Members.RequestHold(asking)
 		if err != nil {
 			return err
 		}
@@ -287,7 +287,7 @@ func (w *Writer) withoutWrites(ctx context.Context, guards bool, fn func(guards 
 	w.modelMu.Lock()
 	defer w.modelMu.Unlock()
 	if w.Members != nil {
-		if err := w.Members.Confirm(ctx); err != nil {
+		if err := w.Members.ConfirmHold(ctx); err != nil {
 			return err
 		}
 	}
@@ -297,15 +297,15 @@ func (w *Writer) withoutWrites(ctx context.Context, guards bool, fn func(guards 
 	return fn(guards, release)
 }
 
-// askTime bounds how long a model with new guards waits for the other nodes at a time.
-const askTime = time.Minute
+// maxHoldWait bounds how long a model with new guards waits for the other nodes at a time.
+const maxHoldWait = time.Minute
 
 // storeModel appends the event of a model, and returns its sequence. It calls stored then. With guards it waits until the
 // model is folded here, for guardFoldTime at most; writes of this node wait for that in any case. The error is Stale where
 // another event about models came meanwhile.
 func (w *Writer) storeModel(ctx context.Context, m modelWrite, guards bool, stored func()) (applied uint64, err error) {
 	if guards && w.Members != nil { // looking at the documents may have taken long
-		if err := w.Members.Confirm(ctx); err != nil {
+		if err := w.Members.ConfirmHold(ctx); err != nil {
 			return 0, err
 		}
 	}
@@ -323,7 +323,7 @@ func (w *Writer) storeModel(ctx context.Context, m modelWrite, guards bool, stor
 	if err != nil || !guards {
 		return applied, err
 	}
-	w.gate.folded.Store(applied)
+	w.hold.mustFold.Store(applied)
 	stored()
 	if err := w.wait(context.WithoutCancel(ctx), applied, guardFoldTime); err != nil {
 		w.opt.Logger.Error("a model with new strict relations or unique members is stored and not folded: until it is, this node takes no writes", "seq", applied, "err", err)

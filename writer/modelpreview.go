@@ -12,9 +12,9 @@ import (
 // be said without a look at the documents is said before one.
 func (w *Writer) preview(ctx context.Context, m *model.Model, req ModelRequest) (*model.Preview, error) {
 	if req.DryRun {
-		return w.look(ctx, m, req, nil)
+		return w.inspectModel(ctx, m, req, nil)
 	}
-	p, err := w.look(ctx, m, req, func(p *model.Preview) error {
+	p, err := w.inspectModel(ctx, m, req, func(p *model.Preview) error {
 		if gone := model.Removals(p.Differences); len(gone) > 0 && !req.AllowRemoval && len(req.Revisions) == 0 {
 			return removes(gone)
 		}
@@ -41,9 +41,9 @@ func (w *Writer) preview(ctx context.Context, m *model.Model, req ModelRequest) 
 	return nil, e
 }
 
-// look has the inspector preview a model, for as long as the request gives it. The error is TakesLong where that is not
+// inspectModel has the inspector preview a model, for as long as the request gives it. The error is TakesLong where that is not
 // enough.
-func (w *Writer) look(ctx context.Context, m *model.Model, req ModelRequest, objection func(p *model.Preview) error) (*model.Preview, error) {
+func (w *Writer) inspectModel(ctx context.Context, m *model.Model, req ModelRequest, objection func(p *model.Preview) error) (*model.Preview, error) {
 	limited := ctx
 	if req.PreviewTime > 0 {
 		var cancel context.CancelFunc

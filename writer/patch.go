@@ -63,9 +63,9 @@ const patchOwns = "the patch changes members that the store derives, or that are
 // derived, or was until its rule was removed, and how it is released is said then. It names the first of them.
 func (ck *checker) ownedError(collection, message string, pointers []string) error {
 	e := fanfold.Errorf(fanfold.Unprocessable, "%s", message)
-	if more := len(pointers) - maxNamed; more > 0 {
-		e.Message += fmt.Sprintf("; they are %d, of which %d are named", len(pointers), maxNamed)
-		pointers = pointers[:maxNamed]
+	if more := len(pointers) - maxNamedBlockers; more > 0 {
+		e.Message += fmt.Sprintf("; they are %d, of which %d are named", len(pointers), maxNamedBlockers)
+		pointers = pointers[:maxNamedBlockers]
 	}
 	shape := ck.derivedShape(collection)
 	for _, p := range pointers {

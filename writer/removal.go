@@ -63,7 +63,7 @@ type removal struct {
 	fits  func(e *edit) (*fanfold.Problem, error) // see Writer.unfit
 	room  int                                     // the largest number of writes
 
-	steps      *doomed                      // of a delete in steps, which takes as many writes as there is room for, holders before targets
+	closure    *deleteClosure               // of a delete in steps, which takes as many writes as there is room for, holders before targets
 	operations map[fanfold.Key]*Operation   // those of the transaction
 	order      map[string][]*model.Relation // by collection: see relationsTo
 
@@ -74,7 +74,7 @@ type removal struct {
 	trees     *treeCache                        // of edits' documents
 	root      fanfold.Key                       // the document that is asked to be deleted, whose delete is being visited
 	causes    map[fanfold.Key]*fanfold.ByDelete // of the documents that are visited besides
-	holding   held                              // holders that do not let a target be deleted
+	blockers  deleteBlockers                    // holders that do not let a target be deleted
 	deferred  []func() (fanfold.Problem, bool)  // holders that restrict a delete unless they are deleted too
 	together  map[fanfold.Key][]fanfold.Key     // in steps, the strict holders with which a document is deleted, or not at all
 
@@ -123,15 +123,15 @@ func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) 
 			return err
 		}
 		writes, err = r.writes()
-		tellDistance(writes, ops)
+		setDeleteDistances(writes, ops)
 		return err
 	})
 	return writes, err
 }
 
-// tellDistance tells the writes that operations bring with them how far before them the delete is which they follow from. They
-// are stored right after the operations.
-func tellDistance(writes []fanfold.Write, ops []*Operation) {
+// setDeleteDistances sets in the writes that operations bring with them how far before them their delete is. They are stored
+// right after the operations.
+func setDeleteDistances(writes []fanfold.Write, ops []*Operation) {
 	index := map[fanfold.Key]int{}
 	for i, op := range ops {
 		index[op.Key] = i
@@ -164,7 +164,7 @@ func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
 	r.state[doc.Key] = visiting
 	gone = true
 	for _, rel := range r.relationsTo(doc.Key.Collection) {
-		if !rel.OnDelete.AffectsHolders() && (r.steps == nil || !rel.HoldsTarget()) {
+		if !rel.OnDelete.AffectsHolders() && (r.closure == nil || !rel.HoldsTarget()) {
 			continue
 		}
 		if err := r.visitHolders(rel, doc.Key, func(holder *fanfold.Document) error {
@@ -268,12 +268,12 @@ func (r *removal) visitHolder(rel *model.Relation, target fanfold.Key, holder *f
 		return false, fanfold.Errorf(fanfold.Unprocessable, "its delete writes to %s too (%s), which another operation checks", holder.Key, rel.FullName())
 	}
 	switch {
-	case rel.HoldsTarget() && r.steps == nil:
+	case rel.HoldsTarget() && r.closure == nil:
 		r.deferred = append(r.deferred, func() (fanfold.Problem, bool) {
 			return restriction(rel, target, holder.Key), r.state[holder.Key] != deleted
 		})
 		return true, nil
-	case rel.OnDelete == model.Unlink && (r.steps == nil || r.state[holder.Key] == visiting):
+	case rel.OnDelete == model.Unlink && (r.closure == nil || r.state[holder.Key] == visiting):
 		return r.unlink(rel, target, holder)
 	}
 	switch r.state[holder.Key] {
@@ -283,17 +283,17 @@ func (r *removal) visitHolder(rel *model.Relation, target fanfold.Key, holder *f
 		return false, nil
 	}
 	if rel.OnDelete != model.Cascade { // in steps, a holder that is to be deleted anyway goes before its target
-		goes, err := r.steps.contains(r, holder.Key)
+		goes, err := r.closure.contains(r, holder.Key)
 		switch {
 		case err != nil:
 			return false, err
 		case !goes && rel.HoldsTarget():
-			r.holding.restricting(restriction(rel, target, holder.Key))
+			r.blockers.addRestricting(restriction(rel, target, holder.Key))
 			return false, nil
 		case !goes:
 			return r.unlink(rel, target, holder)
 		}
-		if rel, err = r.steps.cascade(r, holder.Key, rel); err != nil {
+		if rel, err = r.closure.cascade(r, holder.Key, rel); err != nil {
 			return false, err
 		}
 	}
@@ -331,22 +331,22 @@ func (r *removal) unlink(rel *model.Relation, target fanfold.Key, holder *fanfol
 func (r *removal) refusal() error {
 	for _, check := range r.deferred {
 		if p, restricts := check(); restricts {
-			r.holding.restricting(p)
+			r.blockers.addRestricting(p)
 		}
 	}
 	for _, key := range slices.Clone(r.editOrder) {
 		problem, err := r.fits(r.edits[key])
-		if err == nil && problem != nil && r.steps != nil {
-			problem, err = r.steps.mend(r, key)
+		if err == nil && problem != nil && r.closure != nil {
+			problem, err = r.closure.mend(r, key)
 		}
 		if err != nil {
 			return err
 		}
 		if problem != nil {
-			r.holding.unfit(*problem)
+			r.blockers.addMisfit(*problem)
 		}
 	}
-	return r.holding.error()
+	return r.blockers.error()
 }
 
 // checkReferences returns an Unprocessable where an operation writes a reference to a document that the transaction
@@ -402,7 +402,7 @@ const maxCounted = 100_000
 // tooManyError returns the Unprocessable of deletes that bring more with them than a transaction has room for. It counts
 // by collection what they would write.
 func (r *removal) tooManyError(ops []*Operation) error {
-	s := newSurvey(r.model, maxCounted)
+	s := newDeleteWalk(r.model, maxCounted)
 	s.operations = r.operations
 	for _, op := range ops {
 		if op.Kind == Delete {

@@ -76,7 +76,7 @@ func (g *guardSet) deletes(key fanfold.Key) bool {
 func (g *guardSet) guardTarget(key fanfold.Key, link uint64) error {
 	var held []fanfold.Problem
 	for _, r := range g.model.RelationsTo(key.Collection) {
-		if !r.Strict || len(held) == maxNamed {
+		if !r.Strict || len(held) == maxNamedBlockers {
 			continue
 		}
 		if err := eachHolder(g.snap, r, key, func(doc *fanfold.Document) (more bool, err error) {
@@ -84,7 +84,7 @@ func (g *guardSet) guardTarget(key fanfold.Key, link uint64) error {
 				return true, nil
 			}
 			held = append(held, fanfold.Problem{Path: doc.Key.String(), Detail: fmt.Sprintf("refers to %s by %s, which is strict", key, r.FullName())})
-			return len(held) < maxNamed, nil
+			return len(held) < maxNamedBlockers, nil
 		}); err != nil {
 			return err
 		}

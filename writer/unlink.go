@@ -187,51 +187,51 @@ func (ck *checker) unfit(e *edit) (*fanfold.Problem, error) {
 	return nil, err
 }
 
-// held collects the documents that do not let a delete happen.
-type held struct {
-	problems           []fanfold.Problem // the first maxNamed
+// deleteBlockers collects the documents that do not let a delete happen.
+type deleteBlockers struct {
+	problems           []fanfold.Problem // the first maxNamedBlockers
 	restricts, misfits int
 }
 
-// maxNamed bounds how many documents a refusal names.
-const maxNamed = 20
+// maxNamedBlockers bounds how many documents a refusal names.
+const maxNamedBlockers = 20
 
-// restricting adds a holder that restricts the delete.
-func (h *held) restricting(p fanfold.Problem) {
-	h.restricts++
-	h.name(p)
+// addRestricting adds a holder that restricts the delete.
+func (b *deleteBlockers) addRestricting(p fanfold.Problem) {
+	b.restricts++
+	b.add(p)
 }
 
-// unfit adds a holder that would not fit without its reference.
-func (h *held) unfit(p fanfold.Problem) {
-	h.misfits++
-	h.name(p)
+// addMisfit adds a holder that would not fit without its reference.
+func (b *deleteBlockers) addMisfit(p fanfold.Problem) {
+	b.misfits++
+	b.add(p)
 }
 
-// name adds a holder to those that are named, while there is room.
-func (h *held) name(p fanfold.Problem) {
-	if len(h.problems) < maxNamed {
-		h.problems = append(h.problems, p)
+// add adds a holder to those that are named, while there is room.
+func (b *deleteBlockers) add(p fanfold.Problem) {
+	if len(b.problems) < maxNamedBlockers {
+		b.problems = append(b.problems, p)
 	}
 }
 
 // error returns the Restricted that names the holders, nil where there are none.
-func (h *held) error() error {
+func (b *deleteBlockers) error() error {
 	var e *fanfold.Error
 	switch {
-	case h.restricts == 0 && h.misfits == 0:
+	case b.restricts == 0 && b.misfits == 0:
 		return nil
-	case h.misfits == 0 && h.restricts == 1:
+	case b.misfits == 0 && b.restricts == 1:
 		e = fanfold.Errorf(fanfold.Restricted, "1 document restricts the delete: delete it first, or take its reference away")
-	case h.misfits == 0:
-		e = fanfold.Errorf(fanfold.Restricted, "%d documents restrict the delete: delete them first, or take their references away", h.restricts)
-	case h.restricts == 0 && h.misfits == 1:
+	case b.misfits == 0:
+		e = fanfold.Errorf(fanfold.Restricted, "%d documents restrict the delete: delete them first, or take their references away", b.restricts)
+	case b.restricts == 0 && b.misfits == 1:
 		e = fanfold.Errorf(fanfold.Restricted, "1 document would not fit its schema without its reference: delete it first, or write another reference in its place")
-	case h.restricts == 0:
-		e = fanfold.Errorf(fanfold.Restricted, "%d documents would not fit their schemas without their references: delete them first, or write other references in their place", h.misfits)
+	case b.restricts == 0:
+		e = fanfold.Errorf(fanfold.Restricted, "%d documents would not fit their schemas without their references: delete them first, or write other references in their place", b.misfits)
 	default:
-		e = fanfold.Errorf(fanfold.Restricted, "%d documents restrict the delete, and %d would not fit their schemas without their references: delete them first, or write them with other references", h.restricts, h.misfits)
+		e = fanfold.Errorf(fanfold.Restricted, "%d documents restrict the delete, and %d would not fit their schemas without their references: delete them first, or write them with other references", b.restricts, b.misfits)
 	}
-	e.Problems = h.problems
+	e.Problems = b.problems
 	return e
 }

@@ -50,7 +50,7 @@ func (w *Writer) Upgrade(ctx context.Context, req UpgradeRequest) (ModelResult, 
 	m := *have
 	m.Fold = req.Version
 	objection := func(p *model.Preview) error { return inTheWay(p.Problems) }
-	preview, err := w.look(ctx, &m, ModelRequest{}, objection)
+	preview, err := w.inspectModel(ctx, &m, ModelRequest{}, objection)
 	if err == nil {
 		err = objection(preview)
 	}

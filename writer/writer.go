@@ -24,12 +24,12 @@ type Appender interface {
 	// first; the others follow it. The error is Stale where a condition is not met; its Operation is that write's index.
 	AppendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error)
 	// Stage sends writes to the log, which stores them with those that appendRest is given, as AppendAll with no transaction does.
-	Stage(ctx context.Context, writes []fanfold.Write) (appendRest AppendRest, err error)
+	Stage(ctx context.Context, writes []fanfold.Write) (appendStaged AppendStaged, err error)
 }
 
-// AppendRest stores writes that the log was given ahead with the rest of them, of which there is one at least: all or none, next
+// AppendStaged stores writes that the log was given ahead with the rest of them, of which there is one at least: all or none, next
 // to each other. It returns the sequence of the first. It may be called once, or never.
-type AppendRest = func(ctx context.Context, rest []fanfold.Write) (first uint64, err error)
+type AppendStaged = func(ctx context.Context, rest []fanfold.Write) (first uint64, err error)
 
 // Leader answers from the log's leader, so that no acknowledged event is missing in the answer.
 type Leader interface {
@@ -177,15 +177,15 @@ type Writer struct {
 	checker
 	opt Options
 
-	gate        gate
-	keys        keyLocks
-	rounds      guardRounds
-	idempotency idempotency
-	looks       looks
-	retries     atomic.Uint64
-	counts      counts
-	others      presence
-	checking    chan struct{} // has an element while a model is read and checked
+	hold           writeHold
+	keys           keyLocks
+	rounds         guardRounds
+	idempotency    idempotency
+	checkedDeletes checkedDeletes
+	retries        atomic.Uint64
+	counts         counts
+	foreground     lastActivity
+	checking       chan struct{} // has an element while a model is read and checked
 	// modelMu is held for reading by every write, and for writing while a model is applied that guards more than the one
 	// before. It is taken after key locks.
 	modelMu sync.RWMutex
@@ -194,12 +194,12 @@ type Writer struct {
 // New returns a writer. Prepared models are applied only while its Run is running. The caller closes it.
 func New(parts Dependencies, opt Options) *Writer {
 	opt.setDefaults()
-	parts.Log = lossDetector{parts.Log, parts.ReadModel}
+	parts.Log = lostEventDetector{parts.Log, parts.ReadModel}
 	w := &Writer{Dependencies: parts, checker: newChecker(parts.Models, opt), opt: opt, checking: make(chan struct{}, 1), rounds: newGuardRounds(),
-		looks: looks{known: map[fanfold.Key]look{}, room: make(chan struct{}, 1)}}
+		checkedDeletes: checkedDeletes{known: map[fanfold.Key]checkedDelete{}, room: make(chan struct{}, 1)}}
 	w.idempotency = idempotency{leader: parts.Leader, rows: parts.ReadModel, provenFor: opt.ProvenFor, timeout: opt.Timeout, caughtUp: caughtUp{began: time.Now()}}
 	if parts.Members != nil {
-		w.gate.close()
+		w.hold.start()
 	}
 	return w
 }
@@ -218,25 +218,25 @@ func (w *Writer) wait(ctx context.Context, seq uint64, limit time.Duration) erro
 	return w.ReadModel.Wait(ctx, seq)
 }
 
-// presence notes when somebody besides imports last wrote, or waited for the fold.
-type presence struct{ last atomic.Pointer[time.Time] } // nil for never
+// lastActivity records when a request other than an import last wrote, or waited for the fold.
+type lastActivity struct{ at atomic.Pointer[time.Time] } // nil for never
 
-// note says that somebody is there.
-func (p *presence) note() {
+// record takes such a request in.
+func (a *lastActivity) record() {
 	now := time.Now()
-	p.last.Store(&now)
+	a.at.Store(&now)
 }
 
-// absentFor returns whether nobody was there for some time.
-func (p *presence) absentFor(d time.Duration) bool {
-	last := p.last.Load()
+// idleFor reports whether no such request came for some time.
+func (a *lastActivity) idleFor(d time.Duration) bool {
+	last := a.at.Load()
 	return last == nil || time.Since(*last) > d
 }
 
 // Fence returns a sequence that no event acknowledged before the call is behind, and has imports make room for those who wait for
 // it to be folded. It blocks for a write of the log; the error is Unavailable.
 func (w *Writer) Fence(ctx context.Context) (uint64, error) {
-	w.others.note()
+	w.foreground.record()
 	return w.Leader.Fence(ctx)
 }
 

@@ -79,12 +79,12 @@ func (g *Groups) read(ctx context.Context, name string, number int, token string
 
 // partition returns the state of a partition. Errors are NotFound, Busy, Internal and Unavailable.
 func (g *Groups) partition(ctx context.Context, s *group, number int) (p *partition, err error) {
-	err = g.look(ctx, s, number, func(q *partition) { p = q })
+	err = g.withPartition(ctx, s, number, func(q *partition) { p = q })
 	return p, err
 }
 
-// look calls fn with the state of a partition. The errors are those of partition.
-func (g *Groups) look(ctx context.Context, s *group, number int, fn func(p *partition)) error {
+// withPartition calls fn with the state of a partition. The errors are those of partition.
+func (g *Groups) withPartition(ctx context.Context, s *group, number int, fn func(p *partition)) error {
 	if err := s.checkPartition(number); err != nil {
 		return err
 	}

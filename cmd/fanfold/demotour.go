@@ -306,10 +306,10 @@ func (t *tour) commands() {
 }
 
 // end prints how to go on behind a tour whose server ends with it. The directory of its store is kept, or "".
-func (t *tour) end(kept string) {
-	if kept == "" {
+func (t *tour) end(dir string) {
+	if dir == "" {
 		t.say("\nThe server ends here. Without --once it stays up, with commands to try:\n\n   %s demo", invocation())
 		return
 	}
-	t.say("\nThe server ends here. Its store is kept, and can be served:\n\n   %s serve --data %s", invocation(), shellWord(kept))
+	t.say("\nThe server ends here. Its store is kept, and can be served:\n\n   %s serve --data %s", invocation(), shellWord(dir))
 }

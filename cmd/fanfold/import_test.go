@@ -66,9 +66,9 @@ func TestModelThatRemoves(t *testing.T) {
 	at("model", "apply", model).want(t, exitDone, "0 documents changed")
 }
 
-// TestImportTellsOfMappingErrors: a mapping's error names the line, the column and its value, and a column that the file does
+// TestImportReportsMappingErrors: a mapping's error names the line, the column and its value, and a column that the file does
 // not have stops the import before anything is stored.
-func TestImportTellsOfMappingErrors(t *testing.T) {
+func TestImportReportsMappingErrors(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	file := writeTemp(t, "b.csv", "id,n,m\n1,1,1\n2,x,1\n3,,1\n4,4,1\n")
 	runImport := func(mapping string) ran {

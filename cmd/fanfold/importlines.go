@@ -58,7 +58,7 @@ func (l *lineWriter) writeLine(number int) error {
 
 // lines returns the lines of the input without the first skip. path says what the input is called. The error says what is
 // wrong with the mapping, or that there is none for CSV.
-func (im *importer) lines(in io.Reader, path string, skip int) (lineSource, error) {
+func (im *importer) lines(in io.Reader, path string, skip int) (linesFunc, error) {
 	im.progress.read.Store(0)
 	counted := &countingReader{r: in, n: &im.progress.read}
 	if im.mapping == "" {

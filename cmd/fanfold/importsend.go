@@ -10,13 +10,13 @@ import (
 	"github.com/fanfold/fanfold/client"
 )
 
-// lineSource writes the lines of an import.
-type lineSource func(w io.Writer) error
+// linesFunc writes the lines of an import.
+type linesFunc func(w io.Writer) error
 
 // send streams the lines to the server, of which it has the first done, and prints what it says of refused ones
 // meanwhile. It returns once the server has ended the import. The error is Invalid where the lines cannot be read, and
 // Unavailable where the server went away.
-func (im *importer) send(ctx context.Context, lines lineSource, done int) (result importResult, err error) {
+func (im *importer) send(ctx context.Context, lines linesFunc, done int) (result importResult, err error) {
 	body := startPipe(lines)
 	defer func() {
 		if failed := body.stop(); failed != nil { // which is why the server ended
@@ -76,7 +76,7 @@ func (p linePipe) Read(b []byte) (n int, err error) {
 }
 
 // startPipe starts to write the lines; stop ends that.
-func startPipe(lines lineSource) linePipe {
+func startPipe(lines linesFunc) linePipe {
 	r, w := io.Pipe()
 	p := linePipe{r: r, failed: make(chan error, 1), taken: &atomic.Bool{}}
 	go func() {

@@ -25,10 +25,10 @@ the fold that it knows (docs/run/upgrade.md). "fanfold status" tells the version
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if asJSON {
 			return printJSON(cmd, map[string]any{"version": node.Version(), "go": runtime.Version(),
-				"platform": runtime.GOOS + "/" + runtime.GOARCH, "fold": fold.Newest})
+				"platform": runtime.GOOS + "/" + runtime.GOARCH, "fold": fold.LatestVersion})
 		}
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "fanfold %s (%s, %s/%s, fold %d)\n",
-			node.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, fold.Newest)
+			node.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, fold.LatestVersion)
 		return err
 	}
 	return cmd

@@ -24,7 +24,7 @@ const MaxKeys = 1024
 // KeyValue keeps small values by their keys, in a JetStream key-value bucket beside the log. What it has returned, written
 // or read, is as durable as the log's events are. Its methods may be called from many goroutines.
 type KeyValue struct {
-	log    events.Beside
+	log    events.BucketAccess
 	bucket string
 
 	mu     sync.Mutex
@@ -33,7 +33,7 @@ type KeyValue struct {
 
 // NewKeyValue returns the bucket of a log's database for a purpose, such as groups. The bucket is made by the first Set.
 func NewKeyValue(log *events.Log, purpose string) *KeyValue {
-	l := log.Beside()
+	l := log.BucketAccess()
 	return &KeyValue{log: l, bucket: "fanfold_" + l.Database + "_" + purpose}
 }
 
@@ -138,7 +138,7 @@ func (kv *KeyValue) Get(ctx context.Context, key string) (e fanfold.Entry, err e
 		return e, err
 	}
 	defer func() { kv.forget(b, err) }()
-	m, err := kv.ask(ctx, key)
+	m, err := kv.getFromLeader(ctx, key)
 	if err != nil || m == nil {
 		return e, err
 	}
@@ -148,12 +148,12 @@ func (kv *KeyValue) Get(ctx context.Context, key string) (e fanfold.Entry, err e
 	return e, b.seen(ctx, m.Seq)
 }
 
-// ask asks the leader for the last message about a key, again and again where there is no leader.
-func (kv *KeyValue) ask(ctx context.Context, key string) (*servers.Message, error) {
+// getFromLeader asks the leader for the last message about a key, again and again where there is no leader.
+func (kv *KeyValue) getFromLeader(ctx context.Context, key string) (*servers.Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, kv.log.Timeout)
 	defer cancel()
 	for wait := time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
-		m, err := kv.log.AskLeader(ctx, events.BucketPrefix+kv.bucket, servers.Question{LastBySubject: kv.subject(key)})
+		m, err := kv.log.GetFromLeader(ctx, events.BucketPrefix+kv.bucket, servers.LeaderQuery{LastBySubject: kv.subject(key)})
 		if err == nil {
 			return m, nil
 		}
@@ -279,7 +279,7 @@ func (kv *KeyValue) All(ctx context.Context, prefix string) (entries []fanfold.E
 	defer cancel()
 	for wait := time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
 		floor := b.highest.Load()
-		entries, upTo, err := kv.askForAll(ctx, b, prefix)
+		entries, upTo, err := kv.requestAll(ctx, b, prefix)
 		if err == nil && upTo >= floor {
 			return entries, b.seen(ctx, upTo)
 		}
@@ -291,8 +291,8 @@ func (kv *KeyValue) All(ctx context.Context, prefix string) (entries []fanfold.E
 	}
 }
 
-// askForAll returns the keys below a prefix as a replica has them, and up to which sequence it has what is in the bucket.
-func (kv *KeyValue) askForAll(ctx context.Context, b *openBucket, prefix string) (entries []fanfold.Entry, upTo uint64, err error) {
+// requestAll returns the keys below a prefix as a replica has them, and up to which sequence it has what is in the bucket.
+func (kv *KeyValue) requestAll(ctx context.Context, b *openBucket, prefix string) (entries []fanfold.Entry, upTo uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, kv.log.Attempt)
 	defer cancel()
 	msgs, upTo, err := kv.log.LastOfEach(ctx, events.BucketPrefix+kv.bucket, kv.subject(prefix+".>"))

@@ -19,7 +19,7 @@ import (
 	"github.com/fanfold/fanfold/events/servers"
 )
 
-// List returns the snapshots that are there, the newest first, and then those whose description cannot be read: they are of no
+// List returns the snapshots that are there, the latest first, and then those whose description cannot be read: they are of no
 // store, and of sequence 0. It blocks for a round trip each; the error is Unavailable. (An object store's own list waits for ever
 // where the last description is no JSON.)
 func (s *Snapshots) List(ctx context.Context) ([]Snapshot, error) {
@@ -31,7 +31,7 @@ func (s *Snapshots) List(ctx context.Context) ([]Snapshot, error) {
 	}
 	list, readable := make([]Snapshot, 0, len(subjects)), 0
 	for _, subject := range subjects[:min(len(subjects), maxDescriptions)] {
-		m, err := s.log.AskLeader(ctx, events.ObjectsPrefix+s.bucket, servers.Question{LastBySubject: subject})
+		m, err := s.log.GetFromLeader(ctx, events.ObjectsPrefix+s.bucket, servers.LeaderQuery{LastBySubject: subject})
 		if err != nil {
 			return nil, fanfold.Wrap(err, fanfold.Unavailable, "the snapshots cannot be listed: %v", err)
 		}
@@ -53,7 +53,7 @@ func (s *Snapshots) List(ctx context.Context) ([]Snapshot, error) {
 	return list, nil
 }
 
-// described returns the subjects of what describes snapshots, the newest first by their names.
+// described returns the subjects of what describes snapshots, the latest first by their names.
 func (s *Snapshots) described(ctx context.Context) ([]string, error) {
 	stream, err := s.log.JS.Stream(ctx, events.ObjectsPrefix+s.bucket)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -124,8 +124,8 @@ func snapshotOf(info *jetstream.ObjectInfo) Snapshot {
 	return s
 }
 
-// prune removes every snapshot but the newest ones of this store, and what was left of those that were never completed.
-func (s *Snapshots) prune(ctx context.Context, stream jetstream.Stream, newest Snapshot) error {
+// prune removes every snapshot but the latest ones of this store, and what was left of those that were never completed.
+func (s *Snapshots) prune(ctx context.Context, stream jetstream.Stream, latest Snapshot) error {
 	ctx, cancel := context.WithTimeout(ctx, snapshotStall)
 	defer cancel()
 	list, err := s.List(ctx)
@@ -134,7 +134,7 @@ func (s *Snapshots) prune(ctx context.Context, stream jetstream.Stream, newest S
 	}
 	whole, kept, rest := map[string]bool{}, 0, list[:0]
 	for _, snap := range list {
-		if snap.Store == s.log.Store() && kept < keptSnapshots {
+		if snap.Store == s.log.Store() && kept < snapshotsToKeep {
 			whole[s.chunkSubject(snap.nuid)] = true
 			kept++
 			continue
@@ -150,5 +150,5 @@ func (s *Snapshots) prune(ctx context.Context, stream jetstream.Stream, newest S
 	if err != nil {
 		return err
 	}
-	return s.removeAbandoned(ctx, stream, newest, whole)
+	return s.removeAbandoned(ctx, stream, latest, whole)
 }

@@ -27,7 +27,7 @@ import (
 // Snapshots keeps copies of the read model in a JetStream object store beside the log, for nodes that are new. Its methods
 // may be called from many goroutines and nodes.
 type Snapshots struct {
-	log    events.Beside
+	log    events.BucketAccess
 	bucket string
 }
 
@@ -50,7 +50,7 @@ type Snapshot struct {
 
 // Bounds of snapshots.
 const (
-	keptSnapshots    = 2                // that stay where a new one is put
+	snapshotsToKeep  = 2                // that stay where a new one is put
 	snapshotChunk    = 256 << 10        // bytes of a message; less where the server takes less
 	snapshotStall    = 30 * time.Second // without progress after which an upload or a download fails
 	maxSnapshots     = 100              // that are listed of those that can be read
@@ -60,7 +60,7 @@ const (
 
 // NewSnapshots returns the object store for copies of the read model beside a log. It is made by the first Put.
 func NewSnapshots(log *events.Log) *Snapshots {
-	l := log.Beside()
+	l := log.BucketAccess()
 	return &Snapshots{log: l, bucket: "fanfold_" + l.Database + "_snapshots"}
 }
 
@@ -75,7 +75,7 @@ func (s *Snapshots) metaSubject(name string) string {
 func (s *Snapshots) metaPrefix() string { return "$O." + s.bucket + ".M." }
 
 // Put stores what r has as a snapshot, whose Store, Fold, Seq, Event and Digest are given, and removes all snapshots but the
-// newest two. It returns the snapshot once it is complete: nobody sees it before. Where it fails, what was sent is removed.
+// latest two. It returns the snapshot once it is complete: nobody sees it before. Where it fails, what was sent is removed.
 // It reads and sends one message at a time. Errors are r's, ctx's, and Unavailable.
 func (s *Snapshots) Put(ctx context.Context, snap Snapshot, r io.Reader) (Snapshot, error) {
 	stream, err := s.open(ctx)
@@ -205,12 +205,12 @@ func (s *Snapshots) countChunks(ctx context.Context, stream jetstream.Stream, id
 
 // removeAbandoned removes the bytes of snapshots that were never completed. whole has the subjects of the others. Times are
 // compared that the server gave, for the clocks of two nodes may differ.
-func (s *Snapshots) removeAbandoned(ctx context.Context, stream jetstream.Stream, newest Snapshot, whole map[string]bool) error {
+func (s *Snapshots) removeAbandoned(ctx context.Context, stream jetstream.Stream, latest Snapshot, whole map[string]bool) error {
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(s.chunkSubject(">")))
 	if err != nil {
 		return err
 	}
-	now, err := stream.GetLastMsgForSubject(ctx, s.metaSubject(newest.Name))
+	now, err := stream.GetLastMsgForSubject(ctx, s.metaSubject(latest.Name))
 	if errors.Is(err, jetstream.ErrMsgNotFound) { // newer ones have come, whose nodes do this
 		return nil
 	}

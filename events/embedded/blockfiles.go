@@ -12,18 +12,18 @@ import (
 )
 
 // blockFiles are the block files into which an embedded server writes a stream's messages, one after the other: it
-// appends to the newest, and never changes another one. This process opens them by itself, for fsync is of the file and
+// appends to the last, and never changes another one. This process opens them by itself, for fsync is of the file and
 // not of who wrote to it. Its methods are for one goroutine at a time.
 type blockFiles struct {
-	dir     string
-	newest  *os.File // nil before the first block
-	number  uint64   // of the newest, 0 before the first
-	checked bool     // a block was seen to hold an event that was to be synced
-	fsync   func(*os.File) error
+	dir       string
+	lastBlock *os.File // nil before the first block
+	number    uint64   // of the last, 0 before the first
+	checked   bool     // a block was seen to hold an event that was to be synced
+	fsync     func(*os.File) error
 }
 
 // openBlockFiles returns the block files of a stream under an embedded server's directory. last is the stream's last
-// sequence, which the newest block must hold. The caller closes what it returns. Errors are events.ErrLayout, and those of the
+// sequence, which the last block must hold. The caller closes what it returns. Errors are events.ErrLayout, and those of the
 // files.
 func openBlockFiles(dir, stream string, last uint64, fsync func(*os.File) error) (b *blockFiles, err error) {
 	msgs, err := streamDir(dir, stream)
@@ -37,7 +37,7 @@ func openBlockFiles(dir, stream string, last uint64, fsync func(*os.File) error)
 	}
 	if len(blocks) > 0 {
 		b.number = blocks[len(blocks)-1].number
-		if b.newest, err = os.Open(blockPath(b.dir, b.number)); err != nil {
+		if b.lastBlock, err = os.Open(blockPath(b.dir, b.number)); err != nil {
 			return nil, err
 		}
 	}
@@ -68,7 +68,7 @@ func blockPath(dir string, number uint64) string {
 }
 
 // sync makes durable whatever the server has written to the blocks before the call. Where blocks were begun since the
-// last call, it syncs the one that was the newest, those after it, and their directory. It blocks for an fsync.
+// last call, it syncs the one that was the last, those after it, and their directory. It blocks for an fsync.
 func (b *blockFiles) sync() error {
 	begun := false
 	for {
@@ -79,8 +79,8 @@ func (b *blockFiles) sync() error {
 		if err != nil {
 			return err
 		}
-		full := b.newest
-		b.newest, begun = next, true
+		full := b.lastBlock
+		b.lastBlock, begun = next, true
 		if full != nil {
 			if err := errors.Join(b.fsync(full), full.Close()); err != nil {
 				return err
@@ -88,16 +88,16 @@ func (b *blockFiles) sync() error {
 		}
 		b.number++
 	}
-	if b.newest == nil {
+	if b.lastBlock == nil {
 		return fmt.Errorf("%w: %s has no block", events.ErrLayout, b.dir)
 	}
-	if err := b.fsync(b.newest); err != nil || !begun {
+	if err := b.fsync(b.lastBlock); err != nil || !begun {
 		return err
 	}
 	return syncDir(b.dir, b.fsync)
 }
 
-// check returns events.ErrLayout where the newest blocks do not hold an event that is stored. It looks once, after that it
+// check returns events.ErrLayout where the last blocks do not hold an event that is stored. It looks once, after that it
 // returns nil.
 func (b *blockFiles) check(seq uint64) error {
 	if b.checked {
@@ -125,7 +125,7 @@ func (b *blockFiles) check(seq uint64) error {
 			break
 		}
 	}
-	return fmt.Errorf("%w: event %d is in none of the newest blocks in %s", events.ErrLayout, seq, b.dir)
+	return fmt.Errorf("%w: event %d is in none of the last blocks in %s", events.ErrLayout, seq, b.dir)
 }
 
 // syncDir makes the names in a directory durable, where this process may read it.
@@ -142,10 +142,10 @@ func syncDir(path string, fsync func(*os.File) error) error {
 
 // close closes what is open.
 func (b *blockFiles) close() error {
-	if b.newest == nil {
+	if b.lastBlock == nil {
 		return nil
 	}
-	return b.newest.Close()
+	return b.lastBlock.Close()
 }
 
 // syncTree makes every file under an embedded server's directory durable, and every name: what a killed process left was

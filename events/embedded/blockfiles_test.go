@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold/events"
 )
 
-// TestLayoutIsChecked: an event that is in none of the newest blocks is not said to be durable, at the start nor at the
+// TestLayoutIsChecked: an event that is in none of the last blocks is not said to be durable, at the start nor at the
 // first sync.
 func TestLayoutIsChecked(t *testing.T) {
 	fsync := func(*os.File) error { return nil }

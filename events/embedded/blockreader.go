@@ -19,7 +19,7 @@ import (
 // Bounds of reading block files.
 const (
 	blockReadAhead = 256 << 10             // bytes that are read at once, more for a record that is longer
-	lookAgain      = 50 * time.Millisecond // after which a reader looks for events of which nobody told it
+	pollInterval   = 50 * time.Millisecond // after which a reader looks for events of which nobody told it
 )
 
 // blockMessages reads a stream's messages from the block files into which the embedded server of this process writes them. Its
@@ -52,7 +52,7 @@ func openBlockMessages(dir, stream string, from uint64, highest *events.Watermar
 	if err != nil {
 		return nil, err
 	}
-	m = &blockMessages{dir: msgs, stream: stream, highest: highest, next: from, timer: time.NewTimer(lookAgain), stopped: make(chan struct{})}
+	m = &blockMessages{dir: msgs, stream: stream, highest: highest, next: from, timer: time.NewTimer(pollInterval), stopped: make(chan struct{})}
 	if err := m.seek(); err != nil {
 		m.Close()
 		return nil, err
@@ -110,7 +110,7 @@ func (m *blockMessages) Receive(ctx context.Context) (events.Message, error) {
 	for {
 		size := m.sums.whole(m.data)
 		if size == 0 {
-			if err := m.more(ctx); err != nil {
+			if err := m.awaitMore(ctx); err != nil {
 				return events.Message{}, err
 			}
 			continue
@@ -144,12 +144,12 @@ func (m *blockMessages) pending(seq uint64) uint64 {
 	return 0
 }
 
-// more blocks until there is more to look at. Where the event is known to be stored it must be there, for the server writes
+// awaitMore blocks until there is more to look at. Where the event is known to be stored it must be there, for the server writes
 // an event before it acknowledges it.
-func (m *blockMessages) more(ctx context.Context) error {
+func (m *blockMessages) awaitMore(ctx context.Context) error {
 	for {
 		stored := m.highest.Load() >= m.next // before the look
-		found, err := m.look()
+		found, err := m.readMore()
 		switch {
 		case err != nil:
 			return errors.Join(events.ErrBlocks, err)
@@ -164,8 +164,8 @@ func (m *blockMessages) more(ctx context.Context) error {
 	}
 }
 
-// look reads what is in the file, or in the next one, and was not read yet, and returns whether there was anything.
-func (m *blockMessages) look() (found bool, err error) {
+// readMore reads what is in the file, or in the next one, and was not read yet, and returns whether there was anything.
+func (m *blockMessages) readMore() (found bool, err error) {
 	if m.file == nil {
 		err := m.seek()
 		return len(m.data) > 0, err
@@ -217,7 +217,7 @@ func (m *blockMessages) fill() (found bool, err error) {
 // await blocks until the log is known to have the next event, or until it is time to look for one of which nobody told.
 func (m *blockMessages) await(ctx context.Context) error {
 	wake := m.highest.Raised(m.next)
-	m.timer.Reset(lookAgain)
+	m.timer.Reset(pollInterval)
 	select {
 	case <-wake:
 	case <-m.timer.C:

@@ -51,8 +51,8 @@ func embeddedLog(t *testing.T, durability Durability, change func(*events.Option
 	return l, e, nc, filepath.Join(dir, "jetstream", "$G", "streams", "fanfold", "msgs")
 }
 
-// asItIs changes no options.
-func asItIs(*events.Options) {}
+// defaultOptions changes no options.
+func defaultOptions(*events.Options) {}
 
 // consumed are messages as a consumer delivers them.
 type consumed struct{ msgs jetstream.MessagesContext }
@@ -157,7 +157,7 @@ func readUpTo(t *testing.T, m events.Messages, last uint64) (all []events.Messag
 // over several blocks, and reads them from the files while they are written, and afterwards from any place, as a consumer
 // gives them.
 func TestBlocksAgreeWithConsumer(t *testing.T) {
-	l, e, nc, msgs := embeddedLog(t, Always, asItIs)
+	l, e, nc, msgs := embeddedLog(t, Always, defaultOptions)
 	var highest events.Watermark // nobody tells of new events: the reader looks by itself
 	live, err := openBlockMessages(e.opt.Dir, "fanfold", 1, &highest)
 	if err != nil {
@@ -249,7 +249,7 @@ func TestReadersReadBlocks(t *testing.T) {
 
 // TestEventsOfOthersAreRead publishes behind the log's back: nobody tells its readers.
 func TestEventsOfOthersAreRead(t *testing.T) {
-	l, _, nc, _ := embeddedLog(t, Always, asItIs)
+	l, _, nc, _ := embeddedLog(t, Always, defaultOptions)
 	r, err := l.Read(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
@@ -383,7 +383,7 @@ func TestGrowingBlocks(t *testing.T) {
 						t.Fatalf("got %d %s, want %d", got.Seq, got.Subject, delivered)
 					}
 				}
-				if found, err := m.look(); err != nil || m.sums.whole(m.data) > 0 {
+				if found, err := m.readMore(); err != nil || m.sums.whole(m.data) > 0 {
 					t.Fatalf("a record that is not whole is taken for one: %v, %v", found, err)
 				}
 			}

@@ -111,7 +111,7 @@ func (e *Server) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot start the embedded NATS server: %w", err)
 	}
-	s.SetLoggerV2(natsLogger{e.opt.Logger, e.tellTrouble}, false, false, false)
+	s.SetLoggerV2(natsLogger{e.opt.Logger, e.signalTrouble}, false, false, false)
 	if err := startServer(ctx, s, e.opt.Dir); err != nil {
 		return err
 	}

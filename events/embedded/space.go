@@ -42,11 +42,11 @@ func (e *Server) OutOfSpace() string {
 // a word: it keeps transactions in files of their own before it stores them, and leaves these files open then.
 func (e *Server) SuspectSpace() {
 	e.suspect.Store(true)
-	e.tellTrouble()
+	e.signalTrouble()
 }
 
-// tellTrouble wakes who looks for lack of space.
-func (e *Server) tellTrouble() {
+// signalTrouble wakes who looks for lack of space.
+func (e *Server) signalTrouble() {
 	select {
 	case e.trouble <- struct{}{}:
 	default:

@@ -85,15 +85,15 @@ func (s *syncer) join(seq uint64) *syncRound {
 	return s.next
 }
 
-// roundYields is how often a round lets other goroutines run before it begins, so that the events join it which the server is
+// goschedsPerRound is how often a round lets other goroutines run before it begins, so that the events join it which the server is
 // about to acknowledge. DESIGN.md says what that gives.
-const roundYields = 2
+const goschedsPerRound = 2
 
 // run syncs one round after the other while somebody waits, and closes idle.
 func (s *syncer) run(idle chan struct{}) {
 	defer close(idle)
 	for {
-		for range roundYields {
+		for range goschedsPerRound {
 			runtime.Gosched()
 		}
 		s.mu.Lock()

@@ -22,12 +22,12 @@ const maxTail = events.MaxTxBytes + 2*events.MaxPayload
 
 // Tail is what CutTail found at the end of a log.
 type Tail struct {
-	Stream string
-	Last   uint64 // the event with which the log ends now, 0 for none
-	Bytes  int64  // that were cut
-	Kept   string // the directory that has what was cut, until the next cut; "" where no bytes were
-	Reason string
-	TooBig bool // nothing was cut, for it is more than a tail
+	Stream  string
+	Last    uint64 // the event with which the log ends now, 0 for none
+	Bytes   int64  // that were cut
+	SavedIn string // the directory that has what was cut, until the next cut; "" where no bytes were
+	Reason  string
+	TooBig  bool // nothing was cut, for it is more than a tail
 }
 
 // CutTail cuts the end of the logs under an embedded server's directory, in which no server runs, where it was never made
@@ -51,7 +51,7 @@ func CutTail(ctx context.Context, dir string, known uint64) (found []Tail, err e
 		if strings.HasPrefix(s.stream, events.BucketPrefix) {
 			continue // a bucket's sequences have gaps, and the server itself cuts a record that is not whole
 		}
-		t, err := s.mend(ctx, filepath.Join(dir, "cut"))
+		t, err := s.repair(ctx, filepath.Join(dir, "cut"))
 		if t != nil {
 			found = append(found, *t)
 		}
@@ -69,7 +69,7 @@ func LogTails(log *slog.Logger, tails []Tail) {
 		if t.TooBig {
 			what = "the end of the log is not whole, and is left as it is: it is more than can have been written since the last fsync"
 		}
-		log.Warn(what, "reason", t.Reason, "last", t.Last, "bytes", t.Bytes, "kept", t.Kept)
+		log.Warn(what, "reason", t.Reason, "last", t.Last, "bytes", t.Bytes, "kept", t.SavedIn)
 	}
 }
 
@@ -80,11 +80,11 @@ type tailScan struct {
 	known  uint64
 	blocks []block
 
-	at      place  // behind the last record read
-	keep    place  // where the log is to end
-	unknown place  // behind the event known
-	inTx    bool   // the last event belongs to a transaction that is not at its end
-	reason  string // why what is behind keep is to be cut; "" for no reason
+	at         place  // behind the last record read
+	end        place  // where the log is to end
+	afterKnown place  // behind the event known
+	inTx       bool   // the last event belongs to a transaction that is not at its end
+	reason     string // why what is after end is to be cut; "" for no reason
 }
 
 // place is a place between two records.
@@ -94,31 +94,31 @@ type place struct {
 	last   uint64 // the sequence of the record before it
 }
 
-// mend cuts what is to be cut, keeps it under the directory kept, and writes the rest again. It returns what it cut, nil for
+// repair cuts what is to be cut, keeps it under the directory kept, and writes the rest again. It returns what it cut, nil for
 // nothing.
-func (s *tailScan) mend(ctx context.Context, kept string) (*Tail, error) {
+func (s *tailScan) repair(ctx context.Context, kept string) (*Tail, error) {
 	if err := s.read(ctx); err != nil || len(s.blocks) == 0 {
 		return nil, err
 	}
 	if s.reason == "" {
 		return nil, s.rewrite()
 	}
-	t := &Tail{Stream: s.stream, Last: s.keep.last, Bytes: s.bytes(), Reason: s.reason}
+	t := &Tail{Stream: s.stream, Last: s.end.last, Bytes: s.bytes(), Reason: s.reason}
 	if t.Bytes > maxTail {
 		t.TooBig = true
 		return t, nil
 	}
 	if t.Bytes > 0 {
-		t.Kept = filepath.Join(kept, fmt.Sprintf("%s-%d", s.stream, s.keep.last))
+		t.SavedIn = filepath.Join(kept, fmt.Sprintf("%s-%d", s.stream, s.end.last))
 	}
-	if err := s.cut(t.Kept); err != nil {
+	if err := s.cut(t.SavedIn); err != nil {
 		return t, err
 	}
 	return t, s.rewrite()
 }
 
-// read reads the newest blocks, from the one that has the first event that is not known, and sets reason where what is
-// behind keep is to be cut.
+// read reads the last blocks, from the one that has the first event that is not known, and sets reason where what is
+// after end is to be cut.
 func (s *tailScan) read(ctx context.Context) (err error) {
 	if s.blocks, _, err = listBlocks(s.msgs); err != nil || len(s.blocks) == 0 {
 		return err
@@ -134,33 +134,33 @@ func (s *tailScan) read(ctx context.Context) (err error) {
 			break
 		}
 	}
-	s.unknown, s.keep = s.at, s.at
+	s.afterKnown, s.end = s.at, s.at
 	whole := true
 	for i := first; whole && i < len(s.blocks) && ctx.Err() == nil; i++ {
 		var compressed bool
 		if whole, compressed, err = s.readBlock(i); err != nil || compressed {
-			s.keep, s.unknown = s.at, place{block: len(s.blocks)} // a stream that the log does not sync
+			s.end, s.afterKnown = s.at, place{block: len(s.blocks)} // a stream that the log does not sync
 			return err
 		}
 	}
 	if !s.inTx {
-		s.keep = s.at
+		s.end = s.at
 	}
-	s.decide(whole)
+	s.setReason(whole)
 	return ctx.Err()
 }
 
-// decide sets reason. whole says that all records are.
-func (s *tailScan) decide(whole bool) {
+// setReason sets reason. whole says that all records are.
+func (s *tailScan) setReason(whole bool) {
 	indexed := indexedLast(s.msgs)
 	switch {
-	case s.keep.last < s.known || s.known == 0 && indexed > s.keep.last: // damage: nothing is touched
-		s.unknown = place{block: len(s.blocks)}
+	case s.end.last < s.known || s.known == 0 && indexed > s.end.last: // damage: nothing is touched
+		s.afterKnown = place{block: len(s.blocks)}
 	case !whole:
 		s.reason = "a record is not whole, or not the next one"
 	case s.inTx:
 		s.reason = "a transaction is not whole"
-	case indexed > s.keep.last:
+	case indexed > s.end.last:
 		s.reason = "the server's index has events that its blocks have not"
 	}
 }
@@ -221,14 +221,14 @@ func (s *tailScan) add(record []byte) bool {
 		}
 		tx := transactionOf(record)
 		if tx.Open() && tx.Index == 0 {
-			s.keep = s.at // the transaction begins here
+			s.end = s.at // the transaction begins here
 		}
 		s.inTx = tx.Open()
 		s.at.last = seq
 	}
 	s.at.offset += int64(len(record))
 	if s.at.last <= s.known {
-		s.unknown = s.at
+		s.afterKnown = s.at
 	}
 	return true
 }
@@ -246,15 +246,15 @@ func transactionOf(record []byte) fanfold.TxPart {
 	return events.TransactionIn(rest[:size])
 }
 
-// bytes returns how many bytes are behind keep.
+// bytes returns how many bytes are after end.
 func (s *tailScan) bytes() (n int64) {
-	for i := s.keep.block; i < len(s.blocks); i++ {
+	for i := s.end.block; i < len(s.blocks); i++ {
 		n += s.blocks[i].size
 	}
-	return n - s.keep.offset
+	return n - s.end.offset
 }
 
-// cut makes the stream end at keep. What is behind is kept in the directory at path, and replaces what another cut has
+// cut makes the stream end at end. What is behind is kept in the directory at path, and replaces what another cut has
 // kept. The server's index, which may have it, is removed first, so that a crash leaves nothing else than a longer log.
 func (s *tailScan) cut(path string) error {
 	if err := os.Remove(filepath.Join(s.msgs, "index.db")); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -268,11 +268,11 @@ func (s *tailScan) cut(path string) error {
 			return err
 		}
 	}
-	for i := len(s.blocks) - 1; i >= s.keep.block; i-- {
+	for i := len(s.blocks) - 1; i >= s.end.block; i-- {
 		b := &s.blocks[i]
 		var offset int64
-		if i == s.keep.block {
-			offset = s.keep.offset
+		if i == s.end.block {
+			offset = s.end.offset
 		}
 		if err := s.cutBlock(b, offset, filepath.Join(path, fmt.Sprintf("%d-%d.blk", b.number, offset))); err != nil {
 			return err
@@ -302,10 +302,10 @@ func (s *tailScan) cutBlock(b *block, offset int64, kept string) error {
 
 // rewrite writes the records behind the event known again, each block as it is.
 func (s *tailScan) rewrite() error {
-	for i := s.unknown.block; i < len(s.blocks); i++ {
+	for i := s.afterKnown.block; i < len(s.blocks); i++ {
 		b, from := s.blocks[i], int64(0)
-		if i == s.unknown.block {
-			from = s.unknown.offset
+		if i == s.afterKnown.block {
+			from = s.afterKnown.offset
 		}
 		if from >= b.size {
 			continue

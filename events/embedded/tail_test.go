@@ -148,7 +148,7 @@ func TestCutTail(t *testing.T) {
 			}
 			left, _ := os.ReadFile(path) // a block without records is removed
 			if c.cut {
-				kept, err := os.ReadFile(filepath.Join(tails[0].Kept, fmt.Sprintf("1-%d.blk", len(left))))
+				kept, err := os.ReadFile(filepath.Join(tails[0].SavedIn, fmt.Sprintf("1-%d.blk", len(left))))
 				if err != nil || !bytes.Equal(append(left, kept...), changed) || int64(len(kept)) != tails[0].Bytes {
 					t.Errorf("%d bytes are left and %d kept of %d; %v", len(left), len(kept), len(changed), err)
 				}

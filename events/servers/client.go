@@ -36,9 +36,9 @@ func NewClient(nc *nats.Conn, attempt time.Duration, logger *slog.Logger) (*Clie
 // Patience is how long the leader of JetStream, or of a stream, may take to answer.
 const Patience = 5 * time.Second
 
-// AskAPI asks the leader of JetStream, or of a stream, and decodes the answer into out, which may be nil. The error is
+// RequestAPI asks the leader of JetStream, or of a stream, and decodes the answer into out, which may be nil. The error is
 // Unavailable, with the server's *jetstream.APIError in its chain where it refused.
-func (c *Client) AskAPI(ctx context.Context, subject string, body []byte, out any) error {
+func (c *Client) RequestAPI(ctx context.Context, subject string, body []byte, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	resp, err := c.NC.RequestWithContext(ctx, "$JS.API."+subject, body)

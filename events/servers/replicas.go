@@ -95,7 +95,7 @@ type state struct {
 func (c *Client) Replicas(ctx context.Context, streams []string) (r Replicas, err error) {
 	for i, name := range streams {
 		var info state
-		if err := c.AskAPI(ctx, "STREAM.INFO."+name, nil, &info); err != nil {
+		if err := c.RequestAPI(ctx, "STREAM.INFO."+name, nil, &info); err != nil {
 			return r, err
 		}
 		s := StreamReplicas{Stream: name, Replicas: info.Config.Replicas}
@@ -150,7 +150,7 @@ func (c *Client) setReplicas(ctx context.Context, name string, n int) error {
 	var info struct {
 		Config map[string]json.RawMessage `json:"config"`
 	}
-	if err := c.AskAPI(ctx, "STREAM.INFO."+name, nil, &info); err != nil {
+	if err := c.RequestAPI(ctx, "STREAM.INFO."+name, nil, &info); err != nil {
 		return err
 	}
 	want := json.RawMessage(fmt.Sprint(n))
@@ -162,7 +162,7 @@ func (c *Client) setReplicas(ctx context.Context, name string, n int) error {
 	if err != nil {
 		return err
 	}
-	return c.Place(ctx, n, func() error { return c.AskAPI(ctx, "STREAM.UPDATE."+name, body, nil) }).Explained()
+	return c.Place(ctx, n, func() error { return c.RequestAPI(ctx, "STREAM.UPDATE."+name, body, nil) }).Explained()
 }
 
 // The server's error codes for more replicas than it has servers for, and for a cluster that has no leader.

@@ -130,7 +130,7 @@ func (ex *exporter) addDocument(ctx context.Context, doc *fanfold.Document, coll
 	if err := ctx.Err(); err != nil || collections != nil && !slices.Contains(collections, doc.Key.Collection) {
 		return err
 	}
-	kept, err := ex.kept(doc)
+	kept, err := ex.keptValues(doc)
 	if err != nil {
 		return err
 	}
@@ -156,8 +156,8 @@ type keptValue struct {
 	value        []byte // nil where the rule's frozen copy has no value for some id
 }
 
-// kept returns the values that stay on a document.
-func (ex *exporter) kept(doc *fanfold.Document) (kept []keptValue, err error) {
+// keptValues returns the values that stay on a document.
+func (ex *exporter) keptValues(doc *fanfold.Document) (kept []keptValue, err error) {
 	err = ex.from.EachKept(doc.Number, func(rule, target string, value []byte) error {
 		kept = append(kept, keptValue{rule, target, value})
 		return nil
@@ -188,8 +188,8 @@ func (ex *exporter) withMissing(collection string, t *jsondoc.Tree, kept []keptV
 	return kept
 }
 
-// appendKept appends kept values to b as JSON: an object by rule of objects by id.
-func appendKept(b []byte, kept []keptValue) []byte {
+// appendKeptValues appends kept values to b as JSON: an object by rule of objects by id.
+func appendKeptValues(b []byte, kept []keptValue) []byte {
 	open := byte('{')
 	for i, k := range kept {
 		if i == 0 || kept[i-1].rule != k.rule {
@@ -240,7 +240,7 @@ func (ex *exporter) document(doc *fanfold.Document, kept []keptValue) {
 	_, dropped := shape.Strip(t)
 	ex.buf = append(ex.buf, `{"collection":"`+name+`",`...)
 	if kept = ex.withMissing(name, t, kept); len(kept) > 0 {
-		ex.buf = append(appendKept(append(ex.buf, `"kept":`...), kept), ',')
+		ex.buf = append(appendKeptValues(append(ex.buf, `"kept":`...), kept), ',')
 	}
 	if len(dropped) > 0 || ex.misfits(name, doc.Body) || writer.CheckRelations(ex.model.Collection(name), t) != nil || bytes.ContainsAny(doc.Body, "\r\n") {
 		ex.buf = jsondoc.AppendQuote(append(ex.buf, `"text":`...), string(doc.Body))

@@ -13,9 +13,9 @@ import (
 // Bounds of a new expression. Checking its types takes more than the square of how many parts it has, and more than its
 // depth cubed.
 const (
-	MaxSource = 4 << 10 // of its text, in bytes
-	MaxParts  = 400     // names, literals, calls and what macros such as map stand for
-	MaxDepth  = 24      // brackets inside each other
+	MaxBytes = 4 << 10 // of its text, in bytes
+	MaxParts = 400     // names, literals, calls and what macros such as map stand for
+	MaxDepth = 24      // brackets inside each other
 )
 
 // Check checks a new expression, and returns how many parts it has. The error says what is wrong with it and where, or
@@ -38,8 +38,8 @@ func Check(source string) (parts int, err error) {
 
 // checkText returns an error where an expression is too long, or its brackets are too deep. Those in text do not count.
 func checkText(s string) error {
-	if len(s) > MaxSource {
-		return fmt.Errorf("the expression has %d bytes; at most %d are taken", len(s), MaxSource)
+	if len(s) > MaxBytes {
+		return fmt.Errorf("the expression has %d bytes; at most %d are taken", len(s), MaxBytes)
 	}
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(s); i++ {

@@ -62,10 +62,10 @@ func worst() map[string]string {
 	}
 	all["numbers"] = fill("1", ",")
 	all["pairs"] = "{" + strings.TrimSuffix(strings.Repeat("1:1,", 190), ",") + "}"
-	all["mistake"] = strings.Repeat("a", MaxSource-1) + "!"
-	all["words"] = strings.Repeat("a ", MaxSource/2)
+	all["mistake"] = strings.Repeat("a", MaxBytes-1) + "!"
+	all["words"] = strings.Repeat("a ", MaxBytes/2)
 	all["unknown"] = fill("nope", "+")
-	all["minus"] = strings.Repeat("-", MaxSource-1) + "1"
+	all["minus"] = strings.Repeat("-", MaxBytes-1) + "1"
 	all["pattern"] = "doc.a.matches('" + strings.Repeat(`(?i)\\pL`, 250) + "')"
 	return all
 }
@@ -74,10 +74,10 @@ func worst() map[string]string {
 func fill(one, sign string) string {
 	repeated := func(n int) string { return "[" + one + strings.Repeat(sign+one, n-1) + "]" }
 	once, twice := parts(repeated(1)), parts(repeated(2))
-	if twice > MaxParts || len(repeated(2)) > MaxSource {
+	if twice > MaxParts || len(repeated(2)) > MaxBytes {
 		return repeated(1)
 	}
-	return repeated(min(1+(MaxParts-once)/(twice-once), 1+(MaxSource-len(repeated(1)))/(len(one)+1), 200))
+	return repeated(min(1+(MaxParts-once)/(twice-once), 1+(MaxBytes-len(repeated(1)))/(len(one)+1), 200))
 }
 
 // parts returns how many parts an expression has.

@@ -46,7 +46,7 @@ func ApplyWithin(ctx context.Context, doc []byte, ops []Operation, bounds Bounds
 		if max(len(op.Path), len(op.From)) > MaxPatchTokens {
 			return nil, patchError(i, op, fmt.Errorf("a path has at most %d names and indexes", MaxPatchTokens))
 		}
-		if op.lookAlike() {
+		if op.ambiguousMove() {
 			return nil, patchError(i, op, errors.New("from and path differ in a / that belongs to a name, which a move does not tell apart: use copy and remove"))
 		}
 	}
@@ -54,9 +54,9 @@ func ApplyWithin(ctx context.Context, doc []byte, ops []Operation, bounds Bounds
 	return p.patch(ctx, ops)
 }
 
-// lookAlike tells whether a move's places are different ones that the fold takes for one, or for one inside the other:
+// ambiguousMove tells whether a move's places are different ones that the fold takes for one, or for one inside the other:
 // ["a/b", "c"] and ["a", "b/c"]. Events that are stored keep that meaning, so no more of them are.
-func (op Operation) lookAlike() bool {
+func (op Operation) ambiguousMove() bool {
 	if op.Op != "move" || len(op.Path) < len(op.From) {
 		return false
 	}

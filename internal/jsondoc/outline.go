@@ -40,7 +40,7 @@ func (p *parser) outline(most int) error {
 		if err := p.outlined(root.kind == Object); err != nil {
 			return err
 		}
-		p.t.link(Root, last, n)
+		p.t.attach(Root, last, n)
 		last = n
 		if p.space(); p.peek() != ',' {
 			break

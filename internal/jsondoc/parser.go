@@ -189,7 +189,7 @@ func (p *parser) members(self Node) error {
 		if err := p.value(keyStart, keyEnd); err != nil {
 			return err
 		}
-		p.t.link(self, last, child)
+		p.t.attach(self, last, child)
 		last = child
 		if p.space(); p.peek() != ',' {
 			return p.end('}')
@@ -212,7 +212,7 @@ func (p *parser) elements(self Node) error {
 		if err := p.value(0, 0); err != nil {
 			return err
 		}
-		p.t.link(self, last, child)
+		p.t.attach(self, last, child)
 		last = child
 		if p.space(); p.peek() != ',' {
 			return p.end(']')
@@ -222,8 +222,8 @@ func (p *parser) elements(self Node) error {
 	}
 }
 
-// link makes child the next one inside the container, behind last, which is None for the first.
-func (t *Tree) link(container, last, child Node) {
+// attach makes child the next one inside the container, behind last, which is None for the first.
+func (t *Tree) attach(container, last, child Node) {
 	if last == None {
 		t.nodes[container].child = child
 	} else {

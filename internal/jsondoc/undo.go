@@ -20,7 +20,7 @@ func Undo(doc, patch []byte, source func() []byte) (before []byte, ok bool) {
 // where one applied before it has the same operations at the same paths. ok is also false where the place of a member that
 // comes back could depend on the documents between.
 func UndoAll(doc []byte, patches [][]byte, source func() []byte) (before []byte, ok bool) {
-	u := undoing{several: len(patches) > 1}
+	u := undoing{manyPatches: len(patches) > 1}
 	root := &undo{}
 	for _, patch := range patches {
 		var ops Tree
@@ -53,7 +53,7 @@ func UndoAll(doc []byte, patches [][]byte, source func() []byte) (before []byte,
 // undo is what is to be undone at one place of a document, and below it.
 type undo struct {
 	old     []byte // what was here; nil where it is what the document has
-	absent  bool   // nothing was here
+	added   bool   // a patch added it: nothing was here before
 	below   map[string]*undo
 	removed []string // names of members that were removed here, whether or not they had been added before
 	was     bool     // among the removed of the object around it
@@ -68,7 +68,7 @@ func (u *undo) add(ops *Tree, op Node) bool {
 		return false
 	}
 	for path != "" {
-		if u.absent {
+		if u.added {
 			return false
 		}
 		token, rest, more := strings.Cut(path[1:], "/")
@@ -90,7 +90,7 @@ func (u *undo) add(ops *Tree, op Node) bool {
 		}
 		u = next
 	}
-	*u = undo{absent: name == "add", was: u.was}
+	*u = undo{added: name == "add", was: u.was}
 	if old != None {
 		u.old = ops.Raw(old)
 	}
@@ -101,7 +101,7 @@ func (u *undo) add(ops *Tree, op Node) bool {
 type undoing struct {
 	doc, source Tree
 	out         []byte
-	several     bool // there are more patches than one
+	manyPatches bool // there are more patches than one
 }
 
 // write writes the node n as it was before. source is its place in the source, None where it has none.
@@ -109,10 +109,10 @@ func (u *undoing) write(n, source Node, what *undo) bool {
 	switch {
 	case what != nil && what.old != nil:
 		return u.writeOld(source, what)
-	case what == nil || what.below == nil && !what.absent:
+	case what == nil || what.below == nil && !what.added:
 		u.out = append(u.out, u.doc.Raw(n)...)
 		return true
-	case what.absent:
+	case what.added:
 		return false
 	case u.doc.Kind(n) == Object:
 		return u.object(n, source, what)
@@ -167,7 +167,7 @@ func (u *undoing) array(n, source Node, what *undo) bool {
 // object writes an object as it was before. The members that it has from the source come first.
 func (u *undoing) object(n, source Node, what *undo) bool {
 	missing := what.missing()
-	if u.several && len(missing) > 0 && !u.inOrder(n, source, what) {
+	if u.manyPatches && len(missing) > 0 && !u.inOrder(n, source, what) {
 		return false
 	}
 	u.out = append(u.out, '{')
@@ -187,7 +187,7 @@ func (u *undoing) object(n, source Node, what *undo) bool {
 			}
 		}
 		below := what.below[name]
-		if below != nil && (below.absent || below.was) {
+		if below != nil && (below.added || below.was) {
 			continue
 		}
 		u.out = appendName(u.out, u.doc.RawKey(c))
@@ -207,7 +207,7 @@ func (u *undoing) object(n, source Node, what *undo) bool {
 // missing returns the names of the members that come back, in order.
 func (u *undo) missing() (names []string) {
 	for _, name := range u.removed {
-		if !u.below[name].absent {
+		if !u.below[name].added {
 			names = append(names, name)
 		}
 	}
@@ -253,7 +253,7 @@ func (u *undoing) inOrder(n, source Node, what *undo) bool {
 		if _, found := slices.BinarySearch(derived, name); found {
 			return false
 		}
-		if below := what.below[name]; below != nil && (below.absent || below.was) {
+		if below := what.below[name]; below != nil && (below.added || below.was) {
 			return false
 		}
 	}

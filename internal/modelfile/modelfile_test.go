@@ -131,7 +131,7 @@ collections:
 	for name, want := range map[string]string{"tickets.customer": "0 []", "comments.ticket": "0 []", "comments.customer": "1 [comments.customerId]", "comments.all": "3 [comments.seen]"} {
 		r := m.Relation(name)
 		var sources []string
-		for _, source := range r.Sources {
+		for _, source := range r.IDRules {
 			sources = append(sources, source.Name())
 		}
 		if got := fmt.Sprint(r.Level, " ", sources); got != want || r.Derived() != (sources != nil) {

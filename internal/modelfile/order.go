@@ -48,7 +48,7 @@ func (p *parser) dependencies(r *model.Rule) (rules []*model.Rule) {
 	switch r.Kind {
 	case model.Copy:
 		r.Reads, _ = expr.MembersRead(r.Value) // the expression was checked when it was read
-		return append(p.readable(r.Relation.To, r.CanRead), r.Relation.Sources...)
+		return append(p.readable(r.Relation.To, r.CanRead), r.Relation.IDRules...)
 	case model.Computed:
 		r.Reads, _ = expr.MembersRead(r.Value)
 		if r.Reads == nil {
@@ -59,7 +59,7 @@ func (p *parser) dependencies(r *model.Rule) (rules []*model.Rule) {
 	}
 	r.Reads = append([]string{}, r.Fields...)
 	shown, enters := p.readable(r.Relation.Collection, r.CanRead), p.entered(r)
-	enters = append(enters, r.Relation.Sources...)
+	enters = append(enters, r.Relation.IDRules...)
 	if r.EntersDerived = len(enters) > 0; !r.EntersDerived {
 		return shown
 	}
@@ -149,7 +149,7 @@ func (s *ruleSorter) place(rel *model.Relation) {
 			}
 		}
 	}
-	add(rel.Sources)
+	add(rel.IDRules)
 }
 
 // cycle reports rules of which each depends on the next, and the last on the first.

@@ -60,8 +60,8 @@ func (p *parser) orderByTime(r *model.Rule, time, at string) {
 	r.ByUpdate = time == updatedAt
 }
 
-// source returns the model's text as the log has it.
-func (p *parser) source(text []byte) []byte {
+// storedText returns the model's text as the log has it.
+func (p *parser) storedText(text []byte) []byte {
 	for _, o := range p.metaOrders {
 		patch := []byte(`{"` + metaMember + `":"` + o.time + `"}`)
 		for _, name := range []string{"orderBy", o.rule.Path.String(), "derive", o.rule.Collection, "collections"} {

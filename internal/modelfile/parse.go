@@ -15,8 +15,8 @@ import (
 // ToJSON returns a model, or a part of one, in YAML or JSON as compact JSON, so that there is one reader and one form in the
 // log. JSON is read as such, and no YAML parser sees it. The error is Invalid, or TooLarge.
 func ToJSON(src []byte) ([]byte, error) {
-	if len(src) > MaxSource {
-		return nil, fanfold.Errorf(fanfold.TooLarge, "the model has %d bytes; at most %d are taken", len(src), MaxSource)
+	if len(src) > MaxBytes {
+		return nil, fanfold.Errorf(fanfold.TooLarge, "the model has %d bytes; at most %d are taken", len(src), MaxBytes)
 	}
 	inBraces := bytes.HasPrefix(bytes.TrimSpace(src), []byte("{"))
 	if inBraces && jsondoc.Check(src, fanfold.DefaultMaxDepth) == nil {
@@ -25,7 +25,7 @@ func ToJSON(src []byte) ([]byte, error) {
 	text, err := toJSON(src)
 	switch {
 	case err == nil:
-	case inBraces && looksLikeJSON(src):
+	case inBraces && beginsAsJSON(src):
 		return compactJSON(src) // says what is wrong with the JSON
 	default:
 		return nil, fanfold.Errorf(fanfold.Invalid, "the model is not YAML that is taken: %v", err)
@@ -33,9 +33,9 @@ func ToJSON(src []byte) ([]byte, error) {
 	return compactJSON(text)
 }
 
-// looksLikeJSON returns whether the first member of a text in braces has its name in quotes, so that whoever wrote it meant
+// beginsAsJSON returns whether the first member of a text in braces has its name in quotes, so that whoever wrote it meant
 // JSON rather than YAML.
-func looksLikeJSON(src []byte) bool {
+func beginsAsJSON(src []byte) bool {
 	_, inside, _ := bytes.Cut(src, []byte("{"))
 	inside = bytes.TrimSpace(inside)
 	return len(inside) > 0 && inside[0] == '"'
@@ -74,7 +74,7 @@ func parse(text []byte, isNew bool) (*model.Model, error) {
 	p := &parser{tree: jsondoc.MustParse(text), isNew: isNew,
 		model: &model.Model{Source: text, FanoutLimit: model.DefaultFanoutLimit, EmbeddedLimit: model.DefaultEmbeddedLimit}}
 	p.parse()
-	p.link()
+	p.resolve()
 	p.order()
 	if len(p.problems) > 0 {
 		message := "the model has mistakes; nothing was changed"
@@ -83,7 +83,7 @@ func parse(text []byte, isNew bool) (*model.Model, error) {
 		}
 		return nil, &fanfold.Error{Code: fanfold.Invalid, Message: message, Problems: p.problems}
 	}
-	p.model.Source = p.source(text)
+	p.model.Source = p.storedText(text)
 	return p.model, nil
 }
 

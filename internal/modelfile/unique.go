@@ -19,7 +19,7 @@ const (
 
 // A string of unique is an expression where it looks at doc, and a path otherwise.
 var (
-	looksAtDoc  = regexp.MustCompile(`(^|[^A-Za-z0-9_.])doc[.\[]`)
+	namesDoc    = regexp.MustCompile(`(^|[^A-Za-z0-9_.])doc[.\[]`)
 	onlyMembers = regexp.MustCompile(`^doc(\.[A-Za-z_][A-Za-z0-9_]*)+$`) // could be either
 )
 
@@ -88,12 +88,12 @@ func (p *parser) uniquePart(n jsondoc.Node, at string) (part model.UniquePart, o
 		s = p.tree.Text(n)
 	}
 	switch {
-	case !p.isNew && (onlyMembers.MatchString(s) || !looksAtDoc.MatchString(s)): // a path, of when there were no expressions
+	case !p.isNew && (onlyMembers.MatchString(s) || !namesDoc.MatchString(s)): // a path, of when there were no expressions
 	case onlyMembers.MatchString(s):
 		name := strings.TrimPrefix(s, "doc.")
 		p.problem(at, "%q could be a path or an expression: write %q for that member, or %q for one inside a member doc", s, name, "(doc."+s+")")
 		return part, false
-	case looksAtDoc.MatchString(s):
+	case namesDoc.MatchString(s):
 		return p.uniqueExpression(n, s, at)
 	case strings.ContainsAny(s, "()"):
 		p.problem(at, "%q is neither a path nor an expression: an expression names members as doc.email, and one with another name as doc[\"a (b)\"]", s)

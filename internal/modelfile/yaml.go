@@ -18,10 +18,10 @@ import (
 // Bounds of a model's text. What passes them is refused before it is decoded, or while its aliases are followed, so that
 // a model takes no more memory than some hundred times its own size.
 const (
-	MaxSource  = 1 << 20       // of the text, in bytes
-	maxValues  = 50_000        // mappings, lists and scalars, those that aliases repeat included
-	maxOutput  = 2 * MaxSource // of the model as JSON, in bytes
-	maxAliases = 1000          // how often an alias stands for what its anchor names
+	MaxBytes   = 1 << 20      // of the text, in bytes
+	maxValues  = 50_000       // mappings, lists and scalars, those that aliases repeat included
+	maxOutput  = 2 * MaxBytes // of the model as JSON, in bytes
+	maxAliases = 1000         // how often an alias stands for what its anchor names
 	maxDepth   = fanfold.DefaultMaxDepth
 )
 

@@ -55,7 +55,7 @@ func TestCheckNewBounds(t *testing.T) {
 		`{"patternProperties":{"(a{1000}){10}":true}}`:                                                                       "repeat",
 		`{"pattern":"` + strings.Repeat("a", 3000) + `"}`:                                                                    `at "/pattern"`,
 		`{"pattern":"(?<!a)b"}`:                                        "pattern",
-		`{"enum":["` + strings.Repeat("a", MaxSource) + `"]}`:          "65536",
+		`{"enum":["` + strings.Repeat("a", MaxBytes) + `"]}`:           "65536",
 		`{"allOf":[` + strings.Repeat(`true,`, 9000) + `true]}`:        "",
 		`{"allOf":[` + strings.Repeat(`true,`, 10000) + `true]}`:       "more than 10000 definitions",
 		`{"enum":[` + strings.Repeat(`1e1000,`, 9000) + `1]}`:          "",

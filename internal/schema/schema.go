@@ -24,7 +24,7 @@ const draft = "https://json-schema.org/draft/2020-12/schema"
 
 // Bounds of the text of a new schema, in bytes.
 const (
-	MaxSource   = 64 << 10
+	MaxBytes    = 64 << 10
 	maxPatterns = 8 << 10 // of all its regular expressions
 )
 
@@ -48,8 +48,8 @@ func (noLoader) Load(url string) (any, error) {
 // passes: of its text, of its regular expressions, and of how many definitions come together at one value; or which format
 // in it is not asserted. What was accepted before is compiled without these bounds.
 func CheckNew(source []byte) error {
-	if len(source) > MaxSource {
-		return fmt.Errorf("the schema has %d bytes; at most %d are taken", len(source), MaxSource)
+	if len(source) > MaxBytes {
+		return fmt.Errorf("the schema has %d bytes; at most %d are taken", len(source), MaxBytes)
 	}
 	patterns, size := map[string]*regex.Regexp{}, 0
 	root, err := compile(source, func(pattern string) (jsonschema.Regexp, error) {
@@ -216,7 +216,7 @@ func (s *Schema) validate(value any, work int) (err error) {
 		}
 	}()
 	in.left = work
-	in.spend(entry(in.root))
+	in.spend(startWork(in.root))
 	return in.root.Validate(value)
 }
 

@@ -44,7 +44,7 @@ func newInstance(root *jsonschema.Schema) *instance {
 	for _, s := range g.all {
 		c := &counter{in: in, schema: s, each: 1 + len(s.Required)/4}
 		for _, next := range inPlace(s, g.dynamic) {
-			c.each += entry(next)
+			c.each += startWork(next)
 		}
 		c.numeric = s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil || s.MultipleOf != nil
 		for re := range s.PatternProperties {
@@ -63,8 +63,8 @@ func newInstance(root *jsonschema.Schema) *instance {
 	return in
 }
 
-// entry returns what it takes to begin with a definition, before it counts itself.
-func entry(s *jsonschema.Schema) int {
+// startWork returns what it takes to begin with a definition, before it counts itself.
+func startWork(s *jsonschema.Schema) int {
 	n := 1
 	if s.Enum != nil {
 		for _, v := range s.Enum.Values {
@@ -152,22 +152,22 @@ func (c *counter) addItems() {
 	c.member, c.element = 1, 1
 	for _, one := range []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties} {
 		if one != nil {
-			c.member += 1 + entry(one)
+			c.member += 1 + startWork(one)
 		}
 	}
 	if one, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
-		c.member += entry(one)
+		c.member += startWork(one)
 	}
 	for _, one := range s.PatternProperties {
-		c.member += entry(one)
+		c.member += startWork(one)
 	}
 	for _, one := range []*jsonschema.Schema{s.Contains, s.Items2020, s.UnevaluatedItems} {
 		if one != nil {
-			c.element += entry(one)
+			c.element += startWork(one)
 		}
 	}
 	for _, one := range s.PrefixItems {
-		c.each += entry(one)
+		c.each += startWork(one)
 	}
 }
 
@@ -180,7 +180,7 @@ func (c *counter) count(v any) {
 		for name := range v {
 			n += len(name) * c.patterns / matchPerStep
 			if one := c.schema.Properties[name]; one != nil {
-				n += entry(one)
+				n += startWork(one)
 			}
 		}
 	case []any:

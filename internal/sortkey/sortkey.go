@@ -3,7 +3,7 @@
 // first 1,024. A number that package decimal does not take counts as absent.
 //
 // Keys that Append and AppendDescending return end by themselves. So several of them, one after the other, compare as the
-// values do one after the other, and Length tells where the first one ends.
+// values do one after the other, and KeyLength tells where the first one ends.
 package sortkey
 
 import (
@@ -124,9 +124,9 @@ func textOf(t *jsondoc.Tree, n jsondoc.Node) string {
 	return text[:min(len(text), maxText)]
 }
 
-// Length returns how many bytes the key has with which bytes begin, one of Append or AppendDescending. The error says that they
+// KeyLength returns how many bytes the key has with which bytes begin, one of Append or AppendDescending. The error says that they
 // begin with none.
-func Length(keys []byte) (int, error) {
+func KeyLength(keys []byte) (int, error) {
 	if len(keys) < 2 {
 		return 0, errKey
 	}

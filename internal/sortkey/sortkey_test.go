@@ -83,12 +83,12 @@ func check(t rapid.TB, left, right []string, descending uint8) {
 		t.Fatalf("the keys of %q and %q, %08b of them descending, compare as %d, want %d:\n%x\n%x", left, right, descending, got, want, a, b)
 	}
 	for i := range left {
-		n, err := Length(a)
+		n, err := KeyLength(a)
 		if key := appendKey(nil, left[i], descending>>(i%8)&1 == 1); err != nil || !bytes.Equal(a[:n], key) {
 			t.Fatalf("of the keys of %q number %d is read as %x, %v, and is %x", left, i, a[:n], err, key)
 		}
 		for short := range a[:n] {
-			if n, err := Length(a[:short]); err == nil {
+			if n, err := KeyLength(a[:short]); err == nil {
 				t.Fatalf("the first %d bytes of the key of %q are read as a key of %d", short, left[i], n)
 			}
 		}
@@ -247,7 +247,7 @@ func FuzzBytes(f *testing.F) {
 		f.Add(OrderBy(node(value)))
 	}
 	f.Fuzz(func(t *testing.T, key []byte) {
-		if n, err := Length(key); err == nil && (n < 2 || n > len(key)) {
+		if n, err := KeyLength(key); err == nil && (n < 2 || n > len(key)) {
 			t.Fatalf("%x begins with a key of %d bytes", key, n)
 		}
 		_, _ = Number(key)

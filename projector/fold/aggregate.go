@@ -13,16 +13,16 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Entry is what a document enters into a rule of those it refers to, besides its link: a sort key for Min, Max and an
+// RuleEntry is what a document enters into a rule of those it refers to, besides its link: a sort key for Min, Max and an
 // ordered Recent, a number for Sum and Avg.
-type Entry struct {
+type RuleEntry struct {
 	Included bool
 	SortKey  []byte
 	Number   decimal.Decimal
 }
 
 // same returns whether two entries are equal.
-func (e Entry) same(o Entry) bool {
+func (e RuleEntry) same(o RuleEntry) bool {
 	return e.Included == o.Included && bytes.Equal(e.SortKey, o.SortKey) && (!e.Included || e.Number.String() == o.Number.String())
 }
 
@@ -52,39 +52,39 @@ func EntrantOf(row *sqlite.Row) Entrant {
 
 // EntryOf returns what a document enters into the rule, given its embedded view; where the rule looks at no derived member,
 // its referenced view will do. A number that cannot be read exactly is reported and not entered.
-func (r *Rule) EntryOf(t *jsondoc.Tree, doc Entrant, reporter Reporter) Entry {
+func (r *Rule) EntryOf(t *jsondoc.Tree, doc Entrant, reporter Reporter) RuleEntry {
 	if !r.Includes(t, doc.Key, reporter) {
-		return Entry{}
+		return RuleEntry{}
 	}
 	switch {
 	case r.Kind.Aggregates():
 		n := r.Of.Lookup(t, jsondoc.Root)
 		if n == jsondoc.None || t.Kind(n) != jsondoc.Number {
-			return Entry{}
+			return RuleEntry{}
 		}
 		d, err := decimal.Parse(t.Text(n))
 		if err != nil {
 			r.failed(reporter, doc.Key, err)
-			return Entry{}
+			return RuleEntry{}
 		}
 		if r.KeepsTotals() {
-			return Entry{Included: true, Number: d}
+			return RuleEntry{Included: true, Number: d}
 		}
-		return Entry{Included: true, SortKey: sortkey.AppendNumber(nil, d)}
+		return RuleEntry{Included: true, SortKey: sortkey.AppendNumber(nil, d)}
 	case r.ByUpdate: // later writes have later times, or the same
-		return Entry{Included: true, SortKey: binary.BigEndian.AppendUint64(nil, uint64(doc.Revision))}
+		return RuleEntry{Included: true, SortKey: binary.BigEndian.AppendUint64(nil, uint64(doc.Revision))}
 	case r.OrderBy != nil:
-		return Entry{Included: true, SortKey: sortkey.OrderBy(t, r.OrderBy.Lookup(t, jsondoc.Root))}
+		return RuleEntry{Included: true, SortKey: sortkey.OrderBy(t, r.OrderBy.Lookup(t, jsondoc.Root))}
 	case r.KeepsOrder():
-		return Entry{Included: true, SortKey: binary.BigEndian.AppendUint64(nil, uint64(doc.Number))}
+		return RuleEntry{Included: true, SortKey: binary.BigEndian.AppendUint64(nil, uint64(doc.Number))}
 	}
-	return Entry{Included: true}
+	return RuleEntry{Included: true}
 }
 
 // updateEntries brings what a document enters into one rule of its targets to its new referenced view, and marks the
 // targets whose value that may change.
 func (f *Fold) updateEntries(rule *Rule, refs referenceChange) error {
-	var old, now Entry
+	var old, now RuleEntry
 	if len(refs.was) > 0 {
 		old = rule.EntryOf(refs.before, Entrant{refs.key, refs.number, refs.revisionBefore}, nil)
 	}
@@ -118,7 +118,7 @@ func (f *Fold) moveEntry(rule *Rule, refs referenceChange, e entryChange) error 
 
 // entryChange is what a document entered into a rule before an event, and enters after it.
 type entryChange struct {
-	old, now Entry
+	old, now RuleEntry
 	shows    bool // the rule shows other members of the document, whatever the entry is
 }
 

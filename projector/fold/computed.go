@@ -63,7 +63,7 @@ func (c *Collection) addFollowing(changed map[string]bool) {
 // changed on a level before the rule's.
 func (f *Fold) markOwn(c *Collection, number int64, changed map[string]bool) {
 	for _, r := range c.own {
-		if !r.followsOwn(changed) || f.passed(r) {
+		if !r.followsOwn(changed) || f.levelDone(r) {
 			continue
 		}
 		l := f.levels[r.Level]

@@ -15,7 +15,7 @@ import (
 // applyDerived writes a derived change of one document and marks who copies from it. Where the event can change the
 // document again, only the view before is remembered, and flushChanged writes one change at the end.
 func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d *Difference) error {
-	f.given.drop(row.Number)
+	f.contributions.drop(row.Number)
 	view.Position = row.Position
 	if err := f.countOmissions(row.Omitted, view.Omitted); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 		if bytes.Equal(row.Omitted, view.Omitted) {
 			return nil
 		}
-		view.Body, view.Stored = row.Body, row.Stored
+		view.Body, view.Referenced = row.Body, row.Referenced
 		return errors.Join(f.correctOmitted(row, view), f.tx.SetView(row.Number, view))
 	}
 	switch {
@@ -129,7 +129,7 @@ func (t transition) addImage(ch *fanfold.Change, d *Difference, anew bool, sourc
 // before the embedded view before that.
 func PendingChange(row *sqlite.Row, before []byte, d *Difference) *fanfold.Change {
 	ch := &fanfold.Change{Prior: row.Position, Key: row.Key, Number: row.Number, Op: fanfold.OpDerive, Revision: row.Revision, Rules: d.Rules, Delta: d.Patch(), Omitted: row.Omitted}
-	transition{before, row.Body}.addImage(ch, d, true, row.Source)
+	transition{before, row.Body}.addImage(ch, d, true, row.ReferencedText)
 	return ch
 }
 
@@ -143,7 +143,7 @@ func (f *Fold) derive(row *sqlite.Row, t transition, omitted []byte, d *Differen
 	ch := &fanfold.Change{Position: at, Prior: row.Position, Key: row.Key, Number: row.Number, Op: fanfold.OpDerive,
 		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Rules: d.Rules, Delta: d.Patch(), Omitted: omitted}
 	anew := f.event.Kind == fanfold.KindModel
-	t.addImage(ch, d, anew, row.Source)
+	t.addImage(ch, d, anew, row.ReferencedText)
 	if !anew && f.preparing == nil && f.plan.Collection(row.Key.Collection).gathers(d.Rules) {
 		return at, f.tx.AddGathered(ch)
 	}
@@ -191,7 +191,7 @@ func (f *Fold) flushChanged() error {
 			return f.tx.ClearBefore()
 		}
 		for _, b := range page {
-			if err := errors.Join(f.flush(b.number, b.body), f.stepped()); err != nil {
+			if err := errors.Join(f.flush(b.number, b.body), f.callOnDocument()); err != nil {
 				return err
 			}
 			after = b.number
@@ -218,5 +218,5 @@ func (f *Fold) flush(number int64, before []byte) error {
 	if err != nil {
 		return err
 	}
-	return f.tx.SetView(number, sqlite.View{Position: at, Body: row.Body, Stored: row.Stored, Omitted: row.Omitted})
+	return f.tx.SetView(number, sqlite.View{Position: at, Body: row.Body, Referenced: row.Referenced, Omitted: row.Omitted})
 }

@@ -26,7 +26,7 @@ func (f *Fold) noteLinks(c *Collection, key fanfold.Key, number int64, row *sqli
 	var t *jsondoc.Tree
 	for _, r := range c.derived {
 		l := f.levels[r.Level]
-		if _, noted := l.relinking[r][number]; noted || r.Level < f.done || changed != nil && !changed[r.Path[0].Name] {
+		if _, noted := l.relinking[r][number]; noted || r.Level < f.levelsDone || changed != nil && !changed[r.Path[0].Name] {
 			continue
 		}
 		former := formerLinks{key: key}
@@ -59,7 +59,7 @@ func (f *Fold) settleLinks(l *level) error {
 	if len(l.relinking)+len(l.relinkAll) == 0 {
 		return nil
 	}
-	f.held = heldTarget{}
+	f.holderCheck = holderCheck{}
 	for _, r := range f.plan.derived {
 		if r.Level != l.number {
 			continue
@@ -124,7 +124,7 @@ func (f *Fold) forgetLeft(c *Collection, r *model.Relation, refs referenceChange
 	is := newIDSet(refs.is)
 	for _, id := range refs.was {
 		if !is.has(id) {
-			if err := f.forgetKept(c, r, id, refs.number); err != nil {
+			if err := f.forgetKeptValues(c, r, id, refs.number); err != nil {
 				return err
 			}
 		}

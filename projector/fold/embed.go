@@ -197,7 +197,7 @@ func (e *embedder) derived(old jsondoc.Node, m *model.Shape) (ok bool, err error
 	switch {
 	case e.fit == nil:
 	case !e.fit.writing:
-		return false, e.noteLength(r, m, oldNode)
+		return false, e.noteValueLength(r, m, oldNode)
 	case !e.fit.nextPlaced():
 		return false, nil
 	}
@@ -213,13 +213,13 @@ func (e *embedder) derived(old jsondoc.Node, m *model.Shape) (ok bool, err error
 	return true, nil
 }
 
-// noteLength notes how long one derived member is that is to be placed. A value that is not in the view so far is not
+// noteValueLength notes how long one derived member is that is to be placed. A value that is not in the view so far is not
 // computed again where its length is known.
-func (e *embedder) noteLength(r *Rule, m *model.Shape, old jsondoc.Node) error {
+func (e *embedder) noteValueLength(r *Rule, m *model.Shape, old jsondoc.Node) error {
 	v := fitValue{rule: r, object: e.in, flag: m.Flag, size: quotedLen(m.Name) + len(":")}
-	if known, ok := e.values.(knownLengths); ok && old == jsondoc.None {
+	if known, ok := e.values.(valueLengths); ok && old == jsondoc.None {
 		t, anchor := e.subject(r)
-		if length, ok := known.Length(r, t, anchor); ok {
+		if length, ok := known.ValueLength(r, t, anchor); ok {
 			e.fit.note(v, length, nil)
 			return nil
 		}
@@ -271,10 +271,10 @@ type leftOutValues interface {
 	LeftOut(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) ([]byte, error)
 }
 
-// knownLengths are values of which the lengths of some are known without computing them.
-type knownLengths interface {
-	// Length returns the length in bytes of a rule's value below anchor, -1 for no value; ok is false where that is not known.
-	Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool)
+// valueLengths are values of which the lengths of some are known without computing them.
+type valueLengths interface {
+	// ValueLength returns the length in bytes of a rule's value below anchor, -1 for no value; ok is false where that is not known.
+	ValueLength(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool)
 }
 
 // quotedLen returns the length in bytes of a name as JSON text.

@@ -9,7 +9,7 @@ import (
 // isRead returns whether what an event leads to can depend on the view that it gives a document, and not only on what the
 // document enters into the values of others.
 func (f *Fold) isRead(c *Collection, id string) (bool, error) {
-	if len(c.later)+len(c.derived) > 0 {
+	if len(c.derivedCounters)+len(c.derived) > 0 {
 		return true, nil
 	}
 	for _, r := range c.Counters {

@@ -14,11 +14,11 @@ import (
 // it asks for: no clock, no map order and no batch boundary enters into what it writes. What it keeps from one event
 // to the next are caches. It belongs to one goroutine.
 type Fold struct {
-	tx    *sqlite.Tx
-	plan  *Plan
-	cache valueCache
-	given givenCache // during one level
-	opt   Options
+	tx            *sqlite.Tx
+	plan          *Plan
+	cache         valueCache
+	contributions contributionCache // during one level
+	opt           Options
 
 	// Memory that is used again from document to document.
 	view    jsondoc.Tree
@@ -29,20 +29,20 @@ type Fold struct {
 	keys    []fanfold.Key
 
 	// The event being folded.
-	event    *fanfold.Event
-	now      time.Time
-	changes  int   // so far
-	derived  int64 // changes of them that are derived ones
-	held     heldTarget
-	created  bool               // the event creates the document that it writes to, without values kept elsewhere
-	creates  bool               // the same, whatever is kept
-	newest   newestDocument     // the document that the event creates
-	unmoved  []unmovedEntry     // of the document that the event writes to
-	keptNow  map[keptKey][]byte // on that document
-	direct   int64              // number of the document that the event writes to; 0 for none
-	levels   []*level
-	done     int            // levels that are worked off, of this event
-	lastPart fanfold.TxPart // of the transaction, as the last event has it
+	event              *fanfold.Event
+	now                time.Time
+	changes            int   // so far
+	derived            int64 // changes of them that are derived ones
+	holderCheck        holderCheck
+	createsWithoutKept bool                    // the event creates the document that it writes to, without values kept elsewhere
+	creates            bool                    // the same, whatever is kept
+	newest             newestDocument          // the document that the event creates
+	unmoved            []unmovedEntry          // of the document that the event writes to
+	keptByEvent        map[keptValueKey][]byte // on that document
+	direct             int64                   // number of the document that the event writes to; 0 for none
+	levels             []*level
+	levelsDone         int            // levels that are worked off, of this event
+	lastPart           fanfold.TxPart // of the transaction, as the last event has it
 
 	outcomes []sqlite.Outcome // of the events of the last ApplyAll
 
@@ -78,7 +78,7 @@ func New(p *Plan, opt Options) *Fold {
 	if opt.SetOrientedFrom == 0 {
 		opt.SetOrientedFrom = DefaultSetOrientedFrom
 	}
-	f := &Fold{opt: opt, keptNow: map[keptKey][]byte{}}
+	f := &Fold{opt: opt, keptByEvent: map[keptValueKey][]byte{}}
 	f.setPlan(p)
 	return f
 }
@@ -148,7 +148,7 @@ func (f *Fold) lookAhead(tx *sqlite.Tx, events []*fanfold.Event) error {
 			f.keys = append(f.keys, ev.Key)
 		}
 	}
-	return tx.LookAhead(f.keys)
+	return tx.FindMissing(f.keys)
 }
 
 // setPlan switches to another model.
@@ -163,10 +163,10 @@ func (f *Fold) setPlan(p *Plan) {
 
 // begin makes the fold ready for one event. Time never goes back, whatever the log's clocks say.
 func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
-	f.tx, f.event, f.changes, f.direct, f.derived, f.held = tx, ev, 0, 0, 0, heldTarget{}
-	f.created, f.creates, f.newest.body, f.done, f.unmoved = false, false, nil, 0, f.unmoved[:0]
-	f.given.clear()
-	clear(f.keptNow)
+	f.tx, f.event, f.changes, f.direct, f.derived, f.holderCheck = tx, ev, 0, 0, 0, holderCheck{}
+	f.createsWithoutKept, f.creates, f.newest.body, f.levelsDone, f.unmoved = false, false, nil, 0, f.unmoved[:0]
+	f.contributions.clear()
+	clear(f.keptByEvent)
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {
 		f.now = ev.Time
@@ -277,7 +277,7 @@ func (f *Fold) Rehearse(tx *sqlite.Tx, ev *fanfold.Event) error {
 			return fanfold.Errorf(fanfold.NotFound, "there is no document %s", ev.Key)
 		}
 		ev.Base = row.Revision
-		if _, err := jsondoc.Patched(row.Source(), ev.Body, ev.Merges()); err != nil {
+		if _, err := jsondoc.Patched(row.ReferencedText(), ev.Body, ev.Merges()); err != nil {
 			return fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
 		}
 	}

@@ -87,7 +87,7 @@ func (f *Fold) relinkRelation(c *Collection, r *model.Relation, refs referenceCh
 		if err := f.tx.RemoveLink(name, id, refs.number); err != nil {
 			return err
 		}
-		if err := f.forgetKept(c, r, id, refs.number); err != nil {
+		if err := f.forgetKeptValues(c, r, id, refs.number); err != nil {
 			return err
 		}
 	}

@@ -122,7 +122,7 @@ func (f *Fold) forgetRules(m *ModelChange) error {
 		names = slices.Concat(m.lost, m.retiring)
 	}
 	for _, name := range names {
-		if err := f.tx.ForgetKept(name, "", 0); err != nil {
+		if err := f.tx.RemoveKeptValues(name, "", 0); err != nil {
 			return err
 		}
 	}
@@ -167,15 +167,15 @@ func (f *Fold) eachDocument(collection string, fn func(row *sqlite.Row) error) e
 		if err := fn(row); err != nil {
 			return err
 		}
-		if err := f.stepped(); err != nil {
+		if err := f.callOnDocument(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stepped calls the function of OnDocument, where there is one.
-func (f *Fold) stepped() error {
+// callOnDocument calls the function of OnDocument, where there is one.
+func (f *Fold) callOnDocument() error {
 	if f.onDocument == nil {
 		return nil
 	}
@@ -195,7 +195,7 @@ func collectionsOf(m *ModelChange, which func(name string) bool) []string {
 
 // relinkOne links one document by changed relations, and enters it into the new rules of those it refers to.
 func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
-	t := jsondoc.MustParse(row.Source())
+	t := jsondoc.MustParse(row.ReferencedText())
 	for _, r := range c.Relations {
 		if !m.relinked[r.FullName()] || r.Derived() { // which are linked at their level
 			continue
@@ -234,7 +234,7 @@ func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
 
 // restructureOne writes one document without the values that went, and marks who copies from it.
 func (f *Fold) restructureOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
-	source := row.Source()
+	source := row.ReferencedText()
 	t := jsondoc.MustParse(source)
 	body, err := f.plan.embed(c, previousValues{m}, t, jsondoc.MustParse(row.Body), 0)
 	if err != nil {
@@ -250,9 +250,9 @@ func (f *Fold) restructureOne(m *ModelChange, c *Collection, row *sqlite.Row) er
 			return err
 		}
 	}
-	view := sqlite.View{Position: row.Position, Body: body, Stored: c.StoreSource(body, t), Omitted: omitted}
+	view := sqlite.View{Position: row.Position, Body: body, Referenced: c.StoreSource(body, t), Omitted: omitted}
 	if bytes.Equal(body, row.Body) && bytes.Equal(omitted, row.Omitted) {
-		if view.Stored.Equal(row.Stored) {
+		if view.Referenced.Equal(row.Referenced) {
 			return nil
 		}
 		return f.tx.SetView(row.Number, view)

@@ -18,7 +18,7 @@ type ModelChange struct {
 	reordered    map[string]bool            // collections whose rules are placed in another order than before
 	relinked     map[string]bool            // full names of relations that came, went or changed
 	staleEntries map[string]bool            // names of rules with entries or totals that went or changed
-	Kept         []model.KeptOutcome        // what becomes of values that stay on documents
+	KeptValues   []model.KeptValuesOutcome  // what becomes of values that stay on documents
 	lost         []string                   // names of rules whose kept values are dropped
 	retiring     []string                   // names of rules that go, and whose kept values stay stored
 	restored     map[string]bool            // names of rules that are new or changed, and show values that are stored already
@@ -30,8 +30,8 @@ type ModelChange struct {
 
 // newModelChange returns what changes where one plan follows another. c compares their models, and kept is what becomes of
 // values that stay on documents.
-func newModelChange(prev, next *Plan, c *model.Comparison, kept []model.KeptOutcome) *ModelChange {
-	m := &ModelChange{Prev: prev, Next: next, Models: c, Kept: kept, freed: c.NoLongerUnique(), NewRules: map[string]bool{}, AddedRules: map[string]bool{},
+func newModelChange(prev, next *Plan, c *model.Comparison, kept []model.KeptValuesOutcome) *ModelChange {
+	m := &ModelChange{Prev: prev, Next: next, Models: c, KeptValues: kept, freed: c.NoLongerUnique(), NewRules: map[string]bool{}, AddedRules: map[string]bool{},
 		refolded: map[string]bool{}, rulesChanged: map[string]bool{}, reordered: map[string]bool{}, relinked: map[string]bool{}, staleEntries: map[string]bool{}, restored: map[string]bool{}}
 	m.Strict, m.Unique = c.NewGuards()
 	for _, pair := range c.Collections {
@@ -39,7 +39,7 @@ func newModelChange(prev, next *Plan, c *model.Comparison, kept []model.KeptOutc
 			m.compareRule(p)
 		}
 	}
-	m.compareKept()
+	m.compareKeptValues()
 	m.compareOrder()
 	for _, pair := range c.Collections {
 		for _, p := range pair.Relations {
@@ -105,9 +105,9 @@ func (m *ModelChange) compareRule(p model.RulePair) {
 	}
 }
 
-// compareKept finds what the fold does to values that stay on documents. It looks at NewRules.
-func (m *ModelChange) compareKept() {
-	for _, o := range m.Kept {
+// compareKeptValues finds what the fold does to values that stay on documents. It looks at NewRules.
+func (m *ModelChange) compareKeptValues() {
+	for _, o := range m.KeptValues {
 		switch name := o.Name(); {
 		case !o.Stays:
 			m.lost = append(m.lost, name)
@@ -214,7 +214,7 @@ func (m *ModelChange) Work(s *sqlite.Snapshot) (total int64, err error) {
 // passes returns how often all documents of a collection are worked on while levels are worked off: once for each rule that
 // they are entered into then, and once on each level that has rules of theirs which are computed anew.
 func (m *ModelChange) passes(collection string) (n int64) {
-	for _, r := range m.Next.Collection(collection).later {
+	for _, r := range m.Next.Collection(collection).derivedCounters {
 		if m.refills(r) {
 			n++
 		}
@@ -295,8 +295,8 @@ func (s memberSet) gives(r *model.Relation) bool {
 	return r.Derived() && s[r.Collection][r.Path[0].Name]
 }
 
-// lookedAtBy returns whether the value of the rule may be another because of the members.
-func (s memberSet) lookedAtBy(r *Rule) bool {
+// mayAlter returns whether the value of the rule may be another because of the members.
+func (s memberSet) mayAlter(r *Rule) bool {
 	switch r.Kind {
 	case model.Copy:
 		return s.readBy(r, r.Relation.To) || s.gives(r.Relation)
@@ -304,7 +304,7 @@ func (s memberSet) lookedAtBy(r *Rule) bool {
 		return s.readBy(r, r.Collection)
 	}
 	members := s[r.Relation.Collection]
-	return len(members) > 0 && r.LooksAt(members)
+	return len(members) > 0 && r.ReadsHolderMembers(members)
 }
 
 // alteredMembers returns the members whose values the new model may change: those of rules that came, went or changed,
@@ -321,7 +321,7 @@ func (m *ModelChange) alteredMembers() memberSet {
 	for grew := true; grew; {
 		grew = false
 		for _, r := range all {
-			if altered.lookedAtBy(r) && altered.add(r.Collection, all) {
+			if altered.mayAlter(r) && altered.add(r.Collection, all) {
 				grew = true
 			}
 		}

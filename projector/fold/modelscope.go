@@ -31,7 +31,7 @@ func (m *ModelChange) Scope(wholly bool) *Scope {
 		}
 	}
 	for _, r := range m.Next.Rules {
-		if m.NewRules[r.FullName] || m.refolded[r.FullName] || s.altered.lookedAtBy(r) || wholly && len(s.altered[r.Collection]) > 0 {
+		if m.NewRules[r.FullName] || m.refolded[r.FullName] || s.altered.mayAlter(r) || wholly && len(s.altered[r.Collection]) > 0 {
 			s.Rules[r], s.Collections[r.Collection] = true, true
 			if wholly || r.derivedIDs() { // whose ids stand in a view of their own, which is made of the levels before
 				s.whole[r.Collection] = true
@@ -72,7 +72,7 @@ func (m *ModelChange) membersOfChanged() memberSet {
 	for grew := true; grew; {
 		grew = false
 		for _, r := range all {
-			if altered.lookedAtBy(r) && altered.add(r.Collection, []*Rule{r}) {
+			if altered.mayAlter(r) && altered.add(r.Collection, []*Rule{r}) {
 				grew = true
 			}
 		}

@@ -56,7 +56,7 @@ func (m *ModelChange) HidingRules(row *sqlite.Row) (rules []*Rule) {
 	if len(c.Rules) == 0 {
 		return nil
 	}
-	t := jsondoc.MustParse(row.Source())
+	t := jsondoc.MustParse(row.ReferencedText())
 	for _, r := range c.Rules {
 		if m.AddedRules[r.FullName] && holds(t, jsondoc.Root, r.Path) {
 			rules = append(rules, r)
@@ -73,7 +73,7 @@ func (m *ModelChange) Uncovered(row *sqlite.Row) (rules []*model.Rule) {
 		return nil
 	}
 	for _, r := range old.Rules {
-		if slices.Contains(m.Next.Reserved[r.Collection], r.Path.String()) && holds(jsondoc.MustParse(row.Source()), jsondoc.Root, r.Path) {
+		if slices.Contains(m.Next.Reserved[r.Collection], r.Path.String()) && holds(jsondoc.MustParse(row.ReferencedText()), jsondoc.Root, r.Path) {
 			rules = append(rules, r)
 		}
 	}
@@ -97,7 +97,7 @@ func (m *ModelChange) NewlyRetired() (rules []model.KeepingRule) {
 // false where the document has none there.
 func HidesOwn(k model.KeepingRule, row *sqlite.Row) (problem fanfold.Problem, ok bool) {
 	path, err := model.ParsePath(k.Path)
-	if err != nil || !holds(jsondoc.MustParse(row.Source()), jsondoc.Root, path) {
+	if err != nil || !holds(jsondoc.MustParse(row.ReferencedText()), jsondoc.Root, path) {
 		return problem, false
 	}
 	return fanfold.Problem{Path: fmt.Sprintf("collections.%s.release", k.Collection),
@@ -107,11 +107,11 @@ func HidesOwn(k model.KeepingRule, row *sqlite.Row) (problem fanfold.Problem, ok
 // LostUnreleased lists the rules whose kept values the model would drop although it does not release their paths, the
 // first MaxNamed of them. The error is the read model's.
 func (m *ModelChange) LostUnreleased(s *sqlite.Snapshot) (problems []fanfold.Problem, err error) {
-	for _, o := range m.Kept {
+	for _, o := range m.KeptValues {
 		if !o.Unreleased() {
 			continue
 		}
-		n, err := s.CountKept(o.Name())
+		n, err := s.CountKeptValues(o.Name())
 		if err != nil {
 			return nil, err
 		}

@@ -43,18 +43,18 @@ type Rule struct {
 
 // Collection is a collection of the model, with the rules that begin or end at it.
 type Collection struct {
-	Name      string
-	Shape     *model.Shape // derived members only
-	Relations []*model.Relation
-	unique    []*model.Unique
-	Rules     []*Rule           // that this collection's documents carry
-	Readers   []*Rule           // copies of other documents that read this collection's
-	Counters  []*Rule           // rules of others that this collection's documents enter into
-	later     []*Rule           // those of Counters that look at derived members: entries are made when these are final
-	derived   []*model.Relation // those of Relations that are over derived ids: links are made when these are final
-	frozen    []*Rule           // those of Rules that are frozen
-	own       []*Rule           // those of Rules that follow what the document's own view has
-	FansOut   bool              // a write can change more than the documents that it refers to
+	Name            string
+	Shape           *model.Shape // derived members only
+	Relations       []*model.Relation
+	unique          []*model.Unique
+	Rules           []*Rule           // that this collection's documents carry
+	Readers         []*Rule           // copies of other documents that read this collection's
+	Counters        []*Rule           // rules of others that this collection's documents enter into
+	derivedCounters []*Rule           // those of Counters that look at derived members: entries are made when these are final
+	derived         []*model.Relation // those of Relations that are over derived ids: links are made when these are final
+	frozen          []*Rule           // those of Rules that are frozen
+	own             []*Rule           // those of Rules that follow what the document's own view has
+	FansOut         bool              // a write can change more than the documents that it refers to
 
 	retired        []retiredRule // removed rules that have values on this collection's documents
 	retiredReaders []retiredRule // those that have values of this collection's documents until these return
@@ -137,7 +137,7 @@ func (p *Plan) Follow(m *model.Model, seq uint64) (*ModelChange, error) {
 	next := *m
 	next.Fold, next.Retired = cmp.Or(m.Fold, p.Version), nil // which are the plan's from here on
 	c := model.Compare(p.Model, m)
-	kept := c.Kept(p.Retired)
+	kept := c.KeptValues(p.Retired)
 	plan, err := newPlan(&next, seq, c.Reserved(p.Reserved), c.Retired(kept))
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (p *Plan) Follow(m *model.Model, seq uint64) (*ModelChange, error) {
 func compilePlan(m *model.Model, seq uint64, reserved model.Reserved, retired model.Retired, copyOnly map[string]bool) (*Plan, error) {
 	if m.Fold == 0 {
 		of := *m
-		of.Fold = Oldest
+		of.Fold = OldestVersion
 		m = &of
 	}
 	p := &Plan{Seq: seq, Version: m.Fold, Model: m, Reserved: reserved, Retired: retired, collections: map[string]*Collection{}}
@@ -159,7 +159,7 @@ func compilePlan(m *model.Model, seq uint64, reserved model.Reserved, retired mo
 	}
 	for _, r := range m.Rules {
 		if r.Kind == model.Copy && copyOnly[r.Name()] {
-			r = withoutKept(r)
+			r = withoutKeeping(r)
 		}
 		rule, err := compileRule(r)
 		if err != nil {
@@ -184,8 +184,8 @@ func compilePlan(m *model.Model, seq uint64, reserved model.Reserved, retired mo
 	return p, nil
 }
 
-// withoutKept returns a copy rule with no value of it staying on a holder.
-func withoutKept(r *model.Rule) *model.Rule {
+// withoutKeeping returns a copy rule with no value of it staying on a holder.
+func withoutKeeping(r *model.Rule) *model.Rule {
 	rule, relation := *r, *r.Relation
 	rule.Frozen, rule.Relation, relation.OnDelete = false, &relation, model.Clear
 	return &rule
@@ -231,7 +231,7 @@ func (p *Plan) addRule(rule *Rule) {
 		holder := p.collections[rule.Relation.Collection]
 		holder.Counters = append(holder.Counters, rule)
 		if rule.EntersDerived {
-			holder.later = append(holder.later, rule)
+			holder.derivedCounters = append(holder.derivedCounters, rule)
 		}
 	}
 }
@@ -279,8 +279,8 @@ func (p *Plan) addRetired() error {
 }
 
 // StoreSource returns what is stored of a document's referenced view beside the embedded one.
-func (c *Collection) StoreSource(body []byte, source *jsondoc.Tree) sqlite.Stored {
-	return sqlite.StoreSource(body, source.Raw(jsondoc.Root), c.Shape.Owns(source))
+func (c *Collection) StoreSource(body []byte, source *jsondoc.Tree) sqlite.ReferencedView {
+	return sqlite.NewReferencedView(body, source.Raw(jsondoc.Root), c.Shape.Owns(source))
 }
 
 // ReadsAny returns whether the rule can look at one of the top-level members that changed; nil means any.
@@ -324,15 +324,15 @@ func (c *Collection) AffectsOthers(changed map[string]bool) bool {
 		}
 	}
 	for _, rule := range c.Counters {
-		if rule.LooksAt(changed) {
+		if rule.ReadsHolderMembers(changed) {
 			return true
 		}
 	}
 	return false
 }
 
-// LooksAt returns whether the rule about documents that refer to one can look at one of the top-level members of theirs
+// ReadsHolderMembers returns whether the rule about documents that refer to one can look at one of the top-level members of theirs
 // that changed, without one of them being written; nil means any.
-func (r *Rule) LooksAt(changed map[string]bool) bool {
+func (r *Rule) ReadsHolderMembers(changed map[string]bool) bool {
 	return (r.Kind == model.Recent || r.EntersDerived) && r.ReadsAny(changed)
 }

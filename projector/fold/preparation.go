@@ -78,7 +78,7 @@ func (f *Fold) freezeNew(change *ModelChange, next *Plan) error {
 		}
 		if err := f.tx.Targets(r.RelationName, r.Relation.To, func(id string, body []byte) error {
 			if raw := r.Evaluate(body, id, nil); raw != nil {
-				return f.tx.KeepOnHolders(r.FullName, r.RelationName, id, raw)
+				return f.tx.AddKeptValues(r.FullName, r.RelationName, id, raw)
 			}
 			return nil
 		}); err != nil {

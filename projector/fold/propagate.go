@@ -24,7 +24,7 @@ type level struct {
 	recompute map[*Rule]bool                            // rules to compute on every document: a new model's
 	refit     map[int64]bool                            // documents, by number, that have no room for all their values
 	own       map[int64]bool                            // documents, by number, of which rules that follow their own view may change
-	entering  map[*Rule]map[int64]formerEntry           // rules that look at derived members: what documents, by number, entered before
+	entering  map[*Rule]map[int64]entryBefore           // rules that look at derived members: what documents, by number, entered before
 	relinking map[*model.Relation]map[int64]formerLinks // relations over derived ids: what documents, by number, referred to before
 	relinkAll map[string]bool                           // such relations, by full name, of which all links are to be made: a new model's
 }
@@ -240,31 +240,31 @@ func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[stri
 	return nil
 }
 
-// heldTarget says whether any document refers to a target by a relation.
-type heldTarget struct {
+// holderCheck remembers whether any document refers to a target by a relation.
+type holderCheck struct {
 	relation, target string
-	held             bool
+	found            bool
 }
 
 // hasHolders returns whether any document refers to a target. It is asked after an event has changed the links, for one
 // rule of a relation after the other.
 func (f *Fold) hasHolders(relation, target string) (bool, error) {
-	if h := f.held; h.relation == relation && h.target == target {
-		return h.held, nil
+	if h := f.holderCheck; h.relation == relation && h.target == target {
+		return h.found, nil
 	}
 	held, err := f.tx.HasHolders(relation, target)
-	f.held = heldTarget{relation, target, held && err == nil}
+	f.holderCheck = holderCheck{relation, target, held && err == nil}
 	return held, err
 }
 
 // propagate works off the levels and writes the changes they cause.
 func (f *Fold) propagate() error {
 	for _, l := range f.levels {
-		f.done = l.number + 1
+		f.levelsDone = l.number + 1
 		if l.empty() {
 			continue
 		}
-		f.given.clear()
+		f.contributions.clear()
 		if err := f.settleLinks(l); err != nil {
 			return err
 		}
@@ -286,13 +286,13 @@ func (f *Fold) propagate() error {
 		if err != nil {
 			return err
 		}
-		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.stepped()) }); err != nil {
+		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.callOnDocument()) }); err != nil {
 			return err
 		}
 		l.reset()
 	}
-	f.done = 0
-	f.given.clear()
+	f.levelsDone = 0
+	f.contributions.clear()
 	return f.flushChanged()
 }
 
@@ -381,7 +381,7 @@ func (f *Fold) update(row *sqlite.Row, l *level) error {
 	if row.Omitted == nil && !v.refit {
 		body, d, fits, err := f.splicer.splice(f.plan, c, v, old)
 		if err == nil && fits {
-			return f.applyDerived(c, row, sqlite.View{Body: body, Stored: row.Stored}, d)
+			return f.applyDerived(c, row, sqlite.View{Body: body, Referenced: row.Referenced}, d)
 		}
 		if err != nil && !errors.Is(err, errPastLimit) {
 			return err
@@ -398,7 +398,7 @@ func (f *Fold) update(row *sqlite.Row, l *level) error {
 // written again on the later levels, because what has room on this one may leave more to them, or less.
 func (f *Fold) rewrite(c *Collection, v *changedValues, old *jsondoc.Tree) (view sqlite.View, err error) {
 	row := v.row
-	src := jsondoc.MustParse(row.Source())
+	src := jsondoc.MustParse(row.ReferencedText())
 	if row.Omitted == nil && !v.refit {
 		view.Body, view.Omitted, err = f.plan.View(c, v, src, old)
 	} else {
@@ -407,7 +407,7 @@ func (f *Fold) rewrite(c *Collection, v *changedValues, old *jsondoc.Tree) (view
 	if err != nil {
 		return view, err
 	}
-	view.Stored = c.StoreSource(view.Body, src)
+	view.Referenced = c.StoreSource(view.Body, src)
 	if row.Omitted != nil || view.Omitted != nil || v.refit {
 		f.markRefit(c, row.Number, v.level.number+1)
 	}

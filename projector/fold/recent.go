@@ -37,7 +37,7 @@ func (f *Fold) recent(r *Rule, target string) ([]byte, error) {
 
 // excerpt returns what a Recent shows of the document with a number, nil where there is none.
 func (f *Fold) excerpt(r *Rule, number int64) ([]byte, error) {
-	if text, ok := f.given.get(r, number); ok {
+	if text, ok := f.contributions.get(r, number); ok {
 		return text, nil
 	}
 	body, err := f.tx.BodyOf(number)
@@ -48,7 +48,7 @@ func (f *Fold) excerpt(r *Rule, number int64) ([]byte, error) {
 		return nil, err
 	}
 	text := r.Excerpt(body)
-	f.given.put(r, number, text)
+	f.contributions.put(r, number, text)
 	return text, nil
 }
 
@@ -173,7 +173,7 @@ func (r *Rule) shownDigest(t *jsondoc.Tree) (digest [sha256.Size]byte) {
 func (f *Fold) markShown(c *Collection, row *sqlite.Row, body []byte, changed map[string]bool) {
 	var t *jsondoc.Tree
 	for _, rule := range c.Counters {
-		if rule.Kind != model.Recent || rule.EntersDerived || f.passed(rule) || !rule.LooksAt(changed) || f.levels[rule.Level].recompute[rule] {
+		if rule.Kind != model.Recent || rule.EntersDerived || f.levelDone(rule) || !rule.ReadsHolderMembers(changed) || f.levels[rule.Level].recompute[rule] {
 			continue
 		}
 		if t == nil {

@@ -163,7 +163,7 @@ func (r *Rule) ofNothing() []byte {
 	return nil
 }
 
-// Length implements knownLengths.
+// ValueLength implements valueLengths.
 func (v *currentValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
 	if v.write && r.FollowsOwn() {
 		return 0, false
@@ -256,7 +256,7 @@ func (f *Fold) count(r *Rule, target string) ([]byte, error) {
 // isCounted returns whether a Count takes in the document with a number. One that is being created is not there yet: it enters
 // the count once it is.
 func (f *Fold) isCounted(r *Rule, number int64) (bool, error) {
-	if text, ok := f.given.get(r, number); ok {
+	if text, ok := f.contributions.get(r, number); ok {
 		return text != nil, nil
 	}
 	row, err := f.tx.ByNumber(number)
@@ -264,10 +264,10 @@ func (f *Fold) isCounted(r *Rule, number int64) (bool, error) {
 		return false, err
 	}
 	var text []byte
-	if r.Includes(jsondoc.MustParse(row.Source()), row.Key, f.opt.Reporter) {
+	if r.Includes(jsondoc.MustParse(row.ReferencedText()), row.Key, f.opt.Reporter) {
 		text = []byte{}
 	}
-	f.given.put(r, number, text)
+	f.contributions.put(r, number, text)
 	return text != nil, nil
 }
 
@@ -308,7 +308,7 @@ func (v *changedValues) refits(r *Rule) bool {
 	return v.refit && r.Level == v.level.number && !r.countsLinks()
 }
 
-// Length implements knownLengths.
+// ValueLength implements valueLengths.
 func (v *changedValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
 	return v.current().Length(r, t, anchor)
 }

@@ -13,8 +13,8 @@ import (
 // for events of earlier versions what these gave.
 func TestExpressionsOfAVersion(t *testing.T) {
 	of := map[int]string{8: "cel-go v0.32.0, cost 2"}
-	if of[fold.Oldest] != expr.Version {
-		t.Errorf("expressions are %q, and those of version %d of the fold %q", expr.Version, fold.Oldest, of[fold.Oldest])
+	if of[fold.OldestVersion] != expr.Version {
+		t.Errorf("expressions are %q, and those of version %d of the fold %q", expr.Version, fold.OldestVersion, of[fold.OldestVersion])
 	}
 }
 
@@ -22,19 +22,19 @@ func TestExpressionsOfAVersion(t *testing.T) {
 // version that the program does not know.
 func TestPlansOfVersions(t *testing.T) {
 	first, err := fold.NewPlan(model.Empty(), 0, nil)
-	if err != nil || first.Version != fold.Oldest || first.Model.Fold != fold.Oldest {
+	if err != nil || first.Version != fold.OldestVersion || first.Model.Fold != fold.OldestVersion {
 		t.Fatalf("the first plan is %+v, %v", first, err)
 	}
 	m := model.Empty()
-	m.Fold = fold.Newest
+	m.Fold = fold.LatestVersion
 	newest, err := first.Follow(m, 1)
-	if err != nil || newest.Next.Version != fold.Newest {
+	if err != nil || newest.Next.Version != fold.LatestVersion {
 		t.Fatalf("the newest plan is %+v, %v", newest, err)
 	}
-	if next, err := newest.Next.Follow(model.Empty(), 2); err != nil || next.Next.Version != fold.Newest || next.Next.Seq != 2 {
+	if next, err := newest.Next.Follow(model.Empty(), 2); err != nil || next.Next.Version != fold.LatestVersion || next.Next.Seq != 2 {
 		t.Errorf("the plan behind it is %+v, %v", next, err)
 	}
-	for _, version := range []int{fold.Oldest - 1, fold.Newest + 1, -1} {
+	for _, version := range []int{fold.OldestVersion - 1, fold.LatestVersion + 1, -1} {
 		m := model.Empty()
 		m.Fold = version
 		if _, err := first.Follow(m, 1); fanfold.CodeOf(err) != fanfold.Unavailable {

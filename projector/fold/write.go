@@ -28,7 +28,7 @@ func (f *Fold) write(ev *fanfold.Event) error {
 	before, t := emptyTree, &f.source
 	change := documentChange{key: row.Key, number: row.Number, after: t, revision: row.Revision}
 	if old != nil {
-		before, change.revisionBefore = jsondoc.MustParse(old.Source()), old.Revision
+		before, change.revisionBefore = jsondoc.MustParse(old.ReferencedText()), old.Revision
 	}
 	change.before = before
 	t.Reset(source)
@@ -44,7 +44,7 @@ func (f *Fold) write(ev *fanfold.Event) error {
 			return errors.Join(err, f.propagate())
 		}
 	}
-	if err := f.restoreKept(c, row, t, ev.Kept); err != nil {
+	if err := f.restoreKeptValues(c, row, t, ev.Kept); err != nil {
 		return err
 	}
 	if err := f.embed(c, row, old); err != nil {
@@ -73,7 +73,7 @@ func newSource(ev *fanfold.Event, old *sqlite.Row) (source []byte, op fanfold.Op
 	case ev.Kind == fanfold.KindPatch && (old == nil || old.Revision != ev.Base):
 		return nil, "", fanfold.Errorf(fanfold.Internal, "a patch on revision %d, which is not the document's last", ev.Base)
 	case ev.Kind == fanfold.KindPatch:
-		source, err = jsondoc.Patched(old.Source(), ev.Body, ev.Merges())
+		source, err = jsondoc.Patched(old.ReferencedText(), ev.Body, ev.Merges())
 		return source, fanfold.OpPatch, err
 	case old != nil:
 		return ev.Body, fanfold.OpReplace, nil
@@ -89,7 +89,7 @@ func (f *Fold) newRow(ev *fanfold.Event, old *sqlite.Row) (*sqlite.Row, error) {
 		row.Number, row.Created = old.Number, old.Created
 	}
 	f.direct, f.creates = row.Number, old == nil
-	f.created = f.creates && ev.Kept == nil
+	f.createsWithoutKept = f.creates && ev.Kept == nil
 	var err error
 	row.Position, err = f.nextPosition()
 	return row, err
@@ -104,7 +104,7 @@ func (f *Fold) embed(c *Collection, row, old *sqlite.Row) (err error) {
 	if row.Body, row.Omitted, err = f.plan.View(c, values, &f.source, values.old); err != nil {
 		return err
 	}
-	row.Stored = c.StoreSource(row.Body, &f.source)
+	row.Referenced = c.StoreSource(row.Body, &f.source)
 	if old == nil {
 		f.newest.set(row.Body)
 	}
@@ -121,7 +121,7 @@ func (f *Fold) store(row, old *sqlite.Row, op fanfold.Op) error {
 		}
 		return f.addChange(row.Number, ch)
 	}
-	ch.Prior, ch.Previous, ch.PreviousSource = old.Position, old.Body, old.Source()
+	ch.Prior, ch.Previous, ch.PreviousSource = old.Position, old.Body, old.ReferencedText()
 	if err := errors.Join(f.countOmissions(old.Omitted, row.Omitted), f.tx.Replace(row)); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 		return err
 	}
 	c := f.plan.Collection(ev.Key.Collection)
-	gone := documentChange{key: old.Key, number: old.Number, before: jsondoc.MustParse(old.Source()), after: emptyTree, revisionBefore: old.Revision}
+	gone := documentChange{key: old.Key, number: old.Number, before: jsondoc.MustParse(old.ReferencedText()), after: emptyTree, revisionBefore: old.Revision}
 	if err := f.relink(c, gone); err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 		return err
 	}
 	if err := f.addChange(old.Number, &fanfold.Change{Position: at, Key: ev.Key, Op: fanfold.OpDelete, Revision: fanfold.Revision(ev.Seq),
-		Time: f.now, Tx: ev.Tx.ID, ByDelete: byDelete(ev), Prior: old.Position, Previous: old.Body, PreviousSource: old.Source()}); err != nil {
+		Time: f.now, Tx: ev.Tx.ID, ByDelete: byDelete(ev), Prior: old.Position, Previous: old.Body, PreviousSource: old.ReferencedText()}); err != nil {
 		return err
 	}
 	if err := f.markReaders(c, ev.Key, old, nil); err != nil {

@@ -16,19 +16,19 @@ import (
 // checker recomputes embedded views the slow way, on one snapshot: every derived value from the referenced views, none
 // from what is stored. With a scope it takes what that leaves out from what is stored.
 type checker struct {
-	ctx     context.Context
-	sc      *sqlite.Scanner
-	plan    *fold.Plan
-	copies  map[copyKey][]byte // values of copies, and entries, that were computed; others are in a temporary file
-	size    int                // of copies, in bytes
-	lengths map[copyKey]int    // of values in the temporary file that are long, in bytes
-	last    lastView
-	change  *fold.ModelChange // to the plan, that is yet to come; nil where the plan applies
-	scope   *fold.Scope       // what change concerns; nil for everything
-	linked  map[string]bool   // full names of the relations of the private link index; nil for all
-	work    *workCount
-	tally   *tally // counts what copies find; nil where nobody asks
-	given   givenCache
+	ctx              context.Context
+	sc               *sqlite.Scanner
+	plan             *fold.Plan
+	copies           map[copyKey][]byte // values of copies, and entries, that were computed; others are in a temporary file
+	size             int                // of copies, in bytes
+	longValueLengths map[copyKey]int    // of values in the temporary file that are long, in bytes
+	last             lastView
+	change           *fold.ModelChange // to the plan, that is yet to come; nil where the plan applies
+	scope            *fold.Scope       // what change concerns; nil for everything
+	linkIndexOf      map[string]bool   // full names of the relations of the private link index; nil for all
+	work             *workCount
+	tally            *tally // counts what copies find; nil where nobody asks
+	contributions    contributionCache
 }
 
 // copyKey names the value of a copy rule for one target, or what one document enters into a rule.
@@ -54,7 +54,7 @@ const (
 
 // newChecker returns a checker of the snapshot under a plan, whose progress is told.
 func newChecker(ctx context.Context, sc *sqlite.Scanner, pl *fold.Plan, progress fanfold.Progress) *checker {
-	return &checker{ctx: ctx, sc: sc, plan: pl, copies: map[copyKey][]byte{}, lengths: map[copyKey]int{}, work: &workCount{tell: progress}}
+	return &checker{ctx: ctx, sc: sc, plan: pl, copies: map[copyKey][]byte{}, longValueLengths: map[copyKey]int{}, work: &workCount{progress: progress}}
 }
 
 // uniqueIndex returns the name of the private index of what is unique under a name.
@@ -64,7 +64,7 @@ func uniqueIndex(collection, name string) string { return "unique " + collection
 // cannot be compared, which has no claim.
 func (c *checker) indexUnique(collection string, all []*model.Unique, bad func(row *sqlite.Row, err error)) error {
 	return c.eachRow([]string{collection}, func(row *sqlite.Row) error {
-		t := jsondoc.MustParse(row.Source())
+		t := jsondoc.MustParse(row.ReferencedText())
 		for _, u := range all {
 			value, err := u.Value(t)
 			if err != nil {
@@ -86,13 +86,13 @@ func (c *checker) indexUnique(collection string, all []*model.Unique, bad func(r
 // the documents of their collections alone.
 func (c *checker) indexLinks() error {
 	var collections []string
-	if c.linked != nil {
-		collections = c.linkedCollections()
+	if c.linkIndexOf != nil {
+		collections = c.linkIndexCollections()
 	}
 	if err := c.eachRow(collections, func(row *sqlite.Row) error {
-		t := jsondoc.MustParse(row.Source())
+		t := jsondoc.MustParse(row.ReferencedText())
 		for _, r := range c.plan.Collection(row.Key.Collection).Relations {
-			if r.Derived() || !c.links(r) {
+			if r.Derived() || !c.inLinkIndex(r) {
 				continue
 			}
 			if err := c.indexLinksOf(row.Number, t, r); err != nil {
@@ -104,7 +104,7 @@ func (c *checker) indexLinks() error {
 		return err
 	}
 	for _, r := range c.plan.DerivedRelations() {
-		if !c.links(r) {
+		if !c.inLinkIndex(r) {
 			continue
 		}
 		if err := c.eachRow([]string{r.Collection}, func(row *sqlite.Row) error {
@@ -120,14 +120,16 @@ func (c *checker) indexLinks() error {
 	return nil
 }
 
-// links returns whether a relation is in the private link index. Of others the stored links are right.
-func (c *checker) links(r *model.Relation) bool { return c.linked == nil || c.linked[r.FullName()] }
+// inLinkIndex returns whether a relation is in the private link index. Of others the stored links are right.
+func (c *checker) inLinkIndex(r *model.Relation) bool {
+	return c.linkIndexOf == nil || c.linkIndexOf[r.FullName()]
+}
 
-// linkedCollections returns the collections with written ids of the relations of the private link index; it is not nil.
-func (c *checker) linkedCollections() []string {
+// linkIndexCollections returns the collections with written ids of the relations of the private link index; it is not nil.
+func (c *checker) linkIndexCollections() []string {
 	names := []string{}
 	for _, r := range c.plan.Model.Relations() {
-		if c.linked[r.FullName()] && !r.Derived() {
+		if c.linkIndexOf[r.FullName()] && !r.Derived() {
 			names = append(names, r.Collection)
 		}
 	}
@@ -163,7 +165,7 @@ func (c *checker) expected(row *sqlite.Row, level int) (body, omitted []byte, er
 		return nil, nil, err
 	}
 	values := &expectedValues{c: c, row: row, level: level}
-	body, omitted, err = c.plan.View(c.plan.Collection(row.Key.Collection), values, jsondoc.MustParse(row.Source()), old)
+	body, omitted, err = c.plan.View(c.plan.Collection(row.Key.Collection), values, jsondoc.MustParse(row.ReferencedText()), old)
 	if err == nil && omitted != nil && c.scope != nil && !c.scope.Whole(row.Key.Collection) {
 		return nil, nil, errDisplaces
 	}
@@ -253,7 +255,7 @@ func (c *checker) compute(r *fold.Rule, row *sqlite.Row) ([]byte, error) {
 	return raw, c.keepCopy(key, raw)
 }
 
-// Length returns the length of a copy's value that is long, and kept.
+// ValueLength returns the length of a copy's value that is long, and kept.
 func (v *expectedValues) Length(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
 	if r.Level >= v.level || v.c.scope != nil && !v.c.scope.Computes(r) {
 		return 0, false
@@ -262,7 +264,7 @@ func (v *expectedValues) Length(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.No
 	if !ok || r.Frozen || v.crowds.Crowded(r, t) {
 		return 0, false
 	}
-	length, ok = v.c.lengths[copyKey{r, id}]
+	length, ok = v.c.longValueLengths[copyKey{r, id}]
 	return length, ok
 }
 
@@ -286,7 +288,7 @@ func (c *checker) copyOf(r *fold.Rule, id string, holder int64) ([]byte, error) 
 	}
 	if row == nil {
 		if r.KeepsGone() && (!c.isNew(r) || c.change.Restores(r.FullName)) {
-			return c.sc.Kept(r.FullName, id, holder)
+			return c.sc.KeptValue(r.FullName, id, holder)
 		}
 		return nil, nil
 	}
@@ -310,14 +312,14 @@ func (c *checker) frozen(r *fold.Rule, id string, holder int64) (raw []byte, don
 	if c.isNew(r) && !c.change.Restores(r.FullName) {
 		return nil, false, nil
 	}
-	raw, err = c.sc.Kept(r.FullName, id, holder)
+	raw, err = c.sc.KeptValue(r.FullName, id, holder)
 	return raw, raw != nil || !c.isNew(r), err
 }
 
 // keepCopy keeps the value of a copy, in memory where there is room.
 func (c *checker) keepCopy(key copyKey, raw []byte) error {
 	if len(raw) > maxCopySize {
-		c.lengths[key] = len(raw)
+		c.longValueLengths[key] = len(raw)
 		return c.sc.KeepValue(key.rule.FullName, key.id, raw)
 	}
 	if len(c.copies) >= maxCopies || c.size > maxCopiesSize {

@@ -132,7 +132,7 @@ func written(ev *fanfold.Event, old *sqlite.Row) *jsondoc.Tree {
 	case ev.Kind == fanfold.KindPut:
 		return jsondoc.MustParse(ev.Body)
 	case ev.Kind == fanfold.KindPatch && old != nil:
-		if body, err := jsondoc.Patched(old.Source(), ev.Body, ev.Merges()); err == nil {
+		if body, err := jsondoc.Patched(old.ReferencedText(), ev.Body, ev.Merges()); err == nil {
 			return jsondoc.MustParse(body)
 		}
 	}
@@ -178,7 +178,7 @@ func (e *fanoutEstimate) event(ev *fanfold.Event) error {
 	}
 	var views []*jsondoc.Tree
 	if old != nil {
-		views = append(views, jsondoc.MustParse(old.Source()))
+		views = append(views, jsondoc.MustParse(old.ReferencedText()))
 	}
 	if t := written(ev, old); t != nil {
 		views = append(views, t)
@@ -231,7 +231,7 @@ func (e *fanoutEstimate) document(c *fold.Collection, number int64, id string, c
 		return err
 	}
 	for _, rule := range c.Counters {
-		if !rule.LooksAt(changed) {
+		if !rule.ReadsHolderMembers(changed) {
 			continue
 		}
 		row, err := e.s.RowByNumber(number)
@@ -240,7 +240,7 @@ func (e *fanoutEstimate) document(c *fold.Collection, number int64, id string, c
 		}
 		view := row.Body
 		if !rule.Relation.Derived() {
-			view = row.Source()
+			view = row.ReferencedText()
 		}
 		if err := e.targets(rule, jsondoc.MustParse(view)); err != nil {
 			return err

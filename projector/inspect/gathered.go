@@ -18,7 +18,7 @@ func (c *checker) count(r *fold.Rule, target string) ([]byte, error) {
 		return strconv.AppendInt(nil, n, 10), err
 	}
 	n := int64(0)
-	if err := c.eachEntry(r, target, func(entry) { n++ }); err != nil {
+	if err := c.eachEntry(r, target, func(numberedEntry) { n++ }); err != nil {
 		return nil, err
 	}
 	return strconv.AppendInt(nil, n, 10), nil
@@ -27,7 +27,7 @@ func (c *checker) count(r *fold.Rule, target string) ([]byte, error) {
 // holders returns the numbers of the documents that refer to target by a rule's relation, in order of creation, limit of them
 // at most where that is not negative.
 func (c *checker) holders(r *fold.Rule, target string, limit int) ([]int64, error) {
-	if !c.links(r.Relation) {
+	if !c.inLinkIndex(r.Relation) {
 		return c.sc.HolderNumbers(r.RelationName, target, limit)
 	}
 	return c.sc.Holders(r.RelationName, target, limit)
@@ -35,7 +35,7 @@ func (c *checker) holders(r *fold.Rule, target string, limit int) ([]int64, erro
 
 // countHolders returns how many documents refer to target by a rule's relation.
 func (c *checker) countHolders(r *fold.Rule, target string) (int64, error) {
-	if !c.links(r.Relation) {
+	if !c.inLinkIndex(r.Relation) {
 		return c.sc.Snapshot.CountHolders(r.RelationName, target, -1)
 	}
 	return c.sc.CountHolders(r.RelationName, target)
@@ -62,7 +62,7 @@ func (c *checker) ids(r *fold.Rule, target string) ([]byte, error) {
 func (c *checker) aggregate(r *fold.Rule, target string) ([]byte, error) {
 	count, sum := int64(0), decimal.Decimal{}
 	first, last := &entryList{limit: 1}, &entryList{limit: max(r.Limit, 1), descending: true}
-	if err := c.eachEntry(r, target, func(e entry) {
+	if err := c.eachEntry(r, target, func(e numberedEntry) {
 		count, sum = count+1, decimal.Add(sum, e.Number)
 		first.add(e)
 		last.add(e)
@@ -92,14 +92,14 @@ func (c *checker) aggregate(r *fold.Rule, target string) ([]byte, error) {
 	return list.Value(), nil
 }
 
-// entry is what a document enters into a rule.
-type entry struct {
-	fold.Entry
+// numberedEntry is what a document enters into a rule.
+type numberedEntry struct {
+	fold.RuleEntry
 	number int64
 }
 
 // eachEntry calls fn with what documents enter into a rule on target, in order of creation.
-func (c *checker) eachEntry(r *fold.Rule, target string, fn func(e entry)) error {
+func (c *checker) eachEntry(r *fold.Rule, target string, fn func(e numberedEntry)) error {
 	holders, err := c.holders(r, target, -1)
 	if err != nil {
 		return err
@@ -108,12 +108,12 @@ func (c *checker) eachEntry(r *fold.Rule, target string, fn func(e entry)) error
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		e, err := c.givenEntry(r, number)
+		e, err := c.contributedEntry(r, number)
 		if err != nil {
 			return err
 		}
 		if e.Included {
-			fn(entry{e, number})
+			fn(numberedEntry{e, number})
 		}
 	}
 	return nil
@@ -123,11 +123,11 @@ func (c *checker) eachEntry(r *fold.Rule, target string, fn func(e entry)) error
 type entryList struct {
 	limit      int
 	descending bool
-	entries    []entry
+	entries    []numberedEntry
 }
 
 // add adds an entry. It sorts, and drops what is past the limit, once in a while.
-func (l *entryList) add(e entry) {
+func (l *entryList) add(e numberedEntry) {
 	l.entries = append(l.entries, e)
 	if len(l.entries) > 2*l.limit {
 		l.sorted()
@@ -135,8 +135,8 @@ func (l *entryList) add(e entry) {
 }
 
 // sorted returns the entries within the limit, in order.
-func (l *entryList) sorted() []entry {
-	slices.SortFunc(l.entries, func(a, b entry) int {
+func (l *entryList) sorted() []numberedEntry {
+	slices.SortFunc(l.entries, func(a, b numberedEntry) int {
 		order := cmp.Or(bytes.Compare(a.SortKey, b.SortKey), cmp.Compare(a.number, b.number)) // a Recent by creation has no sort keys
 		if l.descending {
 			return -order

@@ -53,8 +53,8 @@ collections:
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if c.given.looked > 3*holders {
-			t.Errorf("%s: %d looks at documents, of which there are %d", rule, c.given.looked, holders)
+		if c.contributions.documentsRead > 3*holders {
+			t.Errorf("%s: %d looks at documents, of which there are %d", rule, c.contributions.documentsRead, holders)
 		}
 		if err := sc.Close(); err != nil {
 			t.Fatal(err)

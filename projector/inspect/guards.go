@@ -25,7 +25,7 @@ func (i *Inspector) Guards(ctx context.Context, m *model.Model) (problems []fanf
 	}
 	v := &previewer{prev: change.Prev, next: change.Next, change: change, out: &model.Preview{}}
 	c := newChecker(ctx, sc, change.Next, nil)
-	c.linkOnly(change.Strict, change.Scope(false), change)
+	c.limitLinkIndex(change.Strict, change.Scope(false), change)
 	if err := c.indexLinks(); err != nil {
 		return nil, err
 	}
@@ -36,17 +36,17 @@ func (i *Inspector) Guards(ctx context.Context, m *model.Model) (problems []fanf
 	return append(v.out.Problems, lost...), err
 }
 
-// linkOnly has the private link index take those of some relations alone whose links the model may change.
-func (c *checker) linkOnly(relations []*model.Relation, s *fold.Scope, change *fold.ModelChange) {
-	c.linked = map[string]bool{}
+// limitLinkIndex has the private link index take those of some relations alone whose links the model may change.
+func (c *checker) limitLinkIndex(relations []*model.Relation, s *fold.Scope, change *fold.ModelChange) {
+	c.linkIndexOf = map[string]bool{}
 	for _, r := range relations {
-		c.linked[r.FullName()] = s.Relinks(change, r)
+		c.linkIndexOf[r.FullName()] = s.Relinks(change, r)
 	}
 }
 
 // dangling calls fn for links of a relation whose target is not in collection to, for limit links at most.
 func (c *checker) dangling(relation, to string, limit int, fn func(holder int64, target string) error) error {
-	if c.linked == nil || c.linked[relation] {
+	if c.linkIndexOf == nil || c.linkIndexOf[relation] {
 		return c.sc.Dangling(relation, to, limit, fn)
 	}
 	return c.sc.Snapshot.Dangling(relation, to, limit, fn)

@@ -93,12 +93,12 @@ type lineage struct {
 	known      map[string]referring
 	ids        map[idsOf][]string // of lists of copies
 	crowds     fold.Crowds
-	absent     []absentValue
+	missing    []missingValue
 	until      time.Time // for which it is explained why there is no value; zero before the first one
 	conditions time.Time // until when conditions are evaluated; zero before the first one
 	out        *Lineage
 
-	looked    int // members and elements of views from before, and ids, that were looked at
+	walked    int // members and elements of views from before, and ids, that were looked at
 	evaluated int // conditions
 	referred  int // ids that were looked for
 }
@@ -125,7 +125,7 @@ func (l *lineage) walk(n, anchor jsondoc.Node, shape *model.Shape, at string) er
 	if l.t.Kind(n) != jsondoc.Object {
 		return nil
 	}
-	l.noteAbsent(n, anchor, shape, at)
+	l.noteMissing(n, anchor, shape, at)
 	for c := l.t.First(n); c != jsondoc.None; c = l.t.Next(c) {
 		m := shape.Member(l.t, c)
 		if m == nil {
@@ -215,7 +215,7 @@ func (l *lineage) idsAt(r *fold.Rule, anchor jsondoc.Node) []string {
 	ids, ok := l.ids[key]
 	if !ok {
 		ids = r.Relation.Path[r.Base:].AppendIDs(nil, l.t, anchor)
-		l.looked += len(ids)
+		l.walked += len(ids)
 		if r.List() {
 			l.ids[key] = ids
 		}

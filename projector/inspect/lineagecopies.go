@@ -33,7 +33,7 @@ func (l *lineage) copies() error {
 // counters lists the documents that the document refers to and enters into one of some rules of. Conditions are evaluated first,
 // for a while: they are about this document alone.
 func (l *lineage) counters(rules []*fold.Rule) error {
-	source := jsondoc.MustParse(l.row.Source())
+	source := jsondoc.MustParse(l.row.ReferencedText())
 	view := func(r *fold.Rule) *jsondoc.Tree {
 		if r.EntersDerived {
 			return l.t

@@ -109,7 +109,7 @@ func (g *giving) derived(root *place, patch *jsondoc.Tree) {
 	for op := patch.First(jsondoc.Root); op != jsondoc.None; op = patch.Next(op) {
 		p := root
 		for token := range strings.SplitSeq(strings.TrimPrefix(patch.Text(patch.Member(op, "path")), "/"), "/") {
-			g.l.looked++
+			g.l.walked++
 			if p = p.children[jsondoc.PointerUnescape(token)]; p == nil {
 				break
 			}
@@ -132,7 +132,7 @@ func (g *giving) differing(p *place, t *jsondoc.Tree, n jsondoc.Node) {
 	left := p.below()
 	i := 0
 	for c := t.First(n); c != jsondoc.None && left > 0; c = t.Next(c) {
-		g.l.looked++
+		g.l.walked++
 		name := strconv.Itoa(i)
 		if t.Kind(n) == jsondoc.Object {
 			name = t.Key(c)

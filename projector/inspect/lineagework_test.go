@@ -70,8 +70,8 @@ func TestWorkOfLineage(t *testing.T) {
 			t.Fatalf("%s was given by %+v", v.Path, v.Event)
 		}
 	}
-	if most := manyPatches * (manyMembers + 10*manyAuthors); l.looked > most {
-		t.Errorf("it looked at %d members and elements, where %d would do", l.looked, most)
+	if most := manyPatches * (manyMembers + 10*manyAuthors); l.walked > most {
+		t.Errorf("it looked at %d members and elements, where %d would do", l.walked, most)
 	}
 	if l.evaluated > 2 {
 		t.Errorf("it evaluated conditions %d times, of which there are 2", l.evaluated)

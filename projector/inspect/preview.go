@@ -67,7 +67,7 @@ func preview(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelChange, 
 	if err := object(nil); err != nil {
 		return nil, err
 	}
-	if err := object(v.countKept(sc.Snapshot)); err != nil {
+	if err := object(v.countKeptValues(sc.Snapshot)); err != nil {
 		return nil, err
 	}
 	if v.change.LeavesDocuments() && len(v.schemas) == 0 && len(v.change.NewlyRetired()) == 0 { // a fan-out limit alone
@@ -99,8 +99,8 @@ func (v *previewer) prepare(c *checker) error {
 			relations = append(relations, r.Relation)
 		}
 	}
-	c.linkOnly(relations, v.scope, v.change)
-	total, err := c.sc.Count(c.linkedCollections())
+	c.limitLinkIndex(relations, v.scope, v.change)
+	total, err := c.sc.Count(c.linkIndexCollections())
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (v *previewer) checkDocument(row *sqlite.Row, want []byte) error {
 		v.checkUncovered(row)
 	}
 	v.checkSchema(row)
-	d := &examined{key: row.Key, body: want, source: row.Source}
+	d := &examined{key: row.Key, body: want, source: row.ReferencedText}
 	if err := errors.Join(v.tally.examineUnique(v.ctx, d), v.tally.examineGathering(v.ctx, d)); err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func (v *previewer) checkSchema(row *sqlite.Row) {
 	if s == nil {
 		return
 	}
-	problems := s.Check(row.Source())
+	problems := s.Check(row.ReferencedText())
 	if problems == nil {
 		return
 	}

@@ -99,7 +99,7 @@ func (l *lineage) unguarded() (out []Unguarded) {
 	if c == nil || len(c.Unique) == 0 {
 		return nil
 	}
-	t := jsondoc.MustParse(l.row.Source())
+	t := jsondoc.MustParse(l.row.ReferencedText())
 	for _, u := range c.Unique {
 		if l.late() {
 			out = append(out, Unguarded{Unique: u.String(), Part: u.Parts[0].String(), Reason: "the expressions take too long to say whether there is a value"})

@@ -50,8 +50,8 @@ type countedState struct {
 
 // Bounds of what counting takes.
 const (
-	lookEvery    = 500 * time.Millisecond // for whether there is something to count
-	restTimes    = 50                     // a count rests for so many times what it is likely to take: 2% of a processor
+	checkEvery   = 500 * time.Millisecond // for whether there is something to count
+	waitTimes    = 50                     // between counts, so many times what the next is likely to take: 2% of a processor
 	maxGrowth    = 10                     // times what the one before took that it is taken to, where the log has grown
 	pauseTimes   = 3                      // within a count, after each page, for so many times what that took
 	maxPause     = 10 * time.Second
@@ -80,7 +80,7 @@ func (c *ValueCounter) Run(ctx context.Context) error {
 				wait(ctx, retryCounted)
 			}
 		}
-		if !wait(ctx, lookEvery) {
+		if !wait(ctx, checkEvery) {
 			return nil
 		}
 	}
@@ -105,7 +105,7 @@ func (c *ValueCounter) state() (*fold.Plan, countedState) {
 }
 
 // due tells whether a count is to be made: at once where there is none of this model and file, and otherwise where events
-// were folded since and the last one has rested.
+// were folded since and the pause after the last one is over.
 func (c *ValueCounter) due(now countedState) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,9 +114,9 @@ func (c *ValueCounter) due(now countedState) bool {
 	}
 	was := c.last.of
 	took := c.last.took * time.Duration(min(max(1, now.seq/max(1, was.seq)), maxGrowth))
-	rested := was.seq != now.seq && time.Since(c.last.ended) >= restTimes*took
+	waited := was.seq != now.seq && time.Since(c.last.ended) >= waitTimes*took
 	was.seq = now.seq
-	return rested || was != now
+	return waited || was != now
 }
 
 // count counts once, page by page, and returns the count. The error is errOvertaken, ctx's or the read model's.
@@ -185,7 +185,7 @@ func (p *countedPage) read(s *sqlite.Snapshot, collections []string, after int64
 // examine has the rules look at the documents. The error is ctx's.
 func (p *countedPage) examine(ctx context.Context) error {
 	for i, row := range p.rows {
-		d := &examined{key: row.Key, body: row.Body, source: row.Source}
+		d := &examined{key: row.Key, body: row.Body, source: row.ReferencedText}
 		for j, r := range p.tally.copies[row.Key.Collection] {
 			if ctx.Err() != nil {
 				return ctx.Err()

@@ -83,8 +83,8 @@ func (v *verification) compare(pl *fold.Plan, row *sqlite.Row, want, omitted []b
 	v.Documents++
 	if !bytes.Equal(row.Body, want) {
 		v.addBody(pl, row, want)
-	} else if source := jsondoc.MustParse(row.Source()); !pl.Collection(row.Key.Collection).StoreSource(want, source).Equal(row.Stored) {
-		v.add(Wrong{Document: row.Key.String(), Detail: "the referenced view is not stored as it should be: " + clipBytes(row.Source())})
+	} else if source := jsondoc.MustParse(row.ReferencedText()); !pl.Collection(row.Key.Collection).StoreSource(want, source).Equal(row.Referenced) {
+		v.add(Wrong{Document: row.Key.String(), Detail: "the referenced view is not stored as it should be: " + clipBytes(row.ReferencedText())})
 	}
 	if !bytes.Equal(row.Omitted, omitted) {
 		v.add(Wrong{Document: row.Key.String(), Detail: fmt.Sprintf("says that there is no room for %s, where it is for %s", orNothing(row.Omitted), orNothing(omitted))})
@@ -222,7 +222,7 @@ func (c *checker) listBrokenGuards(out *verification) error {
 // listUnreadable lists documents whose referenced view is not JSON.
 func (c *checker) listUnreadable(out *verification) error {
 	return c.eachRow(nil, func(row *sqlite.Row) error {
-		if err := jsondoc.Check(row.Source(), 10*fanfold.DefaultMaxDepth); err != nil {
+		if err := jsondoc.Check(row.ReferencedText(), 10*fanfold.DefaultMaxDepth); err != nil {
 			out.add(Wrong{Document: row.Key.String(), Detail: "the referenced view is not JSON: " + err.Error()})
 		}
 		return nil

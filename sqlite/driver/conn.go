@@ -128,7 +128,7 @@ func (c *Conn) Exec(query string, args ...Value) error {
 	if c.ctx != nil && c.ctx.Err() != nil {
 		return c.ctx.Err()
 	}
-	if err := c.watch.tell(s); err != nil {
+	if err := c.watch.notify(s); err != nil {
 		return err
 	}
 	if s.writes {
@@ -183,7 +183,7 @@ func (c *Conn) Query(query string, fn func(r Row) error, args ...Value) error {
 	if err != nil {
 		return err
 	}
-	if err := c.watch.tell(s); err != nil {
+	if err := c.watch.notify(s); err != nil {
 		return err
 	}
 	if err := c.Settle(); err != nil {

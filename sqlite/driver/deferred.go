@@ -129,12 +129,12 @@ func (d *deferral) exec(s *stmt, args []Value, atOnce bool) error {
 		d.full = make(chan *deferredList, maxDeferredLists)
 		go d.runAll(d.full, runner{failWrite: d.runner.failWrite})
 	}
-	d.pass()
+	d.handOver()
 	return nil
 }
 
-// pass gives the list that grows to the goroutine.
-func (d *deferral) pass() {
+// handOver gives the list that grows to the goroutine.
+func (d *deferral) handOver() {
 	d.full <- d.filling
 	select {
 	case d.filling = <-d.spare:
@@ -161,7 +161,7 @@ func (d *deferral) runAll(lists <-chan *deferredList, r runner) {
 // transaction's first statement that failed, translated.
 func (d *deferral) settle() error {
 	if d.full != nil {
-		d.pass()
+		d.handOver()
 		d.failed = d.end()
 	}
 	if d.failed == nil {

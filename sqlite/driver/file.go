@@ -85,7 +85,7 @@ func (f *File) Unprotect() error { return f.Writer.Pragmas("journal_mode=OFF", "
 // last transactions at most, and never consistency: that is what synchronous=NORMAL gives in WAL mode (SQLite
 // documentation, PRAGMA synchronous).
 func (f *File) OpenReaders(cache int64) error {
-	if err := f.Writer.Pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit="+strconv.Itoa(keptWAL)); err != nil {
+	if err := f.Writer.Pragmas("journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=0", "journal_size_limit="+strconv.Itoa(maxReusedWAL)); err != nil {
 		return err
 	}
 	if err := f.WAL.open(f.path); err != nil {

@@ -21,9 +21,9 @@ const (
 	passPause     = 100 * time.Millisecond // between two small passes
 	truncateAgain = 10 * time.Second       // until the file is truncated again where readers kept it from that
 
-	// keptWAL is how many bytes of the file are left to be written again, until nothing is written for a while: to lengthen it
+	// maxReusedWAL is how many bytes of the file are left to be written again, until nothing is written for a while: to lengthen it
 	// again and again costs a tenth of an import into a large store.
-	keptWAL = 256 << 20
+	maxReusedWAL = 256 << 20
 
 	// waitForReaders is how long the WAL does not begin anew because of readers that began before: some read all the time
 	// while much is written, such as an import, but each briefly.
@@ -41,17 +41,17 @@ type WAL struct {
 	// Sync brings the file to the disk. OpenReaders sets it; tests replace it.
 	Sync func() error
 
-	writer    *Conn
-	conn      *Conn
-	held      *Conn         // keeps a pass from moving more than what was noted before it
-	file      *os.File      // to sync it; closed when no connection is open: to close it takes away the locks of all
-	busy      chan struct{} // has an element while a pass is under way
-	lastErr   error         // of the last pass; read and written by whoever has put the element into busy
-	lastEnded time.Time     // the same: when the last pass ended
-	unmoved   int           // writes that no pass has looked at yet
-	moved     int           // writes that passes have looked at since the WAL began anew
-	left      bool          // the file is as long as it was when the WAL began anew, or as readers kept it
-	notBefore time.Time     // Rest does nothing until then
+	writer       *Conn
+	conn         *Conn
+	snapshotConn *Conn         // keeps a pass from moving more than what was noted before it
+	file         *os.File      // to sync it; closed when no connection is open: to close it takes away the locks of all
+	busy         chan struct{} // has an element while a pass is under way
+	lastErr      error         // of the last pass; read and written by whoever has put the element into busy
+	lastEnded    time.Time     // the same: when the last pass ended
+	unmoved      int           // writes that no pass has looked at yet
+	moved        int           // writes that passes have looked at since the WAL began anew
+	fileIsLong   bool          // the file is as long as it was when the WAL began anew, or as readers kept it
+	notBefore    time.Time     // Rest does nothing until then
 
 	failed atomic.Pointer[error] // of a sync
 }
@@ -64,7 +64,7 @@ func (w *WAL) open(path string) (err error) {
 	}
 	w.Sync = w.file.Sync
 	if w.conn, err = Open(path, ReadWrite, "busy_timeout=0", "wal_autocheckpoint=0"); err == nil {
-		w.held, err = Open(path, ReadOnly)
+		w.snapshotConn, err = Open(path, ReadOnly)
 	}
 	return err
 }
@@ -83,9 +83,9 @@ func (w *WAL) begin() (ok bool, err error) {
 // pass moves the WAL into the file up to the last transaction there is, after NoteMove was called, and
 // syncs the file: SQLite does so only in the pass that moves the rest, and the writer would wait for all pages then.
 func (w *WAL) pass() error {
-	err := w.held.Read(func() error {
+	err := w.snapshotConn.Read(func() error {
 		if w.NoteMove != nil {
-			if err := w.NoteMove(w.held); err != nil {
+			if err := w.NoteMove(w.snapshotConn); err != nil {
 				return err
 			}
 		}
@@ -134,7 +134,7 @@ func (w *WAL) close() error {
 		w.busy <- struct{}{} // what the pass did not move is moved when the file is opened again
 	}
 	errs := []error{w.failure()}
-	for _, c := range []*Conn{w.conn, w.held, w.writer} {
+	for _, c := range []*Conn{w.conn, w.snapshotConn, w.writer} {
 		if c != nil {
 			errs = append(errs, c.Close())
 		}
@@ -199,17 +199,17 @@ func (w *WAL) startPass() {
 	}()
 }
 
-// Rest empties SQLite's WAL and gives its space back. It is called like Checkpoint, when nothing was written for a
+// TruncateIdle empties SQLite's WAL and gives its space back. It is called like Checkpoint, when nothing was written for a
 // while, and again after a while where it returns true: the most of it is moved in the background first. Few writes stay
 // in the WAL.
-func (w *WAL) Rest() (again bool, err error) {
+func (w *WAL) TruncateIdle() (again bool, err error) {
 	if err := w.failure(); err != nil {
 		return false, err
 	}
 	w.unmoved += w.writer.Written
 	w.writer.Written = 0
 	switch {
-	case w.unmoved+w.moved < fewWrites && !w.left:
+	case w.unmoved+w.moved < fewWrites && !w.fileIsLong:
 		return false, nil
 	case time.Now().Before(w.notBefore):
 		return true, nil
@@ -223,10 +223,10 @@ func (w *WAL) Rest() (again bool, err error) {
 		return true, err
 	}
 	err = errors.Join(err, w.finish("TRUNCATE", waitForReaders))
-	if w.left && err == nil {
+	if w.fileIsLong && err == nil {
 		w.notBefore = time.Now().Add(truncateAgain)
 	}
-	return w.left, err
+	return w.fileIsLong, err
 }
 
 // finish moves what is left of the WAL in a mode of SQLite's wal_checkpoint, so that SQLite begins it anew, and takes the
@@ -245,6 +245,6 @@ func (w *WAL) finish(mode, wait string) error {
 	if err = errors.Join(err, w.writer.Pragmas(waitLong)); err != nil {
 		return err
 	}
-	w.moved, w.unmoved, w.left = 0, 0, readers || mode != "TRUNCATE"
+	w.moved, w.unmoved, w.fileIsLong = 0, 0, readers || mode != "TRUNCATE"
 	return nil
 }

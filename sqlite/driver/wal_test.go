@@ -145,7 +145,7 @@ func TestLongWALIsUsedAgain(t *testing.T) {
 	}
 	for again := true; again; {
 		var err error
-		if again, err = f.WAL.Rest(); err != nil {
+		if again, err = f.WAL.TruncateIdle(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestWALIsKeptWithinItsBound(t *testing.T) {
 	}
 	long := strings.Repeat("x", 1<<20)
 	if err := f.Update(func() error {
-		for i := range int64(keptWAL>>20 + 16) {
+		for i := range int64(maxReusedWAL>>20 + 16) {
 			if err := addLink(f, long, i); err != nil {
 				return err
 			}
@@ -180,7 +180,7 @@ func TestWALIsKeptWithinItsBound(t *testing.T) {
 	if err := errors.Join(f.WAL.Checkpoint(), fold(f, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if after := length(); before <= keptWAL || after > keptWAL {
+	if after := length(); before <= maxReusedWAL || after > maxReusedWAL {
 		t.Errorf("the WAL has %d bytes, and had %d", after, before)
 	}
 }
@@ -203,11 +203,11 @@ func TestReaderHoldsUpTruncation(t *testing.T) {
 				}
 			}
 			for w.notBefore.IsZero() {
-				if again, err := f.WAL.Rest(); !again || err != nil {
+				if again, err := f.WAL.TruncateIdle(); !again || err != nil {
 					return fmt.Errorf("Rest will not try again: %w", err)
 				}
 			}
-			if again, err := f.WAL.Rest(); !again || err != nil {
+			if again, err := f.WAL.TruncateIdle(); !again || err != nil {
 				return fmt.Errorf("Rest has given up: %w", err)
 			}
 			return nil
@@ -217,7 +217,7 @@ func TestReaderHoldsUpTruncation(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.notBefore = time.Now()
-	if again, err := f.WAL.Rest(); again || err != nil {
+	if again, err := f.WAL.TruncateIdle(); again || err != nil {
 		t.Fatalf("Rest did not truncate the WAL: %v", err)
 	}
 	if info, err := os.Stat(f.Path() + "-wal"); err != nil || info.Size() > 0 {
@@ -225,8 +225,8 @@ func TestReaderHoldsUpTruncation(t *testing.T) {
 	}
 }
 
-// TestWALAtRestIsTruncated: what was written last leaves no WAL behind where nothing more is written.
-func TestWALAtRestIsTruncated(t *testing.T) {
+// TestIdleWALIsTruncated: what was written last leaves no WAL behind where nothing more is written.
+func TestIdleWALIsTruncated(t *testing.T) {
 	f := openTestFile(t)
 	for seq := range int64(fewWrites) {
 		if err := fold(f, seq+1); err != nil {
@@ -235,7 +235,7 @@ func TestWALAtRestIsTruncated(t *testing.T) {
 	}
 	for again := true; again; {
 		var err error
-		if again, err = f.WAL.Rest(); err != nil {
+		if again, err = f.WAL.TruncateIdle(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,11 +23,11 @@ type watch struct {
 // before returns an error the statement is not run. Temporary tables are no tables of the file. Watch is called once for a connection.
 func (c *Conn) Watch(names []string, before func(read, written Tables) error) {
 	c.watch = watch{names: names, before: before}
-	c.raw.RegisterAuthorizer(c.watch.note)
+	c.raw.RegisterAuthorizer(c.watch.noteAccess)
 }
 
-// note is what SQLite calls for each access of a statement that it compiles.
-func (w *watch) note(action int, table, _, schema string) int {
+// noteAccess is what SQLite calls for each access of a statement that it compiles.
+func (w *watch) noteAccess(action int, table, _, schema string) int {
 	i := slices.Index(w.names, table)
 	if i < 0 || schema == "temp" { // it names no schema where no column is read
 		return sqlite3.SQLITE_OK
@@ -41,8 +41,8 @@ func (w *watch) note(action int, table, _, schema string) int {
 	return sqlite3.SQLITE_OK
 }
 
-// tell calls before where a statement is about watched tables.
-func (w *watch) tell(s *stmt) error {
+// notify calls before where a statement is about watched tables.
+func (w *watch) notify(s *stmt) error {
 	if w.before == nil || s.watched == (tables{}) {
 		return nil
 	}

@@ -266,7 +266,7 @@ func unseen(answer string) bool {
 
 func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
 	suite.Parallel(t)
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: harness.NewGate().Wait}})
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: harness.NewActivationHold().Wait}})
 	defer s.Close()
 	defer s.Verify()
 	s.Model(contractModel)

@@ -17,23 +17,23 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// heldBack is a node of three, whose fold a gate can hold.
+// heldBack is a node of three, whose fold can be held.
 type heldBack struct {
 	*harness.Store
-	gate *harness.Gate
+	hold *harness.ActivationHold
 }
 
-// threeNodes opens three nodes on three NATS servers, the last with a gate, and an author with books that copy its name.
+// threeNodes opens three nodes on three NATS servers, the last with a hold of its fold, and an author with books that copy its name.
 func threeNodes(t *testing.T) (a *harness.Store, last heldBack) {
 	t.Helper()
 	urls := natsserver.Start(t, 3)
-	gate := harness.NewGate()
-	gate.Open()
+	hold := harness.NewActivationHold()
+	hold.Release()
 	var nodes []*harness.Store
 	for i, url := range urls {
 		opt := harness.Options{Dir: t.TempDir(), NATS: url, Replicas: 3}
 		if i == 2 {
-			opt.FailWrite = func() error { return gate.Wait(t.Context()) }
+			opt.FailWrite = func() error { return hold.Wait(t.Context()) }
 		}
 		s := harness.Open(t, opt)
 		t.Cleanup(func() {
@@ -50,7 +50,7 @@ func threeNodes(t *testing.T) (a *harness.Store, last heldBack) {
 	for _, s := range nodes {
 		s.CatchUp()
 	}
-	return nodes[0], heldBack{nodes[2], gate}
+	return nodes[0], heldBack{nodes[2], hold}
 }
 
 // names returns what a list of books says of their author's name, each answer once, and the answer's status.
@@ -78,7 +78,7 @@ func TestConsistencyLevels(t *testing.T) {
 	a, c := threeNodes(t)
 	awaitStatus(t, c.Client, "its readiness", func(s node.Status) bool { return len(s.Nodes) == 3 && s.Lag == 0 })
 	before := a.Want(http.StatusOK, http.MethodGet, "/v1/books/1", "").Header.Get("Fanfold-Position")
-	c.gate.Shut()
+	c.hold.Renew()
 	renamed := a.Merge("authors", "1", `{"name":"new"}`).Header.Get("Fanfold-Position")
 	for i := range 5 {
 		a.Put("other", fmt.Sprint(i), `{}`)
@@ -127,7 +127,7 @@ func TestConsistencyLevels(t *testing.T) {
 			t.Errorf("%s does not wait", what)
 		}
 	}
-	c.gate.Open()
+	c.hold.Release()
 	for what, answer := range waiting {
 		if got := <-answer; got != "20 new" {
 			t.Errorf("%s shows %s once it can", what, got)
@@ -148,10 +148,10 @@ func TestCatchingUp(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "readmodel")); err != nil {
 		t.Fatal(err)
 	}
-	gate, writes := harness.NewGate(), atomic.Int64{}
+	hold, writes := harness.NewActivationHold(), atomic.Int64{}
 	s = harness.Open(t, harness.Options{Dir: dir, FailWrite: func() error {
 		if writes.Add(1) > 200 {
-			return gate.Wait(t.Context())
+			return hold.Wait(t.Context())
 		}
 		return nil
 	}})
@@ -165,7 +165,7 @@ func TestCatchingUp(t *testing.T) {
 	s.Want(http.StatusNotFound, http.MethodGet, "/v1/books/299?consistency=eventual", "")
 	s.Want(http.StatusNotFound, http.MethodGet, "/v1/books/299?consistency=session", "", "Fanfold-Min-Position", "0-0")
 	s.Want(http.StatusServiceUnavailable, http.MethodGet, "/readyz", "")
-	gate.Open()
+	hold.Release()
 	s.Want(http.StatusOK, http.MethodGet, "/v1/books/299", "", "Fanfold-Timeout", "60")
 }
 
@@ -175,13 +175,13 @@ func TestBeyondMaxLag(t *testing.T) {
 	for name, bound := range map[string]membership.LagBound{"events": {Events: 10}, "age": {Age: 500 * time.Millisecond}} {
 		t.Run(name, func(t *testing.T) {
 			suite.Parallel(t)
-			gate := harness.NewGate()
-			gate.Open()
-			s := harness.Open(t, harness.Options{Dir: t.TempDir(), MaxLag: bound, FailWrite: func() error { return gate.Wait(t.Context()) }})
+			hold := harness.NewActivationHold()
+			hold.Release()
+			s := harness.Open(t, harness.Options{Dir: t.TempDir(), MaxLag: bound, FailWrite: func() error { return hold.Wait(t.Context()) }})
 			defer s.Close()
 			s.Put("c", "1", `{}`)
 			harness.AwaitReady(t, s, http.StatusOK)
-			gate.Shut()
+			hold.Renew()
 			for i := range 20 {
 				s.Want(http.StatusAccepted, http.MethodPut, fmt.Sprintf("/v1/c/%d", i+2), `{}`, "Prefer", "respond-async")
 			}
@@ -204,7 +204,7 @@ func TestBeyondMaxLag(t *testing.T) {
 			s.Want(http.StatusOK, http.MethodGet, "/v1/c/1", "")
 			s.Want(http.StatusNotFound, http.MethodGet, "/v1/c/2", "")
 			s.Want(http.StatusAccepted, http.MethodPut, "/v1/c/1", `{"n":1}`, "Prefer", "respond-async")
-			gate.Open()
+			hold.Release()
 			harness.AwaitReady(t, s, http.StatusOK)
 			// On a busy machine the node may be beyond its bound of age again for a moment.
 			awaitAnswer(t, s.Client, "/v1/c/1?consistency=strong", http.StatusOK)

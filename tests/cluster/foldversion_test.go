@@ -23,7 +23,7 @@ func foldStatus(t *testing.T, c *harness.Client) (s node.Status) {
 }
 
 // unknown is a version of the fold that no program knows yet.
-const unknown = fold.Newest + 1
+const unknown = fold.LatestVersion + 1
 
 // appendFold appends an event that sets, or announces, a version of the fold that the program does not know, as a newer one
 // would.
@@ -60,7 +60,7 @@ func TestUnknownFoldVersion(t *testing.T) {
 			t.Fatalf("%s: the wait ends with %v", how, err)
 		}
 		r := s.Want(http.StatusServiceUnavailable, "GET", "/readyz", "")
-		for _, want := range []string{fmt.Sprintf("event %d", seq), fmt.Sprintf("version %d", unknown), fmt.Sprintf("versions %d to %d", fold.Oldest, fold.Newest), "docs/run/upgrade.md"} {
+		for _, want := range []string{fmt.Sprintf("event %d", seq), fmt.Sprintf("version %d", unknown), fmt.Sprintf("versions %d to %d", fold.OldestVersion, fold.LatestVersion), "docs/run/upgrade.md"} {
 			if !strings.Contains(string(r.Body), want) {
 				t.Errorf("%s: readyz does not say %s: %s", how, want, r.Body)
 			}
@@ -68,7 +68,7 @@ func TestUnknownFoldVersion(t *testing.T) {
 		if got := s.Get("books", "b1"); got != before {
 			t.Errorf("%s: the book is %s, want %s", how, got, before)
 		}
-		if v := foldStatus(t, s.Client); v.Versions.Version != fold.Newest || v.Stopped == nil || v.Applied != seq-1 {
+		if v := foldStatus(t, s.Client); v.Versions.Version != fold.LatestVersion || v.Stopped == nil || v.Applied != seq-1 {
 			t.Errorf("%s: the status is %+v", how, v)
 		}
 	}
@@ -92,7 +92,7 @@ func TestUnknownFoldVersionAnnounced(t *testing.T) {
 	s.Want(http.StatusConflict, "PUT", "/v1/_fold", fmt.Sprintf(`{"version":%d}`, unknown))
 	s.Want(http.StatusNoContent, "DELETE", "/v1/_model/_pending", "")
 	s.Model(strings.Replace(harness.APIModel, "value: doc.name", `value: "doc.name + '!'"`, 1))
-	if v := foldStatus(t, s.Client); v.Versions.Version != fold.Oldest || v.Stopped != nil {
+	if v := foldStatus(t, s.Client); v.Versions.Version != fold.OldestVersion || v.Stopped != nil {
 		t.Errorf("the status is %+v", v)
 	}
 }
@@ -104,7 +104,7 @@ func TestFoldVersionRequests(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Upgrade: true}) // with an outside log it does not by itself
 	defer s.Close()
-	if v := foldStatus(t, s.Client).Versions; v.Version != fold.Oldest || v.Newest != fold.Newest {
+	if v := foldStatus(t, s.Client).Versions; v.Version != fold.OldestVersion || v.Newest != fold.LatestVersion {
 		t.Errorf("the versions are %+v", v)
 	}
 	var p struct {
@@ -115,15 +115,15 @@ func TestFoldVersionRequests(t *testing.T) {
 	if len(p.Problems) != 1 || !strings.Contains(p.Problems[0].Detail, s.Node.Addr()) || !strings.Contains(p.Detail, "docs/run/upgrade.md") {
 		t.Errorf("the refusal is %+v", p)
 	}
-	s.Want(http.StatusUnprocessableEntity, "PUT", "/v1/_fold", fmt.Sprintf(`{"version":%d}`, fold.Oldest-1))
+	s.Want(http.StatusUnprocessableEntity, "PUT", "/v1/_fold", fmt.Sprintf(`{"version":%d}`, fold.OldestVersion-1))
 	for _, body := range []string{`{}`, `[]`, `{"version":0}`, `{"version":-1}`, `{"version":"8"}`, `{"version":8.5}`, `{"version":2147483648}`, `{"version":null}`, `{"version":8,"x":1}`} {
 		s.Want(http.StatusBadRequest, "PUT", "/v1/_fold", body)
 	}
 	s.Want(http.StatusBadRequest, "PUT", "/v1/_fold?x=1", `{"version":8}`)
 	s.Want(http.StatusBadRequest, "PUT", "/v1/_fold", `{"version":8}`, "If-Match", `"1"`)
-	r := s.Want(http.StatusOK, "PUT", "/v1/_fold", fmt.Sprintf(`{"version":%d}`, fold.Oldest))
+	r := s.Want(http.StatusOK, "PUT", "/v1/_fold", fmt.Sprintf(`{"version":%d}`, fold.OldestVersion))
 	var answer struct{ Version, Changes int }
-	if json.Unmarshal(r.Body, &answer) != nil || answer.Version != fold.Oldest || answer.Changes != 0 {
+	if json.Unmarshal(r.Body, &answer) != nil || answer.Version != fold.OldestVersion || answer.Changes != 0 {
 		t.Errorf("the answer is %s", r.Body)
 	}
 	if _, seq, _ := s.Node.Projector.Model(); seq != 0 {

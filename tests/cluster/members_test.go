@@ -25,18 +25,18 @@ import (
 // shortLeases make nodes find out soon that one of them is gone.
 var shortLeases = membership.Options{Interval: 500 * time.Millisecond, Lease: 6 * time.Second, Gone: 9 * time.Second, HoldFor: 2 * time.Second}
 
-// freezable opens a node that neither folds nor sends heartbeats while its gate is shut.
-func freezable(t *testing.T, url string, leases membership.Options) (*harness.Store, *harness.Gate) {
+// freezable opens a node that neither folds nor sends heartbeats while it is held.
+func freezable(t *testing.T, url string, leases membership.Options) (*harness.Store, *harness.ActivationHold) {
 	t.Helper()
-	gate := harness.NewGate()
-	gate.Open()
-	leases.Pause = func(ctx context.Context) { _ = gate.Wait(ctx) }
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Members: leases, FailWrite: func() error { return gate.Wait(context.Background()) }})
+	hold := harness.NewActivationHold()
+	hold.Release()
+	leases.Pause = func(ctx context.Context) { _ = hold.Wait(ctx) }
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Members: leases, FailWrite: func() error { return hold.Wait(context.Background()) }})
 	t.Cleanup(func() {
 		s.Verify()
 		s.Close()
 	})
-	return s, gate
+	return s, hold
 }
 
 // statusOf returns a node's status.
@@ -156,13 +156,13 @@ func TestModelWaitsForFrozenNode(t *testing.T) {
 			url := natsserver.Start(t, 1)[0]
 			a := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Members: shortLeases})
 			defer a.Close()
-			b, gate := freezable(t, url, shortLeases)
+			b, hold := freezable(t, url, shortLeases)
 			a.Model(unguardedModel)
 			a.Put("bs", "1", `{"u":"x"}`)
 			awaitStatus(t, a.Client, "both nodes", func(s node.Status) bool { return liveNodes(s) == 2 })
 			b.CatchUp()
 			id := statusOf(t, b.Client).Node
-			gate.Shut()
+			hold.Renew()
 			done := putModel(a.Client, query)
 			awaitStatus(t, a.Client, "the frozen node's name", func(s node.Status) bool {
 				return s.Preparing != nil && slices.ContainsFunc(s.Preparing.WaitingFor, func(name string) bool { return strings.HasPrefix(name, id) })
@@ -191,7 +191,7 @@ func TestModelWaitsForFrozenNode(t *testing.T) {
 					errs[i] = refusedUntilGuarded(b.Client, []string{`{"u":"x"}`, `{"a":"none"}`}[i%2])
 				})
 			}
-			gate.Open()
+			hold.Release()
 			wg.Wait()
 			if err := errors.Join(errs...); err != nil {
 				t.Error(err)

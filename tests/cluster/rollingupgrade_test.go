@@ -34,8 +34,8 @@ var nextProgram = sync.OnceValues(func() (string, error) {
 
 // oldVersion and nextVersion are the newest that the two programs know.
 const (
-	oldVersion  = fold.Oldest
-	nextVersion = fold.Oldest + 1
+	oldVersion  = fold.OldestVersion
+	nextVersion = fold.OldestVersion + 1
 )
 
 // copiesModel has copies, copies of copies and counts.

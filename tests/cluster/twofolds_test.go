@@ -37,17 +37,17 @@ func TestTwoFolds(t *testing.T) {
 			twoFolds(s)
 			before, _ := s.Changes("mode=all&include_docs=true")
 			inside := before[len(before)-3].Seq
-			s.Want(http.StatusOK, "PUT", fmt.Sprint("/v1/_fold?background=", background), fmt.Sprintf(`{"version":%d}`, fold.Newest), "Fanfold-Timeout", "60")
+			s.Want(http.StatusOK, "PUT", fmt.Sprint("/v1/_fold?background=", background), fmt.Sprintf(`{"version":%d}`, fold.LatestVersion), "Fanfold-Timeout", "60")
 			s.WantDoc("books", "b1", `{"id":"b1","authors":[{"id":"a","name":"Ann"}]}`)
 			s.WantDoc("shelves", "s", `{"id":"s","book":"b0","first":"Ann"}`)
-			if e := harness.Tag(s, "/v1/books/b1"); !strings.HasSuffix(e, fmt.Sprintf(`.%d"`, fold.Newest)) {
+			if e := harness.Tag(s, "/v1/books/b1"); !strings.HasSuffix(e, fmt.Sprintf(`.%d"`, fold.LatestVersion)) {
 				t.Errorf("the book's ETag is %s", e)
 			}
-			if e := harness.Tag(s, "/v1/authors/a"); !strings.HasSuffix(e, fmt.Sprintf(`.%d"`, fold.Oldest)) {
+			if e := harness.Tag(s, "/v1/authors/a"); !strings.HasSuffix(e, fmt.Sprintf(`.%d"`, fold.OldestVersion)) {
 				t.Errorf("the author's ETag is %s", e)
 			}
 			all, _ := s.Changes("mode=all&include_docs=true")
-			if len(all) != len(before)+6 || all[len(before)-1].Seq != before[len(before)-1].Seq || all[len(before)].Op != "derive" || !strings.HasSuffix(all[len(before)].Seq, fmt.Sprint("-", fold.Newest)) {
+			if len(all) != len(before)+6 || all[len(before)-1].Seq != before[len(before)-1].Seq || all[len(before)].Op != "derive" || !strings.HasSuffix(all[len(before)].Seq, fmt.Sprint("-", fold.LatestVersion)) {
 				t.Errorf("%d rows were %d: %+v", len(all), len(before), all[len(before):])
 			}
 			if rows, _ := s.Changes("mode=all&since=" + inside); len(rows) != 2+6 {
@@ -66,7 +66,7 @@ func TestTwoFolds(t *testing.T) {
 			if s.Digest() != after || after == digest {
 				t.Error("the replay gives other rows")
 			}
-			s.Want(http.StatusUnprocessableEntity, "PUT", "/v1/_fold", fmt.Sprintf(`{"version":%d}`, fold.Oldest))
+			s.Want(http.StatusUnprocessableEntity, "PUT", "/v1/_fold", fmt.Sprintf(`{"version":%d}`, fold.OldestVersion))
 		})
 	}
 }
@@ -79,8 +79,8 @@ func TestTwoFoldsOfFrozenCopies(t *testing.T) {
 	s.Put("shelves", "s", `{"book":"b"}`)
 	s.Put("books", "late", `{"authors":[{"id":"x"}]}`)
 	s.Put("authors", "x", `{"name":"Xenia "}`)
-	s.Want(http.StatusUnprocessableEntity, "PUT", "/v1/_fold?background=true", fmt.Sprintf(`{"version":%d}`, fold.Newest))
-	s.SetFold(fold.Newest)
+	s.Want(http.StatusUnprocessableEntity, "PUT", "/v1/_fold?background=true", fmt.Sprintf(`{"version":%d}`, fold.LatestVersion))
+	s.SetFold(fold.LatestVersion)
 	s.WantDoc("books", "b", `{"id":"b","authors":[{"id":"a","name":"Ann "}]}`)
 	s.WantDoc("books", "late", `{"id":"late","authors":[{"id":"x"}]}`) // it takes the value at its next write
 	s.WantDoc("shelves", "s", `{"id":"s","book":"b","first":"Ann"}`)
@@ -107,7 +107,7 @@ func TestGroupOverTwoFolds(t *testing.T) {
 	rows, _ := s.Changes("mode=all")
 	inside := rows[len(rows)-3].Seq
 	s.Want(http.StatusNoContent, "POST", "/v1/_groups/g/_ack", fmt.Sprintf(`{"partition":0,"token":%q,"position":%q}`, token, inside))
-	s.SetFold(fold.Newest)
+	s.SetFold(fold.LatestVersion)
 	s = s.Reopen()
 	var page struct{ Results []harness.Change }
 	harness.Decode(t, s.Want(http.StatusOK, "GET", "/v1/_groups/g/_changes?partition=0&token="+token, "").Body, &page)
@@ -129,7 +129,7 @@ func TestCrashWhileUpgrading(t *testing.T) {
 		if err != nil {
 			s = harness.Open(t, harness.Options{Dir: dir})
 		}
-		if _, err := s.Do("PUT", fmt.Sprint("/v1/_fold?background=", k%2 == 0), fmt.Appendf(nil, `{"version":%d}`, fold.Newest), "Fanfold-Timeout", "1"); err != nil {
+		if _, err := s.Do("PUT", fmt.Sprint("/v1/_fold?background=", k%2 == 0), fmt.Appendf(nil, `{"version":%d}`, fold.LatestVersion), "Fanfold-Timeout", "1"); err != nil {
 			t.Fatal(err)
 		}
 		crashed := struck()
@@ -161,8 +161,8 @@ func TestCrashWhileUpgrading(t *testing.T) {
 // TestUpgradesItself: a node that is alone changes to the newest version when it starts; where a model is being prepared it
 // waits for that.
 func TestUpgradesItself(t *testing.T) {
-	gate := harness.NewGate()
-	opt := harness.Options{Dir: t.TempDir(), Upgrade: true, Writer: writer.Options{BeforeActivate: gate.Wait}}
+	hold := harness.NewActivationHold()
+	opt := harness.Options{Dir: t.TempDir(), Upgrade: true, Writer: writer.Options{BeforeActivate: hold.Wait}}
 	s := harness.Open(t, harness.Options{Dir: opt.Dir})
 	twoFolds(s)
 	s.Close()
@@ -171,12 +171,12 @@ func TestUpgradesItself(t *testing.T) {
 	before.Close()
 	s = harness.Open(t, opt)
 	defer s.Close()
-	if v := foldStatus(t, s.Client).Versions; v.Version != fold.Oldest {
+	if v := foldStatus(t, s.Client).Versions; v.Version != fold.OldestVersion {
 		t.Errorf("the versions are %+v", v)
 	}
-	gate.Open()
+	hold.Release()
 	s.Activated(seq)
-	for foldStatus(t, s.Client).Versions.Version != fold.Newest {
+	for foldStatus(t, s.Client).Versions.Version != fold.LatestVersion {
 		s.CatchUp()
 	}
 	s.WantDoc("books", "b1", `{"id":"b1","authors":[{"id":"a","name":"Ann ."}]}`)

@@ -22,8 +22,8 @@ func ImportText(t *testing.T, s *Client, query, text string) string {
 	return string(r.Body)
 }
 
-// KeptBy returns what a dry run of a model says of values that stay on documents, without the brackets.
-func KeptBy(t interface{ Fatal(args ...any) }, s *Store, model string) string {
+// KeptValues returns what a dry run of a model says of values that stay on documents, without the brackets.
+func KeptValues(t interface{ Fatal(args ...any) }, s *Store, model string) string {
 	var preview struct{ Kept json.RawMessage }
 	if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodPut, "/v1/_model?dryRun=true", model, "Content-Type", YAMLType).Body, &preview); err != nil {
 		t.Fatal(err)

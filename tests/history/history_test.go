@@ -148,7 +148,7 @@ type history struct {
 	views  map[okey]string // before the next event
 	expect []expected
 
-	gate     *harness.Gate
+	hold     *harness.ActivationHold
 	proposed uint64 // the event that announces a model to come; 0 for none
 	coming   *omodel
 	upgrades bool // what is to come is the next version of the fold
@@ -156,7 +156,7 @@ type history struct {
 
 // mayUpgrade tells whether the version of the fold can be changed: in a program that knows two, once.
 func (h *history) mayUpgrade() bool {
-	return fold.Newest > fold.Oldest && !h.o.trims && h.proposed == 0
+	return fold.LatestVersion > fold.OldestVersion && !h.o.trims && h.proposed == 0
 }
 
 func randomHistory(t *rapid.T) {
@@ -169,8 +169,8 @@ func randomHistory(t *rapid.T) {
 			t.Fatal(err)
 		}
 	}()
-	h := &history{t: t, o: newOracle(), views: map[okey]string{}, gate: harness.NewGate()}
-	h.s = harness.Open(t, harness.Options{Dir: dir, SetOrientedFrom: draw(t, -1, 1), Writer: writer.Options{BeforeActivate: h.gate.Wait}})
+	h := &history{t: t, o: newOracle(), views: map[okey]string{}, hold: harness.NewActivationHold()}
+	h.s = harness.Open(t, harness.Options{Dir: dir, SetOrientedFrom: draw(t, -1, 1), Writer: writer.Options{BeforeActivate: h.hold.Wait}})
 	defer func() { h.s.Close() }()
 	h.run(rapid.Custom(func(t *rapid.T) operation {
 		return operation{kind: "model", model: h.nextModel(t)}
@@ -367,9 +367,9 @@ func (h *history) run(op operation) {
 	case "upgrade":
 		h.o.trims = true
 		h.o.apply(h.o.model)
-		h.stored(h.s.SetFold(fold.Newest), "", okey{})
+		h.stored(h.s.SetFold(fold.LatestVersion), "", okey{})
 	case "prepare-upgrade":
-		if h.proposed = h.s.ProposeFold(fold.Newest); h.proposed == 0 { // only at once
+		if h.proposed = h.s.ProposeFold(fold.LatestVersion); h.proposed == 0 { // only at once
 			h.run(operation{kind: "upgrade"})
 			return
 		}
@@ -436,9 +436,9 @@ func (h *history) activate() {
 	if chance(h.t, 50) {
 		h.s.Prepared()
 	}
-	h.gate.Open()
+	h.hold.Release()
 	applied := h.s.Activated(h.proposed)
-	h.gate.Shut()
+	h.hold.Renew()
 	h.proposed = 0
 	h.o.trims = h.o.trims || h.upgrades
 	h.o.apply(h.coming)

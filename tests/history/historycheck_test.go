@@ -96,7 +96,7 @@ func (h *history) checkCollections() {
 func (h *history) checkKept() {
 	h.t.Helper()
 	model, want := h.o.releaseAll()
-	if got := harness.KeptBy(h.t, h.s, model); got != want {
+	if got := harness.KeptValues(h.t, h.s, model); got != want {
 		h.t.Fatalf("what stays on documents is\n  %s\nwant\n  %s", got, want)
 	}
 }
@@ -266,7 +266,7 @@ func (h *history) exportAndImport() {
 	}()
 	defer h.forgetWrites()()
 	if h.o.trims {
-		h.s.SetFold(fold.Newest)
+		h.s.SetFold(fold.LatestVersion)
 	}
 	r := h.s.Want(http.StatusOK, http.MethodPost, "/v1/_import", string(export), "Content-Type", "application/x-ndjson")
 	if !strings.Contains(string(r.Body), `"done":true`) || !strings.Contains(string(r.Body), `"refused":0`) {

@@ -12,7 +12,7 @@ import (
 
 // documentSources are the types of what views read, by which package node gives it. Package api cannot read documents from values
 // of other types.
-var documentSources = []string{"Sources", "Reader", "Snapshot", "Scan", "Outcomes", "Tracer", "Keys"}
+var documentSources = []string{"ViewDependencies", "Reader", "Snapshot", "Scan", "Outcomes", "Tracer", "Keys"}
 
 // TestDocumentsLeaveByOneDoor: package api names what documents are read from twice: among what it is given, and where it makes
 // views of it. Handlers have the views alone, and do not touch what the writer reads. Each error passes a view before it is told.
@@ -31,7 +31,7 @@ func TestDocumentsLeaveByOneDoor(t *testing.T) {
 			return !n.Assign.IsValid() // an alias for package node
 		case *ast.Field: // of a struct, or a parameter
 			of, _ := n.Type.(*ast.Ident)
-			if of != nil && of.Name == "Sources" {
+			if of != nil && of.Name == "ViewDependencies" {
 				given++
 			} else if of != nil && slices.Contains(documentSources, of.Name) {
 				wrong(n, of.Name)
@@ -45,7 +45,7 @@ func TestDocumentsLeaveByOneDoor(t *testing.T) {
 				return false
 			}
 		case *ast.SelectorExpr:
-			if name := n.Sel.Name; name == "Sources" || name == "ReadModel" || name == "Leader" || isIdent(n.X, "view") && slices.Contains(documentSources, name) {
+			if name := n.Sel.Name; name == "ViewDependencies" || name == "ReadModel" || name == "Leader" || isIdent(n.X, "view") && (name == "Dependencies" || slices.Contains(documentSources, name)) {
 				wrong(n, name)
 			}
 		}

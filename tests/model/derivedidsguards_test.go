@@ -14,8 +14,8 @@ import (
 // TestIDsWrittenAgainInBackground: values that stay by a relation whose ids cease to be derived are those that a replay keeps.
 func TestIDsWrittenAgainInBackground(t *testing.T) {
 	suite.Parallel(t)
-	gate := harness.NewGate()
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: gate.Wait}})
+	hold := harness.NewActivationHold()
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: hold.Wait}})
 	defer s.Close()
 	const head = "collections: {customers: {}, tickets: {}, comments: {relations: {ticket: {path: ticket, to: tickets}, customer: {path: customer, to: customers, onDelete: keep}}, derive: {"
 	const name = "customerName: {copy: customer, value: doc.name}"
@@ -31,7 +31,7 @@ func TestIDsWrittenAgainInBackground(t *testing.T) {
 	}
 	s.Prepared()
 	s.Delete("customers", "c")
-	gate.Open()
+	hold.Release()
 	s.Activated(seq)
 	sameAfterReplay(t, s)
 	s.WantDoc("comments", "1", `{"id":"1","ticket":"t","customer":"c"}`)

@@ -202,8 +202,8 @@ func TestModelsAtOnce(t *testing.T) {
 // TestModelSentAgain: a model that applies already, or is being prepared, is the same request again, whatever its condition
 // was.
 func TestModelSentAgain(t *testing.T) {
-	gate := harness.NewGate()
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: gate.Wait}})
+	hold := harness.NewActivationHold()
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: hold.Wait}})
 	defer s.Close()
 	s.Model(shopModel)
 	shop(s, 20)
@@ -220,7 +220,7 @@ func TestModelSentAgain(t *testing.T) {
 		harness.WantHeader(t, r, "Fanfold-Position", fmt.Sprint(seq, "-0-", s.Node.Log.Store()))
 	}
 	s.Want(http.StatusConflict, "PUT", "/v1/_model", "collections: {covers: {}}", "Content-Type", harness.YAMLType)
-	gate.Open()
+	hold.Release()
 	r := s.Want(http.StatusOK, "PUT", "/v1/_model", fullShopModel, "Content-Type", harness.YAMLType, "Fanfold-Timeout", "60")
 	harness.WantHeader(t, s.Want(http.StatusOK, "PUT", "/v1/_model", fullShopModel, "Content-Type", harness.YAMLType), "Fanfold-Revision", r.Header.Get("Fanfold-Revision"))
 }

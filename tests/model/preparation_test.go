@@ -113,9 +113,9 @@ func TestModelInBackground(t *testing.T) {
 // TestModelWithdrawn: while a model is to come the one before applies, no other one is taken, and it
 // can be withdrawn.
 func TestModelWithdrawn(t *testing.T) {
-	gate := harness.NewGate()
+	hold := harness.NewActivationHold()
 	dir := t.TempDir()
-	s := harness.Open(t, harness.Options{Dir: dir, Writer: writer.Options{BeforeActivate: gate.Wait}})
+	s := harness.Open(t, harness.Options{Dir: dir, Writer: writer.Options{BeforeActivate: hold.Wait}})
 	defer func() { s.Close() }()
 	s.Model(shopModel)
 	shop(s, 20)
@@ -154,7 +154,7 @@ func TestModelWithdrawn(t *testing.T) {
 			break
 		}
 	}
-	gate.Open()
+	hold.Release()
 	s.Model(fullShopModel)
 	sameAfterReplay(t, s)
 }
@@ -164,15 +164,15 @@ func TestModelWithdrawnByItself(t *testing.T) {
 	for name, book := range map[string]string{"strict": `{"author":"nobody"}`, "unique": `{"isbn":"978-1"}`, "hidden": `{"name":"own"}`,
 		"incomparable": `{"isbn":"` + strings.Repeat("9", 3000) + `"}`} {
 		t.Run(name, func(t *testing.T) {
-			gate := harness.NewGate()
-			s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: gate.Wait}})
+			hold := harness.NewActivationHold()
+			s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: hold.Wait}})
 			defer s.Close()
 			s.Model(shopModel)
 			shop(s, 20)
 			seq := s.Propose(fullShopModel)
 			s.Prepared()
 			s.Put("books", "x", book)
-			gate.Open()
+			hold.Release()
 			if _, err := s.Node.Projector.Settled(t.Context(), seq); err == nil || !strings.Contains(err.Error(), "books/x") {
 				t.Fatalf("the model settled as %v", err)
 			}
@@ -202,9 +202,9 @@ func TestRenameAfterActivation(t *testing.T) {
 
 // TestReplayWhilePreparing: what a replay mends does not come back with a model that was being prepared.
 func TestReplayWhilePreparing(t *testing.T) {
-	gate := harness.NewGate()
+	hold := harness.NewActivationHold()
 	dir := t.TempDir()
-	s := harness.Open(t, harness.Options{Dir: dir, Writer: writer.Options{BeforeActivate: gate.Wait}})
+	s := harness.Open(t, harness.Options{Dir: dir, Writer: writer.Options{BeforeActivate: hold.Wait}})
 	defer s.Close()
 	s.Model(shopModel)
 	shop(s, 20)
@@ -212,7 +212,7 @@ func TestReplayWhilePreparing(t *testing.T) {
 	seq := s.Propose(fullShopModel)
 	s.Prepared()
 	s.Replay()
-	gate.Open()
+	hold.Release()
 	s.Activated(seq)
 	s.WantDoc("authors", "1", `{"id":"1","name":"Author 1","books":2,"newest":[{"id":"11","name":"Author 1"},{"id":"1","name":"Author 1"}],"stars":1.1}`)
 	sameAfterReplay(t, s)
@@ -220,8 +220,8 @@ func TestReplayWhilePreparing(t *testing.T) {
 
 // TestModelAfterModel: whoever waits for a model that was withdrawn is not told of another.
 func TestModelAfterModel(t *testing.T) {
-	gate := harness.NewGate()
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: gate.Wait}})
+	hold := harness.NewActivationHold()
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: hold.Wait}})
 	defer s.Close()
 	s.Model(shopModel)
 	seq := s.Propose(fullShopModel)
@@ -230,7 +230,7 @@ func TestModelAfterModel(t *testing.T) {
 	if applied, err := s.Node.Projector.Settled(t.Context(), seq); err == nil {
 		t.Errorf("the withdrawn model applies from event %d on", applied)
 	}
-	gate.Open()
+	hold.Release()
 	seq = s.Propose(fullShopModel)
 	if applied := s.Activated(seq); applied <= seq {
 		t.Errorf("the model of event %d applies from %d on", seq, applied)

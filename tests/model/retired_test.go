@@ -91,7 +91,7 @@ func TestHoldersThatLetGo(t *testing.T) {
 // wantKept wants what a dry run of a model says of values that stay on documents, "" for nothing.
 func wantKept(t *testing.T, s *harness.Store, model, want string) {
 	t.Helper()
-	if got := harness.KeptBy(t, s, model); got != want {
+	if got := harness.KeptValues(t, s, model); got != want {
 		t.Errorf("a model says of what is kept\n  %s\nwant\n  %s", got, want)
 	}
 }
@@ -212,19 +212,19 @@ func TestChangedRuleKeepsValues(t *testing.T) {
 // where values have come meanwhile that it would lose.
 func TestRetiredInBackground(t *testing.T) {
 	suite.Parallel(t)
-	gate := harness.NewGate()
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: gate.Wait}})
+	hold := harness.NewActivationHold()
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: hold.Wait}})
 	defer s.Close()
 	s.Model(ordersModel("clear", frozenPrice, ""))
 	s.Put("products", "pen", `{"price":2.50}`)
 	seq := s.Propose(ordersModel("clear", plainPrice, ""))
 	s.Prepared()
 	s.Put("orders", "1", `{"item":"pen"}`)
-	gate.Open()
+	hold.Release()
 	if _, err := s.Node.Projector.Settled(t.Context(), seq); err == nil || !strings.Contains(err.Error(), "1 frozen values of orders.price") {
 		t.Fatalf("the model settled as %v", err)
 	}
-	gate.Shut()
+	hold.Renew()
 
 	seq = s.Propose("collections: {}")
 	s.Prepared()
@@ -232,12 +232,12 @@ func TestRetiredInBackground(t *testing.T) {
 	s.Put("products", "pen", `{"price":99}`)
 	s.Put("orders", "3", `{"item":"pen"}`)
 	s.Delete("orders", "2")
-	gate.Open()
+	hold.Release()
 	s.Activated(seq)
 	s.Put("products", "pen", `{"price":100}`)
 	const both = `{"rule":"orders.price","values":2,"kind":"frozen","outcome":"restored"}`
 	wantKept(t, s, ordersModel("clear", frozenPrice, ""), both)
-	gate.Shut()
+	hold.Renew()
 
 	s.Put("orders", "4", `{"item":"pen"}`)
 	seq = s.Propose(ordersModel("clear", frozenPrice, ""))
@@ -246,7 +246,7 @@ func TestRetiredInBackground(t *testing.T) {
 	s.Put("orders", "3", `{"item":"pen"}`)
 	s.Put("orders", "1", `{"item":"pen","paid":true}`)
 	s.Put("products", "pen", `{"price":101}`)
-	gate.Open()
+	hold.Release()
 	s.Activated(seq)
 	s.Put("products", "pen", `{"price":102}`)
 	for id, want := range map[string]string{"1": `"paid":true,"price":2.50`, "3": `"price":101`, "4": `"price":101`} {

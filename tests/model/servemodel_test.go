@@ -70,7 +70,7 @@ func TestServeModelBeingPrepared(t *testing.T) {
 	suite.PlainOnly(t, suite.OtherProcess)
 	t.Parallel()
 	dir := t.TempDir()
-	s := harness.Open(t, harness.Options{Dir: dir, Writer: writer.Options{BeforeActivate: harness.NewGate().Wait}})
+	s := harness.Open(t, harness.Options{Dir: dir, Writer: writer.Options{BeforeActivate: harness.NewActivationHold().Wait}})
 	bigShop(t, s)
 	s.Propose(fullShopModel)
 	s.Close()

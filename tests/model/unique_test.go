@@ -78,8 +78,8 @@ func TestUniqueTogether(t *testing.T) {
 // TestNewUniqueTogether: a model over documents that have a value twice is refused, naming them, at once and in the
 // background; one that says less frees what it no longer says.
 func TestNewUniqueTogether(t *testing.T) {
-	gate := harness.NewGate()
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: gate.Wait}})
+	hold := harness.NewActivationHold()
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: hold.Wait}})
 	defer s.Close()
 	s.Model("collections: {users: {}}")
 	s.Put("users", "1", `{"tenant":"t","email":"A@b"}`)
@@ -104,7 +104,7 @@ func TestNewUniqueTogether(t *testing.T) {
 	if seq := s.Propose(of(`[["tenant","email"],"lower(doc.email)"]`)); seq != 0 {
 		s.Prepared()
 		s.Want(201, http.MethodPut, "/v1/users/4", `{"tenant":"u","email":"C@D"}`)
-		gate.Open()
+		hold.Release()
 		s.Activated(seq)
 	} else {
 		t.Error("the model was not prepared")

@@ -14,8 +14,8 @@ import (
 // documents alike withdraw the model, and once it applies they are refused.
 func TestUniqueTogetherInBackground(t *testing.T) {
 	suite.Parallel(t)
-	gate := harness.NewGate()
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: gate.Wait}})
+	hold := harness.NewActivationHold()
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: hold.Wait}})
 	defer s.Close()
 	const model = `collections: {users: {unique: [[tenant, "lower(doc.email)"], "upper(doc.login)"]}}`
 	s.Model("collections: {users: {}}")
@@ -24,18 +24,18 @@ func TestUniqueTogetherInBackground(t *testing.T) {
 	seq := s.Propose(model)
 	s.Prepared()
 	s.Put("users", "3", `{"tenant":"t","email":"A@X"}`)
-	gate.Open()
+	hold.Release()
 	if _, err := s.Node.Projector.Settled(t.Context(), seq); err == nil || !strings.Contains(err.Error(), `users/1 and users/3 both have [tenant, lower(doc.email)] ["t","a@x"]`) {
 		t.Fatalf("the model settled as %v", err)
 	}
-	gate.Shut()
+	hold.Renew()
 	s.Merge("users", "3", `{"email":"b@x"}`)
 	seq = s.Propose(model)
 	s.Prepared()
 	s.Merge("users", "1", `{"email":"c@x"}`)
 	s.Put("users", "4", `{"tenant":"t","email":"A@x","login":"bob"}`)
 	s.Delete("users", "2")
-	gate.Open()
+	hold.Release()
 	s.Activated(seq)
 	for id, body := range map[string]string{"5": `{"tenant":"t","email":"a@X"}`, "6": `{"login":"ANN"}`, "7": `{"tenant":"t","email":"C@x"}`} {
 		s.Want(http.StatusConflict, http.MethodPut, "/v1/users/"+id, body)

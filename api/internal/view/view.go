@@ -12,15 +12,15 @@ import (
 )
 
 // Views opens views of what a node has.
-type Views struct{ from Sources }
+type Views struct{ from Dependencies }
 
-// New returns the views of sources.
-func New(from Sources) *Views { return &Views{from} }
+// New returns the views of what from reads.
+func New(from Dependencies) *Views { return &Views{from} }
 
 // Open returns what the sender of a request may see, which is everything.
 func (vs *Views) Open(*http.Request) View { return View{vs} }
 
-// View shows one request's sender what it may see. Errors are those of Sources.
+// View shows one request's sender what it may see. Errors are those of Dependencies.
 type View struct{ views *Views }
 
 // Get returns one document, nil where there is none, and the position it was read at.

@@ -52,16 +52,16 @@ func MeasureRich(ctx context.Context, dir string, d RichData, load func(ctx cont
 	r.Memory = highWater(os.Getpid())
 	r.Log, err = diskUse(filepath.Join(dir, "nats"))
 	if err == nil {
-		r.Rows, err = diskAtRest(ctx, filepath.Join(dir, "readmodel"))
+		r.Rows, err = diskOnceStill(ctx, filepath.Join(dir, "readmodel"))
 	}
 	return r, err
 }
 
-// diskAtRest returns how many bytes the files below dir have once that no longer changes, because SQLite's log was moved
+// diskOnceStill returns how many bytes the files below dir have once that no longer changes, because SQLite's log was moved
 // into the file.
-func diskAtRest(ctx context.Context, dir string) (size int64, err error) {
-	const rest = 2 * time.Second // more than a node takes to begin
-	for since := time.Now(); time.Since(since) < rest; {
+func diskOnceStill(ctx context.Context, dir string) (size int64, err error) {
+	const stillFor = 2 * time.Second // more than a node takes to begin
+	for since := time.Now(); time.Since(since) < stillFor; {
 		now, err := diskUse(dir)
 		if err != nil {
 			return 0, err
@@ -72,7 +72,7 @@ func diskAtRest(ctx context.Context, dir string) (size int64, err error) {
 		select {
 		case <-ctx.Done():
 			return 0, ctx.Err()
-		case <-time.After(rest / 20):
+		case <-time.After(stillFor / 20):
 		}
 	}
 	return size, nil

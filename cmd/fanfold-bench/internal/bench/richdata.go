@@ -96,15 +96,15 @@ func RichModel(guards bool) string {
 type RichData struct{ Documents int }
 
 const (
-	richPublishers = 100
-	richSections   = 20
-	ownSections    = 4   // of publisher 0
-	restPeriod     = 100 // documents, in which the kinds come again
-	periodBooks    = 27
-	periodSources  = 62
-	periodReviews  = 8
-	periodEditions = 2
-	ownBooks       = 23 // of periodBooks, that publisher 0 has
+	richPublishers  = 100
+	richSections    = 20
+	ownSections     = 4   // of publisher 0
+	dependentPeriod = 100 // documents, in which the kinds come again
+	periodBooks     = 27
+	periodSources   = 62
+	periodReviews   = 8
+	periodEditions  = 2
+	ownBooks        = 23 // of periodBooks, that publisher 0 has
 )
 
 // targets returns how many authors, series and readers there are.
@@ -112,8 +112,8 @@ func (d RichData) targets() (authors, series, readers int) {
 	return max(10, d.Documents/100), max(1, d.Documents/1000), max(10, d.Documents*3/100)
 }
 
-// rest returns how many documents are left for books and what refers to them.
-func (d RichData) rest() int {
+// dependents returns how many documents are left for books and what refers to them.
+func (d RichData) dependents() int {
 	authors, series, readers := d.targets()
 	return max(0, d.Documents-richPublishers-richSections-authors-series-readers)
 }
@@ -121,8 +121,8 @@ func (d RichData) rest() int {
 // Reached returns how many books publisher 0 has.
 func (d RichData) Reached() int {
 	n := 0
-	for i := range d.rest() {
-		if i%restPeriod < ownBooks {
+	for i := range d.dependents() {
+		if i%dependentPeriod < ownBooks {
 			n++
 		}
 	}
@@ -138,8 +138,8 @@ func (d RichData) WriteTo(w io.Writer) (size int64, err error) {
 		fmt.Fprintf(out, "{\"collection\":%q,\"doc\":%s}\n", collection, doc)
 	}
 	d.writeTargets(line)
-	for i := range d.rest() {
-		d.writeRest(line, i)
+	for i := range d.dependents() {
+		d.writeDependent(line, i)
 	}
 	return size, out.Flush()
 }
@@ -164,10 +164,10 @@ func (d RichData) writeTargets(line func(collection, format string, args ...any)
 	}
 }
 
-// writeRest writes document i of those that refer to others.
-func (d RichData) writeRest(line func(collection, format string, args ...any), i int) {
+// writeDependent writes document i of those that refer to others.
+func (d RichData) writeDependent(line func(collection, format string, args ...any), i int) {
 	authors, series, readers := d.targets()
-	round, at := i/restPeriod, i%restPeriod
+	round, at := i/dependentPeriod, i%dependentPeriod
 	book := func(n int) int { return (n * 7919) % max(1, round*periodBooks+min(at, periodBooks)) }
 	switch n := at; {
 	case n < periodBooks:

@@ -93,7 +93,7 @@ func (s Sizing) work(ctx context.Context) (notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("%s: memory %d MB, of which %d MB are not pages of files", when, n.memory()/1024, n.ownMemory()/1024))
 	}
 	memory(fmt.Sprintf("started in %.1f s", time.Since(began).Seconds()))
-	time.Sleep(restTime)
+	time.Sleep(idleTime)
 	memory("at rest")
 	if _, _, err := load(ctx, n.addr, nodesConns, s.Books); err != nil {
 		return nil, err
@@ -106,5 +106,5 @@ func (s Sizing) work(ctx context.Context) (notes []string, err error) {
 	return notes, nil
 }
 
-// restTime is how long a node is left alone before it is looked at.
-const restTime = 3 * time.Second
+// idleTime is how long a node is left alone before it is looked at.
+const idleTime = 3 * time.Second

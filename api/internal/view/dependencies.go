@@ -1,0 +1,98 @@
+package view
+
+import (
+	"context"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/model"
+)
+
+// Listing tells which collections there are: those that the model declares, and those that hold or ever held a document.
+type Listing interface {
+	// HasCollection tells whether a collection is one of them.
+	HasCollection(name string) (bool, error)
+	// CollectionsBehind returns up to limit of them, by name, later than the name after, and whether others follow.
+	CollectionsBehind(after string, limit int) (list []model.CollectionCount, more bool, err error)
+}
+
+// Lists reads documents in lists.
+type Lists interface {
+	// EachListed calls fn with up to limit documents of a collection, by id, later than the id after, until fn returns
+	// false. more tells whether others follow.
+	EachListed(collection, after string, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
+	// EachReferring calls fn with up to limit documents that refer to target, in order of creation, later than the number
+	// after, until fn returns false. more tells whether others follow.
+	EachReferring(relation, target string, after int64, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
+	// EachOnPage calls fn with the documents on one of target's fixed pages, until fn returns false. It calls begin first,
+	// with the page's number and how many pages there are, and ends with its error.
+	EachOnPage(p model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error
+}
+
+// Snapshot reads one consistent prefix of the log.
+type Snapshot interface {
+	Listing
+	Lists
+	// At returns the position at which the prefix ends.
+	At() fanfold.Position
+	// GetWithin returns one document, nil where there is none, and how many bytes its body has. A body of more than
+	// maxBytes is not read, and nil.
+	GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
+}
+
+// Scan reads one prefix of the log for as long as it is open. The caller closes it.
+type Scan interface {
+	// At returns the position at which the prefix ends.
+	At() fanfold.Position
+	// Model returns the model's source, nil where none was applied, the paths that are still reserved, and the rules that
+	// were removed and whose values are still stored.
+	Model() (src []byte, reserved model.Reserved, retired model.Retired, err error)
+	// All returns up to limit documents of all collections, as they were written, by number, later than the number after,
+	// and whether there are more.
+	All(after int64, limit int) (docs []*fanfold.Document, more bool, err error)
+	// EachKept calls fn for each value that stays on the document with a number, by rule, then by target.
+	EachKept(holder int64, fn func(rule, target string, value []byte) error) error
+	// Close ends the scan.
+	Close() error
+}
+
+// Reader reads documents.
+type Reader interface {
+	// Get returns one document, nil where there is none, and the position it was read at.
+	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, fanfold.Position, error)
+	// Read calls fn with a snapshot that is valid until fn returns.
+	Read(fn func(s Snapshot) error) error
+	// Scan opens a snapshot that may be read for long, until ctx ends. The caller closes it.
+	Scan(ctx context.Context) (Scan, error)
+}
+
+// Outcomes knows what folded events did.
+type Outcomes interface {
+	// Outcome returns what a recently folded event did to its document, and how many derived changes it caused. ok is
+	// false for older events.
+	Outcome(seq uint64) (op fanfold.Op, derived int64, ok bool)
+	// Outcomes returns the direct changes of count folded events from first on, nil for an event without one. derived
+	// counts the derived changes that they and the rest of their transaction caused.
+	Outcomes(first uint64, count int) (changes []*fanfold.Change, derived int64, err error)
+}
+
+// Tracer finds out where derived values come from.
+type Tracer interface {
+	// Lineage reports where a document's derived values come from and which documents carry copies of it. The error is
+	// NotFound, or ctx's.
+	Lineage(ctx context.Context, key fanfold.Key) (*reports.Lineage, error)
+}
+
+// Keys knows of which documents the log's events are.
+type Keys interface {
+	// KeyAt returns the document of the event at seq.
+	KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error)
+}
+
+// Dependencies are what views read. Nothing else of the API reads them.
+type Dependencies struct {
+	Reader   Reader
+	Outcomes Outcomes
+	Tracer   Tracer
+	Keys     Keys
+}

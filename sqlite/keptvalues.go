@@ -1,0 +1,75 @@
+package sqlite
+
+import "github.com/fanfold/fanfold/sqlite/driver"
+
+// AddKeptValues records the value that stays on every document that refers to target and has none of it yet.
+func (tx *Tx) AddKeptValues(rule, relation, target string, value []byte) error {
+	if tx.rehearsal != nil {
+		numbers, err := tx.Holders(nil, relation, target, -1)
+		for _, number := range numbers {
+			tx.pending.keptValues.add(ruleTarget{rule, target}, keptValue{number, string(value)})
+		}
+		return err
+	}
+	return tx.c.Exec("INSERT OR IGNORE INTO kept (rule, target, holder, value) SELECT ?, target, holder, ? FROM link WHERE relation = ? AND target = ?",
+		rule, driver.Text(value), relation, target)
+}
+
+// AddKeptValue records the value that stays on one document that refers to target.
+func (tx *Tx) AddKeptValue(rule, target string, holder int64, value []byte) error {
+	tx.pending.keptValues.add(ruleTarget{rule, target}, keptValue{holder, string(value)})
+	return tx.pending.countAdded(len(tx.pending.keptValues.added), len(target)+len(value))
+}
+
+// KeptValue returns the value that stayed on a document, or nil where none did.
+func (tx *Tx) KeptValue(rule, target string, holder int64) (value []byte, err error) {
+	if row, there, known := tx.pending.keptValues.known(ruleTarget{rule, target}, keptValue{holder: holder}); known {
+		if !there {
+			return nil, nil
+		}
+		return []byte(row.value), nil
+	}
+	return tx.Snapshot().KeptValue(rule, target, holder)
+}
+
+// RemoveKeptValues removes kept values of a rule: those of one target where target is not "", and of one
+// holder of it where holder is not 0.
+func (tx *Tx) RemoveKeptValues(rule, target string, holder int64) error {
+	kept := &tx.pending.keptValues
+	switch {
+	case target == "":
+		return tx.c.Exec("DELETE FROM kept WHERE rule = ?", rule)
+	case holder == 0:
+		if kept.removeAll(ruleTarget{rule, target}) {
+			return nil
+		}
+		return tx.c.Exec("DELETE FROM kept WHERE rule = ? AND target = ?", rule, target)
+	case kept.remove(ruleTarget{rule, target}, keptValue{holder: holder}):
+		return nil
+	default:
+		return tx.c.Exec("DELETE FROM kept WHERE rule = ? AND target = ? AND holder = ?", rule, target, holder)
+	}
+}
+
+// CopyKeptValues copies the kept values of a rule from another generation, in place of those that are here.
+func (tx *Tx) CopyKeptValues(from *Snapshot, rule string) error {
+	if err := tx.RemoveKeptValues(rule, "", 0); err != nil {
+		return err
+	}
+	return from.c.Query("SELECT target, holder, value FROM kept WHERE rule = ? ORDER BY target, holder", func(r driver.Row) error {
+		return tx.AddKeptValue(rule, r.Text(0), r.Int(1), r.Bytes(2))
+	}, rule)
+}
+
+// CountKeptValues returns the number of kept values of a rule.
+func (s *Snapshot) CountKeptValues(rule string) (n int64, err error) {
+	_, err = s.c.QueryRow("SELECT count(*) FROM kept WHERE rule = ?", func(r driver.Row) { n = r.Int(0) }, rule)
+	return n, err
+}
+
+// KeptValue returns the value that stayed on a document, or nil where none did.
+func (s *Snapshot) KeptValue(rule, target string, holder int64) (value []byte, err error) {
+	_, err = s.c.QueryRow("SELECT value FROM kept WHERE rule = ? AND target = ? AND holder = ?",
+		func(r driver.Row) { value = r.Bytes(0) }, rule, target, holder)
+	return value, err
+}
