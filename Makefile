@@ -128,6 +128,7 @@ fuzz:
 	go test -run '^$$' -fuzz '^FuzzBlocks$$' -fuzztime 5s -fuzzminimizetime 1s ./events/embedded
 	go test -run '^$$' -fuzz '^FuzzPatch$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/jsondoc
 	go test -run '^$$' -fuzz '^FuzzTree$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/jsondoc
+	go test -run '^$$' -fuzz '^FuzzParseKey$$' -fuzztime 5s -fuzzminimizetime 1s ./access
 	go test -run '^$$' -fuzz '^FuzzETag$$' -fuzztime 5s -fuzzminimizetime 1s ./api
 	go test -run '^$$' -fuzz '^FuzzCheckCollection$$' -fuzztime 5s -fuzzminimizetime 1s .
 	go test -run '^$$' -fuzz '^FuzzModel$$' -fuzztime 5s -fuzzminimizetime 1s ./projector/fold

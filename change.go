@@ -28,6 +28,7 @@ type Change struct {
 	Revision Revision // of the document after the change; of a delete, the delete's own
 	Time     time.Time
 	Tx       string    // the transaction's id, "" outside one
+	Actor    string    // who sent the request that the event comes from, "" where nobody says; a derived change has its event's
 	ByDelete *ByDelete // of a direct change: the delete whose policies have made it; nil for none
 	Rules    []string  // of a derived change: the rules whose values changed, in path order
 	Delta    []byte    // of a derived change: a JSON Patch (RFC 6902) whose operations also carry "old"
@@ -47,15 +48,17 @@ type ChangeQuery struct {
 	After       Position
 	Limit       int      // how many rows are looked at, at most; the rows of one event are never mixed with others
 	Collections []string // empty for all
-	Latest      bool     // only the newest change of each document
-	Docs        bool     // with each document as it was after the change
-	Before      bool     // with each document as it was before the change
-	View        View     // of the documents
-	Direct      bool     // no derived changes
-	NoCascades  bool     // no changes that a delete's policies have made
-	Partition   int      // only keys of this one
-	Partitions  int      // of so many; 0 for keys of all
-	MaxBytes    int      // of the page's values and documents; 0 for 8 MiB
+	// Reads tells whether changes of a collection are to be told of; nil for those of all.
+	Reads      func(collection string) bool
+	Latest     bool // only the newest change of each document
+	Docs       bool // with each document as it was after the change
+	Before     bool // with each document as it was before the change
+	View       View // of the documents
+	Direct     bool // no derived changes
+	NoCascades bool // no changes that a delete's policies have made
+	Partition  int  // only keys of this one
+	Partitions int  // of so many; 0 for keys of all
+	MaxBytes   int  // of the page's values and documents; 0 for 8 MiB
 
 	// Versions asks for what a filter decides by: After, and Held of changes later than HeldFrom. With Latest it asks for changes
 	// that are not their documents' newest, too: a consumer may have to learn from one that the document leaves.

@@ -20,7 +20,9 @@ const (
 	FanoutLimit      Code = "fanout-limit"      // more derived changes than the model allows one write
 	Unprocessable    Code = "unprocessable"     // well-formed, but breaks a rule of the model
 	TooLarge         Code = "too-large"         // past a configured limit of size
-	Forbidden        Code = "forbidden"         // from where this may not be asked
+	Forbidden        Code = "forbidden"         // this may not be asked from there, or by whoever asks
+	Unauthenticated  Code = "unauthenticated"   // no key, or none that works
+	RightsStale      Code = "rights-stale"      // the node does not know of late who may do what
 	LogDamaged       Code = "log-damaged"       // the log lacks events that were acknowledged
 	StoreChanged     Code = "store-changed"     // a position of another store
 	PositionGone     Code = "position-gone"     // changes after the position are no longer kept
@@ -45,7 +47,7 @@ const (
 )
 
 // Error describes a failure that a caller can act on. Every package of this module returns it. Message says what
-// failed, where, and what to do about it, and may be shown to anybody; Err is only logged.
+// failed, where, and what to do about it, and may be shown to anybody who may read the documents in About; Err is only logged.
 type Error struct {
 	Code    Code
 	Message string
@@ -57,6 +59,11 @@ type Error struct {
 	Oldest *Bookmark
 	// Problems lists all mistakes where there can be several, as in models and patches.
 	Problems []Problem
+	// About lists the documents that Message tells of besides those that the request names; keys without an ID are collections whose
+	// documents it counts. Whoever may not read all of them is told Discreet in place of Message, or no more than that there are
+	// such documents, where it is "".
+	About    []Key
+	Discreet string
 	Err      error
 }
 
@@ -64,6 +71,10 @@ type Error struct {
 type Problem struct {
 	Path   string `json:"path"`
 	Detail string `json:"detail"`
+	// Key is the document at Path, and Target another one that Detail names; zero for none. Without an ID, Key is a collection whose
+	// documents Detail counts. Whoever may not read them is not told.
+	Key    Key `json:"-"`
+	Target Key `json:"-"`
 }
 
 // Error returns everything that the error says, its cause included. It is meant for logs.

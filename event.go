@@ -67,7 +67,7 @@ type Event struct {
 	// ByDelete, of put, patch and delete, names the delete whose policies have made the event; nil where somebody asked for it.
 	ByDelete *ByDelete
 
-	// Actor names who sent the request that the event comes from, "" where nobody says. It is no part of what is folded.
+	// Actor names who sent the request that the event comes from, "" where nobody says. Changes have it, and no document depends on it.
 	Actor string
 
 	// Trace holds the trace context of what has appended the event, "" for none. It is no part of what is folded.

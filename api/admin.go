@@ -9,12 +9,15 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/model"
 )
 
 // admin answers requests about the node and the log: how they stand, what runs, what is to be done.
 type admin struct {
 	operator                 Operator
+	views                    *view.Views
 	inspector                Inspector
 	cluster                  Cluster
 	bodies                   *bodies
@@ -38,9 +41,16 @@ func healthy(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, []byte(`{"status":"ok"}`))
 }
 
-// ready answers GET and HEAD /readyz.
+// ready answers GET and HEAD /readyz. The reason is told to who may see how the node stands.
 func (a *admin) ready(c echo.Context) error {
+	rights := rightsOf(c)
+	if !rights.IsOpen() {
+		setPrivate(c.Response().Header())
+	}
 	if _, stopped := a.operator.Status(); stopped != nil {
+		if checkRole(rights, model.RoleMonitor) != nil {
+			return fanfold.Wrap(stopped, fanfold.Unavailable, "this node is not ready; the role %s sees the reason", model.RoleMonitor)
+		}
 		return stopped
 	}
 	return c.JSONBlob(http.StatusOK, []byte(`{"status":"ready"}`))
@@ -52,7 +62,7 @@ func (a *admin) status(c echo.Context) error {
 		return err
 	}
 	report, _ := a.operator.Status()
-	return c.JSON(http.StatusOK, report)
+	return c.JSON(http.StatusOK, a.views.Open(rightsOf(c)).Status(report))
 }
 
 // replay answers POST /v1/_replay.
@@ -64,7 +74,7 @@ func (a *admin) replay(c echo.Context) error {
 		return err
 	}
 	report, _ := a.operator.Status()
-	return c.JSON(http.StatusAccepted, report)
+	return c.JSON(http.StatusAccepted, a.views.Open(rightsOf(c)).Status(report))
 }
 
 // verify answers POST /v1/_verify: of the read model, or of the log.

@@ -84,7 +84,7 @@ func (d *documents) finish(c echo.Context, w *write, seq uint64) error {
 	if err != nil {
 		return err
 	}
-	h[keyDerived] = []string{strconv.FormatInt(o.derived, 10)}
+	setDerived(h, o.derived)
 	locate(c, o.key)
 	if w.prefer.representation {
 		if sent, err := d.represent(c, w, o, seq); sent || err != nil {
@@ -96,6 +96,13 @@ func (d *documents) finish(c echo.Context, w *write, seq uint64) error {
 		h[keyETag] = []string{d.positions.tag(seq)}
 	}
 	return c.NoContent(o.status())
+}
+
+// setDerived tells how many derived changes a write caused, unless the sender may not know.
+func setDerived(h http.Header, n int64) {
+	if n != view.Untold {
+		h[keyDerived] = []string{strconv.FormatInt(n, 10)}
+	}
 }
 
 // maxDropped bounds what an answer says of the members that one document lost, in bytes.

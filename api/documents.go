@@ -10,18 +10,19 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/writer"
 )
 
 // open returns what the sender of a request may see.
-func (d *documents) open(c echo.Context) view.View { return d.views.Open(c.Request()) }
+func (d *documents) open(c echo.Context) view.View { return d.views.Open(rightsOf(c)) }
 
 // DocumentWriter decides about writes of documents.
 type DocumentWriter interface {
-	// Prepare checks what can be checked of an operation without knowing what is stored.
-	Prepare(op *writer.Operation) error
+	// Prepare checks what can be checked of an operation without knowing what is stored, the rights of who asks for it first.
+	Prepare(op *writer.Operation, by *access.Rights) error
 	// Parsing says that a body is about to be parsed, and waits while as much is parsed as may be at a time.
 	Parsing(body []byte) (done func())
 	// Write stores one operation: see writer.Writer.Write.
@@ -36,8 +37,8 @@ type DocumentWriter interface {
 type Importer interface {
 	// NewImport begins an import, or goes on with one.
 	NewImport(ctx context.Context, opt writer.ImportOptions) (*writer.Import, error)
-	// ImportProgress returns how far an import has come. rev is 0 where there is none with this id.
-	ImportProgress(ctx context.Context, id string) (p writer.ImportProgress, rev fanfold.Revision, err error)
+	// ImportProgress returns how far an import of a principal has come. rev is 0 where it has none with this id.
+	ImportProgress(ctx context.Context, id string, by *access.Rights) (p writer.ImportProgress, rev fanfold.Revision, err error)
 }
 
 // documents answers requests that read and write documents: one, several, lists, transactions, imports and exports.

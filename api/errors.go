@@ -23,6 +23,8 @@ var statusOf = map[fanfold.Code]int{
 	fanfold.CatchingUp: http.StatusServiceUnavailable, fanfold.Lagging: http.StatusServiceUnavailable,
 
 	fanfold.UnknownCollection: http.StatusNotFound, fanfold.TakesLong: http.StatusUnprocessableEntity,
+
+	fanfold.Unauthenticated: http.StatusUnauthorized, fanfold.RightsStale: http.StatusServiceUnavailable,
 }
 
 // titleOf maps error codes to the titles of problems.
@@ -37,12 +39,14 @@ var titleOf = map[fanfold.Code]string{
 	fanfold.Unprocessable: "The request breaks a rule", fanfold.Unavailable: "The store cannot answer now",
 	fanfold.OutcomeUnknown: "It is not known whether the write was stored", fanfold.Timeout: "It did not happen in time",
 	fanfold.KeyReused: "The key belongs to another request", fanfold.Busy: "The store is busy", fanfold.TooSlow: "The request did not arrive in time",
-	fanfold.Internal: "The server made a mistake", fanfold.Forbidden: "The request comes from where it may not",
+	fanfold.Internal: "The server made a mistake", fanfold.Forbidden: "The request is not allowed",
 	fanfold.LogDamaged: "The log lacks events", fanfold.LeaseLost: "The lease is lost",
 	fanfold.ModelRemoves: "The model would take something away",
 	fanfold.CatchingUp:   "The node catches up with the log", fanfold.Lagging: "The node is too far behind the log",
 
 	fanfold.UnknownCollection: "There is no such collection", fanfold.TakesLong: "It takes longer than a client waits",
+
+	fanfold.Unauthenticated: "A key is missing or does not work", fanfold.RightsStale: "The node does not know the keys of late",
 }
 
 // problem holds a problem document (RFC 9457).
@@ -76,11 +80,15 @@ func (s *Server) fail(err error, c echo.Context) {
 	} else if ctx.Err() != nil && e.Code != fanfold.TooSlow {
 		panic(http.ErrAbortHandler) // the client has gone
 	}
-	p := problemFor(s.views.Open(c.Request()).Refusal(e))
+	s.observer.refused(c, e)
+	p := problemFor(s.views.Open(rightsOf(c)).Refusal(e))
 	status := p.Status
 	var he *echo.HTTPError
 	if errors.As(err, &he) && he.Code == http.StatusMethodNotAllowed {
 		status, p.Status, p.Title = he.Code, he.Code, "The method is not allowed here"
+	}
+	if status == http.StatusUnauthorized {
+		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="fanfold"`)
 	}
 	if status == http.StatusTooManyRequests {
 		c.Response().Header().Set("Retry-After", "1")
@@ -91,7 +99,7 @@ func (s *Server) fail(err error, c echo.Context) {
 			level = slog.LevelDebug
 		}
 		p.Request = c.Response().Header().Get(headerRequestID)
-		s.observer.log(c, level, "request failed", "status", status, "err", err)
+		s.observer.log(c, s.observer.requests, level, "request failed", "status", status, "err", err)
 		c.Response().Header().Set("Retry-After", "1")
 	}
 	h := c.Response().Header()

@@ -44,6 +44,10 @@ func (d *documents) export(c echo.Context) (err error) {
 		close(written)
 		return err
 	}
+	if err := scan.CheckExport(collections); err != nil {
+		close(written)
+		return errors.Join(err, scan.Close())
+	}
 	h := c.Response().Header()
 	h.Set("Content-Type", ndjsonType)
 	h.Set(headerPosition, d.positions.mark(scan.At()).String())

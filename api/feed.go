@@ -25,6 +25,7 @@ func (f *feed) changes(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	q.Rights = rightsOf(c)
 	return f.feed.Serve(c.Response(), c.Request(), q)
 }
 

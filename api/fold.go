@@ -26,6 +26,7 @@ func (ms *models) putFold(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	req.By = rightsOf(c)
 	limit, err := ms.fresh.timeout(c)
 	if err != nil {
 		return err

@@ -37,12 +37,28 @@ func groupOf(c echo.Context) (string, error) {
 	return param(c, "name")
 }
 
+// by returns the groups for the sender of a request.
+func (g *groups) by(c echo.Context) *group.Groups { return g.groups.By(rightsOf(c)) }
+
+// enter returns nil where the sender of a request has the right to the group in its path. The error is Forbidden where it has not,
+// and Unavailable.
+func (g *groups) enter(c echo.Context) error {
+	name, err := param(c, "name")
+	if err != nil {
+		return err
+	}
+	if c.Request().Method == http.MethodPut {
+		return g.by(c).CheckPut(c.Request().Context(), name)
+	}
+	return g.by(c).Check(c.Request().Context(), name)
+}
+
 // listGroups answers GET /v1/_groups.
 func (g *groups) listGroups(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	list, err := g.groups.List(c.Request().Context())
+	list, err := g.by(c).List(c.Request().Context())
 	if err != nil {
 		return err
 	}
@@ -55,7 +71,7 @@ func (g *groups) getGroup(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := g.groups.Describe(c.Request().Context(), name)
+	d, err := g.by(c).Describe(c.Request().Context(), name)
 	if err != nil {
 		return err
 	}
@@ -71,15 +87,16 @@ func (g *groups) putGroup(c echo.Context) error {
 	var in struct {
 		Partitions, MaxAttempts                      *int
 		Since, Mode, View, Derived, Cascades, Filter *string
+		Role                                         *string
 		Collections                                  []string
 		Lease                                        *group.Duration
 	}
-	if err := g.bodies.readObject(c, &in, "partitions", "since", "mode", "view", "derived", "cascades", "collections", "filter", "lease", "maxAttempts"); err != nil {
+	if err := g.bodies.readObject(c, &in, "partitions", "since", "mode", "view", "derived", "cascades", "collections", "filter", "lease", "maxAttempts", "role"); err != nil {
 		return err
 	}
 	settings := group.Settings{Partitions: given(in.Partitions, -1), Since: given(in.Since, "?"), Mode: given(in.Mode, "?"),
-		View: given(in.View, "?"), Derived: given(in.Derived, "?"), Cascades: given(in.Cascades, "?"), Filter: given(in.Filter, ""), Collections: in.Collections, Lease: given(in.Lease, -1), MaxAttempts: given(in.MaxAttempts, -1)}
-	created, err := g.groups.Put(c.Request().Context(), name, settings)
+		View: given(in.View, "?"), Derived: given(in.Derived, "?"), Cascades: given(in.Cascades, "?"), Filter: given(in.Filter, ""), Collections: in.Collections, Lease: given(in.Lease, -1), MaxAttempts: given(in.MaxAttempts, -1), Role: given(in.Role, "?")}
+	created, err := g.by(c).Put(c.Request().Context(), name, settings)
 	switch {
 	case err != nil:
 		return err
@@ -103,7 +120,7 @@ func (g *groups) deleteGroup(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return done(c, g.groups.Delete(c.Request().Context(), name))
+	return done(c, g.by(c).Delete(c.Request().Context(), name))
 }
 
 // groupChanges answers GET /v1/_groups/{name}/_changes.
@@ -122,7 +139,7 @@ func (g *groups) groupChanges(c echo.Context) error {
 	if asked.Query, err = groupQuery(c.Request()); err != nil {
 		return err
 	}
-	return g.groups.ServeChanges(c.Response(), c.Request(), asked)
+	return g.by(c).ServeChanges(c.Response(), c.Request(), asked)
 }
 
 // lease answers POST /v1/_groups/{name}/_lease.
@@ -138,7 +155,7 @@ func (g *groups) lease(c echo.Context) error {
 	if err := g.bodies.readObject(c, &in, "member", "max"); err != nil {
 		return err
 	}
-	leases, err := g.groups.Lease(c.Request().Context(), name, in.Member, given(in.Max, -1))
+	leases, err := g.by(c).Lease(c.Request().Context(), name, in.Member, given(in.Max, -1))
 	if err != nil {
 		return err
 	}
@@ -175,7 +192,7 @@ func (g *groups) ack(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return done(c, g.groups.Ack(c.Request().Context(), name, b))
+	return done(c, g.by(c).Ack(c.Request().Context(), name, b))
 }
 
 // nack answers POST /v1/_groups/{name}/_nack.
@@ -192,7 +209,7 @@ func (g *groups) nack(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return done(c, g.groups.Nack(c.Request().Context(), name, b, in.Error))
+	return done(c, g.by(c).Nack(c.Request().Context(), name, b, in.Error))
 }
 
 // releaseLeases answers POST /v1/_groups/{name}/_release: of all leases of a member, of one, or of that with a token.
@@ -211,11 +228,11 @@ func (g *groups) releaseLeases(c echo.Context) error {
 	ctx := c.Request().Context()
 	switch {
 	case in.Partition != nil && in.Token != "":
-		err = g.groups.Release(ctx, name, *in.Partition, in.Token)
+		err = g.by(c).Release(ctx, name, *in.Partition, in.Token)
 	case in.Partition != nil && in.Member != "":
-		err = g.groups.LeaveOne(ctx, name, *in.Partition, in.Member)
+		err = g.by(c).LeaveOne(ctx, name, *in.Partition, in.Member)
 	case in.Partition == nil && in.Token == "" && in.Member != "":
-		err = g.groups.Leave(ctx, name, in.Member)
+		err = g.by(c).Leave(ctx, name, in.Member)
 	default:
 		err = fanfold.Errorf(fanfold.Invalid, `release takes {"member":"m1"} for all its leases, or {"partition":3} with the token or the member for one`)
 	}
@@ -238,7 +255,7 @@ func (g *groups) resetGroup(c echo.Context) error {
 	if in.To == "" {
 		return fanfold.Errorf(fanfold.Invalid, `a reset needs {"to":"..."}: a position, 0, now or an RFC 3339 time`)
 	}
-	return done(c, g.groups.Reset(c.Request().Context(), name, in.To, in.Force))
+	return done(c, g.by(c).Reset(c.Request().Context(), name, in.To, in.Force))
 }
 
 // listParked answers GET /v1/_groups/{name}/_parked.
@@ -247,7 +264,7 @@ func (g *groups) listParked(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := g.groups.Parked(c.Request().Context(), name)
+	list, err := g.by(c).Parked(c.Request().Context(), name)
 	if err != nil {
 		return err
 	}
@@ -260,7 +277,7 @@ func (g *groups) retryParked(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return done(c, g.groups.Retry(c.Request().Context(), name, c.Param("batch")))
+	return done(c, g.by(c).Retry(c.Request().Context(), name, c.Param("batch")))
 }
 
 // dropParked answers DELETE /v1/_groups/{name}/_parked/{batch}.
@@ -269,5 +286,5 @@ func (g *groups) dropParked(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return done(c, g.groups.DropParked(c.Request().Context(), name, c.Param("batch")))
+	return done(c, g.by(c).DropParked(c.Request().Context(), name, c.Param("batch")))
 }

@@ -33,7 +33,7 @@ func (d *documents) getImport(c echo.Context) error {
 	if err := fanfold.CheckID(id); err != nil {
 		return err
 	}
-	p, rev, err := d.importer.ImportProgress(c.Request().Context(), id)
+	p, rev, err := d.importer.ImportProgress(c.Request().Context(), id, rightsOf(c))
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,9 @@ func (d *documents) beginImportAnswer(c echo.Context) (*importAnswer, error) {
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", ndjsonType)
-	h.Set("Connection", "close")                // after an import that ended early the connection has a deadline that has passed
+	if c.Request().ProtoMajor == 1 {
+		h.Set("Connection", "close") // after an import that ended early the connection has a deadline that has passed
+	}
 	if c.Request().Header.Get("Expect") != "" { // net/http would do so at the first read, which comes after the header
 		c.Response().Writer.WriteHeader(http.StatusContinue)
 	}
@@ -109,7 +111,7 @@ func readImportOptions(c echo.Context) (opt writer.ImportOptions, err error) {
 	if len(c.Request().Header[headerIdempotencyKey]) > 0 {
 		return opt, fanfold.Errorf(fanfold.Invalid, "%s does not go with an import: give it an id and resume it", headerIdempotencyKey)
 	}
-	opt = writer.ImportOptions{ID: c.QueryParam("id"), Collection: c.QueryParam("collection"), First: 1}
+	opt = writer.ImportOptions{ID: c.QueryParam("id"), Collection: c.QueryParam("collection"), First: 1, By: rightsOf(c)}
 	if opt.Resume, err = params.Bool(c.QueryParams(), "resume"); err != nil {
 		return opt, err
 	}

@@ -56,7 +56,7 @@ func newJobs(logger *slog.Logger, views *view.Views) *jobs {
 
 // add begins a job of a kind for a request, for which nobody waits where it is alone. It is false where the server ends.
 func (js *jobs) add(c echo.Context, kind string, alone bool, cancel context.CancelFunc) (*job, bool) {
-	j := &job{seen: js.views.Open(c.Request()), alone: alone, work: reports.Work{ID: strings.ToLower(rand.Text()[:16]), Kind: kind, Phase: "waiting", Started: time.Now().UTC()}, cancel: cancel, ended: make(chan struct{})}
+	j := &job{seen: js.views.Open(rightsOf(c)), alone: alone, work: reports.Work{ID: strings.ToLower(rand.Text()[:16]), Kind: kind, Phase: "waiting", Started: time.Now().UTC()}, cancel: cancel, ended: make(chan struct{})}
 	js.mu.Lock()
 	defer js.mu.Unlock()
 	if js.closed {

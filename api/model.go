@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/params"
@@ -25,8 +26,8 @@ type ModelWriter interface {
 	PutModel(ctx context.Context, req writer.ModelRequest) (writer.ModelResult, error)
 	// WaitForModel waits until an announced model applies, and returns the event that applied it.
 	WaitForModel(ctx context.Context, proposed uint64) (applied uint64, err error)
-	// CancelModel withdraws the announced model. The error is writer.ErrNoProposal where there is none.
-	CancelModel(ctx context.Context) (seq uint64, err error)
+	// CancelModel withdraws the announced model for a principal. The error is writer.ErrNoProposal where there is none.
+	CancelModel(ctx context.Context, by *access.Rights) (seq uint64, err error)
 	// Upgrade sets the version of the fold.
 	Upgrade(ctx context.Context, req writer.UpgradeRequest) (writer.ModelResult, error)
 }
@@ -93,7 +94,7 @@ func (ms *models) putCollection(c echo.Context) error {
 // run.
 func (ms *models) changeModel(c echo.Context, part *writer.ModelPart, types ...string) error {
 	req, err := ms.readModelRequest(c, types)
-	req.Part = part
+	req.Part, req.By = part, rightsOf(c)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (ms *models) changeModel(c echo.Context, part *writer.ModelPart, types ...s
 	if err != nil {
 		return err
 	}
-	change := &modelChange{models: ms, seen: ms.views.Open(c.Request()), req: req, prefer: prefer(c), limit: limit, leave: sync.OnceFunc(leave)}
+	change := &modelChange{models: ms, seen: ms.views.Open(rightsOf(c)), req: req, prefer: prefer(c), limit: limit, leave: sync.OnceFunc(leave)}
 	if !change.prefer.async {
 		change.req.PreviewTime = ms.previewTime
 	}
@@ -258,7 +259,7 @@ func (ms *models) deletePending(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	ended := ms.jobs.cancelRunning(workModel)
-	seq, err := ms.writer.CancelModel(ctx)
+	seq, err := ms.writer.CancelModel(ctx, rightsOf(c))
 	if ended > 0 && errors.Is(err, writer.ErrNoProposal) { // it was looked at, and not announced yet
 		return c.NoContent(http.StatusNoContent)
 	}

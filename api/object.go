@@ -21,10 +21,22 @@ const maxObject = 32 << 10
 // objectDepth bounds how deep such a body nests.
 const objectDepth = 4
 
+// object says which JSON objects a route takes.
+type object struct {
+	media    []string // types
+	members  []string // that may be there
+	nullable []string // of those, which may be null
+}
+
 // readObject reads a body that is a JSON object with no other members than those given, into a struct that has them. Errors
 // are those of read, and Invalid.
 func (b *bodies) readObject(c echo.Context, into any, members ...string) error {
-	body, _, err := b.read(c, maxObject, jsonType)
+	return b.readObjectAs(c, into, object{media: []string{jsonType}, members: members})
+}
+
+// readObjectAs does what readObject does, for objects of a kind.
+func (b *bodies) readObjectAs(c echo.Context, into any, kind object) error {
+	body, _, err := b.read(c, maxObject, kind.media...)
 	if err != nil {
 		return err
 	}
@@ -37,9 +49,9 @@ func (b *bodies) readObject(c echo.Context, into any, members ...string) error {
 	}
 	for m := t.First(jsondoc.Root); m != jsondoc.None; m = t.Next(m) {
 		switch name := t.Key(m); {
-		case !slices.Contains(members, name):
-			return fanfold.Errorf(fanfold.Invalid, "unknown member %q: this takes %s", clipText(name), strings.Join(members, ", "))
-		case t.Kind(m) == jsondoc.Null:
+		case !slices.Contains(kind.members, name):
+			return fanfold.Errorf(fanfold.Invalid, "unknown member %q: this takes %s", clipText(name), strings.Join(kind.members, ", "))
+		case t.Kind(m) == jsondoc.Null && !slices.Contains(kind.nullable, name):
 			return fanfold.Errorf(fanfold.Invalid, "member %q is null: give it a value, or leave it out", name)
 		}
 	}

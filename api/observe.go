@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"golang.org/x/time/rate"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/tracing"
 )
 
@@ -22,7 +23,7 @@ const headerRequestID = "X-Request-Id"
 // Bounds of what is logged of requests.
 const (
 	maxRequestID  = 64  // bytes of an id that a client gives
-	maxLoggedPath = 200 // bytes of a path
+	maxLoggedText = 200 // bytes of a path, and of what a refusal says
 	logsPerSecond = 10
 	logsAtOnce    = 50
 )
@@ -32,17 +33,27 @@ const statusGone = 499
 
 // observer gives requests their ids, and says what became of them.
 type observer struct {
-	opt     *Options
-	prefix  string        // of the ids that this process makes
-	made    atomic.Uint64 // ids
-	lines   *rate.Limiter // of the log
-	dropped atomic.Uint64 // lines, since the last one
-	routes  *routes
+	opt    *Options
+	prefix string        // of the ids that this process makes
+	made   atomic.Uint64 // ids
+	routes *routes
+
+	// Each sort of line has bounds of its own, so that many refusals hide neither what an admin does nor what fails.
+	requests, refusals, admins *logBound
 }
+
+// logBound bounds how many lines of a sort the log gets.
+type logBound struct {
+	lines   *rate.Limiter
+	dropped atomic.Uint64 // lines, since the last one
+}
+
+func newLogBound() *logBound { return &logBound{lines: rate.NewLimiter(logsPerSecond, logsAtOnce)} }
 
 // newObserver returns an observer for the routes that are there.
 func newObserver(opt *Options, routes *routes) *observer {
-	return &observer{opt: opt, prefix: strings.ToLower(rand.Text()[:10]) + "-", lines: rate.NewLimiter(logsPerSecond, logsAtOnce), routes: routes}
+	return &observer{opt: opt, prefix: strings.ToLower(rand.Text()[:10]) + "-", routes: routes,
+		requests: newLogBound(), refusals: newLogBound(), admins: newLogBound()}
 }
 
 // requestID returns the id that a request has: the client's, where that is short and plain, or a new one.
@@ -104,9 +115,34 @@ func (o *observer) ended(c echo.Context, answered bool, took time.Duration) (sta
 		o.opt.Answered(Answer{Route: o.routes.name(c), Method: method(c.Request()), Status: status, Took: took, Feed: route.is(endless)})
 	}
 	if took >= o.opt.SlowRequest && status < http.StatusInternalServerError && !route.is(lasting) {
-		o.log(c, slog.LevelWarn, "slow request", "status", status, "took", took.Round(time.Millisecond))
+		o.log(c, o.requests, slog.LevelWarn, "slow request", "status", status, "took", took.Round(time.Millisecond))
 	}
+	o.changed(c, route, status)
 	return status
+}
+
+// changed writes a line where an admin has changed something, or tried. An open house has no admins.
+func (o *observer) changed(c echo.Context, r *route, status int) {
+	by := rightsOf(c)
+	if r == nil || r.right != rightAdmin || r.method == http.MethodGet || by == nil || by.IsOpen() || status == http.StatusForbidden {
+		return
+	}
+	o.log(c, o.admins, slog.LevelInfo, "an admin's request", "principal", by.String(), "route", r.path, "right", string(r.right), "status", status)
+}
+
+// refused writes a line where a right was missing, also one of which the writer asks. by are the rights of who sent the request.
+func (o *observer) refused(c echo.Context, e *fanfold.Error) {
+	by, who, needs := rightsOf(c), "nobody", ""
+	switch {
+	case by != nil && e.Code == fanfold.Forbidden:
+		who = by.String()
+	case e.Code != fanfold.Unauthenticated: // the request came from a page or by a name that is not allowed
+		return
+	}
+	if r := o.routes.find(c); r != nil {
+		needs = string(r.right)
+	}
+	o.log(c, o.refusals, slog.LevelWarn, "a request was refused", "principal", who, "route", o.routes.name(c), "right", needs, "status", statusOf[e.Code], "detail", shortened(e.Detail()))
 }
 
 // methods lists the methods that routes have.
@@ -122,26 +158,30 @@ func method(r *http.Request) string {
 	return "other"
 }
 
-// log writes a line about a request, unless there were many of late; how many were left out is in the next one. It has no
+// log writes a line about a request, unless there were many of its sort of late; how many were left out is in the next one. It has no
 // parameters and no bodies, which may have what is nobody's business.
-func (o *observer) log(c echo.Context, level slog.Level, message string, args ...any) {
+func (o *observer) log(c echo.Context, sort *logBound, level slog.Level, message string, args ...any) {
 	ctx, r := c.Request().Context(), c.Request()
 	if !o.opt.Logger.Enabled(ctx, level) {
 		return
 	}
-	if !o.lines.Allow() {
-		o.dropped.Add(1)
+	if !sort.lines.Allow() {
+		sort.dropped.Add(1)
 		return
 	}
-	path := r.URL.Path
-	if len(path) > maxLoggedPath {
-		path = strings.ToValidUTF8(path[:maxLoggedPath], "") + "..."
-	}
-	args = append([]any{"request", c.Response().Header().Get(headerRequestID), "method", method(r), "path", path}, args...)
-	if n := o.dropped.Swap(0); n > 0 {
+	args = append([]any{"request", c.Response().Header().Get(headerRequestID), "method", method(r), "path", shortened(r.URL.Path)}, args...)
+	if n := sort.dropped.Swap(0); n > 0 {
 		args = append(args, "leftOut", n)
 	}
 	o.opt.Logger.Log(ctx, level, message, args...)
+}
+
+// shortened returns a text, or its beginning where it is long.
+func shortened(text string) string {
+	if len(text) <= maxLoggedText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLoggedText], "") + "..."
 }
 
 // Answer says what became of a request.

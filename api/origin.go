@@ -119,7 +119,7 @@ func isRead(r *http.Request) bool {
 
 // What pages of other origins may send besides what needs no asking, and see of an answer besides its body.
 var (
-	corsHeaders = []string{"Accept", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match", "Prefer", headerIdempotencyKey, "Last-Event-ID",
+	corsHeaders = []string{"Accept", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match", "Prefer", "Authorization", headerIdempotencyKey, "Last-Event-ID",
 		headerMinPosition, headerTimeout, headerRequestID, "Traceparent", "Tracestate"}
 	corsExposed = []string{"ETag", "Last-Modified", "Location", "Link", "Preference-Applied", "Retry-After", headerRequestID,
 		headerPosition, headerRevision, headerDerived, headerDropped}
@@ -131,8 +131,8 @@ var (
 const corsTime = 600
 
 // shared returns a handler that lets pages of other origins read answers (Fetch Standard, CORS protocol): those of the
-// origins that are named in Options.Origins, which may write too, and with * those of all. There are no credentials to be
-// sent. Without Options.Origins no answer says anything of it.
+// origins that are named in Options.Origins, which may write too, and with * those of all. A page sends a key by
+// itself, in Authorization; credentials that a browser keeps are not asked for. Without Options.Origins no answer says anything of it.
 func (s *Server) shared() echo.MiddlewareFunc {
 	if len(s.opt.Origins) == 0 {
 		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }

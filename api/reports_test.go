@@ -21,10 +21,11 @@ var answered = map[string]any{
 	"Accepted": acceptedWrite{}, "DeleteStep": deleteStepResult{}, "Fanout": dryRunResult{}, "TransactionResult": transactionResult{},
 	"Preview": model.Preview{}, "ModelSummary": model.Summary{}, "FoldChange": foldChange{}, "ImportProgress": writer.ImportProgress{},
 	"Group": group.Description{}, "GroupSummary": group.Summary{}, "Lease": group.Lease{}, "ParkedBatch": group.Parked{},
+	"MadeKey": madeKey{}, "Key": keyEntry{}, "RotatedKey": rotatedKey{}, "Principal": whoami{},
 }
 
 // listed are the answers whose schemas stand at their routes.
-var listed = map[string]any{"GET /v1/_groups": groupList{}, "POST /v1/_groups/{name}/_lease": leaseList{}, "GET /v1/_groups/{name}/_parked": parkedList{}}
+var listed = map[string]any{"GET /v1/_groups": groupList{}, "GET /v1/_keys": keyList{}, "POST /v1/_groups/{name}/_lease": leaseList{}, "GET /v1/_groups/{name}/_parked": parkedList{}}
 
 // alsoTaken are types whose schemas are those of bodies too, in which members may be left out.
 var alsoTaken = []reflect.Type{reflect.TypeFor[group.Settings]()}

@@ -13,15 +13,29 @@ import (
 // statusPath is where answers send whoever waits for a model.
 const statusPath = "/v1/_status"
 
-// right names what the sender of a request needs to be allowed. Nobody judges it yet.
+// The paths of routes that name collections in their queries.
+const (
+	exportPath  = "/v1/_export"
+	changesPath = "/v1/_changes"
+)
+
+// right names what the sender of a request needs to be allowed.
 type right string
 
-// The rights: to read, to change documents and groups, and to run the store.
+// The rights.
 const (
-	rightRead  right = "read"
-	rightWrite right = "write"
-	rightAdmin right = "admin"
+	rightOpen    right = "open"    // nothing
+	rightKnown   right = "known"   // to be let in
+	rightRead    right = "read"    // to read each collection that the request names
+	rightWrite   right = "write"   // to write each collection that the request names
+	rightAll     right = "all"     // to read every collection
+	rightGroup   right = "group"   // the role of the group that the request names
+	rightMonitor right = "monitor" // the role monitor
+	rightAdmin   right = "admin"   // the role admin
 )
+
+// rights lists all of them.
+var rights = []right{rightOpen, rightKnown, rightRead, rightWrite, rightAll, rightGroup, rightMonitor, rightAdmin}
 
 // admission says how a request is let in. Imports, verifications, changes of the replicas and of the model wait for a slot
 // besides: in their handlers, once their bodies have come or may come.
@@ -85,12 +99,12 @@ func (s *Server) table() []route {
 	const both = takesConditions | takesKey
 	d, ms, f, g, a := s.documents, s.models, s.feed, s.groups, s.admin
 	rows := []route{
-		{"GET", "/", rightRead, atOnce, 0, 0, a.front},
-		{"GET", "/healthz", rightRead, atOnce, 0, 0, healthy},
-		{"GET", "/readyz", rightRead, atOnce, 0, probe, a.ready},
-		{"GET", "/openapi.json", rightRead, atOnce, 0, 0, describe},
+		{"GET", "/", rightOpen, atOnce, 0, 0, a.front},
+		{"GET", "/healthz", rightOpen, atOnce, 0, 0, healthy},
+		{"GET", "/readyz", rightOpen, atOnce, 0, probe, a.ready},
+		{"GET", "/openapi.json", rightOpen, atOnce, 0, 0, describe},
 
-		{"GET", "/v1", rightRead, atOnce, 0, 0, d.collections},
+		{"GET", "/v1", rightKnown, atOnce, 0, 0, d.collections},
 		{"GET", "/v1/:collection", rightRead, atOnce, 0, 0, d.list},
 		{"POST", "/v1/:collection", rightWrite, byRoom, both, 0, d.create},
 		{"GET", "/v1/:collection/:id", rightRead, atOnce, 0, 0, d.get},
@@ -101,45 +115,58 @@ func (s *Server) table() []route {
 		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, 0, d.children},
 		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
 		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.importLines}, // it says itself why it takes no key
-		{"GET", "/v1/_import", rightRead, atOnce, 0, lasting, d.getImport},
-		{"GET", "/v1/_export", rightRead, byRunning, 0, lasting, d.export},
+		{"GET", "/v1/_import", rightWrite, atOnce, 0, lasting, d.getImport},
+		{"GET", exportPath, rightRead, byRunning, 0, lasting, d.export},
 
-		{"GET", "/v1/_model", rightRead, atOnce, 0, lasting, ms.getModel},
+		{"GET", "/v1/_model", rightAll, atOnce, 0, lasting, ms.getModel},
 		{"PUT", "/v1/_model", rightAdmin, byRoom, takesConditions, untimed | lasting, ms.putModel},
 		{"PATCH", "/v1/_model", rightAdmin, byRoom, takesConditions, untimed | lasting, ms.patchModel},
 		{"PUT", "/v1/_model/:collection", rightAdmin, byRoom, takesConditions, untimed | lasting, ms.putCollection},
-		{"GET", "/v1/_model/_pending", rightRead, atOnce, 0, 0, ms.getPending},
+		{"GET", "/v1/_model/_pending", rightAll, atOnce, 0, 0, ms.getPending},
 		{"DELETE", "/v1/_model/_pending", rightAdmin, atOnce, 0, 0, ms.deletePending},
 		{"PUT", "/v1/_fold", rightAdmin, byRoom, 0, untimed | lasting, ms.putFold},
 
-		{"GET", "/v1/_changes", rightRead, atOnce, 0, lasting | endless, f.changes},
-		{"GET", "/v1/_groups", rightRead, atOnce, 0, 0, g.listGroups},
-		{"GET", "/v1/_groups/:name", rightRead, atOnce, 0, 0, g.getGroup},
-		{"PUT", "/v1/_groups/:name", rightWrite, byRoom, 0, 0, g.putGroup},
-		{"DELETE", "/v1/_groups/:name", rightWrite, atOnce, 0, 0, g.deleteGroup},
-		{"GET", "/v1/_groups/:name/_changes", rightRead, atOnce, 0, lasting | endless, g.groupChanges},
-		{"POST", "/v1/_groups/:name/_lease", rightRead, byRoom, 0, lasting, g.lease},
-		{"POST", "/v1/_groups/:name/_ack", rightRead, byRoom, 0, 0, g.ack},
-		{"POST", "/v1/_groups/:name/_nack", rightRead, byRoom, 0, 0, g.nack},
-		{"POST", "/v1/_groups/:name/_release", rightRead, byRoom, 0, 0, g.releaseLeases},
-		{"POST", "/v1/_groups/:name/_reset", rightWrite, byRoom, 0, 0, g.resetGroup},
-		{"GET", "/v1/_groups/:name/_parked", rightRead, atOnce, 0, 0, g.listParked},
-		{"POST", "/v1/_groups/:name/_parked/:batch/_retry", rightWrite, byType, 0, 0, g.retryParked},
-		{"DELETE", "/v1/_groups/:name/_parked/:batch", rightWrite, atOnce, 0, 0, g.dropParked},
+		{"GET", changesPath, rightRead, atOnce, 0, lasting | endless, f.changes},
+		{"GET", "/v1/_groups", rightKnown, atOnce, 0, 0, g.listGroups},
+		{"GET", "/v1/_groups/:name", rightGroup, atOnce, 0, 0, g.getGroup},
+		{"PUT", "/v1/_groups/:name", rightGroup, byRoom, 0, 0, g.putGroup},
+		{"DELETE", "/v1/_groups/:name", rightAdmin, atOnce, 0, 0, g.deleteGroup},
+		{"GET", "/v1/_groups/:name/_changes", rightGroup, atOnce, 0, lasting | endless, g.groupChanges},
+		{"POST", "/v1/_groups/:name/_lease", rightGroup, byRoom, 0, lasting, g.lease},
+		{"POST", "/v1/_groups/:name/_ack", rightGroup, byRoom, 0, 0, g.ack},
+		{"POST", "/v1/_groups/:name/_nack", rightGroup, byRoom, 0, 0, g.nack},
+		{"POST", "/v1/_groups/:name/_release", rightGroup, byRoom, 0, 0, g.releaseLeases},
+		{"POST", "/v1/_groups/:name/_reset", rightAdmin, byRoom, 0, 0, g.resetGroup},
+		{"GET", "/v1/_groups/:name/_parked", rightGroup, atOnce, 0, 0, g.listParked},
+		{"POST", "/v1/_groups/:name/_parked/:batch/_retry", rightAdmin, byType, 0, 0, g.retryParked},
+		{"DELETE", "/v1/_groups/:name/_parked/:batch", rightAdmin, atOnce, 0, 0, g.dropParked},
 
-		{"GET", statusPath, rightRead, atOnce, 0, 0, a.status},
+		{"GET", statusPath, rightMonitor, atOnce, 0, 0, a.status},
 		{"POST", "/v1/_replay", rightAdmin, byType, 0, untimed, a.replay},
 		{"POST", "/v1/_verify", rightAdmin, byType, 0, untimed | lasting, a.verify},
 		{"GET", workPath + ":work", rightAdmin, atOnce, 0, 0, a.getWork},
 		{"DELETE", workPath + ":work", rightAdmin, atOnce, 0, 0, a.deleteWork},
-		{"GET", "/v1/_replicas", rightRead, atOnce, 0, lasting, a.getReplicas},
+		{"GET", "/v1/_replicas", rightMonitor, atOnce, 0, lasting, a.getReplicas},
 		{"PUT", "/v1/_replicas", rightAdmin, byRoom, 0, untimed | lasting, a.putReplicas},
 		{"POST", "/v1/_snapshot", rightAdmin, byType, 0, untimed | lasting, a.snapshot},
 	}
 	if s.opt.Metrics != nil {
-		rows = append(rows, route{"GET", "/metrics", rightRead, atOnce, 0, 0, buffered(s.opt.Metrics)})
+		rows = append(rows, route{"GET", "/metrics", rightMonitor, atOnce, 0, 0, buffered(s.opt.Metrics)})
 	}
-	return rows
+	return append(rows, s.keys.table()...)
+}
+
+// table returns the routes about keys.
+func (k *keyring) table() []route {
+	return []route{
+		{"GET", "/v1/_me", rightKnown, atOnce, 0, 0, me},
+		{"GET", keysPath, rightAdmin, atOnce, 0, 0, k.listKeys},
+		{"POST", keysPath, rightAdmin, byRoom, 0, 0, k.createKey},
+		{"GET", keysPath + "/:id", rightAdmin, atOnce, 0, 0, k.getKey},
+		{"PATCH", keysPath + "/:id", rightAdmin, byRoom, 0, 0, k.patchKey},
+		{"DELETE", keysPath + "/:id", rightAdmin, atOnce, 0, 0, k.deleteKey},
+		{"POST", keysPath + "/:id/_rotate", rightAdmin, byRoom, 0, 0, k.rotateKey},
+	}
 }
 
 // register gives the routes to the router. Requests with HEAD are answered as those with GET: of the answer, net/http sends
@@ -147,6 +174,9 @@ func (s *Server) table() []route {
 func (s *Server) register() {
 	for i := range s.routes.rows {
 		r := &s.routes.rows[i]
+		if !slices.Contains(rights, r.right) {
+			panic("the route " + r.method + " " + r.path + " has no right")
+		}
 		handle := s.handler(r)
 		s.echo.Add(r.method, r.path, handle)
 		if r.method == http.MethodGet {

@@ -109,7 +109,9 @@ func (r *running) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if r.leaving.Load() || len(req.TransferEncoding) > 0 {
 		w.Header().Set("Connection", "close")
 	}
+	w, req, last := asStream(w, req)
 	r.handler.ServeHTTP(w, req)
+	last()
 }
 
 // wait waits until no request runs, for limit at most. No request may begin meanwhile.

@@ -101,6 +101,8 @@ type Dependencies struct {
 	Groups           *group.Groups
 	Cluster          Cluster
 	Lag              Lag
+	Judge            Judge
+	Keys             KeyStore
 }
 
 // Options configure a Server. Zero values stand for the defaults.
@@ -128,6 +130,9 @@ type Options struct {
 	// PreviewTime bounds how long the documents that a model concerns are looked at while its client waits; default 1 min.
 	PreviewTime time.Duration
 	Answered    func(Answer) // is told of every request that has ended; it must not block. nil for nobody
+	// Denied is told the route, as Answer has it, of every request whose sender is known and lacks a right. It must not block.
+	// nil for nobody.
+	Denied func(route string)
 	// ShutdownDelay is how long a server serves on once it is to end, so that whoever distributes requests has seen that it
 	// is not ready; default none. ShutdownTimeout bounds what comes then, the node's part included; default 10 s.
 	ShutdownDelay, ShutdownTimeout time.Duration
@@ -172,6 +177,7 @@ type Server struct {
 	observer *observer
 	routes   *routes
 
+	judge   Judge
 	views   *view.Views
 	bodies  *bodies
 	jobs    *jobs
@@ -181,6 +187,7 @@ type Server struct {
 	models    *models
 	feed      *feed
 	groups    *groups
+	keys      *keyring
 	admin     *admin
 }
 
@@ -201,6 +208,7 @@ func New(parts Dependencies, opt Options) *Server {
 		panic(err) // the options are constants
 	}
 	s.running = &running{handler: handler, none: make(chan struct{}, 1)}
+	s.judge = parts.Judge
 	s.views, s.bodies = view.New(parts.ViewDependencies), &bodies{opt: &s.opt, room: newRoom(opt.MaxInFlight)}
 	s.jobs = newJobs(opt.Logger, s.views)
 	s.handlers(parts)
@@ -213,7 +221,7 @@ func New(parts Dependencies, opt Options) *Server {
 	s.routes = newRoutes(s.table())
 	s.register()
 	s.observer = newObserver(&s.opt, s.routes)
-	s.echo.Use(composed(s.observed, recovered, s.checkHost, s.shared(), s.checkOrigin(), s.routes.checkPath, s.bodies.limitTime))
+	s.echo.Use(composed(s.observed, recovered, s.checkHost, s.shared(), s.checkOrigin(), s.checkRight, s.routes.checkPath, s.bodies.limitTime))
 	return s
 }
 
@@ -231,7 +239,8 @@ func (s *Server) handlers(parts Dependencies) {
 		previews: slots(maxPreviews), previewTime: opt.PreviewTime}
 	s.feed = &feed{parts.Feed}
 	s.groups = &groups{groups: parts.Groups, bodies: s.bodies}
-	s.admin = &admin{operator: parts.Operator, inspector: parts.Inspector, cluster: parts.Cluster, bodies: s.bodies, jobs: s.jobs,
+	s.keys = &keyring{store: parts.Keys, bodies: s.bodies}
+	s.admin = &admin{operator: parts.Operator, views: s.views, inspector: parts.Inspector, cluster: parts.Cluster, bodies: s.bodies, jobs: s.jobs,
 		verifies: slots(maxVerifications), replicaChanges: slots(1), version: opt.Version}
 }
 

@@ -3,12 +3,12 @@ package api
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -39,7 +39,7 @@ func (d *documents) transact(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ops, err := d.operations(body, w.prefer.strict)
+	ops, err := d.operations(body, w.prefer.strict, w.request.By)
 	if err != nil {
 		return err
 	}
@@ -53,9 +53,9 @@ func (d *documents) transact(c echo.Context) error {
 	return d.finishTransaction(c, w, ops, result.First)
 }
 
-// operations reads and prepares the operations in a transaction's body. Errors are Invalid, Unprocessable and TooLarge;
-// their Operation is the index of the one at fault.
-func (d *documents) operations(body []byte, strict bool) ([]*writer.Operation, error) {
+// operations reads and prepares the operations in a transaction's body, which a principal asks for. Errors are Forbidden, Invalid,
+// Unprocessable and TooLarge; their Operation is the index of the one at fault.
+func (d *documents) operations(body []byte, strict bool, by *access.Rights) ([]*writer.Operation, error) {
 	if err := writer.CheckDepth(body, d.maxDepth+transactionDepth); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (d *documents) operations(body []byte, strict bool) ([]*writer.Operation, e
 	ops := make([]*writer.Operation, 0, count)
 	seen, made := make(map[fanfold.Key]int, count), namedOperations{}
 	for _, text := range list {
-		op, err := d.operation(text, strict, made)
+		op, err := d.operation(text, strict, made, by)
 		if err == nil {
 			if at, twice := seen[op.Key]; twice {
 				err = fanfold.Errorf(fanfold.Unprocessable, "document %s is in operation %d already; a transaction has each document once", op.Key, at)
@@ -93,8 +93,8 @@ var operationMembers = map[writer.OperationKind][]string{
 	writer.Delete: {"ifMatch"}, writer.Check: {"ifMatch", "ifNoneMatch"}}
 
 // operation reads and prepares one operation. made holds the operations that have names so far, and gets this
-// one. Errors are Invalid, Unprocessable, TooLarge and UnknownCollection.
-func (d *documents) operation(text []byte, strict bool, made namedOperations) (*writer.Operation, error) {
+// one. by are the rights of who asks for it. Errors are Forbidden, Invalid, Unprocessable, TooLarge and UnknownCollection.
+func (d *documents) operation(text []byte, strict bool, made namedOperations, by *access.Rights) (*writer.Operation, error) {
 	t, err := jsondoc.Outline(text, maxMembers)
 	if err != nil { // it is JSON
 		return nil, fanfold.Errorf(fanfold.Invalid, "it has more than %d members, which no operation has", maxMembers)
@@ -107,6 +107,9 @@ func (d *documents) operation(text []byte, strict bool, made namedOperations) (*
 	known, ok := operationMembers[op.Kind]
 	if !ok {
 		return nil, fanfold.Errorf(fanfold.Invalid, "op %q is not one of put, create, patch, delete and check", op.Kind)
+	}
+	if err := judgeOperation(op, t, by); err != nil {
+		return nil, err
 	}
 	names := operationNames{made: made}
 	for m := t.First(n); m != jsondoc.None; m = t.Next(m) {
@@ -122,11 +125,21 @@ func (d *documents) operation(text []byte, strict bool, made namedOperations) (*
 			return nil, err
 		}
 	}
-	err = d.writer.Prepare(op)
+	err = d.writer.Prepare(op, by)
 	if err == nil && names.as != "" {
 		made[names.as] = op
 	}
 	return op, err
+}
+
+// judgeOperation returns a Forbidden where a principal may not make an operation, of which nothing else is looked at then. One without a
+// collection is refused later.
+func judgeOperation(op *writer.Operation, t *jsondoc.Tree, by *access.Rights) error {
+	asked := writer.Operation{Kind: op.Kind, Key: fanfold.Key{Collection: t.Text(t.Member(jsondoc.Root, "collection"))}}
+	if named := fanfold.CheckCollection(asked.Key.Collection) == nil; !named {
+		return nil
+	}
+	return asked.Judge(by)
 }
 
 // fillIn puts the ids that an operation takes into its content. The error is Invalid.
@@ -276,7 +289,7 @@ func (d *documents) finishTransaction(c echo.Context, w *write, ops []*writer.Op
 	if err != nil {
 		return err
 	}
-	c.Response().Header()[keyDerived] = []string{strconv.FormatInt(derived, 10)}
+	setDerived(c.Response().Header(), derived)
 	d.addOutcomes(&result, ops, changes, first)
 	return c.JSON(http.StatusOK, result)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/membership"
@@ -141,12 +142,13 @@ func (stillLag) Wait(context.Context, membership.LagBound) error { return nil }
 // serving returns a server of documents in memory, and nothing else.
 func serving(t *testing.T) (*Server, *memory) {
 	t.Helper()
-	model, err := modelfile.Parse([]byte("collections:\n  authors: {}\n  books: {relations: {author: {path: author, to: authors}}, pages: {by: author, size: 2}}\n"))
+	declared, err := modelfile.Parse([]byte("collections:\n  authors: {}\n  books: {relations: {author: {path: author, to: authors}}, pages: {by: author, size: 2}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, node := newMemory(), still{model}
-	return New(Dependencies{Writer: &writer.Writer{}, ViewDependencies: ViewDependencies{Reader: m, Tracer: m}, Folded: node, Models: node, Lag: stillLag{node}}, Options{SpoolDir: t.TempDir()}), m
+	m, node := newMemory(), still{declared}
+	return New(Dependencies{Writer: &writer.Writer{}, ViewDependencies: ViewDependencies{Reader: m, Tracer: m}, Folded: node, Models: node, Lag: stillLag{node},
+		Judge: access.NewJudge(access.Everybody{}, func() *model.Model { return declared })}, Options{SpoolDir: t.TempDir()}), m
 }
 
 // request returns the answer to a request without a body.

@@ -47,7 +47,7 @@ func (d *documents) newWrite(c echo.Context, op *writer.Operation, body []byte) 
 	if err != nil {
 		return nil, err
 	}
-	w.request.DryRun = w.prefer.dry
+	w.request.DryRun, w.request.By = w.prefer.dry, rightsOf(c)
 	if c.Request().URL.RawQuery == "" {
 		return w, nil
 	}
@@ -137,7 +137,7 @@ func (d *documents) writeOne(c echo.Context, op *writer.Operation, body []byte) 
 		return err
 	}
 	op.Strict = w.prefer.strict
-	if err := d.writer.Prepare(op); err != nil {
+	if err := d.writer.Prepare(op, w.request.By); err != nil {
 		return err
 	}
 	result, err := d.writer.Write(c.Request().Context(), op, w.request)
@@ -190,13 +190,13 @@ func (d *documents) stale(c echo.Context, key fanfold.Key, err error) error {
 		h.Set(headerRevision, strconv.FormatUint(uint64(doc.Revision), 10))
 		h.Set(headerPosition, d.positions.mark(at).String())
 	}
-	return &fanfold.Error{Code: fanfold.Stale, Message: e.Message, Current: e.Current, Err: e.Err}
+	return &fanfold.Error{Code: fanfold.Stale, Message: e.Message, Current: e.Current, About: e.About, Discreet: e.Discreet, Err: e.Err}
 }
 
 // deleteStepResult holds the answer to one step of a delete in steps.
 type deleteStepResult struct {
 	Done     bool             `json:"done"`    // the document itself is deleted
-	Deleted  int              `json:"deleted"` // how many documents, this one included
+	Deleted  int              `json:"deleted"` // how many documents that the sender may read, this one included
 	Changed  int              `json:"changed"` // how many documents lost their reference
 	Position fanfold.Bookmark `json:"position"`
 }
@@ -217,7 +217,8 @@ func (d *documents) deleteStep(c echo.Context, op *writer.Operation) error {
 	if step.DryRun != nil {
 		return d.answerDryRun(c, step.DryRun)
 	}
-	result := deleteStepResult{Done: step.Done, Deleted: step.Deleted, Changed: step.Changed, Position: d.positions.markEvent(step.Last)}
+	result := deleteStepResult{Done: step.Done, Position: d.positions.markEvent(step.Last)}
+	result.Deleted, result.Changed = d.open(c).CountStep(step.Writes)
 	c.Response().Header().Set(headerPosition, result.Position.String())
 	if err := d.fresh.wait(c.Request().Context(), step.Last, w.limit); err != nil {
 		return d.accepted(c, w, step.Last, err, result)
@@ -239,14 +240,15 @@ type dryRunWrite struct {
 
 // answerDryRun answers a dry run with the writes that would be stored and what they would cause.
 func (d *documents) answerDryRun(c echo.Context, dry *writer.DryRun) error {
-	writes := d.open(c).Writes(dry.Writes)
-	out := dryRunResult{Writes: make([]dryRunWrite, len(writes)), Fanout: dry.Fanout}
+	seen := d.open(c)
+	writes := seen.Writes(dry.Writes)
+	out := dryRunResult{Writes: make([]dryRunWrite, len(writes)), Fanout: seen.Fanout(dry.Fanout)}
 	for i, w := range writes {
 		out.Writes[i] = dryRunWrite{w.Event.Kind, w.Event.Key.Collection, w.Event.Key.ID}
 	}
 	out.Position = d.positions.mark(out.Position.Position)
 	header := c.Response().Header()
-	header.Set(headerPosition, dry.Fanout.Position.String())
+	header.Set(headerPosition, out.Position.String())
 	if prefer(c).dry {
 		header.Set("Preference-Applied", "dry-run")
 	}

@@ -24,6 +24,7 @@ type message struct {
 	ID      string
 	LastSeq string `json:"last_seq"`
 	Head    string
+	End     string
 }
 
 // consumer reads an endless feed.

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Example asks a feed for the changes behind a position.
@@ -23,7 +25,9 @@ func Example() {
 func run() (err error) {
 	feed := changefeed.New(newMemoryStore(create(1, "b1"), create(2, "b2")), changefeed.Options{})
 	defer feed.Close()
-	q := changefeed.Query{Since: "1-0", Selection: changefeed.Selection{AllChanges: true}}
+	m := model.Empty()
+	rights := access.NewJudge(access.Everybody{}, func() *model.Model { return m }).Of(access.Open)
+	q := changefeed.Query{Rights: rights, Since: "1-0", Selection: changefeed.Selection{AllChanges: true}}
 	w := httptest.NewRecorder()
 	if err := feed.Serve(w, httptest.NewRequest(http.MethodGet, "/v1/_changes", nil), q); err != nil {
 		return err

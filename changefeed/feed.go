@@ -118,7 +118,7 @@ func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, q Query) error {
 // serveHead answers HEAD: at once, with the headers of the answer to GET, and reads no changes. The error is Invalid for a
 // WebSocket, which a GET alone begins.
 func (f *Feed) serveHead(w http.ResponseWriter, req *request) error {
-	out := newHTTPWriter(f, w)
+	out := newHTTPWriter(f, w, nil)
 	switch req.Transport {
 	case WebSocket:
 		return fanfold.Errorf(fanfold.Invalid, "a WebSocket begins with GET: send its handshake by that")
@@ -168,9 +168,9 @@ func (f *Feed) writeTime() time.Duration {
 	return f.opt.WriteTimeout
 }
 
-// extendWriteDeadline gives a client writeTime to read the next piece.
-func (f *Feed) extendWriteDeadline(control *http.ResponseController) error {
-	for limit := f.writeTime(); ; limit = closingWriteTimeout {
+// extendWriteDeadline gives a client writeTime to read the next piece, at most so much.
+func (f *Feed) extendWriteDeadline(control *http.ResponseController, most time.Duration) error {
+	for limit := min(f.writeTime(), most); ; limit = closingWriteTimeout {
 		if err := control.SetWriteDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return err
 		}
@@ -181,22 +181,33 @@ func (f *Feed) extendWriteDeadline(control *http.ResponseController) error {
 	}
 }
 
-// httpWriter writes an answer to one client, for each piece of which the client has writeTime. A client that does not
-// read for that long loses its connection; until then it costs the piece that is being sent.
+// httpWriter writes an answer to one client, for each piece of which the client has writeTime, and once it has lost its rights
+// closingWriteTimeout. A client that does not read for that long loses its connection; until then it costs the piece that is being
+// sent.
 type httpWriter struct {
 	w       http.ResponseWriter
 	feed    *Feed
+	scan    *scan // whose rows they are; nil for an answer without rows
 	control *http.ResponseController
 	buf     sending.Buffer
 }
 
-func newHTTPWriter(f *Feed, w http.ResponseWriter) httpWriter {
-	return httpWriter{w: w, feed: f, control: http.NewResponseController(w)}
+func newHTTPWriter(f *Feed, w http.ResponseWriter, s *scan) httpWriter {
+	return httpWriter{w: w, feed: f, scan: s, control: http.NewResponseController(w)}
+}
+
+// extendWriteDeadline gives the client time to read the next piece.
+func (o *httpWriter) extendWriteDeadline() error {
+	most := o.feed.opt.WriteTimeout
+	if o.scan != nil && o.scan.noticeRights() != nil {
+		most = closingWriteTimeout
+	}
+	return o.feed.extendWriteDeadline(o.control, most)
 }
 
 // write sends what is buffered as far as the server does not keep it for more.
 func (o *httpWriter) write() error {
-	return o.buf.WriteTo(o.w, func(int) error { return o.feed.extendWriteDeadline(o.control) })
+	return o.buf.WriteTo(o.w, func(int) error { return o.extendWriteDeadline() })
 }
 
 // flush sends what is buffered. It blocks until the client has room for it, or the write deadline.
@@ -220,7 +231,7 @@ func (o *httpWriter) begin(contentType string, at fanfold.Position) {
 // send sends a text that others use too, as far as the server does not keep it for more.
 func (o *httpWriter) send(text []byte) error {
 	for len(text) > 0 {
-		if err := o.feed.extendWriteDeadline(o.control); err != nil {
+		if err := o.extendWriteDeadline(); err != nil {
 			return err
 		}
 		n := min(len(text), writePiece)

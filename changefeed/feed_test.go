@@ -10,16 +10,27 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/model"
 )
 
-// answer has a feed answer a request as the API does.
+// open are the rights of everybody in an open house.
+var open = openRights()
+
+func openRights() *access.Rights {
+	m := model.Empty()
+	return access.NewJudge(access.Everybody{}, func() *model.Model { return m }).Of(access.Open)
+}
+
+// answer has a feed answer a request as the API does in an open house.
 func answer(feed *changefeed.Feed, w http.ResponseWriter, r *http.Request) error {
 	q, err := api.FeedQuery(r)
 	if err != nil {
 		return err
 	}
+	q.Rights = open
 	return feed.Serve(w, r, q)
 }
 

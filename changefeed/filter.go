@@ -33,7 +33,7 @@ func (req *request) filters() bool {
 // query returns the query for the page behind a position that has at most maxBytes.
 func (req *request) query(after fanfold.Position, maxBytes int) fanfold.ChangeQuery {
 	q := fanfold.ChangeQuery{After: after, Limit: maxPageRows, MaxBytes: maxBytes, Collections: req.Collections, Latest: !req.AllChanges,
-		Docs: req.Docs, View: req.View, Direct: req.Direct, NoCascades: req.NoCascades, Partition: req.Partition, Partitions: req.Partitions}
+		Docs: req.Docs, View: req.View, Direct: req.Direct, NoCascades: req.NoCascades, Partition: req.Partition, Partitions: req.Partitions, Reads: req.reads}
 	if req.filter != nil {
 		q.Versions = req.filter.Reads("doc")
 		q.Docs = q.Docs || q.Versions
@@ -45,7 +45,7 @@ func (req *request) query(after fanfold.Position, maxBytes int) fanfold.ChangeQu
 
 // applyFilter takes out the rows of a page that the consumer's filter leaves out, and makes those by which a document ceases
 // to match say so. A row on which the filter fails stays, and says that. It blocks while other feeds' filters are evaluated,
-// and sends heartbeats meanwhile; errors are ctx's and the output's.
+// and sends heartbeats meanwhile; errors are ctx's, the output's and errRightsChanged.
 func (s *scan) applyFilter(ctx context.Context, page *fanfold.ChangePage, out output) error {
 	if s.req.filter == nil || len(page.Rows) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func (s *scan) applyFilter(ctx context.Context, page *fanfold.ChangePage, out ou
 	return nil
 }
 
-// waitToFilter takes a place among those that evaluate their filters. Errors are ctx's and the output's.
+// waitToFilter takes a place among those that evaluate their filters. Errors are ctx's, the output's and errRightsChanged.
 func (s *scan) waitToFilter(ctx context.Context, out output, beats <-chan time.Time) error {
 	for {
 		select {
@@ -87,6 +87,10 @@ func (s *scan) waitToFilter(ctx context.Context, out output, beats <-chan time.T
 			return nil
 		case <-beats:
 			if err := out.alive(); err != nil {
+				return err
+			}
+		case <-s.rightsChanged:
+			if err := s.checkRights(); err != nil {
 				return err
 			}
 		case <-ctx.Done():

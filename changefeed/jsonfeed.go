@@ -10,7 +10,7 @@ import (
 
 // serveOnce answers with the changes that there are now, as one JSON object.
 func (f *Feed) serveOnce(ctx context.Context, w http.ResponseWriter, s *scan) error {
-	out := newJSONWriter(f, w, s.req)
+	out := newJSONWriter(f, w, s)
 	err := s.sendToHead(ctx, out)
 	return out.finish(s, err)
 }
@@ -18,7 +18,7 @@ func (f *Feed) serveOnce(ctx context.Context, w http.ResponseWriter, s *scan) er
 // serveLongPoll waits for the first change that the consumer asks about, or for the request's
 // timeout, and answers as serveOnce does.
 func (f *Feed) serveLongPoll(ctx context.Context, w http.ResponseWriter, s *scan) error {
-	out := newJSONWriter(f, w, s.req)
+	out := newJSONWriter(f, w, s)
 	limited, cancel := context.WithTimeout(ctx, s.req.timeout)
 	defer cancel()
 	for {
@@ -29,14 +29,28 @@ func (f *Feed) serveLongPoll(ctx context.Context, w http.ResponseWriter, s *scan
 		if err != nil || s.sent > 0 {
 			return out.finish(s, err)
 		}
+		if !f.awaitMore(ctx, limited, s) {
+			return out.finish(s, nil)
+		}
+	}
+}
+
+// awaitMore blocks until there is more after the scan's head. It returns false where the answer is to be given before that:
+// limited has ended, or the consumer has lost its rights.
+func (f *Feed) awaitMore(ctx, limited context.Context, s *scan) bool {
+	for more := f.store.Changed(s.head.Seq()); ; {
 		select {
-		case <-f.store.Changed(s.head.Seq()):
-			if f.store.Wait(ctx, s.head.Seq()+1) != nil { // nothing more is folded for now
-				<-limited.Done()
-				return out.finish(s, nil)
+		case <-more:
+			if f.store.Wait(ctx, s.head.Seq()+1) == nil {
+				return true
+			}
+			more = nil // nothing more is folded for now
+		case <-s.rightsChanged:
+			if s.checkRights() != nil {
+				return false
 			}
 		case <-limited.Done():
-			return out.finish(s, nil)
+			return false
 		}
 	}
 }
@@ -45,21 +59,21 @@ func (f *Feed) serveLongPoll(ctx context.Context, w http.ResponseWriter, s *scan
 // more memory than a page of them.
 type jsonWriter struct {
 	httpWriter
-	all       bool   // every change is asked for
+	req       *request
 	separator string // before the next row
 	started   bool
 }
 
 // newJSONWriter returns a writer of one answer to w.
-func newJSONWriter(f *Feed, w http.ResponseWriter, req *request) *jsonWriter {
-	return &jsonWriter{httpWriter: newHTTPWriter(f, w), all: req.AllChanges, separator: `{"results":[`}
+func newJSONWriter(f *Feed, w http.ResponseWriter, s *scan) *jsonWriter {
+	return &jsonWriter{httpWriter: newHTTPWriter(f, w, s), req: s.req, separator: `{"results":[`}
 }
 
 // row adds one row of the answer.
 func (o *jsonWriter) row(row fanfold.ChangeRow) error {
 	o.buf.AddString(o.separator + "\n")
 	o.separator = ","
-	addRow(&o.buf, row, o.feed.opt.Issuer, o.all)
+	addRow(&o.buf, row, o.feed.opt.Issuer, o.req)
 	return nil
 }
 
@@ -77,9 +91,11 @@ func (o *jsonWriter) flush() error {
 
 // finish ends the answer. An error from before anything was sent is returned for the caller to
 // answer. After that it aborts the connection by a panic with http.ErrAbortHandler, because an
-// answer that was cut must not look whole.
+// answer that was cut must not look whole. If the consumer has lost its rights, the answer has what there was until then; one
+// that would have had everything says so.
 func (o *jsonWriter) finish(s *scan, err error) error {
-	if err != nil && !errors.Is(err, errLimitReached) {
+	ended := errors.Is(err, errRightsChanged)
+	if err != nil && !ended && !errors.Is(err, errLimitReached) {
 		if o.started {
 			panic(http.ErrAbortHandler)
 		}
@@ -88,7 +104,11 @@ func (o *jsonWriter) finish(s *scan, err error) error {
 	if s.sent == 0 {
 		o.buf.AddString(`{"results":[`)
 	}
-	o.buf.AddString("\n]," + s.lastSeqMembers() + s.pendingMember() + "}\n")
+	o.buf.AddString("\n]," + s.lastSeqMembers() + s.pendingMember())
+	if ended && o.req.Transport == Normal {
+		o.buf.AddString("," + endMember)
+	}
+	o.buf.AddString("}\n")
 	if err := o.flush(); err != nil {
 		panic(http.ErrAbortHandler)
 	}

@@ -1,6 +1,7 @@
 package changefeed
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/fanfold/fanfold"
@@ -10,15 +11,12 @@ import (
 const typeNDJSON = "application/x-ndjson"
 
 // lineWriter sends a row a line, and heartbeats as lines that have a position alone.
-type lineWriter struct {
-	httpWriter
-	scan *scan
-}
+type lineWriter struct{ httpWriter }
 
 // newLineWriter returns a writer of lines, of which it has begun the answer: with a heartbeat, for a compressed answer does
 // not begin before it has something.
 func newLineWriter(f *Feed, w http.ResponseWriter, s *scan) *lineWriter {
-	o := &lineWriter{httpWriter: newHTTPWriter(f, w), scan: s}
+	o := &lineWriter{httpWriter: newHTTPWriter(f, w, s)}
 	o.begin(typeNDJSON, s.at)
 	o.buf.AddString(s.heartbeat() + "\n")
 	return o
@@ -26,7 +24,7 @@ func newLineWriter(f *Feed, w http.ResponseWriter, s *scan) *lineWriter {
 
 // row adds one change.
 func (o *lineWriter) row(row fanfold.ChangeRow) error {
-	addRow(&o.buf, onOneLine(row), o.feed.opt.Issuer, o.scan.req.AllChanges)
+	addRow(&o.buf, onOneLine(row), o.feed.opt.Issuer, o.scan.req)
 	o.buf.AddString("\n")
 	return nil
 }
@@ -47,7 +45,12 @@ func (o *lineWriter) alive() error {
 	return o.flush()
 }
 
-// finish sends a last heartbeat, which tells an end from a connection that was cut.
-func (o *lineWriter) finish(error) {
-	_ = o.alive() // the client may be gone, and then there is nobody to tell
+// finish sends a last heartbeat, which tells an end from a connection that was cut, or that the rights have changed.
+func (o *lineWriter) finish(err error) {
+	last := o.scan.heartbeat()
+	if errors.Is(err, errRightsChanged) {
+		last = o.scan.farewell()
+	}
+	o.buf.AddString(last + "\n")
+	_ = o.flush() // the client may be gone, and then there is nobody to tell
 }

@@ -23,7 +23,8 @@ type memoryStore struct {
 	changes []fanfold.Change
 	changed chan struct{} // closed by add
 	oldest  fanfold.Position
-	reads   int // calls of Changes
+	reads   int          // calls of Changes
+	cause   *fanfold.Key // of derived changes
 }
 
 func newMemoryStore(changes ...fanfold.Change) *memoryStore {
@@ -79,7 +80,11 @@ func (s *memoryStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, e
 			page.Last, page.Pending = previous.Position, page.Changes-previous.Ordinal
 			break
 		}
-		page.Rows = append(page.Rows, fanfold.ChangeRow{Change: &ch})
+		row := fanfold.ChangeRow{Change: &ch}
+		if ch.Op == fanfold.OpDerive {
+			row.Cause = s.cause
+		}
+		page.Rows = append(page.Rows, row)
 		if len(page.Rows) == q.Limit {
 			page.Last, page.Pending = ch.Position, page.Changes-ch.Ordinal
 			break

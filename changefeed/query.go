@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 )
 
 // The transports by which the feed answers.
@@ -20,9 +21,10 @@ var transports = []string{Normal, LongPoll, Continuous, EventStream, WebSocket}
 // MaxPartitions bounds how many partitions a consumer can divide the keys into.
 const MaxPartitions = 4096
 
-// Query is what one consumer asks for. The zero value asks for each document's newest change, in one answer.
+// Query is what one consumer asks for. With rights and nothing else, it asks for each document's newest change, in one answer.
 type Query struct {
 	Selection
+	Rights    *access.Rights // of the consumer, who is told of collections that it reads, while they hold; nobody is served without
 	Transport string         // one of Transports(); default Normal
 	Since     string         // where it begins: a position, 0 (default), now or an RFC 3339 time
 	Limit     int            // rows after which the answer ends; 0 for none

@@ -14,16 +14,23 @@ type request struct {
 	Query
 	since   fanfold.Position
 	head    fanfold.Position // where the store stood then
-	shape   string           // the same for the same rows: everything that is asked for but the position, the transport and when it ends
+	shape   string           // the same for the same rows: everything that is asked for but the position, the transport and when it ends, and the rights
 	fresh   fanfold.Position // up to here nothing that was there before has been given to the consumer, who begins with nothing
 	filter  *expr.Filter     // only changes of which it is true; nil for none
+	actors  bool             // rows say who sent the request that they come from
 	timeout time.Duration    // of a long poll, and of a stream where quiet is set
 	quiet   bool             // the stream ends where no change comes for timeout
+
+	reads func(collection string) bool // whether the consumer reads a collection; nil where it reads all
 }
 
-// newRequest returns what a query asks for. Errors are Invalid, and those of resolveSince.
+// newRequest returns what a query asks for. Errors are Invalid, Forbidden without rights, and those of resolveSince.
 func (f *Feed) newRequest(q Query) (req *request, err error) {
-	req = &request{Query: q, shape: fmt.Sprintf("%#v %v", q.Selection, q.Docs), timeout: f.opt.Timeout, quiet: q.Timeout != nil}
+	if q.Rights == nil {
+		return nil, fanfold.Errorf(fanfold.Forbidden, "the right to read the feed is missing")
+	}
+	req = &request{Query: q, shape: fmt.Sprintf("%#v %v %s", q.Selection, q.Docs, q.Rights.Shape()), timeout: f.opt.Timeout, quiet: q.Timeout != nil}
+	req.reads, req.actors = reads(q.Rights), q.AllChanges && q.Rights.Admin() && !q.Rights.IsOpen()
 	req.Transport, req.Heartbeat = cmp.Or(q.Transport, Normal), cmp.Or(q.Heartbeat, f.opt.Heartbeat)
 	if req.quiet {
 		req.timeout = *q.Timeout

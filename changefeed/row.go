@@ -9,10 +9,15 @@ import (
 	"github.com/fanfold/fanfold/internal/sending"
 )
 
-// addRow adds a change as JSON, with the positions that issuer gives out. With all it includes the previous value and the
-// patch. Of a document that leaves it says nothing but that.
-func addRow(out *sending.Buffer, row fanfold.ChangeRow, issuer fanfold.Issuer, all bool) {
-	out.Add(appendHead(make([]byte, 0, 256), row, issuer))
+// addRow adds a change as JSON, with the positions that issuer gives out. For all changes it includes the previous
+// value and the patch, and for administrators who sent the request. Of a document that leaves it says nothing but that.
+func addRow(out *sending.Buffer, row fanfold.ChangeRow, issuer fanfold.Issuer, req *request) {
+	all := req.AllChanges
+	head := appendHead(make([]byte, 0, 256), row, issuer)
+	if req.actors && row.Actor != "" {
+		head = jsondoc.AppendQuote(append(head, `,"actor":`...), row.Actor)
+	}
+	out.Add(head)
 	if row.Leaves {
 		out.AddString("}")
 		return
@@ -64,7 +69,11 @@ func appendHead(head []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byt
 		if by.Seq != 0 {
 			at = fanfold.At(by.Seq, 0)
 		}
-		return appendCause(head, issuer, at, &by.Key, by.Relations)
+		key := &by.Key
+		if by.Key == (fanfold.Key{}) { // the consumer may not know it
+			key = nil
+		}
+		return appendCause(head, issuer, at, key, by.Relations)
 	}
 	if row.Op == fanfold.OpDerive {
 		head = appendCause(head, issuer, fanfold.At(row.Position.Seq(), 0), row.Cause, row.Rules)
@@ -76,30 +85,31 @@ func appendHead(head []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byt
 // or relation. Where there are several the member rules lists all of them. at is 0 where the delete was still to come.
 func appendCause(dst []byte, issuer fanfold.Issuer, at fanfold.Position, key *fanfold.Key, rules []string) []byte {
 	dst = append(dst, `,"cause":{`...)
+	begin := len(dst)
 	if at != 0 {
-		dst = append(issuer.Mark(at).Append(append(dst, `"seq":"`...)), '"')
-		if key != nil {
-			dst = append(dst, ',')
-		}
+		dst = append(issuer.Mark(at).Append(append(dst, `"seq":"`...)), `",`...)
 	}
 	if key != nil {
 		dst = append(dst, `"collection":"`+key.Collection+`","id":`...)
-		dst = jsondoc.AppendQuote(dst, key.ID)
+		dst = append(jsondoc.AppendQuote(dst, key.ID), ',')
 	}
 	for i, rule := range rules {
 		switch i {
 		case 0:
-			dst = jsondoc.AppendQuote(append(dst, `,"rule":`...), rule)
+			dst = append(jsondoc.AppendQuote(append(dst, `"rule":`...), rule), ',')
 			if len(rules) == 1 {
 				continue
 			}
-			dst = jsondoc.AppendQuote(append(dst, `,"rules":[`...), rule)
+			dst = jsondoc.AppendQuote(append(dst, `"rules":[`...), rule)
 		default:
 			dst = jsondoc.AppendQuote(append(dst, ','), rule)
 		}
 		if i == len(rules)-1 {
-			dst = append(dst, ']')
+			dst = append(dst, "],"...)
 		}
+	}
+	if len(dst) > begin {
+		dst = dst[:len(dst)-1] // the last comma
 	}
 	return append(dst, '}')
 }

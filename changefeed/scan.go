@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/sending"
 )
 
@@ -37,11 +38,16 @@ type scan struct {
 	onSent     func(ctx context.Context, seq uint64) // see Options; nil for nobody
 	evaluated  int                                   // how often the filter was, since it is this feed's turn
 	beforeWait func()                                // is called before waiting for room, to give back what is held besides; nil for none
+
+	rights        *access.Rights  // with which it ends; nil for a shared feed's own scan
+	rightsChanged <-chan struct{} // is closed once they may not hold any more
+	rightsLost    bool            // they do not
 }
 
 // newScan returns a scan from the position on that a request names.
 func (f *Feed) newScan(req *request) *scan {
-	return &scan{store: f.store, lease: f.opt.Budget.Lease(), issuer: f.opt.Issuer, filtering: f.filtering, leftOut: f.leftOut, onSent: f.opt.OnSent, req: req, at: req.since, head: req.head, sentAt: time.Now()}
+	return &scan{store: f.store, lease: f.opt.Budget.Lease(), issuer: f.opt.Issuer, filtering: f.filtering, leftOut: f.leftOut, onSent: f.opt.OnSent, req: req, at: req.since, head: req.head, sentAt: time.Now(),
+		rights: req.Rights, rightsChanged: req.Rights.Changed()}
 }
 
 // bookmark returns the position up to which everything was looked at, as it is given out.
@@ -74,9 +80,10 @@ func (s *scan) heartbeat() string {
 }
 
 // pendingMember returns the member pending, with how many changes are behind what was looked at, of those that the
-// consumer asks for. It is empty where they cannot be counted without looking at them.
+// consumer asks for. It is empty where they cannot be counted without looking at them, and for whoever does not read all
+// collections.
 func (s *scan) pendingMember() string {
-	if s.ahead() || s.uncounted || s.pending > 0 && s.req.filters() {
+	if s.req.reads != nil || s.ahead() || s.uncounted || s.pending > 0 && s.req.filters() {
 		return ""
 	}
 	return `,"pending":` + strconv.FormatInt(s.pending, 10)
@@ -95,9 +102,9 @@ type output interface {
 	alive() error
 }
 
-// sendToHead sends each change behind at, up to the newest one, and returns nil there. It returns errLimitReached behind
-// the event or transaction that reaches the limit, so that neither is cut. What it has sent is with the client then, and
-// none of it is held. Other errors are the output's, the store's and ctx's.
+// sendToHead sends each change behind at, up to the newest one, and returns nil there. It returns errLimitReached after
+// the event or transaction that reaches the limit, so that neither is cut, and errRightsChanged. What it has sent is with the
+// client then, and none of it is held. Other errors are the output's, the store's and ctx's.
 func (s *scan) sendToHead(ctx context.Context, out output) error {
 	for ctx.Err() == nil {
 		pending, err := s.sendPage(ctx, out)
@@ -115,16 +122,25 @@ func (s *scan) sendToHead(ctx context.Context, out output) error {
 	return ctx.Err()
 }
 
-// sendPage sends the next page of changes, and returns how many changes are behind it.
+// sendPage sends the next page of changes, and returns how many changes are behind it. The error is errRightsChanged where the
+// consumer has lost its rights: what it has added to the output is sent with the last words.
 func (s *scan) sendPage(ctx context.Context, out output) (pending int64, err error) {
+	if err := s.checkRights(); err != nil {
+		return 0, err
+	}
 	page, err := s.nextPage(ctx, out)
 	if err == nil {
+		s.applyRights(&page)
 		err = s.applyFilter(ctx, &page, out)
 	}
 	if err != nil {
 		return 0, err
 	}
-	for _, row := range page.Rows {
+	for i, row := range page.Rows {
+		if err := s.noticeRights(); err != nil { // a client may take long to read what goes before
+			s.reportSent(ctx, page.Rows[:i])
+			return 0, err
+		}
 		if s.req.Limit > 0 && s.sent >= s.req.Limit && row.Position.Seq() != s.lastSeq && (row.Tx == "" || row.Tx != s.lastTx) {
 			s.pending = page.Changes - row.Ordinal + 1
 			return s.pending, cmp.Or(out.flush(), errLimitReached)
@@ -190,7 +206,7 @@ func (s *scan) nextPage(ctx context.Context, out output) (page fanfold.ChangePag
 	}
 }
 
-// await waits until the lease holds n bytes. Errors are ctx's and the output's.
+// await waits until the lease holds n bytes. Errors are ctx's, the output's and errRightsChanged.
 func (s *scan) await(ctx context.Context, out output, n int) error {
 	if s.beforeWait != nil {
 		s.beforeWait()
@@ -201,16 +217,21 @@ func (s *scan) await(ctx context.Context, out output, n int) error {
 	beats := time.NewTicker(s.req.Heartbeat)
 	defer beats.Stop()
 	var failed error
+	fail := func(err error) {
+		if failed = cmp.Or(failed, err); failed != nil {
+			cancel()
+		}
+	}
 	for {
 		select {
 		case err := <-held:
 			cancel()
 			return errors.Join(failed, err)
+		case <-s.rightsChanged:
+			fail(s.checkRights())
 		case <-beats.C:
 			if failed == nil {
-				if failed = out.alive(); failed != nil {
-					cancel()
-				}
+				fail(out.alive())
 			}
 		}
 	}

@@ -22,6 +22,7 @@ func TestScope(t *testing.T) {
 	ask := func(q changefeed.Query, scope *changefeed.Scope) string {
 		t.Helper()
 		w := httptest.NewRecorder()
+		q.Rights = open
 		if err := feed.ServeScope(w, httptest.NewRequest(http.MethodGet, "/x", nil), q, scope); err != nil {
 			t.Fatal(err)
 		}

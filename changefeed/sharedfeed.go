@@ -116,6 +116,7 @@ func (f *Feed) newSharedFeed(req *request, at fanfold.Position) *sharedFeed {
 	t := &sharedFeed{feed: f, key: req.shape, scan: f.newScan(&own), done: make(chan struct{}), at: at, from: at, beforeWindow: start, latest: start,
 		lease: f.opt.Budget.Lease(), subs: map[*subscription]struct{}{}, moved: make(chan struct{}, 1)}
 	t.scan.beforeWait, t.scan.onSent = t.clear, nil // the subscribers say what they have sent
+	t.scan.rights, t.scan.rightsChanged = nil, nil  // and end with rights of their own, which include the same as all others'
 	var ctx context.Context
 	ctx, t.end = context.WithCancel(f.closed)
 	go func() {
@@ -358,7 +359,7 @@ func (o *pieceWriter) row(row fanfold.ChangeRow) error {
 	s := span{at: row.Position, event: o.text.Len()}
 	o.text.AddString(beforeID + o.shared.feed.opt.Issuer.Mark(row.Position).String() + beforeRow)
 	s.json = o.text.Len()
-	addRow(&o.text, onOneLine(row), o.shared.feed.opt.Issuer, o.shared.scan.req.AllChanges)
+	addRow(&o.text, onOneLine(row), o.shared.feed.opt.Issuer, o.shared.scan.req)
 	s.end = o.text.Len()
 	o.text.AddString(afterRow)
 	o.rows = append(o.rows, s)

@@ -1,6 +1,7 @@
 package changefeed
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/fanfold/fanfold"
@@ -13,13 +14,12 @@ const typeEventStream = "text/event-stream"
 // position alone.
 type eventWriter struct {
 	httpWriter
-	scan   *scan
 	lastID fanfold.Position // the last id
 }
 
 // newEventWriter returns a writer of an event stream, of which it has begun the answer.
 func newEventWriter(f *Feed, w http.ResponseWriter, s *scan) *eventWriter {
-	o := &eventWriter{httpWriter: newHTTPWriter(f, w), scan: s, lastID: s.at}
+	o := &eventWriter{httpWriter: newHTTPWriter(f, w, s), lastID: s.at}
 	o.begin(typeEventStream, s.at)
 	o.buf.AddString(":\n\n") // a comment: a compressed answer does not begin before it has something
 	return o
@@ -35,7 +35,7 @@ const (
 // row adds one change.
 func (o *eventWriter) row(row fanfold.ChangeRow) error {
 	o.buf.AddString(beforeID + o.feed.opt.Issuer.Mark(row.Position).String() + beforeRow)
-	addRow(&o.buf, onOneLine(row), o.feed.opt.Issuer, o.scan.req.AllChanges)
+	addRow(&o.buf, onOneLine(row), o.feed.opt.Issuer, o.scan.req)
 	o.buf.AddString(afterRow)
 	o.lastID = row.Position
 	return nil
@@ -59,9 +59,14 @@ func (o *eventWriter) alive() error {
 	return o.flush()
 }
 
-// finish sends the position where the consumer does not know it. A client that connects again goes on from there.
-func (o *eventWriter) finish(error) {
-	if o.scan.at != o.lastID {
+// finish sends the position where the consumer does not know it, or where its rights have changed. A client that connects again
+// goes on from there.
+func (o *eventWriter) finish(err error) {
+	switch {
+	case errors.Is(err, errRightsChanged):
+		o.buf.AddString(beforeID + o.scan.bookmark().String() + "\nevent: end\ndata: " + o.scan.farewell() + afterRow)
+		_ = o.flush() // the client may be gone, and then there is nobody to tell
+	case o.scan.at != o.lastID:
 		_ = o.alive() // the client may be gone, and then there is nobody to tell
 	}
 }

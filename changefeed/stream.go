@@ -154,6 +154,9 @@ func (st *stream) follow(ctx context.Context) error {
 	st.sub.Store(sub)
 	defer st.sub.Store(nil)
 	for ctx.Err() == nil {
+		if err := st.scan.noticeRights(); err != nil {
+			return err
+		}
 		p, err := sub.next()
 		switch {
 		case errors.Is(err, errTooSlow):
@@ -200,7 +203,8 @@ func (st *stream) share(ctx context.Context, sub *subscription, p *piece) error 
 	return err
 }
 
-// wait blocks until a channel is closed, and sends heartbeats meanwhile. Errors are errQuiet, the transport's and ctx's.
+// wait blocks until a channel is closed, and sends heartbeats meanwhile. Errors are errQuiet, errRightsChanged, the transport's
+// and ctx's.
 func (st *stream) wait(ctx context.Context, more <-chan struct{}) error {
 	for {
 		due, err := st.waitForBeat(ctx, more)
@@ -232,15 +236,21 @@ func (st *stream) waitForBeat(ctx context.Context, more <-chan struct{}) (due bo
 	if st.quiet != nil {
 		quiet = st.quiet.C
 	}
-	select {
-	case <-more:
-		return false, nil
-	case <-st.beats.C:
-		return true, nil
-	case <-quiet:
-		return false, errQuiet
-	case <-ctx.Done():
-		return false, ctx.Err()
+	for {
+		select {
+		case <-more:
+			return false, nil
+		case <-st.beats.C:
+			return true, st.scan.checkRights() // a node that cannot read the keys is told of no change
+		case <-st.scan.rightsChanged:
+			if err := st.scan.checkRights(); err != nil {
+				return false, err
+			}
+		case <-quiet:
+			return false, errQuiet
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package changefeed
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -26,7 +27,7 @@ func checkHandshake(r *http.Request) error {
 			return nil
 		}
 	}
-	return fanfold.Errorf(fanfold.Invalid, "feed=websocket takes the handshake of a WebSocket (RFC 6455, 4.1): the headers Connection: Upgrade, "+
+	return fanfold.Errorf(fanfold.Invalid, "feed=websocket takes the handshake of a WebSocket (RFC 6455, 4.1) over HTTP/1.1: the headers Connection: Upgrade, "+
 		"Upgrade: websocket, Sec-WebSocket-Version: 13 and Sec-WebSocket-Key; ask from where they are sent by a client for WebSockets")
 }
 
@@ -85,7 +86,7 @@ func (o *messageWriter) send(text []byte) error {
 // row sends one change.
 func (o *messageWriter) row(row fanfold.ChangeRow) error {
 	var text sending.Buffer
-	addRow(&text, row, o.feed.opt.Issuer, o.scan.req.AllChanges)
+	addRow(&text, row, o.feed.opt.Issuer, o.scan.req)
 	if text.Len() <= writePiece {
 		return o.send(text.Bytes())
 	}
@@ -133,9 +134,10 @@ func (o *messageWriter) alive() error {
 // time.
 func (o *messageWriter) finish(err error) {
 	defer time.AfterFunc(closingWriteTimeout, o.cut).Stop()
-	_ = o.send([]byte(o.scan.heartbeat())) // the client may be gone, and then there is nobody to tell
-	code, reason := websocket.StatusInternalError, "the feed cannot be read now"
+	code, reason, last := websocket.StatusInternalError, "the feed cannot be read now", ""
 	switch {
+	case errors.Is(err, errRightsChanged):
+		code, reason, last = websocket.StatusPolicyViolation, "the rights have changed", o.scan.farewell()
 	case errors.Is(err, errLimitReached):
 		code, reason = websocket.StatusNormalClosure, "the limit is reached"
 	case errors.Is(err, errQuiet):
@@ -145,5 +147,6 @@ func (o *messageWriter) finish(err error) {
 	case o.feed.closed.Err() != nil:
 		code, reason = websocket.StatusGoingAway, "the node is stopping"
 	}
+	_ = o.send([]byte(cmp.Or(last, o.scan.heartbeat()))) // the client may be gone, and then there is nobody to tell
 	_ = o.conn.Close(code, reason+": go on from "+o.scan.bookmark().String())
 }

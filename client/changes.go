@@ -21,6 +21,7 @@ type Change struct {
 	Rev            uint64 // the document's revision after it, which a derived change leaves as it was
 	Time           time.Time
 	Tx             string // the transaction that it is a part of, "" for none
+	Actor          string // who sent the request that it comes from, as key:<id>: in mode All, for the role admin
 	Cause          *Cause // of a derived change, and of a write that a delete brought with it
 	// Doc is the document, under ChangesOptions.IncludeDocs; nil of a delete. Previous is the one before, and Patch the JSON
 	// Patch of a derived change, whose operations have the old values, too: of mode all.
@@ -89,8 +90,8 @@ type ChangesOptions struct {
 // every change at least once. It ends
 //
 //   - with ctx, whose error is its last element;
-//   - with an *Error if going on would lose something, or cannot help: the position is gone (410: Gone, PositionGone,
-//     StoreChanged), or the request is refused (400: Invalid);
+//   - with an *Error if going on would lose something or cannot help: the position is gone (410: Gone, PositionGone,
+//     StoreChanged), or the request is refused (400, 401, 403);
 //   - with Once, after the newest change.
 //
 // While the loop's body runs, nothing is read. The server cuts off a slow consumer after some time, and the loop connects

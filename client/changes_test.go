@@ -335,3 +335,54 @@ func TestAnotherStore(t *testing.T) {
 	}
 	must(books.Get(t.Context(), "b"))(t)
 }
+
+// TestRightsChange: where the server ends a feed because the rights have changed, the loop asks once more, from there. It ends with a
+// refusal, and goes on where it is let in with other rights.
+func TestRightsChange(t *testing.T) {
+	end := `{"end":"rights-changed","last_seq":"6-0"}`
+	for _, test := range []struct {
+		name, first string
+		once        bool
+	}{
+		{"stream", "id: 5-0\nevent: change\ndata: {\"seq\":\"5-0\",\"actor\":\"key:a\"}\n\nid: 6-0\nevent: end\ndata: " + end + "\n\n", false},
+		{"one answer", `{"results":[{"seq":"5-0","actor":"key:a"}],` + end[1:], true},
+	} {
+		for status, code := range map[int]client.Code{401: "unauthenticated", 403: client.Forbidden, 200: ""} {
+			var asked []string
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked = append(asked, r.URL.Query().Get("since"))
+				switch {
+				case len(asked) == 1:
+					fmt.Fprint(w, test.first)
+				case status != 200:
+					w.Header().Set("Content-Type", "application/problem+json")
+					w.WriteHeader(status)
+					fmt.Fprintf(w, `{"type":"urn:fanfold:problem:%s","detail":"d"}`, code)
+				case test.once:
+					fmt.Fprint(w, `{"results":[{"seq":"7-0"}],"last_seq":"7-0"}`)
+				default:
+					fmt.Fprint(w, "id: 7-0\nevent: change\ndata: {\"seq\":\"7-0\"}\n\n")
+				}
+			}))
+			c := connect(t, srv.URL, client.Options{})
+			var got []string
+			var ended error
+			for change, err := range c.Changes(t.Context(), client.ChangesOptions{Once: test.once}) {
+				if ended = err; err == nil {
+					got = append(got, change.Seq+change.Actor)
+				}
+				if change.Seq == "7-0" {
+					break
+				}
+			}
+			srv.Close()
+			want := []string{"5-0key:a", "7-0"}
+			if status != 200 {
+				want = want[:1]
+			}
+			if !slices.Equal(asked, []string{"", "6-0"}) || !slices.Equal(got, want) || (status == 200) != (ended == nil) || ended != nil && !errors.Is(ended, code) {
+				t.Errorf("%s, then %d: asked %q, got %q, ended with %v", test.name, status, asked, got, ended)
+			}
+		}
+	}
+}

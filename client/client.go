@@ -3,6 +3,8 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -17,6 +19,10 @@ type Options struct {
 	// HTTP sends the requests; default a client of its own. It must have no Timeout, which would cut the change feed:
 	// Attempt bounds requests.
 	HTTP *http.Client
+	// CAs sign the server's certificate, where those of the system do not. It goes with no HTTP of one's own.
+	CAs *x509.CertPool
+	// Key is sent with every request, to this server alone: a redirect to another one does not carry it.
+	Key Key
 	// Header is sent with every request.
 	Header http.Header
 	// RetryFor is how long what may be tried again is tried; default 30 s, negative for never, at most an hour.
@@ -52,6 +58,12 @@ func New(server string, opt Options) (*Client, error) {
 	if opt.RetryFor > time.Hour || opt.Attempt < 0 || opt.MaxAnswer < 0 {
 		return nil, &Error{Code: Invalid, Detail: "RetryFor must be at most an hour, Attempt and MaxAnswer must not be negative"}
 	}
+	if !opt.Key.sendable() {
+		return nil, &Error{Code: Invalid, Detail: fmt.Sprintf("Key is none: one has at most %d visible characters of ASCII", maxKey)}
+	}
+	if opt.HTTP != nil && opt.CAs != nil {
+		return nil, &Error{Code: Invalid, Detail: "CAs and HTTP exclude each other: give CAs to the transport of HTTP"}
+	}
 	if opt.RetryFor == 0 {
 		opt.RetryFor = 30 * time.Second
 	}
@@ -65,7 +77,13 @@ func New(server string, opt Options) (*Client, error) {
 	if opt.HTTP == nil {
 		c.own = &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second,
 			DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true}
+		if opt.CAs != nil {
+			c.own.TLSClientConfig = &tls.Config{RootCAs: opt.CAs, MinVersion: tls.VersionTLS12}
+		}
 		c.opt.HTTP = &http.Client{Transport: c.own}
+	}
+	if opt.Key.text != nil {
+		c.opt.HTTP = guarded(c.opt.HTTP)
 	}
 	return c, nil
 }
@@ -191,6 +209,9 @@ func (c *Client) open(ctx context.Context, r *request, body io.Reader) (*http.Re
 		for name, values := range header {
 			req.Header[name] = values
 		}
+	}
+	if c.opt.Key.text != nil {
+		req.Header[headerAuthorization] = []string{"Bearer " + c.opt.Key.Text()}
 	}
 	resp, err := c.opt.HTTP.Do(req)
 	if err != nil {

@@ -29,7 +29,9 @@ const (
 	FanoutLimit      Code = "fanout-limit"      // more derived changes than the model allows one write
 	Unprocessable    Code = "unprocessable"     // well-formed, but breaks a rule of the model
 	TooLarge         Code = "too-large"         // past a limit of size
-	Forbidden        Code = "forbidden"         // from where this may not be asked
+	Forbidden        Code = "forbidden"         // this may not be asked from there, or by whoever asks
+	Unauthenticated  Code = "unauthenticated"   // no key, or none that works
+	RightsStale      Code = "rights-stale"      // the node does not know of late who may do what: another one may
 	LogDamaged       Code = "log-damaged"       // the log lacks events that were acknowledged
 	Gone             Code = "gone"              // a position that the log no longer has
 	PositionGone     Code = "position-gone"     // the same, with the oldest usable position in the member oldest

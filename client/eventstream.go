@@ -122,6 +122,11 @@ func (f *follower) readEvents(body io.Reader) error {
 			if ev.id != "" {
 				f.at(ev.id)
 			}
+		case "end": // the rights have changed; how those are now that the client has, the next answer tells
+			if ev.id != "" {
+				f.at(ev.id)
+			}
+			return nil
 		}
 	}
 }
@@ -156,6 +161,7 @@ func (f *follower) readAnswer(body io.Reader) error {
 		}
 	}
 	var last string
+	ended := false
 	for { // the rest of the object
 		t, err := in.Token()
 		if err != nil {
@@ -164,14 +170,20 @@ func (f *follower) readAnswer(body io.Reader) error {
 		if t == json.Delim('}') {
 			break
 		}
-		if t == "last_seq" {
+		switch t {
+		case "last_seq":
 			if err := in.Decode(&last); err != nil {
 				return f.cut(err)
 			}
+		case "end": // the rights have changed before the newest change
+			ended = true
 		}
 	}
 	if last != "" {
 		f.at(last)
+	}
+	if ended {
+		return nil
 	}
 	return errStop
 }

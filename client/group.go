@@ -20,6 +20,7 @@ type GroupSettings struct {
 	Filter      string        // only changes of which this CEL expression is true, and by which a document leaves; "" for all
 	Lease       time.Duration // how long a member that says nothing keeps a partition; default 30 s
 	MaxAttempts int           // after which a batch that fails is parked; default 5
+	Role        string        // whose members have the group, and which changes they get; default admin, and of a group that is there its own
 }
 
 // duration is a time.Duration that JSON has as a text such as 30s.
@@ -47,6 +48,7 @@ type groupSettings struct {
 	Filter      string   `json:"filter,omitempty"`
 	Lease       duration `json:"lease,omitempty"`
 	MaxAttempts int      `json:"maxAttempts,omitempty"`
+	Role        string   `json:"role,omitempty"`
 }
 
 // Group describes a consumer group.
@@ -128,7 +130,7 @@ func (c *Client) sendForStatus(ctx context.Context, method, path string, body an
 // PutGroup makes a consumer group, or changes the settings of one, and tells whether it was made. The error is Conflict where
 // that cannot be changed.
 func (c *Client) PutGroup(ctx context.Context, name string, s GroupSettings) (created bool, err error) {
-	settings := groupSettings{s.Partitions, s.Since, s.Mode, s.View, s.Derived, s.Cascades, s.Collections, s.Filter, duration(s.Lease), s.MaxAttempts}
+	settings := groupSettings{s.Partitions, s.Since, s.Mode, s.View, s.Derived, s.Cascades, s.Collections, s.Filter, duration(s.Lease), s.MaxAttempts, s.Role}
 	status, err := c.sendForStatus(ctx, http.MethodPut, groupPath(name), settings)
 	return status == http.StatusCreated, err
 }
@@ -150,16 +152,16 @@ func (c *Client) Group(ctx context.Context, name string) (*Group, error) {
 	}
 	set := in.Settings
 	return &Group{Name: in.Name, Lag: in.Lag, Partitions: in.Partitions, Raw: a.body,
-		Settings: GroupSettings{set.Partitions, set.Since, set.Mode, set.View, set.Derived, set.Cascades, set.Collections, set.Filter, time.Duration(set.Lease), set.MaxAttempts}}, nil
+		Settings: GroupSettings{set.Partitions, set.Since, set.Mode, set.View, set.Derived, set.Cascades, set.Collections, set.Filter, time.Duration(set.Lease), set.MaxAttempts, set.Role}}, nil
 }
 
-// GroupList has the names of all groups.
+// GroupList has the names of groups.
 type GroupList struct {
 	Names []string
 	Raw   json.RawMessage // all of the server's answer
 }
 
-// Groups returns all groups.
+// Groups returns the groups whose role one has.
 func (c *Client) Groups(ctx context.Context) (*GroupList, error) {
 	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_groups"))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // be done twice.
 func (r *request) mayRetry(failure *Error) bool {
 	switch failure.Code {
-	case Busy, Unavailable, CatchingUp, Lagging: // the server says that nothing happened
+	case Busy, Unavailable, CatchingUp, Lagging, RightsStale: // the server says that nothing happened
 		return true
 	case OutcomeUnknown, TooSlow:
 		return r.repeatable

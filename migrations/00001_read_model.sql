@@ -32,7 +32,8 @@ CREATE TABLE proposal (
   id     INTEGER PRIMARY KEY CHECK (id = 1),
   seq    INTEGER NOT NULL,
   source TEXT,              -- as JSON
-  fold   INTEGER NOT NULL   -- the version of the fold that it announces; 0 for the one in force
+  fold   INTEGER NOT NULL,  -- the version of the fold that it announces; 0 for the one in force
+  actor  TEXT               -- who announces it
 ) STRICT;
 
 CREATE TABLE document (
@@ -139,6 +140,7 @@ CREATE TABLE change (
   revision        INTEGER,           -- derived: the document's; otherwise it is the event's sequence
   time            INTEGER,           -- of the event; in its first change only
   tx              TEXT,              -- the transaction's id; in the event's first change only
+  actor           TEXT,              -- who sent the request; in the event's first change only
   form            INTEGER,           -- derived: what it has in common with others; otherwise of a write that a delete brought with it
   delta           TEXT,              -- derived: the values of its JSON Patch, as form says
   previous        TEXT,              -- the embedded view before a direct change, and before derived ones that are key frames

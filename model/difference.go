@@ -152,6 +152,10 @@ func (d *differ) collection(p *CollectionPair) {
 	if !bytes.Equal(before.Schema, after.Schema) {
 		d.addDeclaration(changeOf(before.Schema != nil, after.Schema != nil), schemaLoses(before.Schema, after.Schema), "collections", p.Name, "schema")
 	}
+	if !before.Access.Same(after.Access) || (before.Access == nil) != (after.Access == nil) {
+		d.add(Difference{Path: at + ".access", Change: changeOf(before.Access != nil, after.Access != nil),
+			Detail: before.Access.changesOf(p.Name, after.Access), Removes: before.Access != nil && after.Access == nil})
+	}
 	d.released(added, at, after.Release, before.Release)
 	d.released(removed, at, before.Release, after.Release) // what was released stays so
 }

@@ -15,6 +15,7 @@ type Collection struct {
 	Unique    []*Unique   // what no two documents have alike
 	Release   []string    // paths of removed rules that are no longer reserved
 	Schema    []byte      // a JSON Schema that documents as written must fit; nil for none
+	Access    *Access     // who reads and writes the documents; nil for what holds without saying: see Model.AccessTo
 }
 
 // Relation returns the collection's relation of that name, nil where it has none or c is nil.
@@ -106,4 +107,5 @@ type Proposal struct {
 	Seq    uint64 // of the event that announces it
 	Model  *Model
 	Source []byte // as announced, as JSON
+	Actor  string // who announces it; "" for nobody in particular
 }

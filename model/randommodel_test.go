@@ -57,7 +57,7 @@ func (r randomSource) change(m object) {
 	c := in(collections, name)
 	relation, path := r.of("by", "at"), r.of("a", "b.c", "list[].d")
 	relations := in(c, "relations")
-	switch r.IntN(12) {
+	switch r.IntN(13) {
 	case 0:
 		delete(relations, relation)
 	case 1, 2:
@@ -78,6 +78,10 @@ func (r randomSource) change(m object) {
 		c["release"] = []string{r.of("a", "b.c", "list[].d", "nTruncated")}
 	case 11:
 		c["schema"] = object{"type": "object", "required": []string{r.of("x", "y")}}
+	case 12:
+		if c["access"] = (object{"read": []string{r.of("read", "everyone")}}); r.once(3) {
+			delete(c, "access")
+		}
 	}
 	for name := range relations {
 		if len(in(relations, name)) == 0 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -35,7 +36,7 @@ func openNode(b *testing.B, model string) *node.Node {
 		}
 	})
 	if model != "" {
-		result, err := n.Writer().PutModel(ctx, writer.ModelRequest{Source: []byte(model)})
+		result, err := n.Writer().PutModel(ctx, writer.ModelRequest{Source: []byte(model), By: access.Node})
 		if err == nil {
 			err = n.Store.Applied.Wait(ctx, result.Applied)
 		}
@@ -81,10 +82,10 @@ func BenchmarkPut(b *testing.B) {
 // put writes a document with the writer, and returns once it is in the log.
 func put(n *node.Node, collection, body string) error {
 	op := &writer.Operation{Kind: writer.Put, Key: fanfold.Key{Collection: collection}, Content: []byte(body)}
-	if err := n.Writer().Prepare(op); err != nil {
+	if err := n.Writer().Prepare(op, access.Node); err != nil {
 		return err
 	}
-	_, err := n.Writer().Write(context.Background(), op, writer.Request{})
+	_, err := n.Writer().Write(context.Background(), op, writer.Request{Intent: writer.Intent{By: access.Node}})
 	return err
 }
 

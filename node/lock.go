@@ -10,14 +10,14 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// LockDir makes a directory, where there is none, and locks it. The caller closes the file that it returns to release the
+// LockDir makes a directory that nobody else may enter, where there is none, and locks it. The caller closes the file that it returns to release the
 // lock; the system does so when the process ends in any other way. Errors are Invalid, and Unavailable where another
 // process has the lock.
 func LockDir(dir string) (*os.File, error) {
 	if dir == "" {
 		return nil, fanfold.Errorf(fanfold.Invalid, "--data must name a directory")
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot make the data directory: %v", err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)

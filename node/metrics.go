@@ -31,6 +31,7 @@ var (
 type instruments struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
+	denied   *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	rounds   prometheus.Histogram
 	syncs    prometheus.Histogram
@@ -46,11 +47,13 @@ func newInstruments() *instruments {
 			Help: "Requests that have ended, by route, method and status; code 499 is a client that has gone before the answer."}, []string{"route", "method", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "fanfold_http_request_duration_seconds",
 			Help: "Time from a request's headers to the end of its answer, without those of feeds.", Buckets: requestSeconds}, []string{"route", "method"}),
+		denied: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fanfold_denied_requests_total",
+			Help: "Requests with a key that works, or without one where that is let in, whose sender lacks a right, by route."}, []string{"route"}),
 		rounds: histogram("fanfold_commit_round_events", "Events that one fsync of the embedded log made durable, or that one round of writes sent to an outside log.", roundEvents),
 		syncs:  histogram("fanfold_log_sync_duration_seconds", "Time of an fsync of the embedded log.", syncSeconds),
 		fanout: histogram("fanfold_fanout_changes", "Derived changes of an event, of those folded since the start.", fanoutChanges),
 	}
-	m.registry.MustRegister(m.requests, m.duration, m.rounds, m.syncs, m.fanout)
+	m.registry.MustRegister(m.requests, m.denied, m.duration, m.rounds, m.syncs, m.fanout)
 	return m
 }
 
@@ -128,12 +131,14 @@ func pairs(list []string) prometheus.Labels {
 func metrics(n *Node) http.Handler {
 	m := n.instruments
 	n.nodeMetrics(m)
+	n.tlsMetrics(m)
 	n.foldMetrics(m)
 	n.logMetrics(m)
 	n.writeMetrics(m)
 	n.feedMetrics(m)
 	m.registry.MustRegister(newRuleStates(n.values))
 	n.memberMetrics(m)
+	n.keyMetrics(m)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m.handler()
 }
@@ -170,6 +175,14 @@ func (n *Node) nodeMetrics(m *instruments) {
 		_, size := n.Store.Sizes()
 		return float64(size)
 	}, "file", "wal")
+}
+
+// tlsMetrics registers what is about the certificate that the node shows.
+func (n *Node) tlsMetrics(m *instruments) {
+	if n.certificate != nil {
+		m.gauge("fanfold_tls_expiry_seconds", "Seconds until the certificate of --tls-cert ends, below 0 once it has; only with TLS.",
+			func() float64 { return n.certificate.expiresIn().Seconds() })
+	}
 }
 
 // foldMetrics registers what is about the fold, replays and models.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
@@ -59,7 +60,7 @@ func (n *Node) tryModel(ctx context.Context, m *model.Model) (done bool, err err
 	}
 	proposal, _ := n.Projector.Proposal()
 	if proposal == nil {
-		result, err := n.writer.PutModel(ctx, writer.ModelRequest{Source: m.Source, AllowRemoval: n.cfg.AllowRemoval})
+		result, err := n.writer.PutModel(ctx, writer.ModelRequest{Source: m.Source, AllowRemoval: n.cfg.AllowRemoval, By: access.Node})
 		if err != nil {
 			return false, err
 		}

@@ -5,6 +5,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -20,6 +21,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/changefeed/group"
@@ -30,6 +33,7 @@ import (
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/internal/tracing"
 	"github.com/fanfold/fanfold/membership"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -47,12 +51,19 @@ type Config struct {
 	TraceEndpoint  string              // the URL to which traces are sent; "" for what the environment says, or none
 	TraceRatio     float64             // the share of requests that are traced, of those that do not say it by themselves
 	DebugListen    string              // the address of the profiles; "" for none
-	Insecure       bool                // these may be an address that others reach, although there are no keys yet
+	Insecure       bool                // these may be an address that others reach, without a key and without TLS
+	Plaintext      bool                // others may reach them without TLS, which ends before the node
+	TLSCert        string              // the file of the certificate that the node shows, in PEM; "" for no TLS
+	TLSKey         string              // the file of its key
+	AdminKeyFile   string              // a file with a key that has the role admin and is in no bucket; "" for none
+	Anonymous      bool                // requests without credentials are let in, with the role everyone
+	MaxAuthAge     time.Duration       // how long the node lets in by what it has read of the keys; default 15 minutes
 	Hosts          []string            // names by which the API may be called besides those of this machine
 	Origins        []string            // web origins, such as https://app.example, whose pages may read and write; * lets all read
 	NATS           string              // the URLs of outside servers, separated by commas; "" for the embedded one
 	Credentials    servers.Credentials // for the outside servers
 	NATSListen     string              // the address at which the embedded server takes ordinary clients; "" for none
+	NATSAuth       string              // a file with the public NKeys of those; "" for no file, where whoever reaches an open house may read
 	Durability     string              // of the embedded server: always or interval
 	Cache          int64               // bytes of the read model's file kept in memory; see sqlite.Options
 	Replicas       int                 // of the stream, where it is made on outside servers; 0 for 3 where they form a cluster of three, else 1
@@ -84,6 +95,11 @@ type Node struct {
 	lock        *os.File
 	embedded    *embedded.Server
 	nc          *nats.Conn
+	certificate *certificate // nil without TLS
+	readerKeys  []string     // the NKeys of NATS clients
+	strangers   atomic.Bool  // NATS clients need none while the house is open, which the keys have said
+	keys        *keys.Store
+	judge       *access.Judge
 	inspector   *inspect.Inspector
 	feed        *changefeed.Feed
 	instruments *instruments
@@ -127,6 +143,9 @@ var (
 	_ api.Cluster       = cluster{}
 	_ api.Feed          = (*changefeed.Feed)(nil)
 	_ api.Lag           = lagging{}
+	_ api.Judge         = (*access.Judge)(nil)
+	_ api.KeyStore      = (*keys.Store)(nil)
+	_ keys.Bucket       = (*buckets.KeyValue)(nil)
 	_ changefeed.Store  = feedStore{}
 	_ group.KV          = (*buckets.KeyValue)(nil)
 	_ group.Feed        = (*changefeed.Feed)(nil)
@@ -147,10 +166,10 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 			n = nil
 		}
 	}()
-	if n.lock, err = LockDir(cfg.Data); err != nil {
+	if err := n.checkStart(ctx); err != nil {
 		return n, err
 	}
-	if err := cmp.Or(checkListen(cfg), checkHosts(cfg), checkShutdown(cfg.API)); err != nil {
+	if n.lock, err = LockDir(cfg.Data); err != nil {
 		return n, err
 	}
 	if err := sqlite.RemoveSaved(filepath.Join(cfg.Data, savedFile)); err != nil { // a process that was killed left it
@@ -164,6 +183,9 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 		return n, err
 	}
 	n.listener = netutil.LimitListener(n.listener, connections(cfg.MaxConnections))
+	if n.certificate != nil {
+		n.listener = tls.NewListener(n.listener, n.certificate.config("h2", "http/1.1"))
+	}
 	n.Store, err = sqlite.OpenStore(filepath.Join(cfg.Data, "readmodel"), sqlite.Options{
 		Fingerprint: fold.Fingerprint(), FailWrite: cfg.FailWrite, Cache: cfg.Cache, Logger: cfg.Logger})
 	if err != nil {
@@ -172,9 +194,16 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err := n.openLog(ctx); err != nil {
 		return n, err
 	}
+	if err := n.openKeys(ctx); err != nil {
+		return n, err
+	}
+	if err := n.checkClosed(); err != nil {
+		return n, err
+	}
 	if err := n.openProjector(ctx); err != nil {
 		return n, err
 	}
+	n.openJudge(n.keys)
 	if err := n.openMembers(); err != nil {
 		return n, err
 	}
@@ -244,7 +273,7 @@ func (n *Node) openAPI() {
 	budget := sending.NewBudget(n.cfg.API.MaxSending)
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget, Issuer: n.issuer(), OnSent: n.onSent()})
 	groups := group.New(buckets.NewKeyValue(n.Log, "groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
-	n.groupStates = newGroupStates(groups)
+	n.groupStates = newGroupStates(groups.By(n.judge.Of(access.OfRole(model.RoleAdmin))))
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.ImportBatch = n.Log.MaxPayload(), n.Log.MaxBatch()
 	writerOptions.Logger, writerOptions.Reachable = n.cfg.Logger, n.Log.Reachable
@@ -260,11 +289,12 @@ func (n *Node) openAPI() {
 	apiOptions.AnyHost = !isLoopback(host) && len(n.cfg.Hosts) == 0
 	apiOptions.Version = Version()
 	apiOptions.Issuer, apiOptions.Metrics, apiOptions.Logger = n.issuer(), metrics(n), n.cfg.Logger
-	apiOptions.Answered, apiOptions.Tracer = n.instruments.answered, n.tracer
+	apiOptions.Answered, apiOptions.Denied, apiOptions.Tracer = n.instruments.answered, n.instruments.deniedOn, n.tracer
 	inspector := inspector{n.inspector, n.Store, n.issuer()}
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
-		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}}, apiOptions)
+		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys}, apiOptions)
+	n.instruments.countDenied(n.api.Routes())
 }
 
 // version is set by the linker, with -X, where a build has no version control to ask: see the Dockerfile.
@@ -285,6 +315,9 @@ func Version() string {
 // Writer returns the node's writer.
 func (n *Node) Writer() *writer.Writer { return n.writer }
 
+// Keys returns the keys of the store.
+func (n *Node) Keys() *keys.Store { return n.keys }
+
 // API returns the node's HTTP API.
 func (n *Node) API() *api.Server { return n.api }
 
@@ -292,7 +325,12 @@ func (n *Node) API() *api.Server { return n.api }
 func (n *Node) Addr() string { return n.listener.Addr().String() }
 
 // URL returns the URL of the API.
-func (n *Node) URL() string { return "http://" + n.Addr() }
+func (n *Node) URL() string {
+	if n.certificate != nil {
+		return "https://" + n.Addr()
+	}
+	return "http://" + n.Addr()
+}
 
 // Shares of the shutdown's time that are the node's own, behind those of the API: how long what is being folded may take
 // when nobody waits for it any more, after which it is rolled back, and folded again at the next start; and when the files
@@ -340,6 +378,10 @@ func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) e
 func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return n.Projector.Run(ctx) }) // nil only once ctx has ended
 	g.Go(func() error { return n.writer.Run(ctx) })
+	g.Go(func() error { return n.keys.Run(ctx) })
+	g.Go(func() error { return n.judge.Run(ctx) })
+	g.Go(func() error { return n.certificate.run(ctx) })
+	g.Go(func() error { return n.runReaders(ctx) })
 	g.Go(func() error { return n.check.run(ctx) })
 	g.Go(func() error { return n.values.Run(ctx) })
 	g.Go(func() error { return n.runDebug(ctx) })

@@ -59,7 +59,7 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 // a kill left there and was never durable. known is the last event that was folded. Errors are Invalid and Unavailable.
 func (n *Node) openEmbedded(ctx context.Context, known uint64) error {
 	cfg := n.cfg
-	opt := embedded.Options{Dir: filepath.Join(cfg.Data, "nats"), Durability: embedded.Durability(cfg.Durability), Listen: cfg.NATSListen,
+	opt := embedded.Options{Dir: filepath.Join(cfg.Data, "nats"), Durability: embedded.Durability(cfg.Durability), Readers: n.readers(),
 		Logger: cfg.Logger, Fsync: cfg.Fsync}
 	if opt.Durability != embedded.Always && opt.Durability != embedded.Interval {
 		return fanfold.Errorf(fanfold.Invalid, "--durability %q is not one of always and interval", cfg.Durability)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -76,7 +77,7 @@ func (n *Node) tryUpgrade(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	n.cfg.Logger.Info("the version of the fold is changed to the program's newest", "from", m.Fold, "to", fold.LatestVersion)
-	result, err := n.writer.Upgrade(ctx, writer.UpgradeRequest{Version: fold.LatestVersion})
+	result, err := n.writer.Upgrade(ctx, writer.UpgradeRequest{Version: fold.LatestVersion, By: access.Node})
 	if err == nil {
 		err = n.Store.Applied.Wait(ctx, max(result.Applied, result.Proposed))
 	}

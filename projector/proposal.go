@@ -116,7 +116,7 @@ func (ps *proposals) propose(m sqlite.StoredModel) {
 		parsed = model.Empty()
 	}
 	parsed.Fold = m.NextFold
-	ps.pending = &model.Proposal{Seq: m.Last, Model: parsed, Source: m.Next}
+	ps.pending = &model.Proposal{Seq: m.Last, Model: parsed, Source: m.Next, Actor: m.NextActor}
 }
 
 // notify wakes who waits for a change of pending. It is called with ps.mu held.

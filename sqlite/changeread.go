@@ -10,13 +10,14 @@ import (
 )
 
 // changeColumns are the columns of a change that scanChange reads, in its order.
-const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revision, " + eventTime + ", " + eventTx + ", f.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted, f.patch"
+const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revision, " + eventTime + ", " + eventTx + ", f.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted, f.patch, " + eventActor
 
-// The time and the transaction of a change's event. They stand in the event's first change, and where that was erased, in a table
-// of their own.
+// The time, the transaction and the actor of a change's event. They stand in the event's first change, and where that was erased, in a
+// table of their own.
 const (
-	eventTime = "CASE WHEN e.position IS NULL THEN (SELECT time FROM erased_event WHERE seq = c.position >> 20) ELSE e.time END"
-	eventTx   = "CASE WHEN e.position IS NULL THEN (SELECT tx FROM erased_event WHERE seq = c.position >> 20) ELSE e.tx END"
+	eventTime  = "CASE WHEN e.position IS NULL THEN (SELECT time FROM erased_event WHERE seq = c.position >> 20) ELSE e.time END"
+	eventTx    = "CASE WHEN e.position IS NULL THEN (SELECT tx FROM erased_event WHERE seq = c.position >> 20) ELSE e.tx END"
+	eventActor = "CASE WHEN e.position IS NULL THEN (SELECT actor FROM erased_event WHERE seq = c.position >> 20) ELSE e.actor END"
 )
 
 // fromChange are the tables of changeColumns: the changes, the first of each one's event, and what derived ones have in common.
@@ -26,7 +27,7 @@ const fromChange = " FROM change c LEFT JOIN change e ON e.position = c.position
 func (s *Snapshot) scanChange(r driver.Row) (ch *fanfold.Change, err error) {
 	ch = &fanfold.Change{Position: fanfold.Position(r.Int(0)), Ordinal: r.Int(1),
 		Key: fanfold.Key{Collection: r.Text(2), ID: r.Text(3)}, Op: fanfold.Op(r.Text(4)),
-		Revision: fanfold.Revision(r.Int(5)), Time: timeOf(r.Int(6)), Tx: r.Text(7), Previous: r.Bytes(10), Prior: fanfold.Position(r.Int(12)), Omitted: r.Bytes(13)}
+		Revision: fanfold.Revision(r.Int(5)), Time: timeOf(r.Int(6)), Tx: r.Text(7), Previous: r.Bytes(10), Prior: fanfold.Position(r.Int(12)), Omitted: r.Bytes(13), Actor: r.Text(15)}
 	if r[11] != nil {
 		ch.PreviousSource = ReferencedView{r[11]}.Text(ch.Previous)
 	}
@@ -195,7 +196,7 @@ func sizeOf(ch *fanfold.Change) int {
 
 // selects reports whether a query asks for changes such as one, whether or not it is the newest.
 func selects(q fanfold.ChangeQuery, ch *fanfold.Change) bool {
-	return (len(q.Collections) == 0 || slices.Contains(q.Collections, ch.Key.Collection)) && (!q.Direct || ch.Op != fanfold.OpDerive) && (!q.NoCascades || ch.ByDelete == nil) &&
+	return (len(q.Collections) == 0 || slices.Contains(q.Collections, ch.Key.Collection)) && (q.Reads == nil || q.Reads(ch.Key.Collection)) && (!q.Direct || ch.Op != fanfold.OpDerive) && (!q.NoCascades || ch.ByDelete == nil) &&
 		(q.Partitions == 0 || ch.Key.Partition(q.Partitions) == q.Partition)
 }
 

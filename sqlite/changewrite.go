@@ -47,17 +47,17 @@ func (w *changeWriter) add(ch *fanfold.Change) error {
 		}
 		return w.addDerived(ch, id, string(w.splitter.values))
 	}
-	when, in := ofEvent(ch)
+	when, in, actor := ofEvent(ch)
 	if ch.Previous == nil {
-		return w.c.Exec("INSERT INTO change (position, ordinal, collection, id, op, time, tx, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, driver.Text(ch.Omitted))
+		return w.c.Exec("INSERT INTO change (position, ordinal, collection, id, op, time, tx, actor, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, actor, driver.Text(ch.Omitted))
 	}
 	form, err := w.formOfDelete(ch.ByDelete)
 	if err != nil {
 		return err
 	}
-	return w.c.Exec("INSERT INTO change (position, ordinal, prior, collection, id, op, time, tx, form, previous, previous_source, omitted, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, form,
+	return w.c.Exec("INSERT INTO change (position, ordinal, prior, collection, id, op, time, tx, actor, form, previous, previous_source, omitted, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, actor, form,
 		driver.Text(ch.Previous), storedPrevious(ch), driver.Text(ch.Omitted), ch.Number)
 }
 
@@ -90,14 +90,18 @@ func (tx *Tx) count(ch *fanfold.Change) bool {
 // addDerived writes the row of a derived change, or puts it off: they are by far the most frequent, so several are inserted
 // at once.
 func (w *changeWriter) addDerived(ch *fanfold.Change, form int64, delta string) error {
-	when, in := ofEvent(ch)
-	if ch.Previous != nil {
+	when, in, actor := ofEvent(ch)
+	if ch.Previous != nil || actor != nil {
 		if err := w.flush(); err != nil {
 			return err
 		}
-		return w.c.Exec("INSERT INTO change (position, ordinal, prior, collection, id, revision, time, tx, form, delta, previous, previous_source, omitted, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, int64(ch.Revision), when, in, form, delta,
-			driver.Text(ch.Previous), storedPrevious(ch), driver.Text(ch.Omitted), ch.Number)
+		var previous, number driver.Value
+		if ch.Previous != nil {
+			previous, number = storedPrevious(ch), ch.Number
+		}
+		return w.c.Exec("INSERT INTO change (position, ordinal, prior, collection, id, revision, time, tx, actor, form, delta, previous, previous_source, omitted, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, int64(ch.Revision), when, in, actor, form, delta,
+			driver.Text(ch.Previous), previous, driver.Text(ch.Omitted), number)
 	}
 	w.derived = append(w.derived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID,
 		int64(ch.Revision), when, in, form, delta, driver.Text(ch.Omitted))
@@ -117,12 +121,12 @@ func storedPrevious(ch *fanfold.Change) driver.Value {
 	return NewReferencedView(ch.Previous, source, false).column
 }
 
-// ofEvent returns what the row of a change has of its event: the time and the transaction where it is the event's first.
-func ofEvent(ch *fanfold.Change) (time, tx driver.Value) {
+// ofEvent returns what the row of a change has of its event: the time, the transaction and the actor where it is the event's first.
+func ofEvent(ch *fanfold.Change) (time, tx, actor driver.Value) {
 	if ch.Position.N() > 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return ch.Time.UnixNano(), nullableText(ch.Tx)
+	return ch.Time.UnixNano(), nullableText(ch.Tx), nullableText(ch.Actor)
 }
 
 // SetChangeOmitted replaces what the change at a position, a direct one, says about values left out.

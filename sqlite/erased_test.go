@@ -8,7 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// TestErasedChanges: the times and transactions of changes, and when documents were created and written, stay known where the
+// TestErasedChanges: the times, transactions and actors of changes, and when documents were created and written, stay known where the
 // changes that have them were erased.
 func TestErasedChanges(t *testing.T) {
 	store := openInternal(t)
@@ -20,7 +20,7 @@ func TestErasedChanges(t *testing.T) {
 	if err := store.current.Update(func(tx *Tx) error {
 		if err := errors.Join(
 			tx.AddChange(&fanfold.Change{Position: fanfold.At(1, 0), Key: doc, Op: fanfold.OpCreate, Time: at(1)}),
-			tx.AddChange(&fanfold.Change{Position: fanfold.At(2, 0), Key: other, Op: fanfold.OpCreate, Time: at(2), Tx: "t"}),
+			tx.AddChange(&fanfold.Change{Position: fanfold.At(2, 0), Key: other, Op: fanfold.OpCreate, Time: at(2), Tx: "t", Actor: "key:k"}),
 			tx.AddChange(&fanfold.Change{Position: fanfold.At(2, 1), Key: doc, Number: 1, Prior: fanfold.At(1, 0), Op: fanfold.OpDerive, Revision: 1, Rules: []string{"a.n"},
 				Delta: []byte(`[{"op":"replace","path":"/n","value":1,"old":0}]`)}),
 			tx.AddChange(&fanfold.Change{Position: fanfold.At(3, 0), Key: doc, Number: 1, Prior: fanfold.At(2, 1), Op: fanfold.OpReplace, Time: at(3), Previous: []byte(`{"n":1}`)}),
@@ -38,8 +38,8 @@ func TestErasedChanges(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if !ch.Time.Equal(at(2)) || ch.Tx != "t" {
-				t.Errorf("%s: the derived change is of %v, transaction %q", what, ch.Time, ch.Tx)
+			if !ch.Time.Equal(at(2)) || ch.Tx != "t" || ch.Actor != "key:k" {
+				t.Errorf("%s: the derived change is of %v, transaction %q, actor %q", what, ch.Time, ch.Tx, ch.Actor)
 			}
 			v, _, err := (&history{s: s}).after(ch, 1000)
 			if err != nil {

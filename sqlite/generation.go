@@ -65,7 +65,7 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 	if opt.Cache < 0 {
 		return nil, fanfold.Errorf(fanfold.Invalid, "a cache of %d bytes for the read model cannot be: give 0 for the default, or more", opt.Cache)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot make %s: %v", dir, err)
 	}
 	s := &Store{dir: dir, opt: opt, Applied: newApplied(), reserved: map[int]bool{}}

@@ -185,3 +185,30 @@ func TestPostponedIsBounded(t *testing.T) {
 		t.Errorf("the changes lead back to %.20s, %v", w.body, err)
 	}
 }
+
+// TestUnreadCollections: of a collection that a query does not read, a page has no row. It needs no room for what the row would
+// have, and ends where it would end otherwise.
+func TestUnreadCollections(t *testing.T) {
+	store, _ := historyStore(t, `{"own":0}`, `{"own":0}`, 20, func(n int, d map[string]string) { d["n"] = fmt.Sprint(n) })
+	for _, unread := range []string{"a", "b"} {
+		if err := store.Read(func(s *Snapshot) error {
+			q := fanfold.ChangeQuery{Limit: 256, Docs: unread == "b", Reads: func(collection string) bool { return collection != unread }}
+			page, err := s.Changes(q)
+			if err != nil || len(page.Rows) == 0 || page.Last != page.Head || page.Pending != 0 {
+				return fmt.Errorf("the page has %d rows up to %s of %s, and %d after it, %w", len(page.Rows), page.Last, page.Head, page.Pending, err)
+			}
+			for _, row := range page.Rows {
+				if row.Key.Collection == unread {
+					return fmt.Errorf("the page has %s", row.Key)
+				}
+			}
+			q.MaxBytes, q.Reads = 1, func(string) bool { return false }
+			if page, err = s.Changes(q); err != nil || len(page.Rows) > 0 || page.Need != 0 || page.Last <= q.After {
+				return fmt.Errorf("a page of nothing is %+v, %w", page, err)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+}

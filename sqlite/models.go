@@ -9,10 +9,10 @@ import (
 )
 
 // SetProposal records the last event about models, and the model that it announces, nil for none, with the fold version
-// that comes with it, 0 for none.
-func (tx *Tx) SetProposal(seq uint64, source []byte, version int) error {
-	return tx.c.Exec("INSERT INTO proposal (id, seq, source, fold) VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, source = excluded.source, fold = excluded.fold",
-		int64(seq), driver.Text(source), int64(version))
+// that comes with it, 0 for none. actor is the event's.
+func (tx *Tx) SetProposal(seq uint64, source []byte, version int, actor string) error {
+	return tx.c.Exec("INSERT INTO proposal (id, seq, source, fold, actor) VALUES (1, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, source = excluded.source, fold = excluded.fold, actor = excluded.actor",
+		int64(seq), driver.Text(source), int64(version), nullableText(actor))
 }
 
 // AddModel records the model that applies from the event at seq on, under a version of the fold, with the paths that stay
@@ -40,6 +40,8 @@ type StoredModel struct {
 	Last     uint64 // the last event about models; 0 for none
 	Next     []byte // the model that Last announces; nil for none
 	NextFold int    // the fold version that it announces; 0 for the one in force
+
+	NextActor string // who announces it; "" for nobody in particular
 }
 
 // FoldedModel is an event that applied a model, and the fold version from it on.
@@ -60,8 +62,8 @@ func (s *Snapshot) FoldedModels() (models []FoldedModel, err error) {
 // Model returns the model that applies and the one that is to come. Where no model was ever
 // applied, Seq is 0.
 func (s *Snapshot) Model() (m StoredModel, err error) {
-	if _, err := s.c.QueryRow("SELECT seq, source, fold FROM proposal WHERE id = 1", func(r driver.Row) {
-		m.Last, m.Next, m.NextFold = uint64(r.Int(0)), r.Bytes(1), int(r.Int(2))
+	if _, err := s.c.QueryRow("SELECT seq, source, fold, actor FROM proposal WHERE id = 1", func(r driver.Row) {
+		m.Last, m.Next, m.NextFold, m.NextActor = uint64(r.Int(0)), r.Bytes(1), int(r.Int(2)), r.Text(3)
 	}); err != nil {
 		return m, err
 	}

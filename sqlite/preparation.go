@@ -67,7 +67,7 @@ func (tx *Tx) SetPosition(number int64, position fanfold.Position) error {
 }
 
 // storedChangeColumns are all columns of a change, in the order in which CopyChanges copies them.
-const storedChangeColumns = "position, ordinal, prior, collection, id, op, revision, time, tx, form, delta, previous, previous_source, omitted, number"
+const storedChangeColumns = "position, ordinal, prior, collection, id, op, revision, time, tx, actor, form, delta, previous, previous_source, omitted, number"
 
 // CopyChanges copies the changes behind a position from another generation, limit of them at most,
 // and touches their documents. It returns the position of the last one, or after where there is
@@ -78,7 +78,7 @@ func (tx *Tx) CopyChanges(from *Snapshot, after fanfold.Position, limit int) (la
 		return after, 0, err
 	}
 	err = from.c.Query("SELECT "+storedChangeColumns+" FROM change WHERE position > ? ORDER BY position LIMIT ?", func(r driver.Row) error {
-		if err := tx.c.Exec("INSERT INTO change ("+storedChangeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r...); err != nil {
+		if err := tx.c.Exec("INSERT INTO change ("+storedChangeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r...); err != nil {
 			return err
 		}
 		last, n = fanfold.Position(r.Int(0)), n+1
@@ -105,8 +105,8 @@ func (tx *Tx) SetChanges(cp Checkpoint) {
 }
 
 // Activate writes the pending changes as changes of the event at seq, at positions in order of the
-// documents' numbers. now is the event's time in nanoseconds.
-func (tx *Tx) Activate(seq uint64, now int64) error {
+// documents' numbers. now is the event's time in nanoseconds, and actor its actor.
+func (tx *Tx) Activate(seq uint64, now int64, actor string) error {
 	if err := tx.flushCache(); err != nil {
 		return err
 	}
@@ -123,10 +123,10 @@ func (tx *Tx) Activate(seq uint64, now int64) error {
 	if err := tx.c.Exec("INSERT OR IGNORE INTO form (rules, patch) SELECT rules, patch FROM temp.prepared GROUP BY rules, patch ORDER BY min(number)"); err != nil {
 		return err
 	}
-	if err := tx.c.Exec(`INSERT OR FAIL INTO change (position, ordinal, prior, collection, id, revision, time, form, delta, omitted, previous, previous_source, number)
-		SELECT l.position, ? + l.position, p.prior, p.collection, p.id, p.revision, CASE l.position WHEN ? THEN ? END, f.id, p.delta, p.omitted, p.previous, p.previous_source, p.frame
+	if err := tx.c.Exec(`INSERT OR FAIL INTO change (position, ordinal, prior, collection, id, revision, time, actor, form, delta, omitted, previous, previous_source, number)
+		SELECT l.position, ?1 + l.position, p.prior, p.collection, p.id, p.revision, CASE l.position WHEN ?2 THEN ?3 END, CASE l.position WHEN ?2 THEN ?4 END, f.id, p.delta, p.omitted, p.previous, p.previous_source, p.frame
 		FROM temp.new_position l CROSS JOIN temp.prepared p ON p.number = l.number CROSS JOIN form f ON f.rules = p.rules AND f.patch = p.patch`,
-		tx.checkpoint.Changes+1-first, first, now); err != nil {
+		tx.checkpoint.Changes+1-first, first, now, nullableText(actor)); err != nil {
 		return err
 	}
 	if err := tx.c.Exec("UPDATE OR FAIL document SET " + setNewPositionSQL); err != nil {

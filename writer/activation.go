@@ -44,7 +44,7 @@ func (w *Writer) activate(ctx context.Context, p *model.Proposal) error {
 	}
 	if version := p.Model.Fold; version != 0 { // an older program may have been started since
 		if err := w.knownByAll(ctx, version); fanfold.CodeOf(err) == fanfold.Conflict {
-			_, err = w.withdrawModel(ctx, p, err.Error())
+			_, err = w.withdrawModel(ctx, p, err.Error(), "")
 			return settled(err)
 		} else if err != nil {
 			return err
@@ -63,10 +63,10 @@ func (w *Writer) activate(ctx context.Context, p *model.Proposal) error {
 			return err
 		case len(problems) > 0:
 			e := &fanfold.Error{Code: fanfold.Unprocessable, Message: "documents that were written meanwhile break it", Problems: problems}
-			_, err = w.withdrawModel(ctx, p, e.Error())
+			_, err = w.withdrawModel(ctx, p, e.Error(), "")
 			return err
 		}
-		_, err = w.storeModel(ctx, modelWrite{&m, p.Seq, ""}, guards, stored)
+		_, err = w.storeModel(ctx, modelWrite{&m, p.Seq, p.Actor}, guards, stored)
 		return err
 	})
 	return settled(err)

@@ -15,7 +15,7 @@ func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 		return 0, err
 	}
 	defer end()
-	ev.Actor = in.Actor
+	ev.Actor = actorOf(in.By)
 	writes := []fanfold.Write{{Event: ev, Expect: expect}}
 	if err := w.checkCollections(writes); err != nil {
 		return 0, withoutOperation(err)
@@ -43,8 +43,9 @@ func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Writ
 		return 0, err
 	}
 	defer end()
+	actor := actorOf(in.By)
 	for _, write := range writes {
-		write.Event.Actor = in.Actor
+		write.Event.Actor = actor
 	}
 	if err := w.checkCollections(writes); err != nil {
 		return 0, err

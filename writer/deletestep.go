@@ -15,19 +15,21 @@ import (
 
 // DeleteStep reports what one step of a delete in steps did.
 type DeleteStep struct {
-	Done    bool    // the document itself is deleted
-	Deleted int     // how many documents were deleted, the document itself included
-	Changed int     // how many documents lost their reference
-	Last    uint64  // the sequence of the last event stored
-	DryRun  *DryRun // of a dry run, which stores nothing
+	Done   bool            // the document itself is deleted
+	Last   uint64          // the sequence of the last event stored
+	Writes []fanfold.Write // the deletes and changes of documents that were stored
+	DryRun *DryRun         // of a dry run, which stores nothing
 }
 
 // DeleteNext makes one step of a delete that brings more with it than one transaction takes: it deletes and changes as
 // many holders as there is room for, children before parents, and the document itself once none is left. Repeat it
 // until the step says Done. Before the first step it walks everything that the delete leads to. It blocks until the log
 // has decided. Errors are NotFound, UnknownCollection, Restricted, FanoutLimit, Unprocessable where the delete leads to more than it visits, and
-// those of Appender.
+// those of Appender, and Forbidden. The model decides about the writes that the delete brings with it: they need no right.
 func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (DeleteStep, error) {
+	if err := in.By.CheckWrite(key.Collection); err != nil {
+		return DeleteStep{}, err
+	}
 	if err := w.takes(key.Collection); err != nil {
 		return DeleteStep{}, err
 	}
@@ -71,7 +73,7 @@ func (d *stepPlan) try(ctx context.Context, lost bool) (first uint64, err error)
 		return d.try(ctx, lost)
 	}
 	if err == nil {
-		d.step.Last = first + uint64(len(writes)) - 1
+		d.step.Last, d.step.Writes = first+uint64(len(writes))-1, writes
 	}
 	return first, again(err)
 }
@@ -109,7 +111,7 @@ func (d *stepPlan) next() (writes []fanfold.Write, err error) {
 		if len(writes) == 0 {
 			return fanfold.Errorf(fanfold.Internal, "a step of the delete of %s has nothing to do", key)
 		}
-		d.step = DeleteStep{Done: gone && top == doc, Deleted: len(r.deletes), Changed: len(r.editOrder)}
+		d.step = DeleteStep{Done: gone && top == doc}
 		return nil
 	})
 	return writes, err

@@ -10,9 +10,18 @@ import (
 // errTooManyMessages marks the refusal of a transaction that would need too many messages, as its cause.
 var errTooManyMessages = errors.New("too many messages for a transaction")
 
+// errNobody refuses what nobody asks for. It is a Forbidden.
+var errNobody = fanfold.Errorf(fanfold.Forbidden, "nobody may do this")
+
 // Missing returns the NotFound of a document that does not exist.
 func Missing(key fanfold.Key) error {
-	return fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
+	return about(fanfold.Errorf(fanfold.NotFound, "there is no document %s", key), key)
+}
+
+// about returns an error with the documents that its message tells of.
+func about(e *fanfold.Error, keys ...fanfold.Key) *fanfold.Error {
+	e.About = keys
+	return e
 }
 
 // exists returns the Exists of a document that should not exist and is at rev.
@@ -22,7 +31,7 @@ func exists(key fanfold.Key, rev fanfold.Revision) error {
 
 // staleAt returns the Stale of a document that is at rev instead of the revision asked for.
 func staleAt(key fanfold.Key, rev fanfold.Revision) *fanfold.Error {
-	return &fanfold.Error{Code: fanfold.Stale, Current: rev, Message: fmt.Sprintf("document %s is at revision %d", key, rev)}
+	return &fanfold.Error{Code: fanfold.Stale, Current: rev, Message: fmt.Sprintf("document %s is at revision %d", key, rev), About: []fanfold.Key{key}}
 }
 
 // behind returns the Unavailable of a write that needs what this node has not folded in time.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fanfold/fanfold"
 )
@@ -47,8 +48,12 @@ func (w *Writer) checkFanout(ctx context.Context, writes []fanfold.Write, in Int
 		return err
 	}
 	e := fanfold.Errorf(fanfold.FanoutLimit, "the write would cause %d derived changes; the model's fanout.limit is %d: send it with allowFanout=true if it is meant", fan.Derived, limit)
+	e.Discreet = fmt.Sprintf("the write would cause more derived changes than the model's fanout.limit, which is %d: send it with allowFanout=true if it is meant", limit)
 	for _, rule := range slices.Sorted(maps.Keys(fan.Rules)) {
-		e.Problems = append(e.Problems, fanfold.Problem{Path: rule, Detail: fmt.Sprintf("%d documents would change", fan.Rules[rule])})
+		collection, _, _ := strings.Cut(rule, ".")
+		counted := fanfold.Key{Collection: collection}
+		e.About = append(e.About, counted)
+		e.Problems = append(e.Problems, fanfold.Problem{Key: counted, Path: rule, Detail: fmt.Sprintf("%d documents would change", fan.Rules[rule])})
 	}
 	return e
 }

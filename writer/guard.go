@@ -2,7 +2,6 @@ package writer
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -124,6 +123,7 @@ type guardSet struct {
 	revisions map[fanfold.Key]fanfold.Revision // that were looked up; 0 for none
 	refused   refusals
 	undo      []claimState // before the write that is being looked at
+	actor     string       // of that write, and so of its guards
 }
 
 // build pins every write to the revision that the snapshot has, and makes the guards. Errors are about a write, by its
@@ -141,7 +141,7 @@ func (g *guardSet) build() error {
 		if !isAboutDocument(w.Event) {
 			continue
 		}
-		g.undo = g.undo[:0]
+		g.undo, g.actor = g.undo[:0], w.Event.Actor
 		guards := len(g.guards)
 		if err := g.guardWrite(i, before[i]); err != nil {
 			if err := g.refuse(i, err); err != nil {
@@ -208,7 +208,9 @@ func (g *guardSet) pinRevision(i int) (before *guardedParts, err error) {
 		before = g.partsOf(ev.Key, doc.Body)
 	}
 	if w.Expect.Set && w.Expect.Rev != rev {
-		return nil, &fanfold.Error{Code: fanfold.Stale, Current: max(rev, w.Expect.Rev), Message: fmt.Sprintf("document %s is at revision %d", ev.Key, rev)}
+		stale := staleAt(ev.Key, rev)
+		stale.Current = max(rev, w.Expect.Rev)
+		return nil, stale
 	}
 	w.Expect = fanfold.Exactly(rev)
 	switch {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -131,12 +132,14 @@ type batcher struct {
 	next  int // the number of the next line
 	skip  int // lines up to this one are stored already
 	out   chan<- *importBatch
-	batch *importBatch // being made
+	batch *importBatch   // being made
+	by    *access.Rights // those of opt as they were at the beginning of the batch
 }
 
 // run reads lines until they end, and sends the batches that it makes of them. It returns early once ctx has ended.
 func (b *batcher) run(ctx context.Context) {
 	b.batch = newImportBatch(0, 0)
+	b.by = b.opt.By.Renewed()
 	for {
 		line, err := b.lines.Next()
 		if err != nil && fanfold.CodeOf(err) != fanfold.TooLarge {
@@ -164,7 +167,7 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 	var ev *fanfold.Event
 	shown := number
 	if err == nil {
-		ev, shown, err = b.w.importEvent(b.opt.Collection, line, number)
+		ev, shown, err = b.w.importEvent(b.by, b.opt.Collection, line, number)
 	}
 	messages := b.w.messages(ev, err)
 	switch {
@@ -177,11 +180,15 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 			return false
 		}
 		b.batch.model, b.batch.retired, b.batch.line = ev.Body, ev.Kept, number
-		return b.send(ctx) && b.waitUntilStored(ctx) // the lines behind it are checked against it
+		if !b.send(ctx) || !b.waitUntilStored(ctx) { // the lines behind it are checked against it
+			return false
+		}
+		b.by = b.opt.By.Renewed()
+		return true
 	case b.batch.isFullFor(ev, messages, b.mayGrow) && !b.send(ctx):
 		return false
 	}
-	ev.Actor = b.opt.Actor
+	ev.Actor = actorOf(b.opt.By)
 	b.batch.add(ev, messages, number, shown)
 	return true
 }
@@ -216,7 +223,7 @@ func (b *batcher) send(ctx context.Context) bool {
 	next := newImportBatch(b.batch.line, len(b.batch.writes)) // which is likely to have as many
 	select {
 	case b.out <- b.batch:
-		b.batch = next
+		b.batch, b.by = next, b.opt.By.Renewed()
 		return true
 	case <-ctx.Done():
 		return false

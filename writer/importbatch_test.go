@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -140,7 +141,7 @@ func TestSizesOfImportBatches(t *testing.T) {
 					time.Sleep(c.others)
 				}
 				out := make(chan *importBatch, 100)
-				b := &batcher{w: w, lines: &countedLines{lines, c.pause}, opt: ImportOptions{Collection: "c"}, next: 1, out: out}
+				b := &batcher{w: w, lines: &countedLines{lines, c.pause}, opt: ImportOptions{Collection: "c", By: access.Node}, next: 1, out: out}
 				b.run(t.Context())
 				close(out)
 				var got []int

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
@@ -26,10 +27,13 @@ type importLine struct {
 }
 
 // importEvent makes an event of a line, which is a document where the request names a collection, and otherwise an object
-// that names its own. shown is the number under which a refusal is reported. Errors are those of a PUT of the document,
-// and Invalid.
-func (ck *checker) importEvent(collection string, line []byte, number int) (ev *fanfold.Event, shown int, err error) {
+// that names its own. by are the rights of who imports it: a model needs the role admin. shown is the number under which a refusal is
+// reported. Errors are those of a PUT of the document, Forbidden and Invalid.
+func (ck *checker) importEvent(by *access.Rights, collection string, line []byte, number int) (ev *fanfold.Event, shown int, err error) {
 	if collection != "" {
+		if err := by.CheckWrite(collection); err != nil {
+			return nil, number, err
+		}
 		if err := ck.takes(collection); err != nil {
 			return nil, number, err
 		}
@@ -45,7 +49,14 @@ func (ck *checker) importEvent(collection string, line []byte, number int) (ev *
 		return nil, l.shown, err
 	}
 	ev = &l.event
+	if ev.Kind == fanfold.KindModel {
+		err = by.CheckAdmin()
+	} else {
+		err = by.CheckWrite(ev.Key.Collection)
+	}
 	switch {
+	case err != nil:
+		return nil, l.shown, err
 	case ev.Kind == fanfold.KindModel && l.guardsLast:
 		ev.Body, err = ck.unguardedModel(ev.Body)
 	case ev.Kind == fanfold.KindModel:

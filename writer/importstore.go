@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 )
 
 // Bounds of an import.
@@ -27,18 +28,27 @@ const (
 
 // ImportOptions say how lines are imported.
 type ImportOptions struct {
-	ID          string // under which the import can be resumed; "" for none
-	Collection  string // of all documents; "" where each line names its own
-	Resume      bool   // the import goes on where the one with the same ID has come to
-	First       int    // the number of the first line that is sent; default 1
-	AllowFanout bool   // lines may cause more derived changes than the model's fan-out limit
-	Actor       string // see Intent
+	ID          string         // under which the import can be resumed; "" for none
+	Collection  string         // of all documents; "" where each line names its own
+	Resume      bool           // the import goes on where the one with the same ID has come to
+	First       int            // the number of the first line that is sent; default 1
+	AllowFanout bool           // lines may cause more derived changes than the model's fan-out limit
+	By          *access.Rights // see Intent
 	// AllowRemoval says that a model among the lines may take rules and guards away.
 	AllowRemoval bool
 }
 
 // intent returns what the import's writes are meant to do.
-func (o ImportOptions) intent() Intent { return Intent{AllowFanout: o.AllowFanout, Actor: o.Actor} }
+func (o ImportOptions) intent() Intent { return Intent{AllowFanout: o.AllowFanout, By: o.By} }
+
+// progressID returns the id under which the log has the progress of an import: no two principals share one. Without an actor it is
+// the id that the client gives, which never has the byte between the two, because that is no UTF-8.
+func progressID(by *access.Rights, id string) string {
+	if actor := actorOf(by); actor != "" {
+		return actor + "\xff" + id
+	}
+	return id
+}
 
 // ImportProgress says how far an import has come, as its last event in the log does.
 type ImportProgress struct {
@@ -54,9 +64,13 @@ type ImportReport struct {
 	Last     uint64 // the sequence of the last event stored, 0 for none
 }
 
-// ImportProgress returns how far an import has come. The revision of its last event is 0 where there is none.
-func (w *Writer) ImportProgress(ctx context.Context, id string) (p ImportProgress, rev fanfold.Revision, err error) {
-	body, rev, err := w.Leader.Progress(ctx, id)
+// ImportProgress returns how far an import of a principal has come. The revision of its last event is 0 where there is none. The
+// error is Forbidden for nobody.
+func (w *Writer) ImportProgress(ctx context.Context, id string, by *access.Rights) (p ImportProgress, rev fanfold.Revision, err error) {
+	if by == nil {
+		return p, 0, errNobody
+	}
+	body, rev, err := w.Leader.Progress(ctx, progressID(by, id))
 	if err == nil && rev != 0 {
 		err = json.Unmarshal(body, &p)
 	}
@@ -77,10 +91,13 @@ type Import struct {
 }
 
 // NewImport begins or resumes an import. Errors are Invalid, Conflict where First does not follow what is stored, and
-// Unavailable.
+// Unavailable, and Forbidden for nobody. Each line is judged by itself.
 func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, error) {
 	im := &Import{w: w, opt: opt, recent: recentWrites{}}
 	im.opt.First = max(1, opt.First)
+	if opt.By == nil {
+		return nil, errNobody
+	}
 	if opt.Collection != "" {
 		if err := fanfold.CheckCollection(opt.Collection); err != nil {
 			return nil, err
@@ -93,7 +110,7 @@ func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, err
 		if err := fanfold.CheckID(opt.ID); err != nil {
 			return nil, err
 		}
-		p, rev, err := w.ImportProgress(ctx, opt.ID)
+		p, rev, err := w.ImportProgress(ctx, opt.ID, opt.By)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +126,8 @@ func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, err
 
 // Run stores every line, and calls report after each batch. It blocks until all lines are stored or refused, and then
 // returns nil; WaitFolded waits for their fold. Lines that are refused are reported and do not end it. Errors are ctx's,
-// those of lines and report, Conflict where another request began the import again, Unavailable and OutcomeUnknown.
+// those of lines and report, Conflict where another request began the import again, Unavailable and OutcomeUnknown. The error is
+// Unauthenticated once the key of the request does not work any more.
 func (im *Import) Run(ctx context.Context, lines LineReader, report func(ImportReport) error) error {
 	im.report = report
 	ctx, cancel := context.WithCancel(ctx)
@@ -193,6 +211,9 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 	if b.line <= im.progress.Line { // another request has stored it
 		return nil
 	}
+	if im.opt.By.Renewed() == nil { // before its lines are reported as refused: a request with a key that works may go on with them
+		return errRightsEnded
+	}
 	b.dropUpTo(im.progress.Line) // another request may have stored a part of it
 	if err := im.w.refuseFanouts(ctx, b, im.opt.intent()); err != nil {
 		return err
@@ -213,7 +234,7 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 			return err
 		}
 		writes = append(writes, fanfold.Write{Expect: fanfold.Exactly(im.progressEvent),
-			Event: &fanfold.Event{Kind: fanfold.KindImport, Key: fanfold.Key{ID: im.opt.ID}, Body: body}})
+			Event: &fanfold.Event{Kind: fanfold.KindImport, Key: fanfold.Key{ID: progressID(im.opt.By, im.opt.ID)}, Body: body, Actor: actorOf(im.opt.By)}})
 	}
 	if len(writes) > 0 {
 		last, err := im.append(ctx, b, writes)
@@ -349,7 +370,7 @@ func (w *Writer) refuseFanouts(ctx context.Context, b *importBatch, in Intent) e
 // adoptProgress goes on from what another request of the same import has stored meanwhile: one whose connection was cut
 // may have had a batch on its way. The error is Conflict where that request began the import again.
 func (im *Import) adoptProgress(ctx context.Context) error {
-	p, rev, err := im.w.ImportProgress(ctx, im.opt.ID)
+	p, rev, err := im.w.ImportProgress(ctx, im.opt.ID, im.opt.By)
 	if err != nil {
 		return err
 	}

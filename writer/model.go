@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
 )
@@ -32,7 +33,7 @@ type ModelRequest struct {
 	Background   *bool            // the model is prepared while the one before applies; nil where it concerns many documents
 	PreviewTime  time.Duration    // bounds how long the documents are looked at; 0 for any time
 	Progress     fanfold.Progress // is told how far that is; nil for nobody
-	Actor        string           // who sends the request: see Intent
+	By           *access.Rights   // of who asks for it: see Intent
 }
 
 // ModelResult says what came of a ModelRequest.
@@ -49,8 +50,11 @@ type ModelResult struct {
 // it is looked at again, modelTries times, where another model came meanwhile. It blocks for as long as looking at the
 // documents takes that it concerns. Errors are Invalid, with every mistake; Stale where a condition does not hold; Conflict while another model
 // is being prepared, or where others keep coming; ModelRemoves, with what would go; Unprocessable, with what stands in the
-// model's way; TakesLong past PreviewTime; and TooLarge.
+// model's way; TakesLong past PreviewTime; and TooLarge. Forbidden comes without the role admin.
 func (w *Writer) PutModel(ctx context.Context, req ModelRequest) (result ModelResult, err error) {
+	if err := checkAdmin(req.By); err != nil {
+		return ModelResult{}, err
+	}
 	_, err = w.decide(ctx, plan{tries: modelTries, await: w.ReadModel.Wait, try: func(ctx context.Context, _ bool) (uint64, error) {
 		result, err = w.putModel(ctx, req)
 		if !req.Any() {
@@ -116,8 +120,26 @@ func (w *Writer) putModel(ctx context.Context, req ModelRequest) (ModelResult, e
 	if err != nil || req.DryRun {
 		return ModelResult{Preview: preview}, err
 	}
-	return w.decideModel(ctx, modelWrite{m, last, req.Actor}, preview, req.Background)
+	if err := checkAdmin(req.By); err != nil {
+		return ModelResult{}, err
+	}
+	return w.decideModel(ctx, modelWrite{m, last, actorOf(req.By)}, preview, req.Background)
 }
+
+// checkAdmin returns nil where whoever has these rights may change the model now: to look at the documents may have taken hours
+// since they were given. Errors are Forbidden and Unauthenticated.
+func checkAdmin(by *access.Rights) error {
+	if err := by.CheckAdmin(); err != nil {
+		return err
+	}
+	if by.Renewed() == nil {
+		return errRightsEnded
+	}
+	return nil
+}
+
+// errRightsEnded says that a principal has lost its rights while its request was under way. It is an Unauthenticated.
+var errRightsEnded = fanfold.Errorf(fanfold.Unauthenticated, "the key does not work any more, or has other roles: send the request again with one that works")
 
 // hold returns the Stale of conditions that do not hold for the model that event seq applied.
 func (r *ModelRequest) hold(seq uint64) error {
@@ -179,8 +201,11 @@ func (w *Writer) WaitForModel(ctx context.Context, proposed uint64) (applied uin
 }
 
 // CancelModel withdraws the announced model, and returns the event that says so. Errors are NotFound where none is
-// announced, and Conflict where it was applied or withdrawn meanwhile.
-func (w *Writer) CancelModel(ctx context.Context) (seq uint64, err error) {
+// announced, Conflict where it was applied or withdrawn meanwhile, and Forbidden without the role admin.
+func (w *Writer) CancelModel(ctx context.Context, by *access.Rights) (seq uint64, err error) {
+	if err := checkAdmin(by); err != nil {
+		return 0, err
+	}
 	if err := w.mayBegin(ctx); err != nil {
 		return 0, err
 	}
@@ -188,7 +213,7 @@ func (w *Writer) CancelModel(ctx context.Context) (seq uint64, err error) {
 	if p == nil {
 		return 0, ErrNoProposal
 	}
-	seq, err = w.withdrawModel(ctx, p, "a request asked for it")
+	seq, err = w.withdrawModel(ctx, p, "a request asked for it", actorOf(by))
 	if staleError(err) != nil {
 		return 0, fanfold.Errorf(fanfold.Conflict, "the model of event %d applies by now, or was withdrawn: see GET /v1/_model", p.Seq)
 	}
@@ -198,14 +223,14 @@ func (w *Writer) CancelModel(ctx context.Context) (seq uint64, err error) {
 // ErrNoProposal says that no model is being prepared. It is a NotFound.
 var ErrNoProposal = fanfold.Errorf(fanfold.NotFound, "no model is being prepared")
 
-// withdrawModel appends the event that withdraws an announced model, and returns its sequence. The error is Stale where
+// withdrawModel appends the event that withdraws an announced model, which an actor may have asked for, and returns its sequence. The error is Stale where
 // the model was applied or withdrawn meanwhile.
-func (w *Writer) withdrawModel(ctx context.Context, p *model.Proposal, why string) (seq uint64, err error) {
+func (w *Writer) withdrawModel(ctx context.Context, p *model.Proposal, why, actor string) (seq uint64, err error) {
 	body, err := json.Marshal(map[string]string{"reason": why})
 	if err != nil {
 		return 0, err
 	}
-	return w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindCancel, Body: body}, fanfold.Exactly(fanfold.Revision(p.Seq)))
+	return w.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindCancel, Body: body, Actor: actor}, fanfold.Exactly(fanfold.Revision(p.Seq)))
 }
 
 // maxReserved is how many paths of removed rules a model may leave reserved.
@@ -337,6 +362,9 @@ const guardFoldTime = time.Minute
 // importModel applies a model that an import brings, and returns its event. It returns 0 where that model applies already,
 // and no removed rule comes with it whose path is not reserved yet. Errors are those of PutModel.
 func (w *Writer) importModel(ctx context.Context, b *importBatch, opt ImportOptions) (applied uint64, err error) {
+	if err := checkAdmin(opt.By); err != nil {
+		return 0, err
+	}
 	have, seq, reserved := w.Models.Model()
 	proposal, last := w.Models.Proposal()
 	m, err := w.readModel(ctx, b.model, b.retired)
@@ -355,5 +383,5 @@ func (w *Writer) importModel(ctx context.Context, b *importBatch, opt ImportOpti
 	if proposal != nil {
 		return 0, beingPrepared(proposal)
 	}
-	return w.applyModel(ctx, modelWrite{m, last, opt.Actor})
+	return w.applyModel(ctx, modelWrite{m, last, actorOf(opt.By)})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -65,9 +66,22 @@ func (op *Operation) goesByCurrent() bool {
 // writesDocument tells whether the operation leaves a document whose content it determines.
 func (op *Operation) writesDocument() bool { return op.Kind != Delete && op.Kind != Check }
 
-// Prepare makes the event of an operation, and checks everything about it that does not depend on the document as it is
-// stored. Content may be any bytes; they must not change afterwards. Errors are Invalid, Unprocessable, TooLarge and UnknownCollection.
-func (ck *checker) Prepare(op *Operation) (err error) {
+// Judge returns a Forbidden where a principal with these rights may not make the operation. It looks at its kind and its collection
+// alone.
+func (op *Operation) Judge(by *access.Rights) error {
+	if op.Kind == Check {
+		return by.CheckRead(op.Key.Collection)
+	}
+	return by.CheckWrite(op.Key.Collection)
+}
+
+// Prepare makes the event of an operation that somebody asks for, and checks everything about it that does not depend on the
+// document as it is stored. Content may be any bytes; they must not change afterwards. It is looked at only where the rights suffice.
+// Errors are Forbidden, Invalid, Unprocessable, TooLarge and UnknownCollection.
+func (ck *checker) Prepare(op *Operation, by *access.Rights) (err error) {
+	if err := op.Judge(by); err != nil {
+		return err
+	}
 	op.event = &fanfold.Event{Key: op.Key, Refresh: op.Refresh}
 	if op.Kind != Check {
 		if err := ck.takes(op.Key.Collection); err != nil {

@@ -261,11 +261,11 @@ func (r *removal) visitHolder(rel *model.Relation, target fanfold.Key, holder *f
 		case !rel.Derived():
 			return true, nil // checkReferences looks at the document that the operation leaves
 		case rel.OnDelete == model.Cascade:
-			return false, fanfold.Errorf(fanfold.Unprocessable, "its delete deletes %s too (%s), which another operation writes", holder.Key, rel.FullName())
+			return false, about(fanfold.Errorf(fanfold.Unprocessable, "its delete deletes %s too (%s), which another operation writes", holder.Key, rel.FullName()), holder.Key)
 		}
 	}
 	if op := r.operations[holder.Key]; op != nil && op.Kind == Check && rel.OnDelete != model.Restrict {
-		return false, fanfold.Errorf(fanfold.Unprocessable, "its delete writes to %s too (%s), which another operation checks", holder.Key, rel.FullName())
+		return false, about(fanfold.Errorf(fanfold.Unprocessable, "its delete writes to %s too (%s), which another operation checks", holder.Key, rel.FullName()), holder.Key)
 	}
 	switch {
 	case rel.HoldsTarget() && r.closure == nil:
@@ -307,7 +307,7 @@ func restriction(rel *model.Relation, target, holder fanfold.Key) fanfold.Proble
 	if rel.OnDelete != model.Restrict {
 		why = "is strict"
 	}
-	return fanfold.Problem{Path: holder.String(), Detail: fmt.Sprintf("refers to %s by %s, which %s", target, rel.FullName(), why)}
+	return fanfold.Problem{Key: holder, Target: target, Path: holder.String(), Detail: fmt.Sprintf("refers to %s by %s, which %s", target, rel.FullName(), why)}
 }
 
 // unlink adds the edit that removes a holder's references to target. free is false where there is no room for it.
@@ -429,12 +429,17 @@ func (r *removal) tooManyError(ops []*Operation) error {
 	}
 	e := fanfold.Errorf(fanfold.Unprocessable, "the delete would write %s%d documents; a transaction writes at most %d: delete in steps (DELETE with steps=true, fanfold delete --steps)",
 		more, len(s.order)-roots+len(s.edited)+len(ops), MaxOperations)
+	e.Discreet = fmt.Sprintf("the delete would write more documents than the %d that a transaction writes at most: delete in steps (DELETE with steps=true, fanfold delete --steps)", MaxOperations)
 	for _, c := range r.model.Collections {
+		counted := fanfold.Key{Collection: c.Name}
+		if deletes[c.Name]+edits[c.Name] > 0 {
+			e.About = append(e.About, counted)
+		}
 		if n := deletes[c.Name]; n > 0 {
-			e.Problems = append(e.Problems, fanfold.Problem{Path: c.Name, Detail: fmt.Sprintf("%s%d documents would be deleted", more, n)})
+			e.Problems = append(e.Problems, fanfold.Problem{Key: counted, Path: c.Name, Detail: fmt.Sprintf("%s%d documents would be deleted", more, n)})
 		}
 		if n := edits[c.Name]; n > 0 {
-			e.Problems = append(e.Problems, fanfold.Problem{Path: c.Name, Detail: fmt.Sprintf("%s%d documents would lose their reference", more, n)})
+			e.Problems = append(e.Problems, fanfold.Problem{Key: counted, Path: c.Name, Detail: fmt.Sprintf("%s%d documents would lose their reference", more, n)})
 		}
 	}
 	return e

@@ -20,14 +20,14 @@ func (g *guardSet) guardReferences(key fanfold.Key, before, after *guardedParts)
 	for _, t := range is {
 		if slices.Contains(was, t) {
 			if g.deletes(t) {
-				return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which the transaction deletes, and the relation is strict", t)
+				return about(fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which the transaction deletes, and the relation is strict", t), key, t)
 			}
 			continue
 		}
-		guard := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holder: key, Held: true}}
+		guard := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holder: key, Held: true, Actor: g.actor}}
 		if _, written := g.index[t]; written {
 			if g.deletes(t) {
-				return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which the transaction deletes, and the relation is strict", t)
+				return about(fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which the transaction deletes, and the relation is strict", t), key, t)
 			}
 		} else {
 			rev, err := g.revision(t)
@@ -43,7 +43,7 @@ func (g *guardSet) guardReferences(key fanfold.Key, before, after *guardedParts)
 	}
 	for _, t := range was {
 		if !slices.Contains(is, t) {
-			g.guards = append(g.guards, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holder: key}})
+			g.guards = append(g.guards, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holder: key, Actor: g.actor}})
 		}
 	}
 	return nil
@@ -83,7 +83,7 @@ func (g *guardSet) guardTarget(key fanfold.Key, link uint64) error {
 			if left, written := g.after[doc.Key]; written && !left.refersBy(r, key) {
 				return true, nil
 			}
-			held = append(held, fanfold.Problem{Path: doc.Key.String(), Detail: fmt.Sprintf("refers to %s by %s, which is strict", key, r.FullName())})
+			held = append(held, fanfold.Problem{Key: doc.Key, Target: key, Path: doc.Key.String(), Detail: fmt.Sprintf("refers to %s by %s, which is strict", key, r.FullName())})
 			return len(held) < maxNamedBlockers, nil
 		}); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (g *guardSet) guardTarget(key fanfold.Key, link uint64) error {
 		return e
 	}
 	// It comes first, before link events of references that the same writes remove.
-	check := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindCheck, Key: key, Base: fanfold.Revision(link), Links: true}, Expect: fanfold.Exactly(fanfold.Revision(link))}
+	check := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindCheck, Key: key, Base: fanfold.Revision(link), Links: true, Actor: g.actor}, Expect: fanfold.Exactly(fanfold.Revision(link))}
 	g.guards = slices.Insert(g.guards, 0, check)
 	return nil
 }

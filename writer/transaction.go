@@ -17,7 +17,12 @@ const MaxOperations = 1000
 // Transact makes prepared operations, all or none; there must be at least one, and each must be about another document.
 // It blocks until the log has decided. Errors are those of Write; their Operation is the index of the one at fault.
 func (w *Writer) Transact(ctx context.Context, ops []*Operation, req Request) (Result, error) {
-	req.Key = keyOf(req.Actor, req.Key)
+	for i, op := range ops {
+		if err := op.Judge(req.By); err != nil {
+			return Result{}, fanfold.AtOperation(err, i)
+		}
+	}
+	req.Key = keyOf(actorOf(req.By), req.Key)
 	ops[0].event.IdempotencyKey = req.Key
 	return w.run(ctx, req, "transaction", func(ctx context.Context) (uint64, error) { return w.commit(ctx, ops, req.Intent) })
 }

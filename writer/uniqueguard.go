@@ -34,7 +34,7 @@ func (g *guardSet) recordValue(i int, u *model.Unique, before, after *guardedPar
 			return err
 		}
 		if c.holder != "" && c.holder != key.ID && c.index >= 0 {
-			return fanfold.Errorf(fanfold.Conflict, "%s and %s/%s would both have %s, which is unique", key, key.Collection, c.holder, u.Has(is))
+			return about(fanfold.Errorf(fanfold.Conflict, "%s and %s/%s would both have %s, which is unique", key, key.Collection, c.holder, u.Has(is)), key)
 		}
 		g.setClaim(c, key.ID, i)
 	}
@@ -93,7 +93,7 @@ func (g *guardSet) guardValues() error {
 				continue
 			}
 		}
-		ev := &fanfold.Event{Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: c.collection, ID: c.holder}, Path: c.name, Value: c.value, Held: c.holder != ""}
+		ev := &fanfold.Event{Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: c.collection, ID: c.holder}, Path: c.name, Value: c.value, Held: c.holder != "", Actor: g.writes[c.index].Event.Actor}
 		if c.holder == "" {
 			ev.Key.ID = c.oldHolder
 		}
@@ -114,5 +114,5 @@ func (g *guardSet) checkGivenUp(c *claim) error {
 			return nil
 		}
 	}
-	return fanfold.Errorf(fanfold.Conflict, "%s has %s, which is unique", holder, c.unique.Has(c.value))
+	return about(fanfold.Errorf(fanfold.Conflict, "%s has %s, which is unique", holder, c.unique.Has(c.value)), holder)
 }

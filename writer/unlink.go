@@ -182,7 +182,7 @@ func (ck *checker) unfit(e *edit) (*fanfold.Problem, error) {
 		if len(problemsOf(ck.checkSchema(key.Collection, before))) > 0 {
 			return nil, nil
 		}
-		return &fanfold.Problem{Path: key.String() + problems[0].Path, Detail: "would not fit the schema of " + key.Collection + " without its reference: " + problems[0].Detail}, nil
+		return &fanfold.Problem{Key: key, Path: key.String() + problems[0].Path, Detail: "would not fit the schema of " + key.Collection + " without its reference: " + problems[0].Detail}, nil
 	}
 	return nil, err
 }

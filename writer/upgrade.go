@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -24,16 +25,19 @@ type NodeFolds struct {
 // UpgradeRequest asks for another version of the fold.
 type UpgradeRequest struct {
 	Version    int
-	Background *bool  // it is prepared while the version before is in force; nil where it concerns many documents
-	Actor      string // who sends the request: see Intent
+	Background *bool          // it is prepared while the version before is in force; nil where it concerns many documents
+	By         *access.Rights // of who asks for it: see Intent
 }
 
 // Upgrade sets the version of the fold for all nodes, with the event of the model that applies: at once, or announced where
 // it is to be prepared in the background; WaitForModel waits for it then. Where the version is in force already it changes
 // nothing, and Preview is nil. It blocks for as long as looking at the documents takes that it concerns. Errors are Conflict where a live node
 // does not know the version, which Problems names, and while a model is being prepared or comes meanwhile; Unprocessable for a version before
-// the one in force; and those of PutModel.
+// the one in force; and those of PutModel. It needs the role admin.
 func (w *Writer) Upgrade(ctx context.Context, req UpgradeRequest) (ModelResult, error) {
+	if err := checkAdmin(req.By); err != nil {
+		return ModelResult{}, err
+	}
 	proposal, last := w.Models.Proposal()
 	have, seq, _ := w.Models.Model()
 	switch {
@@ -57,7 +61,10 @@ func (w *Writer) Upgrade(ctx context.Context, req UpgradeRequest) (ModelResult, 
 	if err != nil {
 		return ModelResult{}, err
 	}
-	result, err := w.decideModel(ctx, modelWrite{&m, last, req.Actor}, preview, req.Background)
+	if err := checkAdmin(req.By); err != nil {
+		return ModelResult{}, err
+	}
+	result, err := w.decideModel(ctx, modelWrite{&m, last, actorOf(req.By)}, preview, req.Background)
 	return result, overtaken(err)
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -60,22 +61,22 @@ func TestUpgradeAsksAllNodes(t *testing.T) {
 	u := &upgraded{}
 	both := someNodes{{ID: "one", Address: "10.0.0.1:8080", Oldest: 8, Newest: 9}, {ID: "two", Address: "10.0.0.2:8080", Oldest: 8, Newest: 9}}
 	old := someNodes{both[0], {ID: "two", Address: "10.0.0.2:8080", Oldest: 8, Newest: 8}}
-	_, err := u.writer(old).Upgrade(t.Context(), UpgradeRequest{Version: 9})
+	_, err := u.writer(old).Upgrade(t.Context(), UpgradeRequest{Version: 9, By: access.Node})
 	var e *fanfold.Error
 	if !errors.As(err, &e) || e.Code != fanfold.Conflict || len(e.Problems) != 1 || e.Problems[0].Path != "nodes/two" || !strings.Contains(e.Problems[0].Detail, "10.0.0.2:8080") {
 		t.Errorf("with an old node: %v", err)
 	}
-	if _, err := u.writer(nil).Upgrade(t.Context(), UpgradeRequest{Version: 9}); fanfold.CodeOf(err) != fanfold.Unavailable {
+	if _, err := u.writer(nil).Upgrade(t.Context(), UpgradeRequest{Version: 9, By: access.Node}); fanfold.CodeOf(err) != fanfold.Unavailable {
 		t.Errorf("with nodes that are not known: %v", err)
 	}
 	many := make(someNodes, 1000)
-	if _, err := u.writer(many).Upgrade(t.Context(), UpgradeRequest{Version: 9}); !errors.As(err, &e) || len(e.Problems) != maxNodesNamed {
+	if _, err := u.writer(many).Upgrade(t.Context(), UpgradeRequest{Version: 9, By: access.Node}); !errors.As(err, &e) || len(e.Problems) != maxNodesNamed {
 		t.Errorf("with 1000 old nodes %d are named, want %d", len(e.Problems), maxNodesNamed)
 	}
 	if len(u.appended) > 0 {
 		t.Fatalf("%+v was appended", u.appended[0])
 	}
-	if result, err := u.writer(both).Upgrade(t.Context(), UpgradeRequest{Version: 9}); err != nil || result.Applied != 4 {
+	if result, err := u.writer(both).Upgrade(t.Context(), UpgradeRequest{Version: 9, By: access.Node}); err != nil || result.Applied != 4 {
 		t.Errorf("with new nodes: %+v, %v", result, err)
 	}
 	if len(u.appended) != 1 || u.appended[0].Kind != fanfold.KindModel || u.appended[0].Fold != 9 || string(u.appended[0].Body) != `{"collections":{}}` {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 )
@@ -13,9 +14,17 @@ import (
 type Intent struct {
 	DryRun      bool // the writes are computed and not stored
 	AllowFanout bool // the writes may cause more derived changes than the model's fan-out limit
-	// Actor names who sends the request, for the events and for the key, which is that actor's alone; "" for nobody. It has at
-	// most 255 bytes.
-	Actor string
+	// By are the rights of who asks for the writes. The events carry that principal's name, and an Idempotency-Key is its alone.
+	// nil may do nothing.
+	By *access.Rights
+}
+
+// actorOf names who has rights, as events do; "" for nobody in particular.
+func actorOf(by *access.Rights) string {
+	if by == nil {
+		return ""
+	}
+	return by.Actor()
 }
 
 // Request holds what a request says about its operations as a whole.
@@ -39,9 +48,13 @@ type DryRun struct {
 // Write makes one prepared operation, which must not be a Check. It blocks until the log has decided. Errors are those of
 // Appender; Exists for a document that should not exist; Stale for other conditions that do not hold; NotFound;
 // Conflict for a patch that does not fit and for a unique value that another document has; Restricted where other
-// documents do not let it be deleted; Unprocessable; FanoutLimit; and KeyReused for a request with a key.
+// documents do not let it be deleted; Unprocessable; FanoutLimit; and KeyReused for a request with a key. Forbidden comes before a
+// request of earlier with the same key is looked for.
 func (w *Writer) Write(ctx context.Context, op *Operation, req Request) (Result, error) {
-	req.Key = keyOf(req.Actor, req.Key)
+	if err := op.Judge(req.By); err != nil {
+		return Result{}, err
+	}
+	req.Key = keyOf(actorOf(req.By), req.Key)
 	op.event.IdempotencyKey = req.Key
 	return w.run(ctx, req, string(op.Kind), func(ctx context.Context) (uint64, error) { return w.write(ctx, op, req.Intent) })
 }

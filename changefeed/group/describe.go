@@ -42,7 +42,7 @@ type Description struct {
 	Partitions []PartitionInfo `json:"partitions"`
 }
 
-// Describe returns what there is to know of a group. Errors are Invalid, NotFound and Unavailable.
+// Describe returns what there is to know of a group. Errors are Invalid, Forbidden, NotFound and Unavailable.
 func (g *Groups) Describe(ctx context.Context, name string) (*Description, error) {
 	s, err := g.get(ctx, name)
 	if err != nil {
@@ -57,7 +57,7 @@ func (g *Groups) Describe(ctx context.Context, name string) (*Description, error
 		return nil, err
 	}
 	now := g.opt.Now()
-	d := &Description{Summary: Summary{s.name, s.Settings, s.Created}, Lag: total(lags), Members: []MemberInfo{}}
+	d := &Description{Summary: g.summary(s), Lag: total(lags), Members: []MemberInfo{}}
 	for n, p := range states {
 		info := PartitionInfo{Partition: n, Checkpoint: g.opt.Issuer.Mark(p.Checkpoint), Lag: lags[n], Attempts: p.Attempts, Error: p.Error, Parked: len(p.Parked)}
 		if p.held(now) {

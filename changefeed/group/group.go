@@ -4,6 +4,7 @@ package group
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/changefeed"
 )
 
@@ -60,9 +62,15 @@ type Options struct {
 	Issuer   fanfold.Issuer   // gives out positions
 }
 
-// Groups keeps the consumer groups of one database. Its methods may be called from many goroutines, and on many nodes at the
-// same time.
+// Groups keeps the consumer groups of one database, for whoever has certain rights: see By. Its methods may be called from many
+// goroutines, and on many nodes at the same time.
 type Groups struct {
+	*parts
+	rights *access.Rights // nil for nobody
+}
+
+// parts are what the Groups of all rights share.
+type parts struct {
 	kv    KV
 	feed  Feed
 	model ReadModel
@@ -72,7 +80,7 @@ type Groups struct {
 	locks [256]sync.Mutex // so that the requests of one node do not refuse each other; by the hash of a key
 }
 
-// New returns the groups that a store of keys has.
+// New returns the groups that a store of keys has. By gives them to somebody; nobody else has the right to any.
 func New(kv KV, feed Feed, model ReadModel, opt Options) *Groups {
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -89,7 +97,36 @@ func New(kv KV, feed Feed, model ReadModel, opt Options) *Groups {
 	if opt.LagBound == 0 {
 		opt.LagBound = 20_000
 	}
-	return &Groups{kv: kv, feed: feed, model: model, opt: opt, seed: maphash.MakeSeed()}
+	return &Groups{parts: &parts{kv: kv, feed: feed, model: model, opt: opt, seed: maphash.MakeSeed()}}
+}
+
+// By returns the groups for somebody with rights. Methods refuse groups whose role they do not include with Forbidden, and so
+// groups that there are not, unless they include the role admin. Each group's changes are those that its role alone may read.
+func (g *Groups) By(rights *access.Rights) *Groups { return &Groups{g.parts, rights} }
+
+// Check returns Forbidden where the rights do not include a group.
+func (g *Groups) Check(ctx context.Context, name string) error {
+	if g.rights != nil && g.rights.Admin() {
+		return nil
+	}
+	_, err := g.entry(ctx, name)
+	return err
+}
+
+// CheckPut returns Forbidden where the rights do not include to put a group, whatever its settings: only administrators change
+// one that is there.
+func (g *Groups) CheckPut(ctx context.Context, name string) error {
+	switch {
+	case g.rights == nil:
+		return g.forbidden(name)
+	case g.rights.Admin() || checkName(name) != nil:
+		return nil
+	}
+	e, err := g.kv.Get(ctx, groupsPrefix+"."+name)
+	if err == nil && e.Value != nil {
+		err = g.forbidden(name)
+	}
+	return err
 }
 
 // tokenOf returns the token of a partition's lease number epoch.
@@ -129,23 +166,50 @@ func (s *group) parkedKey(n, number int) string {
 // lease returns how long a lease lasts.
 func (s *group) lease() time.Duration { return time.Duration(s.Settings.Lease) }
 
-// get returns the group of a name. Errors are Invalid, NotFound and Unavailable.
+// get returns the group of a name. Errors are Invalid, Forbidden, NotFound, StoreChanged and Unavailable.
 func (g *Groups) get(ctx context.Context, name string) (*group, error) {
-	if err := checkName(name); err != nil {
-		return nil, err
-	}
-	e, err := g.kv.Get(ctx, groupsPrefix+"."+name)
-	if err != nil {
-		return nil, err
-	}
-	if e.Value == nil {
-		return nil, fanfold.Errorf(fanfold.NotFound, "there is no group %q: make it with PUT, or see the list of groups", name)
-	}
-	s, err := g.readGroup(e)
+	s, err := g.entry(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	return s, s.checkStore()
+}
+
+// entry returns the group of a name, also one of another store. Errors are Invalid, Forbidden, NotFound and Unavailable.
+func (g *Groups) entry(ctx context.Context, name string) (*group, error) {
+	if g.rights == nil {
+		return nil, g.forbidden(name)
+	}
+	if err := checkName(name); err != nil {
+		return nil, cmp.Or(g.checkAdmin(name), err)
+	}
+	e, err := g.kv.Get(ctx, groupsPrefix+"."+name)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.Value == nil && !g.rights.Admin(): // who may not enter is not told which groups there are
+		return nil, g.forbidden(name)
+	case e.Value == nil:
+		return nil, fanfold.Errorf(fanfold.NotFound, "there is no group %q: make it with PUT, or see the list of groups", name)
+	}
+	s, err := g.readGroup(e)
+	if err == nil && !g.rights.Has(s.Settings.Role) {
+		err = g.forbidden(name)
+	}
+	return s, err
+}
+
+// checkAdmin returns Forbidden where the rights do not include the role admin.
+func (g *Groups) checkAdmin(name string) error {
+	if g.rights.Admin() {
+		return nil
+	}
+	return g.forbidden(name)
+}
+
+// forbidden returns the error for a group that the rights do not include, whether or not it is there.
+func (g *Groups) forbidden(name string) error {
+	return fanfold.Errorf(fanfold.Forbidden, "the right to the group %s is missing: ask for a key with the group's role", fanfold.Clip(name))
 }
 
 // readGroup reads what is kept of a group. The error is Internal.

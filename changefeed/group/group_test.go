@@ -23,7 +23,7 @@ func want(t *testing.T, code fanfold.Code, err error) {
 
 // TestGroupCounts: a database has MaxGroups groups, a group MaxMembers members, and one member leases MaxPartitions partitions.
 func TestGroupCounts(t *testing.T) {
-	g := New(newMemoryKV(), memoryModel{}, memoryModel{}, Options{Now: fixed})
+	g := newGroups(newMemoryKV(), memoryModel{}, memoryModel{}, Options{Now: fixed})
 	ctx := context.Background()
 	for i := range MaxGroups {
 		created, err := g.Put(ctx, fmt.Sprint("g", i), Settings{})
@@ -52,7 +52,7 @@ func TestGroupCounts(t *testing.T) {
 // TestParkingIsBounded: a batch that would be one too many parked ones comes again instead, until there is room.
 func TestParkingIsBounded(t *testing.T) {
 	kv := newMemoryKV()
-	g := New(kv, memoryModel{}, memoryModel{}, Options{Now: fixed})
+	g := newGroups(kv, memoryModel{}, memoryModel{}, Options{Now: fixed})
 	ctx := context.Background()
 	_, err := g.Put(ctx, "g", Settings{Partitions: 11, MaxAttempts: 1})
 	want(t, "", err)
@@ -101,7 +101,7 @@ func TestLagIsBounded(t *testing.T) {
 	for i := range 30 {
 		model = append(model, fanfold.Change{Position: fanfold.At(uint64(i+1), 0), Ordinal: int64(i + 1), Key: fanfold.Key{Collection: "books", ID: fmt.Sprint(i)}, Time: begin.Add(time.Duration(i-60) * time.Second)})
 	}
-	g := New(newMemoryKV(), model, model, Options{Now: fixed, LagBound: 10})
+	g := newGroups(newMemoryKV(), model, model, Options{Now: fixed, LagBound: 10})
 	ctx := context.Background()
 	_, err := g.Put(ctx, "g", Settings{Partitions: 2})
 	want(t, "", err)
@@ -133,7 +133,7 @@ func TestRandomClocks(t *testing.T) {
 	const partitions, workers, rounds = 4, 6, 150
 	kv := newMemoryKV()
 	jumping := func() time.Time { return begin.Add(time.Duration(rand.IntN(7200)-3600) * time.Second) }
-	nodes := []*Groups{New(kv, memoryModel{}, memoryModel{}, Options{Now: jumping}), New(kv, memoryModel{}, memoryModel{}, Options{Now: jumping})}
+	nodes := []*Groups{newGroups(kv, memoryModel{}, memoryModel{}, Options{Now: jumping}), newGroups(kv, memoryModel{}, memoryModel{}, Options{Now: jumping})}
 	ctx := context.Background()
 	_, err := nodes[0].Put(ctx, "g", Settings{Partitions: partitions, MaxAttempts: 2})
 	want(t, "", err)
@@ -180,7 +180,7 @@ func TestRandomClocks(t *testing.T) {
 // nobody up for longer than a lease, and no batch for longer than a back-off, once the clock is right again.
 func TestClockThatWasAhead(t *testing.T) {
 	now := begin
-	g := New(newMemoryKV(), memoryModel{}, memoryModel{}, Options{Now: func() time.Time { return now }})
+	g := newGroups(newMemoryKV(), memoryModel{}, memoryModel{}, Options{Now: func() time.Time { return now }})
 	ctx := context.Background()
 	_, err := g.Put(ctx, "g", Settings{Partitions: 4, Lease: Duration(10 * time.Second)})
 	want(t, "", err)
@@ -247,9 +247,9 @@ func checkHistory(t *testing.T, key string, history [][]byte) {
 // TestGroupOfAnotherStore: a group whose positions are of another store answers nothing, and can be deleted and made anew.
 func TestGroupOfAnotherStore(t *testing.T) {
 	kv, ctx := newMemoryKV(), context.Background()
-	_, err := New(kv, memoryModel{}, memoryModel{}, Options{Now: fixed, Issuer: fanfold.Issuer{Store: "aaaaaaaa"}}).Put(ctx, "g", Settings{})
+	_, err := newGroups(kv, memoryModel{}, memoryModel{}, Options{Now: fixed, Issuer: fanfold.Issuer{Store: "aaaaaaaa"}}).Put(ctx, "g", Settings{})
 	want(t, "", err)
-	g := New(kv, memoryModel{}, memoryModel{}, Options{Now: fixed, Issuer: fanfold.Issuer{Store: "bbbbbbbb"}})
+	g := newGroups(kv, memoryModel{}, memoryModel{}, Options{Now: fixed, Issuer: fanfold.Issuer{Store: "bbbbbbbb"}})
 	_, err = g.Lease(ctx, "g", "m", 0)
 	want(t, fanfold.StoreChanged, err)
 	_, err = g.Put(ctx, "g", Settings{})

@@ -38,7 +38,7 @@ func eachOf(ctx context.Context, numbers []int, fn func(ctx context.Context, num
 // Lease returns the leases that a member has, by partition, after it has joined the group, or stayed in it: those that it had
 // and that are its share, renewed, and free ones up to its share. It wants at most so many partitions, 0 for any number. A lease
 // that it has beyond its share is not renewed and not returned, but its token is good until another member has taken the
-// partition. Errors are Invalid, NotFound, Unprocessable for more than MaxMembers members, Busy and Unavailable.
+// partition. Errors are Invalid, Forbidden, NotFound, Unprocessable for more than MaxMembers members, Busy and Unavailable.
 func (g *Groups) Lease(ctx context.Context, name, member string, most int) ([]Lease, error) {
 	s, err := g.get(ctx, name)
 	if err != nil {
@@ -199,7 +199,7 @@ func (g *Groups) leaseOne(ctx context.Context, s *group, member string, number i
 	return lease, err
 }
 
-// Release ends a lease, where the token is still the partition's. Errors are Invalid, NotFound, Busy and Unavailable.
+// Release ends a lease, where the token is still the partition's. Errors are Invalid, Forbidden, NotFound, Busy and Unavailable.
 func (g *Groups) Release(ctx context.Context, name string, number int, token string) error {
 	s, err := g.get(ctx, name)
 	if err != nil {
@@ -214,7 +214,7 @@ func (g *Groups) Release(ctx context.Context, name string, number int, token str
 	})
 }
 
-// Leave ends all leases of a member, which is no member any more. Errors are Invalid, NotFound, Busy and Unavailable.
+// Leave ends all leases of a member, which is no member any more. Errors are Invalid, Forbidden, NotFound, Busy and Unavailable.
 func (g *Groups) Leave(ctx context.Context, name, member string) error {
 	s, err := g.get(ctx, name)
 	if err != nil {
@@ -253,7 +253,7 @@ func (g *Groups) Leave(ctx context.Context, name, member string) error {
 	return eachOf(ctx, numbers, func(ctx context.Context, n int) error { return g.LeaveOne(ctx, s.name, n, member) })
 }
 
-// LeaveOne ends the lease of a partition where a member has it. Errors are Invalid, NotFound, Busy and Unavailable.
+// LeaveOne ends the lease of a partition where a member has it. Errors are Invalid, Forbidden, NotFound, Busy and Unavailable.
 func (g *Groups) LeaveOne(ctx context.Context, name string, number int, member string) error {
 	s, err := g.get(ctx, name)
 	if err != nil {

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -8,20 +9,20 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Put makes a group, or changes the settings of the one that is there, except for its partitions and since; open feeds of the
-// group end. It reports whether the group is new. Errors are Invalid, Conflict, Timeout for a position that this node does not
-// reach, Unprocessable for more than MaxGroups groups, Busy and Unavailable.
+// group end. Without a role one that is there keeps its own. It reports whether the group is new. Forbidden is for
+// a role or collections that the rights do not include, and for a group that is there where they do not include the role admin.
+// Other errors are Invalid; Conflict; Timeout for a position that this node does not reach; Unprocessable for more than MaxGroups groups; Busy and Unavailable.
 func (g *Groups) Put(ctx context.Context, name string, settings Settings) (created bool, err error) {
+	keepsRole := settings.Role == ""
 	settings.setDefaults()
 	if err := checkName(name); err != nil {
 		return false, err
 	}
-	if err := settings.check(); err != nil {
-		return false, err
-	}
-	if err := g.feed.CheckSelection(settings.selection()); err != nil {
+	if err := g.checkSettings(&settings); err != nil {
 		return false, err
 	}
 	start, err := g.resolve(ctx, settings.Since)
@@ -35,10 +36,13 @@ func (g *Groups) Put(ctx context.Context, name string, settings Settings) (creat
 		s := &group{ID: g.opt.Random(), Created: g.opt.Now().UTC(), Store: g.opt.Issuer.Store, Start: start, Fold: foldOf(g.opt.Issuer, start)}
 		if created = old == nil; !created {
 			if s, err = g.readGroup(fanfold.Entry{Key: groupsPrefix + "." + name, Value: old}); err == nil {
-				err = s.checkStore()
+				err = cmp.Or(g.checkAdmin(name), s.checkStore())
 			}
 			if err != nil {
 				return nil, err
+			}
+			if keepsRole {
+				settings.Role = s.Settings.Role
 			}
 			s.Fold = foldOf(g.opt.Issuer, s.Start)
 			switch was := s.Settings; {
@@ -54,6 +58,22 @@ func (g *Groups) Put(ctx context.Context, name string, settings Settings) (creat
 		return json.Marshal(s)
 	})
 	return created, err
+}
+
+// checkSettings returns an error for settings that cannot be asked for: Invalid, or Forbidden where the rights do not include them.
+func (g *Groups) checkSettings(s *Settings) error {
+	if model.IsRole(s.Role) && (g.rights == nil || !g.rights.Has(s.Role)) {
+		return fanfold.Errorf(fanfold.Forbidden, "the role %s is missing: a group has a role that its maker has, and without one it is %s", s.Role, model.RoleAdmin)
+	}
+	if err := s.check(); err != nil {
+		return err
+	}
+	for _, c := range s.Collections {
+		if err := g.rights.CheckRead(c); err != nil {
+			return err
+		}
+	}
+	return g.feed.CheckSelection(s.selection())
 }
 
 // room returns Unprocessable where a group of a name that is not there would be one too many.
@@ -79,7 +99,16 @@ type Summary struct {
 	Created  time.Time `json:"created"`
 }
 
-// List returns all groups, by their names. The error is Unavailable.
+// summary returns a group as it is shown. In an open house, where roles mean nothing, only those that somebody gave are.
+func (g *Groups) summary(s *group) Summary {
+	out := Summary{s.name, s.Settings, s.Created}
+	if g.rights.IsOpen() && out.Settings.Role == model.RoleAdmin {
+		out.Settings.Role = ""
+	}
+	return out
+}
+
+// List returns the groups that the rights include, by their names. The error is Unavailable.
 func (g *Groups) List(ctx context.Context) ([]Summary, error) {
 	all, err := g.kv.All(ctx, groupsPrefix)
 	if err != nil {
@@ -88,10 +117,12 @@ func (g *Groups) List(ctx context.Context) ([]Summary, error) {
 	out := make([]Summary, 0, len(all))
 	for _, e := range all {
 		s, err := g.readGroup(e)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case g.rights != nil && g.rights.Has(s.Settings.Role):
+			out = append(out, g.summary(s))
 		}
-		out = append(out, Summary{s.name, s.Settings, s.Created})
 	}
 	slices.SortFunc(out, func(a, b Summary) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/model"
 )
 
 // memoryKV is a KV in memory that remembers every value of every key.
@@ -99,6 +101,12 @@ func (m memoryModel) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Chang
 		}
 	}
 	return nil
+}
+
+// newGroups returns the groups of a store of keys for everybody in an open house.
+func newGroups(kv KV, feed Feed, changes ReadModel, opt Options) *Groups {
+	m := model.Empty()
+	return New(kv, feed, changes, opt).By(access.NewJudge(access.Everybody{}, func() *model.Model { return m }).Of(access.Open))
 }
 
 // begin is when tests begin.

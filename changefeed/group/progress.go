@@ -141,7 +141,7 @@ type Parked struct {
 	Retry     bool             `json:"retry"` // it is to be given again
 }
 
-// Parked returns the parked batches of a group, by partition. Errors are Invalid, NotFound and Unavailable.
+// Parked returns the parked batches of a group, by partition. Errors are Invalid, Forbidden, NotFound and Unavailable.
 func (g *Groups) Parked(ctx context.Context, name string) ([]Parked, error) {
 	s, err := g.get(ctx, name)
 	if err != nil {
@@ -203,7 +203,7 @@ func noParked(s *group) error {
 }
 
 // Retry has a parked batch given to the owner of its partition, before anything else, once. It stays parked until it is
-// acknowledged. Errors are Invalid, NotFound, Busy and Unavailable.
+// acknowledged. Errors are Invalid, Forbidden, NotFound, Busy and Unavailable.
 func (g *Groups) Retry(ctx context.Context, name, id string) error {
 	s, number, batch, err := g.parked(ctx, name, id)
 	if err != nil {

@@ -31,9 +31,8 @@ type Reading struct {
 }
 
 // ServeChanges answers a member's request for the changes of a partition whose token it has: the changes of the first parked
-// batch that is to be given again, or those behind the checkpoint. It blocks for as long as the answer lasts, which ends
-// when the lease is lost, when a batch has failed, and when another parked batch is to be given. Errors are to be answered:
-// LeaseLost, Invalid, NotFound and Unavailable.
+// batch that is to be given again, or those behind the checkpoint. It blocks for as long as the answer lasts. The answer ends
+// when the lease is lost, when a batch has failed, when another parked batch is to be given, or when the rights of g have ended. Errors are to be answered: LeaseLost, Invalid, Forbidden, NotFound and Unavailable.
 func (g *Groups) ServeChanges(w http.ResponseWriter, r *http.Request, asked Reading) error {
 	read, scope, err := g.read(r.Context(), asked.Group, asked.Partition, asked.Token)
 	if err != nil {
@@ -47,13 +46,14 @@ func (g *Groups) ServeChanges(w http.ResponseWriter, r *http.Request, asked Read
 		g.watch(ctx, read, scope)
 		cancel()
 	})
+	asked.Query.Rights = g.rights.As(read.group.Settings.Role)
 	if err := g.feed.ServeScope(w, r.WithContext(ctx), asked.Query, scope); err != nil || r.Method == http.MethodHead {
 		return err
 	}
 	return g.finishEmpty(r.Context(), read, scope)
 }
 
-// read returns what a token lets read of a partition. Errors are LeaseLost, Invalid, NotFound and Unavailable.
+// read returns what a token lets read of a partition. Errors are LeaseLost, Invalid, Forbidden, NotFound and Unavailable.
 func (g *Groups) read(ctx context.Context, name string, number int, token string) (*reading, *changefeed.Scope, error) {
 	s, err := g.get(ctx, name)
 	if err != nil {
@@ -119,7 +119,7 @@ func (g *Groups) watch(ctx context.Context, read *reading, scope *changefeed.Sco
 			if now.failures != read.failures || now.retry != read.retry || now.revision != read.revision || now.generation != read.generation {
 				return
 			}
-		case fanfold.LeaseLost, fanfold.NotFound:
+		case fanfold.LeaseLost, fanfold.NotFound, fanfold.Forbidden:
 			return
 		}
 	}

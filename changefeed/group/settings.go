@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Bounds of groups.
@@ -38,6 +39,7 @@ type Settings struct {
 	Filter      string   `json:"filter,omitempty"`      // only changes of which this CEL expression is true; "" for all
 	Lease       Duration `json:"lease"`                 // how long a lease lasts without being renewed; default 30 s
 	MaxAttempts int      `json:"maxAttempts"`           // after which a batch that fails is parked; default 5
+	Role        string   `json:"role,omitempty"`        // whose rights decide which changes there are, and who may be a member; default admin
 }
 
 // Duration is a time.Duration that JSON has as a text such as "30s".
@@ -82,6 +84,9 @@ func (s *Settings) setDefaults() {
 	if s.MaxAttempts == 0 {
 		s.MaxAttempts = 5
 	}
+	if s.Role == "" {
+		s.Role = model.RoleAdmin
+	}
 }
 
 // check returns Invalid where a value is out of its bounds. It lists all of them.
@@ -101,6 +106,7 @@ func (s *Settings) check() error {
 	wrong(lease < MinLease || lease > MaxLease, "lease", "must be from 1s to 1h")
 	wrong(s.MaxAttempts < 1 || s.MaxAttempts > MaxAttempts, "maxAttempts", "must be from 1 to 1000")
 	wrong(len(s.Collections) > MaxCollections, "collections", "must be at most 100")
+	wrong(!model.IsRole(s.Role), "role", "must be [a-z][a-z0-9_-]*, at most 64 bytes")
 	wrong(len(s.Since) > 100, "since", "must be a position, 0, now or an RFC 3339 time")
 	for i, c := range s.Collections {
 		if i < MaxCollections && fanfold.CheckCollection(c) != nil {
@@ -126,7 +132,7 @@ func (s *Settings) selection() changefeed.Selection {
 // equal reports whether two settings ask for the same.
 func (s *Settings) equal(o *Settings) bool {
 	return s.Partitions == o.Partitions && s.Since == o.Since && s.Mode == o.Mode && s.View == o.View && s.Derived == o.Derived && s.Cascades == o.Cascades &&
-		s.Filter == o.Filter && s.Lease == o.Lease && s.MaxAttempts == o.MaxAttempts && slices.Equal(s.Collections, o.Collections)
+		s.Filter == o.Filter && s.Lease == o.Lease && s.MaxAttempts == o.MaxAttempts && s.Role == o.Role && slices.Equal(s.Collections, o.Collections)
 }
 
 var (

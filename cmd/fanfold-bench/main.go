@@ -138,7 +138,7 @@ var benchmarks = []benchmark{
 const feedCopies = 100_000
 
 // benchNames lists what can be measured by itself.
-const benchNames = "get, put, import, replay, rename, comments, feed, model, rich, bystanders, nodes, sizing"
+const benchNames = "get, put, import, replay, rename, comments, feed, model, rich, access, bystanders, nodes, sizing"
 
 // benchRequest says what is to be measured.
 type benchRequest struct {
@@ -165,6 +165,8 @@ func runBench(ctx context.Context, q benchRequest) (results []bench.Result, err 
 			return nil, fanfold.Errorf(fanfold.Invalid, "rich data has %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
 		}
 		return benchRich(ctx, dir, q.documents/scale)
+	case "access":
+		return benchAccess(ctx, dir, scale)
 	case "bystanders":
 		return benchBystanders(ctx, dir, q.nodes, q.documents, scale)
 	case "nodes":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/client"
 )
 
@@ -20,15 +23,67 @@ const defaultServer = "http://127.0.0.1:8080"
 
 // remote is a running server.
 type remote struct {
-	server string
-	opened *client.Client
+	server          string
+	keyFile, caFile string // "" for none
+	rescueKey       string // of the server of a rescue, which takes no other; "" for other servers
+	opened          *client.Client
 }
 
-// serverFlag adds --server to a command, and returns the server that it names.
+// serverFlag adds the flags about a server to a command, and returns the server that they name. None of them takes a key itself, for
+// others see a process's arguments.
 func serverFlag(cmd *cobra.Command) *remote {
 	r := &remote{}
-	cmd.Flags().StringVar(&r.server, "server", defaultServer, "running server: host:port, or a URL")
+	f := cmd.Flags()
+	f.StringVar(&r.server, "server", defaultServer, "running server: host:port, or a URL")
+	f.StringVar(&r.keyFile, "key-file", "", "file with the key to send, in one line; without it "+keyVariable+" in the environment has the key")
+	f.StringVar(&r.caFile, "ca-file", "", "file with the certificates of the authorities that sign the server's, in PEM; the server is reached by https")
 	return r
+}
+
+// keyVariable names the environment variable with the key that commands send.
+const keyVariable = "FANFOLD_KEY"
+
+// key returns the key to send, none where none is given. The error is Invalid, and does not show it.
+func (r *remote) key() (client.Key, error) {
+	if r.rescueKey != "" {
+		return client.NewKey(r.rescueKey), nil
+	}
+	if r.keyFile != "" {
+		key, err := keys.ReadFile(r.keyFile)
+		if err != nil {
+			return client.Key{}, fanfold.Wrap(err, fanfold.Invalid, "--key-file: %s", fanfold.MessageOf(err))
+		}
+		return client.NewKey(key.Text()), nil
+	}
+	text, given := os.LookupEnv(keyVariable)
+	if !given {
+		return client.Key{}, nil
+	}
+	key, err := access.ParseKey(strings.TrimSpace(text))
+	if err != nil {
+		return client.Key{}, fanfold.Wrap(err, fanfold.Invalid, "%s: %s", keyVariable, fanfold.MessageOf(err))
+	}
+	return client.NewKey(key.Text()), nil
+}
+
+// authorities returns those that sign the server's certificate besides the system's, nil where none are given. The error is
+// Invalid.
+func (r *remote) authorities() (*x509.CertPool, error) {
+	if r.caFile == "" {
+		return nil, nil //nolint:nilnil // those of the system
+	}
+	text, err := readFile(r.caFile, "certificates", maxConfig)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fanfold.Errorf(fanfold.Invalid, "--ca-file %s has no certificate in PEM", r.caFile)
+	}
+	return pool, nil
 }
 
 // connect returns the server's client, which asks once: somebody waits for the command, and tries again by themselves. The
@@ -37,11 +92,25 @@ func (r *remote) connect() (*client.Client, error) {
 	if r.opened != nil {
 		return r.opened, nil
 	}
-	address, err := serverURL(r.server)
+	scheme := "http"
+	if r.caFile != "" {
+		scheme = "https"
+	}
+	address, err := serverURL(r.server, scheme)
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(address, client.Options{RetryFor: -1, NoKeys: true})
+	if r.caFile != "" && !strings.HasPrefix(address, "https:") {
+		return nil, fanfold.Errorf(fanfold.Invalid, "--ca-file is for a server with TLS, and --server %.80q begins with http://", r.server)
+	}
+	opt := client.Options{RetryFor: -1, NoKeys: true}
+	if opt.Key, err = r.key(); err != nil {
+		return nil, err
+	}
+	if opt.CAs, err = r.authorities(); err != nil {
+		return nil, err
+	}
+	c, err := client.New(address, opt)
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Invalid, "--server %q is not a server: %s", r.server, problemOf(err))
 	}
@@ -52,12 +121,12 @@ func (r *remote) connect() (*client.Client, error) {
 // maxServer bounds the value of --server, in bytes.
 const maxServer = 2048
 
-// serverURL returns the URL of the server that text names: host:port, which is reached by http, or a URL, whose path is what
-// a proxy puts before /v1. The error is Invalid.
-func serverURL(text string) (string, error) {
+// serverURL returns the URL of the server that text names: host:port, which is reached by scheme, or a URL, whose path is what a
+// proxy puts before /v1. The error is Invalid.
+func serverURL(text, scheme string) (string, error) {
 	full := text
 	if !strings.Contains(text, "://") {
-		full = "http://" + text
+		full = scheme + "://" + text
 	}
 	u, err := url.Parse(full)
 	if wrong := wrongAddress(text, u); wrong != "" {

@@ -112,6 +112,7 @@ defaults. The partitions of a group, and where it began, cannot change.`,
 	f.StringVar(&settings.Filter, "filter", "", "only changes of which this CEL expression over doc, previous and change is true, and leave where a document ceases to match")
 	f.DurationVar(&lease, "lease", 30*time.Second, "how long a lease lasts without being renewed")
 	f.IntVar(&settings.MaxAttempts, "max-attempts", 5, "after which a batch that fails is parked")
+	f.StringVar(&settings.Role, "role", "", "who may be a member, and whose rights say which changes there are: admin, and of a group that is there its own")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := server.connect()
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/node"
@@ -148,8 +149,8 @@ func rescue(cmd *cobra.Command, data, out string) (err error) {
 	}
 	return withRemains(cmd.Context(), work, func(r *node.Remains) error {
 		printLogReport(cmd.OutOrStdout(), r.Log)
-		return r.Documents(cmd.Context(), func(url string, last uint64) error {
-			if err := (&remote{server: url}).export(cmd, "", out); err != nil {
+		return r.Documents(cmd.Context(), func(url string, key access.Key, last uint64) error {
+			if err := (&remote{server: url, rescueKey: key.Text()}).export(cmd, "", out); err != nil {
 				return err
 			}
 			printRescued(cmd.OutOrStdout(), r, last, out)

@@ -76,6 +76,9 @@ func message(err error) string {
 	for _, p := range e.Problems {
 		out += "\n  " + strings.TrimPrefix(p.Path+": ", ": ") + p.Detail
 	}
+	if e.Code == fanfold.Unauthenticated {
+		out += "\ncommands take a key by --key-file FILE, or from the environment by " + keyVariable
+	}
 	if e.Code == fanfold.ModelRemoves { // whose message tells of the API's ways to say so
 		out += "\nif that is meant, give --allow-removal"
 	}
@@ -103,7 +106,7 @@ YAML file named by --config; a flag wins over the environment, and that over the
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
 	root.AddCommand(versionCommand())
-	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), groupCommand(), getCommand(), listCommand(), putCommand(), patchCommand(),
+	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), groupCommand(), keysCommand(), getCommand(), listCommand(), putCommand(), patchCommand(),
 		deleteCommand(), modelCommand(), replayCommand(), verifyCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand())
 	return root
 }

@@ -60,3 +60,25 @@ collections:
 		}
 	}
 }
+
+// TestModelDiffTellsAccess: model diff prints what a model opens and closes, and which declaration it takes away.
+func TestModelDiffTellsAccess(t *testing.T) {
+	t.Parallel()
+	s := harness.OpenTemp(t, "collections: {news: {access: {read: [support]}}, old: {access: {}}}")
+	file := filepath.Join(t.TempDir(), "model.yaml")
+	if err := os.WriteFile(file, []byte("collections: {news: {access: {read: [everyone]}}, old: {}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := fanfoldCommand(t.Context(), &out, "model", "diff", "--server", s.URL, file); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"~ collections.news.access  news: everyone may read it now",
+		"- collections.old.access  old: roles read and write may read it now; role write may write it now",
+	} {
+		if !strings.Contains(out.String(), line+"\n") {
+			t.Errorf("it lacks %s:\n%s", line, out.String())
+		}
+	}
+}

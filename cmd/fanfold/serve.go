@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/sending"
@@ -41,12 +42,19 @@ keeps its files in the data directory, beside the read model.`,
 	f := cmd.Flags()
 	f.StringVar(&cfg.Data, "data", "fanfold-data", "directory for the log and the read model")
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address of the HTTP API")
-	f.BoolVar(&cfg.Insecure, "insecure", false, "let --listen be an address that others reach: they may then read and write everything")
+	f.BoolVar(&cfg.Insecure, "insecure", false, "let others reach --listen, --nats-listen and --debug-listen without a key and without TLS")
+	f.StringVar(&cfg.TLSCert, "tls-cert", "", "file with the certificate that the node shows, and those between it and its authority, in PEM; read again when it changes")
+	f.StringVar(&cfg.TLSKey, "tls-key", "", "file with the certificate's private key, in PEM")
+	f.BoolVar(&cfg.Plaintext, "plaintext", false, "let others reach the node without TLS, for it ends before the node: in a proxy, or in a balancer")
+	f.StringVar(&cfg.AdminKeyFile, "admin-key-file", "", "file with a key, as fanfold keys new prints it, that has the role admin; read again when it changes")
+	f.BoolVar(&cfg.Anonymous, "anonymous", false, "let in requests without a key, with the role everyone")
+	f.DurationVar(&cfg.MaxAuthAge, "max-auth-age", keys.DefaultMaxAge, "how long the node goes by the keys that it has read, where the log cannot be asked")
 	f.IntVar(&cfg.MaxConnections, "max-connections", 50_000, "connections to the HTTP API at a time; others wait to be accepted")
 	f.Var(nameList{&cfg.Hosts}, "host", "names by which the API may be called besides localhost and addresses")
 	f.Var(nameList{&cfg.Origins}, "cors-origin", "web origins, such as https://app.example, whose pages may read and write; * lets pages of all origins read")
 	natsFlags(f, &cfg)
-	f.StringVar(&cfg.NATSListen, "nats-listen", "", "open the embedded NATS server to ordinary clients on this address")
+	f.StringVar(&cfg.NATSListen, "nats-listen", "", "open the embedded NATS server to ordinary clients on this address, which may read the log")
+	f.StringVar(&cfg.NATSAuth, "nats-auth", "", "file with the public NKeys of the clients of --nats-listen, one a line; without it whoever reaches an open node may read")
 	f.DurationVar(&cfg.API.ShutdownDelay, "shutdown-delay", 0, "how long to serve on after SIGTERM, no longer ready, until a balancer has seen that (two of its health checks)")
 	f.DurationVar(&cfg.API.ShutdownTimeout, "shutdown-timeout", api.DefaultShutdownTimeout, "how long ending may take after that")
 	f.StringVar(&logFormat, "log-format", "text", "of the log on standard error: text or json")

@@ -97,7 +97,7 @@ func TestServerAddresses(t *testing.T) {
 		"fanfold.example:80": "http://fanfold.example:80", "fanfold.example": "http://fanfold.example", "[::1]:8080": "http://[::1]:8080",
 		"https://fanfold.example/store": "https://fanfold.example/store",
 	} {
-		if got, err := serverURL(address); got != want || err != nil {
+		if got, err := serverURL(address, "http"); got != want || err != nil {
 			t.Errorf("%s is %s, %v", address, got, err)
 		}
 	}

@@ -34,7 +34,7 @@ type KeyValue struct {
 // NewKeyValue returns the bucket of a log's database for a purpose, such as groups. The bucket is made by the first Set.
 func NewKeyValue(log *events.Log, purpose string) *KeyValue {
 	l := log.BucketAccess()
-	return &KeyValue{log: l, bucket: "fanfold_" + l.Database + "_" + purpose}
+	return &KeyValue{log: l, bucket: bucketName(l.Database, purpose)}
 }
 
 // openBucket is a bucket as it was found in one run of the log's server.

@@ -18,6 +18,13 @@ import (
 // listeningLog opens a log on an embedded server that listens, and returns the server's address, too.
 func listeningLog(t *testing.T) (l *events.Log, nc *nats.Conn, addr string) {
 	t.Helper()
+	l, nc, _, addr = listeningServer(t)
+	return l, nc, addr
+}
+
+// listeningServer does what listeningLog does, and returns the server, too. change changes its options.
+func listeningServer(t *testing.T, change ...func(*Options)) (l *events.Log, nc *nats.Conn, e *Server, addr string) {
+	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -26,8 +33,11 @@ func listeningLog(t *testing.T) (l *events.Log, nc *nats.Conn, addr string) {
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
-	e, err := Start(t.Context(), Options{Dir: t.TempDir(), Durability: Interval, Listen: addr, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
+	opt := Options{Dir: t.TempDir(), Durability: Interval, Readers: Readers{Address: addr}, Logger: slog.New(slog.DiscardHandler)}
+	for _, change := range change {
+		change(&opt)
+	}
+	if e, err = Start(t.Context(), opt); err != nil {
 		t.Fatal(err)
 	}
 	if nc, err = e.Connect(); err != nil {
@@ -42,7 +52,7 @@ func listeningLog(t *testing.T) (l *events.Log, nc *nats.Conn, addr string) {
 	if l, err = events.Open(t.Context(), nc, events.Options{Embedded: e}); err != nil {
 		t.Fatal(err)
 	}
-	return l, nc, addr
+	return l, nc, e, addr
 }
 
 // changesOfLog are requests that would change the log.

@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,8 @@ type Options struct {
 	// ServerSyncs makes the server sync every message by itself where Durability is Always. Otherwise the log does, all
 	// concurrent writes at once.
 	ServerSyncs bool
-	Listen      string       // an address for ordinary NATS clients; "" for none
+	Readers     Readers      // ordinary NATS clients
+	Stream      string       // the log's stream, which these read; default "fanfold"
 	Logger      *slog.Logger // default slog.Default()
 
 	// Fsync, for tests, makes a file or a directory durable; default (*os.File).Sync.
@@ -57,6 +59,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	server  *server.Server // nil while it is started again
+	maker   *consumerMaker // nil where nobody else can connect
 	syncers []*syncer      // of the logs and buckets that are open
 }
 
@@ -72,9 +75,9 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	if opt.Fsync == nil {
 		opt.Fsync = (*os.File).Sync
 	}
-	opt.Dir = filepath.Clean(opt.Dir)
+	opt.Dir, opt.Stream = filepath.Clean(opt.Dir), cmp.Or(opt.Stream, "fanfold")
 	opts := &server.Options{
-		ServerName: "fanfold-embedded", DontListen: opt.Listen == "", JetStream: true,
+		ServerName: "fanfold-embedded", DontListen: opt.Readers.Address == "", JetStream: true,
 		StoreDir: opt.Dir, SyncAlways: opt.Durability == Always && opt.ServerSyncs,
 		MaxPayload: events.MaxPayload, NoSigs: true, NoLog: true,
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 60,
@@ -83,17 +86,17 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	if opt.Durability == Always && !opt.ServerSyncs {
 		opts.SyncInterval = never // the kernel tells an error of writing once: it must be to the log's fsync
 	}
-	if opt.Listen != "" {
-		if err := listenForReaders(opts, opt.Listen); err != nil {
+	if opt.Readers.Address != "" {
+		if err := listenForReaders(opts, opt.Readers); err != nil {
 			return nil, err
 		}
 	}
-	if err := os.MkdirAll(opt.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(opt.Dir, 0o700); err != nil {
 		return nil, fanfold.Errorf(fanfold.Unavailable, "cannot make %s: %v", opt.Dir, err)
 	}
 	e := &Server{opt: opt, options: opts, trouble: make(chan struct{}, 1)}
-	if opt.Listen != "" {
-		e.access = newClientAccess()
+	if opt.Readers.Address != "" {
+		e.access = newClientAccess(opt.Stream, opt.Readers)
 		opts.CustomClientAuthentication = e.access
 	}
 	if err := e.start(ctx); err != nil {
@@ -107,6 +110,9 @@ func (e *Server) start(ctx context.Context) error {
 	if err := checkBlocks(ctx, e.opt.Dir); err != nil {
 		return err
 	}
+	if err := removeConsumers(e.opt.Dir); err != nil {
+		return err
+	}
 	s, err := server.NewServer(e.options.Clone())
 	if err != nil {
 		return fmt.Errorf("cannot start the embedded NATS server: %w", err)
@@ -115,24 +121,59 @@ func (e *Server) start(ctx context.Context) error {
 	if err := startServer(ctx, s, e.opt.Dir); err != nil {
 		return err
 	}
-	if e.access != nil {
-		if err := e.access.admitReaders(s); err != nil {
-			s.Shutdown()
-			return fanfold.Wrap(err, fanfold.Unavailable, "readers cannot be let in at --nats-listen: %v", err)
-		}
+	e.mu.Lock()
+	e.server = s
+	e.mu.Unlock()
+	if e.access == nil {
+		return nil
+	}
+	if err := e.admitReaders(s); err != nil {
+		return errors.Join(fanfold.Wrap(err, fanfold.Unavailable, "readers cannot be let in at --nats-listen: %v", err), e.stop())
+	}
+	return nil
+}
+
+// admitReaders lets readers connect to a server that has started.
+func (e *Server) admitReaders(s *server.Server) error {
+	account, err := e.access.makeAccount(s)
+	if err != nil {
+		return err
+	}
+	readers, err := e.connectAs(makerUser)
+	if err != nil {
+		return err
+	}
+	log, err := e.connectAs(nodeUser)
+	if err != nil {
+		readers.Close()
+		return err
+	}
+	maker, err := startConsumerMaker(readers, log, e.opt.Stream)
+	if err != nil {
+		readers.Close()
+		log.Close()
+		return err
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.server = s
+	e.maker = maker
+	e.mu.Unlock()
+	e.access.readers.Store(account)
 	return nil
 }
 
 // stop stops the server, where it runs, and returns once its files are closed. The error is that of closing files.
 func (e *Server) stop() (err error) {
 	e.mu.Lock()
-	s, syncers := e.server, e.syncers
-	e.server, e.syncers = nil, nil
+	s, syncers, maker := e.server, e.syncers, e.maker
+	e.server, e.syncers, e.maker = nil, nil, nil
 	e.mu.Unlock()
+	if maker != nil {
+		maker.close()
+	}
+	if e.access != nil { // the next server has accounts of its own
+		e.access.readers.Store(nil)
+		e.access.maker.Store(nil)
+	}
 	for _, s := range syncers {
 		err = errors.Join(err, s.close())
 	}
@@ -167,6 +208,19 @@ func (e *Server) InProcessConn() (net.Conn, error) {
 		return nil, errors.New("the embedded NATS server is being started again")
 	}
 	return s.InProcessConn()
+}
+
+// removeConsumers removes the consumers that a server left in its files. Fanfold keeps none there, and versions before it let
+// readers make some that deliver into buckets. The error is Unavailable.
+func removeConsumers(dir string) error {
+	kept, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "*", "obs"))
+	for _, consumers := range kept {
+		err = errors.Join(err, os.RemoveAll(consumers))
+	}
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "consumers of the log cannot be removed: %v", err)
+	}
+	return nil
 }
 
 // never is an interval that does not pass.
@@ -268,7 +322,9 @@ func HasStream(dir string) bool {
 
 // listenForReaders lets ordinary NATS clients connect at an address, for reading only. Errors are
 // Invalid for what is not an address, and Unavailable where the port is taken.
-func listenForReaders(opts *server.Options, listen string) error {
+func listenForReaders(opts *server.Options, readers Readers) error {
+	listen := readers.Address
+	opts.AlwaysEnableNonce, opts.TLSConfig = len(readers.Keys) > 0, readers.TLS
 	host, port, err := net.SplitHostPort(listen)
 	if err == nil {
 		opts.Host = host
@@ -295,12 +351,15 @@ func checkPortFree(listen string) error {
 
 // Connect returns a connection through memory. The caller closes it before the server.
 // The error is Unavailable.
-func (e *Server) Connect() (*nats.Conn, error) {
+func (e *Server) Connect() (*nats.Conn, error) { return e.connectAs(nodeUser) }
+
+// connectAs does what Connect does, as a user.
+func (e *Server) connectAs(user string) (*nats.Conn, error) {
 	opts := []nats.Option{nats.InProcessServer(e), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		e.opt.Logger.Debug("the connection to the embedded NATS server", "err", err) // the default writes to the standard error
 	})}
 	if e.access != nil {
-		opts = append(opts, nats.UserInfo(nodeUser, e.access.password), nats.CustomInboxPrefix(nodeInbox))
+		opts = append(opts, nats.UserInfo(user, e.access.password), nats.CustomInboxPrefix(nodeInbox))
 	}
 	return servers.Connect("", opts...)
 }

@@ -264,7 +264,7 @@ func (s *tailScan) cut(path string) error {
 		return err
 	}
 	if _, err := os.Stat(path); err != nil { // it is there where a crash ended this cut before
-		if err := errors.Join(os.RemoveAll(filepath.Dir(path)), os.MkdirAll(path, 0o755)); err != nil {
+		if err := errors.Join(os.RemoveAll(filepath.Dir(path)), os.MkdirAll(path, 0o700)); err != nil {
 			return err
 		}
 	}

@@ -36,8 +36,10 @@ func (p *parser) collection(name string, n jsondoc.Node) {
 			c.Schema = p.schema(v, at)
 		case "unique":
 			c.Unique = p.unique(v, at)
+		case "access":
+			c.Access = p.access(v, at)
 		default:
-			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, unique and release")
+			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, unique, access and release")
 		}
 	})
 }

@@ -29,6 +29,8 @@ type DerivedValue struct {
 	// member, and for the other rules the documents that refer to this one, by creation. Documents is how many there are.
 	Sources   []ValueSource `json:"sources"`
 	Documents int64         `json:"documents"`
+	// Hidden says that sources, how many there are, and the reason are left out: the reader may not read their collection.
+	Hidden bool `json:"hidden,omitempty"`
 	// Event names the change of this document that gave it the value; absent where it is further back than is looked.
 	Event *Origin `json:"event,omitempty"`
 }

@@ -207,9 +207,9 @@ func (f *Fold) fold(ev *fanfold.Event) error {
 	case fanfold.KindModel:
 		return f.model(ev)
 	case fanfold.KindPrepare:
-		return f.tx.SetProposal(ev.Seq, ev.Body, ev.Fold)
+		return f.tx.SetProposal(ev.Seq, ev.Body, ev.Fold, ev.Actor)
 	case fanfold.KindCancel:
-		return f.tx.SetProposal(ev.Seq, nil, 0)
+		return f.tx.SetProposal(ev.Seq, nil, 0, "")
 	case fanfold.KindDelete:
 		return f.delete(ev)
 	case fanfold.KindPut, fanfold.KindPatch:

@@ -37,7 +37,7 @@ func (f *Fold) adoptModel(ev *fanfold.Event) (*ModelChange, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.tx.SetProposal(ev.Seq, nil, 0); err != nil {
+	if err := f.tx.SetProposal(ev.Seq, nil, 0, ""); err != nil {
 		return nil, err
 	}
 	next := m.Next

@@ -56,7 +56,7 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 	}
 	f.countDerived(c.Name, d.Rules, int64(holders))
 	return true, f.tx.ReplaceMembers(relation.FullName(), id, members, holders,
-		fanfold.Change{Position: first, Time: f.now, Tx: f.event.Tx.ID, Rules: d.Rules, Delta: d.Patch()})
+		fanfold.Change{Position: first, Time: f.now, Tx: f.event.Tx.ID, Actor: f.event.Actor, Rules: d.Rules, Delta: d.Patch()})
 }
 
 // isSoleWork returns whether no other level has anything to do, so that no document of this one gets another change from

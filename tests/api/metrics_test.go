@@ -49,8 +49,7 @@ func awaitGroupMetrics(t *testing.T, c *harness.Client) (text []byte) {
 // there are, with their types and labels.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Sync: true})
-	defer s.Close()
+	s, _ := harness.OpenTLS(t, harness.Options{Sync: true})
 	useEverything(t, s)
 	text := awaitGroupMetrics(t, s.Client)
 	problems, err := promlint.New(bytes.NewReader(text)).Lint()

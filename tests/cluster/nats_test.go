@@ -2,19 +2,29 @@ package cluster_test
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 
+	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestOrdinaryClients: through --nats-listen anybody reads the log, and nobody writes to it or
@@ -58,6 +68,119 @@ func TestOrdinaryClients(t *testing.T) {
 	stop()
 	if err := <-done; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// reads tells whether a client reads the log's first event.
+func reads(t *testing.T, addr string, opts ...nats.Option) error {
+	t.Helper()
+	nc, err := nats.Connect("nats://"+addr, append(opts, nats.NoReconnect())...)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return err
+	}
+	cons, err := js.OrderedConsumer(t.Context(), "fanfold", jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		return err
+	}
+	msg, err := cons.Next(jetstream.FetchMaxWait(30 * time.Second))
+	if err == nil && msg.Subject() != "fanfold.fanfold.doc.books.b" {
+		err = fmt.Errorf("the first event is %s", msg.Subject())
+	}
+	return err
+}
+
+// TestReadersWithNKeys: with --nats-auth a client signs with one of its NKeys, over TLS where the node has a certificate. No other
+// client reads.
+func TestReadersWithNKeys(t *testing.T) {
+	suite.Parallel(t)
+	known, err := nkeys.CreateUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := nkeys.CreateUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := known.PublicKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := other.PublicKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "readers")
+	if err := os.WriteFile(file, []byte(public+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, encrypted := range []bool{false, true} {
+		addr, cert := harness.FreeAddress(t), harness.NewCertificate(t, t.TempDir())
+		s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) {
+			if cfg.NATSListen, cfg.NATSAuth = addr, file; encrypted {
+				cfg.TLSCert, cfg.TLSKey = cert.File, cert.KeyFile
+			}
+		}})
+		var safe []nats.Option
+		if encrypted {
+			s.Speak(cert, 2)
+			safe = []nats.Option{nats.Secure(&tls.Config{RootCAs: cert.Pool})}
+		}
+		s.Put("books", "b", `{"x":1}`)
+		if err := reads(t, addr, append(safe, nats.Nkey(public, known.Sign))...); err != nil {
+			t.Errorf("with a known NKey, TLS %v: %v", encrypted, err)
+		}
+		for name, opts := range map[string][]nats.Option{"no NKey": nil, "an unknown NKey": {nats.Nkey(stranger, other.Sign)}, "a known NKey of another": {nats.Nkey(public, other.Sign)},
+			"the reader's name": {nats.UserInfo("reader", "")}, "a known NKey and no signature": {nats.Nkey(public, func([]byte) ([]byte, error) { return nil, nil })},
+			"a signature of another nonce": {nats.Nkey(public, func([]byte) ([]byte, error) { return known.Sign([]byte("another")) })}} {
+			if err := reads(t, addr, append(opts, safe...)...); !errors.Is(err, nats.ErrAuthorization) && (err == nil || !strings.Contains(strings.ToLower(err.Error()), "authorization")) {
+				t.Errorf("with %s, TLS %v: %v", name, encrypted, err)
+			}
+		}
+		if encrypted {
+			if err := reads(t, addr, nats.Nkey(public, known.Sign)); err == nil {
+				t.Error("a client that does not trust the certificate reads")
+			}
+		}
+		s.Close()
+	}
+}
+
+// TestClosedHouseEndsReaders: the first key cuts the NATS clients that came without an NKey, and lets no others in, on whatever node
+// it was made.
+func TestClosedHouseEndsReaders(t *testing.T) {
+	suite.Parallel(t)
+	addr := harness.FreeAddress(t)
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) { cfg.NATSListen = addr }})
+	defer s.Close()
+	s.Put("books", "b", `{"x":1}`)
+	if err := reads(t, addr); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	nc, err := nats.Connect("nats://"+addr, nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(ended) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	store, err := keys.Open(t.Context(), buckets.NewKeyValue(s.Node.Log, "keys"), keys.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := store.Create(t.Context(), keys.Settings{Name: "ops", Roles: []string{model.RoleAdmin}}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(2 * time.Second):
+		t.Error("a client without an NKey goes on to read after two seconds")
+	}
+	if err := reads(t, addr); !errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("a client without an NKey comes to a closed house: %v", err)
 	}
 }
 

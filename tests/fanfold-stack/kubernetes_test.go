@@ -86,6 +86,7 @@ func TestKubernetes(t *testing.T) {
 			requireContainer(t, set, c)
 		}
 	}
+	requireClosed(t, all["StatefulSet fanfold"].(*appsv1.StatefulSet).Spec.Template.Spec)
 	front := all["Service fanfold"].(*corev1.Service)
 	if !within(front.Spec.Selector, all["StatefulSet fanfold"].(*appsv1.StatefulSet).Spec.Template.Labels) {
 		t.Error("the service does not find the nodes")
@@ -95,6 +96,20 @@ func TestKubernetes(t *testing.T) {
 		t.Fatal(err)
 	}
 	requireNATS(t, path)
+}
+
+// requireClosed fails the test where the nodes let others in without a key, or where everybody in the container may read it.
+func requireClosed(t *testing.T, pod corev1.PodSpec) {
+	t.Helper()
+	args := strings.Join(pod.Containers[0].Args, " ")
+	if strings.Contains(args, "--insecure") || !strings.Contains(args, "--plaintext") || !strings.Contains(args, "--admin-key-file=/etc/fanfold/admin.key") {
+		t.Errorf("the nodes start with %s", args)
+	}
+	for _, v := range pod.Volumes {
+		if v.Secret != nil && (v.Secret.DefaultMode == nil || *v.Secret.DefaultMode != 0o440) {
+			t.Errorf("the secret %s has mode %v", v.Secret.SecretName, v.Secret.DefaultMode)
+		}
+	}
 }
 
 func within(selector, labels map[string]string) bool {

@@ -58,10 +58,11 @@ func OpenSSE(t *testing.T, s *Store, query string, headers ...string) *SSE {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.authorize(req.Header)
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := s.HTTP.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,10 +77,11 @@ func OpenSSE(t *testing.T, s *Store, query string, headers ...string) *SSE {
 func DialFeed(t *testing.T, s *Store, query string, headers ...string) (*websocket.Conn, *http.Response, error) {
 	t.Helper()
 	h := http.Header{}
+	s.authorize(h)
 	for i := 0; i < len(headers); i += 2 {
 		h.Set(headers[i], headers[i+1])
 	}
-	conn, resp, err := websocket.Dial(t.Context(), s.URL+"/v1/_changes?"+query, &websocket.DialOptions{HTTPHeader: h})
+	conn, resp, err := websocket.Dial(t.Context(), s.URL+"/v1/_changes?"+query, &websocket.DialOptions{HTTPHeader: h, HTTPClient: s.HTTP})
 	if err == nil {
 		t.Cleanup(func() { _ = conn.CloseNow() })
 	}

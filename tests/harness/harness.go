@@ -60,6 +60,8 @@ type Options struct {
 	API             api.Options          // limits of requests
 	MaxLag          membership.LagBound
 	Members         membership.Options // of the lease among the nodes
+	Key             string             // that the client sends; "" for none
+	AdminKeyFile    string             // see node.Config
 }
 
 // Store is one running node and a client of it.
@@ -109,7 +111,7 @@ func Start(tb TB, opt Options) (*Store, error) {
 	}
 	cfg := node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
 		Replicas: replicas, Logger: opt.Logger, TraceEndpoint: opt.TraceEndpoint, KeepFold: !opt.Upgrade, FailWrite: opt.FailWrite, FailAppend: opt.FailAppend,
-		Fsync: opt.Fsync, Now: opt.Now, SetOrientedFrom: opt.SetOrientedFrom, Writer: opt.Writer, API: opt.API, MaxLag: opt.MaxLag, Members: opt.Members}
+		Fsync: opt.Fsync, Now: opt.Now, SetOrientedFrom: opt.SetOrientedFrom, Writer: opt.Writer, API: opt.API, MaxLag: opt.MaxLag, Members: opt.Members, AdminKeyFile: opt.AdminKeyFile}
 	if opt.Configure != nil {
 		opt.Configure(&cfg)
 	}
@@ -118,7 +120,7 @@ func Start(tb TB, opt Options) (*Store, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Store{Client: NewClient(tb, n.URL()), Node: n, opt: opt, tb: tb, stop: stop, done: make(chan error, 1)}
+	s := &Store{Client: NewClient(tb, n.URL()).With(opt.Key), Node: n, opt: opt, tb: tb, stop: stop, done: make(chan error, 1)}
 	go func() { s.done <- n.Run(ctx, nil) }()
 	return s, nil
 }
@@ -143,7 +145,7 @@ func (s *Store) Abandon() *Store {
 		s.tb.Logf("the crashed node ended with %v", err)
 	}
 	opt := s.opt
-	opt.FailWrite, opt.FailAppend, opt.Fsync = nil, nil, nil
+	opt.FailWrite, opt.FailAppend, opt.Fsync, opt.Key = nil, nil, nil, s.Key
 	return Open(s.tb, opt)
 }
 
@@ -152,7 +154,7 @@ func (s *Store) Reopen() *Store {
 	s.tb.Helper()
 	s.Close()
 	opt := s.opt
-	opt.FailWrite, opt.FailAppend, opt.Fsync = nil, nil, nil
+	opt.FailWrite, opt.FailAppend, opt.Fsync, opt.Key = nil, nil, nil, s.Key
 	return Open(s.tb, opt)
 }
 
@@ -280,6 +282,7 @@ func FailWrite(k int64) (fault func() error, struck func() bool) {
 type Client struct {
 	URL  string
 	HTTP *http.Client
+	Key  string // is sent with every request that names no other; "" for none
 	tb   TB
 }
 
@@ -317,6 +320,7 @@ func (c *Client) Do(method, path string, body []byte, headers ...string) (*Respo
 	if len(body) > 0 || method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	c.authorize(req.Header)
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}

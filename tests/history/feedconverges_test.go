@@ -8,12 +8,17 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/jsonvalue"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -46,13 +51,36 @@ var feedFilters = []feedFilter{
 }
 
 // convergeModel has, besides, notes that go with their ticket, and lose projects that go.
-var convergeModel = strings.TrimSuffix(harness.LeaveModel, "}") + `, notes: {relations: {ticket: {path: ticket, to: tickets, onDelete: cascade}, projects: {path: "projects[]", to: projects, onDelete: unlink}}}}`
+var convergeModel = strings.TrimSuffix(strings.Replace(harness.LeaveModel, "tickets: {", "tickets: {access: {read: [everyone]}, ", 1), "}") + `, notes: {access: {read: [others], write: [everyone]}, relations: {ticket: {path: ticket, to: tickets, onDelete: cascade}, projects: {path: "projects[]", to: projects, onDelete: unlink}}}}`
+
+// halfReads are the collections of convergeModel that half of the followers read: all who have no key.
+var halfReads = []string{"notes", "tickets"}
 
 // converging is a history with those who follow it.
 type converging struct {
 	t         *rapid.T
-	s         *harness.Store
+	s         *harness.Store  // as an administrator
+	half      *harness.Client // of whoever has no key
 	followers []*filtered
+}
+
+// open takes in the store after its start.
+func (h *converging) open(s *harness.Store, key string) {
+	h.s, h.half = s, harness.NewClient(h.t, s.URL)
+	s.HTTP.Transport = keyed{s.HTTP.Transport.(*http.Transport), key}
+}
+
+// keyed sends a key with each request.
+type keyed struct {
+	*http.Transport
+	key string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+k.key)
+	return k.Transport.RoundTrip(r)
 }
 
 // filtered is a follower with a filter. It reads the feed, or the partitions of a consumer group.
@@ -64,6 +92,8 @@ type filtered struct {
 	direct     bool
 	bare       bool // without cascades
 	partition  string
+	half       bool   // it has no key
+	answered   string // the position of the last page
 	group      string // "" for none
 	since      string
 	has        map[okey]string
@@ -71,7 +101,7 @@ type filtered struct {
 
 // TestFilteredFeedsConverge: after any history, whoever follows the feed with a filter, in pages of any length, from positions
 // anywhere, and over restarts, has exactly the documents that match, as they are. Of a document that never matched nobody
-// is told anything.
+// is told anything. A reader of half of the collections has what the others have of those, and nothing else.
 func TestFilteredFeedsConverge(t *testing.T) {
 	suite.Parallel(t)
 	checks := 120 / lanes
@@ -88,8 +118,19 @@ func TestFilteredFeedsConverge(t *testing.T) {
 				t.Fatal(err)
 			}
 		}()
-		h := &converging{t: t, s: harness.Open(t, harness.Options{Dir: dir})}
-		defer func() { h.s.Close() }()
+		key := access.NewKey().Text()
+		keyFile := filepath.Join(dir, "key")
+		if err := os.WriteFile(keyFile, []byte(key), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := &converging{t: t}
+		h.open(harness.Open(t, harness.Options{Dir: filepath.Join(dir, "data"), Configure: func(cfg *node.Config) {
+			cfg.AdminKeyFile, cfg.Anonymous = keyFile, true
+		}}), key)
+		defer func() {
+			h.half.HTTP.CloseIdleConnections()
+			h.s.Close()
+		}()
 		h.s.Model(convergeModel)
 		for range 4 {
 			h.newFollower()
@@ -105,21 +146,38 @@ func TestFilteredFeedsConverge(t *testing.T) {
 			}
 		}
 		h.check()
+		h.checkHalf()
 	})
 }
 
 // newFollower adds a follower, who begins at the beginning.
 func (h *converging) newFollower() {
-	f := &filtered{h: h, filter: draw(h.t, feedFilters...), mode: draw(h.t, "all", "latest"), referenced: chance(h.t, 40), direct: chance(h.t, 25), bare: chance(h.t, 20), since: "0", has: map[okey]string{}}
+	f := &filtered{h: h, filter: draw(h.t, feedFilters...), mode: draw(h.t, "all", "latest"), referenced: chance(h.t, 40), direct: chance(h.t, 25), bare: chance(h.t, 20), half: chance(h.t, 50), since: "0", has: map[okey]string{}}
 	if chance(h.t, 30) {
 		f.partition = draw(h.t, "0/2", "1/2")
 	}
 	if f.partition == "" && chance(h.t, 40) {
 		f.group = fmt.Sprint("g", len(h.followers))
-		settings, _ := json.Marshal(map[string]any{"partitions": 1, "mode": f.mode, "filter": f.filter.text, "view": f.view(), "derived": included(f.direct), "cascades": included(f.bare), "maxAttempts": 1})
+		settings, _ := json.Marshal(map[string]any{"partitions": 1, "mode": f.mode, "filter": f.filter.text, "view": f.view(), "derived": included(f.direct), "cascades": included(f.bare), "maxAttempts": 1, "role": f.role()})
 		h.s.Want(http.StatusCreated, "PUT", "/v1/_groups/"+f.group, string(settings))
 	}
 	h.followers = append(h.followers, f)
+}
+
+// role is that of a group that has the follower as a member.
+func (f *filtered) role() string {
+	if f.half {
+		return "everyone"
+	}
+	return "admin"
+}
+
+// client sends the requests of the follower.
+func (f *filtered) client() *harness.Client {
+	if f.half {
+		return f.h.half
+	}
+	return f.h.s.Client
 }
 
 func (f *filtered) view() string {
@@ -158,7 +216,9 @@ func (h *converging) step() {
 		}
 		h.s.Want(http.StatusOK, "POST", "/v1/_transactions", `{"operations":[`+strings.Join(ops, ",")+`]}`)
 	case n < 98:
-		h.s = h.s.Otherwise()
+		key := h.s.HTTP.Transport.(keyed).key
+		h.half.HTTP.CloseIdleConnections()
+		h.open(h.s.Otherwise(), key)
 		h.s.CatchUp()
 	default:
 		h.s.Replay()
@@ -177,6 +237,7 @@ func (f *filtered) read() { f.readOn(false) }
 
 // readOn reads some pages, or all that there is.
 func (f *filtered) readOn(all bool) {
+	f.answered = ""
 	if f.group != "" {
 		f.readGroup(all)
 		return
@@ -215,18 +276,23 @@ func (f *filtered) page(path string) (rows []harness.Change, last string, more b
 		LastSeq string `json:"last_seq"`
 		Pending *int
 	}
-	r := f.h.s.Want(http.StatusOK, "GET", path, "")
+	r := f.client().Want(http.StatusOK, "GET", path, "")
 	if err := json.Unmarshal(r.Body, &page); err != nil {
 		f.h.t.Fatalf("%v in %s", err, r.Body)
 	}
-	return page.Results, page.LastSeq, page.Pending == nil || *page.Pending > 0
+	more = page.Pending == nil || *page.Pending > 0
+	if f.half { // which is not told how many changes there are
+		more = page.LastSeq != f.answered
+		f.answered = page.LastSeq
+	}
+	return page.Results, page.LastSeq, more
 }
 
 // readGroup reads what a lease gives. Some batches are handled and not acknowledged, some fail and are parked.
 func (f *filtered) readGroup(all bool) {
 	base := "/v1/_groups/" + f.group
 	var parked struct{ Parked []struct{ ID string } }
-	if err := json.Unmarshal(f.h.s.Want(http.StatusOK, "GET", base+"/_parked", "").Body, &parked); err != nil {
+	if err := json.Unmarshal(f.client().Want(http.StatusOK, "GET", base+"/_parked", "").Body, &parked); err != nil {
 		f.h.t.Fatal(err)
 	}
 	for _, p := range parked.Parked {
@@ -235,7 +301,7 @@ func (f *filtered) readGroup(all bool) {
 		}
 	}
 	var leases struct{ Leases []harness.GroupLease }
-	if err := json.Unmarshal(f.h.s.Want(http.StatusOK, "POST", base+"/_lease", `{"member":"m"}`).Body, &leases); err != nil || len(leases.Leases) != 1 {
+	if err := json.Unmarshal(f.client().Want(http.StatusOK, "POST", base+"/_lease", `{"member":"m"}`).Body, &leases); err != nil || len(leases.Leases) != 1 {
 		f.h.t.Fatalf("%v, leases %+v", err, leases)
 	}
 	held := leases.Leases[0]
@@ -253,7 +319,7 @@ func (f *filtered) readGroup(all bool) {
 		if !all && chance(f.h.t, 20) {
 			return // or before it has said so
 		}
-		f.h.s.Want(http.StatusNoContent, "POST", base+"/"+how, body)
+		f.client().Want(http.StatusNoContent, "POST", base+"/"+how, body)
 		if !more || !all && chance(f.h.t, 50) { // parked batches come first, and nobody knows what follows them
 			return
 		}
@@ -285,6 +351,9 @@ func (h *converging) check() {
 			key := okey{row.Collection, row.ID}
 			now[key] = string(row.Doc)[:max(0, strings.LastIndex(string(row.Doc), `,"_meta":`))] + "}"
 			if f.direct && row.Op == "derive" {
+				continue
+			}
+			if f.half && !slices.Contains(halfReads, row.Collection) {
 				continue
 			}
 			if f.bare && row.Op != "derive" && row.Cause != nil {
@@ -319,10 +388,38 @@ func (h *converging) check() {
 
 // checkUnseen reads everything again, and is told of no document that never matched.
 func (f *filtered) checkUnseen(ever map[okey]bool) {
-	rows, _ := f.h.s.Changes(fmt.Sprintf("mode=%s&view=%s&derived=%s&cascades=%s&since=1-0&filter=%s", f.mode, f.view(), included(f.direct), included(f.bare), url.QueryEscape(f.filter.text)))
+	rows, _ := f.client().Changes(fmt.Sprintf("mode=%s&view=%s&derived=%s&cascades=%s&since=1-0&filter=%s", f.mode, f.view(), included(f.direct), included(f.bare), url.QueryEscape(f.filter.text)))
 	for _, row := range rows {
 		if !ever[okey{row.Collection, row.ID}] {
 			f.h.t.Fatalf("%+v is told %+v of a document that never matched", *f, row)
+		}
+	}
+}
+
+// checkHalf compares each feed of whoever reads half of the collections with that of an administrator.
+func (h *converging) checkHalf() {
+	for _, f := range h.followers {
+		query := fmt.Sprintf("mode=%s&include_docs=true&view=%s&derived=%s&cascades=%s&since=0", f.mode, f.view(), included(f.direct), included(f.bare))
+		if chance(h.t, 50) {
+			query += "&filter=" + url.QueryEscape(f.filter.text)
+		}
+		if chance(h.t, 50) {
+			query += "&partition=" + draw(h.t, "0/2", "1/2")
+		}
+		all, end := h.s.Changes(query)
+		got, last := h.half.Changes(query)
+		var want []harness.Change
+		for _, row := range all {
+			if !slices.Contains(halfReads, row.Collection) {
+				continue
+			}
+			if row.Cause != nil && !slices.Contains(halfReads, row.Cause.Collection) {
+				row.Cause.Collection, row.Cause.ID = "", ""
+			}
+			want = append(want, row)
+		}
+		if last != end || len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
+			h.t.Fatalf("%s: who reads half is told\n%+v, up to %s, want\n%+v, up to %s", query, got, last, want, end)
 		}
 	}
 }

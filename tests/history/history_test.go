@@ -152,6 +152,9 @@ type history struct {
 	proposed uint64 // the event that announces a model to come; 0 for none
 	coming   *omodel
 	upgrades bool // what is to come is the next version of the fold
+
+	half   string          // the key of a principal who writes half of the collections; "" in an open house
+	sender *harness.Client // of the next write; nil for the store's own
 }
 
 // mayUpgrade tells whether the version of the fold can be changed: in a program that knows two, once.
@@ -159,7 +162,11 @@ func (h *history) mayUpgrade() bool {
 	return fold.LatestVersion > fold.OldestVersion && !h.o.trims && h.proposed == 0
 }
 
-func randomHistory(t *rapid.T) {
+func randomHistory(t *rapid.T) { historyIn(t, false) }
+
+// historyIn is one random history, in an open house or a closed one, in which some requests are by a principal who writes half of
+// the collections.
+func historyIn(t *rapid.T, closed bool) {
 	dir, err := os.MkdirTemp("", "history")
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +179,9 @@ func randomHistory(t *rapid.T) {
 	h := &history{t: t, o: newOracle(), views: map[okey]string{}, hold: harness.NewActivationHold()}
 	h.s = harness.Open(t, harness.Options{Dir: dir, SetOrientedFrom: draw(t, -1, 1), Writer: writer.Options{BeforeActivate: h.hold.Wait}})
 	defer func() { h.s.Close() }()
+	if closed {
+		h.closeHouse()
+	}
 	h.run(rapid.Custom(func(t *rapid.T) operation {
 		return operation{kind: "model", model: h.nextModel(t)}
 	}).Draw(t, "0"))
@@ -214,6 +224,7 @@ type operation struct {
 	// refresh are frozen fields that a put or merge-patch takes anew
 	refresh []string
 	parts   []operation // of a transaction: put, delete and merge-patch
+	half    bool        // the principal who writes half of the collections asks for it
 }
 
 // GoString is how rapid prints the operation.
@@ -225,6 +236,9 @@ func (op operation) GoString() string {
 		return op.kind
 	case "transaction":
 		return fmt.Sprintf("transaction %#v", op.parts)
+	}
+	if op.half {
+		op.kind = "half's " + op.kind
 	}
 	return op.kind + " " + op.key.String() + op.query() + " " + strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(op.body)
 }
@@ -260,6 +274,7 @@ func (h *history) operation(t *rapid.T) operation {
 	default:
 		op.kind = "restart"
 	}
+	op.half = n < 86 && h.half != "" && chance(t, 50)
 	return op
 }
 
@@ -335,6 +350,13 @@ func (h *history) there(t *rapid.T, key okey) okey {
 }
 
 func (h *history) run(op operation) {
+	if op.half {
+		if h.refusesHalf(op) {
+			return
+		}
+		h.sender = h.s.With(h.half)
+		defer func() { h.sender = nil }()
+	}
 	switch op.kind {
 	case "put":
 		h.put(op)

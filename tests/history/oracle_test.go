@@ -41,6 +41,7 @@ type omodel struct {
 	rules   []*orule
 	limit   int                 // how long an embedded view may be; 0 for the default, which no test reaches
 	release map[string][]string // by collection
+	access  map[string]string   // by collection, as the model has it
 	loses   *omodel             // that would lose values which stay on documents; nil where none would be lost
 }
 

@@ -44,7 +44,7 @@ func randomModel(t *rapid.T, prev *omodel) *omodel {
 }
 
 func (m *omodel) clone() *omodel {
-	c := &omodel{limit: m.limit}
+	c := &omodel{limit: m.limit, access: maps.Clone(m.access)}
 	moved := map[*orel]*orel{}
 	for _, r := range m.rels {
 		rel := *r
@@ -60,7 +60,7 @@ func (m *omodel) clone() *omodel {
 }
 
 func (m *omodel) change(t *rapid.T) {
-	switch op := draw(t, "rule", "rule", "chain", "relation", "drop", "drop", "expr", "policy", "pages", "drop relation", "derived ids"); {
+	switch op := draw(t, "rule", "rule", "chain", "relation", "drop", "drop", "expr", "policy", "pages", "drop relation", "derived ids", "access"); {
 	case op == "rule":
 		m.addRule(t)
 	case op == "relation":
@@ -69,6 +69,12 @@ func (m *omodel) change(t *rapid.T) {
 		m.addChain(t)
 	case op == "derived ids":
 		m.addDerivedIDs(t)
+	case op == "access":
+		m.access = maps.Clone(m.access)
+		if m.access == nil {
+			m.access = map[string]string{}
+		}
+		m.access[draw(t, collections...)] = draw(t, "", `{}`, `{"read":["everyone"]}`, `{"read":["half"],"write":["write"]}`)
 	case op == "drop" && len(m.rules) > 0:
 		i := upTo(t, len(m.rules)-1)
 		m.rules = slices.Delete(m.rules, i, i+1)
@@ -371,11 +377,15 @@ func (m *omodel) String() string {
 				pages = fmt.Sprintf(`,"pages":{"by":"%s","size":%d}`, r.name, r.pages)
 			}
 		}
+		access := ""
+		if m.access[c] != "" {
+			access = `,"access":` + m.access[c]
+		}
 		release := ""
 		if paths := m.release[c]; len(paths) > 0 {
 			release = `,"release":["` + strings.Join(paths, `","`) + `"]`
 		}
-		parts = append(parts, fmt.Sprintf(`"%s":{"relations":{%s},"derive":{%s}%s%s}`, c, strings.Join(rels, ","), strings.Join(rules, ","), pages, release))
+		parts = append(parts, fmt.Sprintf(`"%s":{"relations":{%s},"derive":{%s}%s%s%s}`, c, strings.Join(rels, ","), strings.Join(rules, ","), pages, access, release))
 	}
 	limit := ""
 	if m.limit > 0 {

@@ -1,62 +1,147 @@
 package view
 
 import (
+	"strings"
+
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/model"
 )
 
 // Prefix is one consistent prefix of the log as a View shows it.
-type Prefix struct{ snap Snapshot }
+type Prefix struct {
+	snap   Snapshot
+	rights *access.Rights
+}
 
 // At returns the position at which the prefix ends.
 func (p *Prefix) At() fanfold.Position { return p.snap.At() }
 
 // HasCollection tells whether there is a collection: see Listing.
-func (p *Prefix) HasCollection(name string) (bool, error) { return p.snap.HasCollection(name) }
+func (p *Prefix) HasCollection(name string) (bool, error) {
+	if err := p.rights.CheckRead(name); err != nil {
+		return false, err
+	}
+	return p.snap.HasCollection(name)
+}
 
 // Collections returns up to limit collections, by name, later than the name after, and whether others follow.
 func (p *Prefix) Collections(after string, limit int) (list []model.CollectionCount, more bool, err error) {
-	return p.snap.CollectionsBehind(after, limit)
+	if p.rights.ReadsAll() {
+		return p.snap.CollectionsBehind(after, limit)
+	}
+	for follow := true; follow; {
+		var some []model.CollectionCount
+		if some, follow, err = p.snap.CollectionsBehind(after, limit+1); err != nil {
+			return nil, false, err
+		}
+		for _, c := range some {
+			switch after = c.Name; {
+			case !p.rights.Reads(c.Name):
+			case len(list) == limit:
+				return list, true, nil
+			default:
+				list = append(list, c)
+			}
+		}
+	}
+	return list, false, nil
 }
 
 // GetWithin returns one document, nil where there is none, and how many bytes its body has: see Snapshot.
 func (p *Prefix) GetWithin(key fanfold.Key, form fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
+	if err := p.rights.CheckRead(key.Collection); err != nil {
+		return nil, 0, err
+	}
 	return p.snap.GetWithin(key, form, maxBytes)
 }
 
 // EachListed calls fn with documents of a collection: see Lists.
 func (p *Prefix) EachListed(collection, after string, limit int, form fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error) {
+	if err := p.rights.CheckRead(collection); err != nil {
+		return false, err
+	}
 	return p.snap.EachListed(collection, after, limit, form, fn)
 }
 
-// EachReferring calls fn with documents that refer to target: see Lists.
+// EachReferring calls fn with documents that refer to target: see Lists. Whoever asks has read target.
 func (p *Prefix) EachReferring(relation, target string, after int64, limit int, form fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error) {
+	if err := p.rights.CheckRead(collectionOf(relation)); err != nil {
+		return false, err
+	}
 	return p.snap.EachReferring(relation, target, after, limit, form, fn)
 }
 
-// EachOnPage calls fn with the documents on a fixed page: see Lists.
+// EachOnPage calls fn with the documents on a fixed page: see Lists. Whoever asks has read the page's target.
 func (p *Prefix) EachOnPage(q model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
+	if err := p.rights.CheckRead(collectionOf(q.Relation)); err != nil {
+		return err
+	}
 	return p.snap.EachOnPage(q, begin, fn)
 }
 
+// collectionOf returns the collection whose documents have what a rule or a relation names, such as books.author.
+func collectionOf(name string) string {
+	collection, _, _ := strings.Cut(name, ".")
+	return collection
+}
+
 // LongPrefix is a prefix of the log as a View shows it, which may be read for long. The caller closes it.
-type LongPrefix struct{ scan Scan }
+type LongPrefix struct {
+	scan   Scan
+	rights *access.Rights
+	shown  map[int64]bool // the numbers of the documents that All has returned last; nil where all may be seen
+}
 
 // At returns the position at which the prefix ends.
 func (p *LongPrefix) At() fanfold.Position { return p.scan.At() }
 
-// Model returns the model and what is left of earlier ones: see Scan.
+// CheckExport returns a Forbidden where some collections, nil for all, may not leave. Whoever exports all gets the model, too.
+func (p *LongPrefix) CheckExport(collections []string) error {
+	if collections == nil && !p.rights.ReadsAll() {
+		return fanfold.Errorf(fanfold.Forbidden, "the right to read every collection is missing")
+	}
+	for _, name := range collections {
+		if err := p.rights.CheckRead(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Model returns the model and what is left of earlier ones: see Scan. It says in which form documents are exported, and is told
+// to nobody to whom CheckExport refuses an export of all collections.
 func (p *LongPrefix) Model() (src []byte, reserved model.Reserved, retired model.Retired, err error) {
 	return p.scan.Model()
 }
 
-// All returns documents by number: see Scan.
+// All returns documents by number, without those of collections that may not be read: see Scan. The last of them is where to go
+// on.
 func (p *LongPrefix) All(after int64, limit int) (docs []*fanfold.Document, more bool, err error) {
-	return p.scan.All(after, limit)
+	if p.rights.ReadsAll() {
+		return p.scan.All(after, limit)
+	}
+	p.shown = map[int64]bool{}
+	for more = true; more && len(docs) == 0; {
+		var some []*fanfold.Document
+		if some, more, err = p.scan.All(after, limit); err != nil || len(some) == 0 {
+			return nil, false, err
+		}
+		for _, doc := range some {
+			if after = doc.Number; p.rights.Reads(doc.Key.Collection) {
+				docs = append(docs, doc)
+				p.shown[doc.Number] = true
+			}
+		}
+	}
+	return docs, more, nil
 }
 
-// EachKept calls fn for each value that stays on a document: see Scan.
+// EachKept calls fn for each value that stays on a document, which is one of those that All has returned last: see Scan.
 func (p *LongPrefix) EachKept(holder int64, fn func(rule, target string, value []byte) error) error {
+	if !p.rights.ReadsAll() && !p.shown[holder] {
+		return fanfold.Errorf(fanfold.Forbidden, "the right to read a document is missing")
+	}
 	return p.scan.EachKept(holder, fn)
 }
 

@@ -1,12 +1,12 @@
 // Package view is the one door by which documents leave the API. Whoever answers a request opens a View, and takes bodies, keys
-// and the names of documents from it alone. A View shows everything: what it hides some day, it hides in all answers.
+// and the names of documents from it alone. A View shows nothing that the sender may not read.
 package view
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/model"
 )
@@ -17,20 +17,29 @@ type Views struct{ from Dependencies }
 // New returns the views of what from reads.
 func New(from Dependencies) *Views { return &Views{from} }
 
-// Open returns what the sender of a request may see, which is everything.
-func (vs *Views) Open(*http.Request) View { return View{vs} }
+// Open returns what a principal with these rights may see, nothing for nil.
+func (vs *Views) Open(rights *access.Rights) View { return View{vs, rights} }
 
-// View shows one request's sender what it may see. Errors are those of Dependencies.
-type View struct{ views *Views }
+// View shows one request's sender what it may see. Errors are those of Dependencies, and Forbidden for what it may not.
+type View struct {
+	views  *Views
+	rights *access.Rights
+}
+
+// Rights returns the rights of who sees it, nil for nobody.
+func (v View) Rights() *access.Rights { return v.rights }
 
 // Get returns one document, nil where there is none, and the position it was read at.
 func (v View) Get(key fanfold.Key, form fanfold.View) (*fanfold.Document, fanfold.Position, error) {
+	if err := v.rights.CheckRead(key.Collection); err != nil {
+		return nil, 0, err
+	}
 	return v.views.from.Reader.Get(key, form)
 }
 
 // Read calls fn with a prefix of the log that is valid until fn returns.
 func (v View) Read(fn func(p *Prefix) error) error {
-	return v.views.from.Reader.Read(func(s Snapshot) error { return fn(&Prefix{s}) })
+	return v.views.from.Reader.Read(func(s Snapshot) error { return fn(&Prefix{s, v.rights}) })
 }
 
 // Scan opens a prefix of the log that may be read for long, until ctx ends. The caller closes it.
@@ -39,34 +48,66 @@ func (v View) Scan(ctx context.Context) (*LongPrefix, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &LongPrefix{s}, nil
+	return &LongPrefix{scan: s, rights: v.rights}, nil
 }
 
 // Lineage reports where a document's derived values come from and which documents carry copies of it.
 func (v View) Lineage(ctx context.Context, key fanfold.Key) (*reports.Lineage, error) {
-	return v.views.from.Tracer.Lineage(ctx, key)
+	if err := v.rights.CheckRead(key.Collection); err != nil {
+		return nil, err
+	}
+	report, err := v.views.from.Tracer.Lineage(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return v.lineage(key, report), nil
 }
 
 // KeyAt returns the document of the event at seq.
 func (v View) KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error) {
-	return v.views.from.Keys.KeyAt(ctx, seq)
+	key, err := v.views.from.Keys.KeyAt(ctx, seq)
+	if err == nil {
+		err = v.rights.CheckRead(key.Collection)
+	}
+	if err != nil {
+		return fanfold.Key{}, err
+	}
+	return key, nil
 }
 
-// Outcome returns what a recently folded event did: see Outcomes.
+// Untold stands for the number of derived changes where it is not told: some of them may be of documents that may not be read.
+const Untold = -1
+
+// Outcome returns what a recently folded event did: see Outcomes. derived may be Untold.
 func (v View) Outcome(seq uint64) (op fanfold.Op, derived int64, ok bool) {
-	return v.views.from.Outcomes.Outcome(seq)
+	op, derived, ok = v.views.from.Outcomes.Outcome(seq)
+	return op, v.count(derived), ok
 }
 
-// Outcomes returns the direct changes of count folded events from first on: see Outcomes.
+// Outcomes returns the direct changes of count folded events from first on: see Outcomes. derived may be Untold.
 func (v View) Outcomes(first uint64, count int) (changes []*fanfold.Change, derived int64, err error) {
-	return v.views.from.Outcomes.Outcomes(first, count)
+	changes, derived, err = v.views.from.Outcomes.Outcomes(first, count)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, ch := range changes {
+		if ch == nil {
+			continue
+		}
+		if err := v.rights.CheckRead(ch.Key.Collection); err != nil {
+			return nil, 0, err
+		}
+	}
+	return changes, v.count(derived), nil
 }
 
-// Refusal returns an error with the documents that it may name.
-func (v View) Refusal(e *fanfold.Error) *fanfold.Error { return e }
+// count returns a number of derived changes, or Untold.
+func (v View) count(derived int64) int64 {
+	if v.rights.ReadsAll() {
+		return derived
+	}
+	return Untold
+}
 
 // Preview returns the preview of a model with the documents that it may name.
 func (v View) Preview(p *model.Preview) *model.Preview { return p }
-
-// Writes returns those writes of a dry run whose documents may be named.
-func (v View) Writes(all []fanfold.Write) []fanfold.Write { return all }

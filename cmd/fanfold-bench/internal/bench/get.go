@@ -34,11 +34,11 @@ func Get(ctx context.Context, store *sqlite.Store, addr string, conns, books int
 	const rounds = 7
 	var ours, limit, p99 []float64
 	for i := range rounds {
-		plainRate, _, err := load(ctx, bare, conns, books)
+		plainRate, _, err := load(ctx, Target{Addr: bare}, conns, books)
 		if err != nil {
 			return r, err
 		}
-		rate, slowest, err := load(ctx, addr, conns, books)
+		rate, slowest, err := load(ctx, Target{Addr: addr}, conns, books)
 		if err != nil {
 			return r, err
 		}
@@ -91,9 +91,15 @@ func bareEcho(path string) (addr string, stop func() error, err error) {
 // loadTime is how long one round of reads lasts.
 const loadTime = 1500 * time.Millisecond
 
+// Target is a node that requests are sent to.
+type Target struct {
+	Addr   string
+	Header string // a line of each request's header, with its line break; "" for none
+}
+
 // load sends requests over conns connections, one at a time on each, and returns requests a second and the 99th
 // percentile of the latency in ms. The client does as little as it can, to leave the machine to the server.
-func load(ctx context.Context, addr string, conns, books int) (rate, p99 float64, err error) {
+func load(ctx context.Context, to Target, conns, books int) (rate, p99 float64, err error) {
 	var count atomic.Int64
 	var wg sync.WaitGroup
 	errs := make([]error, conns)
@@ -102,7 +108,7 @@ func load(ctx context.Context, addr string, conns, books int) (rate, p99 float64
 	began := time.Now()
 	for i := range conns {
 		wg.Go(func() {
-			n, lat, err := loadOne(ctx, addr, i, books, end)
+			n, lat, err := loadOne(ctx, to, i, books, end)
 			errs[i], lats[i] = err, lat
 			count.Add(n)
 		})
@@ -118,15 +124,15 @@ func load(ctx context.Context, addr string, conns, books int) (rate, p99 float64
 }
 
 // loadOne sends requests over one connection until end, and returns how many, and their latencies in ms.
-func loadOne(ctx context.Context, addr string, worker, books int, end time.Time) (n int64, lat []float64, err error) {
+func loadOne(ctx context.Context, to Target, worker, books int, end time.Time) (n int64, lat []float64, err error) {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", addr)
+	conn, err := d.DialContext(ctx, "tcp", to.Addr)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer conn.Close()
 	r := bufio.NewReaderSize(conn, 16<<10)
-	req := make([]byte, 0, 128)
+	req := make([]byte, 0, 256)
 	for id := worker * 7919; ; id += 31 {
 		began := time.Now()
 		if began.After(end) {
@@ -134,7 +140,8 @@ func loadOne(ctx context.Context, addr string, worker, books int, end time.Time)
 		}
 		req = append(req[:0], "GET /v1/books/"...)
 		req = strconv.AppendInt(req, int64(id%books), 10)
-		req = append(req, " HTTP/1.1\r\nHost: localhost\r\n\r\n"...)
+		req = append(req, " HTTP/1.1\r\nHost: localhost\r\n"...)
+		req = append(append(req, to.Header...), "\r\n"...)
 		if _, err := conn.Write(req); err != nil {
 			return n, lat, err
 		}

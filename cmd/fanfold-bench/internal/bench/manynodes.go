@@ -22,7 +22,7 @@ func (n *Nodes) Reads(ctx context.Context, books int) (results []Result, err err
 		before := n.cpu()
 		began := time.Now()
 		rate, p99, err := n.shared(readers, func(addr string) (float64, float64, error) {
-			return load(ctx, addr, nodesConns/readers, books)
+			return load(ctx, Target{Addr: addr}, nodesConns/readers, books)
 		})
 		if err != nil || use == 0 {
 			if err != nil {
@@ -60,7 +60,7 @@ func (n *Nodes) Writes(ctx context.Context) (results []Result, err error) {
 			round++
 			mine := round
 			mu.Unlock()
-			rate, lats, err := putRound(ctx, addr, mine, nodesConns/writers)
+			rate, lats, err := putRound(ctx, Target{Addr: addr}, mine, nodesConns/writers)
 			return rate, percentile(lats, 99), err
 		})
 		took := time.Since(began).Seconds()

@@ -26,7 +26,7 @@ func Put(ctx context.Context, addr string, raw RawLog, conns int) (r Result, err
 		if err != nil {
 			return r, err
 		}
-		rate, latencies, err := putRound(ctx, addr, i, conns)
+		rate, latencies, err := putRound(ctx, Target{Addr: addr}, i, conns)
 		if err != nil {
 			return r, err
 		}
@@ -110,10 +110,10 @@ func closedLoop(conns int, start starter) (rate float64, lats []float64, err err
 }
 
 // putRound sends PUTs over conns connections, and returns what closedLoop does.
-func putRound(ctx context.Context, addr string, round, conns int) (rate float64, lats []float64, err error) {
+func putRound(ctx context.Context, to Target, round, conns int) (rate float64, lats []float64, err error) {
 	return closedLoop(conns, func(worker int) (func(int) error, func() error, error) {
 		var d net.Dialer
-		conn, err := d.DialContext(ctx, "tcp", addr)
+		conn, err := d.DialContext(ctx, "tcp", to.Addr)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -123,7 +123,7 @@ func putRound(ctx context.Context, addr string, round, conns int) (rate float64,
 			id := fmt.Sprintf("p%d-%d-%d-%d", conns, round, worker, n)
 			body = appendBook(body[:0], id)
 			req = append(req[:0], "PUT /v1/books/"+id+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"...)
-			req = append(req, "Content-Length: "...)
+			req = append(append(req, to.Header...), "Content-Length: "...)
 			req = append(strconv.AppendInt(req, int64(len(body)), 10), "\r\n\r\n"...)
 			if _, err := conn.Write(append(req, body...)); err != nil {
 				return err

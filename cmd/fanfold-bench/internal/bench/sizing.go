@@ -95,11 +95,11 @@ func (s Sizing) work(ctx context.Context) (notes []string, err error) {
 	memory(fmt.Sprintf("started in %.1f s", time.Since(began).Seconds()))
 	time.Sleep(idleTime)
 	memory("at rest")
-	if _, _, err := load(ctx, n.addr, nodesConns, s.Books); err != nil {
+	if _, _, err := load(ctx, Target{Addr: n.addr}, nodesConns, s.Books); err != nil {
 		return nil, err
 	}
 	memory(fmt.Sprintf("after reads over %d connections", nodesConns))
-	if _, _, err := putRound(ctx, n.addr, 0, nodesConns); err != nil {
+	if _, _, err := putRound(ctx, Target{Addr: n.addr}, 0, nodesConns); err != nil {
 		return nil, err
 	}
 	memory(fmt.Sprintf("after writes over %d connections", nodesConns))

@@ -1,0 +1,219 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
+)
+
+// Keys knows who the senders of requests are. Its methods may be called from many goroutines.
+type Keys interface {
+	// Authenticate returns the principal of a request with these Authorization headers. Errors are Unauthenticated, which does
+	// not say why; Invalid for several headers; and RightsStale where this node does not know the keys of late.
+	Authenticate(authorization []string) (*Principal, error)
+	// Valid tells whether a principal of earlier is one that Authenticate would return now, with the same roles.
+	Valid(p *Principal) bool
+	// Version is another one after any principal may have become invalid.
+	Version() uint64
+}
+
+// pollEvery is how often a Judge looks whether rights have changed. Streams end within a second of it.
+const pollEvery = 200 * time.Millisecond
+
+// Judge says what principals may do under the model that applies. Its methods may be called from many goroutines.
+type Judge struct {
+	keys   Keys
+	models func() *model.Model
+
+	mu      sync.Mutex
+	model   *model.Model
+	access  uint64 // counts the changes of access
+	version uint64 // of keys
+	changed chan struct{}
+}
+
+// NewJudge returns a judge. models returns the model that applies.
+func NewJudge(keys Keys, models func() *model.Model) *Judge {
+	return &Judge{keys: keys, models: models, model: models(), version: keys.Version(), changed: make(chan struct{})}
+}
+
+// Run looks again and again whether rights have changed, until ctx ends, and tells Changed.
+func (j *Judge) Run(ctx context.Context) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			j.look()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// look takes note of what has changed, and returns the model that applies and the number of its access.
+func (j *Judge) look() (*model.Model, uint64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	m, version := j.models(), j.keys.Version() // within the lock, so that nobody puts an older model over a newer one
+	if m == j.model && version == j.version {
+		return m, j.access
+	}
+	if !model.SameAccess(j.model, m) {
+		j.access++
+	}
+	j.model, j.version = m, version
+	close(j.changed)
+	j.changed = make(chan struct{})
+	return m, j.access
+}
+
+// Changed returns a channel that is closed once rights may have changed.
+func (j *Judge) Changed() <-chan struct{} {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.changed
+}
+
+// Authenticate returns the rights of the sender of a request with these Authorization headers: see Keys.
+func (j *Judge) Authenticate(authorization []string) (*Rights, error) {
+	p, err := j.keys.Authenticate(authorization)
+	if err != nil {
+		return nil, err
+	}
+	return j.Of(p), nil
+}
+
+// Of returns the rights of a principal under the model that applies.
+func (j *Judge) Of(p *Principal) *Rights {
+	m, number := j.look()
+	return &Rights{Principal: p, holder: p, model: m, judge: j, access: number}
+}
+
+// Rights are what a principal may do under one model. They do not change: Current tells whether they still hold. A nil one
+// has no rights.
+type Rights struct {
+	*Principal
+	holder *Principal // whose key the rights end with
+	model  *model.Model
+	judge  *Judge
+	access uint64
+}
+
+// Node are the rights of a node itself, for what it does without a request: the model that its operator gave it at the start, and
+// its own upgrade. They are those of an open house, also where the house is closed: whoever starts a node owns the log.
+var Node = &Rights{Principal: Open, holder: Open}
+
+// Current tells whether the principal still has these rights: its key works and has the same roles, and the model that applies
+// says the same about access.
+func (r *Rights) Current() bool {
+	if r == nil {
+		return false
+	}
+	if r.judge == nil { // Node
+		return true
+	}
+	_, number := r.judge.look()
+	return number == r.access && r.judge.keys.Valid(r.holder)
+}
+
+// Renewed returns what the same principal may do under the model that applies now, for work that lasts. It is nil where its key does
+// not work any more, or has other roles.
+func (r *Rights) Renewed() *Rights {
+	if r == nil || r.judge == nil { // Node
+		return r
+	}
+	m, number := r.judge.look()
+	if !r.judge.keys.Valid(r.holder) {
+		return nil
+	}
+	now := *r
+	now.model, now.access = m, number
+	return &now
+}
+
+// Changed returns a channel that is closed once Current may have another answer.
+func (r *Rights) Changed() <-chan struct{} {
+	if r.judge == nil { // Node
+		return nil
+	}
+	return r.judge.Changed()
+}
+
+// As returns the rights that a role has by itself. They end when those of r do. In an open house they are those of r.
+func (r *Rights) As(role string) *Rights {
+	own := *r
+	if !r.IsOpen() {
+		own.Principal = OfRole(role)
+	}
+	return &own
+}
+
+// IsOpen tells whether the principal is that of an open house.
+func (r *Rights) IsOpen() bool { return r != nil && r.Principal.IsOpen() }
+
+// Model returns the model under which these are the rights.
+func (r *Rights) Model() *model.Model { return r.model }
+
+// Reads tells whether the principal reads a collection.
+func (r *Rights) Reads(collection string) bool {
+	return r != nil && r.Principal.Reads(r.model, collection)
+}
+
+// Writes tells whether the principal writes a collection, and so reads it.
+func (r *Rights) Writes(collection string) bool {
+	return r != nil && r.Principal.Writes(r.model, collection)
+}
+
+// ReadsAll tells whether the principal reads every collection.
+func (r *Rights) ReadsAll() bool {
+	return r != nil && r.Principal.ReadsAll(r.model)
+}
+
+// CheckRead returns nil where the principal reads a collection, and a Forbidden otherwise.
+func (r *Rights) CheckRead(collection string) error {
+	if r.Reads(collection) {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Forbidden, "the right to read %s is missing: ask for a key with a role that the model's access to %s names", collection, collection)
+}
+
+// CheckWrite returns nil where the principal writes a collection, and a Forbidden otherwise.
+func (r *Rights) CheckWrite(collection string) error {
+	if r.Writes(collection) {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Forbidden, "the right to write %s is missing: ask for a key with a role that the model's access to %s names", collection, collection)
+}
+
+// CheckAdmin returns nil where the principal may do everything, and a Forbidden otherwise.
+func (r *Rights) CheckAdmin() error {
+	if r != nil && r.Admin() {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Forbidden, "the role %s is missing", model.RoleAdmin)
+}
+
+// Shape is the same for rights to the same documents.
+func (r *Rights) Shape() string {
+	if r == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%s@%d", r.Principal.Shape(), r.access)
+}
+
+// Everybody knows no keys: the house is open.
+type Everybody struct{}
+
+// Authenticate returns Open.
+func (Everybody) Authenticate([]string) (*Principal, error) { return Open, nil }
+
+// Valid tells whether a principal is Open.
+func (Everybody) Valid(p *Principal) bool { return p == Open }
+
+// Version returns 0: nothing changes.
+func (Everybody) Version() uint64 { return 0 }

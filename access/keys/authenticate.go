@@ -1,0 +1,165 @@
+package keys
+
+import (
+	"crypto/subtle"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+)
+
+// MaxAuthorization bounds an Authorization header, in bytes.
+const MaxAuthorization = 8 << 10
+
+// Result is what became of a request's credentials.
+type Result int
+
+// The results, in the order of Results.
+const (
+	OK Result = iota
+	LetInAnonymous
+	Missing
+	Malformed
+	Unknown
+	Expired
+	Revoked
+	resultCount
+)
+
+var resultNames = [resultCount]string{"ok", "anonymous", "missing", "malformed", "unknown", "expired", "revoked"}
+
+// String returns the result's name, as metrics have it.
+func (r Result) String() string { return resultNames[r] }
+
+// results counts what became of the credentials of requests.
+type results [resultCount]atomic.Uint64
+
+// Results returns how many requests had each result since the start, by its name. Requests to an open house are not counted.
+func (s *Store) Results() map[string]uint64 {
+	out := make(map[string]uint64, resultCount)
+	for r := range resultCount {
+		out[r.String()] = s.results[r].Load()
+	}
+	return out
+}
+
+// errUnauthenticated is the same for every reason, so that it tells nobody which keys there are.
+var errUnauthenticated = fanfold.Errorf(fanfold.Unauthenticated, "this needs a key that works: send it as Authorization: Bearer KEY")
+
+// Authenticate returns the principal of a request with these Authorization headers: see access.Keys. A key is sent as Bearer, or
+// as the password of Basic with any user (RFC 6750, RFC 7617).
+func (s *Store) Authenticate(authorization []string) (*access.Principal, error) {
+	t := s.table.Load()
+	if s.admin == nil && !t.closed() {
+		return access.Open, nil
+	}
+	if len(authorization) > 1 {
+		return nil, fanfold.Errorf(fanfold.Invalid, "there are %d Authorization headers: send one", len(authorization))
+	}
+	if s.stale() {
+		return nil, fanfold.Errorf(fanfold.RightsStale, "this node could not read the keys for longer than %s, and does not know whom to let in: ask another node", s.opt.MaxAge)
+	}
+	p, result := s.judge(t, authorization)
+	s.results[result].Add(1)
+	if p == nil {
+		return nil, errUnauthenticated
+	}
+	return p, nil
+}
+
+// judge returns the principal of at most one header, nil where it lets nobody in.
+func (s *Store) judge(t *table, authorization []string) (*access.Principal, Result) {
+	if len(authorization) == 0 || authorization[0] == "" {
+		if s.opt.Anonymous {
+			return access.Anonymous, LetInAnonymous
+		}
+		return nil, Missing
+	}
+	key, ok := keyIn(authorization[0])
+	if !ok {
+		return nil, Malformed
+	}
+	hash := key.Hash()
+	if s.admin != nil {
+		if p := s.admin.principal(); p.ID == key.ID && subtle.ConstantTimeCompare(hash[:], p.Secret[:]) == 1 {
+			return p, OK
+		}
+	}
+	e := t.entries[key.ID]
+	if e == nil {
+		return nil, Unknown
+	}
+	if e.Revoked != nil {
+		return nil, Revoked
+	}
+	found := (*access.Principal)(nil)
+	for _, p := range t.secrets[key.ID] { // all of them, so that the time does not tell which
+		if subtle.ConstantTimeCompare(hash[:], p.Secret[:]) == 1 {
+			found = p
+		}
+	}
+	switch {
+	case found == nil:
+		return nil, Unknown
+	case s.ended(found):
+		return nil, Expired
+	}
+	return found, OK
+}
+
+// ended tells whether a principal's secret has ended.
+func (s *Store) ended(p *access.Principal) bool {
+	return !p.Ends.IsZero() && !p.Ends.After(s.opt.Now())
+}
+
+// keyIn returns the key in an Authorization header.
+func keyIn(header string) (key access.Key, ok bool) {
+	if len(header) > MaxAuthorization {
+		return key, false
+	}
+	scheme, credentials, _ := strings.Cut(header, " ")
+	credentials = strings.TrimLeft(credentials, " ")
+	switch {
+	case strings.EqualFold(scheme, "Bearer"):
+	case strings.EqualFold(scheme, "Basic"):
+		text, err := base64.StdEncoding.DecodeString(credentials)
+		if err != nil {
+			return key, false
+		}
+		_, credentials, _ = strings.Cut(string(text), ":")
+	default:
+		return key, false
+	}
+	key, err := access.ParseKey(credentials)
+	return key, err == nil
+}
+
+// Valid tells whether a principal of earlier is one that Authenticate would return now, with the same roles.
+func (s *Store) Valid(p *access.Principal) bool {
+	t := s.table.Load()
+	switch {
+	case p == nil || s.stale() && s.Closed():
+		return false
+	case p == access.Open:
+		return !s.Closed()
+	case p == access.Anonymous:
+		return s.opt.Anonymous
+	case s.admin != nil && s.admin.principal() == p:
+		return true
+	}
+	return slices.ContainsFunc(t.secrets[p.ID], func(now *access.Principal) bool {
+		return now.Secret == p.Secret && slices.Equal(now.Roles, p.Roles) && !s.ended(now)
+	})
+}
+
+// Version is another one after any principal may have become invalid.
+func (s *Store) Version() uint64 {
+	version := s.table.Load().version(s.opt.Now())
+	if s.stale() {
+		version |= 1 << 63 // nobody is valid meanwhile
+	}
+	return version
+}

@@ -1,0 +1,116 @@
+// Package access says who sends a request, and what that principal may do. It has the format of keys, the roles of principals, and
+// the rights of roles under a model. It stores nothing: package access/keys keeps the keys.
+package access
+
+import (
+	"crypto/sha256"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/model"
+)
+
+// Principal is who sends a request. A Principal does not change once it is made.
+type Principal struct {
+	ID      string    // of the key, "" without one; rotation keeps it
+	Name    string    // of the key
+	Roles   []string  // given to the key, sorted; every principal has the role everyone besides
+	Created time.Time // of the key
+	Expires time.Time // of the key, zero for never
+	// Ends says when the secret that was sent stops working: where the key expires, or where a rotation ends the secret. It is
+	// zero for never.
+	Ends   time.Time
+	Secret [sha256.Size]byte // the hash of the secret that was sent
+
+	open bool
+}
+
+// Open is the principal of every request in an open house. It may do everything.
+var Open = &Principal{open: true}
+
+// Anonymous is the principal of requests without credentials, where they are let in.
+var Anonymous = &Principal{}
+
+// IsOpen tells whether the principal is that of an open house.
+func (p *Principal) IsOpen() bool { return p.open }
+
+// Has tells whether the principal has a role. Whoever is admin has all of them.
+func (p *Principal) Has(role string) bool {
+	return p.open || role == model.RoleEveryone || slices.Contains(p.Roles, role) || slices.Contains(p.Roles, model.RoleAdmin)
+}
+
+// Own returns the roles that the principal has by itself: those of its key, everyone without one, admin in an open house.
+func (p *Principal) Own() []string {
+	switch {
+	case p.open:
+		return []string{model.RoleAdmin}
+	case len(p.Roles) == 0:
+		return []string{model.RoleEveryone}
+	}
+	return p.Roles
+}
+
+// Admin tells whether the principal may do everything.
+func (p *Principal) Admin() bool { return p.Has(model.RoleAdmin) }
+
+// Monitor tells whether the principal may see how a node stands.
+func (p *Principal) Monitor() bool { return p.Has(model.RoleMonitor) }
+
+// Actor names the principal in the events that it causes: key:<id>, "" for nobody in particular.
+func (p *Principal) Actor() string {
+	if p == nil || p.ID == "" {
+		return ""
+	}
+	return "key:" + p.ID
+}
+
+// String names the principal in the log of a node.
+func (p *Principal) String() string {
+	switch {
+	case p == nil:
+		return "nobody"
+	case p.open:
+		return "open"
+	case p.ID == "":
+		return "anonymous"
+	}
+	return p.Actor()
+}
+
+// Reads tells whether the principal reads a collection under a model. Whoever writes a collection reads it.
+func (p *Principal) Reads(m *model.Model, collection string) bool {
+	return p.open || p.hasOneOf(m.AccessTo(collection).Read) || p.Writes(m, collection)
+}
+
+// Writes tells whether the principal writes a collection under a model.
+func (p *Principal) Writes(m *model.Model, collection string) bool {
+	return p.open || p.hasOneOf(m.AccessTo(collection).Write)
+}
+
+// hasOneOf tells whether the principal has one of some roles, or is admin.
+func (p *Principal) hasOneOf(roles []string) bool {
+	return p.Admin() || slices.ContainsFunc(roles, p.Has)
+}
+
+// ReadsAll tells whether the principal reads every collection under a model, those that nobody declares included.
+func (p *Principal) ReadsAll(m *model.Model) bool {
+	if p.Admin() {
+		return true
+	}
+	return p.Reads(m, "") && !slices.ContainsFunc(m.Collections, func(c *model.Collection) bool { return !p.Reads(m, c.Name) })
+}
+
+// Shape is the same for principals that have the same rights under every model.
+func (p *Principal) Shape() string {
+	switch {
+	case p.open:
+		return "open"
+	case p.Admin():
+		return model.RoleAdmin
+	}
+	return strings.Join(p.Roles, ",")
+}
+
+// OfRole returns a principal that has one role, for what sees with the rights of that role alone, as a consumer group does.
+func OfRole(role string) *Principal { return &Principal{Roles: []string{role}} }

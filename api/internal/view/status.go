@@ -1,0 +1,50 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/internal/reports"
+)
+
+// unreadable stands for a document that the reader may not read.
+const unreadable = "a document that you may not read"
+
+// Status returns what a node tells of itself, without documents that may not be read. The results of work are for the role admin.
+func (v View) Status(s reports.Status) reports.Status {
+	if v.rights == nil {
+		return reports.Status{}
+	}
+	if !v.rights.Admin() {
+		s.Work = slices.Clone(s.Work)
+		for i := range s.Work {
+			s.Work[i].Headers, s.Work[i].Summary, s.Work[i].Result = nil, nil, nil
+		}
+	}
+	if v.rights.ReadsAll() {
+		return s
+	}
+	s.RuleErrors = slices.Clone(s.RuleErrors)
+	for i := range s.RuleErrors {
+		if e := &s.RuleErrors[i]; !v.readsText(e.Document) {
+			e.Document, e.Error = unreadable, ""
+		}
+	}
+	if s.RuleValues != nil {
+		values := *s.RuleValues
+		values.Rules = slices.Clone(values.Rules)
+		for i := range values.Rules {
+			if r := &values.Rules[i]; r.Document != "" && !v.readsText(r.Document) {
+				r.Document, r.Reason = unreadable, ""
+			}
+		}
+		s.RuleValues = &values
+	}
+	return s
+}
+
+// readsText tells whether a document may be read of which a report has the key, such as books/b1.
+func (v View) readsText(key string) bool {
+	collection, _, _ := strings.Cut(key, "/")
+	return v.rights.Reads(collection)
+}

@@ -1,0 +1,102 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/model"
+)
+
+// Texts in place of documents that a principal may not read.
+const (
+	unnamed          = "a document that you may not read"
+	unnamedHolds     = "does not let it happen"
+	unnamedInTheWay  = "a document that you may not read does not let it happen"
+	countedElsewhere = "documents of collections that you may not read are concerned"
+)
+
+// Refusal returns an error with the documents that it may name.
+func (v View) Refusal(e *fanfold.Error) *fanfold.Error {
+	if len(e.Problems) == 0 && len(e.About) == 0 || v.rights.ReadsAll() {
+		return e
+	}
+	shown := *e
+	for _, key := range e.About {
+		if !v.rights.Reads(key.Collection) {
+			if shown.Message = e.Discreet; shown.Message == "" {
+				shown.Message = unnamedInTheWay
+			}
+			break
+		}
+	}
+	shown.Problems = nil
+	for _, p := range e.Problems {
+		if p, told := problem(v.rights, p); told {
+			shown.Problems = append(shown.Problems, p)
+		}
+	}
+	if shown.Problems == nil && e.Problems != nil {
+		shown.Problems = []fanfold.Problem{{Path: "", Detail: countedElsewhere}}
+	}
+	return &shown
+}
+
+// problem returns a problem with the documents that it may name. It is not told where it counts documents of a collection.
+func problem(rights *access.Rights, p fanfold.Problem) (shown fanfold.Problem, told bool) {
+	if c := p.Target.Collection; c != "" && !rights.Reads(c) {
+		p.Detail = strings.ReplaceAll(p.Detail, p.Target.String(), unnamed)
+	}
+	c := p.Key.Collection
+	if c == "" || rights.Reads(c) {
+		return p, true
+	}
+	p.Path, p.Detail = unnamed, unnamedHolds
+	return p, p.Key.ID != ""
+}
+
+// Writes returns those writes of a dry run whose documents may be named.
+func (v View) Writes(all []fanfold.Write) []fanfold.Write {
+	if v.rights.ReadsAll() {
+		return all
+	}
+	var shown []fanfold.Write
+	for _, w := range all {
+		if v.rights.Reads(w.Event.Key.Collection) {
+			shown = append(shown, w)
+		}
+	}
+	return shown
+}
+
+// CountStep returns how many documents the writes of a step of a delete have deleted and changed, of those that may be read.
+func (v View) CountStep(writes []fanfold.Write) (deleted, changed int) {
+	for _, w := range v.Writes(writes) {
+		if w.Event.Kind == fanfold.KindDelete {
+			deleted++
+		} else {
+			changed++
+		}
+	}
+	return deleted, changed
+}
+
+// Fanout returns what writes would cause in the collections that may be read.
+func (v View) Fanout(f *model.Fanout) *model.Fanout {
+	if v.rights.ReadsAll() {
+		return f
+	}
+	shown := &model.Fanout{Position: f.Position, Rules: map[string]int64{}, Collections: map[string]int64{}}
+	for rule, n := range f.Rules {
+		if collection, _, _ := strings.Cut(rule, "."); v.rights.Reads(collection) {
+			shown.Rules[rule] = n
+		}
+	}
+	for collection, n := range f.Collections {
+		if v.rights.Reads(collection) {
+			shown.Collections[collection] = n
+			shown.Derived += n
+		}
+	}
+	return shown
+}

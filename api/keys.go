@@ -1,0 +1,249 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/changefeed/group"
+)
+
+// KnownKeys tells of the keys that there are: see keys.Store.
+type KnownKeys interface {
+	// List returns the entries of all keys, the oldest first.
+	List() []*keys.Entry
+	// Get returns the entry of a key. The error is NotFound.
+	Get(id string) (*keys.Entry, error)
+}
+
+// KeyStore keeps keys: see keys.Store.
+type KeyStore interface {
+	KnownKeys
+	// Create makes a key, and returns what is kept of it, and the key, which nobody can be told again.
+	Create(ctx context.Context, settings keys.Settings) (*keys.Entry, access.Key, error)
+	// Change changes the settings of a key.
+	Change(ctx context.Context, id string, patch keys.Patch) (*keys.Entry, error)
+	// Rotate gives a key a new secret. The one before works for overlap from now on.
+	Rotate(ctx context.Context, id string, overlap time.Duration) (*keys.Entry, access.Key, error)
+	// Revoke ends a key for good, and forgets one that is revoked.
+	Revoke(ctx context.Context, id string) error
+}
+
+// keysPath is the path of all keys, below which each has its own.
+const keysPath = "/v1/_keys"
+
+// defaultOverlap is how long the secret before works after a rotation that does not say it.
+const defaultOverlap = 24 * time.Hour
+
+// keyring answers requests about keys.
+type keyring struct {
+	store  KeyStore
+	bodies *bodies
+}
+
+// madeKey is the answer to a request that makes a key. Nobody is told the key again.
+type madeKey struct {
+	ID      string     `json:"id"`
+	Name    string     `json:"name"`
+	Roles   []string   `json:"roles"`
+	Created time.Time  `json:"created"`
+	Expires *time.Time `json:"expires,omitempty"`
+	Key     string     `json:"key"`
+}
+
+// keyEntry is what is told of a key.
+type keyEntry struct {
+	ID      string      `json:"id"`
+	Name    string      `json:"name"`
+	Roles   []string    `json:"roles"`
+	Created time.Time   `json:"created"`
+	Expires *time.Time  `json:"expires,omitempty"`
+	Revoked *time.Time  `json:"revoked,omitempty"`
+	Secrets []keySecret `json:"secrets"`
+}
+
+// keySecret is what is told of a secret.
+type keySecret struct {
+	Created time.Time  `json:"created"`
+	Until   *time.Time `json:"until,omitempty"`
+}
+
+// rotatedKey is the answer to a rotation.
+type rotatedKey struct {
+	keyEntry
+
+	Key string `json:"key"`
+}
+
+// keyList is the answer with all keys.
+type keyList struct {
+	Keys []keyEntry `json:"keys"`
+}
+
+// shownEntry returns what is told of a key: not the hashes of its secrets.
+func shownEntry(e *keys.Entry) keyEntry {
+	out := keyEntry{ID: e.ID, Name: e.Name, Roles: e.Roles, Created: e.Created, Expires: e.Expires, Revoked: e.Revoked, Secrets: []keySecret{}}
+	for _, s := range e.Secrets {
+		out.Secrets = append(out.Secrets, keySecret{s.Created, s.Until})
+	}
+	return out
+}
+
+// keyTime is a time in a body: when a key expires.
+type keyTime struct {
+	given bool
+	at    *time.Time // nil for never
+}
+
+// UnmarshalJSON reads a time as RFC 3339 has it, or null. The error is Invalid.
+func (t *keyTime) UnmarshalJSON(text []byte) error {
+	t.given = true
+	if string(text) == "null" {
+		return nil
+	}
+	at := time.Time{}
+	if err := json.Unmarshal(text, &at); err != nil {
+		return fanfold.Errorf(fanfold.Invalid, "expires: %.80s is not a time such as \"2027-01-01T00:00:00Z\"", text)
+	}
+	t.at = &at
+	return nil
+}
+
+// createKey answers POST /v1/_keys.
+func (k *keyring) createKey(c echo.Context) error {
+	if err := parameters(c); err != nil {
+		return err
+	}
+	var in struct {
+		Name    string
+		Roles   []string
+		Expires keyTime
+	}
+	if err := k.bodies.readObject(c, &in, "name", "roles", "expires"); err != nil {
+		return err
+	}
+	e, key, err := k.store.Create(c.Request().Context(), keys.Settings{Name: in.Name, Roles: in.Roles, Expires: in.Expires.at})
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Location", keysPath+"/"+e.ID)
+	return c.JSON(http.StatusCreated, madeKey{e.ID, e.Name, e.Roles, e.Created, e.Expires, key.Text()})
+}
+
+// listKeys answers GET /v1/_keys.
+func (k *keyring) listKeys(c echo.Context) error {
+	if err := parameters(c); err != nil {
+		return err
+	}
+	list := keyList{[]keyEntry{}}
+	for _, e := range k.store.List() {
+		list.Keys = append(list.Keys, shownEntry(e))
+	}
+	return c.JSON(http.StatusOK, list)
+}
+
+// keyIDOf returns the id of the key in the path of a request without parameters. The error is Invalid.
+func keyIDOf(c echo.Context) (string, error) {
+	if err := parameters(c); err != nil {
+		return "", err
+	}
+	return param(c, "id")
+}
+
+// getKey answers GET /v1/_keys/{id}.
+func (k *keyring) getKey(c echo.Context) error {
+	id, err := keyIDOf(c)
+	if err != nil {
+		return err
+	}
+	e, err := k.store.Get(id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, shownEntry(e))
+}
+
+// patchKey answers PATCH /v1/_keys/{id}: a merge patch (RFC 7396).
+func (k *keyring) patchKey(c echo.Context) error {
+	id, err := keyIDOf(c)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Name    *string
+		Roles   *[]string
+		Expires keyTime
+	}
+	c.Response().Header().Set("Accept-Patch", mergePatchType)
+	body := object{media: []string{mergePatchType, jsonType}, members: []string{"name", "roles", "expires"}, nullable: []string{"expires"}}
+	if err := k.bodies.readObjectAs(c, &in, body); err != nil {
+		return err
+	}
+	patch := keys.Patch{Name: in.Name, Roles: in.Roles}
+	if in.Expires.given {
+		patch.Expires = &in.Expires.at
+	}
+	e, err := k.store.Change(c.Request().Context(), id, patch)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, shownEntry(e))
+}
+
+// rotateKey answers POST /v1/_keys/{id}/_rotate.
+func (k *keyring) rotateKey(c echo.Context) error {
+	id, err := keyIDOf(c)
+	if err != nil {
+		return err
+	}
+	var in struct{ Overlap *group.Duration }
+	if err := k.bodies.readObject(c, &in, "overlap"); err != nil {
+		return err
+	}
+	overlap := defaultOverlap
+	if in.Overlap != nil {
+		overlap = time.Duration(*in.Overlap)
+	}
+	e, key, err := k.store.Rotate(c.Request().Context(), id, overlap)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, rotatedKey{shownEntry(e), key.Text()})
+}
+
+// deleteKey answers DELETE /v1/_keys/{id}: it revokes the key, or forgets one that is revoked.
+func (k *keyring) deleteKey(c echo.Context) error {
+	id, err := keyIDOf(c)
+	if err != nil {
+		return err
+	}
+	return done(c, k.store.Revoke(c.Request().Context(), id))
+}
+
+// whoami is the answer to GET /v1/_me.
+type whoami struct {
+	ID      string     `json:"id,omitempty"`
+	Name    string     `json:"name,omitempty"`
+	Roles   []string   `json:"roles"`
+	Expires *time.Time `json:"expires,omitempty"`
+	Open    bool       `json:"open"` // nobody needs a key here
+}
+
+// me answers GET /v1/_me: whom the node takes the sender for.
+func me(c echo.Context) error {
+	if err := parameters(c); err != nil {
+		return err
+	}
+	p := rightsOf(c).Principal
+	out := whoami{ID: p.ID, Name: p.Name, Roles: p.Own(), Open: p.IsOpen()}
+	if !p.Expires.IsZero() {
+		out.Expires = &p.Expires
+	}
+	return c.JSON(http.StatusOK, out)
+}

@@ -1,0 +1,172 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/model"
+)
+
+// Judge says who sends a request, and what that principal may do: see access.Judge.
+type Judge interface {
+	// Authenticate returns the rights of the sender of a request with these Authorization headers. Errors are Unauthenticated,
+	// Invalid and RightsStale.
+	Authenticate(authorization []string) (*access.Rights, error)
+}
+
+// rightsKey is where the context of a request has its sender's rights.
+const rightsKey = "rights"
+
+// rightsOf returns the rights of a request's sender, nil for nobody.
+func rightsOf(c echo.Context) *access.Rights {
+	r, _ := c.Get(rightsKey).(*access.Rights)
+	return r
+}
+
+// checkRight returns a handler that finds out who sends a request, and refuses it where the sender lacks the right of its route.
+// It looks at the path and the query alone, so that nothing else of a refused request is read.
+func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		route := s.routes.find(c)
+		rights, err := s.judge.Authenticate(c.Request().Header["Authorization"])
+		if err == nil {
+			c.Set(rightsKey, rights)
+			if rights.IsOpen() {
+				return next(c)
+			}
+		}
+		if route != nil && route.right == rightOpen || c.Request().Method == http.MethodOptions {
+			return next(c)
+		}
+		c.Response().Before(func() { setPrivate(c.Response().Header()) })
+		if err != nil {
+			return err
+		}
+		if route != nil {
+			err = s.enter(route, c, rights)
+		}
+		if err == nil {
+			err = next(c)
+		}
+		if fanfold.CodeOf(err) == fanfold.Forbidden && s.opt.Denied != nil {
+			s.opt.Denied(s.routes.name(c))
+		}
+		return err
+	}
+}
+
+// private is the Cache-Control of answers that depend on who asks.
+var private = []string{"private, no-cache"}
+
+// setPrivate lets caches keep an answer for its sender alone.
+func setPrivate(h http.Header) {
+	h["Cache-Control"] = private
+	h["Vary"] = append(h["Vary"], "Authorization")
+}
+
+// enter returns nil where a principal has the right of a route, as far as the path and the query tell what it is about. The error
+// is Forbidden, Invalid for a path or query that cannot be read, or Unavailable.
+func (s *Server) enter(r *route, c echo.Context, rights *access.Rights) error {
+	switch r.right {
+	case rightRead, rightWrite:
+		return r.enterCollections(c, rights)
+	case rightAll:
+		return checkAll(rights)
+	case rightMonitor:
+		return checkRole(rights, model.RoleMonitor)
+	case rightAdmin:
+		return checkRole(rights, model.RoleAdmin)
+	case rightGroup:
+		return s.groups.enter(c)
+	case rightOpen, rightKnown:
+	}
+	return nil
+}
+
+// enterCollections judges the collections in the path and the query of a request.
+func (r *route) enterCollections(c echo.Context, rights *access.Rights) error {
+	if c.Param("collection") != "" {
+		return r.enterPath(c, rights)
+	}
+	if r.path != exportPath && r.path != changesPath {
+		return nil // the writer judges each operation and each line
+	}
+	names, err := params.Collections(c.QueryParams(), "collections")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := rights.CheckRead(name); err != nil {
+			return err
+		}
+	}
+	if len(names) == 0 && r.path == exportPath {
+		return checkAll(rights)
+	}
+	return nil
+}
+
+// enterPath judges the collections in the path of a request, and those into which expand leads. Names that can be no
+// collection's are the handler's to refuse.
+func (r *route) enterPath(c echo.Context, rights *access.Rights) error {
+	check := rights.CheckRead
+	if r.right == rightWrite {
+		check = rights.CheckWrite
+	}
+	last := ""
+	for _, parameter := range []string{"collection", "child"} {
+		name, err := param(c, parameter)
+		if err != nil {
+			return err
+		}
+		if fanfold.CheckCollection(name) != nil {
+			continue
+		}
+		if last = name; check(name) != nil {
+			return check(name)
+		}
+	}
+	if r.right == rightRead && c.Request().URL.RawQuery != "" {
+		return enterExpanded(c.QueryParam("expand"), last, rights)
+	}
+	return nil
+}
+
+// enterExpanded judges the collections into which expand leads from documents of a collection. Paths that lead nowhere are the
+// handler's to refuse.
+func enterExpanded(text, collection string, rights *access.Rights) error {
+	for path := range strings.SplitSeq(text, ",") {
+		at := collection
+		for hop := range strings.SplitSeq(path, ".") {
+			rel := rights.Model().Collection(at).Relation(hop)
+			if rel == nil {
+				break
+			}
+			if at = rel.To; rights.CheckRead(at) != nil {
+				return rights.CheckRead(at)
+			}
+		}
+	}
+	return nil
+}
+
+// checkAll returns a Forbidden where a principal does not read every collection.
+func checkAll(rights *access.Rights) error {
+	if rights.ReadsAll() {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Forbidden, "the right to read every collection is missing")
+}
+
+// checkRole returns a Forbidden where a principal lacks a role.
+func checkRole(rights *access.Rights, role string) error {
+	if rights != nil && rights.Has(role) {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Forbidden, "the role %s is missing", role)
+}

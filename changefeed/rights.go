@@ -1,0 +1,90 @@
+package changefeed
+
+import (
+	"errors"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+)
+
+// errRightsChanged says that the rights do not hold any more with which an answer began.
+var errRightsChanged = errors.New("the rights have changed")
+
+// checkRights returns errRightsChanged where the consumer has lost the rights with which its answer began. A shared feed's own
+// scan goes on: its subscribers check theirs.
+func (s *scan) checkRights() error {
+	switch {
+	case s.rightsLost:
+		return errRightsChanged
+	case s.rights == nil:
+		return nil
+	}
+	s.rightsChanged = s.rights.Changed() // before Current, so that no change is missed
+	if !s.rights.Current() {
+		s.rightsLost, s.uncounted = true, true // nobody has looked at what follows
+		return errRightsChanged
+	}
+	return nil
+}
+
+// noticeRights is checkRights where the rights may have changed since, and costs next to nothing otherwise.
+func (s *scan) noticeRights() error {
+	if s.rightsLost {
+		return errRightsChanged
+	}
+	select {
+	case <-s.rightsChanged:
+		return s.checkRights()
+	default:
+		return nil
+	}
+}
+
+// farewell returns the last message of a stream whose consumer has lost its rights.
+func (s *scan) farewell() string {
+	return `{` + endMember + `,"last_seq":"` + s.bookmark().String() + `"}`
+}
+
+// endMember says why an answer ends before its time.
+const endMember = `"end":"rights-changed"`
+
+// reads returns what tells of collections whether rights include reading them, nil where they include all.
+func reads(rights *access.Rights) func(collection string) bool {
+	if rights.ReadsAll() {
+		return nil
+	}
+	return rights.Reads
+}
+
+// applyRights takes out the rows of a page that are of collections which the consumer does not read. Of the other rows it takes out
+// the causes in such collections. Nothing else looks at a page before.
+func (s *scan) applyRights(page *fanfold.ChangePage) {
+	if s.req.reads == nil {
+		return
+	}
+	kept := page.Rows[:0]
+	for _, row := range page.Rows {
+		if s.req.reads(row.Key.Collection) {
+			kept = append(kept, s.withoutHiddenCause(row))
+		}
+	}
+	if s.leftOut != nil {
+		s.leftOut(len(page.Rows) - len(kept))
+	}
+	clear(page.Rows[len(kept):])
+	page.Rows = kept
+}
+
+// withoutHiddenCause returns a row that does not name a document of a collection which the consumer does not read.
+func (s *scan) withoutHiddenCause(row fanfold.ChangeRow) fanfold.ChangeRow {
+	if row.Cause != nil && !s.req.reads(row.Cause.Collection) {
+		row.Cause = nil
+	}
+	if by := row.ByDelete; by != nil && !s.req.reads(by.Key.Collection) {
+		change, hidden := *row.Change, *by
+		hidden.Key = fanfold.Key{}
+		change.ByDelete = &hidden
+		row.Change = &change
+	}
+	return row
+}

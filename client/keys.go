@@ -1,0 +1,144 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Principal is whom the server takes the client for.
+type Principal struct {
+	ID      string     `json:"id,omitempty"`   // of the key; "" without one
+	Name    string     `json:"name,omitempty"` // of the key
+	Roles   []string   `json:"roles"`
+	Expires *time.Time `json:"expires,omitempty"` // of the key; nil for never
+	Open    bool       `json:"open"`              // nobody needs a key: none was ever made
+}
+
+// Me returns whom the server takes the client for. The error is Unauthenticated where its key does not let it in.
+func (c *Client) Me(ctx context.Context) (*Principal, error) {
+	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_me"))
+	if err != nil {
+		return nil, err
+	}
+	p := &Principal{}
+	return p, decode(a.body, p)
+}
+
+// KeyEntry is what the server keeps of a key.
+type KeyEntry struct {
+	ID      string      `json:"id"`
+	Name    string      `json:"name"`
+	Roles   []string    `json:"roles"`
+	Created time.Time   `json:"created"`
+	Expires *time.Time  `json:"expires,omitempty"` // nil for never
+	Revoked *time.Time  `json:"revoked,omitempty"` // nil for a key that was not
+	Secrets []KeySecret `json:"secrets"`
+}
+
+// KeySecret is what the server keeps of a secret of a key.
+type KeySecret struct {
+	Created time.Time  `json:"created"`
+	Until   *time.Time `json:"until,omitempty"` // when it ends because of a rotation; nil for the newest
+}
+
+// KeySettings are what a key is made with.
+type KeySettings struct {
+	Name    string     `json:"name"`
+	Roles   []string   `json:"roles"`
+	Expires *time.Time `json:"expires,omitempty"` // nil for never
+}
+
+// KeyChange changes the settings of a key. Zero members stay as they are.
+type KeyChange struct {
+	Name         string
+	Roles        []string
+	Expires      *time.Time
+	NeverExpires bool
+}
+
+// keyPath returns the path of a key, or of what is below it.
+func keyPath(id string, below ...string) string {
+	path := "/v1/_keys/" + url.PathEscape(id)
+	for _, part := range below {
+		path += "/" + url.PathEscape(part)
+	}
+	return path
+}
+
+// sendForKey sends a request about keys with a JSON body, nil for none, and returns the key in the answer.
+func (c *Client) sendForKey(ctx context.Context, method, path string, body any, repeatable bool) (*KeyEntry, Key, error) {
+	r, err := groupRequest(method, path, body)
+	if err != nil {
+		return nil, Key{}, err
+	}
+	r.repeatable = repeatable
+	a, err := c.send(ctx, r)
+	if err != nil {
+		return nil, Key{}, err
+	}
+	var in struct {
+		KeyEntry
+
+		Key string
+	}
+	if err := decode(a.body, &in); err != nil {
+		return nil, Key{}, err
+	}
+	return &in.KeyEntry, NewKey(in.Key), nil
+}
+
+// Keys returns all keys, revoked ones included, the oldest first.
+func (c *Client) Keys(ctx context.Context) ([]KeyEntry, error) {
+	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_keys"))
+	if err != nil {
+		return nil, err
+	}
+	var list struct{ Keys []KeyEntry }
+	return list.Keys, decode(a.body, &list)
+}
+
+// Key returns what is kept of a key. The error is NotFound.
+func (c *Client) Key(ctx context.Context, id string) (*KeyEntry, error) {
+	e, _, err := c.sendForKey(ctx, http.MethodGet, keyPath(id), nil, true)
+	return e, err
+}
+
+// CreateKey makes a key, and returns it: the server does not show it again. The first key must have the role admin, and closes
+// the house. An answer that is lost is an error, and Keys says whether the key was made.
+func (c *Client) CreateKey(ctx context.Context, s KeySettings) (*KeyEntry, Key, error) {
+	return c.sendForKey(ctx, http.MethodPost, "/v1/_keys", s, false)
+}
+
+// ChangeKey changes a key. Errors are NotFound, and Conflict for a revoked key or the last one with the role admin.
+func (c *Client) ChangeKey(ctx context.Context, id string, change KeyChange) (*KeyEntry, error) {
+	patch := map[string]any{}
+	if change.Name != "" {
+		patch["name"] = change.Name
+	}
+	if change.Roles != nil {
+		patch["roles"] = change.Roles
+	}
+	switch {
+	case change.Expires != nil:
+		patch["expires"] = change.Expires
+	case change.NeverExpires:
+		patch["expires"] = nil
+	}
+	e, _, err := c.sendForKey(ctx, http.MethodPatch, keyPath(id), patch, true)
+	return e, err
+}
+
+// RotateKey gives a key a new secret, and returns the key with it. The secret before works for overlap from now on, and older ones
+// end. Errors are NotFound, and Conflict for a revoked key. An answer that is lost is an error.
+func (c *Client) RotateKey(ctx context.Context, id string, overlap time.Duration) (*KeyEntry, Key, error) {
+	return c.sendForKey(ctx, http.MethodPost, keyPath(id, "_rotate"), map[string]any{"overlap": duration(overlap)}, false)
+}
+
+// RevokeKey ends a key for good. A second call has the server forget its name and roles. Errors are NotFound, and Conflict for the
+// last key with the role admin. An answer that is lost is an error.
+func (c *Client) RevokeKey(ctx context.Context, id string) error {
+	_, err := c.send(ctx, newRequest(http.MethodDelete, keyPath(id)))
+	return err
+}

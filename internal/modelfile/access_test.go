@@ -1,0 +1,84 @@
+package modelfile
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestAccess: an access comes back as it was declared, through the log's form and through YAML.
+func TestAccess(t *testing.T) {
+	for text, want := range map[string]string{
+		"{}":         "[] []",
+		"{read: []}": "[] []",
+		"{read: [support, accounting], write: [accounting]}": "[accounting support] [accounting]",
+		"{read: [everyone]}":                        "[everyone] []",
+		"{write: [a_b-9]}":                          "[] [a_b-9]",
+		"{read: [" + roles(32) + "]}":               "",
+		"{read: [" + strings.Repeat("r", 64) + "]}": "",
+	} {
+		m, err := Parse([]byte("collections: {a: {access: " + text + "}}"))
+		if err != nil {
+			t.Errorf("%s: %q", text, problems(t, err))
+			continue
+		}
+		a := m.Collection("a").Access
+		if got := fmt.Sprint(a.Read, " ", a.Write); want != "" && got != want {
+			t.Errorf("%s became %s", text, got)
+		}
+		yaml, err := ToYAML(m.Source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, source := range [][]byte{m.Source, yaml} {
+			again, err := Parse(source)
+			if err != nil || !again.Collection("a").Access.Same(a) || !bytes.Equal(again.Source, m.Source) {
+				t.Errorf("%s came back as %s: %v", m.Source, source, err)
+			}
+		}
+	}
+	if m, err := Parse([]byte("collections: {a: {}}")); err != nil || m.Collection("a").Access != nil {
+		t.Errorf("no access became one: %v", err)
+	}
+}
+
+// roles returns n names of roles, in a row.
+func roles(n int) string {
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("r%d", i))
+	}
+	return strings.Join(names, ", ")
+}
+
+// TestAccessMistakes: each mistake in an access is told, at its place.
+func TestAccessMistakes(t *testing.T) {
+	const at = "collections.a.access"
+	for text, want := range map[string]string{
+		"[read]":                       at + ": must be a mapping with read and write, each a list of roles",
+		"everyone":                     at + ": must be a mapping with read and write, each a list of roles",
+		"{reads: [a]}":                 at + ".reads: unknown member; access has read and write",
+		"{read: everyone}":             at + ".read: must be a list of roles",
+		"{write: {a: b}}":              at + ".write: must be a list of roles",
+		"{read: [1]}":                  at + ".read: must be a string",
+		"{read: ['']}":                 at + ".read: must be a string",
+		"{read: [Support]}":            at + `.read: "Support" cannot name a role`,
+		"{read: [9a]}":                 at + `.read: "9a" cannot name a role`,
+		"{read: [a b]}":                at + `.read: "a b" cannot name a role`,
+		"{read: [rôle]}":               at + `.read: "rôle" cannot name a role`,
+		"{read: [a, b, a]}":            at + ".read: names a twice",
+		"{write: [" + roles(33) + "]}": at + ".write: has more than 32 roles",
+		"{read: [" + strings.Repeat("r", 65) + "]}": at + `.read: "` + strings.Repeat("r", 65) + `" cannot name a role`,
+		"null": "",
+	} {
+		_, err := Parse([]byte("collections: {a: {access: " + text + "}}"))
+		if err == nil {
+			t.Errorf("%s is taken", text)
+			continue
+		}
+		if got := problems(t, err); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

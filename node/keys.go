@@ -1,0 +1,62 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/model"
+)
+
+// The bounds of Config.MaxAuthAge.
+const (
+	leastAuthAge = time.Second
+	mostAuthAge  = 24 * time.Hour
+)
+
+// OpenKeys opens the keys of a data directory on which no server runs, which is made where there is none. They are those of an
+// embedded log. The caller calls close, which ends with everything on the disk. Errors are Invalid for a directory whose log is
+// elsewhere, and Unavailable, also where a server runs on it.
+func OpenKeys(ctx context.Context, data string, logger *slog.Logger) (store *keys.Store, closeAll func() error, err error) {
+	if exists(filepath.Join(data, "readmodel")) && !exists(filepath.Join(data, "nats")) {
+		return nil, nil, fanfold.Errorf(fanfold.Invalid, "the log of %s is on other servers, and so are the keys: ask a node that runs", data)
+	}
+	n, err := Open(ctx, Config{Data: data, Listen: "127.0.0.1:0", Durability: string(embedded.Always), Logger: logger})
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, nil, fanfold.Wrap(err, fanfold.Unavailable, "a server runs on %s: ask it with --server, and without --data", data)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return n.keys, n.Close, nil
+}
+
+// exists tells whether there is something at a path.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// openKeys reads the keys beside the log. Errors are Invalid for the file of the admin key, and Unavailable.
+func (n *Node) openKeys(ctx context.Context) (err error) {
+	n.keys, err = keys.Open(ctx, buckets.NewKeyValue(n.Log, "keys"), keys.Options{MaxAge: n.cfg.MaxAuthAge, AdminFile: n.cfg.AdminKeyFile,
+		Anonymous: n.cfg.Anonymous, Logger: n.cfg.Logger})
+	return err
+}
+
+// openJudge makes what judges requests by some keys, under the model of the projector, which is open.
+func (n *Node) openJudge(known access.Keys) {
+	n.judge = access.NewJudge(known, func() *model.Model {
+		m, _, _ := n.Projector.Model()
+		return m
+	})
+}

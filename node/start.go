@@ -1,0 +1,153 @@
+package node
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/events/servers"
+)
+
+// How a house without a key gets one.
+const closeIt = "make a key with fanfold keys create --data DIR, or give one by --admin-key-file FILE"
+
+// checkStart refuses what is not to be started, before anything is made. Refused are a configuration that cannot be, and one that lets others
+// in without a key, or hears their keys without TLS. It reads the files that others gave. Errors are Invalid, and Unavailable
+// where outside servers do not say whether there are keys.
+func (n *Node) checkStart(ctx context.Context) (err error) {
+	cfg := n.cfg
+	for _, check := range []func(Config) error{checkListen, checkHosts, checkTimes, checkAdminKey, checkPlaintext, checkReaders} {
+		if err := check(cfg); err != nil {
+			return err
+		}
+	}
+	if n.certificate, err = openCertificate(cfg.TLSCert, cfg.TLSKey, cfg.Logger); err != nil {
+		return err
+	}
+	if cfg.NATSAuth != "" {
+		if n.readerKeys, err = readReaderKeys(cfg.NATSAuth); err != nil {
+			return err
+		}
+	}
+	if cfg.needsKey() {
+		made, err := mayHaveKeys(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		if !made {
+			return errOpen(cfg)
+		}
+	}
+	return nil
+}
+
+// checkTimes returns Invalid for times that cannot be.
+func checkTimes(cfg Config) error {
+	if age := cfg.MaxAuthAge; age != 0 && (age < leastAuthAge || age > mostAuthAge) {
+		return fanfold.Errorf(fanfold.Invalid, "--max-auth-age %v is not a time from %v to %v", age, leastAuthAge, mostAuthAge)
+	}
+	return checkShutdown(cfg.API)
+}
+
+// checkAdminKey returns Invalid for a file of the admin key that has none.
+func checkAdminKey(cfg Config) error {
+	if cfg.AdminKeyFile == "" {
+		return nil
+	}
+	if _, err := keys.ReadFile(cfg.AdminKeyFile); err != nil {
+		return fanfold.Errorf(fanfold.Invalid, "--admin-key-file: %s", fanfold.MessageOf(err))
+	}
+	return nil
+}
+
+// exposed tells whether others reach an address that was checked.
+func exposed(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return address != "" && (err != nil || !isLoopback(host))
+}
+
+// hasTLS tells whether what the node says to clients is encrypted.
+func (c Config) hasTLS() bool { return c.TLSCert != "" || c.TLSKey != "" }
+
+// needsKey tells whether the node may start only where there is a key.
+func (c Config) needsKey() bool { return exposed(c.Listen) && !c.Insecure && c.AdminKeyFile == "" }
+
+// checkPlaintext refuses keys that everybody on the way can read.
+func checkPlaintext(cfg Config) error {
+	switch {
+	case cfg.hasTLS() && cfg.Plaintext:
+		return fanfold.Errorf(fanfold.Invalid, "--plaintext says that TLS ends before the node, and --tls-cert that it ends here: leave one of them out")
+	case exposed(cfg.Listen) && !cfg.Insecure && !cfg.hasTLS() && !cfg.Plaintext:
+		return fanfold.Errorf(fanfold.Invalid, "--listen %s can be reached by others, who may then read keys and documents on their way: "+
+			"give --tls-cert FILE --tls-key FILE, or --plaintext where TLS ends before the node; or listen on 127.0.0.1, or say --insecure", cfg.Listen)
+	}
+	return nil
+}
+
+// checkReaders refuses to show the log to NATS clients that nobody knows, where the house is known to be closed or others reach
+// the address.
+func checkReaders(cfg Config) error {
+	far := exposed(cfg.NATSListen) && !cfg.Insecure
+	switch {
+	case cfg.NATSListen == "" && cfg.NATSAuth != "":
+		return fanfold.Errorf(fanfold.Invalid, "--nats-auth is about the clients of --nats-listen: give an address there")
+	case cfg.NATSListen == "" || cfg.NATS != "": // which is another mistake
+		return nil
+	case cfg.NATSAuth == "" && far:
+		return fanfold.Errorf(fanfold.Invalid, "--nats-listen %s can be reached by others, who may then read the whole log: give the public NKeys of those who may by --nats-auth FILE", cfg.NATSListen)
+	case cfg.NATSAuth == "" && cfg.AdminKeyFile != "":
+		return errReaders()
+	case far && !cfg.hasTLS() && !cfg.Plaintext:
+		return fanfold.Errorf(fanfold.Invalid, "--nats-listen %s can be reached by others, who may then read the log on its way: "+
+			"give --tls-cert FILE --tls-key FILE, or --plaintext where the way is encrypted by others", cfg.NATSListen)
+	}
+	return nil
+}
+
+// errReaders says why a closed house does not show its log to everybody.
+func errReaders() error {
+	return fanfold.Errorf(fanfold.Invalid, "--nats-listen shows the whole log, and nobody is let in without a key: give the public NKeys of those who may read it by --nats-auth FILE")
+}
+
+// errOpen says why a house without a key does not open to others.
+func errOpen(cfg Config) error {
+	return fanfold.Errorf(fanfold.Invalid, "--listen %s can be reached by others, who may then read and write everything, for there is no key: %s; or listen on 127.0.0.1, or say --insecure", cfg.Listen, closeIt)
+}
+
+// mayHaveKeys tells whether there may be keys beside a log that is not open yet. It makes nothing. The error is that of
+// connecting to outside servers.
+func mayHaveKeys(ctx context.Context, cfg Config) (bool, error) {
+	if cfg.NATS == "" {
+		return embedded.HasStream(filepath.Join(cfg.Data, "nats")), nil
+	}
+	nc, err := servers.Dial(ctx, cfg.NATS, cfg.Credentials, cfg.Logger)
+	if err != nil {
+		return false, err
+	}
+	defer nc.Close()
+	return buckets.Exists(ctx, nc, "", "keys")
+}
+
+// checkClosed refuses to serve others, or to show them the log, as the keys say that were read. It says in the node's log that the
+// house is open. The error is Invalid.
+func (n *Node) checkClosed() error {
+	cfg := n.cfg
+	switch {
+	case n.keys.Closed() && cfg.NATSListen != "" && cfg.NATSAuth == "":
+		return errReaders()
+	case n.keys.Closed():
+		return nil
+	case cfg.needsKey():
+		return errOpen(cfg)
+	case exposed(cfg.Listen):
+		cfg.Logger.Warn("the house is open, and others reach it: all of them may read and write everything; to close it, "+closeIt, "listen", cfg.Listen)
+	default:
+		cfg.Logger.Info("the house is open: whoever reaches it on this machine may read and write everything; to close it, " + closeIt)
+	}
+	n.strangers.Store(cfg.NATSAuth == "")
+	return nil
+}

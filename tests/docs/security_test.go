@@ -1,0 +1,59 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
+)
+
+// TestSecurityDocument runs the commands of docs/security.md, top to bottom in one shell: they close a house, and a text below them
+// is what they print.
+func TestSecurityDocument(t *testing.T) {
+	suite.PlainOnly(t, suite.OtherProcess)
+	path, err := harness.Program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("there is no openssl")
+	}
+	if exec.Command(path, "keys", "create", "--help").Run() != nil {
+		t.Skip("the program has no keys yet")
+	}
+	address, script, want, commands := harness.FreeAddress(t), "set -e -o pipefail\n", "", 0
+	for _, b := range blocks(t, "../../docs/security.md") {
+		switch b.kind {
+		case "sh":
+			script += fmt.Sprintf("echo '=== %d'\n%s", b.line, b.text)
+			if commands++; commands == 2 && strings.Count(b.text, "\n") != 5 {
+				t.Errorf("a house is closed by %d commands, and the page says five", strings.Count(b.text, "\n"))
+			}
+		case "text":
+			want = b.text
+		}
+	}
+	log, out := filepath.Join(t.TempDir(), "serve.log"), filepath.Join(t.TempDir(), "printed")
+	script = "trap 'kill $(jobs -p); wait; cp serve.log \"$LOG\"' EXIT\n" + strings.ReplaceAll(script, "127.0.0.1:8080", address)
+	cmd := exec.Command("bash", "-o", "pipefail", "-c", `bash -c "$0" 2>&1 | tee "$OUT"`, script)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(path)+":"+os.Getenv("PATH"), "TMPDIR="+cmd.Dir, "FANFOLD_LISTEN="+address, "LOG="+log, "OUT="+out)
+	runShell(t, cmd)
+	printed, err := os.ReadFile(out)
+	if err != nil || want == "" || !strings.Contains(string(printed), "\n"+want) {
+		t.Errorf("it prints\n%s\nwant\n%s%v", printed, want, err)
+	}
+	key, err := os.ReadFile(filepath.Join(cmd.Dir, "ops.key"))
+	if err != nil || !strings.HasPrefix(string(key), "fan_") {
+		t.Fatalf("the first key is %d bytes, %v", len(key), err)
+	}
+	logged, err := os.ReadFile(log)
+	if err != nil || len(logged) == 0 || strings.Contains(string(logged), strings.TrimSpace(string(key))) {
+		t.Errorf("the node's log has %d bytes, and perhaps the key: %v", len(logged), err)
+	}
+}
