@@ -30,7 +30,7 @@ func TestKeyIsNotPrinted(t *testing.T) {
 		slog.New(slog.NewTextHandler(&log, nil)).Info("x", "v", value)
 		slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "v", key)
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-			log.WriteString(fmt.Sprintf(verb, value))
+			fmt.Fprintf(&log, verb, value)
 		}
 		if said := log.String(); strings.Contains(said, "Ab0Cd1") || strings.Contains(strings.ToLower(said), fmt.Sprintf("%x", "Ab0Cd1")) {
 			t.Errorf("%T is printed as %s", value, said)

@@ -432,7 +432,7 @@ func TestChangeWithoutAnAnswer(t *testing.T) {
 	s := running(t, b, keys.Options{})
 	create(t, s, "admin")
 	key := create(t, s, "read")
-	b.set(func(call, key string) (before, after error) {
+	b.set(func(call, _ string) (before, after error) {
 		if call == "set" {
 			return nil, errInjected
 		}

@@ -114,13 +114,16 @@ func (g *Groups) Check(ctx context.Context, name string) error {
 }
 
 // CheckPut returns Forbidden where the rights do not include to put a group, whatever its settings: only administrators change
-// one that is there.
+// one that is there. Other errors are Invalid and Unavailable.
 func (g *Groups) CheckPut(ctx context.Context, name string) error {
 	switch {
 	case g.rights == nil:
 		return g.forbidden(name)
-	case g.rights.Admin() || checkName(name) != nil:
+	case g.rights.Admin():
 		return nil
+	}
+	if err := checkName(name); err != nil {
+		return err
 	}
 	e, err := g.kv.Get(ctx, groupsPrefix+"."+name)
 	if err == nil && e.Value != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,7 +78,7 @@ func TestKeysCommands(t *testing.T) {
 	wantFailure(t, 1, "--key-file")(command(t, server, "keys", "list"))
 	wantFailure(t, 1, "401")(command(t, server, "status"))
 	file := harness.KeyFile(t, text)
-	byFile, byEnv := append(server, "FANFOLD_KEY_FILE="+file), append(server, "FANFOLD_KEY="+text)
+	byFile, byEnv := slices.Concat(server, []string{"FANFOLD_KEY_FILE=" + file}), slices.Concat(server, []string{"FANFOLD_KEY=" + text})
 	for _, env := range [][]string{byFile, byEnv} {
 		if stdout, stderr, code = command(t, env, "status"); code != 0 {
 			t.Errorf("status: %s%s", stdout, stderr)

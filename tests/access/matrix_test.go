@@ -53,7 +53,7 @@ func (s *sender) has(roles ...string) bool {
 // want returns the status by which a sender is refused a route with a right, 0 where it is not. collections are those that the
 // request names.
 func (s *sender) want(right string, all bool, collections ...string) int {
-	ok := false
+	var ok bool
 	switch right {
 	case "open":
 		return 0
