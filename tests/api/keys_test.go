@@ -51,7 +51,7 @@ func TestKeysOverHTTP(t *testing.T) {
 		Open     bool
 	}
 	harness.Decode(t, s.Want(http.StatusOK, "GET", "/v1/_me", "").Body, &me)
-	if me.ID != ops.ID || me.Name != "ops" || me.Open || me.Expires == nil || !slices.Equal(me.Roles, []string{"admin", "everyone"}) {
+	if me.ID != ops.ID || me.Name != "ops" || me.Open || me.Expires == nil || !slices.Equal(me.Roles, []string{"admin"}) {
 		t.Fatalf("one is %+v", me)
 	}
 	shop := keyRequest(t, s.Client, http.StatusCreated, "POST", "/v1/_keys", `{"name":"shop","roles":["write","read"]}`)
