@@ -4,6 +4,9 @@ import "strings"
 
 // keyMetrics registers what is about keys, and about whoever sends them.
 func (n *Node) keyMetrics(m *instruments) {
+	if n.keys == nil { // a rescue has one key, and no store of keys
+		return
+	}
 	for result := range n.keys.Results() {
 		m.counter("fanfold_auth_requests_total", "Requests to a closed house, by what became of their credentials.",
 			func() uint64 { return n.keys.Results()[result] }, "result", result)
