@@ -30,12 +30,16 @@ func OpenKeys(ctx context.Context, data string, logger *slog.Logger) (store *key
 	if exists(filepath.Join(data, "readmodel")) && !exists(filepath.Join(data, "nats")) {
 		return nil, nil, fanfold.Errorf(fanfold.Invalid, "the log of %s is on other servers, and so are the keys: ask a node that runs", data)
 	}
-	n, err := Open(ctx, Config{Data: data, Listen: "127.0.0.1:0", Durability: string(embedded.Always), Logger: logger})
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, nil, fanfold.Wrap(err, fanfold.Unavailable, "a server runs on %s: ask it with --server, and without --data", data)
-	}
-	if err != nil {
+	n := &Node{cfg: Config{Data: data, Durability: string(embedded.Always), Logger: logger}, instruments: newInstruments()}
+	if n.lock, err = LockDir(data); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = fanfold.Wrap(err, fanfold.Unavailable, "a server runs on %s: ask it with --server, and without --data", data)
+		}
 		return nil, nil, err
+	}
+	n.check = newLogCheck(n)
+	if err := n.openFiles(ctx); err != nil { // neither folded, nor served
+		return nil, nil, errors.Join(err, n.Close())
 	}
 	return n.keys, n.Close, nil
 }

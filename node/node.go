@@ -186,15 +186,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if n.certificate != nil {
 		n.listener = tls.NewListener(n.listener, n.certificate.config("h2", "http/1.1"))
 	}
-	n.Store, err = sqlite.OpenStore(filepath.Join(cfg.Data, "readmodel"), sqlite.Options{
-		Fingerprint: fold.Fingerprint(), FailWrite: cfg.FailWrite, Cache: cfg.Cache, Logger: cfg.Logger})
-	if err != nil {
-		return n, err
-	}
-	if err := n.openLog(ctx); err != nil {
-		return n, err
-	}
-	if err := n.openKeys(ctx); err != nil {
+	if err := n.openFiles(ctx); err != nil {
 		return n, err
 	}
 	if err := n.checkClosed(); err != nil {
@@ -209,6 +201,19 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	}
 	n.openAPI()
 	return n, nil
+}
+
+// openFiles opens the read model, the log, and the keys beside it. Errors are those of opening them.
+func (n *Node) openFiles(ctx context.Context) (err error) {
+	n.Store, err = sqlite.OpenStore(filepath.Join(n.cfg.Data, "readmodel"), sqlite.Options{
+		Fingerprint: fold.Fingerprint(), FailWrite: n.cfg.FailWrite, Cache: n.cfg.Cache, Logger: n.cfg.Logger})
+	if err == nil {
+		err = n.openLog(ctx)
+	}
+	if err == nil {
+		err = n.openKeys(ctx)
+	}
+	return err
 }
 
 // openProjector holds the log against the read model, and opens the projector. The error is LogDamaged where the log lacks
