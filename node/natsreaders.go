@@ -1,10 +1,7 @@
 package node
 
 import (
-	"bufio"
 	"context"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/internal/smallfile"
 )
 
 // Bounds of a file of NKeys.
@@ -23,31 +21,22 @@ const (
 
 // readReaderKeys reads the public NKeys in a file, one a line; lines that begin with # are comments. Errors are Invalid.
 func readReaderKeys(path string) (known []string, err error) {
-	f, err := os.Open(path)
+	text, _, err := smallfile.Read(path, maxReaderKeyFile, 0)
 	if err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Invalid, "--nats-auth: %v", err)
+		return nil, fanfold.Wrap(err, fanfold.Invalid, "--nats-auth: %s", fanfold.MessageOf(err))
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(io.LimitReader(f, maxReaderKeyFile+1))
-	size := 0
-	for n := 1; lines.Scan(); n++ {
-		size += len(lines.Bytes()) + 1
-		key, _, _ := strings.Cut(lines.Text(), "#")
+	for n, line := range strings.Split(string(text), "\n") {
+		key, _, _ := strings.Cut(line, "#")
 		if key = strings.TrimSpace(key); key == "" {
 			continue
 		}
 		if !nkeys.IsValidPublicUserKey(key) {
-			return nil, fanfold.Errorf(fanfold.Invalid, "--nats-auth: line %d of %s is not a user's public NKey, which begins with U", n, path)
+			return nil, fanfold.Errorf(fanfold.Invalid, "--nats-auth: line %d of %s is not a user's public NKey, which begins with U", n+1, path)
 		}
-		if !slices.Contains(known, key) {
-			known = append(known, key)
-		}
+		known = append(known, key)
 	}
-	switch {
-	case lines.Err() != nil:
-		return nil, fanfold.Wrap(lines.Err(), fanfold.Invalid, "--nats-auth: %v", lines.Err())
-	case size > maxReaderKeyFile:
-		return nil, fanfold.Errorf(fanfold.Invalid, "--nats-auth: %s has more than %d bytes", path, maxReaderKeyFile)
+	slices.Sort(known)
+	switch known = slices.Compact(known); {
 	case len(known) == 0:
 		return nil, fanfold.Errorf(fanfold.Invalid, "--nats-auth: %s has no NKey", path)
 	case len(known) > maxReaderKeys:

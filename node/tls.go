@@ -4,13 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"io"
 	"log/slog"
-	"os"
 	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/smallfile"
 )
 
 // How often the files of a certificate are read, and how long each may be.
@@ -53,13 +52,13 @@ func openCertificate(certFile, keyFile string, logger *slog.Logger) (*certificat
 // read reads the two files, and returns what both have together as a number, too, also where they do not fit. The error is
 // Invalid.
 func (c *certificate) read() (pair *tls.Certificate, seen [sha256.Size]byte, err error) {
-	certText, err := readCertificateFile("--tls-cert", c.certFile, false)
+	certText, _, err := smallfile.Read(c.certFile, maxCertificate, smallfile.Regular)
 	if err != nil {
-		return nil, seen, err
+		return nil, seen, fanfold.Wrap(err, fanfold.Invalid, "--tls-cert: %s", fanfold.MessageOf(err))
 	}
-	keyText, err := readCertificateFile("--tls-key", c.keyFile, true)
+	keyText, _, err := smallfile.Read(c.keyFile, maxCertificate, smallfile.Regular|smallfile.Secret)
 	if err != nil {
-		return nil, seen, err
+		return nil, seen, fanfold.Wrap(err, fanfold.Invalid, "--tls-key: %s", fanfold.MessageOf(err))
 	}
 	first, second := sha256.Sum256(certText), sha256.Sum256(keyText)
 	seen = sha256.Sum256(append(first[:], second[:]...))
@@ -68,33 +67,6 @@ func (c *certificate) read() (pair *tls.Certificate, seen [sha256.Size]byte, err
 		return nil, seen, fanfold.Wrap(err, fanfold.Invalid, "--tls-cert %s and --tls-key %s are no certificate and its key: %v", c.certFile, c.keyFile, err)
 	}
 	return &made, seen, nil
-}
-
-// readCertificateFile reads a file that a flag names. Everybody on the machine may read it unless it is secret. The error is
-// Invalid.
-func readCertificateFile(flag, path string, secret bool) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Invalid, "%s: %v", flag, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, fanfold.Wrap(err, fanfold.Invalid, "%s: %v", flag, err)
-	case !info.Mode().IsRegular():
-		return nil, fanfold.Errorf(fanfold.Invalid, "%s: %s is not a file", flag, path)
-	case secret && info.Mode().Perm()&0o004 != 0:
-		return nil, fanfold.Errorf(fanfold.Invalid, "%s: everybody on this machine may read %s: change that with chmod 600", flag, path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxCertificate+1))
-	switch {
-	case err != nil:
-		return nil, fanfold.Wrap(err, fanfold.Invalid, "%s: %v", flag, err)
-	case len(text) > maxCertificate:
-		return nil, fanfold.Errorf(fanfold.Invalid, "%s: %s has more than %d bytes", flag, path, maxCertificate)
-	}
-	return text, nil
 }
 
 // run reads the files again and again until ctx ends.

@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"io"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/smallfile"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -24,24 +24,9 @@ func ReadFile(path string) (access.Key, error) {
 
 // readFile does what ReadFile does, and says in which version of the file the key was.
 func readFile(path string) (key access.Key, at fileVersion, err error) {
-	f, err := os.Open(path)
+	text, info, err := smallfile.Read(path, maxKeyFile, smallfile.Secret)
 	if err != nil {
-		return key, at, fanfold.Wrap(err, fanfold.Invalid, "the key cannot be read: %v", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return key, at, fanfold.Wrap(err, fanfold.Invalid, "the key cannot be read: %v", err)
-	}
-	if info.Mode().Perm()&0o004 != 0 {
-		return key, at, fanfold.Errorf(fanfold.Invalid, "everybody on this machine may read %s: change that with chmod 600", path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
-	switch {
-	case err != nil:
-		return key, at, fanfold.Wrap(err, fanfold.Invalid, "the key cannot be read: %v", err)
-	case len(text) > maxKeyFile:
-		return key, at, fanfold.Errorf(fanfold.Invalid, "%s has more than %d bytes: it is no file with a key", path, maxKeyFile)
+		return key, at, err
 	}
 	if key, err = access.ParseKey(strings.TrimSpace(string(text))); err != nil {
 		return key, at, fanfold.Errorf(fanfold.Invalid, "%s: %s", path, fanfold.MessageOf(err))

@@ -4,16 +4,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"io"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/smallfile"
 )
 
 // Credentials say by what a node is known to outside NATS servers, and by what it knows them. Secrets stand in files, which
@@ -207,23 +206,9 @@ func (c Credentials) roots() (*x509.CertPool, error) {
 
 // readSecret returns what a file has, without line ends at its end. The error is Invalid, and names the flag and the file.
 func readSecret(flag, path string, most int64) (string, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		return "", fanfold.Errorf(fanfold.Invalid, "%s %s is not a file", flag, path)
-	}
-	var text []byte
-	if err == nil {
-		var f *os.File
-		if f, err = os.Open(path); err == nil {
-			text, err = io.ReadAll(io.LimitReader(f, most+1))
-			err = errors.Join(err, f.Close())
-		}
-	}
-	switch {
-	case err != nil:
-		return "", fanfold.Wrap(err, fanfold.Invalid, "%s %s cannot be read: %v", flag, path, err)
-	case int64(len(text)) > most:
-		return "", fanfold.Errorf(fanfold.Invalid, "%s %s has more than %d bytes", flag, path, most)
+	text, _, err := smallfile.Read(path, most, smallfile.Regular)
+	if err != nil {
+		return "", fanfold.Wrap(err, fanfold.Invalid, "%s %s", flag, fanfold.MessageOf(err))
 	}
 	out := strings.TrimRight(string(text), "\r\n")
 	if out == "" {
