@@ -48,28 +48,44 @@ func (j *Judge) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-tick.C:
-			j.look()
+			j.poll()
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-// look takes note of what has changed, and returns the model that applies and the number of its access.
+// look takes note of another model, and returns the model that applies and the number of its access. Each request asks it.
 func (j *Judge) look() (*model.Model, uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	m, version := j.models(), j.keys.Version() // within the lock, so that nobody puts an older model over a newer one
-	if m == j.model && version == j.version {
-		return m, j.access
+	m := j.models() // within the lock, so that nobody puts an older model over a newer one
+	if m != j.model {
+		if !model.SameAccess(j.model, m) {
+			j.access++
+		}
+		j.model = m
+		j.announce()
 	}
-	if !model.SameAccess(j.model, m) {
-		j.access++
+	return m, j.access
+}
+
+// poll takes note of another model and of keys that have changed.
+func (j *Judge) poll() {
+	j.look()
+	version := j.keys.Version()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if version != j.version {
+		j.version = version
+		j.announce()
 	}
-	j.model, j.version = m, version
+}
+
+// announce wakes whoever waits for changed rights. The caller has the lock.
+func (j *Judge) announce() {
 	close(j.changed)
 	j.changed = make(chan struct{})
-	return m, j.access
 }
 
 // Changed returns a channel that is closed once rights may have changed.
@@ -190,12 +206,20 @@ func (r *Rights) CheckWrite(collection string) error {
 	return fanfold.Errorf(fanfold.Forbidden, "the right to write %s is missing: ask for a key with a role that the model's access to %s names", collection, collection)
 }
 
-// CheckAdmin returns nil where the principal may do everything, and a Forbidden otherwise.
-func (r *Rights) CheckAdmin() error {
-	if r != nil && r.Admin() {
+// CheckReadAll returns nil where the principal reads every collection, and a Forbidden otherwise.
+func (r *Rights) CheckReadAll() error {
+	if r.ReadsAll() {
 		return nil
 	}
-	return fanfold.Errorf(fanfold.Forbidden, "the role %s is missing", model.RoleAdmin)
+	return fanfold.Errorf(fanfold.Forbidden, "the right to read every collection is missing")
+}
+
+// CheckRole returns nil where the principal has a role, and a Forbidden otherwise.
+func (r *Rights) CheckRole(role string) error {
+	if r != nil && r.Has(role) {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Forbidden, "the role %s is missing", role)
 }
 
 // Shape is the same for rights to the same documents.

@@ -48,7 +48,7 @@ func (a *admin) ready(c echo.Context) error {
 		setPrivate(c.Response().Header())
 	}
 	if _, stopped := a.operator.Status(); stopped != nil {
-		if checkRole(rights, model.RoleMonitor) != nil {
+		if rights.CheckRole(model.RoleMonitor) != nil {
 			return fanfold.Wrap(stopped, fanfold.Unavailable, "this node is not ready; the role %s sees the reason", model.RoleMonitor)
 		}
 		return stopped

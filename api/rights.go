@@ -76,11 +76,11 @@ func (s *Server) enter(r *route, c echo.Context, rights *access.Rights) error {
 	case rightRead, rightWrite:
 		return r.enterCollections(c, rights)
 	case rightAll:
-		return checkAll(rights)
+		return rights.CheckReadAll()
 	case rightMonitor:
-		return checkRole(rights, model.RoleMonitor)
+		return rights.CheckRole(model.RoleMonitor)
 	case rightAdmin:
-		return checkRole(rights, model.RoleAdmin)
+		return rights.CheckRole(model.RoleAdmin)
 	case rightGroup:
 		return s.groups.enter(c)
 	case rightOpen, rightKnown:
@@ -106,7 +106,7 @@ func (r *route) enterCollections(c echo.Context, rights *access.Rights) error {
 		}
 	}
 	if len(names) == 0 && r.path == exportPath {
-		return checkAll(rights)
+		return rights.CheckReadAll()
 	}
 	return nil
 }
@@ -127,9 +127,10 @@ func (r *route) enterPath(c echo.Context, rights *access.Rights) error {
 		if fanfold.CheckCollection(name) != nil {
 			continue
 		}
-		if last = name; check(name) != nil {
-			return check(name)
+		if err := check(name); err != nil {
+			return err
 		}
+		last = name
 	}
 	if r.right == rightRead && c.Request().URL.RawQuery != "" {
 		return enterExpanded(c.QueryParam("expand"), last, rights)
@@ -147,26 +148,11 @@ func enterExpanded(text, collection string, rights *access.Rights) error {
 			if rel == nil {
 				break
 			}
-			if at = rel.To; rights.CheckRead(at) != nil {
-				return rights.CheckRead(at)
+			at = rel.To
+			if err := rights.CheckRead(at); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
-}
-
-// checkAll returns a Forbidden where a principal does not read every collection.
-func checkAll(rights *access.Rights) error {
-	if rights.ReadsAll() {
-		return nil
-	}
-	return fanfold.Errorf(fanfold.Forbidden, "the right to read every collection is missing")
-}
-
-// checkRole returns a Forbidden where a principal lacks a role.
-func checkRole(rights *access.Rights, role string) error {
-	if rights != nil && rights.Has(role) {
-		return nil
-	}
-	return fanfold.Errorf(fanfold.Forbidden, "the role %s is missing", role)
 }

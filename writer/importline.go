@@ -50,7 +50,7 @@ func (ck *checker) importEvent(by *access.Rights, collection string, line []byte
 	}
 	ev = &l.event
 	if ev.Kind == fanfold.KindModel {
-		err = by.CheckAdmin()
+		err = by.CheckRole(model.RoleAdmin)
 	} else {
 		err = by.CheckWrite(ev.Key.Collection)
 	}
