@@ -2,7 +2,6 @@ package keys
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -205,13 +204,4 @@ func (e *Entry) principals() (out []*access.Principal) {
 		out = append(out, p)
 	}
 	return out
-}
-
-// encode returns the entry as it is stored.
-func (e *Entry) encode() []byte {
-	text, err := json.Marshal(e)
-	if err != nil {
-		panic(err) // an entry has nothing that JSON lacks
-	}
-	return text
 }

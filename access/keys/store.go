@@ -240,22 +240,6 @@ func (s *Store) change(ctx context.Context, id string, decide func(t *table, now
 	return nil, fanfold.Errorf(fanfold.Busy, "other nodes keep changing keys: try again")
 }
 
-// with returns a table as it is after a change.
-func (t *table) with(to state, revision uint64) *table {
-	out := &table{state: to, revision: revision, entries: map[string]*Entry{}, revisions: t.revisions}
-	for id, e := range t.entries {
-		out.entries[id] = e
-	}
-	if c := to.Change; c != nil {
-		delete(out.entries, c.ID)
-		if c.Entry != nil {
-			out.entries[c.ID] = c.Entry
-		}
-	}
-	out.index()
-	return out
-}
-
 // complete writes the entry that a table's state names, where that was not done. It overwrites nothing that is newer than the
 // state.
 func (s *Store) complete(ctx context.Context, t *table) error {
@@ -267,7 +251,7 @@ func (s *Store) complete(ctx context.Context, t *table) error {
 			err = s.bucket.Remove(ctx, key, t.revisions[c.ID])
 			delete(t.revisions, c.ID)
 		} else {
-			t.revisions[c.ID], err = s.bucket.Set(ctx, key, c.Entry.encode(), t.revisions[c.ID])
+			t.revisions[c.ID], err = s.bucket.Set(ctx, key, encode(c.Entry), t.revisions[c.ID])
 		}
 		if fanfold.CodeOf(err) == fanfold.Stale { // another node has written it, for this state or for a later one
 			var now fanfold.Entry
@@ -281,11 +265,11 @@ func (s *Store) complete(ctx context.Context, t *table) error {
 	return nil
 }
 
-// encode returns the state as it is stored.
-func encode(st state) []byte {
-	text, err := json.Marshal(st)
+// encode returns the state or an entry as it is stored.
+func encode(v any) []byte {
+	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // a state has nothing that JSON lacks
+		panic(err) // neither has anything that JSON lacks
 	}
 	return text
 }

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -61,14 +62,26 @@ func newTable(all []fanfold.Entry) (*table, error) {
 			t.entries[id], t.revisions[id] = e, one.Revision
 		}
 	}
-	if c := t.state.Change; c != nil && !t.written(c) {
+	t.putOver()
+	return t, nil
+}
+
+// with returns a table as it is after a change of the state.
+func (t *table) with(to state, revision uint64) *table {
+	out := &table{state: to, revision: revision, entries: maps.Clone(t.entries), revisions: t.revisions}
+	out.putOver()
+	return out
+}
+
+// putOver puts the change that the state names over the entries, whether it is written there yet or not, and makes the lookups.
+func (t *table) putOver() {
+	if c := t.state.Change; c != nil {
 		delete(t.entries, c.ID)
 		if c.Entry != nil {
 			t.entries[c.ID] = c.Entry
 		}
 	}
 	t.index()
-	return t, nil
 }
 
 // index makes the lookups of a table whose entries are in place.

@@ -30,12 +30,8 @@ func (p *parser) access(n jsondoc.Node, at string) *model.Access {
 
 // roles reads a list of roles, and returns it sorted.
 func (p *parser) roles(n jsondoc.Node, at string) []string {
-	if p.tree.Kind(n) != jsondoc.Array {
-		p.problem(at, "must be a list of roles")
-		return nil
-	}
 	var roles []string
-	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
+	for c := range p.list(n, at, "roles") {
 		if len(roles) == model.MaxRoles {
 			p.problem(at, "has more than %d roles", model.MaxRoles)
 			return roles

@@ -62,12 +62,8 @@ func (p *parser) schema(n jsondoc.Node, at string) []byte {
 
 // release reads a list of paths whose rules were removed.
 func (p *parser) release(n jsondoc.Node, at string) []string {
-	if p.tree.Kind(n) != jsondoc.Array {
-		p.problem(at, "must be a list of paths")
-		return nil
-	}
 	var paths []string
-	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
+	for c := range p.list(n, at, "paths") {
 		if !p.counted(&p.sizes.release, maxRelease, "released paths", at) {
 			return paths
 		}

@@ -4,6 +4,7 @@ package modelfile
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -150,6 +151,21 @@ func (p *parser) text(n jsondoc.Node, at string) string {
 		return ""
 	}
 	return p.tree.Text(n)
+}
+
+// list returns the elements of a list of what, none where it is no list.
+func (p *parser) list(n jsondoc.Node, at, what string) iter.Seq[jsondoc.Node] {
+	return func(yield func(jsondoc.Node) bool) {
+		if p.tree.Kind(n) != jsondoc.Array {
+			p.problem(at, "must be a list of %s", what)
+			return
+		}
+		for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
+			if !yield(c) {
+				return
+			}
+		}
+	}
 }
 
 // flag reads true or false.

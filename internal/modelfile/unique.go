@@ -25,12 +25,8 @@ var (
 
 // unique reads a list of what is unique: paths, expressions, and lists of them.
 func (p *parser) unique(n jsondoc.Node, at string) []*model.Unique {
-	if p.tree.Kind(n) != jsondoc.Array {
-		p.problem(at, "must be a list of paths, expressions and lists of them")
-		return nil
-	}
 	var all []*model.Unique
-	for c := p.tree.First(n); c != jsondoc.None; c = p.tree.Next(c) {
+	for c := range p.list(n, at, "paths, expressions and lists of them") {
 		if !p.counted(&p.sizes.unique, maxUnique, "unique members", at) {
 			return all
 		}
