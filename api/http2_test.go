@@ -33,14 +33,17 @@ const short = 100 * time.Millisecond
 func TestQuietStreams(t *testing.T) {
 	srv := serveHTTP2(t, short, func(w http.ResponseWriter, _ *http.Request, control *http.ResponseController) {
 		for range 3 {
-			time.Sleep(3 * short)
-			if err := control.SetWriteDeadline(time.Now().Add(short)); err != nil {
+			time.Sleep(3 * short) // until a deadline has passed, which is a time: there is no position to wait for
+			if err := control.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
 				t.Error(err)
 			}
 			if _, err := w.Write([]byte("row\n")); err != nil {
 				t.Error(err)
 			}
 			if err := control.Flush(); err != nil {
+				t.Error(err)
+			}
+			if err := control.SetWriteDeadline(time.Now().Add(short)); err != nil { // it passes while nothing is written
 				t.Error(err)
 			}
 		}
@@ -125,7 +128,7 @@ func TestLastPieceHasADeadline(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	<-returned
-	time.Sleep(5 * short)
+	time.Sleep(5 * short) // until the deadline has passed, and no client can have been in time
 	if n, err := io.Copy(io.Discard, resp.Body); err == nil {
 		t.Errorf("%d bytes are read to the end by a client that was late", n)
 	}

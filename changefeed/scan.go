@@ -102,7 +102,7 @@ type output interface {
 	alive() error
 }
 
-// sendToHead sends each change behind at, up to the newest one, and returns nil there. It returns errLimitReached after
+// sendToHead sends each change after at, up to the newest one, and returns nil there. It returns errLimitReached after
 // the event or transaction that reaches the limit, so that neither is cut, and errRightsChanged. What it has sent is with the
 // client then, and none of it is held. Other errors are the output's, the store's and ctx's.
 func (s *scan) sendToHead(ctx context.Context, out output) error {
@@ -122,7 +122,7 @@ func (s *scan) sendToHead(ctx context.Context, out output) error {
 	return ctx.Err()
 }
 
-// sendPage sends the next page of changes, and returns how many changes are behind it. The error is errRightsChanged where the
+// sendPage sends the next page of changes, and returns how many changes come after it. The error is errRightsChanged where the
 // consumer has lost its rights: what it has added to the output is sent with the last words.
 func (s *scan) sendPage(ctx context.Context, out output) (pending int64, err error) {
 	if err := s.checkRights(); err != nil {

@@ -52,6 +52,7 @@ func TestKeyIsNotPrinted(t *testing.T) {
 // TestKeyGoesWithEveryRequest: in a closed house everything that a client does works with its key, and nothing without one.
 func TestKeyGoesWithEveryRequest(t *testing.T) {
 	s := harness.OpenClosed(t, "")
+	s.Put("books", "b0", `{}`) // the collection is there, whichever request comes first
 	p := newProxy(t, s)
 	ctx := t.Context()
 	with := connect(t, p.url(), client.Options{Key: client.NewKey(s.Key)})
@@ -174,6 +175,7 @@ func TestKeysByTheClient(t *testing.T) {
 // TestLostAnswerAboutKeys: a request that must not be made twice is not sent again: to make a key, to rotate or to revoke one.
 func TestLostAnswerAboutKeys(t *testing.T) {
 	s := harness.OpenClosed(t, "")
+	s.Put("books", "b0", `{}`) // the collection is there, whichever request comes first
 	p := newProxy(t, s)
 	c := connect(t, p.url(), client.Options{Key: client.NewKey(s.Key)})
 	key := strings.Split(s.NewKey("read"), "_")[1]

@@ -167,7 +167,7 @@ func (c sharedPart) swapped() sharedPart {
 	return sharedPart{inBase: c.inValue, length: c.length, inValue: c.inBase}
 }
 
-// appendShortened appends a value without the part: the mark; the numbers, behind each of which is a comma; what comes before the
+// appendShortened appends a value without the part: the mark; the numbers, each with a comma after it; what comes before the
 // part and what comes behind it. A value with a short part is appended as it is.
 func (c sharedPart) appendShortened(dst, value []byte) []byte {
 	if c.length < leastShared {

@@ -37,7 +37,7 @@ func (s *splitter) stored(depth int) string {
 	return string([]byte{chainMark, byte('0' + depth)}) + string(s.afterSameForm)
 }
 
-// depthAfter returns the depth of a row of a form behind the one at prior, 0 where it cannot be behind it.
+// depthAfter returns the depth of a row of a form after the one at prior, 0 where it cannot come after that one.
 func (w *changeWriter) depthAfter(prior fanfold.Position, form int64) (depth int, err error) {
 	end, ok := w.chains[prior]
 	delete(w.chains, prior)

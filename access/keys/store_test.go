@@ -23,6 +23,7 @@ import (
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/tests/harness"
 )
 
 // openLog starts an embedded server on a directory, and returns its log and what closes both.
@@ -133,16 +134,6 @@ func wantIn(t *testing.T, s *keys.Store, key access.Key, roles ...string) *acces
 	return p
 }
 
-// await waits until done says so.
-func await(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for begun := time.Now(); !done(); time.Sleep(2 * time.Millisecond) {
-		if time.Since(begun) > 20*time.Second {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 // TestFirstKeyClosesTheHouse: everybody is let in before the first key, which must be an admin's. From then on nobody enters without
 // one: on every node, after a restart, and when no key is left that works.
 func TestFirstKeyClosesTheHouse(t *testing.T) {
@@ -167,7 +158,7 @@ func TestFirstKeyClosesTheHouse(t *testing.T) {
 		t.Fatal("the house is open, still")
 	}
 	wantIn(t, s, key, "admin", "write")
-	await(t, "the other node to know the key", other.Closed)
+	harness.Await(t, "the other node to know the key", harness.WaitTime, other.Closed)
 	wantIn(t, other, key, "admin", "write")
 	_, err = other.Authenticate(nil)
 	want(t, fanfold.Unauthenticated, err)
@@ -440,7 +431,7 @@ func TestChangeWithoutAnAnswer(t *testing.T) {
 	})
 	want(t, fanfold.OutcomeUnknown, s.Revoke(t.Context(), key.ID))
 	b.set(nil)
-	await(t, "the change", func() bool { _, err := enter(s, key); return err != nil })
+	harness.Await(t, "the change", harness.WaitTime, func() bool { _, err := enter(s, key); return err != nil })
 	b.set(func(string, string) (before, after error) { return errInjected, nil })
 	_, _, err := s.Create(t.Context(), keys.Settings{Name: "x", Roles: []string{"read"}})
 	want(t, fanfold.Unavailable, err)
@@ -467,7 +458,7 @@ func TestRandomChangesOnTwoNodes(t *testing.T) {
 	stores := []*keys.Store{running(t, faults[0], keys.Options{}), running(t, faults[1], keys.Options{})}
 	var all sync.WaitGroup
 	create(t, stores[0], "admin")
-	await(t, "the other node to know the key", stores[1].Closed)
+	harness.Await(t, "the other node to know the key", harness.WaitTime, stores[1].Closed)
 	for i, s := range stores {
 		all.Go(func() {
 			for n := range 40 {
@@ -504,7 +495,7 @@ func TestRandomChangesOnTwoNodes(t *testing.T) {
 		t.Fatalf("only %d keys are left", fresh.Len())
 	}
 	for _, s := range stores {
-		await(t, "a node to have the keys of the bucket", func() bool { return text(s) == text(fresh) })
+		harness.Await(t, "a node to have the keys of the bucket", harness.WaitTime, func() bool { return text(s) == text(fresh) })
 	}
 }
 
@@ -584,7 +575,7 @@ func TestMaxAge(t *testing.T) {
 		t.Fatalf("an open house is %v, %v", p, err)
 	}
 	b.set(nil)
-	await(t, "the bucket to be read", func() bool { return s.Age() < time.Second })
+	harness.Await(t, "the bucket to be read", harness.WaitTime, func() bool { return s.Age() < time.Second })
 	key := create(t, s, "admin")
 	b.set(fails)
 	p := wantIn(t, s, key, "admin")
@@ -599,7 +590,7 @@ func TestMaxAge(t *testing.T) {
 		t.Fatal("somebody is valid on a node that knows no keys")
 	}
 	b.set(nil)
-	await(t, "the bucket to be read", func() bool { _, err := enter(s, key); return err == nil })
+	harness.Await(t, "the bucket to be read", harness.WaitTime, func() bool { _, err := enter(s, key); return err == nil })
 	if !s.Valid(p) {
 		t.Fatal("a principal is not valid after the outage")
 	}
@@ -611,7 +602,7 @@ func TestLostBucket(t *testing.T) {
 	s := running(t, bucketOf(l), keys.Options{})
 	key := create(t, s, "admin")
 	want(t, "", bucketOf(l).Drop(t.Context(), "keys"))
-	await(t, "the node to miss the bucket", func() bool { return s.Age() > time.Second })
+	harness.Await(t, "the node to miss the bucket", harness.WaitTime, func() bool { return s.Age() > time.Second })
 	_, err := s.Authenticate(nil)
 	want(t, fanfold.Unauthenticated, err)
 	wantIn(t, s, key, "admin")
@@ -629,7 +620,7 @@ func TestOtherNodesLearn(t *testing.T) {
 		key := create(t, s, "read")
 		for _, known := range []bool{true, false} {
 			begun := time.Now()
-			await(t, "the other node to know the key", func() bool { _, err := enter(other, key); return (err == nil) == known })
+			harness.Await(t, "the other node to know the key", harness.WaitTime, func() bool { _, err := enter(other, key); return (err == nil) == known })
 			if took = append(took, time.Since(begun)); known {
 				want(t, "", s.Revoke(t.Context(), key.ID))
 			}
@@ -645,7 +636,7 @@ func TestWithoutHints(t *testing.T) {
 	l := newLog(t)
 	s, other := open(t, bucketOf(l), keys.Options{}), running(t, deafBucket{bucketOf(l)}, keys.Options{})
 	create(t, s, "admin")
-	await(t, "the other node to know of the key", other.Closed)
+	harness.Await(t, "the other node to know of the key", harness.WaitTime, other.Closed)
 }
 
 // deafBucket cannot be watched.
@@ -868,7 +859,7 @@ func TestAdminFile(t *testing.T) {
 	p := wantIn(t, s, first, "admin")
 	version := s.Version()
 	write(second.Text()+"\n", 0o600)
-	await(t, "the file to be read again", func() bool { _, err := enter(s, second); return err == nil })
+	harness.Await(t, "the file to be read again", harness.WaitTime, func() bool { _, err := enter(s, second); return err == nil })
 	if wantIn(t, s, first); s.Valid(p) || s.Version() == version {
 		t.Fatal("the principal of the key before is valid")
 	}
@@ -884,7 +875,7 @@ func TestAdminFile(t *testing.T) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the file to be read again", func() bool { _, err := enter(s, third); return err == nil })
+	harness.Await(t, "the file to be read again", harness.WaitTime, func() bool { _, err := enter(s, third); return err == nil })
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ type Reading struct {
 }
 
 // ServeChanges answers a member's request for the changes of a partition whose token it has: the changes of the first parked
-// batch that is to be given again, or those behind the checkpoint. It blocks for as long as the answer lasts. The answer ends
+// batch that is to be given again, or those after the checkpoint. It blocks for as long as the answer lasts. The answer ends
 // when the lease is lost, when a batch has failed, when another parked batch is to be given, or when the rights of g have ended. Errors are to be answered: LeaseLost, Invalid, Forbidden, NotFound and Unavailable.
 func (g *Groups) ServeChanges(w http.ResponseWriter, r *http.Request, asked Reading) error {
 	read, scope, err := g.read(r.Context(), asked.Group, asked.Partition, asked.Token)

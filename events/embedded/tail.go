@@ -254,7 +254,7 @@ func (s *tailScan) bytes() (n int64) {
 	return n - s.end.offset
 }
 
-// cut makes the stream end at end. What is behind is kept in the directory at path, and replaces what another cut has
+// cut makes the stream end at end. The rest is kept in the directory at path, and replaces what another cut has
 // kept. The server's index, which may have it, is removed first, so that a crash leaves nothing else than a longer log.
 func (s *tailScan) cut(path string) error {
 	if err := os.Remove(filepath.Join(s.msgs, "index.db")); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -222,7 +222,7 @@ func (p *parser) elements(self Node) error {
 	}
 }
 
-// attach makes child the next one inside the container, behind last, which is None for the first.
+// attach makes child the next one inside the container, after last, which is None for the first.
 func (t *Tree) attach(container, last, child Node) {
 	if last == None {
 		t.nodes[container].child = child

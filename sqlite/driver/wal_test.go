@@ -225,7 +225,7 @@ func TestReaderHoldsUpTruncation(t *testing.T) {
 	}
 }
 
-// TestIdleWALIsTruncated: what was written last leaves no WAL behind where nothing more is written.
+// TestIdleWALIsTruncated: a WAL goes after the last write, if nothing more is written.
 func TestIdleWALIsTruncated(t *testing.T) {
 	f := openTestFile(t)
 	for seq := range int64(fewWrites) {

@@ -116,18 +116,25 @@ func TestHalfReads(t *testing.T) {
 	checkWhole(t, h, half)
 }
 
-// compare reads a path as admin and as the half principal, who may read it or not.
-func compare(t *testing.T, h *house, half *harness.Client, path string, may bool, seen map[string]int) {
+// readBoth reads a path as admin and as the half principal.
+func readBoth(t *testing.T, h *house, half *harness.Client, path string, seen map[string]int) (want, got *harness.Response) {
 	t.Helper()
 	want, err := h.admin.Do("GET", path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := half.Do("GET", path, nil)
+	got, err = half.Do("GET", path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen[fmt.Sprint(got.Status)]++
+	return want, got
+}
+
+// compare reads a path as admin and as the half principal, who may read it or not.
+func compare(t *testing.T, h *house, half *harness.Client, path string, may bool, seen map[string]int) {
+	t.Helper()
+	want, got := readBoth(t, h, half, path, seen)
 	if want.Status != http.StatusOK && want.Status != http.StatusNotFound {
 		t.Fatalf("%s: admin is answered with %d %s", path, want.Status, want.Body)
 	}
@@ -215,15 +222,7 @@ func checkLineage(t *testing.T, h *house, half *harness.Client, path, collection
 // compareStatus checks the status of a path for the half principal, who may read it or not, and returns it.
 func compareStatus(t *testing.T, h *house, half *harness.Client, path string, may bool, seen map[string]int) int {
 	t.Helper()
-	want, err := h.admin.Do("GET", path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := half.Do("GET", path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen[fmt.Sprint(got.Status)]++
+	want, got := readBoth(t, h, half, path, seen)
 	if may && got.Status != want.Status || !may && got.Status != http.StatusForbidden {
 		t.Errorf("%s: status %d, admin is answered with %d: %s", path, got.Status, want.Status, got.Body)
 	}

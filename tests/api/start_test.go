@@ -17,54 +17,21 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
-	"github.com/fanfold/fanfold/access"
-	"github.com/fanfold/fanfold/access/keys"
-	"github.com/fanfold/fanfold/events/buckets"
-	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// keyFile makes a file with a key of the role admin, and returns the key's text, too.
-func keyFile(t *testing.T) (path, key string) {
-	t.Helper()
-	path, key = filepath.Join(t.TempDir(), "admin.key"), access.NewKey().Text()
-	if err := os.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path, key
-}
-
 // readerFile makes a file with the public NKey of one reader.
 func readerFile(t *testing.T) string {
 	t.Helper()
-	user, err := nkeys.CreateUser()
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := user.PublicKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, public := harness.NewNKey(t)
 	path := filepath.Join(t.TempDir(), "readers")
 	if err := os.WriteFile(path, []byte("# who may\n"+public+" # me\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// makeKey makes a key beside a node's log, as another node does.
-func makeKey(t *testing.T, n *node.Node) {
-	t.Helper()
-	store, err := keys.Open(t.Context(), buckets.NewKeyValue(n.Log, "keys"), keys.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := store.Create(t.Context(), keys.Settings{Name: "ops", Roles: []string{model.RoleAdmin}}); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // starts wants that a node starts, and closes it.
@@ -85,7 +52,7 @@ func starts(t *testing.T, configure func(cfg *node.Config)) {
 // TestWhoMayStart: a node that others reach starts with a key and with TLS, or where its flags say that it is meant without.
 func TestWhoMayStart(t *testing.T) {
 	suite.Parallel(t)
-	admin, _ := keyFile(t)
+	admin, _ := harness.NewKeyFile(t)
 	cert := harness.NewCertificate(t, t.TempDir())
 	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
 		refusedStart(t, "--tls-cert FILE --tls-key FILE, or --plaintext", func(cfg *node.Config) { cfg.Listen, cfg.AdminKeyFile = listen, admin })
@@ -130,7 +97,7 @@ func TestWhoMayStartBesideAKey(t *testing.T) {
 				t.Errorf("a log without a key is shown to others: %v, %v", n, err)
 			}
 			s = harness.Open(t, harness.Options{Dir: dir, NATS: log})
-			makeKey(t, s.Node)
+			harness.KeyOfAnotherNode(t, s.Node)
 			s.Close()
 			starts(t, func(cfg *node.Config) {
 				exposed(cfg)
@@ -163,7 +130,7 @@ func wantNoStreams(t *testing.T, url string) {
 // TestOpenHouseSaysSo: the log of a node says that nobody needs a key, and how to change that; that of a closed one does not.
 func TestOpenHouseSaysSo(t *testing.T) {
 	suite.Parallel(t)
-	admin, _ := keyFile(t)
+	admin, _ := harness.NewKeyFile(t)
 	for want, configure := range map[string]func(cfg *node.Config){
 		"level=INFO msg=\"the house is open: whoever reaches it on this machine": func(*node.Config) {},
 		"level=WARN msg=\"the house is open, and others reach it":                func(cfg *node.Config) { cfg.Listen, cfg.Insecure = "0.0.0.0:0", true },
@@ -182,7 +149,7 @@ func TestOpenHouseSaysSo(t *testing.T) {
 // TestWhoMayReadTheLog: where the house is closed, or others reach the address, clients of --nats-listen need NKeys; there TLS, too.
 func TestWhoMayReadTheLog(t *testing.T) {
 	suite.Parallel(t)
-	admin, _ := keyFile(t)
+	admin, _ := harness.NewKeyFile(t)
 	readers, cert := readerFile(t), harness.NewCertificate(t, t.TempDir())
 	far := "0.0.0.0:" + strings.Split(harness.FreeAddress(t), ":")[1]
 	refusedStart(t, "--nats-auth FILE", func(cfg *node.Config) { cfg.NATSListen = far })
@@ -202,7 +169,7 @@ func TestWhoMayReadTheLog(t *testing.T) {
 
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir})
-	makeKey(t, s.Node)
+	harness.KeyOfAnotherNode(t, s.Node)
 	s.Close()
 	if n, err := node.Open(t.Context(), node.Config{Data: dir, Listen: "127.0.0.1:0", NATSListen: harness.FreeAddress(t), Insecure: true, Durability: "interval", Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "--nats-auth FILE") {
 		t.Errorf("a closed house shows its log: %v, %v", n, err)
@@ -215,14 +182,7 @@ func TestWrongReaderFiles(t *testing.T) {
 	var many bytes.Buffer
 	seed := ""
 	for i := range 1001 {
-		user, err := nkeys.CreateUser()
-		if err != nil {
-			t.Fatal(err)
-		}
-		public, err := user.PublicKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		user, public := harness.NewNKey(t)
 		fmt.Fprintln(&many, public)
 		if i == 0 {
 			secret, err := user.Seed()

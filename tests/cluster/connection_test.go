@@ -202,14 +202,7 @@ func TestCredentialsThatCannotBe(t *testing.T) {
 // userKey returns a new NKey of a user, and its seed.
 func userKey(t *testing.T) (public, seed string) {
 	t.Helper()
-	key, err := nkeys.CreateUser()
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err = key.PublicKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, public := harness.NewNKey(t)
 	b, err := key.Seed()
 	if err != nil {
 		t.Fatal(err)

@@ -15,12 +15,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nkeys"
 
-	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/events"
-	"github.com/fanfold/fanfold/events/buckets"
-	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -98,22 +94,8 @@ func reads(t *testing.T, addr string, opts ...nats.Option) error {
 // client reads.
 func TestReadersWithNKeys(t *testing.T) {
 	suite.Parallel(t)
-	known, err := nkeys.CreateUser()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := nkeys.CreateUser()
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := known.PublicKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stranger, err := other.PublicKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	known, public := harness.NewNKey(t)
+	other, stranger := harness.NewNKey(t)
 	file := filepath.Join(t.TempDir(), "readers")
 	if err := os.WriteFile(file, []byte(public+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -167,13 +149,7 @@ func TestClosedHouseEndsReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	store, err := keys.Open(t.Context(), buckets.NewKeyValue(s.Node.Log, "keys"), keys.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := store.Create(t.Context(), keys.Settings{Name: "ops", Roles: []string{model.RoleAdmin}}); err != nil {
-		t.Fatal(err)
-	}
+	harness.KeyOfAnotherNode(t, s.Node)
 	select {
 	case <-ended:
 	case <-time.After(2 * time.Second):

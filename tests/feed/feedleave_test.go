@@ -2,14 +2,12 @@ package feed_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -109,18 +107,8 @@ type lineFeed struct {
 // openLines opens a feed of lines, which ends with the test, or after a minute.
 func openLines(t *testing.T, s *harness.Store, query string) *lineFeed {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/_changes?"+query, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { resp.Body.Close() })
-	return &lineFeed{t, bufio.NewScanner(resp.Body)}
+	lines, _ := openStream(t, s, query)
+	return &lineFeed{t, lines}
 }
 
 // until reads up to a line with a text.

@@ -82,25 +82,14 @@ func openStream(t *testing.T, s *harness.Store, query string) (lines *bufio.Scan
 	return bufio.NewScanner(resp.Body), resp.ProtoMajor
 }
 
-// await reads lines up to one with a text.
-func await(t *testing.T, lines *bufio.Scanner, text string) {
-	t.Helper()
-	for lines.Scan() {
-		if strings.Contains(lines.Text(), text) {
-			return
-		}
-	}
-	t.Fatalf("no line has %s: %v", text, lines.Err())
-}
-
 func continuousOverTLS(t *testing.T, s *harness.Store) {
 	t.Helper()
-	rows, _ := openStream(t, s, "feed=continuous&heartbeat=100")
-	await(t, rows, `"id":"b1"`)
-	for rows.Scan() && rows.Text() != "" && strings.Contains(rows.Text(), `"id"`) { // up to a heartbeat, which shows that each is flushed
+	rows := openLines(t, s, "feed=continuous&heartbeat=100")
+	rows.until(`"id":"b1"`)
+	for rows.in.Scan() && rows.in.Text() != "" && strings.Contains(rows.in.Text(), `"id"`) { // up to a heartbeat, which shows that each is flushed
 	}
 	s.Put("books", "live", fmt.Sprintf(`{"at":%d}`, time.Now().UnixNano()))
-	await(t, rows, `"id":"live"`)
+	rows.until(`"id":"live"`)
 }
 
 func eventsOverTLS(t *testing.T, s *harness.Store) {

@@ -7,9 +7,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nats-io/nkeys"
+
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/node"
 )
 
 // OpenClosed is OpenTemp for a closed house: it makes the first key, which the store's client sends.
@@ -65,6 +69,31 @@ func NewKeyFile(t testing.TB) (path, key string) {
 	t.Helper()
 	key = access.NewKey().Text()
 	return KeyFile(t, key), key
+}
+
+// KeyOfAnotherNode makes a key with the role admin beside a node's log, as another node of that log does.
+func KeyOfAnotherNode(t testing.TB, n *node.Node) {
+	t.Helper()
+	store, err := keys.Open(t.Context(), buckets.NewKeyValue(n.Log, "keys"), keys.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := store.Create(t.Context(), keys.Settings{Name: "ops", Roles: []string{model.RoleAdmin}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// NewNKey makes an NKey of a user, and returns its public part, too.
+func NewNKey(t testing.TB) (user nkeys.KeyPair, public string) {
+	t.Helper()
+	user, err := nkeys.CreateUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if public, err = user.PublicKey(); err != nil {
+		t.Fatal(err)
+	}
+	return user, public
 }
 
 // authorize adds the client's key to the headers of a request.
