@@ -32,7 +32,6 @@ func rightsOf(c echo.Context) *access.Rights {
 // It looks at the path and the query alone, so that nothing else of a refused request is read.
 func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		route := s.routes.find(c)
 		rights, err := s.judge.Authenticate(c.Request().Header["Authorization"])
 		if err == nil {
 			c.Set(rightsKey, rights)
@@ -40,6 +39,7 @@ func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
 				return next(c)
 			}
 		}
+		route := s.routes.find(c)
 		if route != nil && route.right == rightOpen || c.Request().Method == http.MethodOptions {
 			return next(c)
 		}
