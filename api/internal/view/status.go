@@ -7,9 +7,6 @@ import (
 	"github.com/fanfold/fanfold/internal/reports"
 )
 
-// unreadable stands for a document that the reader may not read.
-const unreadable = "a document that you may not read"
-
 // Status returns what a node tells of itself, without documents that may not be read. The results of work are for the role admin.
 func (v View) Status(s reports.Status) reports.Status {
 	if v.rights == nil {
@@ -27,7 +24,7 @@ func (v View) Status(s reports.Status) reports.Status {
 	s.RuleErrors = slices.Clone(s.RuleErrors)
 	for i := range s.RuleErrors {
 		if e := &s.RuleErrors[i]; !v.readsText(e.Document) {
-			e.Document, e.Error = unreadable, ""
+			e.Document, e.Error = unnamed, ""
 		}
 	}
 	if s.RuleValues != nil {
@@ -35,7 +32,7 @@ func (v View) Status(s reports.Status) reports.Status {
 		values.Rules = slices.Clone(values.Rules)
 		for i := range values.Rules {
 			if r := &values.Rules[i]; r.Document != "" && !v.readsText(r.Document) {
-				r.Document, r.Reason = unreadable, ""
+				r.Document, r.Reason = unnamed, ""
 			}
 		}
 		s.RuleValues = &values

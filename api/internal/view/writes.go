@@ -88,7 +88,7 @@ func (v View) Fanout(f *model.Fanout) *model.Fanout {
 	}
 	shown := &model.Fanout{Position: f.Position, Rules: map[string]int64{}, Collections: map[string]int64{}}
 	for rule, n := range f.Rules {
-		if collection, _, _ := strings.Cut(rule, "."); v.rights.Reads(collection) {
+		if v.rights.Reads(collectionOf(rule)) {
 			shown.Rules[rule] = n
 		}
 	}
