@@ -81,13 +81,16 @@ func (b *bodyReader) receive(c echo.Context) ([]byte, error) {
 	return body, arrived(c, l)
 }
 
-// bounded returns a size of the buffer, or less where the body cannot be as long.
+// bounded returns a size of the buffer, and that of the longest body where the two differ little, or where no body is as long.
 func (b *bodyReader) bounded(size int) int {
 	most := b.maxBody + 1 // never more than is taken
 	if b.contentLength >= 0 {
 		most = b.contentLength
 	}
-	return int(min(int64(size), most))
+	if int64(size+size/8) >= most { // little more would be another buffer, and a copy, for the last bytes
+		return int(most)
+	}
+	return size
 }
 
 // arrived ends the time of a body that has arrived, gives the client its time to read the answer, and takes the least room
