@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -208,6 +209,7 @@ func TestRefusedMembersSendNoBody(t *testing.T) {
 	t.Parallel()
 	s := openClosed(t, groupModel, func(*harness.Store) {})
 	outsider := s.as("rb")
+	outsider.HTTP.Transport.(keyed).ExpectContinueTimeout = time.Minute // before a connection reads it
 	s.Want(http.StatusCreated, "PUT", "/v1/_groups/g", `{"role":"ra"}`)
 	for _, path := range []string{"/v1/_groups/g/_ack", "/v1/_groups/g/_lease", "/v1/_groups/g"} {
 		body := &watched{}
@@ -222,24 +224,22 @@ func TestRefusedMembersSendNoBody(t *testing.T) {
 		req.ContentLength = 1 << 10
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Expect", "100-continue")
-		transport := outsider.HTTP.Transport.(keyed)
-		transport.ExpectContinueTimeout = time.Minute
 		resp, err := outsider.HTTP.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusForbidden || body.read {
-			t.Errorf("%s: %d, the body was read: %v", path, resp.StatusCode, body.read)
+		if resp.StatusCode != http.StatusForbidden || body.read.Load() {
+			t.Errorf("%s: %d, the body was read: %v", path, resp.StatusCode, body.read.Load())
 		}
 	}
 }
 
 // watched is a body that says whether it was read.
-type watched struct{ read bool }
+type watched struct{ read atomic.Bool }
 
 func (w *watched) Read([]byte) (int, error) {
-	w.read = true
+	w.read.Store(true)
 	return 0, io.ErrUnexpectedEOF
 }
 
