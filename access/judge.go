@@ -31,14 +31,22 @@ type Judge struct {
 
 	mu      sync.Mutex
 	model   *model.Model
-	access  uint64 // counts the changes of access
-	version uint64 // of keys
+	access  uint64  // counts the changes of access
+	open    *Rights // of Open under the model, which every request to an open house has
+	version uint64  // of keys
 	changed chan struct{}
 }
 
 // NewJudge returns a judge. models returns the model that applies.
 func NewJudge(keys Keys, models func() *model.Model) *Judge {
-	return &Judge{keys: keys, models: models, model: models(), version: keys.Version(), changed: make(chan struct{})}
+	j := &Judge{keys: keys, models: models, model: models(), version: keys.Version(), changed: make(chan struct{})}
+	j.open = j.rights(Open)
+	return j
+}
+
+// rights returns those of a principal under the model that was looked at last. The caller has the lock, or is the first.
+func (j *Judge) rights(p *Principal) *Rights {
+	return &Rights{Principal: p, holder: p, model: j.model, judge: j, access: j.access}
 }
 
 // Run looks again and again whether rights have changed, until ctx ends, and tells Changed.
@@ -55,19 +63,26 @@ func (j *Judge) Run(ctx context.Context) error {
 	}
 }
 
-// look takes note of another model, and returns the model that applies and the number of its access. Each request asks it.
+// look takes note of another model, and returns the model that applies and the number of its access.
 func (j *Judge) look() (*model.Model, uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	m := j.models() // within the lock, so that nobody puts an older model over a newer one
-	if m != j.model {
-		if !model.SameAccess(j.model, m) {
-			j.access++
-		}
-		j.model = m
-		j.announce()
+	j.note()
+	return j.model, j.access
+}
+
+// note takes note of another model. The caller has the lock, so that nobody puts an older model over a newer one.
+func (j *Judge) note() {
+	m := j.models()
+	if m == j.model {
+		return
 	}
-	return m, j.access
+	if !model.SameAccess(j.model, m) {
+		j.access++
+	}
+	j.model = m
+	j.open = j.rights(Open)
+	j.announce()
 }
 
 // poll takes note of another model and of keys that have changed.
@@ -106,8 +121,12 @@ func (j *Judge) Authenticate(authorization []string) (*Rights, error) {
 
 // Of returns the rights of a principal under the model that applies.
 func (j *Judge) Of(p *Principal) *Rights {
-	m, number := j.look()
-	return &Rights{Principal: p, holder: p, model: m, judge: j, access: number}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.note(); p == Open {
+		return j.open
+	}
+	return j.rights(p)
 }
 
 // Rights are what a principal may do under one model. They do not change: Current tells whether they still hold. A nil one

@@ -82,16 +82,18 @@ func checksum(text string) string {
 	return string(out[:])
 }
 
+// errMalformed says that a text is no key. It is an Invalid.
+var errMalformed = fanfold.Errorf(fanfold.Invalid, "this is no key of Fanfold: one has %d characters, as fan_<id>_<secret>_<checksum>", keyLen)
+
 // ParseKey reads the text of a key. The error is Invalid, and does not show the text.
 func ParseKey(text string) (Key, error) {
-	malformed := fanfold.Errorf(fanfold.Invalid, "this is no key of Fanfold: one has %d characters, as fan_<id>_<secret>_<checksum>", keyLen)
 	if len(text) != keyLen || !strings.HasPrefix(text, keyPrefix) {
-		return Key{}, malformed
+		return Key{}, errMalformed
 	}
 	id, rest := text[len(keyPrefix):][:idLen], text[len(keyPrefix)+idLen:]
 	secret, sum := rest[1:1+secretLen], rest[2+secretLen:]
-	if rest[0] != '_' || rest[1+secretLen] != '_' || !IsID(id) || !of(base62, secret) {
-		return Key{}, malformed
+	if rest[0] != '_' || rest[1+secretLen] != '_' || !IsID(id) || !isPlain(secret, true) {
+		return Key{}, errMalformed
 	}
 	if subtle.ConstantTimeCompare([]byte(sum), []byte(checksum(text[:keyLen-checksumLen]))) != 1 {
 		return Key{}, fanfold.Errorf(fanfold.Invalid, "the checksum of this key is wrong: a character is mistyped or missing")
@@ -100,9 +102,15 @@ func ParseKey(text string) (Key, error) {
 }
 
 // IsID tells whether a text can be the id of a key.
-func IsID(text string) bool { return len(text) == idLen && of(letters+digits, text) }
+func IsID(text string) bool { return len(text) == idLen && isPlain(text, false) }
 
-// of tells whether a text has characters of an alphabet alone.
-func of(alphabet, text string) bool {
-	return strings.Trim(text, alphabet) == ""
+// isPlain tells whether a text has small letters and digits alone, and capitals where they are let in. Each request asks it.
+func isPlain(text string, capitals bool) bool {
+	for i := range len(text) {
+		c := text[i]
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (!capitals || c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
 }

@@ -27,7 +27,7 @@ import (
 )
 
 // openLog starts an embedded server on a directory, and returns its log and what closes both.
-func openLog(t *testing.T, dir string, durability embedded.Durability) (l *events.Log, stop func()) {
+func openLog(t testing.TB, dir string, durability embedded.Durability) (l *events.Log, stop func()) {
 	t.Helper()
 	e, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, Durability: durability})
 	if err != nil {
