@@ -10,6 +10,13 @@ import (
 // errRightsChanged says that the rights do not hold any more with which an answer began.
 var errRightsChanged = errors.New("the rights have changed")
 
+// alwaysClosed is a closed channel.
+var alwaysClosed = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // checkRights returns errRightsChanged where the consumer has lost the rights with which its answer began. A shared feed's own
 // scan goes on: its subscribers check theirs.
 func (s *scan) checkRights() error {
@@ -22,6 +29,7 @@ func (s *scan) checkRights() error {
 	s.rightsChanged = s.rights.Changed() // before Current, so that no change is missed
 	if !s.rights.Current() {
 		s.rightsLost, s.uncounted = true, true // nobody has looked at what follows
+		s.rightsChanged = alwaysClosed         // so that every wait ends, whoever has noticed it first
 		return errRightsChanged
 	}
 	return nil

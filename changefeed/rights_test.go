@@ -21,6 +21,7 @@ import (
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -461,6 +462,44 @@ func TestNothingForTheSlow(t *testing.T) {
 		text, err := io.ReadAll(conn)
 		if n := bytes.Count(text, []byte(`"op"`)); n == 0 || n > changes/2 || !bytes.Contains(text, []byte(`{"end":"rights-changed",`)) {
 			t.Errorf("live %v: %d changes were sent, %v", live, n, err)
+		}
+	}
+}
+
+// TestStreamsEndWhileTheyWait: a stream that waits for room, or for its turn to evaluate a filter, ends soon after its key.
+func TestStreamsEndWhileTheyWait(t *testing.T) {
+	const size = 4 << 20
+	for name, c := range map[string]struct {
+		query string
+		fill  func(t *testing.T, feed *changefeed.Feed, budget *sending.Budget) (free func())
+	}{
+		"room": {"mode=all&since=0", func(t *testing.T, _ *changefeed.Feed, budget *sending.Budget) func() {
+			lease := budget.Lease()
+			if err := lease.WaitToHold(t.Context(), size); err != nil {
+				t.Fatal(err)
+			}
+			return lease.Release
+		}},
+		"filter": {"mode=all&since=0&filter=true", func(_ *testing.T, feed *changefeed.Feed, _ *sending.Budget) func() { return feed.TakeFilterPlaces() }},
+	} {
+		for _, kind := range streams {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				t.Parallel()
+				h, budget := newHouse(t), sending.NewBudget(size)
+				feed := changefeed.New(newMemoryStore(large(1, 1<<20)), changefeed.Options{Budget: budget})
+				url := h.serve(t, feed)
+				free := c.fill(t, feed, budget)
+				waiting := consume(t, url+"reader.first", kind, c.query+"&heartbeat=100")
+				if m, err := waiting.next(); err != nil || m.ID != "" { // a heartbeat: it has begun, and waits
+					t.Fatalf("%+v, %v", m, err)
+				}
+				h.revoke("reader.first")
+				wantEnd(t, waiting, "0-0")
+				free()
+				if m := consume(t, url+"reader.other", kind, c.query).change(); m.Seq != "1-0" {
+					t.Errorf("another reader has %+v", m)
+				}
+			})
 		}
 	}
 }

@@ -216,23 +216,20 @@ func (s *scan) await(ctx context.Context, out output, n int) error {
 	go func() { held <- s.lease.WaitToHold(ctx, n) }()
 	beats := time.NewTicker(s.req.Heartbeat)
 	defer beats.Stop()
-	var failed error
-	fail := func(err error) {
-		if failed = cmp.Or(failed, err); failed != nil {
-			cancel()
-		}
-	}
 	for {
+		var err error
 		select {
 		case err := <-held:
 			cancel()
-			return errors.Join(failed, err)
+			return err
 		case <-s.rightsChanged:
-			fail(s.checkRights())
+			err = s.checkRights()
 		case <-beats.C:
-			if failed == nil {
-				fail(out.alive())
-			}
+			err = out.alive()
+		}
+		if err != nil {
+			cancel()
+			return errors.Join(err, <-held)
 		}
 	}
 }
