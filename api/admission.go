@@ -37,7 +37,7 @@ var errBusyBodies = fanfold.Errorf(fanfold.Busy, "more writes are under way than
 // refuseBody returns the error for which a body is refused before all of it was read. First it reads what the client still
 // sends: closing the connection while the client is sending would lose the answer.
 func refuseBody(c echo.Context, maxBody int64, refusal error) error {
-	c.Get(leaseKey).(*lease).release()
+	contextOf(c).lease.release()
 	if _, err := io.CopyN(io.Discard, c.Request().Body, maxBody); err != nil && !errors.Is(err, io.EOF) {
 		return bodyError(err, maxBody)
 	}
@@ -54,7 +54,7 @@ type bodyReader struct {
 
 // receive reads the body of a request. Errors are those of bodyError, watch's, and Busy.
 func (b *bodyReader) receive(c echo.Context) ([]byte, error) {
-	l := c.Get(leaseKey).(*lease)
+	l := contextOf(c).lease
 	body := make([]byte, 0, b.bounded(freeBytes))
 	for int64(len(body)) != b.contentLength {
 		if len(body) == cap(body) { // as much again as has arrived
@@ -104,7 +104,7 @@ func arrived(c echo.Context, l *lease) error {
 		}
 	}
 	l.arrived()
-	if c.Get(anyAnswerTime) == nil && time.Since(began) > time.Second && !began.IsZero() { // its arrival has used up a part of that time
+	if !contextOf(c).untimed && time.Since(began) > time.Second && !began.IsZero() { // its arrival has used up a part of that time
 		if err := supported(http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(answerTime))); err != nil {
 			return err
 		}
@@ -154,16 +154,13 @@ func bodyError(err error, maxBody int64) error {
 	}
 }
 
-// anyAnswerTime names in a request's context that its answer may take any time.
-const anyAnswerTime = "any-answer-time"
-
 // withoutAnswerTime returns a handler whose answer may take any time, for a route that works for long.
 func withoutAnswerTime(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := supported(http.NewResponseController(c.Response()).SetWriteDeadline(time.Time{})); err != nil {
 			return err
 		}
-		c.Set(anyAnswerTime, true)
+		contextOf(c).untimed = true
 		return handle(c)
 	}
 }

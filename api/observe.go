@@ -83,8 +83,8 @@ func plainID(s string) bool {
 // observed returns a handler that gives each request an id, and says what became of it to Options.Answered and, where it
 // was slow, to the log.
 func (s *Server) observed(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		begun := time.Now()
+	return func(inner echo.Context) error {
+		c, begun := &requestContext{Context: inner}, time.Now()
 		c.Response().Header()[headerRequestID] = []string{s.observer.requestID(c.Request())}
 		var span *tracing.Span
 		if s.opt.Tracer != nil {

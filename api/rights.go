@@ -19,22 +19,13 @@ type Judge interface {
 	Authenticate(authorization []string) (*access.Rights, error)
 }
 
-// rightsKey is where the context of a request has its sender's rights.
-const rightsKey = "rights"
-
-// rightsOf returns the rights of a request's sender, nil for nobody.
-func rightsOf(c echo.Context) *access.Rights {
-	r, _ := c.Get(rightsKey).(*access.Rights)
-	return r
-}
-
 // checkRight returns a handler that finds out who sends a request, and refuses it where the sender lacks the right of its route.
 // It looks at the path and the query alone, so that nothing else of a refused request is read.
 func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		rights, err := s.judge.Authenticate(c.Request().Header["Authorization"])
 		if err == nil {
-			c.Set(rightsKey, rights)
+			contextOf(c).rights = rights
 			if rights.IsOpen() {
 				return next(c)
 			}

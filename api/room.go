@@ -54,9 +54,6 @@ type lease struct {
 	body *pacedBody // nil where there is none
 }
 
-// leaseKey names the lease in a request's context.
-const leaseKey = "lease"
-
 // newLease returns the lease of a request, which has taken nothing yet. The caller releases it.
 func (b *bodies) newLease(c echo.Context) *lease {
 	l := &lease{of: b, in: &b.room.small}
@@ -64,7 +61,7 @@ func (b *bodies) newLease(c echo.Context) *lease {
 		l.in = &b.room.large
 	}
 	l.body, _ = c.Request().Body.(*pacedBody)
-	c.Set(leaseKey, l)
+	contextOf(c).lease = l
 	return l
 }
 
