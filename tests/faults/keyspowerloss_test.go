@@ -21,8 +21,8 @@ type madeKey struct {
 	revoking, hasRevoked bool // the request was sent, and answered
 }
 
-// TestKeysPowerLoss: clients make keys and revoke them, the process is killed, and the files of its log and of its keys are made what
-// a loss of power may leave of them. A key whose revocation was answered works no more. A key that nobody revoked works.
+// TestKeysPowerLoss: clients make and revoke keys until the process is killed. The files of its log and of its keys become what a loss of
+// power may leave of them. A key whose revocation was answered works no more. A key that nobody revoked works.
 func TestKeysPowerLoss(t *testing.T) {
 	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
