@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -47,6 +48,52 @@ func BenchmarkMatches(b *testing.B) {
 	for b.Loop() {
 		if ok, err := p.Matches(doc); !ok || err != nil {
 			b.Fatal(ok, err)
+		}
+	}
+}
+
+func BenchmarkJudge(b *testing.B) {
+	doc := jsondoc.MustParse([]byte(`{"id":"t1","title":"A ticket of medium length","customerId":"c17","status":"open","a":5,"tags":["red","green","blue"],"s":"` + strings.Repeat("some text ", 30) + `x","lines":[{"sku":"s1","qty":2},{"sku":"s2","qty":4}],"more":{"deep":[1,2,3]}}`))
+	for name, source := range map[string]string{
+		"compare": `doc.a > 1 && doc.s.contains("x")`,
+		"equal":   `doc.customerId == params.c && doc.status in ["open", "new"]`,
+		"exists":  `doc.lines.exists(l, l.sku == "s2" && l.qty > 3) && "blue" in doc.tags`,
+		"term":    `lower(doc.status) == "open"`,
+		"cel":     `doc.lines.all(l, l.qty > 1)`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			bound := bind(b, source, `{"c":"c17"}`)
+			b.ReportAllocs()
+			for b.Loop() {
+				bound.run.cost = 0 // a request ends earlier
+				if v, err := bound.Judge(Facts{Doc: doc}); v != True || err != nil {
+					b.Fatal(v, err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkBind(b *testing.B) {
+	params := jsondoc.MustParse([]byte(`{"c":"c17"}`))
+	for b.Loop() {
+		c, err := CompileCondition(`doc.customerId == params.c && doc.status == "open"`)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := c.Bind(params); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCompileCondition(b *testing.B) {
+	for b.Loop() {
+		conditions.mu.Lock()
+		clear(conditions.programs)
+		conditions.mu.Unlock()
+		if _, err := CompileCondition(`doc.customerId == params.c && doc.status == "open"`); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

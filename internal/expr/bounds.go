@@ -81,9 +81,11 @@ func checkParts(parsed *cel.Ast) error {
 		switch {
 		case err != nil:
 		case e.Kind() == ast.StructKind:
-			err = fmt.Errorf("there are no values of type %s here: build a map", e.AsStruct().TypeName())
+			err = &placedError{e.ID(), fmt.Errorf("there are no values of type %s here: build a map", e.AsStruct().TypeName())}
 		case e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "matches":
-			err = checkPattern(e.AsCall())
+			if why := checkPattern(e.AsCall()); why != nil {
+				err = &placedError{e.ID(), why}
+			}
 		}
 	}))
 	return err

@@ -2,30 +2,34 @@ package expr
 
 import "sync"
 
-// maxCached bounds the text of the expressions whose programs are kept, in bytes. A program takes some hundred times as
-// much.
+// maxCached bounds the text of the expressions of which a cache keeps what was compiled, in bytes. A program takes some hundred
+// times as much.
 const maxCached = 64 << 10
 
-// programCache keeps programs by their expressions. A model's expressions are needed several times while it is applied:
-// checked, previewed and folded, the last while every write waits.
-type programCache struct {
+// cache keeps what was compiled by its expressions. A model's expressions are needed several times while it is applied: checked,
+// previewed and folded, the last while every write waits. A query's are mostly those of the one before.
+type cache[T any] struct {
 	mu       sync.Mutex
-	programs map[string]*Program
+	programs map[string]*T
 	size     int
 }
 
-// compiled keeps the programs that were compiled lately.
-var compiled = programCache{programs: map[string]*Program{}}
+// The caches keep the programs, terms and conditions that were compiled lately.
+var (
+	compiled   = cache[Program]{programs: map[string]*Program{}}
+	terms      = cache[Term]{programs: map[string]*Term{}}
+	conditions = cache[Condition]{programs: map[string]*Condition{}}
+)
 
-// get returns the program of an expression; nil where it is not kept.
-func (c *programCache) get(source string) *Program {
+// get returns what an expression was compiled to; nil where it is not kept.
+func (c *cache[T]) get(source string) *T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.programs[source]
 }
 
-// put keeps a program. Where there is no room for it, all others go.
-func (c *programCache) put(source string, p *Program) {
+// put keeps what an expression was compiled to. Where there is no room for it, all others go.
+func (c *cache[T]) put(source string, p *T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.programs[source] != nil {

@@ -25,6 +25,7 @@ type call struct {
 	id    int64
 	args  []interpreter.InterpretableV2
 	apply function
+	raw   bool // apply takes scalars of the document as they are
 }
 
 // ID implements interpreter.Interpretable.
@@ -43,7 +44,10 @@ func (c *call) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 		if types.IsUnknownOrError(v) {
 			return v
 		}
-		args[i] = normalize(v)
+		if !c.raw {
+			v = normalize(v)
+		}
+		args[i] = v
 	}
 	return c.apply(e, args)
 }

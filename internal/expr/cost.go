@@ -36,6 +36,15 @@ type evaluation struct {
 	limit int
 	// members says that the variables are the members of the document, and not the document itself.
 	members bool
+	// exact says that numbers compare by their exact values.
+	exact bool
+	// beyond says that a comparison met a number that package decimal does not take.
+	beyond bool
+	// exhausted says that more was to be spent than was left.
+	exhausted bool
+	// params and facts are the other variables of a condition; nil where there are none.
+	params ref.Val
+	facts  *Facts
 	// explained takes note of what is missing; nil where nobody asks.
 	explained *missing
 }
@@ -43,13 +52,14 @@ type evaluation struct {
 // newEvaluation returns the evaluation of an expression over a document, of which nothing is spent.
 func newEvaluation(doc *jsondoc.Tree) *evaluation {
 	e := &evaluation{tree: doc, left: costLimit, limit: costLimit}
-	e.doc = wrap(e, jsondoc.Root)
+	e.doc = wrap(e, doc, jsondoc.Root)
 	return e
 }
 
 // spend takes units of cost. Where not as many are left it panics with what recoverCost makes an error.
 func (e *evaluation) spend(units int) {
 	if units < 0 || units > e.left {
+		e.exhausted = true
 		panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded,
 			Message: fmt.Sprintf("the evaluation costs more than %d: it takes too many steps, or builds too much", e.limit)})
 	}
@@ -83,9 +93,15 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		if n == jsondoc.None {
 			return nil, false
 		}
-		return wrap(e, n), true
+		return wrap(e, e.tree, n), true
 	case name == "doc":
 		return e.doc, true
+	case name == "params" && e.params != nil:
+		return e.params, true
+	case name == metaCreated && e.facts != nil:
+		return types.Timestamp{Time: e.facts.Created}, true
+	case name == metaUpdated && e.facts != nil:
+		return types.Timestamp{Time: e.facts.Updated}, true
 	}
 	return nil, false
 }

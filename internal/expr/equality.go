@@ -8,6 +8,11 @@ import (
 
 // equal is CEL's equality, over values of ours and of cel-go alike.
 func (e *evaluation) equal(a, b ref.Val) bool {
+	if e.exact {
+		if equal, numbers := e.equalNumbers(a, b); numbers {
+			return equal
+		}
+	}
 	a, b = normalize(a), normalize(b)
 	e.spendText(min(textLen(a), textLen(b)), bytesPerUnit)
 	if list, ok := a.(traits.Lister); ok {

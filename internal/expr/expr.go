@@ -27,19 +27,24 @@ const Version = "cel-go v0.32.0, cost 2"
 // derived field is absent.
 var ErrNoValue = errors.New("no value")
 
-// environment returns CEL's standard library, with lower and upper, and doc as the one variable. It is built once, which takes
-// milliseconds.
+// environment returns the language with doc as the one variable. It is built once, which takes milliseconds.
 var environment = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewCustomEnv(cel.StdLib(), ext.Strings(ext.StringsVersion(2), ext.StringsMaxPrecision(maxFormatDigits)),
-		casing("lower", toLower), casing("upper", toUpper),
-		cel.Variable("doc", cel.DynType), cel.CustomTypeAdapter(adapter{}))
+	return environmentOf(adapter{}, cel.Variable("doc", cel.DynType))
 })
+
+// environmentOf returns CEL's standard library, with lower and upper, and further options. values gives cel-go the values that it
+// asks for.
+func environmentOf(values types.Adapter, options ...cel.EnvOption) (*cel.Env, error) {
+	return cel.NewCustomEnv(append([]cel.EnvOption{cel.StdLib(), ext.Strings(ext.StringsVersion(2), ext.StringsMaxPrecision(maxFormatDigits)),
+		casing("lower", toLower), casing("upper", toUpper), cel.CustomTypeAdapter(values)}, options...)...)
+}
 
 // Program is a compiled expression. It may be used from many goroutines.
 type Program struct {
 	program cel.Program
 	members []string // what MembersRead returns
 	parts   int      // of the expression, with what macros stand for
+	exact   bool     // numbers compare by their exact values
 }
 
 // Compile returns the program of an expression over doc. The error says what is wrong and where. Programs that were
@@ -62,11 +67,11 @@ func compile(source string, bounds func(*cel.Ast) error) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compileIn(env, source, bounds)
+	return compileIn(env, source, false, bounds)
 }
 
-// compileIn does what compile does for an expression over the variables of an environment.
-func compileIn(env *cel.Env, source string, bounds func(*cel.Ast) error) (*Program, error) {
+// compileIn does what compile does for an expression over the variables of an environment. exact says how its numbers compare.
+func compileIn(env *cel.Env, source string, exact bool, bounds func(*cel.Ast) error) (*Program, error) {
 	parsed, issues := env.Parse(source)
 	if err := issues.Err(); err != nil {
 		return nil, fmt.Errorf("not a valid CEL expression: %s", strings.TrimSpace(err.Error()))
@@ -82,9 +87,16 @@ func compileIn(env *cel.Env, source string, bounds func(*cel.Ast) error) (*Progr
 	if err := refuseTimeZones(root); err != nil {
 		return nil, err
 	}
+	if exact {
+		literals, err := exactLiterals(source, checked.NativeRep())
+		if err != nil {
+			return nil, err
+		}
+		return planExact(env, checked.NativeRep(), literals)
+	}
 	raw := map[int64]bool{}
 	markResults(root, raw)
-	program, err := env.Program(checked, cel.CustomDecoratorV2(decorator(raw)))
+	program, err := env.Program(checked, cel.CustomDecoratorV2(decorator(raw, nil)))
 	if err != nil {
 		return nil, fmt.Errorf("cannot be planned: %w", err)
 	}
@@ -139,6 +151,7 @@ func truth(what string, value ref.Val) (bool, error) {
 
 // eval returns the expression's value. The error is ErrNoValue where a member or an index is missing.
 func (p *Program) eval(e *evaluation) (ref.Val, error) {
+	e.exact = p.exact
 	out, _, err := p.program.Eval(e)
 	if err == nil {
 		return out, nil
@@ -163,7 +176,7 @@ func refuseTimeZones(root ast.Expr) error {
 		}
 		// Only accessors of timestamps and durations begin so, and a zone is their only argument.
 		if name := e.AsCall().FunctionName(); strings.HasPrefix(name, "get") && len(e.AsCall().Args()) > 0 {
-			err = fmt.Errorf("%s() with a time zone is not allowed: zones differ between machines; leave it out for UTC", name)
+			err = &placedError{e.ID(), fmt.Errorf("%s() with a time zone is not allowed: zones differ between machines; leave it out for UTC", name)}
 		}
 	}))
 	return err

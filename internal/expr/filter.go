@@ -9,7 +9,6 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/ext"
 
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
@@ -24,13 +23,13 @@ const (
 // FilterNames are the variables of a filter.
 var FilterNames = []string{"doc", "previous", "change"}
 
-// filterEnvironment returns CEL's standard library with FilterNames as variables.
+// filterEnvironment returns the language with FilterNames as variables.
 var filterEnvironment = sync.OnceValues(func() (*cel.Env, error) {
-	options := []cel.EnvOption{cel.StdLib(), ext.Strings(ext.StringsVersion(2), ext.StringsMaxPrecision(maxFormatDigits)), cel.CustomTypeAdapter(adapter{})}
+	var variables []cel.EnvOption
 	for _, name := range FilterNames {
-		options = append(options, cel.Variable(name, cel.DynType))
+		variables = append(variables, cel.Variable(name, cel.DynType))
 	}
-	return cel.NewCustomEnv(options...)
+	return environmentOf(verbatim{}, variables...)
 })
 
 // Filter is a compiled condition over a document, what it was before, and the change that lies between. It may be used from
@@ -54,7 +53,7 @@ func CompileFilter(source string) (*Filter, error) {
 		return nil, err
 	}
 	f := &Filter{reads: map[string]bool{}}
-	f.program, err = compileIn(env, source, func(parsed *cel.Ast) error {
+	f.program, err = compileIn(env, source, true, func(parsed *cel.Ast) error {
 		if n := ast.NodeCount(parsed.NativeRep()); n > MaxFilterParts {
 			return fmt.Errorf("the expression has %d parts, with what macros such as map stand for; at most %d are taken", n, MaxFilterParts)
 		}

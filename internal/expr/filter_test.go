@@ -9,10 +9,11 @@ import (
 
 // TestFilter: what is missing does not match, what cannot be evaluated is an error, and a filter has bounds of its own.
 func TestFilter(t *testing.T) {
-	values := jsondoc.MustParse([]byte(`{"doc":{"n":3,"s":"x","big":"` + strings.Repeat("ab", 100_000) + `"},"change":{"op":"patch","id":"1"}}`))
+	values := jsondoc.MustParse([]byte(`{"doc":{"n":3,"s":"x","exact":0.10000000000000000001,"large":9007199254740993,"beyond":1e1001,"big":"` + strings.Repeat("ab", 100_000) + `"},"change":{"op":"patch","id":"1"}}`))
 	for source, want := range map[string]string{
 		`doc.n > 2`: "true", `doc.n > 3`: "false", `doc.none > 3`: "false", `previous.n > 2`: "false",
 		`change.op == "patch" || previous.n > 2`: "true", `previous.n > 2 || change.op == "patch"`: "true",
+		`doc.exact == 0.1`: "false", `doc.exact == 0.10000000000000000001 && upper(doc.s) == "X"`: "true", `doc.large > 9007199254740992`: "true", `doc.beyond > 1`: "error",
 		`has(doc.none)`: "false", `doc.s > 3`: "error", `doc.n`: "error", `previous == null`: "false",
 		`doc.s in ["x", "y"] && change.id == "1"`: "true", `doc.big.contains("ba") && doc.big.split("").size() > 1 && doc.big.replace("a", "aaaa").size() > 3`: "error",
 	} {

@@ -47,10 +47,15 @@ func markResults(e ast.Expr, raw map[int64]bool) {
 // decorator returns what replaces the steps of a program: those that cel-go would do in an order of its own, or not at
 // all, and every other by one that takes what it costs. raw has the ids of the subexpressions whose value can be returned
 // as it is.
-func decorator(raw map[int64]bool) interpreter.InterpretableDecoratorV2 {
+//
+// exact is nil for an expression whose numbers compare as CEL's do.
+func decorator(raw map[int64]bool, exact *exactness) interpreter.InterpretableDecoratorV2 {
 	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 		switch node := i.(type) {
 		case interpreter.InterpretableConst:
+			if literal := exact.literal(node.ID()); literal != nil {
+				return &exactConstant{constant{node}, literal}, nil
+			}
 			return &constant{node}, nil
 		case interpreter.InterpretableAttribute:
 			if raw[node.ID()] {
@@ -58,6 +63,9 @@ func decorator(raw map[int64]bool) interpreter.InterpretableDecoratorV2 {
 			}
 			return &attribute{node}, nil
 		case interpreter.InterpretableCall:
+			if apply := exact.functionOf(node); apply != nil {
+				return &call{id: node.ID(), args: node.Args(), apply: apply, raw: true}, nil
+			}
 			if apply := functionOf(node); apply != nil {
 				return &call{id: node.ID(), args: node.Args(), apply: apply}, nil
 			}
@@ -109,7 +117,7 @@ func (a *attribute) Eval(vars cel.Activation) ref.Val { return a.Exec(interprete
 // Exec implements interpreter.InterpretableV2.
 func (a *attribute) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	evaluationOf(frame).spend(1)
-	return a.InterpretableAttribute.Exec(frame)
+	return normalize(a.InterpretableAttribute.Exec(frame))
 }
 
 // rawAttribute resolves to our own value, before normalization.

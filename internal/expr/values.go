@@ -13,15 +13,16 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// value is a JSON value of the document: its place in the text. An expression works on objects and lists as they
-// are. A scalar keeps its bytes where it is only returned, and is normalized to a value of CEL's own otherwise.
+// value is a JSON value of the document or the parameters: its place in the text. An expression works on objects and lists as
+// they are. A scalar keeps its bytes where it is only returned, and is normalized to a value of CEL's own otherwise.
 type value struct {
 	e    *evaluation
+	tree *jsondoc.Tree
 	node jsondoc.Node
 }
 
 // raw returns the value's text.
-func (v value) raw() []byte { return v.e.tree.Raw(v.node) }
+func (v value) raw() []byte { return v.tree.Raw(v.node) }
 
 type (
 	object struct{ value }
@@ -29,10 +30,10 @@ type (
 	scalar struct{ value }
 )
 
-// wrap returns the value n of the document as CEL sees it.
-func wrap(e *evaluation, n jsondoc.Node) ref.Val {
-	v := value{e, n}
-	switch e.tree.Kind(n) {
+// wrap returns the value n of a tree as CEL sees it.
+func wrap(e *evaluation, tree *jsondoc.Tree, n jsondoc.Node) ref.Val {
+	v := value{e, tree, n}
+	switch tree.Kind(n) {
 	case jsondoc.Object:
 		return &object{v}
 	case jsondoc.Array:
@@ -53,7 +54,7 @@ func normalize(v ref.Val) ref.Val {
 // normalize returns CEL's own value.
 func (s *scalar) normalize() ref.Val {
 	s.e.spendText(len(s.raw()), bytesPerUnit)
-	tree := s.e.tree
+	tree := s.tree
 	switch tree.Kind(s.node) {
 	case jsondoc.Null:
 		return types.NullValue
@@ -95,7 +96,7 @@ func (s *scalar) Type() ref.Type { return s.normalize().Type() }
 
 // size returns how many members or elements there are, which it counts.
 func (v value) size() int {
-	n := v.e.tree.Len(v.node)
+	n := v.tree.Len(v.node)
 	v.e.spend(n / membersPerUnit)
 	return n
 }
@@ -135,12 +136,12 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 	if !ok {
 		return nil, false
 	}
-	tree, passed := o.e.tree, 0
+	tree, passed := o.tree, 0
 	for n := tree.First(o.node); n != jsondoc.None; n = tree.Next(n) {
 		passed++
 		if tree.KeyIs(n, string(name)) {
 			o.e.spend(passed / membersPerUnit)
-			return wrap(o.e, n), true
+			return wrap(o.e, tree, n), true
 		}
 	}
 	o.e.spend(passed / membersPerUnit)
@@ -169,14 +170,14 @@ func (o *object) Size() ref.Val { return types.Int(o.size()) }
 
 // Iterator walks the member names in document order.
 func (o *object) Iterator() traits.Iterator {
-	return &iterator{value: value{e: o.e}, next: o.e.tree.First(o.node), keys: true}
+	return &iterator{value: value{e: o.e, tree: o.tree}, next: o.tree.First(o.node), keys: true}
 }
 
 // Fold implements traits.Foldable, in document order.
 func (o *object) Fold(f traits.Folder) {
-	tree := o.e.tree
+	tree := o.tree
 	for n := tree.First(o.node); n != jsondoc.None; n = tree.Next(n) {
-		if !f.FoldEntry(types.String(tree.Key(n)), wrap(o.e, n)) {
+		if !f.FoldEntry(types.String(tree.Key(n)), wrap(o.e, tree, n)) {
 			return
 		}
 	}
@@ -188,16 +189,16 @@ func (l *list) Get(index ref.Val) ref.Val {
 	if err != nil {
 		return types.NewErrFromString(err.Error())
 	}
-	n, passed := l.e.tree.First(l.node), 0
+	n, passed := l.tree.First(l.node), 0
 	for ; i > 0 && n != jsondoc.None; i-- {
-		n = l.e.tree.Next(n)
+		n = l.tree.Next(n)
 		passed++
 	}
 	l.e.spend(passed / membersPerUnit)
 	if i < 0 || n == jsondoc.None {
 		return keyError("index out of bounds", index)
 	}
-	return wrap(l.e, n)
+	return wrap(l.e, l.tree, n)
 }
 
 // Add implements traits.Adder: concatenation.
@@ -225,7 +226,7 @@ func (l *list) Size() ref.Val { return types.Int(l.size()) }
 
 // Iterator walks the elements in order.
 func (l *list) Iterator() traits.Iterator {
-	return &iterator{value: value{e: l.e}, next: l.e.tree.First(l.node)}
+	return &iterator{value: value{e: l.e, tree: l.tree}, next: l.tree.First(l.node)}
 }
 
 // Where a scalar is the index of a selection, as in doc.names[doc.lang], cel-go asks it to do the selecting.
@@ -284,12 +285,12 @@ func (it *iterator) Next() ref.Val {
 	if n == jsondoc.None {
 		return types.NewErr("no such element")
 	}
-	it.next = it.e.tree.Next(n)
+	it.next = it.tree.Next(n)
 	if it.keys {
-		it.e.spendText(len(it.e.tree.RawKey(n)), bytesPerUnit)
-		return types.String(it.e.tree.Key(n))
+		it.e.spendText(len(it.tree.RawKey(n)), bytesPerUnit)
+		return types.String(it.tree.Key(n))
 	}
-	return wrap(it.e, n)
+	return wrap(it.e, it.tree, n)
 }
 
 // adapter gives cel-go normalized scalars wherever it asks for a value.

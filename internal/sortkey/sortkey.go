@@ -1,6 +1,6 @@
-// Package sortkey makes sort keys of JSON values: bytes that compare as the values do. The order is total: first absent values,
-// null, objects and arrays, which are all alike, then false, true, numbers by their exact values, and texts by the bytes of their
-// first 1,024. A number that package decimal does not take counts as absent.
+// Package sortkey makes sort keys of JSON values: bytes that compare as the values do. The order is total: absent values, null,
+// objects and arrays, which are all alike, false, true, numbers by their exact values, and texts by the bytes of their first 1,024.
+// A number that package decimal does not take counts as an object.
 //
 // Keys that Append and AppendDescending return end by themselves. So several of them, one after the other, compare as the
 // values do one after the other, and KeyLength tells where the first one ends.
@@ -8,7 +8,9 @@ package sortkey
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/fanfold/fanfold/internal/decimal"
@@ -17,14 +19,16 @@ import (
 
 // The first byte of a key, the class of its value. Of a descending key all bytes are inverted.
 const (
-	classNothing = iota // neither number nor text; Append adds which of the three below it is
+	classNothing = iota // neither number nor text; Append adds which of those below it is
 	classNumber
 	classText
 )
 
 // The second byte of a key of Append whose class is classNothing.
 const (
-	valueNothing = iota
+	valueAbsent = iota
+	valueNull
+	valueComposite // an object, an array, or a number that package decimal does not take
 	valueFalse
 	valueTrue
 )
@@ -43,44 +47,95 @@ var errKey = errors.New("not a sort key")
 
 // Append appends the key of a value; n may be jsondoc.None.
 func Append(dst []byte, t *jsondoc.Tree, n jsondoc.Node) []byte {
-	switch class, d := classOf(t, n); class {
-	case classText:
-		dst = append(dst, classText)
-		for text := textOf(t, n); ; {
-			i := strings.IndexByte(text, textEnd)
-			if i < 0 {
-				return append(append(dst, text...), textEnd, textEnd)
-			}
-			dst = append(append(dst, text[:i+1]...), textGoesOn)
-			text = text[i+1:]
+	value := byte(valueComposite)
+	switch kind := t.Kind(n); kind {
+	case jsondoc.String:
+		return append(appendText(append(dst, classText), textOf(t, n)), textEnd, textEnd)
+	case jsondoc.Number:
+		var room [32]byte
+		if number, ok := decimal.Scan(room[:0], t.Raw(n)); ok {
+			return appendNumber(dst, number)
 		}
-	case classNumber:
-		dst = AppendNumber(append(dst, classNumber), d)
-		if d.Sign() > 0 {
-			dst = append(dst, digitsEnd)
-		}
-		return dst
-	}
-	value := byte(valueNothing)
-	if n != jsondoc.None {
-		switch t.Kind(n) {
-		case jsondoc.False:
-			value = valueFalse
-		case jsondoc.True:
-			value = valueTrue
-		}
+	case jsondoc.Invalid:
+		value = valueAbsent
+	case jsondoc.Null:
+		value = valueNull
+	case jsondoc.False:
+		value = valueFalse
+	case jsondoc.True:
+		value = valueTrue
 	}
 	return append(dst, classNothing, value)
+}
+
+// appendText appends the bytes of a text, without an end.
+func appendText(dst []byte, text string) []byte {
+	for {
+		i := strings.IndexByte(text, textEnd)
+		if i < 0 {
+			return append(dst, text...)
+		}
+		dst = append(append(dst, text[:i+1]...), textGoesOn)
+		text = text[i+1:]
+	}
+}
+
+// appendNumber appends the key of a number, which ends by itself.
+func appendNumber(dst []byte, n decimal.Number) []byte {
+	dst = append(dst, classNumber)
+	switch n.Sign {
+	case 0:
+		return append(dst, signZero)
+	case -1:
+		dst = append(dst, signNegative)
+		start := len(dst)
+		dst = append(binary.BigEndian.AppendUint16(dst, uint16(n.First+1<<15)), n.Digits...)
+		Descend(dst[start:])
+		return append(dst, negativeEnd)
+	}
+	dst = append(dst, signPositive)
+	return append(append(binary.BigEndian.AppendUint16(dst, uint16(n.First+1<<15)), n.Digits...), digitsEnd)
+}
+
+// AppendAbsent appends the key of an absent value.
+func AppendAbsent(dst []byte) []byte { return append(dst, classNothing, valueAbsent) }
+
+// AppendInt appends the key of a whole number. A time's key is that of its nanoseconds since 1970.
+func AppendInt(dst []byte, n int64) []byte {
+	var room, digits [24]byte
+	number, _ := decimal.Scan(digits[:0], strconv.AppendInt(room[:0], n, 10)) // which takes all of them
+	return appendNumber(dst, number)
+}
+
+// Descend inverts a key in place. The order of inverted keys is the reverse of that of keys.
+func Descend(key []byte) {
+	for i := range key {
+		key[i] ^= 0xff
+	}
 }
 
 // AppendDescending appends a key whose order is the reverse of that of Append.
 func AppendDescending(dst []byte, t *jsondoc.Tree, n jsondoc.Node) []byte {
 	start := len(dst)
 	dst = Append(dst, t, n)
-	for i := range dst[start:] {
-		dst[start+i] ^= 0xff
-	}
+	Descend(dst[start:])
 	return dst
+}
+
+// Exact reports whether no other value has the key of this one. It is false for an object, an array, a number that package decimal
+// does not take, and a text of 1,024 bytes or more. n may be jsondoc.None.
+func Exact(t *jsondoc.Tree, n jsondoc.Node) bool {
+	switch t.Kind(n) {
+	case jsondoc.Object, jsondoc.Array:
+		return false
+	case jsondoc.String:
+		return len(t.Text(n)) < maxText
+	case jsondoc.Number:
+		var room [32]byte
+		_, ok := decimal.Scan(room[:0], t.Raw(n))
+		return ok
+	}
+	return true
 }
 
 // OrderBy returns the key that the read model stores of a value by which documents are ordered. Read models have such keys, so the

@@ -25,6 +25,10 @@ func compare(t rapid.TB, a, b string) int {
 func explain(t rapid.TB, value string) (class int, number *big.Rat, text string) {
 	number = new(big.Rat)
 	switch {
+	case value == "":
+		class = -2
+	case value == "null":
+		class = -1
 	case value == "false":
 		class = 1
 	case value == "true":

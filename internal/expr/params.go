@@ -1,0 +1,32 @@
+package expr
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// Bounds of the parameters of a query.
+const (
+	MaxParams      = 16 << 10 // of their text, in bytes
+	MaxParamsDepth = 16       // objects and arrays inside each other
+)
+
+var errParams = errors.New("the parameters are no JSON object")
+
+// ParseParams returns the parameters of a query, a JSON object. The error says what is wrong with them, or which bound they pass. The tree
+// aliases text.
+func ParseParams(text []byte) (*jsondoc.Tree, error) {
+	if len(text) > MaxParams {
+		return nil, fmt.Errorf("the parameters have %d bytes; at most %d are taken", len(text), MaxParams)
+	}
+	if err := jsondoc.Check(text, MaxParamsDepth); err != nil {
+		return nil, err
+	}
+	t := jsondoc.MustParse(text)
+	if t.Kind(jsondoc.Root) != jsondoc.Object {
+		return nil, errParams
+	}
+	return t, nil
+}

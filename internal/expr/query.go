@@ -1,0 +1,189 @@
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// The names of a document's times in expressions of queries.
+const (
+	metaCreated = "meta.createdAt"
+	metaUpdated = "meta.updatedAt"
+)
+
+// queryCost is what an evaluation of an expression of a query may cost.
+const queryCost = 100_000
+
+// placedError is an error of a part of an expression.
+type placedError struct {
+	id  int64 // of the part
+	err error
+}
+
+// Error returns what is wrong.
+func (e *placedError) Error() string { return e.err.Error() }
+
+// termEnvironment returns the language with the variables of a term: doc, and the times of the document.
+var termEnvironment = sync.OnceValues(func() (*cel.Env, error) {
+	return environmentOf(verbatim{}, cel.EnableMacroCallTracking(), cel.Variable("doc", cel.DynType),
+		cel.Variable(metaCreated, cel.TimestampType), cel.Variable(metaUpdated, cel.TimestampType))
+})
+
+// conditionEnvironment returns the language with the variables of a condition: those of a term, and params.
+var conditionEnvironment = sync.OnceValues(func() (*cel.Env, error) {
+	env, err := termEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	return env.Extend(cel.Variable("params", cel.DynType))
+})
+
+// query is a checked expression of a query.
+type query struct {
+	env      *cel.Env
+	ast      *ast.AST
+	literals map[int64]*jsondoc.Tree // what exactLiterals returns
+}
+
+// parseQuery checks an expression of a query. The error says what is wrong and in which column, or which bound is passed.
+func parseQuery(environment func() (*cel.Env, error), source string) (*query, error) {
+	if err := checkText(source); err != nil {
+		return nil, err
+	}
+	env, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	parsed, issues := env.Parse(source)
+	if err := firstOf(issues); err != nil {
+		return nil, err
+	}
+	info := parsed.NativeRep().SourceInfo()
+	if err := checkParts(parsed); err != nil {
+		return nil, placed(info, err)
+	}
+	checked, issues := env.Check(parsed)
+	if err := firstOf(issues); err != nil {
+		return nil, err
+	}
+	q := &query{env: env, ast: checked.NativeRep()}
+	if err := refuseTimeZones(q.ast.Expr()); err != nil {
+		return nil, placed(info, err)
+	}
+	if q.literals, err = exactLiterals(source, q.ast); err != nil {
+		return nil, placed(info, err)
+	}
+	return q, nil
+}
+
+// firstOf returns the first of cel-go's errors, with its place; nil for none.
+func firstOf(issues *cel.Issues) error {
+	all := issues.Errors()
+	if len(all) == 0 {
+		return nil
+	}
+	return atLocation(all[0].Location, clip(all[0].Message))
+}
+
+// placed returns an error with the place of the part that it is of, where it is of one.
+func placed(info *ast.SourceInfo, err error) error {
+	var of *placedError
+	if !errors.As(err, &of) {
+		return err
+	}
+	return atLocation(info.GetStartLocation(of.id), of.Error())
+}
+
+// atLocation returns an error that begins with its place.
+func atLocation(at common.Location, message string) error {
+	column := max(at.Column(), 0) + 1
+	if at.Line() > 1 {
+		return fmt.Errorf("line %d, column %d: %s", at.Line(), column, message)
+	}
+	return fmt.Errorf("column %d: %s", column, message)
+}
+
+// plan returns the program of a part of the expression.
+func (q *query) plan(part ast.Expr) (*Program, error) {
+	return planExact(q.env, ast.NewCheckedAST(ast.NewAST(part, q.ast.SourceInfo()), q.ast.TypeMap(), q.ast.ReferenceMap()), q.literals)
+}
+
+// neverTruth reports whether the value of an expression is known to be neither true nor false.
+func (q *query) neverTruth(e ast.Expr) bool {
+	switch q.ast.GetType(e.ID()).Kind() {
+	case types.BoolKind:
+		return false
+	case types.DynKind, types.TypeParamKind:
+	default:
+		return true
+	}
+	switch e.Kind() {
+	case ast.IdentKind:
+		return e.AsIdent() == "doc" || e.AsIdent() == "params"
+	case ast.CallKind:
+		switch c := e.AsCall(); c.FunctionName() {
+		case operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo, operators.Negate:
+			return true
+		case operators.Conditional:
+			return q.neverTruth(c.Args()[1]) && q.neverTruth(c.Args()[2])
+		}
+	}
+	return false
+}
+
+// names collects the variables that an expression reads.
+type names struct {
+	q     *query
+	of    map[string]bool
+	bound []string // the variables of the comprehensions around
+}
+
+// freeNames returns the variables that a part of the expression reads and does not bind.
+func (q *query) freeNames(e ast.Expr) map[string]bool {
+	n := names{q: q, of: map[string]bool{}}
+	n.visit(e)
+	return n.of
+}
+
+func (n *names) visit(e ast.Expr) {
+	switch e.Kind() {
+	case ast.IdentKind:
+		name := e.AsIdent()
+		for _, b := range n.bound {
+			if b == name {
+				return
+			}
+		}
+		if n.q.ast.GetType(e.ID()).Kind() != types.TypeKind { // such as int, which is a type's name
+			n.of[name] = true
+		}
+	case ast.ComprehensionKind:
+		c := e.AsComprehension()
+		n.visit(c.IterRange())
+		n.visit(c.AccuInit())
+		outer := len(n.bound)
+		n.bound = append(n.bound, c.AccuVar(), c.IterVar(), c.IterVar2())
+		n.visit(c.LoopCondition())
+		n.visit(c.LoopStep())
+		n.visit(c.Result())
+		n.bound = n.bound[:outer]
+	case ast.MapKind:
+		for _, entry := range e.AsMap().Entries() {
+			n.visit(entry.AsMapEntry().Key())
+			n.visit(entry.AsMapEntry().Value())
+		}
+	default:
+		for _, part := range partsOf(e) {
+			n.visit(part)
+		}
+	}
+}
