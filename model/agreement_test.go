@@ -32,19 +32,49 @@ func TestAnswersAgree(t *testing.T) {
 		checkRulesAgree(t, c, change, told)
 		checkGuardsAgree(t, c, change, told)
 		checkKeptValuesAgree(t, c, change, told)
+		checkIndexesAgree(t, c, change, told)
 		if len(told) == 0 && !change.LeavesDocuments() {
 			t.Error("without a difference documents are concerned")
 		}
 		seen["rules"] += len(change.NewRules)
 		seen["strict"] += len(change.Strict)
 		seen["unique"] += len(change.Unique)
+		seen["indexes"] += len(change.NewIndexes)
 		for _, o := range change.KeptValues {
 			seen[o.Outcome()]++
 		}
 	})
-	for _, what := range []string{"rules", "strict", "unique", model.Lost, model.Stored} {
+	for _, what := range []string{"rules", "strict", "unique", "indexes", model.Lost, model.Stored} {
 		if seen[what] == 0 {
 			t.Errorf("no pair has %s", what)
+		}
+	}
+}
+
+// checkIndexesAgree checks that the fold builds the indexes that are told to be added or changed, and that one which goes is told to
+// remove something.
+func checkIndexesAgree(t *testing.T, c *model.Comparison, change *fold.ModelChange, told map[string]model.Difference) {
+	built := map[string]bool{}
+	for _, x := range change.NewIndexes {
+		built["collections."+x.Collection+".indexes."+x.Name] = true
+	}
+	for path, d := range told {
+		if !strings.Contains(path, ".indexes.") {
+			continue
+		}
+		if built[path] != (d.Change != "removed") || d.Removes != (d.Change == "removed") {
+			t.Errorf("%+v is told, and built is %t", d, built[path])
+		}
+		delete(built, path)
+	}
+	if len(built) > 0 {
+		t.Errorf("%v are built and not told", built)
+	}
+	for _, p := range c.Collections {
+		for _, x := range p.Indexes {
+			if x.Same() && c.Prev.Collection(p.Name).DeclaredIndex(x.Next.Name).Declaration() != x.Next.Declaration() {
+				t.Errorf("%s is the same and declared otherwise", x.Next)
+			}
 		}
 	}
 }

@@ -23,6 +23,7 @@ type CollectionPair struct {
 	Relations  []RelationPair
 	Rules      []RulePair
 	Unique     []UniquePair
+	Indexes    []IndexPair
 
 	owners map[string]*Rule // of Next, by the paths that they own
 }
@@ -35,6 +36,14 @@ type RulePair struct{ Prev, Next *Rule }
 
 // UniquePair holds the declarations of two models that say that the same values are unique. One of the two may be nil.
 type UniquePair struct{ Prev, Next *Unique }
+
+// IndexPair holds the indexes of two models that have one collection and one name. One of the two may be nil.
+type IndexPair struct{ Prev, Next *Index }
+
+// Same tells whether both models have the index, with the same entries.
+func (p IndexPair) Same() bool {
+	return p.Prev != nil && p.Next != nil && p.Prev.Declaration() == p.Next.Declaration()
+}
 
 // Compare pairs what prev declares with what next does, which follows it. It takes time in proportion to the declarations.
 func Compare(prev, next *Model) *Comparison {
@@ -55,6 +64,7 @@ func pairCollections(prev, next *Collection) *CollectionPair {
 	p.Relations = pairUp[RelationPair](before.Relations, after.Relations, func(r *Relation) string { return r.Name })
 	p.Rules = pairUp[RulePair](before.Rules, after.Rules, func(r *Rule) string { return r.Path.String() })
 	p.Unique = pairUp[UniquePair](before.Unique, after.Unique, (*Unique).Name)
+	p.Indexes = pairUp[IndexPair](before.Indexes, after.Indexes, func(x *Index) string { return x.Name })
 	p.owners = make(map[string]*Rule, len(after.Rules))
 	for _, r := range after.Rules {
 		for _, path := range r.Paths() {

@@ -15,7 +15,7 @@ type Difference struct {
 	Path   string `json:"path"`             // of the declaration in the model
 	Change string `json:"change"`           // added, removed or changed
 	Detail string `json:"detail,omitempty"` // what is declared now, and what was before
-	// Removes says that a rule or a guard goes, or values that cannot be computed again.
+	// Removes says that a rule, a guard or an index goes, or values that cannot be computed again.
 	Removes bool `json:"removes,omitempty"`
 }
 
@@ -26,7 +26,7 @@ const (
 )
 
 // Differences lists what Next declares otherwise than Prev, by collection: collections, relations, policies, pages, rules,
-// unique members, schemas, released paths, limits and whether other collections are open. After 1,000 entries a last one
+// unique members, indexes, schemas, released paths, limits and whether other collections are open. After 1,000 entries a last one
 // tells how many more there are. It is empty where both models say the same.
 func (c *Comparison) Differences() []Difference {
 	prev, next := c.Prev, c.Next
@@ -146,6 +146,12 @@ func (d *differ) collection(p *CollectionPair) {
 			d.add(Difference{Path: at + ".unique", Change: added, Detail: u.Next.String()})
 		case u.Next == nil:
 			d.add(Difference{Path: at + ".unique", Change: removed, Detail: u.Prev.String(), Removes: true})
+		}
+	}
+	for _, x := range p.Indexes {
+		if !x.Same() {
+			change := changeOf(x.Prev != nil, x.Next != nil)
+			d.addDeclaration(change, change == removed, "collections", p.Name, "indexes", cmp.Or(x.Next, x.Prev).Name)
 		}
 	}
 	before, after := p.both()

@@ -13,6 +13,7 @@ type Collection struct {
 	Relations []*Relation // by name
 	Rules     []*Rule     // by path
 	Unique    []*Unique   // what no two documents have alike
+	Indexes   []*Index    // orders of its documents that are kept, by name
 	Release   []string    // paths of removed rules that are no longer reserved
 	Schema    []byte      // a JSON Schema that documents as written must fit; nil for none
 	Access    *Access     // who reads and writes the documents; nil for what holds without saying: see Model.AccessTo
@@ -26,6 +27,19 @@ func (c *Collection) Relation(name string) *Relation {
 	for _, r := range c.Relations {
 		if r.Name == name {
 			return r
+		}
+	}
+	return nil
+}
+
+// DeclaredIndex returns the collection's index of that name, nil where it has none or c is nil.
+func (c *Collection) DeclaredIndex(name string) *Index {
+	if c == nil {
+		return nil
+	}
+	for _, x := range c.Indexes {
+		if x.Name == name {
+			return x
 		}
 	}
 	return nil
@@ -64,6 +78,15 @@ func (m *Model) Relation(full string) *Relation {
 // RelationsTo returns the relations that lead to a collection.
 func (m *Model) RelationsTo(collection string) []*Relation { return m.to[collection] }
 
+// Indexes returns all declared indexes, by collection and name.
+func (m *Model) Indexes() []*Index {
+	var all []*Index
+	for _, c := range m.Collections {
+		all = append(all, c.Indexes...)
+	}
+	return all
+}
+
 // Relations returns all relations, by full name.
 func (m *Model) Relations() []*Relation {
 	var all []*Relation
@@ -87,6 +110,7 @@ func (m *Model) Index() {
 		m.byName[c.Name] = c
 		slices.SortFunc(c.Relations, func(a, b *Relation) int { return strings.Compare(a.Name, b.Name) })
 		slices.SortFunc(c.Rules, func(a, b *Rule) int { return strings.Compare(a.Path.String(), b.Path.String()) })
+		slices.SortFunc(c.Indexes, func(a, b *Index) int { return strings.Compare(a.Name, b.Name) })
 		for _, r := range c.Relations {
 			r.full = c.Name + "." + r.Name
 			m.to[r.To] = append(m.to[r.To], r)

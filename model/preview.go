@@ -13,6 +13,8 @@ type PreviewOptions struct {
 	// documents are looked at, and again before the slow part. Its error ends the preview.
 	Objection func(p *Preview) error
 	Progress  fanfold.Progress
+	// Measure looks at all documents of which a new index will have entries, and counts these.
+	Measure bool
 }
 
 // Preview reports what a model would do to the documents as they are. You see it before you apply the model, and a model with
@@ -23,7 +25,9 @@ type Preview struct {
 	Differences []Difference  `json:"differences"`
 	Rules       []RulePreview `json:"rules"`
 	// Unique lists what is unique. It is nil where nothing is, and where the documents were not looked at.
-	Unique  []UniquePreview `json:"unique,omitempty"`
+	Unique []UniquePreview `json:"unique,omitempty"`
+	// Indexes lists the indexes that come, change or go. The entries of those that come are counted where PreviewOptions ask for it.
+	Indexes []*IndexPreview `json:"indexes,omitempty"`
 	Changes int64           `json:"changes"` // documents whose embedded view would change
 	Misfits []Misfits       `json:"misfits,omitempty"`
 	// Kept lists rules whose stored values this model drops, hides or restores. Nobody can compute such values again.
@@ -71,6 +75,25 @@ type UniquePreview struct {
 	Unique      string       `json:"unique"`                // as declared
 	Change      string       `json:"change"`                // new or same
 	Evaluations []Evaluation `json:"evaluations,omitempty"` // nil where it is the same
+}
+
+// IndexPreview reports what an index holds once the model applies or, where the model removes it, what it holds now.
+type IndexPreview struct {
+	Collection string   `json:"collection"`
+	Index      string   `json:"index"`
+	Change     string   `json:"change"` // new, changed or removed
+	Components []string `json:"components"`
+	Entries    int64    `json:"entries"`
+	Bytes      int64    `json:"bytes,omitempty"` // that the entries take, about
+}
+
+// Detail returns a sentence about the entries, for people.
+func (x *IndexPreview) Detail() string {
+	what := "[" + strings.Join(x.Components, ", ") + "]"
+	if x.Change == "removed" {
+		return fmt.Sprintf("%s loses %d entries", what, x.Entries)
+	}
+	return fmt.Sprintf("%s gets %d entries of about %d bytes in all", what, x.Entries, x.Bytes)
 }
 
 // Evaluation reports in how many documents a part of a rule, an expression or a path, finds no value.

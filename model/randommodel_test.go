@@ -57,7 +57,7 @@ func (r randomSource) change(m object) {
 	c := in(collections, name)
 	relation, path := r.of("by", "at"), r.of("a", "b.c", "list[].d")
 	relations := in(c, "relations")
-	switch r.IntN(13) {
+	switch r.IntN(14) {
 	case 0:
 		delete(relations, relation)
 	case 1, 2:
@@ -81,6 +81,10 @@ func (r randomSource) change(m object) {
 	case 12:
 		if c["access"] = (object{"read": []string{r.of("read", "everyone")}}); r.once(3) {
 			delete(c, "access")
+		}
+	case 13:
+		if in(c, "indexes")[r.of("i", "j")] = []string{r.of("a", "-a"), r.of("b.c", "_meta.createdAt", "list[].d")}; r.once(3) {
+			delete(c, "indexes")
 		}
 	}
 	for name := range relations {

@@ -309,7 +309,7 @@ func (p *Projector) swapPrepared(db *sqlite.DB, next *fold.Plan, w *preparation)
 	if err := p.store.Swap(db); err != nil {
 		return err
 	}
-	p.report.adopt(w.report, w.change.NewRules)
+	p.report.adopt(w.report, w.change.EvaluatedAnew())
 	p.fold = p.newFold(next, &p.report)
 	p.plan.Store(next)
 	return nil

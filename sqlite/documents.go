@@ -88,7 +88,7 @@ func (tx *Tx) read(query string, args ...driver.Value) (*Row, error) {
 }
 
 // Each calls fn with the documents of these numbers, in the order given, and passes over numbers
-// without a document. The rows lack the times. fn may write, but must not call Each.
+// without a document. fn may write, but must not call Each.
 func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
 	if len(numbers) <= maxCachedRead || tx.rehearsal != nil {
 		return tx.eachCached(numbers, fn)
@@ -127,22 +127,16 @@ func (tx *Tx) readAhead(rows []Row, numbers []int64) (read []Row, rest []int64, 
 		list = strconv.AppendInt(append(list, "[,"[min(i, 1)]), n, 10)
 	}
 	size := 0
-	err = tx.c.Query(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.body, d.source, d.omitted, j.key
+	err = tx.c.Query(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted, j.key
 		FROM json_each(?) j CROSS JOIN document d ON d.number = j.value`, func(r driver.Row) error {
-		rows = append(rows, scanView(r))
+		rows = append(rows, *scanRow(r))
 		if size += rows[len(rows)-1].size(); size > maxReadAheadBytes {
-			rest = numbers[r.Int(8)+1:]
+			rest = numbers[r.Int(10)+1:]
 			return driver.ErrStop
 		}
 		return nil
 	}, driver.Text(append(list, ']')))
 	return rows, rest, err
-}
-
-// scanView returns the document in a row of number, collection, id, revision, position, body, source and omitted.
-func scanView(r driver.Row) Row {
-	return Row{Number: r.Int(0), Key: fanfold.Key{Collection: r.Text(1), ID: r.Text(2)}, Revision: fanfold.Revision(r.Int(3)),
-		Position: fanfold.Position(r.Int(4)), Body: r.Bytes(5), Referenced: ReferencedView{r[6]}, Omitted: r.Bytes(7)}
 }
 
 // Body returns the embedded view of a document, or nil where there is no document.

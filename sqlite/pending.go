@@ -25,12 +25,13 @@ const (
 	entryTable
 	totalTable
 	claimTable
+	indexEntryTable
 
-	allTables = linkTable | pagedTable | keptValueTable | entryTable | totalTable | claimTable
+	allTables = linkTable | pagedTable | keptValueTable | entryTable | totalTable | claimTable | indexEntryTable
 )
 
 // pendingTables are the names of these tables.
-var pendingTables = []string{"link", "paged", "kept", "entry", "total", "claim"}
+var pendingTables = []string{"link", "paged", "kept", "entry", "total", "claim", "index_entry"}
 
 // Bounds of what is kept in memory.
 const (
@@ -53,6 +54,7 @@ type pending struct {
 	entries    pendingRows[ruleTarget, ruleEntry]
 	totals     map[ruleTarget]*knownTotal
 	claims     map[claimKey]*claimRow
+	indexes    pendingIndexes
 	bytes      int
 	args       []driver.Value // used again and again
 	ends       []linkEnd      // the same
@@ -123,7 +125,8 @@ type claimRow struct {
 // newPending returns what a transaction has before it writes.
 func newPending(c *driver.Conn) pending {
 	return pending{c: c, hasHolders: map[Link]bool{}, paged: map[Link]*knownCount{}, totals: map[ruleTarget]*knownTotal{}, claims: map[claimKey]*claimRow{},
-		links: pendingRows[Link, linkEnd]{compare: compareEnds}, entries: pendingRows[ruleTarget, ruleEntry]{compare: compareEntries},
+		indexes: pendingIndexes{counts: map[int64]int64{}},
+		links:   pendingRows[Link, linkEnd]{compare: compareEnds}, entries: pendingRows[ruleTarget, ruleEntry]{compare: compareEntries},
 		keptValues: pendingRows[ruleTarget, keptValue]{compare: compareKeptValues, replace: true}}
 }
 

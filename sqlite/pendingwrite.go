@@ -20,7 +20,7 @@ func (p *pending) write(tables driver.Tables) error {
 		return nil
 	}
 	return p.c.Unwatched(func() error {
-		for i, write := range []func() error{p.writeLinks, p.writePaged, p.writeKeptValues, p.writeEntries, p.writeTotals, p.writeClaims} {
+		for i, write := range []func() error{p.writeLinks, p.writePaged, p.writeKeptValues, p.writeEntries, p.writeTotals, p.writeClaims, p.writeIndexEntries} {
 			if tables&(1<<i) == 0 {
 				continue
 			}

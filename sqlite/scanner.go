@@ -26,6 +26,7 @@ func (s *Store) Scan() (*Scanner, error) {
 	err := s.Use(func(db *DB) error {
 		c, cp, err := openSnapshot(db.Path(), "CREATE TEMP TABLE computed_link (relation TEXT, target TEXT, holder INTEGER, PRIMARY KEY (relation, target, holder)) WITHOUT ROWID",
 			"CREATE TEMP TABLE computed_value (rule TEXT, id TEXT, value TEXT, PRIMARY KEY (rule, id))",
+			"CREATE TEMP TABLE computed_entry (idx INTEGER, key BLOB, tie INTEGER, PRIMARY KEY (idx, key, tie)) WITHOUT ROWID",
 			"CREATE TEMP TABLE scan (scan INTEGER, number INTEGER, PRIMARY KEY (scan, number)) WITHOUT ROWID")
 		if err != nil {
 			return err

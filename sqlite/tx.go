@@ -38,7 +38,8 @@ func (db *DB) beginTx() error {
 	c := db.file.Writer
 	db.tx = &Tx{c: c}
 	c.Watch(pendingTables, db.tx.pending.beforeStatement)
-	return errors.Join(c.Exec("CREATE TEMP TABLE before (number INTEGER PRIMARY KEY, body TEXT NOT NULL)"),
+	return errors.Join(c.Exec("CREATE TEMP TABLE index_build (idx INTEGER NOT NULL, key BLOB NOT NULL, tie INTEGER NOT NULL)"),
+		c.Exec("CREATE TEMP TABLE before (number INTEGER PRIMARY KEY, body TEXT NOT NULL)"),
 		c.Exec("CREATE TEMP TABLE new_position (number INTEGER PRIMARY KEY, position INTEGER NOT NULL)"))
 }
 
@@ -142,7 +143,7 @@ func (tx *Tx) flush() error {
 	if err := tx.flushCache(); err != nil {
 		return err
 	}
-	if err := errors.Join(tx.changes.flush(), tx.pending.write(allTables), tx.writeCounts()); err != nil {
+	if err := errors.Join(tx.changes.flush(), tx.pending.write(allTables), tx.writeCounts(), tx.writeIndexCounts()); err != nil {
 		return err
 	}
 	cp := tx.checkpoint

@@ -50,7 +50,7 @@ func (w *Writer) inspectModel(ctx context.Context, m *model.Model, req ModelRequ
 		limited, cancel = context.WithTimeout(ctx, req.PreviewTime)
 		defer cancel()
 	}
-	p, err := w.Inspector.Preview(limited, m, model.PreviewOptions{Objection: objection, Progress: req.Progress})
+	p, err := w.Inspector.Preview(limited, m, model.PreviewOptions{Objection: objection, Progress: req.Progress, Measure: req.DryRun})
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return nil, fanfold.Errorf(fanfold.TakesLong, "to look at the documents that the model concerns takes longer than %v; nothing was changed: send it with Prefer: respond-async, and ask for what came of it at the Location that is answered, as fanfold model apply and model diff do", req.PreviewTime)
 	}

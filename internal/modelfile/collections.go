@@ -36,10 +36,12 @@ func (p *parser) collection(name string, n jsondoc.Node) {
 			c.Schema = p.schema(v, at)
 		case "unique":
 			c.Unique = p.unique(v, at)
+		case "indexes":
+			p.members(v, at, func(name string, v jsondoc.Node) { p.index(c, name, v, at+"."+name) })
 		case "access":
 			c.Access = p.access(v, at)
 		default:
-			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, unique, access and release")
+			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, unique, indexes, access and release")
 		}
 	})
 }

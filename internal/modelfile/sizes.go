@@ -12,6 +12,7 @@ const (
 	maxRelations   = 500
 	maxRules       = 1000
 	maxUnique      = 200
+	maxIndexes     = 500
 	maxRelease     = 2000
 	maxFields      = 100 // of one rule
 	maxLevels      = 64  // of rules, each of which reads a value of the one before: a document is computed once for each
@@ -25,9 +26,9 @@ const maxProblems = 100
 
 // sizes counts what a model has of each.
 type sizes struct {
-	collections, relations, rules, unique, release int
-	expressions, parts                             int
-	schemas                                        int // bytes
+	collections, relations, rules, unique, indexes, release int
+	expressions, parts                                      int
+	schemas                                                 int // bytes
 }
 
 // counted counts one more of something at a path in the model. It is false, and reports it once, where a new model has

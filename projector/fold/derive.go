@@ -41,12 +41,15 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 		if view.Position, err = f.derive(row, transition{row.Body, view.Body}, view.Omitted, d); err != nil {
 			return err
 		}
+		if err := f.reindex(c, row, row.Body, view.Body, d.members); err != nil {
+			return err
+		}
 	}
 	if err := f.tx.SetView(row.Number, view); err != nil {
 		return err
 	}
-	if row.Number == f.direct && f.newest.body != nil {
-		f.newest.set(bytes.Clone(view.Body))
+	if row.Number == f.direct {
+		f.noteDirect(view.Body)
 	}
 	for _, r := range c.Readers {
 		if err := f.mark(r, row.Key, row.Body, d.members); err != nil {
@@ -58,6 +61,18 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 	f.noteLinks(c, row.Key, row.Number, row, d.members)
 	f.noteEntries(c, row, d.members)
 	return nil
+}
+
+// noteDirect notes the view that a derived change gives the document that the event writes to.
+func (f *Fold) noteDirect(body []byte) {
+	if f.newest.body == nil && f.written.row == nil {
+		return
+	}
+	body = bytes.Clone(body)
+	if f.newest.body != nil {
+		f.newest.set(body)
+	}
+	f.written.body = body
 }
 
 // correctOmitted corrects what the change of the document written to says about values that it has no room for, which
@@ -211,6 +226,9 @@ func (f *Fold) flush(number int64, before []byte) error {
 		shape = f.modelChange.ShapeOf(row.Key.Collection)
 	}
 	d := f.views.diffChanged(row.Key.Collection, shape, before, row.Body)
+	if err := f.reindex(f.plan.Collection(row.Key.Collection), row, before, row.Body, d.members); err != nil {
+		return err
+	}
 	if f.modelChange != nil && f.preparing != nil {
 		return f.tx.SetPendingChange(PendingChange(row, before, d))
 	}

@@ -44,6 +44,10 @@ type Fold struct {
 	levelsDone         int            // levels that are worked off, of this event
 	lastPart           fanfold.TxPart // of the transaction, as the last event has it
 
+	indexes    map[string][]liveIndex // by collection, as far as they were asked for
+	indexTrees views
+	written    writtenDocument // the document that the event writes to
+
 	outcomes []sqlite.Outcome // of the events of the last ApplyAll
 
 	modelChange *ModelChange // of the model event being folded
@@ -155,6 +159,7 @@ func (f *Fold) lookAhead(tx *sqlite.Tx, events []*fanfold.Event) error {
 func (f *Fold) setPlan(p *Plan) {
 	f.plan = p
 	f.cache.reset(len(p.Rules))
+	f.indexes = nil
 	f.levels = make([]*level, p.Levels)
 	for i := range f.levels {
 		f.levels[i] = &level{number: i}
@@ -166,6 +171,7 @@ func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
 	f.tx, f.event, f.changes, f.direct, f.derived, f.holderCheck = tx, ev, 0, 0, 0, holderCheck{}
 	f.createsWithoutKept, f.creates, f.newest.body, f.levelsDone, f.unmoved = false, false, nil, 0, f.unmoved[:0]
 	f.contributions.clear()
+	f.written = writtenDocument{}
 	clear(f.keptByEvent)
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {

@@ -3,6 +3,7 @@ package fold
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -45,11 +46,11 @@ func (f *Fold) adoptModel(ev *fanfold.Event) (*ModelChange, error) {
 }
 
 // applyModelChange brings the documents that are there up to a new model: links of changed relations first, then what
-// the old rules leave behind, then the new rules level by level.
+// the old rules leave behind, then the new rules level by level. At the end it builds new indexes.
 func (f *Fold) applyModelChange(m *ModelChange) error {
 	f.modelChange = m
 	defer func() { f.modelChange = nil }()
-	if err := f.dropStale(m); err != nil {
+	if err := errors.Join(f.dropIndexes(m), f.dropStale(m)); err != nil {
 		return err
 	}
 	for _, r := range f.plan.Rules {
@@ -68,7 +69,10 @@ func (f *Fold) applyModelChange(m *ModelChange) error {
 	if err := f.restructure(m); err != nil {
 		return err
 	}
-	return f.propagate()
+	if err := f.propagate(); err != nil {
+		return err
+	}
+	return f.buildIndexes(m)
 }
 
 // dropStale drops the rows that rules and relations of the old model left: links, kept values, claims, entries and

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/fanfold/fanfold/model"
@@ -26,6 +27,8 @@ type ModelChange struct {
 	Unique       map[string][]*model.Unique // what is newly unique, by collection
 	freed        map[string][]*model.Unique // what is no longer unique
 	Strict       []*model.Relation          // new strict relations
+	NewIndexes   []*model.Index             // that are new or changed, by collection and name
+	goneIndexes  []*model.Index             // that went or changed
 }
 
 // newModelChange returns what changes where one plan follows another. c compares their models, and kept is what becomes of
@@ -39,6 +42,7 @@ func newModelChange(prev, next *Plan, c *model.Comparison, kept []model.KeptValu
 			m.compareRule(p)
 		}
 	}
+	m.compareIndexes()
 	m.compareKeptValues()
 	m.compareOrder()
 	for _, pair := range c.Collections {
@@ -47,6 +51,37 @@ func newModelChange(prev, next *Plan, c *model.Comparison, kept []model.KeptValu
 		}
 	}
 	return m
+}
+
+// compareIndexes notes the indexes that came, went or changed.
+func (m *ModelChange) compareIndexes() {
+	for _, pair := range m.Models.Collections {
+		for _, p := range pair.Indexes {
+			if p.Same() {
+				continue
+			}
+			if p.Next != nil {
+				m.NewIndexes = append(m.NewIndexes, p.Next)
+			}
+			if p.Prev != nil {
+				m.goneIndexes = append(m.goneIndexes, p.Prev)
+			}
+		}
+	}
+}
+
+// EvaluatedAnew returns the names of the rules and indexes that are new or changed, as they are told to a Reporter.
+func (m *ModelChange) EvaluatedAnew() map[string]bool {
+	names := maps.Clone(m.NewRules)
+	for _, x := range m.NewIndexes {
+		names[IndexRule(x)] = true
+	}
+	return names
+}
+
+// builds returns whether new indexes of a collection are built.
+func (m *ModelChange) builds(collection string) bool {
+	return slices.ContainsFunc(m.NewIndexes, func(x *model.Index) bool { return x.Collection == collection })
 }
 
 // derivedIDs returns whether the rule goes by a relation over derived ids.
@@ -158,9 +193,9 @@ func (m *ModelChange) compareOrder() {
 }
 
 // LeavesDocuments returns whether no document is concerned: no rule, relation, pages or unique member came, went or
-// changed, and views may be as long as before.
+// changed, no index came or changed, and views may be as long as before.
 func (m *ModelChange) LeavesDocuments() bool {
-	return len(m.rulesChanged)+len(m.relinked)+len(m.Unique)+len(m.freed)+len(m.Strict) == 0
+	return len(m.rulesChanged)+len(m.relinked)+len(m.Unique)+len(m.freed)+len(m.Strict)+len(m.NewIndexes) == 0
 }
 
 // limitChanged returns whether views may be longer, or shorter, than before.
@@ -205,6 +240,9 @@ func (m *ModelChange) Work(s *sqlite.Snapshot) (total int64, err error) {
 		}
 		if m.rulesChanged[name] { // what went is taken out, and what changed is compared
 			total += 2 * count
+		}
+		if m.builds(name) {
+			total += count
 		}
 		total += count * m.passes(name)
 	}

@@ -55,6 +55,9 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 		return false, err
 	}
 	f.countDerived(c.Name, d.Rules, int64(holders))
+	if err := f.reindexHolders(c, l, rules, id); err != nil {
+		return false, err
+	}
 	return true, f.tx.ReplaceMembers(relation.FullName(), id, members, holders,
 		fanfold.Change{Position: first, Time: f.now, Tx: f.event.Tx.ID, Actor: f.event.Actor, Rules: d.Rules, Delta: d.Patch()})
 }

@@ -53,6 +53,7 @@ func (f *Fold) write(ev *fanfold.Event) error {
 	if err := f.store(row, old, op); err != nil {
 		return err
 	}
+	f.noteIndexed(c, row, old)
 	f.markUnmoved(old, row.Body)
 	f.markOwn(c, row.Number, nil)
 	if err := f.markReaders(c, row.Key, old, row.Body); err != nil {
@@ -63,7 +64,10 @@ func (f *Fold) write(ev *fanfold.Event) error {
 	if err := f.markFrozen(c, row, t, ev); err != nil {
 		return err
 	}
-	return f.propagate()
+	if err := f.propagate(); err != nil {
+		return err
+	}
+	return f.indexWritten(c)
 }
 
 // newSource returns the document's new referenced view, and what the event does to the document. The error is Internal
@@ -181,7 +185,7 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 		Time: f.now, Tx: ev.Tx.ID, Actor: ev.Actor, ByDelete: byDelete(ev), Prior: old.Position, Previous: old.Body, PreviousSource: old.ReferencedText()}); err != nil {
 		return err
 	}
-	if err := f.markReaders(c, ev.Key, old, nil); err != nil {
+	if err := errors.Join(f.unindex(c, old), f.markReaders(c, ev.Key, old, nil)); err != nil {
 		return err
 	}
 	f.noteLinks(c, old.Key, old.Number, old, nil)

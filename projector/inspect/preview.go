@@ -58,6 +58,7 @@ func preview(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelChange, 
 	if err != nil {
 		return nil, err
 	}
+	v.measures = opt.Measure
 	object := func(err error) error {
 		if err == nil && opt.Objection != nil {
 			err = opt.Objection(v.out)
@@ -129,7 +130,7 @@ func (v *previewer) checkDocuments(c *checker) error {
 }
 
 // concerned returns the names of the collections whose documents are looked at, which are not nil: those whose documents may
-// change, those that rules which are computed look at, and those with something newly unique or a new schema.
+// change, those that rules which are computed look at, and those with something newly unique, a new index or a new schema.
 func (v *previewer) concerned() []string {
 	set := maps.Clone(v.scope.Collections)
 	for r := range v.scope.Rules {
@@ -143,6 +144,11 @@ func (v *previewer) concerned() []string {
 	}
 	for name := range v.schemas {
 		set[name] = true
+	}
+	for name := range v.indexes {
+		if v.measures {
+			set[name] = true
+		}
 	}
 	return slices.AppendSeq([]string{}, maps.Keys(set))
 }
@@ -158,7 +164,9 @@ type previewer struct {
 	misfits    map[string]*model.Misfits
 	ruleNames  []string // in order
 	tally      *tally
-	uncovered  map[string]*uncovered // by rule
+	uncovered  map[string]*uncovered       // by rule
+	indexes    map[string][]previewedIndex // new or changed, by collection
+	measures   bool                        // entries of indexes are counted, whoever else asks for the documents
 	out        *model.Preview
 }
 
@@ -167,11 +175,11 @@ type previewer struct {
 func newPreviewer(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelChange, scope *fold.Scope) (v *previewer, err error) {
 	m := change.Next.Model
 	v = &previewer{ctx: ctx, prev: change.Prev, next: change.Next, change: change, scope: scope, rules: map[string]*model.RulePreview{},
-		schemas: map[string]*schema.Schema{}, misfits: map[string]*model.Misfits{}, uncovered: map[string]*uncovered{},
+		schemas: map[string]*schema.Schema{}, misfits: map[string]*model.Misfits{}, uncovered: map[string]*uncovered{}, indexes: map[string][]previewedIndex{},
 		out: &model.Preview{Position: fanfold.Bookmark{Position: sc.Checkpoint.At()}, Rules: []model.RulePreview{}, Differences: change.Models.Differences()}}
 	v.tally = newTally(v.next, func(r *fold.Rule) bool { return scope.Rules[r] }, func(name string, u *model.Unique) bool { return model.HasUnique(change.Unique[name], u) })
 	v.listRules()
-	if err := v.compileSchemas(); err != nil {
+	if err := errors.Join(v.compileSchemas(), v.listIndexes(sc.Snapshot)); err != nil {
 		return nil, err
 	}
 	v.out.AtOnce = v.change.Entangled()
@@ -240,6 +248,7 @@ func (v *previewer) checkDocument(row *sqlite.Row, want []byte) error {
 		v.checkUncovered(row)
 	}
 	v.checkSchema(row)
+	v.countEntries(row, want)
 	d := &examined{key: row.Key, body: want, source: row.ReferencedText}
 	if err := errors.Join(v.tally.examineUnique(v.ctx, d), v.tally.examineGathering(v.ctx, d)); err != nil {
 		return err

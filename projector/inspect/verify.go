@@ -21,8 +21,8 @@ type verification struct{ Verified }
 // maxListed is how many wrong values a verification lists; the rest is counted.
 const maxListed = 1000
 
-// Verify recomputes every derived value, the link index, the claims and the numbers of documents from the documents as written, on one snapshot,
-// and lists what differs, documents in order of creation. It tells progress, which may be nil, how far it is, and blocks
+// Verify recomputes every derived value, the link index, the claims, the indexes and the numbers of documents, on one snapshot. It
+// lists what differs from what the documents as written give, documents in order of creation. It tells progress, which may be nil, how far it is, and blocks
 // for as long as that takes; reads and folding go on. The error is the read model's, or ctx's.
 func Verify(ctx context.Context, store *sqlite.Store, progress fanfold.Progress) (found *Verified, err error) {
 	sc, err := store.Scan()
@@ -58,6 +58,10 @@ func Verify(ctx context.Context, store *sqlite.Store, progress fanfold.Progress)
 	if err := c.listBrokenGuards(out); err != nil {
 		return nil, err
 	}
+	indexes, err := out.verifyIndexes(sc, pl.Model)
+	if err != nil {
+		return nil, err
+	}
 	c.work.begin("comparing", documents)
 	left := map[string]sqlite.Omission{}
 	if err := c.eachRow(nil, func(row *sqlite.Row) error {
@@ -66,11 +70,11 @@ func Verify(ctx context.Context, store *sqlite.Store, progress fanfold.Progress)
 			return err
 		}
 		out.compare(pl, row, want, omitted)
-		return addOmissions(left, omitted)
+		return errors.Join(addOmissions(left, omitted), indexes.enter(sc, row, want))
 	}); err != nil {
 		return nil, err
 	}
-	if err := out.compareOmissions(sc, left); err != nil {
+	if err := errors.Join(out.compareOmissions(sc, left), out.compareIndexes(sc, indexes)); err != nil {
 		return nil, err
 	}
 	return &out.Verified, sc.CompareCounts(func(name string, stored, counted int64) {

@@ -28,6 +28,10 @@ collections:
       "authors[].n": {copy: authors, value: doc.countOfBooks}
       publisherName: {copy: publisher, value: doc.name}
       first: {copy: authors, value: doc.name, frozen: true}
+    indexes:
+      byPublisher: [publisherName, -stars]
+      byAuthor: ["authors[].name", "-authors[].n"]
+      newest: ["-_meta.updatedAt"]
   publishers: {}
 `
 
@@ -82,4 +86,5 @@ collections:
   books:
     relations: {authors: {path: "authors[].id", to: authors}}
     derive: {"authors[].name": {copy: authors, value: "doc.name + '!'"}}
+    indexes: {byAuthor: ["authors[].name"], newest: ["-_meta.updatedAt"]}
 `

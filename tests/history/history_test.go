@@ -188,11 +188,13 @@ func historyIn(t *rapid.T, closed bool) {
 	length := rapid.Custom(func(t *rapid.T) int { return 9 + upTo(t, 16) }).Draw(t, "length")
 	for i := range length {
 		h.run(rapid.Custom(h.operation).Draw(t, strconv.Itoa(i+1)))
+		h.checkIndexes()
 	}
 	if h.proposed != 0 {
 		h.activate()
 	}
 	h.check()
+	h.checkIndexes()
 	h.checkPages()
 	h.checkFeed()
 	h.checkFollowers()

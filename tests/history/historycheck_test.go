@@ -37,6 +37,17 @@ func (h *history) check() {
 	}
 }
 
+// checkIndexes compares the order of documents in every index with the one that the oracle puts them into.
+func (h *history) checkIndexes() {
+	h.t.Helper()
+	for _, x := range h.o.model.indexes {
+		want, got := h.indexOrder(x), harness.IndexOrder(h.t, h.s, x.collection, x.name)
+		if !slices.Equal(got, want) {
+			h.t.Fatalf("index %s of %s with %v has\n  %v\nwant\n  %v\nof %v", x.name, x.collection, x.components, got, want, h.views)
+		}
+	}
+}
+
 // checkPages compares the pages of every document that has some.
 func (h *history) checkPages() {
 	h.t.Helper()

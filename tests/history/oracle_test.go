@@ -39,6 +39,7 @@ type orule struct {
 type omodel struct {
 	rels    []*orel
 	rules   []*orule
+	indexes []*oindex
 	limit   int                 // how long an embedded view may be; 0 for the default, which no test reaches
 	release map[string][]string // by collection
 	access  map[string]string   // by collection, as the model has it

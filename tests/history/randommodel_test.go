@@ -35,6 +35,9 @@ func randomModel(t *rapid.T, prev *omodel) *omodel {
 		if chance(t, 30) {
 			m.addDerivedIDs(t)
 		}
+		for range upTo(t, 4) {
+			m.addIndex(t)
+		}
 	}
 	if prev.rules == nil && chance(t, 40) || chance(t, 15) {
 		m.limit = draw(t, 0, 150, 250, 400, 600, 900)
@@ -44,7 +47,7 @@ func randomModel(t *rapid.T, prev *omodel) *omodel {
 }
 
 func (m *omodel) clone() *omodel {
-	c := &omodel{limit: m.limit, access: maps.Clone(m.access)}
+	c := &omodel{limit: m.limit, access: maps.Clone(m.access), indexes: slices.Clone(m.indexes)}
 	moved := map[*orel]*orel{}
 	for _, r := range m.rels {
 		rel := *r
@@ -60,7 +63,7 @@ func (m *omodel) clone() *omodel {
 }
 
 func (m *omodel) change(t *rapid.T) {
-	switch op := draw(t, "rule", "rule", "chain", "relation", "drop", "drop", "expr", "policy", "pages", "drop relation", "derived ids", "access"); {
+	switch op := draw(t, "rule", "rule", "chain", "relation", "drop", "drop", "expr", "policy", "pages", "drop relation", "derived ids", "access", "index", "index", "drop index"); {
 	case op == "rule":
 		m.addRule(t)
 	case op == "relation":
@@ -75,6 +78,11 @@ func (m *omodel) change(t *rapid.T) {
 			m.access = map[string]string{}
 		}
 		m.access[draw(t, collections...)] = draw(t, "", `{}`, `{"read":["everyone"]}`, `{"read":["half"],"write":["write"]}`)
+	case op == "index":
+		m.addIndex(t)
+	case op == "drop index" && len(m.indexes) > 0:
+		i := upTo(t, len(m.indexes)-1)
+		m.indexes = slices.Delete(m.indexes, i, i+1)
 	case op == "drop" && len(m.rules) > 0:
 		i := upTo(t, len(m.rules)-1)
 		m.rules = slices.Delete(m.rules, i, i+1)
@@ -385,7 +393,7 @@ func (m *omodel) String() string {
 		if paths := m.release[c]; len(paths) > 0 {
 			release = `,"release":["` + strings.Join(paths, `","`) + `"]`
 		}
-		parts = append(parts, fmt.Sprintf(`"%s":{"relations":{%s},"derive":{%s}%s%s%s}`, c, strings.Join(rels, ","), strings.Join(rules, ","), pages, access, release))
+		parts = append(parts, fmt.Sprintf(`"%s":{"relations":{%s},"derive":{%s}%s%s%s%s}`, c, strings.Join(rels, ","), strings.Join(rules, ","), pages, access, release, m.indexesOf(c)))
 	}
 	limit := ""
 	if m.limit > 0 {

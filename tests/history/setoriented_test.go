@@ -26,9 +26,17 @@ collections:
       publisherName: {copy: publisher, value: doc.name}
       "odd \"name": {copy: editor, value: doc.name}
       "a.place": {copy: publisher, value: doc.place}
+    indexes:
+      byName: [publisherName, before]
+      byNameDown: ["-publisherName", "-after.x[]"]
+      byPlace: [before, "a.place", publisherName]
+      byBoth: ['string(doc["a.place"]) + "x"', publisherName]
+      byLower: ["lower(doc.publisherName)", "-_meta.createdAt"]
+      byUpdate: [publisherName, "-_meta.updatedAt"]
   shelves:
     relations: {publisher: {path: pub, to: publishers}}
     derive: {"the name's": {copy: publisher, value: doc.name}}
+    indexes: {byName: ["the name's"], byX: [x, "-the name's"]}
   labels:
     relations: {publisher: {path: pub, to: publishers}}
     derive: {n: {copy: publisher, value: doc.books}, texts: {max: spines.label, of: n}}
@@ -106,7 +114,7 @@ func TestRandomFanouts(t *testing.T) {
 		if chance(t, 40) { // of a copy, or of something else
 			derive += fmt.Sprintf("computed: {value: %q}, ", draw(t, "doc.own", `doc['a0']`, `[doc['b0'], doc.own]`))
 		}
-		s.Model("collections:\n  ts: {}\n  hs: {relations: {r: {path: r, to: ts, onDelete: " + draw(t, "clear", "keep") + "}, q: {path: deep.q, to: ts}}, derive: {" + derive + "}}\n")
+		s.Model("collections:\n  ts: {}\n  hs: {relations: {r: {path: r, to: ts, onDelete: " + draw(t, "clear", "keep") + "}, q: {path: deep.q, to: ts}}, derive: {" + derive + "}, indexes: {" + fanoutIndexes(t, names) + "}}\n")
 		value := func() string { return draw(t, append(texts, "1", "1", `"one"`)...) }
 		for range 8 + upTo(t, 20) {
 			target, holder := draw(t, "1", "2"), draw(t, "1", "2", "3", "4", "h")
@@ -129,6 +137,21 @@ func TestRandomFanouts(t *testing.T) {
 			t.Fatal("folded the other way the rows differ")
 		}
 	})
+}
+
+// fanoutIndexes draws indexes of what copies with some names give, and of what stands beside them.
+func fanoutIndexes(t *rapid.T, names []string) string {
+	var all []string
+	for i := range upTo(t, 3) {
+		var parts []string
+		for _, c := range []string{names[upTo(t, 3)] + "0", draw(t, "own", "deep.v", "a1", "b1[]", `string(doc["a0"])`, "_meta.updatedAt"), draw(t, "b0", "zz1", "deep.q")} {
+			if !strings.Contains(strings.Join(parts, "|"), c) {
+				parts = append(parts, fmt.Sprintf("%q", draw(t, "", "-")+c))
+			}
+		}
+		all = append(all, fmt.Sprintf("i%d: [%s]", i, strings.Join(parts[:1+upTo(t, len(parts)-1)], ", ")))
+	}
+	return strings.Join(all, ", ")
 }
 
 // TestDeepDocuments: derived values may nest deeper than SQLite's JSON functions take.

@@ -39,6 +39,10 @@ collections:
       name: {copy: author, value: doc.name}
       first: {copy: author, value: doc.name, frozen: true}
       works: {copy: author, value: doc.books}
+    indexes:
+      byName: [name, -works, stars]
+      byWorks: [-works, "lower(doc.first)"]
+      newest: ["-_meta.updatedAt", isbn]
 `
 
 // shop fills a store: n books of ten authors.

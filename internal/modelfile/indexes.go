@@ -1,0 +1,165 @@
+package modelfile
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
+)
+
+// Bounds of indexes, besides maxIndexes.
+const (
+	maxIndexesOf  = 64 // of one collection
+	maxComponents = 8  // of one index
+	maxIndexName  = 64 // bytes
+)
+
+// indexName is what names an index.
+var indexName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+
+// index reads one index and adds it to its collection.
+func (p *parser) index(c *model.Collection, name string, n jsondoc.Node, at string) {
+	if !p.counted(&p.sizes.indexes, maxIndexes, "indexes", at) {
+		return
+	}
+	if p.isNew && len(c.Indexes) >= maxIndexesOf {
+		if len(c.Indexes) == maxIndexesOf {
+			p.problem(at, "the collection has more than %d indexes", maxIndexesOf)
+			c.Indexes = append(c.Indexes, &model.Index{Collection: c.Name, Name: name})
+		}
+		return
+	}
+	if !indexName.MatchString(name) || len(name) > maxIndexName {
+		p.problem(at, "cannot name an index: use [A-Za-z][A-Za-z0-9_-]*, at most %d bytes", maxIndexName)
+	}
+	x := &model.Index{Collection: c.Name, Name: name}
+	c.Indexes = append(c.Indexes, x)
+	i := 0
+	for v := range p.list(n, at, "paths and expressions, such as [customerId, -openedAt]") {
+		if p.isNew && i == maxComponents {
+			p.problem(at, "an index has at most %d components", maxComponents)
+			return
+		}
+		place := fmt.Sprintf("%s[%d]", at, i)
+		if component, ok := p.component(v, place); ok {
+			p.addComponent(x, component, place)
+		}
+		i++
+	}
+	if p.tree.Kind(n) == jsondoc.Array && p.tree.First(n) == jsondoc.None {
+		p.problem(at, "has no components: name what the documents are ordered by, such as [customerId, -openedAt]")
+	}
+}
+
+// addComponent adds a component to an index, unless it does not go with the others.
+func (p *parser) addComponent(x *model.Index, c model.Component, at string) {
+	if slices.ContainsFunc(x.Components, func(o model.Component) bool { return o.Term() == c.Term() }) {
+		p.problem(at, "%q is in the index twice", c.Term())
+		return
+	}
+	array := x.Array()
+	x.Components = append(x.Components, c)
+	own := (&model.Index{Components: []model.Component{c}}).Array()
+	if array != nil && own != nil && array.String() != own.String() {
+		p.problem(at, "%q goes through an array that the index does not go through otherwise (%s): it has room for one", c.Term(), array)
+	}
+}
+
+// component reads one component. ok is false for a mistake.
+func (p *parser) component(n jsondoc.Node, at string) (c model.Component, ok bool) {
+	s := p.text(n, at)
+	if s == "" {
+		return c, false
+	}
+	if p.isNew && len(s) > maxPath && !namesDoc.MatchString(s) {
+		p.problem(at, "the path has %d bytes; at most %d are taken", len(s), maxPath)
+		return c, false
+	}
+	c, err := ParseComponent(s)
+	if err == nil && c.Expression != "" {
+		err = p.checkExpression(c.Expression) // with the bounds of all of them
+	}
+	if err != nil {
+		p.problem(at, "%s", fanfold.MessageOf(err))
+	}
+	return c, err == nil
+}
+
+// ParseComponent reads what documents are ordered or grouped by: a path, _meta.createdAt, _meta.updatedAt, or an expression over
+// doc, with "-" before it where it descends. The error is Invalid.
+func ParseComponent(text string) (model.Component, error) {
+	c := model.Component{}
+	term := strings.TrimSpace(text)
+	if rest, descends := strings.CutPrefix(term, "-"); descends {
+		c.Descending, term = true, strings.TrimSpace(rest)
+	}
+	switch {
+	case term == "":
+		return c, fanfold.Errorf(fanfold.Invalid, "%q names nothing: want a path or an expression", fanfold.Clip(text))
+	case term == "_meta."+model.CreatedAt || term == "_meta."+model.UpdatedAt:
+		c.Time = strings.TrimPrefix(term, "_meta.")
+		return c, nil
+	case onlyMembers.MatchString(term):
+		name := strings.TrimPrefix(term, "doc.")
+		return c, fanfold.Errorf(fanfold.Invalid, "%q could be a path or an expression: write %q for that member, or %q for one inside a member doc", term, name, "(doc."+term+")")
+	case namesDoc.MatchString(term):
+		return c, setExpression(&c, term)
+	case strings.ContainsAny(term, "()"):
+		return c, fanfold.Errorf(fanfold.Invalid, "%q is neither a path nor an expression: an expression names members as doc.email, and one with another name as doc[\"a (b)\"]", fanfold.Clip(term))
+	}
+	return c, setPath(&c, term)
+}
+
+// setPath makes the component one of a path. The error is Invalid.
+func setPath(c *model.Component, term string) error {
+	path, err := model.ParsePath(term)
+	if err != nil {
+		return err
+	}
+	arrays := 0
+	for _, step := range path {
+		if step.Each() {
+			arrays++
+		}
+	}
+	switch {
+	case arrays > 1:
+		return fanfold.Errorf(fanfold.Invalid, "%q goes through more than one array", fanfold.Clip(term))
+	case strings.HasPrefix(path[0].Name, "_"):
+		return fanfold.Errorf(fanfold.Invalid, "%q cannot be looked at: of _meta there are createdAt and updatedAt", fanfold.Clip(term))
+	}
+	c.Path = path
+	return nil
+}
+
+// setExpression makes the component one of an expression, or of the path that it is. The error is Invalid.
+func setExpression(c *model.Component, source string) error {
+	term, err := expr.CompileTerm(source)
+	if err != nil {
+		text, _, _ := strings.Cut(err.Error(), "\n") // the lines after it point at the place
+		return fanfold.Errorf(fanfold.Invalid, "%s", text)
+	}
+	if path := term.Path(); path != "" {
+		return setPath(c, path)
+	}
+	c.Expression = term.String()
+	c.Reads, _ = expr.MembersRead(c.Expression) // it was compiled
+	c.Evaluate = func(doc *jsondoc.Tree) ([]byte, bool) {
+		text, err := term.Value(doc)
+		return text, err == nil
+	}
+	c.Try = func(doc *jsondoc.Tree) ([]byte, error) {
+		text, err := term.Value(doc)
+		if errors.Is(err, expr.ErrNoValue) {
+			return nil, nil
+		}
+		return text, err
+	}
+	return nil
+}
