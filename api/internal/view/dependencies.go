@@ -6,6 +6,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/query"
 )
 
 // Listing tells which collections there are: those that the model declares, and those that hold or ever held a document.
@@ -33,6 +34,7 @@ type Lists interface {
 type Snapshot interface {
 	Listing
 	Lists
+	query.Snapshot
 	// At returns the position at which the prefix ends.
 	At() fanfold.Position
 	// GetWithin returns one document, nil where there is none, and how many bytes its body has. A body of more than
@@ -40,10 +42,8 @@ type Snapshot interface {
 	GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
 }
 
-// Scan reads one prefix of the log for as long as it is open. The caller closes it.
-type Scan interface {
-	// At returns the position at which the prefix ends.
-	At() fanfold.Position
+// Export reads all of a prefix.
+type Export interface {
 	// Model returns the model's source, nil where none was applied, the paths that are still reserved, and the rules that
 	// were removed and whose values are still stored.
 	Model() (src []byte, reserved model.Reserved, retired model.Retired, err error)
@@ -52,6 +52,12 @@ type Scan interface {
 	All(after int64, limit int) (docs []*fanfold.Document, more bool, err error)
 	// EachKept calls fn for each value that stays on the document with a number, by rule, then by target.
 	EachKept(holder int64, fn func(rule, target string, value []byte) error) error
+}
+
+// Scan reads one prefix of the log for as long as it is open. The caller closes it.
+type Scan interface {
+	Snapshot
+	Export
 	// Close ends the scan.
 	Close() error
 }

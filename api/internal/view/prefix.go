@@ -1,17 +1,20 @@
 package view
 
 import (
+	"context"
 	"strings"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/query"
 )
 
 // Prefix is one consistent prefix of the log as a View shows it.
 type Prefix struct {
 	snap   Snapshot
 	rights *access.Rights
+	long   bool // it may be read for more than a second
 }
 
 // At returns the position at which the prefix ends.
@@ -80,6 +83,17 @@ func (p *Prefix) EachOnPage(q model.PageQuery, begin func(page, pages int64) err
 	return p.snap.EachOnPage(q, begin, fn)
 }
 
+// Query answers a query: see query.Query.Run.
+func (p *Prefix) Query(ctx context.Context, q *query.Query, show func(doc *fanfold.Document) (bool, error)) (*query.Result, error) {
+	if err := p.rights.CheckRead(q.Collection()); err != nil {
+		return nil, err
+	}
+	if p.long {
+		return q.RunLong(ctx, p.snap, show)
+	}
+	return q.Run(ctx, p.snap, show)
+}
+
 // collectionOf returns the collection whose documents have what a rule or a relation names, such as books.author.
 func collectionOf(name string) string {
 	collection, _, _ := strings.Cut(name, ".")
@@ -95,6 +109,14 @@ type LongPrefix struct {
 
 // At returns the position at which the prefix ends.
 func (p *LongPrefix) At() fanfold.Position { return p.scan.At() }
+
+// Prefix returns the prefix to read it document by document, until Close. Its queries may take longer than those of a short one.
+func (p *LongPrefix) Prefix() *Prefix { return &Prefix{p.scan, p.rights, true} }
+
+// Query answers a query: see query.Query.RunLong.
+func (p *LongPrefix) Query(ctx context.Context, q *query.Query, show func(doc *fanfold.Document) (bool, error)) (*query.Result, error) {
+	return p.Prefix().Query(ctx, q, show)
+}
 
 // CheckExport returns a Forbidden where some collections, nil for all, may not leave. Whoever exports all gets the model, too.
 func (p *LongPrefix) CheckExport(collections []string) error {

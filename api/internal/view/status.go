@@ -7,7 +7,7 @@ import (
 	"github.com/fanfold/fanfold/internal/reports"
 )
 
-// Status returns what a node tells of itself, without documents that may not be read. The results of work are for the role admin.
+// Status returns what a node tells of itself, without documents, indexes and queries of what may not be read. The results of work are for the role admin.
 func (v View) Status(s reports.Status) reports.Status {
 	if v.rights == nil {
 		return reports.Status{}
@@ -21,6 +21,8 @@ func (v View) Status(s reports.Status) reports.Status {
 	if v.rights.ReadsAll() {
 		return s
 	}
+	s.Indexes = slices.DeleteFunc(slices.Clone(s.Indexes), func(x reports.Index) bool { return !v.rights.Reads(x.Collection) })
+	s.Queries = slices.DeleteFunc(slices.Clone(s.Queries), func(q reports.QueryShape) bool { return !v.rights.Reads(q.Collection) })
 	s.RuleErrors = slices.Clone(s.RuleErrors)
 	for i := range s.RuleErrors {
 		if e := &s.RuleErrors[i]; !v.readsText(e.Document) {

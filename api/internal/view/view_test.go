@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/query"
 )
 
 // library is what is viewed: notes are open to everyone, books to those who read, and vault to admin alone.
@@ -39,7 +40,10 @@ func rightsOf(t *testing.T, p *access.Principal) *access.Rights {
 }
 
 // shelf holds documents of three collections in turn, by number, and collections that nobody declares.
-type shelf struct{ asked int }
+type shelf struct {
+	query.Snapshot
+	asked int
+}
 
 var shelves = []string{"books", "notes", "vault"}
 
@@ -65,6 +69,13 @@ func (s *shelf) CollectionsBehind(after string, limit int) (list []model.Collect
 		}
 	}
 	return list, false, nil
+}
+
+func (s *shelf) EachIndex(string, func(model.StoredIndex) error) error { return nil }
+
+func (s *shelf) EachByID(model.IDRange, func(doc *fanfold.Document) (bool, error)) error {
+	s.asked++
+	return nil
 }
 
 func (s *shelf) GetWithin(fanfold.Key, fanfold.View, int) (*fanfold.Document, int, error) {
@@ -199,10 +210,30 @@ func readings(collection string) map[string]func(v View) error {
 			_, err := p.EachReferring(collection+".note", "x", 0, 1, fanfold.Embedded, nil)
 			return err
 		}),
+		"Query": within(func(p *Prefix) error {
+			_, err := p.Query(context.Background(), queryOf(collection), nil)
+			return err
+		}),
+		"Query for long": func(v View) error {
+			p, err := v.Scan(context.Background())
+			if err == nil {
+				_, err = p.Query(context.Background(), queryOf(collection), nil)
+			}
+			return err
+		},
 		"EachOnPage": within(func(p *Prefix) error {
 			return p.EachOnPage(model.PageQuery{Relation: collection + ".note"}, nil, nil)
 		}),
 	}
+}
+
+// queryOf returns a query for all documents of a collection.
+func queryOf(collection string) *query.Query {
+	q, err := query.Compile(query.Request{Collection: collection, Limit: 1}, model.Empty())
+	if err != nil {
+		panic(err)
+	}
+	return q
 }
 
 // TestViewOfEvents: the events of collections that may not be read, and the number of derived changes, are not told.
@@ -340,7 +371,9 @@ func TestViewOfLineage(t *testing.T) {
 // TestViewOfStatus: whoever sees how a node stands is not told of documents that they do not read, nor of what work found.
 func TestViewOfStatus(t *testing.T) {
 	status := func() reports.Status {
-		return reports.Status{Work: []reports.Work{{ID: "w", Headers: map[string]string{"a": "b"}, Summary: "vault/2", Result: []byte("1")}},
+		return reports.Status{Indexes: []reports.Index{{Collection: "vault", Name: "byCode"}, {Collection: "notes", Name: "byX"}},
+			Queries:    []reports.QueryShape{{Collection: "vault", Filter: "doc.code == ?"}, {Collection: "notes", Filter: "doc.x == ?"}},
+			Work:       []reports.Work{{ID: "w", Headers: map[string]string{"a": "b"}, Summary: "vault/2", Result: []byte("1")}},
 			RuleValues: &reports.RuleValues{Rules: []reports.RuleEvaluation{{Evaluation: model.Evaluation{Document: "vault/2", Reason: "vault/2"}}, {Evaluation: model.Evaluation{Document: "notes/1", Reason: "r"}}}},
 			Projection: reports.Projection{RuleErrors: []reports.RuleError{{Rule: "books.code", Document: "vault/2", Error: "vault/2"}, {Rule: "notes.x", Document: "notes/1", Error: "e"}}}}
 	}

@@ -1,0 +1,63 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Bounds of a request. Past them it is Invalid.
+const (
+	MaxLimit   = 1000    // documents or groups on a page
+	MaxSort    = 8       // entries of sort
+	MaxGroup   = 4       // entries of group
+	MaxCompute = 16      // entries of compute
+	MaxScan    = 100_000 // documents that a request may ask to be looked at
+	MaxCursor  = 16 << 10
+)
+
+// DefaultScan is how many documents a request looks at, where it says nothing else.
+const DefaultScan = 10_000
+
+// LightScan is how many documents a request looks at before it asks Request.Heavy.
+const LightScan = 1000
+
+// Bounds of the work for one request. Past them it needs an index, or its page ends early.
+const (
+	maxEntries = 1_000_000 // of indexes
+	maxTime    = 5 * time.Second
+	maxMemory  = 32 << 20 // bytes of keys and values in a sort or a grouping
+	maxGroups  = 10_000
+	maxPage    = 16 << 20 // bytes of groups, from which on a page of them ends
+)
+
+// shortTime is for how long Run reads a snapshot of a pool.
+const shortTime = time.Second
+
+// ErrLong is the error of Run where it has read its snapshot for more than a second. Run the query again by RunLong.
+var ErrLong = errors.New("query: the snapshot was read for more than a second")
+
+// ErrHeavy is the error of Run and RunLong where Request.Heavy returned false. Nothing that was shown is valid.
+var ErrHeavy = errors.New("query: too many queries look at many documents")
+
+// NeedsIndex is the error of a request that an index would have to serve, as things are: it passed a bound of the work. It
+// wraps an Error with the code of that name.
+type NeedsIndex struct {
+	Suggest RawPatch // a merge patch for the model, after which the request is answered; nil where there is none
+	Line    string   // the line of YAML to add to the model; "" without Suggest
+	Why     string   // which bound was passed, and what helps
+	Plan    *Plan    // what was done
+}
+
+// Error returns what failed, and what to do about it.
+func (e *NeedsIndex) Error() string {
+	if e.Line == "" {
+		return e.Why
+	}
+	return fmt.Sprintf("%s. An index would serve this request; add to the collection's indexes in the model: %s", e.Why, e.Line)
+}
+
+// Unwrap returns the error by its code.
+func (e *NeedsIndex) Unwrap() error { return fanfold.Errorf(fanfold.NeedsIndex, "%s", e.Error()) }

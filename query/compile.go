@@ -1,0 +1,149 @@
+package query
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
+)
+
+// Query is a request that was found right. It may be run several times, one after the other.
+type Query struct {
+	request    Request
+	model      *model.Model
+	sort       *model.Index // its components are what is sorted by; nil for no sort
+	grouping   *grouping    // nil for documents
+	conditions []condition  // nothing else says which documents match
+	shape      string       // of the filter
+	bound      *filter      // of the conditions, for the next run; nil where it has run
+	place      *cursor      // where the page begins; nil for the beginning
+}
+
+// Collection returns the collection whose documents are asked for.
+func (q *Query) Collection() string { return q.request.Collection }
+
+// Shape returns the filter with ? in place of constants and params, "" for none. Filters that differ in these alone have one shape.
+func (q *Query) Shape() string { return q.shape }
+
+// Grouped tells whether the answer has groups, and no documents.
+func (q *Query) Grouped() bool { return q.request.Grouped }
+
+// Compile returns the query that a request asks for. The error is Invalid, and names the parameter at fault. m is the model in
+// force.
+func Compile(r Request, m *model.Model) (*Query, error) {
+	q := &Query{request: r, model: m}
+	if q.request.MaxScan == 0 {
+		q.request.MaxScan = DefaultScan
+	}
+	for _, check := range []func() error{q.checkNumbers, q.compileFilter, q.compileSort, q.compileGroup, q.compileCursor} {
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
+// checkNumbers checks the request's numbers. The error is Invalid.
+func (q *Query) checkNumbers() error {
+	r := &q.request
+	switch {
+	case r.Limit < 1 || r.Limit > MaxLimit:
+		return fanfold.Errorf(fanfold.Invalid, "limit=%d is not a number from 1 to %d", r.Limit, MaxLimit)
+	case r.MaxScan < 1 || r.MaxScan > MaxScan:
+		return fanfold.Errorf(fanfold.Invalid, "maxScan=%d is not a number from 1 to %d", r.MaxScan, MaxScan)
+	case r.Within != nil && !strings.HasPrefix(r.Within.Relation, r.Collection+"."):
+		return fanfold.Errorf(fanfold.Invalid, "relation %s is none of %s", fanfold.Clip(r.Within.Relation), r.Collection)
+	case r.Partial && r.Count:
+		return fanfold.Errorf(fanfold.Invalid, "partial does not go with count: a part of the count would be a lie")
+	case r.Partial && r.Grouped:
+		return fanfold.Errorf(fanfold.Invalid, "partial does not go with group: a part of a group would be a lie")
+	case r.Grouped && r.Count:
+		return fanfold.Errorf(fanfold.Invalid, "count does not go with group and compute: say compute=count")
+	}
+	return nil
+}
+
+// components reads a list of paths and expressions that a parameter holds. The error is Invalid.
+func components(parameter string, list []string, most int) ([]model.Component, error) {
+	if len(list) > most {
+		return nil, fanfold.Errorf(fanfold.Invalid, "%s has %d entries; at most %d are taken", parameter, len(list), most)
+	}
+	out := make([]model.Component, len(list))
+	for i, text := range list {
+		c, err := modelfile.ParseComponent(text)
+		if err != nil {
+			return nil, fanfold.Errorf(fanfold.Invalid, "%s: %s", parameter, fanfold.MessageOf(err))
+		}
+		out[i] = c
+	}
+	return out, nil
+}
+
+// compileSort reads what the documents are sorted by.
+func (q *Query) compileSort() error {
+	if q.request.Grouped || len(q.request.Sort) == 0 {
+		return nil
+	}
+	list, err := components("sort", q.request.Sort, MaxSort)
+	if err != nil {
+		return err
+	}
+	q.sort = &model.Index{Collection: q.request.Collection, Components: list}
+	if array := q.sort.Array(); array != nil {
+		return fanfold.Errorf(fanfold.Invalid, "sort goes through the array %s, which has several values: sort by one", array)
+	}
+	return nil
+}
+
+// compileCursor reads the place where the page begins.
+func (q *Query) compileCursor() error {
+	text := q.request.Cursor
+	if text == "" {
+		return nil
+	}
+	if len(text) > MaxCursor {
+		return fanfold.Errorf(fanfold.Invalid, "cursor has %d bytes; at most %d are taken", len(text), MaxCursor)
+	}
+	c, ok := decodeCursor(text)
+	switch {
+	case !ok:
+		return errCursor()
+	case c.request != q.identify():
+		return fanfold.Errorf(fanfold.Invalid, "cursor belongs to another request: filter, params, sort, group and compute stay the same from page to page")
+	}
+	q.place = c
+	return nil
+}
+
+// identify returns what tells the request from others, its pages aside, for cursors.
+func (q *Query) identify() (id [16]byte) {
+	r := &q.request
+	var params bytes.Buffer
+	if len(r.Params) > 0 && json.Compact(&params, r.Params) != nil {
+		params.Reset()
+	}
+	within := ""
+	if r.Within != nil {
+		within = r.Within.Relation + "\x00" + r.Within.Target
+	}
+	h := sha256.New()
+	for _, part := range []string{r.Collection, within, r.Filter, params.String(), list(r.Sort), list(r.Group), list(r.Compute), fmt.Sprint(r.Grouped)} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	copy(id[:], h.Sum(nil))
+	return id
+}
+
+// list returns texts as one.
+func list(texts []string) string {
+	var b strings.Builder
+	for _, t := range texts {
+		fmt.Fprintf(&b, "%d:%s", len(t), t)
+	}
+	return b.String()
+}

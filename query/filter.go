@@ -1,0 +1,136 @@
+package query
+
+import (
+	"strings"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// condition is one that documents must meet to be in an answer.
+type condition struct {
+	compiled *expr.Condition
+	params   *jsondoc.Tree // nil for none
+}
+
+// compileFilter reads the filter. It is the one place from which conditions come.
+func (q *Query) compileFilter() error {
+	var params *jsondoc.Tree
+	if q.request.Params != nil {
+		var err error
+		if params, err = expr.ParseParams(q.request.Params); err != nil {
+			return fanfold.Errorf(fanfold.Invalid, "params: %s", oneLine(err))
+		}
+	}
+	if q.request.Filter == "" {
+		return nil
+	}
+	compiled, err := expr.CompileCondition(q.request.Filter)
+	if err != nil {
+		return fanfold.Errorf(fanfold.Invalid, "filter: %s", oneLine(err))
+	}
+	q.conditions = append(q.conditions, condition{compiled, params})
+	f, err := q.bind()
+	if err == nil {
+		q.shape, q.bound = f.shape(), f
+	}
+	return err
+}
+
+// oneLine returns the first line of an error: the others point at the place.
+func oneLine(err error) string {
+	line, _, _ := strings.Cut(fanfold.MessageOf(err), "\n")
+	return line
+}
+
+// filter is what documents must meet, for one run of a query.
+type filter struct {
+	bounds    []*expr.Bound
+	conjuncts []conjunct
+}
+
+// test is what an index can decide of a conjunct.
+type test = expr.Test
+
+// conjunct is a part of a filter. All of them must be true.
+type conjunct struct {
+	expr.Conjunct
+	bound, index int // of the Bound that it is of, and its place there
+}
+
+// takeFilter returns the filter of the conditions, of which nothing is spent. The error is Invalid.
+func (q *Query) takeFilter() (*filter, error) {
+	if f := q.bound; f != nil {
+		q.bound = nil
+		return f, nil
+	}
+	return q.bind()
+}
+
+// bind makes the filter of the conditions. The error is Invalid.
+func (q *Query) bind() (*filter, error) {
+	f := &filter{}
+	for i, c := range q.conditions {
+		bound, err := c.compiled.Bind(c.params)
+		if err != nil {
+			return nil, fanfold.Errorf(fanfold.Invalid, "filter: %s", oneLine(err))
+		}
+		f.bounds = append(f.bounds, bound)
+		for j, part := range bound.Conjuncts() {
+			f.conjuncts = append(f.conjuncts, conjunct{part, i, j})
+		}
+	}
+	return f, nil
+}
+
+// residual is what of a filter an index leaves to be judged.
+type residual struct {
+	bounds []*expr.Bound
+	source string
+}
+
+// only returns the filter without the conjuncts of which skip is true.
+func (f *filter) only(skip func(i int) bool) *residual {
+	r, indices, sources := &residual{}, make([][]int, len(f.bounds)), []string(nil)
+	for i, c := range f.conjuncts {
+		if !skip(i) {
+			indices[c.bound] = append(indices[c.bound], c.index)
+			sources = append(sources, c.Source)
+		}
+	}
+	for i, b := range f.bounds {
+		if len(indices[i]) > 0 {
+			r.bounds = append(r.bounds, b.Only(indices[i]))
+		}
+	}
+	r.source = strings.Join(sources, " && ")
+	return r
+}
+
+// empty tells whether every document meets it.
+func (r *residual) empty() bool { return len(r.bounds) == 0 }
+
+// judge tells whether a document meets it.
+func (r *residual) judge(f expr.Facts) (expr.Verdict, error) {
+	out := expr.True
+	for _, b := range r.bounds {
+		verdict, err := b.Judge(f)
+		if err != nil || verdict == expr.False {
+			return verdict, err
+		}
+		if verdict != expr.True {
+			out = verdict
+		}
+	}
+	return out, nil
+}
+
+// shape returns the filter without its constants.
+func (f *filter) shape() string {
+	shapes := make([]string, len(f.bounds))
+	for i, b := range f.bounds {
+		shapes[i] = b.Shape()
+	}
+	return strings.Join(shapes, " && ")
+}

@@ -1,0 +1,96 @@
+package query
+
+import (
+	"encoding/json"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Within asks for the documents that refer to one.
+type Within struct {
+	Relation string // its full name
+	Target   string // the id of the document that they refer to
+}
+
+// Request holds what a query asks for.
+type Request struct {
+	Collection string
+	ModelSeq   uint64   // of the event that applied the model which Compile gets; 0 for none
+	Within     *Within  // nil for all documents of the collection
+	Filter     string   // an expression over doc, params and meta; "" for all
+	Params     []byte   // a JSON object; nil for none
+	Sort       []string // paths and expressions, with "-" before those that descend
+	Group      []string // paths and expressions
+	Compute    []string // such as count and sum(price)
+	Fields     []string // not looked at here
+	Limit      int      // documents or groups on a page, 1 to MaxLimit
+	Cursor     string   // "" for the beginning
+	Count      bool     // Result.Count is wanted
+	Grouped    bool     // Group or Compute was given: the answer has groups and no documents
+	Partial    bool     // a page past a bound ends early
+	Explain    bool     // Result.Plan is wanted, and no document
+	MaxScan    int      // documents that may be looked at, 1 to MaxScan; 0 for DefaultScan
+	View       fanfold.View
+
+	// Heavy is called where more than LightScan documents are looked at. Run ends with ErrHeavy if it returns false.
+	// nil stands for one that returns true.
+	Heavy func() bool
+}
+
+// Group is one group of documents. Both members are JSON objects, whose members are named as the request named them.
+type Group struct {
+	Key    json.RawMessage `json:"key"`
+	Values json.RawMessage `json:"values"`
+}
+
+// Result is the answer of a query, without the documents, which Run has shown.
+type Result struct {
+	Next   string  // the cursor of the next page; "" where nothing follows
+	Count  int64   // how many documents match, where the request asked; otherwise -1
+	Groups []Group // where the request asked; otherwise nil
+	Plan   *Plan   // what was done
+}
+
+// EachGroup calls fn with each group of the page, until fn returns an error.
+func (r *Result) EachGroup(fn func(i int, g Group) error) error {
+	for i, g := range r.Groups {
+		if err := fn(i, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Plan tells how a query was answered. Its JSON form is an API.
+type Plan struct {
+	// Index names what was walked: a declared index, unique:<members>, relation:<name>, or id; nil for all documents.
+	Index      *string    `json:"index"`
+	Conditions []string   `json:"conditions"` // the parts of the filter that narrowed the walk
+	Ranges     int        `json:"ranges"`     // how many ranges of entries were walked
+	Order      string     `json:"order"`      // index, sorted or plan
+	Residual   string     `json:"residual"`   // what is judged of each document
+	Entries    int64      `json:"entries"`    // that were walked
+	Documents  int64      `json:"documents"`  // that were looked at
+	Matched    int64      `json:"matched"`
+	NoValue    int64      `json:"noValue"`  // documents for which the filter has no value
+	Complete   bool       `json:"complete"` // no bound was passed
+	Seconds    float64    `json:"seconds"`
+	Rejected   []Rejected `json:"rejected"`
+	Suggest    RawPatch   `json:"suggest,omitempty"` // a merge patch for the model; nil for none
+}
+
+// RawPatch is a merge patch as JSON text.
+type RawPatch = json.RawMessage
+
+// Rejected says why an index was not taken.
+type Rejected struct {
+	Index string `json:"index"`
+	Why   string `json:"why"`
+}
+
+// The values of Plan.Order.
+const (
+	orderIndex  = "index"  // the walk gives the order that was asked for
+	orderSorted = "sorted" // what matches was sorted
+	orderPlan   = "plan"   // no order was asked for
+)

@@ -1,0 +1,287 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// show takes a document onto the page. It returns false for one that is not on the page any more.
+type show = func(doc *fanfold.Document) (bool, error)
+
+// Run answers the query from a snapshot that is to be read for a second at most. It calls show with each document of the page,
+// in order, until show returns false: that document is not on the page any more. Errors are Invalid for a cursor whose index is
+// gone, *NeedsIndex, ErrLong, ErrHeavy, and those of show, the snapshot and ctx. After an error, what was shown is no page.
+func (q *Query) Run(ctx context.Context, s Snapshot, show func(doc *fanfold.Document) (bool, error)) (*Result, error) {
+	return q.run(ctx, s, show, shortTime)
+}
+
+// RunLong does what Run does from a snapshot that may be read for long, and never ends with ErrLong.
+func (q *Query) RunLong(ctx context.Context, s Snapshot, show func(doc *fanfold.Document) (bool, error)) (*Result, error) {
+	return q.run(ctx, s, show, 0)
+}
+
+// run is one run of a query.
+type run struct {
+	q      *Query
+	ctx    context.Context
+	s      Snapshot
+	show   show
+	within time.Duration // for which the snapshot may be read; 0 for long
+	begin  time.Time
+	steps  int
+	turn   bool // it has one of turns
+
+	tooManyGroups bool // it has passed a bound on groups
+	filter        *filter
+	planner       *planner
+	plan          *plan
+	rest          *residual // what is judged of a document that the plan decides about
+	whole         *residual // what is judged of the others
+	out           *Plan
+	tree          jsondoc.Tree
+	parsed        *fanfold.Document // whose tree it is
+	result        *Result
+	sample        sample
+	given         int64         // documents of the page
+	sure          bool          // no index is suggested that may not do
+	passed        func(it item) // is called with what the walk leaves out; nil for nothing
+}
+
+// run answers the query.
+func (q *Query) run(ctx context.Context, s Snapshot, show show, within time.Duration) (*Result, error) {
+	r := &run{q: q, ctx: ctx, s: s, show: show, within: within, begin: time.Now(),
+		out: &Plan{Conditions: []string{}, Order: orderPlan, Rejected: []Rejected{}, Complete: true}}
+	r.result = &Result{Count: -1, Plan: r.out}
+	defer r.pass()
+	if err := r.prepare(); err != nil {
+		return nil, err
+	}
+	answer := r.list
+	if q.request.Grouped {
+		answer = r.group
+	}
+	err := answer()
+	r.out.Seconds = time.Since(r.begin).Seconds()
+	return r.end(err)
+}
+
+// prepare finds the plan.
+func (r *run) prepare() (err error) {
+	if r.filter, err = r.q.takeFilter(); err != nil {
+		return err
+	}
+	r.planner = &planner{q: r.q, f: r.filter, s: r.s}
+	if r.plan, err = r.planner.choose(); err != nil {
+		return err
+	}
+	r.rest = r.filter.only(func(i int) bool { return r.plan.decided[i] })
+	r.whole = r.filter.only(func(int) bool { return false })
+	for i, c := range r.filter.conjuncts {
+		if r.plan.used[i] {
+			r.out.Conditions = append(r.out.Conditions, c.Source)
+		}
+	}
+	r.out.Residual, r.out.Rejected = r.rest.source, append(r.out.Rejected, r.planner.rejected...)
+	if r.plan.name != "" {
+		r.out.Index = &r.plan.name
+	}
+	r.out.Ranges = 1
+	if r.plan.index != nil {
+		r.out.Ranges = len(r.plan.index.streams())
+	}
+	return nil
+}
+
+// pastBound is the error of a run that passed a bound of its work.
+type pastBound struct{ why string }
+
+func (e *pastBound) Error() string { return e.why }
+
+// end returns the result of a run that ended with err.
+func (r *run) end(err error) (*Result, error) {
+	var bound *pastBound
+	if err != nil && !errors.As(err, &bound) {
+		return nil, err
+	}
+	r.out.Complete = r.out.Complete && bound == nil
+	const few = 100 // documents for which no index is worth while
+	if r.sure = bound == nil && !r.q.request.Explain; r.sure && r.out.Documents <= few {
+		return r.result, nil
+	}
+	suggested := r.suggest()
+	if suggested != nil {
+		r.out.Suggest = suggested.patch
+	}
+	if bound == nil || r.q.request.Explain {
+		return r.result, nil
+	}
+	failed := &NeedsIndex{Why: bound.why, Plan: r.out}
+	if suggested != nil {
+		failed.Suggest, failed.Line = suggested.patch, suggested.line
+	} else {
+		failed.Why += ". " + r.noSuggestion()
+	}
+	return nil, failed
+}
+
+// stepsBetween is how many entries or documents a run looks at between two looks at the clock and the context.
+const stepsBetween = 256
+
+// step counts what the run comes to. The error is that of a bound, ErrLong, or ctx's.
+func (r *run) step() error {
+	if r.steps++; r.steps%stepsBetween != 0 {
+		return nil
+	}
+	if r.steps > LightScan {
+		r.yield()
+	}
+	return r.checkTime()
+}
+
+// turns has an element for each run that looks at many documents and has its turn. A processor is left for everything else.
+var turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
+
+// yield lets others have their turn, if the run has one, and waits for the next one.
+func (r *run) yield() {
+	r.pass()
+	turns <- struct{}{}
+	r.turn = true
+}
+
+// pass ends the run's turn.
+func (r *run) pass() {
+	if r.turn {
+		<-turns
+		r.turn = false
+	}
+}
+
+// checkTime returns an error where the run takes too long.
+func (r *run) checkTime() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	took := time.Since(r.begin)
+	if r.within > 0 && took > r.within {
+		return ErrLong
+	}
+	if took > maxTime {
+		return &pastBound{fmt.Sprintf("the request took longer than %v", maxTime)}
+	}
+	return nil
+}
+
+// entry counts entries of an index.
+func (r *run) entry(n int64) error {
+	if r.out.Entries+n > maxEntries {
+		return &pastBound{fmt.Sprintf("the request looks at more than %d entries of index %s", maxEntries, r.plan.name)}
+	}
+	r.out.Entries += n
+	return r.step()
+}
+
+// look reads the item's document where the walk has not, and counts it.
+func (r *run) look(it *item) error {
+	if most := int64(r.q.request.MaxScan); r.out.Documents >= most {
+		return &pastBound{fmt.Sprintf("the request looks at more than maxScan=%d documents", most)}
+	}
+	if it.document == nil {
+		var err error
+		if it.document, err = r.s.ByNumber(it.number, fanfold.Embedded); err != nil {
+			return err
+		}
+		if it.document == nil {
+			return fmt.Errorf("index %s has an entry of document %d, which is not there", r.plan.name, it.number)
+		}
+	}
+	r.sample.note(it.number)
+	if r.out.Documents++; r.out.Documents == LightScan+1 && r.q.request.Heavy != nil && !r.q.request.Heavy() {
+		return ErrHeavy
+	}
+	return r.step()
+}
+
+// facts returns what expressions look at in a document.
+func (r *run) facts(doc *fanfold.Document) (expr.Facts, error) {
+	if r.parsed != doc {
+		r.parsed = nil
+		if err := r.tree.Parse(doc.Body); err != nil {
+			return expr.Facts{}, fmt.Errorf("%s: %w", doc.Key, err)
+		}
+		r.parsed = doc
+	}
+	return expr.Facts{Doc: &r.tree, Created: doc.Created, Updated: doc.Updated}, nil
+}
+
+// matches tells whether an item's document is one of the answer, and reads it. It counts what it looks at.
+func (r *run) matches(it *item) (bool, error) {
+	if err := r.look(it); err != nil {
+		return false, err
+	}
+	x := r.plan.index
+	if x != nil && x.once && !it.whole {
+		facts, err := r.facts(it.document)
+		if err != nil || !x.isFirst(it, facts) {
+			return false, err
+		}
+	}
+	rest := r.rest
+	if it.whole {
+		rest = r.whole
+	}
+	if !rest.empty() {
+		facts, err := r.facts(it.document)
+		if err != nil {
+			return false, err
+		}
+		verdict, err := rest.judge(facts)
+		if errors.Is(err, expr.ErrCost) {
+			err = &pastBound{err.Error()}
+		}
+		if err != nil {
+			return false, err
+		}
+		if verdict != expr.True {
+			if verdict == expr.NoValue {
+				r.out.NoValue++
+			}
+			return false, nil
+		}
+	}
+	if w := r.q.request.Within; w != nil && !r.plan.within {
+		if refers, err := r.s.Refers(w.Relation, w.Target, it.number); err != nil || !refers {
+			return false, err
+		}
+	}
+	r.out.Matched++
+	return true, nil
+}
+
+// walk calls fn with what the plan comes to after a place, nil for all, but for entries that the filter is not true of by their keys
+// alone. fn returns false to end it.
+func (r *run) walk(after *place, documents bool, fn func(it item) (bool, error)) error {
+	x := r.plan.index
+	if x == nil {
+		return r.plan.source.walk(r.s, after, documents, fn)
+	}
+	checks := x.ranges.checks
+	return x.walk(r.s, after, documents && len(checks) == 0, func(it item) (bool, error) {
+		if err := r.entry(1); err != nil {
+			return false, err
+		}
+		if !it.whole && len(checks) > 0 && !passes(checks, it.full) {
+			if r.passed != nil {
+				r.passed(it)
+			}
+			return true, nil
+		}
+		return fn(it)
+	})
+}
