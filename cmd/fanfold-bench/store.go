@@ -48,6 +48,7 @@ type benchStore struct {
 	books        int
 	secondAuthor func(book int) int // default: another one for each book
 	publisher    func(book int) int // the same
+	text         func(i int) string // of a book; default book
 }
 
 // fill makes the log in dir. It is not synced while it is filled, and its window for duplicates is short, so that it
@@ -97,7 +98,11 @@ func (s benchStore) putEach(put func(collection string, i int, body string) erro
 	if err != nil {
 		return err
 	}
-	return repeat(s.books, func(i int) error { return put("books", i, s.book(i)) })
+	text := s.text
+	if text == nil {
+		text = s.book
+	}
+	return repeat(s.books, func(i int) error { return put("books", i, text(i)) })
 }
 
 // book returns the text of a book.

@@ -22,7 +22,7 @@ import (
 // Get compares GET of an embedded book through the API at addr with a bare Echo handler that reads one SQLite row of
 // the same file, over conns connections. books is how many there are.
 func Get(ctx context.Context, store *sqlite.Store, addr string, conns, books int) (r Result, err error) {
-	path, err := currentFile(store)
+	path, err := CurrentFile(store)
 	if err != nil {
 		return r, err
 	}
@@ -64,17 +64,26 @@ func bareEcho(path string) (addr string, stop func() error, err error) {
 	if err != nil {
 		return "", nil, errors.Join(err, db.Close())
 	}
-	e := echo.New()
-	e.GET("/v1/:collection/:id", func(c echo.Context) error {
+	addr, stopServer, err := serveEcho("/v1/:collection/:id", func(c echo.Context) error {
 		var body []byte
 		if err := stmt.QueryRow(c.Param("collection"), c.Param("id")).Scan(&body); err != nil {
 			return err
 		}
 		return c.JSONBlob(http.StatusOK, body)
 	})
+	if err != nil {
+		return "", nil, errors.Join(err, stmt.Close(), db.Close())
+	}
+	return addr, func() error { return errors.Join(stopServer(), stmt.Close(), db.Close()) }, nil
+}
+
+// serveEcho serves a bare handler until stop is called.
+func serveEcho(path string, handle echo.HandlerFunc) (addr string, stop func() error, err error) {
+	e := echo.New()
+	e.GET(path, handle)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", nil, errors.Join(err, db.Close())
+		return "", nil, err
 	}
 	srv := &http.Server{Handler: e, ReadHeaderTimeout: time.Minute}
 	done := make(chan error, 1)
@@ -84,7 +93,7 @@ func bareEcho(path string) (addr string, stop func() error, err error) {
 		if served := <-done; !errors.Is(served, http.ErrServerClosed) {
 			err = errors.Join(err, served)
 		}
-		return errors.Join(err, stmt.Close(), db.Close())
+		return err
 	}, nil
 }
 

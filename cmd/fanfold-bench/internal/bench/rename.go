@@ -13,8 +13,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// currentFile returns the path of the read model that is served.
-func currentFile(store *sqlite.Store) (path string, err error) {
+// CurrentFile returns the path of the read model that is served.
+func CurrentFile(store *sqlite.Store) (path string, err error) {
 	err = store.Use(func(db *sqlite.DB) error { path = db.Path(); return nil })
 	return path, err
 }
@@ -65,7 +65,7 @@ func (b Rename) Run(ctx context.Context, store *sqlite.Store, dir string) (r Res
 
 // copyFile copies the store's read model to a new file.
 func copyFile(ctx context.Context, store *sqlite.Store, to string) (err error) {
-	from, err := currentFile(store)
+	from, err := CurrentFile(store)
 	if err != nil {
 		return err
 	}
