@@ -31,6 +31,7 @@ const (
 	ModelRemoves     Code = "model-removes"     // a model would take rules or guards away, and nobody said that it may
 	Timeout          Code = "timeout"           // not there within the time asked for
 	TakesLong        Code = "takes-long"        // more work than is done while a client waits for it
+	NeedsIndex       Code = "needs-index"       // a query would look at more than it may: an index is missing
 	KeyReused        Code = "key-reused"        // the Idempotency-Key was used for another request
 	TooSlow          Code = "too-slow"          // the request did not arrive in time
 	Busy             Code = "busy"              // more at once than is taken; try again

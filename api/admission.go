@@ -15,7 +15,7 @@ import (
 // answerTime is the time in which a client must have read its answer.
 const answerTime = 2 * time.Minute
 
-// admitted returns a handler that bounds the bodies in memory: a write waits, in order of arrival, until there is room for
+// admitted returns a handler that bounds the bodies in memory: a request waits, in order of arrival, until there is room for
 // what it has sent, and is refused with Busy where that takes too long.
 func (b *bodies) admitted(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -31,8 +31,8 @@ func (b *bodies) admitted(handle echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// errBusyBodies refuses a write for which there is no room. It is a Busy.
-var errBusyBodies = fanfold.Errorf(fanfold.Busy, "more writes are under way than this node takes at once: try again a little later")
+// errBusyBodies refuses a request for whose body there is no room. It is a Busy.
+var errBusyBodies = fanfold.Errorf(fanfold.Busy, "more bodies are under way than this node takes at once: try again a little later")
 
 // refuseBody returns the error for which a body is refused before all of it was read. First it reads what the client still
 // sends: closing the connection while the client is sending would lose the answer.

@@ -50,6 +50,8 @@ type documents struct {
 	folded    Folded
 	fresh     *freshness
 	bodies    *bodies
+	reading   *bodies // of reads
+	queries   *queries
 	answers   *answers
 	positions positions
 	imports   *slots

@@ -33,6 +33,9 @@ func idsOf(q url.Values) (ids []string, err error) {
 			return nil, fanfold.Errorf(fanfold.Invalid, "%s does not go with ids: all documents that are asked for come at once", name)
 		}
 	}
+	if err := withoutQuery(q, "ids"); err != nil {
+		return nil, err
+	}
 	if len(given) > maxIDs {
 		return nil, fanfold.Errorf(fanfold.Invalid, "%d ids are asked for: %d is the most at once", len(given), maxIDs)
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/query"
 )
 
 // statusOf maps error codes to HTTP statuses. It is the only place that picks a status; a code that is missing is a 500.
@@ -23,6 +25,7 @@ var statusOf = map[fanfold.Code]int{
 	fanfold.CatchingUp: http.StatusServiceUnavailable, fanfold.Lagging: http.StatusServiceUnavailable,
 
 	fanfold.UnknownCollection: http.StatusNotFound, fanfold.TakesLong: http.StatusUnprocessableEntity,
+	fanfold.NeedsIndex: http.StatusUnprocessableEntity,
 
 	fanfold.Unauthenticated: http.StatusUnauthorized, fanfold.RightsStale: http.StatusServiceUnavailable,
 }
@@ -45,6 +48,7 @@ var titleOf = map[fanfold.Code]string{
 	fanfold.CatchingUp:   "The node catches up with the log", fanfold.Lagging: "The node is too far behind the log",
 
 	fanfold.UnknownCollection: "There is no such collection", fanfold.TakesLong: "It takes longer than a client waits",
+	fanfold.NeedsIndex: "The query needs an index",
 
 	fanfold.Unauthenticated: "A key is missing or does not work", fanfold.RightsStale: "The node does not know the keys of late",
 }
@@ -61,6 +65,8 @@ type problem struct {
 	Operation *int `json:"operation,omitempty"`
 	// Oldest holds the oldest position from which the feed can be read; nil where that is not the problem.
 	Oldest *fanfold.Bookmark `json:"oldest,omitempty"`
+	// Suggest holds a merge patch of the model with the index that a query needs; nil for none.
+	Suggest json.RawMessage `json:"suggest,omitempty"`
 	// Request holds the request's id, where the server is at fault.
 	Request string `json:"requestId,omitempty"`
 }
@@ -82,6 +88,10 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 	s.observer.refused(c, e)
 	p := problemFor(s.views.Open(rightsOf(c)).Refusal(e))
+	var needs *query.NeedsIndex
+	if errors.As(err, &needs) {
+		p.Suggest = needs.Suggest
+	}
 	status := p.Status
 	var he *echo.HTTPError
 	if errors.As(err, &he) && he.Code == http.StatusMethodNotAllowed {

@@ -69,11 +69,16 @@ type expander struct {
 // holds targets by relation, then by id. Ids without a document are left out. There must be room for the body and meta.
 // Errors are errManyExpanded, those of answer.reserve and those of the read model.
 func (x *expander) add(doc *fanfold.Document, meta []byte, tree []*expansion) error {
+	return x.addShown(doc, doc.Body, meta, tree)
+}
+
+// addShown does what add does, with another body in place of the document's, which is no longer.
+func (x *expander) addShown(doc *fanfold.Document, body, meta []byte, tree []*expansion) error {
 	if meta == nil && len(tree) == 0 {
-		x.out.Add(doc.Body)
+		x.out.Add(body)
 		return nil
 	}
-	separator := x.out.AddOpenObject(doc.Body)
+	separator := x.out.AddOpenObject(body)
 	if meta != nil {
 		x.out.AddString(separator + `"_meta":`)
 		x.out.Add(meta)

@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/query"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -31,6 +32,7 @@ type page struct {
 	cursor string // decoded; "" for the beginning
 	form   fanfold.View
 	tree   []*expansion
+	fields *projection // nil for all
 }
 
 // parsePage reads the parameters of a list of a collection's documents, and waits until the read model is fresh enough.
@@ -41,6 +43,9 @@ func (d *documents) parsePage(c echo.Context, collection, scope string) (p page,
 		return p, err
 	}
 	if p.limit, err = params.Int(c.QueryParams(), "limit", defaultLimit, 1, maxLimit); err != nil {
+		return p, err
+	}
+	if p.fields, err = parseFields(params.Terms(c.QueryParam("fields"))); err != nil {
 		return p, err
 	}
 	if v := c.QueryParam("cursor"); v != "" {
@@ -63,11 +68,14 @@ func (d *documents) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := params.ParseRepeated(c.Request().URL.RawQuery, "id", "ids", "limit", "cursor", "view", "expand", "consistency", "maxLag"); err != nil {
+	if _, err := params.ParseRepeated(c.Request().URL.RawQuery, "id", append([]string{"ids"}, listParameters...)...); err != nil {
 		return err
 	}
 	if ids, err := idsOf(c.QueryParams()); ids != nil || err != nil {
 		return d.listByIDs(c, collection, ids, err)
+	}
+	if isQuery(c.QueryParams()) {
+		return d.listQuery(c, collection, nil, nil)
 	}
 	p, err := d.parsePage(c, collection, collection)
 	if err != nil {
@@ -99,7 +107,7 @@ func (d *documents) children(c echo.Context) error {
 	if strings.HasPrefix(child, "_") {
 		return fanfold.Errorf(fanfold.NotFound, "no such route: see /openapi.json")
 	}
-	if err := readParameters(c, "limit", "cursor", "view", "expand", "relation", "page"); err != nil {
+	if err := parameters(c, append([]string{"relation", "page"}, listParameters...)...); err != nil {
 		return err
 	}
 	paged := c.QueryParams().Has("page")
@@ -109,6 +117,9 @@ func (d *documents) children(c echo.Context) error {
 		return err
 	case paged:
 		return d.childPage(c, parent, rel)
+	case isQuery(c.QueryParams()):
+		return d.listQuery(c, rel.Collection, &query.Within{Relation: rel.FullName(), Target: parent.ID},
+			func(snap *view.Prefix) error { return checkExists(snap, parent) })
 	}
 	return d.childList(c, parent, rel)
 }
@@ -211,6 +222,9 @@ func pageNumber(c echo.Context, rel *model.Relation) (number int64, err error) {
 	if rel.PageSize == 0 {
 		return 0, fanfold.Errorf(fanfold.Invalid, "%s has no pages by %s: declare pages: {by: %s, size: 100} in the model, or leave out page=", rel.Collection, rel.Name, rel.Name)
 	}
+	if err := withoutQuery(c.QueryParams(), "page"); err != nil {
+		return 0, err
+	}
 	for _, name := range []string{"limit", "cursor"} {
 		if c.QueryParam(name) != "" {
 			return 0, fanfold.Errorf(fanfold.Invalid, "%s does not go with page", name)
@@ -239,37 +253,41 @@ func checkExists(snap *view.Prefix, key fanfold.Key) error {
 type items struct {
 	issuer fanfold.Issuer
 	*expander
-	tree  []*expansion
-	count int
+	tree   []*expansion
+	fields *projection
+	count  int
 }
 
 // newItems returns the items of a list that is read from one snapshot, and sets the position's header.
 func (d *documents) newItems(c echo.Context, snap *view.Prefix, a *answer, p page) *items {
 	c.Response().Header().Set(headerPosition, d.positions.mark(snap.At()).String())
 	x, _ := newExpander(snap, p.form, a)
-	return &items{issuer: d.positions.Issuer, expander: x, tree: p.tree}
+	return &items{issuer: d.positions.Issuer, expander: x, tree: p.tree, fields: p.fields}
 }
 
 // add adds one document. Errors are those of expander.add.
-func (l *items) add(doc *fanfold.Document) error {
-	if err := l.out.reserve(len(doc.Body) + itemBytes); err != nil {
+func (l *items) add(doc *fanfold.Document) error { return l.addShown(doc, l.fields.show(doc.Body)) }
+
+// addShown adds one document with what is shown of its body. Errors are those of expander.add.
+func (l *items) addShown(doc *fanfold.Document, body []byte) error {
+	if err := l.out.reserve(len(body) + itemBytes); err != nil {
 		return err
 	}
 	if l.count > 0 {
 		l.out.AddString(",")
 	}
 	l.count++
-	return l.expander.add(doc, doc.Meta(l.issuer), l.tree)
+	return l.expander.addShown(doc, body, doc.Meta(l.issuer), l.tree)
 }
 
 // addWithin does what add does, and leaves out the document, and returns false, where the answer has another one already
 // and this one would make it larger than a page or expand too much.
 func (l *items) addWithin(doc *fanfold.Document) (bool, error) {
-	mark := l.out.Mark()
-	if l.count > 0 && l.out.Len()+len(doc.Body) > pageBytes {
+	mark, body := l.out.Mark(), l.fields.show(doc.Body)
+	if l.count > 0 && l.out.Len()+len(body) > pageBytes {
 		return false, nil
 	}
-	err := l.add(doc)
+	err := l.addShown(doc, body)
 	large := errors.Is(err, errLargeAnswer) || errors.Is(err, errManyExpanded) || err == nil && l.out.Len() > pageBytes
 	if large && l.count > 1 {
 		l.out.Cut(mark)

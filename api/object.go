@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,8 @@ type object struct {
 	media    []string // types
 	members  []string // that may be there
 	nullable []string // of those, which may be null
+	size     int64    // the most bytes; 0 for maxObject
+	depth    int      // how deep it may nest; 0 for objectDepth
 }
 
 // readObject reads a body that is a JSON object with no other members than those given, into a struct that has them. Errors
@@ -36,11 +39,11 @@ func (b *bodies) readObject(c echo.Context, into any, members ...string) error {
 
 // readObjectAs does what readObject does, for objects of a kind.
 func (b *bodies) readObjectAs(c echo.Context, into any, kind object) error {
-	body, _, err := b.read(c, maxObject, kind.media...)
+	body, _, err := b.read(c, cmp.Or(kind.size, maxObject), kind.media...)
 	if err != nil {
 		return err
 	}
-	if err := writer.CheckDepth(body, objectDepth); err != nil {
+	if err := writer.CheckDepth(body, cmp.Or(kind.depth, objectDepth)); err != nil {
 		return err
 	}
 	t := jsondoc.MustParse(body)
@@ -60,11 +63,19 @@ func (b *bodies) readObjectAs(c echo.Context, into any, kind object) error {
 	var mistyped *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &mistyped):
-		return fanfold.Wrap(err, fanfold.Invalid, "member %q has a %s where it wants %s", strings.ToLower(mistyped.Field), mistyped.Value, wanted(mistyped.Type))
+		return fanfold.Wrap(err, fanfold.Invalid, "member %q has a %s where it wants %s", kind.name(mistyped.Field), mistyped.Value, wanted(mistyped.Type))
 	case err != nil && !errors.As(err, &known):
 		return fanfold.Wrap(err, fanfold.Invalid, "the body is not as it should be")
 	}
 	return err
+}
+
+// name returns the name of a member by that of the field into which it is read.
+func (kind *object) name(field string) string {
+	if slices.Contains(kind.members, field) {
+		return field
+	}
+	return strings.ToLower(field)
 }
 
 // wanted says which JSON a type takes.

@@ -112,9 +112,16 @@ func (s *Server) checkOrigin() echo.MiddlewareFunc {
 	}
 }
 
-// isRead tells whether a request is of a method that changes nothing.
+// isRead tells whether a request changes nothing: by its method, or because it is a query.
 func isRead(r *http.Request) bool {
-	return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
+	return r.Method == http.MethodPost && isQueryPath(r.URL.Path) || r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
+}
+
+// isQueryPath tells whether a path is that of queries of a collection.
+func isQueryPath(path string) bool {
+	below, found := strings.CutPrefix(path, "/v1/")
+	collection, query := strings.CutSuffix(below, "/_query")
+	return found && query && collection != "" && !strings.Contains(collection, "/")
 }
 
 // What pages of other origins may send besides what needs no asking, and see of an answer besides its body.
@@ -124,6 +131,7 @@ var (
 	corsExposed = []string{"ETag", "Last-Modified", "Location", "Link", "Preference-Applied", "Retry-After", headerRequestID,
 		headerPosition, headerRevision, headerDerived, headerDropped}
 	corsReads  = []string{http.MethodGet, http.MethodHead}
+	corsQuery  = append([]string{http.MethodPost}, corsReads...)
 	corsWrites = append([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, corsReads...)
 )
 
@@ -144,11 +152,16 @@ func (s *Server) shared() echo.MiddlewareFunc {
 	writing := middleware.CORSWithConfig(config)
 	config.AllowMethods, config.AllowOriginFunc, config.AllowOrigins = corsReads, nil, []string{anyOrigin}
 	reading := middleware.CORSWithConfig(config)
+	config.AllowMethods = corsQuery
+	querying := middleware.CORSWithConfig(config)
 	all := slices.Contains(s.opt.Origins, anyOrigin)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		toNamed, toAll := writing(next), reading(next)
+		toNamed, toAll, toQuery := writing(next), reading(next), querying(next)
 		return func(c echo.Context) error {
 			if all && !named(c.Request().Header.Get("Origin")) {
+				if isQueryPath(c.Request().URL.Path) {
+					return toQuery(c)
+				}
 				return toAll(c)
 			}
 			return toNamed(c)

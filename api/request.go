@@ -71,7 +71,12 @@ func viewOf(c echo.Context) (fanfold.View, error) {
 	if c.Request().URL.RawQuery == "" {
 		return fanfold.Embedded, nil
 	}
-	switch v := c.QueryParam("view"); v {
+	return parseView(c.QueryParam("view"))
+}
+
+// parseView reads the name of a view, "" for the embedded one. The error is Invalid.
+func parseView(v string) (fanfold.View, error) {
+	switch v {
 	case "", "embedded":
 		return fanfold.Embedded, nil
 	case "referenced":

@@ -13,6 +13,12 @@ import (
 // statusPath is where answers send whoever waits for a model.
 const statusPath = "/v1/_status"
 
+// The paths of documents, and of the one route that reads by POST.
+const (
+	documentPath = "/v1/:collection/:id"
+	queryPath    = "/v1/:collection/_query"
+)
+
 // The paths of routes that name collections in their queries.
 const (
 	exportPath  = "/v1/_export"
@@ -44,6 +50,7 @@ type admission int
 const (
 	atOnce    admission = iota
 	byRoom              // waits for room for its body
+	byReading           // waits for room for its body, beside that of writes
 	byType              // has no body, and is taken as application/json alone
 	byRunning           // waits until fewer of its kind run
 )
@@ -96,27 +103,12 @@ func (r *route) refused() (names []string) {
 
 // table returns every route of the API. Nothing else says which there are.
 func (s *Server) table() []route {
-	const both = takesConditions | takesKey
-	d, ms, f, g, a := s.documents, s.models, s.feed, s.groups, s.admin
+	ms, f, g, a := s.models, s.feed, s.groups, s.admin
 	rows := []route{
 		{"GET", "/", rightOpen, atOnce, 0, 0, a.front},
 		{"GET", "/healthz", rightOpen, atOnce, 0, 0, healthy},
 		{"GET", "/readyz", rightOpen, atOnce, 0, probe, a.ready},
 		{"GET", "/openapi.json", rightOpen, atOnce, 0, 0, describe},
-
-		{"GET", "/v1", rightKnown, atOnce, 0, 0, d.collections},
-		{"GET", "/v1/:collection", rightRead, atOnce, 0, 0, d.list},
-		{"POST", "/v1/:collection", rightWrite, byRoom, both, 0, d.create},
-		{"GET", "/v1/:collection/:id", rightRead, atOnce, 0, 0, d.get},
-		{"PUT", "/v1/:collection/:id", rightWrite, byRoom, both, 0, d.put},
-		{"PATCH", "/v1/:collection/:id", rightWrite, byRoom, both, 0, d.patch},
-		{"DELETE", "/v1/:collection/:id", rightWrite, byRoom, both, 0, d.delete},
-		{"GET", "/v1/:collection/:id/_lineage", rightRead, atOnce, 0, 0, d.lineage},
-		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, 0, d.children},
-		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
-		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.importLines}, // it says itself why it takes no key
-		{"GET", "/v1/_import", rightWrite, atOnce, 0, lasting, d.getImport},
-		{"GET", exportPath, rightRead, byRunning, 0, lasting, d.export},
 
 		{"GET", "/v1/_model", rightAll, atOnce, 0, lasting, ms.getModel},
 		{"PUT", "/v1/_model", rightAdmin, byRoom, takesConditions, untimed | lasting, ms.putModel},
@@ -153,7 +145,28 @@ func (s *Server) table() []route {
 	if s.opt.Metrics != nil {
 		rows = append(rows, route{"GET", "/metrics", rightMonitor, atOnce, 0, 0, buffered(s.opt.Metrics)})
 	}
-	return append(rows, s.keys.table()...)
+	return slices.Concat(rows, s.documents.table(), s.keys.table())
+}
+
+// table returns the routes about documents.
+func (d *documents) table() []route {
+	const both = takesConditions | takesKey
+	return []route{
+		{"GET", "/v1", rightKnown, atOnce, 0, 0, d.collections},
+		{"GET", "/v1/:collection", rightRead, atOnce, 0, 0, d.list},
+		{"POST", "/v1/:collection", rightWrite, byRoom, both, 0, d.create},
+		{"POST", queryPath, rightRead, byReading, 0, 0, d.query},
+		{"GET", documentPath, rightRead, atOnce, 0, 0, d.get},
+		{"PUT", documentPath, rightWrite, byRoom, both, 0, d.put},
+		{"PATCH", documentPath, rightWrite, byRoom, both, 0, d.patch},
+		{"DELETE", documentPath, rightWrite, byRoom, both, 0, d.delete},
+		{"GET", "/v1/:collection/:id/_lineage", rightRead, atOnce, 0, 0, d.lineage},
+		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, 0, d.children},
+		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
+		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.importLines}, // it says itself why it takes no key
+		{"GET", "/v1/_import", rightWrite, atOnce, 0, lasting, d.getImport},
+		{"GET", exportPath, rightRead, byRunning, 0, lasting, d.export},
+	}
 }
 
 // table returns the routes about keys.
@@ -191,6 +204,8 @@ func (s *Server) handler(r *route) echo.HandlerFunc {
 	switch r.admit {
 	case byRoom:
 		handle = s.bodies.admitted(handle)
+	case byReading:
+		handle = s.documents.reading.admitted(handle)
 	case byType:
 		handle = commanded(handle)
 	case byRunning:
@@ -303,10 +318,15 @@ func (rs *routes) checkPath(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		parts := strings.SplitN(below, "/", maxParts)
-		if !isOwn(parts) {
+		var methods []string
+		switch {
+		case isOwn(parts):
+			methods = rs.methods(parts)
+		case isQueryPath(path): // a document may have this id
+			methods = slices.Sorted(slices.Values(slices.Concat(rs.byPath[queryPath].methods, rs.byPath[documentPath].methods)))
+		default:
 			return next(c)
 		}
-		methods := rs.methods(parts)
 		switch {
 		case methods == nil:
 			return fanfold.Errorf(fanfold.NotFound, "no such route: names that begin with _ are the store's own; see /openapi.json")

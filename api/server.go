@@ -130,6 +130,8 @@ type Options struct {
 	// PreviewTime bounds how long the documents that a model concerns are looked at while its client waits; default 1 min.
 	PreviewTime time.Duration
 	Answered    func(Answer) // is told of every request that has ended; it must not block. nil for nobody
+	// Queried is told of every query that has asked the read model, or was refused. It must not block. nil for nobody.
+	Queried func(Queried)
 	// Denied is told the route, as Answer has it, of every request whose sender is known and lacks a right. It must not block.
 	// nil for nobody.
 	Denied func(route string)
@@ -184,6 +186,7 @@ type Server struct {
 	exports *slots
 
 	documents *documents
+	queries   *queries
 	models    *models
 	feed      *feed
 	groups    *groups
@@ -232,8 +235,9 @@ func (s *Server) handlers(parts Dependencies) {
 	at := positions{opt.Issuer}
 	fresh := &freshness{lag: parts.Lag, fencer: parts.Fencer, folded: parts.Folded, issuer: opt.Issuer, standard: opt.Timeout, caughtUp: w.RecordCaughtUp}
 	s.exports = slots(maxExports)
+	s.queries = newQueries(slots(maxLargeQueries), opt)
 	s.documents = &documents{writer: w, importer: w, views: s.views, models: parts.Models, folded: parts.Folded,
-		fresh: fresh, bodies: s.bodies, answers: &answers{budget: opt.Sending, patience: opt.Admission}, positions: at,
+		fresh: fresh, bodies: s.bodies, reading: &bodies{opt: opt, room: newRoom(readingRoom)}, queries: s.queries, answers: &answers{budget: opt.Sending, patience: opt.Admission}, positions: at,
 		imports: slots(maxImports), maxBody: w.MaxBody(), maxDepth: w.MaxDepth(), spoolDir: opt.SpoolDir, logger: opt.Logger}
 	s.models = &models{writer: w, views: s.views, models: parts.Models, folded: parts.Folded, fresh: fresh, bodies: s.bodies, positions: at, jobs: s.jobs,
 		previews: slots(maxPreviews), previewTime: opt.PreviewTime}

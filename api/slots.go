@@ -42,6 +42,16 @@ func (l *slots) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
+// tryEnter returns what leaves the slot that it takes, nil where none is free.
+func (l *slots) tryEnter() (leave func()) {
+	select {
+	case l.taken <- struct{}{}:
+		return func() { <-l.taken }
+	default:
+		return nil
+	}
+}
+
 // enterSending is enter for a request that is to keep its slot only while its body comes.
 func (l *slots) enterSending(ctx context.Context, body *pacedBody) (leave func(), err error) {
 	free, err := l.enter(ctx)

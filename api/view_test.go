@@ -14,11 +14,13 @@ import (
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/query"
 	"github.com/fanfold/fanfold/writer"
 )
 
 // memory holds documents, of which it is all that views read. It counts what is asked of it.
 type memory struct {
+	query.Snapshot
 	docs  []*fanfold.Document // by number
 	calls map[string]int
 }

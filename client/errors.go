@@ -41,6 +41,7 @@ const (
 	UnsupportedMedia Code = "unsupported-media" // a content type that the route does not read
 	Timeout          Code = "timeout"           // not there within the time asked for
 	TakesLong        Code = "takes-long"        // more work than the server does while a client waits for it
+	NeedsIndex       Code = "needs-index"       // a query would look at more than it may: Error.Suggest has the index that is missing
 	KeyReused        Code = "key-reused"        // the Idempotency-Key was used for another request
 	TooSlow          Code = "too-slow"          // the request did not arrive in time
 	Busy             Code = "busy"              // more at once than the server takes
@@ -75,6 +76,9 @@ type Error struct {
 	ETag     string
 	// Operation is the index of the transaction's operation at fault, from 0; nil where none is.
 	Operation *int
+	// Suggest is a merge patch for PatchModel that declares the index which a query needs, with NeedsIndex; nil where no index
+	// would help.
+	Suggest json.RawMessage
 	// RetryAfter is how long the server asks to wait.
 	RetryAfter time.Duration
 	// Members has all members of the problem as JSON, those included that have no field here.
@@ -137,6 +141,7 @@ func parseProblem(text []byte) (e *Error, ok bool) {
 		Problems            []Problem
 		Revision            uint64
 		Operation           *int
+		Suggest             json.RawMessage
 	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(text, &p) != nil || json.Unmarshal(text, &members) != nil {
@@ -147,5 +152,5 @@ func parseProblem(text []byte) (e *Error, ok bool) {
 		return nil, false
 	}
 	return &Error{Code: Code(code), Title: p.Title, Detail: p.Detail, Problems: p.Problems, Revision: p.Revision,
-		Operation: p.Operation, Members: members}, true
+		Operation: p.Operation, Suggest: p.Suggest, Members: members}, true
 }

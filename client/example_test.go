@@ -163,6 +163,39 @@ func ExampleCollection_rawJSON() {
 	// {"id":1,"value":2.50,"exact":12345678901234567890}
 }
 
+func ExampleDocuments_Query() {
+	url, stop := startServer(`collections: {books: {indexes: {byYear: [-year]}}}`)
+	defer stop()
+	ctx := context.Background()
+	c, err := client.New(url, client.Options{})
+	check(err)
+	defer c.Close()
+	type volume struct {
+		Title string `json:"title"`
+		Year  int    `json:"year"`
+	}
+	books := client.Collection[volume](c, "books")
+	for i := range 5 {
+		_, err = books.Put(ctx, fmt.Sprintf("b%d", i), volume{Title: fmt.Sprintf("Volume %d", i), Year: 2000 + i})
+		check(err)
+	}
+	q := client.Query{Filter: "doc.year > params.since", Params: map[string]any{"since": 2002}, Sort: []string{"-year"}}
+	for book, err := range books.Query(ctx, q) {
+		check(err)
+		fmt.Println(book.ID, book.Value.Title)
+	}
+	n, err := books.Count(ctx, q)
+	check(err)
+	for group, err := range books.Group(ctx, client.Query{}, nil, []string{"count", "min(year)"}) {
+		check(err)
+		fmt.Println(n, string(group.Values))
+	}
+	// Output:
+	// b4 Volume 4
+	// b3 Volume 3
+	// 2 {"count":5,"min(year)":2000}
+}
+
 func ExampleDocuments_List() {
 	url, stop := startServer(shop)
 	defer stop()

@@ -36,6 +36,7 @@ type instruments struct {
 	rounds   prometheus.Histogram
 	syncs    prometheus.Histogram
 	fanout   prometheus.Histogram
+	queries  *queryInstruments
 	routes   sync.Map // *routeInstruments by routeKey
 }
 
@@ -53,7 +54,8 @@ func newInstruments() *instruments {
 		syncs:  histogram("fanfold_log_sync_duration_seconds", "Time of an fsync of the embedded log.", syncSeconds),
 		fanout: histogram("fanfold_fanout_changes", "Derived changes of an event, of those folded since the start.", fanoutChanges),
 	}
-	m.registry.MustRegister(m.requests, m.denied, m.duration, m.rounds, m.syncs, m.fanout)
+	m.queries = newQueryInstruments()
+	m.registry.MustRegister(m.requests, m.denied, m.duration, m.rounds, m.syncs, m.fanout, m.queries.duration, m.queries.documents, m.queries.refused)
 	return m
 }
 
@@ -136,7 +138,7 @@ func metrics(n *Node) http.Handler {
 	n.logMetrics(m)
 	n.writeMetrics(m)
 	n.feedMetrics(m)
-	m.registry.MustRegister(newRuleStates(n.values))
+	m.registry.MustRegister(newRuleStates(n.values), newIndexStates(n.Store))
 	n.memberMetrics(m)
 	n.keyMetrics(m)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

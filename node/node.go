@@ -295,6 +295,7 @@ func (n *Node) openAPI() {
 	apiOptions.Version = Version()
 	apiOptions.Issuer, apiOptions.Metrics, apiOptions.Logger = n.issuer(), metrics(n), n.cfg.Logger
 	apiOptions.Answered, apiOptions.Denied, apiOptions.Tracer = n.instruments.answered, n.instruments.deniedOn, n.tracer
+	apiOptions.Queried = n.instruments.queries.queried
 	inspector := inspector{n.inspector, n.Store, n.issuer()}
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},

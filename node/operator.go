@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/servers"
@@ -71,7 +72,7 @@ func (o operator) Status() (reports.Status, error) {
 		for _, o := range omitted {
 			s.Omitted = append(s.Omitted, reports.Omission(o))
 		}
-		return err
+		return errors.Join(err, n.showIndexes(&s, snap))
 	})
 	if err := n.Log.Damage(); err != nil {
 		s.LogError = fanfold.MessageOf(err)

@@ -21,6 +21,7 @@ type listOptions struct {
 	cursor       string
 	all, asJSON  bool
 	view, expand string
+	query        queryOptions
 	fresh        *freshness
 }
 
@@ -28,10 +29,13 @@ func listCommand() *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "list COLLECTION",
-		Short: "List the documents of a collection, by id",
+		Short: "List the documents of a collection, by id or as a query says",
 		Long: `List the documents of a collection, by id: a page of them, or all. Where there are more, the
-cursor that the next page begins at is printed on standard error.`,
+cursor that the next page begins at is printed on standard error. With --filter, --sort,
+--count, --group or --explain it is a query (docs/use/query.md).`,
 		Example: `  fanfold list books
+  fanfold list books --filter 'doc.year > params.since' --params '{"since":2000}' --sort=-year --fields title,year
+  fanfold list books --group year --compute 'count,avg(price)' --sort=-count
   fanfold list books --limit 20 --cursor CURSOR
   fanfold list books --all --view referenced --json > books.ndjson`,
 		Args: cobra.ExactArgs(1),
@@ -44,6 +48,7 @@ cursor that the next page begins at is printed on standard error.`,
 	f.StringVar(&o.view, "view", "embedded", "embedded (with derived fields) or referenced (as written)")
 	f.StringVar(&o.expand, "expand", "", "relations to expand, such as stock or authors.publisher")
 	f.BoolVar(&o.asJSON, "json", false, "print a document a line, as the server sends it")
+	o.query.flags(cmd)
 	o.fresh = freshnessFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := fanfold.CheckCollection(args[0]); err != nil {
@@ -58,7 +63,11 @@ cursor that the next page begins at is printed on standard error.`,
 			return err
 		}
 		defer server.close()
-		return o.run(cmd, client.Collection[json.RawMessage](c, args[0]), opts)
+		docs := client.Collection[json.RawMessage](c, args[0])
+		if o.query.given(cmd) {
+			return o.runQuery(cmd, docs, opts)
+		}
+		return o.run(cmd, docs, opts)
 	}
 	return cmd
 }

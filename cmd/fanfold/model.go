@@ -114,6 +114,9 @@ func showPreview(out io.Writer, p *model.Preview, verb string) {
 			}
 		}
 	}
+	for _, x := range p.Indexes {
+		fmt.Fprintf(out, "%-8s %-40s %s\n", x.Change, x.Collection+".indexes."+x.Index, x.Detail())
+	}
 	for _, k := range p.Kept {
 		fmt.Fprintf(out, "%-8s %-40s %d %s values\n", k.Outcome, k.Rule, k.Values, k.Kind)
 	}

@@ -104,6 +104,7 @@ func showStatus(out io.Writer, s *node.Status) {
 		fmt.Fprintf(out, "rule error  %s: %d times, last on %s: %s\n", e.Rule, e.Count, e.Document, e.Error)
 	}
 	showRuleValues(out, s.RuleValues)
+	showQueries(out, s.Queries)
 	if p := s.Preparing; p != nil {
 		fmt.Fprintf(out, "preparing   %s\n", preparationLine(p))
 	}

@@ -142,3 +142,21 @@ func (t *Tracer) Parent(ctx context.Context) string {
 	format.Inject(ctx, carrier)
 	return carrier[Header]
 }
+
+// Plan says how a query was answered, without anything of what it asked for.
+type Plan struct {
+	Index, Order       string
+	Entries, Documents int64
+	Complete           bool
+}
+
+// Planned ends the span of a query.
+func (s *Span) Planned(p Plan) {
+	if s == nil {
+		return
+	}
+	s.span.SetAttributes(attribute.String("fanfold.query.index", p.Index), attribute.String("fanfold.query.order", p.Order),
+		attribute.Int64("fanfold.query.entries", p.Entries), attribute.Int64("fanfold.query.documents", p.Documents),
+		attribute.Bool("fanfold.query.complete", p.Complete))
+	s.span.End()
+}

@@ -322,7 +322,7 @@ func TestOneRefusal(t *testing.T) {
 		h.Want(http.StatusOK, "GET", "/v1/books", "", "Authorization", header)
 	}
 	reader := h.clientWith(t, key)
-	for _, path := range []string{"%s", "%s/d", "%s/none", "%s/d/_lineage", "%s/none/_lineage", "%s/d/books", "%s?ids=d", "%s/d?expand=x", "_export?collections=%s", "_changes?collections=%s", "books/d/%s"} {
+	for _, path := range []string{"%s", "%s/d", "%s/none", "%s/d/_lineage", "%s/none/_lineage", "%s/d/books", "%s?ids=d", "%s/d?expand=x", "%s?filter=doc.", "%s?explain=true&sort=a", "%s?group=a", "_export?collections=%s", "_changes?collections=%s", "books/d/%s"} {
 		there := reader.Want(http.StatusForbidden, "GET", "/v1/"+fmt.Sprintf(path, "vault"), "")
 		if !strings.Contains(string(there.Body), "the right to read vault is missing") {
 			t.Errorf("%s: %s", path, there.Body)
@@ -335,6 +335,11 @@ func TestOneRefusal(t *testing.T) {
 	for _, path := range []string{"/v1/books/d?expand=secret", "/v1/books?expand=secret", "/v1/books?ids=d&expand=secret", "/v1/%76ault/d", "/v1/v%61ult", "/v1/books/d/v%61ult", "/v1/books?limit=x&expand=secret"} {
 		if r := reader.Want(http.StatusForbidden, "GET", path, ""); !strings.Contains(string(r.Body), "vault is missing") {
 			t.Errorf("%s: %s", path, r.Body)
+		}
+	}
+	for _, body := range []string{`{"expand":"secret"}`, `{"expand":"secret","filter":"doc."}`, `{"expand":"secret","explain":true}`} {
+		if r := reader.Want(http.StatusForbidden, "POST", "/v1/books/_query", body); !strings.Contains(string(r.Body), "vault is missing") {
+			t.Errorf("%s: %s", body, r.Body)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func TestHalfReads(t *testing.T) {
 	for range 1500 {
 		collection, child := of(rooms), of(rooms)
 		path, names := fmt.Sprintf("/v1/%s/%s", collection, id()), []string{collection}
-		switch r.IntN(7) {
+		switch r.IntN(9) {
 		case 0: // one document
 		case 1:
 			path = fmt.Sprintf("/v1/%s?limit=%d", collection, 1+r.IntN(9))
@@ -94,8 +94,13 @@ func TestHalfReads(t *testing.T) {
 			names = append(names, child)
 		case 6:
 			path += "?view=referenced"
+		case 7:
+			path = fmt.Sprintf("/v1/%s?sort=-size,name&count=true&limit=3&fields=name,size&filter=doc.size%%3E%d", collection, r.IntN(100))
+		case 8:
+			path += "/" + child + "?compute=count,sum(size)&group=name&relation=r" + collection
+			names = append(names, child)
 		}
-		if child := of(rooms); !strings.Contains(path, "_") && r.IntN(3) == 0 {
+		if child := of(rooms); !strings.Contains(path, "_") && !strings.Contains(path, "group=") && r.IntN(3) == 0 {
 			separator, last := "?", of(rooms)
 			if strings.Contains(path, "?") {
 				separator = "&"

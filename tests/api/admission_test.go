@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -145,6 +146,7 @@ func TestFewAtATime(t *testing.T) {
 		{"verify", http.MethodPost, "/v1/_verify", "", http.StatusOK},
 		{"a dry run of a model", http.MethodPut, "/v1/_model?dryRun=true", added, http.StatusOK},
 		{"a model", http.MethodPut, "/v1/_model", hiding, http.StatusUnprocessableEntity},
+		{"queries of many documents", http.MethodGet, "/v1/books?count=true&limit=1&filter=" + url.QueryEscape(strings.Repeat(`!doc.isbn.matches("^(9|7)*8.*z$") && `, 20)+"false"), "", http.StatusOK},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			seen := map[int]int{}

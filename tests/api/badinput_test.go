@@ -66,7 +66,7 @@ func TestBadParameters(t *testing.T) {
 	}
 	harness.RefuseAll(t, []harness.Refusal{
 		get("unknown parameter", "/v1/books/b1?veiw=embedded", `"veiw"`, "view"),
-		get("unknown list parameter", "/v1/books?sort=title", `"sort"`, "limit"),
+		get("unknown list parameter", "/v1/books?order=title", `"order"`, "limit"),
 		get("unknown value", "/v1/books/b1?view=both", "view=both", "referenced"),
 		get("repeated", "/v1/books/b1?view=embedded&view=embedded", `"view"`, "more than once"),
 		get("semicolon", "/v1/books/b1?a;b", "query"),

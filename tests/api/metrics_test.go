@@ -21,7 +21,7 @@ import (
 // useEverything makes a node use each of its metrics: it writes, conflicts, follows and makes a group.
 func useEverything(t *testing.T, s *harness.Store) {
 	t.Helper()
-	s.Model("collections: {books: {relations: {author: {path: author.id, to: authors}}, derive: {author.name: {copy: author, value: doc.name}}}, authors: {}}")
+	s.Model("collections: {books: {indexes: {byAuthor: [author.id]}, relations: {author: {path: author.id, to: authors}}, derive: {author.name: {copy: author, value: doc.name}}}, authors: {}}")
 	s.Put("authors", "a", `{"name":"A"}`)
 	for i := range 5 {
 		s.Put("books", strconv.Itoa(i), `{"author":{"id":"a"}}`)
@@ -30,6 +30,7 @@ func useEverything(t *testing.T, s *harness.Store) {
 	s.Want(http.StatusPreconditionFailed, "PUT", "/v1/authors/a", `{}`, "If-Match", `"1.1-0"`)
 	s.Want(http.StatusCreated, "PUT", "/v1/_groups/index", `{"partitions":2,"since":"0"}`)
 	s.Want(http.StatusOK, "GET", "/v1/_changes?since=0", "")
+	s.Want(http.StatusOK, "GET", "/v1/books?sort=author.id", "")
 	s.Want(http.StatusNotFound, "GET", "/nowhere", "")
 	harness.AwaitRuleValues(t, s)
 }

@@ -170,3 +170,28 @@ func TestTraceFlags(t *testing.T) {
 		t.Errorf("%d requests were traced, want the one that says so", n)
 	}
 }
+
+// TestSpansOfQueries: a query has a span below its request's, with its plan and nothing of what it asked for.
+func TestSpansOfQueries(t *testing.T) {
+	t.Parallel()
+	receiver := receiveSpans(t)
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), TraceEndpoint: receiver.URL})
+	s.Model("collections: {books: {indexes: {byTitle: [title]}}}")
+	s.Put("books", "b", `{"title":"secret"}`)
+	s.Want(http.StatusOK, "GET", "/v1/books?filter=doc.title%3D%3D%22secret%22", "", "traceparent", "00-"+traceID+"-"+clientSpan+"-01")
+	harness.Await(t, "the query's span", time.Minute, func() bool {
+		return len(receiver.named("query", traceID)) > 0 && len(receiver.named("GET /v1/:collection", traceID)) > 0
+	})
+	s.Close()
+	span, request := receiver.named("query", traceID)[0], receiver.named("GET /v1/:collection", traceID)[0]
+	attributes := map[string]string{}
+	for _, a := range span.Attributes {
+		attributes[a.Key] = a.Value.String()
+	}
+	if string(span.ParentSpanId) != string(request.SpanId) || !strings.Contains(attributes["fanfold.query.index"], "byTitle") || !strings.Contains(attributes["fanfold.query.documents"], "1") {
+		t.Errorf("the span is %v, below %x, want it below %x", attributes, span.ParentSpanId, request.SpanId)
+	}
+	if text := span.String() + request.String(); strings.Contains(text, "secret") {
+		t.Errorf("a constant is in the spans: %s", text)
+	}
+}

@@ -1,0 +1,209 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/query"
+)
+
+// queryRun is one query while it is answered.
+type queryRun struct {
+	d      *documents
+	c      echo.Context
+	asked  asked
+	query  *query.Query
+	before func(*view.Prefix) error
+
+	long   bool   // it reads a snapshot of its own, which may be read for long, and none of the pool
+	slot   func() // gives the slot back of a query that looks at many documents; nil before it has one
+	pooled func() // gives the slot back of one that reads a snapshot of the pool; nil without
+	result *query.Result
+	given  int64 // documents of the page
+}
+
+// heavy is called by a query that looks at many documents, and tells whether it may go on. It needs a slot, for which it does not
+// wait while a snapshot is open. On a snapshot of the pool it needs one of few others, too: the rest of the pool is for the reads
+// that take little. Otherwise it goes on with a snapshot of its own.
+func (r *queryRun) heavy() bool {
+	if r.slot == nil {
+		if r.slot = r.d.queries.slots.tryEnter(); r.slot == nil {
+			return false
+		}
+	}
+	if r.long || r.pooled != nil {
+		return true
+	}
+	r.pooled = r.d.queries.inPool.tryEnter()
+	r.long = r.pooled == nil
+	return !r.long
+}
+
+// leavePool gives back the slot of a query that reads a snapshot of the pool.
+func (r *queryRun) leavePool() {
+	if r.pooled != nil {
+		r.pooled()
+		r.pooled = nil
+	}
+}
+
+// leave gives all slots back.
+func (r *queryRun) leave() {
+	r.leavePool()
+	if r.slot != nil {
+		r.slot()
+		r.slot = nil
+	}
+}
+
+// build puts the answer together. A query that needs a slot, or a snapshot that may be read for long, begins anew with it.
+// Errors are those of the query, of answer.reserve and of slots.enter.
+func (r *queryRun) build(a *answer) error {
+	for {
+		err := r.read(a)
+		switch {
+		case errors.Is(err, query.ErrHeavy):
+			a.release() // nobody holds a part of an answer while waiting
+			if r.slot == nil {
+				if r.slot, err = r.d.queries.slots.enter(a.ctx); err != nil {
+					return err
+				}
+			}
+		case errors.Is(err, query.ErrLong) && !r.long:
+			a.release()
+			r.leavePool()
+			r.long = true
+		default:
+			return err
+		}
+	}
+}
+
+// read asks a snapshot.
+func (r *queryRun) read(a *answer) (err error) {
+	v := r.d.open(r.c)
+	if !r.long {
+		return v.Read(func(snap *view.Prefix) error { return r.fill(a, snap) })
+	}
+	scan, err := v.Scan(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, scan.Close()) }()
+	return r.fill(a, scan.Prefix())
+}
+
+// fill puts the answer together from one snapshot.
+func (r *queryRun) fill(a *answer, snap *view.Prefix) error {
+	if r.before != nil {
+		if err := r.before(snap); err != nil {
+			return err
+		}
+	}
+	begun := time.Now()
+	ctx, span := r.d.queries.tracer.Start(a.ctx, "query")
+	items := r.d.newItems(r.c, snap, a, r.asked.page)
+	show := items.addWithin
+	switch {
+	case r.asked.request.Explain:
+		show = func(*fanfold.Document) (bool, error) { return true, nil }
+	case !r.asked.request.Grouped:
+		a.AddString(`{"items":[`)
+	}
+	result, err := snap.Query(ctx, r.query, show)
+	r.given = int64(items.count)
+	r.d.queries.ran(r, span, result, time.Since(begun), err)
+	if result, err = r.explained(result, err); err != nil {
+		return err
+	}
+	r.result = result
+	if result.Plan.Matched == 0 && r.asked.request.Within == nil {
+		if err := checkCollection(snap, r.asked.request.Collection); err != nil {
+			return err
+		}
+	}
+	return r.finish(a)
+}
+
+// explained returns what a query answered. One that was to be explained is answered past its bounds, too.
+func (r *queryRun) explained(result *query.Result, err error) (*query.Result, error) {
+	if plan := planOf(result, err); err != nil && plan != nil && r.asked.request.Explain {
+		return &query.Result{Plan: plan}, nil
+	}
+	return result, err
+}
+
+// planOf returns what a query did, nil where it has not come to an end.
+func planOf(result *query.Result, err error) *query.Plan {
+	var past *query.NeedsIndex
+	switch {
+	case errors.As(err, &past):
+		return past.Plan
+	case err != nil:
+		return nil
+	}
+	return result.Plan
+}
+
+// finish adds what comes after the documents, or in their place.
+func (r *queryRun) finish(a *answer) error {
+	switch {
+	case r.asked.request.Explain:
+		var text bytes.Buffer
+		if err := encode(&text, map[string]any{"explain": r.result.Plan}); err != nil {
+			return err
+		}
+		return a.addWhole(text.Bytes())
+	case r.asked.request.Grouped:
+		if err := r.addGroups(a); err != nil {
+			return err
+		}
+	default:
+		a.AddString("]")
+	}
+	if r.result.Next != "" {
+		a.AddString(`,"next":"` + r.result.Next + `"`)
+	}
+	if r.asked.request.Count {
+		a.AddString(`,"count":` + strconv.FormatInt(r.result.Count, 10))
+	}
+	a.AddString("}")
+	return nil
+}
+
+// addGroups adds the groups of a page.
+func (r *queryRun) addGroups(a *answer) error {
+	a.AddString(`{"groups":[`)
+	err := r.result.EachGroup(func(i int, g query.Group) error {
+		separator := `{"key":`
+		if i > 0 {
+			separator = `,{"key":`
+		}
+		if err := a.reserve(len(g.Key) + len(g.Values) + itemBytes); err != nil {
+			return err
+		}
+		a.AddString(separator)
+		a.Add(g.Key)
+		a.AddString(`,"values":`)
+		a.Add(g.Values)
+		a.AddString("}")
+		return nil
+	})
+	a.AddString("]")
+	return err
+}
+
+// addWhole adds a text, once there is room for it.
+func (a *answer) addWhole(text []byte) error {
+	if err := a.reserve(len(text)); err != nil {
+		return err
+	}
+	a.Add(text)
+	return nil
+}

@@ -1,0 +1,230 @@
+package api
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/tracing"
+	"github.com/fanfold/fanfold/query"
+)
+
+// Bounds of what is kept of queries.
+const (
+	maxLargeQueries = 4    // queries that look at many documents at a time
+	maxShapes       = 1000 // shapes that are kept
+	maxShownShapes  = 100  // of them, those in the node's status
+	maxShapeBytes   = 1024 // of the text of a filter, a sort or a group in a shape
+)
+
+// Queried says what became of a query.
+type Queried struct {
+	Group     bool // it answers groups; otherwise a list
+	Took      time.Duration
+	Documents int64  // that it looked at
+	Refused   string // the code of the error that it was refused with; "" where it was answered
+}
+
+// queries bounds how many large queries run, and keeps what the node tells of queries.
+type queries struct {
+	slots  *slots // for those that look at many documents
+	inPool *slots // for those of them that read snapshots of the pool
+	tracer *tracing.Tracer
+	told   func(Queried) // nil for nobody
+
+	mu      sync.Mutex
+	shapes  map[string]*reports.QueryShape // by all that tells them apart
+	indexes map[indexName]int64            // queries that an index served
+}
+
+// indexName names a declared index.
+type indexName struct{ collection, name string }
+
+// newQueries returns what queries share. A query waits for a slot as long as slots says. The pool has two snapshots for each
+// processor, of which one is left to other reads.
+func newQueries(slots *slots, opt *Options) *queries {
+	return &queries{slots: slots, inPool: newSlots(max(1, runtime.GOMAXPROCS(0)), 0), tracer: opt.Tracer, told: opt.Queried, shapes: map[string]*reports.QueryShape{}, indexes: map[indexName]int64{}}
+}
+
+// tell tells whoever counts queries of one.
+func (qs *queries) tell(q Queried) {
+	if qs.told != nil {
+		qs.told(q)
+	}
+}
+
+// refused counts a query that is refused, and returns why it is.
+func (qs *queries) refused(r query.Request, err error) error {
+	if code := fanfold.CodeOf(err); code != fanfold.NeedsIndex && code != fanfold.Internal {
+		qs.tell(Queried{Group: r.Grouped, Refused: string(code)})
+	}
+	return err
+}
+
+// ran counts a query that has asked a snapshot. result is nil where err is not.
+func (qs *queries) ran(r *queryRun, span *tracing.Span, result *query.Result, took time.Duration, err error) {
+	plan := planOf(result, err)
+	if plan == nil {
+		span.End()
+		return
+	}
+	span.Planned(tracing.Plan{Index: indexOf(plan), Order: plan.Order, Entries: plan.Entries, Documents: plan.Documents, Complete: plan.Complete})
+	q := Queried{Group: r.asked.request.Grouped, Took: took, Documents: plan.Documents}
+	if err != nil {
+		q.Refused = string(fanfold.CodeOf(err))
+	}
+	qs.tell(q)
+	qs.keep(r, plan, took)
+}
+
+// indexOf names the index that served a query, "" for none.
+func indexOf(plan *query.Plan) string {
+	if plan.Index == nil {
+		return ""
+	}
+	return *plan.Index
+}
+
+// keep adds a query to those of its shape, and to those of its index.
+func (qs *queries) keep(r *queryRun, plan *query.Plan, took time.Duration) {
+	request, filter := &r.asked.request, r.query.Shape()
+	key := shapeKey(request, filter)
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if index := indexOf(plan); index != "" && !strings.Contains(index, ":") { // unique and relations have no counts
+		qs.indexes[indexName{request.Collection, index}]++
+	}
+	known := qs.shapes[key]
+	if known == nil {
+		if len(qs.shapes) >= maxShapes {
+			qs.forget()
+		}
+		known = shapeOf(request, filter)
+		qs.shapes[key] = known
+	}
+	known.Queries++
+	known.Documents += plan.Documents
+	known.Given += gave(r, plan)
+	known.Seconds += took.Seconds()
+	known.Index, known.Suggest = plan.Index, plan.Suggest
+}
+
+// forget forgets the shape that looked at the fewest documents for what it gave.
+func (qs *queries) forget() {
+	least := ""
+	for key, s := range qs.shapes {
+		if least == "" || s.Wasted() < qs.shapes[least].Wasted() {
+			least = key
+		}
+	}
+	delete(qs.shapes, least)
+}
+
+// shown returns the shapes that looked at the most documents for what they gave, those first that gave the least.
+func (qs *queries) shown() []reports.QueryShape {
+	qs.mu.Lock()
+	list := make([]reports.QueryShape, 0, len(qs.shapes))
+	for _, s := range qs.shapes {
+		list = append(list, *s)
+	}
+	qs.mu.Unlock()
+	slices.SortFunc(list, func(a, b reports.QueryShape) int {
+		return cmp.Or(cmp.Compare(b.Wasted(), a.Wasted()), strings.Compare(a.Collection, b.Collection), strings.Compare(a.Filter, b.Filter),
+			strings.Compare(a.Sort, b.Sort), strings.Compare(a.Group, b.Group))
+	})
+	return list[:min(len(list), maxShownShapes)]
+}
+
+// served returns how many queries an index has served.
+func (qs *queries) served(collection, index string) int64 {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	return qs.indexes[indexName{collection, index}]
+}
+
+// Queries returns the shapes of queries that looked at the most documents for what they gave, since the start.
+func (s *Server) Queries() []reports.QueryShape { return s.queries.shown() }
+
+// IndexQueries returns how many queries an index has served since the start.
+func (s *Server) IndexQueries(collection, index string) int64 {
+	return s.queries.served(collection, index)
+}
+
+// shapeKey returns what tells the shape of a query from others.
+func shapeKey(r *query.Request, filter string) string {
+	parts := []string{r.Collection, clipShape(filter), clipShape(termShapes(r.Sort))}
+	if r.Grouped {
+		parts = append(parts, clipShape(termShapes(r.Group)), clipShape(termShapes(r.Compute)))
+	}
+	return strings.Join(parts, "\x00")
+}
+
+// shapeOf returns the shape of a query, whose filter has the shape filter.
+func shapeOf(r *query.Request, filter string) *reports.QueryShape {
+	s := &reports.QueryShape{Collection: r.Collection, Filter: clipShape(filter), Sort: clipShape(termShapes(r.Sort))}
+	if r.Grouped {
+		s.Group = clipShape(termShapes(r.Group) + " " + termShapes(r.Compute))
+	}
+	return s
+}
+
+// clipShape returns a part of a shape, or its beginning where it is long.
+func clipShape(text string) string {
+	if len(text) > maxShapeBytes {
+		return strings.ToValidUTF8(text[:maxShapeBytes], "") + "…"
+	}
+	return text
+}
+
+// termShapes returns terms without the texts and numbers in their expressions.
+func termShapes(terms []string) string {
+	if len(terms) == 0 {
+		return ""
+	}
+	shapes := make([]string, len(terms))
+	for i, term := range terms {
+		shapes[i] = withoutConstants(term)
+	}
+	return strings.Join(shapes, ",")
+}
+
+// withoutConstants returns an expression with ? in place of texts and numbers. A path stays as it is.
+func withoutConstants(term string) string {
+	var b strings.Builder
+	for i := 0; i < len(term); {
+		switch c := term[i]; {
+		case c == '"' || c == '\'':
+			b.WriteByte('?')
+			i = params.EndOfText(term, i)
+		case c >= '0' && c <= '9' && (i == 0 || !inName(term[i-1])):
+			b.WriteByte('?')
+			for i < len(term) && (inName(term[i]) || term[i] == '.') {
+				i++
+			}
+		default:
+			b.WriteByte(c)
+			i++
+		}
+	}
+	return b.String()
+}
+
+// inName tells whether a byte may stand in a name, after its first.
+func inName(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// gave returns how many documents a query gave for those that it looked at: those of its page, or those that its groups and its
+// count are of.
+func gave(r *queryRun, plan *query.Plan) int64 {
+	if r.asked.request.Grouped || r.asked.request.Count || r.asked.request.Explain {
+		return plan.Matched
+	}
+	return r.given
+}

@@ -1,0 +1,101 @@
+package node
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// querySeconds are the bounds of the histogram of queries, which end after five seconds.
+var querySeconds = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}
+
+// queryRefusals are the reasons for which queries are refused, as the metrics have them.
+var queryRefusals = []fanfold.Code{fanfold.Invalid, fanfold.NeedsIndex, fanfold.Busy}
+
+// queryInstruments are the metrics of queries.
+type queryInstruments struct {
+	duration  *prometheus.HistogramVec
+	documents prometheus.Counter
+	refused   *prometheus.CounterVec
+}
+
+// newQueryInstruments returns the metrics of queries, of which every series is there.
+func newQueryInstruments() *queryInstruments {
+	q := &queryInstruments{
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "fanfold_query_duration_seconds",
+			Help: "Time for which a query asked the read model, by what it answers.", Buckets: querySeconds}, []string{"kind"}),
+		documents: prometheus.NewCounter(prometheus.CounterOpts{Name: "fanfold_query_documents_total", Help: "Documents that queries looked at."}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fanfold_query_refused_total",
+			Help: "Queries that were refused, by the code of the problem."}, []string{"reason"}),
+	}
+	for _, group := range []bool{false, true} {
+		q.duration.WithLabelValues(kindOf(group))
+	}
+	for _, reason := range queryRefusals {
+		q.refused.WithLabelValues(string(reason))
+	}
+	return q
+}
+
+// kindOf returns what a query answers, as the metrics have it.
+func kindOf(group bool) string {
+	if group {
+		return "group"
+	}
+	return "list"
+}
+
+// queried counts a query.
+func (q *queryInstruments) queried(a api.Queried) {
+	for _, reason := range queryRefusals {
+		if a.Refused == string(reason) {
+			q.refused.WithLabelValues(a.Refused).Inc()
+		}
+	}
+	q.documents.Add(float64(a.Documents))
+	if a.Took > 0 {
+		q.duration.WithLabelValues(kindOf(a.Group)).Observe(a.Took.Seconds())
+	}
+}
+
+// maxIndexSeries bounds the indexes that the metrics have. A model declares no more.
+const maxIndexSeries = 500
+
+// indexStates are the metrics of the declared indexes.
+type indexStates struct {
+	store   *sqlite.Store
+	entries *prometheus.Desc
+}
+
+// newIndexStates returns the metrics of the indexes of a read model.
+func newIndexStates(store *sqlite.Store) *indexStates {
+	return &indexStates{store, prometheus.NewDesc("fanfold_index_entries", "Entries of a declared index.", []string{"collection", "index"}, nil)}
+}
+
+// Describe implements prometheus.Collector.
+func (x *indexStates) Describe(out chan<- *prometheus.Desc) { out <- x.entries }
+
+// Collect implements prometheus.Collector.
+func (x *indexStates) Collect(out chan<- prometheus.Metric) {
+	var all []sqlite.StoredIndex
+	_ = x.store.Read(func(s *sqlite.Snapshot) (err error) { // what cannot be read is absent
+		all, err = s.AllIndexes()
+		return err
+	})
+	for _, index := range all[:min(len(all), maxIndexSeries)] {
+		out <- prometheus.MustNewConstMetric(x.entries, prometheus.GaugeValue, float64(index.Entries), index.Collection, index.Name)
+	}
+}
+
+// showIndexes adds the declared indexes, and what queries did, to a node's status.
+func (n *Node) showIndexes(s *reports.Status, snap *sqlite.Snapshot) error {
+	s.Queries = n.api.Queries()
+	all, err := snap.AllIndexes()
+	for _, x := range all {
+		s.Indexes = append(s.Indexes, reports.Index{Collection: x.Collection, Name: x.Name, Entries: x.Entries, Queries: n.api.IndexQueries(x.Collection, x.Name)})
+	}
+	return err
+}
