@@ -24,6 +24,13 @@ const DefaultScan = 10_000
 // LightScan is how many documents a request looks at before it asks Request.Heavy.
 const LightScan = 1000
 
+// lightTime is how long a request works before it asks Request.Heavy, however few documents it looks at. turnTime is how long a turn of
+// a heavy one lasts.
+const (
+	lightTime = 50 * time.Millisecond
+	turnTime  = time.Millisecond
+)
+
 // Bounds of the work for one request. Past them it needs an index, or its page ends early.
 const (
 	maxEntries = 1_000_000 // of indexes

@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/query"
+	"github.com/fanfold/fanfold/sqlite"
 )
 
 // TestCountBesideOverflow: a count asks documents that have one entry for too many elements, also where no other entry is left.
@@ -73,5 +75,40 @@ func TestUselessIndexes(t *testing.T) {
 	}
 	if a := w.mustAsk(t, query.Request{Filter: "doc.n > 5000 && string(doc.g).contains('x')", Explain: true}); a.Plan.Suggest != nil {
 		t.Errorf("suggested: %s", a.Plan.Suggest)
+	}
+}
+
+// TestFewSlowDocuments: a query whose expressions take long asks whether it may, and ends with its context, however few documents it
+// looks at.
+func TestFewSlowDocuments(t *testing.T) {
+	w := newWorld(t)
+	w.setModel(t, "collections: { things: {} }")
+	var events []*fanfold.Event
+	list := strings.TrimSuffix(strings.Repeat("1,", 250), ",")
+	for i := range 500 {
+		events = append(events, put("things", fmt.Sprint(i), `{"n":[`+list+`]}`))
+	}
+	w.apply(t, events...)
+	slow := query.Request{MaxScan: 900}
+	for i := range 8 {
+		slow.Sort = append(slow.Sort, fmt.Sprintf("size(doc.n.filter(a, doc.n.exists(b, b + a == -%d)))", i))
+	}
+	slow.Heavy = func() bool { return false }
+	if _, err := w.ask(slow); !errors.Is(err, query.ErrHeavy) {
+		t.Errorf("a slow query that may not is answered with %v", err)
+	}
+	asked := 0
+	ctx, cancel := context.WithCancel(t.Context())
+	slow.Heavy = func() bool { asked++; cancel(); return true }
+	q, err := query.Compile(w.request(slow), w.model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.store.Read(func(s *sqlite.Snapshot) error {
+		_, err := q.RunLong(ctx, s, func(*fanfold.Document) (bool, error) { return true, nil })
+		return err
+	})
+	if !errors.Is(err, context.Canceled) || asked != 1 {
+		t.Errorf("a slow query whose client has left ends with %v, and has asked %d times", err, asked)
 	}
 }

@@ -32,7 +32,7 @@ type Request struct {
 	MaxScan    int      // documents that may be looked at, 1 to MaxScan; 0 for DefaultScan
 	View       fanfold.View
 
-	// Heavy is called where more than LightScan documents are looked at. Run ends with ErrHeavy if it returns false.
+	// Heavy is called where more than LightScan documents are looked at, or fewer take long. Run ends with ErrHeavy if it returns false.
 	// nil stands for one that returns true.
 	Heavy func() bool
 }

@@ -36,7 +36,9 @@ type run struct {
 	within time.Duration // for which the snapshot may be read; 0 for long
 	begin  time.Time
 	steps  int
-	turn   bool // it has one of turns
+	heavy  bool      // it may look at many documents
+	turn   bool      // it has one of turns
+	turned time.Time // when its turn began
 
 	tooManyGroups bool // it has passed a bound on groups
 	filter        *filter
@@ -131,15 +133,26 @@ func (r *run) end(err error) (*Result, error) {
 	return nil, failed
 }
 
-// stepsBetween is how many entries or documents a run looks at between two looks at the clock and the context.
+// stepsBetween is how many entries a run looks at between two looks at the clock and the context.
 const stepsBetween = 256
 
-// step counts what the run comes to. The error is that of a bound, ErrLong, or ctx's.
+// step counts the entries that the run comes to. The error is that of a bound, ErrLong, or ctx's.
 func (r *run) step() error {
 	if r.steps++; r.steps%stepsBetween != 0 {
 		return nil
 	}
-	if r.steps > LightScan {
+	return r.checkWork()
+}
+
+// checkWork returns an error where the run takes too long, or is a heavy one that may not go on. A heavy one takes turns.
+func (r *run) checkWork() error {
+	if !r.heavy && (r.out.Documents > LightScan || time.Since(r.begin) > lightTime) {
+		if may := r.q.request.Heavy; may != nil && !may() {
+			return ErrHeavy
+		}
+		r.heavy = true
+	}
+	if r.heavy && (!r.turn || time.Since(r.turned) > turnTime) {
 		r.yield()
 	}
 	return r.checkTime()
@@ -152,7 +165,7 @@ var turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 func (r *run) yield() {
 	r.pass()
 	turns <- struct{}{}
-	r.turn = true
+	r.turn, r.turned = true, time.Now()
 }
 
 // pass ends the run's turn.
@@ -202,10 +215,8 @@ func (r *run) look(it *item) error {
 		}
 	}
 	r.sample.note(it.number)
-	if r.out.Documents++; r.out.Documents == LightScan+1 && r.q.request.Heavy != nil && !r.q.request.Heavy() {
-		return ErrHeavy
-	}
-	return r.step()
+	r.out.Documents++
+	return r.checkWork() // each time, for one document may take long
 }
 
 // facts returns what expressions look at in a document.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/fanfold/fanfold"
@@ -171,6 +172,9 @@ func (k *keyRanges) narrows() bool {
 // sampleSize is how many of the documents that a run has looked at are looked at again, to find out what an index would leave.
 const sampleSize = 1000
 
+// sampleTime is how long they may take.
+const sampleTime = 200 * time.Millisecond
+
 // sample has the numbers of documents that a run has looked at, evenly spread.
 type sample struct {
 	numbers []int64
@@ -206,8 +210,11 @@ func (r *run) fewWouldMatch(x *plan) bool {
 		}
 	}
 	judged := r.filter.only(func(i int) bool { return !x.used[i] })
-	hits, n := 0, 0
+	hits, n, begin := 0, 0, time.Now()
 	for _, number := range r.sample.numbers {
+		if time.Since(begin) > sampleTime {
+			return false
+		}
 		doc, err := r.s.ByNumber(number, fanfold.Embedded)
 		if err != nil || doc == nil {
 			return false

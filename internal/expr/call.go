@@ -234,6 +234,9 @@ func add(e *evaluation, args []ref.Val) ref.Val {
 	e.spendText(textLen(args[0])+textLen(args[1]), bytesPerUnit)
 	l, isList := args[0].(traits.Lister)
 	r, otherIsList := args[1].(traits.Lister)
+	if own, ok := args[0].(*list); ok && !otherIsList {
+		return own.addNoList(args[1])
+	}
 	if !isList || !otherIsList {
 		return arithmetic(traits.Adder.Add)(e, args)
 	}

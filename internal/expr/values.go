@@ -204,6 +204,15 @@ func (l *list) Get(index ref.Val) ref.Val {
 // Add implements traits.Adder: concatenation.
 func (l *list) Add(other ref.Val) ref.Val { return add(l.e, []ref.Val{l, other}) }
 
+// addNoList returns what a list of the document and a value that is no list add up to: an error. In rules it costs all that is left,
+// because it always did, and a released version of the fold gives what it gave.
+func (l *list) addNoList(other ref.Val) ref.Val {
+	if !l.e.exact {
+		l.e.spend(l.e.left + 1)
+	}
+	return types.MaybeNoSuchOverloadErr(other)
+}
+
 // elements returns the list's elements, those of the document before normalization.
 func (e *evaluation) elements(l traits.Lister) []ref.Val {
 	if held, ok := l.Value().([]ref.Val); ok {
