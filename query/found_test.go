@@ -112,3 +112,34 @@ func TestFewSlowDocuments(t *testing.T) {
 		t.Errorf("a slow query whose client has left ends with %v, and has asked %d times", err, asked)
 	}
 }
+
+// TestReferringByAnIndex: the documents that refer to one are walked by an index that begins with the relation's path, in its order.
+// Numbers and texts that are the same id are found, and no other numbers of the same value.
+func TestReferringByAnIndex(t *testing.T) {
+	w := newWorld(t)
+	const relation = "collections: { parents: {}, things: { relations: { parent: { path: pid, to: parents } }, indexes: { %s } } }"
+	w.setModel(t, fmt.Sprintf(relation, "byParent: [pid, -n]"))
+	var events []*fanfold.Event
+	for i, pid := range []string{`"p1"`, `"5"`, `5`, `5.0`, `"p1"`, `50e-1`, `"p2"`, `null`} {
+		events = append(events, put("things", fmt.Sprint(i), fmt.Sprintf(`{"n":%d,"pid":%s}`, i, pid)))
+	}
+	w.apply(t, events...)
+	for target, want := range map[string]string{"p1": "[4 0]", "5": "[2 1]", "5.0": "[3]", "p3": "[]"} {
+		r := query.Request{Within: &query.Within{Relation: "things.parent", Target: target}, Sort: []string{"-n"}, Count: true}
+		a := w.mustAsk(t, r)
+		if fmt.Sprint(a.ids) != want || a.Count != int64(len(a.ids)) || target[0] == 'p' && (*a.Plan.Index != "byParent" || a.Plan.Order != "index") {
+			t.Errorf("%s has %v and counts %d by %s, %s; want %s", target, a.ids, a.Count, *a.Plan.Index, a.Plan.Order, want)
+		}
+	}
+	w.setModel(t, fmt.Sprintf(relation, ""))
+	r := query.Request{Within: &query.Within{Relation: "things.parent", Target: "p1"}, Sort: []string{"-n"}, MaxScan: 1}
+	var needs *query.NeedsIndex
+	if _, err := w.ask(r); !errors.As(err, &needs) || needs.Suggest == nil {
+		t.Fatalf("%v", err)
+	}
+	w.setModel(t, fmt.Sprintf(relation, needs.Line))
+	r.Limit = 1
+	if a := w.mustAsk(t, r); fmt.Sprint(a.ids) != "[4]" || len(a.Plan.Conditions) != 1 {
+		t.Errorf("by the index that was suggested it has %v", a.ids)
+	}
+}

@@ -168,6 +168,10 @@ func (p *planner) orders(out *plan) {
 // they are of.
 func (p *planner) tests(out *plan, index *model.Index, array int) [][]sortkey.Range {
 	tests := make([][]sortkey.Range, len(index.Components))
+	if at := componentOf(index, p.within.term); at >= 0 {
+		tests[at], out.byWithin = slices.Clone(p.within.ranges), true
+		out.within = out.within || p.within.exact
+	}
 	for i, c := range p.f.conjuncts {
 		if len(c.Tests) == 0 || c.Array != "" && i != array {
 			continue

@@ -16,18 +16,19 @@ const lookLimit = 1000
 
 // plan is one way to answer a query.
 type plan struct {
-	name    string // of what is walked; "" for all documents
-	id      string // tells it from the others of the query, in cursors
-	source  source
-	index   *indexSource      // source, where that is one
-	used    []bool            // by conjunct: it narrows the walk
-	decided []bool            // by conjunct: the walk has no document for which it is not true
-	within  bool              // the walk has no document but those that were asked for
-	ordered bool              // the walk is in the order of the sort
-	covers  bool              // its entries hold all that a grouping asks for
-	grouped bool              // they come group by group, in order
-	pins    map[string][]byte // the values of terms that have one alone, as ascending keys
-	entries int64             // that it may walk, up to lookLimit
+	name     string // of what is walked; "" for all documents
+	id       string // tells it from the others of the query, in cursors
+	source   source
+	index    *indexSource      // source, where that is one
+	used     []bool            // by conjunct: it narrows the walk
+	decided  []bool            // by conjunct: the walk has no document for which it is not true
+	within   bool              // the walk has no document but those that were asked for
+	byWithin bool              // it is narrowed by the document that others refer to
+	ordered  bool              // the walk is in the order of the sort
+	covers   bool              // its entries hold all that a grouping asks for
+	grouped  bool              // they come group by group, in order
+	pins     map[string][]byte // the values of terms that have one alone, as ascending keys
+	entries  int64             // that it may walk, up to lookLimit
 }
 
 // decides tells whether every document of the walk is in the answer.
@@ -93,6 +94,7 @@ type planner struct {
 	plans    []*plan
 	indexes  []*model.Index // that are declared
 	rejected []Rejected
+	within   withinTest
 }
 
 // reject says why an index is not taken.
@@ -114,6 +116,10 @@ func (p *planner) count() (err error) {
 
 // choose returns the plan to follow. With a place it is the one that the place is of; the error is Invalid where that is gone.
 func (p *planner) choose() (*plan, error) {
+	var err error
+	if p.within, err = p.testWithin(); err != nil {
+		return nil, err
+	}
 	if err := p.declared(); err != nil {
 		return nil, err
 	}
@@ -188,9 +194,9 @@ func (p *planner) undeclared() error {
 	if len(p.plans) == before {
 		return nil
 	}
-	seq, err := p.s.ModelSeq()
-	if seq != r.ModelSeq || seq == 0 {
-		p.plans = p.plans[:before] // another model: what is kept may be of other relations
+	known, err := p.knowsModel()
+	if !known {
+		p.plans = p.plans[:before] // what is kept may be of other relations
 	}
 	return err
 }

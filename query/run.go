@@ -85,6 +85,9 @@ func (r *run) prepare() (err error) {
 	}
 	r.rest = r.filter.only(func(i int) bool { return r.plan.decided[i] })
 	r.whole = r.filter.only(func(int) bool { return false })
+	if r.plan.byWithin {
+		r.out.Conditions = append(r.out.Conditions, r.planner.within.source)
+	}
 	for i, c := range r.filter.conjuncts {
 		if r.plan.used[i] {
 			r.out.Conditions = append(r.out.Conditions, c.Source)

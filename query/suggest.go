@@ -115,6 +115,9 @@ type proposal struct {
 // proposal returns what an index could decide of the filter, with one conjunct about an array's elements.
 func (r *run) proposal(array int) *proposal {
 	p := &proposal{}
+	if component, err := modelfile.ParseComponent(r.planner.within.term); err == nil && component.Term() == r.planner.within.term {
+		p.equal = append(p.equal, component)
+	}
 	for i, c := range r.filter.conjuncts {
 		if c.Array != "" && i != array {
 			continue
@@ -150,7 +153,7 @@ func (r *run) wouldServe(index *model.Index) bool {
 		out := r.planner.newPlan("", "", x)
 		out.index = x
 		r.planner.fit(out, array)
-		tested := slices.Contains(out.used, true) && x.ranges.narrows()
+		tested := (out.byWithin || slices.Contains(out.used, true)) && x.ranges.narrows()
 		r.planner.orders(out)
 		switch {
 		case r.q.grouping != nil && out.covers:
