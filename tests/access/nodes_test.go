@@ -79,6 +79,10 @@ func TestRightsStale(t *testing.T) {
 	stale.CloseHouse()
 	patient.Key = stale.Key
 	harness.Await(t, "the other node to know the key", harness.WaitTime, func() bool { return entered(t, patient, patient.Key) })
+	harness.Await(t, "the other node to close its house", harness.WaitTime, func() bool { // until then it lets in every key
+		r, err := patient.With("").Do(http.MethodGet, "/v1/_me", nil)
+		return err == nil && r.Status == http.StatusUnauthorized
+	})
 	patient.Want(http.StatusOK, "GET", "/v1/books/b1", "", "Fanfold-Min-Position", stale.Want(http.StatusOK, "GET", "/v1/books/b1", "").Header.Get("Fanfold-Position"))
 	servers.Stop(0)
 	var r *harness.Response
