@@ -54,6 +54,11 @@ func (p *plan) cost(q *Query) (tooMuch bool, cost int64) {
 func (p *plan) better(q *Query, o *plan) int {
 	pMuch, pCost := p.cost(q)
 	oMuch, oCost := o.cost(q)
+	if pMuch && oMuch { // what its keys decide may leave few documents
+		if decided := cmp.Compare(trues(o.decided), trues(p.decided)); decided != 0 {
+			return decided
+		}
+	}
 	return cmp.Or(compareBools(pMuch, oMuch), cmp.Compare(pCost, oCost), compareBools(o.grouped, p.grouped), compareBools(o.ordered, p.ordered),
 		cmp.Compare(trues(o.decided), trues(p.decided)), cmp.Compare(p.width(), o.width()), strings.Compare(p.id, o.id))
 }

@@ -36,9 +36,10 @@ type run struct {
 	within time.Duration // for which the snapshot may be read; 0 for long
 	begin  time.Time
 	steps  int
-	heavy  bool      // it may look at many documents
-	turn   bool      // it has one of turns
-	turned time.Time // when its turn began
+	heavy  bool          // it may look at many documents
+	turn   bool          // it has one of turns
+	turned time.Time     // when its turn began
+	waited time.Duration // for turns
 
 	tooManyGroups bool // it has passed a bound on groups
 	filter        *filter
@@ -167,8 +168,10 @@ var turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 // yield lets others have their turn, if the run has one, and waits for the next one.
 func (r *run) yield() {
 	r.pass()
+	begin := time.Now()
 	turns <- struct{}{}
 	r.turn, r.turned = true, time.Now()
+	r.waited += r.turned.Sub(begin)
 }
 
 // pass ends the run's turn.
@@ -188,7 +191,7 @@ func (r *run) checkTime() error {
 	if r.within > 0 && took > r.within {
 		return ErrLong
 	}
-	if took > maxTime {
+	if took-r.waited > maxTime {
 		return &pastBound{fmt.Sprintf("the request took longer than %v", maxTime)}
 	}
 	return nil

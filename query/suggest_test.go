@@ -57,6 +57,10 @@ func TestSuggestions(t *testing.T) {
 			s.take(rt, e.Suggest)
 			name, _, _ := strings.Cut(e.Line, ":")
 			a, err := s.ask(r)
+			if errors.As(err, &e) && e.Plan.Index != nil && *e.Plan.Index == name && e.Plan.Residual != "" {
+				seen["unlucky"]++ // how many documents it leaves was judged by a sample
+				continue
+			}
 			if err != nil {
 				rt.Fatalf("%s with %s: %v\nbefore %s", describe(r), e.Line, err, explain(e.Plan))
 			}
