@@ -273,10 +273,6 @@ func queryRenames(ctx context.Context, dir string, n queryBooks) (results []benc
 // queryBuild measures an index that is added to a full store.
 func queryBuild(ctx context.Context, dir string, n queryBooks) (results []bench.Result, err error) {
 	err = n.store("").run(ctx, dir, func(ctx context.Context, node *node.Node) error {
-		file, err := bench.CurrentFile(node.Store)
-		if err != nil {
-			return err
-		}
 		c, err := connect(node.URL())
 		if err != nil {
 			return err
@@ -284,9 +280,13 @@ func queryBuild(ctx context.Context, dir string, n queryBooks) (results []bench.
 		defer c.Close()
 		r, err := bench.Pairs(fmt.Sprintf("index over %d documents, until it is in force", n), "documents/s", "a bare loop: read, make keys, sort, insert", func(round int) (float64, error) {
 			began := time.Now()
-			_, err := c.PutModel(ctx, []byte(queryModel(fmt.Sprintf(`"byK%d":["k"]`, round))), client.ModelOptions{AllowRemoval: true})
+			_, err := c.ApplyModel(ctx, []byte(queryModel(fmt.Sprintf(`"byK%d":["k"]`, round))), client.ModelOptions{AllowRemoval: true})
 			return float64(n) / time.Since(began).Seconds(), err
 		}, func(round int) (float64, error) {
+			file, err := bench.CurrentFile(node.Store) // each model that was prepared has brought another one
+			if err != nil {
+				return 0, err
+			}
 			took, err := bench.BareIndex(ctx, file, filepath.Join(dir, fmt.Sprintf("bare%d.db", round)), func(body []byte) ([]byte, error) {
 				t := jsondoc.MustParse(body)
 				return sortkey.Append(nil, t, t.Member(jsondoc.Root, "k")), nil
