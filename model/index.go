@@ -100,14 +100,7 @@ func (x *Index) FullName() string { return x.Collection + "." + x.Name }
 // Declaration returns the components as a JSON array, as a model declares them. Indexes of one collection with the same
 // declaration have the same entries.
 func (x *Index) Declaration() string {
-	out := []byte{'['}
-	for i, c := range x.Components {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = jsondoc.AppendQuote(out, c.String())
-	}
-	return string(append(out, ']'))
+	return arrayOf(x.Components)
 }
 
 // Array returns the path of the array that the index goes through, with the step into its elements; nil for none.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -64,14 +65,19 @@ func (u *Unique) Name() string {
 	if len(u.Parts) == 1 {
 		return u.Parts[0].String()
 	}
-	name := []byte{'['}
-	for i, p := range u.Parts {
+	return arrayOf(u.Parts)
+}
+
+// arrayOf returns the texts of a list as a JSON array.
+func arrayOf[T fmt.Stringer](list []T) string {
+	out := []byte{'['}
+	for i, x := range list {
 		if i > 0 {
-			name = append(name, ',')
+			out = append(out, ',')
 		}
-		name = jsondoc.AppendQuote(name, p.String())
+		out = jsondoc.AppendQuote(out, x.String())
 	}
-	return string(append(name, ']'))
+	return string(append(out, ']'))
 }
 
 // String returns the declaration for messages, such as isbn or [tenant, email].

@@ -11,9 +11,6 @@ import (
 	"time"
 )
 
-// accessRounds is how many pairs of rounds, of the closed house and of the open one, are measured after a warm-up.
-const accessRounds = 6
-
 // AccessReads compares GETs with a key of a closed house with those of an open house, over conns connections. books is how many
 // documents both have.
 func AccessReads(ctx context.Context, open, closed Target, keys, conns, books int) (Result, error) {
@@ -35,24 +32,11 @@ func AccessWrites(ctx context.Context, open, closed Target, keys, conns, first i
 }
 
 // pairs measures the open house and the closed one in turn.
-func pairs(name, unit string, measure func(t Target, round int) (float64, error), open, closed Target) (r Result, err error) {
-	var ours, limit []float64
-	for i := range accessRounds + 1 {
-		plain, err := measure(open, i)
-		if err != nil {
-			return r, err
-		}
-		keyed, err := measure(closed, i)
-		if err != nil {
-			return r, err
-		}
-		if i > 0 { // the first pair is a warm-up
-			ours, limit = append(ours, keyed), append(limit, plain)
-		}
+func pairs(name, unit string, measure func(t Target, round int) (float64, error), open, closed Target) (Result, error) {
+	of := func(t Target) func(round int) (float64, error) {
+		return func(round int) (float64, error) { return measure(t, round) }
 	}
-	r = result(name, unit, ours, limit)
-	r.Notes = append(r.Notes, "limit: the same of an open house, in turn")
-	return r, nil
+	return Pairs(name, unit, "the same of an open house, in turn", of(closed), of(open))
 }
 
 // badKeys is how many requests with a key that does not work are sent a second, on how many connections.

@@ -55,7 +55,7 @@ func Get(ctx context.Context, store *sqlite.Store, addr string, conns, books int
 
 // bareEcho serves one row by key, as plainly as Echo, database/sql and the driver allow, until stop is called.
 func bareEcho(path string) (addr string, stop func() error, err error) {
-	db, err := openPlain(path)
+	db, err := OpenPlain(path)
 	if err != nil {
 		return "", nil, err
 	}

@@ -18,7 +18,7 @@ func handWritten(dir string) (took time.Duration, err error) {
 	if err != nil || len(files) != 1 {
 		return 0, errors.Join(err, fmt.Errorf("%d read models in %s", len(files), dir))
 	}
-	from, err := openPlain(files[0])
+	from, err := OpenPlain(files[0])
 	if err != nil {
 		return 0, err
 	}

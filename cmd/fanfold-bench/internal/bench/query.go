@@ -18,13 +18,13 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// queryRounds is how many pairs of rounds are measured after a warm-up.
-const queryRounds = 5
+// pairRounds is how many pairs of rounds are measured after a warm-up.
+const pairRounds = 6
 
 // Pairs measures rates in pairs, ours and the limit's, after a warm-up.
 func Pairs(name, unit, limit string, ours, plain func(round int) (float64, error)) (r Result, err error) {
 	var rates, limits []float64
-	for i := range queryRounds + 1 {
+	for i := range pairRounds + 1 {
 		p, err := plain(i)
 		if err != nil {
 			return r, err
@@ -126,12 +126,9 @@ func PlainSeconds(ctx context.Context, db *sql.DB, statement string, args ...any
 	return time.Since(began).Seconds(), rows.Err()
 }
 
-// OpenPlain opens an SQLite file with settings like our own; the caller closes it.
-func OpenPlain(path string) (*sql.DB, error) { return openPlain(path) }
-
 // PlainPages serves the page that a statement gives, as plainly as Echo, database/sql and the driver allow, until stop is called.
 func PlainPages(path, statement string) (addr string, stop func() error, err error) {
-	db, err := openPlain(path)
+	db, err := OpenPlain(path)
 	if err != nil {
 		return "", nil, err
 	}
@@ -214,12 +211,12 @@ func Hammer(ctx context.Context, conns int, url string) (wait func() error) {
 // BareIndex reads the bodies of all books from a file, makes keys of them, sorts these and stores them in a new table of a new file. It
 // returns how many seconds that took.
 func BareIndex(ctx context.Context, from, to string, key func(body []byte) ([]byte, error)) (seconds float64, err error) {
-	db, err := openPlain(from)
+	db, err := OpenPlain(from)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	out, err := openPlain(to)
+	out, err := OpenPlain(to)
 	if err != nil {
 		return 0, err
 	}

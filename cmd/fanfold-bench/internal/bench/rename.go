@@ -19,8 +19,8 @@ func CurrentFile(store *sqlite.Store) (path string, err error) {
 	return path, err
 }
 
-// openPlain opens an SQLite file with settings like our own; the caller closes it.
-func openPlain(path string) (*sql.DB, error) {
+// OpenPlain opens an SQLite file with settings like our own; the caller closes it.
+func OpenPlain(path string) (*sql.DB, error) {
 	return sql.Open("sqlite3", "file:"+url.PathEscape(path)+"?_journal_mode=WAL&_synchronous=NORMAL&_cache_size=-32768")
 }
 
@@ -69,7 +69,7 @@ func copyFile(ctx context.Context, store *sqlite.Store, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	db, err := openPlain(from)
+	db, err := OpenPlain(from)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func copyFile(ctx context.Context, store *sqlite.Store, to string) (err error) {
 
 // update sets the name in every book of a file, and returns how long that took.
 func (b Rename) update(file, name string) (took time.Duration, err error) {
-	db, err := openPlain(file)
+	db, err := OpenPlain(file)
 	if err != nil {
 		return 0, err
 	}
