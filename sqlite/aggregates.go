@@ -34,9 +34,9 @@ func (tx *Tx) LastEntry(rule, target string) (sort []byte, err error) {
 
 // The queries for entries.
 const (
-	lastHoldersSQL  = "SELECT holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, holder DESC LIMIT ?"
-	lastEntriesSQL  = "SELECT sort, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, holder DESC LIMIT ?"
-	firstEntriesSQL = "SELECT sort, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort, holder LIMIT ?"
+	lastHoldersSQL  = "SELECT holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, holder DESC LIMIT ? + 0"
+	lastEntriesSQL  = "SELECT sort, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, holder DESC LIMIT ? + 0"
+	firstEntriesSQL = "SELECT sort, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort, holder LIMIT ? + 0"
 )
 
 // EachLast calls fn with the numbers of the last documents in a rule's order on target, the last one first, until it has

@@ -59,7 +59,7 @@ func (tx *Tx) EachBefore(after int64, limit int, fn func(number int64, body []by
 		return tx.before.each(after, limit, fn)
 	}
 	size := 0
-	err := tx.c.Query("SELECT number, body FROM temp.before WHERE number > ? ORDER BY number LIMIT ?", func(r driver.Row) error {
+	err := tx.c.Query("SELECT number, body FROM temp.before WHERE number > ? ORDER BY number LIMIT ? + 0", func(r driver.Row) error {
 		body := r.Bytes(1)
 		if err := fn(r.Int(0), body); err != nil {
 			return err

@@ -233,7 +233,7 @@ func (s *Snapshot) changesAfter(q fanfold.ChangeQuery) (changes []*fanfold.Chang
 	case q.View == fanfold.Referenced:
 		columns = writtenColumns
 	}
-	err = s.c.Query("SELECT "+columns+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT ?", func(r driver.Row) error {
+	err = s.c.Query("SELECT "+columns+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT ? + 0", func(r driver.Row) error {
 		ch, err := s.scanChange(r)
 		if err != nil {
 			return err

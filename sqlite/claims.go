@@ -72,6 +72,6 @@ func (tx *Tx) ClaimUniqueCandidates(collection, path string) error {
 // SharedUniqueCandidates calls fn for values of a member that several documents have, with the
 // numbers of the first and the last of them, for limit values at most.
 func (tx *Tx) SharedUniqueCandidates(collection, path string, limit int, fn func(value string, first, last int64) error) error {
-	return tx.c.Query("SELECT value, min(holder), max(holder) FROM temp.unique_candidate WHERE collection = ? AND path = ? GROUP BY value HAVING count(*) > 1 LIMIT ?",
+	return tx.c.Query("SELECT value, min(holder), max(holder) FROM temp.unique_candidate WHERE collection = ? AND path = ? GROUP BY value HAVING count(*) > 1 LIMIT ? + 0",
 		func(r driver.Row) error { return fn(r.Text(0), r.Int(1), r.Int(2)) }, collection, path, int64(limit))
 }

@@ -35,7 +35,7 @@ func (s *Snapshot) CollectionsBehind(after string, limit int) (list []model.Coll
 	err = s.c.Query(`WITH declared AS MATERIALIZED (`+declaredSQL+`)
 		SELECT n.name, coalesce(c.documents, 0), n.name IN (SELECT name FROM declared)
 		FROM (SELECT name FROM collection WHERE name > ?1 UNION SELECT name FROM declared WHERE name > ?1) n LEFT JOIN collection c ON c.name = n.name
-		ORDER BY n.name LIMIT ?2`, func(r driver.Row) error {
+		ORDER BY n.name LIMIT ?2 + 0`, func(r driver.Row) error {
 		if len(list) == limit {
 			more = true
 			return driver.ErrStop

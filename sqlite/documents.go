@@ -184,7 +184,7 @@ func (tx *Tx) Numbers(collection string, after int64, limit int) (numbers []int6
 }
 
 // numbersSQL is the query of Numbers. The index has the numbers, too.
-const numbersSQL = "SELECT number FROM document INDEXED BY document_key WHERE number > ? AND collection = ? ORDER BY number LIMIT ?"
+const numbersSQL = "SELECT number FROM document INDEXED BY document_key WHERE number > ? AND collection = ? ORDER BY number LIMIT ? + 0"
 
 // Insert adds a document that was not there and removes its tombstone.
 func (tx *Tx) Insert(r *Row) error {

@@ -19,7 +19,7 @@ const rowsAtOnce = 512
 func (s *Scanner) EachRow(collections []string, fn func(row *Row) error) error {
 	if collections == nil {
 		return s.eachPage(fn, func(after int64) ([]*Row, bool, error) {
-			return s.scanRows("d.number > ? ORDER BY d.number LIMIT ?", after, int64(rowsAtOnce))
+			return s.scanRows("d.number > ? ORDER BY d.number LIMIT ? + 0", after, int64(rowsAtOnce))
 		})
 	}
 	names, err := json.Marshal(collections)
@@ -32,7 +32,7 @@ func (s *Scanner) EachRow(collections []string, fn func(row *Row) error) error {
 	}
 	if theirs*walkShare >= all {
 		return s.eachPage(fn, func(after int64) ([]*Row, bool, error) {
-			return s.scanRows("d.number > ? AND +d.collection IN (SELECT value FROM json_each(?)) ORDER BY d.number LIMIT ?", after, string(names), int64(rowsAtOnce))
+			return s.scanRows("d.number > ? AND +d.collection IN (SELECT value FROM json_each(?)) ORDER BY d.number LIMIT ? + 0", after, string(names), int64(rowsAtOnce))
 		})
 	}
 	s.scans++
@@ -51,7 +51,7 @@ func (s *Scanner) EachRow(collections []string, fn func(row *Row) error) error {
 // The queries by which EachRow lists the numbers of documents, and reads the next ones of these.
 const (
 	listNumbersSQL = "INSERT INTO temp.scan (scan, number) SELECT ?1, number FROM document INDEXED BY document_key WHERE collection IN (SELECT value FROM json_each(?2)) ORDER BY number"
-	listedRowsSQL  = "d.number IN (SELECT number FROM temp.scan WHERE scan = ? AND number > ? ORDER BY number LIMIT ?) ORDER BY d.number"
+	listedRowsSQL  = "d.number IN (SELECT number FROM temp.scan WHERE scan = ? AND number > ? ORDER BY number LIMIT ? + 0) ORDER BY d.number"
 )
 
 // eachPage calls fn with the rows that read returns after a number, until there are none.

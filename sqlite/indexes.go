@@ -156,7 +156,7 @@ func (tx *Tx) writeIndexCounts() error {
 // CountIndexPrefix returns how many entries of an index have keys that begin with prefix, and are less than next. It stops counting
 // at limit.
 func (tx *Tx) CountIndexPrefix(id int64, prefix, next []byte, limit int) (n int, err error) {
-	_, err = tx.c.QueryRow("SELECT count(*) FROM (SELECT 1 FROM index_entry WHERE idx = ? AND key >= ? AND key < ? LIMIT ?)",
+	_, err = tx.c.QueryRow("SELECT count(*) FROM (SELECT 1 FROM index_entry WHERE idx = ? AND key >= ? AND key < ? LIMIT ? + 0)",
 		func(r driver.Row) { n = int(r.Int(0)) }, id, prefix, next, int64(limit))
 	return n, err
 }

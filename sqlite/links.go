@@ -170,8 +170,8 @@ func (tx *Tx) CountHolders(relation, target string, limit int64) (n int64, err e
 
 // Queries for links.
 const (
-	holdersSQL         = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?"
-	holdersFromLastSQL = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder DESC LIMIT ?"
+	holdersSQL         = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ? + 0"
+	holdersFromLastSQL = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder DESC LIMIT ? + 0"
 	hasHoldersSQL      = "SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT 1"
 	hasLinkSQL         = "SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?"
 )
@@ -202,7 +202,7 @@ func selectHolders(view fanfold.View) string {
 
 // HolderMeta returns the documents that Holders returns, as written and without their bodies, limit of them at most.
 func (s *Snapshot) HolderMeta(relation, target string, limit int) (docs []*fanfold.Document, err error) {
-	err = s.c.Query("SELECT "+docColumns+"NULL, NULL"+fromHolders+"WHERE l.relation = ? AND l.target = ? ORDER BY l.holder LIMIT ?", func(r driver.Row) error {
+	err = s.c.Query("SELECT "+docColumns+"NULL, NULL"+fromHolders+"WHERE l.relation = ? AND l.target = ? ORDER BY l.holder LIMIT ? + 0", func(r driver.Row) error {
 		docs = append(docs, scanDocument(r))
 		return nil
 	}, relation, target, int64(limit))
@@ -212,7 +212,7 @@ func (s *Snapshot) HolderMeta(relation, target string, limit int) (docs []*fanfo
 // CountHolders returns how many documents refer to target. It stops counting at limit where that is
 // not negative.
 func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, err error) {
-	_, err = s.c.QueryRow("SELECT count(*) FROM (SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT ?)", func(r driver.Row) { n = r.Int(0) }, relation, target, limit)
+	_, err = s.c.QueryRow("SELECT count(*) FROM (SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT ? + 0)", func(r driver.Row) { n = r.Int(0) }, relation, target, limit)
 	s.c.Rows += int(n)
 	return n, err
 }
@@ -220,7 +220,7 @@ func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, 
 // HolderNumbers returns the numbers of the documents that refer to target, in order of creation, limit of them at most where
 // that is not negative.
 func (s *Snapshot) HolderNumbers(relation, target string, limit int) (numbers []int64, err error) {
-	err = s.c.Query("SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?", func(r driver.Row) error {
+	err = s.c.Query("SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ? + 0", func(r driver.Row) error {
 		numbers = append(numbers, r.Int(0))
 		return nil
 	}, relation, target, int64(limit))
@@ -237,7 +237,7 @@ func (s *Snapshot) EachHolder(relation, target string, fn func(number int64, id 
 	const chunk = 256
 	for after := int64(0); ; {
 		var some []holder
-		if err := s.c.Query("SELECT d.number, d.id FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder LIMIT ?", func(r driver.Row) error {
+		if err := s.c.Query("SELECT d.number, d.id FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder LIMIT ? + 0", func(r driver.Row) error {
 			some = append(some, holder{r.Int(0), r.Text(1)})
 			return nil
 		}, relation, target, after, int64(chunk)); err != nil {

@@ -47,7 +47,7 @@ func (tx *Tx) Touch(number int64) error {
 // Touched returns the numbers behind after of the documents that were touched, in order, limit of
 // them at most.
 func (tx *Tx) Touched(after int64, limit int) (numbers []int64, err error) {
-	err = tx.c.Query("SELECT number FROM temp.touched WHERE number > ? ORDER BY number LIMIT ?", func(r driver.Row) error {
+	err = tx.c.Query("SELECT number FROM temp.touched WHERE number > ? ORDER BY number LIMIT ? + 0", func(r driver.Row) error {
 		numbers = append(numbers, r.Int(0))
 		return nil
 	}, after, int64(limit))
@@ -77,7 +77,7 @@ func (tx *Tx) CopyChanges(from *Snapshot, after fanfold.Position, limit int) (la
 	if err := tx.copyForms(from); err != nil {
 		return after, 0, err
 	}
-	err = from.c.Query("SELECT "+storedChangeColumns+" FROM change WHERE position > ? ORDER BY position LIMIT ?", func(r driver.Row) error {
+	err = from.c.Query("SELECT "+storedChangeColumns+" FROM change WHERE position > ? ORDER BY position LIMIT ? + 0", func(r driver.Row) error {
 		if err := tx.c.Exec("INSERT INTO change ("+storedChangeColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r...); err != nil {
 			return err
 		}

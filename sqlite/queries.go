@@ -65,9 +65,9 @@ func entryOrder(w model.Walk) (order string, limit driver.Value) {
 		limit = int64(w.Limit)
 	}
 	if w.Backward {
-		return " ORDER BY e.key DESC, e.tie DESC LIMIT ?", limit
+		return " ORDER BY e.key DESC, e.tie DESC LIMIT ? + 0", limit
 	}
-	return " ORDER BY e.key, e.tie LIMIT ?", limit
+	return " ORDER BY e.key, e.tie LIMIT ? + 0", limit
 }
 
 // CountEntries counts the entries of a walk, up to its limit where that is not 0. With distinct it counts documents.
@@ -78,7 +78,7 @@ func (s *Snapshot) CountEntries(w model.Walk, distinct bool) (n int64, err error
 	if distinct {
 		what = "DISTINCT e.tie"
 	}
-	query := "SELECT count(*) FROM (SELECT " + what + " FROM index_entry e" + condition + " LIMIT ?)"
+	query := "SELECT count(*) FROM (SELECT " + what + " FROM index_entry e" + condition + " LIMIT ? + 0)"
 	if args = append(args, limit); w.Limit == 0 && !distinct { // twice as fast
 		query, args = "SELECT count(*) FROM index_entry e"+condition, args[:len(args)-1]
 	}
@@ -132,7 +132,7 @@ func (s *Snapshot) EachKey(w model.Walk, fn func(key []byte, entries, number int
 		first = "~max(e.tie)"
 	}
 	_, limit := entryOrder(w)
-	return s.c.Query("SELECT e.key, count(*), "+first+" FROM index_entry e"+condition+order+" LIMIT ?", func(r driver.Row) error {
+	return s.c.Query("SELECT e.key, count(*), "+first+" FROM index_entry e"+condition+order+" LIMIT ? + 0", func(r driver.Row) error {
 		s.c.Rows += int(r.Int(1)) - 1
 		return goOn(fn(r.Blob(0), r.Int(1), r.Int(2)))
 	}, append(args, limit)...)
@@ -171,7 +171,7 @@ func idCondition(ids model.IDRange) (condition string, args []driver.Value) {
 // CountByID counts the documents of a range of ids, up to a limit.
 func (s *Snapshot) CountByID(ids model.IDRange, limit int64) (n int64, err error) {
 	condition, args := idCondition(ids)
-	_, err = s.c.QueryRow("SELECT count(*) FROM (SELECT 1"+fromDocument+condition+" LIMIT ?)", func(r driver.Row) { n = r.Int(0) }, append(args, limit)...)
+	_, err = s.c.QueryRow("SELECT count(*) FROM (SELECT 1"+fromDocument+condition+" LIMIT ? + 0)", func(r driver.Row) { n = r.Int(0) }, append(args, limit)...)
 	s.c.Rows += int(n)
 	return n, err
 }

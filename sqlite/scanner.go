@@ -120,7 +120,7 @@ func (s *Scanner) Value(rule, id string) (value []byte, found bool, err error) {
 // Holders returns the numbers of the documents that refer to target in the private index, in order
 // of creation, limit of them at most.
 func (s *Scanner) Holders(relation, target string, limit int) (numbers []int64, err error) {
-	err = s.c.Query("SELECT holder FROM temp.computed_link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ?", func(r driver.Row) error {
+	err = s.c.Query("SELECT holder FROM temp.computed_link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ? + 0", func(r driver.Row) error {
 		numbers = append(numbers, r.Int(0))
 		return nil
 	}, relation, target, int64(limit))
@@ -143,7 +143,7 @@ func (s *Scanner) Dangling(relation, to string, limit int, fn func(holder int64,
 // Shared calls fn for targets of a relation in the private index that several documents refer to,
 // with the numbers of the first and the last of these, for limit targets at most.
 func (s *Scanner) Shared(relation string, limit int, fn func(target string, first, second int64) error) error {
-	return s.c.Query("SELECT target, min(holder), max(holder) FROM temp.computed_link WHERE relation = ? GROUP BY target HAVING count(*) > 1 LIMIT ?",
+	return s.c.Query("SELECT target, min(holder), max(holder) FROM temp.computed_link WHERE relation = ? GROUP BY target HAVING count(*) > 1 LIMIT ? + 0",
 		func(r driver.Row) error { return fn(r.Text(0), r.Int(1), r.Int(2)) }, relation, int64(limit))
 }
 
@@ -211,6 +211,6 @@ func (s *Snapshot) Dangling(relation, to string, limit int, fn func(holder int64
 // eachDangling calls fn for links in a table whose target is not in collection to, in order of
 // holder.
 func eachDangling(c *driver.Conn, table, relation, to string, limit int, fn func(holder int64, target string) error) error {
-	return c.Query("SELECT f.holder, f.target FROM "+table+" f WHERE f.relation = ? AND NOT EXISTS (SELECT 1 FROM document d WHERE d.collection = ? AND d.id = f.target) ORDER BY f.holder LIMIT ?",
+	return c.Query("SELECT f.holder, f.target FROM "+table+" f WHERE f.relation = ? AND NOT EXISTS (SELECT 1 FROM document d WHERE d.collection = ? AND d.id = f.target) ORDER BY f.holder LIMIT ? + 0",
 		func(r driver.Row) error { return fn(r.Int(0), r.Text(1)) }, relation, to, int64(limit))
 }

@@ -160,7 +160,7 @@ func (s *Snapshot) documents(limit, maxBytes int, query string, args ...driver.V
 // fn returns false or an error. more reports whether others follow, that for which fn returned false included.
 func (s *Snapshot) eachDocument(limit int, fn func(doc *fanfold.Document) (bool, error), query string, args ...driver.Value) (more bool, err error) {
 	n := 0
-	err = s.c.Query(query+" LIMIT ?", func(r driver.Row) error {
+	err = s.c.Query(query+" LIMIT ? + 0", func(r driver.Row) error {
 		taken := n < limit
 		if taken {
 			var err error
@@ -198,7 +198,7 @@ func (s *Snapshot) ScanOf(collections []string, after int64, limit int) (rows []
 		return nil, 0, false, err
 	}
 	last = after + scannedNumbers
-	rows, full, err := s.scanRows("d.number > ? AND d.number <= ? AND +d.collection IN (SELECT value FROM json_each(?)) ORDER BY d.number LIMIT ?",
+	rows, full, err := s.scanRows("d.number > ? AND d.number <= ? AND +d.collection IN (SELECT value FROM json_each(?)) ORDER BY d.number LIMIT ? + 0",
 		after, last, string(names), int64(limit))
 	if n := len(rows); full || n == limit {
 		return rows, rows[n-1].Number, true, err
@@ -254,7 +254,7 @@ type LogDigest struct {
 
 // LogDigests returns the digests of the log that were stored behind event after, in order, limit of them at most.
 func (s *Snapshot) LogDigests(after uint64, limit int) (digests []LogDigest, err error) {
-	err = s.c.Query("SELECT seq, digest FROM log_digest WHERE seq > ? ORDER BY seq LIMIT ?", func(r driver.Row) error {
+	err = s.c.Query("SELECT seq, digest FROM log_digest WHERE seq > ? ORDER BY seq LIMIT ? + 0", func(r driver.Row) error {
 		digests = append(digests, LogDigest{uint64(r.Int(0)), digestOf(r.Blob(1))})
 		return nil
 	}, int64(after), int64(limit))
