@@ -14,7 +14,6 @@ type StoredIndex struct {
 	Collection string
 	Name       string
 	Components string // as JSON: see Index.Declaration
-	Entries    int64
 }
 
 // Walk asks for entries of an index, in order of key and tie.

@@ -16,10 +16,14 @@ func (r *run) countDecided() (int64, error) {
 	if len(x.ranges.checks) > 0 || x.repeatsOver() {
 		return r.countEntries()
 	}
+	all, err := r.s.CountIndex(x.id)
+	if err != nil {
+		return 0, err
+	}
 	n := int64(0)
 	for _, stream := range x.streams() {
 		w := x.walkOf(stream)
-		if left := maxEntries - r.out.Entries; x.entries > left {
+		if left := maxEntries - r.out.Entries; all > left {
 			w.Limit = int(left + 1)
 		}
 		some, err := r.s.CountEntries(w, x.once)

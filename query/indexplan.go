@@ -26,6 +26,10 @@ func (p *planner) declared() error {
 			return err
 		}
 		p.indexes = append(p.indexes, index)
+		if !p.mayServe(index) {
+			p.reject(x.Name, p.unfit(index))
+			continue
+		}
 		served := false
 		for _, array := range p.arrayChoices(index) {
 			ok, err := p.try(x, index, array)
@@ -41,6 +45,19 @@ func (p *planner) declared() error {
 	return nil
 }
 
+// mayServe tells whether an index may serve. It does not serve a filter alone that says nothing about its first component.
+func (p *planner) mayServe(x *model.Index) bool {
+	if r := &p.q.request; p.q.sort != nil || r.Grouped || p.q.place != nil || p.within.term == x.Components[0].Term() {
+		return true
+	}
+	for _, c := range p.f.conjuncts {
+		if slices.ContainsFunc(c.Tests, func(t test) bool { return t.Term == x.Components[0].Term() }) {
+			return true
+		}
+	}
+	return false
+}
+
 // knownIndexes has indexes that were read, by their text. Few texts come by, for all requests ask for the same.
 var knownIndexes struct {
 	sync.Mutex
@@ -52,7 +69,7 @@ const maxKnown = 1000
 
 // readIndex returns the index that the read model keeps.
 func readIndex(x model.StoredIndex) (*model.Index, error) {
-	x.Entries, x.ID = 0, 0
+	x.ID = 0
 	known := &knownIndexes
 	known.Lock()
 	index := known.byText[x]
@@ -123,7 +140,7 @@ func componentOf(x *model.Index, term string) int {
 
 // try adds the plan by an index, with one conjunct about an array's elements. It returns false where the index does not serve.
 func (p *planner) try(stored model.StoredIndex, index *model.Index, array int) (served bool, err error) {
-	x := &indexSource{id: stored.ID, index: index, entries: stored.Entries}
+	x := &indexSource{id: stored.ID, index: index}
 	out := p.newPlan(stored.Name, fmt.Sprintf("index:%s:%s:%d", stored.Name, stored.Components, array), x)
 	out.index = x
 	leading := p.fit(out, array)

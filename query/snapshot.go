@@ -9,6 +9,8 @@ import (
 type Entries interface {
 	// EachIndex calls fn with the indexes of a collection, by name, until fn returns an error.
 	EachIndex(collection string, fn func(model.StoredIndex) error) error
+	// CountIndex returns how many entries an index has.
+	CountIndex(id int64) (int64, error)
 	// CountEntries counts the entries of a walk, up to its limit where that is not 0. With distinct it counts documents.
 	CountEntries(w model.Walk, distinct bool) (int64, error)
 	// EachEntry calls fn with the entries of a walk in order, until fn returns false or an error. With documents it reads each

@@ -112,7 +112,6 @@ func (x *claimSource) walk(s Snapshot, after *place, documents bool, fn func(it 
 type indexSource struct {
 	id       int64
 	index    *model.Index
-	entries  int64 // of all documents
 	ranges   keyRanges
 	overflow int64 // documents with more elements than the index takes
 	merged   bool  // the streams are one order: that of their keys without what they skip

@@ -41,6 +41,8 @@ type DB struct {
 	opt    Options
 	number int // of the generation
 	tx     *Tx // used again by every Update
+
+	indexes indexCache
 }
 
 // openDB opens or makes the file at path and returns it open to readers. The caller closes it.

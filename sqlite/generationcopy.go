@@ -52,4 +52,6 @@ func (db *DB) SyncFile() error {
 }
 
 // ReadUnshared runs fn on a snapshot of a generation that Build or Copy made and nobody else reads.
-func (db *DB) ReadUnshared(fn func(s *Snapshot) error) error { return readSnapshot(db.file.Writer, fn) }
+func (db *DB) ReadUnshared(fn func(s *Snapshot) error) error {
+	return readSnapshot(db.file.Writer, &db.indexes, fn)
+}

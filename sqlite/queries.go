@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"bytes"
 	"math"
+	"sync"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/model"
@@ -10,16 +12,56 @@ import (
 
 // EachIndex calls fn with the indexes of a collection, by name, until fn returns an error.
 func (s *Snapshot) EachIndex(collection string, fn func(model.StoredIndex) error) error {
-	all, err := s.Indexes(collection)
+	all, err := s.indexes.of(s, collection)
 	for i := 0; err == nil && i < len(all); i++ {
-		x := all[i]
-		err = fn(model.StoredIndex{ID: x.ID, Collection: x.Collection, Name: x.Name, Components: x.Components, Entries: x.Entries})
+		err = fn(all[i])
 	}
 	return err
 }
 
+// indexCache keeps the indexes of one model in a file. They stay the same while the model does.
+type indexCache struct {
+	mu    sync.Mutex
+	model uint64 // its sequence
+	known map[string][]model.StoredIndex
+}
+
+// of returns the indexes of a collection that a snapshot shows. It reads them where they are not known; a nil cache knows none.
+func (x *indexCache) of(s *Snapshot, collection string) (list []model.StoredIndex, err error) {
+	if x != nil {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.known == nil || x.model < s.model {
+			x.model, x.known = s.model, map[string][]model.StoredIndex{}
+		}
+		if list, known := x.known[collection]; known && x.model == s.model {
+			return list, nil
+		}
+	}
+	all, err := s.Indexes(collection)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range all {
+		list = append(list, model.StoredIndex{ID: i.ID, Collection: i.Collection, Name: i.Name, Components: i.Components})
+	}
+	if x != nil && x.model == s.model && len(list) > 0 { // whoever asks for what is not there fills no memory
+		x.known[collection] = list
+	}
+	return list, nil
+}
+
+// CountIndex returns how many entries an index has, as the fold has counted them.
+func (s *Snapshot) CountIndex(id int64) (n int64, err error) {
+	_, err = s.c.QueryRow("SELECT entries FROM declared_index WHERE id = ?", func(r driver.Row) { n = r.Int(0) }, id)
+	return n, err
+}
+
 // ModelSeq returns the sequence of the event that applied the model in force, 0 for none.
 func (s *Snapshot) ModelSeq() (seq uint64, err error) {
+	if s.indexes != nil {
+		return s.model, nil
+	}
 	_, err = s.c.QueryRow("SELECT seq FROM model ORDER BY seq DESC LIMIT 1", func(r driver.Row) { seq = uint64(r.Int(0)) })
 	return seq, err
 }
@@ -120,22 +162,75 @@ func goOn(more bool, err error) error {
 }
 
 // EachKey calls fn with the different keys of a walk in order, until fn returns false or an error. entries is how many each
-// has, number the least one of their documents. fn may read, and keep the key.
+// has, number the least one of their documents. fn may read, and keep the key. The walk has neither a limit nor a place after which
+// it begins.
 func (s *Snapshot) EachKey(w model.Walk, fn func(key []byte, entries, number int64) (bool, error)) error {
+	on, err := s.eachLongKey(&w, fn)
+	if err != nil || !on {
+		return err
+	}
 	condition, args := entryRange(w)
 	order := " GROUP BY e.key ORDER BY e.key"
 	if w.Backward {
 		order += " DESC"
 	}
-	first := "min(e.tie)"
-	if w.Inverted {
-		first = "~max(e.tie)"
-	}
-	_, limit := entryOrder(w)
-	return s.c.Query("SELECT e.key, count(*), "+first+" FROM index_entry e"+condition+order+" LIMIT ? + 0", func(r driver.Row) error {
+	return s.c.Query("SELECT e.key, count(*), "+leastNumber(w)+" FROM index_entry e"+condition+order, func(r driver.Row) error {
 		s.c.Rows += int(r.Int(1)) - 1
 		return goOn(fn(r.Blob(0), r.Int(1), r.Int(2)))
-	}, append(args, limit)...)
+	}, args...)
+}
+
+// leastNumber returns the term for the least number of a key's documents.
+func leastNumber(w model.Walk) string {
+	if w.Inverted {
+		return "~max(e.tie)"
+	}
+	return "min(e.tie)"
+}
+
+// longKey is how many entries of one key cost as much where SQLite counts them one by one as in a walk that compares each key with the
+// one before it. Beyond that a key by itself costs half.
+const longKey = 64
+
+// eachLongKey does what EachKey does, a key at a time, while keys have many entries. It has the walk begin after them, and returns false
+// where nothing more is to come.
+func (s *Snapshot) eachLongKey(w *model.Walk, fn func(key []byte, entries, number int64) (bool, error)) (on bool, err error) {
+	for spare := int64(8); spare > 0; {
+		var first *model.Entry
+		if err := s.EachEntry(*w, false, func(e model.Entry) (bool, error) {
+			first = &e
+			return false, nil
+		}); err != nil || first == nil {
+			return false, err
+		}
+		entries, number, err := s.countKey(*w, *first)
+		if err != nil {
+			return false, err
+		}
+		if on, err := fn(first.Key, entries, number); err != nil || !on {
+			return false, err
+		}
+		if w.Backward {
+			w.High = first.Key
+		} else {
+			w.Low = append(bytes.Clone(first.Key), 0)
+		}
+		spare = min(spare+entries/longKey, 1000) - 1
+	}
+	return true, nil
+}
+
+// countKey returns how many entries the key of a walk's first one has, and the least number of their documents.
+func (s *Snapshot) countKey(w model.Walk, first model.Entry) (entries, number int64, err error) {
+	one := " FROM index_entry e WHERE e.idx = ? AND e.key = ?"
+	if _, err := s.c.QueryRow("SELECT count(*)"+one, func(r driver.Row) { entries = r.Int(0) }, w.Index, first.Key); err != nil {
+		return 0, 0, err
+	}
+	s.c.Rows += int(entries) - 1
+	if number = w.Number(first.Tie); w.Backward != w.Inverted {
+		_, err = s.c.QueryRow("SELECT "+leastNumber(w)+one, func(r driver.Row) { number = r.Int(0) }, w.Index, first.Key)
+	}
+	return entries, number, err
 }
 
 // ByNumber returns the document with a number, nil where there is none.

@@ -13,7 +13,9 @@ import (
 type Snapshot struct {
 	c          *driver.Conn
 	Checkpoint Checkpoint
-	rows       int // that c had read before
+	model      uint64      // what ModelSeq returns, where indexes is not nil
+	indexes    *indexCache // of the file; nil for none
+	rows       int         // that c had read before
 	chains     chainReader
 	undone     int // bytes of documents and patches that were read to undo changes
 }
@@ -24,7 +26,7 @@ func (s *Snapshot) RowsRead() int { return s.c.Rows - s.rows }
 // Read runs fn on one snapshot. It blocks while all readers are in use. fn should take less than a
 // second, because a longer read keeps SQLite from reusing its WAL.
 func (db *DB) Read(fn func(s *Snapshot) error) error {
-	return db.file.WithReader(func(c *driver.Conn) error { return readSnapshot(c, fn) })
+	return db.file.WithReader(func(c *driver.Conn) error { return readSnapshot(c, &db.indexes, fn) })
 }
 
 // EndWith makes every query end with ctx's error once ctx has ended, until restore is called.
@@ -32,14 +34,18 @@ func (s *Snapshot) EndWith(ctx context.Context) (restore func()) {
 	return s.c.EndWith(ctx)
 }
 
-// readSnapshot runs fn in a read transaction of its own.
-func readSnapshot(c *driver.Conn, fn func(s *Snapshot) error) error {
-	return c.Read(func() error {
-		cp, err := readCheckpoint(c)
-		if err != nil {
-			return err
+// snapshotSQL reads the row for scanCheckpoint, of a file without a checkpoint, too, and the sequence of the model in force.
+const snapshotSQL = "SELECT " + checkpointColumns + ", (SELECT max(seq) FROM model) FROM (SELECT 1) LEFT JOIN checkpoint ON id = 1"
+
+// readSnapshot runs fn while the statement that reads the checkpoint has its row. SQLite keeps the snapshot of a statement for all
+// that begin before it has ended, so neither BEGIN nor COMMIT is needed, which cost more than a lookup.
+func readSnapshot(c *driver.Conn, indexes *indexCache, fn func(s *Snapshot) error) error {
+	return c.Query(snapshotSQL, func(r driver.Row) error {
+		s := &Snapshot{c: c, rows: c.Rows, model: uint64(r.Int(7)), indexes: indexes}
+		if r[0] != nil {
+			s.Checkpoint = scanCheckpoint(r)
 		}
-		return fn(&Snapshot{c: c, Checkpoint: cp, rows: c.Rows})
+		return fn(s)
 	})
 }
 

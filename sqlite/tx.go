@@ -84,8 +84,10 @@ func (tx *Tx) load() error {
 	return err
 }
 
+const checkpointColumns = "seq, position, time, changes, fold, event, digest"
+
 // checkpointSQL reads the row for scanCheckpoint.
-const checkpointSQL = "SELECT seq, position, time, changes, fold, event, digest FROM checkpoint WHERE id = 1"
+const checkpointSQL = "SELECT " + checkpointColumns + " FROM checkpoint WHERE id = 1"
 
 // readCheckpoint returns the checkpoint, the zero value for a file without one.
 func readCheckpoint(c *driver.Conn) (cp Checkpoint, err error) {
