@@ -129,11 +129,16 @@ func (x *Index) ReadsAny(members map[string]bool) bool {
 	return slices.ContainsFunc(x.Components, func(c Component) bool { return c.readsAny(members) })
 }
 
-// BeginsWith tells whether what the index can look at in some top-level members is its first component alone, which looks at nothing
-// else. Keys of documents that have the same values there begin with the same bytes.
-func (x *Index) BeginsWith(members map[string]bool) bool {
-	first, others := x.Components[0], x.Components[1:]
-	return first.readsOnly(members) && !first.Path.Arrays() && !slices.ContainsFunc(others, func(c Component) bool { return c.readsAny(members) })
+// Only returns which component can look at some top-level members. ok is false where several do, or it looks at something else, too.
+// The keys of documents that have the same values there have the same bytes for that component.
+func (x *Index) Only(members map[string]bool) (component int, ok bool) {
+	reads := func(c Component) bool { return c.readsAny(members) }
+	at := slices.IndexFunc(x.Components, reads)
+	if at < 0 || slices.ContainsFunc(x.Components[at+1:], reads) {
+		return 0, false
+	}
+	c := x.Components[at]
+	return at, c.readsOnly(members) && !c.Path.Arrays()
 }
 
 // Separates tells whether each component looks either at none of some top-level members or at nothing else, so that IndexFacts may

@@ -127,34 +127,40 @@ func TestIndexFailures(t *testing.T) {
 	}
 }
 
-// TestIndexReads checks which indexes a change of members concerns, and which begin with these members alone.
+// TestIndexReads checks which indexes a change of members concerns, and of which one component alone looks at these members.
 func TestIndexReads(t *testing.T) {
 	for _, c := range []struct {
-		components               []string
-		members                  string
-		reads, begins, separates bool
-		array                    string
-		tie                      int64
+		components []string
+		members    string
+		reads      bool
+		only       int // -1 for none
+		separates  bool
+		array      string
+		tie        int64
 	}{
-		{[]string{"a.b", "c"}, "a", true, true, true, "", 3},
-		{[]string{"a.b", "c"}, "c", true, false, true, "", 3},
-		{[]string{"a", "-a.b"}, "a", true, false, true, "", ^3},
-		{[]string{"a", "c"}, "x", false, false, true, "", 3},
-		{[]string{"lower(doc.a)", "c"}, "a", true, true, true, "", 3},
-		{[]string{"doc.a + doc.c"}, "a", true, false, false, "", 3},
-		{[]string{"doc.a + doc.c"}, "a c", true, true, true, "", 3},
-		{[]string{`size(doc["a"]) + size(doc)`}, "x", true, false, false, "", 3},
-		{[]string{"_meta.createdAt", "a"}, "a", true, false, true, "", 3},
-		{[]string{"_meta.updatedAt"}, "a", false, false, true, "", 3},
-		{[]string{"x", "a[].b", "a[]"}, "a", true, false, false, "a[]", 3},
-		{[]string{"a[].b"}, "a", true, false, false, "a[]", 3},
+		{[]string{"a.b", "c"}, "a", true, 0, true, "", 3},
+		{[]string{"a.b", "c"}, "c", true, 1, true, "", 3},
+		{[]string{"a", "-a.b"}, "a", true, -1, true, "", ^3},
+		{[]string{"a", "c"}, "x", false, -1, true, "", 3},
+		{[]string{"lower(doc.a)", "c"}, "a", true, 0, true, "", 3},
+		{[]string{"doc.a + doc.c"}, "a", true, -1, false, "", 3},
+		{[]string{"doc.a + doc.c"}, "a c", true, 0, true, "", 3},
+		{[]string{`size(doc["a"]) + size(doc)`}, "x", true, -1, false, "", 3},
+		{[]string{"_meta.createdAt", "a"}, "a", true, 1, true, "", 3},
+		{[]string{"_meta.updatedAt"}, "a", false, -1, true, "", 3},
+		{[]string{"x", "a[].b", "a[]"}, "a", true, -1, false, "a[]", 3},
+		{[]string{"a[].b"}, "a", true, -1, false, "a[]", 3},
 	} {
 		x, members := indexOf(t, c.components...), map[string]bool{}
 		for name := range strings.FieldsSeq(c.members) {
 			members[name] = true
 		}
-		if x.ReadsAny(members) != c.reads || x.BeginsWith(members) != c.begins || x.Separates(members) != c.separates || x.Array().String() != c.array || x.Tie(3) != c.tie {
-			t.Errorf("%s and %s: reads %t, begins %t, separates %t, array %q, tie %d", x, c.members, x.ReadsAny(members), x.BeginsWith(members), x.Separates(members), x.Array(), x.Tie(3))
+		only, ok := x.Only(members)
+		if !ok {
+			only = -1
+		}
+		if x.ReadsAny(members) != c.reads || only != c.only || x.Separates(members) != c.separates || x.Array().String() != c.array || x.Tie(3) != c.tie {
+			t.Errorf("%s and %s: reads %t, only %d, separates %t, array %q, tie %d", x, c.members, x.ReadsAny(members), only, x.Separates(members), x.Array(), x.Tie(3))
 		}
 	}
 }

@@ -161,6 +161,12 @@ func (tx *Tx) CountIndexPrefix(id int64, prefix, next []byte, limit int) (n int,
 	return n, err
 }
 
+// IndexKeyFrom returns the first key of an index that is not less than from, nil where there is none.
+func (tx *Tx) IndexKeyFrom(id int64, from []byte) (key []byte, err error) {
+	_, err = tx.c.QueryRow("SELECT key FROM index_entry WHERE idx = ? AND key >= ? ORDER BY key LIMIT 1", func(r driver.Row) { key = r.Blob(0) }, id, from)
+	return key, err
+}
+
 // IndexMove says how entries of documents that refer to one target change: their keys begin with Prefix, and are less than Next,
 // which is the least that does not. They begin with To afterwards.
 type IndexMove struct {

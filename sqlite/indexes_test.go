@@ -3,10 +3,12 @@ package sqlite
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
@@ -145,6 +147,74 @@ func TestIndexBuild(t *testing.T) {
 			t.Errorf("there are %d entries after nothing was built", len(again))
 		}
 	}
+}
+
+// TestEachKey compares the different keys of walks with those of a loop over all entries. Some keys have hundreds of entries, and are
+// counted by themselves.
+func TestEachKey(t *testing.T) {
+	store, rng := openInternal(t), rand.New(rand.NewPCG(3, 4))
+	var all []indexEntry
+	within(t, store, func(tx *Tx) error {
+		if _, err := tx.AddIndex("docs", "a", "[]"); err != nil {
+			return err
+		}
+		for i := range byte(40) {
+			entries := 1 + rng.IntN(3)
+			if rng.IntN(3) == 0 || i < 3 {
+				entries = 300 * (1 + rng.IntN(2))
+			}
+			for range entries {
+				e := indexEntry{id: 1, key: bytes.Repeat([]byte{i}, rng.IntN(2)+min(1, int(i))), tie: rng.Int64N(1<<40) - 1<<39}
+				all = append(all, e)
+				if err := tx.AddIndexEntry(e.id, e.key, e.tie); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	slices.SortFunc(all, compareIndexEntries)
+	for range 300 {
+		w := model.Walk{Index: 1, Backward: rng.IntN(2) == 0, Inverted: rng.IntN(2) == 0}
+		if rng.IntN(2) == 0 {
+			w.Low = []byte{byte(rng.IntN(40))}
+		}
+		if rng.IntN(2) == 0 {
+			w.High = []byte{byte(rng.IntN(40))}
+		}
+		most := 1 + rng.IntN(100)
+		var got []string
+		if err := store.Read(func(s *Snapshot) error {
+			return s.EachKey(w, func(key []byte, entries, number int64) (bool, error) {
+				got = append(got, fmt.Sprint(key, entries, number))
+				return len(got) < most, nil
+			})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if want := keysOf(all, w, most); !slices.Equal(got, want) {
+			t.Fatalf("%+v has the keys\n%q, want\n%q", w, got, want)
+		}
+	}
+}
+
+// keysOf returns what EachKey tells of a walk over entries, up to most keys.
+func keysOf(all []indexEntry, w model.Walk, most int) (out []string) {
+	for len(all) > 0 {
+		n, number := 0, int64(math.MaxInt64)
+		for n < len(all) && bytes.Equal(all[n].key, all[0].key) {
+			number = min(number, w.Number(all[n].tie))
+			n++
+		}
+		if key := all[0].key; bytes.Compare(key, w.Low) >= 0 && (w.High == nil || bytes.Compare(key, w.High) < 0) {
+			out = append(out, fmt.Sprint(key, n, number))
+		}
+		all = all[n:]
+	}
+	if w.Backward {
+		slices.Reverse(out)
+	}
+	return out[:min(len(out), most)]
 }
 
 // TestMoveIndexEntries moves the entries of a target's holders, and leaves those of others where they are.

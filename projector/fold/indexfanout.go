@@ -2,6 +2,7 @@ package fold
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/sortkey"
@@ -9,9 +10,9 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// A fan-out by set-oriented SQL replaces the same members of every holder of a target. An index may begin with one of them. All
-// entries of the holders then begin with the same bytes, and two statements move them. Otherwise the holders are read one after the
-// other.
+// A fan-out by set-oriented SQL replaces the same members of every holder of a target. One component of an index may look at these
+// alone. All entries of the holders then have the same bytes for it. So two statements move those that begin alike, as few do where the
+// components before it have few values. Otherwise the holders are read one after the other.
 
 // replacedMembers are members that a fan-out replaces in views, with their values before and after it.
 type replacedMembers struct {
@@ -104,34 +105,106 @@ func (m replacedMembers) replaceIn(t *jsondoc.Tree) []byte {
 	return append(out, body[from:]...)
 }
 
-// moveShare bounds how many entries are searched for those of a target's holders, as a multiple of the holders. If more begin as
-// theirs do, the fold reads the holders instead.
-const moveShare = 4
+// Bounds of what is looked at to move entries instead of reading the holders, which takes as long as some 10 to 20 looks. If they are
+// passed, the fold reads the holders.
+const (
+	moveShare   = 4 // times as many entries as holders are counted
+	prefixShare = 8 // there is one beginning of keys for so many holders, besides fewPrefixes
+	fewPrefixes = 8
+)
 
-// moveHolders moves the entries of a target's holders by what they begin with. moved is false where it did nothing.
+// moveHolders moves the entries of a target's holders by the bytes that they have in common. moved is false where it did nothing.
 func (f *Fold) moveHolders(x liveIndex, members replacedMembers, relation, target string) (moved bool, err error) {
-	if !x.BeginsWith(members.names) {
+	at, ok := x.Only(members.names)
+	if !ok {
 		return false, nil
 	}
-	first := &model.Index{Components: x.Components[:1]}
-	before, _ := first.Keys(nil, model.IndexFacts{Doc: members.before})
-	after, _ := first.Keys(nil, model.IndexFacts{Doc: members.after})
+	one := &model.Index{Components: x.Components[at : at+1]}
+	before, _ := one.Keys(nil, model.IndexFacts{Doc: members.before})
+	after, _ := one.Keys(nil, model.IndexFacts{Doc: members.after})
 	if bytes.Equal(before[0], after[0]) {
 		return true, nil
-	}
-	next := sortkey.Successor(before[0])
-	if next == nil {
-		return false, nil
 	}
 	holders, err := f.tx.CountHolders(relation, target, -1)
 	if err != nil {
 		return false, err
 	}
-	limit := moveShare * int(holders)
-	n, err := f.tx.CountIndexPrefix(x.id, before[0], next, limit)
-	if err != nil || n == limit {
+	found := commonKeys{fold: f, index: x, at: at, value: before[0], limit: moveShare * int(holders)}
+	if ok, err := found.find(fewPrefixes + int(holders)/prefixShare); err != nil || !ok {
 		return false, err
 	}
-	return true, f.tx.MoveIndexEntries(sqlite.IndexMove{ID: x.id, Descends: x.Descends(), Prefix: before[0], Next: next, To: after[0], Relation: relation, Target: target,
-		All: x.Array() == nil && n == int(holders)}) // each of them has one
+	for _, r := range found.ranges {
+		if err := f.tx.MoveIndexEntries(sqlite.IndexMove{ID: x.id, Descends: x.Descends(), Prefix: r.prefix, Next: r.next,
+			To: slices.Concat(r.prefix[:len(r.prefix)-len(before[0])], after[0]), Relation: relation, Target: target,
+			All: x.Array() == nil && found.entries == int(holders)}); err != nil { // each of them has one
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// commonKeys finds the entries of an index that have one value of a component, after whatever values of the components before it.
+type commonKeys struct {
+	fold    *Fold
+	index   liveIndex
+	at      int    // which component
+	value   []byte // its part of the key
+	limit   int    // of entries
+	ranges  []keyRange
+	entries int // in the ranges
+}
+
+// keyRange are the keys that begin with a prefix: those from it on that are less than next.
+type keyRange struct{ prefix, next []byte }
+
+// find finds the ranges. It returns false where more beginnings than most, or too many entries, would have to be looked at.
+func (k *commonKeys) find(most int) (bool, error) {
+	if k.at == 0 {
+		return k.add(nil)
+	}
+	for from := []byte{0}; from != nil; most-- { // after the empty key, of an entry that stands for many
+		key, err := k.fold.tx.IndexKeyFrom(k.index.id, from)
+		if err != nil || key == nil {
+			return key == nil, err
+		}
+		beginning, ok := k.beginning(key)
+		if !ok || most == 0 {
+			return false, nil
+		}
+		if ok, err := k.add(beginning); err != nil || !ok {
+			return false, err
+		}
+		from = sortkey.Successor(beginning)
+	}
+	return true, nil
+}
+
+// beginning returns the part of a key that comes before the component.
+func (k *commonKeys) beginning(key []byte) (part []byte, ok bool) {
+	end := 0
+	for range k.at {
+		n, err := sortkey.KeyLength(key[end:])
+		if err != nil {
+			return nil, false
+		}
+		end += n
+	}
+	return key[:end:end], true
+}
+
+// add adds the range of keys with a beginning, if it has entries. It returns false where there are too many.
+func (k *commonKeys) add(beginning []byte) (bool, error) {
+	prefix := append(beginning, k.value...)
+	next := sortkey.Successor(prefix)
+	if next == nil {
+		return false, nil
+	}
+	n, err := k.fold.tx.CountIndexPrefix(k.index.id, prefix, next, k.limit-k.entries)
+	if k.entries += n; err != nil || k.entries >= k.limit {
+		return false, err
+	}
+	if n > 0 {
+		k.ranges = append(k.ranges, keyRange{prefix, next})
+	}
+	return true, nil
 }
