@@ -64,6 +64,8 @@ type queryForm struct {
 	Explain bool            `json:"explain"`
 	View    *string         `json:"view"`
 	Expand  *string         `json:"expand"`
+
+	before func(parameter string, entry int) string // what query.Request.Before has; nil for a body
 }
 
 // queryMembers are the members of a query's body.
@@ -78,7 +80,8 @@ func formOf(q url.Values) (f queryForm, err error) {
 		v := q.Get(name)
 		return &v
 	}
-	f = queryForm{Filter: text("filter"), View: text("view"), Expand: text("expand"), Cursor: q.Get("cursor")}
+	f = queryForm{Filter: text("filter"), View: text("view"), Expand: text("expand"), Cursor: q.Get("cursor"),
+		before: func(parameter string, entry int) string { return params.BeforeTerm(q.Get(parameter), entry) }}
 	if q.Has("params") {
 		f.Params = []byte(q.Get("params"))
 	}
@@ -116,7 +119,7 @@ type asked struct {
 // ask returns what a form asks of a collection's documents. The error is Invalid.
 func (d *documents) ask(f *queryForm, collection string, within *query.Within) (a asked, err error) {
 	a.request = query.Request{Collection: collection, Within: within, Params: f.Params, Sort: f.Sort, Group: f.Group, Compute: f.Compute,
-		Cursor: f.Cursor, Count: f.Count, Partial: f.Partial, Explain: f.Explain, Grouped: len(f.Group) > 0 || len(f.Compute) > 0}
+		Cursor: f.Cursor, Count: f.Count, Partial: f.Partial, Explain: f.Explain, Grouped: len(f.Group) > 0 || len(f.Compute) > 0, Before: f.before}
 	if a.request.Limit, err = inRange(f.Limit, "limit", defaultLimit, maxLimit); err != nil {
 		return a, err
 	}

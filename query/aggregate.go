@@ -32,8 +32,8 @@ type aggregate struct {
 	of       *model.Index // of the value alone; nil for a count
 }
 
-// parseAggregate reads an entry of compute. The error is Invalid.
-func parseAggregate(text string) (a aggregate, err error) {
+// parseAggregate reads an entry of compute, by its place there. The error is Invalid.
+func (r *Request) parseAggregate(entry int, text string) (a aggregate, err error) {
 	a = aggregate{name: strings.TrimSpace(text), function: computeCount}
 	if a.name == computeCount {
 		return a, nil
@@ -47,7 +47,7 @@ func parseAggregate(text string) (a aggregate, err error) {
 	c, err := modelfile.ParseComponent(value)
 	switch {
 	case err != nil:
-		return a, fanfold.Errorf(fanfold.Invalid, "compute: %s: %s", a.name, fanfold.MessageOf(err))
+		return a, r.misplaced("compute", entry, text[:strings.IndexByte(text, '(')+1], fanfold.Wrap(err, fanfold.Invalid, "%s: %s", a.name, fanfold.MessageOf(err)))
 	case c.Descending:
 		return a, fanfold.Errorf(fanfold.Invalid, "compute: %q has no direction: leave out the -", a.name)
 	}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
 )
@@ -69,7 +71,7 @@ func (q *Query) checkNumbers() error {
 }
 
 // components reads a list of paths and expressions that a parameter holds. The error is Invalid.
-func components(parameter string, list []string, most int) ([]model.Component, error) {
+func (r *Request) components(parameter string, list []string, most int) ([]model.Component, error) {
 	if len(list) > most {
 		return nil, fanfold.Errorf(fanfold.Invalid, "%s has %d entries; at most %d are taken", parameter, len(list), most)
 	}
@@ -77,11 +79,25 @@ func components(parameter string, list []string, most int) ([]model.Component, e
 	for i, text := range list {
 		c, err := modelfile.ParseComponent(text)
 		if err != nil {
-			return nil, fanfold.Errorf(fanfold.Invalid, "%s: %s", parameter, fanfold.MessageOf(err))
+			return nil, r.misplaced(parameter, i, "", err)
 		}
 		out[i] = c
 	}
 	return out, nil
+}
+
+// misplaced returns the Invalid of an entry of a parameter that is wrong. prefix is what stands in the entry before the text that err is of.
+func (r *Request) misplaced(parameter string, entry int, prefix string, err error) error {
+	message := fanfold.MessageOf(err)
+	var at *expr.LocatedError
+	switch {
+	case !errors.As(err, &at):
+	case r.Before != nil:
+		message = at.After(r.Before(parameter, entry) + prefix).Error()
+	default:
+		parameter, message = fmt.Sprintf("%s[%d]", parameter, entry), at.After(prefix).Error()
+	}
+	return fanfold.Errorf(fanfold.Invalid, "%s: %s", parameter, message)
 }
 
 // compileSort reads what the documents are sorted by.
@@ -89,7 +105,7 @@ func (q *Query) compileSort() error {
 	if q.request.Grouped || len(q.request.Sort) == 0 {
 		return nil
 	}
-	list, err := components("sort", q.request.Sort, MaxSort)
+	list, err := q.request.components("sort", q.request.Sort, MaxSort)
 	if err != nil {
 		return err
 	}

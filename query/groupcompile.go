@@ -28,7 +28,7 @@ func (q *Query) compileGroup() error {
 	if !r.Grouped {
 		return nil
 	}
-	by, err := components("group", r.Group, MaxGroup)
+	by, err := r.components("group", r.Group, MaxGroup)
 	if err != nil {
 		return err
 	}
@@ -53,8 +53,8 @@ func (q *Query) compileGroup() error {
 	if len(r.Compute) > MaxCompute {
 		return fanfold.Errorf(fanfold.Invalid, "compute has %d entries; at most %d are taken", len(r.Compute), MaxCompute)
 	}
-	for _, text := range r.Compute {
-		a, err := parseAggregate(text)
+	for i, text := range r.Compute {
+		a, err := r.parseAggregate(i, text)
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,10 @@ type Request struct {
 	MaxScan    int      // documents that may be looked at, 1 to MaxScan; 0 for DefaultScan
 	View       fanfold.View
 
+	// Before returns what stands before an entry of sort, group or compute where these came in one text, by the parameter's name. Errors
+	// tell columns of that text. nil stands for lists, of which errors tell the entry and a column in it.
+	Before func(parameter string, entry int) string
+
 	// Heavy is called where more than LightScan documents are looked at, or fewer take long. Run ends with ErrHeavy if it returns false.
 	// nil stands for one that returns true.
 	Heavy func() bool

@@ -54,7 +54,8 @@ func checkText(s string) error {
 			quote = c
 		case c == '(' || c == '[' || c == '{':
 			if depth++; depth > MaxDepth {
-				return fmt.Errorf("the expression has brackets more than %d deep", MaxDepth)
+				e := &LocatedError{Line: 1, Column: 1, Message: fmt.Sprintf("the expression has brackets more than %d deep", MaxDepth)}
+				return e.After(s[:i])
 			}
 		case c == ')' || c == ']' || c == '}':
 			depth--

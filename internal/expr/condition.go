@@ -2,8 +2,6 @@ package expr
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,7 +18,7 @@ type Condition struct {
 	q         *query
 	conjuncts []*conjunct
 	constants []*given
-	needed    []string // the members of params that must be given
+	needed    []needed // the members of params that must be given
 	shape     string
 }
 
@@ -54,14 +52,7 @@ func CompileCondition(source string) (*Condition, error) {
 		constant.plan(q)
 	}
 	c.constants = b.constants
-	selected, asked := map[string]bool{}, map[string]bool{}
-	paramsNeeded(root, nil, selected, asked)
-	for name := range selected {
-		if !asked[name] {
-			c.needed = append(c.needed, name)
-		}
-	}
-	slices.Sort(c.needed)
+	c.needed = q.needed(root)
 	conditions.put(source, c)
 	return c, nil
 }
@@ -140,7 +131,7 @@ type boundConjunct struct {
 }
 
 // Bind evaluates what depends on params alone, a JSON object, or nil for none. The error names a member of params that was not
-// given, or says that this costs too much.
+// given and its place, or says that this costs too much.
 func (c *Condition) Bind(params *jsondoc.Tree) (*Bound, error) {
 	if params == nil {
 		params = noParams
@@ -148,10 +139,8 @@ func (c *Condition) Bind(params *jsondoc.Tree) (*Bound, error) {
 	if params.Kind(jsondoc.Root) != jsondoc.Object {
 		return nil, errParams
 	}
-	for _, name := range c.needed {
-		if params.Member(jsondoc.Root, name) == jsondoc.None {
-			return nil, fmt.Errorf("params.%s is not given", clip(name))
-		}
+	if err := c.checkGiven(params); err != nil {
+		return nil, err
 	}
 	b := &Bound{c: c, run: newRun(params)}
 	if err := b.run.bind(c); err != nil {

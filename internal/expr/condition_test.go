@@ -109,7 +109,7 @@ func TestRefusedConditions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for params, want := range map[string]string{`{}`: "params.x is not given", `{"x":1}`: "params.z is not given", `{"x":1,"z":2}`: "<nil>"} {
+	for params, want := range map[string]string{`{}`: "column 10: params.x is not given", `{"x":1}`: "column 33: params.z is not given", `{"x":1,"z":2}`: "<nil>"} {
 		p, err := ParseParams([]byte(params))
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package expr
 
 import (
 	"slices"
-	"strings"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
@@ -255,36 +254,4 @@ func (p *part) known() bool {
 // hasTerm reports whether a part reads the value of a term.
 func (p *part) hasTerm() bool {
 	return p.operand != nil && p.operand.root == rootTerm || slices.ContainsFunc(p.parts, (*part).hasTerm)
-}
-
-// paramsNeeded adds the members of params that an expression selects to given, and says which of them it asks for by has().
-func paramsNeeded(e ast.Expr, variables []string, selected, asked map[string]bool) {
-	hidden := slices.Contains(variables, "params")
-	switch e.Kind() {
-	case ast.SelectKind:
-		s := e.AsSelect()
-		if root, path, ok := pathOf(s.Operand()); ok && !hidden && strings.TrimPrefix(root, ".") == "params" && len(path) == 0 {
-			if s.IsTestOnly() {
-				asked[s.FieldName()] = true
-			} else {
-				selected[s.FieldName()] = true
-			}
-		}
-	case ast.CallKind:
-		if root, path, ok := pathOf(e); ok && !hidden && strings.TrimPrefix(root, ".") == "params" && len(path) == 1 {
-			selected[path[0]] = true
-		}
-	case ast.ComprehensionKind:
-		c := e.AsComprehension()
-		paramsNeeded(c.IterRange(), variables, selected, asked)
-		paramsNeeded(c.AccuInit(), variables, selected, asked)
-		inner := append(slices.Clone(variables), c.IterVar(), c.AccuVar())
-		paramsNeeded(c.LoopCondition(), inner, selected, asked)
-		paramsNeeded(c.LoopStep(), inner, selected, asked)
-		paramsNeeded(c.Result(), inner, selected, asked)
-		return
-	}
-	for _, inner := range partsOf(e) {
-		paramsNeeded(inner, variables, selected, asked)
-	}
 }

@@ -3,7 +3,9 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common"
@@ -91,7 +93,7 @@ func firstOf(issues *cel.Issues) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return atLocation(all[0].Location, clip(all[0].Message))
+	return atLocation(all[0].Location, clip(strings.TrimSuffix(all[0].Message, " (in container '')")))
 }
 
 // placed returns an error with the place of the part that it is of, where it is of one.
@@ -103,13 +105,33 @@ func placed(info *ast.SourceInfo, err error) error {
 	return atLocation(info.GetStartLocation(of.id), of.Error())
 }
 
-// atLocation returns an error that begins with its place.
-func atLocation(at common.Location, message string) error {
-	column := max(at.Column(), 0) + 1
-	if at.Line() > 1 {
-		return fmt.Errorf("line %d, column %d: %s", at.Line(), column, message)
+// LocatedError is an error of an expression whose place is known. Line and Column count from 1, Column in characters.
+type LocatedError struct {
+	Line, Column int
+	Message      string
+}
+
+// Error returns what is wrong, with its place before it.
+func (e *LocatedError) Error() string {
+	if e.Line > 1 {
+		return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 	}
-	return fmt.Errorf("column %d: %s", column, message)
+	return fmt.Sprintf("column %d: %s", e.Column, e.Message)
+}
+
+// After returns the error with its place in a longer text, in which prefix stands before the expression.
+func (e *LocatedError) After(prefix string) *LocatedError {
+	out := *e
+	if e.Line == 1 {
+		out.Column += utf8.RuneCountInString(prefix[strings.LastIndexByte(prefix, '\n')+1:])
+	}
+	out.Line += strings.Count(prefix, "\n")
+	return &out
+}
+
+// atLocation returns an error with its place.
+func atLocation(at common.Location, message string) error {
+	return &LocatedError{Line: max(at.Line(), 1), Column: max(at.Column(), 0) + 1, Message: message}
 }
 
 // plan returns the program of a part of the expression.

@@ -1,10 +1,10 @@
 package expr
 
 import (
-	"errors"
 	"strings"
 	"unicode"
 
+	"cel.dev/cel-go/common"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
@@ -42,9 +42,9 @@ func compileTerm(source string) (*Term, error) {
 	free := q.freeNames(root)
 	switch meta := free[metaCreated] || free[metaUpdated]; {
 	case meta && root.Kind() != ast.IdentKind:
-		return nil, errors.New("column 1: meta.createdAt and meta.updatedAt stand alone, and not in an expression")
+		return nil, atLocation(common.NewLocation(1, 0), "meta.createdAt and meta.updatedAt stand alone, and not in an expression")
 	case !meta && !free["doc"] && !free[".doc"]:
-		return nil, errors.New("column 1: the expression does not read doc")
+		return nil, atLocation(common.NewLocation(1, 0), "the expression does not read doc")
 	}
 	t := &Term{text: q.text(root)}
 	if t.text != source { // what is written alike costs alike

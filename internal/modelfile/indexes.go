@@ -92,7 +92,7 @@ func (p *parser) component(n jsondoc.Node, at string) (c model.Component, ok boo
 }
 
 // ParseComponent reads what documents are ordered or grouped by: a path, _meta.createdAt, _meta.updatedAt, or an expression over
-// doc, with "-" before it where it descends. The error is Invalid.
+// doc, with "-" before it where it descends. The error is Invalid. For an expression it wraps an expr.LocatedError, whose place is one in text.
 func ParseComponent(text string) (model.Component, error) {
 	c := model.Component{}
 	term := strings.TrimSpace(text)
@@ -109,7 +109,7 @@ func ParseComponent(text string) (model.Component, error) {
 		name := strings.TrimPrefix(term, "doc.")
 		return c, fanfold.Errorf(fanfold.Invalid, "%q could be a path or an expression: write %q for that member, or %q for one inside a member doc", term, name, "(doc."+term+")")
 	case namesDoc.MatchString(term):
-		return c, setExpression(&c, term)
+		return c, setExpression(&c, term, text[:strings.Index(text, term)])
 	case strings.ContainsAny(term, "()"):
 		return c, fanfold.Errorf(fanfold.Invalid, "%q is neither a path nor an expression: an expression names members as doc.email, and one with another name as doc[\"a (b)\"]", fanfold.Clip(term))
 	}
@@ -138,12 +138,16 @@ func setPath(c *model.Component, term string) error {
 	return nil
 }
 
-// setExpression makes the component one of an expression, or of the path that it is. The error is Invalid.
-func setExpression(c *model.Component, source string) error {
+// setExpression makes the component one of an expression, which stands in a text after prefix, or of the path that it is. The error is
+// Invalid.
+func setExpression(c *model.Component, source, prefix string) error {
 	term, err := expr.CompileTerm(source)
+	var at *expr.LocatedError
+	if errors.As(err, &at) {
+		err = at.After(prefix)
+	}
 	if err != nil {
-		text, _, _ := strings.Cut(err.Error(), "\n") // the lines after it point at the place
-		return fanfold.Errorf(fanfold.Invalid, "%s", text)
+		return fanfold.Wrap(err, fanfold.Invalid, "%s", err.Error())
 	}
 	if path := term.Path(); path != "" {
 		return setPath(c, path)

@@ -1,14 +1,37 @@
 package params
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Terms splits a list of paths and expressions at its commas. Those in brackets and in the texts of expressions part
 // nothing.
-func Terms(list string) []string {
+func Terms(list string) (terms []string) {
+	for _, part := range split(list) {
+		terms = append(terms, strings.TrimSpace(part))
+	}
+	return terms
+}
+
+// BeforeTerm returns what stands in a list before one of the terms that Terms returns.
+func BeforeTerm(list string, term int) string {
+	at := 0
+	for i, part := range split(list) {
+		if i == term {
+			at += len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
+			break
+		}
+		at += len(part) + len(",")
+	}
+	return list[:min(at, len(list))]
+}
+
+// split returns the parts of a list between its commas, nil for an empty one.
+func split(list string) (parts []string) {
 	if list == "" {
 		return nil
 	}
-	var terms []string
 	depth, begin := 0, 0
 	for i := 0; i < len(list); {
 		switch c := list[i]; c {
@@ -21,13 +44,13 @@ func Terms(list string) []string {
 			continue
 		case ',':
 			if depth == 0 {
-				terms = append(terms, strings.TrimSpace(list[begin:i]))
+				parts = append(parts, list[begin:i])
 				begin = i + 1
 			}
 		}
 		i++
 	}
-	return append(terms, strings.TrimSpace(list[begin:]))
+	return append(parts, list[begin:])
 }
 
 // EndOfText returns where a text ends that begins with the quote at i, in one of CEL's forms. A raw one, after an r, has no

@@ -2,6 +2,7 @@ package params
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +28,11 @@ func TestTerms(t *testing.T) {
 	} {
 		if got := Terms(list); !slices.Equal(got, want) {
 			t.Errorf("%s is split into %q, want %q", list, got, want)
+		}
+		for i, term := range want {
+			if before := BeforeTerm(list, i); !strings.HasPrefix(list[len(before):], term) || strings.TrimSpace(before) != strings.TrimRight(before, " ") && i == 0 {
+				t.Errorf("%q stands before term %d of %s", before, i, list)
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,6 +36,8 @@ var refusedQueries = []refusedQuery{
 	{"sort", "-", "sort"},
 	{"sort", "a,,b", "sort"},
 	{"sort", "doc.x + nobody.y", "nobody"},
+	{"group", "a,doc.x + nobody.y", "column"},
+	{"compute", "count,sum(nobody(doc.x))", "column"},
 	{"sort", "a,b,c,d,e,f,g,h,i", "sort"},
 	{"group", "a,b,c,d,e", "group"},
 	{"group", "a[],b[]", "group"},
@@ -104,6 +107,28 @@ func TestBadQueries(t *testing.T) {
 	for _, together := range [][]string{{"partial", "true", "count", "true"}, {"partial", "true", "group", "a"}, {"partial", "true", "sort", "title"}, {"count", "true", "group", "a"}, {"fields", "a", "group", "a"}, {"expand", "customer", "group", "a"}, {"group", "a", "sort", "b"}} {
 		r := s.Want(http.StatusBadRequest, "GET", "/v1/tickets?"+queryText(together...), "")
 		refused(r, refusedQuery{together[0], together[1], together[2]})
+	}
+}
+
+// TestBadQueriesTellColumns: an error in an expression tells the column in the parameter's text, and in a body's list the entry and the
+// column in it.
+func TestBadQueriesTellColumns(t *testing.T) {
+	s := openQueries(t)
+	for _, c := range []struct{ name, text, list, byGet, byPost string }{
+		{"filter", "doc.a == 1 && doc.b > params.c", "", "filter: column 23: params.c is not given", "filter: column 23: params.c is not given"},
+		{"sort", "opened, -doc.x + nobody", `["opened","-doc.x + nobody"]`, "sort: column 18: ", "sort[1]: column 10: "},
+		{"group", "status,doc.x + nobody", `["status","doc.x + nobody"]`, "group: column 16: ", "group[1]: column 9: "},
+		{"compute", "count,avg(doc.hours + nobody)", `["count","avg(doc.hours + nobody)"]`, "compute: column 23: ", "compute[1]: column 17: "},
+	} {
+		list := c.list
+		if list == "" {
+			list = strconv.Quote(c.text)
+		}
+		got := s.Want(http.StatusBadRequest, "GET", "/v1/tickets?"+queryText(c.name, c.text), "")
+		posted := s.Want(http.StatusBadRequest, "POST", "/v1/tickets/_query", fmt.Sprintf(`{%q:%s}`, c.name, list))
+		if !strings.Contains(string(got.Body), c.byGet) || !strings.Contains(string(posted.Body), c.byPost) {
+			t.Errorf("%s=%s: %s and %s", c.name, c.text, got.Body, posted.Body)
+		}
 	}
 }
 
