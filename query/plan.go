@@ -191,19 +191,29 @@ func (p *planner) undeclared() error {
 	}
 	before := len(p.plans)
 	for _, u := range c.Unique {
-		p.unique(u)
+		p.unserved("unique:"+u.Name(), p.unique(u))
 	}
 	for _, rel := range c.Relations {
-		p.relation(rel)
+		p.unserved("relation:"+rel.Name, p.relation(rel))
 	}
 	if len(p.plans) == before {
 		return nil
 	}
 	known, err := p.knowsModel()
 	if !known {
+		for _, x := range p.plans[before:] {
+			p.unserved(x.name, "the node has yet to see the model by which the request was read, or has seen a later one")
+		}
 		p.plans = p.plans[:before] // what is kept may be of other relations
 	}
 	return err
+}
+
+// unserved says why what is kept without a declaration does not serve, "" where it does. Only who has a query explained is told.
+func (p *planner) unserved(name, why string) {
+	if why != "" && p.q.request.Explain {
+		p.reject(name, why)
+	}
 }
 
 // pointOf returns a conjunct that has one key alone for a term, and the key.
@@ -218,8 +228,8 @@ func (p *planner) pointOf(term string) (index int, key []byte, ok bool) {
 	return 0, nil, false
 }
 
-// unique adds the plan by a unique value that the filter asks for.
-func (p *planner) unique(u *model.Unique) {
+// unique adds the plan by a unique value that the filter asks for. Otherwise it says why there is none.
+func (p *planner) unique(u *model.Unique) (unfit string) {
 	var keys [][]byte
 	var conjuncts []int
 	for _, part := range u.Parts {
@@ -227,52 +237,66 @@ func (p *planner) unique(u *model.Unique) {
 		if part.Expression != "" {
 			t, err := expr.CompileTerm(part.Expression)
 			if err != nil || !t.AsRule() { // a claim has the value of a rule
-				return
+				return "it has the values of a rule, whose numbers compare otherwise"
 			}
 			term = t.String()
 		}
 		i, key, ok := p.pointOf(term)
 		if !ok {
-			return
+			return "the filter asks for no single value of " + term
 		}
 		keys, conjuncts = append(keys, key), append(conjuncts, i)
 	}
 	value, ok := claimOf(keys)
 	if !ok || len(value) > model.MaxUniqueLen {
-		return
+		return "the filter asks for a value that is no unique one: these are numbers and texts of less than 1,024 bytes"
 	}
 	x := p.newPlan("unique:"+u.Name(), "unique:"+u.Name(), &claimSource{p.q.request.Collection, u.Name(), value})
 	for _, i := range conjuncts {
 		x.used[i] = true
 	}
 	p.add(x)
+	return ""
 }
 
-// relation adds the plan by an id that the filter asks for.
-func (p *planner) relation(rel *model.Relation) {
+// relation adds the plan by an id that the filter asks for. Otherwise it says why there is none.
+func (p *planner) relation(rel *model.Relation) (unfit string) {
+	w := p.q.request.Within
 	i, key, ok := p.pointOf(rel.Path.String())
-	// A number has other texts, too. In place of an array of ids an object may stand, whose names a filter takes for elements.
-	if last := rel.Path[len(rel.Path)-1]; !ok || rel.Derived() || last.Each() || !sortkey.Texts.Holds(key) {
-		return
+	switch last := rel.Path[len(rel.Path)-1]; {
+	case !ok && w != nil && w.Relation == rel.FullName():
+		return "" // it serves by Within
+	case !ok:
+		return "the filter asks for no single value of " + rel.Path.String()
+	case rel.Derived():
+		return "its ids are derived, of which a document with many has none"
+	case last.Each():
+		return "in place of the array of ids an object may stand, whose names a filter takes for elements: an index of " + rel.Path.String() + " serves"
+	case !sortkey.Texts.Holds(key):
+		return "the filter asks for a value that is no text, and a number has several texts"
 	}
 	target := textOf(key)
 	if target == "" || len(target) > fanfold.MaxIDLen {
-		return
+		return "the filter asks for a text that is no id"
 	}
 	x := p.newPlan("relation:"+rel.Name, "relation:"+rel.Name+"="+rel.Path.String(), &linkSource{rel.FullName(), target})
 	x.used[i] = true
-	if w := p.q.request.Within; w != nil && *w == (Within{rel.FullName(), target}) {
+	if w != nil && *w == (Within{rel.FullName(), target}) {
 		x.within = true
 	}
 	p.add(x)
+	return ""
 }
 
 // byID adds the plan by the documents' ids that the filter asks for.
 func (p *planner) byID() {
 	var ranges []sortkey.Range
-	x := p.newPlan("id", "id", nil)
+	x, why := p.newPlan("id", "id", nil), "the filter says nothing about id"
 	for i, c := range p.f.conjuncts {
 		for _, t := range c.Tests {
+			if t.Term == "id" {
+				why = "what the filter says about id is true of other values than texts"
+			}
 			if t.Term == "id" && onlyTexts(t.Ranges) {
 				if x.used[i] = true; ranges == nil {
 					ranges = t.Ranges
@@ -283,6 +307,7 @@ func (p *planner) byID() {
 		}
 	}
 	if !slices.Contains(x.used, true) {
+		p.unserved("id", why)
 		return
 	}
 	ids := &idSource{collection: p.q.request.Collection}
