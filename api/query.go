@@ -213,9 +213,10 @@ func (d *documents) answerQuery(c echo.Context, f *queryForm, collection string,
 	}
 	run := &queryRun{d: d, c: c, asked: asked, before: before}
 	m, seq, _ := d.models.Model()
-	asked.request.Heavy, asked.request.ModelSeq = run.heavy, seq
-	if run.query, err = query.Compile(asked.request, m); err != nil {
-		return d.queries.refused(asked.request, err)
+	request := &run.asked.request
+	request.Heavy, request.Suggest, request.ModelSeq = run.heavy, run.suggest, seq
+	if run.query, err = query.Compile(*request, m); err != nil {
+		return d.queries.refused(*request, err)
 	}
 	if err := d.fresh.await(c); err != nil {
 		return err
@@ -224,7 +225,7 @@ func (d *documents) answerQuery(c echo.Context, f *queryForm, collection string,
 	a, err := d.answers.assemble(c, run.build)
 	run.leave() // before the client reads, however slowly
 	if err != nil {
-		return d.queries.refused(asked.request, err)
+		return d.queries.refused(*request, err)
 	}
 	return a.send(c, http.StatusOK)
 }

@@ -25,7 +25,9 @@ type queryRun struct {
 	slot   func() // gives the slot back of a query that looks at many documents; nil before it has one
 	pooled func() // gives the slot back of one that reads a snapshot of the pool; nil without
 	result *query.Result
-	given  int64 // documents of the page
+	given  int64  // documents of the page
+	shape  string // what tells its shape from others, once that was asked for
+	judges bool   // it finds out what is suggested for its shape
 }
 
 // heavy is called by a query that looks at many documents, and tells whether it may go on. It needs a slot, for which it does not

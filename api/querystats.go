@@ -39,8 +39,15 @@ type queries struct {
 	told   func(Queried) // nil for nobody
 
 	mu      sync.Mutex
-	shapes  map[string]*reports.QueryShape // by all that tells them apart
-	indexes map[indexName]int64            // queries that an index served
+	shapes  map[string]*shape   // by all that tells them apart
+	indexes map[indexName]int64 // queries that an index served
+}
+
+// shape is one of queries.
+type shape struct {
+	reports.QueryShape
+	model  uint64 // the event that applied the model for which Suggest holds
+	judged bool   // Suggest is known
 }
 
 // indexName names a declared index.
@@ -49,7 +56,7 @@ type indexName struct{ collection, name string }
 // newQueries returns what queries share. A query waits for a slot as long as slots says. The pool has two snapshots for each
 // processor, of which one is left to other reads.
 func newQueries(slots *slots, opt *Options) *queries {
-	return &queries{slots: slots, inPool: newSlots(max(1, runtime.GOMAXPROCS(0)), 0), tracer: opt.Tracer, told: opt.Queried, shapes: map[string]*reports.QueryShape{}, indexes: map[indexName]int64{}}
+	return &queries{slots: slots, inPool: newSlots(max(1, runtime.GOMAXPROCS(0)), 0), tracer: opt.Tracer, told: opt.Queried, shapes: map[string]*shape{}, indexes: map[indexName]int64{}}
 }
 
 // tell tells whoever counts queries of one.
@@ -94,7 +101,7 @@ func indexOf(plan *query.Plan) string {
 // keep adds a query to those of its shape, and to those of its index.
 func (qs *queries) keep(r *queryRun, plan *query.Plan, took time.Duration) {
 	request, filter := &r.asked.request, r.query.Shape()
-	key := shapeKey(request, filter)
+	key := r.shapeKey()
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	if index := indexOf(plan); index != "" && !strings.Contains(index, ":") { // unique and relations have no counts
@@ -105,14 +112,44 @@ func (qs *queries) keep(r *queryRun, plan *query.Plan, took time.Duration) {
 		if len(qs.shapes) >= maxShapes {
 			qs.forget()
 		}
-		known = shapeOf(request, filter)
+		known = &shape{QueryShape: shapeOf(request, filter)}
 		qs.shapes[key] = known
 	}
 	known.Queries++
 	known.Documents += plan.Documents
 	known.Given += gave(r, plan)
 	known.Seconds += took.Seconds()
-	known.Index, known.Suggest = plan.Index, plan.Suggest
+	known.Index = plan.Index
+	known.begin(request.ModelSeq)
+	if r.judges || plan.Suggest != nil {
+		known.Suggest, known.judged = plan.Suggest, true
+	}
+}
+
+// begin forgets what was suggested for another model.
+func (s *shape) begin(model uint64) {
+	if s.model != model {
+		s.model, s.judged, s.Suggest = model, false, nil
+	}
+}
+
+// suggest is called by a query that looked at more than it gave. It tells whether a suggestion for its shape is still to be found: once for
+// each model.
+func (r *queryRun) suggest() bool {
+	qs, key := r.d.queries, r.shapeKey()
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	known := qs.shapes[key]
+	r.judges = known == nil || !known.judged || known.model != r.asked.request.ModelSeq
+	return r.judges
+}
+
+// shapeKey returns what tells the shape of the query from others.
+func (r *queryRun) shapeKey() string {
+	if r.shape == "" {
+		r.shape = shapeKey(&r.asked.request, r.query.Shape())
+	}
+	return r.shape
 }
 
 // forget forgets the shape that looked at the fewest documents for what it gave.
@@ -131,7 +168,7 @@ func (qs *queries) shown() []reports.QueryShape {
 	qs.mu.Lock()
 	list := make([]reports.QueryShape, 0, len(qs.shapes))
 	for _, s := range qs.shapes {
-		list = append(list, *s)
+		list = append(list, s.QueryShape)
 	}
 	qs.mu.Unlock()
 	slices.SortFunc(list, func(a, b reports.QueryShape) int {
@@ -166,8 +203,8 @@ func shapeKey(r *query.Request, filter string) string {
 }
 
 // shapeOf returns the shape of a query, whose filter has the shape filter.
-func shapeOf(r *query.Request, filter string) *reports.QueryShape {
-	s := &reports.QueryShape{Collection: r.Collection, Filter: clipShape(filter), Sort: clipShape(termShapes(r.Sort))}
+func shapeOf(r *query.Request, filter string) reports.QueryShape {
+	s := reports.QueryShape{Collection: r.Collection, Filter: clipShape(filter), Sort: clipShape(termShapes(r.Sort))}
 	if r.Grouped {
 		s.Group = clipShape(termShapes(r.Group) + " " + termShapes(r.Compute))
 	}

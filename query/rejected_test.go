@@ -1,6 +1,8 @@
 package query_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +46,25 @@ func TestRejectedTellsWhy(t *testing.T) {
 	}
 	if a := w.mustAsk(t, query.Request{Filter: `doc.isbn == null`}); len(a.Plan.Rejected) > 0 {
 		t.Errorf("nobody asks: %s", explain(a.Plan))
+	}
+}
+
+// TestWithinAsksLargeDocuments: a document with one entry for all its elements is asked whether it refers to the one that is meant.
+func TestWithinAsksLargeDocuments(t *testing.T) {
+	w := newWorld(t)
+	w.setModel(t, `collections: { targets: {}, things: { relations: { ref: { path: ref, to: targets } }, indexes: { byRef: [ref, "tags[]"] } } }`)
+	var tags strings.Builder
+	for i := range 1001 {
+		fmt.Fprintf(&tags, ",%d", i)
+	}
+	w.apply(t, put("targets", "t1", `{"id":"t1"}`), put("things", "d1", `{"id":"d1","ref":"t1","tags":[1]}`), put("things", "d2", `{"id":"d2","ref":"t2","tags":[0`+tags.String()+`]}`))
+	within := &query.Within{Relation: "things.ref", Target: "t1"}
+	for _, r := range []query.Request{{Filter: `1 in doc.tags`, Sort: []string{"tags.x"}}, {Filter: "1 in doc.tags", Count: true}, {Grouped: true, Group: []string{"ref", "tags[]"}}} {
+		r.Within = within
+		a := w.mustAsk(t, r)
+		if r.Grouped && len(a.Groups) != 1 || !r.Grouped && !slices.Equal(a.ids, []string{"d1"}) || r.Count && a.Count != 1 {
+			t.Errorf("%s: %v, %d groups by %s", describe(r), a.ids, len(a.Groups), explain(a.Plan))
+		}
 	}
 }
 

@@ -39,6 +39,10 @@ type Request struct {
 	// Heavy is called where more than LightScan documents are looked at, or fewer take long. Run ends with ErrHeavy if it returns false.
 	// nil stands for one that returns true.
 	Heavy func() bool
+
+	// Suggest is called where an answered request looked at more documents than it gave. Plan.Suggest is found out if it returns true.
+	// nil stands for one that returns false. It is found out without asking for refused requests and with Explain.
+	Suggest func() bool
 }
 
 // Group is one group of documents. Both members are JSON objects, whose members are named as the request named them.

@@ -117,8 +117,7 @@ func (r *run) end(err error) (*Result, error) {
 		return nil, err
 	}
 	r.out.Complete = r.out.Complete && bound == nil
-	const few = 100 // documents for which no index is worth while
-	if r.sure = bound == nil && !r.q.request.Explain; r.sure && r.out.Documents <= few {
+	if r.sure = bound == nil && !r.q.request.Explain; r.sure && !r.suggests() {
 		return r.result, nil
 	}
 	suggested := r.suggest()
@@ -272,7 +271,7 @@ func (r *run) matches(it *item) (bool, error) {
 			return false, nil
 		}
 	}
-	if w := r.q.request.Within; w != nil && !r.plan.within {
+	if w := r.q.request.Within; w != nil && (!r.plan.within || x != nil && it.whole) {
 		if refers, err := r.s.Refers(w.Relation, w.Target, it.number); err != nil || !refers {
 			return false, err
 		}

@@ -50,8 +50,19 @@ func (r *run) suggest() *suggestion {
 	return nil
 }
 
-// wasteful tells whether a run has looked at many more documents than it gave.
-func (r *run) wasteful() bool { return r.out.Documents > 2*r.given+10 }
+// wasteful tells whether a run has looked at more documents than it gave, and at many more where a person has it explained.
+func (r *run) wasteful() bool {
+	if r.sure {
+		return r.out.Documents > r.given
+	}
+	return r.out.Documents > 2*r.given+10
+}
+
+// suggests tells whether a run that was answered is to suggest an index.
+func (r *run) suggests() bool {
+	wanted := r.q.request.Suggest
+	return wanted != nil && r.wasteful() && wanted()
+}
 
 // declares tells whether an index with the same components is there.
 func (r *run) declares(x *model.Index) bool {
@@ -160,6 +171,8 @@ func (r *run) wouldServe(index *model.Index) bool {
 			return out.grouped || !r.tooManyGroups
 		case r.q.grouping == nil && out.decides() && (r.q.sort == nil && tested || out.ordered):
 			return true
+		case tested && r.sure && r.halfWouldMatch(out):
+			return true
 		case tested && !r.sure && r.fewWouldMatch(out):
 			return true
 		}
@@ -207,41 +220,67 @@ func (s *sample) note(number int64) {
 // fewWouldMatch tells whether the part of the filter that a plan uses leaves no more documents than may be looked at, as far as those
 // tell that were looked at.
 func (r *run) fewWouldMatch(x *plan) bool {
-	for i, used := range r.plan.used {
-		if used && !x.used[i] {
-			return false // of what other documents it leaves nothing is known
-		}
-	}
-	judged := r.filter.only(func(i int) bool { return !x.used[i] })
-	hits, n, begin := 0, 0, time.Now()
-	for _, number := range r.sample.numbers {
-		if time.Since(begin) > sampleTime {
-			return false
-		}
-		doc, err := r.s.ByNumber(number, fanfold.Embedded)
-		if err != nil || doc == nil {
-			return false
-		}
-		facts, err := r.facts(doc)
-		if err != nil {
-			return false
-		}
-		verdict, err := judged.judge(facts)
-		if err != nil {
-			return false
-		}
-		if n++; verdict == expr.True {
-			hits++
-		}
+	hits, n, ok := r.judgeSample(x, r.sample.numbers)
+	if !ok || n == 0 {
+		return false
 	}
 	const all = maxEntries + 1
 	total, err := r.plan.source.count(r.s, all)
-	if err != nil || n == 0 {
+	if err != nil {
 		return false
 	}
 	h := float64(hits)
 	most := (h + 2*math.Sqrt(h) + 3) / float64(n) // in 19 of 20 cases no larger share matches
 	return most*float64(total) <= float64(r.q.request.MaxScan)
+}
+
+// halfWouldMatch tells whether the part of the filter that a plan uses leaves no more than half of the documents, as far as a few of those
+// tell that were looked at.
+func (r *run) halfWouldMatch(x *plan) bool {
+	const few = 100
+	numbers := r.sample.numbers
+	if n := len(numbers); n > few { // evenly spread
+		spread := make([]int64, few)
+		for i := range spread {
+			spread[i] = numbers[i*n/few]
+		}
+		numbers = spread
+	}
+	hits, n, ok := r.judgeSample(x, numbers)
+	return ok && 2*hits <= n
+}
+
+// judgeSample asks documents the part of the filter that a plan uses. It returns of how many that is true, and how many there are. ok is false
+// where nothing is known.
+func (r *run) judgeSample(x *plan, numbers []int64) (hits, n int, ok bool) {
+	for i, used := range r.plan.used {
+		if used && !x.used[i] {
+			return 0, 0, false // of what other documents it leaves nothing is known
+		}
+	}
+	judged := r.filter.only(func(i int) bool { return !x.used[i] })
+	begin := time.Now()
+	for _, number := range numbers {
+		if time.Since(begin) > sampleTime {
+			return 0, 0, false
+		}
+		doc, err := r.s.ByNumber(number, fanfold.Embedded)
+		if err != nil || doc == nil {
+			return 0, 0, false
+		}
+		facts, err := r.facts(doc)
+		if err != nil {
+			return 0, 0, false
+		}
+		verdict, err := judged.judge(facts)
+		if err != nil {
+			return 0, 0, false
+		}
+		if n++; verdict == expr.True {
+			hits++
+		}
+	}
+	return hits, n, true
 }
 
 // freeName returns a name for an index that none has.

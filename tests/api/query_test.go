@@ -490,6 +490,46 @@ func TestQueryStatus(t *testing.T) {
 	}
 }
 
+// TestQueryStatusSuggests: a shape whose queries looked at more than they gave has the index that helps, however little that was. It stays
+// while others of the shape look at nothing, and goes with the model that has the index.
+func TestQueryStatusSuggests(t *testing.T) {
+	s := openQueries(t)
+	suggested := func(filter string) string {
+		t.Helper()
+		for _, q := range statusOf(t, s.Client).Queries {
+			if q.Filter == filter {
+				return string(q.Suggest)
+			}
+		}
+		t.Fatalf("no shape has the filter %s", filter)
+		return ""
+	}
+	ask := func(filter string, more ...string) {
+		t.Helper()
+		askQuery(t, s.Client, "/v1/tickets", append([]string{"filter", filter}, more...)...)
+	}
+	const byTitle = `{"collections":{"tickets":{"indexes":{"byTitle":["title"]}}}}`
+	ask(`doc.title == "Ticket 5"`)
+	ask(`doc.title == "Ticket 5"`, "limit", "1", "maxScan", "6")
+	ask(`doc.title.endsWith("5") && doc.opened > 20`)
+	ask(`doc.title.endsWith("5") && doc.hours >= 0.5`) // of which all are true
+	ask(`doc.title.contains("5")`)
+	for filter, want := range map[string]string{
+		`doc.title == ?`: byTitle,
+		`doc.title.endsWith(?) && doc.opened > ?`: `{"collections":{"tickets":{"indexes":{"byOpened":["opened"]}}}}`,
+		`doc.title.endsWith(?) && doc.hours >= ?`: "", `doc.title.contains(?)`: "",
+	} {
+		if got := suggested(filter); got != want {
+			t.Errorf("for %s %s is suggested, want %s", filter, got, want)
+		}
+	}
+	s.Want(http.StatusOK, "PATCH", "/v1/_model", byTitle, "Content-Type", "application/merge-patch+json")
+	ask(`doc.title == "Ticket 5"`)
+	if got := suggested(`doc.title == ?`); got != "" {
+		t.Errorf("with the index %s is suggested", got)
+	}
+}
+
 // TestQueryNames: a document may be called _query, and is read and written as any other.
 func TestQueryNames(t *testing.T) {
 	s := openQueries(t)
