@@ -7,7 +7,6 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
-	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/sortkey"
 	"github.com/fanfold/fanfold/model"
 )
@@ -33,7 +32,7 @@ type aggregate struct {
 }
 
 // parseAggregate reads an entry of compute, by its place there. The error is Invalid.
-func (r *Request) parseAggregate(entry int, text string) (a aggregate, err error) {
+func (q *Query) parseAggregate(entry int, text string) (a aggregate, err error) {
 	a = aggregate{name: strings.TrimSpace(text), function: computeCount}
 	if a.name == computeCount {
 		return a, nil
@@ -44,10 +43,10 @@ func (r *Request) parseAggregate(entry int, text string) (a aggregate, err error
 	if !found || !closed || !slices.Contains(functions, function) {
 		return a, fanfold.Errorf(fanfold.Invalid, "compute: %q is neither count nor %s of a path or an expression, such as sum(price)", fanfold.Clip(text), strings.Join(functions, ", "))
 	}
-	c, err := modelfile.ParseComponent(value)
+	c, err := q.component(value)
 	switch {
 	case err != nil:
-		return a, r.misplaced("compute", entry, text[:strings.IndexByte(text, '(')+1], fanfold.Wrap(err, fanfold.Invalid, "%s: %s", a.name, fanfold.MessageOf(err)))
+		return a, q.request.misplaced("compute", entry, text[:strings.IndexByte(text, '(')+1], fanfold.Wrap(err, fanfold.Invalid, "%s: %s", a.name, fanfold.MessageOf(err)))
 	case c.Descending:
 		return a, fanfold.Errorf(fanfold.Invalid, "compute: %q has no direction: leave out the -", a.name)
 	}

@@ -11,7 +11,7 @@ import (
 
 // TestSumsAreExact: a sum of whole numbers that does not fit into 64 bits is exact, with fractions among them.
 func TestSumsAreExact(t *testing.T) {
-	a, err := (&Request{}).parseAggregate(0, "sum(n)")
+	a, err := (&Query{}).parseAggregate(0, "sum(n)")
 	if err != nil {
 		t.Fatal(err)
 	}

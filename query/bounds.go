@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/expr"
 )
 
 // Bounds of a request. Past them it is Invalid.
@@ -31,14 +32,23 @@ const (
 	turnTime  = time.Millisecond
 )
 
-// Bounds of the work for one request. Past them it needs an index, or its page ends early.
-const (
-	maxEntries = 1_000_000 // of indexes
-	maxTime    = 5 * time.Second
-	maxMemory  = 32 << 20 // bytes of keys and values in a sort or a grouping
-	maxGroups  = 10_000
-	maxPage    = 16 << 20 // bytes of groups, from which on a page of them ends
-)
+// work bounds what is done for one request. Past it, it needs an index, or its page ends early.
+type work struct {
+	entries int64 // of indexes
+	time    time.Duration
+	memory  int // bytes of keys and values in a sort or a grouping
+	groups  int
+	cost    int // of the filter, and of the expressions in sort, group and compute, on all documents together
+}
+
+// maxEntries is how many entries of indexes a request looks at.
+const maxEntries = 1_000_000
+
+// allowed is the work that is done for each request.
+var allowed = work{entries: maxEntries, time: 5 * time.Second, memory: 32 << 20, groups: 10_000, cost: expr.MaxCost}
+
+// maxPage is how many bytes of groups end a page of them.
+const maxPage = 16 << 20
 
 // shortTime is for how long Run reads a snapshot of a pool.
 const shortTime = time.Second
@@ -48,6 +58,9 @@ var ErrLong = errors.New("query: the snapshot was read for more than a second")
 
 // ErrHeavy is the error of Run and RunLong where Request.Heavy returned false. Nothing that was shown is valid.
 var ErrHeavy = errors.New("query: too many queries look at many documents")
+
+// mebibytes tells a size.
+func mebibytes(bytes int) string { return fmt.Sprintf("%d MiB", bytes>>20) }
 
 // NeedsIndex is the error of a request that an index would have to serve, as things are: it passed a bound of the work. It
 // wraps an Error with the code of that name.

@@ -173,7 +173,7 @@ func TestQueriesEnd(t *testing.T) {
 		}}, nil)
 		return err
 	})
-	if !errors.Is(err, context.Canceled) || looked > 2000 {
+	if !errors.Is(err, context.Canceled) || looked > 1001 {
 		t.Errorf("%d documents were looked at, %v", looked, err)
 	}
 	looked = 0

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
 )
@@ -24,6 +25,8 @@ type Query struct {
 	shape      string       // of the filter
 	bound      *filter      // of the conditions, for the next run; nil where it has run
 	place      *cursor      // where the page begins; nil for the beginning
+	work       work         // that is done for it at most
+	spent      int          // on the terms of sort, group and compute, by the run so far
 }
 
 // Collection returns the collection whose documents are asked for.
@@ -38,7 +41,7 @@ func (q *Query) Grouped() bool { return q.request.Grouped }
 // Compile returns the query that a request asks for. The error is Invalid, and names the parameter at fault. m is the model in
 // force.
 func Compile(r Request, m *model.Model) (*Query, error) {
-	q := &Query{request: r, model: m}
+	q := &Query{request: r, model: m, work: allowed}
 	if q.request.MaxScan == 0 {
 		q.request.MaxScan = DefaultScan
 	}
@@ -71,19 +74,39 @@ func (q *Query) checkNumbers() error {
 }
 
 // components reads a list of paths and expressions that a parameter holds. The error is Invalid.
-func (r *Request) components(parameter string, list []string, most int) ([]model.Component, error) {
+func (q *Query) components(parameter string, list []string, most int) ([]model.Component, error) {
 	if len(list) > most {
 		return nil, fanfold.Errorf(fanfold.Invalid, "%s has %d entries; at most %d are taken", parameter, len(list), most)
 	}
 	out := make([]model.Component, len(list))
 	for i, text := range list {
-		c, err := modelfile.ParseComponent(text)
+		c, err := q.component(text)
 		if err != nil {
-			return nil, r.misplaced(parameter, i, "", err)
+			return nil, q.request.misplaced(parameter, i, "", err)
 		}
 		out[i] = c
 	}
 	return out, nil
+}
+
+// component reads a path or an expression. What its evaluation costs is counted. Errors are those of modelfile.ParseComponent.
+func (q *Query) component(text string) (model.Component, error) {
+	c, err := modelfile.ParseComponent(text)
+	if err != nil || c.Expression == "" {
+		return c, err
+	}
+	term, err := expr.CompileTerm(c.Expression)
+	measure := func(doc *jsondoc.Tree) ([]byte, error) {
+		text, cost, err := term.Measure(doc)
+		q.spent += cost
+		return text, err
+	}
+	c.Try = measure
+	c.Evaluate = func(doc *jsondoc.Tree) ([]byte, bool) {
+		text, err := measure(doc)
+		return text, err == nil
+	}
+	return c, err
 }
 
 // misplaced returns the Invalid of an entry of a parameter that is wrong. prefix is what stands in the entry before the text that err is of.
@@ -105,7 +128,7 @@ func (q *Query) compileSort() error {
 	if q.request.Grouped || len(q.request.Sort) == 0 {
 		return nil
 	}
-	list, err := q.request.components("sort", q.request.Sort, MaxSort)
+	list, err := q.components("sort", q.request.Sort, MaxSort)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (r *run) countDecided() (int64, error) {
 	n := int64(0)
 	for _, stream := range x.streams() {
 		w := x.walkOf(stream)
-		if left := maxEntries - r.out.Entries; all > left {
+		if left := r.q.work.entries - r.out.Entries; all > left {
 			w.Limit = int(left + 1)
 		}
 		some, err := r.s.CountEntries(w, x.once)

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/fanfold/fanfold"
@@ -61,6 +62,7 @@ type conjunct struct {
 
 // takeFilter returns the filter of the conditions, of which nothing is spent. The error is Invalid.
 func (q *Query) takeFilter() (*filter, error) {
+	q.spent = 0
 	if f := q.bound; f != nil {
 		q.bound = nil
 		return f, nil
@@ -106,6 +108,23 @@ func (f *filter) only(skip func(i int) bool) *residual {
 	}
 	r.source = strings.Join(sources, " && ")
 	return r
+}
+
+// checkCost returns an error where the request's expressions have cost too much.
+func (r *run) checkCost() error {
+	cost := r.q.spent
+	for _, b := range r.filter.bounds {
+		cost += b.Cost()
+	}
+	if cost > r.q.work.cost {
+		return r.pastCost()
+	}
+	return nil
+}
+
+// pastCost returns the error of expressions that have cost too much.
+func (r *run) pastCost() error {
+	return &pastBound{fmt.Sprintf("the request's expressions cost more than %d on all documents together", r.q.work.cost)}
 }
 
 // empty tells whether every document meets it.

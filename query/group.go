@@ -137,8 +137,8 @@ func appendMember(dst json.RawMessage, name string, value []byte) json.RawMessag
 func (g *groups) of(key []byte, number int64) (*group, error) {
 	x := g.all[string(key)]
 	if x == nil {
-		if len(g.all) == maxGroups && !g.plan.grouped {
-			return nil, g.pastGroups(fmt.Sprintf("the request makes more than %d groups", maxGroups))
+		if len(g.all) == g.q.work.groups && !g.plan.grouped {
+			return nil, g.pastGroups(fmt.Sprintf("the request makes more than %d groups", g.q.work.groups))
 		}
 		x = &group{key: bytes.Clone(key), number: number, totals: make([]total, len(g.compute))}
 		x.terms, x.exact = g.termsOf(key)
@@ -160,8 +160,8 @@ func (g *groups) pastGroups(why string) error {
 
 // keep counts bytes of memory.
 func (g *groups) keep(n int) error {
-	if g.size += n; g.size > maxMemory {
-		return g.pastGroups(fmt.Sprintf("the groups take more than %d MiB", maxMemory>>20))
+	if g.size += n; g.size > g.q.work.memory {
+		return g.pastGroups("the groups take more than " + mebibytes(g.q.work.memory))
 	}
 	return nil
 }
@@ -227,8 +227,8 @@ func (g *groups) item(it item) (bool, error) {
 	f := model.IndexFacts{Doc: facts.Doc, Created: facts.Created, Updated: facts.Updated}
 	keys := [][]byte{nil}
 	if len(g.by.Components) > 0 {
-		if keys, ok = g.by.GroupKeys(f, maxGroups); !ok {
-			return false, &pastBound{fmt.Sprintf("a document is in more than %d groups", maxGroups)}
+		if keys, ok = g.by.GroupKeys(f, g.q.work.groups); !ok {
+			return false, &pastBound{fmt.Sprintf("a document is in more than %d groups", g.q.work.groups)}
 		}
 	}
 	values := make([][]byte, len(g.compute))

@@ -28,7 +28,7 @@ func (q *Query) compileGroup() error {
 	if !r.Grouped {
 		return nil
 	}
-	by, err := r.components("group", r.Group, MaxGroup)
+	by, err := q.components("group", r.Group, MaxGroup)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (q *Query) compileGroup() error {
 		return fanfold.Errorf(fanfold.Invalid, "compute has %d entries; at most %d are taken", len(r.Compute), MaxCompute)
 	}
 	for i, text := range r.Compute {
-		a, err := r.parseAggregate(i, text)
+		a, err := q.parseAggregate(i, text)
 		if err != nil {
 			return err
 		}

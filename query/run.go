@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -190,16 +191,16 @@ func (r *run) checkTime() error {
 	if r.within > 0 && took > r.within {
 		return ErrLong
 	}
-	if took-r.waited > maxTime {
-		return &pastBound{fmt.Sprintf("the request took longer than %v", maxTime)}
+	if took-r.waited > r.q.work.time {
+		return &pastBound{fmt.Sprintf("the request took longer than %v", r.q.work.time)}
 	}
 	return nil
 }
 
 // entry counts entries of an index.
 func (r *run) entry(n int64) error {
-	if r.out.Entries+n > maxEntries {
-		return &pastBound{fmt.Sprintf("the request looks at more than %d entries of index %s", maxEntries, r.plan.name)}
+	if r.out.Entries+n > r.q.work.entries {
+		return &pastBound{fmt.Sprintf("the request looks at more than %d entries of index %s", r.q.work.entries, r.plan.name)}
 	}
 	r.out.Entries += n
 	return r.step()
@@ -221,7 +222,7 @@ func (r *run) look(it *item) error {
 	}
 	r.sample.note(it.number)
 	r.out.Documents++
-	return r.checkWork() // each time, for one document may take long
+	return cmp.Or(r.checkCost(), r.checkWork()) // each time, for one document may take long
 }
 
 // facts returns what expressions look at in a document.
@@ -259,7 +260,7 @@ func (r *run) matches(it *item) (bool, error) {
 		}
 		verdict, err := rest.judge(facts)
 		if errors.Is(err, expr.ErrCost) {
-			err = &pastBound{err.Error()}
+			err = r.pastCost()
 		}
 		if err != nil {
 			return false, err

@@ -2,7 +2,6 @@ package query
 
 import (
 	"container/heap"
-	"fmt"
 	"slices"
 
 	"github.com/fanfold/fanfold/internal/expr"
@@ -75,8 +74,8 @@ func (r *run) sorted() error {
 		if after == nil || x.compare(*after) > 0 {
 			h.keep(x, r.q.request.Limit+1)
 		}
-		if h.size > maxMemory {
-			return false, &pastBound{fmt.Sprintf("the sort takes more than %d MiB", maxMemory>>20)}
+		if h.size > r.q.work.memory {
+			return false, &pastBound{"the sort takes more than " + mebibytes(r.q.work.memory)}
 		}
 		return true, nil
 	})

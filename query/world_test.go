@@ -22,6 +22,7 @@ type world struct {
 	seq      uint64
 	model    *model.Model
 	modelSeq uint64
+	allow    func(*query.Query) // is called with each query before it runs; nil for nothing
 }
 
 // tester is a test, or one of the checks of a random one.
@@ -121,6 +122,9 @@ func (w *world) ask(r query.Request) (*answer, error) {
 	q, err := query.Compile(w.request(r), w.model)
 	if err != nil {
 		return nil, err
+	}
+	if w.allow != nil {
+		w.allow(q)
 	}
 	var a *answer
 	err = w.store.Read(func(s *sqlite.Snapshot) (err error) {

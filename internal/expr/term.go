@@ -92,12 +92,12 @@ func (t *Term) Path() string { return t.path }
 // Value returns the JSON text of the term's value over doc. The error is ErrNoValue where a member or an index is missing, and for a time
 // of the document. Otherwise it says why there is no value: that it costs too much, for one.
 func (t *Term) Value(doc *jsondoc.Tree) (text []byte, err error) {
-	text, _, err = t.value(doc)
+	text, _, err = t.Measure(doc)
 	return text, err
 }
 
-// value does what Value does, and returns what it cost.
-func (t *Term) value(doc *jsondoc.Tree) (text []byte, cost int, err error) {
+// Measure does what Value does, and returns what it cost.
+func (t *Term) Measure(doc *jsondoc.Tree) (text []byte, cost int, err error) {
 	if strings.HasPrefix(t.text, "meta.") {
 		return nil, 0, ErrNoValue
 	}
