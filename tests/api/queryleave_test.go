@@ -1,0 +1,77 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
+)
+
+// TestFifthLargeQueryWaits: beside four queries that look at much a fifth one waits, and is refused then. Queries whose clients leave end,
+// and give their places back.
+func TestFifthLargeQueryWaits(t *testing.T) {
+	suite.Parallel(t)
+	const patience = 50 * time.Millisecond
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{Admission: patience}})
+	defer s.Close()
+	var wide, many strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&wide, `{"id":"%d","list":[%s0]}`+"\n", i, strings.Repeat("1,", 299))
+	}
+	for i := range 1500 {
+		fmt.Fprintf(&many, `{"id":"%d","text":"x%d"}`+"\n", i, i)
+	}
+	harness.ImportText(t, s.Client, "collection=wide", wide.String())
+	harness.ImportText(t, s.Client, "collection=many", many.String())
+	const large = `{"filter":"doc.list.all(x, doc.list.all(y, x + y >= 0))"}` // works for seconds
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for range 4 {
+		wg.Go(func() { askAndLeave(ctx, s.URL+"/v1/wide/_query", large) })
+	}
+	path := "/v1/many?" + queryText("filter", `doc.text.contains("none")`)
+	harness.Await(t, "a refusal of the fifth query", time.Minute, func() bool {
+		begin := time.Now()
+		r, err := s.Do("GET", path, nil)
+		if err != nil || r.Status != http.StatusOK && r.Problem() != "urn:fanfold:problem:busy" {
+			t.Fatalf("the fifth is answered with %v %+v", err, r)
+		}
+		if r.Status == http.StatusTooManyRequests && time.Since(begin) < patience {
+			t.Errorf("it is refused after %v", time.Since(begin))
+		}
+		return r.Status == http.StatusTooManyRequests
+	})
+	leave()
+	harness.Await(t, "the ends of the queries whose clients left", time.Minute, func() bool {
+		return strings.Contains(string(s.Want(http.StatusOK, "GET", "/metrics", "").Body), `fanfold_http_requests_total{code="499",method="POST",route="/v1/:collection/_query"} 4`)
+	})
+	s.Want(http.StatusOK, "GET", path, "")
+	if metrics := string(s.Want(http.StatusOK, "GET", "/metrics", "").Body); !strings.Contains(metrics, `fanfold_query_refused_total{reason="needs-index"} 0`) {
+		t.Error("a query whose client left worked to its bound")
+	}
+}
+
+// askAndLeave sends a query, whose answer nobody reads once ctx has ended.
+func askAndLeave(ctx context.Context, url, body string) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	_ = answer.Body.Close()
+}
