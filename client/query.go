@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // Query says which documents of a collection are wanted, and in which order. The zero value stands for all of them.
@@ -27,7 +28,13 @@ type Query struct {
 	// Partial has a page end early, perhaps without a document, where it would have looked at more. Otherwise the error is
 	// NeedsIndex.
 	Partial bool
+	// Referring names a document of another collection to which those that are wanted refer; nil for all of the collection. The
+	// option Relation says by which relation, where there are several.
+	Referring *Target
 }
+
+// Target names a document to which others refer.
+type Target struct{ Collection, ID string }
 
 // queryBody is the body of a query's request.
 type queryBody struct {
@@ -45,6 +52,8 @@ type queryBody struct {
 	Explain bool            `json:"explain,omitempty"`
 	View    string          `json:"view,omitempty"`
 	Expand  string          `json:"expand,omitempty"`
+
+	referring *Target // of the query
 }
 
 // queryPage is the answer to a query.
@@ -58,7 +67,7 @@ type queryPage struct {
 
 // body returns the body of a request. The error is Invalid where Params cannot be written as JSON.
 func (q *Query) body() (queryBody, error) {
-	b := queryBody{Filter: q.Filter, Sort: q.Sort, Fields: q.Fields, Limit: q.Limit, MaxScan: q.MaxScan, Partial: q.Partial}
+	b := queryBody{Filter: q.Filter, Sort: q.Sort, Fields: q.Fields, Limit: q.Limit, MaxScan: q.MaxScan, Partial: q.Partial, referring: q.Referring}
 	if q.Params == nil {
 		return b, nil
 	}
@@ -69,6 +78,9 @@ func (q *Query) body() (queryBody, error) {
 
 // ask sends one query.
 func (d *Documents[T]) ask(ctx context.Context, body queryBody, opts []ReadOption) (*queryPage, error) {
+	if body.referring != nil {
+		return d.askReferring(ctx, body, opts)
+	}
 	r := newRequest(http.MethodPost, "/v1/"+url.PathEscape(d.name)+"/_query")
 	r.read, r.repeatable = true, true
 	for _, opt := range opts {
@@ -93,6 +105,30 @@ func (d *Documents[T]) ask(ctx context.Context, body queryBody, opts []ReadOptio
 		return nil, err
 	}
 	r.header.Set("Content-Type", "application/json")
+	page := &queryPage{}
+	return page, d.c.sendJSON(ctx, r, page)
+}
+
+// askReferring sends one query for documents that refer to one, for which there are parameters alone.
+func (d *Documents[T]) askReferring(ctx context.Context, body queryBody, opts []ReadOption) (*queryPage, error) {
+	to := body.referring
+	r := readRequest("/v1/"+url.PathEscape(to.Collection)+"/"+url.PathEscape(to.ID)+"/"+url.PathEscape(d.name), opts)
+	for name, value := range map[string]string{"filter": body.Filter, "params": string(body.Params), "cursor": body.Cursor, "sort": strings.Join(body.Sort, ","),
+		"fields": strings.Join(body.Fields, ","), "group": strings.Join(body.Group, ","), "compute": strings.Join(body.Compute, ",")} {
+		if value != "" {
+			r.query.Set(name, value)
+		}
+	}
+	for name, value := range map[string]int{"limit": body.Limit, "maxScan": body.MaxScan} {
+		if value != 0 && !r.query.Has(name) {
+			r.query.Set(name, strconv.Itoa(value))
+		}
+	}
+	for name, value := range map[string]bool{"count": body.Count, "partial": body.Partial, "explain": body.Explain} {
+		if value {
+			r.query.Set(name, "true")
+		}
+	}
 	page := &queryPage{}
 	return page, d.c.sendJSON(ctx, r, page)
 }

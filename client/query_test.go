@@ -83,6 +83,43 @@ func TestQueryCountsAndGroups(t *testing.T) {
 	}
 }
 
+// TestQueryReferring: a query may be of the documents that refer to one, by parameters in place of a body.
+func TestQueryReferring(t *testing.T) {
+	s := harness.OpenTemp(t, `collections: { kinds: {}, rows: { relations: { kind: { path: kind, to: kinds }, other: { path: other, to: kinds } } } }`)
+	s.Put("kinds", "k 1/x", "{}")
+	for i := range 25 {
+		s.Put("rows", fmt.Sprintf("r%02d", i), fmt.Sprintf(`{"n":%d,"kind":%q}`, i, []string{"k 1/x", "k2"}[i%2]))
+	}
+	rows := client.Collection[row](connect(t, s.URL, client.Options{}), "rows")
+	q := client.Query{Filter: "doc.n >= params.from", Params: map[string]any{"from": 15}, Sort: []string{"-n"}, Limit: 2, Fields: []string{"n"}, MaxScan: 100,
+		Referring: &client.Target{Collection: "kinds", ID: "k 1/x"}}
+	by := client.Relation("kind")
+	var got []string
+	for doc, err := range rows.Query(t.Context(), q, by) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, doc.ID)
+	}
+	if fmt.Sprint(got) != "[r24 r22 r20 r18 r16]" {
+		t.Errorf("the query gives %v", got)
+	}
+	if n, err := rows.Count(t.Context(), q, by); n != 5 || err != nil {
+		t.Errorf("%d documents, %v", n, err)
+	}
+	for g, err := range rows.Group(t.Context(), client.Query{Referring: q.Referring}, nil, []string{"sum(n)", "count"}, by) {
+		if err != nil || string(g.Values) != `{"sum(n)":156,"count":13}` {
+			t.Errorf("%+v, %v", g, err)
+		}
+	}
+	if plan, err := rows.Explain(t.Context(), q, nil, nil, by); err != nil || plan.Index != "relation:kind" || plan.Matched != 5 {
+		t.Errorf("%+v, %v", plan, err)
+	}
+	if _, err := rows.Count(t.Context(), q); !errors.Is(err, client.Invalid) {
+		t.Errorf("without the relation's name: %v", err)
+	}
+}
+
 // TestQueryErrors: what is wrong with a query is told, and one that needs an index tells a patch of the model by which it is answered.
 func TestQueryErrors(t *testing.T) {
 	rows, c := queried(t)
