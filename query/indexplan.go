@@ -118,7 +118,10 @@ func (p *planner) unfit(x *model.Index) string {
 // noArray stands for no conjunct about an array's elements.
 const noArray = -1
 
-// arrayChoices returns the conjuncts about an array's elements that an index can decide. Two of them may be true by two elements, so
+// maxArrayChoices is how many conjuncts about an array's elements are looked at for one that an index decides.
+const maxArrayChoices = 8
+
+// arrayChoices returns the first conjuncts about an array's elements that an index can decide. Two of them may be true by two elements, so
 // a walk uses one.
 func (p *planner) arrayChoices(x *model.Index) []int {
 	out := []int{noArray}
@@ -126,7 +129,7 @@ func (p *planner) arrayChoices(x *model.Index) []int {
 		return out
 	}
 	for i, c := range p.f.conjuncts {
-		if c.Array != "" && slices.ContainsFunc(c.Tests, func(t test) bool { return componentOf(x, t.Term) >= 0 }) {
+		if len(out) <= maxArrayChoices && c.Array != "" && slices.ContainsFunc(c.Tests, func(t test) bool { return componentOf(x, t.Term) >= 0 }) {
 			out = append(out, i)
 		}
 	}

@@ -14,6 +14,9 @@ import (
 // lookLimit is up to how many entries a planner counts to find the cheapest plan.
 const lookLimit = 1000
 
+// maxLooks is how many ranges of entries a planner counts.
+const maxLooks = 10_000
+
 // plan is one way to answer a query.
 type plan struct {
 	name     string // of what is walked; "" for all documents
@@ -112,11 +115,24 @@ func (p *planner) add(x *plan) { p.plans = append(p.plans, x) }
 
 // count finds out how many entries each plan may walk, where there is a choice.
 func (p *planner) count() (err error) {
+	looks := 0
 	for i := 0; err == nil && len(p.plans) > 1 && p.q.place == nil && i < len(p.plans); i++ {
 		x := p.plans[i]
+		if looks += x.ranges(); looks > maxLooks {
+			x.entries = lookLimit // as if it had many
+			continue
+		}
 		x.entries, err = x.source.count(p.s, lookLimit)
 	}
 	return err
+}
+
+// ranges returns how many ranges of entries a plan walks.
+func (p *plan) ranges() int {
+	if p.index == nil {
+		return 1
+	}
+	return len(p.index.streams())
 }
 
 // choose returns the plan to follow. With a place it is the one that the place is of; the error is Invalid where that is gone.

@@ -99,10 +99,7 @@ func (r *run) prepare() (err error) {
 	if r.plan.name != "" {
 		r.out.Index = &r.plan.name
 	}
-	r.out.Ranges = 1
-	if r.plan.index != nil {
-		r.out.Ranges = len(r.plan.index.streams())
-	}
+	r.out.Ranges = r.plan.ranges()
 	return nil
 }
 

@@ -83,7 +83,7 @@ func (r *run) begins(x *model.Index) bool {
 func (r *run) proposals() (all [][]model.Component) {
 	arrays := []int{noArray}
 	for i, c := range r.filter.conjuncts {
-		if c.Array != "" && len(c.Tests) > 0 {
+		if len(arrays) <= maxArrayChoices && c.Array != "" && len(c.Tests) > 0 {
 			arrays = append(arrays, i)
 		}
 	}
