@@ -32,7 +32,7 @@ func (f *feed) changes(c echo.Context) error {
 // sendingParameters are those of the feed that say how changes are sent; selectionParameters say which.
 var (
 	sendingParameters   = []string{"feed", "limit", "timeout", "heartbeat", "include_docs"}
-	selectionParameters = []string{"mode", "collections", "derived", "cascades", "partition", "filter", "view"}
+	selectionParameters = []string{"mode", "collections", "derived", "cascades", "partition", "filter", "params", "view"}
 )
 
 // FeedQuery returns what a request for the change feed asks for by its parameters and headers. The error is Invalid.
@@ -146,7 +146,7 @@ func readSelection(s *changefeed.Selection, values url.Values) error {
 	default:
 		return fanfold.Errorf(fanfold.Invalid, "view=%s is not one of embedded and referenced", form)
 	}
-	s.Filter = values.Get("filter")
+	s.Filter, s.Params = values.Get("filter"), values.Get("params")
 	return readPartition(s, values.Get("partition"))
 }
 

@@ -12,10 +12,17 @@ import (
 
 // compileFilter returns the filter of a selection, nil for none. The error is Invalid.
 func (s *Selection) compileFilter() (*expr.Filter, error) {
+	var params *jsondoc.Tree
+	if s.Params != "" {
+		var err error
+		if params, err = expr.ParseParams([]byte(s.Params)); err != nil {
+			return nil, fanfold.Errorf(fanfold.Invalid, "params: %v", err)
+		}
+	}
 	if s.Filter == "" {
 		return nil, nil
 	}
-	filter, err := expr.CompileFilter(s.Filter)
+	filter, err := expr.CompileFilter(s.Filter, params)
 	if err != nil {
 		return nil, fanfold.Errorf(fanfold.Invalid, "filter: %v", err)
 	}

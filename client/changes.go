@@ -68,6 +68,8 @@ type ChangesOptions struct {
 	// Filter selects changes by a CEL expression over doc, previous and change. You also get the change by which a document
 	// ceases to match: Change.Gone.
 	Filter string
+	// Params has the values of params in the filter, as a map or struct; nil for none. A value never becomes an expression.
+	Params any
 	// Partition and Partitions ask for the documents of one partition of so many: a document is in exactly one, for ever.
 	Partition, Partitions int
 	// Once ends the loop where there are no more changes by now.
@@ -102,6 +104,14 @@ func (c *Client) Changes(ctx context.Context, opt ChangesOptions) iter.Seq2[Chan
 		if f.opt.Heartbeat == 0 {
 			f.opt.Heartbeat = 15 * time.Second
 		}
+		if opt.Params != nil {
+			text, err := encode(opt.Params)
+			if err != nil {
+				yield(Change{}, err)
+				return
+			}
+			f.params = string(text)
+		}
 		f.run(ctx)
 	}
 }
@@ -110,6 +120,7 @@ func (c *Client) Changes(ctx context.Context, opt ChangesOptions) iter.Seq2[Chan
 type follower struct {
 	c         *Client
 	opt       ChangesOptions
+	params    string // of the options, as JSON
 	path      string
 	yield     func(Change, error) bool
 	since     string // everything up to here was yielded
@@ -197,6 +208,7 @@ func (f *follower) request() *request {
 	set("mode", f.opt.Mode)
 	set("collections", strings.Join(f.opt.Collections, ","))
 	set("filter", f.opt.Filter)
+	set("params", f.params)
 	for name, has := range map[string]bool{"include_docs=true": f.opt.IncludeDocs, "view=referenced": f.opt.Referenced, "derived=exclude": f.opt.NoDerived, "cascades=exclude": f.opt.NoCascades} {
 		if name, value, _ := strings.Cut(name, "="); has {
 			set(name, value)

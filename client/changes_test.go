@@ -296,7 +296,7 @@ func TestChosenChanges(t *testing.T) {
 	if all, direct := count(client.ChangesOptions{}), count(client.ChangesOptions{NoDerived: true}); all != 62 || direct != 22 {
 		t.Errorf("%d changes, %d of them direct", all, direct)
 	}
-	if n := count(client.ChangesOptions{Filter: "change.op == 'create' && doc.pages > 14"}); n != 5 {
+	if n := count(client.ChangesOptions{Filter: "change.op == 'create' && doc.pages > params.pages", Params: map[string]int{"pages": 14}}); n != 5 {
 		t.Errorf("the filter gives %d", n)
 	}
 	sum := 0

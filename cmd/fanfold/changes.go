@@ -11,7 +11,7 @@ import (
 )
 
 func changesCommand() *cobra.Command {
-	var since, collections, mode, filter string
+	var since, collections, mode, filter, params string
 	var docs, once, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "changes",
@@ -28,12 +28,17 @@ unless NO_COLOR is set.`,
 	f.StringVar(&since, "since", "now", "position, 0, now or an RFC 3339 time")
 	f.StringVar(&collections, "collections", "", "only these, separated by commas")
 	f.StringVar(&mode, "mode", "all", "all changes, or only the latest of each document")
-	f.StringVar(&filter, "filter", "", "only changes of which this CEL expression over doc, previous and change is true, and leave where a document ceases to match")
+	f.StringVar(&filter, "filter", "", "only changes of which this CEL expression over doc, previous, change and params is true, and leave where a document ceases to match")
+	f.StringVar(&params, "params", "", "values of params in the filter, as a JSON object")
 	f.BoolVar(&docs, "include-docs", false, "with --json: the documents, too, as they were after each change (latest: as they are now)")
 	f.BoolVar(&once, "once", false, "print what there is and end")
 	f.BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		opt := client.ChangesOptions{Since: since, Mode: mode, Filter: filter, IncludeDocs: docs || !asJSON, Once: once, MustConnect: true}
+		values, err := paramsOf(params)
+		if err != nil {
+			return err
+		}
+		opt := client.ChangesOptions{Params: values, Since: since, Mode: mode, Filter: filter, IncludeDocs: docs || !asJSON, Once: once, MustConnect: true}
 		if collections != "" {
 			opt.Collections = []string{collections}
 		}

@@ -54,13 +54,20 @@ func (q *queryOptions) given(cmd *cobra.Command) bool {
 // query returns the flags as a query of the client. The error is Invalid.
 func (q *queryOptions) query() (client.Query, error) {
 	out := client.Query{Filter: q.filter, Sort: params.Terms(q.sort), Fields: params.Terms(q.fields), MaxScan: q.maxScan, Partial: q.partial}
-	if q.params != "" {
-		if !json.Valid([]byte(q.params)) {
-			return out, fanfold.Errorf(fanfold.Invalid, "--params is no JSON: give an object, such as '{\"since\":2000}'")
-		}
-		out.Params = json.RawMessage(q.params)
+	var err error
+	out.Params, err = paramsOf(q.params)
+	return out, err
+}
+
+// paramsOf returns what the flag params has, nil for "". The error is Invalid.
+func paramsOf(flag string) (any, error) {
+	switch {
+	case flag == "":
+		return nil, nil
+	case !json.Valid([]byte(flag)):
+		return nil, fanfold.Errorf(fanfold.Invalid, "--params is no JSON: give an object, such as '{\"since\":2000}'")
 	}
-	return out, nil
+	return json.RawMessage(flag), nil
 }
 
 // runQuery prints what a query answers.

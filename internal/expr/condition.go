@@ -139,7 +139,7 @@ func (c *Condition) Bind(params *jsondoc.Tree) (*Bound, error) {
 	if params.Kind(jsondoc.Root) != jsondoc.Object {
 		return nil, errParams
 	}
-	if err := c.checkGiven(params); err != nil {
+	if err := checkGiven(c.needed, params); err != nil {
 		return nil, err
 	}
 	b := &Bound{c: c, run: newRun(params)}

@@ -42,7 +42,7 @@ type evaluation struct {
 	beyond bool
 	// exhausted says that more was to be spent than was left.
 	exhausted bool
-	// params and facts are the other variables of a condition; nil where there are none.
+	// params and facts are the other variables of a condition, and params one of a filter; nil where there are none.
 	params ref.Val
 	facts  *Facts
 	// explained takes note of what is missing; nil where nobody asks.
@@ -88,6 +88,8 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	switch {
 	case name == evaluationName:
 		return e, true
+	case name == "params" && e.params != nil:
+		return e.params, true
 	case e.members:
 		n := e.tree.Member(jsondoc.Root, name)
 		if n == jsondoc.None {
@@ -96,8 +98,6 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return wrap(e, e.tree, n), true
 	case name == "doc":
 		return e.doc, true
-	case name == "params" && e.params != nil:
-		return e.params, true
 	case name == metaCreated && e.facts != nil:
 		return types.Timestamp{Time: e.facts.Created}, true
 	case name == metaUpdated && e.facts != nil:

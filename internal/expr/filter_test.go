@@ -10,14 +10,15 @@ import (
 // TestFilter: what is missing does not match, what cannot be evaluated is an error, and a filter has bounds of its own.
 func TestFilter(t *testing.T) {
 	values := jsondoc.MustParse([]byte(`{"doc":{"n":3,"s":"x","exact":0.10000000000000000001,"large":9007199254740993,"beyond":1e1001,"big":"` + strings.Repeat("ab", 100_000) + `"},"change":{"op":"patch","id":"1"}}`))
+	params := jsondoc.MustParse([]byte(`{"n":3,"list":["2","1"]}`))
 	for source, want := range map[string]string{
 		`doc.n > 2`: "true", `doc.n > 3`: "false", `doc.none > 3`: "false", `previous.n > 2`: "false",
 		`change.op == "patch" || previous.n > 2`: "true", `previous.n > 2 || change.op == "patch"`: "true",
 		`doc.exact == 0.1`: "false", `doc.exact == 0.10000000000000000001 && upper(doc.s) == "X"`: "true", `doc.large > 9007199254740992`: "true", `doc.beyond > 1`: "error",
 		`has(doc.none)`: "false", `doc.s > 3`: "error", `doc.n`: "error", `previous == null`: "false",
-		`doc.s in ["x", "y"] && change.id == "1"`: "true", `doc.big.contains("ba") && doc.big.split("").size() > 1 && doc.big.replace("a", "aaaa").size() > 3`: "error",
+		`doc.n == params.n && params.list.exists(x, x == change.id)`: "true", `doc.n > params.n || has(params.z)`: "false", `doc.s in ["x", "y"] && change.id == "1"`: "true", `doc.big.contains("ba") && doc.big.split("").size() > 1 && doc.big.replace("a", "aaaa").size() > 3`: "error",
 	} {
-		f, err := CompileFilter(source)
+		f, err := CompileFilter(source, params)
 		if err != nil {
 			t.Fatalf("%s: %v", source, err)
 		}
@@ -38,8 +39,14 @@ func TestFilter(t *testing.T) {
 	}
 	for _, source := range []string{``, `doc.`, `other.n == 1`, strings.Repeat("doc.n == 1 || ", 50) + "true", `doc.s == "` + strings.Repeat("x", MaxFilter) + `"`,
 		strings.Repeat("(", 30) + "true" + strings.Repeat(")", 30), `timestamp(doc.t).getHours("Europe/Oslo") == 1`, `doc.s.matches("(")`} {
-		if _, err := CompileFilter(source); err == nil {
+		if _, err := CompileFilter(source, nil); err == nil {
 			t.Errorf("%.60s is taken", source)
+		}
+	}
+	for source, want := range map[string]string{`doc.n == 1 && other.n`: "column 15: undeclared reference to 'other'", `doc.n +`: "column 8: ", "true ||\ndoc.n == params.z": "line 2, column 10: params.z is not given", `doc`: "column 1: ",
+		`change`: "column 1: ", `[doc.n]`: "column 1: ", `doc.s.matches("(")`: "column 14: "} {
+		if _, err := CompileFilter(source, params); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %s", source, err, want)
 		}
 	}
 }

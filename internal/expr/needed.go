@@ -37,8 +37,8 @@ func (q *query) needed(e ast.Expr) (out []needed) {
 }
 
 // checkGiven returns an error where a member of params is needed and not given.
-func (c *Condition) checkGiven(params *jsondoc.Tree) error {
-	for _, n := range c.needed {
+func checkGiven(members []needed, params *jsondoc.Tree) error {
+	for _, n := range members {
 		if params.Member(jsondoc.Root, n.name) == jsondoc.None {
 			return n.missing
 		}

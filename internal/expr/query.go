@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -150,7 +151,7 @@ func (q *query) neverTruth(e ast.Expr) bool {
 	}
 	switch e.Kind() {
 	case ast.IdentKind:
-		return e.AsIdent() == "doc" || e.AsIdent() == "params"
+		return slices.Contains(FilterNames, e.AsIdent()) || e.AsIdent() == "params"
 	case ast.CallKind:
 		switch c := e.AsCall(); c.FunctionName() {
 		case operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo, operators.Negate:

@@ -59,12 +59,13 @@ func TestSelectionsOfTheFeed(t *testing.T) {
 		"mode=all&derived=include&collections=books": "create b1, create b2, derive b1, derive b2, replace b1, delete b1",
 		"derived=exclude": latestWrites,
 		"":                "patch a1, derive b2, delete b1",
-		"mode=all&filter=" + url.QueryEscape(`doc.stars > 3`):                                        "create b1, create b2 !, derive b1, derive b2 !, leave b1",
-		"mode=all&filter=" + url.QueryEscape(`previous.stars > 3 || change.op == "delete"`):          "derive b1, derive b2 !, replace b1, delete b1",
-		"mode=all&filter=" + url.QueryEscape(`doc.authors[0].name == "B"`):                           "derive b1, derive b2, leave b1",
-		"mode=all&filter=" + url.QueryEscape(`previous.authors[0].name == "A"`):                      "derive b1, derive b2",
-		"mode=all&view=referenced&filter=" + url.QueryEscape(`has(doc.authors[0].name)`):             "",
-		"filter=" + url.QueryEscape(`doc.stars == 1 || change.cause.rule == "books.authors[].name"`): "patch a1, derive b2",
+		"mode=all&filter=" + url.QueryEscape(`doc.stars > 3`):                                                          "create b1, create b2 !, derive b1, derive b2 !, leave b1",
+		"mode=all&params=" + url.QueryEscape(`{"least":3}`) + "&filter=" + url.QueryEscape(`doc.stars > params.least`): "create b1, create b2 !, derive b1, derive b2 !, leave b1",
+		"mode=all&filter=" + url.QueryEscape(`previous.stars > 3 || change.op == "delete"`):                            "derive b1, derive b2 !, replace b1, delete b1",
+		"mode=all&filter=" + url.QueryEscape(`doc.authors[0].name == "B"`):                                             "derive b1, derive b2, leave b1",
+		"mode=all&filter=" + url.QueryEscape(`previous.authors[0].name == "A"`):                                        "derive b1, derive b2",
+		"mode=all&view=referenced&filter=" + url.QueryEscape(`has(doc.authors[0].name)`):                               "",
+		"filter=" + url.QueryEscape(`doc.stars == 1 || change.cause.rule == "books.authors[].name"`):                   "patch a1, derive b2",
 	} {
 		rows, _ := s.Changes(query)
 		var got []string
@@ -98,7 +99,8 @@ func TestBadSelections(t *testing.T) {
 	for query, says := range map[string]string{
 		"derived=no": "derived=no", "view=x": "view=x", "partition=1": "partition=1", "partition=4/4": "partition=4/4", "partition=-1/4": "partition=-1/4",
 		"partition=0/5000": "4096", "partition=01/4": "partition=01/4", "partition=0/0": "partition=0/0", "partition=1/2/3": "partition=1/2/3",
-		"filter=" + url.QueryEscape("doc.("): "filter", "filter=other.x": "other", "filter=1": "neither true nor false", "filter=[doc]": "neither true nor false", "filter=previous.x": "mode=all", "mode=all&filter=" + strings.Repeat("(", 1025): "1024",
+		"filter=" + url.QueryEscape("doc.("): "filter: column 6: ", "filter=other.x": "filter: column 1: undeclared reference to 'other'", "filter=" + url.QueryEscape("doc.x > params.y"): "filter: column 9: params.y is not given", "params=[]": "params: ",
+		"params=" + url.QueryEscape(`{"a":"`+strings.Repeat("x", 16<<10)+`"}`): "params: ", "filter=1": "neither true nor false", "filter=[doc]": "neither true nor false", "filter=previous.x": "mode=all", "mode=all&filter=" + strings.Repeat("(", 1025): "1024",
 	} {
 		harness.Refuse(t, s, harness.Refusal{"", 400, "invalid", "GET", "/v1/_changes?" + query, ``, nil, []string{says}})
 	}
