@@ -327,10 +327,13 @@ func (rs *routes) checkPath(next echo.HandlerFunc) echo.HandlerFunc {
 		default:
 			return next(c)
 		}
-		switch {
+		switch method := c.Request().Method; {
 		case methods == nil:
 			return fanfold.Errorf(fanfold.NotFound, "no such route: names that begin with _ are the store's own; see /openapi.json")
-		case c.Request().Method != http.MethodOptions && !slices.Contains(methods, c.Request().Method):
+		case method == http.MethodOptions && isQueryPath(path): // the router knows of one of its two routes
+			c.Response().Header().Set("Allow", strings.Join(append([]string{method}, methods...), ", "))
+			return c.NoContent(http.StatusNoContent)
+		case method != http.MethodOptions && !slices.Contains(methods, method):
 			c.Response().Header().Set("Allow", strings.Join(methods, ", "))
 			return echo.ErrMethodNotAllowed
 		}

@@ -300,7 +300,7 @@ func TestUnknownRoutes(t *testing.T) {
 	}
 	s.Put("books", "a/_nope", `{}`)
 	s.Want(http.StatusOK, "GET", "/v1/books/a%2F_nope", "")
-	for path, allow := range map[string][]string{"/v1/books/b": {"DELETE", "GET", "PUT", "PATCH"}, "/v1/books": {"GET", "POST"}, "/v1/_model": {"GET", "PUT"}, "/v1/_changes": {"GET"}, "/healthz": {"GET"}} {
+	for path, allow := range map[string][]string{"/v1/books/b": {"DELETE", "GET", "PUT", "PATCH"}, "/v1/books": {"GET", "POST"}, "/v1/books/_query": {"OPTIONS", "DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"}, "/v1/_model": {"GET", "PUT"}, "/v1/_changes": {"GET"}, "/healthz": {"GET"}} {
 		r, err := s.Do("OPTIONS", path, nil)
 		if err != nil || r.Status != http.StatusNoContent {
 			t.Errorf("OPTIONS %s: %v, %d", path, err, r.Status)
