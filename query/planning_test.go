@@ -23,7 +23,7 @@ func TestPlanningIsBounded(t *testing.T) {
 		values = append(values, fmt.Sprintf(`"v%d"`, i))
 	}
 	params := `{"x":["x1",` + strings.Join(values, ",") + `]}`
-	filter := strings.TrimSuffix(strings.Repeat("doc.tags.exists(t, t in params.x) && ", 40), " && ")
+	filter := strings.TrimSuffix(strings.Repeat("doc.tags.exists(t, t in params.x) && ", 20), " && ")
 	q, err := query.Compile(w.request(query.Request{Filter: filter, Params: []byte(params), Explain: true}), w.model)
 	if err != nil {
 		t.Fatal(err)

@@ -234,8 +234,8 @@ func (r *run) fewWouldMatch(x *plan) bool {
 	return most*float64(total) <= float64(r.q.request.MaxScan)
 }
 
-// halfWouldMatch tells whether the part of the filter that a plan uses leaves no more than half of the documents, as far as a few of those
-// tell that were looked at.
+// halfWouldMatch tells whether the part of the filter that a plan uses leaves at most half of the documents that were looked at. It asks a
+// few of them.
 func (r *run) halfWouldMatch(x *plan) bool {
 	const few = 100
 	numbers := r.sample.numbers

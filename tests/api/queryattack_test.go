@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
@@ -23,7 +24,7 @@ func TestManyIndexesOfALargeDocument(t *testing.T) {
 	}
 	s := harness.OpenTemp(t, "collections:\n  docs:\n    indexes:\n"+indexes.String())
 	var doc strings.Builder
-	doc.WriteString(`{"text0":"A` + strings.Repeat("é", 400_000) + `","tags":[`)
+	doc.WriteString(`{"pad":"` + strings.Repeat("x", 800_000) + `","text0":"A` + strings.Repeat("é", 100_000) + `","tags":[`)
 	for i := range 100_000 {
 		fmt.Fprintf(&doc, `"t%d",`, i)
 	}
@@ -65,18 +66,19 @@ func sameWords(a, b []string) bool {
 	return len(a) == len(b)
 }
 
-// TestManyLargeQueries: of 200 large queries at once each is answered, or refused as one too many, and single documents are read meanwhile.
+// TestManyLargeQueries: of 100 large queries at once each is answered, or refused as one too many, and single documents are read meanwhile.
 func TestManyLargeQueries(t *testing.T) {
 	suite.Parallel(t)
-	s := harness.OpenTemp(t, "")
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{Admission: 100 * time.Millisecond}})
+	defer s.Close()
 	var lines strings.Builder
-	for i := range 4000 {
+	for i := range 1500 {
 		fmt.Fprintf(&lines, `{"id":"%d","n":%d,"text":"Ticket %d"}`+"\n", i, i, i)
 	}
 	harness.ImportText(t, s.Client, "collection=tickets", lines.String())
 	var sorts []string
 	for i := range 8 {
-		sorts = append(sorts, fmt.Sprintf(`"-lower(doc.text + \"%d%s\")"`, i, strings.Repeat("x", 4000)))
+		sorts = append(sorts, fmt.Sprintf(`"-lower(doc.text + \"%d%s\")"`, i, strings.Repeat("x", 1000)))
 	}
 	bodies := []string{
 		`{"filter":"doc.text.matches(\"^T.*[0-9]7$\")","count":true,"limit":1}`,
@@ -88,22 +90,22 @@ func TestManyLargeQueries(t *testing.T) {
 		`{"filter":"doc` + strings.Repeat(".a", 2000) + `"}`,
 	}
 	var wg sync.WaitGroup
-	for i := range 200 {
+	for i := range 100 {
 		wg.Go(func() {
 			r, err := s.Do("POST", "/v1/tickets/_query", []byte(bodies[i%len(bodies)]))
-			if err != nil || r.Status != http.StatusOK && r.Status != http.StatusTooManyRequests && (r.Status != http.StatusBadRequest || i%len(bodies) < 5) {
-				t.Errorf("%.50s is answered with %v %+v", bodies[i%len(bodies)], err, r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if r.Status != http.StatusOK && r.Status != http.StatusTooManyRequests && (r.Status != http.StatusBadRequest || i%len(bodies) < 5) {
+				t.Errorf("%.50s is answered with %d", bodies[i%len(bodies)], r.Status)
 			}
 		})
 	}
-	slowest := time.Duration(0)
-	for i := range 200 {
-		begin := time.Now()
+	for i := range 100 {
 		s.Want(http.StatusOK, "GET", fmt.Sprintf("/v1/tickets/%d", i), "")
-		slowest = max(slowest, time.Since(begin))
 	}
 	wg.Wait()
-	t.Logf("the slowest GET took %v", slowest)
 	for _, body := range bodies[:5] {
 		s.Want(http.StatusOK, "POST", "/v1/tickets/_query", body)
 	}
