@@ -24,7 +24,7 @@ func (r *run) list() error {
 		if err != nil {
 			return err
 		}
-		r.result.Count, counted = n, true
+		r.result.Count, counted, r.known = n, true, r.out.Entries
 	}
 	p := &page{run: r, counting: !counted}
 	after, err := r.placeInWalk()

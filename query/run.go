@@ -37,6 +37,7 @@ type run struct {
 	within time.Duration // for which the snapshot may be read; 0 for long
 	begin  time.Time
 	steps  int
+	known  int64         // entries that the count has come by, of which a page is a part
 	heavy  bool          // it may look at many documents
 	turn   bool          // it has one of turns
 	turned time.Time     // when its turn began
@@ -196,7 +197,7 @@ func (r *run) checkTime() error {
 
 // entry counts entries of an index.
 func (r *run) entry(n int64) error {
-	if r.out.Entries+n > r.q.work.entries {
+	if r.out.Entries+n-r.known > r.q.work.entries {
 		return &pastBound{fmt.Sprintf("the request looks at more than %d entries of index %s", r.q.work.entries, r.plan.name)}
 	}
 	r.out.Entries += n
