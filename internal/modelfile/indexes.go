@@ -109,7 +109,8 @@ func ParseComponent(text string) (model.Component, error) {
 		name := strings.TrimPrefix(term, "doc.")
 		return c, fanfold.Errorf(fanfold.Invalid, "%q could be a path or an expression: write %q for that member, or %q for one inside a member doc", term, name, "(doc."+term+")")
 	case namesDoc.MatchString(term):
-		return c, setExpression(&c, term, text[:strings.Index(text, term)])
+		before, _, _ := strings.Cut(text, term)
+		return c, setExpression(&c, term, before)
 	case strings.ContainsAny(term, "()"):
 		return c, fanfold.Errorf(fanfold.Invalid, "%q is neither a path nor an expression: an expression names members as doc.email, and one with another name as doc[\"a (b)\"]", fanfold.Clip(term))
 	}
