@@ -23,8 +23,13 @@ const pairRounds = 6
 
 // Pairs measures rates in pairs, ours and the limit's, after a warm-up.
 func Pairs(name, unit, limit string, ours, plain func(round int) (float64, error)) (r Result, err error) {
+	return somePairs(pairRounds, name, unit, limit, ours, plain)
+}
+
+// somePairs does what Pairs does, in so many rounds.
+func somePairs(rounds int, name, unit, limit string, ours, plain func(round int) (float64, error)) (r Result, err error) {
 	var rates, limits []float64
-	for i := range pairRounds + 1 {
+	for i := range rounds + 1 {
 		p, err := plain(i)
 		if err != nil {
 			return r, err
