@@ -88,7 +88,7 @@ func (l *Log) decided(ctx context.Context, first, last uint64, err error) (uint6
 	if l.run.Load().syncer != nil {
 		synced, span = l.opt.Tracer.Start(ctx, "log sync")
 	}
-	unsynced := l.WaitSynced(synced, last)
+	unsynced := l.run.Load().wait(synced, last)
 	span.End()
 	if unsynced != nil {
 		return 0, fanfold.Wrap(unsynced, fanfold.OutcomeUnknown, "%s (%s)", outcomeUnknown, fanfold.MessageOf(unsynced))
@@ -209,11 +209,14 @@ func isLimit(err error) bool {
 	return true
 }
 
-// suspended returns why nothing is sent to the server at present: it has no space, or is being started again, after which it may
-// decide. It returns nil where it can be asked.
+// suspended returns why nothing is sent to the server at present: it has no space or a part of a batch, or is being started again,
+// after which it may decide. It returns nil where it can be asked.
 func (l *Log) suspended(run *serverRun) error {
 	if full := l.health.noSpace(); full != nil {
 		return full
+	}
+	if broken := run.broken.Load(); broken != nil {
+		return *broken
 	}
 	return run.stopped
 }
@@ -243,7 +246,7 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 			return 0, true, err
 		}
 		attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
-		ack, err := l.client.Request(attempt, msg)
+		ack, err := l.batches.request(attempt, msg)
 		cancel()
 		once.Do(onFirstAttempt)
 		var api *jetstream.APIError

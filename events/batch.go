@@ -41,25 +41,36 @@ func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) 
 	if err != nil {
 		return 0, err
 	}
-	return l.appendBatch(ctx, msgs, writes, newServerBatch())
+	return l.appendBatch(ctx, msgs, writes, l.batches.append)
 }
 
-// appendBatch stores messages as AppendAll does. Of the server's batch some may have been sent already.
-func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write, batch *serverBatch) (first uint64, err error) {
+// appendBatch stores messages as AppendAll does, by a function that does so once they are durable or not.
+func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write,
+	store func(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write) (first uint64, err error)) (first uint64, err error) {
 	ctx, span := l.opt.Tracer.Start(ctx, "append")
 	defer span.End()
-	l.addTrace(ctx, msgs[batch.sent:]...)
+	l.addTrace(ctx, msgs...)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opt.Timeout)
 	defer cancel()
+	if err := l.refuses(); err != nil {
+		return 0, err
+	}
+	first, err = store(ctx, msgs, writes)
+	last := first
+	if err == nil {
+		last += uint64(len(msgs)) - 1
+	}
+	return l.decided(ctx, first, last, err)
+}
+
+// appendAtomic does what batchStore.append does, by an atomic batch of the server. Of it some may have been sent already.
+func (l *Log) appendAtomic(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write, batch *serverBatch) (first uint64, err error) {
 	if err := l.batchSlots.Acquire(ctx, 1); err != nil {
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, unreachable)
 	}
 	defer l.batchSlots.Release(1)
-	if err := l.refuses(); err != nil {
-		return 0, err
-	}
 	before := l.highestSeen()
-	first, err = l.retryUntilDecided(ctx, false, func(ctx context.Context, sent bool) (uint64, bool, error) {
+	return l.retryUntilDecided(ctx, false, func(ctx context.Context, sent bool) (uint64, bool, error) {
 		if err := l.mayPublish(sent, msgs...); err != nil {
 			return 0, true, err
 		}
@@ -74,11 +85,6 @@ func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfol
 		}
 		return l.interpretBatchRefusal(ctx, msgs, writes, l.storedAfter(before), api, sent)
 	})
-	last := first
-	if err == nil {
-		last += uint64(len(msgs)) - 1
-	}
-	return l.decided(ctx, first, last, err)
 }
 
 // batchMessages returns the messages that store the writes of a transaction. Errors are
@@ -104,7 +110,7 @@ func (l *Log) batchMessages(tx string, writes []fanfold.Write) (msgs []*nats.Msg
 			return nil, fanfold.Errorf(fanfold.TooLarge, "a transaction has at most %d bytes; write it in parts", MaxTxBytes)
 		}
 	}
-	keepTwoIDs(msgs)
+	l.batches.keepIDs(msgs)
 	return msgs, nil
 }
 
@@ -324,7 +330,7 @@ func (l *Log) findBatch(ctx context.Context, msgs []*nats.Msg, storedAfter uint6
 		first = m.Seq - uint64(at)
 		m, err = l.getMsg(ctx, servers.LeaderQuery{Seq: first + uint64(last)})
 		switch {
-		case err != nil || m != nil && sameID(m, msgs[last]):
+		case err != nil || m != nil && sameID(m, msgs[last]) && m.Header.Get(headerTx) == msgs[last].Header.Get(headerTx):
 		case m != nil && at == idempotencyKeyIndex(msgs):
 			err = duplicateError()
 		default:

@@ -266,7 +266,8 @@ const (
 	headerTxCount = "Fanfold-Tx-Count"
 	headerKey     = "Fanfold-Key"
 	headerDigest  = "Fanfold-Digest"
-	headerActor   = "Fanfold-Actor" // as EscapeToken writes it
+	headerActor   = "Fanfold-Actor"       // as EscapeToken writes it
+	headerBatch   = "Fanfold-Batch-Count" // of the first of messages that are no transaction and were stored together: how many these are
 )
 
 // foldedHeaders lists the headers that readHeaders reads, in the order in which an event's digest has them.

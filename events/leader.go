@@ -73,5 +73,5 @@ func (l *Log) getMsg(ctx context.Context, req servers.LeaderQuery) (*servers.Mes
 	if err != nil || m == nil {
 		return nil, err
 	}
-	return m, run.wait(ctx, m.Seq) // nobody is told of what could be lost yet
+	return m, l.waitWhole(ctx, run, m.Seq) // nobody is told of what could be lost yet
 }

@@ -100,19 +100,20 @@ type Log struct {
 	connection servers.Connection
 	health     health
 	run        atomic.Pointer[serverRun] // of the server, the current one
-	batchSlots *semaphore.Weighted       // batches in flight besides the group commit's
-	stageSlots *semaphore.Weighted       // batches that are staged, or were and may still be in the server
-	acked      atomic.Uint64             // the last event that was acknowledged, durable as it has to be
-	restarts   atomic.Uint64             // of the embedded server
-	replicated atomic.Bool               // the stream has several replicas, when last heard
-	led        atomic.Bool               // a leader said so that most replicas follow, or the stream has one replica
-	begunAt    atomic.Uint64             // the lowest sequence with which a run of the server began, but for the first; 0 for no other run
-	syncs      atomic.Uint64             // rounds of fsync in runs of the server that have ended
-	replicas   atomic.Int32              // as the last Check saw them
-	current    atomic.Int32              // those of them that are current
-	created    atomic.Int64              // when the stream was made, as the last Check that found nothing saw it
-	size       atomic.Uint64             // bytes that the log has, as the last Check saw it
-	counted    atomic.Uint64             // and events
+	batches    batchStore
+	batchSlots *semaphore.Weighted // atomic batches in flight besides the group commit's
+	stageSlots *semaphore.Weighted // batches that are staged, or were and may still be in the server
+	acked      atomic.Uint64       // the last event that was acknowledged, durable as it has to be
+	restarts   atomic.Uint64       // of the embedded server
+	replicated atomic.Bool         // the stream has several replicas, when last heard
+	led        atomic.Bool         // a leader said so that most replicas follow, or the stream has one replica
+	begunAt    atomic.Uint64       // the lowest sequence with which a run of the server began, but for the first; 0 for no other run
+	syncs      atomic.Uint64       // rounds of fsync in runs of the server that have ended
+	replicas   atomic.Int32        // as the last Check saw them
+	current    atomic.Int32        // those of them that are current
+	created    atomic.Int64        // when the stream was made, as the last Check that found nothing saw it
+	size       atomic.Uint64       // bytes that the log has, as the last Check saw it
+	counted    atomic.Uint64       // and events
 	stats      struct{ batches, batched, refused, singles, resent atomic.Uint64 }
 }
 
@@ -129,6 +130,9 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	l := &Log{nc: nc, js: client.JS, client: client, sub: subjects{opt.Database}, opt: opt,
 		batchSlots: semaphore.NewWeighted(maxBatchesInFlight - 1), stageSlots: semaphore.NewWeighted(maxStagedBatches)}
 	l.commit.log = l
+	if l.batches, err = newBatchStore(l); err != nil {
+		return nil, err
+	}
 	run := newServerRun(nil)
 	l.run.Store(run)
 	l.connection.Watch(nc)

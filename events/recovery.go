@@ -25,7 +25,7 @@ const (
 const ProbeBytes = 16 << 20
 
 // Recover blocks until ctx ends, and then returns nil. Where meanwhile the disk of the embedded server is full, which the server does
-// not get over by itself, it refuses writes with the reason, waits for space, and starts the server again. Reads go
+// not get over by itself, or the log may have a part of a batch, it refuses writes with the reason, waits for space, and starts the server again. Reads go
 // on. folded returns the last event that was folded, which the log must still have. An outside server that took no event at
 // the last try is tried again with a fence, for nobody sends writes to a node that is not ready.
 func (l *Log) Recover(ctx context.Context, folded func() (uint64, error)) error {
@@ -45,14 +45,14 @@ func (l *Log) Recover(ctx context.Context, folded func() (uint64, error)) error 
 		case <-e.Trouble():
 		case <-tick.C:
 		}
-		reason := e.OutOfSpace()
-		if reason == "" {
+		refusal := l.mustRestart()
+		if refusal == nil {
 			continue
 		}
 		if time.Since(recovered) > steadyFor {
 			wait = firstProbe
 		}
-		wait = l.recoverFrom(ctx, reason, wait, folded)
+		wait = l.recoverFrom(ctx, refusal, wait, folded)
 		recovered = time.Now()
 	}
 }
@@ -73,14 +73,26 @@ func (l *Log) tryWhileFailing(ctx context.Context) {
 	}
 }
 
-// recoverFrom refuses writes until there is space and the server runs again, or ctx ends. It looks for space after wait, and then
+// mustRestart returns why the embedded server is to be started again, as the error of writes until then; nil for no reason.
+func (l *Log) mustRestart() error {
+	if reason := l.opt.Embedded.OutOfSpace(); reason != "" {
+		l.opt.Logger.Error("the log's disk is full; writes are refused until there is space", "err", reason)
+		cause := reason[strings.LastIndex(reason, ": ")+1:] // without the file, which is for the node's log
+		return fanfold.Errorf(fanfold.Unavailable, "the log's disk is full (%s); nothing was written; free some space: once there are %d MiB, writes are taken again by themselves", strings.TrimSpace(cause), ProbeBytes>>20)
+	}
+	run := l.run.Load()
+	if broken := run.broken.Load(); broken != nil && failureOf(run.syncer) == nil {
+		l.opt.Logger.Error("the log has perhaps a part of what belongs together; writes are refused until its server was started again", "err", *broken)
+		return fanfold.Errorf(fanfold.Unavailable, "the log's server is being started again; nothing was written, try again")
+	}
+	return nil
+}
+
+// recoverFrom refuses writes, with an error, until there is space and the server runs again, or ctx ends. It looks for space after wait, and then
 // less and less often. It returns how long to wait at first should the disk soon be full again.
-func (l *Log) recoverFrom(ctx context.Context, reason string, wait time.Duration, folded func() (uint64, error)) time.Duration {
+func (l *Log) recoverFrom(ctx context.Context, refusal error, wait time.Duration, folded func() (uint64, error)) time.Duration {
 	e := l.opt.Embedded
-	cause := reason[strings.LastIndex(reason, ": ")+1:] // without the file, which is for the node's log
-	full := fanfold.Errorf(fanfold.Unavailable, "the log's disk is full (%s); nothing was written; free some space: once there are %d MiB, writes are taken again by themselves", strings.TrimSpace(cause), ProbeBytes>>20)
-	l.health.refuse(full)
-	l.opt.Logger.Error("the log's disk is full; writes are refused until there is space", "err", reason)
+	l.health.refuse(refusal)
 	for {
 		select {
 		case <-time.After(wait):
@@ -91,11 +103,11 @@ func (l *Log) recoverFrom(ctx context.Context, reason string, wait time.Duration
 		if err := e.ProbeSpace(); err != nil {
 			continue
 		}
-		err := l.restartServer(ctx, full, folded)
+		err := l.restartServer(ctx, refusal, folded)
 		switch {
 		case err == nil:
 			l.health.refuse(nil)
-			l.opt.Logger.Info("the log's disk has space, and the log takes writes again")
+			l.opt.Logger.Info("the log takes writes again")
 			return wait
 		case errors.Is(err, errNotDurable):
 			l.opt.Logger.Error("the log takes nothing until the node is started again", "err", err)

@@ -21,6 +21,9 @@ type Embedded interface {
 type Files interface {
 	// Sync returns who makes what is written durable: SyncGroup, SyncServer or SyncNone.
 	Sync() string
+	// OnlyPublisher returns whether nobody but this process publishes to the log, and a part of a batch at its end is cut when the
+	// server starts.
+	OnlyPublisher() bool
 	// SyncLog makes what the log's stream has durable, and returns what does so from then on. stored returns the highest sequence
 	// that is known to be written, and told is called after each round. Errors are ErrLayout, and Unavailable.
 	SyncLog(stream *jetstream.StreamInfo, stored func() uint64, told func(took time.Duration, events int)) (Syncer, error)

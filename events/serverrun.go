@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/fanfold/fanfold"
 )
@@ -10,9 +11,10 @@ import (
 // it keeps what it has told; an embedded server that is started again may have less afterwards, namely a transaction less that
 // was stored in part. So nothing that one run has told is carried over into the next.
 type serverRun struct {
-	highest Watermark // the highest sequence that the log is known to have
-	syncer  Syncer    // nil where the server syncs, or nobody does
-	stopped error     // why the server cannot be used; nil for one that runs
+	highest Watermark             // the highest sequence that the log is known to have
+	syncer  Syncer                // nil where the server syncs, or nobody does
+	stopped error                 // why the server cannot be used; nil for one that runs
+	broken  atomic.Pointer[error] // why it is to be started again, for it may have a part of a batch; nil for no reason
 
 	ended context.Context // when the next run begins; readers of this one end
 	end   context.CancelFunc
@@ -24,6 +26,9 @@ func newServerRun(stopped error) *serverRun {
 	r.ended, r.end = context.WithCancel(context.Background())
 	return r
 }
+
+// breakOff says why the server must be started again. The first reason stays.
+func (r *serverRun) breakOff(why error) { r.broken.CompareAndSwap(nil, &why) }
 
 // wait blocks until the event at seq, which was told of in this run, is durable, or ctx has ended. The error is Unavailable.
 func (r *serverRun) wait(ctx context.Context, seq uint64) error {
@@ -44,12 +49,14 @@ func (r *serverRun) rounds() uint64 {
 	return r.syncer.Rounds()
 }
 
-// startRun makes run the current one, and ends the one before.
+// startRun makes run the current one, and ends the one before. What was sent before was sent to that one.
 func (l *Log) startRun(run *serverRun) {
-	if old := l.run.Swap(run); old != nil {
-		old.end()
-		l.syncs.Add(old.rounds())
-	}
+	l.batches.pause(func() {
+		if old := l.run.Swap(run); old != nil {
+			old.end()
+			l.syncs.Add(old.rounds())
+		}
+	})
 }
 
 // seenSequence is the highest sequence that the log was known to have at a moment, in a run of its server.
@@ -78,9 +85,17 @@ func errAnotherRun() error {
 }
 
 // WaitSynced blocks until the event at seq, which was delivered or acknowledged, is as durable as the log's durability
-// says, or until ctx has ended. The error is Unavailable.
+// says, and all that was stored with it is there, or until ctx has ended. The error is Unavailable.
 func (l *Log) WaitSynced(ctx context.Context, seq uint64) error {
-	return l.run.Load().wait(ctx, seq)
+	return l.waitWhole(ctx, l.run.Load(), seq)
+}
+
+// waitWhole does what WaitSynced does for an event that was told of in a run.
+func (l *Log) waitWhole(ctx context.Context, run *serverRun, seq uint64) error {
+	if err := run.wait(ctx, seq); err != nil {
+		return err
+	}
+	return l.batches.whole(ctx, seq)
 }
 
 // Synced returns the last event that was acknowledged as durable, 0 where nobody knows. It is for the next start. What is

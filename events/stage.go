@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/fanfold/fanfold"
 )
 
@@ -33,6 +35,9 @@ func (l *Log) Stage(ctx context.Context, writes []fanfold.Write) (appendLastPart
 
 // stageAt is Stage at a time.
 func (l *Log) stageAt(ctx context.Context, writes []fanfold.Write, at time.Time) (appendLastPart lastPartAppender, err error) {
+	if _, atomic := l.batches.(atomicBatches); !atomic {
+		return l.encodeAhead(writes)
+	}
 	if !l.stageSlots.TryAcquire(1) {
 		return nil, errEnoughStaged
 	}
@@ -60,9 +65,29 @@ func (l *Log) stageAt(ctx context.Context, writes []fanfold.Write, at time.Time)
 		if err != nil || len(msgs) > l.MaxBatch() || payload(msgs) > MaxTxBytes || time.Since(at) > stagedSurely {
 			return l.AppendAll(ctx, "", writes)
 		}
-		if first, err = l.appendBatch(ctx, msgs, writes, batch); err == nil {
+		first, err = l.appendBatch(ctx, msgs, writes, func(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write) (uint64, error) {
+			return l.appendAtomic(ctx, msgs, writes, batch)
+		})
+		if err == nil {
 			release()
 		}
 		return first, err
+	}, nil
+}
+
+// encodeAhead does what Stage does where the server cannot be sent anything ahead: it makes the messages.
+func (l *Log) encodeAhead(writes []fanfold.Write) (appendLastPart lastPartAppender, err error) {
+	msgs, err := l.batchMessages("", writes)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, lastPart []fanfold.Write) (first uint64, err error) {
+		writes := slices.Concat(writes, lastPart)
+		more, err := l.batchMessages("", lastPart)
+		msgs := slices.Concat(msgs, more)
+		if err != nil || len(msgs) > l.MaxBatch() || payload(msgs) > MaxTxBytes {
+			return l.AppendAll(ctx, "", writes)
+		}
+		return l.appendBatch(ctx, msgs, writes, l.batches.append)
 	}, nil
 }

@@ -52,6 +52,17 @@ func (s subjects) link(target fanfold.Key) string {
 	return "fanfold." + s.db + ".link." + target.Collection + "." + EscapeToken(target.ID)
 }
 
+// linksOf returns the subjects of all strict references to the document to which the one of a link event leads, "" for another subject.
+func (s subjects) linksOf(subject string) string {
+	if !strings.HasPrefix(subject, "fanfold."+s.db+".link.") {
+		return ""
+	}
+	for range 2 { // the holder's id and collection
+		subject = subject[:strings.LastIndexByte(subject, '.')]
+	}
+	return subject + ".>"
+}
+
 // parse returns what a subject is about. kind is "" for a document's subject, where only the
 // envelope tells. The error is Invalid.
 func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err error) {

@@ -83,6 +83,7 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 1 << 60,
 	}
 	opts.JetStreamLimits.MaxBatchSize = events.MaxEmbeddedBatch
+	opts.StreamMaxBufferedMsgs, opts.StreamMaxBufferedSize = maxBuffered, maxBufferedBytes
 	if opt.Durability == Always && !opt.ServerSyncs {
 		opts.SyncInterval = never // the kernel tells an error of writing once: it must be to the log's fsync
 	}
@@ -210,6 +211,12 @@ func (e *Server) InProcessConn() (net.Conn, error) {
 	return s.InProcessConn()
 }
 
+// What the server may have received and not stored yet. The log bounds that by itself: the server would drop a message out of a batch.
+const (
+	maxBuffered      = 1 << 20 // messages
+	maxBufferedBytes = 1 << 30
+)
+
 // removeConsumers removes the consumers that a server left in its files. Fanfold keeps none there, and versions before it let
 // readers make some that deliver into buckets. The error is Unavailable.
 func removeConsumers(dir string) error {
@@ -236,6 +243,9 @@ func (e *Server) Sync() string {
 	}
 	return events.SyncGroup
 }
+
+// OnlyPublisher returns whether nobody but this process publishes to the log, and CutTail knows its files.
+func (e *Server) OnlyPublisher() bool { return e.Sync() != events.SyncServer }
 
 // SyncLog makes what the log's stream has durable, and returns what does so from then on: see events.Files.
 func (e *Server) SyncLog(stream *jetstream.StreamInfo, stored func() uint64, told func(took time.Duration, events int)) (events.Syncer, error) {

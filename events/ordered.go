@@ -1,0 +1,587 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events/servers"
+)
+
+// orderedBatches stores batches in a log to which nobody else publishes. The messages of a batch go over the connection one after the
+// other, with no other message between them, and the server stores them in that order. Their conditions are looked at before the
+// first of them is sent, so that none is refused. DESIGN.md says what follows where one is missing all the same.
+type orderedBatches struct {
+	log     *Log
+	answers *servers.Answers
+	room    *semaphore.Weighted // for batches that are sent and not settled: see weight
+
+	sending sync.RWMutex              // held for reading while a single message is sent, and for writing while batches are
+	held    *heldSubjects             // what the batches rely on that are sent next; nil for nothing; under sending
+	last    atomic.Pointer[sentBatch] // that was sent; nil before the first; set under sending
+
+	mu     sync.Mutex
+	busy   bool // a round is under way
+	queue  []*orderedBatch
+	flight []*sentBatch // that are not settled, in the order in which they were sent
+	flying atomic.Int64 // how many these are
+}
+
+// batchRoom bounds the batches that are sent and not settled: the largest transaction, with its messages.
+const batchRoom = MaxTxBytes>>10 + MaxEmbeddedBatch
+
+// weight returns how much of batchRoom messages take: a KiB each, and their payload's.
+func weight(msgs []*nats.Msg) int64 { return min(int64(payload(msgs)>>10+len(msgs)), batchRoom) }
+
+// newOrderedBatches returns the batches of a log. The error is the connection's.
+func newOrderedBatches(l *Log) (*orderedBatches, error) {
+	answers, err := servers.NewAnswers(l.nc)
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log's answers cannot be received: %v", err)
+	}
+	return &orderedBatches{log: l, answers: answers, room: semaphore.NewWeighted(batchRoom)}, nil
+}
+
+// orderedBatch is a batch that is to be sent, and what came of it.
+type orderedBatch struct {
+	msgs       []*nats.Msg
+	conditions []batchCondition
+
+	decided chan struct{}   // closed once the rest is set
+	sent    *sentBatch      // nil where it was not sent
+	unmet   *batchCondition // that stands in its way; nil for none
+	failed  error           // why it was not sent, nil where a condition is not met
+}
+
+// batchCondition is one of a batch's message at an index. It is met where the last message on the subject has the sequence, or, with an id,
+// where the server does not have that id.
+type batchCondition struct {
+	at int
+	question
+}
+
+// question is what the server is asked of a condition.
+type question struct {
+	subject string
+	rev     fanfold.Revision
+	id      string
+}
+
+// touched returns by what it is known that a message touches a condition: the subject, or something that no subject is.
+func (q question) touched() string {
+	if q.id != "" {
+		return " " + q.id
+	}
+	return q.subject
+}
+
+// newOrderedBatch returns a batch that is to be sent. It takes the conditions and most ids from the messages.
+func newOrderedBatch(msgs []*nats.Msg, writes []fanfold.Write) *orderedBatch {
+	b := &orderedBatch{msgs: msgs}
+	for i, m := range msgs {
+		if w := writes[i]; w.Expect.Set {
+			b.conditions = append(b.conditions, batchCondition{i, question{subject: conditionSubject(m), rev: w.Expect.Rev}})
+		}
+		delete(m.Header, jetstream.ExpectedLastSubjSeqHeader)
+		delete(m.Header, expectSubject)
+		switch {
+		case len(m.Header[headerKey]) > 0:
+			b.conditions = append(b.conditions, batchCondition{i, question{id: m.Header.Get(jetstream.MsgIDHeader)}})
+		case i > 0:
+			delete(m.Header, jetstream.MsgIDHeader)
+		}
+	}
+	if len(msgs) > 1 && len(msgs[0].Header[headerTx]) == 0 {
+		msgs[0].Header[headerBatch] = []string{strconv.Itoa(len(msgs))}
+	}
+	return b
+}
+
+// keepIDs leaves the first message its id, and one of a key.
+func (o *orderedBatches) keepIDs(msgs []*nats.Msg) {
+	for i, m := range msgs {
+		if i > 0 && len(m.Header[headerKey]) == 0 {
+			delete(m.Header, jetstream.MsgIDHeader)
+		}
+	}
+}
+
+func (o *orderedBatches) append(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write) (first uint64, err error) {
+	l, b := o.log, newOrderedBatch(msgs, writes)
+	before := l.highestSeen()
+	return l.retryUntilDecided(ctx, false, func(ctx context.Context, sent bool) (uint64, bool, error) {
+		if err := l.mayPublish(sent, msgs...); err != nil {
+			return 0, true, err
+		}
+		if sent { // in a run of the server that has ended: it is there whole or not at all
+			first, err := l.findBatch(ctx, msgs, l.storedAfter(before))
+			if first != 0 || err != nil {
+				return first, fanfold.CodeOf(err) != fanfold.Unavailable, err
+			}
+		}
+		return o.try(ctx, b, l.storedAfter(before))
+	})
+}
+
+// try sends a batch once, and returns its first sequence. done is false where nothing is decided.
+func (o *orderedBatches) try(ctx context.Context, b *orderedBatch, storedAfter uint64) (first uint64, done bool, err error) {
+	if err := o.room.Acquire(ctx, weight(b.msgs)); err != nil {
+		return 0, false, errors.Join(errNotSent, err)
+	}
+	b.decided, b.sent, b.unmet, b.failed = make(chan struct{}), nil, nil, nil
+	o.submit(b)
+	<-b.decided
+	if b.sent == nil {
+		o.room.Release(weight(b.msgs))
+	}
+	switch {
+	case b.failed != nil:
+		return 0, false, errors.Join(errNotSent, b.failed)
+	case b.unmet != nil:
+		return o.refusal(ctx, b, storedAfter)
+	}
+	select {
+	case <-b.sent.done:
+	case <-ctx.Done():
+		return 0, false, ctx.Err()
+	}
+	if err := b.sent.failed; err != nil {
+		return 0, fanfold.CodeOf(err) == fanfold.LogDamaged, err
+	}
+	o.log.noteAcknowledged(b.msgs...)
+	return b.sent.first.Load(), true, nil
+}
+
+// refusal returns the error for a batch of which a condition is not met. done is false where it is by now.
+func (o *orderedBatches) refusal(ctx context.Context, b *orderedBatch, storedAfter uint64) (first uint64, done bool, err error) {
+	c := b.unmet
+	if c.id != "" {
+		return o.log.interpretBatchRefusal(ctx, b.msgs, nil, storedAfter, &jetstream.APIError{ErrorCode: codeDuplicateInBatch, Description: "the server has the message's id"}, false)
+	}
+	last, err := o.log.lastAgainst(ctx, c.subject, uint64(c.rev))
+	if err != nil || last == uint64(c.rev) {
+		return 0, false, errors.Join(errNotSent, err)
+	}
+	return 0, true, fanfold.AtOperation(staleError(last, c.rev), c.at)
+}
+
+// submit has a batch sent, and returns once that has begun.
+func (o *orderedBatches) submit(b *orderedBatch) {
+	o.mu.Lock()
+	o.queue = append(o.queue, b)
+	leads := !o.busy
+	o.busy = true
+	o.mu.Unlock()
+	if leads && o.sendRound() {
+		go func() {
+			for o.sendRound() { // who came meanwhile has been waiting for it
+			}
+		}()
+	}
+}
+
+// sendRound sends the batches that wait. It returns whether others wait by then.
+func (o *orderedBatches) sendRound() (more bool) {
+	o.mu.Lock()
+	round := o.queue
+	o.queue = nil
+	o.mu.Unlock()
+	held := holdFor(round)
+	if held != nil {
+		o.sending.Lock()
+		o.held = held
+		o.sending.Unlock()
+		o.askAll(round)
+	}
+	o.sending.Lock()
+	later := o.sendAll(round)
+	o.held = nil
+	o.sending.Unlock()
+	if held != nil {
+		close(held.released)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queue = append(later, o.queue...)
+	o.busy = len(o.queue) > 0
+	return o.busy
+}
+
+// sendAll sends the batches of which all conditions are met. It returns those that rely on what it has just sent a message for,
+// which are to be looked at again. The caller holds sending.
+func (o *orderedBatches) sendAll(round []*orderedBatch) (later []*orderedBatch) {
+	written := map[string]struct{}{}
+	for i, b := range round {
+		if b.failed == nil && b.unmet == nil {
+			if touches(written, b.conditions) {
+				later = append(later, b)
+				continue
+			}
+			o.send(b)
+			if i+1 < len(round) {
+				o.noteWritten(written, b.msgs)
+			}
+		}
+		close(b.decided)
+	}
+	return later
+}
+
+// touches tells whether a condition is about something that is in written.
+func touches(written map[string]struct{}, conditions []batchCondition) bool {
+	for _, c := range conditions {
+		if _, touched := written[c.touched()]; touched {
+			return true
+		}
+	}
+	return false
+}
+
+// noteWritten notes by what conditions are known that messages touch.
+func (o *orderedBatches) noteWritten(written map[string]struct{}, msgs []*nats.Msg) {
+	for _, m := range msgs {
+		o.log.sub.eachTouched(m, func(touched string) bool {
+			written[touched] = struct{}{}
+			return false
+		})
+	}
+}
+
+// eachTouched calls fn with what a message touches, as question.touched returns it, until fn returns true, and returns whether it did.
+func (s subjects) eachTouched(m *nats.Msg, fn func(touched string) bool) bool {
+	if fn(m.Subject) {
+		return true
+	}
+	if target := s.linksOf(m.Subject); target != "" && fn(target) {
+		return true
+	}
+	return len(m.Header[headerKey]) > 0 && fn(question{id: m.Header.Get(jetstream.MsgIDHeader)}.touched())
+}
+
+// heldSubjects are what batches rely on that are about to be sent. Who would touch one waits until it is released.
+type heldSubjects struct {
+	touched  map[string]struct{}
+	released chan struct{}
+}
+
+// holdFor returns what batches rely on, nil for nothing.
+func holdFor(round []*orderedBatch) (h *heldSubjects) {
+	for _, b := range round {
+		for _, c := range b.conditions {
+			if h == nil {
+				h = &heldSubjects{touched: map[string]struct{}{}, released: make(chan struct{})}
+			}
+			h.touched[c.touched()] = struct{}{}
+		}
+	}
+	return h
+}
+
+// has tells whether something is held.
+func (h *heldSubjects) has(touched string) bool {
+	_, held := h.touched[touched]
+	return held
+}
+
+// askAll asks the server about the conditions of batches. What is asked comes behind everything that was sent before. It sets what
+// stands in the way of each.
+func (o *orderedBatches) askAll(round []*orderedBatch) {
+	ctx, cancel := context.WithTimeout(context.Background(), o.log.opt.Attempt)
+	defer cancel()
+	asked := map[question]*askedQuestion{}
+	for _, b := range round {
+		for _, c := range b.conditions {
+			if asked[c.question] == nil {
+				asked[c.question] = o.ask(c.question)
+			}
+		}
+	}
+	for _, b := range round {
+		for i, c := range b.conditions {
+			met, err := asked[c.question].wait(ctx)
+			if err != nil {
+				b.failed = err
+				break
+			}
+			if !met {
+				b.unmet = &b.conditions[i]
+				break
+			}
+		}
+	}
+}
+
+// askedQuestion is a question that was sent to the server.
+type askedQuestion struct {
+	answer  *servers.Answer // nil where it is known
+	met     bool
+	failure error
+}
+
+// neverLast is an id that no message has, so that none that requires it of the last one is stored.
+const neverLast = "-"
+
+// codeWrongLastID is the server's refusal of a message that requires another id of the last one. It looks at that last.
+const codeWrongLastID = 10070
+
+// ask sends a message that the server never stores, and that tells by its refusal whether a condition is met.
+func (o *orderedBatches) ask(q question) *askedQuestion {
+	msg := nats.NewMsg(o.log.sub.fence())
+	msg.Header[jetstream.ExpectedLastMsgIDHeader] = []string{neverLast}
+	switch {
+	case q.id != "":
+		msg.Header[jetstream.MsgIDHeader] = []string{q.id}
+	case q.subject != "":
+		msg.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(uint64(q.rev), 10)}
+		msg.Header[expectSubject] = []string{q.subject}
+	}
+	answer, err := o.answers.Send(msg)
+	return &askedQuestion{answer: answer, failure: err}
+}
+
+// wait blocks until it is known whether the condition is met, or ctx has ended.
+func (a *askedQuestion) wait(ctx context.Context) (met bool, err error) {
+	if a.failure != nil || a.answer == nil {
+		return a.met, a.failure
+	}
+	ack, err := a.answer.Wait(ctx)
+	a.answer = nil
+	switch api := servers.Refusal(err); {
+	case err == nil && ack.Duplicate:
+	case err == nil:
+		a.failure = errors.New("the server has stored a question")
+	case api != nil && api.ErrorCode == codeWrongLastID:
+		a.met = true
+	case api != nil && api.ErrorCode == servers.CodeWrongLastSequence:
+	default:
+		a.failure = err
+	}
+	return a.met, a.failure
+}
+
+// request sends a single message, once no batch relies on its subject that is about to be sent. It answers once all batches
+// that were sent before it are known to be whole, for what follows a part of one is cut with it.
+func (o *orderedBatches) request(ctx context.Context, msg *nats.Msg) (servers.Ack, error) {
+	for {
+		o.sending.RLock()
+		held := o.held
+		if held == nil || !o.log.sub.eachTouched(msg, held.has) {
+			break
+		}
+		o.sending.RUnlock()
+		select {
+		case <-held.released:
+		case <-ctx.Done():
+			return servers.Ack{}, errors.Join(errNotSent, ctx.Err())
+		}
+	}
+	before := o.last.Load()
+	answer, err := o.answers.Send(msg)
+	o.sending.RUnlock()
+	if err != nil {
+		return servers.Ack{}, err
+	}
+	ack, err := answer.Wait(ctx)
+	if err == nil && before != nil {
+		err = before.settled(ctx)
+	}
+	return ack, err
+}
+
+func (o *orderedBatches) pause(fn func()) {
+	o.sending.Lock()
+	defer o.sending.Unlock()
+	fn()
+}
+
+func (o *orderedBatches) whole(ctx context.Context, seq uint64) error {
+	if o.flying.Load() == 0 {
+		return nil
+	}
+	o.mu.Lock()
+	var open []*sentBatch
+	for _, s := range o.flight {
+		if first := s.first.Load(); s.before.seq < seq && (first == 0 || first <= seq) {
+			open = append(open, s)
+		}
+	}
+	o.mu.Unlock()
+	for _, s := range open {
+		if err := s.settled(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sentBatch is a batch that was sent.
+type sentBatch struct {
+	run      *serverRun
+	before   seenSequence // the log had everything up to it when it was sent
+	count    int
+	weight   int64
+	previous *sentBatch // that was sent before it; nil for none
+	answers  [2]*servers.Answer
+	first    atomic.Uint64 // its first sequence; 0 where that is not known yet
+
+	done   chan struct{} // closed once it is known what came of it
+	failed error         // set before: it is not whole, or nobody knows
+}
+
+// settled blocks until it is known what came of the batch, or ctx has ended. The error is Unavailable, also where the batch
+// is not whole.
+func (s *sentBatch) settled(ctx context.Context) error {
+	select {
+	case <-s.done:
+		return s.failed
+	case <-ctx.Done():
+		return fanfold.Wrap(ctx.Err(), fanfold.Unavailable, unreachable)
+	}
+}
+
+// send sends a batch's messages. The caller holds sending.
+func (o *orderedBatches) send(b *orderedBatch) {
+	l := o.log
+	run := l.run.Load()
+	if b.failed = l.suspended(run); b.failed != nil {
+		return
+	}
+	s := &sentBatch{run: run, before: l.highestSeen(), count: len(b.msgs), weight: weight(b.msgs), previous: o.last.Load(), done: make(chan struct{})}
+	o.fly(s) // before anybody can read a part of it
+	for i, m := range b.msgs {
+		var err error
+		switch i {
+		case 0, len(b.msgs) - 1:
+			s.answers[min(i, 1)], err = o.answers.Send(m)
+		default:
+			m.Reply = ""
+			err = l.nc.PublishMsg(m)
+		}
+		if err != nil && i == 0 {
+			o.land(s)
+			b.failed = err
+			return
+		}
+		if err != nil { // the connection is lost
+			s.answers[0].Drop()
+			s.failed = err
+			break
+		}
+	}
+	b.sent = s
+	o.last.Store(s)
+	go o.settle(s)
+}
+
+// fly notes that a batch is being sent.
+func (o *orderedBatches) fly(s *sentBatch) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.flight = append(o.flight, s)
+	o.flying.Store(int64(len(o.flight)))
+}
+
+// land notes that nobody needs to wait for a batch any more.
+func (o *orderedBatches) land(s *sentBatch) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, other := range o.flight {
+		if other == s {
+			o.flight = append(o.flight[:i:i], o.flight[i+1:]...)
+			break
+		}
+	}
+	o.flying.Store(int64(len(o.flight)))
+}
+
+// settle waits until it is known what came of a batch: it is whole, or the log is not to be used before its server was started
+// again, which takes a part of it away.
+func (o *orderedBatches) settle(s *sentBatch) {
+	l := o.log
+	err := s.failed
+	var last uint64
+	if err == nil {
+		last, err = o.sequences(s)
+	}
+	if s.previous != nil {
+		<-s.previous.done
+		if err == nil {
+			err = s.previous.failed
+		}
+		s.previous = nil
+	}
+	if err == nil {
+		s.failed = l.acknowledged(last, s.before)
+	} else {
+		s.failed = fanfold.Wrap(err, fanfold.Unavailable, "the log has perhaps stored a part of what belongs together (%v); it takes nothing until its server was started again", err)
+		s.run.breakOff(s.failed)
+		l.opt.Embedded.SuspectSpace()
+	}
+	close(s.done)
+	o.land(s)
+	o.room.Release(s.weight)
+}
+
+// errNotWhole is the error of a batch of which the server has not stored every message.
+var errNotWhole = errors.New("the server has not stored every message")
+
+// sequences waits for a batch's answers, and returns its last sequence. The error is errNotWhole, also where the server does
+// not say what it has stored, the server's refusal, and that of another run.
+func (o *orderedBatches) sequences(s *sentBatch) (last uint64, err error) {
+	first, err := o.await(s, s.answers[0])
+	if err != nil || s.count == 1 {
+		s.first.Store(first)
+		return first, err
+	}
+	s.first.Store(first)
+	last, err = o.await(s, s.answers[1])
+	if err == nil && last-first+1 != uint64(s.count) {
+		err = errNotWhole
+	}
+	return last, err
+}
+
+// await waits for the answer to a message of a batch, for as long as the server's run lasts and it does not answer what was sent
+// later: it does not answer at all where it could not write.
+func (o *orderedBatches) await(s *sentBatch, answer *servers.Answer) (seq uint64, err error) {
+	defer answer.Drop()
+	patience := time.NewTimer(o.log.opt.Attempt)
+	defer patience.Stop()
+	for passed := false; ; {
+		select {
+		case msg := <-answer.Received():
+			ack, err := servers.Read(msg)
+			return ack.Seq, err
+		default:
+		}
+		if passed {
+			return 0, errNotWhole
+		}
+		select {
+		case msg := <-answer.Received():
+			ack, err := servers.Read(msg)
+			return ack.Seq, err
+		case <-s.run.ended.Done():
+			return 0, errAnotherRun()
+		case <-patience.C:
+			passed = o.answersQuestions(s.run)
+			patience.Reset(o.log.opt.Attempt)
+		}
+	}
+}
+
+// answersQuestions tells whether the server answers a question by now.
+func (o *orderedBatches) answersQuestions(run *serverRun) bool {
+	ctx, cancel := context.WithTimeout(run.ended, o.log.opt.Attempt)
+	defer cancel()
+	met, err := o.ask(question{}).wait(ctx)
+	return err == nil && met
+}
