@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -324,18 +325,34 @@ func readHeaders(h nats.Header, ev *fanfold.Event) (err error) {
 	return nil
 }
 
-// TransactionIn returns the transaction of an event from a message's headers as they are sent, the zero value where they have none
-// that can be read.
-func TransactionIn(headers []byte) fanfold.TxPart {
-	if !bytes.Contains(headers, []byte(headerTx)) {
-		return fanfold.TxPart{}
+// BatchPart is what a message says of the batch with which it was stored.
+type BatchPart struct {
+	Tx     fanfold.TxPart // of a transaction
+	Count  int            // of the first message of another batch: how many these are
+	Single bool           // it is of no batch, or the first of one: it has an id of its own
+}
+
+// Begins tells whether the message is the first of several.
+func (p BatchPart) Begins() bool { return p.Tx.Open() && p.Tx.Index == 0 || p.Count > 1 }
+
+// BatchPartIn returns what a message's headers, as they are sent, say of its batch. What cannot be read is the zero value.
+func BatchPartIn(headers []byte) (p BatchPart) {
+	if !bytes.Contains(headers, []byte(headerPrefix)) && !bytes.Contains(headers, []byte(jetstream.MsgIDHeader)) {
+		return p
+	}
+	h, err := nats.DecodeHeadersMsg(headers)
+	if err != nil {
+		return p
 	}
 	var ev fanfold.Event
-	h, err := nats.DecodeHeadersMsg(headers)
-	if err != nil || readHeaders(h, &ev) != nil {
-		return fanfold.TxPart{}
+	if readHeaders(h, &ev) == nil {
+		p.Tx = ev.Tx
 	}
-	return ev.Tx
+	if count := h[headerBatch]; len(count) > 0 {
+		p.Count, _ = strconv.Atoi(count[0])
+	}
+	p.Single = len(h[jetstream.MsgIDHeader]) > 0 && len(h[headerKey]) == 0
+	return p
 }
 
 // HeadersOf returns the headers of a message from how they are sent, none where an event has nothing to do with any of them.

@@ -123,9 +123,13 @@ func (o *orderedBatches) append(ctx context.Context, msgs []*nats.Msg, writes []
 		}
 		if sent { // in a run of the server that has ended: it is there whole or not at all
 			first, err := l.findBatch(ctx, msgs, l.storedAfter(before))
-			if first != 0 || err != nil {
-				return first, fanfold.CodeOf(err) != fanfold.Unavailable, err
+			switch {
+			case fanfold.CodeOf(err) == fanfold.Unavailable:
+				return 0, false, err
+			case first == 0 && err == nil:
+				err = fanfold.Errorf(fanfold.Unavailable, "the log's server was started again, and has not stored the write; nothing was written, try again")
 			}
+			return first, true, err
 		}
 		return o.try(ctx, b, l.storedAfter(before))
 	})
@@ -400,16 +404,27 @@ func (o *orderedBatches) pause(fn func()) {
 	o.sending.Lock()
 	defer o.sending.Unlock()
 	fn()
+	o.last.Store(nil)
 }
 
-func (o *orderedBatches) whole(ctx context.Context, seq uint64) error {
-	if o.flying.Load() == 0 {
-		return nil
+func (o *orderedBatches) whole(ctx context.Context, run *serverRun, seq uint64) error {
+	if o.flying.Load() > 0 {
+		if err := o.waitForFlight(ctx, run, seq); err != nil {
+			return err
+		}
 	}
+	if broken := run.broken.Load(); broken != nil {
+		return *broken
+	}
+	return nil
+}
+
+// waitForFlight waits for the batches of a run that may have the message at seq.
+func (o *orderedBatches) waitForFlight(ctx context.Context, run *serverRun, seq uint64) error {
 	o.mu.Lock()
 	var open []*sentBatch
 	for _, s := range o.flight {
-		if first := s.first.Load(); s.before.seq < seq && (first == 0 || first <= seq) {
+		if first := s.first.Load(); s.run == run && s.before.seq < seq && (first == 0 || first <= seq) {
 			open = append(open, s)
 		}
 	}
@@ -521,12 +536,13 @@ func (o *orderedBatches) settle(s *sentBatch) {
 	if err == nil {
 		s.failed = l.acknowledged(last, s.before)
 	} else {
-		s.failed = fanfold.Wrap(err, fanfold.Unavailable, "the log has perhaps stored a part of what belongs together (%v); it takes nothing until its server was started again", err)
+		s.failed = fanfold.Wrap(err, fanfold.Unavailable, "the log has perhaps stored a part of what belongs together (%v); its server is being started again; try again", err)
 		s.run.breakOff(s.failed)
 		l.opt.Embedded.SuspectSpace()
 	}
 	close(s.done)
 	o.land(s)
+	_ = s.run.wait(s.run.ended, last) // CutTail takes no more for an end that was not synced than there is room for
 	o.room.Release(s.weight)
 }
 

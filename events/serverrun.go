@@ -52,7 +52,7 @@ func (r *serverRun) rounds() uint64 {
 // startRun makes run the current one, and ends the one before. What was sent before was sent to that one.
 func (l *Log) startRun(run *serverRun) {
 	l.batches.pause(func() {
-		if old := l.run.Swap(run); old != nil {
+		if old := l.run.Swap(run); old != nil { // what was sent in it says nothing about this one
 			old.end()
 			l.syncs.Add(old.rounds())
 		}
@@ -84,18 +84,18 @@ func errAnotherRun() error {
 	return fanfold.Errorf(fanfold.Unavailable, "the log's server was started again meanwhile; try again")
 }
 
-// WaitSynced blocks until the event at seq, which was delivered or acknowledged, is as durable as the log's durability
-// says, and all that was stored with it is there, or until ctx has ended. The error is Unavailable.
-func (l *Log) WaitSynced(ctx context.Context, seq uint64) error {
-	return l.waitWhole(ctx, l.run.Load(), seq)
+// WaitSynced blocks until an event that the reader has delivered is as durable as the log's durability says, and all that was
+// stored with it is there, or until ctx has ended. The error is Unavailable: the log may lose the event.
+func (r *Reader) WaitSynced(ctx context.Context, seq uint64) error {
+	return r.log.waitWhole(ctx, r.run, seq)
 }
 
-// waitWhole does what WaitSynced does for an event that was told of in a run.
+// waitWhole does what Reader.WaitSynced does for an event that was told of in a run.
 func (l *Log) waitWhole(ctx context.Context, run *serverRun, seq uint64) error {
 	if err := run.wait(ctx, seq); err != nil {
 		return err
 	}
-	return l.batches.whole(ctx, seq)
+	return l.batches.whole(ctx, run, seq)
 }
 
 // Synced returns the last event that was acknowledged as durable, 0 where nobody knows. It is for the next start. What is

@@ -20,9 +20,10 @@ type batchStore interface {
 	// request sends a message that is no part of a batch, and returns the stream's answer. Errors are those of
 	// servers.Client.Request, and errNotSent.
 	request(ctx context.Context, msg *nats.Msg) (servers.Ack, error)
-	// whole blocks until the message at seq is stored with all of its batch, or ctx has ended. The error is Unavailable.
-	whole(ctx context.Context, seq uint64) error
-	// pause calls fn while nothing is being sent.
+	// whole blocks until the message at seq, which a run has told of, is stored with all of its batch, or ctx has ended. The error
+	// is Unavailable.
+	whole(ctx context.Context, run *serverRun, seq uint64) error
+	// pause calls fn, which begins another run of the server, while nothing is being sent.
 	pause(fn func())
 }
 
@@ -47,6 +48,6 @@ func (a atomicBatches) request(ctx context.Context, msg *nats.Msg) (servers.Ack,
 	return a.client.Request(ctx, msg)
 }
 
-func (a atomicBatches) whole(context.Context, uint64) error { return nil } // nothing is delivered before all of it is stored
+func (a atomicBatches) whole(context.Context, *serverRun, uint64) error { return nil } // nothing is delivered before all of it is stored
 
 func (a atomicBatches) pause(fn func()) { fn() }

@@ -25,6 +25,9 @@ type Reader interface {
 	// Next waits for the next event and returns it with how many the log has after it. The error is the log's, after
 	// which the reader is of no more use, or ctx's.
 	Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error)
+	// WaitSynced waits until an event that was read is durable, so that what it causes may be shown. The error is the
+	// log's, or ctx's.
+	WaitSynced(ctx context.Context, seq uint64) error
 	// Close gives the reader back. Nothing may be read then.
 	Close()
 }
@@ -33,9 +36,6 @@ type Reader interface {
 type Log interface {
 	// Events returns a reader that begins at event from. The caller closes it.
 	Events(ctx context.Context, from uint64) (Reader, error)
-	// WaitSynced waits until an event that was read is durable, so that what it causes may be shown. The error is the
-	// log's, or ctx's.
-	WaitSynced(ctx context.Context, seq uint64) error
 }
 
 // Options says how a Projector works. The zero value works.
@@ -74,6 +74,7 @@ type Projector struct {
 	opt    Options
 	report report
 
+	reader  Reader     // of the events that are folded into the current read model; of run's goroutine
 	folding sync.Mutex // held while a batch is folded, or waits for a model to be prepared, and by a replay to take over
 	fold    *fold.Fold // under folding; nil: to be loaded from the read model
 
@@ -187,6 +188,7 @@ func (p *Projector) run(ctx context.Context) error {
 		return &readError{err}
 	}
 	defer feed.stop()
+	p.reader = feed.reader
 	if s := p.stopped.Load(); s != nil && s.Reading { // the log is there again, and may have nothing to fold
 		p.stopped.Store(nil)
 		p.store.Applied.Resume()
@@ -216,7 +218,7 @@ func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error
 			n = len(events)
 		case 0:
 			n = 1
-			if err := p.log.WaitSynced(ctx, events[0].Seq); err != nil {
+			if err := p.reader.WaitSynced(ctx, events[0].Seq); err != nil {
 				return err
 			}
 			done, err := p.activate(ctx, events[0])
@@ -269,7 +271,7 @@ func (p *Projector) foldBatch(ctx context.Context, db *sqlite.DB, events []*fanf
 		p.fold = p.newFold(pl, &p.report)
 	}
 	synced := func() error {
-		if err := p.log.WaitSynced(ctx, events[len(events)-1].Seq); err != nil {
+		if err := p.reader.WaitSynced(ctx, events[len(events)-1].Seq); err != nil {
 			return &unsyncedError{err}
 		}
 		return nil

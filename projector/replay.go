@@ -140,7 +140,7 @@ func (r *rebuilding) run(ctx context.Context) (swapping bool, err error) {
 	if err := r.catchUp(ctx); err != nil {
 		return false, err
 	}
-	if err := r.p.log.WaitSynced(ctx, r.at); err != nil { // a batch may go past the target
+	if err := r.feed.reader.WaitSynced(ctx, r.at); err != nil { // a batch may go past the target
 		return false, err
 	}
 	return true, r.takeOver()

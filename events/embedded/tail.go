@@ -32,7 +32,7 @@ type Tail struct {
 
 // CutTail cuts the end of the logs under an embedded server's directory, in which no server runs, where it was never made
 // durable: from the first record that is not whole or not the next one, for a loss of power leaves any part of what
-// was not synced, or from the first event of a transaction of which not all events are there. A server's index that has
+// was not synced, or from the first event of a transaction, or of what else was stored together, of which not all events are there. A server's index that has
 // more events than its blocks is removed. Nothing is cut up to the event known, which is the last one that is known to have
 // been durable or folded, nor where more than a tail would be lost, nor where nothing is known and the index has more:
 // that is damage, and left to the server and to Log.Check. What is cut is kept in a directory of its own.
@@ -80,11 +80,11 @@ type tailScan struct {
 	known  uint64
 	blocks []block
 
-	at         place  // behind the last record read
-	end        place  // where the log is to end
-	afterKnown place  // behind the event known
-	inTx       bool   // the last event belongs to a transaction that is not at its end
-	reason     string // why what is after end is to be cut; "" for no reason
+	at         place     // behind the last record read
+	end        place     // where the log is to end
+	afterKnown place     // behind the event known
+	open       openBatch // what the last event belongs to, where that is not at its end
+	reason     string    // why what is after end is to be cut; "" for no reason
 }
 
 // place is a place between two records.
@@ -143,7 +143,7 @@ func (s *tailScan) read(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if !s.inTx {
+	if s.open.left == 0 {
 		s.end = s.at
 	}
 	s.setReason(whole)
@@ -158,8 +158,8 @@ func (s *tailScan) setReason(whole bool) {
 		s.afterKnown = place{block: len(s.blocks)}
 	case !whole:
 		s.reason = "a record is not whole, or not the next one"
-	case s.inTx:
-		s.reason = "a transaction is not whole"
+	case s.open.left > 0:
+		s.reason = "a transaction, or what else was stored together, is not whole"
 	case indexed > s.end.last:
 		s.reason = "the server's index has events that its blocks have not"
 	}
@@ -212,18 +212,22 @@ func (s *tailScan) readBlock(i int) (whole, compressed bool, err error) {
 	return true, false, nil
 }
 
-// add goes one record further. It returns false, and does not, where the record is not the next one.
+// add goes one record further. It returns false, and does not, where the record is not the next one, or is none of the transaction or
+// batch that has begun.
 func (s *tailScan) add(record []byte) bool {
 	seq := binary.LittleEndian.Uint64(record[4:])
 	if seq&(tombstoneFlag|erasedFlag) == 0 {
 		if !fanfold.Follows(s.at.last, seq) {
 			return false
 		}
-		tx := transactionOf(record)
-		if tx.Open() && tx.Index == 0 {
-			s.end = s.at // the transaction begins here
+		part := batchPartOf(record)
+		switch {
+		case s.open.left > 0 && !s.open.goesOn(part):
+			return false
+		case s.open.left == 0 && part.Begins():
+			s.end = s.at
 		}
-		s.inTx = tx.Open()
+		s.open.add(part)
 		s.at.last = seq
 	}
 	s.at.offset += int64(len(record))
@@ -233,17 +237,44 @@ func (s *tailScan) add(record []byte) bool {
 	return true
 }
 
-// transactionOf returns the transaction of a record's event, the zero value where it has none that can be read.
-func transactionOf(record []byte) fanfold.TxPart {
+// openBatch is a transaction, or another batch, that has begun.
+type openBatch struct {
+	tx   fanfold.TxPart // the last part of a transaction; the zero value for another batch
+	left int            // events that are to come
+}
+
+// goesOn tells whether an event is the next one of what has begun.
+func (b *openBatch) goesOn(part events.BatchPart) bool {
+	if b.tx.ID == "" {
+		return part.Tx.ID == "" && part.Count == 0 && !part.Single
+	}
+	return part.Tx == fanfold.TxPart{ID: b.tx.ID, Index: b.tx.Index + 1, Count: b.tx.Count}
+}
+
+// add goes one event further.
+func (b *openBatch) add(part events.BatchPart) {
+	switch {
+	case part.Tx.ID != "":
+		b.left = part.Tx.Count - part.Tx.Index - 1
+	case part.Count > 0:
+		b.left = part.Count - 1
+	case b.left > 0:
+		b.left--
+	}
+	b.tx = part.Tx
+}
+
+// batchPartOf returns what a record says of the batch to which its event belongs.
+func batchPartOf(record []byte) events.BatchPart {
 	if binary.LittleEndian.Uint32(record)&headersFlag == 0 {
-		return fanfold.TxPart{}
+		return events.BatchPart{}
 	}
 	rest := record[recordHeader+int(binary.LittleEndian.Uint16(record[20:])):]
 	size := binary.LittleEndian.Uint32(rest)
 	if rest = rest[4:]; uint64(size) > uint64(len(rest)) {
-		return fanfold.TxPart{}
+		return events.BatchPart{}
 	}
-	return events.TransactionIn(rest[:size])
+	return events.BatchPartIn(rest[:size])
 }
 
 // bytes returns how many bytes are after end.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
@@ -17,6 +19,12 @@ import (
 
 // openIn opens the log under dir on an embedded server, and calls fn with it.
 func openIn(t *testing.T, dir string, opt events.Options, fn func(l *events.Log)) error {
+	t.Helper()
+	return connectIn(t, dir, opt, func(l *events.Log, _ *nats.Conn) { fn(l) })
+}
+
+// connectIn does what openIn does, and gives fn the connection to the server, too.
+func connectIn(t *testing.T, dir string, opt events.Options, fn func(l *events.Log, nc *nats.Conn)) error {
 	t.Helper()
 	server, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, Durability: embedded.Always, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -35,7 +43,7 @@ func openIn(t *testing.T, dir string, opt events.Options, fn func(l *events.Log)
 	opt.Embedded, opt.Exists = server, embedded.HasStream(dir)
 	l, err := events.Open(t.Context(), nc, opt)
 	if err == nil {
-		fn(l)
+		fn(l, nc)
 	}
 	return err
 }
