@@ -16,31 +16,33 @@ const (
 	roundTime = 30 * time.Second // in which a round must be guarded and stored
 )
 
-// guardRounds collects guarded writes of single documents into rounds, one at a time, each of which is stored as one
-// batch. One by one they would cost a batch each, and on three replicas writers whose guards are about one target would
-// refuse each other.
+// guardRounds collects guarded writes of single documents into rounds, a few at a time, each of which is stored as one
+// batch. On outside servers there is one at a time: one by one they would cost a batch each, and on three replicas writers whose
+// guards are about one target would refuse each other.
 type guardRounds struct {
 	life context.Context // ends where the writer is closed
 	end  context.CancelFunc
+	most int // rounds at a time
 
 	mu      sync.Mutex
-	busy    bool // run is working
+	running int                      // how many times run is working
+	writing map[fanfold.Key]struct{} // the documents of the rounds that are under way
 	waiting []*guardedWrite
 	idle    chan struct{} // closed while run is not working, once somebody waits for that; nil otherwise
 }
 
-// newGuardRounds returns rounds, which the caller closes.
-func newGuardRounds() guardRounds {
+// newGuardRounds returns rounds, so many at a time, which the caller closes.
+func newGuardRounds(most int) guardRounds {
 	life, end := context.WithCancel(context.Background())
-	return guardRounds{life: life, end: end}
+	return guardRounds{life: life, end: end, most: most, writing: map[fanfold.Key]struct{}{}}
 }
 
-// close makes the round that is under way give up waiting, and waits for its end. What the log was already asked to store
+// close makes the rounds that are under way give up waiting, and waits for their end. What the log was already asked to store
 // is settled.
 func (q *guardRounds) close() {
 	q.end()
 	q.mu.Lock()
-	if !q.busy {
+	if q.running == 0 {
 		q.mu.Unlock()
 		return
 	}
@@ -75,10 +77,12 @@ func (q *guardRounds) append(ctx context.Context, w *Writer, write fanfold.Write
 	g := &guardedWrite{write: write, done: make(chan struct{})}
 	q.mu.Lock()
 	q.waiting = append(q.waiting, g)
-	idle := !q.busy
-	q.busy = true
+	more := q.running < q.most
+	if more {
+		q.running++
+	}
 	q.mu.Unlock()
-	if idle {
+	if more {
 		go q.run(w)
 	}
 	select {
@@ -103,35 +107,45 @@ func (q *guardRounds) withdraw(g *guardedWrite) bool {
 	return i >= 0
 }
 
-// run stores one round after the other until no write waits.
+// run stores one round after the other until no write waits that may begin.
 func (q *guardRounds) run(w *Writer) {
-	for members := q.next(); len(members) > 0; members = q.next() {
+	var done []fanfold.Key
+	for members := q.next(nil); len(members) > 0; members = q.next(done) {
+		done = done[:0]
+		for _, g := range members {
+			done = append(done, g.write.Event.Key)
+		}
 		ctx, cancel := context.WithTimeout(q.life, roundTime)
 		(&guardRound{w: w, members: members, separable: true}).store(ctx)
 		cancel()
 	}
 }
 
-// next removes the writes of the next round from those that wait, in order of arrival, no two of one document. It returns
-// none where none waits, after which append must start run again.
-func (q *guardRounds) next() (members []*guardedWrite) {
+// next ends the round that has written documents, and removes the writes of the next one from those that wait, in order of arrival, no
+// two of one document. It returns none where none may begin, after which append must start run again, or another run goes on.
+func (q *guardRounds) next(written []fanfold.Key) (members []*guardedWrite) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	keys := map[fanfold.Key]bool{}
+	for _, key := range written {
+		delete(q.writing, key)
+	}
 	q.waiting = slices.DeleteFunc(q.waiting, func(g *guardedWrite) bool {
 		key := g.write.Event.Key
-		if keys[key] || len(members) == roundSize {
+		if _, written := q.writing[key]; written || len(members) == roundSize {
 			return false
 		}
-		keys[key] = true
+		q.writing[key] = struct{}{}
 		members = append(members, g)
 		return true
 	})
-	if q.busy = len(members) > 0; !q.busy && q.idle != nil {
+	if len(members) > 0 {
+		return members
+	}
+	if q.running--; q.running == 0 && q.idle != nil {
 		close(q.idle)
 		q.idle = nil
 	}
-	return members
+	return nil
 }
 
 // guardRound holds writes that are guarded and appended as one batch.

@@ -61,7 +61,8 @@ func newImportBatch(line, writes int) *importBatch {
 
 // isFullFor tells whether an event, which with its guards is so many messages, must go into another batch: for lack of
 // room, or because of its document. mayGrow tells whether there may be more than importWrites messages, of which none is a guard.
-func (b *importBatch) isFullFor(ev *fanfold.Event, messages int, mayGrow func() bool) bool {
+// beside tells whether somebody else writes or reads strongly, and is not to wait long.
+func (b *importBatch) isFullFor(ev *fanfold.Event, messages int, mayGrow, beside func() bool) bool {
 	_, twice := b.keys[ev.Key]
 	switch {
 	case len(b.writes) == 0:
@@ -69,7 +70,8 @@ func (b *importBatch) isFullFor(ev *fanfold.Event, messages int, mayGrow func() 
 	case twice || b.bytes+len(ev.Body)+len(ev.Kept) > importBytes:
 		return true
 	case b.messages+messages <= importWrites:
-		return false
+		guarded := b.messages > len(b.writes) || messages > 1
+		return guarded && b.messages+messages > besideWrites && beside()
 	}
 	return b.messages > len(b.writes) || messages > 1 || !mayGrow()
 }
@@ -185,7 +187,7 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 		}
 		b.by = b.opt.By.Renewed()
 		return true
-	case b.batch.isFullFor(ev, messages, b.mayGrow) && !b.send(ctx):
+	case b.batch.isFullFor(ev, messages, b.mayGrow, b.beside) && !b.send(ctx):
 		return false
 	}
 	ev.Actor = actorOf(b.opt.By)
@@ -201,6 +203,9 @@ func (b *batcher) mayGrow() bool {
 	}
 	return b.batch.large && len(b.batch.writes) < b.w.opt.ImportBatch-1
 }
+
+// beside returns whether somebody else writes documents or reads strongly on this node.
+func (b *batcher) beside() bool { return !b.w.foreground.idleFor(importAlone) }
 
 // messages returns how many messages a line is in the log with the guards of a document that was not there; 0 for a line
 // that is refused with err.

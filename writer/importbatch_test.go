@@ -168,14 +168,30 @@ func TestGuardedBatchesStaySmall(t *testing.T) {
 	for i := range importWrites {
 		b.add(&fanfold.Event{Key: fanfold.Key{Collection: "c", ID: fmt.Sprint(i)}}, 1, i, i)
 	}
-	grows := func() bool { return true }
-	if b.isFullFor(ev, 1, grows) {
+	grows, alone := func() bool { return true }, func() bool { return false }
+	if b.isFullFor(ev, 1, grows, alone) {
 		t.Error("a batch without guards does not grow")
 	}
-	if !b.isFullFor(ev, 2, grows) {
+	if !b.isFullFor(ev, 2, grows, alone) {
 		t.Error("a document with a guard makes a batch grow")
 	}
-	if b.messages++; !b.isFullFor(ev, 1, grows) {
+	if b.messages++; !b.isFullFor(ev, 1, grows, alone) {
 		t.Error("a batch with a guard grows")
+	}
+}
+
+// TestGuardedBatchesBesideOthers: beside somebody else a batch with guards is smaller yet, and one without is not.
+func TestGuardedBatchesBesideOthers(t *testing.T) {
+	b := newImportBatch(0, 0)
+	ev := &fanfold.Event{Key: fanfold.Key{Collection: "c", ID: "new"}}
+	for i := range besideWrites {
+		b.add(&fanfold.Event{Key: fanfold.Key{Collection: "c", ID: fmt.Sprint(i)}}, 1, i, i)
+	}
+	yes, no := func() bool { return true }, func() bool { return false }
+	if b.isFullFor(ev, 1, yes, yes) {
+		t.Error("a batch without guards is full")
+	}
+	if b.isFullFor(ev, 2, yes, no) || !b.isFullFor(ev, 2, yes, yes) {
+		t.Error("a document with a guard fills a batch alone, or none beside others")
 	}
 }

@@ -22,8 +22,10 @@ const (
 
 // When a batch may have as many documents as the log stores at once: larger ones cost less for each, and hold up others for longer.
 const (
-	importAlone = time.Second            // since somebody else last wrote, or waited for the fold
-	importFast  = 200 * time.Millisecond // in which importWrites lines have come, and the batch before could be given away
+	importAlone  = time.Second            // since somebody else last wrote, or waited for the fold
+	besideWrites = 299                    // messages in a batch with guards beside somebody else, and
+	besideAhead  = 300                    // events that an import may be ahead of the fold then
+	importFast   = 200 * time.Millisecond // in which importWrites lines have come, and the batch before could be given away
 )
 
 // ImportOptions say how lines are imported.
@@ -218,8 +220,12 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 	if err := im.w.refuseFanouts(ctx, b, im.opt.intent()); err != nil {
 		return err
 	}
-	if im.last > importAhead { // the fold must not be left far behind
-		if err := im.wait(ctx, im.last-importAhead); err != nil {
+	ahead := uint64(importAhead)
+	if !im.w.foreground.idleFor(importAlone) {
+		ahead = besideAhead
+	}
+	if im.last > ahead { // the fold must not be left far behind
+		if err := im.wait(ctx, im.last-ahead); err != nil {
 			return err
 		}
 	}

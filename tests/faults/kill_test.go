@@ -40,10 +40,12 @@ func killAgainAndAgain(t *testing.T, s suite.Budget) {
 			p.Model(harness.CrashModel)
 		}
 		checkAcked(t, p, acked, sent)
+		checkTransactions(t, p)
 		writeUntilKilled(t, p, acked, sent)
 	}
 	p := harness.StartProcess(t, "--data", dir)
 	checkAcked(t, p, acked, sent)
+	checkTransactions(t, p)
 	before := p.Get("authors", "0")
 	p.Want(http.StatusAccepted, "POST", "/v1/_replay", "")
 	waitReplay(t, p)
@@ -83,7 +85,7 @@ func checkAcked(t *testing.T, p *harness.Process, acked, sent []atomic.Int64) {
 	p.Verify(t)
 }
 
-// writeUntilKilled counts up one author and one book a writer, and kills the process once
+// writeUntilKilled counts up one author, one book and the documents of a transaction a writer, and kills the process once
 // enough was acknowledged.
 func writeUntilKilled(t *testing.T, p *harness.Process, acked, sent []atomic.Int64) {
 	t.Helper()
@@ -106,6 +108,9 @@ func writeUntilKilled(t *testing.T, p *harness.Process, acked, sent []atomic.Int
 				acked[i].Store(n)
 				book := fmt.Sprintf(`{"authors":[{"id":"%d"},{"id":%d}]}`, i, (i+int(n))%killWriters)
 				if _, err := p.Do("PUT", harness.Path("books", fmt.Sprint(int64(i)*10_000+n%50)), []byte(book)); err != nil {
+					return
+				}
+				if _, err := p.Do("POST", "/v1/_transactions", transactionOf(i, n), "Content-Type", "application/json"); err != nil {
 					return
 				}
 				if done.Add(1) == limit {

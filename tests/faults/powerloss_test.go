@@ -244,22 +244,56 @@ func startNoting(t *testing.T, dir string) *harness.Process {
 	return harness.StartCommand(t, cmd)
 }
 
-// checkTransactions fails the test where a writer's two other documents, which each of its transactions writes, differ.
+// transactionSize returns how many documents a writer's transaction of a number has.
+func transactionSize(n int64) int {
+	switch {
+	case n%97 == 11:
+		return 1000
+	case n%7 == 3:
+		return 30
+	}
+	return 2
+}
+
+// transactionOf returns the body of a writer's transaction of a number.
+func transactionOf(writer int, n int64) []byte {
+	var body strings.Builder
+	body.WriteString(`{"operations":[`)
+	for j := range transactionSize(n) {
+		if j > 0 {
+			body.WriteByte(',')
+		}
+		fmt.Fprintf(&body, `{"op":"put","collection":"series","id":"%d-%d","body":{"n":%d}}`, writer, j, n)
+	}
+	return []byte(body.String() + "]}")
+}
+
+// checkTransactions fails the test where documents that a writer's last transaction wrote differ.
 func checkTransactions(t *testing.T, p *harness.Process) {
 	t.Helper()
+	number := func(i, j int) (doc struct{ N int64 }) { // 0 where there is none
+		r, err := p.Do("GET", harness.Path("series", fmt.Sprintf("%d-%d", i, j)), nil)
+		if err == nil && r.Status == http.StatusOK {
+			err = json.Unmarshal(r.Body, &doc)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
 	for i := range killWriters {
-		var docs [2]struct{ N int64 } // 0 where there is none
-		for j := range docs {
-			r, err := p.Do("GET", harness.Path("series", fmt.Sprintf("%d-%d", i, j)), nil)
-			if err == nil && r.Status == http.StatusOK {
-				err = json.Unmarshal(r.Body, &docs[j])
-			}
-			if err != nil {
-				t.Fatal(err)
+		first := number(i, 0).N
+		if first == 0 {
+			continue
+		}
+		size := transactionSize(first)
+		for _, j := range []int{1, size / 2, size - 1} {
+			if n := number(i, j).N; n != first {
+				t.Fatalf("a part of a transaction of %d is there: %d and %d", size, first, n)
 			}
 		}
-		if docs[0].N != docs[1].N {
-			t.Fatalf("a part of a transaction is there: %d and %d", docs[0].N, docs[1].N)
+		if n := number(i, size).N; n > first {
+			t.Fatalf("transaction %d is there after %d, and not whole", n, first)
 		}
 	}
 }
@@ -289,14 +323,11 @@ func writePowerless(t *testing.T, p *harness.Process, acked, sent []atomic.Int64
 					return
 				}
 				acked[i].Store(n)
-				tx, err := json.Marshal(map[string]any{"operations": []any{
-					map[string]any{"op": "put", "collection": "series", "id": fmt.Sprintf("%d-0", i), "body": map[string]any{"n": n}},
-					map[string]any{"op": "put", "collection": "series", "id": fmt.Sprintf("%d-1", i), "body": map[string]any{"n": n}}}})
-				if err != nil {
-					t.Error(err)
+				if _, err := p.Do("POST", "/v1/_transactions", transactionOf(i, n), "Content-Type", "application/json"); err != nil {
 					return
 				}
-				if _, err := p.Do("POST", "/v1/_transactions", tx, "Content-Type", "application/json"); err != nil {
+				book := fmt.Sprintf(`{"authors":[{"id":"%d"}],"isbn":"%d-%d"}`, i, i, n%5) // with a strict reference and a unique member
+				if _, err := p.Do("PUT", harness.Path("books", fmt.Sprintf("%d-%d", i, n%7)), []byte(book)); err != nil {
 					return
 				}
 				if written.Add(1) == limit {
