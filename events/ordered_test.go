@@ -14,7 +14,9 @@ import (
 // TestBatchRoom: batches on their way have a bound that the largest of them keeps, by bytes and by messages; one for which there is no
 // room waits, and is not sent.
 func TestBatchRoom(t *testing.T) {
-	message := func(size int) *nats.Msg { return &nats.Msg{Subject: "s", Header: nats.Header{}, Data: make([]byte, size)} }
+	message := func(size int) *nats.Msg {
+		return &nats.Msg{Subject: "s", Header: nats.Header{}, Data: make([]byte, size)}
+	}
 	largest := make([]*nats.Msg, MaxBatch)
 	for i := range largest {
 		largest[i] = message(MaxTxBytes / MaxBatch)
