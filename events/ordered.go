@@ -543,7 +543,9 @@ func (o *orderedBatches) settle(s *sentBatch) {
 	} else {
 		s.failed = fanfold.Wrap(err, fanfold.Unavailable, "the log has perhaps stored a part of what belongs together (%v); its server is being started again; try again", err)
 		s.run.breakOff(s.failed)
-		l.opt.Embedded.SuspectSpace()
+		if s.run.ended.Err() == nil {
+			l.opt.Embedded.SuspectSpace()
+		}
 	}
 	close(s.done)
 	o.land(s)
@@ -583,7 +585,7 @@ func (o *orderedBatches) await(s *sentBatch, answer *servers.Answer) (seq uint64
 			return ack.Seq, err
 		default:
 		}
-		if passed {
+		if passed || o.log.nc.IsClosed() {
 			return 0, errNotWhole
 		}
 		select {

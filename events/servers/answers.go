@@ -22,7 +22,10 @@ type Answers struct {
 // NewAnswers returns answers that come over a connection, until it is closed. The error is the connection's.
 func NewAnswers(nc *nats.Conn) (*Answers, error) {
 	a := &Answers{nc: nc, prefix: nc.NewInbox() + ".", waiting: map[string]chan *nats.Msg{}}
-	_, err := nc.Subscribe(a.prefix+"*", a.receive)
+	sub, err := nc.Subscribe(a.prefix+"*", a.receive)
+	if err == nil {
+		err = sub.SetPendingLimits(-1, -1) // each is waited for
+	}
 	return a, err
 }
 

@@ -237,6 +237,39 @@ func TestFailedSync(t *testing.T) {
 	s.Close()
 }
 
+// TestFailedSyncOfTransaction: where the fsync of a transaction fails it is not acknowledged and no part of it is shown; after a new start it
+// is there as a whole.
+func TestFailedSyncOfTransaction(t *testing.T) {
+	const size = 40
+	var fail atomic.Bool
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Sync: true, Fsync: func(f *os.File) error {
+		if fail.Swap(false) {
+			return fmt.Errorf("sync %s: %w", f.Name(), syscall.EIO)
+		}
+		return f.Sync()
+	}})
+	s.Put("series", "before", `{}`)
+	s.CatchUp()
+	var ops []string
+	for i := range size {
+		ops = append(ops, fmt.Sprintf(`{"op":"put","collection":"series","id":"%d","body":{}}`, i))
+	}
+	fail.Store(true)
+	r := s.Want(http.StatusServiceUnavailable, "POST", "/v1/_transactions", `{"operations":[`+strings.Join(ops, ",")+`]}`, "Content-Type", "application/json")
+	if !strings.Contains(string(r.Body), "outcome unknown") {
+		t.Errorf("the transaction whose fsync failed is told %s", r.Body)
+	}
+	for i := range size {
+		s.Want(http.StatusNotFound, "GET", harness.Path("series", fmt.Sprint(i)), "")
+	}
+	s = s.Abandon()
+	defer s.Close()
+	s.CatchUp()
+	for i := range size {
+		s.WantDoc("series", fmt.Sprint(i), fmt.Sprintf(`{"id":"%d"}`, i))
+	}
+}
+
 // TestLayoutFallback: where the server's files are not as the log expects them, the server syncs every message itself, and
 // the status says so.
 func TestLayoutFallback(t *testing.T) {
