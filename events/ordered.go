@@ -541,7 +541,8 @@ func (o *orderedBatches) settle(s *sentBatch) {
 	if err == nil {
 		s.failed = l.acknowledged(last, s.before)
 	} else {
-		s.failed = fanfold.Wrap(err, fanfold.Unavailable, "the log has perhaps stored a part of what belongs together (%v); its server is being started again; try again", err)
+		// Without err in its chain: a refusal in it would be taken for that of who waits for the batch.
+		s.failed = fanfold.Errorf(fanfold.Unavailable, "the log has perhaps stored a part of what belongs together (%v); its server is being started again; try again", err)
 		s.run.breakOff(s.failed)
 		if s.run.ended.Err() == nil {
 			l.opt.Embedded.SuspectSpace()
