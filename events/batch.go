@@ -110,7 +110,7 @@ func (l *Log) batchMessages(tx string, writes []fanfold.Write) (msgs []*nats.Msg
 			return nil, fanfold.Errorf(fanfold.TooLarge, "a transaction has at most %d bytes; write it in parts", MaxTxBytes)
 		}
 	}
-	l.batches.keepIDs(msgs)
+	keepTwoIDs(msgs)
 	return msgs, nil
 }
 

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/fanfold/fanfold"
@@ -61,28 +61,6 @@ type orderedBatch struct {
 	failed  error           // why it was not sent, nil where a condition is not met
 }
 
-// batchCondition is one of a batch's message at an index. It is met where the last message on the subject has the sequence, or, with an id,
-// where the server does not have that id.
-type batchCondition struct {
-	at int
-	question
-}
-
-// question is what the server is asked of a condition.
-type question struct {
-	subject string
-	rev     fanfold.Revision
-	id      string
-}
-
-// touched returns by what it is known that a message touches a condition: the subject, or something that no subject is.
-func (q question) touched() string {
-	if q.id != "" {
-		return " " + q.id
-	}
-	return q.subject
-}
-
 // newOrderedBatch returns a batch that is to be sent. It takes the conditions and most ids from the messages.
 func newOrderedBatch(msgs []*nats.Msg, writes []fanfold.Write) *orderedBatch {
 	b := &orderedBatch{msgs: msgs}
@@ -99,19 +77,13 @@ func newOrderedBatch(msgs []*nats.Msg, writes []fanfold.Write) *orderedBatch {
 			delete(m.Header, jetstream.MsgIDHeader)
 		}
 	}
+	if len(msgs[0].Header[jetstream.MsgIDHeader]) == 0 {
+		msgs[0].Header[jetstream.MsgIDHeader] = []string{nuid.Next()}
+	}
 	if len(msgs) > 1 && len(msgs[0].Header[headerTx]) == 0 {
 		msgs[0].Header[headerBatch] = []string{strconv.Itoa(len(msgs))}
 	}
 	return b
-}
-
-// keepIDs leaves the first message its id, and one of a key.
-func (o *orderedBatches) keepIDs(msgs []*nats.Msg) {
-	for i, m := range msgs {
-		if i > 0 && len(m.Header[headerKey]) == 0 {
-			delete(m.Header, jetstream.MsgIDHeader)
-		}
-	}
 }
 
 func (o *orderedBatches) append(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write) (first uint64, err error) {
@@ -295,82 +267,6 @@ func (h *heldSubjects) has(touched string) bool {
 	return held
 }
 
-// askAll asks the server about the conditions of batches. What is asked comes behind everything that was sent before. It sets what
-// stands in the way of each.
-func (o *orderedBatches) askAll(round []*orderedBatch) {
-	ctx, cancel := context.WithTimeout(context.Background(), o.log.opt.Attempt)
-	defer cancel()
-	asked := map[question]*askedQuestion{}
-	for _, b := range round {
-		for _, c := range b.conditions {
-			if asked[c.question] == nil {
-				asked[c.question] = o.ask(c.question)
-			}
-		}
-	}
-	for _, b := range round {
-		for i, c := range b.conditions {
-			met, err := asked[c.question].wait(ctx)
-			if err != nil {
-				b.failed = err
-				break
-			}
-			if !met {
-				b.unmet = &b.conditions[i]
-				break
-			}
-		}
-	}
-}
-
-// askedQuestion is a question that was sent to the server.
-type askedQuestion struct {
-	answer  *servers.Answer // nil where it is known
-	met     bool
-	failure error
-}
-
-// neverLast is an id that no message has, so that none that requires it of the last one is stored.
-const neverLast = "-"
-
-// codeWrongLastID is the server's refusal of a message that requires another id of the last one. It looks at that last.
-const codeWrongLastID = 10070
-
-// ask sends a message that the server never stores, and that tells by its refusal whether a condition is met.
-func (o *orderedBatches) ask(q question) *askedQuestion {
-	msg := nats.NewMsg(o.log.sub.fence())
-	msg.Header[jetstream.ExpectedLastMsgIDHeader] = []string{neverLast}
-	switch {
-	case q.id != "":
-		msg.Header[jetstream.MsgIDHeader] = []string{q.id}
-	case q.subject != "":
-		msg.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(uint64(q.rev), 10)}
-		msg.Header[expectSubject] = []string{q.subject}
-	}
-	answer, err := o.answers.Send(msg)
-	return &askedQuestion{answer: answer, failure: err}
-}
-
-// wait blocks until it is known whether the condition is met, or ctx has ended.
-func (a *askedQuestion) wait(ctx context.Context) (met bool, err error) {
-	if a.failure != nil || a.answer == nil {
-		return a.met, a.failure
-	}
-	ack, err := a.answer.Wait(ctx)
-	a.answer = nil
-	switch api := servers.Refusal(err); {
-	case err == nil && ack.Duplicate:
-	case err == nil:
-		a.failure = errors.New("the server has stored a question")
-	case api != nil && api.ErrorCode == codeWrongLastID:
-		a.met = true
-	case api != nil && api.ErrorCode == servers.CodeWrongLastSequence:
-	default:
-		a.failure = err
-	}
-	return a.met, a.failure
-}
-
 // request sends a single message, once no batch relies on its subject that is about to be sent. It answers once all batches
 // that were sent before it are known to be whole, for what follows a part of one is cut with it.
 func (o *orderedBatches) request(ctx context.Context, msg *nats.Msg) (servers.Ack, error) {
@@ -440,172 +336,4 @@ func (o *orderedBatches) waitForFlight(ctx context.Context, run *serverRun, seq 
 		}
 	}
 	return nil
-}
-
-// sentBatch is a batch that was sent.
-type sentBatch struct {
-	run      *serverRun
-	before   seenSequence // the log had everything up to it when it was sent
-	count    int
-	weight   int64
-	previous *sentBatch // that was sent before it; nil for none
-	answers  [2]*servers.Answer
-	first    atomic.Uint64 // its first sequence; 0 where that is not known yet
-
-	done   chan struct{} // closed once it is known what came of it
-	failed error         // set before: it is not whole, or nobody knows
-}
-
-// settled blocks until it is known what came of the batch, or ctx has ended. The error is Unavailable, also where the batch
-// is not whole.
-func (s *sentBatch) settled(ctx context.Context) error {
-	select {
-	case <-s.done:
-		return s.failed
-	case <-ctx.Done():
-		return fanfold.Wrap(ctx.Err(), fanfold.Unavailable, unreachable)
-	}
-}
-
-// send sends a batch's messages. The caller holds sending.
-func (o *orderedBatches) send(b *orderedBatch) {
-	l := o.log
-	run := l.run.Load()
-	if b.failed = l.suspended(run); b.failed != nil {
-		return
-	}
-	s := &sentBatch{run: run, before: l.highestSeen(), count: len(b.msgs), weight: weight(b.msgs), previous: o.last.Load(), done: make(chan struct{})}
-	o.fly(s) // before anybody can read a part of it
-	for i, m := range b.msgs {
-		var err error
-		switch i {
-		case 0, len(b.msgs) - 1:
-			s.answers[min(i, 1)], err = o.answers.Send(m)
-		default:
-			m.Reply = ""
-			err = l.nc.PublishMsg(m)
-		}
-		if err != nil && i == 0 {
-			o.land(s)
-			b.failed = err
-			return
-		}
-		if err != nil { // the connection is lost
-			s.answers[0].Drop()
-			s.failed = err
-			break
-		}
-	}
-	b.sent = s
-	o.last.Store(s)
-	go o.settle(s)
-}
-
-// fly notes that a batch is being sent.
-func (o *orderedBatches) fly(s *sentBatch) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.flight = append(o.flight, s)
-	o.flying.Store(int64(len(o.flight)))
-}
-
-// land notes that nobody needs to wait for a batch any more.
-func (o *orderedBatches) land(s *sentBatch) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for i, other := range o.flight {
-		if other == s {
-			o.flight = append(o.flight[:i:i], o.flight[i+1:]...)
-			break
-		}
-	}
-	o.flying.Store(int64(len(o.flight)))
-}
-
-// settle waits until it is known what came of a batch: it is whole, or the log is not to be used before its server was started
-// again, which takes a part of it away.
-func (o *orderedBatches) settle(s *sentBatch) {
-	l := o.log
-	err := s.failed
-	var last uint64
-	if err == nil {
-		last, err = o.sequences(s)
-	}
-	if s.previous != nil {
-		<-s.previous.done
-		if err == nil {
-			err = s.previous.failed
-		}
-		s.previous = nil
-	}
-	if err == nil {
-		s.failed = l.acknowledged(last, s.before)
-	} else {
-		// Without err in its chain: a refusal in it would be taken for that of who waits for the batch.
-		s.failed = fanfold.Errorf(fanfold.Unavailable, "the log has perhaps stored a part of what belongs together (%v); its server is being started again; try again", err)
-		s.run.breakOff(s.failed)
-		if s.run.ended.Err() == nil {
-			l.opt.Embedded.SuspectSpace()
-		}
-	}
-	close(s.done)
-	o.land(s)
-	_ = s.run.wait(s.run.ended, last) // CutTail takes no more for an end that was not synced than there is room for
-	o.room.Release(s.weight)
-}
-
-// errNotWhole is the error of a batch of which the server has not stored every message.
-var errNotWhole = errors.New("the server has not stored every message")
-
-// sequences waits for a batch's answers, and returns its last sequence. The error is errNotWhole, also where the server does
-// not say what it has stored, the server's refusal, and that of another run.
-func (o *orderedBatches) sequences(s *sentBatch) (last uint64, err error) {
-	first, err := o.await(s, s.answers[0])
-	if err != nil || s.count == 1 {
-		s.first.Store(first)
-		return first, err
-	}
-	s.first.Store(first)
-	last, err = o.await(s, s.answers[1])
-	if err == nil && last-first+1 != uint64(s.count) {
-		err = errNotWhole
-	}
-	return last, err
-}
-
-// await waits for the answer to a message of a batch, for as long as the server's run lasts and it does not answer what was sent
-// later: it does not answer at all where it could not write.
-func (o *orderedBatches) await(s *sentBatch, answer *servers.Answer) (seq uint64, err error) {
-	defer answer.Drop()
-	patience := time.NewTimer(o.log.opt.Attempt)
-	defer patience.Stop()
-	for passed := false; ; {
-		select {
-		case msg := <-answer.Received():
-			ack, err := servers.Read(msg)
-			return ack.Seq, err
-		default:
-		}
-		if passed || o.log.nc.IsClosed() {
-			return 0, errNotWhole
-		}
-		select {
-		case msg := <-answer.Received():
-			ack, err := servers.Read(msg)
-			return ack.Seq, err
-		case <-s.run.ended.Done():
-			return 0, errAnotherRun()
-		case <-patience.C:
-			passed = o.answersQuestions(s.run)
-			patience.Reset(o.log.opt.Attempt)
-		}
-	}
-}
-
-// answersQuestions tells whether the server answers a question by now.
-func (o *orderedBatches) answersQuestions(run *serverRun) bool {
-	ctx, cancel := context.WithTimeout(run.ended, o.log.opt.Attempt)
-	defer cancel()
-	met, err := o.ask(question{}).wait(ctx)
-	return err == nil && met
 }

@@ -12,8 +12,6 @@ import (
 // batchStore stores batches: messages of which all are to be stored next to each other, or none. orderedBatches does so in a log to
 // which nobody else publishes, and atomicBatches in any other.
 type batchStore interface {
-	// keepIDs takes the ids of a batch's messages away but for those by which it is looked for.
-	keepIDs(msgs []*nats.Msg)
 	// append stores a batch under the conditions of its writes, of which it has the messages, and returns the sequence of the
 	// first. It is called once for each batch. Errors are those of AppendAll, before the messages are durable.
 	append(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write) (first uint64, err error)
@@ -39,8 +37,6 @@ func newBatchStore(l *Log) (batchStore, error) {
 
 // atomicBatches stores batches by the server's atomic publishing.
 type atomicBatches struct{ *Log }
-
-func (a atomicBatches) keepIDs(msgs []*nats.Msg) { keepTwoIDs(msgs) }
 
 func (a atomicBatches) append(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write) (first uint64, err error) {
 	return a.appendAtomic(ctx, msgs, writes, newServerBatch())
