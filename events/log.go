@@ -295,9 +295,6 @@ func (l *Log) MaxBatch() int {
 	return MaxBatch
 }
 
-// BatchesAtOnce returns how many batches are well stored at a time, where their writers could as well wait for one another.
-func (l *Log) BatchesAtOnce() int { return l.batches.atOnce() }
-
 // LastSeq asks the stream's leader for its last sequence. It blocks for a round trip; the error is
 // Unavailable.
 func (l *Log) LastSeq(ctx context.Context) (uint64, error) {

@@ -296,11 +296,6 @@ func (o *orderedBatches) request(ctx context.Context, msg *nats.Msg) (servers.Ac
 	return ack, err
 }
 
-// orderedAtOnce is how many batches are well stored at a time: while one is synced and answered, others are made.
-const orderedAtOnce = 4
-
-func (o *orderedBatches) atOnce() int { return orderedAtOnce }
-
 func (o *orderedBatches) pause(fn func()) {
 	o.sending.Lock()
 	defer o.sending.Unlock()

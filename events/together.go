@@ -21,8 +21,6 @@ type batchStore interface {
 	// whole blocks until the message at seq, which a run has told of, is stored with all of its batch, or ctx has ended. The error
 	// is Unavailable.
 	whole(ctx context.Context, run *serverRun, seq uint64) error
-	// atOnce returns how many batches are well stored at a time, where their writers could as well wait for one another.
-	atOnce() int
 	// pause calls fn, which begins another run of the server, while nothing is being sent.
 	pause(fn func())
 }
@@ -47,7 +45,5 @@ func (a atomicBatches) request(ctx context.Context, msg *nats.Msg) (servers.Ack,
 }
 
 func (a atomicBatches) whole(context.Context, *serverRun, uint64) error { return nil } // nothing is delivered before all of it is stored
-
-func (a atomicBatches) atOnce() int { return 1 } // one costs as much as fifteen single messages, however many are in it
 
 func (a atomicBatches) pause(fn func()) { fn() }

@@ -16,33 +16,31 @@ const (
 	roundTime = 30 * time.Second // in which a round must be guarded and stored
 )
 
-// guardRounds collects guarded writes of single documents into rounds, a few at a time, each of which is stored as one
-// batch. On outside servers there is one at a time: one by one they would cost a batch each, and on three replicas writers whose
-// guards are about one target would refuse each other.
+// guardRounds collects guarded writes of single documents into rounds, one at a time, each of which is stored as one
+// batch. One by one they would cost a batch each, and on three replicas writers whose guards are about one target would
+// refuse each other.
 type guardRounds struct {
 	life context.Context // ends where the writer is closed
 	end  context.CancelFunc
-	most int // rounds at a time
 
 	mu      sync.Mutex
-	running int                      // how many times run is working
-	writing map[fanfold.Key]struct{} // the documents of the rounds that are under way
+	busy    bool // run is working
 	waiting []*guardedWrite
 	idle    chan struct{} // closed while run is not working, once somebody waits for that; nil otherwise
 }
 
-// newGuardRounds returns rounds, so many at a time, which the caller closes.
-func newGuardRounds(most int) guardRounds {
+// newGuardRounds returns rounds, which the caller closes.
+func newGuardRounds() guardRounds {
 	life, end := context.WithCancel(context.Background())
-	return guardRounds{life: life, end: end, most: most, writing: map[fanfold.Key]struct{}{}}
+	return guardRounds{life: life, end: end}
 }
 
-// close makes the rounds that are under way give up waiting, and waits for their end. What the log was already asked to store
+// close makes the round that is under way give up waiting, and waits for its end. What the log was already asked to store
 // is settled.
 func (q *guardRounds) close() {
 	q.end()
 	q.mu.Lock()
-	if q.running == 0 {
+	if !q.busy {
 		q.mu.Unlock()
 		return
 	}
@@ -77,12 +75,10 @@ func (q *guardRounds) append(ctx context.Context, w *Writer, write fanfold.Write
 	g := &guardedWrite{write: write, done: make(chan struct{})}
 	q.mu.Lock()
 	q.waiting = append(q.waiting, g)
-	more := q.running < q.most
-	if more {
-		q.running++
-	}
+	idle := !q.busy
+	q.busy = true
 	q.mu.Unlock()
-	if more {
+	if idle {
 		go q.run(w)
 	}
 	select {
@@ -107,45 +103,35 @@ func (q *guardRounds) withdraw(g *guardedWrite) bool {
 	return i >= 0
 }
 
-// run stores one round after the other until no write waits that may begin.
+// run stores one round after the other until no write waits.
 func (q *guardRounds) run(w *Writer) {
-	var done []fanfold.Key
-	for members := q.next(nil); len(members) > 0; members = q.next(done) {
-		done = done[:0]
-		for _, g := range members {
-			done = append(done, g.write.Event.Key)
-		}
+	for members := q.next(); len(members) > 0; members = q.next() {
 		ctx, cancel := context.WithTimeout(q.life, roundTime)
 		(&guardRound{w: w, members: members, separable: true}).store(ctx)
 		cancel()
 	}
 }
 
-// next ends the round that has written documents, and removes the writes of the next one from those that wait, in order of arrival, no
-// two of one document. It returns none where none may begin, after which append must start run again, or another run goes on.
-func (q *guardRounds) next(written []fanfold.Key) (members []*guardedWrite) {
+// next removes the writes of the next round from those that wait, in order of arrival, no two of one document. It returns
+// none where none waits, after which append must start run again.
+func (q *guardRounds) next() (members []*guardedWrite) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, key := range written {
-		delete(q.writing, key)
-	}
+	keys := map[fanfold.Key]bool{}
 	q.waiting = slices.DeleteFunc(q.waiting, func(g *guardedWrite) bool {
 		key := g.write.Event.Key
-		if _, written := q.writing[key]; written || len(members) == roundSize {
+		if keys[key] || len(members) == roundSize {
 			return false
 		}
-		q.writing[key] = struct{}{}
+		keys[key] = true
 		members = append(members, g)
 		return true
 	})
-	if len(members) > 0 {
-		return members
-	}
-	if q.running--; q.running == 0 && q.idle != nil {
+	if q.busy = len(members) > 0; !q.busy && q.idle != nil {
 		close(q.idle)
 		q.idle = nil
 	}
-	return nil
+	return members
 }
 
 // guardRound holds writes that are guarded and appended as one batch.

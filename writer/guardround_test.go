@@ -36,10 +36,10 @@ func (q *guardRounds) count() int {
 // TestGuardedWriteIsWithdrawn ends the context of a write that waits for its round, and of one whose round has begun: the
 // first is not written, the second keeps its outcome.
 func TestGuardedWriteIsWithdrawn(t *testing.T) {
-	q := newTestRounds() // no round begins by itself
+	q := &guardRounds{busy: true} // no round begins by itself
 	ctx, cancel := context.WithCancel(t.Context())
 	begun := startAppend(ctx, q, "b1")
-	members := q.next(nil)
+	members := q.next()
 	waiting := startAppend(ctx, q, "b2")
 	cancel()
 
@@ -59,7 +59,7 @@ func TestGuardedWriteIsWithdrawn(t *testing.T) {
 // TestRoundHasEachDocumentOnce fills a round: a second write of one document waits for the next, and so do those for
 // which there is no room.
 func TestRoundHasEachDocumentOnce(t *testing.T) {
-	q := newTestRounds()
+	q := &guardRounds{busy: true}
 	write := func(id string) {
 		q.waiting = append(q.waiting, &guardedWrite{write: fanfold.Write{Event: &fanfold.Event{Key: fanfold.Key{ID: id}}}})
 	}
@@ -68,25 +68,13 @@ func TestRoundHasEachDocumentOnce(t *testing.T) {
 	for i := range roundSize {
 		write(string(rune('A' + i)))
 	}
-	first := q.next(nil)
-	if len(first) != roundSize {
-		t.Errorf("the first round has %d writes; want %d", len(first), roundSize)
+	if n := len(q.next()); n != roundSize {
+		t.Errorf("the first round has %d writes; want %d", n, roundSize)
 	}
-	beside := q.next(nil)
-	if len(beside) != 1 || q.count() != 1 {
-		t.Errorf("a round beside it has %d writes, and %d wait; want 1, 1", len(beside), q.count())
+	if n := len(q.next()); n != 2 || !q.busy {
+		t.Errorf("the second round has %d writes, busy %v; want 2, true", n, q.busy)
 	}
-	if n := len(q.next([]fanfold.Key{first[0].write.Event.Key})); n != 1 || q.running != 1 {
-		t.Errorf("the round behind it has %d writes, %d are running; want 1, 1", n, q.running)
+	if n := len(q.next()); n != 0 || q.busy {
+		t.Errorf("the third round has %d writes, busy %v; want none", n, q.busy)
 	}
-	if n := len(q.next(nil)); n != 0 || q.running != 0 {
-		t.Errorf("the last round has %d writes, %d are running; want none", n, q.running)
-	}
-}
-
-// newTestRounds returns rounds of which one is running, so that no other begins.
-func newTestRounds() *guardRounds {
-	q := newGuardRounds(1)
-	q.running = 1
-	return &q
 }

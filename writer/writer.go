@@ -131,8 +131,6 @@ type Options struct {
 	ImportWait time.Duration
 	// ImportBatch is how many messages of an import the log stores at once at most; default 1,000.
 	ImportBatch int
-	// GuardRounds is how many rounds of guarded writes are stored at a time at most; default 1.
-	GuardRounds int
 	// ProvenFor says for how long a node may answer from its table of idempotency keys after it was seen to have folded
 	// everything; default a minute. The log itself drops a second event of one key for two minutes.
 	ProvenFor time.Duration
@@ -158,9 +156,6 @@ func (o *Options) setDefaults() {
 	}
 	if o.ImportBatch == 0 {
 		o.ImportBatch = importWrites + 1
-	}
-	if o.GuardRounds == 0 {
-		o.GuardRounds = 1
 	}
 	if o.ImportWait == 0 {
 		o.ImportWait = importWait
@@ -200,7 +195,7 @@ type Writer struct {
 func New(parts Dependencies, opt Options) *Writer {
 	opt.setDefaults()
 	parts.Log = lostEventDetector{parts.Log, parts.ReadModel}
-	w := &Writer{Dependencies: parts, checker: newChecker(parts.Models, opt), opt: opt, checking: make(chan struct{}, 1), rounds: newGuardRounds(opt.GuardRounds),
+	w := &Writer{Dependencies: parts, checker: newChecker(parts.Models, opt), opt: opt, checking: make(chan struct{}, 1), rounds: newGuardRounds(),
 		checkedDeletes: checkedDeletes{known: map[fanfold.Key]checkedDelete{}, room: make(chan struct{}, 1)}}
 	w.idempotency = idempotency{leader: parts.Leader, rows: parts.ReadModel, provenFor: opt.ProvenFor, timeout: opt.Timeout, caughtUp: caughtUp{began: time.Now()}}
 	if parts.Members != nil {
