@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -21,8 +22,8 @@ const (
 	maxRichDocuments = 10_000_000
 )
 
-// benchRich measures an import of rich data under a model with many rules beside the same without its guards, and then a
-// change that reaches the 22 of a hundred documents which refer to one.
+// benchRich measures an import of rich data under a model with many rules beside the same without its guards, then a change that
+// reaches the 22 of a hundred documents which refer to one, and then a replay.
 func benchRich(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
 	d := bench.RichData{Documents: documents}
 	small, err := richRound(ctx, filepath.Join(dir, "small"), bench.RichData{Documents: documents / 10}, true, nil)
@@ -42,7 +43,12 @@ func benchRich(ctx context.Context, dir string, documents int) (results []bench.
 	if err != nil {
 		return nil, err
 	}
-	return []bench.Result{bench.RichResult(small, guarded, plain), change}, nil
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	replay, err := bench.RichReplay(ctx, self, guardedDir, guarded)
+	return []bench.Result{bench.RichResult(small, guarded, plain), change, replay}, err
 }
 
 // richRound imports rich data into a new store in dir, and calls then, which may be nil, on the node.
@@ -57,7 +63,7 @@ func richRound(ctx context.Context, dir string, d bench.RichData, guards bool, t
 		if _, err := c.PutModel(ctx, []byte(bench.RichModel(guards)), client.ModelOptions{}); err != nil {
 			return err
 		}
-		r, err = bench.MeasureRich(ctx, dir, d, func(ctx context.Context, lines io.Reader) (refused int, err error) {
+		r, err = bench.MeasureRich(ctx, dir, n.Store, d, func(ctx context.Context, lines io.Reader) (refused int, err error) {
 			result, err := c.Import(ctx, lines, client.ImportOptions{})
 			return result.Refused, err
 		})

@@ -4,17 +4,19 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 )
 
-// richModel is a model as a publishing house might grow it: chains of counts and copies, the newest of many, pages, frozen
-// values, strict relations, unique members, and a fan-out limit that one publisher and its sections are far beyond.
+// richModel is a model as a publishing house might grow it: chains of counts, copies and lists of the newest, ids of many, pages,
+// frozen values, strict relations, unique members, and a fan-out limit that one publisher and its sections are far beyond.
 const richModel = `
 fanout: {limit: 5000}
 collections:
   publishers:
     derive:
       books:    {count: books.publisher}
+      bookIds:  {ids: books.publisher}
       latest:   {recent: books.publisher, max: 3, fields: [id, title]}
       sections: {ids: sections.publisher, limit: 50}
   sections:
@@ -32,14 +34,22 @@ collections:
       pages:     {sum: books.authors, of: pages}
   series:
     derive: {books: {count: books.series, where: doc.year > 1950}}
+  topics:
+    derive:
+      bookIds: {ids: books.topics, limit: 100}
+      newest:  {recent: books.topics, max: 5, fields: [id, title, year], orderBy: year}
   readers:
     unique: [email]
     derive: {reviews: {count: reviews.reader}}
+  catalogs:
+    derive:
+      editions: {recent: editions.catalog, max: 20, fields: [id, title, reviews]}
   books:
     relations:
       authors:   {path: "authors[].id", to: authors, strict: true}
       publisher: {path: publisher, to: publishers, strict: true}
       series:    {path: series, to: series}
+      topics:    {path: "topics[].id", to: topics}
     unique: [isbn]
     derive:
       "authors[].name": {copy: authors, value: 'doc.first + " " + doc.last'}
@@ -47,31 +57,42 @@ collections:
       publisherCity:    {copy: publisher, value: doc.city}
       publisherActive:  {copy: publisher, value: string(doc.books > 0)}
       seriesTitle:      {copy: series, value: doc.title, frozen: true}
+      "topics[].name":  {copy: topics, value: doc.name}
+      "topics[].group": {copy: topics, value: doc.group}
+      topicNames:       {copy: topics, value: doc.name}
       reviews:          {count: reviews.book}
       stars:            {avg: reviews.book, of: stars}
       lastReviews:      {recent: reviews.book, max: 3, fields: [id, stars, readerName]}
   sources:
-    relations: {section: {path: section, to: sections, strict: true}}
+    relations:
+      section: {path: section, to: sections, strict: true}
+      uses:    {path: "uses[]", to: sources}
     unique: [code]
     pages: {by: section, size: 100}
     derive:
       active:        {copy: section, value: string(doc.n > 0)}
       publisherName: {copy: section, value: doc.publisherName}
       sectionTitle:  {copy: section, value: doc.title, frozen: true}
+      urls:          {copy: uses, value: doc.url}
+      users:         {count: sources.uses}
+      userIds:       {ids: sources.uses, limit: 50}
   reviews:
     relations: {book: {path: book, to: books, strict: true, onDelete: cascade}, reader: {path: reader, to: readers, strict: true}}
+    unique: [code]
     pages: {by: book, size: 50}
     derive:
       bookTitle:     {copy: book, value: doc.title}
       publisherName: {copy: book, value: doc.publisherName}
       readerName:    {copy: reader, value: doc.name, frozen: true}
   editions:
-    relations: {book: {path: book, to: books}}
+    relations: {book: {path: book, to: books}, catalog: {path: catalog, to: catalogs, strict: true}}
+    unique: [ean]
     derive:
-      title:    {copy: book, value: doc.title}
-      reviewed: {copy: book, value: string(doc.reviews > 0)}
+      title:   {copy: book, value: doc.title}
+      reviews: {copy: book, value: doc.reviews}
   shelves:
-    relations: {books: {path: "books[]", to: books}, reader: {path: reader, to: readers}}
+    relations: {books: {path: "books[]", to: books}, reader: {path: reader, to: readers, strict: true}}
+    unique: [label]
     derive:
       titles:   {copy: books, value: doc.title}
       reviewed: {copy: books, value: string(doc.reviews > 0)}
@@ -91,84 +112,130 @@ func RichModel(guards bool) string {
 	return strings.Join(kept, "")
 }
 
-// RichData makes so many documents of the rich model, always the same. Whatever one refers to comes before it. Document 0
-// of the publishers has 22 of a hundred documents as its books, and 60 of a hundred are sources of its four sections.
+// RichData makes so many documents of the rich model, always the same. What one refers to strictly comes before it. Of the others half
+// come after it, and some never. Document 0 of the publishers has 22 of a hundred documents as its books, and 52 of a hundred are
+// sources of its four sections.
 type RichData struct{ Documents int }
 
 const (
 	richPublishers  = 100
 	richSections    = 20
+	richCatalogs    = 20
 	ownSections     = 4   // of publisher 0
 	dependentPeriod = 100 // documents, in which the kinds come again
 	periodBooks     = 27
-	periodSources   = 62
+	periodSources   = 54
 	periodReviews   = 8
-	periodEditions  = 2
+	periodEditions  = 10
 	ownBooks        = 23 // of periodBooks, that publisher 0 has
+	hubSources      = 4  // to which a quarter of the sources refer
+	updateEvery     = 20 // documents, of which one is written again
 )
 
-// targets returns how many authors, series and readers there are.
-func (d RichData) targets() (authors, series, readers int) {
-	return max(10, d.Documents/100), max(1, d.Documents/1000), max(10, d.Documents*3/100)
+// early returns how many authors and readers there are, which come first.
+func (d RichData) early() (authors, readers int) {
+	return max(10, d.Documents/100), max(10, d.Documents*3/100)
+}
+
+// late returns how many series and topics there are. They come among the books that refer to them.
+func (d RichData) late() (series, topics int) {
+	return max(1, d.Documents/1000), max(10, d.Documents/500)
 }
 
 // dependents returns how many documents are left for books and what refers to them.
 func (d RichData) dependents() int {
-	authors, series, readers := d.targets()
-	return max(0, d.Documents-richPublishers-richSections-authors-series-readers)
+	authors, readers := d.early()
+	series, topics := d.late()
+	return max(0, d.Documents-richPublishers-richSections-richCatalogs-authors-readers-series-topics)
+}
+
+// before returns how many of the dependents have places in their period before limit.
+func (d RichData) before(limit int) int {
+	n := d.dependents()
+	return n/dependentPeriod*limit + min(n%dependentPeriod, limit)
 }
 
 // Reached returns how many books publisher 0 has.
-func (d RichData) Reached() int {
-	n := 0
-	for i := range d.dependents() {
-		if i%dependentPeriod < ownBooks {
-			n++
-		}
-	}
-	return n
-}
+func (d RichData) Reached() int { return d.before(ownBooks) }
+
+// Updates returns how many documents WriteUpdates writes.
+func (d RichData) Updates() int { return d.dependents() / updateEvery }
 
 // WriteTo writes the documents as lines of an import, and returns how many bytes their texts have.
 func (d RichData) WriteTo(w io.Writer) (size int64, err error) {
+	return writeLines(w, func(line writeLine) {
+		d.writeEarly(line)
+		series, topics := d.late()
+		dependents := d.dependents()
+		for i, nextSeries, nextTopic := 0, 0, 0; i < dependents; i++ {
+			for ; nextSeries*dependents <= i*series && nextSeries < series; nextSeries++ {
+				line("series", `{"id":"%d","title":"Series %d"}`, nextSeries, nextSeries)
+			}
+			for ; nextTopic*dependents <= i*topics && nextTopic < topics; nextTopic++ {
+				line("topics", `{"id":"%d","name":"Topic %d","group":"Group %d"}`, nextTopic, nextTopic, nextTopic%9)
+			}
+			d.writeDependent(line, i, 1)
+		}
+	})
+}
+
+// WriteUpdates writes one of updateEvery dependents again, with another text, as WriteTo does.
+func (d RichData) WriteUpdates(w io.Writer) (size int64, err error) {
+	return writeLines(w, func(line writeLine) {
+		for i := range d.Updates() {
+			d.writeDependent(line, i*updateEvery+i*7%updateEvery, 2)
+		}
+	})
+}
+
+// writeLine writes a document, given as a format and its arguments.
+type writeLine func(collection, format string, args ...any)
+
+// writeLines calls write with a function that writes lines of an import, and returns how many bytes the documents' texts have.
+func writeLines(w io.Writer, write func(line writeLine)) (size int64, err error) {
 	out := bufio.NewWriterSize(w, 1<<16)
-	line := func(collection, format string, args ...any) {
+	write(func(collection, format string, args ...any) {
 		doc := fmt.Sprintf(format, args...)
 		size += int64(len(doc))
 		fmt.Fprintf(out, "{\"collection\":%q,\"doc\":%s}\n", collection, doc)
-	}
-	d.writeTargets(line)
-	for i := range d.dependents() {
-		d.writeDependent(line, i)
-	}
+	})
 	return size, out.Flush()
 }
 
-// writeTargets writes what others refer to.
-func (d RichData) writeTargets(line func(collection, format string, args ...any)) {
-	for i := range richPublishers {
-		line("publishers", `{"id":"%d","name":"Press %d","city":"City %d","founded":%d}`, i, i, i%7, 1800+i)
+// writeEarly writes what comes before all that refers to it, but for half of the publishers that sections refer to.
+func (d RichData) writeEarly(line writeLine) {
+	publish := func(from, to int) {
+		for i := from; i < to; i++ {
+			line("publishers", `{"id":"%d","name":"Press %d","city":"City %d","founded":%d}`, i, i, i%7, 1800+i)
+		}
 	}
+	publish(0, richPublishers/2)
 	for i := range richSections {
-		line("sections", `{"id":"%d","title":"Section %d","publisher":"%d"}`, i, i, i/ownSections)
+		publisher := i / ownSections
+		if publisher%2 == 1 {
+			publisher = richPublishers - publisher
+		}
+		line("sections", `{"id":"%d","title":"Section %d","publisher":"%d"}`, i, i, publisher)
 	}
-	authors, series, readers := d.targets()
+	publish(richPublishers/2, richPublishers)
+	for i := range richCatalogs {
+		line("catalogs", `{"id":"%d","title":"Catalog %d","preface":"%04000d"}`, i, i, i)
+	}
+	authors, readers := d.early()
 	for i := range authors {
 		line("authors", `{"id":"%d","first":"Ann%d","last":"Author","email":"a%d@example.org","bio":"%0200d"}`, i, i, i, i)
-	}
-	for i := range series {
-		line("series", `{"id":"%d","title":"Series %d"}`, i, i)
 	}
 	for i := range readers {
 		line("readers", `{"id":"%d","name":"Reader %d","email":"r%d@example.org"}`, i, i, i)
 	}
 }
 
-// writeDependent writes document i of those that refer to others.
-func (d RichData) writeDependent(line func(collection, format string, args ...any), i int) {
-	authors, series, readers := d.targets()
+// writeDependent writes an edition of document i of those that refer to others.
+func (d RichData) writeDependent(line writeLine, i, edition int) {
+	authors, readers := d.early()
+	series, topics := d.late()
 	round, at := i/dependentPeriod, i%dependentPeriod
-	book := func(n int) int { return (n * 7919) % max(1, round*periodBooks+min(at, periodBooks)) }
+	anyBook := func(n int) string { return orAbsent(n, (n*7919+edition)%d.before(periodBooks)) }
 	switch n := at; {
 	case n < periodBooks:
 		publisher := 0
@@ -176,18 +243,34 @@ func (d RichData) writeDependent(line func(collection, format string, args ...an
 			publisher = 1 + i%(richPublishers-1)
 		}
 		id := round*periodBooks + n
-		line("books", `{"id":"%d","isbn":"isbn-%d","title":"The book that has the number %d","year":%d,"pages":%d,"publisher":"%d","series":"%d",`+
-			`"authors":[{"id":"%d"},{"id":"%d"}],"summary":"%0200d"}`, id, id, id, 1900+id%120, 100+id%400, publisher, id%series, id%authors, (id*31+7)%authors, id)
+		line("books", `{"id":"%d","isbn":"isbn-%d","title":"The book that has the number %d, edition %d","year":%d,"pages":%d,"publisher":"%d","series":"%s",`+
+			`"authors":[{"id":"%d"},{"id":"%d"}],"topics":[{"id":"%s"},{"id":"%d"}],"summary":"%0200d"}`, id, id, id, edition, 1900+id%120, 100+id%400, publisher, orAbsent(id, id%series),
+			id%authors, (id*31+7)%authors, orAbsent(id, id*13%topics), (id*29+edition)%topics, id)
 	case n < periodBooks+periodSources:
 		id := round*periodSources + n - periodBooks
-		line("sources", `{"id":"%d","code":"code-%d","section":"%d","url":"https://example.org/%d","text":"%0150d"}`, id, id, id%ownSections, id, id)
+		sources := d.before(periodBooks+periodSources) - d.before(periodBooks)
+		first := id * 7919 % sources
+		if id%4 == 0 {
+			first = id / 4 % hubSources
+		}
+		line("sources", `{"id":"%d","code":"code-%d","section":"%d","url":"https://example.org/%d/%d","uses":["%d","%s"],"text":"%0150d"}`,
+			id, id, id%ownSections, id, edition, first, orAbsent(id, (id*104729+edition)%sources), id)
 	case n < periodBooks+periodSources+periodReviews:
 		id := round*periodReviews + n - periodBooks - periodSources
-		line("reviews", `{"id":"%d","book":"%d","reader":"%d","stars":%d.5,"text":"%0150d"}`, id, book(id), (id*17)%readers, id%5, id)
+		book := (id * 7919) % (round*periodBooks + periodBooks)
+		line("reviews", `{"id":"%d","code":"review-%d","book":"%d","reader":"%d","stars":%d.5,"text":"%0150d"}`, id, id, book, (id*17)%readers, (id+edition)%5, id)
 	case n < periodBooks+periodSources+periodReviews+periodEditions:
 		id := round*periodEditions + n - periodBooks - periodSources - periodReviews
-		line("editions", `{"id":"%d","book":"%d","format":"paperback","price":%d.90}`, id, book(id), id%50)
+		line("editions", `{"id":"%d","ean":"ean-%d","book":"%s","catalog":"%d","format":"paperback","price":%d.90}`, id, id, anyBook(id), id%richCatalogs, (id+edition)%50)
 	default:
-		line("shelves", `{"id":"%d","reader":"%d","books":["%d","%d","%d"]}`, round, (round*13)%readers, book(round), book(round+1), book(round+2))
+		line("shelves", `{"id":"%d","label":"shelf %d","reader":"%d","books":["%s","%s","%s"]}`, round, round, (round*13)%readers, anyBook(round), anyBook(round+1), anyBook(round+2))
 	}
+}
+
+// orAbsent returns the id of a target for the nth document, and for one of eight documents the id of a target that never comes.
+func orAbsent(n, target int) string {
+	if n%8 == 7 {
+		return fmt.Sprintf("absent-%d", n%800)
+	}
+	return strconv.Itoa(target)
 }

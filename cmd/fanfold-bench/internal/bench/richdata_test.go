@@ -7,52 +7,130 @@ import (
 	"testing"
 )
 
-// TestRichData checks that whatever a rich document refers to comes before it, that publisher 0 has as many books as
-// Reached says, and its sections their share of sources.
-func TestRichData(t *testing.T) {
-	const documents = 5000
-	d := RichData{Documents: documents}
-	var text bytes.Buffer
+// richLine is a line of an import of rich data.
+type richLine struct {
+	Collection string
+	Doc        struct {
+		ID, Publisher, Series, Section, Book, Reader, Catalog string
+		Books, Uses                                           []string
+		Authors, Topics                                       []struct{ ID string }
+	}
+}
+
+// references returns what a document refers to: by strict relations, and by others.
+func (l richLine) references() (strict, loose []string) {
+	add := func(refs []string, to, id string) []string {
+		if id == "" {
+			return refs
+		}
+		return append(refs, to+"/"+id)
+	}
+	strict = add(add(add(nil, "sections", l.Doc.Section), "readers", l.Doc.Reader), "catalogs", l.Doc.Catalog)
+	loose = add(nil, "series", l.Doc.Series)
+	if l.Collection == "sections" {
+		loose = add(loose, "publishers", l.Doc.Publisher)
+	} else {
+		strict = add(strict, "publishers", l.Doc.Publisher)
+	}
+	if l.Collection == "reviews" {
+		strict = add(strict, "books", l.Doc.Book)
+	} else {
+		loose = add(loose, "books", l.Doc.Book)
+	}
+	for _, a := range l.Doc.Authors {
+		strict = add(strict, "authors", a.ID)
+	}
+	for _, topic := range l.Doc.Topics {
+		loose = add(loose, "topics", topic.ID)
+	}
+	for _, id := range l.Doc.Uses {
+		loose = add(loose, "sources", id)
+	}
+	for _, id := range l.Doc.Books {
+		loose = add(loose, "books", id)
+	}
+	return strict, loose
+}
+
+// richLines returns the lines of rich data and of its updates.
+func richLines(t *testing.T, d RichData) (lines, updates []richLine) {
+	t.Helper()
+	read := func(text *bytes.Buffer) (all []richLine) {
+		for line := range strings.Lines(text.String()) {
+			var l richLine
+			if err := json.Unmarshal([]byte(line), &l); err != nil {
+				t.Fatalf("%v: %s", err, line)
+			}
+			all = append(all, l)
+		}
+		return all
+	}
+	var text, again bytes.Buffer
 	if _, err := d.WriteTo(&text); err != nil {
 		t.Fatal(err)
 	}
-	seen, books, sources, lines := map[string]bool{}, 0, 0, 0
-	for line := range strings.Lines(text.String()) {
-		var l struct {
-			Collection string
-			Doc        struct {
-				ID, Publisher, Series, Section, Book, Reader string
-				Authors                                      []struct{ ID string }
-			}
-		}
-		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
-		refs := map[string]string{"publishers": l.Doc.Publisher, "series": l.Doc.Series, "sections": l.Doc.Section, "books": l.Doc.Book, "readers": l.Doc.Reader}
-		for _, a := range l.Doc.Authors {
-			refs["authors"] = a.ID
-		}
-		for to, id := range refs {
-			if id != "" && !seen[to+"/"+id] {
-				t.Fatalf("%s refers to %s/%s, which is not there yet", line, to, id)
-			}
-		}
+	if _, err := d.WriteUpdates(&again); err != nil {
+		t.Fatal(err)
+	}
+	return read(&text), read(&again)
+}
+
+// TestRichData checks that whatever a rich document refers to strictly comes before it, and of the other references some half come
+// after it and some never; that publisher 0 has as many books as Reached says; and that updates are of documents that are there.
+func TestRichData(t *testing.T) {
+	const documents = 5000
+	d := RichData{Documents: documents}
+	lines, updates := richLines(t, d)
+	at, books := map[string]int{}, 0
+	for i, l := range lines {
 		key := l.Collection + "/" + l.Doc.ID
-		if seen[key] {
+		if _, twice := at[key]; twice {
 			t.Fatalf("%s comes twice", key)
 		}
-		seen[key] = true
-		lines++
-		switch {
-		case l.Collection == "books" && l.Doc.Publisher == "0":
+		at[key] = i
+		if l.Collection == "books" && l.Doc.Publisher == "0" {
 			books++
-		case l.Collection == "sources":
-			sources++
 		}
 	}
-	if lines != documents || books != d.Reached() || books < documents/5 || sources < documents*11/20 {
-		t.Errorf("%d documents, %d books of publisher 0 (Reached says %d), %d sources", lines, books, d.Reached(), sources)
+	if len(lines) != documents || books != d.Reached() || books < documents/5 {
+		t.Errorf("%d documents, %d books of publisher 0 (Reached says %d)", len(lines), books, d.Reached())
 	}
+	var early, late, absent int
+	for i, l := range lines {
+		strict, loose := l.references()
+		for _, to := range strict {
+			if j, ok := at[to]; !ok || j >= i {
+				t.Fatalf("%s/%s refers to %s, which is not there yet", l.Collection, l.Doc.ID, to)
+			}
+		}
+		for _, to := range loose {
+			switch j, ok := at[to]; {
+			case !ok:
+				absent++
+			case j < i:
+				early++
+			default:
+				late++
+			}
+		}
+	}
+	if late < early*2/3 || late > early*3/2 || absent < (early+late)/20 {
+		t.Errorf("%d targets come before what refers to them, %d after it, %d never", early, late, absent)
+	}
+	kinds := map[string]bool{}
+	for _, l := range updates {
+		if _, ok := at[l.Collection+"/"+l.Doc.ID]; !ok {
+			t.Errorf("%s/%s is updated, and is not there", l.Collection, l.Doc.ID)
+		}
+		kinds[l.Collection] = true
+	}
+	if len(updates) != d.Updates() || len(updates) < documents/25 || len(kinds) < 4 {
+		t.Errorf("%d updates (Updates says %d) of %v", len(updates), d.Updates(), kinds)
+	}
+}
+
+// TestRichModel checks that the model without guards has no strict relation, no unique member and no limit.
+func TestRichModel(t *testing.T) {
 	if plain := RichModel(false); strings.Contains(plain, "strict") || strings.Contains(plain, "unique") || strings.Contains(plain, "limit: 5000") || !strings.Contains(plain, "pages:") {
 		t.Errorf("the model without guards is %s", plain)
 	}
