@@ -8,16 +8,14 @@ import "github.com/fanfold/fanfold/sqlite/driver"
 // sort is its sort key, holder is the document's number: of documents with one sort key the older comes first.
 func (tx *Tx) AddEntry(rule, target string, sort []byte, holder int64) error {
 	tx.pending.entries.add(ruleTarget{rule, target}, ruleEntry{sort, holder})
-	return tx.pending.countAdded(len(tx.pending.entries.added), len(target)+len(sort))
+	return tx.pending.countAdded(tx.pending.entries.rows, len(target)+len(sort))
 }
 
 // RemoveEntry removes a document from a rule's order on target. It does nothing where the document
 // has no such entry.
 func (tx *Tx) RemoveEntry(rule, target string, sort []byte, holder int64) error {
-	if tx.pending.entries.remove(ruleTarget{rule, target}, ruleEntry{sort, holder}) {
-		return nil
-	}
-	return tx.c.Exec("DELETE FROM entry WHERE rule = ? AND target = ? AND sort = ? AND holder = ?", rule, target, sort, holder)
+	tx.pending.entries.remove(ruleTarget{rule, target}, ruleEntry{sort, holder})
+	return tx.pending.countAdded(tx.pending.entries.rows, len(target)+len(sort))
 }
 
 // FirstEntry returns the least sort key in a rule's order on target, or nil where the order is
@@ -87,10 +85,10 @@ func (tx *Tx) Total(rule, target string) (count int64, sum string, err error) {
 		return 0, "", err
 	}
 	t := &knownTotal{}
-	err = tx.c.Unwatched(func() error {
-		_, err := tx.c.QueryRow(totalSQL, func(r driver.Row) { t.count, t.sum = r.Int(0), r.Text(1) }, rule, target)
-		return err
-	})
+	err = tx.pending.query(totalTable, totalSQL, func(r driver.Row) error {
+		t.count, t.sum = r.Int(0), r.Text(1)
+		return nil
+	}, rule, target)
 	if err == nil {
 		tx.pending.totals[ruleTarget{rule, target}] = t
 	}

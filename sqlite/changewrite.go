@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/fanfold/fanfold"
@@ -157,13 +158,17 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 	if tx.rehearsal != nil {
 		return tx.rehearseReplaced(n)
 	}
-	if err := tx.flushCache(); err != nil {
+	if err := errors.Join(tx.changes.flush(), tx.flushCache()); err != nil {
 		return err
 	}
-	tx.cache.clear()
-	if err := tx.changes.flush(); err != nil {
+	holders, err := tx.Holders(nil, relation, target, -1)
+	if err != nil {
 		return err
 	}
+	for _, number := range holders {
+		tx.cache.drop(number)
+	}
+	tx.cache.unsettled = true
 	if err := tx.c.Exec("INSERT OR FAIL INTO temp.new_position (number, position) SELECT holder, ? + row_number() OVER (ORDER BY holder) FROM link WHERE relation = ? AND target = ?",
 		int64(ch.Position)-1, relation, target); err != nil {
 		return err
@@ -184,7 +189,7 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 	for _, m := range members {
 		tx.argBuffer = append(tx.argBuffer, m.Path, driver.Text(m.Value))
 	}
-	if err := tx.c.Exec("UPDATE OR FAIL document SET body = json_replace(body"+strings.Repeat(", ?, json(?)", len(members))+"), "+setNewPositionSQL, tx.argBuffer...); err != nil {
+	if err := tx.writeDocument("UPDATE OR FAIL document SET body = json_replace(body"+strings.Repeat(", ?, json(?)", len(members))+"), "+setNewPositionSQL, tx.argBuffer...); err != nil {
 		return err
 	}
 	if err := tx.c.Exec("DELETE FROM temp.new_position"); err != nil {

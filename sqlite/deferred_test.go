@@ -147,8 +147,8 @@ func TestDeferredStatementThatFails(t *testing.T) {
 			if err := tx.Insert(again); err != nil {
 				return err
 			}
-			_, err := tx.ByNumber(1)
-			_, after := tx.ByNumber(1)
+			_, err := tx.Numbers("c", 0, -1)
+			_, after := tx.Numbers("c", 0, -1)
 			if err == nil || after == nil {
 				t.Errorf("behind a statement that failed reads give %v, %v", err, after)
 			}

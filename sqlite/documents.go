@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
 	"time"
@@ -44,12 +45,6 @@ const (
 	rowByNumberSQL = rowSQL + "d.number = ?"
 )
 
-// row returns the document that a query for rows finds, or nil.
-func (tx *Tx) row(query string, args ...driver.Value) (row *Row, err error) {
-	_, err = tx.c.QueryRow(query, func(r driver.Row) { row = scanRow(r) }, args...)
-	return row, err
-}
-
 // copied returns a copy of a row, nil of nil.
 func copied(r *Row) *Row {
 	if r == nil {
@@ -61,42 +56,25 @@ func copied(r *Row) *Row {
 
 // Get returns the document with a key, or nil where there is none.
 func (tx *Tx) Get(key fanfold.Key) (*Row, error) {
-	if _, absent := tx.missing[key]; absent {
-		return nil, nil
-	}
-	if cached := tx.cache.rows[tx.cache.keys[key]]; cached != nil {
-		return copied(cached), nil
-	}
-	return tx.read(rowByKeySQL, key.Collection, key.ID)
+	r, err := tx.cachedByKey(key)
+	return copied(r), err
 }
 
 // ByNumber returns the document with a number, or nil where there is none.
 func (tx *Tx) ByNumber(number int64) (*Row, error) {
-	if cached, known := tx.cache.rows[number]; known {
-		return copied(cached), nil
-	}
-	return tx.read(rowByNumberSQL, number)
+	r, err := tx.cachedByNumber(number)
+	return copied(r), err
 }
 
-// read returns the document that a query for rows finds, or nil, and keeps it for the events of a rehearsal, which have much in common.
-func (tx *Tx) read(query string, args ...driver.Value) (*Row, error) {
-	row, err := tx.row(query, args...)
-	if row == nil || tx.rehearsal == nil {
-		return row, err
-	}
-	return copied(row), errors.Join(err, tx.keepRow(row))
-}
-
-// Each calls fn with the documents of these numbers, in the order given, and passes over numbers
-// without a document. fn may write, but must not call Each.
+// Each calls fn with the documents of these numbers, of which none comes twice, in the order given, and passes over numbers
+// without a document. fn may write the document that it is called with, and must not call Each.
 func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
 	if len(numbers) <= maxCachedRead || tx.rehearsal != nil {
 		return tx.eachCached(numbers, fn)
 	}
-	if err := tx.flushCache(); err != nil {
+	if err := errors.Join(tx.flushFresh(), tx.c.SettleWrites(documentTable)); err != nil {
 		return err
 	}
-	tx.cache.clear()
 	rows := make([]Row, 0, maxReadAhead)
 	for len(numbers) > 0 {
 		var err error
@@ -104,7 +82,14 @@ func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
 			return err
 		}
 		for i := range rows {
-			if err := fn(&rows[i]); err != nil {
+			row := &rows[i]
+			if cached, known := tx.cache.rows[row.Number]; known {
+				if cached == nil {
+					continue
+				}
+				*row = *cached
+			}
+			if err := fn(row); err != nil {
 				return err
 			}
 		}
@@ -127,7 +112,7 @@ func (tx *Tx) readAhead(rows []Row, numbers []int64) (read []Row, rest []int64, 
 		list = strconv.AppendInt(append(list, "[,"[min(i, 1)]), n, 10)
 	}
 	size := 0
-	err = tx.c.Query(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted, j.key
+	err = tx.c.QueryAhead(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted, j.key
 		FROM json_each(?) j CROSS JOIN document d ON d.number = j.value`, func(r driver.Row) error {
 		rows = append(rows, *scanRow(r))
 		if size += rows[len(rows)-1].size(); size > maxReadAheadBytes {
@@ -141,36 +126,29 @@ func (tx *Tx) readAhead(rows []Row, numbers []int64) (read []Row, rest []int64, 
 
 // Body returns the embedded view of a document, or nil where there is no document.
 func (tx *Tx) Body(key fanfold.Key) (body []byte, err error) {
-	if cached := tx.cache.rows[tx.cache.keys[key]]; cached != nil {
-		return cached.Body, nil
+	r, err := tx.cachedByKey(key)
+	if r == nil {
+		return nil, err
 	}
-	if _, absent := tx.missing[key]; absent {
-		return nil, nil
-	}
-	return (&Snapshot{c: tx.c}).body(key)
+	return r.Body, err
 }
 
 // BodyOf returns the embedded view of the document with a number, nil where there is none.
 func (tx *Tx) BodyOf(number int64) (body []byte, err error) {
-	if cached, known := tx.cache.rows[number]; known {
-		if cached != nil {
-			body = cached.Body
-		}
-		return body, nil
+	r, err := tx.cachedByNumber(number)
+	if r == nil {
+		return nil, err
 	}
-	_, err = tx.c.QueryRow("SELECT body FROM document WHERE number = ?", func(r driver.Row) { body = r.Bytes(0) }, number)
-	return body, err
+	return r.Body, err
 }
 
 // NumberOf returns the number of a document, 0 where there is no document.
 func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
-	if number := tx.cache.keys[key]; number != 0 {
-		return number, nil
+	r, err := tx.cachedByKey(key)
+	if r == nil {
+		return 0, err
 	}
-	if _, absent := tx.missing[key]; absent {
-		return 0, nil
-	}
-	return tx.Snapshot().NumberOf(key)
+	return r.Number, err
 }
 
 // Numbers returns the numbers behind after of a collection's documents, in order, limit of them at
@@ -198,8 +176,17 @@ func (tx *Tx) Insert(r *Row) error {
 			return err
 		}
 	}
-	return tx.c.Exec("INSERT INTO document (number, collection, id, revision, position, created, updated, body, source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), driver.Text(r.Body), r.Referenced.column, driver.Text(r.Omitted))
+	if err := tx.makeRoom(); err != nil {
+		return err
+	}
+	row := copied(r)
+	row.Body = bytes.Clone(r.Body)
+	tx.cache.put(row)
+	tx.cache.dirty[r.Number] = true
+	if tx.cache.fresh = append(tx.cache.fresh, r.Number); len(tx.cache.fresh) < maxFreshRows {
+		return nil
+	}
+	return tx.flushFresh()
 }
 
 // Replace writes both views of a document after a write to it.
@@ -207,8 +194,13 @@ func (tx *Tx) Replace(r *Row) error {
 	if tx.rehearsal != nil {
 		return tx.rehearseRow(r)
 	}
-	tx.cache.drop(r.Number)
-	return tx.c.Exec("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, source = ?, omitted = ? WHERE number = ?",
+	if err := errors.Join(tx.flushFresh(), tx.makeRoom()); err != nil {
+		return err
+	}
+	row := copied(r)
+	row.Body = bytes.Clone(r.Body)
+	tx.cache.put(row)
+	return tx.writeDocument("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, source = ?, omitted = ? WHERE number = ?",
 		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), driver.Text(r.Body), r.Referenced.column, driver.Text(r.Omitted), r.Number)
 }
 
@@ -226,12 +218,8 @@ func (tx *Tx) SetView(number int64, v View) error {
 	if cached := tx.cache.rows[number]; cached != nil {
 		return tx.updateCached(cached, v)
 	}
+	tx.cache.unsettled = true
 	return tx.writeView(number, v)
-}
-
-// writeView writes an embedded view to the file.
-func (tx *Tx) writeView(number int64, v View) error {
-	return tx.c.Exec("UPDATE document SET position = ?, body = ?, source = ?, omitted = ? WHERE number = ?", int64(v.Position), driver.Text(v.Body), v.Referenced.column, driver.Text(v.Omitted), number)
 }
 
 // Delete removes a document and leaves a tombstone.
@@ -240,9 +228,13 @@ func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Positio
 		tx.rehearseDelete(r)
 		return nil
 	}
-	tx.cache.drop(r.Number)
+	if err := errors.Join(tx.flushFresh(), tx.makeRoom()); err != nil {
+		return err
+	}
+	tx.cache.forget(r.Number)
+	tx.noteAbsent(r.Key)
 	tx.counts[r.Key.Collection]--
-	if err := tx.c.Exec("DELETE FROM document WHERE number = ?", r.Number); err != nil {
+	if err := tx.writeDocument("DELETE FROM document WHERE number = ?", r.Number); err != nil {
 		return err
 	}
 	return tx.Tombstone(r.Key, revision, position)

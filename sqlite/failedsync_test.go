@@ -27,7 +27,7 @@ func fold(db *DB, seq uint64) error {
 // PendingRows returns how many rows the transaction has pending, and knows.
 func (tx *Tx) PendingRows() int {
 	p := &tx.pending
-	return len(p.links.added) + len(p.paged) + len(p.keptValues.added) + len(p.entries.added) + len(p.totals) + len(p.claims)
+	return p.links.rows + len(p.paged) + p.keptValues.rows + p.entries.rows + len(p.totals) + len(p.claims)
 }
 
 // TestFailedSync: when the file cannot be synced no transaction follows, and the next start builds the file anew, however

@@ -18,7 +18,7 @@ func (tx *Tx) AddKeptValues(rule, relation, target string, value []byte) error {
 // AddKeptValue records the value that stays on one document that refers to target.
 func (tx *Tx) AddKeptValue(rule, target string, holder int64, value []byte) error {
 	tx.pending.keptValues.add(ruleTarget{rule, target}, keptValue{holder, string(value)})
-	return tx.pending.countAdded(len(tx.pending.keptValues.added), len(target)+len(value))
+	return tx.pending.countAdded(tx.pending.keptValues.rows, len(target)+len(value))
 }
 
 // KeptValue returns the value that stayed on a document, or nil where none did.
@@ -29,7 +29,11 @@ func (tx *Tx) KeptValue(rule, target string, holder int64) (value []byte, err er
 		}
 		return []byte(row.value), nil
 	}
-	return tx.Snapshot().KeptValue(rule, target, holder)
+	err = tx.pending.query(keptValueTable, keptValueSQL, func(r driver.Row) error {
+		value = r.Bytes(0)
+		return nil
+	}, rule, target, holder)
+	return value, err
 }
 
 // RemoveKeptValues removes kept values of a rule: those of one target where target is not "", and of one
@@ -40,15 +44,11 @@ func (tx *Tx) RemoveKeptValues(rule, target string, holder int64) error {
 	case target == "":
 		return tx.c.Exec("DELETE FROM kept WHERE rule = ?", rule)
 	case holder == 0:
-		if kept.removeAll(ruleTarget{rule, target}) {
-			return nil
-		}
-		return tx.c.Exec("DELETE FROM kept WHERE rule = ? AND target = ?", rule, target)
-	case kept.remove(ruleTarget{rule, target}, keptValue{holder: holder}):
-		return nil
+		kept.removeAll(ruleTarget{rule, target})
 	default:
-		return tx.c.Exec("DELETE FROM kept WHERE rule = ? AND target = ? AND holder = ?", rule, target, holder)
+		kept.remove(ruleTarget{rule, target}, keptValue{holder: holder})
 	}
+	return tx.pending.countAdded(kept.rows, len(target))
 }
 
 // CopyKeptValues copies the kept values of a rule from another generation, in place of those that are here.
@@ -69,7 +69,10 @@ func (s *Snapshot) CountKeptValues(rule string) (n int64, err error) {
 
 // KeptValue returns the value that stayed on a document, or nil where none did.
 func (s *Snapshot) KeptValue(rule, target string, holder int64) (value []byte, err error) {
-	_, err = s.c.QueryRow("SELECT value FROM kept WHERE rule = ? AND target = ? AND holder = ?",
+	_, err = s.c.QueryRow(keptValueSQL,
 		func(r driver.Row) { value = r.Bytes(0) }, rule, target, holder)
 	return value, err
 }
+
+// keptValueSQL reads a value that stayed on a document.
+const keptValueSQL = "SELECT value FROM kept WHERE rule = ? AND target = ? AND holder = ?"

@@ -45,11 +45,9 @@ func (tx *Tx) AddLinks(links []Link, holder int64) error {
 // RemoveLink removes the link from holder to target.
 func (tx *Tx) RemoveLink(relation, target string, holder int64) error {
 	l := Link{relation, target}
-	if tx.pending.links.remove(l, linkEnd{holder: holder}) {
-		delete(tx.pending.hasHolders, l)
-		return nil
-	}
-	return tx.c.Exec("DELETE FROM link WHERE relation = ? AND target = ? AND holder = ?", relation, target, holder)
+	delete(tx.pending.hasHolders, l)
+	tx.pending.links.remove(l, linkEnd{holder: holder})
+	return tx.pending.countAdded(tx.pending.links.rows, len(target))
 }
 
 // RemoveLinks removes every link and every page of a relation.
@@ -63,25 +61,17 @@ func (tx *Tx) RemoveLinks(relation string) error {
 // HasHolders reports whether any document refers to target.
 func (tx *Tx) HasHolders(relation, target string) (bool, error) {
 	l := Link{relation, target}
-	if tx.pending.hasHolders[l] {
-		return true, nil
-	}
-	if len(tx.pending.links.of(l).removed) > 0 {
-		n, err := tx.CountHolders(relation, target, 1)
-		return n > 0, err
+	if held, known := tx.pending.hasHolders[l]; known {
+		return held, nil
 	}
 	if err := tx.pending.forgetKnown(); err != nil {
 		return false, err
 	}
-	held := false
-	err := tx.c.Unwatched(func() (err error) {
-		held, err = tx.c.Has(hasHoldersSQL, relation, target)
-		return err
-	})
-	if held {
-		tx.pending.hasHolders[l] = true
+	n, err := tx.CountHolders(relation, target, 1)
+	if err == nil {
+		tx.pending.hasHolders[l] = n > 0
 	}
-	return held, err
+	return n > 0, err
 }
 
 // Holders appends the numbers of the documents that refer to target to dst, in order of creation,
@@ -133,7 +123,12 @@ func (tx *Tx) HasLink(relation, target string, holder int64) (bool, error) {
 	if _, there, known := tx.pending.links.known(Link{relation, target}, linkEnd{holder: holder}); known {
 		return there, nil
 	}
-	return tx.c.Has(hasLinkSQL, relation, target, holder)
+	has := false
+	err := tx.pending.query(linkTable, hasLinkSQL, func(driver.Row) error {
+		has = true
+		return driver.ErrStop
+	}, relation, target, holder)
+	return has, err
 }
 
 // UnfitHolders reports whether among the documents that refer to target is one whose embedded view
@@ -144,10 +139,6 @@ func (tx *Tx) UnfitHolders(relation, target string, growth, limit int) (bool, er
 		if n, err := tx.CountHolders(relation, target, int64(tx.bounds.MaxDocuments)+1); err != nil || tx.bounds.tooMany(int(n)) {
 			return false, cmp.Or(err, ErrRehearsalEnds)
 		}
-	}
-	// An event before this one may have altered what the holders have, in the same transaction.
-	if err := tx.flushCache(); err != nil {
-		return false, err
 	}
 	return tx.c.QueryRow(`SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ?
 		AND (octet_length(d.body) >= ? AND NOT json_valid(d.body) OR octet_length(d.body) > ? OR d.omitted IS NOT NULL) LIMIT 1`,
@@ -161,7 +152,11 @@ func (tx *Tx) CountHolders(relation, target string, limit int64) (n int64, err e
 	if limit >= 0 {
 		within += int64(len(c.removed))
 	}
-	n, err = tx.Snapshot().CountHolders(relation, target, within)
+	err = tx.pending.query(linkTable, countHoldersSQL, func(r driver.Row) error {
+		n = r.Int(0)
+		return nil
+	}, relation, target, within)
+	tx.c.Rows += int(n)
 	if n += int64(len(c.added) - len(c.removed)); limit >= 0 {
 		n = min(n, limit)
 	}
@@ -172,7 +167,7 @@ func (tx *Tx) CountHolders(relation, target string, limit int64) (n int64, err e
 const (
 	holdersSQL         = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ? + 0"
 	holdersFromLastSQL = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder DESC LIMIT ? + 0"
-	hasHoldersSQL      = "SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT 1"
+	countHoldersSQL    = "SELECT count(*) FROM (SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT ? + 0)"
 	hasLinkSQL         = "SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?"
 )
 
@@ -212,7 +207,7 @@ func (s *Snapshot) HolderMeta(relation, target string, limit int) (docs []*fanfo
 // CountHolders returns how many documents refer to target. It stops counting at limit where that is
 // not negative.
 func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, err error) {
-	_, err = s.c.QueryRow("SELECT count(*) FROM (SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT ? + 0)", func(r driver.Row) { n = r.Int(0) }, relation, target, limit)
+	_, err = s.c.QueryRow(countHoldersSQL, func(r driver.Row) { n = r.Int(0) }, relation, target, limit)
 	s.c.Rows += int(n)
 	return n, err
 }

@@ -17,15 +17,30 @@ const keysPerLookup = 16
 // existingKeysSQL returns which of keysPerLookup keys of a collection have a document.
 var existingKeysSQL = "SELECT id FROM document WHERE collection = ? AND id IN (?" + strings.Repeat(", ?", keysPerLookup-1) + ")"
 
-// FindMissing finds out which of the documents are not there, so that Get need not look for each of them between two
-// writes, which would have to be run before. It is for the documents that the transaction is going to write to, sorts keys, and
-// does nothing for less than keysPerLookup of them. What it finds out is forgotten with the transaction.
+// maxMissing bounds how many documents are known not to be there.
+const maxMissing = 1 << 16
+
+// noteAbsent notes that a document is not there.
+func (tx *Tx) noteAbsent(key fanfold.Key) {
+	if len(tx.missing) >= maxMissing && tx.rehearsal == nil {
+		clear(tx.missing)
+		tx.cache.unsettled = true // some may have been deleted by this transaction
+	}
+	tx.missing[key] = struct{}{}
+}
+
+// FindMissing finds out which of the documents are not there, several at a time. It is for the documents that the transaction is
+// going to write to, sorts keys, and does nothing for less than keysPerLookup of them.
 func (tx *Tx) FindMissing(keys []fanfold.Key) error {
 	if len(keys) < keysPerLookup {
 		return nil
 	}
-	if tx.missing == nil {
-		tx.missing = missingKeys{}
+	keys = slices.DeleteFunc(keys, func(k fanfold.Key) bool {
+		_, absent := tx.missing[k]
+		return absent || tx.cache.byKey(k) != nil
+	})
+	if err := tx.settleDocuments(); err != nil {
+		return err
 	}
 	slices.SortFunc(keys, fanfold.Key.Compare)
 	keys = slices.Compact(keys)
@@ -48,11 +63,15 @@ func (tx *Tx) noteMissing(keys []fanfold.Key) error {
 	for i := range keysPerLookup {
 		tx.argBuffer = append(tx.argBuffer, keys[min(i, len(keys)-1)].ID)
 	}
-	for _, k := range keys {
-		tx.missing[k] = struct{}{}
-	}
-	return tx.c.Query(existingKeysSQL, func(r driver.Row) error {
-		delete(tx.missing, fanfold.Key{Collection: keys[0].Collection, ID: r.Text(0)})
+	there := map[string]bool{}
+	err := tx.c.QueryAhead(existingKeysSQL, func(r driver.Row) error {
+		there[r.Text(0)] = true
 		return nil
 	}, tx.argBuffer...)
+	for _, k := range keys {
+		if err == nil && !there[k.ID] {
+			tx.noteAbsent(k)
+		}
+	}
+	return err
 }

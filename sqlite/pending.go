@@ -26,12 +26,13 @@ const (
 	totalTable
 	claimTable
 	indexEntryTable
+	documentTable // whose rows wait in the row cache
 
 	allTables = linkTable | pagedTable | keptValueTable | entryTable | totalTable | claimTable | indexEntryTable
 )
 
 // pendingTables are the names of these tables.
-var pendingTables = []string{"link", "paged", "kept", "entry", "total", "claim", "index_entry"}
+var pendingTables = []string{"link", "paged", "kept", "entry", "total", "claim", "index_entry", "document"}
 
 // Bounds of what is kept in memory.
 const (
@@ -48,7 +49,7 @@ type pending struct {
 	inMemory bool // nothing is written to the file
 
 	links      pendingRows[Link, linkEnd]
-	hasHolders map[Link]bool // targets to which some document refers
+	hasHolders map[Link]bool // whether some document refers to a target, of those that were asked for
 	paged      map[Link]*knownCount
 	keptValues pendingRows[ruleTarget, keptValue]
 	entries    pendingRows[ruleTarget, ruleEntry]
@@ -124,16 +125,11 @@ type claimRow struct {
 
 // newPending returns what a transaction has before it writes.
 func newPending(c *driver.Conn) pending {
-	return pending{c: c, hasHolders: map[Link]bool{}, paged: map[Link]*knownCount{}, totals: map[ruleTarget]*knownTotal{}, claims: map[claimKey]*claimRow{},
+	p := pending{c: c, hasHolders: map[Link]bool{}, paged: map[Link]*knownCount{}, totals: map[ruleTarget]*knownTotal{}, claims: map[claimKey]*claimRow{},
 		indexes: pendingIndexes{counts: map[int64]int64{}},
-		links:   pendingRows[Link, linkEnd]{compare: compareEnds}, entries: pendingRows[ruleTarget, ruleEntry]{compare: compareEntries},
-		keptValues: pendingRows[ruleTarget, keptValue]{compare: compareKeptValues, replace: true}}
-}
-
-// keepInMemory makes rows stay here that would go into the file: those of a rehearsal.
-func (p *pending) keepInMemory() {
-	p.inMemory = true
-	p.links.changed, p.entries.changed, p.keptValues.changed = map[Link]*rowChanges[linkEnd]{}, map[ruleTarget]*rowChanges[ruleEntry]{}, map[ruleTarget]*rowChanges[keptValue]{}
+		links:   newPendingRows[Link](compareEnds), entries: newPendingRows[ruleTarget](compareEntries), keptValues: newPendingRows[ruleTarget](compareKeptValues)}
+	p.keptValues.replace = true
+	return p
 }
 
 // takeBack forgets what a rehearsal has written, and keeps what is known of the file.

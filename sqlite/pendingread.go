@@ -8,12 +8,21 @@ func (p *pending) readPaged(l Link) (*knownCount, error) {
 		return nil, err
 	}
 	count := &knownCount{}
-	err := p.c.Unwatched(func() error {
-		_, err := p.c.QueryRow("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r driver.Row) { count.n = r.Int(0) }, l.Relation, l.Target)
-		return err
-	})
+	err := p.query(pagedTable, "SELECT count FROM paged WHERE relation = ? AND target = ?", func(r driver.Row) error {
+		count.n = r.Int(0)
+		return nil
+	}, l.Relation, l.Target)
 	p.paged[l] = count
 	return count, err
+}
+
+// query calls fn for the rows of a table that the file has, without what is pending. It waits for what was deferred of that table
+// alone. fn must not use the connection.
+func (p *pending) query(table driver.Tables, query string, fn func(r driver.Row) error, args ...driver.Value) error {
+	if err := p.c.SettleWrites(table); err != nil {
+		return err
+	}
+	return p.c.QueryAhead(query, fn, args...)
 }
 
 // addLink adds a link to the pending rows. ordinal is negative for none.
@@ -25,7 +34,7 @@ func (p *pending) addLink(l Link, holder, ordinal int64) error {
 		p.hasHolders[l] = true
 	}
 	p.links.add(l, linkEnd{holder, ordinal})
-	return p.countAdded(len(p.links.added), len(l.Target))
+	return p.countAdded(p.links.rows, len(l.Target))
 }
 
 // holderEnds returns the first documents that refer to a target, or where last is true the last ones, the last one first: limit of
@@ -36,7 +45,7 @@ func (p *pending) holderEnds(l Link, limit int, last bool) (ends []linkEnd, err 
 		query = holdersFromLastSQL
 	}
 	p.ends, err = p.links.list(p.ends[:0], l, limit, last, func(limit int, fn func(linkEnd)) error {
-		return p.c.Query(query, func(r driver.Row) error {
+		return p.query(linkTable, query, func(r driver.Row) error {
 			fn(linkEnd{holder: r.Int(0)})
 			return nil
 		}, l.Relation, l.Target, int64(limit))
@@ -60,7 +69,7 @@ func (p *pending) listEntries(at ruleTarget, limit int, last bool) ([]ruleEntry,
 		query = lastEntriesSQL
 	}
 	return p.entries.list(nil, at, limit, last, func(limit int, fn func(ruleEntry)) error {
-		return p.c.Query(query, func(r driver.Row) error {
+		return p.query(entryTable, query, func(r driver.Row) error {
 			fn(ruleEntry{r.Blob(0), r.Int(1)})
 			return nil
 		}, at.rule, at.target, int64(limit))
@@ -81,8 +90,8 @@ func (p *pending) claimRow(collection, path, value string) *claimRow {
 // lastHolders returns the documents of the last entries of an order, the last one first: limit of them at most.
 func (p *pending) lastHolders(at ruleTarget, limit int) ([]int64, error) {
 	numbers := make([]int64, 0, limit)
-	if !p.inMemory { // nothing is to be merged, so the sort keys need not be read
-		err := p.c.Query(lastHoldersSQL, func(r driver.Row) error { numbers = append(numbers, r.Int(0)); return nil }, at.rule, at.target, int64(limit))
+	if p.entries.changed[at] == nil { // nothing is to be merged, so the sort keys need not be read
+		err := p.query(entryTable, lastHoldersSQL, func(r driver.Row) error { numbers = append(numbers, r.Int(0)); return nil }, at.rule, at.target, int64(limit))
 		return numbers, err
 	}
 	entries, err := p.listEntries(at, limit, true)

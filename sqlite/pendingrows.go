@@ -2,29 +2,27 @@ package sqlite
 
 import "slices"
 
-// pendingRows holds rows of a table that a transaction has written and the file does not have, under the keys by which they
-// are read. Under one key they have an order. Those of a table that is flushed go into the file before a statement is about
-// the table. Those of a rehearsal stay, and what reads the table merges them with the rows of the file.
+// pendingRows holds what a transaction has changed of the rows of a table and the file does not have, under the keys by which they
+// are read. Under one key they have an order. What reads the table merges them with the rows of the file.
 type pendingRows[K comparable, V any] struct {
-	added   []pendingRow[K, V]   // of a table that is flushed
-	changed map[K]*rowChanges[V] // of a rehearsal; nil for a table that is flushed
-	compare func(a, b V) int     // orders rows under one key; 0 for the same row
-	replace bool                 // a row may take the place of the same one in the file
+	changed map[K]*rowChanges[V]
+	rows    int              // in changed, added and removed ones
+	compare func(a, b V) int // orders rows under one key; 0 for the same row
+	replace bool             // a row may take the place of the same one in the file
 }
 
-// pendingRow is a row under its key.
-type pendingRow[K comparable, V any] struct {
-	key   K
-	value V
-}
-
-// rowChanges are what a rehearsal has changed of the rows under one key. The zero value is nothing.
+// rowChanges are what has changed of the rows under one key. The zero value is nothing.
 type rowChanges[V any] struct {
 	added, removed []V  // in order; those removed are rows of the file
 	emptied        bool // all rows of the file are removed
 }
 
-// of returns what the file does not have of the rows under a key: nothing for a table that is flushed.
+// newPendingRows returns rows of a table without changes.
+func newPendingRows[K comparable, V any](compare func(a, b V) int) pendingRows[K, V] {
+	return pendingRows[K, V]{changed: map[K]*rowChanges[V]{}, compare: compare}
+}
+
+// of returns what the file does not have of the rows under a key.
 func (p *pendingRows[K, V]) of(key K) rowChanges[V] {
 	if c := p.changed[key]; c != nil {
 		return *c
@@ -32,7 +30,7 @@ func (p *pendingRows[K, V]) of(key K) rowChanges[V] {
 	return rowChanges[V]{}
 }
 
-// change returns what a rehearsal has changed of the rows under a key, to change it.
+// change returns what has changed of the rows under a key, to change it.
 func (p *pendingRows[K, V]) change(key K) *rowChanges[V] {
 	c := p.changed[key]
 	if c == nil {
@@ -44,15 +42,16 @@ func (p *pendingRows[K, V]) change(key K) *rowChanges[V] {
 
 // add adds a row.
 func (p *pendingRows[K, V]) add(key K, value V) {
-	if p.changed == nil {
-		p.added = append(p.added, pendingRow[K, V]{key, value})
+	c := p.change(key)
+	if !p.replace {
+		at, _ := p.find(c.added, value) // of the same row twice the file's constraint makes an error
+		c.added = slices.Insert(c.added, at, value)
+		p.rows++
 		return
 	}
-	c := p.change(key)
-	c.added = p.with(c.added, value)
-	if p.replace {
-		c.removed = p.with(c.removed, value)
-	}
+	before := len(c.added) + len(c.removed)
+	c.added, c.removed = p.with(c.added, value), p.with(c.removed, value)
+	p.rows += len(c.added) + len(c.removed) - before
 }
 
 // with returns rows with a row, which takes the place of the same one.
@@ -70,27 +69,23 @@ func (p *pendingRows[K, V]) find(rows []V, value V) (at int, found bool) {
 	return slices.BinarySearchFunc(rows, value, p.compare)
 }
 
-// remove removes a row in a rehearsal. It returns false for a table that is flushed, whose row the caller removes from the file.
-func (p *pendingRows[K, V]) remove(key K, value V) bool {
-	if p.changed == nil {
-		return false
-	}
+// remove removes a row.
+func (p *pendingRows[K, V]) remove(key K, value V) {
 	c := p.change(key)
+	before := len(c.added) + len(c.removed)
 	if at, found := p.find(c.added, value); found {
 		c.added = slices.Delete(c.added, at, at+1)
 	} else {
 		c.removed = p.with(c.removed, value)
 	}
-	return true
+	p.rows += len(c.added) + len(c.removed) - before
 }
 
-// removeAll removes all rows under a key, as remove does.
-func (p *pendingRows[K, V]) removeAll(key K) bool {
-	if p.changed == nil {
-		return false
-	}
+// removeAll removes all rows under a key.
+func (p *pendingRows[K, V]) removeAll(key K) {
+	c := p.of(key)
 	p.changed[key] = &rowChanges[V]{emptied: true}
-	return true
+	p.rows += 1 - len(c.added) - len(c.removed)
 }
 
 // hides reports whether a row of the file is removed.
@@ -102,8 +97,8 @@ func (p *pendingRows[K, V]) hides(c rowChanges[V], value V) bool {
 	return found
 }
 
-// known returns the row of a rehearsal that is the same as value; there is false where it is removed, and known false where
-// the file has to say.
+// known returns the row that is the same as value, where it was added; there is false where it is removed, and known false where the
+// file has to say.
 func (p *pendingRows[K, V]) known(key K, value V) (row V, there, known bool) {
 	c := p.of(key)
 	if at, found := p.find(c.added, value); found {
@@ -140,5 +135,8 @@ func (p *pendingRows[K, V]) list(dst []V, key K, limit int, last bool, read func
 	return dst, nil
 }
 
-// takeBack forgets what a rehearsal has changed.
-func (p *pendingRows[K, V]) takeBack() { clear(p.changed) }
+// takeBack forgets what has changed.
+func (p *pendingRows[K, V]) takeBack() {
+	p.rows = 0
+	clear(p.changed)
+}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -75,28 +76,46 @@ func compareTargets(a, b ruleTarget) int {
 	return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.target, b.target))
 }
 
-// takeSorted returns the rows that are to be written, in order, and empties the list. They are valid until the next add.
-func (p *pendingRows[K, V]) takeSorted(compareKeys func(a, b K) int) []pendingRow[K, V] {
-	rows := p.added
-	p.added = rows[:0]
-	compare := func(a, b pendingRow[K, V]) int {
-		if c := compareKeys(a.key, b.key); c != 0 {
-			return c
-		}
-		return p.compare(a.value, b.value)
-	}
-	if p.replace { // the last of the same rows counts
-		slices.SortStableFunc(rows, compare)
-	} else {
-		slices.SortFunc(rows, compare)
-	}
-	return rows
+// pendingRow is a row under its key.
+type pendingRow[K comparable, V any] struct {
+	key   K
+	value V
 }
 
-// writeLinks writes links.
+// take returns the changes, in order, and forgets them: the keys of which the file loses all rows, the other rows that it loses, and
+// then those that it gets.
+func (p *pendingRows[K, V]) take(compareKeys func(a, b K) int) (emptied []K, removed, added []pendingRow[K, V]) {
+	if len(p.changed) == 0 {
+		return nil, nil, nil
+	}
+	added = make([]pendingRow[K, V], 0, p.rows)
+	for _, key := range slices.SortedFunc(maps.Keys(p.changed), compareKeys) {
+		c := p.changed[key]
+		if c.emptied {
+			emptied = append(emptied, key)
+		}
+		for _, v := range c.removed {
+			if _, again := p.find(c.added, v); !again || !p.replace {
+				removed = append(removed, pendingRow[K, V]{key, v})
+			}
+		}
+		for _, v := range c.added {
+			added = append(added, pendingRow[K, V]{key, v})
+		}
+	}
+	p.takeBack()
+	return emptied, removed, added
+}
+
+// writeLinks removes and adds links.
 func (p *pending) writeLinks() error {
-	rows := p.links.takeSorted(compareLinks)
-	return insert(p, "INSERT OR FAIL INTO link (relation, target, holder, ordinal)", 4, "", rows, func(dst []driver.Value, r pendingRow[Link, linkEnd]) []driver.Value {
+	_, removed, added := p.links.take(compareLinks)
+	for _, r := range removed {
+		if err := p.c.Exec("DELETE FROM link WHERE relation = ? AND target = ? AND holder = ?", r.key.Relation, r.key.Target, r.value.holder); err != nil {
+			return err
+		}
+	}
+	return insert(p, "INSERT OR FAIL INTO link (relation, target, holder, ordinal)", 4, "", added, func(dst []driver.Value, r pendingRow[Link, linkEnd]) []driver.Value {
 		if r.value.ordinal < 0 {
 			return append(dst, r.key.Relation, r.key.Target, r.value.holder, nil)
 		}
@@ -118,18 +137,33 @@ func (p *pending) writePaged() error {
 	return err
 }
 
-// writeKeptValues writes values that stay on their holders.
+// writeKeptValues removes and adds values that stay on their holders.
 func (p *pending) writeKeptValues() error {
-	rows := p.keptValues.takeSorted(compareTargets)
-	return insert(p, "INSERT OR REPLACE INTO kept (rule, target, holder, value)", 4, "", rows, func(dst []driver.Value, r pendingRow[ruleTarget, keptValue]) []driver.Value {
+	emptied, removed, added := p.keptValues.take(compareTargets)
+	for _, at := range emptied {
+		if err := p.c.Exec("DELETE FROM kept WHERE rule = ? AND target = ?", at.rule, at.target); err != nil {
+			return err
+		}
+	}
+	for _, r := range removed {
+		if err := p.c.Exec("DELETE FROM kept WHERE rule = ? AND target = ? AND holder = ?", r.key.rule, r.key.target, r.value.holder); err != nil {
+			return err
+		}
+	}
+	return insert(p, "INSERT OR REPLACE INTO kept (rule, target, holder, value)", 4, "", added, func(dst []driver.Value, r pendingRow[ruleTarget, keptValue]) []driver.Value {
 		return append(dst, r.key.rule, r.key.target, r.value.holder, r.value.value)
 	})
 }
 
-// writeEntries writes entries of rules.
+// writeEntries removes and adds entries of rules.
 func (p *pending) writeEntries() error {
-	rows := p.entries.takeSorted(compareTargets)
-	return insert(p, "INSERT OR FAIL INTO entry (rule, target, sort, holder)", 4, "", rows, func(dst []driver.Value, r pendingRow[ruleTarget, ruleEntry]) []driver.Value {
+	_, removed, added := p.entries.take(compareTargets)
+	for _, r := range removed {
+		if err := p.c.Exec("DELETE FROM entry WHERE rule = ? AND target = ? AND sort = ? AND holder = ?", r.key.rule, r.key.target, r.value.sort, r.value.holder); err != nil {
+			return err
+		}
+	}
+	return insert(p, "INSERT OR FAIL INTO entry (rule, target, sort, holder)", 4, "", added, func(dst []driver.Value, r pendingRow[ruleTarget, ruleEntry]) []driver.Value {
 		return append(dst, r.key.rule, r.key.target, r.value.sort, r.value.holder)
 	})
 }

@@ -59,11 +59,15 @@ func (tx *Tx) ClearTouched() error { return tx.c.Exec("DELETE FROM temp.touched"
 
 // SetPosition gives a document the position of its last change.
 func (tx *Tx) SetPosition(number int64, position fanfold.Position) error {
-	if err := tx.flushCached(number); err != nil {
+	r, err := tx.cachedByNumber(number)
+	if err != nil || r == nil {
 		return err
 	}
-	tx.cache.drop(number)
-	return tx.c.Exec("UPDATE document SET position = ? WHERE number = ?", int64(position), number)
+	if err := tx.flushFresh(); err != nil {
+		return err
+	}
+	r.Position = position
+	return tx.writeDocument("UPDATE document SET position = ? WHERE number = ?", int64(position), number)
 }
 
 // storedChangeColumns are all columns of a change, in the order in which CopyChanges copies them.
@@ -107,10 +111,6 @@ func (tx *Tx) SetChanges(cp Checkpoint) {
 // Activate writes the pending changes as changes of the event at seq, at positions in order of the
 // documents' numbers. now is the event's time in nanoseconds, and actor its actor.
 func (tx *Tx) Activate(seq uint64, now int64, actor string) error {
-	if err := tx.flushCache(); err != nil {
-		return err
-	}
-	tx.cache.clear()
 	n, err := tx.CountPendingChanges()
 	if err != nil || n == 0 {
 		return err

@@ -28,7 +28,7 @@ func (b Rehearsal) tooLarge(size int) bool { return b.MaxBytes > 0 && size > b.M
 func (s *Snapshot) Rehearse(bounds Rehearsal) *Tx {
 	tx := &Tx{c: s.c, checkpoint: s.Checkpoint, loaded: true, bounds: bounds, missing: missingKeys{}, pending: newPending(s.c),
 		rehearsal: &rehearsal{begin: s.Checkpoint, changed: map[int64]bool{}, previousRows: map[int64]*Row{}}}
-	tx.pending.keepInMemory()
+	tx.pending.inMemory = true
 	tx.cache.clear()
 	return tx
 }
@@ -81,18 +81,8 @@ func (tx *Tx) rehearseRow(r *Row) error {
 // rehearseDelete removes a document.
 func (tx *Tx) rehearseDelete(r *Row) {
 	tx.noteWritten(r.Number)
-	tx.cache.drop(r.Number)
-	tx.cache.rows[r.Number] = nil
+	tx.cache.forget(r.Number)
 	tx.missing[r.Key] = struct{}{}
-}
-
-// keepRow puts a document into the row cache. The error is ErrRehearsalEnds.
-func (tx *Tx) keepRow(r *Row) error {
-	tx.cache.put(r)
-	if tx.bounds.tooLarge(tx.cache.bytes) {
-		return ErrRehearsalEnds
-	}
-	return nil
 }
 
 // rehearseChange notes that a derived change is about to hit a document. The error is ErrRehearsalEnds where too many have changed.

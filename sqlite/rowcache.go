@@ -2,20 +2,25 @@ package sqlite
 
 import (
 	"bytes"
+	"errors"
 	"maps"
 	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// rowCache holds documents that derived changes hit again and again, such as
-// the counts on a parent, so that each is written once, at the transaction's end. They stay for
+// rowCache holds documents that were read or written, because derived changes hit some of them again and again, such as
+// the counts on a parent. Each is written once, at the transaction's end or when the cache is full. They stay for
 // the next transaction: nobody else writes to the file. Of a rehearsal it has all that were read or written.
 type rowCache struct {
-	rows  map[int64]*Row // nil for one that a rehearsal has deleted; the cache alone changes them
-	dirty map[int64]*Row // those of which the file has an older view
+	rows  map[int64]*Row // nil for one that is deleted; the cache alone changes them
+	dirty map[int64]bool // those of which the file has an older view, or where true none
+	fresh []int64        // those of dirty that the file does not have, in order
 	keys  map[fanfold.Key]int64
 	bytes int // of views
+	// unsettled says that a document may have been written that the cache does not hold, by a statement that is deferred.
+	unsettled bool
 }
 
 // view returns what a derived change of the row writes.
@@ -25,14 +30,16 @@ func (r *Row) view() View {
 
 // Bounds of the cache.
 const (
-	maxCachedRead  = 16 // a read of more documents is a fan-out, and they are seldom read again
+	maxCachedRead  = 4096 // a read of more documents is a fan-out that would take the place of all others
 	maxCachedRows  = 16384
-	maxCachedBytes = 16 << 20
+	maxCachedBytes = 32 << 20
+	maxFreshRows   = 64 // so that most are written while the fold goes on
 )
 
 // clear removes every document. The caller writes the dirty ones first.
 func (c *rowCache) clear() {
-	c.rows, c.dirty, c.keys, c.bytes = map[int64]*Row{}, map[int64]*Row{}, map[fanfold.Key]int64{}, 0
+	c.rows, c.dirty, c.keys, c.bytes = map[int64]*Row{}, map[int64]bool{}, map[fanfold.Key]int64{}, 0
+	c.fresh = c.fresh[:0]
 }
 
 // put adds a document, in place of the one with its number.
@@ -54,27 +61,59 @@ func (c *rowCache) drop(number int64) {
 	delete(c.keys, r.Key)
 }
 
+// forget removes a document that is deleted.
+func (c *rowCache) forget(number int64) {
+	c.drop(number)
+	c.rows[number] = nil
+}
+
+// byKey returns the document with a key, nil where the cache does not hold it.
+func (c *rowCache) byKey(key fanfold.Key) *Row { return c.rows[c.keys[key]] }
+
 // flushCache writes every dirty document, in order of number.
 func (tx *Tx) flushCache() error {
 	if tx.rehearsal != nil {
 		return nil
 	}
+	if err := tx.flushFresh(); err != nil {
+		return err
+	}
 	for _, number := range slices.Sorted(maps.Keys(tx.cache.dirty)) {
-		if err := tx.flushCached(number); err != nil {
+		delete(tx.cache.dirty, number)
+		if err := tx.writeView(number, tx.cache.rows[number].view()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// flushCached writes one document where it is dirty. It is called before a statement reads or changes the document's row.
-func (tx *Tx) flushCached(number int64) error {
-	r := tx.cache.dirty[number]
-	if r == nil {
-		return nil
+// flushFresh writes the documents that the file does not have.
+func (tx *Tx) flushFresh() error {
+	c := &tx.cache
+	for _, number := range c.fresh {
+		if err := tx.insertRow(c.rows[number]); err != nil {
+			return err
+		}
+		delete(c.dirty, number)
 	}
-	delete(tx.cache.dirty, number)
-	return tx.writeView(number, r.view())
+	c.fresh = c.fresh[:0]
+	return nil
+}
+
+// insertRow writes a document that the file does not have.
+func (tx *Tx) insertRow(r *Row) error {
+	return tx.writeDocument("INSERT INTO document (number, collection, id, revision, position, created, updated, body, source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), driver.Text(r.Body), r.Referenced.column, driver.Text(r.Omitted))
+}
+
+// writeView writes an embedded view to the file.
+func (tx *Tx) writeView(number int64, v View) error {
+	return tx.writeDocument("UPDATE document SET position = ?, body = ?, source = ?, omitted = ? WHERE number = ?", int64(v.Position), driver.Text(v.Body), v.Referenced.column, driver.Text(v.Omitted), number)
+}
+
+// writeDocument runs a statement about one document that the cache knows of.
+func (tx *Tx) writeDocument(query string, args ...driver.Value) error {
+	return tx.c.Unwatched(func() error { return tx.c.Exec(query, args...) })
 }
 
 // updateCached records a derived change of a document in the cache.
@@ -87,7 +126,9 @@ func (tx *Tx) updateCached(r *Row, v View) error {
 	tx.cache.bytes -= r.size()
 	r.Position, r.Body, r.Referenced, r.Omitted = v.Position, bytes.Clone(v.Body), v.Referenced, v.Omitted
 	tx.cache.bytes += r.size()
-	tx.cache.dirty[r.Number] = r
+	if !tx.cache.dirty[r.Number] {
+		tx.cache.dirty[r.Number] = false
+	}
 	if tx.bounds.tooLarge(tx.cache.bytes) {
 		return ErrRehearsalEnds
 	}
@@ -99,40 +140,113 @@ func (tx *Tx) makeRoom() error {
 	if tx.rehearsal != nil || len(tx.cache.rows) <= maxCachedRows && tx.cache.bytes <= maxCachedBytes {
 		return nil
 	}
+	return tx.emptyCache()
+}
+
+// emptyCache writes every dirty document and removes all from the cache.
+func (tx *Tx) emptyCache() error {
 	err := tx.flushCache()
 	tx.cache.clear()
+	tx.cache.unsettled = true
 	return err
+}
+
+// keepRow puts a document into the row cache. The error is ErrRehearsalEnds.
+func (tx *Tx) keepRow(r *Row) error {
+	tx.cache.put(r)
+	if tx.bounds.tooLarge(tx.cache.bytes) {
+		return ErrRehearsalEnds
+	}
+	return nil
+}
+
+// settleDocuments waits for what was deferred of documents that the cache does not hold.
+func (tx *Tx) settleDocuments() error {
+	if !tx.cache.unsettled {
+		return nil
+	}
+	tx.cache.unsettled = false
+	return tx.c.SettleWrites(documentTable)
+}
+
+// readRow reads a document that the cache does not know into it, and returns it, or nil where there is none.
+func (tx *Tx) readRow(query string, args ...driver.Value) (row *Row, err error) {
+	if err := tx.settleDocuments(); err != nil {
+		return nil, err
+	}
+	if _, err := tx.c.QueryRowAhead(query, func(r driver.Row) { row = scanRow(r) }, args...); err != nil || row == nil {
+		return nil, err
+	}
+	if err := tx.makeRoom(); err != nil {
+		return nil, err
+	}
+	return row, tx.keepRow(row)
+}
+
+// cachedByKey returns the document with a key, nil where there is none. The cache alone changes it.
+func (tx *Tx) cachedByKey(key fanfold.Key) (*Row, error) {
+	if r := tx.cache.byKey(key); r != nil {
+		return r, nil
+	}
+	if _, absent := tx.missing[key]; absent {
+		return nil, nil
+	}
+	r, err := tx.readRow(rowByKeySQL, key.Collection, key.ID)
+	if r == nil && err == nil {
+		tx.noteAbsent(key)
+	}
+	return r, err
+}
+
+// cachedByNumber returns the document with a number, nil where there is none. The cache alone changes it.
+func (tx *Tx) cachedByNumber(number int64) (*Row, error) {
+	if r, known := tx.cache.rows[number]; known {
+		return r, nil
+	}
+	return tx.readRow(rowByNumberSQL, number)
 }
 
 // eachCached does what Each does for maxCachedRead documents at most, and keeps them in the cache.
 func (tx *Tx) eachCached(numbers []int64, fn func(r *Row) error) error {
-	for _, number := range numbers {
-		r, known := tx.cache.rows[number]
-		if !known {
-			var err error
-			if r, err = tx.loadCached(number); err != nil {
+	for begin := 0; begin < len(numbers); begin += maxReadAhead {
+		some := numbers[begin:min(begin+maxReadAhead, len(numbers))]
+		if err := tx.loadCached(some); err != nil {
+			return err
+		}
+		for _, number := range some {
+			r, err := tx.cachedByNumber(number)
+			if err != nil {
 				return err
 			}
-		}
-		if r == nil {
-			continue
-		}
-		row := *r
-		if err := fn(&row); err != nil {
-			return err
+			if r == nil {
+				continue
+			}
+			row := *r
+			if err := fn(&row); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// loadCached reads a document into the cache and returns it, or nil where there is none.
-func (tx *Tx) loadCached(number int64) (*Row, error) {
-	if err := tx.makeRoom(); err != nil {
-		return nil, err
+// loadCached reads those of some documents into the cache that it does not hold, where they are many.
+func (tx *Tx) loadCached(numbers []int64) error {
+	var unknown []int64
+	for _, n := range numbers {
+		if _, known := tx.cache.rows[n]; !known {
+			unknown = append(unknown, n)
+		}
 	}
-	r, err := tx.row(rowByNumberSQL, number)
-	if err != nil || r == nil {
-		return nil, err
+	if len(unknown) < 4 || tx.rehearsal != nil {
+		return nil
 	}
-	return r, tx.keepRow(r)
+	if err := errors.Join(tx.makeRoom(), tx.settleDocuments()); err != nil {
+		return err
+	}
+	rows, _, err := tx.readAhead(nil, unknown)
+	for i := range rows {
+		tx.cache.put(&rows[i])
+	}
+	return err
 }

@@ -37,17 +37,18 @@ func (tx *Tx) BeforeCommit(fn func() error) { tx.mayCommit = fn }
 func (db *DB) beginTx() error {
 	c := db.file.Writer
 	db.tx = &Tx{c: c}
-	c.Watch(pendingTables, db.tx.pending.beforeStatement)
+	c.Watch(pendingTables, db.tx.beforeStatement)
 	return errors.Join(c.Exec("CREATE TEMP TABLE index_build (idx INTEGER NOT NULL, key BLOB NOT NULL, tie INTEGER NOT NULL)"),
 		c.Exec("CREATE TEMP TABLE before (number INTEGER PRIMARY KEY, body TEXT NOT NULL)"),
 		c.Exec("CREATE TEMP TABLE new_position (number INTEGER PRIMARY KEY, position INTEGER NOT NULL)"))
 }
 
 // run runs fn, and writes what it has put off, within a transaction of the file.
-func (tx *Tx) run(fn func(tx *Tx) error) error {
+func (tx *Tx) run(fn func(tx *Tx) error) (err error) {
 	defer func() {
-		clear(tx.missing)
-		tx.mayCommit = nil
+		if tx.mayCommit = nil; err != nil {
+			clear(tx.missing)
+		}
 	}()
 	if err := tx.load(); err != nil {
 		return err
@@ -62,6 +63,19 @@ func (tx *Tx) run(fn func(tx *Tx) error) error {
 		return err
 	}
 	return tx.mayCommit()
+}
+
+// beforeStatement makes the transaction ready for a statement that reads and writes tables of which it keeps rows back.
+func (tx *Tx) beforeStatement(read, written driver.Tables) error {
+	var err error
+	switch {
+	case written&documentTable != 0:
+		err = tx.emptyCache()
+		clear(tx.missing)
+	case read&documentTable != 0:
+		err = tx.flushCache()
+	}
+	return errors.Join(err, tx.pending.beforeStatement(read, written))
 }
 
 // load reads the checkpoint, and whether there are tombstones, at the beginning of a transaction.
@@ -79,6 +93,7 @@ func (tx *Tx) load() error {
 	tx.changes = changeWriter{c: tx.c}
 	tx.pending = newPending(tx.c)
 	tx.cache.clear()
+	tx.missing = missingKeys{}
 	tx.mayHaveTombstones, err = tx.c.Has("SELECT 1 FROM tombstone LIMIT 1")
 	tx.loaded = err == nil
 	return err

@@ -35,10 +35,11 @@ type Rule struct {
 	value        *expr.Program
 	where        *expr.Program
 	parts        []string // what it looks for a value by: see Parts
-	viewLimit    int      // how long a value can be in a view, in bytes
-	leadsOn      bool     // a change of the rule's value can change other documents
-	version      int      // of the fold
-	returns      bool     // while a model is prepared: what is stored of the rule from before comes back with it
+	truncated    model.Path
+	viewLimit    int  // how long a value can be in a view, in bytes
+	leadsOn      bool // a change of the rule's value can change other documents
+	version      int  // of the fold
+	returns      bool // while a model is prepared: what is stored of the rule from before comes back with it
 }
 
 // Collection is a collection of the model, with the rules that begin or end at it.
@@ -194,7 +195,7 @@ func withoutKeeping(r *model.Rule) *model.Rule {
 
 // compileRule compiles a rule's expressions.
 func compileRule(r *model.Rule) (rule *Rule, err error) {
-	rule = &Rule{Rule: r, FullName: r.Name()}
+	rule = &Rule{Rule: r, FullName: r.Name(), truncated: truncatedPath(r)}
 	if r.Relation != nil {
 		rule.RelationName = r.Relation.FullName()
 	}

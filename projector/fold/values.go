@@ -271,12 +271,6 @@ func (f *Fold) isCounted(r *Rule, number int64) (bool, error) {
 	return text != nil, nil
 }
 
-// ids returns an IDs rule's value on target.
-func (f *Fold) ids(r *Rule, target string) ([]byte, error) {
-	ids, err := f.tx.HolderIDs(r.RelationName, target, r.Limit+1)
-	return IDList(ids, r.Limit), err
-}
-
 // changedValues gives one document's values of the rules that a level has marked; everything else is as before.
 type changedValues struct {
 	f     *Fold
@@ -284,6 +278,8 @@ type changedValues struct {
 	level *level
 	refit bool           // every rule of the level may give another value, but counts of links, which are always there
 	now   *currentValues // the document's values as they are now; nil until they are needed
+
+	idList idList // that was made last
 }
 
 // dirty returns whether the rule may give the document another value.
@@ -352,6 +348,8 @@ func (v *changedValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 	case r.countsLinks():
 		raw, err = v.count(r)
 		return raw, false, err
+	case r.Kind == model.IDs:
+		return v.ids(r)
 	case r.Kind != model.Copy:
 		raw, err = v.aggregate(r)
 		return raw, false, err

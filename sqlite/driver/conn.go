@@ -189,6 +189,48 @@ func (c *Conn) Query(query string, fn func(r Row) error, args ...Value) error {
 	if err := c.Settle(); err != nil {
 		return err
 	}
+	return c.read(s, fn, args)
+}
+
+// QueryAhead does what Query does, ahead of the statements that the connection has deferred, and without the function of Watch. The
+// caller knows that these write none of the rows that it asks for. fn must not use the connection.
+func (c *Conn) QueryAhead(query string, fn func(r Row) error, args ...Value) error {
+	s, err := c.prepare(query)
+	if err != nil {
+		return err
+	}
+	if c.deferred == nil {
+		return c.read(s, fn, args)
+	}
+	t := &c.deferred.turn
+	t.take()
+	defer t.give()
+	if t.failed != nil {
+		return t.failed
+	}
+	return c.read(s, fn, args)
+}
+
+// QueryRowAhead is QueryRow by QueryAhead.
+func (c *Conn) QueryRowAhead(query string, fn func(r Row), args ...Value) (found bool, err error) {
+	err = c.QueryAhead(query, func(r Row) error {
+		found = true
+		fn(r)
+		return ErrStop
+	}, args...)
+	return found, err
+}
+
+// SettleWrites runs the statements that the connection has deferred if one of them writes any of the tables.
+func (c *Conn) SettleWrites(t Tables) error {
+	if c.deferred == nil || c.deferred.written&t == 0 {
+		return nil
+	}
+	return c.Settle()
+}
+
+// read starts a query and calls fn for each row.
+func (c *Conn) read(s *stmt, fn func(r Row) error, args []Value) error {
 	rows, err := c.start(s, args)
 	if err != nil {
 		return Translate(err)

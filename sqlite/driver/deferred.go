@@ -1,10 +1,14 @@
 package driver
 
-import "unsafe"
+import (
+	"sync"
+	"unsafe"
+)
 
 // Statements that write return nothing that the fold needs, so a transaction does not wait for them. They are put into
 // lists in the order in which they came. A list that is full is run by another goroutine, while the fold goes on with the
-// next event. The transaction waits for all of them where it needs the result: before a statement that reads, and at its end.
+// next event. The transaction waits for all of them where it needs the result: before a statement that reads, and at its end. A
+// query that knows that they write nothing of what it reads is run between two of them instead (QueryAhead).
 
 // Bounds of what waits to be run. There are at most six lists, of which one grows and one is being run.
 const (
@@ -72,11 +76,15 @@ func keepCopy[T borrowedText | []byte](l *deferredList, b T) []byte {
 	return l.copies[begin:len(l.copies):len(l.copies)]
 }
 
-// run runs the statements, up to the first that fails, and empties the list.
-func (l *deferredList) run(r *runner) (err error) {
+// run runs the statements, up to the first that fails, and empties the list. It takes the turn for each.
+func (l *deferredList) run(r *runner, t *turn) (err error) {
 	args := l.args
 	for _, s := range l.stmts {
-		if err = r.run(s.stmt, args[:s.args]); err != nil {
+		t.take()
+		err = r.run(s.stmt, args[:s.args])
+		t.failed = err
+		t.give()
+		if err != nil {
 			break
 		}
 		args = args[s.args:]
@@ -85,15 +93,34 @@ func (l *deferredList) run(r *runner) (err error) {
 	return err
 }
 
+// turn lets one goroutine at a time use the connection. Who waits for it is the next: a mutex alone could be taken again and again by
+// the one who has just given it back.
+type turn struct {
+	next, now sync.Mutex
+	failed    error // of the last statement of a list
+}
+
+// take waits for the turn.
+func (t *turn) take() {
+	t.next.Lock()
+	t.now.Lock()
+	t.next.Unlock()
+}
+
+// give gives the turn back.
+func (t *turn) give() { t.now.Unlock() }
+
 // reset empties the list.
 func (l *deferredList) reset() {
 	clear(l.args)
 	l.stmts, l.args, l.size, l.copies = l.stmts[:0], l.args[:0], 0, l.copies[:0]
 }
 
-// deferral holds the statements of a transaction that are yet to be run. While its goroutine runs, nobody else uses the
-// connection.
+// deferral holds the statements of a transaction that are yet to be run. While its goroutine runs, who uses the connection takes the
+// turn.
 type deferral struct {
+	turn    turn
+	written Tables             // by statements of which some may be yet to be run
 	filling *deferredList      // the list that grows; the goroutine never sees it
 	full    chan *deferredList // to the goroutine; nil where there is none
 	spare   chan *deferredList // run and empty
@@ -122,6 +149,7 @@ func (d *deferral) exec(s *stmt, args []Value, atOnce bool) error {
 		d.failed = d.runner.run(s, args)
 		return d.failed
 	}
+	d.written |= s.watched.writes
 	if !d.filling.add(s, args, size) {
 		return nil
 	}
@@ -148,7 +176,7 @@ func (d *deferral) runAll(lists <-chan *deferredList, r runner) {
 	var err error
 	for l := range lists {
 		if err == nil {
-			err = l.run(&r)
+			err = l.run(&r, &d.turn)
 		} else {
 			l.reset()
 		}
@@ -165,8 +193,9 @@ func (d *deferral) settle() error {
 		d.failed = d.end()
 	}
 	if d.failed == nil {
-		d.failed = d.filling.run(&d.runner)
+		d.failed = d.filling.run(&d.runner, &d.turn)
 	}
+	d.written = 0
 	return d.failed
 }
 
@@ -184,5 +213,16 @@ func (d *deferral) discard() {
 		_ = d.end() // the transaction is rolled back
 	}
 	d.filling.reset()
-	d.failed = nil
+	d.failed, d.turn.failed, d.written = nil, nil, 0
+}
+
+// fail returns the error of a function within the transaction, which is that of a deferred statement where one has failed: what the
+// function read behind it may have been no longer the transaction's.
+func (d *deferral) fail(err error) error {
+	if d.full != nil {
+		if failed := d.end(); failed != nil {
+			return failed
+		}
+	}
+	return err
 }

@@ -34,7 +34,7 @@ func (c *Conn) deferring(fn func() error) error {
 		c.deferred = nil
 	}()
 	if err := fn(); err != nil {
-		return err
+		return c.deferred.fail(err)
 	}
 	return c.deferred.settle()
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Tables is a set of the tables that a connection watches: the bit 1<<i stands for the i-th.
-type Tables uint8
+type Tables uint16
 
 // tables are the watched tables that a statement reads and writes. SQLite names them when it compiles the statement.
 type tables struct{ reads, writes Tables }
@@ -19,7 +19,7 @@ type watch struct {
 	compiled tables                           // of the statement that is being compiled
 }
 
-// Watch makes the connection call before, ahead of each statement that reads or writes any of the tables, up to eight. Where
+// Watch makes the connection call before, ahead of each statement that reads or writes any of the tables, up to sixteen. Where
 // before returns an error the statement is not run. Temporary tables are no tables of the file. Watch is called once for a connection.
 func (c *Conn) Watch(names []string, before func(read, written Tables) error) {
 	c.watch = watch{names: names, before: before}

@@ -1,0 +1,113 @@
+package fold
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
+)
+
+// A list of ids changes because one document comes into it or goes. The other ids are in the list that the target shows, so that their
+// documents need not be read.
+
+// idList is an IDs rule's value on a document.
+type idList struct {
+	rule *Rule // nil for none
+	raw  []byte
+	same bool // as in Values
+}
+
+// ids returns the document's value of an IDs rule. The list and the member beside it ask for it one after the other.
+func (v *changedValues) ids(r *Rule) (raw []byte, same bool, err error) {
+	if v.idList.rule != r {
+		raw, same, err := v.changedIDs(r)
+		if err != nil {
+			return nil, false, err
+		}
+		v.idList = idList{r, raw, same}
+	}
+	return v.idList.raw, v.idList.same, nil
+}
+
+// changedIDs returns the document's value of an IDs rule, from what the stored view shows where it shows a list.
+func (v *changedValues) changedIDs(r *Rule) (raw []byte, same bool, err error) {
+	t, m := &v.f.view, v.level.counted[r][v.row.Key.ID] // of v.row.Body
+	shown := r.Path.Lookup(t, jsondoc.Root)
+	if m.recount || v.row.Omitted != nil || t.Kind(shown) != jsondoc.Array {
+		raw, err = v.f.ids(r, v.row.Key.ID)
+		return raw, false, err
+	}
+	cut := r.truncated.Lookup(t, jsondoc.Root) != jsondoc.None
+	if m.delta > 0 && v.f.creates {
+		if cut {
+			return nil, true, nil
+		}
+		return appendID(r, t, shown, v.f.event.Key.ID), false, nil
+	}
+	return v.idsAround(r, t, shown, m.delta)
+}
+
+// appendID returns the value of an IDs rule that shows a whole list, with one id more behind it.
+func appendID(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, id string) []byte {
+	n := 0
+	for c := t.First(shown); c != jsondoc.None; c = t.Next(c) {
+		n++
+	}
+	list := t.Raw(shown)
+	out := make([]byte, 0, len(list)+len(id)+8)
+	if n >= r.Limit {
+		return appendTruncated(append(out, list...), true)
+	}
+	out = append(out, list[:len(list)-1]...)
+	if n > 0 {
+		out = append(out, ',')
+	}
+	return append(jsondoc.AppendQuote(out, id), ']')
+}
+
+// idsAround returns the value of an IDs rule that shows a list, of which the event's document comes into its middle or goes.
+func (v *changedValues) idsAround(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, delta int64) (raw []byte, same bool, err error) {
+	numbers, err := v.f.tx.Holders(nil, r.RelationName, v.row.Key.ID, r.Limit+1)
+	if err != nil {
+		return nil, false, err
+	}
+	cut := len(numbers) > r.Limit
+	numbers = numbers[:min(len(numbers), r.Limit)]
+	var ids [][]byte
+	own := jsondoc.AppendQuote(nil, v.f.event.Key.ID)
+	for c := t.First(shown); c != jsondoc.None; c = t.Next(c) {
+		if id := t.Raw(c); !bytes.Equal(id, own) {
+			ids = append(ids, id)
+		}
+	}
+	if i := slices.Index(numbers, v.f.direct); delta > 0 && i >= 0 {
+		ids = slices.Insert(ids, min(i, len(ids)), own)
+	}
+	ids = ids[:min(len(ids), len(numbers))]
+	for _, number := range numbers[len(ids):] { // the one that was behind the last
+		row, err := v.f.tx.ByNumber(number)
+		if err != nil {
+			return nil, false, err
+		}
+		if row != nil {
+			ids = append(ids, jsondoc.AppendQuote(nil, row.Key.ID))
+		}
+	}
+	out := append(append([]byte{'['}, bytes.Join(ids, []byte{','})...), ']')
+	return appendTruncated(out, cut), false, nil
+}
+
+// ids returns an IDs rule's value on target.
+func (f *Fold) ids(r *Rule, target string) ([]byte, error) {
+	ids, err := f.tx.HolderIDs(r.RelationName, target, r.Limit+1)
+	return IDList(ids, r.Limit), err
+}
+
+// truncatedPath returns the path of the member that says that an IDs rule's list is cut off, nil for another rule.
+func truncatedPath(r *model.Rule) model.Path {
+	if r.Kind != model.IDs {
+		return nil
+	}
+	return r.OwnedPaths()[1]
+}
