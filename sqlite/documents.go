@@ -142,6 +142,15 @@ func (tx *Tx) BodyOf(number int64) (body []byte, err error) {
 	return r.Body, err
 }
 
+// IDOf returns the id of the document with a number, "" where there is none.
+func (tx *Tx) IDOf(number int64) (id string, err error) {
+	r, err := tx.cachedByNumber(number)
+	if r == nil {
+		return "", err
+	}
+	return r.Key.ID, err
+}
+
 // NumberOf returns the number of a document, 0 where there is no document.
 func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
 	r, err := tx.cachedByKey(key)

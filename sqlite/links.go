@@ -64,11 +64,9 @@ func (tx *Tx) HasHolders(relation, target string) (bool, error) {
 	if held, known := tx.pending.hasHolders[l]; known {
 		return held, nil
 	}
-	if err := tx.pending.forgetKnown(); err != nil {
-		return false, err
-	}
 	n, err := tx.CountHolders(relation, target, 1)
 	if err == nil {
+		tx.pending.forgetHolders(1)
 		tx.pending.hasHolders[l] = n > 0
 	}
 	return n > 0, err
@@ -98,24 +96,6 @@ func appendHolders(dst []int64, ends []linkEnd) []int64 {
 		dst = append(dst, e.holder)
 	}
 	return dst
-}
-
-// HolderIDs returns the ids of the first documents that refer to target, limit of them at most.
-func (tx *Tx) HolderIDs(relation, target string, limit int) (ids []string, err error) {
-	numbers, err := tx.Holders(nil, relation, target, limit)
-	if err != nil {
-		return nil, err
-	}
-	for _, number := range numbers {
-		row, err := tx.ByNumber(number)
-		if err != nil {
-			return nil, err
-		}
-		if row != nil {
-			ids = append(ids, row.Key.ID)
-		}
-	}
-	return ids, nil
 }
 
 // HasLink reports whether holder refers to target.

@@ -37,7 +37,8 @@ var pendingTables = []string{"link", "paged", "kept", "entry", "total", "claim",
 // Bounds of what is kept in memory.
 const (
 	maxPendingRows  = 4096    // of a table
-	maxKnownRows    = 8192    // totals, counts and targets that are known
+	maxKnownRows    = 8192    // totals and counts that are known
+	maxKnownTargets = 1 << 16 // targets of which it is known whether any document refers to them
 	maxPendingBytes = 4 << 20 // bytes of texts in rows
 	insertRows      = 16      // that one statement inserts
 	pendingRowBytes = 32      // bytes that a row takes besides its texts, about
@@ -179,15 +180,21 @@ func (p *pending) countAdded(rows, bytes int) error {
 	return nil
 }
 
+// forgetHolders makes room for n more targets of which it is known whether any document refers to them.
+func (p *pending) forgetHolders(n int) {
+	if len(p.hasHolders)+n > maxKnownTargets {
+		clear(p.hasHolders)
+	}
+}
+
 // forgetKnown makes room in memory where much is known of the file's rows.
 func (p *pending) forgetKnown() error {
-	if max(len(p.hasHolders), len(p.paged), len(p.totals)) < maxKnownRows || p.inMemory {
+	if max(len(p.paged), len(p.totals)) < maxKnownRows || p.inMemory {
 		return nil
 	}
-	if err := p.write(linkTable | pagedTable | totalTable); err != nil {
+	if err := p.write(pagedTable | totalTable); err != nil {
 		return err
 	}
-	clear(p.hasHolders)
 	clear(p.paged)
 	clear(p.totals)
 	return nil

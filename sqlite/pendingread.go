@@ -28,9 +28,7 @@ func (p *pending) query(table driver.Tables, query string, fn func(r driver.Row)
 // addLink adds a link to the pending rows. ordinal is negative for none.
 func (p *pending) addLink(l Link, holder, ordinal int64) error {
 	if !p.hasHolders[l] {
-		if err := p.forgetKnown(); err != nil {
-			return err
-		}
+		p.forgetHolders(1)
 		p.hasHolders[l] = true
 	}
 	p.links.add(l, linkEnd{holder, ordinal})

@@ -36,6 +36,7 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 		if err := f.tx.SaveBefore(row); err != nil {
 			return err
 		}
+		f.noteDifference(row.Number, d)
 	default:
 		var err error
 		if view.Position, err = f.derive(row, transition{row.Body, view.Body}, view.Omitted, d); err != nil {
@@ -61,6 +62,31 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 	f.noteLinks(c, row.Key, row.Number, row, d.members)
 	f.noteEntries(c, row, d.members)
 	return nil
+}
+
+// maxDifferences is how many documents' differences are kept until the end of an event.
+const maxDifferences = 1024
+
+// noteDifference notes how a level changed a document, for the change row that is written when the event is folded to the end.
+func (f *Fold) noteDifference(number int64, d *Difference) {
+	if f.event.Kind == fanfold.KindModel {
+		return
+	}
+	_, twice := f.differences[number]
+	switch {
+	case twice || !d.ordered:
+		f.differences[number] = nil
+	case len(f.differences) < maxDifferences:
+		f.differences[number] = d.clone()
+	}
+}
+
+// differenceOf returns how an event changed a document whose view was another before.
+func (f *Fold) differenceOf(row *sqlite.Row, shape *model.Shape, before []byte) *Difference {
+	if d := f.differences[row.Number]; d != nil {
+		return d
+	}
+	return f.views.diffChanged(row.Key.Collection, shape, before, row.Body)
 }
 
 // noteDirect notes the view that a derived change gives the document that the event writes to.
@@ -225,7 +251,7 @@ func (f *Fold) flush(number int64, before []byte) error {
 	if f.modelChange != nil {
 		shape = f.modelChange.ShapeOf(row.Key.Collection)
 	}
-	d := f.views.diffChanged(row.Key.Collection, shape, before, row.Body)
+	d := f.differenceOf(row, shape, before)
 	if err := f.reindex(f.plan.Collection(row.Key.Collection), row, before, row.Body, d.members); err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (f *Fold) settleLinks(l *level) error {
 	if len(l.relinking)+len(l.relinkAll) == 0 {
 		return nil
 	}
-	f.holderCheck = holderCheck{}
+	f.holderCheck, f.holders = holderCheck{}, knownHolders{}
 	for _, r := range f.plan.derived {
 		if r.Level != l.number {
 			continue

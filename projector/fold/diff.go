@@ -2,6 +2,7 @@ package fold
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -16,6 +17,33 @@ type Difference struct {
 	Rules   []string        // by name, in order of their first operation
 	members map[string]bool // top-level members
 	removes bool            // an operation removes a member
+	ordered bool            // the operations are in the order that Diff gives them
+}
+
+// clone returns a copy that nothing else changes.
+func (d *Difference) clone() *Difference {
+	return &Difference{ops: bytes.Clone(d.ops), Rules: slices.Clone(d.Rules), members: maps.Clone(d.members), removes: d.removes, ordered: d.ordered}
+}
+
+// inPlaceOrder returns whether Diff comes to the member at one JSON pointer before it comes to that at another: it takes members by name
+// and elements by their place. It returns false where it would have to look closer.
+func inPlaceOrder(before, after []byte) bool {
+	if bytes.IndexByte(before, '~') >= 0 || bytes.IndexByte(after, '~') >= 0 { // an escape, which is ordered otherwise
+		return false
+	}
+	a, b := bytes.Split(before, []byte{'/'}), bytes.Split(after, []byte{'/'})
+	for i := range min(len(a), len(b)) {
+		if bytes.Equal(a[i], b[i]) {
+			continue
+		}
+		m, err := strconv.Atoi(string(a[i]))
+		n, err2 := strconv.Atoi(string(b[i]))
+		if err == nil && err2 == nil { // elements; members of such names have another order
+			return m < n && len(a[i]) == len(b[i])
+		}
+		return bytes.Compare(a[i], b[i]) < 0
+	}
+	return len(before) == 0
 }
 
 // add adds an operation on a rule's member at a JSON pointer: value nil removes it, old nil adds it, otherwise it is
@@ -60,7 +88,7 @@ func (d *Difference) Empty() bool { return len(d.ops) == 0 }
 
 // Diff compares the derived members of two embedded views of a document.
 func Diff(collection string, shape *model.Shape, a, b *jsondoc.Tree) *Difference {
-	d := &differ{collection: collection, a: a, b: b, out: &Difference{members: map[string]bool{}}}
+	d := &differ{collection: collection, a: a, b: b, out: &Difference{members: map[string]bool{}, ordered: true}}
 	d.compare(jsondoc.Root, jsondoc.Root, shape, place{})
 	return d.out
 }

@@ -2,6 +2,8 @@ package fold
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -34,6 +36,9 @@ type Fold struct {
 	changes            int   // so far
 	derived            int64 // changes of them that are derived ones
 	holderCheck        holderCheck
+	holders            knownHolders
+	parsed             parsedViews
+	differences        map[int64]*Difference   // of documents that one level alone changed; nil of those that several did
 	createsWithoutKept bool                    // the event creates the document that it writes to, without values kept elsewhere
 	creates            bool                    // the same, whatever is kept
 	newest             newestDocument          // the document that the event creates
@@ -82,7 +87,7 @@ func New(p *Plan, opt Options) *Fold {
 	if opt.SetOrientedFrom == 0 {
 		opt.SetOrientedFrom = DefaultSetOrientedFrom
 	}
-	f := &Fold{opt: opt, keptByEvent: map[keptValueKey][]byte{}}
+	f := &Fold{opt: opt, keptByEvent: map[keptValueKey][]byte{}, differences: map[int64]*Difference{}}
 	f.setPlan(p)
 	return f
 }
@@ -144,7 +149,8 @@ func (f *Fold) ApplyUntil(tx *sqlite.Tx, events []*fanfold.Event, enough func(ev
 // behind them are looked at again.
 const lookAheadEvents = 1024
 
-// lookAhead tells the transaction which documents the events write to.
+// lookAhead tells the transaction which documents the events write to, and which of them are new, for documents may refer to these
+// already.
 func (f *Fold) lookAhead(tx *sqlite.Tx, events []*fanfold.Event) error {
 	f.keys = f.keys[:0]
 	for _, ev := range events {
@@ -152,7 +158,23 @@ func (f *Fold) lookAhead(tx *sqlite.Tx, events []*fanfold.Event) error {
 			f.keys = append(f.keys, ev.Key)
 		}
 	}
-	return tx.FindMissing(f.keys)
+	if err := tx.FindMissing(f.keys); err != nil {
+		return err
+	}
+	created := map[string][]string{}
+	for _, ev := range events {
+		if ev.Kind == fanfold.KindPut && len(f.plan.Collection(ev.Key.Collection).incoming) > 0 && tx.IsMissing(ev.Key) {
+			created[ev.Key.Collection] = append(created[ev.Key.Collection], ev.Key.ID)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(created)) {
+		for _, relation := range f.plan.Collection(name).incoming {
+			if err := tx.FindHolders(relation, created[name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // setPlan switches to another model.
@@ -168,7 +190,8 @@ func (f *Fold) setPlan(p *Plan) {
 
 // begin makes the fold ready for one event. Time never goes back, whatever the log's clocks say.
 func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
-	f.tx, f.event, f.changes, f.direct, f.derived, f.holderCheck = tx, ev, 0, 0, 0, holderCheck{}
+	f.tx, f.event, f.changes, f.direct, f.derived, f.holderCheck, f.holders = tx, ev, 0, 0, 0, holderCheck{}, knownHolders{}
+	clear(f.differences)
 	f.createsWithoutKept, f.creates, f.newest.body, f.levelsDone, f.unmoved = false, false, nil, 0, f.unmoved[:0]
 	f.contributions.clear()
 	f.written = writtenDocument{}

@@ -68,7 +68,7 @@ func appendID(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, id string) []byte {
 
 // idsAround returns the value of an IDs rule that shows a list, of which the event's document comes into its middle or goes.
 func (v *changedValues) idsAround(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, delta int64) (raw []byte, same bool, err error) {
-	numbers, err := v.f.tx.Holders(nil, r.RelationName, v.row.Key.ID, r.Limit+1)
+	numbers, _, err := v.f.someHolders(r.RelationName, v.row.Key.ID, r.Limit+1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -86,12 +86,12 @@ func (v *changedValues) idsAround(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, 
 	}
 	ids = ids[:min(len(ids), len(numbers))]
 	for _, number := range numbers[len(ids):] { // the one that was behind the last
-		row, err := v.f.tx.ByNumber(number)
+		id, err := v.f.tx.IDOf(number)
 		if err != nil {
 			return nil, false, err
 		}
-		if row != nil {
-			ids = append(ids, jsondoc.AppendQuote(nil, row.Key.ID))
+		if id != "" {
+			ids = append(ids, jsondoc.AppendQuote(nil, id))
 		}
 	}
 	out := append(append([]byte{'['}, bytes.Join(ids, []byte{','})...), ']')
@@ -100,8 +100,21 @@ func (v *changedValues) idsAround(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, 
 
 // ids returns an IDs rule's value on target.
 func (f *Fold) ids(r *Rule, target string) ([]byte, error) {
-	ids, err := f.tx.HolderIDs(r.RelationName, target, r.Limit+1)
-	return IDList(ids, r.Limit), err
+	numbers, _, err := f.someHolders(r.RelationName, target, r.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, number := range numbers[:min(len(numbers), r.Limit+1)] {
+		id, err := f.tx.IDOf(number)
+		if err != nil {
+			return nil, err
+		}
+		if id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return IDList(ids, r.Limit), nil
 }
 
 // truncatedPath returns the path of the member that says that an IDs rule's list is cut off, nil for another rule.

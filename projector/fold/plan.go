@@ -57,6 +57,7 @@ type Collection struct {
 	frozen          []*Rule           // those of Rules that are frozen
 	own             []*Rule           // those of Rules that follow what the document's own view has
 	FansOut         bool              // a write can change more than the documents that it refers to
+	incoming        []string          // full names of relations by which rules look for documents that refer to this collection's
 
 	retired        []retiredRule // removed rules that have values on this collection's documents
 	retiredReaders []retiredRule // those that have values of this collection's documents until these return
@@ -178,12 +179,23 @@ func compilePlan(m *model.Model, seq uint64, reserved model.Reserved, retired mo
 		return nil, err
 	}
 	for _, c := range p.collections {
+		c.incoming = c.listIncoming()
 		c.FansOut = len(c.Readers)+len(c.derived) > 0
 		for _, rule := range c.Counters {
 			c.FansOut = c.FansOut || rule.leadsOn
 		}
 	}
 	return p, nil
+}
+
+// listIncoming returns what incoming holds.
+func (c *Collection) listIncoming() (names []string) {
+	for _, r := range slices.Concat(c.Readers, c.Rules) {
+		if r.Relation != nil && r.Relation.To == c.Name && !slices.Contains(names, r.RelationName) {
+			names = append(names, r.RelationName)
+		}
+	}
+	return names
 }
 
 // withoutKeeping returns a copy rule with no value of it staying on a holder.

@@ -227,7 +227,7 @@ func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[stri
 	}
 	var old oldValue
 	if before != nil {
-		old = newOldValue(r.Evaluate(before, target.ID, nil))
+		old = newOldValue(f.evaluate(r, before, target.ID, nil))
 	}
 	l.marked = true
 	if l.targets == nil {
@@ -238,23 +238,6 @@ func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[stri
 	}
 	l.targets[r][target.ID] = old
 	return nil
-}
-
-// holderCheck remembers whether any document refers to a target by a relation.
-type holderCheck struct {
-	relation, target string
-	found            bool
-}
-
-// hasHolders returns whether any document refers to a target. It is asked after an event has changed the links, for one
-// rule of a relation after the other.
-func (f *Fold) hasHolders(relation, target string) (bool, error) {
-	if h := f.holderCheck; h.relation == relation && h.target == target {
-		return h.found, nil
-	}
-	held, err := f.tx.HasHolders(relation, target)
-	f.holderCheck = holderCheck{relation, target, held && err == nil}
-	return held, err
 }
 
 // propagate works off the levels and writes the changes they cause.
@@ -309,7 +292,7 @@ func (f *Fold) dropUnchangedTargets(l *level) error {
 			}
 			var raw []byte
 			if body != nil {
-				raw = r.Evaluate(body, id, f.opt.Reporter)
+				raw = f.evaluate(r, body, id, f.opt.Reporter)
 				f.cache.put(r, id, raw)
 			}
 			if old.equals(raw) {
@@ -325,14 +308,9 @@ func (f *Fold) dropUnchangedTargets(l *level) error {
 
 // affected returns the numbers of the documents that a level may change, in order of creation.
 func (f *Fold) affected(l *level) ([]int64, error) {
-	var numbers []int64
-	var err error
-	for r, ids := range l.targets {
-		for id := range ids {
-			if numbers, err = f.tx.Holders(numbers, r.RelationName, id, -1); err != nil {
-				return nil, err
-			}
-		}
+	numbers, err := f.holdersOf(nil, l)
+	if err != nil {
+		return nil, err
 	}
 	for r, ids := range l.counted {
 		for id := range ids {

@@ -19,6 +19,7 @@ type splicer struct {
 	diff   Difference
 	fits   bool   // false once it has given up
 	path   []byte // JSON pointer to where the walk is
+	last   []byte // the same of the operation before
 	err    error
 }
 
@@ -26,8 +27,8 @@ type splicer struct {
 // up. The error is that of the values, or errPastLimit.
 func (s *splicer) splice(p *Plan, c *Collection, v *changedValues, t *jsondoc.Tree) (body []byte, d *Difference, fits bool, err error) {
 	clear(s.diff.members)
-	*s = splicer{plan: p, values: v, t: t, fits: true, out: s.out[:0], path: s.path[:0],
-		diff: Difference{ops: s.diff.ops[:0], Rules: s.diff.Rules[:0], members: s.diff.members}}
+	*s = splicer{plan: p, values: v, t: t, fits: true, out: s.out[:0], path: s.path[:0], last: s.last[:0],
+		diff: Difference{ops: s.diff.ops[:0], Rules: s.diff.Rules[:0], members: s.diff.members, ordered: true}}
 	if s.diff.members == nil {
 		s.diff.members = map[string]bool{}
 	}
@@ -146,6 +147,8 @@ func (s *splicer) leaf(n, anchor jsondoc.Node, m *model.Shape, top string) {
 	if limit := s.plan.Model.EmbeddedLimit; len(s.out)+len(s.t.Raw(jsondoc.Root))-s.from > limit {
 		s.err, s.fits = errPastLimit, false
 	}
+	s.diff.ordered = s.diff.ordered && inPlaceOrder(s.last, s.path)
+	s.last = append(s.last[:0], s.path...)
 	s.diff.add(string(s.path), s.plan.Rules[m.Rule.Index].FullName, raw, old)
 	s.diff.members[top] = true
 }

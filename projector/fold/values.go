@@ -67,7 +67,17 @@ func soleID(t *jsondoc.Tree, n jsondoc.Node, path model.Path) (id string, ok boo
 // Evaluate runs a copy's expression on a target's embedded view and returns its value; nil is "no value". Any error
 // leaves the field absent; one other than a missing member is reported.
 func (r *Rule) Evaluate(body []byte, id string, reporter Reporter) []byte {
-	raw, err := r.value.Eval(jsondoc.MustParse(body))
+	return r.evaluateView(jsondoc.MustParse(body), id, reporter)
+}
+
+// evaluate does what Evaluate does, and keeps the parsed view for the next rule.
+func (f *Fold) evaluate(r *Rule, body []byte, id string, reporter Reporter) []byte {
+	return r.evaluateView(f.parsed.tree(body), id, reporter)
+}
+
+// evaluateView does what Evaluate does, on a view that was parsed.
+func (r *Rule) evaluateView(t *jsondoc.Tree, id string, reporter Reporter) []byte {
+	raw, err := r.value.Eval(t)
 	if err == nil {
 		return r.copied(raw)
 	}
@@ -121,6 +131,7 @@ type currentValues struct {
 	id     string
 	holder int64
 	old    *jsondoc.Tree // nil for none
+	idList idList        // that was made last
 	write  bool          // the document is being written: what follows its own view comes on its level
 	crowds Crowds
 }
@@ -144,7 +155,13 @@ func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 			return r.ofNothing(), false, err
 		}
 	}
+	if r.Kind == model.IDs && v.idList.rule == r { // the list and the member beside it
+		return v.idList.raw, false, nil
+	}
 	raw, err = v.f.aggregateOf(r, v.id)
+	if r.Kind == model.IDs && err == nil {
+		v.idList = idList{rule: r, raw: raw}
+	}
 	return raw, false, err
 }
 
@@ -218,7 +235,7 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	var raw []byte
 	switch {
 	case body != nil:
-		raw = r.Evaluate(body, id, f.opt.Reporter)
+		raw = f.evaluate(r, body, id, f.opt.Reporter)
 	case r.Relation.OnDelete == model.Keep:
 		return f.keptValue(r, id, holder)
 	}
@@ -233,7 +250,7 @@ func (r *Rule) countsLinks() bool { return r.Kind == model.Count && !r.EntersDer
 // count counts the documents that refer to target from the links.
 func (f *Fold) count(r *Rule, target string) ([]byte, error) {
 	if r.where == nil {
-		n, err := f.tx.CountHolders(r.RelationName, target, -1)
+		n, err := f.countHolders(r.RelationName, target)
 		return strconv.AppendInt(nil, n, 10), err
 	}
 	holders, err := f.tx.Holders(nil, r.RelationName, target, -1)
