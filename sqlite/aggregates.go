@@ -1,21 +1,36 @@
 package sqlite
 
-import "github.com/fanfold/fanfold/sqlite/driver"
+import (
+	"bytes"
+
+	"github.com/fanfold/fanfold/sqlite/driver"
+)
 
 // An entry or a total is what a rule keeps of the documents that refer to a target.
 
 // AddEntry enters a document into the order that a rule keeps of the documents referring to target.
 // sort is its sort key, holder is the document's number: of documents with one sort key the older comes first.
 func (tx *Tx) AddEntry(rule, target string, sort []byte, holder int64) error {
-	tx.pending.entries.add(ruleTarget{rule, target}, ruleEntry{sort, holder})
+	at, e := ruleTarget{rule, target}, ruleEntry{sort, holder}
+	tx.pending.entries.add(at, e)
+	tx.pending.lastEntries.add(at, e)
 	return tx.pending.countAdded(tx.pending.entries.rows, len(target)+len(sort))
 }
 
 // RemoveEntry removes a document from a rule's order on target. It does nothing where the document
 // has no such entry.
 func (tx *Tx) RemoveEntry(rule, target string, sort []byte, holder int64) error {
-	tx.pending.entries.remove(ruleTarget{rule, target}, ruleEntry{sort, holder})
+	at, e := ruleTarget{rule, target}, ruleEntry{sort, holder}
+	tx.pending.entries.remove(at, e)
+	tx.pending.lastEntries.remove(at, e)
 	return tx.pending.countAdded(tx.pending.entries.rows, len(target)+len(sort))
+}
+
+// IsAfterLast reports whether an entry is known to come after the last ones of a rule's order on target, limit of them. The order has it
+// already.
+func (tx *Tx) IsAfterLast(rule, target string, sort []byte, limit int) bool {
+	entries, ok := tx.pending.lastEntries.get(ruleTarget{rule, target}, limit)
+	return ok && !tx.pending.inMemory && len(entries) == limit && bytes.Compare(sort, entries[limit-1].sort) < 0
 }
 
 // FirstEntry returns the least sort key in a rule's order on target, or nil where the order is
@@ -32,7 +47,6 @@ func (tx *Tx) LastEntry(rule, target string) (sort []byte, err error) {
 
 // The queries for entries.
 const (
-	lastHoldersSQL  = "SELECT holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, holder DESC LIMIT ? + 0"
 	lastEntriesSQL  = "SELECT sort, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, holder DESC LIMIT ? + 0"
 	firstEntriesSQL = "SELECT sort, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort, holder LIMIT ? + 0"
 )
@@ -50,7 +64,7 @@ func (tx *Tx) EachLast(rule, target string, limit int, fn func(number int64) (th
 
 // EachNewest calls fn with the numbers of the newest documents that refer to target, the newest first, as EachLast does.
 func (tx *Tx) EachNewest(relation, target string, limit int, fn func(number int64) (there bool, err error)) error {
-	ends, err := tx.pending.holderEnds(Link{relation, target}, limit+1, true)
+	ends, err := tx.pending.newestHolders(Link{relation, target}, limit+1)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ func (tx *Tx) RemoveLink(relation, target string, holder int64) error {
 	l := Link{relation, target}
 	delete(tx.pending.hasHolders, l)
 	tx.pending.links.remove(l, linkEnd{holder: holder})
+	tx.pending.lastLinks.remove(l, linkEnd{holder: holder})
 	return tx.pending.countAdded(tx.pending.links.rows, len(target))
 }
 

@@ -49,17 +49,19 @@ type pending struct {
 	c        *driver.Conn
 	inMemory bool // nothing is written to the file
 
-	links      pendingRows[Link, linkEnd]
-	hasHolders map[Link]bool // whether some document refers to a target, of those that were asked for
-	paged      map[Link]*knownCount
-	keptValues pendingRows[ruleTarget, keptValue]
-	entries    pendingRows[ruleTarget, ruleEntry]
-	totals     map[ruleTarget]*knownTotal
-	claims     map[claimKey]*claimRow
-	indexes    pendingIndexes
-	bytes      int
-	args       []driver.Value // used again and again
-	ends       []linkEnd      // the same
+	links       pendingRows[Link, linkEnd]
+	hasHolders  map[Link]bool // whether some document refers to a target, of those that were asked for
+	paged       map[Link]*knownCount
+	keptValues  pendingRows[ruleTarget, keptValue]
+	entries     pendingRows[ruleTarget, ruleEntry]
+	lastLinks   lastRows[Link, linkEnd] // of no use to a rehearsal
+	lastEntries lastRows[ruleTarget, ruleEntry]
+	totals      map[ruleTarget]*knownTotal
+	claims      map[claimKey]*claimRow
+	indexes     pendingIndexes
+	bytes       int
+	args        []driver.Value // used again and again
+	ends        []linkEnd      // the same
 
 	insertTexts map[insertText]string
 
@@ -130,6 +132,7 @@ func newPending(c *driver.Conn) pending {
 		indexes: pendingIndexes{counts: map[int64]int64{}},
 		links:   newPendingRows[Link](compareEnds), entries: newPendingRows[ruleTarget](compareEntries), keptValues: newPendingRows[ruleTarget](compareKeptValues)}
 	p.keptValues.replace = true
+	p.lastLinks, p.lastEntries = newLastRows[Link](compareEnds), newLastRows[ruleTarget](compareEntries)
 	return p
 }
 
@@ -160,6 +163,10 @@ func (p *pending) beforeStatement(read, written driver.Tables) error {
 	}
 	if written&linkTable != 0 {
 		clear(p.hasHolders)
+		p.lastLinks.forget()
+	}
+	if written&entryTable != 0 {
+		p.lastEntries.forget()
 	}
 	if written&pagedTable != 0 {
 		clear(p.paged)

@@ -32,6 +32,7 @@ func (p *pending) addLink(l Link, holder, ordinal int64) error {
 		p.hasHolders[l] = true
 	}
 	p.links.add(l, linkEnd{holder, ordinal})
+	p.lastLinks.add(l, linkEnd{holder, ordinal})
 	return p.countAdded(p.links.rows, len(l.Target))
 }
 
@@ -85,16 +86,34 @@ func (p *pending) claimRow(collection, path, value string) *claimRow {
 	return row
 }
 
+// newestHolders returns the last documents that refer to a target, the last one first: limit of them at most. They are valid until the
+// next call.
+func (p *pending) newestHolders(l Link, limit int) ([]linkEnd, error) {
+	if ends, ok := p.lastLinks.get(l, limit); ok && !p.inMemory {
+		return ends, nil
+	}
+	ends, err := p.holderEnds(l, limit, true)
+	if err == nil && !p.inMemory {
+		p.lastLinks.set(l, limit, ends)
+	}
+	return ends, err
+}
+
 // lastHolders returns the documents of the last entries of an order, the last one first: limit of them at most.
 func (p *pending) lastHolders(at ruleTarget, limit int) ([]int64, error) {
-	numbers := make([]int64, 0, limit)
-	if p.entries.changed[at] == nil { // nothing is to be merged, so the sort keys need not be read
-		err := p.query(entryTable, lastHoldersSQL, func(r driver.Row) error { numbers = append(numbers, r.Int(0)); return nil }, at.rule, at.target, int64(limit))
-		return numbers, err
+	entries, ok := p.lastEntries.get(at, limit)
+	if !ok || p.inMemory {
+		var err error
+		if entries, err = p.listEntries(at, limit, true); err != nil {
+			return nil, err
+		}
+		if !p.inMemory {
+			p.lastEntries.set(at, limit, entries)
+		}
 	}
-	entries, err := p.listEntries(at, limit, true)
-	for _, e := range entries {
-		numbers = append(numbers, e.holder)
+	numbers := make([]int64, len(entries))
+	for i, e := range entries {
+		numbers[i] = e.holder
 	}
-	return numbers, err
+	return numbers, nil
 }

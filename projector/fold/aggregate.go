@@ -129,17 +129,29 @@ func (f *Fold) updateEntry(rule *Rule, d documentChange, target string, e entryC
 	if same && e.now.Included && rule.Kind == model.Recent && !rule.EntersDerived { // of which the members are yet to come
 		f.unmoved = append(f.unmoved, unmovedEntry{rule, target})
 	}
-	shown := e.shows && e.now.Included
-	if (shown || !same) && !f.levels[rule.Level].recompute[rule] {
-		m := membership{recount: true, newest: f.isNewest(rule, d.number, d.key, target)}
-		if !e.old.Included && e.now.Included && !rule.EntersDerived { // of which several may come by one event
-			m.entered = e.now.SortKey
+	if !same {
+		if err := f.changeEntry(rule, d, target, e); err != nil {
+			return err
 		}
-		f.markCounted(rule, target, m)
 	}
-	if same {
+	shown := e.shows && e.now.Included
+	if !shown && same || f.levels[rule.Level].recompute[rule] {
 		return nil
 	}
+	came := !e.old.Included && e.now.Included
+	if came && rule.Kind == model.Recent && rule.KeepsOrder() && f.tx.IsAfterLast(rule.FullName, target, e.now.SortKey, rule.Limit) {
+		return nil // the list has no room for it
+	}
+	m := membership{recount: true, newest: f.isNewest(rule, d.number, d.key, target)}
+	if came && !rule.EntersDerived { // of which several may come by one event
+		m.entered = e.now.SortKey
+	}
+	f.markCounted(rule, target, m)
+	return nil
+}
+
+// changeEntry writes what a document enters into a rule of one target.
+func (f *Fold) changeEntry(rule *Rule, d documentChange, target string, e entryChange) error {
 	if rule.KeepsTotals() {
 		return f.updateTotal(rule, target, e)
 	}

@@ -64,8 +64,11 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 	return nil
 }
 
-// maxDifferences is how many documents' differences are kept until the end of an event.
-const maxDifferences = 1024
+// Bounds of the differences that are kept until the end of an event.
+const (
+	maxDifferences     = 1024
+	maxDifferenceBytes = 16 << 10 // of the patch of one
+)
 
 // noteDifference notes how a level changed a document, for the change row that is written when the event is folded to the end.
 func (f *Fold) noteDifference(number int64, d *Difference) {
@@ -74,9 +77,10 @@ func (f *Fold) noteDifference(number int64, d *Difference) {
 	}
 	_, twice := f.differences[number]
 	switch {
-	case twice || !d.ordered:
+	case !twice && len(f.differences) >= maxDifferences: // nor are later ones of the document kept
+	case twice || !d.ordered || len(d.ops) > maxDifferenceBytes:
 		f.differences[number] = nil
-	case len(f.differences) < maxDifferences:
+	default:
 		f.differences[number] = d.clone()
 	}
 }

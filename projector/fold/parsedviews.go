@@ -14,8 +14,14 @@ type parsedView struct {
 	tree jsondoc.Tree
 }
 
+// maxParsedView is how many bytes a view has at most that is kept.
+const maxParsedView = 64 << 10
+
 // tree returns the parsed view, which is valid until seven others were asked for.
 func (p *parsedViews) tree(body []byte) *jsondoc.Tree {
+	if len(body) > maxParsedView {
+		return jsondoc.MustParse(body)
+	}
 	for i := range p.views {
 		v := &p.views[i]
 		if len(body) > 0 && len(v.body) == len(body) && &v.body[0] == &body[0] {
