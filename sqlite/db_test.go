@@ -89,7 +89,7 @@ func TestMissingKeysAreForgotten(t *testing.T) {
 		err := store.Use(func(db *DB) error {
 			defer func() {
 				if known := len(db.tx.missing); (known == 0) != (end != nil) {
-					t.Errorf("behind a transaction that ends with %v %d keys are known", end, known)
+					t.Errorf("after a transaction that ends with %v %d keys are known", end, known)
 				}
 			}()
 			return db.Update(func(tx *Tx) error {

@@ -22,8 +22,8 @@ const (
 	maxRichDocuments = 10_000_000
 )
 
-// benchRich measures an import of rich data under a model with many rules beside the same without its guards, then a change that
-// reaches the 22 of a hundred documents which refer to one, and then a replay.
+// benchRich measures an import of rich data under a model with many rules, beside the same without its guards. Then it measures a change
+// that reaches the 22 of a hundred documents which refer to one, and a replay.
 func benchRich(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
 	d := bench.RichData{Documents: documents}
 	small, err := richRound(ctx, filepath.Join(dir, "small"), bench.RichData{Documents: documents / 10}, true, nil)

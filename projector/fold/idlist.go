@@ -48,7 +48,7 @@ func (v *changedValues) changedIDs(r *Rule) (raw []byte, same bool, err error) {
 	return v.idsAround(r, t, shown, m.delta)
 }
 
-// appendID returns the value of an IDs rule that shows a whole list, with one id more behind it.
+// appendID returns the value of an IDs rule that shows a whole list, with one id more at its end.
 func appendID(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, id string) []byte {
 	n := 0
 	for c := t.First(shown); c != jsondoc.None; c = t.Next(c) {
@@ -85,7 +85,7 @@ func (v *changedValues) idsAround(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, 
 		ids = slices.Insert(ids, min(i, len(ids)), own)
 	}
 	ids = ids[:min(len(ids), len(numbers))]
-	for _, number := range numbers[len(ids):] { // the one that was behind the last
+	for _, number := range numbers[len(ids):] { // the one that came after the last
 		id, err := v.f.tx.IDOf(number)
 		if err != nil {
 			return nil, false, err

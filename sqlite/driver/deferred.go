@@ -216,8 +216,8 @@ func (d *deferral) discard() {
 	d.failed, d.turn.failed, d.written = nil, nil, 0
 }
 
-// fail returns the error of a function within the transaction, which is that of a deferred statement where one has failed: what the
-// function read behind it may have been no longer the transaction's.
+// fail returns the error of a function within the transaction, or that of a deferred statement that has failed before. What the function
+// read after it may not have been the transaction's any more.
 func (d *deferral) fail(err error) error {
 	if d.full != nil {
 		if failed := d.end(); failed != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// richModel is a model as a publishing house might grow it: chains of counts, copies and lists of the newest, ids of many, pages,
-// frozen values, strict relations, unique members, and a fan-out limit that one publisher and its sections are far beyond.
+// richModel is a model as a publishing house might grow it. It has chains of counts, copies and lists of the newest, ids of many, pages,
+// frozen values, strict relations and unique members. One publisher and its sections are far beyond its fan-out limit.
 const richModel = `
 fanout: {limit: 5000}
 collections:

@@ -76,7 +76,7 @@ func richLines(t *testing.T, d RichData) (lines, updates []richLine) {
 }
 
 // TestRichData checks that whatever a rich document refers to strictly comes before it, and of the other references some half come
-// after it and some never; that publisher 0 has as many books as Reached says; and that updates are of documents that are there.
+// after it and some never. Publisher 0 has as many books as Reached says, and updates are of documents that are there.
 func TestRichData(t *testing.T) {
 	const documents = 5000
 	d := RichData{Documents: documents}
