@@ -24,7 +24,10 @@ func (s logSource) Events(ctx context.Context, from uint64) (projector.Reader, e
 }
 
 // writerRows makes the read model a writer.ReadModel.
-type writerRows struct{ *sqlite.Store }
+type writerRows struct {
+	*sqlite.Store
+	projector *projector.Projector
+}
 
 // Read calls fn with a snapshot that is valid until fn returns.
 func (r writerRows) Read(fn func(writer.Snapshot) error) error {
@@ -38,6 +41,9 @@ func (r writerRows) Wait(ctx context.Context, seq uint64) error {
 
 // Applied returns the sequence of the last event folded.
 func (r writerRows) Applied() uint64 { return r.Store.Applied.Seq() }
+
+// Tidy gives back space on the disk after much was written.
+func (r writerRows) Tidy(ctx context.Context) { r.projector.Tidy(ctx) }
 
 // reader makes the read model an api.Reader.
 type reader struct{ *sqlite.Store }

@@ -282,7 +282,7 @@ func (n *Node) openAPI() {
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.ImportBatch = n.Log.MaxPayload(), n.Log.MaxBatch()
 	writerOptions.Logger, writerOptions.Reachable = n.cfg.Logger, n.Log.Reachable
-	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store}, Models: n.Projector, Inspector: n.inspector, Nodes: nodes{n}}
+	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: n.inspector, Nodes: nodes{n}}
 	if n.members != nil {
 		parts.Members = n.members
 	}

@@ -134,9 +134,22 @@ func (db *DB) remove() error { return driver.Remove(db.file.Path()) }
 // failed every call returns that error.
 func (db *DB) CheckpointWAL() error { return db.file.WAL.Checkpoint() }
 
-// TruncateIdleWAL empties SQLite's WAL and gives its space back. It is called like CheckpointWAL, when nothing was written for a
-// while, and again after a while where it returns true.
-func (db *DB) TruncateIdleWAL() (again bool, err error) { return db.file.WAL.TruncateIdle() }
+// Truncation says how far TruncateWAL has come.
+type Truncation = driver.Truncation
+
+// What TruncateWAL returns.
+const (
+	Truncated = driver.Truncated
+	Moving    = driver.Moving
+	Held      = driver.Held
+)
+
+// TruncateWAL empties SQLite's WAL and gives its space back, as driver.WAL.Truncate does. It is called like CheckpointWAL, when nothing
+// more is written for now.
+func (db *DB) TruncateWAL() (Truncation, error) { return db.file.WAL.Truncate() }
+
+// AwaitWALPass waits until no part of SQLite's WAL is being moved into the file in the background. Any goroutine may call it.
+func (db *DB) AwaitWALPass() { db.file.WAL.AwaitPass() }
 
 // Update runs fn in one write transaction. It commits if fn returns nil, and rolls back if fn
 // returns an error or panics. Errors are fn's, and Unavailable or Internal ones of the file.

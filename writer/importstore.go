@@ -161,13 +161,17 @@ func (im *Import) Run(ctx context.Context, lines LineReader, report func(ImportR
 	return ctx.Err()
 }
 
-// WaitFolded waits until everything stored is folded on this node. The error is Timeout after Options.ImportWait, ctx's, and
-// Unavailable. Everything stays stored whatever it is.
+// WaitFolded waits until everything stored is folded on this node, and its read model tidy. The error is Timeout after
+// Options.ImportWait, ctx's, and Unavailable. Everything stays stored whatever it is.
 func (im *Import) WaitFolded(ctx context.Context) error {
 	if im.last == 0 {
 		return nil
 	}
-	return im.late(im.w.wait(ctx, im.last, im.w.opt.ImportWait), im.last)
+	if err := im.w.wait(ctx, im.last, im.w.opt.ImportWait); err != nil {
+		return im.late(err, im.last)
+	}
+	im.w.ReadModel.Tidy(ctx)
+	return nil
 }
 
 // Report returns how far the import has come, without refusals.

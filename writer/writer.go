@@ -72,6 +72,8 @@ type ReadModel interface {
 	Wait(ctx context.Context, seq uint64) error
 	// Applied returns the sequence of the last event folded.
 	Applied() uint64
+	// Tidy gives back space on the disk after much was written, as far as readers allow. It returns within a few seconds.
+	Tidy(ctx context.Context)
 }
 
 // Models knows the model that applies and the one that is announced.

@@ -19,7 +19,10 @@ const (
 	mustWrites   = 60_000 // it is to begin anew at once: it has grown long
 
 	passPause     = 100 * time.Millisecond // between two small passes
-	truncateAgain = 10 * time.Second       // until the file is truncated again where readers kept it from that
+	truncateAgain = time.Second            // until the file is truncated again where readers kept it from that
+
+	// smallWAL is how many bytes of the file may stay where nothing is written.
+	smallWAL = 1 << 20
 
 	// maxReusedWAL is how many bytes of the file are left to be written again, until nothing is written for a while: to lengthen it
 	// again and again costs a tenth of an import into a large store.
@@ -50,8 +53,7 @@ type WAL struct {
 	lastEnded    time.Time     // the same: when the last pass ended
 	unmoved      int           // writes that no pass has looked at yet
 	moved        int           // writes that passes have looked at since the WAL began anew
-	fileIsLong   bool          // the file is as long as it was when the WAL began anew, or as readers kept it
-	notBefore    time.Time     // Rest does nothing until then
+	notBefore    time.Time     // Truncate does nothing until then
 
 	failed atomic.Pointer[error] // of a sync
 }
@@ -172,7 +174,8 @@ func (w *WAL) Checkpoint() error {
 		w.busy <- struct{}{}
 		err := w.lastErr
 		w.lastErr = nil
-		return errors.Join(err, w.finish("RESTART", waitForReaders))
+		_, finishErr := w.finish("RESTART", waitForReaders)
+		return errors.Join(err, finishErr)
 	}
 	ok, err := w.begin()
 	if !ok {
@@ -180,7 +183,8 @@ func (w *WAL) Checkpoint() error {
 	}
 	switch {
 	case finish && w.unmoved < leftWrites:
-		return errors.Join(err, w.finish("PASSIVE", "busy_timeout=0"))
+		_, finishErr := w.finish("PASSIVE", "busy_timeout=0")
+		return errors.Join(err, finishErr)
 	case finish || w.unmoved >= manyWrites || time.Since(w.lastEnded) >= passPause:
 		w.startPass()
 		return err
@@ -199,52 +203,79 @@ func (w *WAL) startPass() {
 	}()
 }
 
-// TruncateIdle empties SQLite's WAL and gives its space back. It is called like Checkpoint, when nothing was written for a
-// while, and again after a while where it returns true: the most of it is moved in the background first. Few writes stay
-// in the WAL.
-func (w *WAL) TruncateIdle() (again bool, err error) {
+// AwaitPass waits until no pass is under way. Any goroutine may call it while the file is open.
+func (w *WAL) AwaitPass() {
+	w.busy <- struct{}{}
+	<-w.busy
+}
+
+// Truncation says how far Truncate has come.
+type Truncation int
+
+const (
+	Truncated Truncation = iota // the WAL is small
+	Moving                      // a pass is under way: Truncate is to be called again after AwaitPass
+	Held                        // readers kept SQLite from it: Truncate is to be called again after a while
+)
+
+// Truncate empties SQLite's WAL and gives its space back. It is called like Checkpoint, when nothing more is written for now. Most of the
+// WAL is moved in the background first.
+func (w *WAL) Truncate() (Truncation, error) {
 	if err := w.failure(); err != nil {
-		return false, err
+		return Truncated, err
 	}
 	w.unmoved += w.writer.Written
 	w.writer.Written = 0
-	switch {
-	case w.unmoved+w.moved < fewWrites && !w.fileIsLong:
-		return false, nil
+	switch size, err := w.size(); {
+	case err != nil || size <= smallWAL:
+		return Truncated, err
 	case time.Now().Before(w.notBefore):
-		return true, nil
+		return Held, nil
 	}
 	ok, err := w.begin()
 	switch {
 	case !ok:
-		return true, nil
-	case w.unmoved > 0:
+		return Moving, nil
+	case w.moved == 0 || w.unmoved >= leftWrites:
 		w.startPass()
-		return true, err
+		w.moved = max(1, w.moved) // of a WAL that was there at the start
+		return Moving, err
 	}
-	err = errors.Join(err, w.finish("TRUNCATE", waitForReaders))
-	if w.fileIsLong && err == nil {
-		w.notBefore = time.Now().Add(truncateAgain)
+	held, finishErr := w.finish("TRUNCATE", waitForReaders)
+	if err = errors.Join(err, finishErr); !held || err != nil {
+		return Truncated, err
 	}
-	return w.fileIsLong, err
+	w.notBefore = time.Now().Add(truncateAgain)
+	return Held, nil
+}
+
+// size returns how many bytes the WAL's file has.
+func (w *WAL) size() (int64, error) {
+	info, err := os.Stat(w.file.Name() + "-wal")
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fanfold.Wrap(err, fanfold.Unavailable, "SQLite's log cannot be looked at: %v", err)
+	}
+	return info.Size(), nil
 }
 
 // finish moves what is left of the WAL in a mode of SQLite's wal_checkpoint, so that SQLite begins it anew, and takes the
-// element out of busy. wait says how long for readers.
-func (w *WAL) finish(mode, wait string) error {
+// element out of busy. wait says how long for readers, and held whether they kept SQLite from it.
+func (w *WAL) finish(mode, wait string) (held bool, err error) {
 	defer func() { w.lastEnded = time.Now(); <-w.busy }()
 	if err := w.Note(); err != nil {
-		return err
+		return false, err
 	}
 	if err := w.writer.Pragmas(wait); err != nil {
-		return err
+		return false, err
 	}
-	readers := false
-	_, err := w.writer.QueryRow("PRAGMA main.wal_checkpoint("+mode+")", func(r Row) { readers = r.Int(0) != 0 })
+	_, err = w.writer.QueryRow("PRAGMA main.wal_checkpoint("+mode+")", func(r Row) { held = r.Int(0) != 0 })
 	err = w.checkSync(err)
 	if err = errors.Join(err, w.writer.Pragmas(waitLong)); err != nil {
-		return err
+		return held, err
 	}
-	w.moved, w.unmoved, w.fileIsLong = 0, 0, readers || mode != "TRUNCATE"
-	return nil
+	w.moved, w.unmoved = 0, 0
+	return held, nil
 }

@@ -110,7 +110,22 @@ func TestWALBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestLongWALIsUsedAgain: transactions that write very much write over the same WAL, of which nothing is left where nothing
+// truncate truncates the WAL.
+func truncate(t *testing.T, f *File) {
+	t.Helper()
+	for {
+		state, err := f.WAL.Truncate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state == Truncated {
+			return
+		}
+		f.WAL.AwaitPass()
+	}
+}
+
+// TestLongWALIsUsedAgain: transactions that write very much write over the same WAL, of which little is left where nothing
 // more is written.
 func TestLongWALIsUsedAgain(t *testing.T) {
 	f := openTestFile(t)
@@ -143,13 +158,8 @@ func TestLongWALIsUsedAgain(t *testing.T) {
 	if now := length(); first == 0 || now > first*3/2 {
 		t.Errorf("the WAL has %d bytes, and had %d after the first transaction", now, first)
 	}
-	for again := true; again; {
-		var err error
-		if again, err = f.WAL.TruncateIdle(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if now := length(); now > 0 {
+	truncate(t, f)
+	if now := length(); now > smallWAL {
 		t.Errorf("at rest the WAL has %d bytes", now)
 	}
 }
@@ -203,12 +213,15 @@ func TestReaderHoldsUpTruncation(t *testing.T) {
 				}
 			}
 			for w.notBefore.IsZero() {
-				if again, err := f.WAL.TruncateIdle(); !again || err != nil {
-					return fmt.Errorf("Rest will not try again: %w", err)
+				if state, err := f.WAL.Truncate(); state == Truncated || err != nil {
+					return fmt.Errorf("Truncate will not try again: %w", err)
 				}
 			}
-			if again, err := f.WAL.TruncateIdle(); !again || err != nil {
-				return fmt.Errorf("Rest has given up: %w", err)
+			if state, err := f.WAL.Truncate(); state != Held || err != nil {
+				return fmt.Errorf("Truncate has given up: %w", err)
+			}
+			if size, err := w.size(); size <= smallWAL || err != nil {
+				return fmt.Errorf("the WAL of a reader has %d bytes, %w", size, err)
 			}
 			return nil
 		})
@@ -217,28 +230,19 @@ func TestReaderHoldsUpTruncation(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.notBefore = time.Now()
-	if again, err := f.WAL.TruncateIdle(); again || err != nil {
-		t.Fatalf("Rest did not truncate the WAL: %v", err)
-	}
+	truncate(t, f)
 	if info, err := os.Stat(f.Path() + "-wal"); err != nil || info.Size() > 0 {
 		t.Errorf("the WAL has %d bytes, %v", info.Size(), err)
 	}
 }
 
-// TestIdleWALIsTruncated: a WAL goes after the last write, if nothing more is written.
+// TestIdleWALIsTruncated: a WAL goes after the last write, if nothing more is written, also one that few writes have made long.
 func TestIdleWALIsTruncated(t *testing.T) {
 	f := openTestFile(t)
-	for seq := range int64(fewWrites) {
-		if err := fold(f, seq+1); err != nil {
-			t.Fatal(err)
-		}
+	if err := addLink(f, strings.Repeat("x", 2*smallWAL), 1); err != nil {
+		t.Fatal(err)
 	}
-	for again := true; again; {
-		var err error
-		if again, err = f.WAL.TruncateIdle(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	truncate(t, f)
 	info, err := os.Stat(f.Path() + "-wal")
 	if err != nil || info.Size() > 0 {
 		t.Errorf("the WAL has %d bytes, %v", info.Size(), err)
