@@ -10,7 +10,7 @@ import (
 )
 
 // changeColumns are the columns of a change that scanChange reads, in its order.
-const changeColumns = "c.position, c.ordinal, c.collection, c.id, c.op, c.revision, " + eventTime + ", " + eventTx + ", f.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted, f.patch, " + eventActor
+const changeColumns = "c.position, c.ordinal, " + changeCollection + ", " + changeID + ", c.op, c.revision, " + eventTime + ", " + eventTx + ", f.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted, f.patch, " + eventActor + ", " + changeNumber
 
 // The time, the transaction and the actor of a change's event. They stand in the event's first change, and where that was erased, in a
 // table of their own.
@@ -20,24 +20,32 @@ const (
 	eventActor = "CASE WHEN e.position IS NULL THEN (SELECT actor FROM erased_event WHERE seq = c.position >> 20) ELSE e.actor END"
 )
 
-// fromChange are the tables of changeColumns: the changes, the first of each one's event, and what derived ones have in common.
-const fromChange = " FROM change c LEFT JOIN change e ON e.position = c.position >> 20 << 20 LEFT JOIN form f ON f.id = c.form "
+// The document of a change. Its key stands in its first change, and where that was erased, in a table of its own.
+const (
+	changeNumber     = "coalesce(c.number, c.position >> 20)"
+	changeCollection = "CASE WHEN k.position IS NULL THEN (SELECT collection FROM erased_document WHERE number = c.number) ELSE k.collection END"
+	changeID         = "CASE WHEN k.position IS NULL THEN (SELECT id FROM erased_document WHERE number = c.number) ELSE k.id END"
+)
+
+// fromChange are the tables of changeColumns: the changes, the first of each one's document and event, and what derived ones have
+// in common.
+const fromChange = " FROM change c LEFT JOIN change k ON k.position = coalesce(c.number << 20, c.position) LEFT JOIN change e ON e.position = c.position >> 20 << 20 LEFT JOIN form f ON f.id = c.form "
 
 // scanChange returns the change in a row of changeColumns. The error is that of the rows which it is stored behind.
 func (s *Snapshot) scanChange(r driver.Row) (ch *fanfold.Change, err error) {
-	ch = &fanfold.Change{Position: fanfold.Position(r.Int(0)), Ordinal: r.Int(1),
-		Key: fanfold.Key{Collection: r.Text(2), ID: r.Text(3)}, Op: fanfold.Op(r.Text(4)),
-		Revision: fanfold.Revision(r.Int(5)), Time: timeOf(r.Int(6)), Tx: r.Text(7), Previous: r.Bytes(10), Prior: fanfold.Position(r.Int(12)), Omitted: r.Bytes(13), Actor: r.Text(15)}
+	ch = &fanfold.Change{Position: fanfold.Position(r.Int(0)), Ordinal: r.Int(1), Number: r.Int(16),
+		Key: fanfold.Key{Collection: r.Text(2), ID: r.Text(3)}, Revision: fanfold.Revision(r.Int(5)), Time: timeOf(r.Int(6)), Tx: r.Text(7),
+		Previous: r.Bytes(10), Prior: fanfold.Position(r.Int(12)), Omitted: r.Bytes(13), Actor: r.Text(15)}
 	if r[11] != nil {
 		ch.PreviousSource = ReferencedView{r[11]}.Text(ch.Previous)
 	}
-	if ch.Op == "" {
+	if op := r.Int(4); op <= 0 || op >= int64(len(storedOps)) {
 		ch.Op = fanfold.OpDerive
 		ch.Previous, ch.PreviousSource = nil, nil // of a key frame, which is for history alone
 	} else {
-		ch.Revision = fanfold.Revision(ch.Position.Seq())
+		ch.Op, ch.Revision = storedOps[op], fanfold.Revision(ch.Position.Seq())
 	}
-	if delta := r.Bytes(9); delta != nil {
+	if delta := r.Blob(9); delta != nil {
 		if ch.Delta, err = s.chains.patch(s.c, storedDelta{ch.Position, ch.Prior, r.Text(14), delta}); err != nil {
 			return nil, err
 		}

@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/fanfold/fanfold"
@@ -17,7 +19,10 @@ type changeWriter struct {
 	forms    map[string]int64 // numbers of forms that are in the file
 	formKey  []byte           // used again and again
 	splitter splitter
-	chains   map[fanfold.Position]chainEnd // of documents whose next derived change may be stored behind the last one
+	chains   map[fanfold.Position]chainEnd // of documents whose next derived change may be stored after the last one
+
+	paths     map[int64][]string // that have values after a form's change
+	pathForms map[[2]int64]int64 // see formOfPaths
 }
 
 // AddChange appends a change row and sets the ordinal of ch. Derived changes are written several at
@@ -46,21 +51,27 @@ func (w *changeWriter) add(ch *fanfold.Change) error {
 		if err != nil {
 			return err
 		}
-		return w.addDerived(ch, id, string(w.splitter.values))
+		return w.addDerived(ch, id, w.splitter.stored(ch.Delta))
 	}
 	when, in, actor := ofEvent(ch)
 	if ch.Previous == nil {
 		return w.c.Exec("INSERT INTO change (position, ordinal, collection, id, op, time, tx, actor, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, actor, driver.Text(ch.Omitted))
+			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, storedOp(ch.Op), when, in, actor, driver.Text(ch.Omitted))
 	}
 	form, err := w.formOfDelete(ch.ByDelete)
 	if err != nil {
 		return err
 	}
-	return w.c.Exec("INSERT INTO change (position, ordinal, prior, collection, id, op, time, tx, actor, form, previous, previous_source, omitted, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, string(ch.Op), when, in, actor, form,
-		driver.Text(ch.Previous), storedPrevious(ch), driver.Text(ch.Omitted), ch.Number)
+	return w.c.Exec("INSERT INTO change (position, ordinal, prior, number, op, time, tx, actor, form, previous, previous_source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Number, storedOp(ch.Op), when, in, actor, form,
+		driver.Text(ch.Previous), storedPrevious(ch), driver.Text(ch.Omitted))
 }
+
+// storedOps are the operations of direct changes, by what their rows have.
+var storedOps = []fanfold.Op{1: fanfold.OpCreate, 2: fanfold.OpReplace, 3: fanfold.OpPatch, 4: fanfold.OpDelete}
+
+// storedOp returns what the row of a direct change has of its operation.
+func storedOp(op fanfold.Op) int64 { return int64(slices.Index(storedOps, op)) }
 
 // addGathered does what AddGathered does.
 func (w *changeWriter) addGathered(ch *fanfold.Change) error {
@@ -69,15 +80,11 @@ func (w *changeWriter) addGathered(ch *fanfold.Change) error {
 	if err != nil {
 		return err
 	}
-	if !w.splitter.replaces || len(w.splitter.values)-len(w.splitter.afterSameForm) < chainSaves {
-		return w.addDerived(ch, id, string(w.splitter.values))
-	}
-	depth, err := w.depthAfter(ch.Prior, id)
+	delta, err := w.storedAfter(ch, id)
 	if err != nil {
 		return err
 	}
-	w.noteChain(ch.Position, chainEnd{form: id, depth: depth})
-	return w.addDerived(ch, id, w.splitter.stored(depth))
+	return w.addDerived(ch, id, delta)
 }
 
 // count gives a change its ordinal, and returns whether it gets a row: no event reads those of a rehearsal.
@@ -90,22 +97,22 @@ func (tx *Tx) count(ch *fanfold.Change) bool {
 
 // addDerived writes the row of a derived change, or puts it off: they are by far the most frequent, so several are inserted
 // at once.
-func (w *changeWriter) addDerived(ch *fanfold.Change, form int64, delta string) error {
+func (w *changeWriter) addDerived(ch *fanfold.Change, form int64, delta []byte) error {
 	when, in, actor := ofEvent(ch)
 	if ch.Previous != nil || actor != nil {
 		if err := w.flush(); err != nil {
 			return err
 		}
-		var previous, number driver.Value
+		var previous driver.Value
 		if ch.Previous != nil {
-			previous, number = storedPrevious(ch), ch.Number
+			previous = storedPrevious(ch)
 		}
-		return w.c.Exec("INSERT INTO change (position, ordinal, prior, collection, id, revision, time, tx, actor, form, delta, previous, previous_source, omitted, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, int64(ch.Revision), when, in, actor, form, delta,
-			driver.Text(ch.Previous), previous, driver.Text(ch.Omitted), number)
+		return w.c.Exec("INSERT INTO change (position, ordinal, prior, number, revision, time, tx, actor, form, delta, previous, previous_source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Number, int64(ch.Revision), when, in, actor, form, delta,
+			driver.Text(ch.Previous), previous, driver.Text(ch.Omitted))
 	}
-	w.derived = append(w.derived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID,
-		int64(ch.Revision), when, in, form, delta, driver.Text(ch.Omitted))
+	w.derived = append(w.derived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Number,
+		int64(ch.Revision), when, in, form, bytes.Clone(delta), driver.Text(ch.Omitted))
 	w.bytes += len(delta)
 	if len(w.derived) < len(insertDerivedSQL)*derivedColumns && w.bytes < maxUnflushedBytes {
 		return nil
@@ -173,16 +180,16 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 		int64(ch.Position)-1, relation, target); err != nil {
 		return err
 	}
-	patch, values := splitPatch(ch.Delta)
+	patch, delta := splitPatch(ch.Delta)
 	id, err := tx.changes.formOf(ch.Rules, []byte(patch))
 	if err != nil {
 		return err
 	}
-	if err := tx.c.Exec(`INSERT OR FAIL INTO change (position, ordinal, prior, collection, id, revision, form, delta, previous, previous_source, number)
-		SELECT p.position, ? + p.position, d.position, d.collection, d.id, d.revision, ?, ?,
-			CASE WHEN `+isKeyFrameSQL+` THEN d.body END, CASE WHEN `+isKeyFrameSQL+` THEN d.source END, CASE WHEN `+isKeyFrameSQL+` THEN d.number END
+	if err := tx.c.Exec(`INSERT OR FAIL INTO change (position, ordinal, prior, number, revision, form, delta, previous, previous_source)
+		SELECT p.position, ? + p.position, d.position, d.number, d.revision, ?, ?,
+			CASE WHEN `+isKeyFrameSQL+` THEN d.body END, CASE WHEN `+isKeyFrameSQL+` THEN d.source END
 		FROM temp.new_position p CROSS JOIN document d ON d.number = p.number ORDER BY p.number`,
-		tx.checkpoint.Changes+1-int64(ch.Position), id, string(values)); err != nil {
+		tx.checkpoint.Changes+1-int64(ch.Position), id, delta); err != nil {
 		return err
 	}
 	tx.argBuffer = tx.argBuffer[:0]
@@ -217,18 +224,18 @@ type Member struct {
 
 // insertDerivedSQL holds the statements that insert 1, 2, 3, ... derived changes.
 var insertDerivedSQL = func() (list [8]string) {
-	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	for i := range list {
-		list[i] = "INSERT OR FAIL INTO change (position, ordinal, prior, collection, id, revision, time, tx, form, delta, omitted) VALUES " + row + strings.Repeat(", "+row, i)
+		list[i] = "INSERT OR FAIL INTO change (position, ordinal, prior, number, revision, time, tx, form, delta, omitted) VALUES " + row + strings.Repeat(", "+row, i)
 	}
 	return list
 }()
 
 // What insertDerivedSQL binds for each change.
 const (
-	derivedColumns = 11 // values of a row
-	derivedForm    = 8  // where its form is
-	derivedDelta   = 9
+	derivedColumns = 10 // values of a row
+	derivedForm    = 7  // where its form is
+	derivedDelta   = 8
 )
 
 // setNewPositionSQL is the end of an UPDATE that gives documents the positions in

@@ -2,53 +2,64 @@ package sqlite
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // A derived change is stored as its values and a form. The form, which many changes have in common, is the rules and the
-// JSON Patch with a line feed in place of each value, and of each path through an array. The values follow each other,
-// separated by line feeds, of which JSON without whitespace has none. An old value that has a long part in common with the
-// new one before it is stored as what it has besides. Where the document's change before has the same form, the old values
-// are its new ones: deltachain.go.
+// JSON Patch with a line feed in place of each value, and of each path through an array. The values follow each other, each with its
+// length (editor.append), after a zero. An old value is stored as its edits of the new one before it. Where the document's changes before
+// say what the old values were, they are left out: deltachain.go.
 
 // maxFormOps is how many operations a form has at most. A patch of more is one value.
-const maxFormOps = 8
+const maxFormOps = 16
 
 // wholePatch is the form of a patch that is one value.
 const wholePatch = "\n"
 
+// patchOp is an operation of a derived change's patch.
+type patchOp struct {
+	path  []byte // quoted, or nil where it is through an array
+	slots []byte // what the form leaves out of it: some of slotPath, slotValue and slotOld
+	value []byte // nil where it has none
+	old   []byte // the same
+	at    []byte // the path through an array
+}
+
+// The kinds of what a form leaves out.
+const (
+	slotPath byte = iota
+	slotValue
+	slotOld
+)
+
+// has returns whether the operation has a slot.
+func (o *patchOp) has(slot byte) bool { return bytes.IndexByte(o.slots, slot) >= 0 }
+
 // splitter takes JSON Patches of derived changes apart. What it holds is valid until the next one.
 type splitter struct {
-	form          []byte
-	values        []byte // what is stored with the form
-	afterSameForm []byte // what is stored instead behind a change of the same form; of no use where none is possible
-	// replaces says that every operation replaces a member which is the same in every patch of the form.
-	replaces bool
-
-	value []byte // of the operation, where it has one
-	ops   int
+	form []byte
+	ops  []patchOp // none of a patch that is one value
+	out  []byte    // what is stored
+	editor
 }
 
 // split takes a patch apart, which is written without whitespace.
 func (s *splitter) split(patch []byte) {
-	*s = splitter{form: s.form[:0], values: s.values[:0], afterSameForm: s.afterSameForm[:0], replaces: true}
+	s.form, s.ops = s.form[:0], s.ops[:0]
 	if bytes.IndexByte(patch, '\n') >= 0 || !s.splitOps(patch) {
-		s.form, s.values, s.replaces = append(s.form[:0], wholePatch...), append(s.values[:0], patch...), false
-		return
+		s.form, s.ops = append(s.form[:0], wholePatch...), s.ops[:0]
 	}
-	s.values, s.afterSameForm = bytes.TrimSuffix(s.values, []byte{'\n'}), bytes.TrimSuffix(s.afterSameForm, []byte{'\n'})
 }
 
-// splitOps takes the operations of a patch apart. It is false for a patch of another shape.
+// splitOps takes the operations of a patch apart, and makes their form. It is false for a patch of another shape. Of a form it gives the
+// operations without what is left out.
 func (s *splitter) splitOps(patch []byte) bool {
 	for i := 0; i < len(patch); {
 		if patch[i] != '"' {
 			if patch[i] == '{' {
-				s.value = nil
-				s.ops++
+				s.addOp()
 			}
 			s.form = append(s.form, patch[i])
 			i++
@@ -56,7 +67,7 @@ func (s *splitter) splitOps(patch []byte) bool {
 		}
 		colon := jsonEnd(patch, i)
 		end := jsonEnd(patch, colon+1)
-		if end <= colon+1 || s.ops > maxFormOps {
+		if end <= colon+1 || len(s.ops) == 0 || len(s.ops) > maxFormOps {
 			return false
 		}
 		s.form = append(append(s.form, patch[i:colon]...), ':')
@@ -66,50 +77,140 @@ func (s *splitter) splitOps(patch []byte) bool {
 	return true
 }
 
-// splitMember adds a member of an operation, behind whose name the form is.
+// addOp adds an operation without members.
+func (s *splitter) addOp() {
+	if len(s.ops) == cap(s.ops) {
+		s.ops = append(s.ops, patchOp{})
+	} else {
+		s.ops = s.ops[:len(s.ops)+1]
+	}
+	op := &s.ops[len(s.ops)-1]
+	*op = patchOp{slots: op.slots[:0]}
+}
+
+// splitMember adds a member of the last operation, behind whose name the form is.
 func (s *splitter) splitMember(key string, text []byte) {
+	op := &s.ops[len(s.ops)-1]
 	switch {
 	case key == `"value"`:
-		s.value = text
-		s.form, s.values = append(s.form, '\n'), append(append(s.values, text...), '\n')
+		op.value, op.slots = text, append(op.slots, slotValue)
 	case key == `"old"`:
-		p := findSharedPart(text, s.value)
-		s.form, s.values = append(s.form, '\n'), append(p.appendShortened(s.values, text), '\n')
-		s.afterSameForm = append(p.swapped().appendShortened(s.afterSameForm, s.value), '\n')
-	case key == `"path"` && throughArray(text):
-		s.replaces = false
-		s.form, s.values = append(s.form, '\n'), append(append(s.values, text...), '\n')
-	default:
-		s.replaces = s.replaces && (key != `"op"` || string(text) == `"replace"`)
+		op.old, op.slots = text, append(op.slots, slotOld)
+	case key == `"path"` && (text[0] == '\n' || throughArray(text)):
+		op.at, op.slots = text, append(op.slots, slotPath)
+	case key == `"path"`:
+		op.path = text
 		s.form = append(s.form, text...)
+		return
+	default:
+		s.form = append(s.form, text...)
+		return
+	}
+	s.form = append(s.form, '\n')
+}
+
+// stored returns what is stored of a patch by itself.
+func (s *splitter) stored(patch []byte) []byte {
+	s.out = append(s.out[:0], 0)
+	if len(s.ops) == 0 {
+		s.out = s.append(s.out, patch, nil)
+	}
+	for i := range s.ops {
+		s.storeOp(&s.ops[i])
+	}
+	return s.out
+}
+
+// storeOp appends what a form leaves out of an operation.
+func (s *splitter) storeOp(op *patchOp) {
+	for _, slot := range op.slots {
+		switch slot {
+		case slotPath:
+			s.out = s.append(s.out, op.at, nil)
+		case slotValue:
+			s.out = s.append(s.out, op.value, nil)
+		case slotOld:
+			s.out = s.append(s.out, op.old, op.value)
+		}
 	}
 }
 
 // splitPatch takes the values out of a derived change's JSON Patch, which is written without whitespace.
-func splitPatch(patch []byte) (form string, values []byte) {
+func splitPatch(patch []byte) (form string, delta []byte) {
 	var s splitter
 	s.split(patch)
-	return string(s.form), s.values
+	return string(s.form), s.stored(patch)
 }
 
-// joinPatch returns the JSON Patch that splitPatch took apart.
-func joinPatch(form string, values []byte) []byte {
-	if form == wholePatch {
-		return values
+// parsedForm is a form as it is read.
+type parsedForm struct {
+	texts []string // between what it leaves out
+	ops   []patchOp
+}
+
+// parseForm takes a form apart.
+func parseForm(form string) *parsedForm {
+	var s splitter
+	if form != wholePatch && !s.splitOps([]byte(form)) {
+		s.ops = nil // damaged: what is read of it does not fit
 	}
-	out := make([]byte, 0, len(form)+2*len(values))
-	var last []byte
-	for {
-		text, rest, cut := strings.Cut(form, "\n")
-		if out = append(out, text...); !cut {
-			return out
+	return &parsedForm{texts: strings.Split(form, "\n"), ops: s.ops}
+}
+
+// patchWriter makes a patch of a form.
+type patchWriter struct {
+	texts []string // that are left
+	out   []byte
+}
+
+// add adds what the form leaves out next.
+func (w *patchWriter) add(text []byte) {
+	if len(w.texts) == 0 {
+		return // damaged
+	}
+	w.out = append(append(w.out, w.texts[0]...), text...)
+	w.texts = w.texts[1:]
+}
+
+// end returns the patch. ok is false where it is not complete.
+func (w *patchWriter) end() (patch []byte, ok bool) {
+	if len(w.texts) != 1 {
+		return nil, false
+	}
+	return append(w.out, w.texts[0]...), true
+}
+
+// read takes what is stored of an operation by itself off a delta.
+func (o *patchOp) read(delta []byte) (op patchOp, rest []byte, ok bool) {
+	op = *o
+	for _, slot := range o.slots {
+		var text []byte
+		if text, delta, ok = nextValue(delta, op.value, nil); !ok {
+			return op, nil, false
 		}
-		form = rest
-		var value []byte
-		value, values, _ = bytes.Cut(values, []byte{'\n'})
-		begin := len(out)
-		out = appendRestored(out, value, last)
-		last = out[begin:]
+		switch slot {
+		case slotPath:
+			op.at = text
+		case slotValue:
+			op.value = text
+		case slotOld:
+			op.old = text
+		}
+	}
+	return op, delta, true
+}
+
+// write adds what the form leaves out of an operation.
+func (o *patchOp) write(w *patchWriter) {
+	for _, slot := range o.slots {
+		switch slot {
+		case slotPath:
+			w.add(o.at)
+		case slotValue:
+			w.add(o.value)
+		case slotOld:
+			w.add(o.old)
+		}
 	}
 }
 
@@ -150,73 +251,6 @@ func throughArray(pointer []byte) bool {
 		}
 	}
 	return false
-}
-
-const (
-	sharedMark   = 1  // begins what appendShortened has shortened; no JSON value begins with it
-	anchorLength = 16 // of the part by which a common one is found, in bytes
-	leastShared  = 32 // from how many bytes on a common part is left out
-)
-
-// sharedPart is a part that a value has in common with a base: where it begins in the base, its length, and where it begins in
-// the value. A list that got an element at one end and lost one at the other has all others in common with what it was.
-type sharedPart struct{ inBase, length, inValue int }
-
-// swapped returns the part for a base that has it in common with the value.
-func (c sharedPart) swapped() sharedPart {
-	return sharedPart{inBase: c.inValue, length: c.length, inValue: c.inBase}
-}
-
-// appendShortened appends a value without the part: the mark; the numbers, each with a comma after it; what comes before the
-// part and what comes behind it. A value with a short part is appended as it is.
-func (c sharedPart) appendShortened(dst, value []byte) []byte {
-	if c.length < leastShared {
-		return append(dst, value...)
-	}
-	dst = append(dst, sharedMark)
-	for _, n := range []int{c.inBase, c.length, c.inValue} {
-		dst = append(strconv.AppendInt(dst, int64(n), 10), ',')
-	}
-	return append(append(dst, value[:c.inValue]...), value[c.inValue+c.length:]...)
-}
-
-// findSharedPart returns a part that value has in common with base, the longer one of those about value's two ends.
-func findSharedPart(value, base []byte) (c sharedPart) {
-	if len(value) < leastShared || len(base) < leastShared {
-		return c
-	}
-	for _, a := range []int{1, len(value) - anchorLength - 1} {
-		b := bytes.Index(base, value[a:a+anchorLength])
-		if b < 0 {
-			continue
-		}
-		end := a + anchorLength + commonPrefix(value[a+anchorLength:], base[b+anchorLength:])
-		for a > 0 && b > 0 && value[a-1] == base[b-1] {
-			a, b = a-1, b-1
-		}
-		if end-a > c.length {
-			c = sharedPart{inBase: b, length: end - a, inValue: a}
-		}
-	}
-	return c
-}
-
-// appendRestored appends the value that appendShortened has shortened against base, or another as it is.
-func appendRestored(dst, value, base []byte) []byte {
-	if len(value) == 0 || value[0] != sharedMark {
-		return append(dst, value...)
-	}
-	value = value[1:]
-	var numbers [3]int
-	for i := range numbers {
-		text, rest, _ := bytes.Cut(value, []byte{','})
-		numbers[i], _ = strconv.Atoi(string(text)) // a damaged one is 0
-		value = rest
-	}
-	from := min(max(0, numbers[0]), len(base))
-	end := min(from+max(0, numbers[1]), len(base))
-	at := min(max(0, numbers[2]), len(value))
-	return append(append(append(dst, value[:at]...), base[from:end]...), value[at:]...)
 }
 
 // maxForms is how many forms' numbers are kept in memory.

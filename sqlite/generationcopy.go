@@ -35,7 +35,7 @@ func (s *Store) Copy(ctx context.Context, progress func(done, total int64)) (db 
 	db.number = n
 	for _, q := range []string{
 		"CREATE TEMP TABLE touched (number INTEGER PRIMARY KEY)",
-		"CREATE TEMP TABLE prepared (number INTEGER PRIMARY KEY, prior INTEGER NOT NULL, collection TEXT NOT NULL, id TEXT NOT NULL, revision INTEGER NOT NULL, rules TEXT NOT NULL, patch TEXT NOT NULL, delta TEXT NOT NULL, omitted TEXT, previous TEXT, previous_source ANY, frame INTEGER)",
+		"CREATE TEMP TABLE prepared (number INTEGER PRIMARY KEY, prior INTEGER NOT NULL, revision INTEGER NOT NULL, rules TEXT NOT NULL, patch TEXT NOT NULL, delta BLOB NOT NULL, omitted TEXT, previous TEXT, previous_source ANY)",
 		"CREATE TEMP TABLE unique_candidate (collection TEXT NOT NULL, path TEXT NOT NULL, value TEXT NOT NULL, holder INTEGER NOT NULL, PRIMARY KEY (collection, path, value, holder)) WITHOUT ROWID",
 	} {
 		if err := db.file.Writer.Exec(q); err != nil {

@@ -115,13 +115,13 @@ func (h *history) image(ch *fanfold.Change, maxBytes int) (i image, err error) {
 		i = image{after: fanfold.Position(r.Int(0)), number: r.Int(1), bodyBytes: int(r.Int(2)), body: r.Bytes(3), referenced: ReferencedView{r[4]}}
 	}
 	found, err := h.s.c.QueryRow("SELECT prior, number, octet_length(previous), CASE WHEN octet_length(previous) <= ?1 THEN previous END, previous_source"+
-		" FROM change WHERE collection = ?2 AND id = ?3 AND position > ?4 AND previous IS NOT NULL ORDER BY position LIMIT 1", scan,
-		int64(maxBytes), ch.Key.Collection, ch.Key.ID, int64(ch.Position))
+		" FROM change WHERE number = ?2 AND position > ?3 AND previous IS NOT NULL ORDER BY position LIMIT 1", scan,
+		int64(maxBytes), ch.Number, int64(ch.Position))
 	if err != nil || found {
 		return i, err
 	}
-	found, err = h.s.c.QueryRow("SELECT position, number, octet_length(body), CASE WHEN octet_length(body) <= ?1 THEN body END, source FROM document WHERE collection = ?2 AND id = ?3", scan,
-		int64(maxBytes), ch.Key.Collection, ch.Key.ID)
+	found, err = h.s.c.QueryRow("SELECT position, number, octet_length(body), CASE WHEN octet_length(body) <= ?1 THEN body END, source FROM document WHERE number = ?2", scan,
+		int64(maxBytes), ch.Number)
 	if err == nil && !found {
 		err = damagedHistory(ch.Position)
 	}

@@ -174,7 +174,8 @@ func TestPostponedIsBounded(t *testing.T) {
 	w := &walk{h: &history{s: &Snapshot{}}, body: fmt.Appendf(nil, `{"v":%s}`, view(changes)), at: fanfold.At(changes, 1)}
 	for n := changes; n > 0; n-- {
 		patch := fmt.Sprintf(`[{"op":"replace","path":"/v","value":%s,"old":%s}]`, view(n), view(n-1))
-		if err := w.step([]driver.Value{int64(fanfold.At(uint64(n), 1)), int64(fanfold.At(uint64(n-1), 1)), nil, wholePatch, patch}); err != nil {
+		delta := new(editor).append([]byte{0}, []byte(patch), nil)
+		if err := w.step([]driver.Value{int64(fanfold.At(uint64(n), 1)), int64(fanfold.At(uint64(n-1), 1)), nil, wholePatch, delta}); err != nil {
 			t.Fatal(err)
 		}
 		if w.postponedBytes > maxPostponedBytes {

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 
@@ -92,7 +91,7 @@ func (h *history) walkBack(w *walk, ch *fanfold.Change) (body []byte, err error)
 
 // step undoes one more change, which is in a row of walkSQL.
 func (w *walk) step(r driver.Row) error {
-	at, prior, form, delta := fanfold.Position(r.Int(0)), fanfold.Position(r.Int(1)), r.Text(3), r.Bytes(4)
+	at, prior, form, delta := fanfold.Position(r.Int(0)), fanfold.Position(r.Int(1)), r.Text(3), r.Blob(4)
 	if at != w.at || r[2] != nil || prior >= at || delta == nil {
 		return damagedHistory(at)
 	}
@@ -124,7 +123,7 @@ func (w *walk) wants(at fanfold.Position) bool {
 
 // postpone postpones a change. It takes the place of a later one about the same places, whose old values are of no use.
 func (w *walk) postpone(d storedDelta) {
-	places := placesOf(d)
+	places := w.h.s.chains.placesOf(d)
 	if i, found := w.places[places]; found && places != "" {
 		w.postponedBytes -= len(w.postponed[i].form) + len(w.postponed[i].delta)
 		w.postponed[i] = storedDelta{}
@@ -138,22 +137,21 @@ func (w *walk) postpone(d storedDelta) {
 }
 
 // placesOf returns a text that is the same for changes by the same operations at the same paths, "" where they are not known.
-func placesOf(d storedDelta) string {
-	const path = `"path":`
+func (r *chainReader) placesOf(d storedDelta) string {
 	if d.form == wholePatch {
 		return ""
 	}
-	if !strings.Contains(d.form, path+"\n") {
-		return d.form
+	places := d.form
+	if !strings.Contains(places, `"path":`+"\n") || d.depth() > 0 || len(d.delta) == 0 {
+		return places
 	}
-	places, values := d.form, d.delta
-	for rest, more := d.form, true; more; {
-		var text string
-		var value []byte
-		text, rest, more = strings.Cut(rest, "\n")
-		value, values, _ = bytes.Cut(values, []byte{'\n'})
-		if strings.HasSuffix(text, path) {
-			places += "\n" + string(value)
+	delta := d.delta[1:]
+	for _, op := range r.form(d.form).ops {
+		for _, slot := range op.slots {
+			var text []byte
+			if text, _, delta = cutValue(delta); slot == slotPath {
+				places += "\n" + string(text)
+			}
 		}
 	}
 	return places

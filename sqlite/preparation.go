@@ -18,14 +18,13 @@ func (tx *Tx) Snapshot() *Snapshot { return &Snapshot{c: tx.c, Checkpoint: tx.ch
 // SetPendingChange keeps the change that the coming model makes to a document, in place of one that
 // was kept before. It has no position yet.
 func (tx *Tx) SetPendingChange(ch *fanfold.Change) error {
-	patch, values := splitPatch(ch.Delta)
-	var number, source driver.Value
+	patch, delta := splitPatch(ch.Delta)
+	var source driver.Value
 	if ch.Previous != nil {
-		number, source = ch.Number, storedPrevious(ch)
+		source = storedPrevious(ch)
 	}
-	return tx.c.Exec("INSERT OR REPLACE INTO temp.prepared (number, prior, collection, id, revision, rules, patch, delta, omitted, previous, previous_source, frame) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		ch.Number, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, int64(ch.Revision), strings.Join(ch.Rules, ","), patch, string(values), driver.Text(ch.Omitted),
-		driver.Text(ch.Previous), source, number)
+	return tx.c.Exec("INSERT OR REPLACE INTO temp.prepared (number, prior, revision, rules, patch, delta, omitted, previous, previous_source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		ch.Number, int64(ch.Prior), int64(ch.Revision), strings.Join(ch.Rules, ","), patch, delta, driver.Text(ch.Omitted), driver.Text(ch.Previous), source)
 }
 
 // RemovePendingChange removes the pending change of a document.
@@ -71,7 +70,7 @@ func (tx *Tx) SetPosition(number int64, position fanfold.Position) error {
 }
 
 // storedChangeColumns are all columns of a change, in the order in which CopyChanges copies them.
-const storedChangeColumns = "position, ordinal, prior, collection, id, op, revision, time, tx, actor, form, delta, previous, previous_source, omitted, number"
+const storedChangeColumns = "position, ordinal, prior, number, collection, id, op, revision, time, tx, actor, form, delta, previous, previous_source, omitted"
 
 // CopyChanges copies the changes behind a position from another generation, limit of them at most,
 // and touches their documents. It returns the position of the last one, or after where there is
@@ -86,7 +85,11 @@ func (tx *Tx) CopyChanges(from *Snapshot, after fanfold.Position, limit int) (la
 			return err
 		}
 		last, n = fanfold.Position(r.Int(0)), n+1
-		return tx.c.Exec("INSERT OR IGNORE INTO temp.touched (number) SELECT number FROM document WHERE collection = ? AND id = ?", r[3], r[4])
+		number := r[3]
+		if number == nil { // of a create
+			number = int64(last.Seq())
+		}
+		return tx.c.Exec("INSERT OR IGNORE INTO temp.touched (number) SELECT number FROM document WHERE number = ?", number)
 	}, int64(after), int64(limit))
 	return last, n, err
 }
@@ -123,8 +126,8 @@ func (tx *Tx) Activate(seq uint64, now int64, actor string) error {
 	if err := tx.c.Exec("INSERT OR IGNORE INTO form (rules, patch) SELECT rules, patch FROM temp.prepared GROUP BY rules, patch ORDER BY min(number)"); err != nil {
 		return err
 	}
-	if err := tx.c.Exec(`INSERT OR FAIL INTO change (position, ordinal, prior, collection, id, revision, time, actor, form, delta, omitted, previous, previous_source, number)
-		SELECT l.position, ?1 + l.position, p.prior, p.collection, p.id, p.revision, CASE l.position WHEN ?2 THEN ?3 END, CASE l.position WHEN ?2 THEN ?4 END, f.id, p.delta, p.omitted, p.previous, p.previous_source, p.frame
+	if err := tx.c.Exec(`INSERT OR FAIL INTO change (position, ordinal, prior, number, revision, time, actor, form, delta, omitted, previous, previous_source)
+		SELECT l.position, ?1 + l.position, p.prior, p.number, p.revision, CASE l.position WHEN ?2 THEN ?3 END, CASE l.position WHEN ?2 THEN ?4 END, f.id, p.delta, p.omitted, p.previous, p.previous_source
 		FROM temp.new_position l CROSS JOIN temp.prepared p ON p.number = l.number CROSS JOIN form f ON f.rules = p.rules AND f.patch = p.patch`,
 		tx.checkpoint.Changes+1-first, first, now, nullableText(actor)); err != nil {
 		return err
