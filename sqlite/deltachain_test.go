@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +34,12 @@ func gathered(n int) *fanfold.Change {
 // chainStore returns a store with changes of a document, so many in a transaction, after each of which nothing is known of
 // the rows where forgetful is true.
 func chainStore(t *testing.T, changes, each int, forgetful bool) *Store {
+	t.Helper()
+	return chainStoreOf(t, gathered, changes, each, forgetful)
+}
+
+// chainStoreOf is chainStore with changes of its own.
+func chainStoreOf(t *testing.T, gathered func(n int) *fanfold.Change, changes, each int, forgetful bool) *Store {
 	t.Helper()
 	store, err := OpenStore(t.TempDir(), Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -117,6 +126,87 @@ func TestChains(t *testing.T) {
 		for i := range changes {
 			if err != nil || string(found[2*i+1].Delta) != string(gathered(i+1).Delta) {
 				return fmt.Errorf("change %d of a page was read as %s, %w", i+1, found[2*i+1].Delta, err)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// byTurns returns changes of a document whose members come, go and change by turns, an object and a member of it among them. Each
+// has another form than the one before, and lists are mostly what they were.
+func byTurns(changes int) func(n int) *fanfold.Change {
+	random := rand.New(rand.NewPCG(1, 2))
+	values, deltas := map[string]string{}, make([][]byte, changes+1)
+	for n := 1; n <= changes; n++ {
+		var ops []string
+		set := func(path, value string) {
+			switch old := values[path]; {
+			case old == "":
+				ops = append(ops, fmt.Sprintf(`{"op":"add","path":%q,"value":%s}`, path, value))
+			case value == "":
+				ops = append(ops, fmt.Sprintf(`{"op":"remove","path":%q,"old":%s}`, path, old))
+			default:
+				ops = append(ops, fmt.Sprintf(`{"op":"replace","path":%q,"value":%s,"old":%s}`, path, value, old))
+			}
+			values[path] = value
+		}
+		set("/n", strconv.Itoa(n))
+		for _, path := range []string{"/newest", "/largest", "/o/list"} {
+			if random.IntN(3) > 0 {
+				set(path, listAfter(n+len(path)))
+			}
+		}
+		switch inner := values["/o/list"]; {
+		case random.IntN(10) > 0:
+		case inner == "": // the object comes whole, and its member changes then
+			set("/o/list", listAfter(n))
+		default: // the object goes whole
+			ops = slices.DeleteFunc(ops, func(op string) bool { return strings.Contains(op, `"/o/list"`) })
+			if deltas[n-1] == nil || !strings.Contains(string(deltas[n-1]), `"/o`) {
+				ops = append(ops, `{"op":"remove","path":"/o","old":{"list":`+inner+`}}`)
+			}
+			values["/o/list"] = ""
+		}
+		deltas[n] = []byte("[" + strings.Join(ops, ",") + "]")
+	}
+	return func(n int) *fanfold.Change {
+		ch := gathered(n)
+		ch.Delta = deltas[n]
+		return ch
+	}
+}
+
+// TestChainsGoOnThroughForms: members that change by turns are stored as edits, too, whatever was known of the rows before, and
+// the changes are read as they were written, in any order.
+func TestChainsGoOnThroughForms(t *testing.T) {
+	const changes = 300
+	change := byTurns(changes)
+	store := chainStoreOf(t, change, changes, changes, false)
+	list := deltas(t, store)
+	stored, whole, chained := 0, 0, 0
+	for i, delta := range list {
+		stored, whole = stored+len(delta), whole+len(change(i+1).Delta)
+		if depthOf(delta) > 0 {
+			chained++
+		}
+	}
+	if 5*stored > 2*whole || chained*5 < changes*4 {
+		t.Errorf("%d of %d changes are after others, and take %d of %d bytes", chained, changes, stored, whole)
+	}
+	for _, other := range []*Store{chainStoreOf(t, change, changes, 1, true), chainStoreOf(t, change, changes, 7, false)} {
+		if got := deltas(t, other); strings.Join(got, "\n") != strings.Join(list, "\n") {
+			t.Error("other transactions gave other rows")
+		}
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	if err := store.Read(func(s *Snapshot) error {
+		for range 2000 {
+			n := 1 + random.IntN(changes)
+			ch, err := s.Change(fanfold.At(uint64(n+1), 1))
+			if err != nil || string(ch.Delta) != string(change(n).Delta) {
+				return fmt.Errorf("change %d was read as %s, %w, want %s", n, ch.Delta, err, change(n).Delta)
 			}
 		}
 		return nil
