@@ -19,7 +19,9 @@ type changeWriter struct {
 	forms    map[string]int64 // numbers of forms that are in the file
 	formKey  []byte           // used again and again
 	splitter splitter
-	chains   map[fanfold.Position]chainEnd // of documents whose next derived change may be stored after the last one
+
+	chains      map[fanfold.Position]chainEnd // of documents whose next derived change may be stored after the last one
+	olderChains map[fanfold.Position]chainEnd // the same of those noted earlier
 
 	paths     map[int64][]string // that have values after a form's change
 	pathForms map[[2]int64]int64 // see formOfPaths

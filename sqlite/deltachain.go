@@ -23,14 +23,14 @@ const (
 	chainedPerByte = 64 // of the first row's values, for a row more
 	chainSaves     = 32 // bytes at least that a row after one with all its values has less
 	chainHeader    = 2 + binary.MaxVarintLen64
-	maxChains      = 4096
+	maxChains      = 1 << 15
 )
 
 // chainEnd is the last change of a document.
 type chainEnd struct {
 	known int64 // the form whose paths have values in the chain; 0 for none
-	depth int   // 0 where it has all its values
-	left  int   // how many rows there may be after it
+	depth uint8 // 0 where it has all its values
+	left  uint8 // how many rows there may be after it
 }
 
 // readChainEnd returns the end of the chain whose last row has a form and a delta, of which the beginning is given.
@@ -42,19 +42,21 @@ func readChainEnd(form int64, delta []byte, length int64) chainEnd {
 		return chainEnd{known: form, left: rowsAfter(length)}
 	}
 	known, _ := binary.Uvarint(delta[2:]) // damaged: the next row reads none of it
-	return chainEnd{known: int64(known), depth: int(delta[0]), left: int(delta[1])}
+	return chainEnd{known: int64(known), depth: delta[0], left: delta[1]}
 }
 
 // rowsAfter returns how many rows there may be after one whose delta has a length.
-func rowsAfter(length int64) int {
-	return int(min(max(chainDepth, length/chainedPerByte), maxChainDepth))
+func rowsAfter(length int64) uint8 {
+	return uint8(min(max(chainDepth, length/chainedPerByte), maxChainDepth))
 }
 
 // endAt returns the end of the chain at the change before another, which may be yet to be written.
 func (w *changeWriter) endAt(prior fanfold.Position) (end chainEnd, err error) {
-	if end, ok := w.chains[prior]; ok {
-		delete(w.chains, prior)
-		return end, nil
+	for _, chains := range []map[fanfold.Position]chainEnd{w.chains, w.olderChains} {
+		if end, ok := chains[prior]; ok {
+			delete(chains, prior)
+			return end, nil
+		}
 	}
 	if prior.N() == 0 { // a write is no derived change
 		return end, nil
@@ -71,10 +73,10 @@ func (w *changeWriter) endAt(prior fanfold.Position) (end chainEnd, err error) {
 	return end, err
 }
 
-// noteChain notes the last change of a document.
+// noteChain notes the last change of a document. Those of documents that have not changed for long are forgotten.
 func (w *changeWriter) noteChain(at fanfold.Position, end chainEnd) {
 	if w.chains == nil || len(w.chains) >= maxChains {
-		w.chains = map[fanfold.Position]chainEnd{}
+		w.chains, w.olderChains = map[fanfold.Position]chainEnd{}, w.chains
 	}
 	w.chains[at] = end
 }
@@ -97,7 +99,7 @@ func (w *changeWriter) storedAfter(ch *fanfold.Change, form int64) ([]byte, erro
 			return nil, err
 		}
 		if saved, ok := s.storeAfter(known, chainEnd{next.known, next.depth, end.left - 1}); ok && (saved >= chainSaves || end.depth > 0) {
-			next.left = int(s.out[1])
+			next.left = s.out[1]
 			w.noteChain(ch.Position, next)
 			return s.out, nil
 		}
@@ -110,7 +112,7 @@ func (w *changeWriter) storedAfter(ch *fanfold.Change, form int64) ([]byte, erro
 // storeAfter makes out what is stored of the patch after a row behind which some paths have values. It returns how many bytes at least
 // it has less than all values. ok is false for a patch that cannot be stored so.
 func (s *splitter) storeAfter(known []string, end chainEnd) (saved int, ok bool) {
-	s.out = binary.AppendUvarint(append(s.out[:0], byte(end.depth), byte(end.left)), uint64(end.known))
+	s.out = binary.AppendUvarint(append(s.out[:0], end.depth, end.left), uint64(end.known))
 	added := 0
 	for i := range s.ops {
 		op := &s.ops[i]
@@ -128,7 +130,7 @@ func (s *splitter) storeAfter(known []string, end chainEnd) (saved int, ok bool)
 		}
 		saved += len(op.value) - (len(s.out) - before)
 	}
-	s.out[1] = byte(max(end.left, min(added/chainedPerByte, maxChainDepth-end.depth)))
+	s.out[1] = max(end.left, uint8(min(added/chainedPerByte, maxChainDepth-int(end.depth))))
 	return saved, len(s.ops) > 0
 }
 

@@ -58,7 +58,7 @@ func chainStoreOf(t *testing.T, gathered func(n int) *fanfold.Change, changes, e
 					return err
 				}
 				if forgetful {
-					tx.changes.chains = nil
+					tx.changes.chains, tx.changes.olderChains = nil, nil
 				}
 			}
 			return nil
