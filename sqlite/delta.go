@@ -9,8 +9,8 @@ import (
 
 // A derived change is stored as its values and a form. The form, which many changes have in common, is the rules and the
 // JSON Patch with a line feed in place of each value, and of each path through an array. The values follow each other, each with its
-// length (editor.append), after a zero. An old value is stored as its edits of the new one before it. Where the document's changes before
-// say what the old values were, they are left out: deltachain.go.
+// length (editor.append), after a zero. An old value is stored as its edits of the new one before it. Old values that the document's
+// changes before tell are left out: deltachain.go.
 
 // maxFormOps is how many operations a form has at most. A patch of more is one value.
 const maxFormOps = 16
@@ -37,7 +37,7 @@ const (
 // has returns whether the operation has a slot.
 func (o *patchOp) has(slot byte) bool { return bytes.IndexByte(o.slots, slot) >= 0 }
 
-// splitter takes JSON Patches of derived changes apart. What it holds is valid until the next one.
+// splitter takes JSON Patches of derived changes apart. It holds one until the next.
 type splitter struct {
 	form []byte
 	ops  []patchOp // none of a patch that is one value

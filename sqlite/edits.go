@@ -128,8 +128,8 @@ func (w *editWriter) copy(at, n, from int) {
 	w.done, w.baseEnd = at+n, from+n
 }
 
-// nextValue takes the first value off what editor.append has written. What it makes is in room, where that suffices, and
-// otherwise valid as long as what is stored. ok is false where that is damaged.
+// nextValue takes the first value off what editor.append has written. A value that was edits is in room, if that suffices;
+// another is valid as long as what is stored. ok is false where that is damaged.
 func nextValue(stored, base, room []byte) (value, rest []byte, ok bool) {
 	value, edited, rest := cutValue(stored)
 	if edited {
