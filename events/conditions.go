@@ -34,7 +34,7 @@ func (q question) touched() string {
 	return q.subject
 }
 
-// askAll asks the server about the conditions of batches. What is asked comes behind everything that was sent before. It sets what
+// askAll asks the server about the conditions of batches. A question comes after everything that was sent before. It sets what
 // stands in the way of each.
 func (o *orderedBatches) askAll(round []*orderedBatch) {
 	ctx, cancel := context.WithTimeout(context.Background(), o.log.opt.Attempt)

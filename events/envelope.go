@@ -335,7 +335,7 @@ type BatchPart struct {
 // Begins tells whether the message is the first of several.
 func (p BatchPart) Begins() bool { return p.Tx.Open() && p.Tx.Index == 0 || p.Count > 1 }
 
-// BatchPartIn returns what a message's headers, as they are sent, say of its batch. What cannot be read is the zero value.
+// BatchPartIn returns what a message's headers, as they are sent, say of its batch. The zero value stands for headers that cannot be read.
 func BatchPartIn(headers []byte) (p BatchPart) {
 	if !bytes.Contains(headers, []byte(headerPrefix)) && !bytes.Contains(headers, []byte(jetstream.MsgIDHeader)) {
 		return p

@@ -242,7 +242,7 @@ func (s subjects) eachTouched(m *nats.Msg, fn func(touched string) bool) bool {
 	return len(m.Header[headerKey]) > 0 && fn(question{id: m.Header.Get(jetstream.MsgIDHeader)}.touched())
 }
 
-// heldSubjects are what batches rely on that are about to be sent. Who would touch one waits until it is released.
+// heldSubjects are what batches rely on that are about to be sent. A message that would touch one waits until it is released.
 type heldSubjects struct {
 	touched  map[string]struct{}
 	released chan struct{}

@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// TestBatchRoom: batches on their way have a bound that the largest of them keeps, by bytes and by messages; one for which there is no
+// TestBatchRoom: batches on their way have a bound, by bytes and by messages, that the largest of them keeps. One for which there is no
 // room waits, and is not sent.
 func TestBatchRoom(t *testing.T) {
 	message := func(size int) *nats.Msg {

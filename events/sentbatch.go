@@ -90,7 +90,7 @@ func (o *orderedBatches) land(s *sentBatch) {
 	o.flying.Store(int64(len(o.flight)))
 }
 
-// settle waits until it is known what came of a batch: it is whole, or the log is not to be used before its server was started
+// settle waits until it is known what came of a batch. Where it is not whole the log is not to be used before its server was started
 // again, which takes a part of it away.
 func (o *orderedBatches) settle(s *sentBatch) {
 	l := o.log
@@ -141,8 +141,8 @@ func (o *orderedBatches) sequences(s *sentBatch) (last uint64, err error) {
 	return last, err
 }
 
-// await waits for the answer to a message of a batch, for as long as the server's run lasts and it does not answer what was sent
-// later: it does not answer at all where it could not write.
+// await waits for the answer to a message of a batch, for as long as the server's run lasts. It gives up once the server answers what
+// was sent later: a message that it could not write has no answer.
 func (o *orderedBatches) await(s *sentBatch, answer *servers.Answer) (seq uint64, err error) {
 	defer answer.Drop()
 	patience := time.NewTimer(o.log.opt.Attempt)

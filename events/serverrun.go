@@ -49,7 +49,7 @@ func (r *serverRun) rounds() uint64 {
 	return r.syncer.Rounds()
 }
 
-// startRun makes run the current one, and ends the one before. What was sent before was sent to that one.
+// startRun makes run the current one, and ends the one before. Messages that were sent before were sent to that one.
 func (l *Log) startRun(run *serverRun) {
 	l.batches.pause(func() {
 		if old := l.run.Swap(run); old != nil { // what was sent in it says nothing about this one
@@ -85,7 +85,7 @@ func errAnotherRun() error {
 }
 
 // WaitSynced blocks until an event that the reader has delivered is as durable as the log's durability says, and all that was
-// stored with it is there, or until ctx has ended. The error is Unavailable: the log may lose the event.
+// stored with it is there. It ends with ctx. The error is Unavailable: the log may lose the event.
 func (r *Reader) WaitSynced(ctx context.Context, seq uint64) error {
 	return r.log.waitWhole(ctx, r.run, seq)
 }

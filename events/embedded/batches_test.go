@@ -31,7 +31,7 @@ func manyPuts(prefix string, n int) (writes []fanfold.Write) {
 	return writes
 }
 
-// guardedPuts returns writes of documents behind the guards of all of them.
+// guardedPuts returns writes of documents, after the guards of all of them.
 func guardedPuts(prefix string, n int) []fanfold.Write {
 	docs := manyPuts(prefix, n)
 	var guards []fanfold.Write
@@ -51,8 +51,8 @@ func records(b []byte) (ends []int) {
 	return ends
 }
 
-// TestCutTailBetweenAnyTwoMessages: wherever a kill leaves the end of the log, between any two messages or within one, what was
-// stored together is there whole or not at all: transactions of 2 to 1,000 messages, and guards with their documents.
+// TestCutTailBetweenAnyTwoMessages: a kill leaves the end of the log between any two messages, or within one. Transactions of 2 to 1,000
+// messages, guards with their documents and batches of imports are there whole or not at all.
 func TestCutTailBetweenAnyTwoMessages(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "jetstream", "$G", "streams", "fanfold", "msgs", "1.blk")
@@ -120,8 +120,8 @@ func TestCutTailBetweenAnyTwoMessages(t *testing.T) {
 	}
 }
 
-// TestCutTailFindsHoles: what the server has stored of a transaction, or of what else belongs together, is cut where a message is
-// missing in its middle, with everything behind it.
+// TestCutTailFindsHoles: a transaction, or what else belongs together, is cut where a message is missing in its middle, with everything
+// that follows.
 func TestCutTailFindsHoles(t *testing.T) {
 	for name, headers := range map[string][]map[string]string{
 		"a transaction":             {{"Fanfold-Tx": "a", "Fanfold-Tx-Index": "0", "Fanfold-Tx-Count": "3"}, {"Fanfold-Tx": "a", "Fanfold-Tx-Index": "2", "Fanfold-Tx-Count": "3"}},
@@ -319,8 +319,8 @@ func TestKeysOfBatches(t *testing.T) {
 	}
 }
 
-// TestRefusalMidway: where the server refuses a message in the middle of a transaction, no part of it stays, nobody is shown any of
-// it, single events beside it are stored all the same, and the log goes on.
+// TestRefusalMidway: the server refuses a message in the middle of a transaction. No part of it stays, and nobody is shown any of it.
+// Single events beside it are stored all the same, and the log goes on.
 func TestRefusalMidway(t *testing.T) {
 	dir := t.TempDir()
 	err := connectIn(t, dir, events.Options{}, func(l *events.Log, nc *nats.Conn) {

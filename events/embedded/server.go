@@ -211,7 +211,7 @@ func (e *Server) InProcessConn() (net.Conn, error) {
 	return s.InProcessConn()
 }
 
-// What the server may have received and not stored yet. The log bounds that by itself: the server would drop a message out of a batch.
+// Bounds of what the server may have received and not stored yet. The log bounds that by itself: the server would drop a message out of a batch.
 const (
 	maxBuffered      = 1 << 20 // messages
 	maxBufferedBytes = 1 << 30

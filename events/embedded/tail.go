@@ -32,7 +32,7 @@ type Tail struct {
 
 // CutTail cuts the end of the logs under an embedded server's directory, in which no server runs, where it was never made
 // durable: from the first record that is not whole or not the next one, for a loss of power leaves any part of what
-// was not synced, or from the first event of a transaction, or of what else was stored together, of which not all events are there. A server's index that has
+// was not synced, or from the first event of an incomplete transaction or batch. A server's index that has
 // more events than its blocks is removed. Nothing is cut up to the event known, which is the last one that is known to have
 // been durable or folded, nor where more than a tail would be lost, nor where nothing is known and the index has more:
 // that is damage, and left to the server and to Log.Check. What is cut is kept in a directory of its own.

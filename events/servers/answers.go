@@ -52,7 +52,7 @@ type Answer struct {
 	received chan *nats.Msg
 }
 
-// Send sends a message, and returns its answer that is to come. Who does not wait for its end drops it. The error is the
+// Send sends a message, and returns its answer that is to come. A caller that does not wait for it drops it. The error is the
 // connection's. It does not block but where the connection takes no more.
 func (a *Answers) Send(msg *nats.Msg) (*Answer, error) {
 	answer := &Answer{of: a, received: make(chan *nats.Msg, 1)}

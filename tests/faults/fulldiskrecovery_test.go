@@ -53,8 +53,8 @@ func TestFullDiskRecovers(t *testing.T) {
 	}
 }
 
-// TestFullDiskAndTransactions: where nothing is written but transactions, which the server does not answer for lack of space, they are
-// refused with the reason once the first of them was not answered, and taken once there is space. None of them is stored in part.
+// TestFullDiskAndTransactions: nothing is written but transactions, which the server does not answer for lack of space. Once the first
+// has no answer they are refused with the reason, and they are taken once there is space. None of them is stored in part.
 func TestFullDiskAndTransactions(t *testing.T) {
 	suite.PlainOnly(t, suite.OneByOne)
 	suite.Parallel(t)

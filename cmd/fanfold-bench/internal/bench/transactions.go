@@ -115,8 +115,8 @@ func readWritten(r *bufio.Reader) error {
 	}
 }
 
-// Transactions compares transactions of two documents over conns connections with PUTs of one document of their size, and PUTs of
-// documents with a unique member and a strict reference with plain ones of the same size.
+// Transactions compares transactions of two documents over conns connections with PUTs of one document of their size. Then it
+// compares PUTs of documents with a unique member and a strict reference with plain ones of the same size.
 func Transactions(ctx context.Context, addr string, conns int) (results []Result, err error) {
 	for _, c := range []struct {
 		name, limit string
