@@ -24,9 +24,8 @@ const (
 // writes.
 const ProbeBytes = 16 << 20
 
-// Recover blocks until ctx ends, and then returns nil. Where meanwhile the disk of the embedded server is full, which the server does
-// not get over by itself, or the log may have a part of a batch, it refuses writes with the reason, waits for space, and starts the server again. Reads go
-// on. folded returns the last event that was folded, which the log must still have. An outside server that took no event at
+// Recover blocks until ctx ends, and then returns nil. The embedded server does not get over a full disk by itself, nor the log over a
+// part of a batch. Recover then refuses writes with the reason, waits for space, and starts the server again. Reads go on. folded returns the last event that was folded, which the log must still have. An outside server that took no event at
 // the last try is tried again with a fence, for nobody sends writes to a node that is not ready.
 func (l *Log) Recover(ctx context.Context, folded func() (uint64, error)) error {
 	e := l.opt.Embedded
