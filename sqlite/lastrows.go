@@ -61,7 +61,7 @@ func (l *lastRows[K, V]) add(key K, value V) {
 	}
 }
 
-// remove notes that a row was removed. What comes after the last ones is not known.
+// remove notes that a row was removed. The row before the last ones is not known.
 func (l *lastRows[K, V]) remove(key K, value V) {
 	list := l.lists[key]
 	if list == nil {

@@ -3,7 +3,7 @@ package sqlite
 import "slices"
 
 // pendingRows holds what a transaction has changed of the rows of a table and the file does not have, under the keys by which they
-// are read. Under one key they have an order. What reads the table merges them with the rows of the file.
+// are read. Under one key they have an order. A read of the table merges them with the rows of the file.
 type pendingRows[K comparable, V any] struct {
 	changed map[K]*rowChanges[V]
 	rows    int              // in changed, added and removed ones

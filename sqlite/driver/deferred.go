@@ -93,8 +93,8 @@ func (l *deferredList) run(r *runner, t *turn) (err error) {
 	return err
 }
 
-// turn lets one goroutine at a time use the connection. Who waits for it is the next: a mutex alone could be taken again and again by
-// the one who has just given it back.
+// turn lets one goroutine at a time use the connection. The goroutine that waits for it is the next: a mutex alone could be taken again
+// and again by the one that has just given it back.
 type turn struct {
 	next, now sync.Mutex
 	failed    error // of the last statement of a list
@@ -216,8 +216,8 @@ func (d *deferral) discard() {
 	d.failed, d.turn.failed, d.written = nil, nil, 0
 }
 
-// fail returns the error of a function within the transaction, or that of a deferred statement that has failed before. What the function
-// read after it may not have been the transaction's any more.
+// fail returns the error of a function within the transaction, or that of a deferred statement that has failed before. The function may
+// have read rows of no transaction after it.
 func (d *deferral) fail(err error) error {
 	if d.full != nil {
 		if failed := d.end(); failed != nil {

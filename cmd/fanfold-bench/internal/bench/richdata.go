@@ -112,8 +112,8 @@ func RichModel(guards bool) string {
 	return strings.Join(kept, "")
 }
 
-// RichData makes so many documents of the rich model, always the same. What one refers to strictly comes before it. Of the others half
-// come after it, and some never. Document 0 of the publishers has 22 of a hundred documents as its books, and 52 of a hundred are
+// RichData makes so many documents of the rich model, always the same. The target of a strict reference comes first. Of the other targets half
+// come later than a document that refers to them, and some never. Document 0 of the publishers has 22 of a hundred documents as its books, and 52 of a hundred are
 // sources of its four sections.
 type RichData struct{ Documents int }
 
