@@ -137,7 +137,7 @@ func (db *DB) CheckpointWAL() error { return db.file.WAL.Checkpoint() }
 // Truncation says how far TruncateWAL has come.
 type Truncation = driver.Truncation
 
-// What TruncateWAL returns.
+// The results of TruncateWAL.
 const (
 	Truncated = driver.Truncated
 	Moving    = driver.Moving

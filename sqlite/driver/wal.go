@@ -212,6 +212,7 @@ func (w *WAL) AwaitPass() {
 // Truncation says how far Truncate has come.
 type Truncation int
 
+// The results of Truncate.
 const (
 	Truncated Truncation = iota // the WAL is small
 	Moving                      // a pass is under way: Truncate is to be called again after AwaitPass
