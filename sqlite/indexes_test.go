@@ -186,7 +186,7 @@ func TestEachKey(t *testing.T) {
 		var got []string
 		if err := store.Read(func(s *Snapshot) error {
 			return s.EachKey(w, func(key []byte, entries, number int64) (bool, error) {
-				got = append(got, fmt.Sprint(key, entries, number))
+				got = append(got, fmt.Sprint(string(key), entries, number))
 				return len(got) < most, nil
 			})
 		}); err != nil {
@@ -207,7 +207,7 @@ func keysOf(all []indexEntry, w model.Walk, most int) (out []string) {
 			n++
 		}
 		if key := all[0].key; bytes.Compare(key, w.Low) >= 0 && (w.High == nil || bytes.Compare(key, w.High) < 0) {
-			out = append(out, fmt.Sprint(key, n, number))
+			out = append(out, fmt.Sprint(string(key), n, number))
 		}
 		all = all[n:]
 	}

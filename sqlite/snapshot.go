@@ -240,12 +240,6 @@ func (s *Snapshot) NumberOf(key fanfold.Key) (number int64, err error) {
 	return number, err
 }
 
-// body returns the embedded view of a document, nil where there is none.
-func (s *Snapshot) body(key fanfold.Key) (body []byte, err error) {
-	_, err = s.c.QueryRow("SELECT body FROM document WHERE collection = ? AND id = ?", func(r driver.Row) { body = r.Bytes(0) }, key.Collection, key.ID)
-	return body, err
-}
-
 // RowByNumber returns the document with a number, with both views, or nil where there is none.
 func (s *Snapshot) RowByNumber(number int64) (row *Row, err error) {
 	_, err = s.c.QueryRow(rowByNumberSQL, func(r driver.Row) { row = scanRow(r) }, number)

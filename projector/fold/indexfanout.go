@@ -194,7 +194,7 @@ func (k *commonKeys) beginning(key []byte) (part []byte, ok bool) {
 
 // add adds the range of keys with a beginning, if it has entries. It returns false where there are too many.
 func (k *commonKeys) add(beginning []byte) (bool, error) {
-	prefix := append(beginning, k.value...)
+	prefix := slices.Concat(beginning, k.value)
 	next := sortkey.Successor(prefix)
 	if next == nil {
 		return false, nil
