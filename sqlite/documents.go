@@ -192,7 +192,8 @@ func (tx *Tx) Insert(r *Row) error {
 	row.Body = bytes.Clone(r.Body)
 	tx.cache.put(row)
 	tx.cache.dirty[r.Number] = true
-	if tx.cache.fresh = append(tx.cache.fresh, r.Number); len(tx.cache.fresh) < maxFreshRows {
+	tx.cache.fresh, tx.cache.wait = append(tx.cache.fresh, r.Number), tx.cache.wait+row.size()
+	if len(tx.cache.fresh) < maxFreshRows && tx.cache.wait < maxFreshBytes {
 		return nil
 	}
 	return tx.flushFresh()

@@ -17,6 +17,7 @@ type rowCache struct {
 	rows  map[int64]*Row // nil for one that is deleted; the cache alone changes them
 	dirty map[int64]bool // those of which the file has an older view, or where true none
 	fresh []int64        // those of dirty that the file does not have, in order
+	wait  int            // bytes of the views of these
 	keys  map[fanfold.Key]int64
 	bytes int // of views
 	// unsettled says that a document may have been written that the cache does not hold, by a statement that is deferred.
@@ -32,14 +33,15 @@ func (r *Row) view() View {
 const (
 	maxCachedRead  = 4096 // a read of more documents is a fan-out that would take the place of all others
 	maxCachedRows  = 16384
-	maxCachedBytes = 32 << 20
+	maxCachedBytes = 16 << 20
 	maxFreshRows   = 64 // so that most are written while the fold goes on
+	maxFreshBytes  = 1 << 20
 )
 
 // clear removes every document. The caller writes the dirty ones first.
 func (c *rowCache) clear() {
 	c.rows, c.dirty, c.keys, c.bytes = map[int64]*Row{}, map[int64]bool{}, map[fanfold.Key]int64{}, 0
-	c.fresh = c.fresh[:0]
+	c.fresh, c.wait = c.fresh[:0], 0
 }
 
 // put adds a document, in place of the one with its number.
@@ -96,7 +98,7 @@ func (tx *Tx) flushFresh() error {
 		}
 		delete(c.dirty, number)
 	}
-	c.fresh = c.fresh[:0]
+	c.fresh, c.wait = c.fresh[:0], 0
 	return nil
 }
 

@@ -115,6 +115,7 @@ func TestReplayWakesTheProjector(t *testing.T) {
 	s.Model(damageModel)
 	s.Put("authors", "a", `{"name":"A"}`)
 	s.Put("books", "b", `{"author":"a"}`)
+	s = s.Reopen() // a fold knows what it has written
 	harness.RunOutside(t, harness.ReadModel(t, dir), `UPDATE document SET source = '{broken' WHERE collection = 'books'`)
 	s.Want(http.StatusAccepted, "PUT", "/v1/books/b", `{"author":"a","x":1}`)
 	s.Want(http.StatusServiceUnavailable, "GET", "/readyz", "")

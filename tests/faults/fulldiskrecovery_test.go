@@ -69,11 +69,15 @@ func TestFullDiskAndTransactions(t *testing.T) {
 	if err := fillDisk(ballast); err != nil {
 		t.Fatal(err)
 	}
-	l.write(0) // which goes on until it is known that there is no space
-	for range 20 {
+	refused := func() string {
 		r := s.Want(http.StatusServiceUnavailable, "POST", "/v1/_transactions", `{"operations":[{"op":"put","collection":"series","id":"x","body":{"pad":"`+strings.Repeat("x", 10_000)+`"}}]}`)
-		if !strings.Contains(string(r.Body), "no space left on device") || strings.Contains(string(r.Body), "nats") {
-			t.Fatalf("a transaction is told %s", r.Body)
+		return string(r.Body)
+	}
+	const why = "no space left on device"
+	l.await("the reason", func() bool { return strings.Contains(refused(), why) })
+	for range 20 {
+		if told := refused(); !strings.Contains(told, why) || strings.Contains(told, "nats") {
+			t.Fatalf("a transaction is told %s", told)
 		}
 	}
 	if err := os.Remove(ballast); err != nil {
