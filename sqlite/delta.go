@@ -88,7 +88,7 @@ func (s *splitter) addOp() {
 	*op = patchOp{slots: op.slots[:0]}
 }
 
-// splitMember adds a member of the last operation, behind whose name the form is.
+// splitMember adds a member of the last operation. The form ends with its name so far.
 func (s *splitter) splitMember(key string, text []byte) {
 	op := &s.ops[len(s.ops)-1]
 	switch {

@@ -109,8 +109,8 @@ func (w *changeWriter) storedAfter(ch *fanfold.Change, form int64) ([]byte, erro
 	return out, nil
 }
 
-// storeAfter makes out what is stored of the patch after a row behind which some paths have values. It returns how many bytes at least
-// it has less than all values. ok is false for a patch that cannot be stored so.
+// storeAfter finds out what is stored of the patch after a row, which leaves some paths with known values. It returns how many bytes at
+// least it has less than all values. ok is false for a patch that cannot be stored so.
 func (s *splitter) storeAfter(known []string, end chainEnd) (saved int, ok bool) {
 	s.out = binary.AppendUvarint(append(s.out[:0], end.depth, end.left), uint64(end.known))
 	added := 0
