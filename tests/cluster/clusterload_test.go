@@ -292,7 +292,7 @@ func (l *clusterLoad) requireAll() {
 	for _, c := range l.clients {
 		history, l.unsure = append(history, c.History...), l.unsure+c.Unknown
 	}
-	history = append(history, linear.ReadAll(l.t, c, l.began, int(l.ops.Load())/linear.GroupOps+1)...)
+	history = append(history, linear.ReadAll(l.t, c, l.began, nil, int(l.ops.Load())/linear.GroupOps+1)...)
 	requireLinear(l.t, history)
 	suite.Done(int64(len(history)+l.tried), "operations on clusters under faults")
 	fmt.Printf("%s: %d operations checked, %d writes acknowledged of %d, %d refused, %d of unknown outcome, %d changes followed; longest without an acknowledged write %v\n",

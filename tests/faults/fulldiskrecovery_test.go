@@ -125,11 +125,14 @@ type diskLoad struct {
 	fed     []string // positions that the feed gave, in order
 }
 
+// wide says how large the transactions of the clients become.
+func wide(group int) int { return []int{1, 2, 30, 300}[group%4] }
+
 // run puts the load on the node while fn runs.
 func (l *diskLoad) run(fn func()) {
 	var wg sync.WaitGroup
 	for i := range 4 {
-		c := &linear.Client{T: l.t, HTTP: l.s.Client, Worker: i, Rand: rand.New(rand.NewPCG(1, uint64(i))), Began: l.began, Tags: map[string]string{}}
+		c := &linear.Client{T: l.t, HTTP: l.s.Client, Worker: i, Rand: rand.New(rand.NewPCG(1, uint64(i))), Began: l.began, Tags: map[string]string{}, Wide: wide}
 		l.clients = append(l.clients, c)
 		wg.Go(func() {
 			for at := -1; !l.stop.Load(); {
@@ -320,7 +323,7 @@ func (l *diskLoad) checkHistory(s *harness.Store) {
 	for _, c := range l.clients {
 		history, unknown = append(history, c.History...), unknown+c.Unknown
 	}
-	history = append(history, linear.ReadAll(l.t, s.Client, l.began, int(l.ops.Load())/linear.GroupOps+1)...)
+	history = append(history, linear.ReadAll(l.t, s.Client, l.began, wide, int(l.ops.Load())/linear.GroupOps+1)...)
 	l.t.Logf("%d operations, %d of unknown outcome, %d transactions refused, %d restarts of the log's server", len(history), unknown, l.refused.Load(), s.Node.Log.Restarts())
 	if !porcupine.CheckOperations(linear.Model, history) {
 		l.t.Error("the history is not linearizable")

@@ -17,8 +17,9 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// The linearizability test: documents come in groups of three, and a group's history is checked
-// by itself. Every write has a value of its own, so a condition on a revision is one on a value.
+// The linearizability tests: documents come in groups of three, and a group's history is checked
+// by itself. Every write has a value of its own, so a condition on a revision is one on a value. A transaction is one operation
+// on several documents of its group, and so is a read of all of them.
 const (
 	faultEvery = 200 // operations between the end of a fault and the next
 )
@@ -65,47 +66,66 @@ func requireLinearizable(t *testing.T, long time.Duration, seed uint64) {
 			faults.Add(1)
 		}
 	})
-	clients := make([]*linear.Client, linear.Writers)
+	wide := func(group int) int { return []int{1, 2, 20}[group%3] }
+	clients := linearClients(t, seed, began, wide)
 	var wg sync.WaitGroup
-	for i := range clients {
-		l := &linear.Client{T: t, HTTP: nodes[i%2].Client, Worker: i, Rand: rand.New(rand.NewPCG(seed, uint64(i)+1)), Began: began, Tags: map[string]string{}}
-		clients[i] = l
-		wg.Go(func() {
-			at := -1
-			for time.Since(began) < long {
-				group := int(ops.Add(1)) / linear.GroupOps
-				if group != at {
-					at, l.Last = group, [linear.GroupDocs]string{}
-				}
-				l.Step(group)
-			}
-		})
+	for i, l := range clients {
+		l.HTTP = nodes[i%2].Client
+		wg.Go(func() { work(l, &ops, func() bool { return time.Since(began) < long }) })
 	}
 	wg.Wait()
 	stop.Store(true)
 	background.Wait()
-	var history []porcupine.Operation
-	unknown := 0
+	groups := int(ops.Load())/linear.GroupOps + 1
+	history, unknown := historyOf(clients, linear.ReadAll(t, nodes[0].Client, began, wide, groups))
+	t.Logf("%d operations in %d groups, %d of unknown outcome, %d faults, %v", len(history), groups, unknown, faults.Load(), time.Since(began).Round(time.Second))
+	suite.Done(faults.Load(), "faults of the cluster meanwhile")
+	requireLinear(t, history)
+	for _, n := range nodes {
+		n.Verify()
+	}
+	nodes[0].WantSameDigest(nodes[1])
+}
+
+// linearClients returns the writers of a history. Who has them work says where.
+func linearClients(t *testing.T, seed uint64, began time.Time, wide linear.Width) (clients []*linear.Client) {
+	for i := range linear.Writers {
+		clients = append(clients, &linear.Client{T: t, Worker: i, Rand: rand.New(rand.NewPCG(seed, uint64(i)+1)), Began: began, Tags: map[string]string{}, Wide: wide})
+	}
+	return clients
+}
+
+// work has a client do operations on one group after the other for as long as goesOn says.
+func work(l *linear.Client, ops *atomic.Int64, goesOn func() bool) {
+	for at := -1; goesOn(); {
+		group := int(ops.Add(1)) / linear.GroupOps
+		if group != at {
+			at, l.Last = group, [linear.GroupDocs]string{}
+		}
+		l.Step(group)
+	}
+}
+
+// historyOf returns what clients did and what was read at the end, and how many outcomes are unknown.
+func historyOf(clients []*linear.Client, atEnd []porcupine.Operation) (history []porcupine.Operation, unknown int) {
 	for _, l := range clients {
 		history, unknown = append(history, l.History...), unknown+l.Unknown
 	}
-	groups := int(ops.Load())/linear.GroupOps + 1
-	history = append(history, linear.ReadAll(t, nodes[0].Client, began, groups)...)
-	t.Logf("%d operations in %d groups, %d of unknown outcome, %d faults, %v", len(history), groups, unknown, faults.Load(), time.Since(began).Round(time.Second))
+	return append(history, atEnd...), unknown
+}
+
+// requireLinear fails the test where a history is not linearizable.
+func requireLinear(t *testing.T, history []porcupine.Operation) {
+	t.Helper()
 	suite.Done(int64(len(history)), "operations of linearizable histories")
-	suite.Done(faults.Load(), "faults of the cluster meanwhile")
 	switch result, info := porcupine.CheckOperationsVerbose(linear.Model, history, 5*time.Minute); result {
 	case porcupine.Illegal:
-		path := "linearizability.html"
+		const path = "linearizability.html"
 		_ = porcupine.VisualizePath(linear.Model, info, path) // for whoever looks into it
 		t.Fatalf("the history is not linearizable: see tests/history/%s", path)
 	case porcupine.Unknown:
 		t.Fatal("the check took too long")
 	}
-	for _, n := range nodes {
-		n.Verify()
-	}
-	nodes[0].WantSameDigest(nodes[1])
 }
 
 // disturb does one fault and waits until the cluster is whole again.

@@ -25,6 +25,7 @@ type Client struct {
 	Began  time.Time
 	Tags   map[string]string
 	Last   [GroupDocs]string // the values last seen
+	Wide   Width             // of the groups' last documents
 	n      int
 
 	History []porcupine.Operation
@@ -76,7 +77,9 @@ func (l *Client) choose() []Act {
 	}
 	a := Act{Doc: l.Rand.IntN(GroupDocs)}
 	switch l.Rand.IntN(10) {
-	case 0, 1, 2:
+	case 0:
+		return getAll()
+	case 1, 2:
 		a.Op = "get"
 		return []Act{a}
 	case 3, 4:
@@ -113,7 +116,7 @@ func (l *Client) do(in Input) (out Output, ok bool) {
 			out.Kind = Unknown
 		case r.Status < 300:
 			return l.saw(in, r), true
-		case r.Status == http.StatusNotFound && in.Acts[0].Op == "get":
+		case r.Status == http.StatusNotFound && in.Acts[0].Op == "get" && len(in.Acts) == 1:
 			return Output{}, true
 		case r.Status == http.StatusNotFound || r.Status == http.StatusConflict || r.Status == http.StatusPreconditionFailed:
 			return Output{Kind: Refused}, true
@@ -134,106 +137,169 @@ func (l *Client) do(in Input) (out Output, ok bool) {
 // saw reads what a successful answer tells.
 func (l *Client) saw(in Input, r *harness.Response) Output {
 	first := in.Acts[0]
-	if first.Op == "get" {
+	ids := l.Wide.ids(in)
+	switch {
+	case first.Op == "get" && len(ids) > 1:
+		return l.sawSeveral(in, r)
+	case first.Op == "get":
 		var doc struct{ V string }
-		if err := json.Unmarshal(r.Body, &doc); err != nil {
-			l.T.Errorf("%s: %v", r.Body, err)
-		}
-		l.know(first.Doc, doc.V, r.Header.Get("ETag"))
-		return Output{Value: doc.V}
-	}
-	if len(in.Acts) == 1 {
-		if first.Op == "delete" {
-			l.Last[first.Doc] = ""
-		} else {
-			l.know(first.Doc, first.Value, `"`+r.Header.Get("Fanfold-Revision")+`"`)
-		}
+		l.decode(r, &doc)
+		l.know(first.Doc, doc.V, ids, r.Header.Get("ETag"))
+		out := Output{}
+		out.Values[first.Doc] = doc.V
+		return out
+	case len(ids) == 1 && first.Op == "delete":
+		l.Last[first.Doc] = ""
+		return Output{}
+	case len(ids) == 1:
+		l.know(first.Doc, first.Value, ids, `"`+r.Header.Get("Fanfold-Revision")+`"`)
 		return Output{}
 	}
 	var answer struct {
 		Operations []struct{ Revision uint64 }
 		Result     struct{ Operations []struct{ Revision uint64 } }
 	}
-	if err := json.Unmarshal(r.Body, &answer); err != nil {
-		l.T.Errorf("%s: %v", r.Body, err)
-	}
+	l.decode(r, &answer)
 	ops := answer.Operations
 	if len(ops) == 0 {
 		ops = answer.Result.Operations
 	}
-	for i, a := range in.Acts {
+	for _, a := range in.Acts {
+		ids := l.Wide.docIDs(in.Group, a.Doc)
 		switch a.Op {
 		case "delete":
 			l.Last[a.Doc] = ""
 		case "check":
 		default:
-			l.know(a.Doc, a.Value, fmt.Sprintf(`"%d"`, ops[i].Revision))
+			tags := make([]string, len(ids))
+			for i := range ids {
+				tags[i] = fmt.Sprintf(`"%d"`, ops[i].Revision)
+			}
+			l.know(a.Doc, a.Value, ids, tags...)
 		}
+		ops = ops[len(ids):]
 	}
 	return Output{}
 }
 
-func (l *Client) know(doc int, value, tag string) {
+// sawSeveral reads what a list of documents tells. The stored documents of a wide one are alike, or a part of a transaction is shown.
+func (l *Client) sawSeveral(in Input, r *harness.Response) (out Output) {
+	type document struct {
+		ID, V string
+		Meta  struct{ Rev uint64 } `json:"_meta"`
+	}
+	var list struct{ Items []document }
+	l.decode(r, &list)
+	byID := map[string]document{}
+	for _, d := range list.Items {
+		byID[d.ID] = d
+	}
+	for _, a := range in.Acts {
+		ids := l.Wide.docIDs(in.Group, a.Doc)
+		value := byID[ids[0]].V
+		tags := make([]string, len(ids))
+		for i, id := range ids {
+			d := byID[id]
+			tags[i] = fmt.Sprintf(`"%d"`, d.Meta.Rev)
+			if d.V != value {
+				l.T.Errorf("a part of a transaction is read: %s has %q, and %s %q", ids[0], value, id, d.V)
+			}
+		}
+		l.Last[a.Doc] = ""
+		if out.Values[a.Doc] = value; value != "" {
+			l.know(a.Doc, value, ids, tags...)
+		}
+	}
+	return out
+}
+
+// decode reads an answer.
+func (l *Client) decode(r *harness.Response, into any) {
+	if err := json.Unmarshal(r.Body, into); err != nil {
+		l.T.Errorf("%s: %v", r.Body, err)
+	}
+}
+
+// know notes a document's value, and by which tags its stored documents have it.
+func (l *Client) know(doc int, value string, ids []string, tags ...string) {
 	l.Last[doc] = value
-	l.Tags[value] = tag
+	for i, id := range ids {
+		l.Tags[id+" "+value] = tags[i]
+	}
 }
 
 func (l *Client) request(in Input) (method, path, body string, headers []string) {
-	a := in.Acts[0]
-	id := docID(in.Group, a.Doc)
-	if len(in.Acts) > 1 {
-		var ops []string
-		for _, a := range in.Acts {
-			op := fmt.Sprintf(`{"op":%q,"collection":"docs","id":%q`, a.Op, docID(in.Group, a.Doc))
-			switch a.Op {
-			case "create", "put":
-				op += fmt.Sprintf(`,"body":{"v":%q}`, a.Value)
-			case "patch":
-				op += fmt.Sprintf(`,"patch":{"v":%q}`, a.Value)
-			}
-			if a.Expect != "" {
-				op += fmt.Sprintf(`,"ifMatch":%q`, l.Tags[a.Expect])
-			}
-			ops = append(ops, op+"}")
-		}
-		return http.MethodPost, "/v1/_transactions", `{"operations":[` + strings.Join(ops, ",") + `]}`, nil
+	a, ids := in.Acts[0], l.Wide.ids(in)
+	switch {
+	case a.Op == "get" && len(ids) > 1:
+		return http.MethodGet, "/v1/docs?consistency=strong&ids=" + strings.Join(ids, ","), "", []string{"Fanfold-Timeout", "20"}
+	case len(ids) > 1:
+		return http.MethodPost, "/v1/_transactions", l.transaction(in), nil
 	}
+	id := ids[0]
 	if a.Expect != "" {
-		headers = []string{"If-Match", l.Tags[a.Expect]}
+		headers = []string{"If-Match", l.Tags[id+" "+a.Expect]}
 	}
 	switch a.Op {
 	case "get":
 		return http.MethodGet, harness.Path("docs", id) + "?consistency=strong", "", []string{"Fanfold-Timeout", "20"}
 	case "create":
-		return http.MethodPost, "/v1/docs", fmt.Sprintf(`{"id":%q,"v":%q}`, id, a.Value), headers
+		return http.MethodPost, "/v1/docs", document(id, a.Value, 1), headers
 	case "patch":
-		return http.MethodPatch, harness.Path("docs", id), fmt.Sprintf(`{"v":%q}`, a.Value), append(headers, "Content-Type", harness.MergeType)
+		return http.MethodPatch, harness.Path("docs", id), document(id, a.Value, 1), append(headers, "Content-Type", harness.MergeType)
 	case "delete":
 		return http.MethodDelete, harness.Path("docs", id), "", headers
 	default:
-		return http.MethodPut, harness.Path("docs", id), fmt.Sprintf(`{"v":%q}`, a.Value), headers
+		return http.MethodPut, harness.Path("docs", id), document(id, a.Value, 1), headers
 	}
 }
 
-// ReadAll reads every document at the end: nothing acknowledged may be lost.
-func ReadAll(t *testing.T, c *harness.Client, began time.Time, groups int) (history []porcupine.Operation) {
-	t.Helper()
-	for g := range groups {
-		for doc := range GroupDocs {
-			call := time.Since(began)
-			r, err := c.Do(http.MethodGet, harness.Path("docs", docID(g, doc))+"?consistency=strong", nil, "Fanfold-Timeout", "30")
-			var d struct{ V string }
-			switch {
-			case err != nil || r.Status != http.StatusOK && r.Status != http.StatusNotFound:
-				t.Fatalf("reading at the end: %v %+v", err, r)
-			case r.Status == http.StatusOK:
-				if err := json.Unmarshal(r.Body, &d); err != nil {
-					t.Fatal(err)
-				}
-			}
-			history = append(history, porcupine.Operation{ClientId: Writers, Input: Input{Group: g, Acts: []Act{{Op: "get", Doc: doc}}},
-				Output: Output{Value: d.V}, Call: int64(call), Return: int64(time.Since(began))})
+// document returns a stored document with a value, written as one of so many. No other one ever has its k.
+func document(id, value string, of int) string {
+	return fmt.Sprintf(`{"id":%q,"v":%q,"k":%q,"of":%d}`, id, value, id+" "+value, of)
+}
+
+// transaction returns the body of an operation on several stored documents.
+func (l *Client) transaction(in Input) string {
+	of := 0
+	for _, a := range in.Acts {
+		if a.Op != "check" && a.Op != "delete" {
+			of += len(l.Wide.docIDs(in.Group, a.Doc))
 		}
 	}
-	return history
+	var ops []string
+	for _, a := range in.Acts {
+		for _, id := range l.Wide.docIDs(in.Group, a.Doc) {
+			op := fmt.Sprintf(`{"op":%q,"collection":"docs","id":%q`, a.Op, id)
+			switch a.Op {
+			case "create", "put":
+				op += `,"body":` + document(id, a.Value, of)
+			case "patch":
+				op += `,"patch":` + document(id, a.Value, of)
+			}
+			if a.Expect != "" {
+				op += fmt.Sprintf(`,"ifMatch":%q`, l.Tags[id+" "+a.Expect])
+			}
+			ops = append(ops, op+"}")
+		}
+	}
+	return `{"operations":[` + strings.Join(ops, ",") + `]}`
+}
+
+// ReadAll reads every document at the end: nothing acknowledged may be lost.
+func ReadAll(t *testing.T, c *harness.Client, began time.Time, wide Width, groups int) []porcupine.Operation {
+	t.Helper()
+	l := &Client{T: t, HTTP: c, Worker: Writers, Began: began, Tags: map[string]string{}, Wide: wide}
+	for g := range groups {
+		in := Input{Group: g, Acts: getAll()}
+		call := time.Since(began)
+		method, path, _, _ := l.request(in)
+		r, err := c.Do(method, path, nil, "Fanfold-Timeout", "30")
+		if err != nil || r.Status != http.StatusOK {
+			t.Fatalf("reading at the end: %v %+v", err, r)
+		}
+		out := l.saw(in, r)
+		l.History = append(l.History, porcupine.Operation{ClientId: Writers, Input: in, Output: out, Call: int64(call), Return: int64(time.Since(began))})
+	}
+	return l.History
 }

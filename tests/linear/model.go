@@ -17,8 +17,30 @@ const (
 	Writers = 8
 )
 
-// docID returns the ID of a group's document.
-func docID(group, doc int) string { return fmt.Sprintf("g%d-%d", group, doc) }
+// Width returns how many stored documents a group's last document stands for. They are read together, and written together with
+// the same value, so that a transaction may be large where the model's state is small. nil is 1 for every group.
+type Width func(group int) int
+
+// docIDs returns the IDs of the stored documents that a group's document stands for.
+func (w Width) docIDs(group, doc int) []string {
+	id := fmt.Sprintf("g%d-%d", group, doc)
+	if doc < GroupDocs-1 || w == nil || w(group) == 1 {
+		return []string{id}
+	}
+	ids := make([]string, w(group))
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%s-%d", id, i)
+	}
+	return ids
+}
+
+// ids returns the IDs of all stored documents of an operation.
+func (w Width) ids(in Input) (ids []string) {
+	for _, a := range in.Acts {
+		ids = append(ids, w.docIDs(in.Group, a.Doc)...)
+	}
+	return ids
+}
 
 // Input is an operation: what it does to documents of one group.
 type Input struct {
@@ -34,10 +56,18 @@ type Act struct {
 	Expect string // If-Match: the value of that revision; "" for none
 }
 
+// getAll returns what reads all documents of a group at once.
+func getAll() (acts []Act) {
+	for doc := range GroupDocs {
+		acts = append(acts, Act{Op: "get", Doc: doc})
+	}
+	return acts
+}
+
 // Output is what an operation gave.
 type Output struct {
-	Kind  Outcome
-	Value string // read; "" where there is no document
+	Kind   Outcome
+	Values State // read, of the operation's documents; "" where there is no document
 }
 
 // Outcome says whether an operation was done.
@@ -63,6 +93,16 @@ func (s State) allowed(a Act) bool {
 		return v == ""
 	case a.Op == "patch" || a.Op == "delete":
 		return v != ""
+	}
+	return true
+}
+
+// shows tells whether these are the values of what was read.
+func (s State) shows(acts []Act, values State) bool {
+	for _, a := range acts {
+		if s[a.Doc] != values[a.Doc] {
+			return false
+		}
 	}
 	return true
 }
@@ -102,7 +142,7 @@ var Model = porcupine.Model{
 	Step: func(state, input, output any) (bool, any) {
 		s, in, out := state.(State), input.(Input), output.(Output)
 		if in.Acts[0].Op == "get" {
-			return s[in.Acts[0].Doc] == out.Value, s
+			return s.shows(in.Acts, out.Values), s
 		}
 		next, done := s.apply(in.Acts)
 		switch out.Kind {
