@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -202,9 +203,20 @@ collections:
 	s.WantDoc("likes", "7", `{"id":"7"}`)
 }
 
-// cluster opens nodes on one log with as many replicas; they are verified at the test's end.
+// embedded is the number of replicas that stands for an embedded log.
+const embedded = 0
+
+// cluster opens nodes on one log with as many replicas; they are verified at the test's end. With an embedded log all are the same.
 func cluster(t *testing.T, replicas, nodes int) []*harness.Store {
 	t.Helper()
+	if replicas == embedded {
+		s := harness.Open(t, harness.Options{Dir: t.TempDir(), Sync: true})
+		t.Cleanup(func() {
+			s.Verify()
+			s.Close()
+		})
+		return slices.Repeat([]*harness.Store{s}, nodes)
+	}
 	urls := natsserver.Start(t, replicas)
 	out := make([]*harness.Store, nodes)
 	for i := range out {
@@ -219,9 +231,15 @@ func cluster(t *testing.T, replicas, nodes int) []*harness.Store {
 }
 
 // TestDeletesUnderWrites: holders are written and moved while their targets are deleted and made
-// again, on two nodes; a delete never loses a holder's write, nor leaves one it has seen.
+// again, on two nodes, or on one with an embedded log; a delete never loses a holder's write, nor leaves one it has seen.
 func TestDeletesUnderWrites(t *testing.T) {
-	nodes := cluster(t, 1, 2)
+	for _, replicas := range []int{embedded, 1} {
+		t.Run(strconv.Itoa(replicas), func(t *testing.T) { deletesUnderWrites(t, cluster(t, replicas, 2)) })
+	}
+}
+
+// deletesUnderWrites is TestDeletesUnderWrites on two nodes.
+func deletesUnderWrites(t *testing.T, nodes []*harness.Store) {
 	nodes[0].Model(`
 collections:
   as: {derive: {n: {count: bs.a}}}

@@ -17,14 +17,15 @@ import (
 )
 
 // TestStrictUnderConcurrency: writers, movers, deleters and re-creators on two nodes, on one replica
-// and on three, never leave a reference without its target, nor one value twice.
+// and on three, and on one node with an embedded log, never leave a reference without its target, nor one value twice.
 func TestStrictUnderConcurrency(t *testing.T) {
-	for _, replicas := range []int{1, 3} {
+	for _, replicas := range []int{embedded, 1, 3} {
 		t.Run(strconv.Itoa(replicas), func(t *testing.T) {
 			nodes := cluster(t, replicas, 2)
 			nodes[0].Model(`
 collections:
   as: {}
+  cs: {}
   bs: {unique: [u], relations: {a: {path: "as[]", to: as, strict: true}, one: {path: one, to: as, strict: true, onDelete: unlink}}}
 `)
 			nodes[1].CatchUp()
@@ -66,10 +67,10 @@ collections:
 	}
 }
 
-// TestStrictRaces: a holder is written on one node while its target is deleted on another, and two
+// TestStrictRaces: a holder is written on one node while its target is deleted on another, or on the same with an embedded log, and two
 // documents take one value at the same moment: one of the two wins.
 func TestStrictRaces(t *testing.T) {
-	for _, replicas := range []int{1, 3} {
+	for _, replicas := range []int{embedded, 1, 3} {
 		t.Run(strconv.Itoa(replicas), func(t *testing.T) {
 			nodes := cluster(t, replicas, 2)
 			nodes[0].Model("collections: {as: {}, bs: {unique: [u, [p, q], 'lower(doc.x)'], relations: {a: {path: a, to: as, strict: true}}}}")
@@ -154,7 +155,12 @@ func strictStep(n *harness.Store, rng *rand.Rand) (string, error) {
 		method, path, body, headers = http.MethodPatch, "/v1/bs/"+id(6), fmt.Sprintf(`{"one":%q}`, id(4)), []string{"Content-Type", harness.MergeType}
 	case 6:
 		method, path = http.MethodPost, "/v1/_transactions"
-		body = fmt.Sprintf(`{"operations":[{"op":"put","collection":"as","id":%q,"body":{}},{"op":"put","collection":"bs","id":%q,"body":{"as":[%q],"u":%q}}]}`, id(4), id(6), id(4), id(5))
+		others := make([]string, []int{0, 1, 20, 300}[rng.IntN(4)])
+		for i := range others {
+			others[i] = fmt.Sprintf(`{"op":"put","collection":"cs","id":"%d","body":{}},`, i)
+		}
+		body = fmt.Sprintf(`{"operations":[{"op":"put","collection":"as","id":%q,"body":{}},%s{"op":"put","collection":"bs","id":%q,"body":{"as":[%q],"u":%q}}]}`,
+			id(4), strings.Join(others, ""), id(6), id(4), id(5))
 	default:
 		path, body = "/v1/bs/"+id(6), fmt.Sprintf(`{"as":[%q,%q],"u":%q}`, id(4), id(4), id(5))
 	}
