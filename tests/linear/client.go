@@ -295,8 +295,11 @@ func ReadAll(t *testing.T, c *harness.Client, began time.Time, wide Width, group
 		call := time.Since(began)
 		method, path, _, _ := l.request(in)
 		r, err := c.Do(method, path, nil, "Fanfold-Timeout", "30")
-		if err != nil || r.Status != http.StatusOK {
-			t.Fatalf("reading at the end: %v %+v", err, r)
+		if err != nil {
+			t.Fatalf("reading at the end: %v", err)
+		}
+		if r.Status != http.StatusOK {
+			t.Fatalf("reading at the end: %d %s", r.Status, r.Body)
 		}
 		out := l.saw(in, r)
 		l.History = append(l.History, porcupine.Operation{ClientId: Writers, Input: in, Output: out, Call: int64(call), Return: int64(time.Since(began))})
