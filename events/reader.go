@@ -35,8 +35,9 @@ type Reader struct {
 // largest message, because the server refuses a pull that one does not fit into.
 const maxReadAheadBytes = MaxPayload + 1<<20
 
-// ResetAttempts is how often a reader that was cut off asks the server to go on, over some three seconds, before it fails.
-// Nothing ends it meanwhile, so that a stop of the node waits for it.
+// ResetAttempts is how often a reader that was cut off asks the servers to go on before it fails: after three seconds where they
+// refuse, and after 33 where they are silent, for the client waits ten for each answer. Nothing ends it meanwhile, so that a stop of
+// the node waits for it.
 const ResetAttempts = 3
 
 // readHeartbeat is how often the server of a reader says that it is there while nothing comes. A reader asks another server

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"log/slog"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ type clusterNode struct {
 	clock     atomic.Int64 // by how much its clock is wrong
 
 	store  *harness.Store // in this process
+	log    harness.LockedBuffer
 	proc   *harness.Process
 	client atomic.Pointer[harness.Client] // of the node as it runs now
 }
@@ -33,7 +35,12 @@ func newClusterNode(t *testing.T, cluster *natsserver.Linked, processes bool) *c
 	for i := range 3 {
 		n.links = append(n.links, natsserver.StartLink(t, cluster.Addr(i)))
 	}
-	t.Cleanup(n.stop)
+	t.Cleanup(func() {
+		n.stop()
+		if t.Failed() && !processes { // a process shows what it wrote by itself
+			t.Logf("a node of this process wrote:\n%s", &n.log)
+		}
+	})
 	return n
 }
 
@@ -55,7 +62,7 @@ func (n *clusterNode) start() {
 	} else {
 		var err error
 		for deadline := time.Now().Add(time.Minute); n.store == nil; {
-			n.store, err = harness.Start(n.t, harness.Options{Dir: n.dir, NATS: strings.Join(urls, ","), Replicas: 3,
+			n.store, err = harness.Start(n.t, harness.Options{Dir: n.dir, NATS: strings.Join(urls, ","), Replicas: 3, Logger: slog.New(slog.NewTextHandler(&n.log, nil)),
 				Now: func() time.Time { return time.Now().Add(time.Duration(n.clock.Load())) }})
 			if err != nil && time.Now().After(deadline) {
 				n.t.Fatal(err)

@@ -1,9 +1,11 @@
 package cluster_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +25,7 @@ func TestNodeLeavesServerThatIsCutOff(t *testing.T) {
 	harness.Await(t, "the cluster", time.Minute, servers.Leading)
 	var nodes [3]*clusterNode
 	var at [3]int // the server to which each node is connected
+	defer showCluster(t, servers)
 	for i := range nodes {
 		nodes[i] = newClusterNode(t, servers, false)
 		nodes[i].start()
@@ -30,24 +33,18 @@ func TestNodeLeavesServerThatIsCutOff(t *testing.T) {
 			t.Fatalf("node %d is connected to no server", i)
 		}
 	}
+	for i, n := range nodes { // it has its lease among the nodes: what follows is about nodes that work
+		harness.Await(t, fmt.Sprintf("the readiness of node %d", i), time.Minute, n.ready)
+	}
 	if missing := servers.AwaitWhole(time.Minute); missing != "" {
 		t.Fatal(missing)
 	}
 	cutOff := at[0]
 	servers.EachLink(cutOff, (*natsserver.Link).Cut)
 	for i, n := range nodes { // all of them, also where all were connected to that server
-		harness.Await(t, fmt.Sprintf("a write at node %d", i), 3*time.Minute, func() bool {
-			r, err := n.client.Load().Do("PUT", fmt.Sprintf("/v1/docs/d%d", i), []byte(`{}`))
-			return err == nil && r.Status < 300
-		})
+		awaitDone(t, n, fmt.Sprintf("a write at node %d", i), "PUT", fmt.Sprintf("/v1/docs/d%d", i), `{}`)
 		for _, other := range nodes {
-			harness.Await(t, "an answer about a document of another node", 3*time.Minute, func() bool {
-				r, err := other.client.Load().Do("PATCH", fmt.Sprintf("/v1/docs/d%d", i), []byte(`{"x":1}`), "Content-Type", harness.MergeType)
-				if err == nil && r.Status == http.StatusNotFound {
-					t.Fatalf("a document that was acknowledged is told to be missing: %s", r.Body)
-				}
-				return err == nil && r.Status < 300
-			})
+			awaitDone(t, other, "an answer about a document of another node", "PATCH", fmt.Sprintf("/v1/docs/d%d", i), `{"x":1}`, "Content-Type", harness.MergeType)
 		}
 	} // A node that comes to that server later knows of more than the server has, which is no damage of the log.
 	n := nodes[2]
@@ -60,9 +57,44 @@ func TestNodeLeavesServerThatIsCutOff(t *testing.T) {
 	for _, l := range n.links {
 		l.Mend()
 	}
-	harness.Await(t, "a write at the node that came to that server", 3*time.Minute, func() bool {
-		r, err := n.client.Load().Do("PUT", "/v1/docs/last", []byte(`{}`))
-		return err == nil && r.Status < 300
+	awaitDone(t, n, "a write at the node that came to that server", "PUT", "/v1/docs/last", `{}`)
+}
+
+// showCluster tells of a failed test what each server has, and what this process waits for.
+func showCluster(t *testing.T, servers *natsserver.Linked) {
+	if !t.Failed() {
+		return
+	}
+	for i := range 3 {
+		last, led, err := servers.Streams(i)
+		t.Logf("server %d has %v, with leaders %v, %v", i, last, led, err)
+	}
+	var waiting bytes.Buffer
+	_ = pprof.Lookup("goroutine").WriteTo(&waiting, 1)
+	t.Logf("goroutines:\n%s", &waiting)
+}
+
+// awaitDone sends a node a write until it is done. What the node answered last is told where that does not come. A document that was
+// acknowledged is never told to be missing.
+func awaitDone(t *testing.T, n *clusterNode, what, method, path, body string, headers ...string) {
+	t.Helper()
+	var last string
+	defer func() {
+		if t.Failed() {
+			t.Logf("%s: the last answer is %s", what, last)
+		}
+	}()
+	harness.Await(t, what, 3*time.Minute, func() bool {
+		r, err := n.client.Load().Do(method, path, []byte(body), headers...)
+		if err != nil {
+			last = err.Error()
+			return false
+		}
+		last = fmt.Sprintf("%d %s", r.Status, r.Body)
+		if r.Status == http.StatusNotFound {
+			t.Fatalf("a document that was acknowledged is told to be missing: %s", r.Body)
+		}
+		return r.Status < 300
 	})
 }
 
