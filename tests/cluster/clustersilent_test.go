@@ -74,7 +74,7 @@ func showCluster(t *testing.T, servers *natsserver.Linked) {
 	t.Logf("goroutines:\n%s", &waiting)
 }
 
-// awaitDone sends a node a write until it is done. What the node answered last is told where that does not come. A document that was
+// awaitDone sends a node a write until it is done. The last answer is told where it never is. A document that was
 // acknowledged is never told to be missing.
 func awaitDone(t *testing.T, n *clusterNode, what, method, path, body string, headers ...string) {
 	t.Helper()

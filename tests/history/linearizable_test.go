@@ -87,7 +87,7 @@ func requireLinearizable(t *testing.T, long time.Duration, seed uint64) {
 	nodes[0].WantSameDigest(nodes[1])
 }
 
-// linearClients returns the writers of a history. Who has them work says where.
+// linearClients returns the writers of a history. The caller gives each its node.
 func linearClients(t *testing.T, seed uint64, began time.Time, wide linear.Width) (clients []*linear.Client) {
 	for i := range linear.Writers {
 		clients = append(clients, &linear.Client{T: t, Worker: i, Rand: rand.New(rand.NewPCG(seed, uint64(i)+1)), Began: began, Tags: map[string]string{}, Wide: wide})

@@ -230,8 +230,8 @@ func cluster(t *testing.T, replicas, nodes int) []*harness.Store {
 	return out
 }
 
-// TestDeletesUnderWrites: holders are written and moved while their targets are deleted and made
-// again, on two nodes, or on one with an embedded log; a delete never loses a holder's write, nor leaves one it has seen.
+// TestDeletesUnderWrites: holders are written and moved while their targets are deleted and made again, on two nodes, or on one
+// with an embedded log. A delete never loses a holder's write, nor leaves one it has seen.
 func TestDeletesUnderWrites(t *testing.T) {
 	for _, replicas := range []int{embedded, 1} {
 		t.Run(strconv.Itoa(replicas), func(t *testing.T) { deletesUnderWrites(t, cluster(t, replicas, 2)) })

@@ -141,8 +141,8 @@ func (r *race) forValue() error {
 	return nil
 }
 
-// aboutTarget has a transaction and a single write refer to a target, and a transaction delete it: either the target is gone, and neither is
-// there, or it is there, and one of them at least.
+// aboutTarget has a transaction and a single write refer to a target, and another transaction delete it. Either the target is gone
+// and neither holder is there, or the target is there and so is one holder at least.
 func (r *race) aboutTarget() error {
 	target := "a" + r.name
 	if made, err := r.nodes[0].Do(http.MethodPut, "/v1/as/"+target, []byte("{}"), "Fanfold-Timeout", "60"); err != nil || made.Status != http.StatusCreated {
@@ -237,8 +237,8 @@ func (r *race) requireWhole(x *racer) error {
 	return nil
 }
 
-// requireWholePage reads an answer of the feed, and fails the test where it has a part of a transaction: what is written into cs comes
-// with an operation on bs or as. It returns how many changes there are, and where the next answer begins.
+// requireWholePage reads an answer of the feed, and fails the test where it has a part of a transaction. Documents in cs come with an
+// operation on bs or as. It returns how many changes there are, and where the next answer begins.
 func requireWholePage(t *testing.T, s *harness.Store, since string) (n int, next string) {
 	r, err := s.Do(http.MethodGet, "/v1/_changes?mode=all&limit=20&feed=longpoll&timeout=100&since="+since, nil)
 	var page struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/fanfold/fanfold/tests/jsonvalue"
 )
 
-// TestStrictUnderConcurrency: writers, movers, deleters and re-creators on two nodes, on one replica
-// and on three, and on one node with an embedded log, never leave a reference without its target, nor one value twice.
+// TestStrictUnderConcurrency: writers, movers, deleters and re-creators never leave a reference without its target, nor one value
+// twice. They are on two nodes, with one replica and with three, and on one node with an embedded log.
 func TestStrictUnderConcurrency(t *testing.T) {
 	for _, replicas := range []int{embedded, 1, 3} {
 		t.Run(strconv.Itoa(replicas), func(t *testing.T) {
@@ -67,8 +67,8 @@ collections:
 	}
 }
 
-// TestStrictRaces: a holder is written on one node while its target is deleted on another, or on the same with an embedded log, and two
-// documents take one value at the same moment: one of the two wins.
+// TestStrictRaces: a holder is written on one node while its target is deleted on another, or on the same with an embedded log. Two
+// documents take one value at the same moment. One of the two wins.
 func TestStrictRaces(t *testing.T) {
 	for _, replicas := range []int{embedded, 1, 3} {
 		t.Run(strconv.Itoa(replicas), func(t *testing.T) {
