@@ -16,7 +16,7 @@ const (
 	KindFence   Kind = "fence"   // changes nothing; readers wait for its sequence
 	KindCheck   Kind = "check"   // changes nothing; a transaction required this revision of the document
 	KindImport  Kind = "import"  // how far an import has come
-	KindLink    Kind = "link"    // a document begins or ceases to refer to another strictly
+	KindLink    Kind = "link"    // documents begin or cease to refer to another strictly
 	KindClaim   Kind = "claim"   // a document takes or gives up a unique value
 )
 
@@ -58,11 +58,11 @@ type Event struct {
 	// Refresh, of put and patch, lists the paths of frozen copies whose values are taken from the targets again.
 	Refresh []string
 
-	Holder Key    // of link: the document that refers to Key
-	Path   string // of claim: where the value stands
-	Value  string // of claim: the value, as Unique.Value writes it
-	Held   bool   // of link and claim: true where it begins, false where it ends
-	Links  bool   // of check: Base is the sequence of the last link to Key, not a revision of Key
+	Holders []Key  // of link: the documents that refer to Key, of one collection; several only where the log joins links
+	Path    string // of claim: where the value stands
+	Value   string // of claim: the value, as Unique.Value writes it
+	Held    bool   // of link and claim: true where it begins, false where it ends
+	Links   bool   // of check: Base is the sequence of the last link to Key, not a revision of Key
 
 	// ByDelete, of put, patch and delete, names the delete whose policies have made the event; nil where somebody asked for it.
 	ByDelete *ByDelete

@@ -110,8 +110,16 @@ const maxHeaderBytes = 640
 // one, so that the server drops a second request under that key; otherwise the id is new. The error
 // is TooLarge.
 func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, error) {
-	msg := nats.NewMsg(l.sub.forEvent(ev))
-	msg.Data = Encode(ev)
+	short := l.JoinsLinks() && (ev.Kind == fanfold.KindLink || ev.Kind == fanfold.KindClaim)
+	msg := nats.NewMsg(l.sub.forEvent(ev, short))
+	switch {
+	case short:
+		msg.Data = encodeShort(ev)
+	case len(ev.Holders) > 1:
+		return nil, fanfold.Errorf(fanfold.Internal, "the log takes no link of several holders")
+	default:
+		msg.Data = Encode(ev)
+	}
 	if most := l.MaxPayload() - maxHeaderBytes - len(EscapeToken(ev.Actor)); len(msg.Data) > most {
 		return nil, fanfold.Errorf(fanfold.TooLarge, "the event has %d bytes; the log takes at most %d", len(msg.Data), most)
 	}

@@ -57,13 +57,53 @@ var golden = map[string]fanfold.Event{
 	"model-fold.json":   {Kind: fanfold.KindModel, Fold: 9, Body: []byte(`{"collections":{"books":{}}}`)},
 	"prepare-fold.json": {Kind: fanfold.KindPrepare, Fold: 9, Body: []byte(`{"collections":{"books":{}}}`)},
 	"check-links.json":  {Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: "authors", ID: "a 1"}, Base: 17, Links: true},
-	"link.json":         {Kind: fanfold.KindLink, Key: fanfold.Key{Collection: "authors", ID: "a \"1\""}, Holder: fanfold.Key{Collection: "books", ID: "b1"}, Held: true},
+	"link.json":         {Kind: fanfold.KindLink, Key: fanfold.Key{Collection: "authors", ID: "a \"1\""}, Holders: []fanfold.Key{{Collection: "books", ID: "b1"}}, Held: true},
 	"claim.json":        {Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "isbn.13", Value: "s978", Held: true},
 	"claim-freed.json":  {Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "n", Value: "n1.5"},
 	"put-refresh.json":  {Kind: fanfold.KindPut, Refresh: []string{"publisherName", "authors[].name"}, Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
 	"delete-cause.json": {Kind: fanfold.KindDelete, ByDelete: &fanfold.ByDelete{Key: fanfold.Key{Collection: "posts", ID: "p \"1\""}, Relations: []string{"comments.post"}, Back: 3}},
 	"patch-cause.json":  {Kind: fanfold.KindPatch, Patch: fanfold.JSONPatch, Base: 41, ByDelete: &fanfold.ByDelete{Key: fanfold.Key{Collection: "tags", ID: "t"}, Relations: []string{"posts.tags", "posts.main"}}, Body: []byte(`[{"op":"remove","path":"/tags/0"}]`)},
 	"put-kept.json":     {Kind: fanfold.KindPut, Kept: []byte(`{"books.publisherName":{"p1":"Press"}}`), Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
+}
+
+// shortGolden are the payloads of guards in the short form, with the rest of their subjects.
+var shortGolden = map[string]struct {
+	subject string
+	event   fanfold.Event
+}{
+	"link-short.json": {"link.authors.a%2E1.books", fanfold.Event{Kind: fanfold.KindLink, Key: fanfold.Key{Collection: "authors", ID: "a.1"},
+		Holders: []fanfold.Key{{Collection: "books", ID: "b1"}, {Collection: "books", ID: "b \"2\""}}, Held: true}},
+	"link-freed-short.json": {"link.authors.a1.books", fanfold.Event{Kind: fanfold.KindLink, Key: fanfold.Key{Collection: "authors", ID: "a1"}, Holders: []fanfold.Key{{Collection: "books", ID: "b1"}}}},
+	"claim-short.json": {"claim.books.0_y6XqW0WGYdPw70XhknjyN1CC7Js0ZJPXDZdAq-U4s",
+		fanfold.Event{Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "isbn.13", Value: "s978", Held: true}},
+	"claim-freed-short.json": {"claim.books.7Iv7x80UERYj2WwLNcmRJLmVSERQ3nCrvt3tQLQB_iI", fanfold.Event{Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b 1"}, Path: "n", Value: "n1.5"}},
+}
+
+// TestGoldenShortGuards: links and claims have the subjects and payloads that events/README.md documents, and come back from them.
+func TestGoldenShortGuards(t *testing.T) {
+	for name, g := range shortGolden {
+		path := filepath.Join("testdata", name)
+		if got := (subjects{"db"}).forEvent(&g.event, true); got != "fanfold.db."+g.subject {
+			t.Errorf("%s is on %s", name, got)
+		}
+		got := encodeShort(&g.event)
+		if *rewrite {
+			if err := os.WriteFile(path, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		var back fanfold.Event
+		if err := decode(new(jsondoc.Tree), "fanfold.db."+g.subject, want, &back); err != nil || !reflect.DeepEqual(back, g.event) {
+			t.Errorf("%s came back as %+v, %v", name, back, err)
+		}
+	}
 }
 
 func TestGoldenEnvelopes(t *testing.T) {
@@ -100,7 +140,7 @@ func TestUnknownMembers(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	for _, payload := range []string{``, `{`, `[]`, `{}`, `{"v":3,"op":"put","body":{}}`, `{"v":2,"op":"put","body":{}}`, `{"v":2,"op":"put","fold":9,"body":{}}`,
+	for _, payload := range []string{``, `{`, `[]`, `{}`, `{"v":4,"op":"put","body":{}}`, `{"v":3,"op":"put","body":{}}`, `{"v":3,"held":["b1"]}`, `{"v":2,"op":"put","body":{}}`, `{"v":2,"op":"put","fold":9,"body":{}}`,
 		`{"v":2,"op":"model","body":{}}`, `{"v":2,"op":"model","fold":0,"body":{}}`, `{"v":2,"op":"model","fold":"9","body":{}}`, `{"v":2,"op":"model","fold":2147483648,"body":{}}`,
 		`{"v":2,"op":"cancel","fold":9,"body":{}}`, `{"v":1,"op":"model","fold":9,"body":{}}`,
 		`{"v":1,"op":"delete","cause":1}`, `{"v":1,"op":"delete","cause":{"collection":"a","id":"1"}}`, `{"v":1,"op":"delete","cause":{"collection":"a","relations":["a.b"]}}`,
@@ -112,6 +152,39 @@ func TestDecodeRefuses(t *testing.T) {
 			t.Errorf("%s: %v", payload, err)
 		}
 	}
+}
+
+// TestShortRefuses: what is no guard in the short form is not taken for one.
+func TestShortRefuses(t *testing.T) {
+	const link, claim = "fanfold.db.link.authors.a1.books", "fanfold.db.claim.books.x"
+	for _, c := range [][2]string{
+		{link, `{"v":3}`}, {link, `{"v":3,"held":[]}`}, {link, `{"v":3,"held":["b1"],"freed":["b2"]}`}, {link, `{"v":3,"held":"b1"}`}, {link, `{"v":3,"held":{"a":"b1"}}`}, {link, `{"v":3,"held":[""]}`},
+		{link + ".b1", `{"v":3,"held":["b1"]}`}, {"fanfold.db.link.authors.%61.books", `{"v":3,"held":["b1"]}`}, {"fanfold.db.link.authors.a1._x", `{"v":3,"held":["b1"]}`},
+		{claim, `{"v":3,"held":"b1"}`}, {claim, `{"v":3,"held":"b1","path":"p"}`}, {claim, `{"v":3,"held":"","path":"p","value":"s"}`}, {claim, `{"v":3,"path":"p","value":"s"}`},
+		{"fanfold.db.doc.books.b1", `{"v":3,"held":["b1"]}`}, {"fanfold.db.doc.books.b1", `{"v":3,"op":"put","body":{}}`}, {"fanfold.db.model", `{"v":3,"op":"model","body":{}}`},
+	} {
+		var ev fanfold.Event
+		if err := decode(new(jsondoc.Tree), c[0], []byte(c[1]), &ev); fanfold.CodeOf(err) != fanfold.Invalid {
+			t.Errorf("%s on %s: %v", c[1], c[0], err)
+		}
+	}
+}
+
+// FuzzShortGuard: a guard in the short form that can be read is written with the same meaning again.
+func FuzzShortGuard(f *testing.F) {
+	for _, g := range shortGolden {
+		f.Add("fanfold.db."+g.subject, encodeShort(&g.event))
+	}
+	f.Fuzz(func(t *testing.T, subject string, payload []byte) {
+		var ev, again fanfold.Event
+		var tree jsondoc.Tree
+		if jsondoc.Check(payload, 64) != nil || decode(&tree, subject, payload, &ev) != nil || tree.Text(tree.Member(jsondoc.Root, "v")) != shortEnvelopeVersion {
+			return
+		}
+		if err := decode(new(jsondoc.Tree), subjects{"db"}.forEvent(&ev, true), encodeShort(&ev), &again); err != nil || !reflect.DeepEqual(ev, again) {
+			t.Fatalf("%s on %s: %+v came back as %+v, %v", payload, subject, ev, again, err)
+		}
+	})
 }
 
 func FuzzEnvelope(f *testing.F) {

@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,17 +15,19 @@ import (
 )
 
 // The member "v" of the payloads that this program writes and reads. Version 2 has the member "fold" besides: a program that
-// does not know of fold versions must not take such an event for a model like others.
+// does not know of fold versions must not take such an event for a model like others. Version 3 is the short form of links and claims, which
+// lacks what their subjects say.
 const (
-	envelopeVersion     = "1"
-	foldEnvelopeVersion = "2"
+	envelopeVersion      = "1"
+	foldEnvelopeVersion  = "2"
+	shortEnvelopeVersion = "3"
 )
 
 // maxFold is the greatest fold version that a payload can have.
 const maxFold = 1<<31 - 1
 
 // Encode returns the payload of an event: a small JSON object into which the body's bytes are
-// spliced as they are. README.md documents it.
+// spliced as they are. A link has one holder. README.md documents it.
 func Encode(ev *fanfold.Event) []byte {
 	b := make([]byte, 0, len(ev.Body)+64)
 	version := envelopeVersion
@@ -57,6 +60,26 @@ func Encode(ev *fanfold.Event) []byte {
 	return append(b, '}')
 }
 
+// encodeShort returns the payload of a link or a claim in the short form.
+func encodeShort(ev *fanfold.Event) []byte {
+	b := append(make([]byte, 0, 128), `{"v":`+shortEnvelopeVersion...)
+	if ev.Held {
+		b = append(b, `,"held":`...)
+	} else {
+		b = append(b, `,"freed":`...)
+	}
+	if ev.Kind == fanfold.KindClaim {
+		b = jsondoc.AppendQuote(b, ev.Key.ID)
+		b = jsondoc.AppendQuote(append(b, `,"path":`...), ev.Path)
+		b = jsondoc.AppendQuote(append(b, `,"value":`...), ev.Value)
+		return append(b, '}')
+	}
+	for i, holder := range ev.Holders {
+		b = jsondoc.AppendQuote(append(b, "[,"[min(i, 1)]), holder.ID)
+	}
+	return append(b, "]}"...)
+}
+
 // appendGuardMembers appends the members that only checks, links and claims have.
 func appendGuardMembers(b []byte, ev *fanfold.Event) []byte {
 	switch ev.Kind {
@@ -66,8 +89,8 @@ func appendGuardMembers(b []byte, ev *fanfold.Event) []byte {
 			b = append(b, `,"links":true`...)
 		}
 	case fanfold.KindLink:
-		b = append(b, `,"holder":{"collection":"`+ev.Holder.Collection+`","id":`...)
-		b = append(jsondoc.AppendQuote(b, ev.Holder.ID), `},"held":`...)
+		b = append(b, `,"holder":{"collection":"`+ev.Holders[0].Collection+`","id":`...)
+		b = append(jsondoc.AppendQuote(b, ev.Holders[0].ID), `},"held":`...)
 		b = strconv.AppendBool(b, ev.Held)
 	case fanfold.KindClaim:
 		b = jsondoc.AppendQuote(append(b, `,"path":`...), ev.Path)
@@ -140,16 +163,19 @@ func decodeByDelete(t *jsondoc.Tree, ev *fanfold.Event) error {
 }
 
 // Decode reads a payload into ev, whose Body aliases it. The error is Invalid, for an event of an
-// unknown version or form; such an event must not be skipped.
+// unknown version or form; such an event must not be skipped. A link or a claim in the short form cannot be read without its subject.
 func Decode(payload []byte, ev *fanfold.Event) error {
 	var t jsondoc.Tree
-	return decode(&t, payload, ev)
+	return decode(&t, "", payload, ev)
 }
 
-// decode does what Decode does, with a tree that the caller uses again for the next payload.
-func decode(t *jsondoc.Tree, payload []byte, ev *fanfold.Event) error {
+// decode does what Decode does, for an event on a subject, with a tree that the caller uses again for the next payload.
+func decode(t *jsondoc.Tree, subject string, payload []byte, ev *fanfold.Event) error {
 	if t.Parse(payload) != nil || t.Kind(jsondoc.Root) != jsondoc.Object {
 		return invalidPayload("is not a JSON object")
+	}
+	if t.Text(t.Member(jsondoc.Root, "v")) == shortEnvelopeVersion {
+		return decodeShort(t, subject, ev)
 	}
 	ev.Kind = fanfold.Kind(t.Text(t.Member(jsondoc.Root, "op")))
 	if err := decodeFold(t, ev); err != nil {
@@ -205,7 +231,7 @@ func decodeFold(t *jsondoc.Tree, ev *fanfold.Event) error {
 	case v == envelopeVersion:
 		return invalidPayload("has a fold version, which one of version " + envelopeVersion + " cannot have")
 	case v != foldEnvelopeVersion:
-		return invalidPayload("has version " + strconv.Quote(v) + "; this program reads versions " + envelopeVersion + " and " + foldEnvelopeVersion + ": use a newer one")
+		return invalidPayload("has version " + strconv.Quote(v) + "; this program reads versions " + envelopeVersion + " to " + shortEnvelopeVersion + ": use a newer one")
 	}
 	version, err := strconv.ParseInt(t.Text(fold), 10, 64)
 	if err != nil || t.Kind(fold) != jsondoc.Number || version < 1 || version > maxFold || ev.Kind != fanfold.KindModel && ev.Kind != fanfold.KindPrepare {
@@ -241,8 +267,41 @@ func decodeGuard(t *jsondoc.Tree, ev *fanfold.Event) error {
 		}
 		return nil
 	}
-	if ev.Holder = decodeKey(t, t.Member(jsondoc.Root, "holder")); ev.Holder.Validate() != nil {
+	holder := decodeKey(t, t.Member(jsondoc.Root, "holder"))
+	if holder.Validate() != nil {
 		return invalidPayload("is a link of no holder")
+	}
+	ev.Holders = []fanfold.Key{holder}
+	return nil
+}
+
+// decodeShort reads a link or a claim in the short form.
+func decodeShort(t *jsondoc.Tree, subject string, ev *fanfold.Event) error {
+	kind, about, holders := guardOn(subject)
+	held, freed := t.Member(jsondoc.Root, "held"), t.Member(jsondoc.Root, "freed")
+	ev.Kind, ev.Key, ev.Held = kind, about, held != jsondoc.None
+	if ev.Held == (freed != jsondoc.None) {
+		return invalidPayload("says neither what begins nor what ends")
+	}
+	who := max(held, freed)
+	switch kind {
+	case fanfold.KindClaim:
+		ev.Key.ID, ev.Path, ev.Value = t.Text(who), t.Text(t.Member(jsondoc.Root, "path")), t.Text(t.Member(jsondoc.Root, "value"))
+		if ev.Path == "" || ev.Value == "" {
+			return invalidPayload("is a claim of no value")
+		}
+	case fanfold.KindLink:
+		for n := t.First(who); n != jsondoc.None; n = t.Next(n) {
+			ev.Holders = append(ev.Holders, fanfold.Key{Collection: holders, ID: t.Text(n)})
+		}
+		if t.Kind(who) != jsondoc.Array || len(ev.Holders) == 0 || slices.ContainsFunc(ev.Holders, func(k fanfold.Key) bool { return k.Validate() != nil }) {
+			return invalidPayload("is a link of no holder")
+		}
+	default:
+		return invalidPayload("has version " + shortEnvelopeVersion + ", which only a link or a claim can have")
+	}
+	if ev.Key.Validate() != nil {
+		return invalidPayload("is about no document")
 	}
 	return nil
 }

@@ -295,6 +295,10 @@ func (l *Log) MaxBatch() int {
 	return MaxBatch
 }
 
+// JoinsLinks returns whether the log stores links and claims in the short form, in which a link may have several holders. A log on
+// outside servers does not: nodes with earlier programs, which do not know the form, may fold it.
+func (l *Log) JoinsLinks() bool { return l.opt.Embedded != nil }
+
 // LastSeq asks the stream's leader for its last sequence. It blocks for a round trip; the error is
 // Unavailable.
 func (l *Log) LastSeq(ctx context.Context) (uint64, error) {

@@ -44,9 +44,11 @@ func TestBatchRoom(t *testing.T) {
 func TestLinksOf(t *testing.T) {
 	s := subjects{"db"}
 	target := fanfold.Key{Collection: "authors", ID: "a.b c"}
-	link := s.forEvent(&fanfold.Event{Kind: fanfold.KindLink, Key: target, Holder: fanfold.Key{Collection: "books", ID: "x.y"}})
-	if got := s.linksOf(link); got != s.link(target)+".>" {
-		t.Errorf("links to the target are %s", got)
+	for _, short := range []bool{true, false} {
+		link := s.forEvent(&fanfold.Event{Kind: fanfold.KindLink, Key: target, Holders: []fanfold.Key{{Collection: "books", ID: "x.y"}}}, short)
+		if got := s.linksOf(link); got != s.link(target)+".>" {
+			t.Errorf("links to the target of %s are %s", link, got)
+		}
 	}
 	for _, subject := range []string{s.document(target), s.check(), s.model()} {
 		if got := s.linksOf(subject); got != "" {

@@ -135,7 +135,7 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	kind, key, err := r.sub.parse(msg.Subject)
 	if err == nil {
 		ev.Key = key
-		err = decode(&r.tree, msg.Data, ev)
+		err = decode(&r.tree, msg.Subject, msg.Data, ev)
 	}
 	if err == nil {
 		err = readHeaders(msg.Headers, ev)

@@ -21,8 +21,8 @@ func (s subjects) importProgress(id string) string {
 	return "fanfold." + s.db + ".import." + EscapeToken(id)
 }
 
-// forEvent returns the subject that an event is stored on.
-func (s subjects) forEvent(ev *fanfold.Event) string {
+// forEvent returns the subject that an event is stored on, in the short form of guards or in the other one.
+func (s subjects) forEvent(ev *fanfold.Event, short bool) string {
 	switch ev.Kind {
 	case fanfold.KindModel, fanfold.KindPrepare, fanfold.KindCancel:
 		return s.model()
@@ -33,7 +33,11 @@ func (s subjects) forEvent(ev *fanfold.Event) string {
 	case fanfold.KindImport:
 		return s.importProgress(ev.Key.ID)
 	case fanfold.KindLink:
-		return s.link(ev.Key) + "." + ev.Holder.Collection + "." + EscapeToken(ev.Holder.ID)
+		subject := s.link(ev.Key) + "." + ev.Holders[0].Collection
+		if short {
+			return subject // whose holders the payload has
+		}
+		return subject + "." + EscapeToken(ev.Holders[0].ID)
 	case fanfold.KindClaim:
 		sum := sha256.Sum256([]byte(ev.Path + "\x00" + ev.Value)) // either may be longer than a subject
 		return "fanfold." + s.db + ".claim." + ev.Key.Collection + "." + base64.RawURLEncoding.EncodeToString(sum[:])
@@ -54,13 +58,29 @@ func (s subjects) link(target fanfold.Key) string {
 
 // linksOf returns the subjects of all strict references to the document to which the one of a link event leads, "" for another subject.
 func (s subjects) linksOf(subject string) string {
-	if !strings.HasPrefix(subject, "fanfold."+s.db+".link.") {
+	prefix := "fanfold." + s.db + ".link."
+	rest, ok := strings.CutPrefix(subject, prefix)
+	if !ok {
 		return ""
 	}
-	for range 2 { // the holder's id and collection
-		subject = subject[:strings.LastIndexByte(subject, '.')]
+	target := strings.SplitN(rest, ".", 3)
+	return prefix + target[0] + "." + target[1] + ".>"
+}
+
+// guardOn returns what the subject of a guard in the short form says. Of a link that is the document referred to, and the collection of its
+// holders; of a claim the collection alone. kind is "" for another subject.
+func guardOn(subject string) (kind fanfold.Kind, about fanfold.Key, holders string) {
+	parts := strings.Split(subject, ".")
+	switch {
+	case len(parts) == 6 && parts[2] == "link":
+		about.Collection, holders = parts[3], parts[5]
+		about.ID, _ = UnescapeToken(parts[4]) // "" is no id
+		return fanfold.KindLink, about, holders
+	case len(parts) == 5 && parts[2] == "claim":
+		about.Collection = parts[3]
+		return fanfold.KindClaim, about, ""
 	}
-	return subject + ".>"
+	return "", about, ""
 }
 
 // parse returns what a subject is about. kind is "" for a document's subject, where only the

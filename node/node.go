@@ -280,7 +280,7 @@ func (n *Node) openAPI() {
 	groups := group.New(buckets.NewKeyValue(n.Log, "groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
 	n.groupStates = newGroupStates(groups.By(n.judge.Of(access.OfRole(model.RoleAdmin))))
 	writerOptions := n.cfg.Writer
-	writerOptions.MaxEvent, writerOptions.ImportBatch = n.Log.MaxPayload(), n.Log.MaxBatch()
+	writerOptions.MaxEvent, writerOptions.ImportBatch, writerOptions.JoinLinks = n.Log.MaxPayload(), n.Log.MaxBatch(), n.Log.JoinsLinks()
 	writerOptions.Logger, writerOptions.Reachable = n.cfg.Logger, n.Log.Reachable
 	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: n.inspector, Nodes: nodes{n}}
 	if n.members != nil {

@@ -40,7 +40,9 @@ func (e *atomicEnd) add(ev *fanfold.Event) {
 	e.inTransaction = ev.Tx.Open()
 	switch ev.Kind {
 	case fanfold.KindLink:
-		e.await(ev.Holder)
+		for _, holder := range ev.Holders {
+			e.await(holder)
+		}
 	case fanfold.KindClaim:
 		e.await(ev.Key)
 	case fanfold.KindPut, fanfold.KindPatch, fanfold.KindDelete:

@@ -41,12 +41,12 @@ func TestGuardsAreFoldedWithTheirDocuments(t *testing.T) {
 	events := []*fanfold.Event{
 		{Kind: fanfold.KindFence},
 		{Kind: fanfold.KindClaim, Key: a, Held: true},
-		{Kind: fanfold.KindLink, Key: at, Holder: b, Held: true},
+		{Kind: fanfold.KindLink, Key: at, Holders: []fanfold.Key{b}, Held: true},
 		{Kind: fanfold.KindCheck, Key: b},
 		{Kind: fanfold.KindPut, Key: a},
 		{Kind: fanfold.KindPatch, Key: b},
 		{Kind: fanfold.KindPut, Key: a},
-		{Kind: fanfold.KindLink, Key: at, Holder: c},
+		{Kind: fanfold.KindLink, Key: at, Holders: []fanfold.Key{c}},
 		{Kind: fanfold.KindDelete, Key: c},
 		{Kind: fanfold.KindClaim, Key: a},
 	}

@@ -49,6 +49,9 @@ func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent r
 	}); err != nil {
 		return nil, err
 	}
+	if w.opt.JoinLinks {
+		set.guards = joinLinks(set.guards)
+	}
 	if all := len(set.guards) + len(writes); all > MaxOperations {
 		return nil, fanfold.Wrap(errTooManyMessages, fanfold.Unprocessable, "with what guards its strict relations and unique members the request has %d messages; a transaction has at most %d", all, MaxOperations)
 	}

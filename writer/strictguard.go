@@ -24,7 +24,7 @@ func (g *guardSet) guardReferences(key fanfold.Key, before, after *guardedParts)
 			}
 			continue
 		}
-		guard := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holder: key, Held: true, Actor: g.actor}}
+		guard := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holders: []fanfold.Key{key}, Held: true, Actor: g.actor}}
 		if _, written := g.index[t]; written {
 			if g.deletes(t) {
 				return about(fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which the transaction deletes, and the relation is strict", t), key, t)
@@ -43,10 +43,37 @@ func (g *guardSet) guardReferences(key fanfold.Key, before, after *guardedParts)
 	}
 	for _, t := range was {
 		if !slices.Contains(is, t) {
-			g.guards = append(g.guards, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holder: key, Actor: g.actor}})
+			g.guards = append(g.guards, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holders: []fanfold.Key{key}, Actor: g.actor}})
 		}
 	}
 	return nil
+}
+
+// joinLinks makes one event of those links to a document that say the same of holders of one collection. All of them are stored with what
+// they guard, or none.
+func joinLinks(guards []fanfold.Write) []fanfold.Write {
+	type common struct {
+		target  fanfold.Key
+		holders string
+		held    bool
+		actor   string
+		expect  fanfold.Expect
+	}
+	first := map[common]*fanfold.Event{}
+	return slices.DeleteFunc(guards, func(w fanfold.Write) bool {
+		ev := w.Event
+		if ev.Kind != fanfold.KindLink {
+			return false
+		}
+		c := common{ev.Key, ev.Holders[0].Collection, ev.Held, ev.Actor, w.Expect}
+		joined := first[c]
+		if joined == nil {
+			first[c] = ev
+			return false
+		}
+		joined.Holders = append(joined.Holders, ev.Holders...)
+		return true
+	})
 }
 
 // revision returns the revision of a document in the snapshot, or behind it, 0 where there is none.

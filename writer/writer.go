@@ -133,6 +133,8 @@ type Options struct {
 	ImportWait time.Duration
 	// ImportBatch is how many messages of an import the log stores at once at most; default 1,000.
 	ImportBatch int
+	// JoinLinks says that the log takes a link of several holders.
+	JoinLinks bool
 	// ProvenFor says for how long a node may answer from its table of idempotency keys after it was seen to have folded
 	// everything; default a minute. The log itself drops a second event of one key for two minutes.
 	ProvenFor time.Duration

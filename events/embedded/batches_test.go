@@ -36,7 +36,7 @@ func guardedPuts(prefix string, n int) []fanfold.Write {
 	docs := manyPuts(prefix, n)
 	var guards []fanfold.Write
 	for _, w := range docs {
-		guards = append(guards, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: fanfold.Key{Collection: "c", ID: "target"}, Holder: w.Event.Key, Held: true}},
+		guards = append(guards, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: fanfold.Key{Collection: "c", ID: "target"}, Holders: []fanfold.Key{w.Event.Key}, Held: true}},
 			fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindClaim, Key: w.Event.Key, Path: "code", Value: "s" + w.Event.Key.ID, Held: true}, Expect: fanfold.Exactly(0)})
 	}
 	return slices.Concat(guards, docs)

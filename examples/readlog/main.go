@@ -27,7 +27,7 @@ type envelope struct {
 	Base           uint64
 	Collection, ID string
 	Holder         struct{ Collection, ID string }
-	Held           bool
+	Held           json.RawMessage // a bool, but not in version 3
 	Links          bool
 	Path, Value    string
 	Body           json.RawMessage
@@ -135,10 +135,14 @@ func describe(subject string, payload []byte) (string, error) {
 	if err := json.Unmarshal(payload, &e); err != nil {
 		return "", err
 	}
-	if e.V != 1 && e.V != 2 { // 2 says besides how documents are derived
+	switch e.V {
+	case 1, 2: // 2 says besides how documents are derived
+	case 3:
+		return describeGuard(subject, payload)
+	default:
 		return "", fmt.Errorf("version %d of the format is newer than this program", e.V)
 	}
-	held := map[bool]string{true: "holds", false: "lets go of"}[e.Held]
+	held := map[bool]string{true: "holds", false: "lets go of"}[string(e.Held) == "true"]
 	switch e.Op {
 	case "put":
 		return fmt.Sprintf("put %s %s", document(subject), e.Body), nil
@@ -163,9 +167,41 @@ func describe(subject string, payload []byte) (string, error) {
 	return "", fmt.Errorf("unknown op %q", e.Op)
 }
 
-// document returns the collection and the id in a subject, fanfold.<database>.doc.<collection>.<id>.
+// describeGuard returns what a link or a claim says in version 3, whose payload lacks what the subject says.
+func describeGuard(subject string, payload []byte) (string, error) {
+	var e struct {
+		Held, Freed json.RawMessage // the documents that hold something from now on, or no longer
+		Path, Value string
+	}
+	if err := json.Unmarshal(payload, &e); err != nil {
+		return "", err
+	}
+	who, verb := e.Held, "holds"
+	if who == nil {
+		who, verb = e.Freed, "lets go of"
+	}
+	switch parts := strings.Split(subject, "."); {
+	case len(parts) == 6 && parts[2] == "link":
+		var ids []string
+		if err := json.Unmarshal(who, &ids); err != nil {
+			return "", err
+		}
+		var lines []string
+		for _, id := range ids {
+			lines = append(lines, fmt.Sprintf("%s/%s %s %s", parts[5], id, verb, document(subject)))
+		}
+		return "link: " + strings.Join(lines, ", "), nil
+	case len(parts) == 5 && parts[2] == "claim":
+		var id string
+		err := json.Unmarshal(who, &id)
+		return fmt.Sprintf("claim: %s/%s %s %s=%s", parts[3], id, verb, e.Path, e.Value), err
+	}
+	return "", fmt.Errorf("subject %s has no event of version 3", subject)
+}
+
+// document returns the collection and the id in a subject, such as fanfold.<database>.doc.<collection>.<id>.
 func document(subject string) string {
-	parts := strings.SplitN(subject, ".", 5)
+	parts := strings.Split(subject, ".")
 	if len(parts) < 5 {
 		return subject
 	}
