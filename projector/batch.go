@@ -32,8 +32,8 @@ type atomicEnd struct {
 	guarded       int                      // events since the first of those guards
 }
 
-// maxGuardedRound is how many events with guards are stored at once at most. A document that has not come by then never will.
-const maxGuardedRound = 1000
+// maxGuardedRound is how many events with guards are stored at once at most, by an import. A document that has not come by then never will.
+const maxGuardedRound = 4000
 
 // add goes one event further.
 func (e *atomicEnd) add(ev *fanfold.Event) {

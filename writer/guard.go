@@ -33,9 +33,9 @@ func (w *Writer) needGuards(writes []fanfold.Write) bool {
 }
 
 // guardsFor makes the guards of writes from what this node has folded. Errors are those of guardSet.build, and an
-// Unprocessable with errTooManyMessages as its cause where writes and guards are more than a transaction takes. recent has
+// Unprocessable with errTooManyMessages as its cause where writes and guards are more than most. recent has
 // revisions of documents that this node may not have folded yet; it may be nil.
-func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent recentWrites) (set *guardSet, err error) {
+func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent recentWrites, most int) (set *guardSet, err error) {
 	links, err := w.lastLinks(ctx, writes)
 	if err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent r
 	if w.opt.JoinLinks {
 		set.guards = joinLinks(set.guards)
 	}
-	if all := len(set.guards) + len(writes); all > MaxOperations {
-		return nil, fanfold.Wrap(errTooManyMessages, fanfold.Unprocessable, "with what guards its strict relations and unique members the request has %d messages; a transaction has at most %d", all, MaxOperations)
+	if all := len(set.guards) + len(writes); all > most {
+		return nil, fanfold.Wrap(errTooManyMessages, fanfold.Unprocessable, "with what guards its strict relations and unique members the request has %d messages; a transaction has at most %d", all, most)
 	}
 	return set, nil
 }

@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -142,6 +143,7 @@ type guardRound struct {
 	in        Intent
 	separable bool         // a write that is refused leaves the round, and the others go on
 	checked   bool         // each write was held to the fan-out limit by itself
+	most      int          // messages, with the guards; 0 for MaxOperations
 	recent    recentWrites // what the same client has stored before
 	after     uint64       // the last event of that; 0 for none
 	certain   bool         // this node has folded everything that was acknowledged when the round began
@@ -208,7 +210,7 @@ func (r *guardRound) store(ctx context.Context) {
 // only what the guards were made from.
 func (r *guardRound) try(ctx context.Context) error {
 	for len(r.members) > 0 {
-		set, err := r.w.guardsFor(ctx, r.writes(), r.recent)
+		set, err := r.w.guardsFor(ctx, r.writes(), r.recent, cmp.Or(r.most, MaxOperations))
 		if err != nil {
 			if err := r.afterRefusal(ctx, err); err != nil {
 				return err

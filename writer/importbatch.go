@@ -37,12 +37,15 @@ type importBatch struct {
 	model    []byte
 	retired  []byte // JSON of the rules that the model brings besides it
 	bytes    int    // of the writes
-	messages int    // that they are in the log, with their guards, if nothing was there before
+	messages int    // that they are in the log, with their guards, if nothing was there before and each link is a message of its own
+	joined   int    // how many of these are none, because a link has several holders
+	links    map[link]struct{}
 	keys     map[fanfold.Key]struct{}
 	line     int       // the last line that the batch covers
 	began    time.Time // when the batch before was ready to be stored
-	large    bool      // it may have more than importWrites documents
-	checked  bool      // the writes keep to the fan-out limit
+	asked    bool      // whether it may have more than importWrites messages was asked; large is the answer
+	large    bool
+	checked  bool // the writes keep to the fan-out limit
 	refusals []Refusal
 	err      error // why reading ended early
 
@@ -55,30 +58,57 @@ func (b *importBatch) unstage() { b.staged, b.appendStaged = 0, nil }
 
 // newImportBatch returns a batch that covers the lines up to one, with room for so many writes.
 func newImportBatch(line, writes int) *importBatch {
-	return &importBatch{line: line, began: time.Now(), keys: make(map[fanfold.Key]struct{}, writes), writes: make([]fanfold.Write, 0, writes),
+	return &importBatch{line: line, began: time.Now(), keys: make(map[fanfold.Key]struct{}, writes), links: map[link]struct{}{}, writes: make([]fanfold.Write, 0, writes),
 		lines: make([]int, 0, writes), shown: make([]int, 0, writes)}
 }
 
+// link is what links of one message have in common: the document referred to, and the collection of those that refer to it.
+type link struct {
+	target  fanfold.Key
+	holders string
+}
+
+// lineMessages says how many messages a line is in the log with the guards of a document that was not there.
+type lineMessages struct {
+	count int
+	links []link // those of them that may be joined with others
+}
+
+// joinedIn returns how many of a line's links are joined with others of the batch.
+func (b *importBatch) joinedIn(m lineMessages) (n int) {
+	for _, l := range m.links {
+		if _, there := b.links[l]; there {
+			n++
+		}
+	}
+	return n
+}
+
 // isFullFor tells whether an event, which with its guards is so many messages, must go into another batch: for lack of
-// room, or because of its document. mayGrow tells whether there may be more than importWrites messages, of which none is a guard.
+// room, or because of its document. mayGrow tells whether there may be so many messages, which are more than importWrites.
 // beside tells whether somebody else writes or reads strongly, and is not to wait long.
-func (b *importBatch) isFullFor(ev *fanfold.Event, messages int, mayGrow, beside func() bool) bool {
+func (b *importBatch) isFullFor(ev *fanfold.Event, m lineMessages, mayGrow func(messages int) bool, beside func() bool) bool {
 	_, twice := b.keys[ev.Key]
+	all := b.messages + m.count
+	stored := all - b.joined - b.joinedIn(m)
 	switch {
 	case len(b.writes) == 0:
 		return false
 	case twice || b.bytes+len(ev.Body)+len(ev.Kept) > importBytes:
 		return true
-	case b.messages+messages <= importWrites:
-		guarded := b.messages > len(b.writes) || messages > 1
-		return guarded && b.messages+messages > besideWrites && beside()
+	case all > besideWrites && all > len(b.writes)+1 && beside(): // there are guards
+		return true
 	}
-	return b.messages > len(b.writes) || messages > 1 || !mayGrow()
+	return stored > importWrites && !mayGrow(stored)
 }
 
 // add adds the write of one line. shown is the number under which it is reported.
-func (b *importBatch) add(ev *fanfold.Event, messages, number, shown int) {
-	b.messages += messages
+func (b *importBatch) add(ev *fanfold.Event, m lineMessages, number, shown int) {
+	b.messages += m.count
+	b.joined += b.joinedIn(m)
+	for _, l := range m.links {
+		b.links[l] = struct{}{}
+	}
 	b.keys[ev.Key] = struct{}{}
 	b.writes, b.lines, b.shown = append(b.writes, fanfold.Write{Event: ev}), append(b.lines, number), append(b.shown, shown)
 	b.bytes += len(ev.Body) + len(ev.Kept)
@@ -195,31 +225,37 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 	return true
 }
 
-// mayGrow returns whether the batch, which has importWrites messages or more, may have another one: lines come fast, nothing holds up
+// mayGrow returns whether the batch may have so many messages, which are more than importWrites: lines come fast, nothing holds up
 // the batches before it, and nobody else writes documents or reads strongly on this node.
-func (b *batcher) mayGrow() bool {
-	if len(b.batch.writes) == importWrites {
+func (b *batcher) mayGrow(messages int) bool {
+	if !b.batch.asked {
+		b.batch.asked = true
 		b.batch.large = time.Since(b.batch.began) < importFast && b.w.foreground.idleFor(importAlone)
 	}
-	return b.batch.large && len(b.batch.writes) < b.w.opt.ImportBatch-1
+	return b.batch.large && messages < b.w.opt.ImportBatch
 }
 
 // beside returns whether somebody else writes documents or reads strongly on this node.
 func (b *batcher) beside() bool { return !b.w.foreground.idleFor(importAlone) }
 
-// messages returns how many messages a line is in the log with the guards of a document that was not there; 0 for a line
-// that is refused with err.
-func (ck *checker) messages(ev *fanfold.Event, err error) int {
+// messages returns how many messages a line is; none for one that is refused with err.
+func (w *Writer) messages(ev *fanfold.Event, err error) (m lineMessages) {
 	if err != nil || ev.Kind != fanfold.KindPut {
-		return 0
+		return m
 	}
-	m, _, _ := ck.models.Model()
-	c := m.Collection(ev.Key.Collection)
-	if c == nil || !m.Guards(c.Name, false) {
-		return 1
+	of, _, _ := w.Models.Model()
+	c := of.Collection(ev.Key.Collection)
+	if m.count = 1; c == nil || !of.Guards(c.Name, false) {
+		return m
 	}
-	parts := &guardedParts{strict: strictReferences(c, jsondoc.MustParse(ev.Body))}
-	return 1 + len(c.Unique) + len(parts.targets())
+	targets := (&guardedParts{strict: strictReferences(c, jsondoc.MustParse(ev.Body))}).targets()
+	m.count += len(c.Unique) + len(targets)
+	if w.opt.JoinLinks {
+		for _, t := range targets {
+			m.links = append(m.links, link{t, c.Name})
+		}
+	}
+	return m
 }
 
 // send stages the batch, sends it and begins another. It is false once ctx has ended.

@@ -59,7 +59,7 @@ func TestStagedDocumentsAreHeldToTheLimit(t *testing.T) {
 		l, want := &stagingLog{}, []string{"a", "b"}
 		b := &batcher{w: New(Dependencies{Log: l, Models: l, Inspector: l}, Options{}), opt: ImportOptions{ID: importID}, batch: newImportBatch(0, 0)}
 		for i, id := range []string{"a", "x", "b"} {
-			b.batch.add(&fanfold.Event{Key: fanfold.Key{Collection: "c", ID: id}}, 1, i+1, i+1)
+			b.batch.add(&fanfold.Event{Key: fanfold.Key{Collection: "c", ID: id}}, lineMessages{count: 1}, i+1, i+1)
 		}
 		if b.stage(t.Context()); importID == "" {
 			want = want[:1]
@@ -88,7 +88,7 @@ func TestChangedBatchIsSentAnew(t *testing.T) {
 	} {
 		b := newImportBatch(0, 0)
 		for i := range 4 {
-			b.add(&fanfold.Event{Key: fanfold.Key{Collection: "c", ID: fmt.Sprint(i)}}, 1, i+1, i+1)
+			b.add(&fanfold.Event{Key: fanfold.Key{Collection: "c", ID: fmt.Sprint(i)}}, lineMessages{count: 1}, i+1, i+1)
 		}
 		b.staged, b.appendStaged = 4, func(context.Context, []fanfold.Write) (uint64, error) { return 0, nil }
 		if c.change(b); b.staged != c.staged || (b.appendStaged != nil) != (c.staged > 0) {
@@ -161,37 +161,52 @@ type noLeader struct{ Leader }
 
 func (noLeader) Fence(context.Context) (uint64, error) { return 0, nil }
 
-// TestGuardedBatchesStaySmall: a batch with guards has as many messages as a transaction.
-func TestGuardedBatchesStaySmall(t *testing.T) {
+// TestGuardedBatches: a batch with guards has more messages than a transaction where it may grow. A link that is joined with another is none.
+func TestGuardedBatches(t *testing.T) {
+	author := lineMessages{count: 2, links: []link{{fanfold.Key{Collection: "authors", ID: "a"}, "books"}}}
 	b := newImportBatch(0, 0)
-	ev := &fanfold.Event{Key: fanfold.Key{Collection: "c", ID: "new"}}
-	for i := range importWrites {
-		b.add(&fanfold.Event{Key: fanfold.Key{Collection: "c", ID: fmt.Sprint(i)}}, 1, i, i)
+	for i := range importWrites / 2 {
+		b.add(&fanfold.Event{Key: fanfold.Key{Collection: "books", ID: fmt.Sprint(i)}}, author, i, i)
 	}
-	grows, alone := func() bool { return true }, func() bool { return false }
-	if b.isFullFor(ev, 1, grows, alone) {
-		t.Error("a batch without guards does not grow")
+	if b.messages != importWrites-1 || b.joined != importWrites/2-1 {
+		t.Errorf("of %d messages %d are joined", b.messages, b.joined)
 	}
-	if !b.isFullFor(ev, 2, grows, alone) {
-		t.Error("a document with a guard makes a batch grow")
+	ev, asked := &fanfold.Event{Key: fanfold.Key{Collection: "books", ID: "new"}}, 0
+	no := func() bool { return false }
+	full := func(m lineMessages, grows bool) bool {
+		return b.isFullFor(ev, m, func(messages int) bool { asked = messages; return grows }, no)
 	}
-	if b.messages++; !b.isFullFor(ev, 1, grows, alone) {
-		t.Error("a batch with a guard grows")
+	if full(author, false) || asked > 0 {
+		t.Error("a batch is full of messages that it has not")
+	}
+	rest := importWrites - b.messages + b.joined
+	if full(lineMessages{count: rest}, false) || asked > 0 {
+		t.Error("a batch is full that has a place left")
+	}
+	if !full(lineMessages{count: rest + 1}, false) || full(lineMessages{count: rest + 2}, true) || asked != importWrites+2 {
+		t.Errorf("the batch was to have %d messages", asked)
+	}
+	reviews := lineMessages{count: rest + 1, links: []link{{fanfold.Key{Collection: "authors", ID: "a"}, "reviews"}}}
+	if !full(reviews, false) {
+		t.Error("a link is joined with that of another collection")
 	}
 }
 
-// TestGuardedBatchesBesideOthers: beside somebody else a batch with guards is smaller yet, and one without is not.
+// TestGuardedBatchesBesideOthers: beside somebody else a batch with guards is smaller, joined links or not, and one without is not.
 func TestGuardedBatchesBesideOthers(t *testing.T) {
 	b := newImportBatch(0, 0)
 	ev := &fanfold.Event{Key: fanfold.Key{Collection: "c", ID: "new"}}
-	for i := range besideWrites {
-		b.add(&fanfold.Event{Key: fanfold.Key{Collection: "c", ID: fmt.Sprint(i)}}, 1, i, i)
+	l := link{fanfold.Key{Collection: "c", ID: "target"}, "c"}
+	b.links[l] = struct{}{}
+	for i := range besideWrites - 1 {
+		b.add(&fanfold.Event{Key: fanfold.Key{Collection: "c", ID: fmt.Sprint(i)}}, lineMessages{count: 1}, i, i)
 	}
-	yes, no := func() bool { return true }, func() bool { return false }
-	if b.isFullFor(ev, 1, yes, yes) {
+	grows, yes, no := func(int) bool { return true }, func() bool { return true }, func() bool { return false }
+	if b.isFullFor(ev, lineMessages{count: 1}, grows, yes) {
 		t.Error("a batch without guards is full")
 	}
-	if b.isFullFor(ev, 2, yes, no) || !b.isFullFor(ev, 2, yes, yes) {
+	guarded := lineMessages{count: 2, links: []link{l}}
+	if b.isFullFor(ev, guarded, grows, no) || !b.isFullFor(ev, guarded, grows, yes) {
 		t.Error("a document with a guard fills a batch alone, or none beside others")
 	}
 }

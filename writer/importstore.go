@@ -299,7 +299,7 @@ func (im *Import) append(ctx context.Context, b *importBatch, writes []fanfold.W
 	var first uint64
 	switch {
 	case w.needGuards(writes):
-		first, _, err = (&guardRound{w: w, checked: true, recent: im.recent, after: im.last}).storeAll(ctx, writes)
+		first, _, err = (&guardRound{w: w, checked: true, most: w.opt.ImportBatch, recent: im.recent, after: im.last}).storeAll(ctx, writes)
 	case appendStaged != nil:
 		first, err = appendStaged(ctx, rest)
 	default:
