@@ -170,7 +170,7 @@ var limitTests = map[string]string{
 	`password, token and NKey files; credentials; certificates`:                   "TestCredentialsThatCannotBe",
 	`connecting to NATS at the start; again later`:                                "TestServersThatWantCredentials TestReconnectDelay TestConnectionComesBack",
 	`NATS servers without a leader`:                                               "TestServersWithoutALeader TestServerThatHasJustStarted",
-	`events that an import stores at once`:                                        "TestLargeBatches TestSizesOfImportBatches TestGuardedBatchesStaySmall TestGuardedBatchesBesideOthers",
+	`events that an import stores at once`:                                        "TestLargeBatches TestSizesOfImportBatches TestGuardedBatches TestGuardedBatchesBesideOthers",
 	`transactions and batches on their way into an embedded log`:                  "TestBatchRoom",
 	`events of an import that are not folded yet`:                                 "TestImportWaitsForASlowFold",
 	`silent NATS server`:                                                          "TestOtherServersOfTheList",
