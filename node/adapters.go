@@ -42,7 +42,7 @@ func (r writerRows) Wait(ctx context.Context, seq uint64) error {
 // Applied returns the sequence of the last event folded.
 func (r writerRows) Applied() uint64 { return r.Store.Applied.Seq() }
 
-// Tidy gives back space on the disk after much was written.
+// Tidy gives back space on the disk after much was written. It waits for readers that hold it, until ctx ends.
 func (r writerRows) Tidy(ctx context.Context) { r.projector.Tidy(ctx) }
 
 // reader makes the read model an api.Reader.

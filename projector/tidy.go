@@ -10,8 +10,8 @@ import (
 const (
 	tidyAfter = 250 * time.Millisecond // without a fold, until the read model is tidied up
 	tidyTries = 4                      // to empty SQLite's log while others write
-	tidyWait  = 2 * time.Second        // for the fold at most, of one who waits for a tidy read model
-	tidyPause = 5 * time.Millisecond   // until such a one looks again whether something is folded
+	tidyPause = 5 * time.Millisecond   // until it is looked again whether something is folded
+	heldPause = 50 * time.Millisecond  // until SQLite's log is tried again, which readers hold
 )
 
 // tidyWhenIdle tidies up whenever nothing is folded for a while, until ctx ends.
@@ -25,21 +25,40 @@ func (p *Projector) tidyWhenIdle(ctx context.Context) {
 		case <-tick.C:
 		}
 		folded := p.folded.Load()
-		if folded == seen && folded != tidied && p.tidy(ctx) {
-			tidied = folded
+		if folded == seen && folded != tidied && !p.isFolding() {
+			brief, cancel := context.WithTimeout(ctx, tidyAfter)
+			if p.tidy(brief) {
+				tidied = folded
+			}
+			cancel()
 		}
 		seen = folded
 	}
 }
 
-// Tidy gives back the space of SQLite's log after much was written, as far as readers allow. It returns within a few seconds, also where
-// something else is folded.
-func (p *Projector) Tidy(ctx context.Context) { p.tidy(ctx) }
+// isFolding returns whether a batch is being folded, which may take long.
+func (p *Projector) isFolding() bool {
+	if p.folding.TryLock() {
+		p.folding.Unlock()
+		return false
+	}
+	return true
+}
 
-// tidy does what Tidy does, and returns whether nothing is left to do.
+// Tidy gives back the space of SQLite's log after much was written. While readers hold it, or something else is folded, it tries again until
+// ctx ends. A part of the log that is on its way into the file then is awaited.
+func (p *Projector) Tidy(ctx context.Context) {
+	for !p.tidy(ctx) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(heldPause):
+		}
+	}
+}
+
+// tidy tries once what Tidy does, and returns whether nothing is left to do.
 func (p *Projector) tidy(ctx context.Context) (tidied bool) {
-	ctx, cancel := context.WithTimeout(ctx, tidyWait)
-	defer cancel()
 	for range tidyTries {
 		switch state := p.truncate(ctx); state {
 		case sqlite.Moving:

@@ -14,10 +14,11 @@ import (
 
 // Bounds of an import.
 const (
-	importWrites = 999         // documents in a batch; one more message says how far the import has come
-	importBytes  = 4 << 20     // of a batch's documents
-	importAhead  = 8_000       // events that an import may be ahead of the fold when it stores a batch
-	importWait   = time.Minute // for the fold to reach an event; default of Options.ImportWait
+	importWrites = 999             // documents in a batch; one more message says how far the import has come
+	importBytes  = 4 << 20         // of a batch's documents
+	importAhead  = 8_000           // events that an import may be ahead of the fold when it stores a batch
+	importWait   = time.Minute     // for the fold to reach an event; default of Options.ImportWait
+	importTidy   = 2 * time.Second // for the read model to be tidy, and no longer than the import took
 )
 
 // When a batch may have as many documents as the log stores at once: larger ones cost less for each, and hold up others for longer.
@@ -83,6 +84,7 @@ func (w *Writer) ImportProgress(ctx context.Context, id string, by *access.Right
 type Import struct {
 	w      *Writer
 	opt    ImportOptions
+	began  time.Time
 	report func(ImportReport) error
 
 	progress      ImportProgress   // what is stored
@@ -95,7 +97,7 @@ type Import struct {
 // NewImport begins or resumes an import. Errors are Invalid, Conflict where First does not follow what is stored, and
 // Unavailable, and Forbidden for nobody. Each line is judged by itself.
 func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, error) {
-	im := &Import{w: w, opt: opt, recent: recentWrites{}}
+	im := &Import{w: w, opt: opt, began: time.Now(), recent: recentWrites{}}
 	im.opt.First = max(1, opt.First)
 	if opt.By == nil {
 		return nil, errNobody
@@ -161,8 +163,8 @@ func (im *Import) Run(ctx context.Context, lines LineReader, report func(ImportR
 	return ctx.Err()
 }
 
-// WaitFolded waits until everything stored is folded on this node, and its read model tidy. The error is Timeout after
-// Options.ImportWait, ctx's, and Unavailable. Everything stays stored whatever it is.
+// WaitFolded waits until everything stored is folded on this node. It waits two seconds at most until the read model is tidy, which readers may
+// hold up. The error is Timeout after Options.ImportWait, ctx's, and Unavailable. Everything stays stored whatever it is.
 func (im *Import) WaitFolded(ctx context.Context) error {
 	if im.last == 0 {
 		return nil
@@ -170,6 +172,8 @@ func (im *Import) WaitFolded(ctx context.Context) error {
 	if err := im.w.wait(ctx, im.last, im.w.opt.ImportWait); err != nil {
 		return im.late(err, im.last)
 	}
+	ctx, cancel := context.WithTimeout(ctx, min(importTidy, time.Since(im.began)))
+	defer cancel()
 	im.w.ReadModel.Tidy(ctx)
 	return nil
 }

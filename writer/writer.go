@@ -72,7 +72,7 @@ type ReadModel interface {
 	Wait(ctx context.Context, seq uint64) error
 	// Applied returns the sequence of the last event folded.
 	Applied() uint64
-	// Tidy gives back space on the disk after much was written, as far as readers allow. It returns within a few seconds.
+	// Tidy gives back space on the disk after much was written. It waits for readers that hold it, until ctx ends.
 	Tidy(ctx context.Context)
 }
 

@@ -18,8 +18,7 @@ const (
 	leftWrites   = 2_000  // are little
 	mustWrites   = 60_000 // it is to begin anew at once: it has grown long
 
-	passPause     = 100 * time.Millisecond // between two small passes
-	truncateAgain = time.Second            // until the file is truncated again where readers kept it from that
+	passPause = 100 * time.Millisecond // between two small passes
 
 	// smallWAL is how many bytes of the file may stay where nothing is written.
 	smallWAL = 1 << 20
@@ -53,7 +52,6 @@ type WAL struct {
 	lastEnded    time.Time     // the same: when the last pass ended
 	unmoved      int           // writes that no pass has looked at yet
 	moved        int           // writes that passes have looked at since the WAL began anew
-	notBefore    time.Time     // Truncate does nothing until then
 
 	failed atomic.Pointer[error] // of a sync
 }
@@ -227,11 +225,8 @@ func (w *WAL) Truncate() (Truncation, error) {
 	}
 	w.unmoved += w.writer.Written
 	w.writer.Written = 0
-	switch size, err := w.size(); {
-	case err != nil || size <= smallWAL:
+	if size, err := w.size(); err != nil || size <= smallWAL {
 		return Truncated, err
-	case time.Now().Before(w.notBefore):
-		return Held, nil
 	}
 	ok, err := w.begin()
 	switch {
@@ -246,7 +241,6 @@ func (w *WAL) Truncate() (Truncation, error) {
 	if err = errors.Join(err, finishErr); !held || err != nil {
 		return Truncated, err
 	}
-	w.notBefore = time.Now().Add(truncateAgain)
 	return Held, nil
 }
 

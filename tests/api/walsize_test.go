@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -33,6 +34,11 @@ func TestImportLeavesNoWAL(t *testing.T) {
 	}
 	if load("b"); wal() == 0 {
 		t.Error("the WAL of a reader is gone")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if s.Node.Projector.Tidy(ctx); ctx.Err() == nil {
+		t.Error("the reader is not waited for")
 	}
 	if err := sc.Close(); err != nil {
 		t.Fatal(err)
