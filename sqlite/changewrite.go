@@ -14,6 +14,7 @@ import (
 // have in common once.
 type changeWriter struct {
 	c        *driver.Conn
+	begin    fanfold.Position // the last change when the transaction began: none up to it is yet to be written
 	derived  []driver.Value   // derived changes yet to be written
 	bytes    int              // of their deltas
 	forms    map[string]int64 // numbers of forms that are in the file
@@ -53,7 +54,9 @@ func (w *changeWriter) add(ch *fanfold.Change) error {
 		if err != nil {
 			return err
 		}
-		return w.addDerived(ch, id, w.splitter.stored(ch.Delta))
+		delta := w.splitter.stored(ch.Delta)
+		w.noteChain(ch.Position, readChainEnd(id, delta, int64(len(delta))))
+		return w.addDerived(ch, id, delta)
 	}
 	when, in, actor := ofEvent(ch)
 	if ch.Previous == nil {

@@ -67,7 +67,12 @@ func (w *changeWriter) endAt(prior fanfold.Position) (end chainEnd, err error) {
 			return readChainEnd(row.Int(derivedForm), delta, int64(len(delta))), nil
 		}
 	}
-	_, err = w.c.QueryRow("SELECT form, substr(delta, 1, ?), length(delta) FROM change WHERE position = ? AND op IS NULL", func(r driver.Row) {
+	if prior > w.begin { // it may be among the deferred statements
+		if err := w.c.Settle(); err != nil {
+			return end, err
+		}
+	}
+	_, err = w.c.QueryRowAhead("SELECT form, substr(delta, 1, ?), length(delta) FROM change WHERE position = ? AND op IS NULL", func(r driver.Row) {
 		end = readChainEnd(r.Int(0), r.Blob(1), r.Int(2))
 	}, int64(chainHeader), int64(prior))
 	return end, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
@@ -33,11 +34,22 @@ func (s *Snapshot) Rehearse(bounds Rehearsal) *Tx {
 	return tx
 }
 
+// Resume makes a transaction of Rehearse, after TakeBack, go on with this snapshot, with the rows that it has read. It returns false, and does
+// nothing, if the snapshot shows something else than the transaction's own.
+func (s *Snapshot) Resume(tx *Tx) bool {
+	if tx.rehearsal.begin != s.Checkpoint {
+		return false
+	}
+	tx.c, tx.pending.c = s.c, s.c
+	return true
+}
+
 // rehearsal is what a rehearsal knows besides the rows that it writes, which are in the row cache and in pending.
 type rehearsal struct {
 	begin        Checkpoint
 	changed      map[int64]bool // documents that derived changes hit
 	replaced     int            // documents that ReplaceMembers would change
+	deleted      []fanfold.Key  // documents that it deleted
 	previousRows map[int64]*Row // the documents that it wrote, as they were in the cache; nil for one that was not there
 }
 
@@ -56,7 +68,12 @@ func (tx *Tx) TakeBack() {
 		tx.cache.clear()
 	}
 	clear(tx.cache.dirty)
-	clear(tx.missing)
+	for _, key := range r.deleted {
+		delete(tx.missing, key)
+	}
+	if r.deleted = r.deleted[:0]; len(tx.missing) >= maxMissing {
+		clear(tx.missing)
+	}
 	clear(r.previousRows)
 	clear(r.changed)
 	r.replaced = 0
@@ -83,6 +100,7 @@ func (tx *Tx) rehearseDelete(r *Row) {
 	tx.noteWritten(r.Number)
 	tx.cache.forget(r.Number)
 	tx.missing[r.Key] = struct{}{}
+	tx.rehearsal.deleted = append(tx.rehearsal.deleted, r.Key)
 }
 
 // rehearseChange notes that a derived change is about to hit a document. The error is ErrRehearsalEnds where too many have changed.

@@ -81,3 +81,53 @@ func TestRehearsalEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestRehearsalResumes: a rehearsal goes on with another snapshot, and reads nothing again, until something is folded.
+func TestRehearsalResumes(t *testing.T) {
+	store, key, gone := openStore(t, t.TempDir()), fanfold.Key{Collection: "c", ID: "1"}, fanfold.Key{Collection: "c", ID: "2"}
+	for number, k := range []fanfold.Key{key, gone} {
+		if err := insert(store, uint64(number+1), k, `{"v":1}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var tx *sqlite.Tx
+	if err := rehearsed(t, store, sqlite.Rehearsal{}, func(begun *sqlite.Tx) error {
+		tx = begun
+		absent, err := tx.NumberOf(fanfold.Key{Collection: "c", ID: "3"})
+		row, err2 := tx.Get(gone)
+		if err = errors.Join(err, err2, setViews(tx, `{"v":2}`, 1)); err == nil {
+			err = tx.Delete(row, 3, 0)
+		}
+		if tx.TakeBack(); absent != 0 {
+			t.Errorf("document %d is there", absent)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Read(func(s *sqlite.Snapshot) error {
+		if !s.Resume(tx) {
+			t.Fatal("the rehearsal does not go on")
+		}
+		changed, err := tx.Body(key)
+		deleted, err2 := tx.Body(gone)
+		absent, err3 := tx.NumberOf(fanfold.Key{Collection: "c", ID: "3"})
+		if string(changed) != `{"v":1}` || string(deleted) != `{"v":1}` || absent != 0 || s.RowsRead() > 1 {
+			t.Errorf("the documents are %s, %s and %d, after %d rows that were read", changed, deleted, absent, s.RowsRead())
+		}
+		return errors.Join(err, err2, err3)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := insert(store, 3, fanfold.Key{Collection: "c", ID: "3"}, `{"v":1}`); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Read(func(s *sqlite.Snapshot) error {
+		if s.Resume(tx) {
+			t.Error("the rehearsal goes on after something was folded")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -240,7 +240,7 @@ func (tx *Tx) loadCached(numbers []int64) error {
 			unknown = append(unknown, n)
 		}
 	}
-	if len(unknown) < 4 || tx.rehearsal != nil {
+	if len(unknown) < 4 {
 		return nil
 	}
 	if err := errors.Join(tx.makeRoom(), tx.settleDocuments()); err != nil {
@@ -248,7 +248,7 @@ func (tx *Tx) loadCached(numbers []int64) error {
 	}
 	rows, _, err := tx.readAhead(nil, unknown)
 	for i := range rows {
-		tx.cache.put(&rows[i])
+		err = errors.Join(err, tx.keepRow(&rows[i]))
 	}
 	return err
 }

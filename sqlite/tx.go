@@ -53,6 +53,7 @@ func (tx *Tx) run(fn func(tx *Tx) error) (err error) {
 	if err := tx.load(); err != nil {
 		return err
 	}
+	tx.changes.begin = tx.checkpoint.Position
 	if err := fn(tx); err != nil {
 		return err
 	}

@@ -15,12 +15,13 @@ const onSnapshot = 32
 
 // MayEachExceed returns the indexes of those events that may cause more than limit derived changes, each as if it were the
 // only one and the log's next. None is left out that does, as far as this node has folded. Several are rehearsed on one
-// snapshot, where rows that more than one of them read are read once; what a rehearsal ends before it is done is among
-// those returned. The error is the read model's, or ctx's.
+// snapshot, and rows that more than one of them read are read once while nothing is folded. What a rehearsal ends before it is
+// done is among those returned. The error is the read model's, or ctx's.
 func (i *Inspector) MayEachExceed(ctx context.Context, events []*fanfold.Event, limit int64) (which []int, err error) {
 	done := 0
+	e := &eachEstimate{ctx: ctx}
 	for some := range slices.Chunk(events, onSnapshot) {
-		exceeding, err := i.mayEachExceed(ctx, some, limit)
+		exceeding, err := i.mayEachExceed(e, some, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -32,21 +33,21 @@ func (i *Inspector) MayEachExceed(ctx context.Context, events []*fanfold.Event, 
 	return which, nil
 }
 
-// mayEachExceed does what MayEachExceed does, on one snapshot.
-func (i *Inspector) mayEachExceed(ctx context.Context, events []*fanfold.Event, limit int64) (which []int, err error) {
+// mayEachExceed does what MayEachExceed does, on one snapshot, with what an estimate has read of one before.
+func (i *Inspector) mayEachExceed(e *eachEstimate, events []*fanfold.Event, limit int64) (which []int, err error) {
 	pl := i.projector.Plan()
 	err = i.store.Read(func(s *sqlite.Snapshot) error {
 		defer func() { i.rowsRead.Add(int64(s.RowsRead())) }()
 		if int64(s.Checkpoint.Seq)+1 <= limit {
 			return nil // an event changes each document once, and each was made by an event
 		}
-		e := eachEstimate{ctx: ctx, plan: pl, snapshot: s}
+		e.moveTo(s, pl)
 		for n, ev := range events {
 			if !pl.Collection(ev.Key.Collection).FansOut && maxReferenced <= limit {
 				continue // it changes the documents that it refers to, and nothing follows from that
 			}
-			if derived, err := e.of(ev); ctx.Err() != nil {
-				return ctx.Err()
+			if derived, err := e.of(ev); e.ctx.Err() != nil {
+				return e.ctx.Err()
 			} else if err != nil || derived > limit {
 				which = append(which, n)
 			}
@@ -64,6 +65,14 @@ type eachEstimate struct {
 	tx       *sqlite.Tx // nil before the first event, and after one that could not be folded to its end
 	fold     *fold.Fold
 	out      *model.Fanout
+}
+
+// moveTo makes the estimate go on with a snapshot and a plan. What was read is kept if both are as before: nothing was folded meanwhile.
+func (e *eachEstimate) moveTo(s *sqlite.Snapshot, pl *fold.Plan) {
+	if e.tx != nil && (e.plan != pl || !s.Resume(e.tx)) {
+		e.tx = nil
+	}
+	e.snapshot, e.plan = s, pl
 }
 
 // of returns how many derived changes an event causes at most. The error says that it changes many documents, or cannot be
