@@ -21,6 +21,8 @@ type Row struct {
 	Body       []byte         // the embedded view
 	Referenced ReferencedView // what the row holds of the referenced view
 	Omitted    []byte         // how many derived values Body has no room for, by rule, as JSON; nil for none
+
+	used bool // it was asked for by its key again, while the row cache had it
 }
 
 // ReferencedText returns the referenced view.

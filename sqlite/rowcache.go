@@ -63,6 +63,17 @@ func (c *rowCache) drop(number int64) {
 	delete(c.keys, r.Key)
 }
 
+// dropUnused removes the documents that were not used again since it last ran. None is dirty.
+func (c *rowCache) dropUnused() {
+	for number, r := range c.rows {
+		if r == nil || !r.used {
+			c.drop(number)
+			continue
+		}
+		r.used = false
+	}
+}
+
 // forget removes a document that is deleted.
 func (c *rowCache) forget(number int64) {
 	c.drop(number)
@@ -137,12 +148,20 @@ func (tx *Tx) updateCached(r *Row, v View) error {
 	return tx.makeRoom()
 }
 
-// makeRoom empties a cache that is full. That of a rehearsal has bounds of its own.
+// makeRoom makes room in a cache that is full. Documents that were used again since it last did stay, where these are few. The cache of a
+// rehearsal has bounds of its own.
 func (tx *Tx) makeRoom() error {
 	if tx.rehearsal != nil || len(tx.cache.rows) <= maxCachedRows && tx.cache.bytes <= maxCachedBytes {
 		return nil
 	}
-	return tx.emptyCache()
+	if err := tx.flushCache(); err != nil {
+		return err
+	}
+	tx.cache.unsettled = true
+	if tx.cache.dropUnused(); len(tx.cache.rows) > maxCachedRows/2 || tx.cache.bytes > maxCachedBytes/2 {
+		tx.cache.clear()
+	}
+	return nil
 }
 
 // emptyCache writes every dirty document and removes all from the cache.
@@ -188,6 +207,7 @@ func (tx *Tx) readRow(query string, args ...driver.Value) (row *Row, err error) 
 // cachedByKey returns the document with a key, nil where there is none. The cache alone changes it.
 func (tx *Tx) cachedByKey(key fanfold.Key) (*Row, error) {
 	if r := tx.cache.byKey(key); r != nil {
+		r.used = true
 		return r, nil
 	}
 	if _, absent := tx.missing[key]; absent {

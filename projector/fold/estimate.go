@@ -7,7 +7,7 @@ import (
 // An estimate needs the number of derived changes only. See Options.Estimate.
 
 // isRead returns whether what an event leads to can depend on the view that it gives a document, and not only on what the
-// document enters into the values of others.
+// document enters into the values of others. Copies of a document that the event creates, from which nothing follows, are counted instead.
 func (f *Fold) isRead(c *Collection, id string) (bool, error) {
 	if len(c.derivedCounters)+len(c.derived) > 0 {
 		return true, nil
@@ -17,12 +17,33 @@ func (f *Fold) isRead(c *Collection, id string) (bool, error) {
 			return true, nil
 		}
 	}
+	var final []*Rule
 	for _, r := range c.Readers {
-		if held, err := f.hasHolders(r.RelationName, id); err != nil || held {
-			return held, err
+		held, err := f.hasHolders(r.RelationName, id)
+		switch {
+		case err != nil:
+			return false, err
+		case held && f.creates && !r.leadsOn:
+			final = append(final, r)
+		case held:
+			return true, nil
+		}
+	}
+	for _, r := range final {
+		if err := f.countHoldersOf(r, id); err != nil {
+			return false, err
 		}
 	}
 	return false, nil
+}
+
+// countHoldersOf counts the holders of a target as documents that a rule changes.
+func (f *Fold) countHoldersOf(r *Rule, target string) error {
+	n, err := f.tx.CountHolders(r.RelationName, target, -1)
+	if err == nil {
+		f.countDerived(r.Collection, []string{r.FullName}, n)
+	}
+	return err
 }
 
 // countFinalTargets counts the holders of those targets of a level whose copies lead to no other changes, and drops the
@@ -36,11 +57,9 @@ func (f *Fold) countFinalTargets(l *level) error {
 			continue
 		}
 		for id := range ids {
-			n, err := f.tx.CountHolders(r.RelationName, id, -1)
-			if err != nil {
+			if err := f.countHoldersOf(r, id); err != nil {
 				return err
 			}
-			f.countDerived(r.Collection, []string{r.FullName}, n)
 		}
 		delete(l.targets, r)
 	}
