@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,8 +45,19 @@ func TestImportLeavesNoWAL(t *testing.T) {
 		t.Fatal(err)
 	}
 	harness.Await(t, "the WAL to go after the reader", time.Minute, func() bool { return wal() == 0 })
-	for i := range 4 {
-		s.Put("books", fmt.Sprint("c", i), fmt.Sprintf(`{"text":"%01000000d"}`, i))
+	write := func(prefix string) {
+		for i := range 4 {
+			s.Put("books", fmt.Sprint(prefix, i), fmt.Sprintf(`{"text":"%01000000d"}`, i))
+		}
 	}
+	write("c")
 	harness.Await(t, "the WAL to go after writes", time.Minute, func() bool { return wal() == 0 })
+	write("d")
+	var tidying sync.WaitGroup
+	for range 4 { // none keeps another from it
+		tidying.Go(func() { s.Node.Projector.Tidy(t.Context()) })
+	}
+	if tidying.Wait(); wal() > 0 {
+		t.Errorf("after all have tidied up the WAL has %d bytes", wal())
+	}
 }
