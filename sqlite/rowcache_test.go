@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// TestFullRowCache: a document that is asked for again and again stays in the cache, which holds no more than its bound. What was changed
-// before the cache was full is not lost.
+// TestFullRowCache: a document that is asked for again and again stays in the cache, which holds no more than its bound. Changes from
+// before the cache was full are not lost.
 func TestFullRowCache(t *testing.T) {
 	store, often, last := openInternal(t), fanfold.Key{Collection: "c", ID: "1"}, int64(maxCachedRows*3)
 	body := func(i int64) string { return `{"v":` + strconv.FormatInt(i, 10) + `}` }
