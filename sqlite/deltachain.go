@@ -78,8 +78,12 @@ func (w *changeWriter) endAt(prior fanfold.Position) (end chainEnd, err error) {
 	return end, err
 }
 
-// noteChain notes the last change of a document. Those of documents that have not changed for long are forgotten.
+// noteChain notes the last change of a document. Those of documents that have not changed for long are forgotten. No chain goes on after an
+// event's first change: a prepared model has written its own by other means.
 func (w *changeWriter) noteChain(at fanfold.Position, end chainEnd) {
+	if at.N() == 0 {
+		return
+	}
 	if w.chains == nil || len(w.chains) >= maxChains {
 		w.chains, w.olderChains = map[fanfold.Position]chainEnd{}, w.chains
 	}

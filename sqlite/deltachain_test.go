@@ -231,3 +231,14 @@ func TestDamagedChain(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstChangeEndsNoChain: no chain goes on after an event's first change, whether its end is in memory or was forgotten. Such a change is
+// a derived one for a model's event, and a node that prepared the model has not split it.
+func TestFirstChangeEndsNoChain(t *testing.T) {
+	var w changeWriter
+	at := fanfold.At(5, 0)
+	w.noteChain(at, chainEnd{known: 1, left: 3})
+	if end, err := w.endAt(at); err != nil || end != (chainEnd{}) {
+		t.Errorf("the chain ends with %+v, %v", end, err)
+	}
+}
