@@ -101,7 +101,7 @@ func TestImportOverTLS(t *testing.T) {
 	suite.Parallel(t)
 	for _, version := range []int{1, 2} {
 		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) {
-			s, cert := harness.OpenTLS(t, harness.Options{API: api.Options{BodyGrace: 500 * time.Millisecond}})
+			s, cert := harness.OpenTLS(t, harness.Options{API: api.Options{BodyGrace: 4 * time.Second}})
 			s.Speak(cert, version)
 			body, send := io.Pipe()
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/v1/_import?collection=books", body)
