@@ -234,7 +234,7 @@ func (tx *Tx) SetView(number int64, v View) error {
 	return tx.writeView(number, v)
 }
 
-// Delete removes a document and leaves a tombstone.
+// Delete removes a document, and leaves a tombstone and what its history is found by.
 func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Position) error {
 	if tx.rehearsal != nil {
 		tx.rehearseDelete(r)
@@ -247,6 +247,9 @@ func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Positio
 	tx.noteAbsent(r.Key)
 	tx.counts[r.Key.Collection]--
 	if err := tx.writeDocument("DELETE FROM document WHERE number = ?", r.Number); err != nil {
+		return err
+	}
+	if err := tx.c.Exec("INSERT INTO past_document (collection, id, number, deleted) VALUES (?, ?, ?, ?)", r.Key.Collection, r.Key.ID, r.Number, int64(position)); err != nil {
 		return err
 	}
 	return tx.Tombstone(r.Key, revision, position)

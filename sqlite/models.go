@@ -3,6 +3,7 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite/driver"
@@ -16,8 +17,8 @@ func (tx *Tx) SetProposal(seq uint64, source []byte, version int, actor string) 
 }
 
 // AddModel records the model that applies from the event at seq on, under a version of the fold, with the paths that stay
-// reserved, and the rules whose kept values stay stored.
-func (tx *Tx) AddModel(seq uint64, m *model.Model, reserved model.Reserved, retired model.Retired) error {
+// reserved, and the rules whose kept values stay stored. now is the log's time.
+func (tx *Tx) AddModel(seq uint64, now time.Time, m *model.Model, reserved model.Reserved, retired model.Retired) error {
 	paths, err := json.Marshal(reserved)
 	if err != nil {
 		return fmt.Errorf("reserved paths: %w", err)
@@ -26,8 +27,8 @@ func (tx *Tx) AddModel(seq uint64, m *model.Model, reserved model.Reserved, reti
 	if err != nil {
 		return fmt.Errorf("retired rules: %w", err)
 	}
-	return tx.c.Exec("INSERT INTO model (seq, source, fold, reserved, retired) VALUES (?, ?, ?, ?, ?)",
-		int64(seq), driver.Text(m.Source), int64(m.Fold), driver.Text(paths), driver.Text(rules))
+	return tx.c.Exec("INSERT INTO model (seq, time, source, fold, reserved, retired) VALUES (?, ?, ?, ?, ?, ?)",
+		int64(seq), now.UnixNano(), driver.Text(m.Source), int64(m.Fold), driver.Text(paths), driver.Text(rules))
 }
 
 // StoredModel is the model that applies, and the last event about models.

@@ -42,7 +42,7 @@ func (f *Fold) adoptModel(ev *fanfold.Event) (*ModelChange, error) {
 		return nil, err
 	}
 	next := m.Next
-	return m, f.tx.AddModel(ev.Seq, next.Model, next.Reserved, next.Retired)
+	return m, f.tx.AddModel(ev.Seq, f.now, next.Model, next.Reserved, next.Retired)
 }
 
 // applyModelChange brings the documents that are there up to a new model: links of changed relations first, then what

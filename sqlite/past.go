@@ -1,0 +1,166 @@
+package sqlite
+
+import (
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
+)
+
+// Past shows documents as they were at a position of the log. It is valid as long as its snapshot.
+type Past struct {
+	s  *Snapshot
+	at fanfold.Position
+}
+
+// lifetime is the time from a document's creation to its delete, in positions.
+type lifetime struct {
+	number int64
+	end    fanfold.Position // of the last change
+	live   bool             // the document is there; else the last change is its delete
+}
+
+// At returns the position that is shown.
+func (p *Past) At() fanfold.Position { return p.at }
+
+// AsOf returns the past at a position that Whole has returned.
+func (s *Snapshot) AsOf(at fanfold.Position) *Past { return &Past{s, at} }
+
+// Whole returns the position at which the event of a position ends, and its transaction: nobody sees a part of either. A position
+// that the snapshot has not reached is its end.
+func (s *Snapshot) Whole(at fanfold.Position) (fanfold.Position, error) {
+	at = fanfold.At(at.Seq(), fanfold.MaxChanges)
+	if at >= s.At() {
+		return s.At(), nil
+	}
+	last, tx, err := s.lastChange(at)
+	for tx != "" && err == nil {
+		next, following := fanfold.Position(0), ""
+		if _, err = s.c.QueryRow("SELECT c.position, "+eventTx+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT 1", func(r driver.Row) {
+			next, following = fanfold.Position(r.Int(0)), r.Text(1)
+		}, int64(fanfold.At(last.Seq(), fanfold.MaxChanges))); following != tx || err != nil {
+			break
+		}
+		last, tx, err = s.lastChange(fanfold.At(next.Seq(), fanfold.MaxChanges))
+	}
+	return max(last, fanfold.At(at.Seq(), 0)), err
+}
+
+// lastChange returns the position of the last change up to a position, 0 for none, and the transaction of its event.
+func (s *Snapshot) lastChange(at fanfold.Position) (last fanfold.Position, tx string, err error) {
+	_, err = s.c.QueryRow("SELECT c.position, "+eventTx+fromChange+"WHERE c.position <= ? ORDER BY c.position DESC LIMIT 1", func(r driver.Row) {
+		last, tx = fanfold.Position(r.Int(0)), r.Text(1)
+	}, int64(at))
+	return last, tx, err
+}
+
+// AtTime returns the position of the last event whose time is not later than t. Of events without changes it knows those that
+// applied a model. Times never decrease: they are the running maximum of the log's.
+func (s *Snapshot) AtTime(t time.Time) (at fanfold.Position, err error) {
+	if !s.Checkpoint.Time.After(t) {
+		return s.At(), nil
+	}
+	if at, err = s.Before(t.Add(1)); err != nil {
+		return 0, err
+	}
+	_, err = s.c.QueryRow("SELECT max(seq) FROM model WHERE time <= ?", func(r driver.Row) { at = max(at, fanfold.At(uint64(r.Int(0)), 0)) }, t.UnixNano())
+	return at, err
+}
+
+// Model returns the model that applied, as JSON, and the event that applied it, 0 for none.
+func (p *Past) Model() (source []byte, seq uint64, err error) {
+	_, err = p.s.c.QueryRow("SELECT source, seq FROM model WHERE seq <= ? ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
+		source, seq = r.Bytes(0), uint64(r.Int(1))
+	}, int64(p.at.Seq()))
+	return source, seq, err
+}
+
+// GetWithin returns a document as it was, nil where there was none, and how many bytes its body had, or takes to be rebuilt. A body for
+// which maxBytes are too few is nil. It undoes at most what changed between two key frames: see IsKeyFrame.
+func (p *Past) GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
+	life, err := p.s.lifetimeAt(key, p.at)
+	switch {
+	case err != nil || life == nil:
+		return nil, 0, err
+	case life.live && life.end <= p.at:
+		return p.s.GetWithin(key, view, maxBytes)
+	}
+	h := history{s: p.s, view: view}
+	at, revision, err := h.versionAt(*life, p.at)
+	if err != nil {
+		return nil, 0, err
+	}
+	ch := &fanfold.Change{Position: at, Key: key, Number: life.number, Revision: revision}
+	if doc, size, err = h.rebuilt(ch, maxBytes); doc == nil && err == nil {
+		doc, err = h.document(ch, life.number, nil)
+	}
+	return doc, size, err
+}
+
+// lifetimeAt returns the lifetime of a document that was there at a position, nil where none was.
+func (s *Snapshot) lifetimeAt(key fanfold.Key, at fanfold.Position) (life *lifetime, err error) {
+	lives, err := s.lifetimes(key, at, 1)
+	if err != nil || len(lives) == 0 || !lives[0].live && lives[0].end <= at {
+		return nil, err
+	}
+	return &lives[0], nil
+}
+
+// lifetimes returns the newest lifetimes of documents with a key that began at or before a position, the newest first, limit of them at
+// most.
+func (s *Snapshot) lifetimes(key fanfold.Key, at fanfold.Position, limit int) (lives []lifetime, err error) {
+	err = s.c.Query(lifetimesSQL, func(r driver.Row) error {
+		lives = append(lives, lifetime{number: r.Int(0), end: fanfold.Position(r.Int(1)), live: r.Int(2) == 1})
+		return nil
+	}, key.Collection, key.ID, int64(at.Seq()), int64(limit))
+	return lives, err
+}
+
+// lifetimesSQL reads lifetimes. A document that is there is newer than all that were deleted.
+const lifetimesSQL = "SELECT * FROM (SELECT number, position, 1 FROM document WHERE collection = ?1 AND id = ?2 AND number <= ?3)" +
+	" UNION ALL SELECT * FROM (SELECT number, deleted, 0 FROM past_document WHERE collection = ?1 AND id = ?2 AND number <= ?3 ORDER BY number DESC LIMIT ?4 + 0) LIMIT ?4 + 0"
+
+// versionAt returns the position of the last change of a document up to a position within its lifetime, and the document's revision
+// after it.
+func (h *history) versionAt(life lifetime, at fanfold.Position) (version fanfold.Position, revision fanfold.Revision, err error) {
+	if version, err = h.s.lastVersion(life, at); err != nil {
+		return 0, 0, err
+	}
+	found, err := h.s.c.QueryRow("SELECT coalesce(revision, position >> 20) FROM change WHERE position = ?", func(r driver.Row) {
+		revision = fanfold.Revision(r.Int(0))
+	}, int64(version))
+	if err == nil && !found {
+		err = damagedHistory(version)
+	}
+	return version, revision, err
+}
+
+// lastVersion returns the position of the last change of a document up to a position within its lifetime.
+func (s *Snapshot) lastVersion(life lifetime, at fanfold.Position) (version fanfold.Position, err error) {
+	if life.end <= at {
+		return life.end, nil
+	}
+	if version, err = s.imageAfter(life, at); err != nil {
+		return 0, err
+	}
+	found, err := s.c.QueryRow(lastVersionSQL, func(r driver.Row) { version = fanfold.Position(r.Int(0)) }, int64(version), int64(at))
+	if err == nil && !found {
+		err = damagedHistory(version)
+	}
+	return version, err
+}
+
+// imageAfter returns the position of the first change of a document after a position that has an image, and where there is none, the last
+// change of its lifetime.
+func (s *Snapshot) imageAfter(life lifetime, at fanfold.Position) (image fanfold.Position, err error) {
+	image = life.end
+	_, err = s.c.QueryRow("SELECT position FROM change WHERE number = ? AND position > ? AND previous IS NOT NULL ORDER BY position LIMIT 1",
+		func(r driver.Row) { image = fanfold.Position(r.Int(0)) }, life.number, int64(at))
+	return image, err
+}
+
+// lastVersionSQL goes back from a change to the first that is not after a position.
+const lastVersionSQL = `WITH RECURSIVE back (position, prior) AS (
+		SELECT position, prior FROM change WHERE position = ?1
+		UNION ALL SELECT c.position, c.prior FROM back b JOIN change c ON c.position = b.prior WHERE b.position > ?2)
+	SELECT position FROM back WHERE position <= ?2`

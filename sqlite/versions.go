@@ -1,0 +1,270 @@
+package sqlite
+
+import (
+	"slices"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/sqlite/driver"
+)
+
+// Versions returns the page of a document's history that q asks for. The page ends early where more would be over q.MaxBytes; where
+// already the first version is, it has no versions, and says how many bytes it needs.
+func (s *Snapshot) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, err error) {
+	if q.MaxBytes == 0 {
+		q.MaxBytes = pageBytes
+	}
+	q.To = min(q.To, s.Checkpoint.Position)
+	newest, err := s.lifetimes(q.Key, s.Checkpoint.Position, 1)
+	if err != nil || len(newest) == 0 {
+		return page, err
+	}
+	v := versions{VersionPage: fanfold.VersionPage{Known: true}, s: s, q: q, history: history{s: s, view: q.View}}
+	positions, err := v.positions()
+	if err != nil {
+		return page, err
+	}
+	if v.More = len(positions) > q.Limit; v.More {
+		positions = positions[:q.Limit]
+	}
+	if q.Ascending {
+		for _, at := range positions {
+			v.history.requested = append(v.history.requested, &fanfold.Change{Position: at, Key: q.Key})
+		}
+	}
+	for i, at := range positions {
+		fits, err := v.add(at)
+		switch {
+		case err != nil:
+			return v.VersionPage, err
+		case fits:
+			continue
+		case i == 0:
+			v.Need = v.size
+		}
+		v.More, v.Full = true, true
+		break
+	}
+	return v.VersionPage, nil
+}
+
+// versions is a page of a document's history that is being read.
+type versions struct {
+	fanfold.VersionPage
+	s       *Snapshot
+	q       fanfold.VersionQuery
+	history history
+	size    int // of what was read for the versions so far and the one that did not fit, in bytes
+
+	known     fanfold.Position // the change whose version is knownBody; 0 for none
+	knownBody []byte
+}
+
+// positions returns the positions of the changes that the page is about, in its order, and of one more where there is one.
+func (v *versions) positions() ([]fanfold.Position, error) {
+	if v.q.Ascending {
+		return v.oldestFirst()
+	}
+	return v.newestFirst()
+}
+
+// newestFirst returns the positions of changes, the newest first: it goes from each to the one before it.
+func (v *versions) newestFirst() (positions []fanfold.Position, err error) {
+	upper := v.q.To
+	if v.q.After != 0 {
+		upper = min(upper, v.q.After-1)
+	}
+	lives, err := v.s.lifetimes(v.q.Key, upper, v.q.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	for _, life := range lives {
+		at, err := v.s.lastVersion(life, upper)
+		for err == nil && at != 0 && at >= v.q.From && len(positions) <= v.q.Limit {
+			var prior, write fanfold.Position
+			if prior, write, err = v.before(at); v.q.Direct && write != at {
+				at = write // passes over all derived changes after the write
+				continue
+			}
+			positions = append(positions, at)
+			at = prior
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return positions, nil
+}
+
+// before returns the position of the document's change before one, 0 for none, and that of the last write at or before it.
+func (v *versions) before(at fanfold.Position) (prior, write fanfold.Position, err error) {
+	found, err := v.s.c.QueryRow("SELECT prior, CASE WHEN op IS NULL THEN revision << 20 ELSE position END FROM change WHERE position = ?", func(r driver.Row) {
+		prior, write = fanfold.Position(r.Int(0)), fanfold.Position(r.Int(1))
+	}, int64(at))
+	if err == nil && !found {
+		err = damagedHistory(at)
+	}
+	return prior, write, err
+}
+
+// oldestFirst returns the positions of changes, the oldest first. A change does not name the one after it, so those of a stretch
+// between two images are read from its end.
+func (v *versions) oldestFirst() (positions []fanfold.Position, err error) {
+	lower := max(v.q.From, v.q.After+1)
+	lives, err := v.s.lifetimesFrom(v.q.Key, lower, v.q.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	for _, life := range lives {
+		at := max(lower, fanfold.At(uint64(life.number), 0))
+		for at <= min(life.end, v.q.To) && len(positions) <= v.q.Limit {
+			some, end, err := v.stretch(life, at)
+			if err != nil {
+				return nil, err
+			}
+			positions = append(positions, some...)
+			at = end + 1
+		}
+	}
+	if i := slices.IndexFunc(positions, func(at fanfold.Position) bool { return at > v.q.To }); i >= 0 {
+		positions = positions[:i]
+	}
+	return positions[:min(len(positions), v.q.Limit+1)], nil
+}
+
+// stretch returns the positions of changes from one on, in order, up to the next that has an image, which is the end.
+func (v *versions) stretch(life lifetime, from fanfold.Position) (positions []fanfold.Position, end fanfold.Position, err error) {
+	if created := fanfold.At(uint64(life.number), 0); from == created {
+		return []fanfold.Position{created}, created, nil
+	}
+	if end, err = v.s.imageAfter(life, from-1); err != nil {
+		return nil, 0, err
+	}
+	if v.q.Direct {
+		return v.writes(life, from)
+	}
+	err = v.s.c.Query(stretchSQL, func(r driver.Row) error {
+		positions = append(positions, fanfold.Position(r.Int(0)))
+		return nil
+	}, int64(end), int64(from))
+	slices.Reverse(positions)
+	return positions, end, err
+}
+
+// stretchSQL goes back from a change to the last one that is not before a position.
+const stretchSQL = `WITH RECURSIVE back (position, prior) AS (
+		SELECT position, prior FROM change WHERE position = ?1
+		UNION ALL SELECT c.position, c.prior FROM back b JOIN change c ON c.position = b.prior WHERE b.prior >= ?2)
+	SELECT position FROM back`
+
+// writes returns the positions of writes from a position on, as many as the page needs. Each of them has an image.
+func (v *versions) writes(life lifetime, from fanfold.Position) (positions []fanfold.Position, end fanfold.Position, err error) {
+	end = life.end
+	err = v.s.c.Query("SELECT position FROM change WHERE number = ? AND position >= ? AND previous IS NOT NULL AND op IS NOT NULL ORDER BY position LIMIT ? + 0", func(r driver.Row) error {
+		positions = append(positions, fanfold.Position(r.Int(0)))
+		return nil
+	}, life.number, int64(from), int64(v.q.Limit)+1)
+	if len(positions) > v.q.Limit {
+		end = positions[v.q.Limit]
+	}
+	return positions, end, err
+}
+
+// lifetimesFrom returns the lifetimes of documents with a key that did not end before a position, the oldest first, limit of them at most.
+func (s *Snapshot) lifetimesFrom(key fanfold.Key, from fanfold.Position, limit int) (lives []lifetime, err error) {
+	err = s.c.Query(lifetimesFromSQL, func(r driver.Row) error {
+		lives = append(lives, lifetime{number: r.Int(0), end: fanfold.Position(r.Int(1)), live: r.Int(2) == 1})
+		return nil
+	}, key.Collection, key.ID, int64(from), int64(limit))
+	return lives, err
+}
+
+// lifetimesFromSQL reads lifetimes. A document that is there is newer than all that were deleted.
+const lifetimesFromSQL = "SELECT * FROM (SELECT number, deleted, 0 FROM past_document WHERE collection = ?1 AND id = ?2 AND deleted >= ?3 ORDER BY number LIMIT ?4 + 0)" +
+	" UNION ALL SELECT * FROM (SELECT number, position, 1 FROM document WHERE collection = ?1 AND id = ?2 AND position >= ?3) LIMIT ?4 + 0"
+
+// add adds the version after the change at a position. It is false where the page has no room for it.
+func (v *versions) add(at fanfold.Position) (fits bool, err error) {
+	columns := feedColumns
+	if v.q.View == fanfold.Referenced {
+		columns = writtenColumns
+	}
+	ch, err := v.s.change(columns, at)
+	if err == nil && ch == nil {
+		err = damagedHistory(at)
+	}
+	if err != nil {
+		return false, err
+	}
+	row := fanfold.Version{ChangeRow: fanfold.ChangeRow{Change: ch}}
+	v.size += sizeOf(ch)
+	if err := v.addBodies(&row); err != nil || v.size > v.q.MaxBytes {
+		return false, err
+	}
+	if row.Cause, err = v.causeOf(ch); err != nil {
+		return false, err
+	}
+	ch.Previous, ch.PreviousSource, ch.Delta = nil, nil, nil
+	if v.size += len(row.Patch); v.size > v.q.MaxBytes {
+		return false, nil
+	}
+	v.Versions = append(v.Versions, row)
+	return true, nil
+}
+
+// addBodies adds the document and the patch to a version. Where the page has no room for the document it adds neither.
+func (v *versions) addBodies(row *fanfold.Version) error {
+	ch := row.Change
+	derived := ch.Op == fanfold.OpDerive
+	if v.q.Docs || !derived {
+		var size int
+		var err error
+		if row.Doc, size, err = v.after(ch); err != nil {
+			return err
+		}
+		if v.size += size; v.size > v.q.MaxBytes {
+			return nil
+		}
+	}
+	row.Patch = []byte("[]")
+	var before []byte
+	if !derived || row.Doc != nil {
+		var err error
+		if before, err = v.history.before(ch, row.Doc); err != nil {
+			return err
+		}
+		v.known, v.knownBody = ch.Prior, before
+	}
+	switch {
+	case !derived:
+		row.Patch = jsondoc.Diff(before, bodyOf(row.Doc))
+	case v.q.View == fanfold.Embedded:
+		row.Patch = ch.Delta
+	}
+	if !v.q.Docs {
+		row.Doc = nil
+	}
+	return nil
+}
+
+// after returns the document after a change, and how many bytes its body has, as history.after does. It is known where the page had the
+// version after it before.
+func (v *versions) after(ch *fanfold.Change) (doc *fanfold.Document, size int, err error) {
+	if v.known == ch.Position && ch.Op != fanfold.OpDelete {
+		doc, err := v.history.document(ch, ch.Number, v.knownBody)
+		return doc, len(v.knownBody), err
+	}
+	return v.history.after(ch, v.q.MaxBytes-v.size)
+}
+
+// causeOf returns the document whose write caused a derived change; nil where a model did, and of a write.
+func (v *versions) causeOf(ch *fanfold.Change) (*fanfold.Key, error) {
+	if ch.Op != fanfold.OpDerive {
+		return nil, nil
+	}
+	cause, err := v.s.firstOfEvent(ch.Position.Seq(), nil)
+	if err != nil || cause == nil || cause.Op == fanfold.OpDerive {
+		return nil, err
+	}
+	return &cause.Key, nil
+}

@@ -1,0 +1,45 @@
+package fanfold
+
+// VersionQuery asks for a page of the history of one document: the changes of all documents that ever had its key.
+type VersionQuery struct {
+	Key       Key
+	View      View
+	Ascending bool     // the oldest first
+	After     Position // the change behind which the page begins, in the order asked for; 0 for none
+	From, To  Position // the first and the last position that count
+	Limit     int      // how many versions, at most
+	Direct    bool     // no derived changes
+	Docs      bool     // with the document after each change
+	MaxBytes  int      // of values and documents that are read for the page; 0 for 8 MiB
+}
+
+// Version is one change of a document, and the document after it where that was asked for.
+type Version struct {
+	ChangeRow
+	// Patch is a JSON Patch (RFC 6902) from the version before to this one, whose operations also carry "old". A create adds the
+	// whole document, and a delete removes it.
+	Patch []byte
+}
+
+// VersionPage holds one page of the history of a document.
+type VersionPage struct {
+	Versions []Version
+	More     bool // versions follow
+	Known    bool // there was a document with the key
+	Full     bool // the page ended early, because more would be over MaxBytes
+	Need     int  // of a page without versions: the MaxBytes that its first one needs; 0 otherwise
+}
+
+// WithCausesIn returns a row that names no document but those of collections for which reads is true.
+func (r ChangeRow) WithCausesIn(reads func(collection string) bool) ChangeRow {
+	if r.Cause != nil && !reads(r.Cause.Collection) {
+		r.Cause = nil
+	}
+	if by := r.ByDelete; by != nil && !reads(by.Key.Collection) {
+		change, hidden := *r.Change, *by
+		hidden.Key = Key{}
+		change.ByDelete = &hidden
+		r.Change = &change
+	}
+	return r
+}
