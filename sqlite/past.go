@@ -7,24 +7,12 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// Past shows documents as they were at a position of the log. It is valid as long as its snapshot.
-type Past struct {
-	s  *Snapshot
-	at fanfold.Position
-}
-
 // lifetime is the time from a document's creation to its delete, in positions.
 type lifetime struct {
 	number int64
 	end    fanfold.Position // of the last change
 	live   bool             // the document is there; else the last change is its delete
 }
-
-// At returns the position that is shown.
-func (p *Past) At() fanfold.Position { return p.at }
-
-// AsOf returns the past at a position that Whole has returned.
-func (s *Snapshot) AsOf(at fanfold.Position) *Past { return &Past{s, at} }
 
 // Whole returns the position at which the event of a position ends, and its transaction: nobody sees a part of either. A position
 // that the snapshot has not reached is its end.
@@ -67,26 +55,27 @@ func (s *Snapshot) AtTime(t time.Time) (at fanfold.Position, err error) {
 	return at, err
 }
 
-// Model returns the model that applied, as JSON, and the event that applied it, 0 for none.
-func (p *Past) Model() (source []byte, seq uint64, err error) {
-	_, err = p.s.c.QueryRow("SELECT source, seq FROM model WHERE seq <= ? ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
+// ModelAt returns the model that applied at a position, as JSON, and the event that applied it, 0 for none.
+func (s *Snapshot) ModelAt(at fanfold.Position) (source []byte, seq uint64, err error) {
+	_, err = s.c.QueryRow("SELECT source, seq FROM model WHERE seq <= ? ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
 		source, seq = r.Bytes(0), uint64(r.Int(1))
-	}, int64(p.at.Seq()))
+	}, int64(at.Seq()))
 	return source, seq, err
 }
 
-// GetWithin returns a document as it was, nil where there was none, and how many bytes its body had, or takes to be rebuilt. A body for
-// which maxBytes are too few is nil. It undoes at most what changed between two key frames: see IsKeyFrame.
-func (p *Past) GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
-	life, err := p.s.lifetimeAt(key, p.at)
+// GetAt returns a document as it was at a position that Whole has returned, nil where there was none, and how many bytes its body had,
+// or takes to be rebuilt. A body for which maxBytes are too few is nil. It undoes at most what changed between two key frames: see
+// IsKeyFrame.
+func (s *Snapshot) GetAt(when fanfold.Position, key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
+	life, err := s.lifetimeAt(key, when)
 	switch {
 	case err != nil || life == nil:
 		return nil, 0, err
-	case life.live && life.end <= p.at:
-		return p.s.GetWithin(key, view, maxBytes)
+	case life.live && life.end <= when:
+		return s.GetWithin(key, view, maxBytes)
 	}
-	h := history{s: p.s, view: view}
-	at, revision, err := h.versionAt(*life, p.at)
+	h := history{s: s, view: view}
+	at, revision, err := h.versionAt(*life, when)
 	if err != nil {
 		return nil, 0, err
 	}

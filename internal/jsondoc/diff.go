@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// maxFineDiff bounds the operations about the members or elements of one value, in bytes. Where they have more, and more than the value
-// before and after, the value is replaced as a whole.
+// maxFineDiff is how many bytes more than the value before and after the operations about its members or elements have at most. Where
+// they have more, the value is replaced as a whole.
 const maxFineDiff = 1 << 20
 
 // Diff returns a JSON Patch (RFC 6902) that makes one value of another, whose operations also carry "old" where they replace or remove.
@@ -79,7 +79,7 @@ func (d *differ) value(a, b Node) {
 func (d *differ) fine(a, b Node, compare func(a, b Node)) bool {
 	begin := len(d.out)
 	compare(a, b)
-	if len(d.out)-begin <= max(maxFineDiff, len(d.a.Raw(a))+len(d.b.Raw(b))) {
+	if len(d.out)-begin <= maxFineDiff+len(d.a.Raw(a))+len(d.b.Raw(b)) {
 		return true
 	}
 	d.out = d.out[:begin]
