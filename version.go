@@ -1,5 +1,14 @@
 package fanfold
 
+import "time"
+
+// Moment names a prefix of the log: the one that ends with the event of a position and its transaction or, where Time is not zero, the
+// one whose events have times that are not later.
+type Moment struct {
+	Position Position
+	Time     time.Time
+}
+
 // VersionQuery asks for a page of the history of one document: the changes of all documents that ever had its key.
 type VersionQuery struct {
 	Key       Key

@@ -173,6 +173,23 @@ func (f *freshness) takesKeys(key fanfold.IdempotencyKey) error {
 	return f.lag.TooFar()
 }
 
+// waitUpTo waits until an event is folded, for limit at most. The error is that of waitToRead.
+func (f *freshness) waitUpTo(ctx context.Context, seq uint64, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return f.waitToRead(ctx, seq, limit)
+}
+
+// waitUpToFence waits until everything acknowledged before the call is folded, for limit at most. The error is that of waitForFence.
+func (f *freshness) waitUpToFence(ctx context.Context, limit time.Duration) error {
+	if err := f.lag.TooFar(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return f.waitForFence(ctx, 0, limit)
+}
+
 // waitForFence waits until want and everything acknowledged before the call are folded. Errors are Timeout and Unavailable.
 func (f *freshness) waitForFence(ctx context.Context, want uint64, limit time.Duration) error {
 	begun := time.Now()

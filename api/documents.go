@@ -47,6 +47,7 @@ type documents struct {
 	importer  Importer
 	views     *view.Views
 	models    Models
+	past      pastModels
 	folded    Folded
 	fresh     *freshness
 	bodies    *bodies
@@ -67,12 +68,15 @@ func (d *documents) get(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := readParameters(c, "view", "expand"); err != nil {
+	if err := readParameters(c, "view", "expand", "at"); err != nil {
 		return err
 	}
 	form, err := viewOf(c)
 	if err != nil {
 		return err
+	}
+	if c.Request().URL.RawQuery != "" && isAsOf(c.QueryParams()) {
+		return d.getAt(c, key, form)
 	}
 	if err := d.fresh.await(c); err != nil {
 		return err

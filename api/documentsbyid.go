@@ -64,7 +64,7 @@ func (d *documents) listByIDs(c echo.Context, collection string, ids []string, e
 	}
 	a, err := d.answers.assemble(c, func(a *answer) error {
 		return d.open(c).Read(func(snap *view.Prefix) error {
-			return d.newItems(c, snap, a, p).addAll(collection, ids)
+			return d.newItems(c, snap, a, p).addAll(snap, collection, ids)
 		})
 	})
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *documents) listByIDs(c echo.Context, collection string, ids []string, e
 
 // addAll adds the documents of a collection with these ids as one JSON object, which lists the ids without a document
 // besides. Errors are UnknownCollection, and those of add.
-func (l *items) addAll(collection string, ids []string) error {
+func (l *items) addAll(snap *view.Prefix, collection string, ids []string) error {
 	l.out.AddString(`{"items":[`)
 	missing := []byte(`],"missing":[`)
 	for _, id := range ids {
@@ -91,7 +91,7 @@ func (l *items) addAll(collection string, ids []string) error {
 		}
 	}
 	if l.count == 0 {
-		if err := checkCollection(l.snap, collection); err != nil {
+		if err := checkCollection(snap, collection); err != nil {
 			return err
 		}
 	}

@@ -55,9 +55,15 @@ func parseExpand(m *model.Model, collection, text string) ([]*expansion, error) 
 // errManyExpanded says that an answer would hold more than maxExpanded documents besides its own. It is an Unprocessable.
 var errManyExpanded = fanfold.Errorf(fanfold.Unprocessable, "expand reaches more than %d documents: ask for less at once, by a smaller limit, fewer ids or fewer relations in expand", maxExpanded)
 
+// documentReader reads documents of one state of the store: see view.Prefix and view.Past.
+type documentReader interface {
+	At() fanfold.Position
+	GetWithin(key fanfold.Key, form fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
+}
+
 // expander adds documents of one snapshot to an answer, with the member _expanded.
 type expander struct {
-	snap  *view.Prefix
+	snap  documentReader
 	form  fanfold.View
 	out   *answer
 	count int // of the documents expanded
@@ -199,6 +205,9 @@ func (x *expander) read(key fanfold.Key) (*fanfold.Document, error) {
 	if doc.Body == nil {
 		doc, _, err = x.snap.GetWithin(key, x.form, size)
 	}
+	if err == nil && len(doc.Body) > size { // of an earlier state, which is known once it is rebuilt
+		err = x.out.reserve(len(doc.Body) + around)
+	}
 	return doc, err
 }
 
@@ -207,7 +216,7 @@ const smallBody = 4 << 10
 
 // newExpander returns an expander of one snapshot into an answer. tag returns a hash of everything that was expanded so
 // far, for the ETag.
-func newExpander(snap *view.Prefix, form fanfold.View, out *answer) (x *expander, tag func() string) {
+func newExpander(snap documentReader, form fanfold.View, out *answer) (x *expander, tag func() string) {
 	h := fnv.New64a()
 	x = &expander{snap: snap, form: form, out: out, seen: map[fanfold.Key]*fanfold.Document{}, sum: func(s string) { h.Write([]byte(s + "\n")) }}
 	return x, func() string { return fmt.Sprintf("%016x", h.Sum64()) }
@@ -220,19 +229,29 @@ func (d *documents) getExpanded(c echo.Context, key fanfold.Key, form fanfold.Vi
 	if err != nil {
 		return err
 	}
+	return d.getAssembled(c, key, form, func(snap *view.Prefix) (documentReader, []*expansion, error) { return snap, tree, nil })
+}
+
+// getAssembled answers GET of one document of the state that open returns, with the relations to be expanded.
+func (d *documents) getAssembled(c echo.Context, key fanfold.Key, form fanfold.View, open func(snap *view.Prefix) (documentReader, []*expansion, error)) error {
 	var doc *fanfold.Document
 	var at fanfold.Position
 	var etag entityTag
 	a, err := d.answers.assemble(c, func(a *answer) error {
-		return d.open(c).Read(func(snap *view.Prefix) (err error) {
-			at = snap.At()
-			x, tag := newExpander(snap, form, a)
+		return d.open(c).Read(func(snap *view.Prefix) error {
+			state, tree, err := open(snap)
+			if err != nil {
+				return err
+			}
+			at = state.At()
+			x, tag := newExpander(state, form, a)
 			if doc, err = x.read(key); err != nil || doc == nil {
 				return err
 			}
 			err = x.add(doc, nil, tree)
-			etag = d.positions.etag(doc)
-			etag.Suffix = tag()
+			if etag = d.positions.etag(doc); len(tree) > 0 {
+				etag.Suffix = tag()
+			}
 			return err
 		})
 	})

@@ -161,6 +161,7 @@ func (d *documents) table() []route {
 		{"PATCH", documentPath, rightWrite, byRoom, both, 0, d.patch},
 		{"DELETE", documentPath, rightWrite, byRoom, both, 0, d.delete},
 		{"GET", "/v1/:collection/:id/_lineage", rightRead, atOnce, 0, 0, d.lineage},
+		{"GET", "/v1/:collection/:id/_history", rightRead, atOnce, 0, 0, d.history},
 		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, 0, d.children},
 		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
 		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.importLines}, // it says itself why it takes no key

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
@@ -86,6 +87,23 @@ func (m *memory) GetWithin(key fanfold.Key, _ fanfold.View, maxBytes int) (*fanf
 		doc.Body = nil
 	}
 	return doc, size, nil
+}
+
+func (m *memory) Time() time.Time                                  { return time.Time{} }
+func (m *memory) Oldest() (fanfold.Position, error)                { return 0, nil }
+func (m *memory) Resolve(fanfold.Moment) (fanfold.Position, error) { return m.At(), nil }
+func (m *memory) ModelAt(fanfold.Position) ([]byte, uint64, error) { return nil, 0, nil }
+
+func (m *memory) GetAt(_ fanfold.Position, key fanfold.Key, view fanfold.View, maxBytes int) (*fanfold.Document, int, error) {
+	m.calls["GetAt"]++
+	return m.GetWithin(key, view, maxBytes)
+}
+
+func (m *memory) Versions(q fanfold.VersionQuery) (fanfold.VersionPage, error) {
+	m.calls["Versions"]++
+	doc := m.find(q.Key)
+	ch := &fanfold.Change{Key: q.Key, Op: fanfold.OpCreate, Position: doc.Position}
+	return fanfold.VersionPage{Known: true, Versions: []fanfold.Version{{ChangeRow: fanfold.ChangeRow{Change: ch, Doc: doc}}}}, nil
 }
 
 func (m *memory) EachListed(_, _ string, _ int, _ fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
@@ -174,6 +192,8 @@ func TestDocumentsComeFromTheView(t *testing.T) {
 		{"/v1/authors/a1/books", "EachReferring", `"id":"b2"`},
 		{"/v1/authors/a1/books?page=1", "EachOnPage", `"pages":1`},
 		{"/v1/books/b1/_lineage", "Lineage", `"rule":"b1"`},
+		{"/v1/books/b1?at=3", "GetAt", `{"id":"b1","author":"a1"}`},
+		{"/v1/books/b1/_history", "Versions", `"doc":{"id":"b1","author":"a1"`},
 		{"/v1/_export", "All", `{"collection":"books","doc":{"id":"b2","author":"a1"}}`},
 	} {
 		clear(m.calls)

@@ -73,7 +73,7 @@ func (s *scan) applyRights(page *fanfold.ChangePage) {
 	kept := page.Rows[:0]
 	for _, row := range page.Rows {
 		if s.req.reads(row.Key.Collection) {
-			kept = append(kept, s.withoutHiddenCause(row))
+			kept = append(kept, row.WithCausesIn(s.req.reads))
 		}
 	}
 	if s.leftOut != nil {
@@ -81,18 +81,4 @@ func (s *scan) applyRights(page *fanfold.ChangePage) {
 	}
 	clear(page.Rows[len(kept):])
 	page.Rows = kept
-}
-
-// withoutHiddenCause returns a row that does not name a document of a collection which the consumer does not read.
-func (s *scan) withoutHiddenCause(row fanfold.ChangeRow) fanfold.ChangeRow {
-	if row.Cause != nil && !s.req.reads(row.Cause.Collection) {
-		row.Cause = nil
-	}
-	if by := row.ByDelete; by != nil && !s.req.reads(by.Key.Collection) {
-		change, hidden := *row.Change, *by
-		hidden.Key = fanfold.Key{}
-		change.ByDelete = &hidden
-		row.Change = &change
-	}
-	return row
 }

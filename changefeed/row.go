@@ -46,6 +46,16 @@ func addRow(out *sending.Buffer, row fanfold.ChangeRow, issuer fanfold.Issuer, r
 	out.AddString("}")
 }
 
+// AddVersion adds a change of a document's history as JSON: what the feed says of it, the patch, and the document where it was asked
+// for. actors tells that the reader is an administrator, who is told who sent the request.
+func AddVersion(out *sending.Buffer, v fanfold.Version, issuer fanfold.Issuer, actors bool) {
+	row := v.ChangeRow
+	change := *row.Change
+	change.Previous, change.Delta = nil, v.Patch
+	row.Change = &change
+	addRow(out, row, issuer, &request{Query: Query{Selection: Selection{AllChanges: true}}, actors: actors})
+}
+
 // appendHead appends what a change is, without the documents and without the object's end.
 func appendHead(head []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byte {
 	head = append(head, `{"seq":"`...)

@@ -14,9 +14,30 @@ type lifetime struct {
 	live   bool             // the document is there; else the last change is its delete
 }
 
-// Whole returns the position at which the event of a position ends, and its transaction: nobody sees a part of either. A position
-// that the snapshot has not reached is its end.
-func (s *Snapshot) Whole(at fanfold.Position) (fanfold.Position, error) {
+// Time returns the time of the last event: the running maximum of the log's times.
+func (s *Snapshot) Time() time.Time { return s.Checkpoint.Time }
+
+// Resolve returns the position of a moment: of its last event or transaction, of which nobody sees a part. A moment that the snapshot
+// has not reached is its end. Of events without changes it knows by time those that applied a model.
+func (s *Snapshot) Resolve(m fanfold.Moment) (fanfold.Position, error) {
+	if m.Time.IsZero() {
+		return s.whole(m.Position)
+	}
+	if !s.Checkpoint.Time.After(m.Time) {
+		return s.At(), nil
+	}
+	at, err := s.Before(m.Time.Add(1))
+	if err != nil {
+		return 0, err
+	}
+	if _, err = s.c.QueryRow("SELECT max(seq) FROM model WHERE time <= ?", func(r driver.Row) { at = max(at, fanfold.At(uint64(r.Int(0)), 0)) }, m.Time.UnixNano()); err != nil {
+		return 0, err
+	}
+	return s.whole(at)
+}
+
+// whole returns the position at which the event of a position ends, and its transaction.
+func (s *Snapshot) whole(at fanfold.Position) (fanfold.Position, error) {
 	at = fanfold.At(at.Seq(), fanfold.MaxChanges)
 	if at >= s.At() {
 		return s.At(), nil
@@ -42,19 +63,6 @@ func (s *Snapshot) lastChange(at fanfold.Position) (last fanfold.Position, tx st
 	return last, tx, err
 }
 
-// AtTime returns the position of the last event whose time is not later than t. Of events without changes it knows those that
-// applied a model. Times never decrease: they are the running maximum of the log's.
-func (s *Snapshot) AtTime(t time.Time) (at fanfold.Position, err error) {
-	if !s.Checkpoint.Time.After(t) {
-		return s.At(), nil
-	}
-	if at, err = s.Before(t.Add(1)); err != nil {
-		return 0, err
-	}
-	_, err = s.c.QueryRow("SELECT max(seq) FROM model WHERE time <= ?", func(r driver.Row) { at = max(at, fanfold.At(uint64(r.Int(0)), 0)) }, t.UnixNano())
-	return at, err
-}
-
 // ModelAt returns the model that applied at a position, as JSON, and the event that applied it, 0 for none.
 func (s *Snapshot) ModelAt(at fanfold.Position) (source []byte, seq uint64, err error) {
 	_, err = s.c.QueryRow("SELECT source, seq FROM model WHERE seq <= ? ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
@@ -63,7 +71,7 @@ func (s *Snapshot) ModelAt(at fanfold.Position) (source []byte, seq uint64, err 
 	return source, seq, err
 }
 
-// GetAt returns a document as it was at a position that Whole has returned, nil where there was none, and how many bytes its body had,
+// GetAt returns a document as it was at a position that Resolve has returned, nil where there was none, and how many bytes its body had,
 // or takes to be rebuilt. A body for which maxBytes are too few is nil. It undoes at most what changed between two key frames: see
 // IsKeyFrame.
 func (s *Snapshot) GetAt(when fanfold.Position, key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/reports"
@@ -30,10 +31,28 @@ type Lists interface {
 	EachOnPage(p model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error
 }
 
+// History reads documents as they were.
+type History interface {
+	// Time returns the time of the last event.
+	Time() time.Time
+	// Oldest returns the oldest position that can be shown.
+	Oldest() (fanfold.Position, error)
+	// Resolve returns the position of a moment.
+	Resolve(m fanfold.Moment) (fanfold.Position, error)
+	// ModelAt returns the model that applied at a position, nil for none, and the event that applied it.
+	ModelAt(at fanfold.Position) (source []byte, seq uint64, err error)
+	// GetAt returns one document as it was at a position that Resolve has returned, nil where there was none, and how many bytes its
+	// body has or takes to be rebuilt. A body for which maxBytes are too few is nil.
+	GetAt(at fanfold.Position, key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
+	// Versions returns a page of a document's history.
+	Versions(q fanfold.VersionQuery) (fanfold.VersionPage, error)
+}
+
 // Snapshot reads one consistent prefix of the log.
 type Snapshot interface {
 	Listing
 	Lists
+	History
 	query.Snapshot
 	// At returns the position at which the prefix ends.
 	At() fanfold.Position

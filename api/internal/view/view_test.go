@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
@@ -81,6 +82,24 @@ func (s *shelf) EachByID(model.IDRange, func(doc *fanfold.Document) (bool, error
 func (s *shelf) GetWithin(fanfold.Key, fanfold.View, int) (*fanfold.Document, int, error) {
 	s.asked++
 	return document(0), 2, nil
+}
+
+func (s *shelf) Time() time.Time                                  { return time.Time{} }
+func (s *shelf) Oldest() (fanfold.Position, error)                { return 0, nil }
+func (s *shelf) Resolve(fanfold.Moment) (fanfold.Position, error) { return 1, nil }
+func (s *shelf) ModelAt(fanfold.Position) ([]byte, uint64, error) { return nil, 0, nil }
+
+func (s *shelf) GetAt(fanfold.Position, fanfold.Key, fanfold.View, int) (*fanfold.Document, int, error) {
+	s.asked++
+	return document(0), 2, nil
+}
+
+// Versions has two versions, of which a document of notes and a delete of one of vault are the causes.
+func (s *shelf) Versions(fanfold.VersionQuery) (fanfold.VersionPage, error) {
+	s.asked++
+	derived := fanfold.Version{ChangeRow: fanfold.ChangeRow{Change: &fanfold.Change{Op: fanfold.OpDerive}, Cause: &fanfold.Key{Collection: "notes", ID: "x"}}}
+	deleted := fanfold.Version{ChangeRow: fanfold.ChangeRow{Change: &fanfold.Change{Op: fanfold.OpDelete, ByDelete: &fanfold.ByDelete{Key: fanfold.Key{Collection: "vault", ID: "x"}}}}}
+	return fanfold.VersionPage{Known: true, Versions: []fanfold.Version{derived, deleted}}, nil
 }
 
 func (s *shelf) EachListed(string, string, int, fanfold.View, func(doc *fanfold.Document) (bool, error)) (bool, error) {
@@ -197,6 +216,14 @@ func readings(collection string) map[string]func(v View) error {
 	return map[string]func(v View) error{
 		"Get":     func(v View) error { _, _, err := v.Get(key, fanfold.Embedded); return err },
 		"Lineage": func(v View) error { _, err := v.Lineage(context.Background(), key); return err },
+		"Versions": within(func(p *Prefix) error {
+			_, err := p.Versions(fanfold.VersionQuery{Key: key})
+			return err
+		}),
+		"GetWithin of the past": within(func(p *Prefix) error {
+			_, _, err := p.AsOf(1).GetWithin(key, fanfold.Embedded, 9)
+			return err
+		}),
 		"GetWithin": within(func(p *Prefix) error {
 			_, _, err := p.GetWithin(key, fanfold.Embedded, 10)
 			return err
@@ -254,6 +281,26 @@ func TestViewOfEvents(t *testing.T) {
 				t.Errorf("%s is told of a change of %s: %v, %d, %v", r.name, collection, changes, derived, err)
 			}
 		}
+	}
+}
+
+// TestViewOfVersions: causes are named that may be read.
+func TestViewOfVersions(t *testing.T) {
+	for _, r := range readers {
+		v, _ := viewOf(t, r.who)
+		_ = v.Read(func(p *Prefix) error {
+			page, err := p.Versions(fanfold.VersionQuery{Key: fanfold.Key{Collection: "notes", ID: "x"}})
+			if err != nil {
+				if slices.Contains(r.reads, "notes") {
+					t.Errorf("%s: %v", r.name, err)
+				}
+				return nil
+			}
+			if note, vault := page.Versions[0].Cause != nil, page.Versions[1].ByDelete.Key.ID == "x"; !note || vault != slices.Contains(r.reads, "vault") {
+				t.Errorf("%s is told of a cause in notes: %t, in vault: %t", r.name, note, vault)
+			}
+			return nil
+		})
 	}
 }
 

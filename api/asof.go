@@ -1,0 +1,167 @@
+package api
+
+import (
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
+)
+
+// maxMomentText bounds the text of a moment, in bytes.
+const maxMomentText = 255
+
+// moment is what a parameter such as at names.
+type moment struct {
+	fanfold.Moment
+	name, text string // of the parameter
+	event      bool   // the position is that of an event, without a change's number
+}
+
+// parseMoment reads a position or an RFC 3339 time that is the value of a parameter. Errors are Invalid, and StoreChanged.
+func (f *freshness) parseMoment(name, text string) (m moment, err error) {
+	m = moment{name: name, text: text}
+	if len(text) > maxMomentText {
+		return m, fanfold.Errorf(fanfold.Invalid, "%s has %d bytes: a position or a time has %d at most", name, len(text), maxMomentText)
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		if t.After(time.Now()) {
+			return m, fanfold.Errorf(fanfold.Invalid, "%s=%s is in the future: what will be stored then is not known", name, text)
+		}
+		m.Time = t
+		return m, nil
+	}
+	b, err := fanfold.ParseBookmark(text)
+	if err != nil {
+		return m, fanfold.Errorf(fanfold.Invalid, "%s=%s is neither a position (<sequence>-<n>-<store>, as it was given out) nor an RFC 3339 time, such as 2026-11-24T21:40:00Z", name, fanfold.Clip(text))
+	}
+	if _, err := f.issuer.Resolve(b); err != nil {
+		return m, err
+	}
+	m.Position, m.event = b.Position, !strings.Contains(text, "-")
+	return m, nil
+}
+
+// awaitMoments waits until the node has reached moments, as a read waits for its Fanfold-Min-Position. A time is reached where every event
+// that was acknowledged before is folded: it may be that of one of them. Errors are Invalid, StoreChanged, Timeout and Unavailable.
+func (d *documents) awaitMoments(c echo.Context, moments ...moment) error {
+	for _, name := range []string{"consistency", "maxLag"} {
+		if c.QueryParams().Has(name) {
+			return fanfold.Errorf(fanfold.Invalid, "%s does not go with %s, which says what is to be read", name, moments[0].name)
+		}
+	}
+	if err := d.fresh.await(c); err != nil {
+		return err
+	}
+	limit, err := d.fresh.timeout(c)
+	if err != nil {
+		return err
+	}
+	for _, m := range moments {
+		if err := d.awaitMoment(c, m, limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitMoment waits until the node has reached a moment, for limit at most.
+func (d *documents) awaitMoment(c echo.Context, m moment, limit time.Duration) error {
+	if m.Time.IsZero() {
+		return d.fresh.waitUpTo(c.Request().Context(), m.Position.Seq(), limit)
+	}
+	later := false
+	err := d.open(c).Read(func(snap *view.Prefix) error {
+		later = snap.Time().After(m.Time)
+		return nil
+	})
+	if later || err != nil {
+		return err
+	}
+	return d.fresh.waitUpToFence(c.Request().Context(), limit)
+}
+
+// resolve returns the position of a moment in a snapshot. The error is PositionGone where it can no longer be shown.
+func (d *documents) resolve(snap *view.Prefix, m moment) (at fanfold.Position, err error) {
+	if at, err = snap.Resolve(m.Moment); err != nil {
+		return 0, err
+	}
+	oldest, err := snap.Oldest()
+	if err == nil && at < oldest {
+		mark := d.positions.mark(oldest)
+		gone := fanfold.Errorf(fanfold.PositionGone, "the history before %s is no longer kept, and %s=%s is before it", mark, m.name, m.text)
+		gone.Oldest, err = &mark, gone
+	}
+	return at, err
+}
+
+// getAt answers GET of one document as it was.
+func (d *documents) getAt(c echo.Context, key fanfold.Key, form fanfold.View) error {
+	m, err := d.fresh.parseMoment("at", c.QueryParam("at"))
+	if err != nil {
+		return err
+	}
+	if err := d.awaitMoments(c, m); err != nil {
+		return err
+	}
+	return d.getAssembled(c, key, form, func(snap *view.Prefix) (documentReader, []*expansion, error) {
+		at, err := d.resolve(snap, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		past := snap.AsOf(at)
+		expand := c.QueryParam("expand")
+		if expand == "" {
+			return past, nil, nil
+		}
+		then, err := d.past.model(past)
+		if err != nil {
+			return nil, nil, err
+		}
+		tree, err := parseExpand(then, key.Collection, expand)
+		return past, tree, err
+	})
+}
+
+// isAsOf reports whether a request asks for a state before.
+func isAsOf(q url.Values) bool { return q.Has("at") }
+
+// pastModels keeps models that applied once. The zero value is empty.
+type pastModels struct {
+	mu    sync.Mutex
+	known map[uint64]*model.Model // by the event that applied it
+}
+
+// maxPastModels bounds the models that are kept.
+const maxPastModels = 16
+
+// model returns the model that applied in a state of the store.
+func (ms *pastModels) model(past *view.Past) (*model.Model, error) {
+	source, seq, err := past.Model()
+	if err != nil {
+		return nil, err
+	}
+	if seq == 0 {
+		source = []byte(`{"collections":{}}`)
+	}
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if m, ok := ms.known[seq]; ok {
+		return m, nil
+	}
+	m, err := modelfile.ParseAccepted(source)
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Internal, "the model of that time cannot be read")
+	}
+	if ms.known == nil || len(ms.known) >= maxPastModels {
+		ms.known = map[uint64]*model.Model{}
+	}
+	ms.known[seq] = m
+	return m, nil
+}

@@ -1,0 +1,202 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/writer"
+)
+
+// historyRequest is what a request for a document's history asks for.
+type historyRequest struct {
+	fanfold.VersionQuery
+	scope    string  // names the list, to which its cursors belong
+	from, to *moment // nil where they are not given
+}
+
+// history answers GET and HEAD of a document's versions, page by page.
+func (d *documents) history(c echo.Context) error {
+	req, err := d.readHistory(c)
+	if err != nil {
+		return err
+	}
+	rights := rightsOf(c)
+	actors := rights.Admin() && !rights.IsOpen()
+	a, err := d.answers.assemble(c, func(a *answer) error {
+		return d.open(c).Read(func(snap *view.Prefix) error {
+			c.Response().Header().Set(headerPosition, d.positions.mark(snap.At()).String())
+			page, err := d.readVersions(snap, a, req)
+			if err != nil {
+				return err
+			}
+			oldest, err := snap.Oldest()
+			if err != nil {
+				return err
+			}
+			d.addVersions(a, req, page, oldest, actors)
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return a.send(c, http.StatusOK)
+}
+
+// readHistory reads the parameters of a request, and waits until the read model is as fresh as it asks for.
+func (d *documents) readHistory(c echo.Context) (req historyRequest, err error) {
+	if req.Key, err = keyOf(c); err != nil {
+		return req, err
+	}
+	if err := readParameters(c, "view", "order", "limit", "cursor", "derived", "include_docs", "from", "to"); err != nil {
+		return req, err
+	}
+	q := c.QueryParams()
+	if req.View, err = viewOf(c); err != nil {
+		return req, err
+	}
+	if req.Ascending, err = oneOf(c, "order", "desc", "asc"); err != nil {
+		return req, err
+	}
+	if req.Direct, err = oneOf(c, "derived", "include", "exclude"); err != nil {
+		return req, err
+	}
+	bare, err := oneOf(c, "include_docs", "true", "false")
+	if req.Docs = !bare; err != nil {
+		return req, err
+	}
+	if req.Limit, err = params.Int(q, "limit", defaultLimit, 1, maxLimit); err != nil {
+		return req, err
+	}
+	req.scope = "the versions of " + req.Key.String()
+	if req.Ascending {
+		req.scope += ", the oldest first"
+	}
+	if v := q.Get("cursor"); v != "" {
+		place, err := parseCursor(req.scope, v)
+		if err != nil {
+			return req, err
+		}
+		if req.After, err = fanfold.ParsePosition(place); err != nil {
+			return req, badCursor(v)
+		}
+	}
+	return req, d.readRange(c, &req)
+}
+
+// readRange reads from and to, and waits for them.
+func (d *documents) readRange(c echo.Context, req *historyRequest) error {
+	var moments []moment
+	for _, end := range []struct {
+		name string
+		to   **moment
+	}{{"from", &req.from}, {"to", &req.to}} {
+		if !c.QueryParams().Has(end.name) {
+			continue
+		}
+		m, err := d.fresh.parseMoment(end.name, c.QueryParam(end.name))
+		if err != nil {
+			return err
+		}
+		*end.to = &m
+		moments = append(moments, m)
+	}
+	if len(moments) == 0 {
+		return d.fresh.await(c)
+	}
+	return d.awaitMoments(c, moments...)
+}
+
+// oneOf reads a parameter with two values, of which the first is that where it is absent. It reports whether it has the other.
+func oneOf(c echo.Context, name, first, other string) (bool, error) {
+	switch v := c.QueryParam(name); v {
+	case "", first:
+		return false, nil
+	case other:
+		return true, nil
+	default:
+		return false, fanfold.Errorf(fanfold.Invalid, "%s=%s is not one of %s and %s", name, fanfold.Clip(v), first, other)
+	}
+}
+
+// Bounds of what is read for a page of versions, in bytes.
+const (
+	firstVersionBytes = 256 << 10
+	versionGrowth     = 8 // by which the next try has more
+)
+
+// readVersions reads a page of versions, once there is room for it in the answer. Most pages are small: where one ends before its limit,
+// it is read again with more room, up to pageBytes, and more only where its first version needs it.
+func (d *documents) readVersions(snap *view.Prefix, a *answer, req historyRequest) (page fanfold.VersionPage, err error) {
+	q := req.VersionQuery
+	if err := d.resolveRange(snap, req, &q); err != nil {
+		return page, err
+	}
+	for q.MaxBytes = firstVersionBytes; ; q.MaxBytes = max(page.Need, min(versionGrowth*q.MaxBytes, pageBytes)) {
+		if err := a.reserve(q.MaxBytes + maxLimit*itemBytes); err != nil {
+			return page, err
+		}
+		if page, err = snap.Versions(q); err != nil {
+			return page, err
+		}
+		if page.Need == 0 && (!page.Full || q.MaxBytes >= pageBytes) {
+			break
+		}
+	}
+	if !page.Known {
+		return page, writer.Missing(req.Key)
+	}
+	return page, nil
+}
+
+// resolveRange sets the first and the last position that count.
+func (d *documents) resolveRange(snap *view.Prefix, req historyRequest, q *fanfold.VersionQuery) (err error) {
+	q.From, q.To = 0, snap.At()
+	if m := req.from; m != nil {
+		if q.From, err = d.firstOf(snap, *m); err != nil {
+			return err
+		}
+	}
+	if m := req.to; m != nil {
+		switch {
+		case m.Time.IsZero():
+			q.To = m.Position
+		default:
+			q.To, err = snap.Resolve(m.Moment)
+		}
+	}
+	return err
+}
+
+// firstOf returns the first position that is not before a moment.
+func (d *documents) firstOf(snap *view.Prefix, m moment) (fanfold.Position, error) {
+	switch {
+	case m.event:
+		return fanfold.At(m.Position.Seq(), 0), nil
+	case m.Time.IsZero():
+		return m.Position, nil
+	}
+	before, err := snap.Resolve(fanfold.Moment{Time: m.Time.Add(-1)})
+	return before + 1, err
+}
+
+// addVersions adds a page of versions to an answer.
+func (d *documents) addVersions(a *answer, req historyRequest, page fanfold.VersionPage, oldest fanfold.Position, actors bool) {
+	a.AddString(`{"items":[`)
+	for i, v := range page.Versions {
+		if i > 0 {
+			a.AddString(",")
+		}
+		changefeed.AddVersion(&a.Buffer, v, d.positions.Issuer, actors)
+	}
+	a.AddString("]")
+	if n := len(page.Versions); page.More && n > 0 {
+		a.AddString(`,"next":"` + makeCursor(req.scope, page.Versions[n-1].Position.String()) + `"`)
+	}
+	a.AddString(`,"oldest":"` + d.positions.mark(oldest).String() + `"}`)
+}

@@ -1,0 +1,56 @@
+package view
+
+import (
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+)
+
+// Past is a prefix of the log, as a View shows it, as it was at one of its positions.
+type Past struct {
+	snap   Snapshot
+	rights *access.Rights
+	at     fanfold.Position
+}
+
+// Time returns the time of the last event of the prefix.
+func (p *Prefix) Time() time.Time { return p.snap.Time() }
+
+// Oldest returns the oldest position that can be shown.
+func (p *Prefix) Oldest() (fanfold.Position, error) { return p.snap.Oldest() }
+
+// Resolve returns the position of a moment: see History.
+func (p *Prefix) Resolve(m fanfold.Moment) (fanfold.Position, error) { return p.snap.Resolve(m) }
+
+// AsOf returns the prefix as it was at a position that Resolve has returned.
+func (p *Prefix) AsOf(at fanfold.Position) *Past { return &Past{p.snap, p.rights, at} }
+
+// At returns the position that is shown.
+func (p *Past) At() fanfold.Position { return p.at }
+
+// Model returns the model that applied, nil for none, and the event that applied it.
+func (p *Past) Model() (source []byte, seq uint64, err error) { return p.snap.ModelAt(p.at) }
+
+// GetWithin returns one document, nil where there was none, and how many bytes its body has or takes to be rebuilt: see History.
+func (p *Past) GetWithin(key fanfold.Key, form fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
+	if err := p.rights.CheckRead(key.Collection); err != nil {
+		return nil, 0, err
+	}
+	return p.snap.GetAt(p.at, key, form, maxBytes)
+}
+
+// Versions returns a page of a document's history, in which no documents are named that may not be read.
+func (p *Prefix) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, err error) {
+	if err := p.rights.CheckRead(q.Key.Collection); err != nil {
+		return page, err
+	}
+	if page, err = p.snap.Versions(q); err != nil || p.rights.ReadsAll() {
+		return page, err
+	}
+	for i := range page.Versions {
+		v := &page.Versions[i]
+		v.ChangeRow = v.WithCausesIn(p.rights.Reads)
+	}
+	return page, nil
+}
