@@ -110,22 +110,13 @@ func (d *documents) getAt(c echo.Context, key fanfold.Key, form fanfold.View) er
 	if err := d.awaitMoments(c, m); err != nil {
 		return err
 	}
-	return d.getAssembled(c, key, form, func(snap *view.Prefix) (documentReader, []*expansion, error) {
+	return d.getAssembled(c, key, form, func(snap *view.Prefix) (documentReader, treeReader, error) {
 		at, err := d.resolve(snap, m)
 		if err != nil {
 			return nil, nil, err
 		}
 		past := snap.AsOf(at)
-		expand := c.QueryParam("expand")
-		if expand == "" {
-			return past, nil, nil
-		}
-		then, err := d.past.model(past)
-		if err != nil {
-			return nil, nil, err
-		}
-		tree, err := parseExpand(then, key.Collection, expand)
-		return past, tree, err
+		return past, func() ([]*expansion, error) { return d.past.expansions(past, key.Collection, c.QueryParam("expand")) }, nil
 	})
 }
 
@@ -140,6 +131,18 @@ type pastModels struct {
 
 // maxPastModels bounds the models that are kept.
 const maxPastModels = 16
+
+// expansions returns what expand names in documents of a collection, under the model that applied.
+func (ms *pastModels) expansions(past *view.Past, collection, expand string) ([]*expansion, error) {
+	if expand == "" {
+		return nil, nil
+	}
+	m, err := ms.model(past)
+	if err != nil {
+		return nil, err
+	}
+	return parseExpand(m, collection, expand)
+}
 
 // model returns the model that applied in a state of the store.
 func (ms *pastModels) model(past *view.Past) (*model.Model, error) {

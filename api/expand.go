@@ -229,23 +229,32 @@ func (d *documents) getExpanded(c echo.Context, key fanfold.Key, form fanfold.Vi
 	if err != nil {
 		return err
 	}
-	return d.getAssembled(c, key, form, func(snap *view.Prefix) (documentReader, []*expansion, error) { return snap, tree, nil })
+	return d.getAssembled(c, key, form, func(snap *view.Prefix) (documentReader, treeReader, error) {
+		return snap, func() ([]*expansion, error) { return tree, nil }, nil
+	})
 }
 
-// getAssembled answers GET of one document of the state that open returns, with the relations to be expanded.
-func (d *documents) getAssembled(c echo.Context, key fanfold.Key, form fanfold.View, open func(snap *view.Prefix) (documentReader, []*expansion, error)) error {
+// treeReader returns the relations to be expanded in a document that is there.
+type treeReader func() ([]*expansion, error)
+
+// getAssembled answers GET of one document of the state that open returns.
+func (d *documents) getAssembled(c echo.Context, key fanfold.Key, form fanfold.View, open func(snap *view.Prefix) (documentReader, treeReader, error)) error {
 	var doc *fanfold.Document
 	var at fanfold.Position
 	var etag entityTag
 	a, err := d.answers.assemble(c, func(a *answer) error {
 		return d.open(c).Read(func(snap *view.Prefix) error {
-			state, tree, err := open(snap)
+			state, treeOf, err := open(snap)
 			if err != nil {
 				return err
 			}
 			at = state.At()
 			x, tag := newExpander(state, form, a)
 			if doc, err = x.read(key); err != nil || doc == nil {
+				return err
+			}
+			tree, err := treeOf()
+			if err != nil {
 				return err
 			}
 			err = x.add(doc, nil, tree)
