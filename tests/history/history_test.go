@@ -201,6 +201,7 @@ func historyIn(t *rapid.T, closed bool) {
 	h.checkOmissions()
 	h.checkCollections()
 	h.checkKept()
+	h.checkPast()
 	h.s.Verify()
 	before := h.s.Digest()
 	if chance(t, 25) { // set-oriented SQL gives what goes document by document
@@ -212,6 +213,7 @@ func historyIn(t *rapid.T, closed bool) {
 	}
 	h.check()
 	h.checkFollowers()
+	h.checkPast()
 	if chance(t, 25) {
 		h.exportAndImport()
 	}
