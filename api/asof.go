@@ -120,6 +120,81 @@ func (d *documents) getAt(c echo.Context, key fanfold.Key, form fanfold.View) er
 	})
 }
 
+// atScope stands in a cursor between the name of a list and the position of the state that it lists.
+const atScope = " at "
+
+// readPlace reads the parameters cursor and at of a list. A cursor of a state before carries its position: all its pages are of one state.
+func (d *documents) readPlace(c echo.Context, p *page) error {
+	q := c.QueryParams()
+	if q.Has("at") {
+		m, err := d.fresh.parseMoment("at", q.Get("at"))
+		if err != nil {
+			return err
+		}
+		p.at = &m
+	}
+	cursor := q.Get("cursor")
+	if cursor == "" {
+		return nil
+	}
+	list, _, _ := decodeCursor(cursor)
+	text, past := strings.CutPrefix(list, p.scope+atScope)
+	switch {
+	case past:
+		m, err := d.fresh.parseMoment("cursor", text)
+		if err != nil {
+			return err
+		}
+		if p.at != nil && (p.at.event || p.at.Moment != m.Moment) {
+			return fanfold.Errorf(fanfold.Invalid, "at=%s is not the position that the cursor goes on with, which is %s: leave at out", p.at.text, text)
+		}
+		p.at, p.scope = &m, list
+	case p.at != nil && list == p.scope:
+		return fanfold.Errorf(fanfold.Invalid, "the cursor belongs to a list of the present, and at asks for one of a state before: begin that one without a cursor")
+	}
+	var err error
+	p.cursor, err = parseCursor(p.scope, cursor)
+	return err
+}
+
+// stateOf returns the state that a page of a collection's documents shows.
+func (d *documents) stateOf(snap *view.Prefix, collection string, p *page) (documentReader, error) {
+	if p.at == nil {
+		return snap, nil
+	}
+	return d.pastOf(snap, collection, p)
+}
+
+// pastOf returns the state before that a page of a collection's documents shows, and sets what its model expands.
+func (d *documents) pastOf(snap *view.Prefix, collection string, p *page) (past *view.Past, err error) {
+	at, err := d.resolve(snap, *p.at)
+	if err != nil {
+		return nil, err
+	}
+	past = snap.AsOf(at)
+	p.tree, err = d.past.expansions(past, collection, p.expand)
+	return past, err
+}
+
+// fillPastPage puts together a page of a list as it was.
+func (d *documents) fillPastPage(c echo.Context, snap *view.Prefix, a *answer, p page, l listing) error {
+	past, err := d.pastOf(snap, l.collection, &p)
+	if err != nil {
+		return err
+	}
+	if err := l.there(snap); err != nil {
+		return err
+	}
+	scope := strings.TrimSuffix(p.scope, atScope+p.at.text) + atScope + d.positions.mark(past.At()).String()
+	items := d.newItems(c, past, a, p)
+	a.AddString(`{"items":[`)
+	last, more, err := l.readPast(past, items.addWithin)
+	if err == nil {
+		endPage(a, scope, last, more)
+	}
+	return err
+}
+
 // isAsOf reports whether a request asks for a state before.
 func isAsOf(q url.Values) bool { return q.Has("at") }
 

@@ -20,21 +20,26 @@ func makeCursor(scope, place string) string {
 	return base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(text))), text...))
 }
 
-// parseCursor returns the place in a cursor of the list named scope. The error is Invalid.
-func parseCursor(scope, cursor string) (place string, err error) {
+// decodeCursor returns the name of a cursor's list and the place in it. ok is false for what no list gave.
+func decodeCursor(cursor string) (list, place string, ok bool) {
 	if len(cursor) > maxCursor {
-		return "", badCursor(cursor[:80] + "...")
+		return "", "", false
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(raw) < 4 || binary.BigEndian.Uint32(raw) != crc32.ChecksumIEEE(raw[4:]) || !utf8.Valid(raw[4:]) {
-		return "", badCursor(cursor)
+		return "", "", false
 	}
-	place, own := strings.CutPrefix(string(raw[4:]), scope+"\x00")
-	switch of, _, found := strings.Cut(string(raw[4:]), "\x00"); {
-	case !found || own && place == "":
-		return "", badCursor(cursor)
-	case !own:
-		return "", fanfold.Errorf(fanfold.Invalid, "the cursor belongs to the list of %s, not to that of %s: begin this one without a cursor", of, scope)
+	return strings.Cut(string(raw[4:]), "\x00")
+}
+
+// parseCursor returns the place in a cursor of the list named scope. The error is Invalid.
+func parseCursor(scope, cursor string) (place string, err error) {
+	list, place, ok := decodeCursor(cursor)
+	switch {
+	case !ok || list == scope && place == "":
+		return "", badCursor(fanfold.Clip(cursor))
+	case list != scope:
+		return "", fanfold.Errorf(fanfold.Invalid, "the cursor belongs to the list of %s, not to that of %s: begin this one without a cursor", list, scope)
 	}
 	return place, nil
 }

@@ -64,7 +64,11 @@ func (d *documents) listByIDs(c echo.Context, collection string, ids []string, e
 	}
 	a, err := d.answers.assemble(c, func(a *answer) error {
 		return d.open(c).Read(func(snap *view.Prefix) error {
-			return d.newItems(c, snap, a, p).addAll(snap, collection, ids)
+			state, err := d.stateOf(snap, collection, &p)
+			if err != nil {
+				return err
+			}
+			return d.newItems(c, state, a, p).addAll(snap, collection, ids)
 		})
 	})
 	if err != nil {

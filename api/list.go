@@ -33,6 +33,8 @@ type page struct {
 	form   fanfold.View
 	tree   []*expansion
 	fields *projection // nil for all
+	at     *moment     // of the state that is listed; nil for the present
+	expand string      // of a state before, whose model says what it means
 }
 
 // parsePage reads the parameters of a list of a collection's documents, and waits until the read model is fresh enough.
@@ -48,12 +50,13 @@ func (d *documents) parsePage(c echo.Context, collection, scope string) (p page,
 	if p.fields, err = parseFields(params.Terms(c.QueryParam("fields"))); err != nil {
 		return p, err
 	}
-	if v := c.QueryParam("cursor"); v != "" {
-		if p.cursor, err = parseCursor(scope, v); err != nil {
-			return p, err
-		}
+	if err := d.readPlace(c, &p); err != nil {
+		return p, err
 	}
-	if v := c.QueryParam("expand"); v != "" {
+	if p.expand = c.QueryParam("expand"); p.at != nil {
+		return p, d.awaitMoments(c, *p.at)
+	}
+	if v := p.expand; v != "" {
 		m, _, _ := d.models.Model()
 		if p.tree, err = parseExpand(m, collection, v); err != nil {
 			return p, err
@@ -75,23 +78,34 @@ func (d *documents) list(c echo.Context) error {
 		return d.listByIDs(c, collection, ids, err)
 	}
 	if isQuery(c.QueryParams()) {
+		if c.QueryParams().Has("at") {
+			return withoutQuery(c.QueryParams(), "at")
+		}
 		return d.listQuery(c, collection, nil, nil)
 	}
 	p, err := d.parsePage(c, collection, collection)
 	if err != nil {
 		return err
 	}
-	return d.sendPage(c, p, func(snap *view.Prefix, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
-		some := false
-		more, err := snap.EachListed(collection, p.cursor, p.limit, p.form, func(doc *fanfold.Document) (bool, error) {
-			some = true
-			return fn(doc)
-		})
-		if !some && err == nil {
-			err = checkCollection(snap, collection)
-		}
-		return more, err
-	}, func(last *fanfold.Document) string { return last.Key.ID })
+	return d.sendPage(c, p, listing{
+		collection: collection,
+		read: func(snap *view.Prefix, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
+			some := false
+			more, err := snap.EachListed(collection, p.cursor, p.limit, p.form, func(doc *fanfold.Document) (bool, error) {
+				some = true
+				return fn(doc)
+			})
+			if !some && err == nil {
+				err = checkCollection(snap, collection)
+			}
+			return more, err
+		},
+		place: func(last *fanfold.Document) string { return last.Key.ID },
+		readPast: func(past *view.Past, fn func(doc *fanfold.Document) (bool, error)) (string, bool, error) {
+			return past.EachListed(collection, p.cursor, p.limit, p.form, fn)
+		},
+		there: func(snap *view.Prefix) error { return checkCollection(snap, collection) },
+	})
 }
 
 // children answers GET of the documents that refer to one, page by page, in order of creation.
@@ -136,12 +150,16 @@ func (d *documents) childList(c echo.Context, parent fanfold.Key, rel *model.Rel
 			return badCursor(c.QueryParam("cursor"))
 		}
 	}
-	return d.sendPage(c, p, func(snap *view.Prefix, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
-		if err := checkExists(snap, parent); err != nil {
-			return false, err
-		}
-		return snap.EachReferring(rel.FullName(), parent.ID, after, p.limit, p.form, fn)
-	}, func(last *fanfold.Document) string { return strconv.FormatInt(last.Number, 10) })
+	return d.sendPage(c, p, listing{
+		collection: rel.Collection,
+		read: func(snap *view.Prefix, fn func(doc *fanfold.Document) (bool, error)) (bool, error) {
+			if err := checkExists(snap, parent); err != nil {
+				return false, err
+			}
+			return snap.EachReferring(rel.FullName(), parent.ID, after, p.limit, p.form, fn)
+		},
+		place: func(last *fanfold.Document) string { return strconv.FormatInt(last.Number, 10) },
+	})
 }
 
 // childRelation returns the relation by which documents of the collection child refer to those of parent: the one with the
@@ -258,10 +276,10 @@ type items struct {
 	count  int
 }
 
-// newItems returns the items of a list that is read from one snapshot, and sets the position's header.
-func (d *documents) newItems(c echo.Context, snap *view.Prefix, a *answer, p page) *items {
-	c.Response().Header().Set(headerPosition, d.positions.mark(snap.At()).String())
-	x, _ := newExpander(snap, p.form, a)
+// newItems returns the items of a list that is read from one state, and sets the position's header.
+func (d *documents) newItems(c echo.Context, state documentReader, a *answer, p page) *items {
+	c.Response().Header().Set(headerPosition, d.positions.mark(state.At()).String())
+	x, _ := newExpander(state, p.form, a)
 	return &items{issuer: d.positions.Issuer, expander: x, tree: p.tree, fields: p.fields}
 }
 
@@ -296,34 +314,53 @@ func (l *items) addWithin(doc *fanfold.Document) (bool, error) {
 	return true, err
 }
 
-// sendPage answers with a page that read reads from one snapshot, document by document. It ends early where it gets large,
-// with at least one document. cursorOf returns the cursor behind a document.
-func (d *documents) sendPage(c echo.Context, p page, read func(snap *view.Prefix, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error), cursorOf func(last *fanfold.Document) string) error {
+// listing reads a list's documents.
+type listing struct {
+	collection string // of the documents
+	// read reads a page from a snapshot, document by document, until fn returns false. more tells that others may follow.
+	read func(snap *view.Prefix, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
+	// place returns what stands in the cursor behind a document.
+	place func(last *fanfold.Document) string
+	// readPast does what read does in a state before. It may end early: last is the place that it has come to.
+	readPast func(past *view.Past, fn func(doc *fanfold.Document) (bool, error)) (last string, more bool, err error)
+	// there returns an error where an empty list of a state before would hide a mistake.
+	there func(snap *view.Prefix) error
+}
+
+// sendPage answers with a page of a list. It ends early where it gets large, with at least one document.
+func (d *documents) sendPage(c echo.Context, p page, l listing) error {
 	a, err := d.answers.assemble(c, func(a *answer) error {
-		return d.open(c).Read(func(snap *view.Prefix) error {
+		return d.open(c).Read(func(snap *view.Prefix) (err error) {
+			if p.at != nil {
+				return d.fillPastPage(c, snap, a, p, l)
+			}
 			items := d.newItems(c, snap, a, p)
 			next := ""
 			a.AddString(`{"items":[`)
-			more, err := read(snap, func(doc *fanfold.Document) (bool, error) {
+			more, err := l.read(snap, func(doc *fanfold.Document) (bool, error) {
 				taken, err := items.addWithin(doc)
 				if taken {
-					next = cursorOf(doc)
+					next = l.place(doc)
 				}
 				return taken, err
 			})
-			if err != nil {
-				return err
+			if err == nil {
+				endPage(a, p.scope, next, more)
 			}
-			a.AddString("]")
-			if more {
-				a.AddString(`,"next":"` + makeCursor(p.scope, next) + `"`)
-			}
-			a.AddString("}")
-			return nil
+			return err
 		})
 	})
 	if err != nil {
 		return err
 	}
 	return a.send(c, http.StatusOK)
+}
+
+// endPage adds the end of a page, with the cursor behind a place where others may follow.
+func endPage(a *answer, scope, place string, more bool) {
+	a.AddString("]")
+	if more {
+		a.AddString(`,"next":"` + makeCursor(scope, place) + `"`)
+	}
+	a.AddString("}")
 }

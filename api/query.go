@@ -26,7 +26,7 @@ const readingRoom = 16 << 20
 var queryParameters = []string{"filter", "params", "sort", "count", "group", "compute", "maxScan", "partial", "explain"}
 
 // listParameters are what lists take: of a collection, and of the documents that refer to one.
-var listParameters = append([]string{"limit", "cursor", "view", "expand", "fields", "consistency", "maxLag"}, queryParameters...)
+var listParameters = append([]string{"limit", "cursor", "view", "expand", "fields", "consistency", "maxLag", "at"}, queryParameters...)
 
 // isQuery tells whether a list is to be answered as a query.
 func isQuery(q url.Values) bool {

@@ -84,7 +84,7 @@ func (r *route) enterCollections(c echo.Context, rights *access.Rights) error {
 	if c.Param("collection") != "" {
 		return r.enterPath(c, rights)
 	}
-	if r.path != exportPath && r.path != changesPath {
+	if r.path != exportPath && r.path != changesPath && r.path != diffPath {
 		return nil // the writer judges each operation and each line
 	}
 	names, err := params.Collections(c.QueryParams(), "collections")

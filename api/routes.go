@@ -22,6 +22,7 @@ const (
 // The paths of routes that name collections in their queries.
 const (
 	exportPath  = "/v1/_export"
+	diffPath    = "/v1/_diff"
 	changesPath = "/v1/_changes"
 )
 
@@ -166,6 +167,7 @@ func (d *documents) table() []route {
 		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
 		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.importLines}, // it says itself why it takes no key
 		{"GET", "/v1/_import", rightWrite, atOnce, 0, lasting, d.getImport},
+		{"GET", diffPath, rightRead, byRunning, 0, 0, d.diff},
 		{"GET", exportPath, rightRead, byRunning, 0, lasting, d.export},
 	}
 }

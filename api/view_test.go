@@ -99,6 +99,20 @@ func (m *memory) GetAt(_ fanfold.Position, key fanfold.Key, view fanfold.View, m
 	return m.GetWithin(key, view, maxBytes)
 }
 
+func (m *memory) EachListedAt(_ fanfold.Position, _, _ string, _ int, _ fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (string, bool, error) {
+	m.calls["EachListedAt"]++
+	more, err := m.each(fn)
+	return "", more, err
+}
+
+func (m *memory) ChangesBetween(fanfold.Position, fanfold.Position) (int64, error) { return 1, nil }
+
+func (m *memory) ChangedKeys(_, to fanfold.Position, _ bool, keep func(fanfold.Key)) (fanfold.Position, error) {
+	m.calls["ChangedKeys"]++
+	keep(fanfold.Key{Collection: "books", ID: "b1"})
+	return to, nil
+}
+
 func (m *memory) Versions(q fanfold.VersionQuery) (fanfold.VersionPage, error) {
 	m.calls["Versions"]++
 	doc := m.find(q.Key)
@@ -193,6 +207,7 @@ func TestDocumentsComeFromTheView(t *testing.T) {
 		{"/v1/authors/a1/books?page=1", "EachOnPage", `"pages":1`},
 		{"/v1/books/b1/_lineage", "Lineage", `"rule":"b1"`},
 		{"/v1/books/b1?at=3", "GetAt", `{"id":"b1","author":"a1"}`},
+		{"/v1/books?at=3", "EachListedAt", `"id":"b2"`},
 		{"/v1/books/b1/_history", "Versions", `"doc":{"id":"b1","author":"a1"`},
 		{"/v1/_export", "All", `{"collection":"books","doc":{"id":"b2","author":"a1"}}`},
 	} {

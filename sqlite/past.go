@@ -82,8 +82,13 @@ func (s *Snapshot) GetAt(when fanfold.Position, key fanfold.Key, view fanfold.Vi
 	case life.live && life.end <= when:
 		return s.GetWithin(key, view, maxBytes)
 	}
+	return s.lifetimeVersion(*life, key, when, view, maxBytes)
+}
+
+// lifetimeVersion returns a document as it was at a position within its lifetime, and before its last change, as GetAt does.
+func (s *Snapshot) lifetimeVersion(life lifetime, key fanfold.Key, when fanfold.Position, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
 	h := history{s: s, view: view}
-	at, revision, err := h.versionAt(*life, when)
+	at, revision, err := h.versionAt(life, when)
 	if err != nil {
 		return nil, 0, err
 	}

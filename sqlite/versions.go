@@ -230,7 +230,7 @@ func (v *versions) addBodies(row *fanfold.Version) error {
 	var before []byte
 	if !derived || row.Doc != nil {
 		var err error
-		if before, err = v.history.before(ch, row.Doc); err != nil {
+		if before, err = v.bodyBefore(ch, row.Doc); err != nil {
 			return err
 		}
 		v.known, v.knownBody = ch.Prior, before
@@ -245,6 +245,18 @@ func (v *versions) addBodies(row *fanfold.Version) error {
 		row.Doc = nil
 	}
 	return nil
+}
+
+// bodyBefore returns the view that a change found. A derived change whose patch does not say all of it, such as the place of a member,
+// has an image.
+func (v *versions) bodyBefore(ch *fanfold.Change, after *fanfold.Document) (body []byte, err error) {
+	if ch.Op == fanfold.OpDerive && v.q.View == fanfold.Embedded {
+		found, err := v.s.c.QueryRow("SELECT previous FROM change WHERE position = ? AND previous IS NOT NULL", func(r driver.Row) { body = r.Bytes(0) }, int64(ch.Position))
+		if found || err != nil {
+			return body, err
+		}
+	}
+	return v.history.before(ch, after)
 }
 
 // after returns the document after a change, and how many bytes its body has, as history.after does. It is known where the page had the

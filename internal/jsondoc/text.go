@@ -51,3 +51,15 @@ func WithFirst(object []byte, name string, value []byte) []byte {
 	}
 	return append(out, object[open+1:]...)
 }
+
+// WithLast returns the object's text with one more member at its end.
+func WithLast(object []byte, name string, value []byte) []byte {
+	head := object[:bytes.LastIndexByte(object, '}')]
+	out := make([]byte, 0, len(object)+len(name)+len(value)+4)
+	out = append(out, head...)
+	if head = bytes.TrimRight(head, " \t\r\n"); head[len(head)-1] != '{' {
+		out = append(out, ',')
+	}
+	out = append(AppendQuote(out, name), ':')
+	return append(append(out, value...), '}')
+}

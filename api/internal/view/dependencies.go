@@ -44,6 +44,13 @@ type History interface {
 	// GetAt returns one document as it was at a position that Resolve has returned, nil where there was none, and how many bytes its
 	// body has or takes to be rebuilt. A body for which maxBytes are too few is nil.
 	GetAt(at fanfold.Position, key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
+	// EachListedAt does what EachListed does for documents as they were. It may end early: last is the id that it has come to.
+	EachListedAt(at fanfold.Position, collection, after string, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (last string, more bool, err error)
+	// ChangesBetween returns how many changes there are after one position and up to another.
+	ChangesBetween(from, to fanfold.Position) (int64, error)
+	// ChangedKeys calls keep with the keys of documents that changed after one position and up to another, and returns the position that
+	// it has come to. With direct it passes over derived changes.
+	ChangedKeys(from, to fanfold.Position, direct bool, keep func(fanfold.Key)) (last fanfold.Position, err error)
 	// Versions returns a page of a document's history.
 	Versions(q fanfold.VersionQuery) (fanfold.VersionPage, error)
 }

@@ -23,6 +23,20 @@ func (p *Prefix) Oldest() (fanfold.Position, error) { return p.snap.Oldest() }
 // Resolve returns the position of a moment: see History.
 func (p *Prefix) Resolve(m fanfold.Moment) (fanfold.Position, error) { return p.snap.Resolve(m) }
 
+// ChangesBetween returns how many changes there are after one position and up to another: see History.
+func (p *Prefix) ChangesBetween(from, to fanfold.Position) (int64, error) {
+	return p.snap.ChangesBetween(from, to)
+}
+
+// ChangedKeys calls keep with the keys of documents that changed, of those that may be read: see History.
+func (p *Prefix) ChangedKeys(from, to fanfold.Position, direct bool, keep func(fanfold.Key)) (last fanfold.Position, err error) {
+	return p.snap.ChangedKeys(from, to, direct, func(key fanfold.Key) {
+		if p.rights.Reads(key.Collection) {
+			keep(key)
+		}
+	})
+}
+
 // AsOf returns the prefix as it was at a position that Resolve has returned.
 func (p *Prefix) AsOf(at fanfold.Position) *Past { return &Past{p.snap, p.rights, at} }
 
@@ -38,6 +52,14 @@ func (p *Past) GetWithin(key fanfold.Key, form fanfold.View, maxBytes int) (doc 
 		return nil, 0, err
 	}
 	return p.snap.GetAt(p.at, key, form, maxBytes)
+}
+
+// EachListed calls fn with documents of a collection as they were: see History.
+func (p *Past) EachListed(collection, after string, limit int, form fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (last string, more bool, err error) {
+	if err := p.rights.CheckRead(collection); err != nil {
+		return "", false, err
+	}
+	return p.snap.EachListedAt(p.at, collection, after, limit, form, fn)
 }
 
 // Versions returns a page of a document's history, in which no documents are named that may not be read.

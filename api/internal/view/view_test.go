@@ -94,6 +94,20 @@ func (s *shelf) GetAt(fanfold.Position, fanfold.Key, fanfold.View, int) (*fanfol
 	return document(0), 2, nil
 }
 
+func (s *shelf) EachListedAt(fanfold.Position, string, string, int, fanfold.View, func(doc *fanfold.Document) (bool, error)) (string, bool, error) {
+	s.asked++
+	return "", false, nil
+}
+
+func (s *shelf) ChangesBetween(fanfold.Position, fanfold.Position) (int64, error) { return 3, nil }
+
+func (s *shelf) ChangedKeys(_, to fanfold.Position, _ bool, keep func(fanfold.Key)) (fanfold.Position, error) {
+	for n := range int64(3) {
+		keep(document(n).Key)
+	}
+	return to, nil
+}
+
 // Versions has two versions, of which a document of notes and a delete of one of vault are the causes.
 func (s *shelf) Versions(fanfold.VersionQuery) (fanfold.VersionPage, error) {
 	s.asked++
@@ -220,6 +234,10 @@ func readings(collection string) map[string]func(v View) error {
 			_, err := p.Versions(fanfold.VersionQuery{Key: key})
 			return err
 		}),
+		"EachListed of the past": within(func(p *Prefix) error {
+			_, _, err := p.AsOf(1).EachListed(collection, "", 9, fanfold.Embedded, nil)
+			return err
+		}),
 		"GetWithin of the past": within(func(p *Prefix) error {
 			_, _, err := p.AsOf(1).GetWithin(key, fanfold.Embedded, 9)
 			return err
@@ -280,6 +298,21 @@ func TestViewOfEvents(t *testing.T) {
 			if (err == nil) != may || (len(changes) == 2) != may || may && (derived == 7) != all {
 				t.Errorf("%s is told of a change of %s: %v, %d, %v", r.name, collection, changes, derived, err)
 			}
+		}
+	}
+}
+
+// TestViewOfChangedKeys: keys are told of collections that may be read.
+func TestViewOfChangedKeys(t *testing.T) {
+	for _, r := range readers {
+		v, _ := viewOf(t, r.who)
+		var told []string
+		_ = v.Read(func(p *Prefix) error {
+			_, err := p.ChangedKeys(0, 9, false, func(key fanfold.Key) { told = append(told, key.Collection) })
+			return err
+		})
+		if slices.Sort(told); !slices.Equal(told, r.reads) {
+			t.Errorf("%s is told of changes in %v, want %v", r.name, told, r.reads)
 		}
 	}
 }

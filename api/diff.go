@@ -1,0 +1,274 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/params"
+)
+
+// maxDiffered bounds how many changes there may be between two states that are compared.
+const maxDiffered = 1_000_000
+
+// difference is a request to compare two states.
+type difference struct {
+	from        moment
+	to          *moment  // nil for the present
+	collections []string // nil for all
+	form        fanfold.View
+	direct      bool // only documents that are not as they were written
+	limit       int
+
+	first, last fanfold.Position // of from and to
+	after       fanfold.Key      // behind which the page begins
+}
+
+// diff answers GET and HEAD of what differs between two states, by collection and id.
+func (d *documents) diff(c echo.Context) error {
+	req, err := d.readDiff(c)
+	if err != nil {
+		return err
+	}
+	if err := d.open(c).Read(func(snap *view.Prefix) error { return d.resolveDiff(c, snap, req) }); err != nil {
+		return err
+	}
+	keys, more, err := d.differentKeys(c, req)
+	if err != nil {
+		return err
+	}
+	a, err := d.answers.assemble(c, func(a *answer) error {
+		return d.open(c).Read(func(snap *view.Prefix) error { return d.addDifferences(a, snap, req, keys, more) })
+	})
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set(headerPosition, d.positions.mark(req.last).String())
+	return a.send(c, http.StatusOK)
+}
+
+// readDiff reads the parameters of a request, and waits until the node has reached both states.
+func (d *documents) readDiff(c echo.Context) (req *difference, err error) {
+	if err := readParameters(c, "from", "to", "collections", "view", "derived", "limit", "cursor"); err != nil {
+		return nil, err
+	}
+	q := c.QueryParams()
+	req = &difference{}
+	if req.form, err = viewOf(c); err != nil {
+		return nil, err
+	}
+	if req.direct, err = oneOf(c, "derived", "include", "exclude"); err != nil {
+		return nil, err
+	}
+	if req.limit, err = params.Int(q, "limit", defaultLimit, 1, maxLimit); err != nil {
+		return nil, err
+	}
+	if req.collections, err = params.Collections(q, "collections"); err != nil {
+		return nil, err
+	}
+	if !q.Has("from") {
+		return nil, fanfold.Errorf(fanfold.Invalid, "from is missing: say since which position or time differences count")
+	}
+	if req.from, err = d.fresh.parseMoment("from", q.Get("from")); err != nil {
+		return nil, err
+	}
+	moments := []moment{req.from}
+	if q.Has("to") {
+		to, err := d.fresh.parseMoment("to", q.Get("to"))
+		if err != nil {
+			return nil, err
+		}
+		req.to, moments = &to, append(moments, to)
+	}
+	return req, d.awaitMoments(c, moments...)
+}
+
+// resolveDiff finds the positions of both states, and reads the cursor. It checks the collections.
+func (d *documents) resolveDiff(c echo.Context, snap *view.Prefix, req *difference) (err error) {
+	for _, name := range req.collections {
+		if err := checkCollection(snap, name); err != nil {
+			return err
+		}
+	}
+	if req.first, err = d.resolve(snap, req.from); err != nil {
+		return err
+	}
+	if req.last = snap.At(); req.to != nil {
+		if req.last, err = d.resolve(snap, *req.to); err != nil {
+			return err
+		}
+	}
+	if cursor := c.QueryParam("cursor"); cursor != "" {
+		if err := d.readDiffCursor(req, cursor); err != nil {
+			return err
+		}
+	}
+	if req.first > req.last {
+		return fanfold.Errorf(fanfold.Invalid, "from=%s is later than to: give the earlier one first", req.from.text)
+	}
+	n, err := snap.ChangesBetween(req.first, req.last)
+	if err == nil && n > maxDiffered {
+		err = fanfold.Errorf(fanfold.Unprocessable, "there are %d changes between the two states, and at most %d are compared: take states that are nearer to each other", n, maxDiffered)
+	}
+	return err
+}
+
+// scope names the list of differences, to which its cursors belong. The end is a part of the place: it may be the present of the first page.
+func (req *difference) scope(from string) string {
+	return "differences since " + from + " of " + strings.Join(req.collections, ",")
+}
+
+// readDiffCursor reads the state to compare with, and the key behind which a page begins.
+func (d *documents) readDiffCursor(req *difference, cursor string) error {
+	place, err := parseCursor(req.scope(d.positions.mark(req.first).String()), cursor)
+	if err != nil {
+		return err
+	}
+	text, key, _ := strings.Cut(place, " ")
+	last, err := fanfold.ParsePosition(text)
+	collection, id, ok := strings.Cut(key, "/")
+	switch {
+	case err != nil || !ok:
+		return badCursor(fanfold.Clip(cursor))
+	case req.to != nil && last != req.last:
+		return fanfold.Errorf(fanfold.Invalid, "to=%s is not the state that the cursor goes on with, which is %s: leave to out", req.to.text, last)
+	}
+	req.last, req.after = last, fanfold.Key{Collection: collection, ID: id}
+	return nil
+}
+
+// differentKeys returns the keys of documents that changed between both states, in order, as many as a page has at most. No snapshot
+// stays open for long: what changed between two states stays the same.
+func (d *documents) differentKeys(c echo.Context, req *difference) (keys []fanfold.Key, more bool, err error) {
+	keep := func(key fanfold.Key) {
+		if key.Compare(req.after) <= 0 || req.collections != nil && !slices.Contains(req.collections, key.Collection) {
+			return
+		}
+		i, found := slices.BinarySearchFunc(keys, key, fanfold.Key.Compare)
+		if found || i > req.limit {
+			return
+		}
+		if keys = slices.Insert(keys, i, key); len(keys) > req.limit+1 {
+			keys = keys[:req.limit+1]
+		}
+	}
+	ctx := c.Request().Context()
+	for at := req.first; at < req.last && err == nil; {
+		if err := ctx.Err(); err != nil {
+			return nil, false, context.Cause(ctx)
+		}
+		err = d.open(c).Read(func(snap *view.Prefix) (err error) {
+			at, err = snap.ChangedKeys(at, req.last, req.direct, keep)
+			return err
+		})
+	}
+	if more = len(keys) > req.limit; more {
+		keys = keys[:req.limit]
+	}
+	return keys, more, err
+}
+
+// addDifferences adds the documents of a page that differ. The page ends early where it gets large.
+func (d *documents) addDifferences(a *answer, snap *view.Prefix, req *difference, keys []fanfold.Key, more bool) error {
+	from, to := d.positions.mark(req.first).String(), d.positions.mark(req.last).String()
+	a.AddString(`{"from":"` + from + `","to":"` + to + `","items":[`)
+	before, after := snap.AsOf(req.first), snap.AsOf(req.last)
+	var last fanfold.Key
+	count := 0
+	for _, key := range keys {
+		if a.Len() > pageBytes {
+			more = true
+			break
+		}
+		last = key
+		item, err := d.compare(req, key, before, after)
+		if err != nil {
+			return err
+		}
+		if item == nil {
+			continue
+		}
+		if err := a.reserve(len(item) + itemBytes); err != nil {
+			return err
+		}
+		if count > 0 {
+			a.AddString(",")
+		}
+		count++
+		a.Add(item)
+	}
+	endPage(a, req.scope(from), req.last.String()+" "+last.String(), more)
+	return nil
+}
+
+// compare returns what differs in a document between two states, as JSON; nil where nothing does.
+func (d *documents) compare(req *difference, key fanfold.Key, before, after *view.Past) ([]byte, error) {
+	if req.direct && req.form == fanfold.Embedded {
+		was, is, err := bothStates(key, fanfold.Referenced, before, after)
+		if err != nil || patchBetween(was, is) == nil {
+			return nil, err
+		}
+	}
+	was, is, err := bothStates(key, req.form, before, after)
+	if err != nil {
+		return nil, err
+	}
+	patch := patchBetween(was, is)
+	if patch == nil {
+		return nil, nil
+	}
+	return d.differenceOf(key, was, is, patch), nil
+}
+
+// bothStates returns a document in two states, nil where it was not there.
+func bothStates(key fanfold.Key, form fanfold.View, before, after *view.Past) (was, is *fanfold.Document, err error) {
+	if was, _, err = before.GetWithin(key, form, maxAnswer); err != nil {
+		return nil, nil, err
+	}
+	is, _, err = after.GetWithin(key, form, maxAnswer)
+	return was, is, err
+}
+
+// patchBetween returns the JSON Patch from one document to another, nil where nothing differs. Either may be nil.
+func patchBetween(was, is *fanfold.Document) []byte {
+	bodies := [2][]byte{}
+	for i, doc := range []*fanfold.Document{was, is} {
+		if doc != nil {
+			bodies[i] = doc.Body
+		}
+	}
+	if bytes.Equal(bodies[0], bodies[1]) {
+		return nil
+	}
+	if patch := jsondoc.Diff(bodies[0], bodies[1]); string(patch) != "[]" {
+		return patch
+	}
+	return nil
+}
+
+// differenceOf returns what differs between two documents with a key, as JSON. Either may be nil.
+func (d *documents) differenceOf(key fanfold.Key, was, is *fanfold.Document, patch []byte) []byte {
+	op := "change"
+	switch {
+	case was == nil:
+		op = "create"
+	case is == nil:
+		op = "delete"
+	}
+	item := jsondoc.AppendQuote([]byte(`{"collection":"`+key.Collection+`","id":`), key.ID)
+	item = append(item, `,"op":"`+op+`"`...)
+	for i, doc := range []*fanfold.Document{was, is} {
+		if doc != nil {
+			item = append(item, []string{`,"before":`, `,"after":`}[i]...)
+			item = append(item, jsondoc.WithLast(doc.Body, "_meta", doc.Meta(d.positions.Issuer))...)
+		}
+	}
+	return append(append(append(item, `,"patch":`...), patch...), '}')
+}
