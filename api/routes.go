@@ -163,6 +163,7 @@ func (d *documents) table() []route {
 		{"DELETE", documentPath, rightWrite, byRoom, both, 0, d.delete},
 		{"GET", "/v1/:collection/:id/_lineage", rightRead, atOnce, 0, 0, d.lineage},
 		{"GET", "/v1/:collection/:id/_history", rightRead, atOnce, 0, 0, d.history},
+		{"POST", "/v1/:collection/:id/_revert", rightWrite, byRoom, both, 0, d.revert},
 		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, 0, d.children},
 		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
 		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.importLines}, // it says itself why it takes no key

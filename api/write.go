@@ -153,13 +153,17 @@ func (d *documents) writeOne(c echo.Context, op *writer.Operation, body []byte) 
 }
 
 // addressed reads the path, the parameters and the conditions of a write to one document. parameter is the one that only
-// this kind of write takes. Errors are Invalid and NotFound.
+// this kind of write takes, "" for none. Errors are Invalid and NotFound.
 func addressed(c echo.Context, kind writer.OperationKind, parameter string) (op *writer.Operation, err error) {
 	op = &writer.Operation{Kind: kind}
 	if op.Key, err = keyOf(c); err != nil {
 		return nil, err
 	}
-	if err := parameters(c, append([]string{parameter}, writeParameters...)...); err != nil {
+	known := writeParameters
+	if parameter != "" {
+		known = append([]string{parameter}, writeParameters...)
+	}
+	if err := parameters(c, known...); err != nil {
 		return nil, err
 	}
 	if op.Conditions, err = parseConditions(c.Request()); err != nil {
