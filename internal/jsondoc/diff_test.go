@@ -41,7 +41,9 @@ func orNil(text string) []byte {
 
 // TestDiffIsBounded: a patch has about as many bytes as both values, however many elements changed.
 func TestDiffIsBounded(t *testing.T) {
-	list := func(digit string) []byte { return []byte(`{"a":[` + strings.Repeat(digit+",", 500_000) + digit + `],"b":` + digit + `}`) }
+	list := func(digit string) []byte {
+		return []byte(`{"a":[` + strings.Repeat(digit+",", 500_000) + digit + `],"b":` + digit + `}`)
+	}
 	before, after := list("1"), list("2")
 	got := Diff(before, after)
 	if want := len(before) + len(after) + 2*maxFineDiff; len(got) > want || !json.Valid(got) {

@@ -1,0 +1,96 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// TestPastPagesAreBounded: a page of the past that would look at too many rows ends early, and the next one goes on.
+func TestPastPagesAreBounded(t *testing.T) {
+	store := openInternal(t)
+	key := func(n int64) fanfold.Key { return fanfold.Key{Collection: "a", ID: fmt.Sprintf("%07d", n)} }
+	const documents = maxPastRows + 10
+	if err := store.current.Update(func(tx *Tx) error {
+		// all but the last are created and deleted behind the position that is asked about
+		if err := tx.c.Exec("WITH RECURSIVE series (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM series WHERE value < ?) INSERT INTO past_document (collection, id, number, deleted) SELECT 'a', printf('%07d', value), value + 10, (value + 20) << 20 FROM series", int64(documents)); err != nil {
+			return err
+		}
+		body := []byte(`{}`)
+		tx.SetCheckpoint(1, time.Unix(0, 0), "")
+		return errors.Join(
+			tx.AddChange(&fanfold.Change{Position: fanfold.At(1, 0), Key: key(documents + 1), Number: 1, Op: fanfold.OpCreate, Revision: 1, Time: time.Unix(0, 0)}),
+			tx.Insert(&Row{Number: 1, Key: key(documents + 1), Revision: 1, Position: fanfold.At(1, 0), Body: body, Referenced: NewReferencedView(body, nil, false)}))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	pages, last, more := 0, "", true
+	for ; more; pages++ {
+		if err := store.Read(func(s *Snapshot) (err error) {
+			last, more, err = s.EachListedAt(fanfold.At(1, 0), "a", last, 10, fanfold.Embedded, func(doc *fanfold.Document) (bool, error) {
+				found = append(found, doc.Key.ID)
+				return true, nil
+			})
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pages < 2 || len(found) != 1 || found[0] != key(documents+1).ID {
+		t.Fatalf("%d pages have %v, want the last document on another than the first", pages, found)
+	}
+}
+
+// TestPastOfDamage: what a damaged read model lacks is an error, not a document that was not there.
+func TestPastOfDamage(t *testing.T) {
+	store, _ := historyStore(t, `{"own":0}`, `{"own":0}`, 40, func(n int, d map[string]string) { d["n"] = fmt.Sprint(n) })
+	key := fanfold.Key{Collection: "a", ID: "1"}
+	read := func(at fanfold.Position) (err error) {
+		return store.Read(func(s *Snapshot) error {
+			_, _, err := s.GetAt(at, key, fanfold.Embedded, 1<<20)
+			return err
+		})
+	}
+	if err := read(fanfold.At(20, fanfold.MaxChanges)); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.current.Update(func(tx *Tx) error {
+		return tx.c.Exec("DELETE FROM change WHERE number = 1 AND position > ? AND position < ?", int64(fanfold.At(20, 0)), int64(fanfold.At(41, 0)))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := read(fanfold.At(15, fanfold.MaxChanges)); fanfold.CodeOf(err) != fanfold.Internal {
+		t.Fatalf("the error is %v, want that of a damaged read model", err)
+	}
+}
+
+// TestResolveTimes: a time stands for the last event whose time is not later, of those that changed something or applied a model.
+func TestResolveTimes(t *testing.T) {
+	store := openInternal(t)
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	if err := store.current.Update(func(tx *Tx) error {
+		for n, seconds := range []int64{10, 20, 20, 30} {
+			seq := uint64(2*n + 1)
+			if err := tx.AddChange(&fanfold.Change{Position: fanfold.At(seq, 0), Key: fanfold.Key{Collection: "a", ID: fmt.Sprint(n)}, Number: int64(seq), Op: fanfold.OpCreate, Revision: fanfold.Revision(seq), Time: at(seconds)}); err != nil {
+				return err
+			}
+		}
+		tx.SetCheckpoint(9, at(35), "")
+		return tx.c.Exec("INSERT INTO model (seq, source, fold, reserved, retired, time) VALUES (6, '{}', 1, '{}', '[]', ?)", at(25).UnixNano())
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for seconds, want := range map[int64]uint64{9: 0, 10: 1, 19: 1, 20: 5, 24: 5, 25: 6, 29: 6, 30: 7, 34: 7, 35: 9, 99: 9} {
+		var got fanfold.Position
+		if err := store.Read(func(s *Snapshot) (err error) {
+			got, err = s.Resolve(fanfold.Moment{Time: at(seconds)})
+			return err
+		}); err != nil || got.Seq() != want {
+			t.Errorf("%d seconds are %s, %v, want event %d", seconds, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// pastPage is a page of a list.
+type pastPage struct {
+	Items []struct{ ID, Name string }
+	Next  string
+}
+
+// readPast reads a page of a list.
+func readPast(t *testing.T, s *harness.Store, path string) (p pastPage, names string) {
+	t.Helper()
+	if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, path, "").Body, &p); err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range p.Items {
+		names += item.ID + "=" + item.Name + " "
+	}
+	return p, strings.TrimSpace(names)
+}
+
+// TestListsOfThePast: a list as it was shows the same state on every page, whatever is written between, and its cursor alone says which.
+func TestListsOfThePast(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+	defer s.Close()
+	for i := range 5 {
+		s.Put("notes", fmt.Sprint(i), fmt.Sprintf(`{"name":"n%d"}`, i))
+	}
+	at := s.Want(http.StatusOK, http.MethodGet, "/v1/notes/0", "").Header.Get("Fanfold-Position")
+	change := func(round int) {
+		s.Put("notes", fmt.Sprint(round), `{"name":"changed"}`)
+		s.Delete("notes", fmt.Sprint(4-round))
+		s.Put("notes", fmt.Sprint(4-round)+"a", `{"name":"new"}`)
+	}
+	change(0)
+	p, names := readPast(t, s, "/v1/notes?limit=2&at="+at)
+	change(1)
+	second, more := readPast(t, s, "/v1/notes?limit=2&cursor="+p.Next)
+	change(2)
+	_, last := readPast(t, s, "/v1/notes?limit=2&cursor="+second.Next)
+	if got := strings.Join([]string{names, more, last}, " "); got != "0=n0 1=n1 2=n2 3=n3 4=n4" {
+		t.Errorf("the list at %s has %s", at, got)
+	}
+	if p, names := readPast(t, s, "/v1/notes?at="+at+"&fields=name&ids=4,2,9"); names != "4=n4 2=n2" || len(p.Items) != 2 {
+		t.Errorf("by ids it has %s", names)
+	}
+	if _, names := readPast(t, s, "/v1/notes?at=0"); names != "" {
+		t.Errorf("at the beginning it has %s", names)
+	}
+	s.Want(http.StatusOK, http.MethodGet, "/v1/notes?limit=2&at="+at+"&cursor="+p.Next, "")
+	present, _ := readPast(t, s, "/v1/notes?limit=1")
+	for path, says := range map[string]string{
+		"/v1/notes?at=1&cursor=" + p.Next:                "at=1",
+		"/v1/notes?at=" + at + "&cursor=" + present.Next: "present",
+		"/v1/notes?at=" + at + "&filter=true":            "filter",
+		"/v1/notes?at=" + at + "&count=true":             "count",
+		"/v1/notes?at=" + at + "&consistency=strong":     "consistency",
+		"/v1/others?cursor=" + p.Next:                    "notes",
+	} {
+		if r := s.Want(http.StatusBadRequest, http.MethodGet, path, ""); !strings.Contains(string(r.Body), says) {
+			t.Errorf("%s says %s, want %s", path, r.Body, says)
+		}
+	}
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/none?at="+at, "")
+}
+
+// TestPastUnderItsModel: relations are expanded as the model of then says.
+func TestPastUnderItsModel(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+	defer s.Close()
+	s.Model(`{"collections":{"books":{"relations":{"author":{"path":"a","to":"authors"}}},"authors":{}}}`)
+	s.Put("authors", "1", `{"name":"A"}`)
+	then := s.Put("books", "1", `{"a":"1"}`).Header.Get("Fanfold-Position")
+	s.Model(`{"collections":{"books":{"relations":{"writer":{"path":"a","to":"authors"}}},"authors":{}}}`)
+	s.Put("authors", "1", `{"name":"B"}`)
+	for path, want := range map[string]string{
+		"/v1/books/1?expand=author&at=" + then: `"_expanded":{"author":{"1":{"id":"1","name":"A"}}}`,
+		"/v1/books?expand=author&at=" + then:   `"_expanded":{"author":{"1":{"id":"1","name":"A"}}}`,
+		"/v1/books/1?expand=writer":            `"_expanded":{"writer":{"1":{"id":"1","name":"B"}}}`,
+	} {
+		if r := s.Want(http.StatusOK, http.MethodGet, path, ""); !strings.Contains(string(r.Body), want) {
+			t.Errorf("%s has %s, want %s", path, r.Body, want)
+		}
+	}
+	s.Want(http.StatusBadRequest, http.MethodGet, "/v1/books?expand=writer&at="+then, "")
+}
+
+// TestDiff: documents that differ, by collection and id, and none that came back to what they were.
+func TestDiff(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+	defer s.Close()
+	s.Model(`{"collections":{"books":{"relations":{"author":{"path":"a","to":"authors"}},"derive":{"by":{"copy":"author","value":"doc.name"}}},"authors":{}}}`)
+	s.Put("authors", "1", `{"name":"A"}`)
+	for _, id := range []string{"b", "c", "d"} {
+		s.Put("books", id, `{"a":"1","n":1}`)
+	}
+	from := s.Want(http.StatusOK, http.MethodGet, "/v1/books/b", "").Header.Get("Fanfold-Position")
+	s.Put("books", "b", `{"a":"1","n":2}`)
+	s.Put("books", "b", `{"a":"1","n":1}`)
+	s.Delete("books", "c")
+	s.Put("books", "e", `{"n":5}`)
+	s.Put("authors", "1", `{"name":"B"}`)
+	to := s.Want(http.StatusOK, http.MethodGet, "/v1/books/b", "").Header.Get("Fanfold-Position")
+	diff := func(query string) (lines []string) {
+		t.Helper()
+		for rest := query; rest != ""; {
+			var page struct {
+				Items []struct {
+					Collection, ID, Op string
+					Before, After      json.RawMessage
+					Patch              json.RawMessage
+				}
+				From, To, Next string
+			}
+			if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_diff?"+rest, "").Body, &page); err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range page.Items {
+				if (i.Before == nil) != (i.Op == "create") || (i.After == nil) != (i.Op == "delete") {
+					t.Errorf("%s of %s is from %s to %s", i.Op, i.ID, i.Before, i.After)
+				}
+				line := fmt.Sprintf("%s %s/%s", i.Op, i.Collection, i.ID)
+				if i.Op == "change" {
+					line += " " + string(i.Patch)
+				}
+				lines = append(lines, line)
+			}
+			if rest = ""; page.Next != "" {
+				rest = strings.Split(query, "&to=")[0] + "&cursor=" + page.Next
+			}
+			s.Put("books", "z", `{"n":9}`) // not a part of it
+		}
+		return lines
+	}
+	author, by := `change authors/1 [{"op":"replace","path":"/name","value":"B","old":"A"}]`, `[{"op":"replace","path":"/by","value":"B","old":"A"}]`
+	for query, want := range map[string][]string{
+		"from=" + from + "&limit=1&to=" + to:                    {author, "change books/b " + by, "delete books/c", "change books/d " + by, "create books/e"},
+		"from=" + from + "&derived=exclude&to=" + to:            {author, "delete books/c", "create books/e"},
+		"from=" + from + "&view=referenced&limit=2&to=" + to:    {author, "delete books/c", "create books/e"},
+		"from=" + from + "&collections=authors&to=" + to:        {author},
+		"from=" + to + "&to=" + to:                              nil,
+		"from=0&collections=authors&limit=3&view=embedded&to=3": {"create authors/1"},
+	} {
+		if got := diff(query); !slices.Equal(got, want) {
+			t.Errorf("%s has\n  %s\nwant\n  %s", query, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+		}
+	}
+	for query, says := range map[string]string{"": "from", "from=" + to + "&to=" + from: "later than to", "from=x": "from=x", "from=1&to=x": "to=x", "from=1&consistency=strong": "consistency",
+		"from=1&derived=x": "derived=x", "from=1&limit=0": "limit", "from=1&cursor=x": "cursor", "from=1&view=x": "view=x"} {
+		if r := s.Want(http.StatusBadRequest, http.MethodGet, "/v1/_diff?"+query, ""); !strings.Contains(string(r.Body), says) {
+			t.Errorf("%s says %s, want %s", query, r.Body, says)
+		}
+	}
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/_diff?from=1&collections=none", "")
+}
+
+// TestRevert: a document is written as it was written, under the conditions of a put; where that is what is there, nothing is written.
+func TestRevert(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+	defer s.Close()
+	s.Model(`{"collections":{"books":{"relations":{"author":{"path":"a","to":"authors"}},"derive":{"by":{"copy":"author","value":"doc.name"}}},"authors":{}}}`)
+	s.Put("authors", "1", `{"name":"A"}`)
+	first := s.Put("books", "b", `{ "a" : "1", "n" : 1 }`).Header.Get("Fanfold-Position")
+	s.Put("authors", "1", `{"name":"B"}`)
+	s.Put("books", "b", `{"a":"1","n":2}`)
+	revert := func(status int, query, at string, headers ...string) *harness.Response {
+		t.Helper()
+		return s.Want(status, http.MethodPost, "/v1/books/b/_revert"+query, `{"at":"`+at+`"}`, append([]string{"Content-Type", "application/json"}, headers...)...)
+	}
+	revert(http.StatusOK, "?dryRun=true", first)
+	s.WantDoc("books", "b", `{"id":"b","a":"1","n":2,"by":"B"}`)
+	revert(http.StatusPreconditionFailed, "", first, "If-Match", `"3.3-0"`)
+	r := revert(http.StatusNoContent, "", first, "Idempotency-Key", "k", "Prefer", "return=minimal")
+	if again := revert(http.StatusNoContent, "", first, "Idempotency-Key", "k"); again.Header.Get("Fanfold-Revision") != r.Header.Get("Fanfold-Revision") {
+		t.Errorf("the same request again is at revision %s, want %s", again.Header.Get("Fanfold-Revision"), r.Header.Get("Fanfold-Revision"))
+	}
+	s.WantDoc("books", "b", `{"id":"b", "a" : "1", "n" : 1 ,"by":"B"}`)
+	same := revert(http.StatusNoContent, "", first)
+	if same.Header.Get("Fanfold-Revision") != r.Header.Get("Fanfold-Revision") {
+		t.Errorf("a revert to what is there is at revision %s, want %s", same.Header.Get("Fanfold-Revision"), r.Header.Get("Fanfold-Revision"))
+	}
+	revert(http.StatusPreconditionFailed, "", first, "If-Match", `"3.3-0"`) // conditions come first
+	revert(http.StatusNotFound, "", "1")
+	s.Delete("books", "b")
+	revert(http.StatusCreated, "", first)
+	s.WantDoc("books", "b", `{"id":"b", "a" : "1", "n" : 1 ,"by":"B"}`)
+	for body, says := range map[string]string{`{}`: "at", `{"at":1}`: "at", `{"at":""}`: "at", `{"at":"x"}`: "at=x", `{"at":"1","b":1}`: "unknown member", `[]`: "object",
+		`{"at":"` + strings.Repeat("1", 256) + `"}`: "255"} {
+		if r := s.Want(http.StatusBadRequest, http.MethodPost, "/v1/books/b/_revert", body, "Content-Type", "application/json"); !strings.Contains(string(r.Body), says) {
+			t.Errorf("%s says %s, want %s", body, r.Body, says)
+		}
+	}
+}
