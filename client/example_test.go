@@ -217,3 +217,32 @@ func ExampleDocuments_List() {
 	// b1 Volume 1
 	// b2 Volume 2
 }
+
+func ExampleDocuments_History() {
+	url, stop := startServer(shop)
+	defer stop()
+	ctx := context.Background()
+	c, err := client.New(url, client.Options{})
+	check(err)
+	defer c.Close()
+	authors := client.Collection[Author](c, "authors")
+	_, err = authors.Put(ctx, "a1", Author{ID: "a1", Name: "Samuel Clemens"})
+	check(err)
+	written, err := authors.Patch(ctx, "a1", map[string]any{"name": "Mark Twain"})
+	check(err)
+	_, err = authors.Delete(ctx, "a1")
+	check(err)
+
+	for version, err := range authors.History(ctx, "a1", client.HistoryOptions{}) { // the newest first
+		check(err)
+		fmt.Printf("%s %q\n", version.Op, version.Value.Name)
+	}
+	then, err := authors.Get(ctx, "a1", client.AsOf(written.Position))
+	check(err)
+	fmt.Println("then:", then.Value.Name)
+	// Output:
+	// delete ""
+	// patch "Mark Twain"
+	// create "Samuel Clemens"
+	// then: Mark Twain
+}
