@@ -77,15 +77,23 @@ func causeText(cause *client.Cause) string {
 	if cause == nil || cause.Rule == "" {
 		return ""
 	}
+	if cause.Collection == "" { // a model, or a document that the reader may not know
+		return shown(rulesText(cause))
+	}
+	return shown(rulesText(cause) + ", from " + cause.Collection + "/" + cause.ID)
+}
+
+// rulesText returns the rules or relations by which a change follows from another, "" for none.
+func rulesText(cause *client.Cause) string {
 	rules := cause.Rules
 	if len(rules) == 0 {
-		rules = []string{cause.Rule}
+		return cause.Rule
 	}
 	text := strings.Join(rules[:min(len(rules), lineRules)], ", ")
 	if more := len(rules) - lineRules; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return shown(text + ", from " + cause.Collection + "/" + cause.ID)
+	return text
 }
 
 // whatChanged returns the values that a change has changed, each with its path: of a derived change by its patch, and

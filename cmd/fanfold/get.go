@@ -15,6 +15,7 @@ import (
 // getOptions has the flags of get.
 type getOptions struct {
 	view, expand    string
+	at              string
 	asJSON, lineage bool
 	fresh           *freshness
 }
@@ -24,21 +25,24 @@ func getCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "get COLLECTION ID",
 		Short:   "Print one document",
-		Example: "  fanfold get books b1\n  fanfold get portfolios 1 --expand stock",
+		Example: "  fanfold get books b1\n  fanfold get portfolios 1 --expand stock\n  fanfold get books b1 --at 2026-11-24T21:40:00Z",
 		Args:    cobra.ExactArgs(2),
 	}
 	server := serverFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.view, "view", "embedded", "embedded (with derived fields) or referenced (as written)")
 	f.StringVar(&o.expand, "expand", "", "relations to expand, such as stock or authors.publisher")
+	f.StringVar(&o.at, "at", "", "the document as it was at this position, as history prints it, or RFC 3339 time")
 	f.BoolVar(&o.asJSON, "json", false, "print the document exactly as the server sends it")
 	f.BoolVar(&o.lineage, "lineage", false,
 		"print instead where each derived value comes from, and who carries copies")
 	o.fresh = freshnessFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("lineage", "view")
-	for _, name := range []string{"consistency", "max-lag", "min-position"} {
+	for _, name := range []string{"consistency", "max-lag", "min-position", "at"} {
 		cmd.MarkFlagsMutuallyExclusive("lineage", name)
 	}
+	cmd.MarkFlagsMutuallyExclusive("at", "consistency")
+	cmd.MarkFlagsMutuallyExclusive("at", "max-lag")
 	cmd.MarkFlagsMutuallyExclusive("lineage", "expand")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := server.connect()
@@ -63,6 +67,9 @@ func printDocument(cmd *cobra.Command, c *client.Client, key fanfold.Key, o getO
 	opts = append(opts, client.View(o.view))
 	if o.expand != "" {
 		opts = append(opts, client.Expand(o.expand))
+	}
+	if o.at != "" {
+		opts = append(opts, client.AsOf(o.at))
 	}
 	doc, err := client.Collection[json.RawMessage](c, key.Collection).Get(cmd.Context(), key.ID, opts...)
 	if err != nil {

@@ -33,7 +33,7 @@ func openTerminal(t *testing.T) (screen, terminal *os.File) {
 	return screen, terminal
 }
 
-// TestColoursOnTerminals: the changes have colours on a terminal, unless NO_COLOR is set or the terminal knows none.
+// TestColoursOnTerminals: changes and versions have colours on a terminal, unless NO_COLOR is set or the terminal knows none.
 func TestColoursOnTerminals(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	s.Put("books", "b1", "{}")
@@ -43,16 +43,18 @@ func TestColoursOnTerminals(t *testing.T) {
 	}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)
-		screen, terminal := openTerminal(t)
-		root := command()
-		root.SetOut(terminal)
-		if code := run(t.Context(), root, []string{"changes", "--since", "0", "--once", "--server", s.URL}); code != exitDone {
-			t.Fatalf("exit code %d", code)
-		}
-		line := make([]byte, 4096)
-		n, err := screen.Read(line)
-		if err != nil || !strings.Contains(string(line[:n]), "books/b1") || bytes.Contains(line[:n], []byte("\x1b[32mcreate")) != c.colours {
-			t.Errorf("NO_COLOR=%s TERM=%s: %q, %v", c.noColor, c.term, line[:n], err)
+		for args, want := range map[string]string{"changes --since 0 --once": "books/b1", "history books b1": "1-0"} {
+			screen, terminal := openTerminal(t)
+			root := command()
+			root.SetOut(terminal)
+			if code := run(t.Context(), root, append(strings.Fields(args), "--server", s.URL)); code != exitDone {
+				t.Fatalf("exit code %d", code)
+			}
+			line := make([]byte, 4096)
+			n, err := screen.Read(line)
+			if err != nil || !strings.Contains(string(line[:n]), want) || bytes.Contains(line[:n], []byte("\x1b[32mcreate")) != c.colours {
+				t.Errorf("%s, NO_COLOR=%s TERM=%s: %q, %v", args, c.noColor, c.term, line[:n], err)
+			}
 		}
 	}
 }
