@@ -1,0 +1,187 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// TestBadMoments: each parameter of a read of the past that cannot be understood is a 400 that names it.
+func TestBadMoments(t *testing.T) {
+	get := func(name, path string, says ...string) harness.Refusal {
+		return harness.Refusal{name, 400, "invalid", "GET", "/v1/books/b1" + path, ``, nil, says}
+	}
+	table := []harness.Refusal{
+		get("at with consistency", "?at=1&consistency=strong", "consistency", "at"),
+		get("at with prefix", "?at=1&consistency=prefix", "consistency", "at"),
+		get("at with maxLag", "?at=1&maxLag=30s", "maxLag", "at"),
+		get("at with another parameter", "?at=1&limit=3", `"limit"`),
+		get("at with a view", "?at=1&view=both", "view=both"),
+		get("at with an expansion", "?at=3&expand=publisher", "publisher"),
+		get("order", "/_history?order=up", "order=up", "desc", "asc"),
+		get("derived", "/_history?derived=no", "derived=no", "include", "exclude"),
+		get("include_docs", "/_history?include_docs=1", "include_docs=1", "true", "false"),
+		get("view", "/_history?view=both", "view=both", "referenced"),
+		get("limit 0", "/_history?limit=0", "limit=0", "1000"),
+		get("limit 1001", "/_history?limit=1001", "limit=1001"),
+		get("limit word", "/_history?limit=ten", "limit=ten"),
+		get("cursor", "/_history?cursor=%21%21", "cursor=!!"),
+		get("unknown", "/_history?since=1", `"since"`, "from"),
+		get("at of versions", "/_history?at=1", `"at"`),
+		get("expand of versions", "/_history?expand=authors", `"expand"`),
+		{"a patch of the past", 400, "invalid", "PATCH", "/v1/books/b1?at=1", `{}`, []string{"Content-Type", harness.MergeType}, []string{`"at"`}},
+		{"a put into the past", 400, "invalid", "PUT", "/v1/books/b1?at=1", `{}`, nil, []string{`"at"`}},
+		{"a delete in the past", 400, "invalid", "DELETE", "/v1/books/b1?at=1", ``, nil, []string{`"at"`}},
+		{"a list of the past", 400, "invalid", "GET", "/v1/books?at=1", ``, nil, []string{`"at"`}},
+		{"a write of versions", 405, "invalid", "POST", "/v1/books/b1/_history", `{}`, nil, []string{"method"}},
+		{"the versions of no document", 404, "not-found", "GET", "/v1/books/none/_history", ``, nil, []string{"none"}},
+	}
+	future := url.QueryEscape(time.Now().Add(time.Hour).Format(time.RFC3339))
+	for name, path := range map[string]string{"at": "?at=", "from": "/_history?from=", "to": "/_history?to="} {
+		for _, text := range []string{"x", "now", "-1", "1.5", "01-0", "1--1", "1-0-", "1-0-UPPERCAS", "1-0-aaaaaaaa-0", "1-1048576", "99999999999999999999", "1-0-aaaaaaaa-1-1",
+			"2026-11-24", "2026-11-24T21:40:00", "2026-13-24T21:40:00Z", "1%00", "%ff"} {
+			table = append(table, get(name+" "+text, path+text, name+"="))
+		}
+		table = append(table, get(name+" future", path+future, name+"=", "in the future"),
+			get(name+" twice", path+"1&"+name+"=1", `"`+name+`"`, "more than once"),
+			get(name+" empty", path, `"`+name+`"`),
+			get(name+" long", path+strings.Repeat("1", 256), name, "256 bytes", "255"),
+			harness.Refusal{name + " of another store", 410, "store-changed", "GET", "/v1/books/b1" + path + "1-0-aaaaaaaa", ``, nil, []string{"aaaaaaaa"}},
+			harness.Refusal{name + " to come", 504, "timeout", "GET", "/v1/books/b1" + path + "999999", ``, []string{"Fanfold-Timeout", "1ms"}, nil},
+		)
+	}
+	for _, name := range []string{"order", "derived", "include_docs", "view", "limit"} {
+		table = append(table, get(name+" empty", "/_history?"+name+"=", `"`+name+`"`), get(name+" twice", "/_history?"+name+"=1&"+name+"=1", `"`+name+`"`, "more than once"))
+	}
+	harness.RefuseAll(t, table)
+}
+
+// TestMomentsOf255Bytes: what is at the limit is read, and refused for what it is.
+func TestMomentsOf255Bytes(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	s.Put("books", "b", `{}`)
+	text := time.Now().UTC().Add(-time.Hour).Format("2006-01-02T15:04:05.")
+	text += strings.Repeat("0", 254-len(text)) + "Z"
+	for path, status := range map[string]int{"?at=" + text: 404, "/_history?from=" + text: 200, "/_history?to=" + text: 200, "?at=0" + text: 400} {
+		s.Want(status, "GET", "/v1/books/b"+path, "")
+	}
+}
+
+// TestCursorsOfVersions: a cursor leads on in the list that gave it, and in no other.
+func TestCursorsOfVersions(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	for _, id := range []string{"b", "c"} {
+		s.Put("books", id, `{"n":1}`)
+		s.Put("books", id, `{"n":2}`)
+	}
+	cursor := versionsOf(t, s.Want(200, "GET", "/v1/books/b/_history?limit=1", "").Body).Next
+	s.Want(200, "GET", "/v1/books/b/_history?limit=1&cursor="+cursor, "")
+	for _, path := range []string{"/v1/books/c/_history?", "/v1/books/b/_history?order=asc&", "/v1/books?"} {
+		harness.Refuse(t, s, harness.Refusal{path, 400, "invalid", "GET", path + "cursor=" + cursor, ``, nil, []string{"the cursor belongs to the list of the versions of books/b"}})
+	}
+}
+
+// versionPage is the answer to a request for versions, without their documents.
+type versionPage struct {
+	Items []struct {
+		Seq, Op, Actor string
+		Cause          map[string]any
+		Patch          json.RawMessage
+		Doc            map[string]any
+	}
+	Next, Oldest string
+}
+
+// versionsOf reads a page of versions.
+func versionsOf(t *testing.T, body []byte) (page versionPage) {
+	t.Helper()
+	if err := json.Unmarshal(body, &page); err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+// TestHistoryPagesAreBounded: a page has at most 1,000 versions. It ends early past 16 MiB, with one version at least, and all versions
+// come over the pages.
+func TestHistoryPagesAreBounded(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	for i := range 1010 {
+		s.Put("books", "small", fmt.Sprintf(`{"n":%d}`, i))
+	}
+	if page := versionsOf(t, s.Want(200, "GET", "/v1/books/small/_history?limit=1000", "").Body); len(page.Items) != 1000 || page.Next == "" {
+		t.Errorf("a page has %d versions, next %q", len(page.Items), page.Next)
+	}
+	const versions, size = 14, 2<<20 - 100
+	for i := range versions {
+		s.Put("books", "large", fmt.Sprintf(`{"n":%d,"x":%q}`, i, strings.Repeat(string(rune('a'+i)), size)))
+	}
+	for _, order := range []string{"desc", "asc"} {
+		var got []string
+		for next, pages := "", 0; next != "" || pages == 0; pages++ {
+			path := "/v1/books/large/_history?order=" + order
+			if next != "" {
+				path += "&cursor=" + next
+			}
+			r := s.Want(200, "GET", path, "")
+			page := versionsOf(t, r.Body)
+			if next = page.Next; len(page.Items) == 0 || len(page.Items) == versions || len(r.Body) > 16<<20+4*size {
+				t.Fatalf("%s: a page has %d versions and %d bytes", order, len(page.Items), len(r.Body))
+			}
+			for _, item := range page.Items {
+				got = append(got, fmt.Sprint(item.Doc["n"]))
+			}
+		}
+		if order == "desc" {
+			slices.Reverse(got)
+		}
+		if want := "[0 1 2 3 4 5 6 7 8 9 10 11 12 13]"; fmt.Sprint(got) != want {
+			t.Errorf("%s: the versions are %v", order, got)
+		}
+	}
+}
+
+// TestHistoryByRights: whoever reads the collection reads its versions and its past, without documents of others. Actors are for admins.
+func TestHistoryByRights(t *testing.T) {
+	s := harness.OpenClosed(t, `
+collections:
+  vault: { access: { read: [keepers], write: [keepers] } }
+  notes:
+    access: { read: [readers], write: [keepers] }
+    relations: { by: { path: by, to: vault, onDelete: unlink } }
+    derive: { secret: { copy: by, value: doc.name } }
+`)
+	s.Put("vault", "v", `{"name":"one"}`)
+	s.Put("notes", "n", `{"by":"v"}`)
+	s.Merge("vault", "v", `{"name":"two"}`)
+	s.Delete("vault", "v")
+	reader, keeper := s.As("readers"), s.As("keepers", "readers")
+	for _, path := range []string{"/v1/vault/v?at=2", "/v1/vault/v/_history", "/v1/vault/none/_history", "/v1/vault/none?at=1"} {
+		reader.Want(http.StatusForbidden, "GET", path, "")
+		reader.Want(http.StatusForbidden, "HEAD", path, "")
+	}
+	if r := reader.Want(http.StatusForbidden, "GET", "/v1/notes/n?at=3&expand=by", ""); strings.Contains(string(r.Body), "one") {
+		t.Errorf("an expansion tells %s", r.Body)
+	}
+	body := reader.Want(http.StatusOK, "GET", "/v1/notes/n/_history", "").Body
+	page := versionsOf(t, body)
+	if len(page.Items) < 3 || strings.Contains(string(body), `"vault"`) || strings.Contains(string(body), `"actor"`) {
+		t.Errorf("a reader is told %s", body)
+	}
+	body = keeper.Want(http.StatusOK, "GET", "/v1/notes/n/_history", "").Body
+	if !strings.Contains(string(body), `"cause":{"seq":"`) || !strings.Contains(string(body), `"collection":"vault"`) || strings.Contains(string(body), `"actor"`) {
+		t.Errorf("a keeper is told %s", body)
+	}
+	for _, item := range versionsOf(t, s.Want(http.StatusOK, "GET", "/v1/notes/n/_history", "").Body).Items {
+		if !strings.HasPrefix(item.Actor, "key:") {
+			t.Errorf("an admin is not told who did %s", item.Seq)
+		}
+	}
+	s.With("").Want(http.StatusUnauthorized, "GET", "/v1/notes/n/_history", "")
+}
