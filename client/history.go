@@ -27,8 +27,8 @@ type HistoryOptions struct {
 }
 
 // Version is one change of a document, as the feed tells it in mode All, and the document after it. Every version has a Patch: a JSON
-// Patch from the version before, in the view that was asked for. That of a create adds the whole document, and that of a delete removes
-// it. Previous and FilterError are empty.
+// Patch from the version before, in the view that was asked for. A create's Patch adds the whole document, and a delete's removes it.
+// Previous and FilterError are empty.
 type Version[T any] struct {
 	Change
 	Value T // the document after the change, whose raw JSON also has the member _meta; zero of a delete, and under NoDocs
