@@ -22,11 +22,14 @@ type VersionQuery struct {
 	MaxBytes  int      // of values and documents that are read for the page; 0 for 8 MiB
 }
 
+// MaxVersionPatch bounds the patch of a version, in bytes.
+const MaxVersionPatch = 16 << 20
+
 // Version is one change of a document, and the document after it where that was asked for.
 type Version struct {
 	ChangeRow
 	// Patch is a JSON Patch (RFC 6902) from the version before to this one, whose operations also carry "old". A create adds the
-	// whole document, and a delete removes it.
+	// whole document, and a delete removes it. It is nil where it would have more than MaxVersionPatch bytes.
 	Patch []byte
 }
 

@@ -48,14 +48,19 @@ func (f *freshness) parseMoment(name, text string) (m moment, err error) {
 	return m, nil
 }
 
+// awaitState does what awaitMoments does for the state that a read asks for.
+func (d *documents) awaitState(c echo.Context, m moment) error {
+	for _, name := range []string{"consistency", "maxLag"} {
+		if c.QueryParams().Has(name) {
+			return fanfold.Errorf(fanfold.Invalid, "%s does not go with %s, which says what is to be read", name, m.name)
+		}
+	}
+	return d.awaitMoments(c, m)
+}
+
 // awaitMoments waits until the node has reached moments, as a read waits for its Fanfold-Min-Position. A time is reached where every event
 // that was acknowledged before is folded: it may be that of one of them. Errors are Invalid, StoreChanged, Timeout and Unavailable.
 func (d *documents) awaitMoments(c echo.Context, moments ...moment) error {
-	for _, name := range []string{"consistency", "maxLag"} {
-		if c.QueryParams().Has(name) {
-			return fanfold.Errorf(fanfold.Invalid, "%s does not go with %s, which says what is to be read", name, moments[0].name)
-		}
-	}
 	if err := d.fresh.await(c); err != nil {
 		return err
 	}
@@ -107,7 +112,7 @@ func (d *documents) getAt(c echo.Context, key fanfold.Key, form fanfold.View) er
 	if err != nil {
 		return err
 	}
-	if err := d.awaitMoments(c, m); err != nil {
+	if err := d.awaitState(c, m); err != nil {
 		return err
 	}
 	return d.getAssembled(c, key, form, func(snap *view.Prefix) (documentReader, treeReader, error) {

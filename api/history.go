@@ -138,7 +138,7 @@ func (d *documents) readVersions(snap *view.Prefix, a *answer, req historyReques
 		return page, err
 	}
 	for q.MaxBytes = firstVersionBytes; ; q.MaxBytes = max(page.Need, min(versionGrowth*q.MaxBytes, pageBytes)) {
-		if err := a.reserve(q.MaxBytes + maxLimit*itemBytes); err != nil {
+		if err := a.reserve(min(q.MaxBytes+maxLimit*itemBytes, maxAnswer)); err != nil {
 			return page, err
 		}
 		if page, err = snap.Versions(q); err != nil {

@@ -54,7 +54,7 @@ func (d *documents) parsePage(c echo.Context, collection, scope string) (p page,
 		return p, err
 	}
 	if p.expand = c.QueryParam("expand"); p.at != nil {
-		return p, d.awaitMoments(c, *p.at)
+		return p, d.awaitState(c, *p.at)
 	}
 	if v := p.expand; v != "" {
 		m, _, _ := d.models.Model()

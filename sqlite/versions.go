@@ -205,6 +205,9 @@ func (v *versions) add(at fanfold.Position) (fits bool, err error) {
 		return false, err
 	}
 	ch.Previous, ch.PreviousSource, ch.Delta = nil, nil, nil
+	if len(row.Patch) > fanfold.MaxVersionPatch {
+		row.Patch = nil
+	}
 	if v.size += len(row.Patch); v.size > v.q.MaxBytes {
 		return false, nil
 	}

@@ -39,7 +39,6 @@ func TestBadMoments(t *testing.T) {
 		{"a patch of the past", 400, "invalid", "PATCH", "/v1/books/b1?at=1", `{}`, []string{"Content-Type", harness.MergeType}, []string{`"at"`}},
 		{"a put into the past", 400, "invalid", "PUT", "/v1/books/b1?at=1", `{}`, nil, []string{`"at"`}},
 		{"a delete in the past", 400, "invalid", "DELETE", "/v1/books/b1?at=1", ``, nil, []string{`"at"`}},
-		{"a list of the past", 400, "invalid", "GET", "/v1/books?at=1", ``, nil, []string{`"at"`}},
 		{"a write of versions", 405, "invalid", "POST", "/v1/books/b1/_history", `{}`, nil, []string{"method"}},
 		{"the versions of no document", 404, "not-found", "GET", "/v1/books/none/_history", ``, nil, []string{"none"}},
 	}

@@ -31,28 +31,43 @@ type Lists interface {
 	EachOnPage(p model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error
 }
 
-// History reads documents as they were.
-type History interface {
+// Moments finds the states that can be shown.
+type Moments interface {
 	// Time returns the time of the last event.
 	Time() time.Time
 	// Oldest returns the oldest position that can be shown.
 	Oldest() (fanfold.Position, error)
 	// Resolve returns the position of a moment.
 	Resolve(m fanfold.Moment) (fanfold.Position, error)
-	// ModelAt returns the model that applied at a position, nil for none, and the event that applied it.
+}
+
+// States reads documents as they were at a position that Resolve has returned.
+type States interface {
+	// ModelAt returns the model that applied, nil for none, and the event that applied it.
 	ModelAt(at fanfold.Position) (source []byte, seq uint64, err error)
-	// GetAt returns one document as it was at a position that Resolve has returned, nil where there was none, and how many bytes its
-	// body has or takes to be rebuilt. A body for which maxBytes are too few is nil.
+	// GetAt returns one document, nil where there was none, and how many bytes its body has or takes to be rebuilt. A body for which
+	// maxBytes are too few is nil.
 	GetAt(at fanfold.Position, key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
 	// EachListedAt does what EachListed does for documents as they were. It may end early: last is the id that it has come to.
 	EachListedAt(at fanfold.Position, collection, after string, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (last string, more bool, err error)
+}
+
+// Differences finds what changed.
+type Differences interface {
+	// Versions returns a page of a document's history.
+	Versions(q fanfold.VersionQuery) (fanfold.VersionPage, error)
 	// ChangesBetween returns how many changes there are after one position and up to another.
 	ChangesBetween(from, to fanfold.Position) (int64, error)
 	// ChangedKeys calls keep with the keys of documents that changed after one position and up to another, and returns the position that
 	// it has come to. With direct it passes over derived changes.
 	ChangedKeys(from, to fanfold.Position, direct bool, keep func(fanfold.Key)) (last fanfold.Position, err error)
-	// Versions returns a page of a document's history.
-	Versions(q fanfold.VersionQuery) (fanfold.VersionPage, error)
+}
+
+// History reads what was.
+type History interface {
+	Moments
+	States
+	Differences
 }
 
 // Snapshot reads one consistent prefix of the log.

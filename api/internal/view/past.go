@@ -20,15 +20,15 @@ func (p *Prefix) Time() time.Time { return p.snap.Time() }
 // Oldest returns the oldest position that can be shown.
 func (p *Prefix) Oldest() (fanfold.Position, error) { return p.snap.Oldest() }
 
-// Resolve returns the position of a moment: see History.
+// Resolve returns the position of a moment: see Snapshot.
 func (p *Prefix) Resolve(m fanfold.Moment) (fanfold.Position, error) { return p.snap.Resolve(m) }
 
-// ChangesBetween returns how many changes there are after one position and up to another: see History.
+// ChangesBetween returns how many changes there are after one position and up to another: see Snapshot.
 func (p *Prefix) ChangesBetween(from, to fanfold.Position) (int64, error) {
 	return p.snap.ChangesBetween(from, to)
 }
 
-// ChangedKeys calls keep with the keys of documents that changed, of those that may be read: see History.
+// ChangedKeys calls keep with the keys of documents that changed, of those that may be read: see Snapshot.
 func (p *Prefix) ChangedKeys(from, to fanfold.Position, direct bool, keep func(fanfold.Key)) (last fanfold.Position, err error) {
 	return p.snap.ChangedKeys(from, to, direct, func(key fanfold.Key) {
 		if p.rights.Reads(key.Collection) {
@@ -46,7 +46,7 @@ func (p *Past) At() fanfold.Position { return p.at }
 // Model returns the model that applied, nil for none, and the event that applied it.
 func (p *Past) Model() (source []byte, seq uint64, err error) { return p.snap.ModelAt(p.at) }
 
-// GetWithin returns one document, nil where there was none, and how many bytes its body has or takes to be rebuilt: see History.
+// GetWithin returns one document, nil where there was none, and how many bytes its body has or takes to be rebuilt: see Snapshot.
 func (p *Past) GetWithin(key fanfold.Key, form fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
 	if err := p.rights.CheckRead(key.Collection); err != nil {
 		return nil, 0, err
@@ -54,7 +54,7 @@ func (p *Past) GetWithin(key fanfold.Key, form fanfold.View, maxBytes int) (doc 
 	return p.snap.GetAt(p.at, key, form, maxBytes)
 }
 
-// EachListed calls fn with documents of a collection as they were: see History.
+// EachListed calls fn with documents of a collection as they were: see Snapshot.
 func (p *Past) EachListed(collection, after string, limit int, form fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (last string, more bool, err error) {
 	if err := p.rights.CheckRead(collection); err != nil {
 		return "", false, err
