@@ -14,7 +14,7 @@ type VersionQuery struct {
 	Key       Key
 	View      View
 	Ascending bool     // the oldest first
-	After     Position // the change behind which the page begins, in the order asked for; 0 for none
+	After     Position // the change after which the page begins, in the order asked for; 0 for none
 	From, To  Position // the first and the last position that count
 	Limit     int      // how many versions, at most
 	Direct    bool     // no derived changes

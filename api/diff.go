@@ -28,7 +28,7 @@ type difference struct {
 	limit       int
 
 	first, last fanfold.Position // of from and to
-	after       fanfold.Key      // behind which the page begins
+	after       fanfold.Key      // after which the page begins
 }
 
 // diff answers GET and HEAD of what differs between two states, by collection and id.
@@ -125,7 +125,7 @@ func (req *difference) scope(from string) string {
 	return "differences since " + from + " of " + strings.Join(req.collections, ",")
 }
 
-// readDiffCursor reads the state to compare with, and the key behind which a page begins.
+// readDiffCursor reads the state to compare with, and the key after which a page begins.
 func (d *documents) readDiffCursor(req *difference, cursor string) error {
 	place, err := parseCursor(req.scope(d.positions.mark(req.first).String()), cursor)
 	if err != nil {

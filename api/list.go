@@ -319,7 +319,7 @@ type listing struct {
 	collection string // of the documents
 	// read reads a page from a snapshot, document by document, until fn returns false. more tells that others may follow.
 	read func(snap *view.Prefix, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error)
-	// place returns what stands in the cursor behind a document.
+	// place returns what stands in the cursor after a document.
 	place func(last *fanfold.Document) string
 	// readPast does what read does in a state before. It may end early: last is the place that it has come to.
 	readPast func(past *view.Past, fn func(doc *fanfold.Document) (bool, error)) (last string, more bool, err error)
@@ -356,7 +356,7 @@ func (d *documents) sendPage(c echo.Context, p page, l listing) error {
 	return a.send(c, http.StatusOK)
 }
 
-// endPage adds the end of a page, with the cursor behind a place where others may follow.
+// endPage adds the end of a page, with the cursor after a place where others may follow.
 func endPage(a *answer, scope, place string, more bool) {
 	a.AddString("]")
 	if more {

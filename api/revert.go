@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// revert answers POST of a document's _revert: it writes the document as it was written at a position or a time. Where that is what is
-// there, it writes nothing.
+// revert answers POST of a document's _revert: it writes the document as it was written at a position or a time. It writes nothing
+// where the document is so already.
 func (d *documents) revert(c echo.Context) error {
 	op, err := addressed(c, writer.Put, "")
 	if err != nil {

@@ -15,7 +15,7 @@ func TestPastPagesAreBounded(t *testing.T) {
 	key := func(n int64) fanfold.Key { return fanfold.Key{Collection: "a", ID: fmt.Sprintf("%07d", n)} }
 	const documents = maxPastRows + 10
 	if err := store.current.Update(func(tx *Tx) error {
-		// all but the last are created and deleted behind the position that is asked about
+		// all but the last are created and deleted after the position that is asked about
 		if err := tx.c.Exec("WITH RECURSIVE series (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM series WHERE value < ?) INSERT INTO past_document (collection, id, number, deleted) SELECT 'a', printf('%07d', value), value + 10, (value + 20) << 20 FROM series", int64(documents)); err != nil {
 			return err
 		}

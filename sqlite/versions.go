@@ -215,7 +215,7 @@ func (v *versions) add(at fanfold.Position) (fits bool, err error) {
 	return true, nil
 }
 
-// addBodies adds the document and the patch to a version. Where the page has no room for the document it adds neither.
+// addBodies adds the document and the patch to a version. It adds neither where the page has no room for the document.
 func (v *versions) addBodies(row *fanfold.Version) error {
 	ch := row.Change
 	derived := ch.Op == fanfold.OpDerive

@@ -109,7 +109,7 @@ func (d *differ) members(a, b Node) {
 	}
 }
 
-// elements compares two arrays: those between their common beginning and their common end, one by one. What is left then came or went.
+// elements compares two arrays: those between their common beginning and their common end, one by one. The others came or went.
 func (d *differ) elements(a, b Node) {
 	before, after := children(d.a, a), children(d.b, b)
 	begin := 0

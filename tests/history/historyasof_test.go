@@ -77,7 +77,7 @@ func (h *history) checkAt(rows []feedRow, view string) {
 	last := h.lastSeq()
 	seq := uint64(upTo(h.t, int(last)))
 	text := strconv.FormatUint(seq, 10)
-	if chance(h.t, 50) { // inside the event, or behind its changes
+	if chance(h.t, 50) { // inside the event, or after its changes
 		text += "-" + strconv.Itoa(upTo(h.t, 3))
 	}
 	state, end := h.stateAt(rows, seq)

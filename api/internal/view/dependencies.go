@@ -33,6 +33,8 @@ type Lists interface {
 
 // Moments finds the states that can be shown.
 type Moments interface {
+	// At returns the position at which the prefix ends.
+	At() fanfold.Position
 	// Time returns the time of the last event.
 	Time() time.Time
 	// Oldest returns the oldest position that can be shown.
@@ -76,8 +78,6 @@ type Snapshot interface {
 	Lists
 	History
 	query.Snapshot
-	// At returns the position at which the prefix ends.
-	At() fanfold.Position
 	// GetWithin returns one document, nil where there is none, and how many bytes its body has. A body of more than
 	// maxBytes is not read, and nil.
 	GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
