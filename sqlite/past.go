@@ -71,8 +71,8 @@ func (s *Snapshot) ModelAt(at fanfold.Position) (source []byte, seq uint64, err 
 	return source, seq, err
 }
 
-// GetAt returns a document as it was at a position that Resolve has returned, nil where there was none, and how many bytes its body had,
-// or takes to be rebuilt. A body for which maxBytes are too few is nil. It undoes at most what changed between two key frames: see
+// GetAt returns a document as it was at a position that Resolve has returned, nil where there was none. It also returns how many bytes
+// the body had, or takes to be rebuilt. A body for which maxBytes are too few is nil. It undoes at most what changed between two key frames: see
 // IsKeyFrame.
 func (s *Snapshot) GetAt(when fanfold.Position, key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
 	life, err := s.lifetimeAt(key, when)

@@ -46,7 +46,8 @@ plain publishes to JetStream with one fsync for all that wait, a hand-written SQ
 with json_set, the first of many comments on a post, a plain message on its way to a consumer. The change of a model on a million documents,
 which takes minutes, is measured where it is asked for only, and so are: rich, --documents documents
 under a model with many rules, imported with and without its limit and guards; query, --documents documents
-that are asked for by indexes and without, and what these cost writes; transactions, of two documents
+that are asked for by indexes and without, and what these cost writes; history, of --documents documents that were written twice, beside the same reads
+of the present; transactions, of two documents
 beside plain writes, guarded writes beside plain ones, and plain ones beside a guarded import; bystanders, what reads
 and writes of other documents see while one event rewrites 10,000 copies, ten times as many, and so on up
 to --documents, beside the same requests before; sizing, what --documents documents take of disk, memory
@@ -140,7 +141,7 @@ var benchmarks = []benchmark{
 const feedCopies = 100_000
 
 // benchNames lists what can be measured by itself.
-const benchNames = "get, put, import, replay, rename, comments, feed, model, rich, query, access, transactions, bystanders, nodes, sizing"
+const benchNames = "get, put, import, replay, rename, comments, feed, model, rich, query, history, access, transactions, bystanders, nodes, sizing"
 
 // benchRequest says what is to be measured.
 type benchRequest struct {
@@ -172,6 +173,11 @@ func runBench(ctx context.Context, q benchRequest) (results []bench.Result, err 
 			return nil, fanfold.Errorf(fanfold.Invalid, "query has %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
 		}
 		return benchQuery(ctx, dir, q.documents/scale)
+	case "history":
+		if n := q.documents / scale; n < minRichDocuments || n > maxRichDocuments {
+			return nil, fanfold.Errorf(fanfold.Invalid, "history has %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
+		}
+		return benchHistory(ctx, dir, q.documents/scale)
 	case "access":
 		return benchAccess(ctx, dir, scale)
 	case "transactions":

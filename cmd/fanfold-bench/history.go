@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
+	"github.com/fanfold/fanfold/node"
+)
+
+// historyModel gives books the name of their one author, and the author a count: it changes with each book.
+const historyModel = `{"collections":{"authors":{"derive":{"countOfBooks":{"count":"books.author"}}},"books":{
+"relations":{"author":{"path":"author","to":"authors"}},"derive":{"authorName":{"copy":"author","value":"doc.firstName"}}}}}`
+
+// The distances of the states that benchHistory reads, in events.
+const (
+	nearEvents = 100
+	farEvents  = 10_000
+)
+
+// historyBook returns the text of a book in a version.
+func historyBook(i, version int) string {
+	return fmt.Sprintf(`{"id":"%d","author":"0","version":%d,"summary":"%0300d"}`, i, version, i)
+}
+
+// benchHistory measures reads of what was beside the same reads of what is. Each of so many books is written once by the log's filling,
+// and once more by an import.
+func benchHistory(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
+	s := benchStore{model: historyModel, authors: 1, books: documents, text: func(i int) string { return historyBook(i, 1) }}
+	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
+		filled, err := n.Log.LastSeq(ctx)
+		if err != nil {
+			return err
+		}
+		if err := writeAgain(ctx, n, documents); err != nil {
+			return err
+		}
+		h := historyBench{n: n, books: documents, filled: filled}
+		if h.last, err = n.Log.LastSeq(ctx); err != nil {
+			return err
+		}
+		for _, part := range []func(ctx context.Context) error{h.documents, h.lists, h.versions, h.differences} {
+			if err := part(ctx); err != nil {
+				return err
+			}
+		}
+		results = h.results
+		return nil
+	})
+	return results, err
+}
+
+// writeAgain imports the next version of every book.
+func writeAgain(ctx context.Context, n *node.Node, documents int) error {
+	c, err := connect(n.URL())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	const piece = 10_000
+	for from := 0; from < documents; from += piece {
+		var lines strings.Builder
+		for i := from; i < min(from+piece, documents); i++ {
+			lines.WriteString(historyBook(i, 2) + "\n")
+		}
+		if _, err := c.Import(ctx, strings.NewReader(lines.String()), client.ImportOptions{Collection: "books"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// historyBench is a store that is measured.
+type historyBench struct {
+	n            *node.Node
+	books        int
+	filled, last uint64 // the last events of the first versions and of all
+	results      []bench.Result
+}
+
+// compare adds how fast a path is answered over conns connections, beside another.
+func (h *historyBench) compare(ctx context.Context, name string, conns int, ours func(n int) string, limit string, plain func(n int) string) error {
+	r, err := bench.Pairs(name, "requests/s", limit, func(int) (float64, error) { return bench.Rate(ctx, h.n.Addr(), conns, ours) },
+		func(int) (float64, error) { return bench.Rate(ctx, h.n.Addr(), conns, plain) })
+	h.results = append(h.results, r)
+	return err
+}
+
+// ago returns the parameter for the state some events before the last.
+func (h *historyBench) ago(events uint64) string {
+	return "at=" + strconv.FormatUint(h.last-min(events, h.last-1), 10)
+}
+
+// always returns the same path for each request.
+func always(path string) func(int) string { return func(int) string { return path } }
+
+// documents measures one document.
+func (h *historyBench) documents(ctx context.Context) error {
+	// the author changed with each of the first versions, and the books with each of the second ones
+	at := "at=" + strconv.FormatUint(h.filled-nearEvents, 10)
+	return errors.Join(
+		h.compare(ctx, fmt.Sprintf("GET of the author %d changes ago, 16 connections", nearEvents), 16, always("/v1/authors/0?"+at), "GET of it now", always("/v1/authors/0")),
+		h.compare(ctx, fmt.Sprintf("GET of the author %d changes ago, 1 connection", h.books), 1, always("/v1/authors/0?at=3"), "GET of it now", always("/v1/authors/0")),
+		h.compare(ctx, "GET of books before their last write, 16 connections", 16, func(n int) string {
+			return "/v1/books/" + strconv.Itoa(n%h.books) + "?at=" + strconv.FormatUint(h.filled, 10)
+		}, "GET of them now", func(n int) string { return "/v1/books/" + strconv.Itoa(n%h.books) }))
+}
+
+// lists measures pages of a collection.
+func (h *historyBench) lists(ctx context.Context) error {
+	for _, events := range []uint64{farEvents, uint64(h.books)} {
+		name := fmt.Sprintf("list of 100 books %d events ago, 16 connections", events)
+		if err := h.compare(ctx, name, 16, always("/v1/books?limit=100&"+h.ago(events)), "the list now", always("/v1/books?limit=100")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// versions measures pages of the author's history, which has as many versions as there are books.
+func (h *historyBench) versions(ctx context.Context) error {
+	for _, order := range []string{"desc", "asc"} {
+		name := fmt.Sprintf("100 of %d versions, %s, 1 connection", h.books, order)
+		if err := h.compare(ctx, name, 1, always("/v1/authors/0/_history?limit=100&order="+order), "a list of 100 documents", always("/v1/books?limit=100")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// differences measures all pages of what differs between two states.
+func (h *historyBench) differences(ctx context.Context) error {
+	file, err := bench.CurrentFile(h.n.Store)
+	if err != nil {
+		return err
+	}
+	db, err := bench.OpenPlain(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	statement := fmt.Sprintf("SELECT number, previous FROM change WHERE position > %d", (h.last-min(farEvents, uint64(h.books)))<<20)
+	from := "/v1/_diff?limit=1000&from=" + strconv.FormatUint(h.last-min(farEvents, uint64(h.books)), 10)
+	r, err := bench.Pairs(fmt.Sprintf("the first 1000 of %d documents that differ", min(farEvents, h.books)), "1/s", "the bare statement that reads the changes of all", func(int) (float64, error) {
+		took, err := bench.Seconds(ctx, h.n.URL()+from)
+		return 1 / took, err
+	}, func(int) (float64, error) {
+		took, err := bench.PlainSeconds(ctx, db, statement)
+		return 1 / took, err
+	})
+	h.results = append(h.results, r)
+	return err
+}
