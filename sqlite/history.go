@@ -60,11 +60,6 @@ func (h *history) after(ch *fanfold.Change, maxBytes int) (doc *fanfold.Document
 		}
 		return doc, size, err
 	}
-	return h.rebuilt(ch, maxBytes)
-}
-
-// rebuilt does what after does, for a change that has others of its document after it.
-func (h *history) rebuilt(ch *fanfold.Change, maxBytes int) (doc *fanfold.Document, size int, err error) {
 	base, err := h.image(ch, maxBytes)
 	if err != nil || base.body == nil && base.bodyBytes > maxBytes {
 		return nil, base.bodyBytes, err

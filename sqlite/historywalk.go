@@ -45,23 +45,33 @@ var errUndoOneByOne = errors.New("changes cannot be undone together")
 // walk undoes the changes from an image back to a change, and returns the embedded view after that one. What has come by
 // and the page may need is kept, as far as it has no more than maxBytes.
 func (h *history) walk(base image, ch *fanfold.Change, maxBytes int) ([]byte, error) {
-	body, err := h.walkBack(&walk{h: h, base: base, maxBytes: maxBytes}, ch)
+	body, at, err := h.walkTo(base, ch, maxBytes)
+	if err == nil && at != ch.Position {
+		err = damagedHistory(ch.Position)
+	}
+	return body, err
+}
+
+// walkTo does what walk does to the last change of the document that is not after the position of ch, which it returns.
+func (h *history) walkTo(base image, ch *fanfold.Change, maxBytes int) (body []byte, at fanfold.Position, err error) {
+	w := &walk{h: h, base: base, maxBytes: maxBytes}
+	err = h.walkBack(w, ch)
 	if errors.Is(err, errUndoOneByOne) {
-		body, err = h.walkBack(&walk{h: h, base: base, maxBytes: maxBytes, oneByOne: true}, ch)
+		w = &walk{h: h, base: base, maxBytes: maxBytes, oneByOne: true}
+		err = h.walkBack(w, ch)
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if h.bodyBytes == nil {
 		h.bodyBytes = map[fanfold.Key]int{}
 	}
-	h.bodyBytes[ch.Key] = len(body)
-	return body, nil
+	h.bodyBytes[ch.Key] = len(w.body)
+	return w.body, w.at, nil
 }
 
-// walkBack goes back to a change, and returns the view after it. The error is errUndoOneByOne where each change has to be
-// undone by itself, and nothing is kept then.
-func (h *history) walkBack(w *walk, ch *fanfold.Change) (body []byte, err error) {
+// walkBack goes back to a change. The error is errUndoOneByOne where each change has to be undone by itself, and nothing is kept then.
+func (h *history) walkBack(w *walk, ch *fanfold.Change) (err error) {
 	w.at, w.body, w.viewBytes = w.base.after, w.base.body, w.base.bodyBytes
 	if known, ok := h.bodyBytes[ch.Key]; ok {
 		w.viewBytes = known
@@ -77,16 +87,15 @@ func (h *history) walkBack(w *walk, ch *fanfold.Change) (body []byte, err error)
 	if err == nil {
 		err = w.undoPostponed()
 	}
-	if err == nil && w.at != ch.Position {
+	if err == nil && w.at > ch.Position {
 		err = damagedHistory(ch.Position)
 	}
 	if err != nil {
 		for _, at := range w.keptPositions {
 			h.dropView(at)
 		}
-		return nil, err
 	}
-	return w.body, nil
+	return err
 }
 
 // step undoes one more change, which is in a row of walkSQL.

@@ -88,15 +88,30 @@ func (s *Snapshot) GetAt(when fanfold.Position, key fanfold.Key, view fanfold.Vi
 // lifetimeVersion returns a document as it was at a position within its lifetime, and before its last change, as GetAt does.
 func (s *Snapshot) lifetimeVersion(life lifetime, key fanfold.Key, when fanfold.Position, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
 	h := history{s: s, view: view}
-	at, revision, err := h.versionAt(life, when)
+	ch := &fanfold.Change{Position: when, Key: key, Number: life.number}
+	base, err := h.image(ch, maxBytes)
 	if err != nil {
 		return nil, 0, err
 	}
-	ch := &fanfold.Change{Position: at, Key: key, Number: life.number, Revision: revision}
-	if doc, size, err = h.rebuilt(ch, maxBytes); doc == nil && err == nil {
-		doc, err = h.document(ch, life.number, nil)
+	body, size := base.body, base.bodyBytes
+	switch {
+	case base.after <= when:
+		ch.Position = base.after
+	case view == fanfold.Referenced || body == nil:
+		ch.Position, err = s.versionBefore(base.after, when)
+	default:
+		body, ch.Position, err = h.walkTo(base, ch, maxBytes)
+		size = len(body)
 	}
-	return doc, size, err
+	if err != nil {
+		return nil, 0, err
+	}
+	if view == fanfold.Referenced && body != nil {
+		body = base.referenced.Text(body)
+		size = len(body)
+	}
+	doc = &fanfold.Document{Key: key, Number: life.number, Position: ch.Position, Body: body}
+	return doc, size, s.addTimes(doc)
 }
 
 // lifetimeAt returns the lifetime of a document that was there at a position, nil where none was.
@@ -122,19 +137,24 @@ func (s *Snapshot) lifetimes(key fanfold.Key, at fanfold.Position, limit int) (l
 const lifetimesSQL = "SELECT * FROM (SELECT number, position, 1 FROM document WHERE collection = ?1 AND id = ?2 AND number <= ?3)" +
 	" UNION ALL SELECT * FROM (SELECT number, deleted, 0 FROM past_document WHERE collection = ?1 AND id = ?2 AND number <= ?3 ORDER BY number DESC LIMIT ?4 + 0) LIMIT ?4 + 0"
 
-// versionAt returns the position of the last change of a document up to a position within its lifetime, and the document's revision
-// after it.
-func (h *history) versionAt(life lifetime, at fanfold.Position) (version fanfold.Position, revision fanfold.Revision, err error) {
-	if version, err = h.s.lastVersion(life, at); err != nil {
-		return 0, 0, err
-	}
-	found, err := h.s.c.QueryRow("SELECT coalesce(revision, position >> 20) FROM change WHERE position = ?", func(r driver.Row) {
-		revision = fanfold.Revision(r.Int(0))
-	}, int64(version))
+// addTimes adds to a document its revision and its times after the change at its position.
+func (s *Snapshot) addTimes(doc *fanfold.Document) error {
+	found, err := s.c.QueryRow(timesSQL, func(r driver.Row) {
+		doc.Revision, doc.Created, doc.Updated = fanfold.Revision(r.Int(0)), timeOf(r.Int(1)), timeOf(r.Int(2))
+	}, int64(doc.Position), doc.Number)
 	if err == nil && !found {
-		err = damagedHistory(version)
+		err = damagedHistory(doc.Position)
 	}
-	return version, revision, err
+	return err
+}
+
+// timesSQL reads a document's revision after a change, and the times of its creation and of that revision.
+var timesSQL = "SELECT c.revision, " + timeOfEventSQL("?2") + ", " + timeOfEventSQL("c.revision") +
+	" FROM (SELECT coalesce(revision, position >> 20) AS revision FROM change WHERE position = ?1) c"
+
+// timeOfEventSQL returns an expression for the time of an event, in nanoseconds; 0 where it is not known.
+func timeOfEventSQL(seq string) string {
+	return "coalesce((SELECT time FROM change WHERE position = " + seq + " << 20), (SELECT time FROM erased_event WHERE seq = " + seq + "), 0)"
 }
 
 // lastVersion returns the position of the last change of a document up to a position within its lifetime.
@@ -145,9 +165,14 @@ func (s *Snapshot) lastVersion(life lifetime, at fanfold.Position) (version fanf
 	if version, err = s.imageAfter(life, at); err != nil {
 		return 0, err
 	}
-	found, err := s.c.QueryRow(lastVersionSQL, func(r driver.Row) { version = fanfold.Position(r.Int(0)) }, int64(version), int64(at))
+	return s.versionBefore(version, at)
+}
+
+// versionBefore goes back from a change to the last one of its document that is not after a position.
+func (s *Snapshot) versionBefore(from, at fanfold.Position) (version fanfold.Position, err error) {
+	found, err := s.c.QueryRow(lastVersionSQL, func(r driver.Row) { version = fanfold.Position(r.Int(0)) }, int64(from), int64(at))
 	if err == nil && !found {
-		err = damagedHistory(version)
+		err = damagedHistory(from)
 	}
 	return version, err
 }
