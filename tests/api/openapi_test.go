@@ -259,7 +259,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 
 // unseen are answers that a healthy server does not give, or only when it is lucky, and the beginning of a WebSocket.
 func unseen(answer string) bool {
-	return strings.HasSuffix(answer, " 101") || strings.HasSuffix(answer, " 500") || strings.HasSuffix(answer, " 503") || strings.HasSuffix(answer, " 408") || strings.HasSuffix(answer, " 429") || answer == "POST /v1/_replay 409" || answer == "PUT /v1/_replicas 202" || answer == "POST /v1/_snapshot 200" ||
+	return strings.HasSuffix(answer, " 101") || strings.HasSuffix(answer, " 500") || strings.HasSuffix(answer, " 503") || strings.HasSuffix(answer, " 408") || strings.HasSuffix(answer, " 429") || answer == "POST /v1/_replay 409" || answer == "PUT /v1/_replicas 202" || answer == "POST /v1/_snapshot 200" || answer == "GET /v1/_diff 422" ||
 		slices.Contains([]string{"PUT /v1/_model 202", "PUT /v1/_fold 202", "POST /v1/_verify 409", "DELETE /v1/_model/_pending 202", "DELETE /v1/_model/_pending 409"}, answer)
 }
 
@@ -278,7 +278,7 @@ func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
 	}
 	s.Put("wide", "w", `{"to":["q0","q1","q2","q3","q4","q5","q6","q7"]}`)
 	c := underContract(t, s)
-	for _, st := range slices.Concat(writeSteps, transactionSteps, readSteps, otherSteps) {
+	for _, st := range slices.Concat(writeSteps, transactionSteps, readSteps, revertSteps, otherSteps) {
 		r, err := s.Do(st.method, st.path, []byte(st.body), st.headers...)
 		if err != nil || st.want != 0 && r.Status != st.want {
 			t.Fatalf("%s %s %q: %v, want %d: %+v", st.method, st.path, st.headers, err, st.want, r)

@@ -104,6 +104,30 @@ var transactionSteps = []step{
 	{410, "GET", "/v1/_export", ``, elsewhere},
 }
 
+// revertSteps go back with documents of writeSteps, to their states after events 20, 25 and 26.
+var revertSteps = []step{
+	{200, "POST", "/v1/books/b1/_revert?dryRun=true&allowFanout=true", `{"at":"25"}`, nil},
+	{200, "POST", "/v1/books/b1/_revert", `{"at":"25"}`, []string{"Prefer", "return=representation", "If-Match", "*"}},
+	{204, "POST", "/v1/books/b1/_revert", `{"at":"25-0"}`, []string{"Idempotency-Key", "k2", "Fanfold-Min-Position", "1-0"}},
+	{202, "POST", "/v1/books/b1/_revert", `{"at":"20"}`, []string{"Prefer", "respond-async"}},
+	{204, "PUT", "/v1/books/b1", `{"title":"U","authors":[{"id":"a1"}]}`, nil},
+	{204, "DELETE", "/v1/shaped/1", ``, nil},
+	{201, "POST", "/v1/shaped/1/_revert", `{"at":"26"}`, []string{"If-None-Match", "*"}},
+	{204, "PUT", "/v1/shaped/1", `{"x":5}`, nil},
+	{201, "PUT", "/v1/shaped/3", `{"x":1}`, nil},
+	{409, "POST", "/v1/shaped/1/_revert", `{"at":"26"}`, nil},
+	{204, "DELETE", "/v1/shaped/3", ``, nil},
+	{204, "POST", "/v1/shaped/1/_revert", `{"at":"26"}`, nil},
+	{400, "POST", "/v1/books/b1/_revert", `{}`, nil},
+	{404, "POST", "/v1/books/b1/_revert", `{"at":"0"}`, nil},
+	{410, "POST", "/v1/books/b1/_revert", `{"at":"1-0-aaaaaaaa"}`, nil},
+	{412, "POST", "/v1/books/b1/_revert", `{"at":"25"}`, []string{"If-Match", `"1"`}},
+	{413, "POST", "/v1/books/b1/_revert", `{"at":"` + strings.Repeat("1", 32<<10) + `"}`, nil},
+	{415, "POST", "/v1/books/b1/_revert", `x`, []string{"Content-Type", "text/plain"}},
+	{422, "POST", "/v1/books/b1/_revert", `{"at":"25"}`, []string{"Idempotency-Key", "k1"}},
+	{504, "POST", "/v1/books/b1/_revert", `{"at":"999999"}`, []string{"Fanfold-Timeout", "1ms"}},
+}
+
 var (
 	late      = []string{"Fanfold-Min-Position", "999999", "Fanfold-Timeout", "1ms"}
 	elsewhere = []string{"Fanfold-Min-Position", "1-0-aaaaaaaa"}
@@ -186,6 +210,21 @@ var readSteps = []step{
 	{504, "GET", "/v1/books/b1/_history", ``, late},
 	{504, "GET", "/v1/books/b1/_history?to=999999", ``, []string{"Fanfold-Timeout", "1ms"}},
 	{410, "GET", "/v1/books/b1/_history?from=1-0-aaaaaaaa", ``, nil},
+	{200, "GET", "/v1/books?at=25&limit=1&expand=authors&fields=title", ``, nil},
+	{200, "GET", "/v1/books?at=25&ids=b1,none&view=referenced", ``, []string{"Fanfold-Min-Position", "1-0"}},
+	{200, "GET", "/v1/authors?at=0", ``, nil},
+	{400, "GET", "/v1/books?at=x", ``, nil},
+	{400, "GET", "/v1/books?at=25&filter=true", ``, nil},
+	{404, "GET", "/v1/nowhere?at=25", ``, nil},
+	{410, "GET", "/v1/books?at=1-0-aaaaaaaa", ``, nil},
+	{504, "GET", "/v1/books?at=999999", ``, []string{"Fanfold-Timeout", "1ms"}},
+	{200, "GET", "/v1/_diff?from=0", ``, nil},
+	{200, "GET", "/v1/_diff?from=12&consistency=strong", ``, nil},
+	{200, "GET", "/v1/_diff?from=2000-01-01T00:00:00Z&to=40-0&collections=books,authors&view=referenced&derived=exclude&limit=1", ``, []string{"Fanfold-Min-Position", "1-0"}},
+	{400, "GET", "/v1/_diff", ``, nil},
+	{404, "GET", "/v1/_diff?from=0&collections=none", ``, nil},
+	{410, "GET", "/v1/_diff?from=1-0-aaaaaaaa", ``, nil},
+	{504, "GET", "/v1/_diff?from=0&to=999999", ``, []string{"Fanfold-Timeout", "1ms"}},
 	{200, "GET", "/v1/authors/a1/books?page=last&expand=authors", ``, nil},
 	{400, "GET", "/v1/authors/a1/books?page=0", ``, nil},
 	{404, "GET", "/v1/authors/a1/books?page=99", ``, nil},
