@@ -22,8 +22,9 @@ import (
 // memory holds documents, of which it is all that views read. It counts what is asked of it.
 type memory struct {
 	query.Snapshot
-	docs  []*fanfold.Document // by number
-	calls map[string]int
+	docs    []*fanfold.Document // by number
+	calls   map[string]int
+	changes int64 // between any two states
 }
 
 func newMemory() *memory {
@@ -105,7 +106,9 @@ func (m *memory) EachListedAt(_ fanfold.Position, _, _ string, _ int, _ fanfold.
 	return "", more, err
 }
 
-func (m *memory) ChangesBetween(fanfold.Position, fanfold.Position) (int64, error) { return 1, nil }
+func (m *memory) ChangesBetween(fanfold.Position, fanfold.Position) (int64, error) {
+	return m.changes, nil
+}
 
 func (m *memory) ChangedKeys(_, to fanfold.Position, _ bool, keep func(fanfold.Key)) (fanfold.Position, error) {
 	m.calls["ChangedKeys"]++
@@ -221,4 +224,26 @@ func TestDocumentsComeFromTheView(t *testing.T) {
 	if w := request(s, http.MethodHead, "/v1/books/b1"); w.Code != http.StatusOK || m.calls["Get"] != 1 || w.Header().Get("ETag") == "" {
 		t.Errorf("HEAD asked %v: %d %v", m.calls, w.Code, w.Header())
 	}
+}
+
+// TestDifferencesAreBounded: states are compared that lie up to maxDiffered changes apart, and a few at a time, beside exports.
+func TestDifferencesAreBounded(t *testing.T) {
+	s, m := serving(t)
+	want := func(status int, problem string) {
+		t.Helper()
+		if w := request(s, http.MethodGet, "/v1/_diff?from=1"); w.Code != status || !strings.Contains(w.Body.String(), problem) {
+			t.Errorf("%d changes apart: %d %s, want %d %s", m.changes, w.Code, w.Body, status, problem)
+		}
+	}
+	m.changes = maxDiffered
+	want(http.StatusOK, `"items":[]`)
+	m.changes++
+	want(http.StatusUnprocessableEntity, "1000001 changes")
+	m.changes, s.exports.wait = 0, 0
+	for range maxExports {
+		s.exports.taken <- struct{}{}
+	}
+	want(http.StatusTooManyRequests, "busy")
+	<-s.exports.taken
+	want(http.StatusOK, `"items":[]`)
 }

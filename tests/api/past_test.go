@@ -224,3 +224,38 @@ collections:
 		}
 	}
 }
+
+// TestPagesOfDifferences: a page ends early where it gets large, and the pages have every difference once.
+func TestPagesOfDifferences(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	var want []string
+	for i := range 12 {
+		s.Put("notes", fmt.Sprintf("%02d", i), `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
+		want = append(want, fmt.Sprintf("%02d", i))
+	}
+	var got []string
+	pages := 0
+	for path := "/v1/_diff?from=0"; path != ""; pages++ {
+		r := s.Want(http.StatusOK, http.MethodGet, path, "")
+		if len(r.Body) > 16<<20+4<<20 {
+			t.Errorf("a page has %d bytes", len(r.Body))
+		}
+		var page struct {
+			Items []struct{ ID string }
+			Next  string
+		}
+		if err := json.Unmarshal(r.Body, &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range page.Items {
+			got = append(got, item.ID)
+		}
+		if path = ""; page.Next != "" {
+			path = "/v1/_diff?from=0&cursor=" + page.Next
+		}
+	}
+	if pages != 2 || !slices.Equal(got, want) {
+		t.Errorf("%d pages have %v, want %v on two", pages, got, want)
+	}
+	s.Want(http.StatusBadRequest, http.MethodGet, "/v1/_diff?from=0&limit=1001", "")
+}
