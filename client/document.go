@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -122,7 +123,7 @@ func (d *Documents[T]) Get(ctx context.Context, id string, opts ...ReadOption) (
 }
 
 // List returns all documents of the collection, by id. It asks for a page when the loop gets there, so that a long list
-// shows documents as they are by then. An error ends the loop.
+// shows documents as they are by then, or as they were: see AsOf. An error ends the loop.
 func (d *Documents[T]) List(ctx context.Context, opts ...ReadOption) iter.Seq2[*Document[T], error] {
 	return d.each(ctx, "/v1/"+url.PathEscape(d.name), opts)
 }
@@ -135,7 +136,9 @@ func (d *Documents[T]) Referring(ctx context.Context, collection, id string, opt
 
 // each returns the documents of a list, page by page.
 func (d *Documents[T]) each(ctx context.Context, path string, opts []ReadOption) iter.Seq2[*Document[T], error] {
+	further := append(slices.Clip(opts), func(r *request) { r.query.Del("at") }) // which the cursor carries
 	return func(yield func(*Document[T], error) bool) {
+		opts := opts // of this loop
 		for cursor := ""; ; {
 			items, next, err := d.list(ctx, path, cursor, opts)
 			if err != nil {
@@ -150,6 +153,7 @@ func (d *Documents[T]) each(ctx context.Context, path string, opts []ReadOption)
 			if cursor = next; cursor == "" {
 				return
 			}
+			opts = further
 		}
 	}
 }

@@ -145,6 +145,35 @@ func ExampleClient_Changes() {
 	// derive b1 Mark Twain
 }
 
+func ExampleClient_Diff() {
+	url, stop := startServer(shop)
+	defer stop()
+	ctx := context.Background()
+	c, err := client.New(url, client.Options{})
+	check(err)
+	defer c.Close()
+	books := client.Collection[Book](c, "books")
+	_, err = books.Put(ctx, "b1", Book{Title: "The Gilded Age"})
+	check(err)
+	before, err := books.Get(ctx, "b1")
+	check(err)
+	_, err = books.Put(ctx, "b1", Book{Title: "The Gilded Cage"})
+	check(err)
+
+	for d, err := range c.Diff(ctx, client.DiffOptions{From: before.Position}) {
+		check(err)
+		fmt.Println(d.Op, d.ID, string(d.Patch))
+	}
+	_, err = books.Revert(ctx, "b1", before.Position)
+	check(err)
+	book, err := books.Get(ctx, "b1")
+	check(err)
+	fmt.Println(book.Value.Title)
+	// Output:
+	// change b1 [{"op":"replace","path":"/title","value":"The Gilded Cage","old":"The Gilded Age"}]
+	// The Gilded Age
+}
+
 func ExampleCollection_rawJSON() {
 	url, stop := startServer(shop)
 	defer stop()

@@ -19,6 +19,8 @@ type Written struct {
 	// ETag goes into IfMatch. It is "" of a delete, and where the server dropped members of the body.
 	ETag    string
 	Created bool // the document was not there before
+	// Unchanged says, of Revert, that the document is written so already. Nothing was written now, and Position is what the server shows.
+	Unchanged bool
 	// Folded says that this node shows the write and all its copies. Otherwise it is stored for good, and will be shown.
 	Folded  bool
 	Derived int64 // how many derived changes it caused, where Folded
@@ -138,6 +140,17 @@ func (d *Documents[T]) Delete(ctx context.Context, id string, opts ...WriteOptio
 	return d.write(ctx, http.MethodDelete, id, writeBody{}, opts)
 }
 
+// Revert writes a document as it was written at a position, such as Version.Seq, or at an RFC 3339 time, as Put does. AsOf says what
+// these stand for. Conditions come first; where the document is written so already, Written.Unchanged says so. Errors are those of Put,
+// NotFound where the document was not there then, Timeout, StoreChanged and PositionGone.
+func (d *Documents[T]) Revert(ctx context.Context, id, at string, opts ...WriteOption) (*Written, error) {
+	w, err := d.c.write(ctx, http.MethodPost, documentPath(d.name, id, "_revert"), writeBody{map[string]string{"at": at}, "application/json"}, opts)
+	if w != nil {
+		w.ID = id
+	}
+	return w, err
+}
+
 // write writes one document.
 func (d *Documents[T]) write(ctx context.Context, method, id string, body writeBody, opts []WriteOption) (*Written, error) {
 	w, err := d.c.write(ctx, method, documentPath(d.name, id), body, opts)
@@ -165,6 +178,7 @@ func (c *Client) write(ctx context.Context, method, path string, body writeBody,
 	}
 	w := &Written{Revision: parseRevision(a.header.Get(headerRevision)), Position: a.header.Get(headerPosition), ETag: a.header.Get("ETag"),
 		Created: a.status == http.StatusCreated, Folded: a.status != http.StatusAccepted, Derived: derived(a)}
+	w.Unchanged = a.status == http.StatusNoContent && a.header.Get("Last-Modified") != "" // a write tells it with the document alone
 	if list := a.header.Get(headerDropped); list != "" {
 		w.Dropped = strings.Split(list, ", ")
 	}
