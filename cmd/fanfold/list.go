@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -21,6 +22,7 @@ type listOptions struct {
 	cursor       string
 	all, asJSON  bool
 	view, expand string
+	at           string
 	query        queryOptions
 	fresh        *freshness
 }
@@ -32,11 +34,13 @@ func listCommand() *cobra.Command {
 		Short: "List the documents of a collection, by id or as a query says",
 		Long: `List the documents of a collection, by id: a page of them, or all. Where there are more, the
 cursor that the next page begins at is printed on standard error. With --filter, --sort,
---count, --group or --explain it is a query (docs/use/query.md).`,
+--count, --group or --explain it is a query (docs/use/query.md). With --at all pages show the
+same state, whatever is written meanwhile.`,
 		Example: `  fanfold list books
   fanfold list books --filter 'doc.year > params.since' --params '{"since":2000}' --sort=-year --fields title,year
   fanfold list books --group year --compute 'count,avg(price)' --sort=-count
   fanfold list books --limit 20 --cursor CURSOR
+  fanfold list books --at 2026-11-24T21:40:00Z --all
   fanfold list books --all --view referenced --json > books.ndjson`,
 		Args: cobra.ExactArgs(1),
 	}
@@ -47,9 +51,13 @@ cursor that the next page begins at is printed on standard error. With --filter,
 	f.BoolVar(&o.all, "all", false, "all pages")
 	f.StringVar(&o.view, "view", "embedded", "embedded (with derived fields) or referenced (as written)")
 	f.StringVar(&o.expand, "expand", "", "relations to expand, such as stock or authors.publisher")
+	f.StringVar(&o.at, "at", "", "the list as it was at this position, or RFC 3339 time; --cursor alone goes on with it")
 	f.BoolVar(&o.asJSON, "json", false, "print a document a line, as the server sends it")
 	o.query.flags(cmd)
 	o.fresh = freshnessFlags(cmd)
+	for _, name := range slices.Concat([]string{"consistency", "max-lag", "cursor"}, queryFlags) {
+		cmd.MarkFlagsMutuallyExclusive("at", name)
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := fanfold.CheckCollection(args[0]); err != nil {
 			return err
@@ -91,7 +99,11 @@ func (o *listOptions) options() ([]client.ReadOption, error) {
 // run prints the pages.
 func (o *listOptions) run(cmd *cobra.Command, docs *client.Documents[json.RawMessage], opts []client.ReadOption) error {
 	for cursor, first := o.cursor, true; first || o.all && cursor != ""; first = false {
-		page, next, err := docs.ListPage(cmd.Context(), cursor, opts...)
+		asked := opts
+		if first && o.at != "" { // the cursor has it later
+			asked = append(slices.Clip(opts), client.AsOf(o.at))
+		}
+		page, next, err := docs.ListPage(cmd.Context(), cursor, asked...)
 		if err != nil {
 			return err
 		}

@@ -133,18 +133,27 @@ func (r *remote) write(cmd *cobra.Command, args []string, flags writeFlags, asJS
 	}
 	defer r.close()
 	written, err := do(client.Collection[json.RawMessage](c, key.Collection), body, flags.options())
+	return flags.printResult(cmd, key, asJSON, written, err)
+}
+
+// printResult prints what came of a write: what a dry run tells, or what was done, as JSON or for people.
+func (w *writeFlags) printResult(cmd *cobra.Command, key fanfold.Key, asJSON bool, written *client.Written, err error) error {
 	switch {
-	case err != nil || flags.dryRun:
-		return flags.printReport(cmd, written, err)
+	case err != nil || w.dryRun:
+		return w.printReport(cmd, written, err)
 	case asJSON:
-		return printJSON(cmd, map[string]any{"collection": key.Collection, "id": key.ID, "created": written.Created, "revision": written.Revision,
-			"position": written.Position, "etag": written.ETag, "folded": written.Folded, "derived": written.Derived, "dropped": written.Dropped})
+		return printJSON(cmd, map[string]any{"collection": key.Collection, "id": key.ID, "created": written.Created, "unchanged": written.Unchanged,
+			"revision": written.Revision, "position": written.Position, "etag": written.ETag, "folded": written.Folded, "derived": written.Derived, "dropped": written.Dropped})
 	}
 	return printWritten(cmd, key, written)
 }
 
 // printWritten prints what a write did, for people.
 func printWritten(cmd *cobra.Command, key fanfold.Key, w *client.Written) error {
+	if w.Unchanged {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is written so already: revision %d\n", shown(key.String()), w.Revision)
+		return err
+	}
 	did := "wrote"
 	if w.Created {
 		did = "created"

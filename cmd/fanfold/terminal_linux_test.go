@@ -33,7 +33,7 @@ func openTerminal(t *testing.T) (screen, terminal *os.File) {
 	return screen, terminal
 }
 
-// TestColoursOnTerminals: changes and versions have colours on a terminal, unless NO_COLOR is set or the terminal knows none.
+// TestColoursOnTerminals: changes, versions and differences have colours on a terminal, unless NO_COLOR is set or the terminal knows none.
 func TestColoursOnTerminals(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	s.Put("books", "b1", "{}")
@@ -43,7 +43,7 @@ func TestColoursOnTerminals(t *testing.T) {
 	}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)
-		for args, want := range map[string]string{"changes --since 0 --once": "books/b1", "history books b1": "1-0"} {
+		for args, want := range map[string]string{"changes --since 0 --once": "books/b1", "history books b1": "1-0", "diff --from 0": "books/b1"} {
 			screen, terminal := openTerminal(t)
 			root := command()
 			root.SetOut(terminal)
