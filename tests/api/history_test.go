@@ -42,18 +42,35 @@ func TestBadMoments(t *testing.T) {
 		{"a write of versions", 405, "invalid", "POST", "/v1/books/b1/_history", `{}`, nil, []string{"method"}},
 		{"the versions of no document", 404, "not-found", "GET", "/v1/books/none/_history", ``, nil, []string{"none"}},
 	}
+	of := func(name, path string, says ...string) harness.Refusal {
+		return harness.Refusal{name, 400, "invalid", "GET", path, ``, nil, says}
+	}
+	for _, other := range []string{"consistency=strong", "maxLag=30s", "filter=true", "sort=n", "count=true", "group=n", "compute=count", "params={}", "maxScan=1", "partial=true", "explain=true"} {
+		name, _, _ := strings.Cut(other, "=")
+		table = append(table, of("a list at with "+name, "/v1/books?at=1&"+other, name, "at"))
+	}
+	table = append(table,
+		of("a list of ids at with a limit", "/v1/books?at=1&ids=b1&limit=1", "limit", "ids"),
+		of("differences since nothing", "/v1/_diff?to=1", "from"),
+		of("differences backwards", "/v1/_diff?from=2&to=1", "from=2", "later than to"),
+		of("differences at", "/v1/_diff?from=1&at=1", `"at"`),
+		of("differences of a collection", "/v1/_diff?from=1&collections=_", "_"),
+		of("differences, limit", "/v1/_diff?from=1&limit=1001", "limit=1001"),
+		harness.Refusal{"a write of differences", 405, "invalid", "POST", "/v1/_diff?from=1", `{}`, nil, []string{"method"}},
+		harness.Refusal{"a read of a revert", 405, "invalid", "GET", "/v1/books/b1/_revert", ``, nil, []string{"method"}},
+	)
 	future := url.QueryEscape(time.Now().Add(time.Hour).Format(time.RFC3339))
-	for name, path := range map[string]string{"at": "?at=", "from": "/_history?from=", "to": "/_history?to="} {
+	for path, name := range map[string]string{"/v1/books/b1?at=": "at", "/v1/books/b1/_history?from=": "from", "/v1/books/b1/_history?to=": "to", "/v1/books?at=": "at", "/v1/_diff?from=": "from", "/v1/_diff?from=1&to=": "to"} {
 		for _, text := range []string{"x", "now", "-1", "1.5", "01-0", "1--1", "1-0-", "1-0-UPPERCAS", "1-0-aaaaaaaa-0", "1-1048576", "99999999999999999999", "1-0-aaaaaaaa-1-1",
 			"2026-11-24", "2026-11-24T21:40:00", "2026-13-24T21:40:00Z", "1%00", "%ff"} {
-			table = append(table, get(name+" "+text, path+text, name+"="))
+			table = append(table, of(path+text, path+text, name+"="))
 		}
-		table = append(table, get(name+" future", path+future, name+"=", "in the future"),
-			get(name+" twice", path+"1&"+name+"=1", `"`+name+`"`, "more than once"),
-			get(name+" empty", path, `"`+name+`"`),
-			get(name+" long", path+strings.Repeat("1", 256), name, "256 bytes", "255"),
-			harness.Refusal{name + " of another store", 410, "store-changed", "GET", "/v1/books/b1" + path + "1-0-aaaaaaaa", ``, nil, []string{"aaaaaaaa"}},
-			harness.Refusal{name + " to come", 504, "timeout", "GET", "/v1/books/b1" + path + "999999", ``, []string{"Fanfold-Timeout", "1ms"}, nil},
+		table = append(table, of(path+" future", path+future, name+"=", "in the future"),
+			of(path+" twice", path+"1&"+name+"=1", `"`+name+`"`, "more than once"),
+			of(path+" empty", path, `"`+name+`"`),
+			of(path+" long", path+strings.Repeat("1", 256), name, "256 bytes", "255"),
+			harness.Refusal{path + " of another store", 410, "store-changed", "GET", path + "1-0-aaaaaaaa", ``, nil, []string{"aaaaaaaa"}},
+			harness.Refusal{path + " to come", 504, "timeout", "GET", path + "999999", ``, []string{"Fanfold-Timeout", "1ms"}, nil},
 		)
 	}
 	for _, name := range []string{"order", "derived", "include_docs", "view", "limit"} {
@@ -68,9 +85,11 @@ func TestMomentsOf255Bytes(t *testing.T) {
 	s.Put("books", "b", `{}`)
 	text := time.Now().UTC().Add(-time.Hour).Format("2006-01-02T15:04:05.")
 	text += strings.Repeat("0", 254-len(text)) + "Z"
-	for path, status := range map[string]int{"?at=" + text: 404, "/_history?from=" + text: 200, "/_history?to=" + text: 200, "?at=0" + text: 400} {
-		s.Want(status, "GET", "/v1/books/b"+path, "")
+	for path, status := range map[string]int{"books/b?at=" + text: 404, "books/b/_history?from=" + text: 200, "books/b/_history?to=" + text: 200, "books/b?at=0" + text: 400,
+		"books?at=" + text: 200, "_diff?from=" + text: 200, "_diff?from=0&to=" + text: 200} {
+		s.Want(status, "GET", "/v1/"+path, "")
 	}
+	s.Want(http.StatusNotFound, "POST", "/v1/books/b/_revert", `{"at":"`+text+`"}`)
 }
 
 // TestCursorsOfVersions: a cursor leads on in the list that gave it, and in no other.
@@ -183,4 +202,44 @@ collections:
 		}
 	}
 	s.With("").Want(http.StatusUnauthorized, "GET", "/v1/notes/n/_history", "")
+}
+
+// TestPastByRights: lists as they were, differences and reverts show and write what the caller may read and write, under whatever model.
+func TestPastByRights(t *testing.T) {
+	const access = `
+collections:
+  vault: { access: { read: [keepers], write: [keepers] } }
+  board: { access: { read: [readers], write: [keepers] } }
+  notes:
+    access: { read: [readers], write: [keepers] }
+    relations: { by: { path: by, to: %s } }
+`
+	s := harness.OpenClosed(t, fmt.Sprintf(access, "vault"))
+	s.Put("vault", "v", `{"name":"one"}`)
+	then := s.Put("notes", "n", `{"by":"v"}`).Header.Get("Fanfold-Position")
+	s.Merge("vault", "v", `{"name":"two"}`)
+	s.Merge("notes", "n", `{"x":1}`)
+	s.Model(fmt.Sprintf(access, "board"))
+	reader, keeper := s.As("readers"), s.As("keepers", "readers")
+	for _, path := range []string{"/v1/vault?at=" + then, "/v1/vault?at=0&ids=v", "/v1/none?at=" + then, "/v1/_diff?from=0&collections=vault", "/v1/_diff?from=0&collections=notes,vault",
+		"/v1/notes?expand=by&at=" + then, "/v1/notes?expand=by&ids=n&at=" + then, "/v1/notes/n?expand=by&at=" + then} {
+		if r := reader.Want(http.StatusForbidden, "GET", path, ""); strings.Contains(string(r.Body), `"one"`) {
+			t.Errorf("%s tells %s", path, r.Body)
+		}
+		reader.Want(http.StatusForbidden, "HEAD", path, "")
+	}
+	for _, from := range []string{"0", then} {
+		if body := string(reader.Want(http.StatusOK, "GET", "/v1/_diff?from="+from, "").Body); strings.Contains(body, `"vault"`) || !strings.Contains(body, `"notes"`) {
+			t.Errorf("a reader is told %s", body)
+		}
+		if body := string(keeper.Want(http.StatusOK, "GET", "/v1/_diff?from="+from, "").Body); !strings.Contains(body, `"vault"`) {
+			t.Errorf("a keeper is told %s", body)
+		}
+	}
+	revert := `{"at":"` + then + `"}`
+	reader.Want(http.StatusForbidden, "POST", "/v1/notes/n/_revert", revert)
+	reader.Want(http.StatusForbidden, "POST", "/v1/notes/n/_revert?dryRun=true", revert)
+	keeper.Want(http.StatusNoContent, "POST", "/v1/notes/n/_revert", revert)
+	s.With("").Want(http.StatusUnauthorized, "GET", "/v1/_diff?from=0", "")
+	s.With("").Want(http.StatusUnauthorized, "POST", "/v1/notes/n/_revert", revert)
 }
