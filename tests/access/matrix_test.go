@@ -110,18 +110,19 @@ func senders(t *testing.T, h *house, anonymous bool) []*sender {
 
 // bodies are those of the requests that need more than {} to be understood. C stands for the collection.
 var bodies = map[string]string{
-	"POST /v1/_transactions":           `{"operations":[{"op":"put","collection":"C","id":"m","body":{}}]}`,
-	"PUT /v1/_groups/{name}":           `{"partitions":1,"role":"read"}`,
-	"POST /v1/_groups/{name}/_lease":   `{"member":"m"}`,
-	"POST /v1/_groups/{name}/_ack":     `{"partition":0,"token":"t","position":"0"}`,
-	"POST /v1/_groups/{name}/_nack":    `{"partition":0,"token":"t","position":"0","error":"e"}`,
-	"POST /v1/_groups/{name}/_release": `{"member":"m"}`,
-	"POST /v1/_groups/{name}/_reset":   `{"to":"now"}`,
-	"PUT /v1/_fold":                    `{"version":1}`,
-	"PUT /v1/_replicas":                `{"replicas":1}`,
-	"PATCH /v1/_model":                 `{}`,
-	"POST /v1/_keys":                   `{"name":"m","roles":["read"]}`,
-	"POST /v1/_import":                 `{"collection":"C","doc":{"id":"m"}}` + "\n",
+	"POST /v1/_transactions":             `{"operations":[{"op":"put","collection":"C","id":"m","body":{}}]}`,
+	"PUT /v1/_groups/{name}":             `{"partitions":1,"role":"read"}`,
+	"POST /v1/_groups/{name}/_lease":     `{"member":"m"}`,
+	"POST /v1/_groups/{name}/_ack":       `{"partition":0,"token":"t","position":"0"}`,
+	"POST /v1/_groups/{name}/_nack":      `{"partition":0,"token":"t","position":"0","error":"e"}`,
+	"POST /v1/_groups/{name}/_release":   `{"member":"m"}`,
+	"POST /v1/_groups/{name}/_reset":     `{"to":"now"}`,
+	"PUT /v1/_fold":                      `{"version":1}`,
+	"PUT /v1/_replicas":                  `{"replicas":1}`,
+	"PATCH /v1/_model":                   `{}`,
+	"POST /v1/_keys":                     `{"name":"m","roles":["read"]}`,
+	"POST /v1/_import":                   `{"collection":"C","doc":{"id":"m"}}` + "\n",
+	"POST /v1/{collection}/{id}/_revert": `{"at":"0"}`,
 }
 
 // types are the content types of the requests whose bodies are not plain JSON.
@@ -135,6 +136,7 @@ var types = map[string]string{
 var queries = map[string]string{
 	"/v1/_export":                 "?collections=C",
 	"/v1/_changes":                "?collections=C",
+	"/v1/_diff":                   "?from=0&collections=C",
 	"/v1/_import":                 "?id=C",
 	"/v1/_groups/{name}/_changes": "?partition=0&token=t",
 	"/v1/_model":                  "?dryRun=true",
@@ -322,7 +324,7 @@ func TestOneRefusal(t *testing.T) {
 		h.Want(http.StatusOK, "GET", "/v1/books", "", "Authorization", header)
 	}
 	reader := h.clientWith(t, key)
-	for _, path := range []string{"%s", "%s/d", "%s/none", "%s/d/_lineage", "%s/none/_lineage", "%s/d/books", "%s?ids=d", "%s/d?expand=x", "%s?filter=doc.", "%s?explain=true&sort=a", "%s?group=a", "_export?collections=%s", "_changes?collections=%s", "books/d/%s"} {
+	for _, path := range []string{"%s", "%s/d", "%s/none", "%s/d/_lineage", "%s/none/_lineage", "%s?at=0", "%s/d/_history", "%s/none/_history", "%s/d/books", "%s?ids=d", "%s/d?expand=x", "%s?filter=doc.", "%s?explain=true&sort=a", "%s?group=a", "_export?collections=%s", "_diff?from=0&collections=%s", "_changes?collections=%s", "books/d/%s"} {
 		there := reader.Want(http.StatusForbidden, "GET", "/v1/"+fmt.Sprintf(path, "vault"), "")
 		if !strings.Contains(string(there.Body), "the right to read vault is missing") {
 			t.Errorf("%s: %s", path, there.Body)
