@@ -212,6 +212,7 @@ func TestDocumentsComeFromTheView(t *testing.T) {
 		{"/v1/books/b1?at=3", "GetAt", `{"id":"b1","author":"a1"}`},
 		{"/v1/books?at=3", "EachListedAt", `"id":"b2"`},
 		{"/v1/books/b1/_history", "Versions", `"doc":{"id":"b1","author":"a1"`},
+		{"/v1/_diff?from=1", "ChangedKeys", `"items":[]`},
 		{"/v1/_export", "All", `{"collection":"books","doc":{"id":"b2","author":"a1"}}`},
 	} {
 		clear(m.calls)

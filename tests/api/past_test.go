@@ -259,3 +259,26 @@ func TestPagesOfDifferences(t *testing.T) {
 	}
 	s.Want(http.StatusBadRequest, http.MethodGet, "/v1/_diff?from=0&limit=1001", "")
 }
+
+// TestRevertIsAWriteOfNow: a revert is judged by the schema of now, and frozen copies stay as they are now.
+func TestRevertIsAWriteOfNow(t *testing.T) {
+	const declared = `collections: {authors: {}, books: {%s relations: {author: {path: a, to: authors}}, derive: {by: {copy: author, value: doc.name, frozen: true}, now: {copy: author, value: doc.name}}}}`
+	s := harness.OpenTemp(t, fmt.Sprintf(declared, ""))
+	s.Put("authors", "1", `{"name":"A"}`)
+	first := s.Put("books", "b", `{"a":"1","n":1}`).Header.Get("Fanfold-Position")
+	s.Put("authors", "1", `{"name":"B"}`)
+	s.Put("books", "b", `{"a":"1","n":2}`)
+	revert := func(status int, at string) {
+		t.Helper()
+		s.Want(status, http.MethodPost, "/v1/books/b/_revert", `{"at":"`+at+`"}`)
+	}
+	revert(http.StatusNoContent, first)
+	s.WantDoc("books", "b", `{"id":"b","a":"1","n":1,"by":"A","now":"B"}`)
+	second := s.Want(http.StatusNoContent, http.MethodPut, "/v1/books/b?refresh=by", `{"a":"1","n":3}`).Header.Get("Fanfold-Position")
+	revert(http.StatusNoContent, first)
+	s.WantDoc("books", "b", `{"id":"b","a":"1","n":1,"by":"B","now":"B"}`)
+	s.Model(fmt.Sprintf(declared, "schema: {type: object, properties: {n: {maximum: 2}}},"))
+	revert(http.StatusUnprocessableEntity, second)
+	revert(http.StatusNoContent, first)
+	s.WantDoc("books", "b", `{"id":"b","a":"1","n":1,"by":"B","now":"B"}`)
+}
