@@ -92,8 +92,11 @@ func (m *memory) GetWithin(key fanfold.Key, _ fanfold.View, maxBytes int) (*fanf
 
 func (m *memory) Time() time.Time                                  { return time.Time{} }
 func (m *memory) Oldest() (fanfold.Position, error)                { return 0, nil }
-func (m *memory) Resolve(fanfold.Moment) (fanfold.Position, error) { return m.At(), nil }
 func (m *memory) ModelAt(fanfold.Position) ([]byte, uint64, error) { return nil, 0, nil }
+
+func (m *memory) Resolve(at fanfold.Moment) (fanfold.Position, error) {
+	return min(at.Position, m.At()), nil
+}
 
 func (m *memory) GetAt(_ fanfold.Position, key fanfold.Key, view fanfold.View, maxBytes int) (*fanfold.Document, int, error) {
 	m.calls["GetAt"]++
