@@ -62,7 +62,7 @@ var refusedAlone = []refusedQuery{
 	{"params", "[]", "params"}, {"params", "{", "params"}, {"params", `{"a":1,"a":2}`, "params"}, {"params", "null", "params"},
 	{"params", strings.Repeat(`{"a":`, 17) + "1" + strings.Repeat("}", 17), "params"},
 	{"params", `{"a":"` + strings.Repeat("x", 17<<10) + `"}`, "params"},
-	{"filters", "x", "filters"}, {"skip", "1", "skip"}, {"at", "1", "at"}, {"filter", "", "filter"}, {"sort", "", "sort"},
+	{"filters", "x", "filters"}, {"skip", "1", "skip"}, {"until", "1", "until"}, {"filter", "", "filter"}, {"sort", "", "sort"},
 }
 
 // TestBadQueries: a query that cannot be understood is a 400 that names the parameter at fault, by GET and by POST, before any
