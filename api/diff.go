@@ -15,6 +15,9 @@ import (
 	"github.com/fanfold/fanfold/internal/params"
 )
 
+// maxDifferedBodies bounds a document in both states, in bytes. Larger ones are left out.
+const maxDifferedBodies = 40 << 20
+
 // maxDiffered bounds how many changes there may be between two states that are compared.
 const maxDiffered = 1_000_000
 
@@ -232,8 +235,15 @@ func bothStates(key fanfold.Key, form fanfold.View, before, after *view.Past) (w
 	if was, _, err = before.GetWithin(key, form, maxAnswer); err != nil {
 		return nil, nil, err
 	}
-	is, _, err = after.GetWithin(key, form, maxAnswer)
-	return was, is, err
+	if is, _, err = after.GetWithin(key, form, maxAnswer); err != nil {
+		return nil, nil, err
+	}
+	for _, doc := range []*fanfold.Document{was, is} {
+		if doc != nil && doc.Body == nil {
+			return nil, nil, errLargeAnswer
+		}
+	}
+	return was, is, nil
 }
 
 // patchBetween returns the JSON Patch from one document to another, nil where nothing differs. Either may be nil.
@@ -264,11 +274,21 @@ func (d *documents) differenceOf(key fanfold.Key, was, is *fanfold.Document, pat
 	}
 	item := jsondoc.AppendQuote([]byte(`{"collection":"`+key.Collection+`","id":`), key.ID)
 	item = append(item, `,"op":"`+op+`"`...)
-	for i, doc := range []*fanfold.Document{was, is} {
+	both := []*fanfold.Document{was, is}
+	size := 0
+	for _, doc := range both {
 		if doc != nil {
+			size += len(doc.Body)
+		}
+	}
+	for i, doc := range both {
+		if doc != nil && size <= maxDifferedBodies {
 			item = append(item, []string{`,"before":`, `,"after":`}[i]...)
 			item = append(item, jsondoc.WithLast(doc.Body, "_meta", doc.Meta(d.positions.Issuer))...)
 		}
 	}
-	return append(append(append(item, `,"patch":`...), patch...), '}')
+	if len(patch) <= fanfold.MaxVersionPatch {
+		item = append(append(item, `,"patch":`...), patch...)
+	}
+	return append(item, '}')
 }

@@ -124,6 +124,9 @@ func (d *documents) children(c echo.Context) error {
 	if err := parameters(c, append([]string{"relation", "page"}, listParameters...)...); err != nil {
 		return err
 	}
+	if c.QueryParams().Has("at") {
+		return fanfold.Errorf(fanfold.Invalid, "at does not go with the documents that refer to one: only documents and whole collections are shown as they were")
+	}
 	paged := c.QueryParams().Has("page")
 	rel, err := d.childRelation(parent.Collection, child, c.QueryParam("relation"), paged)
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -69,16 +70,19 @@ func (d *documents) leaveAsItIs(c echo.Context, op *writer.Operation, body []byt
 	if err != nil {
 		return err
 	}
-	if w.request.DryRun {
-		return d.writeOne(c, op, body)
-	}
+	asked := w.request.DryRun
 	w.request.DryRun, w.request.Key = true, fanfold.IdempotencyKey{}
 	op.Strict = w.prefer.strict
 	if err := d.writer.Prepare(op, w.request.By); err != nil {
 		return err
 	}
-	if _, err := d.writer.Write(c.Request().Context(), op, w.request); err != nil {
+	result, err := d.writer.Write(c.Request().Context(), op, w.request)
+	switch {
+	case err != nil:
 		return d.stale(c, op.Key, err)
+	case asked:
+		nothing := &model.Fanout{Position: result.DryRun.Fanout.Position, Rules: map[string]int64{}, Collections: map[string]int64{}}
+		return d.answerDryRun(c, &writer.DryRun{Fanout: nothing})
 	}
 	doc, at, err := d.open(c).Get(op.Key, fanfold.Embedded)
 	if err != nil {

@@ -282,3 +282,41 @@ func TestRevertIsAWriteOfNow(t *testing.T) {
 	revert(http.StatusNoContent, first)
 	s.WantDoc("books", "b", `{"id":"b","a":"1","n":1,"by":"B","now":"B"}`)
 }
+
+// TestChildrenOfThePast: the documents that refer to one are not read as they were yet, and a request that asks for that is refused.
+func TestChildrenOfThePast(t *testing.T) {
+	s := harness.OpenTemp(t, `{"collections":{"books":{"relations":{"author":{"path":"a","to":"authors"}},"pages":{"by":"author","size":2}},"authors":{}}}`)
+	s.Put("authors", "1", `{"name":"A"}`)
+	s.Put("books", "1", `{"a":"1"}`)
+	for _, query := range []string{"?at=3", "?at=3&page=last", "?at=3&filter=true"} {
+		if r := s.Want(http.StatusBadRequest, http.MethodGet, "/v1/authors/1/books"+query, ""); !strings.Contains(string(r.Body), "at") {
+			t.Errorf("%s says %s", query, r.Body)
+		}
+	}
+}
+
+// TestDifferenceOfLargeViews: a document with a large view can be read.
+func TestDifferenceOfLargeViews(t *testing.T) {
+	s := harness.OpenTemp(t, `
+embedded: {limit: 67108864}
+collections:
+  parts: {}
+  wholes: {relations: {parts: {path: "parts[].id", to: parts}}, derive: {"parts[].x": {copy: parts, value: doc.x}}}
+`)
+	var refs []string
+	for i := range 11 {
+		s.Put("parts", fmt.Sprint(i), fmt.Sprintf(`{"x":%q}`, strings.Repeat("a", 2<<20-100)))
+		refs = append(refs, fmt.Sprintf(`{"id":"%d"}`, i))
+	}
+	s.Put("wholes", "w", `{"parts":[`+strings.Join(refs, ",")+`]}`)
+	at := s.Want(200, "GET", "/v1/wholes/w", "").Header.Get("Fanfold-Position")
+	s.Want(200, "GET", "/v1/wholes/w?at="+at, "")
+	s.Put("wholes", "w", `{"n":1,"parts":[`+strings.Join(refs, ",")+`]}`)
+	s.Want(200, "GET", "/v1/wholes/w?at="+at, "")
+	if body := string(s.Want(200, "GET", "/v1/_diff?collections=wholes&from="+at, "").Body); strings.Contains(body, `"before"`) || !strings.Contains(body, `"patch":[{"op":"add","path":"/n"`) {
+		t.Errorf("the difference of 44 MiB in both states has %d bytes: %.300s", len(body), body)
+	}
+	if body := string(s.Want(200, "GET", "/v1/_diff?collections=wholes&from=0&to="+at, "").Body); !strings.Contains(body, `"after"`) || strings.Contains(body, `"patch"`) {
+		t.Errorf("the difference of 22 MiB has %d bytes: %.300s", len(body), body)
+	}
+}
