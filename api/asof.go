@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -199,9 +198,6 @@ func (d *documents) fillPastPage(c echo.Context, snap *view.Prefix, a *answer, p
 	}
 	return err
 }
-
-// isAsOf reports whether a request asks for a state before.
-func isAsOf(q url.Values) bool { return q.Has("at") }
 
 // pastModels keeps models that applied once. The zero value is empty.
 type pastModels struct {

@@ -75,7 +75,7 @@ func (d *documents) get(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Request().URL.RawQuery != "" && isAsOf(c.QueryParams()) {
+	if c.Request().URL.RawQuery != "" && c.QueryParams().Has("at") {
 		return d.getAt(c, key, form)
 	}
 	if err := d.fresh.await(c); err != nil {

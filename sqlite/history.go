@@ -162,7 +162,7 @@ func (h *history) timeOf(seq uint64) (when int64, err error) {
 	if when, ok := h.times[at]; ok {
 		return when, nil
 	}
-	if _, err := h.s.c.QueryRow("SELECT coalesce((SELECT time FROM change WHERE position = ?1), (SELECT time FROM erased_event WHERE seq = ?1 >> 20), 0)", func(r driver.Row) { when = r.Int(0) }, int64(at)); err != nil {
+	if _, err := h.s.c.QueryRow(eventTimeSQL, func(r driver.Row) { when = r.Int(0) }, int64(seq)); err != nil {
 		return 0, err
 	}
 	if h.times == nil || len(h.times) >= maxRebuiltViews {

@@ -126,10 +126,15 @@ func (s *Snapshot) lifetimeAt(key fanfold.Key, at fanfold.Position) (life *lifet
 // lifetimes returns the newest lifetimes of documents with a key that began at or before a position, the newest first, limit of them at
 // most.
 func (s *Snapshot) lifetimes(key fanfold.Key, at fanfold.Position, limit int) (lives []lifetime, err error) {
-	err = s.c.Query(lifetimesSQL, func(r driver.Row) error {
+	return s.readLifetimes(lifetimesSQL, key, int64(at.Seq()), limit)
+}
+
+// readLifetimes returns the lifetimes that a query finds for a key and a bound.
+func (s *Snapshot) readLifetimes(query string, key fanfold.Key, bound int64, limit int) (lives []lifetime, err error) {
+	err = s.c.Query(query, func(r driver.Row) error {
 		lives = append(lives, lifetime{number: r.Int(0), end: fanfold.Position(r.Int(1)), live: r.Int(2) == 1})
 		return nil
-	}, key.Collection, key.ID, int64(at.Seq()), int64(limit))
+	}, key.Collection, key.ID, bound, int64(limit))
 	return lives, err
 }
 
@@ -151,6 +156,9 @@ func (s *Snapshot) addTimes(doc *fanfold.Document) error {
 // timesSQL reads a document's revision after a change, and the times of its creation and of that revision.
 var timesSQL = "SELECT c.revision, " + timeOfEventSQL("?2") + ", " + timeOfEventSQL("c.revision") +
 	" FROM (SELECT coalesce(revision, position >> 20) AS revision FROM change WHERE position = ?1) c"
+
+// eventTimeSQL reads the time of an event.
+var eventTimeSQL = "SELECT " + timeOfEventSQL("?1")
 
 // timeOfEventSQL returns an expression for the time of an event, in nanoseconds; 0 where it is not known.
 func timeOfEventSQL(seq string) string {

@@ -137,11 +137,11 @@ func (v *versions) stretch(life lifetime, from fanfold.Position) (positions []fa
 	if created := fanfold.At(uint64(life.number), 0); from == created {
 		return []fanfold.Position{created}, created, nil
 	}
-	if end, err = v.s.imageAfter(life, from-1); err != nil {
-		return nil, 0, err
-	}
 	if v.q.Direct {
 		return v.writes(life, from)
+	}
+	if end, err = v.s.imageAfter(life, from-1); err != nil {
+		return nil, 0, err
 	}
 	err = v.s.c.Query(stretchSQL, func(r driver.Row) error {
 		positions = append(positions, fanfold.Position(r.Int(0)))
@@ -172,11 +172,7 @@ func (v *versions) writes(life lifetime, from fanfold.Position) (positions []fan
 
 // lifetimesFrom returns the lifetimes of documents with a key that did not end before a position, the oldest first, limit of them at most.
 func (s *Snapshot) lifetimesFrom(key fanfold.Key, from fanfold.Position, limit int) (lives []lifetime, err error) {
-	err = s.c.Query(lifetimesFromSQL, func(r driver.Row) error {
-		lives = append(lives, lifetime{number: r.Int(0), end: fanfold.Position(r.Int(1)), live: r.Int(2) == 1})
-		return nil
-	}, key.Collection, key.ID, int64(from), int64(limit))
-	return lives, err
+	return s.readLifetimes(lifetimesFromSQL, key, int64(from), limit)
 }
 
 // lifetimesFromSQL reads lifetimes. A document that is there is newer than all that were deleted.
