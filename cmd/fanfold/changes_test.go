@@ -57,10 +57,10 @@ func TestChangeLine(t *testing.T) {
 		members = append(members, fmt.Sprintf(`"m%d":%q`, i, strings.Repeat("é", 300)))
 		before = append(before, fmt.Sprintf(`"m%d":null`, i))
 	}
-	change := client.Change{Seq: "7-0-x", Collection: "books", ID: "b\x1b[2J\u202e", Op: "patch", Time: time.Unix(0, 0),
+	change := client.Change{Seq: "7-0-x", Collection: "books", ID: "b\x1b[2J\u202e\u2066\u200f\u2028", Op: "patch", Time: time.Unix(0, 0),
 		Doc: json.RawMessage("{" + strings.Join(members, ",") + "}"), Previous: json.RawMessage("{" + strings.Join(before, ",") + "}")}
 	line := changeStyle{}.line(change)
-	if len(line) > 2000 || !strings.HasSuffix(line, "  and 14 more") || strings.ContainsAny(line, "\x1b\u202e\n") {
+	if len(line) > 2000 || !strings.HasSuffix(line, "  and 14 more") || strings.ContainsAny(line, "\x1b\u202e\u2066\u200f\u2028\n") {
 		t.Errorf("the line is %q", line)
 	}
 	change = client.Change{Seq: "7-1-x", Collection: "books", ID: "b", Op: "derive", Patch: json.RawMessage(`[{"op":"add","path":"/a","value":null}]`),

@@ -64,13 +64,20 @@ NO_COLOR is set.`,
 
 // diff returns the flags as options of the client. The error is Invalid.
 func (o *diffOptions) diff() (d client.DiffOptions, err error) {
-	switch {
-	case o.from == "":
+	if o.from == "" {
 		return d, fanfold.Errorf(fanfold.Invalid, "--from is missing: give the position or the time since when differences count")
-	case o.derived != "include" && o.derived != "exclude":
-		return d, fanfold.Errorf(fanfold.Invalid, "--derived %.80q is neither include nor exclude", o.derived)
 	}
-	return client.DiffOptions{From: o.from, To: o.to, Collections: o.collections, NoDerived: o.derived == "exclude"}, nil
+	d = client.DiffOptions{From: o.from, To: o.to, Collections: o.collections}
+	d.NoDerived, err = excludes(o.derived)
+	return d, err
+}
+
+// excludes reads the flag --derived. The error is Invalid.
+func excludes(derived string) (bool, error) {
+	if derived != "include" && derived != "exclude" {
+		return false, fanfold.Errorf(fanfold.Invalid, "--derived %.80q is neither include nor exclude", derived)
+	}
+	return derived == "exclude", nil
 }
 
 // print prints the differences: as the server sends them, or as lines for people.

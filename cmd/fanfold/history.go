@@ -58,13 +58,13 @@ lines have colours, unless NO_COLOR is set.`,
 // history returns the flags as options of the client. The error is Invalid.
 func (o *historyOptions) history() (h client.HistoryOptions, err error) {
 	const page = 1000
-	switch {
-	case o.limit < 0:
+	if o.limit < 0 {
 		return h, fanfold.Errorf(fanfold.Invalid, "--limit %d is not how many versions can be printed: give 1 or more, or 0 for all", o.limit)
-	case o.derived != "include" && o.derived != "exclude":
-		return h, fanfold.Errorf(fanfold.Invalid, "--derived %.80q is neither include nor exclude", o.derived)
 	}
-	h = client.HistoryOptions{OldestFirst: o.oldestFirst, From: o.from, To: o.to, NoDerived: o.derived == "exclude", NoDocs: !o.asJSON}
+	h = client.HistoryOptions{OldestFirst: o.oldestFirst, From: o.from, To: o.to, NoDocs: !o.asJSON}
+	if h.NoDerived, err = excludes(o.derived); err != nil {
+		return h, err
+	}
 	if o.limit > 0 {
 		h.Limit = min(o.limit, page)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/fanfold/fanfold/client"
 )
@@ -194,7 +195,7 @@ func countLines(path string, end <-chan struct{}) (n int64, err error) {
 // shown returns text for a terminal: what is no printable character is escaped, so that a document cannot steer it.
 func shown(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0x202e {
+		if r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
 			return '\ufffd'
 		}
 		return r

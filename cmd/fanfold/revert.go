@@ -46,7 +46,7 @@ has printed.`,
   fanfold revert --at 2026-11-24T21:40:00Z --collections books,authors --dry-run`,
 		Args: cobra.MatchAll(cobra.MaximumNArgs(2), func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return fmt.Errorf("give COLLECTION and ID, or neither for all documents")
+				return errors.New("missing argument: ID")
 			}
 			return nil
 		}),
