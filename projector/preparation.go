@@ -68,6 +68,7 @@ type preparation struct {
 	db       *sqlite.DB // nil once it was swapped in, or discarded
 	fold     *fold.Fold
 	feed     *follower
+	begun    uint64                       // last event of the read model that was copied
 	at       uint64                       // last event followed
 	copied   fanfold.Position             // changes of the read model are taken over up to here
 	failed   error                        // why it cannot be used any more; nil where it can

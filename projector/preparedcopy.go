@@ -61,7 +61,7 @@ func (w *preparation) compute(tx *sqlite.Tx, progress func(phase string, done, t
 	if err != nil {
 		return err
 	}
-	w.at, w.copied = cp.Seq, cp.Position
+	w.begun, w.at, w.copied = cp.Seq, cp.Seq, cp.Position
 	done := int64(0)
 	w.fold.OnDocument(func() error {
 		done++
@@ -304,7 +304,7 @@ func (w *preparation) complete(ev *fanfold.Event) (next *fold.Plan, documents in
 		if documents > fanfold.MaxChanges {
 			return fanfold.Errorf(fanfold.Internal, "the model changes %d documents", documents)
 		}
-		if err := w.copyKeptValues(tx); err != nil {
+		if err := errors.Join(w.copyKeptValues(tx), w.takeOverLinks(tx, ev.Seq)); err != nil {
 			return err
 		}
 		if next, err = fold.FinishPreparation(tx, ev, w.change, w.report); err != nil {
@@ -320,6 +320,19 @@ func (w *preparation) copyKeptValues(tx *sqlite.Tx) error {
 	return w.p.store.Read(func(s *sqlite.Snapshot) error {
 		for _, rule := range w.change.Retiring() {
 			if err := tx.CopyKeptValues(s, rule); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// takeOverLinks takes the links of relations that the model makes anew or removes over from the read model, as they were until the model's
+// event at seq.
+func (w *preparation) takeOverLinks(tx *sqlite.Tx, seq uint64) error {
+	return w.p.store.Read(func(s *sqlite.Snapshot) error {
+		for _, relation := range w.change.Relinked() {
+			if err := tx.TakeOverLinks(s, relation, w.begun, seq); err != nil {
 				return err
 			}
 		}

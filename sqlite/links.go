@@ -16,7 +16,7 @@ func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
 	l := Link{relation, target}
 	if !paged || tx.rehearsal != nil { // nothing of a rehearsal reads places
 
-		return tx.pending.addLink(l, holder, -1)
+		return tx.pending.addLink(l, linkEnd{holder, -1, tx.event})
 	}
 	count := tx.pending.paged[l]
 	if count == nil {
@@ -29,34 +29,29 @@ func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
 		count.changed = true
 		tx.pending.changedPaged = append(tx.pending.changedPaged, l)
 	}
-	return tx.pending.addLink(l, holder, count.n-1)
+	return tx.pending.addLink(l, linkEnd{holder, count.n - 1, tx.event})
 }
 
 // AddLinks records several links of a holder, of relations without pages.
 func (tx *Tx) AddLinks(links []Link, holder int64) error {
 	for _, l := range links {
-		if err := tx.pending.addLink(l, holder, -1); err != nil {
+		if err := tx.pending.addLink(l, linkEnd{holder, -1, tx.event}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// RemoveLink removes the link from holder to target.
+// RemoveLink removes the link from holder to target, which stays known as one that ended.
 func (tx *Tx) RemoveLink(relation, target string, holder int64) error {
-	l := Link{relation, target}
-	delete(tx.pending.hasHolders, l)
-	tx.pending.links.remove(l, linkEnd{holder: holder})
-	tx.pending.lastLinks.remove(l, linkEnd{holder: holder})
-	return tx.pending.countAdded(tx.pending.links.rows, len(target))
-}
-
-// RemoveLinks removes every link and every page of a relation.
-func (tx *Tx) RemoveLinks(relation string) error {
-	if err := tx.c.Exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
-		return err
+	l, end, p := Link{relation, target}, linkEnd{holder: holder, seq: tx.event}, &tx.pending
+	delete(p.hasHolders, l)
+	if made, there, known := p.links.known(l, end); known && there && !p.inMemory {
+		p.ended = append(p.ended, endedLink{l, made, tx.event})
 	}
-	return tx.c.Exec("DELETE FROM link WHERE relation = ?", relation)
+	p.links.remove(l, end)
+	p.lastLinks.remove(l, end)
+	return p.countAdded(p.links.rows+len(p.ended), len(target))
 }
 
 // HasHolders reports whether any document refers to target.

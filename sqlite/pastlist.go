@@ -29,21 +29,41 @@ func (b *pastBound) reached() bool {
 	return b.s.RowsRead()-b.rows > maxPastRows || time.Since(b.begun) > maxPastTime
 }
 
-// selectListed returns the query for documents of a collection that are there or were, in order of id, those with the same id in order
-// of creation. Those that are there have no body where they have changed after a position. Each row ends with the position of a
-// delete, NULL where there was none.
-func selectListed(view fanfold.View) string {
+// selectPast returns the parts of a query for documents that are there, and for those that were. Those that are there have no body where they
+// have changed after the position that is parameter 3. Each row ends with the position of a delete, NULL where there was none.
+func selectPast(view fanfold.View) (live, deleted string) {
 	body := "CASE WHEN d.position <= ?3 THEN d.body END, NULL"
 	if view == fanfold.Referenced {
 		body = "CASE WHEN d.position <= ?3 THEN CASE typeof(d.source) WHEN 'text' THEN d.source ELSE d.body END END, " + referencedPlaces
 	}
-	return "SELECT * FROM (SELECT " + docColumns + body + ", NULL FROM document d INDEXED BY document_key WHERE d.collection = ?1 AND d.id > ?2)" +
-		" UNION ALL SELECT * FROM (SELECT p.number, p.collection, p.id, 0, 0, 0, 0, NULL, NULL, p.deleted FROM past_document p WHERE p.collection = ?1 AND p.id > ?2)" +
-		" ORDER BY 3, 1"
+	return "SELECT " + docColumns + body + ", NULL FROM document d ", "SELECT p.number, p.collection, p.id, 0, 0, 0, 0, NULL, NULL, p.deleted FROM past_document p "
 }
 
-// deletedColumn is the place of a delete's position in a row of selectListed.
+// deletedColumn is the place of a delete's position in a row of selectPast.
 const deletedColumn = 9
+
+// lifetimeOf returns the lifetime of the document in a row of selectPast.
+func lifetimeOf(r driver.Row) *lifetime {
+	life := &lifetime{number: r.Int(0), end: fanfold.Position(r.Int(4)), live: r[deletedColumn] == nil}
+	if !life.live {
+		life.end = fanfold.Position(r.Int(deletedColumn))
+	}
+	return life
+}
+
+// selectListed returns the query for documents of a collection that are there or were, in order of id, those with the same id in order
+// of creation.
+func selectListed(view fanfold.View) string {
+	live, deleted := selectPast(view)
+	return "SELECT * FROM (" + live + "INDEXED BY document_key WHERE d.collection = ?1 AND d.id > ?2)" +
+		" UNION ALL SELECT * FROM (" + deleted + "WHERE p.collection = ?1 AND p.id > ?2) ORDER BY 3, 1"
+}
+
+// numberAtSQL returns the query for the document with a number that is there, or was.
+func numberAtSQL(view fanfold.View) string {
+	live, deleted := selectPast(view)
+	return live + "WHERE d.number = ?1 UNION ALL " + deleted + "INDEXED BY past_document_number WHERE p.number = ?2"
+}
 
 // EachListedAt does what EachListed does for documents as they were at a position that Resolve has returned. It ends early where it
 // would look at too much. last is the id that it has come to, and more tells that others may follow.
@@ -54,9 +74,9 @@ func (s *Snapshot) EachListedAt(at fanfold.Position, collection, after string, l
 	err = s.c.Query(selectListed(view), func(r driver.Row) error {
 		if r.Text(2) != id {
 			last, id = id, r.Text(2)
-		}
-		if more = last != after && bound.reached(); more {
-			return driver.ErrStop
+			if more = last != after && bound.reached(); more {
+				return driver.ErrStop
+			}
 		}
 		doc, err := s.listedAt(r, at, view)
 		if err != nil {
@@ -81,16 +101,13 @@ func (s *Snapshot) EachListedAt(at fanfold.Position, collection, after string, l
 
 // listedAt returns the document in a row of selectListed as it was, nil where it was not there.
 func (s *Snapshot) listedAt(r driver.Row, at fanfold.Position, view fanfold.View) (*fanfold.Document, error) {
-	life := lifetime{number: r.Int(0), end: fanfold.Position(r.Int(4)), live: r[deletedColumn] == nil}
-	if !life.live {
-		life.end = fanfold.Position(r.Int(deletedColumn))
-	}
+	life := lifetimeOf(r)
 	switch {
 	case uint64(life.number) > at.Seq(), !life.live && life.end <= at:
 		return nil, nil
 	case life.live && life.end <= at:
 		return scanDocument(r), nil
 	}
-	doc, _, err := s.lifetimeVersion(life, fanfold.Key{Collection: r.Text(1), ID: r.Text(2)}, at, view, math.MaxInt)
+	doc, _, err := s.lifetimeVersion(*life, fanfold.Key{Collection: r.Text(1), ID: r.Text(2)}, at, view, math.MaxInt)
 	return doc, err
 }

@@ -50,6 +50,7 @@ type pending struct {
 	inMemory bool // nothing is written to the file
 
 	links       pendingRows[Link, linkEnd]
+	ended       []endedLink
 	hasHolders  map[Link]bool // whether some document refers to a target, of those that were asked for
 	paged       map[Link]*knownCount
 	keptValues  pendingRows[ruleTarget, keptValue]
@@ -69,8 +70,22 @@ type pending struct {
 	changedTotals []ruleTarget // the same of totals
 }
 
-// linkEnd is the holder of a link. ordinal is negative for none.
-type linkEnd struct{ holder, ordinal int64 }
+// linkEnd is the holder of a link. ordinal is negative for none. seq is the event that made it, or of one that is removed, the event that
+// ended it.
+type linkEnd struct{ holder, ordinal, seq int64 }
+
+// endedLink is a link that was made and ended before the file had it.
+type endedLink struct {
+	Link
+	linkEnd // with the event that made it
+
+	until int64
+}
+
+// compareEnded orders links that ended as their table does.
+func compareEnded(a, b endedLink) int {
+	return cmp.Or(compareLinks(a.Link, b.Link), cmp.Compare(a.until, b.until), cmp.Compare(a.holder, b.holder))
+}
 
 // compareEnds orders the holders of a target.
 func compareEnds(a, b linkEnd) int { return cmp.Compare(a.holder, b.holder) }

@@ -25,14 +25,14 @@ func (p *pending) query(table driver.Tables, query string, fn func(r driver.Row)
 	return p.c.QueryAhead(query, fn, args...)
 }
 
-// addLink adds a link to the pending rows. ordinal is negative for none.
-func (p *pending) addLink(l Link, holder, ordinal int64) error {
+// addLink adds a link to the pending rows.
+func (p *pending) addLink(l Link, end linkEnd) error {
 	if !p.hasHolders[l] {
 		p.forgetHolders(1)
 		p.hasHolders[l] = true
 	}
-	p.links.add(l, linkEnd{holder, ordinal})
-	p.lastLinks.add(l, linkEnd{holder, ordinal})
+	p.links.add(l, end)
+	p.lastLinks.add(l, end)
 	return p.countAdded(p.links.rows, len(l.Target))
 }
 

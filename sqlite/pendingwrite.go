@@ -107,20 +107,49 @@ func (p *pendingRows[K, V]) take(compareKeys func(a, b K) int) (emptied []K, rem
 	return emptied, removed, added
 }
 
-// writeLinks removes and adds links.
+// endLinkSQL adds a link to those that ended.
+const endLinkSQL = "INSERT OR IGNORE INTO past_link (relation, target, until, holder, ordinal, since)" +
+	" SELECT relation, target, ?4, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ?1 AND target = ?2 AND holder = ?3"
+
+// writeLinks removes and adds links. Those that are removed go to the links that ended.
 func (p *pending) writeLinks() error {
 	_, removed, added := p.links.take(compareLinks)
 	for _, r := range removed {
+		if err := p.c.Exec(endLinkSQL, r.key.Relation, r.key.Target, r.value.holder, r.value.seq); err != nil {
+			return err
+		}
 		if err := p.c.Exec("DELETE FROM link WHERE relation = ? AND target = ? AND holder = ?", r.key.Relation, r.key.Target, r.value.holder); err != nil {
 			return err
 		}
 	}
-	return insert(p, "INSERT OR FAIL INTO link (relation, target, holder, ordinal)", 4, "", added, func(dst []driver.Value, r pendingRow[Link, linkEnd]) []driver.Value {
-		if r.value.ordinal < 0 {
-			return append(dst, r.key.Relation, r.key.Target, r.value.holder, nil)
+	if err := insert(p, "INSERT OR FAIL INTO link (relation, target, holder, ordinal, since)", 5, "", added, func(dst []driver.Value, r pendingRow[Link, linkEnd]) []driver.Value {
+		dst = append(dst, r.key.Relation, r.key.Target, r.value.holder, r.value.storedOrdinal())
+		if r.value.seq == r.value.holder {
+			return append(dst, nil)
 		}
-		return append(dst, r.key.Relation, r.key.Target, r.value.holder, r.value.ordinal)
+		return append(dst, r.value.seq)
+	}); err != nil {
+		return err
+	}
+	ended := p.ended
+	p.ended = ended[:0]
+	slices.SortFunc(ended, compareEnded)
+	return p.insertEnded(ended)
+}
+
+// insertEnded adds links that ended.
+func (p *pending) insertEnded(ended []endedLink) error {
+	return insert(p, "INSERT OR IGNORE INTO past_link (relation, target, until, holder, ordinal, since)", 6, "", ended, func(dst []driver.Value, e endedLink) []driver.Value {
+		return append(dst, e.Relation, e.Target, e.until, e.holder, e.storedOrdinal(), e.seq)
 	})
+}
+
+// storedOrdinal returns the link's place as it is stored, NULL for none.
+func (e linkEnd) storedOrdinal() driver.Value {
+	if e.ordinal < 0 {
+		return nil
+	}
+	return e.ordinal
 }
 
 // writePaged writes how many documents came into pages.

@@ -14,7 +14,8 @@ import (
 type Tx struct {
 	c                 *driver.Conn
 	checkpoint        Checkpoint
-	loaded            bool // checkpoint and mayHaveTombstones are as the file has them
+	event             int64 // of which the writes are
+	loaded            bool  // checkpoint and mayHaveTombstones are as the file has them
 	mayHaveTombstones bool
 	before            beforeImages
 	cache             rowCache
@@ -133,6 +134,9 @@ func (tx *Tx) EndWith(ctx context.Context) (restore func()) {
 
 // Checkpoint returns where the transaction stands, its own writes included.
 func (tx *Tx) Checkpoint() Checkpoint { return tx.checkpoint }
+
+// SetEvent says of which event the following writes are. Links know by it since when they are there.
+func (tx *Tx) SetEvent(seq uint64) { tx.event = int64(seq) }
 
 // SetCheckpoint records that the event at seq is folded; it is written at the transaction's end.
 // The checkpoint's time never decreases.

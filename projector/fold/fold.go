@@ -196,6 +196,7 @@ func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
 	f.contributions.clear()
 	f.written = writtenDocument{}
 	clear(f.keptByEvent)
+	tx.SetEvent(ev.Seq)
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {
 		f.now = ev.Time

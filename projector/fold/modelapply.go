@@ -78,8 +78,12 @@ func (f *Fold) applyModelChange(m *ModelChange) error {
 // dropStale drops the rows that rules and relations of the old model left: links, kept values, claims, entries and
 // totals. While a model is prepared the claims are still needed.
 func (f *Fold) dropStale(m *ModelChange) error {
+	remove := f.tx.RemoveLinks
+	if f.preparing != nil { // the read model's links end at the model's event
+		remove = f.tx.DropLinks
+	}
 	for name := range m.relinked {
-		if err := f.tx.RemoveLinks(name); err != nil {
+		if err := remove(name); err != nil {
 			return err
 		}
 	}

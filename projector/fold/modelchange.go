@@ -97,6 +97,9 @@ func (m *ModelChange) compareRelation(p model.RelationPair) {
 	}
 }
 
+// Relinked returns the full names of relations whose links the model makes anew or removes, in order.
+func (m *ModelChange) Relinked() []string { return slices.Sorted(maps.Keys(m.relinked)) }
+
 // derivesAnew returns whether rules give the ids of a relation that both models have, and other ones than before: one of them,
 // or one that they depend on, came, went or changed.
 func (m *ModelChange) derivesAnew(prev, next *model.Relation) bool {
