@@ -186,15 +186,15 @@ func (d *documents) fillPastPage(c echo.Context, snap *view.Prefix, a *answer, p
 	if err != nil {
 		return err
 	}
-	if err := l.there(snap); err != nil {
+	scope, err := l.beginPast(snap, past)
+	if err != nil {
 		return err
 	}
-	scope := strings.TrimSuffix(p.scope, atScope+p.at.text) + atScope + d.positions.mark(past.At()).String()
 	items := d.newItems(c, past, a, p)
 	a.AddString(`{"items":[`)
 	last, more, err := l.readPast(past, items.addWithin)
 	if err == nil {
-		endPage(a, scope, last, more)
+		endPage(a, scope+atScope+d.positions.mark(past.At()).String(), last, more)
 	}
 	return err
 }

@@ -104,7 +104,9 @@ func (d *documents) list(c echo.Context) error {
 		readPast: func(past *view.Past, fn func(doc *fanfold.Document) (bool, error)) (string, bool, error) {
 			return past.EachListed(collection, p.cursor, p.limit, p.form, fn)
 		},
-		there: func(snap *view.Prefix) error { return checkCollection(snap, collection) },
+		beginPast: func(snap *view.Prefix, _ *view.Past) (string, error) {
+			return collection, checkCollection(snap, collection)
+		},
 	})
 }
 
@@ -124,11 +126,12 @@ func (d *documents) children(c echo.Context) error {
 	if err := parameters(c, append([]string{"relation", "page"}, listParameters...)...); err != nil {
 		return err
 	}
-	if c.QueryParams().Has("at") {
-		return fanfold.Errorf(fanfold.Invalid, "at does not go with the documents that refer to one: only documents and whole collections are shown as they were")
+	if isOfPast(c, parent, child) {
+		return d.childrenAt(c, parent, child)
 	}
 	paged := c.QueryParams().Has("page")
-	rel, err := d.childRelation(parent.Collection, child, c.QueryParam("relation"), paged)
+	m, _, _ := d.models.Model()
+	rel, err := childRelation(m, parent.Collection, child, c.QueryParam("relation"), paged)
 	switch {
 	case err != nil:
 		return err
@@ -143,15 +146,9 @@ func (d *documents) children(c echo.Context) error {
 
 // childList answers GET of the documents that refer to one by a relation, from the cursor on.
 func (d *documents) childList(c echo.Context, parent fanfold.Key, rel *model.Relation) error {
-	p, err := d.parsePage(c, rel.Collection, parent.String()+" by "+rel.FullName())
+	p, after, err := d.parseChildList(c, rel.Collection, childScope(parent, rel.FullName()))
 	if err != nil {
 		return err
-	}
-	after := int64(0)
-	if p.cursor != "" {
-		if after, err = strconv.ParseInt(p.cursor, 10, 64); err != nil || after < 1 {
-			return badCursor(c.QueryParam("cursor"))
-		}
 	}
 	return d.sendPage(c, p, listing{
 		collection: rel.Collection,
@@ -165,11 +162,26 @@ func (d *documents) childList(c echo.Context, parent fanfold.Key, rel *model.Rel
 	})
 }
 
+// childScope names the list of the documents that refer to one by a relation, to which its cursors belong.
+func childScope(parent fanfold.Key, relation string) string {
+	return parent.String() + " by " + relation
+}
+
+// parseChildList does what parsePage does for the documents that refer to one. It returns the number after which the page begins, too.
+func (d *documents) parseChildList(c echo.Context, collection, scope string) (p page, after int64, err error) {
+	if p, err = d.parsePage(c, collection, scope); err != nil || p.cursor == "" {
+		return p, 0, err
+	}
+	if after, err = strconv.ParseInt(p.cursor, 10, 64); err != nil || after < 1 {
+		err = badCursor(c.QueryParam("cursor"))
+	}
+	return p, after, err
+}
+
 // childRelation returns the relation by which documents of the collection child refer to those of parent: the one with the
 // given name, or the only one. With paged it prefers the one that has pages. Errors are NotFound where there is none,
 // and Invalid.
-func (d *documents) childRelation(parent, child, name string, paged bool) (*model.Relation, error) {
-	m, _, _ := d.models.Model()
+func childRelation(m *model.Model, parent, child, name string, paged bool) (*model.Relation, error) {
 	var found []*model.Relation
 	var names []string
 	if c := m.Collection(child); c != nil {
@@ -199,7 +211,10 @@ func (d *documents) childRelation(parent, child, name string, paged bool) (*mode
 // childPage answers GET of one of the fixed pages of the documents that refer to one. A place that a
 // document has left stays empty, so that no other page changes.
 func (d *documents) childPage(c echo.Context, parent fanfold.Key, rel *model.Relation) error {
-	number, err := pageNumber(c, rel)
+	if err := checkPages(rel); err != nil {
+		return err
+	}
+	number, err := pageNumber(c)
 	if err != nil {
 		return err
 	}
@@ -212,18 +227,30 @@ func (d *documents) childPage(c echo.Context, parent fanfold.Key, rel *model.Rel
 			if err := checkExists(snap, parent); err != nil {
 				return err
 			}
-			items := d.newItems(c, snap, a, p)
-			err := snap.EachOnPage(model.PageQuery{Relation: rel.FullName(), Target: parent.ID, Page: number, Size: rel.PageSize, View: p.form},
-				func(page, pages int64) error { return beginPage(a, parent, rel, page, pages) },
-				func(doc *fanfold.Document) (bool, error) { return true, items.add(doc) })
-			a.AddString("]}")
-			return err
+			return d.fillChildPage(c, snap, a, p, parent, rel, number)
 		})
 	})
 	if err != nil {
 		return err
 	}
 	return a.send(c, http.StatusOK)
+}
+
+// pagedState is a state of the store whose fixed pages can be read.
+type pagedState interface {
+	documentReader
+	// EachOnPage calls begin, and then fn for the documents on a page: see view.Lists.
+	EachOnPage(q model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error
+}
+
+// fillChildPage puts together a fixed page of the documents that refer to one.
+func (d *documents) fillChildPage(c echo.Context, state pagedState, a *answer, p page, parent fanfold.Key, rel *model.Relation, number int64) error {
+	items := d.newItems(c, state, a, p)
+	err := state.EachOnPage(model.PageQuery{Relation: rel.FullName(), Target: parent.ID, Page: number, Size: rel.PageSize, View: p.form},
+		func(page, pages int64) error { return beginPage(a, parent, rel, page, pages) },
+		func(doc *fanfold.Document) (bool, error) { return true, items.add(doc) })
+	a.AddString("]}")
+	return err
 }
 
 // beginPage adds what stands before the items of a fixed page. The error is NotFound behind the last page.
@@ -237,12 +264,16 @@ func beginPage(a *answer, parent fanfold.Key, rel *model.Relation, page, pages i
 	return nil
 }
 
-// pageNumber reads the parameter page: a number from 1 on, or 0 for last. The error is Invalid, also where the relation
-// has no pages.
-func pageNumber(c echo.Context, rel *model.Relation) (number int64, err error) {
+// checkPages returns an Invalid where a relation has no pages.
+func checkPages(rel *model.Relation) error {
 	if rel.PageSize == 0 {
-		return 0, fanfold.Errorf(fanfold.Invalid, "%s has no pages by %s: declare pages: {by: %s, size: 100} in the model, or leave out page=", rel.Collection, rel.Name, rel.Name)
+		return fanfold.Errorf(fanfold.Invalid, "%s has no pages by %s: declare pages: {by: %s, size: 100} in the model, or leave out page=", rel.Collection, rel.Name, rel.Name)
 	}
+	return nil
+}
+
+// pageNumber reads the parameter page: a number from 1 on, or 0 for last. The error is Invalid.
+func pageNumber(c echo.Context) (number int64, err error) {
 	if err := withoutQuery(c.QueryParams(), "page"); err != nil {
 		return 0, err
 	}
@@ -261,9 +292,9 @@ func pageNumber(c echo.Context, rel *model.Relation) (number int64, err error) {
 	return number, nil
 }
 
-// checkExists returns a NotFound where a snapshot does not have a document.
-func checkExists(snap *view.Prefix, key fanfold.Key) error {
-	doc, _, err := snap.GetWithin(key, fanfold.Embedded, 0)
+// checkExists returns a NotFound where a state does not have a document.
+func checkExists(state documentReader, key fanfold.Key) error {
+	doc, _, err := state.GetWithin(key, fanfold.Embedded, 0)
 	if err == nil && doc == nil {
 		err = writer.Missing(key)
 	}
@@ -326,8 +357,8 @@ type listing struct {
 	place func(last *fanfold.Document) string
 	// readPast does what read does in a state before. It may end early: last is the place that it has come to.
 	readPast func(past *view.Past, fn func(doc *fanfold.Document) (bool, error)) (last string, more bool, err error)
-	// there returns an error where an empty list of a state before would hide a mistake.
-	there func(snap *view.Prefix) error
+	// beginPast returns the name of the list in a state before, to which its cursors belong, or the error of a list that is not there.
+	beginPast func(snap *view.Prefix, past *view.Past) (scope string, err error)
 }
 
 // sendPage answers with a page of a list. It ends early where it gets large, with at least one document.

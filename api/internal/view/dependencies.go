@@ -52,6 +52,10 @@ type States interface {
 	GetAt(at fanfold.Position, key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
 	// EachListedAt does what EachListed does for documents as they were. It may end early: last is the id that it has come to.
 	EachListedAt(at fanfold.Position, collection, after string, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (last string, more bool, err error)
+	// EachReferringAt does what EachReferring does for documents as they were. It may end early: last is the number that it has come to.
+	EachReferringAt(at fanfold.Position, relation, target string, after int64, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (last int64, more bool, err error)
+	// EachOnPageAt does what EachOnPage does for documents as they were.
+	EachOnPageAt(at fanfold.Position, p model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error
 }
 
 // Differences finds what changed.

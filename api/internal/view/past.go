@@ -5,6 +5,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Past is a prefix of the log, as a View shows it, as it was at one of its positions.
@@ -60,6 +61,24 @@ func (p *Past) EachListed(collection, after string, limit int, form fanfold.View
 		return "", false, err
 	}
 	return p.snap.EachListedAt(p.at, collection, after, limit, form, fn)
+}
+
+// EachReferring calls fn with up to limit documents that referred to target, in order of creation, later than the number after, until fn
+// returns false. last is the number that it has come to, and more tells whether others follow. The error is Forbidden, or the snapshot's.
+func (p *Past) EachReferring(relation, target string, after int64, limit int, form fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (last int64, more bool, err error) {
+	if err := p.rights.CheckRead(collectionOf(relation)); err != nil {
+		return 0, false, err
+	}
+	return p.snap.EachReferringAt(p.at, relation, target, after, limit, form, fn)
+}
+
+// EachOnPage calls fn with the documents on one of target's fixed pages as it was, until fn returns false. It calls begin first: see Lists.
+// The error is Forbidden, or the snapshot's.
+func (p *Past) EachOnPage(q model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
+	if err := p.rights.CheckRead(collectionOf(q.Relation)); err != nil {
+		return err
+	}
+	return p.snap.EachOnPageAt(p.at, q, begin, fn)
 }
 
 // Versions returns a page of a document's history, in which no documents are named that may not be read.
