@@ -486,7 +486,7 @@ func (h *history) accepted(r *harness.Response, op string, key okey) {
 // stored notes an event that the oracle has applied.
 func (h *history) stored(seq uint64, op string, key okey) {
 	after := h.o.views()
-	h.expect = append(h.expect, expected{seq, op, key, h.views, after, h.o.written(), nil})
+	h.expect = append(h.expect, expected{seq, op, key, h.views, after, h.o.written(), h.o.expectedLinks(), nil})
 	h.views = after
 }
 

@@ -96,6 +96,114 @@ func (h *history) checkAt(rows []feedRow, view string) {
 		}
 		h.checkListAt(c, text, view, state)
 	}
+	for _, l := range state.links {
+		h.checkChildrenAt(l, text, view, state)
+	}
+	h.checkOtherRelationsAt(text, state)
+}
+
+// expectedLinks says which documents refer to which by a relation, in order of creation, and on which pages.
+type expectedLinks struct {
+	rel      orel
+	children map[string][]string   // by the target's id
+	pages    map[string][][]string // the same
+}
+
+// expectedLinks returns the links of all relations.
+func (o *oracle) expectedLinks() (all []expectedLinks) {
+	for _, rel := range o.model.rels {
+		l := expectedLinks{*rel, map[string][]string{}, map[string][][]string{}}
+		for _, d := range o.inOrder() {
+			if d.key.collection != rel.collection {
+				continue
+			}
+			held := o.idsOf(rel, d)
+			for _, id := range ids {
+				if slices.Contains(held, id) {
+					l.children[id] = append(l.children[id], d.key.id)
+				}
+			}
+		}
+		for _, id := range ids {
+			if rel.pages > 0 && o.docs[okey{rel.to, id}] != nil {
+				l.pages[id] = o.pages(rel, id)
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// checkChildrenAt reads the documents that referred to each one by a relation, and its pages.
+func (h *history) checkChildrenAt(l expectedLinks, text, view string, state expected) {
+	h.t.Helper()
+	for _, id := range ids {
+		query := fmt.Sprintf("%s/%s?relation=%s&view=%s", harness.Path(l.rel.to, id), l.rel.collection, l.rel.name, view)
+		limited := query + fmt.Sprintf("&limit=%d", 1+upTo(h.t, 3))
+		if _, there := state.after[okey{l.rel.to, id}]; !there {
+			h.s.Want(http.StatusNotFound, http.MethodGet, limited+"&at="+text, "")
+			h.s.Want(http.StatusNotFound, http.MethodGet, query+"&page=last&at="+text, "")
+			continue
+		}
+		got := h.listedItems(limited + "&at=" + text)
+		h.wantItems(state, l.rel.collection, l.children[id], view, limited+"&at="+text, got)
+		h.checkPagesAt(l, id, query, text, view, state)
+	}
+}
+
+// checkPagesAt reads each fixed page of the documents that referred to one, and one too many.
+func (h *history) checkPagesAt(l expectedLinks, id, query, text, view string, state expected) {
+	h.t.Helper()
+	if l.rel.pages == 0 {
+		h.s.Want(http.StatusBadRequest, http.MethodGet, query+"&page=1&at="+text, "")
+		return
+	}
+	pages := l.pages[id]
+	for i, want := range pages {
+		for _, number := range []string{strconv.Itoa(i + 1), "last"} {
+			if number == "last" && i < len(pages)-1 {
+				continue
+			}
+			path := query + "&page=" + number + "&at=" + text
+			var page map[string]json.RawMessage
+			r := h.s.Want(http.StatusOK, http.MethodGet, path, "")
+			if err := json.Unmarshal(r.Body, &page); err != nil || string(page["page"]) != strconv.Itoa(i+1) || string(page["pages"]) != strconv.Itoa(len(pages)) {
+				h.t.Fatalf("%s is %s, want page %d of %d, with %v", path, r.Body, i+1, len(pages), want)
+			}
+			var items []json.RawMessage
+			if err := json.Unmarshal(page[l.rel.collection], &items); err != nil {
+				h.t.Fatal(err)
+			}
+			var got []string
+			for _, item := range items {
+				got = append(got, feedRow{"doc": item}.body())
+			}
+			h.wantItems(state, l.rel.collection, want, view, path, got)
+		}
+	}
+	h.s.Want(http.StatusNotFound, http.MethodGet, fmt.Sprintf("%s&page=%d&at=%s", query, len(pages)+1, text), "")
+}
+
+// wantItems wants bodies to be those of documents in a state.
+func (h *history) wantItems(state expected, collection string, want []string, view, path string, got []string) {
+	h.t.Helper()
+	if len(got) != len(want) {
+		h.t.Fatalf("%s has\n  %s\nwant %v", path, strings.Join(got, "\n  "), want)
+	}
+	for i, id := range want {
+		h.wantShown(state, okey{collection, id}, view, path, got[i])
+	}
+}
+
+// checkOtherRelationsAt wants relations that the model of then did not have to lead nowhere.
+func (h *history) checkOtherRelationsAt(text string, state expected) {
+	h.t.Helper()
+	for _, rel := range h.o.model.rels {
+		if slices.ContainsFunc(state.links, func(l expectedLinks) bool { return l.rel.collection == rel.collection && l.rel.to == rel.to }) {
+			continue
+		}
+		h.s.Want(http.StatusNotFound, http.MethodGet, harness.Path(rel.to, ids[0])+"/"+rel.collection+"?at="+text, "")
+	}
 }
 
 // checkListAt reads a collection as it was, page by page, and documents by their ids.
@@ -112,12 +220,7 @@ func (h *history) checkListAt(collection, text, view string, state expected) {
 	}
 	query := fmt.Sprintf("/v1/%s?view=%s&limit=%d", collection, view, 1+upTo(h.t, 3))
 	got := h.listedItems(query + "&at=" + text)
-	if len(got) != len(want) {
-		h.t.Fatalf("%s has\n  %s\nwant %v", query+"&at="+text, strings.Join(got, "\n  "), want)
-	}
-	for i, id := range want {
-		h.wantShown(state, okey{collection, id}, view, text, got[i])
-	}
+	h.wantItems(state, collection, want, view, query+"&at="+text, got)
 	var page struct {
 		Items   []json.RawMessage
 		Missing []string

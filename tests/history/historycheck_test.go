@@ -143,6 +143,7 @@ type expected struct {
 	key           okey
 	before, after map[okey]string
 	written       map[okey]writtenView
+	links         []expectedLinks
 	roots         []okey // documents whose deletes brought the event with them; none where somebody asked for it
 }
 
