@@ -203,7 +203,7 @@ func (s *Store) Replay() {
 // tables are the read model's, with what orders their rows.
 var tables = []struct{ name, order string }{
 	{"checkpoint", "id"}, {"log_digest", "seq"}, {"erased_event", "seq"}, {"model", "seq"}, {"proposal", "id"}, {"document", "number"}, {"tombstone", "collection, id"}, {"past_document", "collection, id, number"}, {"collection", "name"},
-	{"link", "relation, target, holder"}, {"kept", "rule, target, holder"},
+	{"link", "relation, target, holder"}, {"past_link", "relation, target, until, holder"}, {"relinked", "relation, seq"}, {"kept", "rule, target, holder"},
 	{"paged", "relation, target"}, {"entry", "rule, target, sort, holder"}, {"total", "rule, target"}, {"claim", "collection, path, value"},
 	{"change", "position"}, {"form", "id"}, {"omission", "rule"}, {"once", "key"}, {"declared_index", "id"}, {"index_entry", "idx, key, tie"},
 }

@@ -96,8 +96,8 @@ func (h *history) checkAt(rows []feedRow, view string) {
 		}
 		h.checkListAt(c, text, view, state)
 	}
-	for _, l := range state.links {
-		h.checkChildrenAt(l, text, view, state)
+	if len(state.links) > 0 {
+		h.checkChildrenAt(draw(h.t, state.links...), text, view, state)
 	}
 	h.checkOtherRelationsAt(text, state)
 }
