@@ -17,17 +17,18 @@ import (
 // export answers GET and HEAD /v1/_export: the model, then every document in order of creation, in lines that POST /v1/_import
 // reads.
 func (d *documents) export(c echo.Context) (err error) {
-	if err := readParameters(c, "collections"); err != nil {
+	if err := readParameters(c, "collections", "at"); err != nil {
 		return err
 	}
 	collections, err := params.Collections(c.QueryParams(), "collections")
 	if err != nil {
 		return err
 	}
-	if err := d.fresh.await(c); err != nil {
+	m, err := d.awaitExport(c)
+	if err != nil {
 		return err
 	}
-	if done, err := d.beginExport(c, collections); done || err != nil {
+	if done, err := d.beginExport(c, collections, m); done || err != nil {
 		return err
 	}
 	out, err := newSpool(d.spoolDir)
@@ -39,7 +40,7 @@ func (d *documents) export(c echo.Context) (err error) {
 	written := make(chan struct{})
 	defer func() { <-written }()
 	defer cancel()
-	scan, err := d.open(c).Scan(ctx)
+	scan, err := d.sourceOf(ctx, d.open(c), m)
 	if err != nil {
 		close(written)
 		return err
@@ -65,12 +66,28 @@ func (d *documents) export(c echo.Context) (err error) {
 	return nil
 }
 
+// awaitExport reads the parameter at, nil for none, and waits until the node has reached what is to be exported.
+func (d *documents) awaitExport(c echo.Context) (*moment, error) {
+	if !c.QueryParams().Has("at") {
+		return nil, d.fresh.await(c)
+	}
+	m, err := d.fresh.parseMoment("at", c.QueryParam("at"))
+	if err != nil {
+		return nil, err
+	}
+	return &m, d.awaitState(c, m)
+}
+
 // beginExport checks that the collections are there, and answers HEAD, which needs no lines. done says that it has answered.
 // The error is UnknownCollection.
-func (d *documents) beginExport(c echo.Context, collections []string) (done bool, err error) {
+func (d *documents) beginExport(c echo.Context, collections []string, m *moment) (done bool, err error) {
 	var at fanfold.Position
 	if err := d.open(c).Read(func(snap *view.Prefix) error {
-		at = snap.At()
+		if at = snap.At(); m != nil {
+			if at, err = d.resolve(snap, *m); err != nil {
+				return err
+			}
+		}
 		for _, name := range collections {
 			if err := checkCollection(snap, name); err != nil {
 				return err
@@ -87,7 +104,7 @@ func (d *documents) beginExport(c echo.Context, collections []string) (done bool
 }
 
 // writeAndClose writes an export of a scan, and closes the scan. The error is exportfile.Write's, or Internal where that panicked.
-func writeAndClose(ctx context.Context, scan *view.LongPrefix, out *spool, collections []string) (err error) {
+func writeAndClose(ctx context.Context, scan exportSource, out *spool, collections []string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fanfold.Errorf(fanfold.Internal, "the export panicked: %v", p)

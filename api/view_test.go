@@ -90,9 +90,11 @@ func (m *memory) GetWithin(key fanfold.Key, _ fanfold.View, maxBytes int) (*fanf
 	return doc, size, nil
 }
 
-func (m *memory) Time() time.Time                                  { return time.Time{} }
-func (m *memory) Oldest() (fanfold.Position, error)                { return 0, nil }
-func (m *memory) ModelAt(fanfold.Position) ([]byte, uint64, error) { return nil, 0, nil }
+func (m *memory) Time() time.Time                   { return time.Time{} }
+func (m *memory) Oldest() (fanfold.Position, error) { return 0, nil }
+func (m *memory) ModelAt(fanfold.Position) ([]byte, uint64, error) {
+	return []byte(memoryModel), 1, nil
+}
 
 func (m *memory) Resolve(at fanfold.Moment) (fanfold.Position, error) {
 	return min(at.Position, m.At()), nil
@@ -107,6 +109,26 @@ func (m *memory) EachListedAt(_ fanfold.Position, _, _ string, _ int, _ fanfold.
 	m.calls["EachListedAt"]++
 	more, err := m.each(fn)
 	return "", more, err
+}
+
+func (m *memory) EachReferringAt(_ fanfold.Position, _, _ string, _ int64, _ int, _ fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (int64, bool, error) {
+	m.calls["EachReferringAt"]++
+	more, err := m.each(fn)
+	return 1, more, err
+}
+
+func (m *memory) EachOnPageAt(_ fanfold.Position, p model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
+	m.calls["EachOnPageAt"]++
+	return m.EachOnPage(p, begin, fn)
+}
+
+func (m *memory) StoredModelAt(fanfold.Position) (src []byte, reserved model.Reserved, retired model.Retired, err error) {
+	return nil, nil, nil, nil
+}
+
+func (m *memory) CreatedAt(_ fanfold.Position, after int64, _ int) ([]*fanfold.Document, int64, bool, error) {
+	m.calls["CreatedAt"]++
+	return slices.Clone(m.docs[after:]), int64(len(m.docs)), false, nil
 }
 
 func (m *memory) ChangesBetween(fanfold.Position, fanfold.Position) (int64, error) {
@@ -179,10 +201,13 @@ type stillLag struct{ still }
 
 func (stillLag) Wait(context.Context, membership.LagBound) error { return nil }
 
+// memoryModel is the model of a server of documents in memory.
+const memoryModel = `{"collections":{"authors":{},"books":{"relations":{"author":{"path":"author","to":"authors"}},"pages":{"by":"author","size":2}}}}`
+
 // serving returns a server of documents in memory, and nothing else.
 func serving(t *testing.T) (*Server, *memory) {
 	t.Helper()
-	declared, err := modelfile.Parse([]byte("collections:\n  authors: {}\n  books: {relations: {author: {path: author, to: authors}}, pages: {by: author, size: 2}}\n"))
+	declared, err := modelfile.Parse([]byte(memoryModel))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,6 +239,9 @@ func TestDocumentsComeFromTheView(t *testing.T) {
 		{"/v1/books/b1/_lineage", "Lineage", `"rule":"b1"`},
 		{"/v1/books/b1?at=3", "GetAt", `{"id":"b1","author":"a1"}`},
 		{"/v1/books?at=3", "EachListedAt", `"id":"b2"`},
+		{"/v1/authors/a1/books?at=3", "EachReferringAt", `"id":"b2"`},
+		{"/v1/authors/a1/books?page=1&at=3", "EachOnPageAt", `"pages":1`},
+		{"/v1/_export?at=3", "CreatedAt", `{"collection":"books","doc":{"id":"b2","author":"a1"}}`},
 		{"/v1/books/b1/_history", "Versions", `"doc":{"id":"b1","author":"a1"`},
 		{"/v1/_diff?from=1", "ChangedKeys", `"items":[]`},
 		{"/v1/_export", "All", `{"collection":"books","doc":{"id":"b2","author":"a1"}}`},

@@ -19,14 +19,15 @@ type pastBound struct {
 	s     *Snapshot
 	rows  int // that were read before
 	begun time.Time
+	most  time.Duration
 }
 
 // bound returns the bound of a page that begins.
-func (s *Snapshot) bound() pastBound { return pastBound{s, s.RowsRead(), time.Now()} }
+func (s *Snapshot) bound() pastBound { return pastBound{s, s.RowsRead(), time.Now(), maxPastTime} }
 
 // reached reports whether the page has looked at as much as it may.
 func (b *pastBound) reached() bool {
-	return b.s.RowsRead()-b.rows > maxPastRows || time.Since(b.begun) > maxPastTime
+	return b.s.RowsRead()-b.rows > maxPastRows || time.Since(b.begun) > b.most
 }
 
 // selectPast returns the parts of a query for documents that are there, and for those that were. Those that are there have no body where they

@@ -22,7 +22,7 @@ import (
 )
 
 func exportCommand() *cobra.Command {
-	var collections, out string
+	var collections, out, at string
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write the model and every document as NDJSON, as import reads it",
@@ -30,17 +30,23 @@ func exportCommand() *cobra.Command {
 the log, however long it takes and whatever is written meanwhile. The position is printed on
 standard error. A store that imports the result is equal: the same documents, and the same
 derived values.`,
-		Example: "  fanfold export > backup.ndjson\n  fanfold export --collections books,authors --out books.ndjson",
+		Example: "  fanfold export > backup.ndjson\n  fanfold export --collections books,authors --out books.ndjson\n  fanfold export --at 2026-11-24T21:40:00Z > before.ndjson",
 		Args:    cobra.NoArgs,
 	}
 	server := serverFlag(cmd)
 	cmd.Flags().StringVar(&collections, "collections", "", "only these, separated by commas, and no model; each must be declared or have held a document")
 	cmd.Flags().StringVar(&out, "out", "", "file to write (default standard output)")
+	cmd.Flags().StringVar(&at, "at", "", "everything as it was at this position, or RFC 3339 time")
 	fresh := freshnessFlags(cmd)
+	cmd.MarkFlagsMutuallyExclusive("at", "consistency")
+	cmd.MarkFlagsMutuallyExclusive("at", "max-lag")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		opts, err := fresh.options()
 		if err != nil {
 			return err
+		}
+		if at != "" {
+			opts = append(opts, client.AsOf(at))
 		}
 		return server.export(cmd, collections, out, opts...)
 	}

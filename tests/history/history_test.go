@@ -219,6 +219,9 @@ func historyIn(t *rapid.T, closed bool) {
 	if chance(t, 25) {
 		h.exportAndImport()
 	}
+	if chance(t, 25) {
+		h.checkExportAt()
+	}
 }
 
 // operation is one step of a history.
@@ -486,7 +489,7 @@ func (h *history) accepted(r *harness.Response, op string, key okey) {
 // stored notes an event that the oracle has applied.
 func (h *history) stored(seq uint64, op string, key okey) {
 	after := h.o.views()
-	h.expect = append(h.expect, expected{seq, op, key, h.views, after, h.o.written(), h.o.expectedLinks(), nil})
+	h.expect = append(h.expect, expected{seq, op, key, h.views, after, h.o.written(), h.o.expectedLinks(), h.o.clone(), nil})
 	h.views = after
 }
 

@@ -486,3 +486,65 @@ func orNull(text string) string {
 	}
 	return text
 }
+
+// clone returns the oracle as it is, which later events leave alone.
+func (o *oracle) clone() *oracle {
+	out := *o
+	out.docs = make(map[okey]*odoc, len(o.docs))
+	for key, d := range o.docs {
+		copied := *d
+		out.docs[key] = &copied
+	}
+	out.kept, out.places, out.came = maps.Clone(o.kept), maps.Clone(o.places), maps.Clone(o.came)
+	out.gone, out.owned = maps.Clone(o.gone), map[string]map[string]bool{}
+	for c, paths := range o.owned {
+		out.owned[c] = maps.Clone(paths)
+	}
+	return &out
+}
+
+// checkExportAt exports a random state, and imports it into an empty store, which then shows the same.
+func (h *history) checkExportAt() {
+	h.t.Helper()
+	seq := uint64(upTo(h.t, int(h.lastSeq())))
+	state, _ := h.stateAt(h.feedRows("embedded"), seq)
+	if state.oracle == nil {
+		return
+	}
+	path := fmt.Sprintf("/v1/_export?at=%d", seq)
+	export := h.s.Want(http.StatusOK, http.MethodGet, path, "").Body
+	now, views := h.o, h.views
+	h.o = state.oracle
+	defer func() { h.o, h.views = now, views }()
+	h.wantExported(path, export)
+	h.importing(export, h.check)
+}
+
+// wantExported wants an export to have every document as written, in order of creation.
+func (h *history) wantExported(path string, export []byte) {
+	h.t.Helper()
+	docs := h.o.inOrder()
+	for line := range strings.Lines(string(export)) {
+		var l struct {
+			Collection string
+			Doc        json.RawMessage
+			Text       *string
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			h.t.Fatalf("%s: %v in %s", path, err, line)
+		}
+		if l.Collection == "" { // a model
+			continue
+		}
+		if l.Text != nil {
+			l.Doc = json.RawMessage(*l.Text)
+		}
+		if len(docs) == 0 || docs[0].key.collection != l.Collection || jsonvalue.Parse(string(l.Doc)).String() != docs[0].body.String() {
+			h.t.Fatalf("%s has %s, want %v next", path, line, docs)
+		}
+		docs = docs[1:]
+	}
+	if len(docs) > 0 {
+		h.t.Fatalf("%s lacks %v:\n%s", path, docs, export)
+	}
+}

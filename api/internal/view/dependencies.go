@@ -69,10 +69,19 @@ type Differences interface {
 	ChangedKeys(from, to fanfold.Position, direct bool, keep func(fanfold.Key)) (last fanfold.Position, err error)
 }
 
+// Pasts reads all documents as they were.
+type Pasts interface {
+	// StoredModelAt returns what Export.Model returns, as of a position.
+	StoredModelAt(at fanfold.Position) (src []byte, reserved model.Reserved, retired model.Retired, err error)
+	// CreatedAt does what Export.All does for documents as they were. It may end early: last is the number that it has come to.
+	CreatedAt(at fanfold.Position, after int64, limit int) (docs []*fanfold.Document, last int64, more bool, err error)
+}
+
 // History reads what was.
 type History interface {
 	Moments
 	States
+	Pasts
 	Differences
 }
 

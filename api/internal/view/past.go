@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -81,6 +82,22 @@ func (p *Past) EachOnPage(q model.PageQuery, begin func(page, pages int64) error
 	return p.snap.EachOnPageAt(p.at, q, begin, fn)
 }
 
+// StoredModel returns the model's source, nil where none applied, the paths that were reserved, and the rules that were removed and whose
+// values were still stored.
+func (p *Past) StoredModel() (src []byte, reserved model.Reserved, retired model.Retired, err error) {
+	return p.snap.StoredModelAt(p.at)
+}
+
+// Created returns up to limit documents of all collections that may be read, as they were written, by number, later than the number after.
+// last is the number that it has come to, and more tells whether others follow.
+func (p *Past) Created(after int64, limit int) (docs []*fanfold.Document, last int64, more bool, err error) {
+	docs, last, more, err = p.snap.CreatedAt(p.at, after, limit)
+	if p.rights.ReadsAll() {
+		return docs, last, more, err
+	}
+	return slices.DeleteFunc(docs, func(doc *fanfold.Document) bool { return !p.rights.Reads(doc.Key.Collection) }), last, more, err
+}
+
 // Versions returns a page of a document's history, in which no documents are named that may not be read.
 func (p *Prefix) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, err error) {
 	if err := p.rights.CheckRead(q.Key.Collection); err != nil {
@@ -95,3 +112,12 @@ func (p *Prefix) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, err
 	}
 	return page, nil
 }
+
+// Has reports whether a document was there. It asks for no right, as the values that stay on a document tell no more.
+func (p *Past) Has(key fanfold.Key) (bool, error) {
+	doc, _, err := p.snap.GetAt(p.at, key, fanfold.Embedded, 0)
+	return doc != nil, err
+}
+
+// CheckExport returns a Forbidden where collections may not be exported, nil for all of them.
+func (p *Past) CheckExport(collections []string) error { return checkExport(p.rights, collections) }

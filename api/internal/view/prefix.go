@@ -120,11 +120,16 @@ func (p *LongPrefix) Query(ctx context.Context, q *query.Query, show func(doc *f
 
 // CheckExport returns a Forbidden where some collections, nil for all, may not leave. Whoever exports all gets the model, too.
 func (p *LongPrefix) CheckExport(collections []string) error {
-	if collections == nil && !p.rights.ReadsAll() {
+	return checkExport(p.rights, collections)
+}
+
+// checkExport returns a Forbidden where collections may not be exported, nil for all of them.
+func checkExport(rights *access.Rights, collections []string) error {
+	if collections == nil && !rights.ReadsAll() {
 		return fanfold.Errorf(fanfold.Forbidden, "the right to read every collection is missing")
 	}
 	for _, name := range collections {
-		if err := p.rights.CheckRead(name); err != nil {
+		if err := rights.CheckRead(name); err != nil {
 			return err
 		}
 	}

@@ -99,6 +99,25 @@ func (s *shelf) EachListedAt(fanfold.Position, string, string, int, fanfold.View
 	return "", false, nil
 }
 
+func (s *shelf) EachReferringAt(fanfold.Position, string, string, int64, int, fanfold.View, func(doc *fanfold.Document) (bool, error)) (int64, bool, error) {
+	s.asked++
+	return 0, false, nil
+}
+
+func (s *shelf) EachOnPageAt(fanfold.Position, model.PageQuery, func(page, pages int64) error, func(doc *fanfold.Document) (bool, error)) error {
+	s.asked++
+	return nil
+}
+
+func (s *shelf) StoredModelAt(fanfold.Position) (src []byte, reserved model.Reserved, retired model.Retired, err error) {
+	return []byte(library), nil, nil, nil
+}
+
+func (s *shelf) CreatedAt(_ fanfold.Position, after int64, limit int) ([]*fanfold.Document, int64, bool, error) {
+	docs, more, err := s.All(after, limit)
+	return docs, after + int64(len(docs)), more, err
+}
+
 func (s *shelf) ChangesBetween(fanfold.Position, fanfold.Position) (int64, error) { return 3, nil }
 
 func (s *shelf) ChangedKeys(_, to fanfold.Position, _ bool, keep func(fanfold.Key)) (fanfold.Position, error) {
@@ -237,6 +256,13 @@ func readings(collection string) map[string]func(v View) error {
 		"EachListed of the past": within(func(p *Prefix) error {
 			_, _, err := p.AsOf(1).EachListed(collection, "", 9, fanfold.Embedded, nil)
 			return err
+		}),
+		"EachReferring of the past": within(func(p *Prefix) error {
+			_, _, err := p.AsOf(1).EachReferring(collection+".note", "x", 0, 1, fanfold.Embedded, nil)
+			return err
+		}),
+		"EachOnPage of the past": within(func(p *Prefix) error {
+			return p.AsOf(1).EachOnPage(model.PageQuery{Relation: collection + ".note"}, nil, nil)
 		}),
 		"GetWithin of the past": within(func(p *Prefix) error {
 			_, _, err := p.AsOf(1).GetWithin(key, fanfold.Embedded, 9)

@@ -1,0 +1,58 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/sqlite/driver"
+)
+
+// maxPastExportTime bounds how long a page of an export of the past takes, which is less than a snapshot may stay open.
+const maxPastExportTime = 500 * time.Millisecond
+
+// createdSQL reads documents that are there or were, in order of creation.
+var createdSQL = func() string {
+	live, deleted := selectPast(fanfold.Referenced)
+	return live + "WHERE d.number > ?1 AND d.number <= ?2 UNION ALL " + deleted + "INDEXED BY past_document_number WHERE p.number > ?1 AND p.number <= ?2 ORDER BY 1"
+}()
+
+// CreatedAt returns documents of all collections as written at a position that Resolve has returned, with numbers later than after and in
+// order of number: limit of them at most, and fewer where they are large, or take long. last is the number that it has come to, and more
+// tells that others may follow.
+func (s *Snapshot) CreatedAt(at fanfold.Position, after int64, limit int) (docs []*fanfold.Document, last int64, more bool, err error) {
+	bound, size := s.bound(), 0
+	bound.most, last = maxPastExportTime, after
+	err = s.c.Query(createdSQL, func(r driver.Row) error {
+		if more = len(docs) == limit || size > exportBytes || last != after && bound.reached(); more {
+			return driver.ErrStop
+		}
+		doc, err := s.listedAt(r, at, fanfold.Referenced)
+		if last = r.Int(0); doc != nil {
+			docs, size = append(docs, doc), size+len(doc.Body)
+		}
+		return err
+	}, after, int64(at.Seq()), int64(at))
+	return docs, last, more, err
+}
+
+// StoredModelAt returns the source of the model that applied at a position, nil for none, the paths that were reserved, and the rules that were
+// removed and whose values were still stored.
+func (s *Snapshot) StoredModelAt(at fanfold.Position) (source []byte, reserved model.Reserved, retired model.Retired, err error) {
+	var paths, rules []byte
+	found, err := s.c.QueryRow("SELECT source, reserved, retired FROM model WHERE seq <= ? ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
+		source, paths, rules = r.Bytes(0), r.Bytes(1), r.Bytes(2)
+	}, int64(at.Seq()))
+	if err != nil || !found {
+		return nil, nil, nil, err
+	}
+	if err := json.Unmarshal(paths, &reserved); err != nil {
+		return nil, nil, nil, fmt.Errorf("reserved paths of the model at %s: %w", at, err)
+	}
+	if err := json.Unmarshal(rules, &retired); err != nil {
+		return nil, nil, nil, fmt.Errorf("retired rules of the model at %s: %w", at, err)
+	}
+	return source, reserved, retired, nil
+}
