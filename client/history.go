@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// AsOf has Get, GetSeveral, List and ListPage read documents as they were at a position, such as Version.Seq, or at an RFC 3339 time. A
+// AsOf has Get, GetSeveral, List, ListPage, Referring, Page and ExportAs read documents as they were at a position, such as Version.Seq, or at an RFC 3339 time. A
 // position inside an event or a transaction stands for its end, and a time for the last event whose time is not later. The read waits
 // until the server shows that position. Of Get, Document.Position is the one that was come to. All pages of List show the same state. A
 // cursor of ListPage carries the state: pages after the first are asked for without AsOf. Errors are NotFound where the document was not
 // there then, Invalid for a time in the future, Timeout, StoreChanged and PositionGone. It goes with neither Consistency nor Bounded, nor
-// with Query, Referring and Page.
+// with Query.
 func AsOf(moment string) ReadOption {
 	return func(r *request) { r.query.Set("at", moment) }
 }

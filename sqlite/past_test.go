@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,5 +93,90 @@ func TestResolveTimes(t *testing.T) {
 		}); err != nil || got.Seq() != want {
 			t.Errorf("%d seconds are %s, %v, want event %d", seconds, got, err, want)
 		}
+	}
+}
+
+// TestPastChildrenAreBounded: a page of documents that referred to one ends early where it would look at too many links, and the next one goes on.
+// Links that ended before the position are passed over where few ended since.
+func TestPastChildrenAreBounded(t *testing.T) {
+	store := openInternal(t)
+	const links = maxPastRows + 10
+	key := fanfold.Key{Collection: "a", ID: "last"}
+	if err := store.current.Update(func(tx *Tx) error {
+		for target, until := range map[string]int64{"since": 9_000_000, "before": 3} {
+			if err := tx.c.Exec("WITH RECURSIVE series (value) AS (SELECT 10 UNION ALL SELECT value + 1 FROM series WHERE value < ?1 + 9) INSERT INTO past_link (relation, target, until, holder, since) SELECT 'a.r', ?2, ?3, value, CASE WHEN ?3 > 3 THEN 8000000 ELSE 1 END FROM series",
+				int64(links), target, until); err != nil {
+				return err
+			}
+		}
+		number, body := int64(links+20), []byte(`{}`)
+		tx.SetEvent(uint64(number))
+		tx.SetCheckpoint(7_000_000, time.Unix(0, 0), "")
+		return errors.Join(tx.AddLink("a.r", "since", number, false), tx.AddLink("a.r", "before", number, false),
+			tx.AddChange(&fanfold.Change{Position: fanfold.At(uint64(number), 0), Key: key, Number: number, Op: fanfold.OpCreate, Revision: fanfold.Revision(number), Time: time.Unix(0, 0)}),
+			tx.Insert(&Row{Number: number, Key: key, Revision: fanfold.Revision(number), Position: fanfold.At(uint64(number), 0), Body: body, Referenced: NewReferencedView(body, nil, false)}))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for target, fewest := range map[string]int{"since": 2, "before": 1} {
+		found, pages, last, more := 0, 0, int64(0), true
+		for ; more; pages++ {
+			if err := store.Read(func(s *Snapshot) (err error) {
+				last, more, err = s.EachReferringAt(fanfold.At(7_000_000, 0), "a.r", target, last, 10, fanfold.Embedded, func(*fanfold.Document) (bool, error) {
+					found++
+					return true, nil
+				})
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if found != 1 || pages < fewest || fewest == 1 && pages > 1 {
+			t.Errorf("%d pages of %s have %d documents, want one on at least %d", pages, target, found, fewest)
+		}
+	}
+}
+
+// TestPastExportIsBounded: a page of an export of the past ends after many rows, and after many bytes.
+func TestPastExportIsBounded(t *testing.T) {
+	store := openInternal(t)
+	const documents, bytes = maxPastRows + 10, 300 << 10
+	if err := store.current.Update(func(tx *Tx) error {
+		if err := tx.c.Exec("WITH RECURSIVE series (value) AS (SELECT 10 UNION ALL SELECT value + 1 FROM series WHERE value < ? + 9) INSERT INTO past_document (collection, id, number, deleted) SELECT 'a', printf('%07d', value), value, (value + 1) << 20 FROM series", int64(documents)); err != nil {
+			return err
+		}
+		body := []byte(`{"x":"` + strings.Repeat("x", bytes) + `"}`)
+		for number := int64(documents + 20); number < documents+26; number++ {
+			at, key := fanfold.At(uint64(number), 0), fanfold.Key{Collection: "a", ID: fmt.Sprint(number)}
+			if err := errors.Join(tx.AddChange(&fanfold.Change{Position: at, Key: key, Number: number, Op: fanfold.OpCreate, Revision: fanfold.Revision(number), Time: time.Unix(0, 0)}),
+				tx.Insert(&Row{Number: number, Key: key, Revision: fanfold.Revision(number), Position: at, Body: body, Referenced: NewReferencedView(body, body, true)})); err != nil {
+				return err
+			}
+		}
+		tx.SetCheckpoint(7_000_000, time.Unix(0, 0), "")
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var pages []int
+	last, more := int64(0), true
+	for more {
+		if err := store.Read(func(s *Snapshot) (err error) {
+			var docs []*fanfold.Document
+			docs, last, more, err = s.CreatedAt(fanfold.At(7_000_000, 0), last, 512)
+			pages = append(pages, len(docs))
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	total := 0
+	for _, n := range pages {
+		if total += n; n*bytes > exportBytes+bytes {
+			t.Errorf("a page has %d documents of %d bytes", n, bytes)
+		}
+	}
+	if total != 6 || pages[0] != 0 || len(pages) < 3 {
+		t.Errorf("the pages have %v documents, want 6 on at least three, and none on the first", pages)
 	}
 }

@@ -47,10 +47,14 @@ func TestBadMoments(t *testing.T) {
 	}
 	for _, other := range []string{"consistency=strong", "maxLag=30s", "filter=true", "sort=n", "count=true", "group=n", "compute=count", "params={}", "maxScan=1", "partial=true", "explain=true"} {
 		name, _, _ := strings.Cut(other, "=")
-		table = append(table, of("a list at with "+name, "/v1/books?at=1&"+other, name, "at"))
+		table = append(table, of("a list at with "+name, "/v1/books?at=1&"+other, name, "at"), of("children at with "+name, "/v1/authors/a1/books?at=1&"+other, name, "at"))
 	}
 	table = append(table,
 		of("a list of ids at with a limit", "/v1/books?at=1&ids=b1&limit=1", "limit", "ids"),
+		of("an export at with consistency", "/v1/_export?at=1&consistency=strong", "consistency", "at"),
+		of("an export at with maxLag", "/v1/_export?at=1&maxLag=30s", "maxLag", "at"),
+		of("an export at with a limit", "/v1/_export?at=1&limit=3", `"limit"`),
+		of("children at with another parameter", "/v1/authors/a1/books?at=1&ids=b1", `"ids"`),
 		of("differences since nothing", "/v1/_diff?to=1", "from"),
 		of("differences backwards", "/v1/_diff?from=2&to=1", "from=2", "later than to"),
 		of("differences at", "/v1/_diff?from=1&at=1", `"at"`),
@@ -60,7 +64,7 @@ func TestBadMoments(t *testing.T) {
 		harness.Refusal{"a read of a revert", 405, "invalid", "GET", "/v1/books/b1/_revert", ``, nil, []string{"method"}},
 	)
 	future := url.QueryEscape(time.Now().Add(time.Hour).Format(time.RFC3339))
-	for path, name := range map[string]string{"/v1/books/b1?at=": "at", "/v1/books/b1/_history?from=": "from", "/v1/books/b1/_history?to=": "to", "/v1/books?at=": "at", "/v1/_diff?from=": "from", "/v1/_diff?from=1&to=": "to"} {
+	for path, name := range map[string]string{"/v1/books/b1?at=": "at", "/v1/books/b1/_history?from=": "from", "/v1/books/b1/_history?to=": "to", "/v1/books?at=": "at", "/v1/authors/a1/books?at=": "at", "/v1/authors/a1/books?page=1&at=": "at", "/v1/_export?at=": "at", "/v1/_diff?from=": "from", "/v1/_diff?from=1&to=": "to"} {
 		for _, text := range []string{"x", "now", "-1", "1.5", "01-0", "1--1", "1-0-", "1-0-UPPERCAS", "1-0-aaaaaaaa-0", "1-1048576", "99999999999999999999", "1-0-aaaaaaaa-1-1",
 			"2026-11-24", "2026-11-24T21:40:00", "2026-13-24T21:40:00Z", "1%00", "%ff"} {
 			table = append(table, of(path+text, path+text, name+"="))

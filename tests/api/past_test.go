@@ -283,16 +283,167 @@ func TestRevertIsAWriteOfNow(t *testing.T) {
 	s.WantDoc("books", "b", `{"id":"b","a":"1","n":1,"by":"B","now":"B"}`)
 }
 
-// TestChildrenOfThePast: the documents that refer to one are not read as they were yet, and a request that asks for that is refused.
+// readsChildren returns the ids of the documents that refer to one, from all pages of a list, whose cursors alone say of which state they are.
+func readChildren(t *testing.T, s *harness.Store, path, at string) string {
+	t.Helper()
+	var ids []string
+	p, _ := readPast(t, s, path+"&at="+at)
+	for {
+		for _, item := range p.Items {
+			ids = append(ids, item.ID)
+		}
+		if p.Next == "" {
+			return strings.Join(ids, " ")
+		}
+		p, _ = readPast(t, s, path+"&cursor="+p.Next)
+	}
+}
+
+// TestChildrenOfThePast: the documents that referred to one are those of then, under the model of then, whatever moved, was deleted or came back.
 func TestChildrenOfThePast(t *testing.T) {
-	s := harness.OpenTemp(t, `{"collections":{"books":{"relations":{"author":{"path":"a","to":"authors"}},"pages":{"by":"author","size":2}},"authors":{}}}`)
+	s := harness.OpenTemp(t, `{"collections":{"books":{"relations":{"author":{"path":"a","to":"authors"}}},"authors":{}}}`)
 	s.Put("authors", "1", `{"name":"A"}`)
+	for i := range 5 {
+		s.Put("books", fmt.Sprint(i), `{"a":"1"}`)
+	}
+	here := func() string {
+		return s.Want(http.StatusOK, http.MethodGet, "/v1/authors", "").Header.Get("Fanfold-Position")
+	}
+	all := here()
+	s.Put("books", "0", `{"a":"2"}`)
+	s.Delete("books", "1")
+	moved := here()
 	s.Put("books", "1", `{"a":"1"}`)
-	for _, query := range []string{"?at=3", "?at=3&page=last", "?at=3&filter=true"} {
-		if r := s.Want(http.StatusBadRequest, http.MethodGet, "/v1/authors/1/books"+query, ""); !strings.Contains(string(r.Body), "at") {
-			t.Errorf("%s says %s", query, r.Body)
+	s.Put("books", "0", `{"a":"1"}`)
+	s.Model(`{"collections":{"books":{"relations":{"writer":{"path":"a","to":"authors"}}},"authors":{}}}`)
+	renamed := here()
+	s.Put("books", "3", `{"b":"1"}`)
+	s.Model(`{"collections":{"books":{"relations":{"author":{"path":"b","to":"authors"}}},"authors":{}}}`)
+	for path, want := range map[string]string{
+		"limit=2 " + all: "0 1 2 3 4", "limit=1 " + moved: "2 3 4", "limit=2&relation=writer " + renamed: "0 2 3 4 1", "limit=2&relation=author " + here(): "3",
+	} {
+		query, at, _ := strings.Cut(path, " ")
+		if got := readChildren(t, s, "/v1/authors/1/books?"+query, at); got != want {
+			t.Errorf("%s has %s, want %s", path, got, want)
 		}
 	}
+	p, _ := readPast(t, s, "/v1/authors/1/books?limit=2&at="+all)
+	present, _ := readPast(t, s, "/v1/authors/1/books?limit=2")
+	if present.Next != "" || p.Next == "" {
+		t.Fatalf("the cursors are %q and %q", p.Next, present.Next)
+	}
+	for query, says := range map[string]string{"at=3&cursor=" + p.Next: "at=3", "relation=writer&cursor=" + p.Next: "author", "filter=true&cursor=" + p.Next: "filter",
+		"relation=writer&at=" + all: "relation=writer", "relation=author&at=" + renamed: "relation=author", "page=1&at=" + all: "has no pages"} {
+		if r := s.Want(http.StatusBadRequest, http.MethodGet, "/v1/authors/1/books?"+query, ""); !strings.Contains(string(r.Body), says) {
+			t.Errorf("%s says %s, want %s", query, r.Body, says)
+		}
+	}
+	s.Want(http.StatusBadRequest, http.MethodGet, "/v1/authors/2/books?cursor="+p.Next, "")
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/authors/2/books?at="+all, "")
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/authors/1/books?at=0", "")
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/authors/1/books?at=1", "")
+}
+
+// TestPagesOfThePast: a page has the documents that stood in it then, of as many pages as there were, also where the places count anew since.
+func TestPagesOfThePast(t *testing.T) {
+	const declared = `{"collections":{"books":{"relations":{"author":{"path":"a","to":"authors"}}%s},"authors":{}}}`
+	paged := fmt.Sprintf(declared, `,"pages":{"by":"author","size":2}`)
+	s := harness.OpenTemp(t, paged)
+	s.Put("authors", "1", `{"name":"A"}`)
+	var at []string
+	step := func(change func()) {
+		change()
+		at = append(at, s.Want(http.StatusOK, http.MethodGet, "/v1/authors", "").Header.Get("Fanfold-Position"))
+	}
+	step(func() {
+		for i := range 3 {
+			s.Put("books", fmt.Sprint(i), `{"a":"1"}`)
+		}
+	})
+	step(func() { s.Delete("books", "1"); s.Put("books", "0", `{"a":"2"}`) })
+	step(func() { s.Put("books", "0", `{"a":"1"}`); s.Put("books", "9", `{"a":"1"}`) })
+	step(func() { s.Model(fmt.Sprintf(declared, "")) })
+	step(func() { s.Model(paged) })
+	step(func() { s.Put("books", "5", `{"a":"1"}`) })
+	for i, want := range []string{"0 1|2", "|2", "|2 0|9", "", "0 2|9", "0 2|9 5"} {
+		if want == "" {
+			s.Want(http.StatusBadRequest, http.MethodGet, "/v1/authors/1/books?page=1&at="+at[i], "")
+			continue
+		}
+		pages := strings.Split(want, "|")
+		for n, ids := range pages {
+			for _, number := range []string{fmt.Sprint(n + 1), "last"} {
+				if number == "last" && n < len(pages)-1 {
+					continue
+				}
+				var p struct {
+					Page, Pages int
+					Books       []struct{ ID string }
+				}
+				if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/authors/1/books?page="+number+"&at="+at[i], "").Body, &p); err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, b := range p.Books {
+					got = append(got, b.ID)
+				}
+				if strings.Join(got, " ") != ids || p.Page != n+1 || p.Pages != len(pages) {
+					t.Errorf("at %s page %s of %s is %+v", at[i], number, want, p)
+				}
+			}
+		}
+		s.Want(http.StatusNotFound, http.MethodGet, fmt.Sprintf("/v1/authors/1/books?page=%d&at=%s", len(pages)+1, at[i]), "")
+	}
+	for query, says := range map[string]string{"page=0": "page=0", "page=1&limit=2": "limit", "page=1&cursor=x": "cursor", "page=1&filter=true": "filter", "page=1&view=x": "view=x"} {
+		if r := s.Want(http.StatusBadRequest, http.MethodGet, "/v1/authors/1/books?at=3&"+query, ""); !strings.Contains(string(r.Body), says) {
+			t.Errorf("%s says %s, want %s", query, r.Body, says)
+		}
+	}
+}
+
+// TestExportOfThePast: an export as of a position is the one that was made then, with values that stay on documents.
+func TestExportOfThePast(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  authors: {}
+  books:
+    relations: { author: { path: a, to: authors, onDelete: keep }, others: { path: "of[].id", to: authors } }
+    derive:
+      now: { copy: author, value: doc.name }
+      by: { copy: author, value: doc.name, frozen: true }
+      names: { copy: others, value: doc.name, frozen: true }
+      of[].name: { copy: others, value: doc.name, frozen: true }
+`)
+	export := func(query string) string {
+		t.Helper()
+		return string(s.Want(http.StatusOK, http.MethodGet, "/v1/_export"+query, "").Body)
+	}
+	s.Put("authors", "1", `{"name":"A"}`)
+	s.Put("authors", "2", `{"name":"B"}`)
+	s.Put("books", "b", `{ "a":"1", "of":[{"id":"2"},{"id":"3"},{"id":"1"}] }`)
+	s.Put("books", "c", `{"a":"3"}`)
+	s.Delete("authors", "1")
+	then, at := export(""), s.Want(http.StatusOK, http.MethodGet, "/v1/books", "").Header.Get("Fanfold-Position")
+	books := export("?collections=books")
+	s.Put("authors", "1", `{"name":"C"}`)
+	s.Put("authors", "3", `{"name":"D"}`)
+	s.Want(http.StatusNoContent, http.MethodPut, "/v1/books/b?refresh=by,names", `{"a":"1"}`)
+	s.Delete("books", "c")
+	s.Model(`{"collections":{"authors":{},"books":{"release":["now","by","names","of[].name"]},"more":{}}}`)
+	s.Put("more", "1", `{}`)
+	if got := export("?at=" + at); got != then || !strings.Contains(then, `"kept"`) {
+		t.Errorf("the export at %s is\n%s\nwant\n%s", at, got, then)
+	}
+	if got := export("?collections=books&at=" + at); got != books {
+		t.Errorf("the export of books at %s is\n%s\nwant\n%s", at, got, books)
+	}
+	if got := export("?at=0"); got != "" {
+		t.Errorf("the export of the empty store is\n%s", got)
+	}
+	if r := s.Want(http.StatusOK, http.MethodHead, "/v1/_export?at="+at, ""); r.Header.Get("Fanfold-Position") != at {
+		t.Errorf("the position is %s, want %s", r.Header.Get("Fanfold-Position"), at)
+	}
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/_export?collections=none&at="+at, "")
 }
 
 // TestDifferenceOfLargeViews: a document with a large view can be read.

@@ -145,7 +145,7 @@ type expected struct {
 	written       map[okey]writtenView
 	links         []expectedLinks
 	oracle        *oracle // as it was
-	roots         []okey // documents whose deletes brought the event with them; none where somebody asked for it
+	roots         []okey  // documents whose deletes brought the event with them; none where somebody asked for it
 }
 
 // changes is how many documents the event changed.

@@ -432,6 +432,19 @@ func TestViewOfExport(t *testing.T) {
 			}
 		}
 		v, _ := viewOf(t, r.who)
+		_ = v.Read(func(p *Prefix) error {
+			past := p.AsOf(1)
+			docs, _, _, _ := past.Created(0, documents)
+			for _, doc := range docs {
+				if !slices.Contains(r.reads, doc.Key.Collection) {
+					t.Errorf("%s exports %s of the past", r.name, doc.Key)
+				}
+			}
+			if err := past.CheckExport(nil); (err == nil) != slices.Contains(r.reads, "vault") {
+				t.Errorf("%s exports everything of the past: %v", r.name, err)
+			}
+			return nil
+		})
 		p, _ := v.Scan(context.Background())
 		if err := p.CheckExport(nil); (err == nil) != slices.Contains(r.reads, "vault") {
 			t.Errorf("%s exports everything: %v", r.name, err)
