@@ -1,7 +1,6 @@
 package events
 
 import (
-	"encoding/hex"
 	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -29,7 +28,7 @@ func baseOf(config jetstream.StreamConfig) (b Base, err error) {
 		return b, nil
 	}
 	var digest string
-	if _, err := fmt.Sscanf(text, "%d %s", &b.Seq, &digest); err != nil || !ReadDigest(&b.Digest, digest) || b.String() != text {
+	if _, err := fmt.Sscanf(text, "%d %s", &b.Seq, &digest); err != nil || !fanfold.ReadDigest(&b.Digest, digest) || b.String() != text {
 		return b, fanfold.Errorf(fanfold.Invalid, "stream %s has a base that cannot be read in its metadata: %q", config.Name, text)
 	}
 	return b, nil
@@ -43,10 +42,4 @@ func (l *Log) Base() Base { return l.base }
 func (l *Log) Erasable() bool {
 	config := l.stream.CachedInfo().Config
 	return !config.DenyDelete && !config.DenyPurge
-}
-
-// ReadDigest reads a digest from its text, and returns whether it is one.
-func ReadDigest(d *fanfold.Digest, text string) bool {
-	b, err := hex.DecodeString(text)
-	return err == nil && copy(d[:], b) == len(d) && len(b) == len(d)
 }

@@ -321,29 +321,24 @@ func decodeBase(t *jsondoc.Tree, ev *fanfold.Event) error {
 // The headers that Fanfold adds to a message. All begin with headerPrefix.
 const (
 	headerPrefix  = "Fanfold-"
-	headerTx      = "Fanfold-Tx"
-	headerTxIndex = "Fanfold-Tx-Index"
-	headerTxCount = "Fanfold-Tx-Count"
-	headerKey     = "Fanfold-Key"
-	headerDigest  = "Fanfold-Digest"
-	headerActor   = "Fanfold-Actor"       // as EscapeToken writes it
+	headerTx      = fanfold.HeaderTx
+	headerTxIndex = fanfold.HeaderTxIndex
+	headerTxCount = fanfold.HeaderTxCount
+	headerKey     = fanfold.HeaderKey
+	headerDigest  = fanfold.HeaderDigest
+	headerActor   = fanfold.HeaderActor   // as EscapeToken writes it
 	headerBatch   = "Fanfold-Batch-Count" // of the first of messages that are no transaction and were stored together: how many these are
 )
-
-// foldedHeaders lists the headers that readHeaders reads, in the order in which an event's digest has them.
-var foldedHeaders = []string{headerTx, headerTxIndex, headerTxCount, headerKey, headerDigest, headerActor}
 
 // digest returns the digest of a message: of its sequence, time, subject and payload, and of the headers that an event is
 // read from. buf, which may be nil, is used for these and returned.
 func digest(buf []byte, seq uint64, at time.Time, subject string, h nats.Header, payload []byte) (d fanfold.Digest, used []byte) {
-	buf = append(buf[:0], subject...)
-	subjectEnds := len(buf)
-	for _, name := range foldedHeaders {
-		if len(h[name]) > 0 {
-			buf = append(append(append(append(buf, name...), ':'), h[name][0]...), '\n')
+	return fanfold.EventDigest(buf, seq, at, subject, func(name string) (string, bool) {
+		if values := h[name]; len(values) > 0 {
+			return values[0], true
 		}
-	}
-	return digestOf(seq, at.UnixNano(), buf[:subjectEnds], buf[subjectEnds:], payload), buf
+		return "", false
+	}, payload)
 }
 
 // setHeaders writes what an event says besides its payload: its transaction, its key and its actor.

@@ -117,7 +117,7 @@ func snapshotOf(info *jetstream.ObjectInfo) Snapshot {
 	s := Snapshot{Name: info.Name, Fold: info.Metadata[metaFold], Taken: info.ModTime.UTC(), nuid: info.NUID, chunks: int(info.Chunks)}
 	seq, err := strconv.ParseUint(info.Metadata[metaSeq], 10, 64)
 	sum, err2 := jetstream.DecodeObjectDigest(info.Digest)
-	if err != nil || err2 != nil || info.Size > maxSnapshotBytes || !events.ReadDigest(&s.Event, info.Metadata[metaEvent]) || !events.ReadDigest(&s.Digest, info.Metadata[metaDigest]) {
+	if err != nil || err2 != nil || info.Size > maxSnapshotBytes || !fanfold.ReadDigest(&s.Event, info.Metadata[metaEvent]) || !fanfold.ReadDigest(&s.Digest, info.Metadata[metaDigest]) {
 		return s
 	}
 	s.Store, s.Seq, s.Bytes, s.Sum = fanfold.StoreID(info.Metadata[metaStore]), seq, int64(info.Size), hex.EncodeToString(sum)

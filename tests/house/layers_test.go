@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"internal/smallfile":               {""},
 	"internal/modelfile":               {"", "internal/expr", "internal/jsondoc", "internal/schema", "model"},
 	"migrations":                       {},
+	"backup":                           {""},
 	"events":                           {"", "events/servers", "internal/jsondoc", "internal/tracing"},
 	"sqlite":                           {"", "internal/jsondoc", "migrations", "model", "sqlite/driver"},
 	"sqlite/driver":                    {""},
