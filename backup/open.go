@@ -50,26 +50,26 @@ func (b *Backup) Check(ctx context.Context, progress fanfold.Progress) error {
 // Events calls fn with each event after a sequence, in order. An event is valid until fn returns. Each segment's hash is checked before
 // fn gets its first event, and the digest of all events up to its end after its last. Errors are as of Check, and fn's.
 func (b *Backup) Events(ctx context.Context, after uint64, fn func(*Event) error) error {
-	o, err := newOpener()
+	o, err := newOpener(b.begins())
 	if err != nil {
 		return err
 	}
 	defer o.close()
-	at := b.begins()
 	for i := range b.Segments {
 		s := &b.Segments[i]
-		if s.Last > after {
-			if err := b.segment(ctx, o, s, at, after, fn); err != nil {
-				return err
-			}
+		if s.Last <= after {
+			o.at = Point{s.Last, s.Digest}
+			continue
 		}
-		at = Point{s.Last, s.Digest}
+		if err := b.segment(ctx, o, s, after, fn); err != nil {
+			return err
+		}
 	}
 	return ctx.Err()
 }
 
-// segment calls fn with each event of a segment after a sequence.
-func (b *Backup) segment(ctx context.Context, o *opener, s *Segment, at Point, after uint64, fn func(*Event) error) error {
+// segment calls fn with each event of the next segment after a sequence.
+func (b *Backup) segment(ctx context.Context, o *opener, s *Segment, after uint64, fn func(*Event) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -77,11 +77,11 @@ func (b *Backup) segment(ctx context.Context, o *opener, s *Segment, at Point, a
 	if err != nil {
 		return err
 	}
-	return o.read(file, s, at, func(ev *Event) error {
-		if ev.Seq <= after {
+	return o.check(file, s, func(ev *Event) error {
+		switch {
+		case ev.Seq <= after:
 			return nil
-		}
-		if ev.Seq%1024 == 0 && ctx.Err() != nil {
+		case ev.Seq%1024 == 0 && ctx.Err() != nil:
 			return ctx.Err()
 		}
 		return fn(ev)

@@ -40,6 +40,7 @@ func segmentFile(first, last uint64, sum fanfold.Digest) string {
 
 // builder collects events in segments.
 type builder struct {
+	most  int          // events of a segment
 	out   bytes.Buffer // the file
 	z     *zstd.Encoder
 	size  int // bytes of the records
@@ -54,7 +55,7 @@ type builder struct {
 
 // newBuilder returns a builder for the events after a point of the log.
 func newBuilder(after Point) (*builder, error) {
-	b := &builder{prev: after.Seq, chain: after.Digest}
+	b := &builder{most: segmentEvents, prev: after.Seq, chain: after.Digest}
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
 	b.z = z
 	return b, err
@@ -62,7 +63,7 @@ func newBuilder(after Point) (*builder, error) {
 
 // full tells whether the segment has to end before an event is added.
 func (b *builder) full(ev *Event) bool {
-	return b.count > 0 && (b.count == segmentEvents || b.size+recordSize(ev, 0, 0)+2*binary.MaxVarintLen64 > segmentBytes)
+	return b.count > 0 && (b.count == b.most || b.size+recordSize(ev, 0, 0)+2*binary.MaxVarintLen64 > segmentBytes)
 }
 
 // add adds an event. The errors are Invalid for one that a backup cannot hold, and LogDamaged for one that does not come next.
@@ -108,47 +109,67 @@ func (b *builder) finish() (s Segment, file []byte, err error) {
 type opener struct {
 	z     *zstd.Decoder
 	space []byte
-	parts []byte
+	parts []byte // of an event's digest
+	at    Point  // the last event that was read
 }
 
-// newOpener returns an opener. The caller closes it.
-func newOpener() (*opener, error) {
+// newOpener returns an opener of the segments after a point of the log. The caller closes it.
+func newOpener(after Point) (*opener, error) {
 	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxRecords), zstd.WithDecoderMaxWindow(maxWindow))
-	return &opener{z: z}, err
+	return &opener{z: z, at: after}, err
 }
 
 func (o *opener) close() { o.z.Close() }
 
-// read checks a segment's file against its description, and calls fn with each event. The segment follows a point of the log. The events
-// are valid until fn returns. Errors are Damage, and fn's.
-func (o *opener) read(file []byte, s *Segment, after Point, fn func(*Event) error) error {
+// check reads the next segment, whose description is known, and calls fn with each event. The events are valid until fn returns. Errors are
+// Damage, and fn's.
+func (o *opener) check(file []byte, s *Segment, fn func(*Event) error) error {
 	switch {
 	case int64(len(file)) != s.Bytes:
-		return damaged(s.File, 0, "it has %d bytes, and the manifest says %d", len(file), s.Bytes)
+		return damaged(s.File, 0, "it has %d bytes or more, and the manifest says %d", len(file), s.Bytes)
 	case fanfold.Digest(sha256.Sum256(file)) != s.SHA256:
 		return damaged(s.File, 0, "its SHA-256 is not that of the manifest")
-	case len(file) < len(magic) || string(file[:len(magic)-1]) != magic[:len(magic)-1]:
-		return damaged(s.File, 0, "it is not a segment")
-	case file[len(magic)-1] != magic[len(magic)-1]:
-		return damaged(s.File, 0, "it has version %d of the format, and this program reads version %d", file[len(magic)-1], magic[len(magic)-1])
+	}
+	got, err := o.read(s.File, file, fn)
+	switch {
+	case err != nil:
+		return err
+	case got.First != s.First || got.Last != s.Last:
+		return damaged(s.File, got.First, "it has the events from %d to %d, and the manifest says %d to %d", got.First, got.Last, s.First, s.Last)
+	case got.Digest != s.Digest:
+		return damaged(s.File, s.Last, "the digest of all events up to it is not that of the manifest")
+	}
+	return nil
+}
+
+// read reads the next segment, and calls fn with each event, which is valid until fn returns. It returns what the file holds. Errors are
+// Damage, and fn's.
+func (o *opener) read(name string, file []byte, fn func(*Event) error) (s Segment, err error) {
+	version := len(magic) - 1
+	switch {
+	case len(file) < len(magic) || string(file[:version]) != magic[:version]:
+		return s, damaged(name, 0, "it is not a segment")
+	case file[version] != magic[version]:
+		return s, damaged(name, 0, "it has version %d of the format, and this program reads version %d", file[version], magic[version])
 	}
 	records, err := o.z.DecodeAll(file[len(magic):], o.space[:0])
-	if err != nil {
-		return damaged(s.File, 0, "it cannot be decompressed: %v", err)
+	if err != nil || len(records) > maxRecords {
+		return s, damaged(name, o.at.Seq+1, "it cannot be decompressed: %v", err)
 	}
 	o.space = records
-	return o.events(records, s, after, fn)
+	s = Segment{File: name, First: o.at.Seq + 1, Bytes: int64(len(file)), SHA256: sha256.Sum256(file)}
+	err = o.events(name, records, fn)
+	s.Last, s.Digest = o.at.Seq, o.at.Digest
+	if err == nil && s.Last < s.First {
+		err = damaged(name, s.First, "it holds no event")
+	}
+	return s, err
 }
 
 // events reads the records of a segment.
-func (o *opener) events(records []byte, s *Segment, after Point, fn func(*Event) error) error {
-	if len(records) > maxRecords {
-		return damaged(s.File, 0, "it has more than %d bytes of events", maxRecords)
-	}
+func (o *opener) events(name string, records []byte, fn func(*Event) error) error {
 	var (
 		ev    Event
-		chain = after.Digest
-		prev  = after.Seq
 		seq   uint64
 		nanos int64
 		in    = recordReader{rest: records}
@@ -161,23 +182,18 @@ func (o *opener) events(records []byte, s *Segment, after Point, fn func(*Event)
 		}
 		switch {
 		case in.bad || record.bad:
-			return damaged(s.File, prev+1, "it cannot be read")
-		case !fanfold.Follows(prev, ev.Seq) || n == 0 && ev.Seq != s.First || ev.Seq > s.Last:
-			return damaged(s.File, prev+1, "event %d stands in its place", ev.Seq)
+			return damaged(name, o.at.Seq+1, "it cannot be read")
+		case !fanfold.Follows(o.at.Seq, ev.Seq):
+			return damaged(name, o.at.Seq+1, "event %d stands in its place", ev.Seq)
 		case n == segmentEvents:
-			return damaged(s.File, ev.Seq, "a segment has at most %d events", segmentEvents)
+			return damaged(name, ev.Seq, "a segment has at most %d events", segmentEvents)
 		}
 		d, o.parts = fanfold.EventDigest(o.parts, ev.Seq, ev.Time, ev.Subject, ev.header, ev.Payload)
-		chain, prev, seq, nanos = chain.Followed(d), ev.Seq, ev.Seq, ev.Time.UnixNano()
+		o.at = Point{ev.Seq, o.at.Digest.Followed(d)}
+		seq, nanos = ev.Seq, ev.Time.UnixNano()
 		if err := fn(&ev); err != nil {
 			return err
 		}
-	}
-	switch {
-	case prev != s.Last:
-		return damaged(s.File, prev+1, "the file ends before it")
-	case chain != s.Digest:
-		return damaged(s.File, s.Last, "the digest of all events up to it is not that of the manifest")
 	}
 	return nil
 }
