@@ -141,6 +141,7 @@ func (s *Server) table() []route {
 		{"DELETE", workPath + ":work", rightAdmin, atOnce, 0, 0, a.deleteWork},
 		{"GET", "/v1/_replicas", rightMonitor, atOnce, 0, lasting, a.getReplicas},
 		{"PUT", "/v1/_replicas", rightAdmin, byRoom, 0, untimed | lasting, a.putReplicas},
+		{"GET", "/v1/_backup", rightAdmin, byRunning, 0, lasting, s.backups.backup},
 		{"POST", "/v1/_snapshot", rightAdmin, byType, 0, untimed | lasting, a.snapshot},
 	}
 	if s.opt.Metrics != nil {

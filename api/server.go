@@ -5,6 +5,7 @@ package api
 import (
 	"context"
 	_ "embed"
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -88,6 +89,14 @@ type Feed interface {
 	Serve(w http.ResponseWriter, r *http.Request, q changefeed.Query) error
 }
 
+// Backups makes backups.
+type Backups interface {
+	// Backup writes a stream of the events after one, as package backup reads it, up to the position that it tells begin before it
+	// writes anything. Errors are Invalid for an event that is yet to come, PositionGone, LogDamaged where an event is missing, ctx's,
+	// Unavailable, and those of begin's writer.
+	Backup(ctx context.Context, after uint64, begin func(at fanfold.Position) io.Writer) error
+}
+
 // Dependencies holds the parts that a Server works with.
 type Dependencies struct {
 	Writer           *writer.Writer
@@ -103,6 +112,7 @@ type Dependencies struct {
 	Lag              Lag
 	Judge            Judge
 	Keys             KeyStore
+	Backups          Backups
 }
 
 // Options configure a Server. Zero values stand for the defaults.
@@ -192,6 +202,7 @@ type Server struct {
 	groups    *groups
 	keys      *keyring
 	admin     *admin
+	backups   *backups
 }
 
 // Bounds of how many requests of a kind run at a time.
@@ -244,6 +255,7 @@ func (s *Server) handlers(parts Dependencies) {
 	s.feed = &feed{parts.Feed}
 	s.groups = &groups{groups: parts.Groups, bodies: s.bodies}
 	s.keys = &keyring{store: parts.Keys, bodies: s.bodies}
+	s.backups = &backups{source: parts.Backups, fresh: fresh, positions: at, logger: opt.Logger}
 	s.admin = &admin{operator: parts.Operator, views: s.views, inspector: parts.Inspector, cluster: parts.Cluster, bodies: s.bodies, jobs: s.jobs,
 		verifies: slots(maxVerifications), replicaChanges: slots(1), version: opt.Version}
 }

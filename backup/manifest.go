@@ -27,7 +27,7 @@ type Manifest struct {
 	Format       int             `json:"format"`
 	Store        fanfold.StoreID `json:"store"`
 	Position     uint64          `json:"position"`              // sequence of the last event; 0 for none
-	PositionTime time.Time       `json:"positionTime,omitzero"` // the log's time of that event
+	PositionTime time.Time       `json:"positionTime,omitzero"` // the latest time of an event up to it
 	Digest       fanfold.Digest  `json:"digest"`                // of all events of the log up to it
 	Fold         int             `json:"fold"`                  // the version of the fold that is in force there
 	Time         time.Time       `json:"time"`                  // when the backup was made
@@ -160,9 +160,9 @@ func decodeManifest(b []byte) (*Manifest, error) {
 
 // Damage says what is wrong with a backup.
 type Damage struct {
-	File   string // below the backup's directory
-	Event  uint64 // the sequence of the first event at fault, 0 where that is not known
-	Reason string
+	File   string `json:"file"`            // below the backup's directory
+	Event  uint64 `json:"event,omitempty"` // the sequence of the first event at fault, 0 where that is not known
+	Reason string `json:"reason"`
 }
 
 // Error returns the file, the event and the reason.

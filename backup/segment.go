@@ -126,9 +126,9 @@ func (o *opener) close() { o.z.Close() }
 func (o *opener) check(file []byte, s *Segment, fn func(*Event) error) error {
 	switch {
 	case int64(len(file)) != s.Bytes:
-		return damaged(s.File, 0, "it has %d bytes or more, and the manifest says %d", len(file), s.Bytes)
+		return damaged(s.File, s.First, "the file has %d bytes or more, and the manifest says %d", len(file), s.Bytes)
 	case fanfold.Digest(sha256.Sum256(file)) != s.SHA256:
-		return damaged(s.File, 0, "its SHA-256 is not that of the manifest")
+		return damaged(s.File, s.First, "the SHA-256 of the file is not that of the manifest")
 	}
 	got, err := o.read(s.File, file, fn)
 	switch {

@@ -221,3 +221,27 @@ func (c *Client) ExportAs(ctx context.Context, collections []string, opts ...Rea
 	c.latest.see(resp.Header.Get(headerPosition))
 	return &Export{ReadCloser: resp.Body, Position: resp.Header.Get(headerPosition)}, nil
 }
+
+// Backup is a backup that is being read: a tar of segments of events, whose last file is a manifest. The caller closes it. A Read before
+// the end fails where the connection breaks.
+type Backup struct {
+	io.ReadCloser
+	Position string // up to which the backup goes
+}
+
+// Backup returns every event after a position, "" for all of them, in the format that fanfold backup writes and fanfold restore reads. The
+// key needs the role admin. It blocks until the server begins to send.
+func (c *Client) Backup(ctx context.Context, after string, opts ...ReadOption) (*Backup, error) {
+	r := readRequest("/v1/_backup", opts)
+	if after != "" {
+		r.query.Set("after", after)
+	}
+	resp, failure := c.open(ctx, r, nil) //nolint:bodyclose // the caller closes it
+	if failure != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, failure
+	}
+	return &Backup{ReadCloser: resp.Body, Position: resp.Header.Get(headerPosition)}, nil
+}

@@ -18,6 +18,11 @@ const scanStall = 2 * time.Second
 // the size of its payload in bytes, and its digest. Sequences that it leaves out are missing, or cannot be read. It
 // begins after the log's base, blocks until it is through, and returns fn's first error, ctx's, or Unavailable.
 func (l *Log) Scan(ctx context.Context, from, to uint64, fn func(seq uint64, size int, d fanfold.Digest) error) error {
+	return l.Messages(ctx, from, to, func(m *Message) error { return fn(m.Seq, len(m.Data), m.digest) })
+}
+
+// Messages is Scan for the whole messages.
+func (l *Log) Messages(ctx context.Context, from, to uint64, fn func(m *Message) error) error {
 	for next := max(from, l.base.Seq+1); next <= to; {
 		r, err := l.Read(ctx, next)
 		if err != nil {
@@ -38,8 +43,8 @@ func (l *Log) Scan(ctx context.Context, from, to uint64, fn func(seq uint64, siz
 // errStalled is the error of a reader to which nothing is delivered.
 var errStalled = errors.New("nothing is delivered")
 
-// scan does what Scan does, until nothing is delivered for a while, when it returns the next sequence and errStalled.
-func (r *Reader) scan(ctx context.Context, next, to uint64, fn func(seq uint64, size int, d fanfold.Digest) error) (uint64, error) {
+// scan does what Messages does, until nothing is delivered for a while, when it returns the next sequence and errStalled.
+func (r *Reader) scan(ctx context.Context, next, to uint64, fn func(m *Message) error) (uint64, error) {
 	var stalled atomic.Bool
 	watch := time.AfterFunc(scanStall, func() {
 		stalled.Store(true)
@@ -57,7 +62,8 @@ func (r *Reader) scan(ctx context.Context, next, to uint64, fn func(seq uint64, 
 			return m.Seq, nil
 		}
 		next = m.Seq + 1
-		if err := fn(m.Seq, len(m.Data), m.digest); err != nil {
+		watch.Stop() // fn may take its time
+		if err := fn(&m); err != nil {
 			return next, err
 		}
 		watch.Reset(scanStall)

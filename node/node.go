@@ -103,7 +103,9 @@ type Node struct {
 	inspector   *inspect.Inspector
 	feed        *changefeed.Feed
 	instruments *instruments
+	groups      *group.Groups // for the node itself
 	groupStates *groupStates
+	backups     backupsMade
 	values      *inspect.ValueCounter
 	writer      *writer.Writer
 	api         *api.Server
@@ -143,6 +145,7 @@ var (
 	_ api.Cluster       = cluster{}
 	_ api.Feed          = (*changefeed.Feed)(nil)
 	_ api.Lag           = lagging{}
+	_ api.Backups       = (*Node)(nil)
 	_ api.Judge         = (*access.Judge)(nil)
 	_ api.KeyStore      = (*keys.Store)(nil)
 	_ keys.Bucket       = (*buckets.KeyValue)(nil)
@@ -278,7 +281,8 @@ func (n *Node) openAPI() {
 	budget := sending.NewBudget(n.cfg.API.MaxSending)
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget, Issuer: n.issuer(), OnSent: n.onSent()})
 	groups := group.New(buckets.NewKeyValue(n.Log, "groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
-	n.groupStates = newGroupStates(groups.By(n.judge.Of(access.OfRole(model.RoleAdmin))))
+	n.groups = groups.By(n.judge.Of(access.OfRole(model.RoleAdmin)))
+	n.groupStates = newGroupStates(n.groups)
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.ImportBatch, writerOptions.JoinLinks = n.Log.MaxPayload(), n.Log.MaxBatch(), n.Log.JoinsLinks()
 	writerOptions.Logger, writerOptions.Reachable = n.cfg.Logger, n.Log.Reachable
@@ -299,7 +303,7 @@ func (n *Node) openAPI() {
 	inspector := inspector{n.inspector, n.Store, n.issuer()}
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
-		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys}, apiOptions)
+		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys, Backups: n}, apiOptions)
 	n.instruments.countDenied(n.api.Routes())
 }
 

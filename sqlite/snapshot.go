@@ -252,6 +252,14 @@ type LogDigest struct {
 	Digest fanfold.Digest
 }
 
+// LastLogDigest returns the last of the digests that were stored up to event seq, the zero value for none.
+func (s *Snapshot) LastLogDigest(seq uint64) (last LogDigest, err error) {
+	_, err = s.c.QueryRow("SELECT seq, digest FROM log_digest WHERE seq <= ? ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
+		last = LogDigest{uint64(r.Int(0)), digestOf(r.Blob(1))}
+	}, int64(seq))
+	return last, err
+}
+
 // LogDigests returns the digests of the log that were stored behind event after, in order, limit of them at most.
 func (s *Snapshot) LogDigests(after uint64, limit int) (digests []LogDigest, err error) {
 	err = s.c.Query("SELECT seq, digest FROM log_digest WHERE seq > ? ORDER BY seq LIMIT ? + 0", func(r driver.Row) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -29,7 +30,7 @@ const (
 	exitDone   = 0
 	exitFailed = 1 // the command was understood, and failed
 	exitUsage  = 2 // flags, arguments, files or values that cannot be understood; nothing was done
-	exitWrong  = 3 // verify found something wrong
+	exitWrong  = 3 // verify found something wrong, or a backup is damaged
 )
 
 // run runs a command line, prints its error, and returns the exit code.
@@ -60,6 +61,10 @@ func run(ctx context.Context, root *cobra.Command, args []string) int {
 		return exitFailed
 	}
 	fmt.Fprintln(out, "fanfold: "+message(err))
+	var damage *backup.Damage
+	if errors.As(err, &damage) {
+		return exitWrong
+	}
 	if fanfold.CodeOf(err) == fanfold.Invalid {
 		return exitUsage
 	}
@@ -107,6 +112,6 @@ YAML file named by --config; a flag wins over the environment, and that over the
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
 	root.AddCommand(versionCommand())
 	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), groupCommand(), keysCommand(), getCommand(), historyCommand(), diffCommand(), listCommand(), putCommand(), patchCommand(),
-		revertCommand(), deleteCommand(), modelCommand(), replayCommand(), verifyCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand())
+		revertCommand(), deleteCommand(), modelCommand(), backupCommand(), replayCommand(), verifyCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand())
 	return root
 }

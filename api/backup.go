@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold"
+)
+
+// tarType is the media type of a backup.
+const tarType = "application/x-tar"
+
+// backups answers requests for backups.
+type backups struct {
+	source    Backups
+	fresh     *freshness
+	positions positions
+	logger    *slog.Logger
+}
+
+// backup answers GET and HEAD of all events after one, as a stream whose last file is the manifest.
+func (b *backups) backup(c echo.Context) error {
+	if err := readParameters(c, "after"); err != nil {
+		return err
+	}
+	after, err := b.readAfter(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(c.Request().Context())
+	defer cancel()
+	out := &tarAnswer{response: c.Response(), control: http.NewResponseController(c.Response())}
+	err = b.source.Backup(ctx, after, func(at fanfold.Position) io.Writer {
+		out.position = b.positions.mark(at).String()
+		if c.Request().Method == http.MethodHead {
+			cancel() // before anything is read
+		}
+		return out
+	})
+	switch {
+	case c.Request().Method == http.MethodHead && out.position != "":
+		out.begin()
+		return nil
+	case err != nil && out.began:
+		b.logger.Error("a backup ended early", "err", err)
+		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
+	}
+	return err
+}
+
+// readAfter reads the parameter after, and waits until the node has that event. It returns the event's sequence. Errors are Invalid,
+// StoreChanged, Timeout and Unavailable.
+func (b *backups) readAfter(c echo.Context) (after uint64, err error) {
+	if text := c.QueryParam("after"); c.QueryParams().Has("after") {
+		if len(text) > maxMomentText {
+			return 0, fanfold.Errorf(fanfold.Invalid, "after has %d bytes: a position has %d at most", len(text), maxMomentText)
+		}
+		mark, err := fanfold.ParseBookmark(text)
+		if err != nil {
+			return 0, fanfold.Errorf(fanfold.Invalid, "after: %s", fanfold.MessageOf(err))
+		}
+		if _, err := b.fresh.issuer.Resolve(mark); err != nil {
+			return 0, err
+		}
+		after = mark.Seq()
+	}
+	if err := b.fresh.await(c); err != nil {
+		return 0, err
+	}
+	limit, err := b.fresh.timeout(c)
+	if err != nil {
+		return 0, err
+	}
+	return after, b.fresh.waitUpTo(c.Request().Context(), after, limit)
+}
+
+// tarAnswer is an answer that begins with the first byte that is written. The client has some time for each piece.
+type tarAnswer struct {
+	response *echo.Response
+	control  *http.ResponseController
+	position string
+	began    bool
+}
+
+// begin sends the headers.
+func (a *tarAnswer) begin() {
+	h := a.response.Header()
+	h.Set("Content-Type", tarType)
+	h.Set(headerPosition, a.position)
+	h.Set(gzhttp.HeaderNoCompression, "1") // its files are compressed
+	a.response.WriteHeader(http.StatusOK)
+	a.began = true
+}
+
+// Write implements io.Writer.
+func (a *tarAnswer) Write(b []byte) (n int, err error) {
+	if !a.began {
+		a.begin()
+	}
+	for n < len(b) {
+		if err := supported(a.control.SetWriteDeadline(time.Now().Add(sendPause))); err != nil {
+			return n, err
+		}
+		written, err := a.response.Write(b[n:min(n+largePiece, len(b))])
+		if n += written; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}

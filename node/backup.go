@@ -1,0 +1,156 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// backupsMade remembers the last backup that the node made.
+type backupsMade struct {
+	mu   sync.Mutex
+	time time.Time // zero for none since the start
+	seq  uint64
+}
+
+// add takes note of a backup up to an event.
+func (b *backupsMade) add(seq uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.time, b.seq = time.Now(), seq
+}
+
+// last returns when the last backup was made, and its last event.
+func (b *backupsMade) last() (at time.Time, seq uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.time, b.seq
+}
+
+// Backup writes a stream of the events after one, as package backup reads it, up to the last one that is folded. It tells begin that
+// position before it writes anything. It reads the log, holds one segment in memory, and blocks until all is written. Errors are Invalid
+// for an event that is yet to come, PositionGone, LogDamaged where the log lacks an event or has another one than was folded, ctx's,
+// Unavailable, and those of begin's writer. A stream has a manifest only if there is no error.
+func (n *Node) Backup(ctx context.Context, after uint64, begin func(at fanfold.Position) io.Writer) error {
+	groups, err := n.groups.Backup(ctx) // before the position is chosen, so that no checkpoint is after it
+	if err != nil {
+		return err
+	}
+	cp, err := n.Store.Checkpoint()
+	if err != nil {
+		return err
+	}
+	base := n.Log.Base()
+	switch {
+	case after > cp.Seq:
+		return fanfold.Errorf(fanfold.Invalid, "event %d is yet to come: the last one here is %d", after, cp.Seq)
+	case after > 0 && after < base.Seq:
+		return fanfold.Errorf(fanfold.PositionGone, "the log begins after event %d: make a backup of its own, in another directory", base.Seq)
+	}
+	w := begin(cp.At())
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m := backup.Manifest{Store: n.Log.Store(), Groups: groups, PositionTime: cp.Time.UTC()}
+	m.Fold, _ = n.Projector.FoldOf(cp.Seq)
+	if base.Seq > 0 {
+		m.Base = &backup.Point{Seq: base.Seq, Digest: base.Digest}
+	}
+	from := backup.Point{Seq: base.Seq, Digest: base.Digest}
+	if after > base.Seq {
+		if from.Digest, err = n.digestAt(ctx, after); err != nil {
+			return err
+		}
+		from.Seq = after
+		m.After = &from
+	}
+	if err := n.writeBackup(ctx, w, from, cp, m); err != nil {
+		return err
+	}
+	n.backups.add(cp.Seq)
+	return nil
+}
+
+// writeBackup writes the stream of the events after a point up to a checkpoint.
+func (n *Node) writeBackup(ctx context.Context, w io.Writer, from backup.Point, cp sqlite.Checkpoint, m backup.Manifest) error {
+	s, err := backup.NewStream(w, from, time.Now())
+	if err != nil {
+		return err
+	}
+	read := from.Seq
+	var ev backup.Event
+	if err := n.Log.Messages(ctx, from.Seq+1, cp.Seq, func(msg *events.Message) error {
+		read = msg.Seq
+		fillEvent(&ev, msg)
+		return s.Add(&ev)
+	}); err != nil {
+		return err
+	}
+	switch {
+	case read != cp.Seq:
+		return fanfold.Errorf(fanfold.LogDamaged, "the log lacks the events from %d to %d; %s", read+1, cp.Seq, events.Repair)
+	case s.Digest() != cp.Digest:
+		return fanfold.Errorf(fanfold.LogDamaged, "among the log's events up to %d is one that is not what was folded: fanfold verify --log says which; %s", cp.Seq, events.Repair)
+	}
+	return s.Finish(m)
+}
+
+// fillEvent makes a message an event of a backup.
+func fillEvent(ev *backup.Event, msg *events.Message) {
+	*ev = backup.Event{Seq: msg.Seq, Time: msg.Time, Subject: msg.Subject, Headers: ev.Headers[:0], Payload: msg.Data}
+	for name, values := range msg.Headers {
+		if backup.KeepsHeader(name) && len(values) > 0 {
+			ev.Headers = append(ev.Headers, backup.Header{Name: name, Value: values[0]})
+		}
+	}
+	slices.SortFunc(ev.Headers, func(a, b backup.Header) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// digestAt returns the digest of all events up to one that is folded. It reads the log from the last event on whose digest the read model
+// has. Errors are LogDamaged, ctx's and Unavailable.
+func (n *Node) digestAt(ctx context.Context, seq uint64) (fanfold.Digest, error) {
+	at := sqlite.LogDigest{Seq: n.Log.Base().Seq, Digest: n.Log.Base().Digest}
+	err := n.Store.Read(func(s *sqlite.Snapshot) error {
+		known, err := s.LastLogDigest(seq)
+		if known.Seq > at.Seq {
+			at = known
+		}
+		return err
+	})
+	if err == nil {
+		err = n.Log.Scan(ctx, at.Seq+1, seq, func(next uint64, _ int, d fanfold.Digest) error {
+			if fanfold.Follows(at.Seq, next) {
+				at = sqlite.LogDigest{Seq: next, Digest: at.Digest.Followed(d)}
+			}
+			return nil
+		})
+	}
+	if err == nil && at.Seq != seq {
+		err = fanfold.Errorf(fanfold.LogDamaged, "the log lacks event %d; %s", at.Seq+1, events.Repair)
+	}
+	return at.Digest, err
+}
+
+// CatchUp folds what the log has up to its end, on a node that does not run. It blocks until that is folded. Errors are ctx's, and why the
+// projector stopped.
+func (n *Node) CatchUp(ctx context.Context) error {
+	last, err := n.Log.LastSeq(ctx)
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- n.Projector.Run(running) }()
+	err = n.Store.Applied.Wait(ctx, last)
+	stop()
+	return errors.Join(err, <-ended)
+}
