@@ -134,6 +134,7 @@ func metrics(n *Node) http.Handler {
 	m := n.instruments
 	n.nodeMetrics(m)
 	n.tlsMetrics(m)
+	n.backupMetrics(m)
 	n.foldMetrics(m)
 	n.logMetrics(m)
 	n.writeMetrics(m)
@@ -177,6 +178,21 @@ func (n *Node) nodeMetrics(m *instruments) {
 		_, size := n.Store.Sizes()
 		return float64(size)
 	}, "file", "wal")
+}
+
+// backupMetrics registers what is about the backups that this node made.
+func (n *Node) backupMetrics(m *instruments) {
+	m.gauge("fanfold_backup_last_timestamp_seconds", "When this node last served a backup to its end, in Unix time; 0 for none since the start.", func() float64 {
+		at, _ := n.backups.last()
+		if at.IsZero() {
+			return 0
+		}
+		return float64(at.UnixMilli()) / 1000
+	})
+	m.gauge("fanfold_backup_last_sequence", "Last event of that backup; 0 for none since the start.", func() float64 {
+		_, seq := n.backups.last()
+		return float64(seq)
+	})
 }
 
 // tlsMetrics registers what is about the certificate that the node shows.

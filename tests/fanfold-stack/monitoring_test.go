@@ -23,7 +23,7 @@ import (
 
 // alertNames are the alerts that docs/run/running.md explains.
 var alertNames = []string{"FanfoldBatchesParked", "FanfoldCertificateEnding", "FanfoldDiskGrowing", "FanfoldGroupLagging", "FanfoldHighConflicts", "FanfoldKeysStale", "FanfoldLagging",
-	"FanfoldLogFailing", "FanfoldNodeLost", "FanfoldNotReady", "FanfoldProjectorStopped", "FanfoldReplayStuck", "FanfoldSlowRequests"}
+	"FanfoldLogFailing", "FanfoldNoBackup", "FanfoldNodeLost", "FanfoldNotReady", "FanfoldProjectorStopped", "FanfoldReplayStuck", "FanfoldSlowRequests"}
 
 const (
 	alertsFile    = root + "/deploy/prometheus/alerts.yml"
