@@ -1,17 +1,21 @@
 package backup
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/fanfold/fanfold"
 )
@@ -315,6 +319,148 @@ func FuzzUnpack(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestSegmentsAreBounded: a segment ends before its bound in bytes and in events, and has one event at least.
+func TestSegmentsAreBounded(t *testing.T) {
+	var out bytes.Buffer
+	s, err := NewStream(&out, Point{}, made)
+	for seq := uint64(1); err == nil && seq <= 9; seq++ {
+		ev := event(seq)
+		ev.Payload = make([]byte, 5<<20)
+		if seq == 5 {
+			ev.Payload = make([]byte, 20<<20)
+		}
+		err = s.Add(ev)
+	}
+	if err == nil {
+		err = s.Finish(Manifest{Store: testStore})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := unpack(t, &out)
+	b, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lasts []uint64
+	for _, s := range b.Segments {
+		lasts = append(lasts, s.Last)
+	}
+	if fmt.Sprint(lasts) != "[3 4 5 8 9]" {
+		t.Errorf("the segments end with %v", lasts)
+	}
+	if err := b.Check(context.Background(), nil); err != nil {
+		t.Error(err)
+	}
+	many := unpack(t, bytes.NewReader(stream(t, 0, segmentEvents+1, made)))
+	if b, err = Open(many); err != nil || len(b.Segments) != 2 || b.Segments[0].Last != segmentEvents {
+		t.Errorf("%d segments: %v", len(b.Segments), err)
+	}
+}
+
+// TestReadersAreBounded: a file that would need more memory than one of a backup can is refused, and so is an event that no log has.
+func TestReadersAreBounded(t *testing.T) {
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := newOpener(Point{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.close()
+	_, err = o.read("bomb", z.EncodeAll(make([]byte, maxRecords+1), []byte(magic)), nil)
+	requireDamage(t, err, "decompressed")
+	_, err = decodeManifest(make([]byte, MaxManifest+1))
+	requireDamage(t, err, "bytes")
+	for name, size := range map[string]int64{manifestFile: MaxManifest + 1, segmentFile(1, 2, fanfold.Digest{}): maxFile + 1} {
+		var in bytes.Buffer
+		if err := tar.NewWriter(&in).WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size}); err != nil {
+			t.Fatal(err)
+		}
+		requireDamage(t, Unpack(&in, t.TempDir()), "bytes")
+	}
+	for _, name := range []string{"../x", "segments/../x", "/etc/x", "segments/1-2-3.seg", manifestFile + "/x"} {
+		var in bytes.Buffer
+		if err := tar.NewWriter(&in).WriteHeader(&tar.Header{Name: name, Mode: 0o600}); err != nil {
+			t.Fatal(err)
+		}
+		requireDamage(t, Unpack(&in, t.TempDir()), "is not a file of a backup")
+	}
+	many := event(1)
+	for i := range maxHeaders + 1 {
+		many.Headers = append(many.Headers, Header{fmt.Sprintf("Fanfold-%d", i), "x"})
+	}
+	s, err := NewStream(io.Discard, Point{}, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := event(1)
+	large.Payload = make([]byte, maxEvent)
+	for _, ev := range []*Event{many, large, {Seq: 1}, {Seq: 1, Subject: "a", Headers: []Header{{"Nats-Msg-Id", "x"}}}, {Seq: 1, Subject: "a", Headers: []Header{{headerTime, "1"}}}} {
+		if err := s.Add(ev); fanfold.CodeOf(err) != fanfold.Invalid {
+			t.Errorf("%.20v..: %v, want %s", ev.Headers, err, fanfold.Invalid)
+		}
+	}
+	if err := s.Add(event(2)); fanfold.CodeOf(err) != fanfold.LogDamaged {
+		t.Errorf("event 2 after none: %v, want %s", err, fanfold.LogDamaged)
+	}
+}
+
+// TestStreamsThatWereChanged: a stream that is cut before the manifest's end, lacks a file, has one twice, or has another order of files is refused.
+func TestStreamsThatWereChanged(t *testing.T) {
+	whole := stream(t, 0, 250, made)
+	end := bytes.LastIndex(whole, []byte("}\n")) + 2 // of the manifest; what follows are zeros
+	for n := range end {
+		if n%97 == 0 || n > end-20 {
+			requireDamage(t, Unpack(bytes.NewReader(whole[:n]), t.TempDir()), "")
+		}
+	}
+	type file struct {
+		name    string
+		content []byte
+	}
+	var files []file
+	in := tar.NewReader(bytes.NewReader(whole))
+	for h, err := in.Next(); err == nil; h, err = in.Next() {
+		content, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file{h.Name, content})
+	}
+	a, b, c, m := files[0], files[1], files[2], files[3]
+	for name, list := range map[string][]file{"lacking": {a, c, m}, "twice": {a, b, b, c, m}, "manifest first": {m, a, b, c}, "two manifests": {a, b, c, m, m}, "no manifest": {a, b, c}, "empty": {}} {
+		var out bytes.Buffer
+		w := tar.NewWriter(&out)
+		for _, f := range list {
+			if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o600, Size: int64(len(f.content))}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Write(f.content); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) {
+			requireDamage(t, Unpack(bytes.NewReader(out.Bytes()), t.TempDir()), "")
+			dir := t.TempDir()
+			w, err := OpenWriter(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			_, err = w.Receive(context.Background(), bytes.NewReader(out.Bytes()), nil)
+			requireDamage(t, err, "")
+			if left := segmentsIn(t, dir); len(left) > 0 {
+				t.Errorf("%v stay", left)
+			}
+		})
+	}
 }
 
 // requireDamage requires an error that is Damage, with a file and some text.

@@ -26,9 +26,9 @@ type Writer struct {
 	added []string  // segments' files that the manifest does not name yet
 }
 
-// OpenWriter opens a directory, which it makes where there is none, and locks it. The caller closes the writer. Errors are Invalid for a directory
-// that holds other files than those of a backup, Damage where the backup in it is not whole, Conflict where another process writes into it,
-// and Unavailable.
+// OpenWriter opens a directory, which it makes where there is none, and locks it. The caller closes the writer. The error is Invalid
+// for a directory that holds other files than those of a backup, and Damage where the backup in it is not whole. It is Conflict while
+// another process writes into it, and Unavailable.
 func OpenWriter(dir string) (*Writer, error) {
 	if err := os.MkdirAll(filepath.Join(dir, segmentsDir), 0o700); err != nil {
 		return nil, unwritable(err)

@@ -158,8 +158,8 @@ func (f *failing) remove(path string) error {
 	return f.do(func() error { return nil }, func() error { return f.files.remove(path) })
 }
 
-// TestCrashAtEveryWriteOfABackup: whichever operation on files fails, and however much of it was done, the directory holds the backup from before or
-// the new one, whole; the next run succeeds and leaves no other file. So it does where the process goes on and cleans up, as on a full disk.
+// TestCrashAtEveryWriteOfABackup: whichever operation on files fails, the directory holds the backup from before or the new one, whole. The
+// next run succeeds and leaves no other file. So it does where the process goes on and cleans up, as on a full disk.
 func TestCrashAtEveryWriteOfABackup(t *testing.T) {
 	const before, after = 250, 450
 	base := t.TempDir()

@@ -37,9 +37,9 @@ func (b *backupsMade) last() (at time.Time, seq uint64) {
 }
 
 // Backup writes a stream of the events after one, as package backup reads it, up to the last one that is folded. It tells begin that
-// position before it writes anything. It reads the log, holds one segment in memory, and blocks until all is written. Errors are Invalid
-// for an event that is yet to come, PositionGone, LogDamaged where the log lacks an event or has another one than was folded, ctx's,
-// Unavailable, and those of begin's writer. A stream has a manifest only if there is no error.
+// position before it writes anything. It reads the log, holds one segment in memory, and blocks until all is written. The error is
+// Invalid for an event that is yet to come, and LogDamaged where the log lacks an event, or has another one than was folded. Others are
+// PositionGone, ctx's, Unavailable, and those of begin's writer. A stream has a manifest only if there is no error.
 func (n *Node) Backup(ctx context.Context, after uint64, begin func(at fanfold.Position) io.Writer) error {
 	groups, err := n.groups.Backup(ctx) // before the position is chosen, so that no checkpoint is after it
 	if err != nil {
