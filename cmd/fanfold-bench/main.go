@@ -140,7 +140,7 @@ var benchmarks = []benchmark{
 const feedCopies = 100_000
 
 // benchNames lists what can be measured by itself.
-const benchNames = "get, put, import, replay, rename, comments, feed, model, rich, query, history, access, transactions, bystanders, nodes, sizing"
+const benchNames = "get, put, import, replay, rename, comments, feed, model, rich, query, history, backup, access, transactions, bystanders, nodes, sizing"
 
 // benchRequest says what is to be measured.
 type benchRequest struct {
@@ -176,7 +176,14 @@ func runBench(ctx context.Context, q benchRequest) (results []bench.Result, err 
 		if n := q.documents / scale; n < minRichDocuments || n > maxRichDocuments {
 			return nil, fanfold.Errorf(fanfold.Invalid, "history has %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
 		}
-		return benchHistory(ctx, dir, q.documents/scale)
+		results, err := benchHistory(ctx, filepath.Join(dir, "history"), q.documents/scale)
+		if err != nil {
+			return results, err
+		}
+		backups, err := benchBackup(ctx, filepath.Join(dir, "backup"), q.documents/scale)
+		return append(results, backups...), err
+	case "backup":
+		return benchBackup(ctx, dir, q.documents/scale)
 	case "access":
 		return benchAccess(ctx, dir, scale)
 	case "transactions":

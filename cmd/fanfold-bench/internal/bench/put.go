@@ -148,3 +148,14 @@ func readCreated(r *bufio.Reader) error {
 		}
 	}
 }
+
+// PutsBeside compares the 99th percentile of PUTs over conns connections alone with theirs beside others, as Beside does.
+func PutsBeside(ctx context.Context, name, addr string, conns int, others string, begin func(ctx context.Context) (wait func() error)) (Result, error) {
+	round := 0
+	p99 := func() (float64, error) {
+		round++
+		_, lats, err := putRound(ctx, Target{Addr: addr}, round, conns)
+		return 1000 / percentile(lats, 99), err
+	}
+	return beside(ctx, name, p99, others, begin)
+}

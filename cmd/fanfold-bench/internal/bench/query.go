@@ -171,10 +171,14 @@ func PlainPages(path, statement string) (addr string, stop func() error, err err
 // Beside compares the 99th percentile of requests alone with theirs beside others. The figures are requests a second at one connection
 // as slow as that percentile, so that a ratio of 0.5 is twice the time.
 func Beside(ctx context.Context, name, addr string, path func(n int) string, others string, begin func(ctx context.Context) (wait func() error)) (Result, error) {
-	p99 := func() (float64, error) {
+	return beside(ctx, name, func() (float64, error) {
 		_, lats, err := getRound(ctx, addr, 16, path)
 		return 1000 / percentile(lats, 99), err
-	}
+	}, others, begin)
+}
+
+// beside does what Beside does for requests whose percentile p99 measures.
+func beside(ctx context.Context, name string, p99 func() (float64, error), others string, begin func(ctx context.Context) (wait func() error)) (Result, error) {
 	r, err := Pairs(name, "1/p99", "the same alone", func(int) (float64, error) {
 		beside, end := context.WithCancel(ctx)
 		wait := begin(beside)

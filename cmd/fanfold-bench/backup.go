@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
+	"github.com/fanfold/fanfold/node"
+)
+
+// backupModel has one author for each book.
+const backupModel = `{"collections":{"authors":{},"books":{"relations":{"author":{"path":"author","to":"authors"}}}}}`
+
+// wordyBook returns the text of a book whose summary compresses as prose does, not as zeros do.
+func wordyBook(i int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"id":"%d","author":"%d","year":%d,"price":%d.%02d,"summary":"`, i, i*7919%1000, 1800+i%220, i%90, i%100)
+	state := uint32(i)*2654435761 + 1
+	for range 40 {
+		state = state*1664525 + 1013904223
+		word := state >> 8 % 4000 // rare words are as likely as frequent ones
+		for n := word%6 + 2; n > 0; n-- {
+			b.WriteByte("etaoinshrdlucmfwypvbgk"[word%22])
+			word = word*31 + 7
+		}
+		b.WriteByte(' ')
+	}
+	b.WriteString(`"}`)
+	return b.String()
+}
+
+// benchBackup measures backups of a running node beside copies of the log's files.
+func benchBackup(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
+	s := benchStore{model: backupModel, authors: 1000, books: documents, text: wordyBook}
+	err = s.run(ctx, filepath.Join(dir, "store"), func(ctx context.Context, n *node.Node) error {
+		b := backupBench{n: n, dir: dir}
+		for _, part := range []func(ctx context.Context) error{b.whole, func(ctx context.Context) error { return b.more(ctx, documents) }, b.beside} {
+			if err := part(ctx); err != nil {
+				return err
+			}
+		}
+		results = b.results
+		return nil
+	})
+	return results, err
+}
+
+// backupBench is a node whose backups are measured.
+type backupBench struct {
+	n       *node.Node
+	dir     string
+	first   int64 // bytes of the first backup
+	results []bench.Result
+}
+
+// backup makes or continues a backup, and returns its manifest, how many bytes came, and how long that took.
+func (b *backupBench) backup(ctx context.Context, dir string) (m *backup.Manifest, bytes int64, took time.Duration, err error) {
+	c, err := connect(b.n.URL())
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	defer c.Close()
+	began := time.Now()
+	w, err := backup.OpenWriter(dir)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	after := ""
+	if at := w.After().Seq; at > 0 {
+		after = strconv.FormatUint(at, 10)
+	}
+	in, err := c.Backup(ctx, after)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	defer in.Close()
+	counted := &counter{r: in}
+	m, err = w.Receive(ctx, counted, nil)
+	return m, counted.n, time.Since(began), err
+}
+
+// counter counts what is read through it.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+// Read implements io.Reader.
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// copyLog copies the log's files, durably, and returns their size and how long that took.
+func (b *backupBench) copyLog(to string) (bytes int64, took time.Duration, err error) {
+	began := time.Now()
+	from := filepath.Join(b.dir, "store", "nats")
+	err = filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil || d.IsDir() {
+			return errors.Join(err, os.MkdirAll(filepath.Join(to, rel), 0o700))
+		}
+		in, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		out, err := os.Create(filepath.Join(to, rel))
+		if err != nil {
+			return err
+		}
+		n, err := io.Copy(out, in)
+		bytes += n
+		return errors.Join(err, out.Sync(), out.Close())
+	})
+	return bytes, time.Since(began), err
+}
+
+// whole measures backups of everything.
+func (b *backupBench) whole(ctx context.Context) error {
+	var ours, copied int64
+	var events uint64
+	r, err := bench.Pairs("backup of everything", "events/s", "a copy of the log's files", func(int) (rate float64, err error) {
+		dir := filepath.Join(b.dir, "backup")
+		if err := os.RemoveAll(dir); err != nil {
+			return 0, err
+		}
+		m, bytes, took, err := b.backup(ctx, dir)
+		if err != nil {
+			return 0, err
+		}
+		ours, events = bytes, m.Position
+		return float64(events) / took.Seconds(), nil
+	}, func(int) (rate float64, err error) {
+		dir := filepath.Join(b.dir, "copy")
+		bytes, took, err := b.copyLog(dir)
+		copied = bytes
+		last, lastErr := b.n.Log.LastSeq(ctx)
+		return float64(last) / took.Seconds(), errors.Join(err, lastErr, os.RemoveAll(dir))
+	})
+	b.first = ours
+	size := bench.Result{Name: fmt.Sprintf("bytes of a backup of %d events", events), Ours: float64(ours), Limit: float64(copied), Unit: "bytes", Ratio: float64(ours) / float64(copied), Notes: []string{"limit: the log's files"}}
+	b.results = append(b.results, r, size)
+	return err
+}
+
+// more measures a backup after 1% more events.
+func (b *backupBench) more(ctx context.Context, documents int) error {
+	c, err := connect(b.n.URL())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var lines strings.Builder
+	for i := range max(documents/100, 1) {
+		lines.WriteString(wordyBook(documents+i) + "\n")
+	}
+	if _, err := c.Import(ctx, strings.NewReader(lines.String()), client.ImportOptions{Collection: "books"}); err != nil {
+		return err
+	}
+	_, bytes, took, err := b.backup(ctx, filepath.Join(b.dir, "backup"))
+	b.results = append(b.results, bench.Result{Name: "bytes of another one after 1% more events", Ours: float64(bytes), Limit: float64(b.first), Unit: "bytes", Ratio: float64(bytes) / float64(b.first),
+		Notes: []string{"limit: the first backup", fmt.Sprintf("it took %.2f s", took.Seconds())}})
+	return err
+}
+
+// beside measures PUTs while backups are made, one after the other.
+func (b *backupBench) beside(ctx context.Context) error {
+	r, err := bench.PutsBeside(ctx, "p99 of PUT beside backups", b.n.Addr(), 16, "one backup after the other, into a new directory each", func(ctx context.Context) (wait func() error) {
+		ended := make(chan error, 1)
+		go func() {
+			dir := filepath.Join(b.dir, "beside")
+			for ctx.Err() == nil {
+				_, _, _, err := b.backup(ctx, dir)
+				if err = errors.Join(err, os.RemoveAll(dir)); err != nil && ctx.Err() == nil && fanfold.CodeOf(err) != fanfold.Unavailable {
+					ended <- err
+					return
+				}
+			}
+			ended <- nil
+		}()
+		return func() error { return <-ended }
+	})
+	b.results = append(b.results, r)
+	return err
+}
