@@ -83,18 +83,25 @@ func textSize(s string) int {
 	return binary.PutUvarint(number[:], uint64(len(s))) + len(s)
 }
 
+// size returns the bytes of an event's texts and payload.
+func (ev *Event) size() int {
+	n := len(ev.Subject) + len(ev.Payload)
+	for _, h := range ev.Headers {
+		n += len(h.Name) + len(h.Value)
+	}
+	return n
+}
+
 // check returns Invalid for an event that a backup cannot hold.
 func (ev *Event) check() error {
 	bad := ev.Seq == 0 || ev.Subject == "" || len(ev.Subject) > maxName || len(ev.Headers) > maxHeaders
-	size := len(ev.Subject) + len(ev.Payload)
 	for i, h := range ev.Headers {
 		bad = bad || !KeepsHeader(h.Name) || len(h.Name) > maxName || len(h.Value) > maxName
 		for _, other := range ev.Headers[:i] {
 			bad = bad || other.Name == h.Name
 		}
-		size += len(h.Name) + len(h.Value)
 	}
-	if bad || size > maxEvent-1024 {
+	if bad || ev.size() > maxEvent-1024 {
 		return fanfold.Errorf(fanfold.Invalid, "event %d cannot be kept in a backup: its subject, headers or payload are not those of an event", ev.Seq)
 	}
 	return nil

@@ -38,6 +38,9 @@ func segmentFile(first, last uint64, sum fanfold.Digest) string {
 	return fmt.Sprintf("%s/%020d-%020d-%x.seg", segmentsDir, first, last, sum[:8])
 }
 
+// numbers bounds the bytes of all numbers of a record together.
+const numbers = (5 + 2*maxHeaders) * binary.MaxVarintLen64
+
 // builder collects events in segments.
 type builder struct {
 	most  int          // events of a segment
@@ -56,18 +59,24 @@ type builder struct {
 // newBuilder returns a builder for the events after a point of the log.
 func newBuilder(after Point) (*builder, error) {
 	b := &builder{most: segmentEvents, prev: after.Seq, chain: after.Digest}
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
 	b.z = z
 	return b, err
 }
 
 // full tells whether the segment has to end before an event is added.
 func (b *builder) full(ev *Event) bool {
-	return b.count > 0 && (b.count == b.most || b.size+recordSize(ev, 0, 0)+2*binary.MaxVarintLen64 > segmentBytes)
+	return b.count > 0 && (b.count == b.most || b.size+ev.size()+numbers > segmentBytes)
 }
 
-// add adds an event. The errors are Invalid for one that a backup cannot hold, and LogDamaged for one that does not come next.
-func (b *builder) add(ev *Event) error {
+// digestOf returns an event's own digest.
+func (b *builder) digestOf(ev *Event) (d fanfold.Digest) {
+	d, b.parts = fanfold.EventDigest(b.parts, ev.Seq, ev.Time, ev.Subject, ev.header, ev.Payload)
+	return d
+}
+
+// add adds an event, whose own digest is known. The errors are Invalid for one that a backup cannot hold, and LogDamaged for one that does not come next.
+func (b *builder) add(ev *Event, digest fanfold.Digest) error {
 	if err := ev.check(); err != nil {
 		return err
 	}
@@ -84,9 +93,7 @@ func (b *builder) add(ev *Event) error {
 	if _, err := b.z.Write(b.buf); err != nil {
 		return err
 	}
-	var d fanfold.Digest
-	d, b.parts = fanfold.EventDigest(b.parts, ev.Seq, ev.Time, ev.Subject, ev.header, ev.Payload)
-	b.chain, b.prev, b.time = b.chain.Followed(d), ev.Seq, ev.Time.UnixNano()
+	b.chain, b.prev, b.time = b.chain.Followed(digest), ev.Seq, ev.Time.UnixNano()
 	b.size += len(b.buf)
 	b.count++
 	return nil

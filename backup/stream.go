@@ -28,13 +28,16 @@ func NewStream(w io.Writer, after Point, now time.Time) (*Stream, error) {
 
 // Add adds the next event, which the stream does not keep. It blocks while a segment is written. Errors are Invalid for an event that no
 // backup can hold, LogDamaged for one that is not the next, and the writer's.
-func (s *Stream) Add(ev *Event) error {
+func (s *Stream) Add(ev *Event) error { return s.AddDigested(ev, s.b.digestOf(ev)) }
+
+// AddDigested is Add for an event whose digest is known, as whoever reads a log knows it.
+func (s *Stream) AddDigested(ev *Event, digest fanfold.Digest) error {
 	if s.b.full(ev) {
 		if err := s.flush(); err != nil {
 			return err
 		}
 	}
-	return s.b.add(ev)
+	return s.b.add(ev, digest)
 }
 
 // flush writes the segment that was collected.

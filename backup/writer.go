@@ -2,7 +2,9 @@ package backup
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -146,19 +148,12 @@ func (w *Writer) segments(ctx context.Context, in *streamReader, progress func(u
 		if err != nil || name == "" {
 			return came, errors.Join(err, ctx.Err())
 		}
-		s, err := o.read(name, content, func(ev *Event) error {
-			if w.old != nil && ev.Seq == w.old.Position {
-				came.chain = o.at.Digest
-			}
-			return nil
-		})
-		switch {
-		case err != nil:
+		s, err := w.describe(o, name, content, &came.chain)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
 			return came, err
-		case ctx.Err() != nil:
-			return came, ctx.Err()
-		case name != segmentFile(s.First, s.Last, s.SHA256):
-			return came, damaged(name, s.First, "it does not hold what its name says")
 		}
 		if err := w.writeSegment(name, content); err != nil {
 			return came, err
@@ -170,9 +165,34 @@ func (w *Writer) segments(ctx context.Context, in *streamReader, progress func(u
 	}
 }
 
+// describe returns what a segment's file holds by its name and hash. Its events are read only where the backup that is there may have them:
+// chain becomes the digest of all events up to that one's end.
+func (w *Writer) describe(o *opener, name string, content []byte, chain *fanfold.Digest) (s Segment, err error) {
+	if _, err := fmt.Sscanf(strings.TrimPrefix(name, segmentsDir+"/"), "%020d-%020d-", &s.First, &s.Last); err != nil {
+		return s, damaged(name, 0, "its name is not that of a segment")
+	}
+	s.File, s.Bytes, s.SHA256 = name, int64(len(content)), sha256.Sum256(content)
+	if name != segmentFile(s.First, s.Last, s.SHA256) {
+		return s, damaged(name, s.First, "its content is not the one that its name says")
+	}
+	if w.old == nil || s.First > w.old.Position {
+		return s, nil
+	}
+	got, err := o.read(name, content, func(ev *Event) error {
+		if ev.Seq == w.old.Position {
+			*chain = o.at.Digest
+		}
+		return nil
+	})
+	if err == nil && (got.First != s.First || got.Last != s.Last) {
+		err = damaged(name, s.First, "its events are not those that its name says")
+	}
+	return s, err
+}
+
 // checkContinues returns an error where what came does not continue the backup that is there.
 func (w *Writer) checkContinues(m *Manifest, came received) error {
-	if !slices.Equal(m.Segments, came.segments) {
+	if !slices.EqualFunc(m.Segments, came.segments, func(a, b Segment) bool { return a.File == b.File && a.SHA256 == b.SHA256 }) {
 		return damaged(manifestFile, 0, "it does not describe the segments as they came")
 	}
 	old := w.old

@@ -103,3 +103,6 @@ type Message struct {
 	Pending uint64
 	digest  fanfold.Digest
 }
+
+// Digest returns the digest of the message's event, which a Reader has computed.
+func (m *Message) Digest() fanfold.Digest { return m.digest }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -80,6 +81,9 @@ func (n *Node) Backup(ctx context.Context, after uint64, begin func(at fanfold.P
 	return nil
 }
 
+// yieldEvery is how many events are read before others may use the processor.
+const yieldEvery = 32
+
 // writeBackup writes the stream of the events after a point up to a checkpoint.
 func (n *Node) writeBackup(ctx context.Context, w io.Writer, from backup.Point, cp sqlite.Checkpoint, m backup.Manifest) error {
 	s, err := backup.NewStream(w, from, time.Now())
@@ -91,7 +95,10 @@ func (n *Node) writeBackup(ctx context.Context, w io.Writer, from backup.Point, 
 	if err := n.Log.Messages(ctx, from.Seq+1, cp.Seq, func(msg *events.Message) error {
 		read = msg.Seq
 		fillEvent(&ev, msg)
-		return s.Add(&ev)
+		if read%yieldEvery == 0 {
+			runtime.Gosched() // requests come first
+		}
+		return s.AddDigested(&ev, msg.Digest())
 	}); err != nil {
 		return err
 	}
