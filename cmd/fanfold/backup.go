@@ -174,17 +174,31 @@ func offlineBackups(ctx context.Context, data string) (s backupSource, err error
 			return nil, err
 		}
 		out, in := io.Pipe()
-		position := make(chan fanfold.Position, 1)
+		position, ended := make(chan fanfold.Position, 1), make(chan struct{})
 		go func() {
-			defer close(position)
-			in.CloseWithError(n.Backup(ctx, b.Seq(), func(at fanfold.Position) io.Writer {
+			defer close(ended)
+			err := n.Backup(ctx, b.Seq(), func(at fanfold.Position) io.Writer {
 				position <- at
 				return in
-			}))
+			})
+			close(position)
+			_ = in.CloseWithError(err) // never fails
 		}()
-		at := <-position
-		return &client.Backup{ReadCloser: out, Position: at.String()}, nil
+		return &client.Backup{ReadCloser: offlineBackup{out, ended}, Position: (<-position).String()}, nil
 	}}, nil
+}
+
+// offlineBackup is a backup that a goroutine writes.
+type offlineBackup struct {
+	*io.PipeReader
+	ended chan struct{} // closed when the goroutine has ended
+}
+
+// Close ends the backup, and waits for that.
+func (b offlineBackup) Close() error {
+	err := b.PipeReader.Close()
+	<-b.ended
+	return err
 }
 
 // madeBackup is what a backup prints as JSON.
