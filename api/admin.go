@@ -65,12 +65,25 @@ func (a *admin) status(c echo.Context) error {
 	return c.JSON(http.StatusOK, a.views.Open(rightsOf(c)).Status(report))
 }
 
+// maxReplayBody bounds the body of a request for a replay, in bytes.
+const maxReplayBody = 1 << 10
+
 // replay answers POST /v1/_replay.
 func (a *admin) replay(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	if err := a.operator.Replay(); err != nil {
+	var body struct {
+		Check bool `json:"check"`
+	}
+	if c.Request().ContentLength == 0 { // the command as it was before there were checks
+		if _, err := mediaType(c, jsonType); err != nil {
+			return err
+		}
+	} else if err := a.bodies.readObjectAs(c, &body, object{media: []string{jsonType}, members: []string{"check"}, size: maxReplayBody}); err != nil {
+		return err
+	}
+	if err := a.operator.Replay(body.Check); err != nil {
 		return err
 	}
 	report, _ := a.operator.Status()

@@ -135,7 +135,7 @@ func (s *Server) table() []route {
 		{"DELETE", "/v1/_groups/:name/_parked/:batch", rightAdmin, atOnce, 0, 0, g.dropParked},
 
 		{"GET", statusPath, rightMonitor, atOnce, 0, 0, a.status},
-		{"POST", "/v1/_replay", rightAdmin, byType, 0, untimed, a.replay},
+		{"POST", "/v1/_replay", rightAdmin, byRoom, 0, untimed, a.replay},
 		{"POST", "/v1/_verify", rightAdmin, byType, 0, untimed | lasting, a.verify},
 		{"GET", workPath + ":work", rightAdmin, atOnce, 0, 0, a.getWork},
 		{"DELETE", workPath + ":work", rightAdmin, atOnce, 0, 0, a.deleteWork},

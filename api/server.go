@@ -74,8 +74,9 @@ type Inspector interface {
 
 // Operator controls the node.
 type Operator interface {
-	// Replay starts a replay, and does not wait for its end. The error is Conflict where one is running.
-	Replay() error
+	// Replay starts a replay, and does not wait for its end. With check its read model is compared with the one that is served,
+	// and removed. The error is Conflict where one is running.
+	Replay(check bool) error
 	// VerifyLog reads the whole log and compares it with what was folded from it.
 	VerifyLog(ctx context.Context, progress fanfold.Progress) (*reports.LogReport, error)
 	// Status reports the state of the node, and returns the reason where it is not ready, nil otherwise.

@@ -54,11 +54,22 @@ type Withdrawn struct {
 // ReplayProgress tells how far a replay is.
 type ReplayProgress struct {
 	Running     bool
+	Phase       string  // replaying; of a check also copying and comparing; done
 	Seq, Target uint64  // events
-	Rate        float64 // events a second
+	Rate        float64 // events a second; rows, of comparing
 	Seconds     float64 // that it has taken
 	Left        float64 `json:"secondsLeft"`
 	Error       string
+	Check       *ReplayCheck // nil for a replay that CheckReplay did not begin
+}
+
+// ReplayCheck tells what came of comparing the read model with one that was replayed.
+type ReplayCheck struct {
+	Position       string                             // at which both stand
+	Compared, Rows int64                              // rows that are compared, and all of them
+	Different      int64                              // rows
+	Tables         map[string]int64                   // rows that differ, by table
+	First          *struct{ Table, Key, Kind string } // nil for no difference
 }
 
 // Status returns how the node stands.
@@ -82,6 +93,15 @@ func (c *Client) Ready(ctx context.Context) error {
 // Conflict where a replay is running.
 func (c *Client) Replay(ctx context.Context) error {
 	_, err := c.send(ctx, command("/v1/_replay"))
+	return err
+}
+
+// CheckReplay makes the node build a read model anew from the log, and compare every row of the one that it serves with it. It
+// does not wait: Status says how far that is, and what came of it. The error is Conflict where a replay is running.
+func (c *Client) CheckReplay(ctx context.Context) error {
+	r := command("/v1/_replay")
+	r.body = []byte(`{"check":true}`)
+	_, err := c.send(ctx, r)
 	return err
 }
 

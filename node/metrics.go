@@ -231,14 +231,25 @@ func (n *Node) foldMetrics(m *instruments) {
 		})
 		return float64(total)
 	})
-	m.gauge("fanfold_replay_sequence", "Last event replayed by the running or last replay.", status(func(s projector.Status) float64 {
-		if s.Replay == nil {
+	replay := func(value func(*projector.Progress) float64) func() float64 {
+		return status(func(s projector.Status) float64 {
+			if s.Replay == nil {
+				return 0
+			}
+			return value(s.Replay)
+		})
+	}
+	m.gauge("fanfold_replay_sequence", "Last event replayed by the running or last replay.", replay(func(p *projector.Progress) float64 { return float64(p.Seq) }))
+	m.gauge("fanfold_replay_progress_ratio", "How far the running replay is, from 0 to 1; 1 where none runs.",
+		status(func(s projector.Status) float64 { return replayRatio(s.Replay) }))
+	m.gauge("fanfold_replay_rate", "Events that the running or last replay replays in a second; rows, while a check compares them.", replay(func(p *projector.Progress) float64 { return p.Rate }))
+	m.gauge("fanfold_replay_left_seconds", "Seconds that what the running replay is at will still take; 0 where none runs.", replay(func(p *projector.Progress) float64 { return p.Left }))
+	m.gauge("fanfold_replay_different_rows", "Rows of the read model that the last replay with check found to differ; 0 after one without.", replay(func(p *projector.Progress) float64 {
+		if p.Check == nil {
 			return 0
 		}
-		return float64(s.Replay.Seq)
+		return float64(p.Check.Different)
 	}))
-	m.gauge("fanfold_replay_progress_ratio", "Share of the events that the running replay has replayed, from 0 to 1; 1 where none runs.",
-		status(func(s projector.Status) float64 { return replayRatio(s.Replay) }))
 	m.gauge("fanfold_model_preparation_ratio", "How far this node is with the model that is being prepared, from 0 to 1; 1 where none is.",
 		status(func(s projector.Status) float64 { return projector.Ratio(s.Preparing) }))
 	m.counter("fanfold_folded_events_total", "Events folded by this process.", func() uint64 { return n.Projector.Status().Folded })
@@ -249,7 +260,11 @@ func replayRatio(p *projector.Progress) float64 {
 	if p == nil || !p.Running || p.Target == 0 {
 		return 1
 	}
-	return min(1, float64(p.Seq)/float64(p.Target))
+	ratio := min(1, float64(p.Seq)/float64(p.Target))
+	if p.Check != nil { // the other half is to compare
+		ratio = ratio/2 + float64(p.Check.Compared)/float64(max(p.Check.Rows, 1))/2
+	}
+	return ratio
 }
 
 // logMetrics registers what is about the log.

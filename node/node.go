@@ -77,6 +77,7 @@ type Config struct {
 	Advertise string             // the URL at which the node is reached, as _status shows it; default that at which it listens
 	Members   membership.Options // of its lease among the nodes; zero values are the defaults
 
+	AsIs            bool                    // the read model is looked at as it was left, and not repaired
 	KeepFold        bool                    // for tests: the version of the fold is changed by requests alone
 	SetOrientedFrom int                     // see projector.Options
 	Fsync           func(*os.File) error    // for tests: see embedded.Options
@@ -209,7 +210,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 // openFiles opens the read model, the log, and the keys beside it. Errors are those of opening them.
 func (n *Node) openFiles(ctx context.Context) (err error) {
 	n.Store, err = sqlite.OpenStore(filepath.Join(n.cfg.Data, "readmodel"), sqlite.Options{
-		Fingerprint: fold.Fingerprint(), FailWrite: n.cfg.FailWrite, Cache: n.cfg.Cache, Logger: n.cfg.Logger})
+		Fingerprint: fold.Fingerprint(), FailWrite: n.cfg.FailWrite, Cache: n.cfg.Cache, AsIs: n.cfg.AsIs, Logger: n.cfg.Logger})
 	if err == nil {
 		err = n.openLog(ctx)
 	}
@@ -253,7 +254,7 @@ const (
 // log lacks events the read model stays: it has what the log lacks. The error is ctx's.
 func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 	cp, err := n.Store.Checkpoint()
-	if err != nil || !n.Store.Unclean() || n.Log.Damage() != nil {
+	if err != nil || n.cfg.AsIs || !n.Store.Unclean() || n.Log.Damage() != nil {
 		return err
 	}
 	if last > rebuildEvents || cp.Changes > rebuildChanges {

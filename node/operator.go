@@ -14,17 +14,21 @@ import (
 // operator makes a node an api.Operator.
 type operator struct{ node *Node }
 
-// Replay starts a replay, which goes on after the call. Its end is logged, and Status shows it. The error is Conflict
-// where one is running.
-func (o operator) Replay() error {
+// Replay starts a replay, or a check by one, which goes on after the call. Its end is logged, and Status shows it. The error is
+// Conflict where one is running.
+func (o operator) Replay(check bool) error {
 	n := o.node
-	run, err := n.Projector.BeginReplay()
+	begin := n.Projector.BeginReplay
+	if check {
+		begin = n.Projector.BeginCheck
+	}
+	run, err := begin()
 	if err != nil {
 		return err
 	}
 	n.background.Go(func() {
 		err := run(n.running)
-		n.cfg.Logger.Info("replay ended", "err", err)
+		n.cfg.Logger.Info("replay ended", "check", check, "err", err)
 	})
 	return nil
 }
@@ -65,6 +69,9 @@ func (o operator) Status() (reports.Status, error) {
 	}
 	if err := n.Log.Failing(); err != nil {
 		s.LogError = err.Error()
+	}
+	if r := s.Replay; r != nil && r.Check != nil {
+		r.Check.Position = n.issuer().Mark(r.Check.Position.Position)
 	}
 	_ = n.Store.Read(func(snap *sqlite.Snapshot) error { // what cannot be read is absent
 		s.Position = n.issuer().Mark(snap.At())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
@@ -14,9 +15,13 @@ import (
 
 // replayState holds the progress of the replay that runs, or ran last.
 type replayState struct {
-	mu      sync.Mutex
-	current *Progress
+	mu        sync.Mutex
+	current   *Progress
+	comparing time.Time // when rows were first compared
 }
+
+// errReplaying is the error of a replay while another one runs.
+var errReplaying = fanfold.Errorf(fanfold.Conflict, "a replay is running already: see /v1/_status")
 
 // progress returns a copy of the progress, nil where there has been no replay.
 func (r *replayState) progress() *Progress {
@@ -26,17 +31,29 @@ func (r *replayState) progress() *Progress {
 		return nil
 	}
 	out := *r.current
+	if out.Check != nil {
+		out.Check = new(*out.Check)
+	}
 	return &out
 }
 
-// begin starts a replay up to event target, and returns false where one runs already.
-func (r *replayState) begin(target uint64) bool {
+// The phases of a replay.
+const (
+	Replaying = "replaying"
+	Copying   = "copying"
+	Comparing = "comparing"
+	Done      = "done"
+)
+
+// begin starts a replay up to event target, whose read model check is for, nil to put it in place. It returns false where
+// one runs already.
+func (r *replayState) begin(target uint64, check *reports.Check) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.current != nil && r.current.Running {
 		return false
 	}
-	r.current = &Progress{Running: true, Target: target, Started: time.Now().UTC()}
+	r.current = &Progress{Running: true, Phase: Replaying, Target: target, Started: time.Now().UTC(), Check: check}
 	return true
 }
 
@@ -47,7 +64,7 @@ func (r *replayState) reached(seq, target uint64) {
 	c := r.current
 	c.Seq, c.Target = seq, target
 	c.Seconds = time.Since(c.Started).Seconds()
-	c.Rate = float64(seq) / max(c.Seconds, 1e-9)
+	c.Phase, c.Rate = Replaying, float64(seq)/max(c.Seconds, 1e-9)
 	c.Left = float64(target-min(seq, target)) / max(c.Rate, 1e-9)
 }
 
@@ -55,7 +72,7 @@ func (r *replayState) reached(seq, target uint64) {
 func (r *replayState) end(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.current.Running, r.current.Left = false, 0
+	r.current.Running, r.current.Phase, r.current.Left = false, Done, 0
 	r.current.Seconds = time.Since(r.current.Started).Seconds()
 	if err != nil {
 		r.current.Error = err.Error()
@@ -76,11 +93,16 @@ func (p *Projector) Replay(ctx context.Context) error {
 // BeginReplay begins what Replay does: Status shows the replay from now on, and the caller must call run, which does
 // the work and blocks. The error is a Conflict where another replay runs.
 func (p *Projector) BeginReplay() (run func(ctx context.Context) error, err error) {
-	if !p.replay.begin(p.store.Applied.Seq()) {
-		return nil, fanfold.Errorf(fanfold.Conflict, "a replay is running already: see /v1/_status")
+	return p.beginRebuild(p.store.Applied.Seq)
+}
+
+// beginRebuild begins a replay up to target.
+func (p *Projector) beginRebuild(target func() uint64) (run func(ctx context.Context) error, err error) {
+	if !p.replay.begin(target(), nil) {
+		return nil, errReplaying
 	}
 	return func(ctx context.Context) error {
-		err := p.rebuild(ctx, p.store.Applied.Seq)
+		err := p.rebuild(ctx, target)
 		p.replay.end(err)
 		return err
 	}, nil
@@ -89,12 +111,16 @@ func (p *Projector) BeginReplay() (run func(ctx context.Context) error, err erro
 // ReplayTo does what Replay does up to event last, for a store that no projector runs on: the read model that is
 // there may be behind, or damaged. The error is a Conflict where another replay runs.
 func (p *Projector) ReplayTo(ctx context.Context, last uint64) error {
-	if !p.replay.begin(last) {
-		return fanfold.Errorf(fanfold.Conflict, "a replay is running already")
+	run, err := p.BeginReplayTo(last)
+	if err != nil {
+		return err
 	}
-	err := p.rebuild(ctx, func() uint64 { return last })
-	p.replay.end(err)
-	return err
+	return run(ctx)
+}
+
+// BeginReplayTo begins what ReplayTo does, as BeginReplay does.
+func (p *Projector) BeginReplayTo(last uint64) (run func(ctx context.Context) error, err error) {
+	return p.beginRebuild(func() uint64 { return last })
 }
 
 // rebuilding is a new read model that is built from the log.
@@ -121,14 +147,20 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	return err
 }
 
-// run does rebuild's work. The file is the store's, even on an error, where swapping is true.
-func (r *rebuilding) run(ctx context.Context) (swapping bool, err error) {
+// begin reads the log from its first event on. The caller stops r.feed.
+func (r *rebuilding) begin(ctx context.Context) error {
 	empty, err := fold.NewPlan(model.Empty(), 0, nil)
 	if err != nil {
-		return false, err
+		return err
 	}
 	r.fold = r.p.newFold(empty, nil)
-	if r.feed, err = r.p.follow(ctx, 1); err != nil {
+	r.feed, err = r.p.follow(ctx, 1)
+	return err
+}
+
+// run does rebuild's work. The file is the store's, even on an error, where swapping is true.
+func (r *rebuilding) run(ctx context.Context) (swapping bool, err error) {
+	if err := r.begin(ctx); err != nil {
 		return false, err
 	}
 	defer r.feed.stop()

@@ -68,6 +68,9 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot make %s: %v", dir, err)
 	}
+	if err := RemoveSaved(filepath.Join(dir, comparedFile)); err != nil { // a process that was killed left it
+		return nil, err
+	}
 	s := &Store{dir: dir, opt: opt, Applied: newApplied(), reserved: map[int]bool{}}
 	if s.opt.FailWrite = s.failEnding; opt.FailWrite != nil {
 		s.opt.FailWrite = func() error { return cmp.Or(s.failEnding(), opt.FailWrite()) }

@@ -6,92 +6,125 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
 )
 
 func replayCommand() *cobra.Command {
 	var data string
+	var check bool
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Build the read model anew from the log, and put it in place of the old one",
 		Long: `Build a new read model from the log's first event on while the old one is served, and put it
 in the old one's place once it has caught up. Reads never stop. Rows, positions and answers are
-the same afterwards.`,
-		Example: "  fanfold replay\n  fanfold replay --data ./fanfold-data   (where no server runs)",
+the same afterwards.
+
+With --check compare every row of the old one with the new one instead, and remove the new one. The exit code is 0 where
+nothing differs and 3 where something does.`,
+		Example: "  fanfold replay\n  fanfold replay --check\n  fanfold replay --data ./fanfold-data   (where no server runs)",
 		Args:    cobra.NoArgs,
 	}
 	server := serverFlag(cmd)
 	cmd.Flags().StringVar(&data, "data", "", "directory of a server that is not running")
+	cmd.Flags().BoolVar(&check, "check", false, "compare the old read model with the new one, and keep the old one")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		out := cmd.OutOrStdout()
 		if data != "" {
 			debug.SetGCPercent(40) // nobody waits for an answer meanwhile, so less memory is worth a little time
-			return replayOffline(cmd.Context(), out, data)
+			return replayOffline(cmd.Context(), out, data, check)
 		}
 		c, err := server.connect()
 		if err != nil {
 			return err
 		}
 		defer server.close()
-		if err := c.Replay(cmd.Context()); err != nil {
+		begin := c.Replay
+		if check {
+			begin = c.CheckReplay
+		}
+		if err := begin(cmd.Context()); err != nil {
 			return err
 		}
-		return followReplay(cmd.Context(), c, out)
+		return followReplay(cmd.Context(), out, func() (*projector.Progress, error) {
+			s, err := status(cmd.Context(), c)
+			if err != nil {
+				return nil, err
+			}
+			return s.Replay, nil
+		})
 	}
 	return cmd
 }
 
-// replayOffline builds a new read model from the whole log of a server that is not running. The old one may be damaged.
-func replayOffline(ctx context.Context, out io.Writer, data string) error {
-	n, err := openOffline(ctx, data)
+// replayOffline builds a new read model from the whole log of a server that is not running. The old one may be damaged. With check
+// it is compared as it was left.
+func replayOffline(ctx context.Context, out io.Writer, data string, check bool) error {
+	n, err := openOffline(ctx, data, check)
 	if err != nil {
 		return err
 	}
-	last, err := n.Log.LastSeq(ctx)
-	if err == nil {
-		err = n.Projector.ReplayTo(ctx, last)
-		fmt.Fprintln(out, "replay "+replayLine(n.Projector.Status().Replay))
+	begin := n.Projector.BeginCheck
+	if !check {
+		begin = func() (func(context.Context) error, error) {
+			last, err := n.Log.LastSeq(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return n.Projector.BeginReplayTo(last)
+		}
 	}
-	return errors.Join(err, n.Close())
+	return errors.Join(showReplay(ctx, out, n.Projector, begin), n.Close())
+}
+
+// showReplay runs a replay of this process, and shows how far it is and what came of it. The error is errWrong where a check has found
+// rows that differ.
+func showReplay(ctx context.Context, out io.Writer, p *projector.Projector, begin func() (func(context.Context) error, error)) error {
+	run, err := begin()
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	shown := followReplay(context.WithoutCancel(ctx), out, func() (*projector.Progress, error) { return p.Status().Replay, nil })
+	if err := <-ended; err != nil {
+		return err
+	}
+	return shown
 }
 
 // openOffline returns a node over the files of a server that is not running; the caller closes it. The error
-// is Invalid where there are no such files.
-func openOffline(ctx context.Context, data string) (*node.Node, error) {
+// is Invalid where there are no such files. With asIs the read model is not repaired.
+func openOffline(ctx context.Context, data string, asIs bool) (*node.Node, error) {
 	if _, err := os.Stat(filepath.Join(data, "nats")); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Invalid,
 			"%s is not the data directory of a server with an embedded log: %v", data, err)
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return node.Open(ctx, node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", Logger: logger})
+	return node.Open(ctx, node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", AsIs: asIs, Logger: logger})
 }
 
-// followReplay waits until the server's replay has ended, and shows how far it is on a terminal.
-func followReplay(ctx context.Context, c *client.Client, out io.Writer) error {
+// followReplay waits until a replay has ended, which it asks for again and again, and shows how far it is on a terminal. The error is
+// errWrong where a check has found rows that differ.
+func followReplay(ctx context.Context, out io.Writer, ask func() (*projector.Progress, error)) error {
 	for {
-		s, err := status(ctx, c)
+		p, err := ask()
 		if err != nil {
 			return err
 		}
-		if p := s.Replay; p != nil && !p.Running {
-			if onTerminal() {
-				fmt.Fprint(os.Stderr, "\r\033[K")
-			}
-			fmt.Fprintln(out, "replay "+replayLine(p))
-			if p.Error != "" {
-				return errors.New("the replay failed; the read model is the one before it")
-			}
-			return nil
+		if p != nil && !p.Running {
+			return endReplay(out, p)
 		} else if p != nil && onTerminal() {
 			fmt.Fprint(os.Stderr, clearLine()+"replay "+replayLine(p))
 		}
@@ -103,13 +136,49 @@ func followReplay(ctx context.Context, c *client.Client, out io.Writer) error {
 	}
 }
 
+// endReplay prints what came of a replay.
+func endReplay(out io.Writer, p *projector.Progress) error {
+	if onTerminal() {
+		fmt.Fprint(os.Stderr, clearLine())
+	}
+	fmt.Fprintln(out, "replay "+replayLine(p))
+	switch {
+	case p.Error != "" && p.Check != nil:
+		return errors.New("the read model could not be compared; it is as it was")
+	case p.Error != "":
+		return errors.New("the replay failed; the read model is the one before it")
+	case p.Check == nil:
+		return nil
+	}
+	return showCheck(out, p.Check)
+}
+
+// showCheck prints how many rows of each table differ, and the first of them.
+func showCheck(out io.Writer, c *reports.Check) error {
+	for _, table := range slices.Sorted(maps.Keys(c.Tables)) {
+		fmt.Fprintf(out, "different: %d rows of %s\n", c.Tables[table], table)
+	}
+	if c.First != nil {
+		fmt.Fprintf(out, "first: %s %s (%s)\n", c.First.Table, c.First.Key, c.First.Kind)
+	}
+	fmt.Fprintf(out, "%d rows compared at position %s: %d different\n", c.Rows, c.Position, c.Different)
+	if c.Different > 0 {
+		return errWrong
+	}
+	return nil
+}
+
 // replayLine returns how far a replay is.
 func replayLine(p *projector.Progress) string {
 	switch {
 	case p.Error != "":
 		return "failed: " + p.Error
+	case p.Running && p.Phase == projector.Copying:
+		return fmt.Sprintf("event %d, copying the read model", p.Seq)
+	case p.Running && p.Phase == projector.Comparing:
+		return fmt.Sprintf("row %d of %d, %.0f rows/s, %.0f s left", p.Check.Compared, p.Check.Rows, p.Rate, p.Left)
 	case p.Running:
 		return fmt.Sprintf("event %d of %d, %.0f events/s, %.0f s left", p.Seq, p.Target, p.Rate, p.Left)
 	}
-	return fmt.Sprintf("done: %d events in %.1f s (%.0f events/s)", p.Seq, p.Seconds, p.Rate)
+	return fmt.Sprintf("done: %d events in %.1f s (%.0f events/s)", p.Seq, p.Seconds, float64(p.Seq)/max(p.Seconds, 1e-9))
 }

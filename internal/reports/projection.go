@@ -1,6 +1,10 @@
 package reports
 
-import "time"
+import (
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
 
 // Projection says how far the fold is.
 type Projection struct {
@@ -39,13 +43,32 @@ type RuleError struct {
 // Replay says how far a replay is, or how the last one ended.
 type Replay struct {
 	Running bool      `json:"running"`
+	Phase   string    `json:"phase"`  // replaying; of a check also copying and comparing; done once it has ended
 	Seq     uint64    `json:"seq"`    // last event replayed
 	Target  uint64    `json:"target"` // last event to replay
-	Rate    float64   `json:"rate"`   // events a second so far
+	Rate    float64   `json:"rate"`   // events a second so far, of comparing rows a second
 	Left    float64   `json:"secondsLeft"`
 	Started time.Time `json:"started"`
 	Seconds float64   `json:"seconds"` // it has taken
 	Error   string    `json:"error,omitempty"`
+	Check   *Check    `json:"check,omitempty"` // nil for a replay whose read model is put in place
+}
+
+// Check says what came of comparing the read model with one that was replayed.
+type Check struct {
+	Position  fanfold.Bookmark `json:"position"`         // at which both stand; 0 before they are compared
+	Compared  int64            `json:"compared"`         // rows
+	Rows      int64            `json:"rows"`             // that the read model has
+	Different int64            `json:"different"`        // rows
+	First     *RowDifference   `json:"first,omitempty"`  // in order of table and key
+	Tables    map[string]int64 `json:"tables,omitempty"` // rows that differ, by table
+}
+
+// RowDifference is a row of the read model that is not as a replay makes it.
+type RowDifference struct {
+	Table string `json:"table"`
+	Key   string `json:"key"`  // the values of the primary key, separated by spaces
+	Kind  string `json:"kind"` // missing, surplus or changed
 }
 
 // Preparation says how far this node is with an announced model.

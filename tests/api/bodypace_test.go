@@ -98,7 +98,7 @@ func TestSilentBodyIsEnded(t *testing.T) {
 			}
 		}
 	}
-	for _, route := range []string{"POST /v1/_verify", "POST /v1/_replay", "DELETE /v1/books/b", "GET /v1/books"} { // these read no body
+	for _, route := range []string{"POST /v1/_verify", "DELETE /v1/books/b", "GET /v1/books"} { // these read no body
 		if resp := answerTo(t, s, route+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 20000\r\n\r\n"); resp.StatusCode == 0 {
 			t.Errorf("%s has no answer", route)
 		}

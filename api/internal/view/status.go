@@ -29,6 +29,11 @@ func (v View) Status(s reports.Status) reports.Status {
 			e.Document, e.Error = unnamed, ""
 		}
 	}
+	if r := s.Replay; r != nil && r.Check != nil && r.Check.First != nil {
+		replay, check, first := *r, *r.Check, *r.Check.First
+		first.Key = ""
+		s.Replay, replay.Check, check.First = &replay, &check, &first
+	}
 	if s.RuleValues != nil {
 		values := *s.RuleValues
 		values.Rules = slices.Clone(values.Rules)

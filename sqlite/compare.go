@@ -1,0 +1,259 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
+)
+
+// Differences tells how the rows of a read model differ from those of another.
+type Differences struct {
+	Rows   int64              // compared
+	First  *RowDifference     // in order of table and key; nil for none
+	Tables []TableDifferences // with a row that differs
+}
+
+// RowDifference is a row that differs.
+type RowDifference struct {
+	Table string
+	Key   string // the values of the primary key, separated by spaces
+	Kind  string // missing, surplus or changed
+}
+
+// The kinds of rows that differ.
+const (
+	Missing = "missing" // the row is in the other read model alone
+	Surplus = "surplus" // it is not in the other one
+	Changed = "changed" // it has other values there
+)
+
+// TableDifferences says how many rows of a table differ.
+type TableDifferences struct {
+	Table string
+	Rows  int64
+}
+
+// comparedFile is the name of the copy that Freeze makes, in the store's directory.
+const comparedFile = "compared.db"
+
+// Frozen is a copy of a read model at one position, to be compared with another.
+type Frozen struct {
+	Checkpoint Checkpoint
+	path       string
+}
+
+// Freeze copies the current generation while reads and writes go on, as Save does. A store has one such copy at a time. The
+// caller removes it.
+func (s *Store) Freeze(ctx context.Context) (*Frozen, error) {
+	f := &Frozen{path: filepath.Join(s.dir, comparedFile)}
+	var err error
+	if f.Checkpoint, err = s.Save(ctx, f.path); err != nil {
+		return nil, errors.Join(err, f.Remove())
+	}
+	return f, nil
+}
+
+// Remove removes the copy.
+func (f *Frozen) Remove() error { return RemoveSaved(f.path) }
+
+// Compare compares every row with that of a generation that Build made, which nobody writes meanwhile. It tells progress the
+// number of rows compared, and of all rows. It blocks until all are compared or ctx has ended. Errors are ctx's and those
+// of reading.
+func (f *Frozen) Compare(ctx context.Context, db *DB, progress fanfold.Progress) (*Differences, error) {
+	c, err := driver.Open(f.path, driver.ReadOnly, "cache_size=-16384", "temp_store=FILE")
+	if err != nil {
+		return nil, err
+	}
+	r := &comparison{c: c, progress: progress, out: &Differences{}}
+	if err = c.Exec("ATTACH ? AS other", "file:"+url.PathEscape(db.Path())+"?mode=ro"); err == nil {
+		c.EndWith(ctx)
+		err = r.run()
+		c.EndWith(context.Background())
+	}
+	return r.out, errors.Join(err, c.Close())
+}
+
+// comparison compares the tables of two files, which one connection has as main and other.
+type comparison struct {
+	c        *driver.Conn
+	progress fanfold.Progress
+	total    int64
+	out      *Differences
+}
+
+// comparedTable is a table with its columns.
+type comparedTable struct {
+	name       string
+	key, other []string // columns of the primary key, and the other ones
+}
+
+// run compares all tables.
+func (r *comparison) run() error {
+	tables, err := r.tables()
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if _, err := r.c.QueryRow("SELECT count(*) FROM main."+t.name, func(row driver.Row) { r.total += row.Int(0) }); err != nil {
+			return err
+		}
+	}
+	for _, t := range tables {
+		if err := r.compare(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tables returns the tables that a fold writes, in the order in which the schema has them.
+func (r *comparison) tables() (tables []comparedTable, err error) {
+	if err := r.c.Query("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY rowid", func(row driver.Row) error {
+		tables = append(tables, comparedTable{name: row.Text(0)})
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	for i := range tables {
+		t := &tables[i]
+		keys := map[string]int64{}
+		if err := r.c.Query("SELECT name, pk FROM pragma_table_info(?)", func(row driver.Row) error {
+			name := row.Text(0)
+			if keys[name] = row.Int(1); keys[name] > 0 {
+				t.key = append(t.key, name)
+			} else {
+				t.other = append(t.other, name)
+			}
+			return nil
+		}, t.name); err != nil {
+			return nil, err
+		}
+		slices.SortFunc(t.key, func(a, b string) int { return cmp.Compare(keys[a], keys[b]) })
+	}
+	return tables, nil
+}
+
+// compare compares the rows of one table, in order of their keys.
+func (r *comparison) compare(t comparedTable) error {
+	found := tableComparison{table: t.name}
+	same := t.equal("m", "o")
+	columns, order := t.columns("m"), t.columns("m")
+	err := r.c.Query("SELECT "+t.kind("m", "o")+", "+columns+" FROM main."+t.name+" m LEFT JOIN other."+t.name+" o ON "+same+" ORDER BY "+order, func(row driver.Row) error {
+		if r.out.Rows++; r.out.Rows%compareStep == 0 {
+			r.progress.Tell("comparing", r.out.Rows, r.total)
+		}
+		if row[0] != nil {
+			found.add(row.Text(0), row[1:])
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = r.c.Query("SELECT "+columns+" FROM other."+t.name+" m WHERE NOT EXISTS (SELECT 1 FROM main."+t.name+" o WHERE "+same+") ORDER BY "+order, func(row driver.Row) error {
+		found.add(Missing, row)
+		return nil
+	})
+	if err == nil && found.rows > 0 {
+		r.out.Tables = append(r.out.Tables, TableDifferences{t.name, found.rows})
+		if r.out.First == nil {
+			r.out.First = found.first
+		}
+	}
+	return err
+}
+
+// compareStep is the number of rows between two reports of the progress.
+const compareStep = 10_000
+
+// columns returns the list of the key's columns, of one of two rows.
+func (t comparedTable) columns(of string) string {
+	return of + "." + strings.Join(t.key, ", "+of+".")
+}
+
+// equal returns the condition under which two rows have the same key.
+func (t comparedTable) equal(a, b string) string {
+	parts := make([]string, len(t.key))
+	for i, name := range t.key {
+		parts[i] = a + "." + name + " = " + b + "." + name
+	}
+	return strings.Join(parts, " AND ")
+}
+
+// kind returns an expression for how a row differs from one with the same key, which may be absent. It is NULL if they are equal.
+func (t comparedTable) kind(a, b string) string {
+	out := "CASE WHEN " + b + "." + t.key[0] + " IS NULL THEN '" + Surplus + "'"
+	for _, name := range t.other {
+		out += " WHEN " + a + "." + name + " IS NOT " + b + "." + name + " THEN '" + Changed + "'"
+	}
+	return out + " END"
+}
+
+// tableComparison collects what differs in one table.
+type tableComparison struct {
+	table string
+	rows  int64
+	first *RowDifference
+	key   []driver.Value // of first
+}
+
+// add adds a row that differs. Rows of one kind come in order of their keys.
+func (t *tableComparison) add(kind string, key []driver.Value) {
+	t.rows++
+	if t.first != nil && compareKeys(t.key, key) <= 0 {
+		return
+	}
+	t.key = slices.Clone(key)
+	t.first = &RowDifference{Table: t.table, Kind: kind, Key: keyText(key)}
+}
+
+// maxKeyText is the most bytes of a key that are shown.
+const maxKeyText = 300
+
+// keyText returns a key as text.
+func keyText(key []driver.Value) string {
+	parts := make([]string, len(key))
+	for i, v := range key {
+		switch v := v.(type) {
+		case []byte:
+			parts[i] = fmt.Sprintf("%x", v)
+		default:
+			parts[i] = fmt.Sprint(v)
+		}
+	}
+	text := strings.Join(parts, " ")
+	if len(text) > maxKeyText {
+		return strings.ToValidUTF8(text[:maxKeyText], "") + "…"
+	}
+	return text
+}
+
+// compareKeys compares two keys of one table as SQLite orders them.
+func compareKeys(a, b []driver.Value) int {
+	for i := range a {
+		order := 0
+		switch x := a[i].(type) {
+		case int64:
+			y, _ := b[i].(int64)
+			order = cmp.Compare(x, y)
+		case string:
+			y, _ := b[i].(string)
+			order = cmp.Compare(x, y)
+		case []byte:
+			y, _ := b[i].([]byte)
+			order = slices.Compare(x, y)
+		}
+		if order != 0 {
+			return order
+		}
+	}
+	return 0
+}
