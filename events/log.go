@@ -60,7 +60,7 @@ const abandonedAfter = 10 * time.Minute
 // setDefaults fills in the fields that are zero.
 func (o *Options) setDefaults() {
 	if o.Database == "" {
-		o.Database = "fanfold"
+		o.Database = defaultDatabase
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second

@@ -3,14 +3,12 @@ package events
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/tracing"
 )
 
@@ -20,11 +18,9 @@ type Reader struct {
 	log  *Log
 	run  *serverRun  // of the log's server, in which the reader was made
 	stop func() bool // takes back that the reading ends with the run
-	sub  subjects
-	prev uint64 // the sequence of the event that the caller got last
-	last uint64 // that of the last message
-	tree jsondoc.Tree
-	head []byte // headers of an event, for its digest; used again
+	prev uint64      // the sequence of the event that the caller got last
+	last uint64      // that of the last message
+	Decoder
 
 	mu          sync.Mutex // for what interrupt needs; from is set by the reader's goroutine alone
 	from        Messages
@@ -52,7 +48,7 @@ func PullOptions() []jetstream.PullMessagesOpt {
 // Read returns a reader of the events from sequence from on, which is 1 or more. The caller closes
 // it. The error is Unavailable.
 func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
-	r := &Reader{log: l, run: l.run.Load(), sub: l.sub, prev: from - 1, last: from - 1}
+	r := &Reader{log: l, run: l.run.Load(), prev: from - 1, last: from - 1, Decoder: Decoder{sub: l.sub}}
 	if r.run.stopped != nil {
 		return nil, r.run.stopped
 	}
@@ -127,27 +123,15 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	if err != nil {
 		return nil, 0, err
 	}
-	ev = &fanfold.Event{Seq: msg.Seq, Time: msg.Time, Digest: msg.digest}
-	if !fanfold.Follows(r.prev, ev.Seq) {
-		missing := Range{r.prev + 1, max(r.prev+1, ev.Seq-1)}
-		return nil, 0, fanfold.Errorf(fanfold.LogDamaged, "the log has no event %s that can be read; the next is %d; %s", missing, ev.Seq, Repair)
+	if !fanfold.Follows(r.prev, msg.Seq) {
+		missing := Range{r.prev + 1, max(r.prev+1, msg.Seq-1)}
+		return nil, 0, fanfold.Errorf(fanfold.LogDamaged, "the log has no event %s that can be read; the next is %d; %s", missing, msg.Seq, Repair)
 	}
-	kind, key, err := r.sub.parse(msg.Subject)
-	if err == nil {
-		ev.Key = key
-		err = decode(&r.tree, msg.Subject, msg.Data, ev)
-	}
-	if err == nil {
-		err = readHeaders(msg.Headers, ev)
+	if ev, err = r.decode(msg); err != nil {
+		return nil, 0, err
 	}
 	if parent := msg.Headers[tracing.Header]; r.log.opt.Tracer != nil && len(parent) == 1 {
 		ev.Trace = parent[0]
-	}
-	if err == nil && kind != "" && kind != ev.Kind && (kind != fanfold.KindModel || !sharesModelSubject(ev.Kind)) {
-		err = fmt.Errorf("op %q does not belong on subject %s", ev.Kind, msg.Subject)
-	}
-	if err != nil {
-		return nil, 0, fanfold.Wrap(err, fanfold.Invalid, "event %d cannot be read: %v", ev.Seq, err)
 	}
 	r.prev = ev.Seq
 	r.run.highest.Advance(ev.Seq)
@@ -175,7 +159,7 @@ func (r *Reader) receive(ctx context.Context) (m Message, err error) {
 		return m, errAnotherRun()
 	}
 	r.last = m.Seq
-	m.digest, r.head = digest(r.head, m.Seq, m.Time, m.Subject, m.Headers, m.Data)
+	r.setDigest(&m)
 	return m, nil
 }
 

@@ -17,15 +17,23 @@ func LockDir(dir string) (*os.File, error) {
 	if dir == "" {
 		return nil, fanfold.Errorf(fanfold.Invalid, "--data must name a directory")
 	}
+	if exists(filepath.Join(dir, readModelFile)) {
+		return nil, fanfold.Errorf(fanfold.Invalid, "%s is of a replay to a position, and has no log: fanfold serve --read-only %s serves it", dir, dir)
+	}
+	return lockDir(dir, "--data")
+}
+
+// lockDir does what LockDir does, for the directory that a flag names.
+func lockDir(dir, flag string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot make the data directory: %v", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot write into the data directory %s: %v", dir, err)
 	}
 	if err := tryLock(f); err != nil {
-		return nil, errors.Join(fanfold.Wrap(err, fanfold.Unavailable, "the data directory %s is in use by another fanfold process: stop that, or choose another directory with --data", dir), f.Close())
+		return nil, errors.Join(fanfold.Wrap(err, fanfold.Unavailable, "the data directory %s is in use by another fanfold process: stop that, or choose another directory with %s", dir, flag), f.Close())
 	}
 	return f, nil
 }

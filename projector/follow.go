@@ -2,6 +2,8 @@ package projector
 
 import (
 	"context"
+	"errors"
+	"io"
 	"runtime"
 	"time"
 
@@ -43,9 +45,9 @@ func weight(ev *fanfold.Event) int64 {
 	return min(int64(len(ev.Body)), readAheadBytes)
 }
 
-// follow starts to read the log at event from. The caller calls stop on what it returns.
-func (p *Projector) follow(ctx context.Context, from uint64) (*follower, error) {
-	reader, err := p.log.Events(ctx, from)
+// follow starts to read a log at event from. The caller calls stop on what it returns.
+func follow(ctx context.Context, log Log, from uint64) (*follower, error) {
+	reader, err := log.Events(ctx, from)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +101,9 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 		case err != nil:
 			return nil, err
 		case !ok:
+			return b.events, nil
+		case errors.Is(d.err, io.EOF) && len(b.events) > 0: // nothing follows: guards may come without their documents
+			f.deliveries <- d
 			return b.events, nil
 		case d.err != nil && b.whole > 0:
 			f.deliveries <- d // for the next call; the goroutine has ended, so there is room

@@ -53,7 +53,7 @@ func TestGuardsAreFoldedWithTheirDocuments(t *testing.T) {
 	reader := make(slowReader)
 	p := &Projector{log: reader}
 	p.opt.defaults()
-	f, err := p.follow(t.Context(), 1)
+	f, err := follow(t.Context(), p.log, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func (w *preparation) syncFile() error {
 // followTo folds the log's events up to last into the copy, under the announced model.
 func (w *preparation) followTo(last uint64) (err error) {
 	if w.feed == nil {
-		if w.feed, err = w.p.follow(w.ctx, w.at+1); err != nil {
+		if w.feed, err = follow(w.ctx, w.p.log, w.at+1); err != nil {
 			return err
 		}
 	}

@@ -183,7 +183,7 @@ func (p *Projector) run(ctx context.Context) error {
 		return err
 	}
 	from := p.store.Applied.Seq() + 1
-	feed, err := p.follow(ctx, from)
+	feed, err := follow(ctx, p.log, from)
 	if err != nil {
 		return &readError{err}
 	}

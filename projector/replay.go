@@ -147,20 +147,20 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	return err
 }
 
-// begin reads the log from its first event on. The caller stops r.feed.
-func (r *rebuilding) begin(ctx context.Context) error {
+// begin reads a log from its first event on. The caller stops r.feed.
+func (r *rebuilding) begin(ctx context.Context, log Log) error {
 	empty, err := fold.NewPlan(model.Empty(), 0, nil)
 	if err != nil {
 		return err
 	}
 	r.fold = r.p.newFold(empty, nil)
-	r.feed, err = r.p.follow(ctx, 1)
+	r.feed, err = follow(ctx, log, 1)
 	return err
 }
 
 // run does rebuild's work. The file is the store's, even on an error, where swapping is true.
 func (r *rebuilding) run(ctx context.Context) (swapping bool, err error) {
-	if err := r.begin(ctx); err != nil {
+	if err := r.begin(ctx, r.p.log); err != nil {
 		return false, err
 	}
 	defer r.feed.stop()
@@ -185,15 +185,23 @@ func (r *rebuilding) catchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for len(events) > 0 {
-			n, err := apply(r.db, r.fold, events, nil)
-			if err != nil {
-				return err
-			}
-			r.at = events[n-1].Seq
-			r.p.replay.reached(r.at, last)
-			events = events[n:]
+		if err := r.apply(events, last); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// apply folds events, of which there are more up to event last.
+func (r *rebuilding) apply(events []*fanfold.Event, last uint64) error {
+	for len(events) > 0 {
+		n, err := apply(r.db, r.fold, events, nil)
+		if err != nil {
+			return err
+		}
+		r.at = events[n-1].Seq
+		r.p.replay.reached(r.at, last)
+		events = events[n:]
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (p *Projector) check(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.store.Discard(db)) }()
 	r := &rebuilding{p: p, db: db, target: p.store.Applied.Seq}
-	if err := r.begin(ctx); err != nil {
+	if err := r.begin(ctx, p.log); err != nil {
 		return err
 	}
 	defer r.feed.stop()

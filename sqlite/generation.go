@@ -41,6 +41,9 @@ type Store struct {
 	number  int          // of current
 	unclean bool         // see Unclean
 
+	readOnly bool // OpenReadOnly opened it
+	sealing  bool // see CloseSealed
+
 	ending     atomic.Bool    // Interrupt was called
 	closeBy    atomic.Int64   // see CloseBy; in ns, 0 for never
 	closing    sync.WaitGroup // generations that were replaced, until they are closed and removed
@@ -382,8 +385,13 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	noted := s.current.file.WAL.Note()
-	if err := s.current.Close(); err != nil {
+	if err := s.current.Close(); err != nil || s.readOnly {
 		return err
+	}
+	if s.sealing {
+		if err := driver.Seal(s.current.Path()); err != nil {
+			return err
+		}
 	}
 	if noted == nil && !s.opt.AsIs {
 		noted = s.noteSum()

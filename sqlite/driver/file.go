@@ -38,7 +38,7 @@ const waitLong = "busy_timeout=10000"
 
 // OpenFile opens or makes the file at path, with its writing connection only. The caller closes it.
 func OpenFile(path string, opt Options) (*File, error) {
-	f := &File{path: path, opt: opt, readers: make(chan *Conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
+	f := newFile(path, opt)
 	var pragmas []string
 	if opt.Unprotected {
 		pragmas = []string{"synchronous=OFF", "journal_mode=OFF"}
@@ -47,6 +47,11 @@ func OpenFile(path string, opt Options) (*File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// newFile returns a file without connections.
+func newFile(path string, opt Options) *File {
+	return &File{path: path, opt: opt, readers: make(chan *Conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
 }
 
 // openWriter opens the writing connection and sets pragmas on it.
@@ -91,9 +96,32 @@ func (f *File) OpenReaders(cache int64) error {
 	if err := f.WAL.open(f.path); err != nil {
 		return err
 	}
+	return f.openReaders(ReadWrite, cache)
+}
+
+// OpenToRead opens a file that Seal has closed to readers alone, as OpenReaders does. It writes nothing. The caller closes it.
+func OpenToRead(path string, cache int64) (*File, error) {
+	f := newFile(path, Options{})
+	if err := f.openReaders(ReadOnly, cache); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Seal makes a file that is closed one that can be read where nothing can be written: its last bytes are in the file itself.
+func Seal(path string) error {
+	c, err := Open(path, ReadWrite, "synchronous=FULL", "journal_mode=DELETE")
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// openReaders opens the connections that read.
+func (f *File) openReaders(mode Mode, cache int64) error {
 	mapping := "mmap_size=" + strconv.FormatInt(cache, 10)
 	for f.size < cap(f.readers) {
-		c, err := Open(f.path, ReadWrite, "query_only=ON", "cache_size=-4096", waitLong, mapping)
+		c, err := Open(f.path, mode, "query_only=ON", "cache_size=-4096", waitLong, mapping)
 		if err != nil {
 			return err
 		}
