@@ -20,7 +20,7 @@ var statusOf = map[fanfold.Code]int{
 	fanfold.TooLarge: http.StatusRequestEntityTooLarge, fanfold.UnsupportedMedia: http.StatusUnsupportedMediaType,
 	fanfold.Unprocessable: http.StatusUnprocessableEntity, fanfold.Unavailable: http.StatusServiceUnavailable,
 	fanfold.KeyReused: http.StatusUnprocessableEntity, fanfold.Busy: http.StatusTooManyRequests, fanfold.TooSlow: http.StatusRequestTimeout,
-	fanfold.OutcomeUnknown: http.StatusServiceUnavailable, fanfold.Forbidden: http.StatusForbidden, fanfold.LogDamaged: http.StatusServiceUnavailable, fanfold.Timeout: http.StatusGatewayTimeout,
+	fanfold.OutcomeUnknown: http.StatusServiceUnavailable, fanfold.Forbidden: http.StatusForbidden, fanfold.ReadOnly: http.StatusForbidden, fanfold.LogDamaged: http.StatusServiceUnavailable, fanfold.Timeout: http.StatusGatewayTimeout,
 	fanfold.LeaseLost: http.StatusConflict, fanfold.ModelRemoves: http.StatusConflict,
 	fanfold.CatchingUp: http.StatusServiceUnavailable, fanfold.Lagging: http.StatusServiceUnavailable,
 
@@ -43,6 +43,7 @@ var titleOf = map[fanfold.Code]string{
 	fanfold.OutcomeUnknown: "It is not known whether the write was stored", fanfold.Timeout: "It did not happen in time",
 	fanfold.KeyReused: "The key belongs to another request", fanfold.Busy: "The store is busy", fanfold.TooSlow: "The request did not arrive in time",
 	fanfold.Internal: "The server made a mistake", fanfold.Forbidden: "The request is not allowed",
+	fanfold.ReadOnly:   "This server has one position, and nothing later",
 	fanfold.LogDamaged: "The log lacks events", fanfold.LeaseLost: "The lease is lost",
 	fanfold.ModelRemoves: "The model would take something away",
 	fanfold.CatchingUp:   "The node catches up with the log", fanfold.Lagging: "The node is too far behind the log",

@@ -61,8 +61,11 @@ func setPrivate(h http.Header) {
 }
 
 // enter returns nil where a principal has the right of a route, as far as the path and the query tell what it is about. The error
-// is Forbidden, Invalid for a path or query that cannot be read, or Unavailable.
+// is Forbidden, that of Options.ReadOnly, Invalid for a path or query that cannot be read, or Unavailable.
 func (s *Server) enter(r *route, c echo.Context, rights *access.Rights) error {
+	if s.refuses(r) {
+		return s.opt.ReadOnly
+	}
 	switch r.right {
 	case rightRead, rightWrite:
 		return r.enterCollections(c, rights)

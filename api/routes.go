@@ -64,7 +64,7 @@ const (
 	takesKey                          // Idempotency-Key
 )
 
-// traits say how long the answers of a route take.
+// traits say how long the answers of a route take, and what they need.
 type traits int
 
 const (
@@ -72,6 +72,7 @@ const (
 	lasting                    // a request takes as long as there is to do or to wait for, and is never slow
 	endless                    // it is a feed, which may last for ever
 	probe                      // it is asked again and again, and it is no news that it fails
+	logless                    // it asks the read model alone: a server without a log answers it, too
 )
 
 // route is one row of the table of routes.
@@ -106,20 +107,20 @@ func (r *route) refused() (names []string) {
 func (s *Server) table() []route {
 	ms, f, g, a := s.models, s.feed, s.groups, s.admin
 	rows := []route{
-		{"GET", "/", rightOpen, atOnce, 0, 0, a.front},
-		{"GET", "/healthz", rightOpen, atOnce, 0, 0, healthy},
-		{"GET", "/readyz", rightOpen, atOnce, 0, probe, a.ready},
-		{"GET", "/openapi.json", rightOpen, atOnce, 0, 0, describe},
+		{"GET", "/", rightOpen, atOnce, 0, logless, a.front},
+		{"GET", "/healthz", rightOpen, atOnce, 0, logless, healthy},
+		{"GET", "/readyz", rightOpen, atOnce, 0, probe | logless, a.ready},
+		{"GET", "/openapi.json", rightOpen, atOnce, 0, logless, describe},
 
-		{"GET", "/v1/_model", rightAll, atOnce, 0, lasting, ms.getModel},
+		{"GET", "/v1/_model", rightAll, atOnce, 0, lasting | logless, ms.getModel},
 		{"PUT", "/v1/_model", rightAdmin, byRoom, takesConditions, untimed | lasting, ms.putModel},
 		{"PATCH", "/v1/_model", rightAdmin, byRoom, takesConditions, untimed | lasting, ms.patchModel},
 		{"PUT", "/v1/_model/:collection", rightAdmin, byRoom, takesConditions, untimed | lasting, ms.putCollection},
-		{"GET", "/v1/_model/_pending", rightAll, atOnce, 0, 0, ms.getPending},
+		{"GET", "/v1/_model/_pending", rightAll, atOnce, 0, logless, ms.getPending},
 		{"DELETE", "/v1/_model/_pending", rightAdmin, atOnce, 0, 0, ms.deletePending},
 		{"PUT", "/v1/_fold", rightAdmin, byRoom, 0, untimed | lasting, ms.putFold},
 
-		{"GET", changesPath, rightRead, atOnce, 0, lasting | endless, f.changes},
+		{"GET", changesPath, rightRead, atOnce, 0, lasting | endless | logless, f.changes},
 		{"GET", "/v1/_groups", rightKnown, atOnce, 0, 0, g.listGroups},
 		{"GET", "/v1/_groups/:name", rightGroup, atOnce, 0, 0, g.getGroup},
 		{"PUT", "/v1/_groups/:name", rightGroup, byRoom, 0, 0, g.putGroup},
@@ -134,18 +135,18 @@ func (s *Server) table() []route {
 		{"POST", "/v1/_groups/:name/_parked/:batch/_retry", rightAdmin, byType, 0, 0, g.retryParked},
 		{"DELETE", "/v1/_groups/:name/_parked/:batch", rightAdmin, atOnce, 0, 0, g.dropParked},
 
-		{"GET", statusPath, rightMonitor, atOnce, 0, 0, a.status},
+		{"GET", statusPath, rightMonitor, atOnce, 0, logless, a.status},
 		{"POST", "/v1/_replay", rightAdmin, byRoom, 0, untimed, a.replay},
-		{"POST", "/v1/_verify", rightAdmin, byType, 0, untimed | lasting, a.verify},
-		{"GET", workPath + ":work", rightAdmin, atOnce, 0, 0, a.getWork},
-		{"DELETE", workPath + ":work", rightAdmin, atOnce, 0, 0, a.deleteWork},
+		{"POST", "/v1/_verify", rightAdmin, byType, 0, untimed | lasting | logless, a.verify},
+		{"GET", workPath + ":work", rightAdmin, atOnce, 0, logless, a.getWork},
+		{"DELETE", workPath + ":work", rightAdmin, atOnce, 0, logless, a.deleteWork},
 		{"GET", "/v1/_replicas", rightMonitor, atOnce, 0, lasting, a.getReplicas},
 		{"PUT", "/v1/_replicas", rightAdmin, byRoom, 0, untimed | lasting, a.putReplicas},
 		{"GET", "/v1/_backup", rightAdmin, byRunning, 0, lasting, s.backups.backup},
 		{"POST", "/v1/_snapshot", rightAdmin, byType, 0, untimed | lasting, a.snapshot},
 	}
 	if s.opt.Metrics != nil {
-		rows = append(rows, route{"GET", "/metrics", rightMonitor, atOnce, 0, 0, buffered(s.opt.Metrics)})
+		rows = append(rows, route{"GET", "/metrics", rightMonitor, atOnce, 0, logless, buffered(s.opt.Metrics)})
 	}
 	return slices.Concat(rows, s.documents.table(), s.keys.table())
 }
@@ -154,30 +155,30 @@ func (s *Server) table() []route {
 func (d *documents) table() []route {
 	const both = takesConditions | takesKey
 	return []route{
-		{"GET", "/v1", rightKnown, atOnce, 0, 0, d.collections},
-		{"GET", "/v1/:collection", rightRead, atOnce, 0, 0, d.list},
+		{"GET", "/v1", rightKnown, atOnce, 0, logless, d.collections},
+		{"GET", "/v1/:collection", rightRead, atOnce, 0, logless, d.list},
 		{"POST", "/v1/:collection", rightWrite, byRoom, both, 0, d.create},
-		{"POST", queryPath, rightRead, byReading, 0, 0, d.query},
-		{"GET", documentPath, rightRead, atOnce, 0, 0, d.get},
+		{"POST", queryPath, rightRead, byReading, 0, logless, d.query},
+		{"GET", documentPath, rightRead, atOnce, 0, logless, d.get},
 		{"PUT", documentPath, rightWrite, byRoom, both, 0, d.put},
 		{"PATCH", documentPath, rightWrite, byRoom, both, 0, d.patch},
 		{"DELETE", documentPath, rightWrite, byRoom, both, 0, d.delete},
-		{"GET", "/v1/:collection/:id/_lineage", rightRead, atOnce, 0, 0, d.lineage},
-		{"GET", "/v1/:collection/:id/_history", rightRead, atOnce, 0, 0, d.history},
+		{"GET", "/v1/:collection/:id/_lineage", rightRead, atOnce, 0, logless, d.lineage},
+		{"GET", "/v1/:collection/:id/_history", rightRead, atOnce, 0, logless, d.history},
 		{"POST", "/v1/:collection/:id/_revert", rightWrite, byRoom, both, 0, d.revert},
-		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, 0, d.children},
+		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, logless, d.children},
 		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
 		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.importLines}, // it says itself why it takes no key
 		{"GET", "/v1/_import", rightWrite, atOnce, 0, lasting, d.getImport},
-		{"GET", diffPath, rightRead, byRunning, 0, 0, d.diff},
-		{"GET", exportPath, rightRead, byRunning, 0, lasting, d.export},
+		{"GET", diffPath, rightRead, byRunning, 0, logless, d.diff},
+		{"GET", exportPath, rightRead, byRunning, 0, lasting | logless, d.export},
 	}
 }
 
 // table returns the routes about keys.
 func (k *keyring) table() []route {
 	return []route{
-		{"GET", "/v1/_me", rightKnown, atOnce, 0, 0, me},
+		{"GET", "/v1/_me", rightKnown, atOnce, 0, logless, me},
 		{"GET", keysPath, rightAdmin, atOnce, 0, 0, k.listKeys},
 		{"POST", keysPath, rightAdmin, byRoom, 0, 0, k.createKey},
 		{"GET", keysPath + "/:id", rightAdmin, atOnce, 0, 0, k.getKey},
@@ -203,9 +204,15 @@ func (s *Server) register() {
 	}
 }
 
+// refuses tells whether the server has no log, and a route needs one.
+func (s *Server) refuses(r *route) bool { return s.opt.ReadOnly != nil && !r.is(logless) }
+
 // handler returns the handler of a route with all that goes before it.
 func (s *Server) handler(r *route) echo.HandlerFunc {
 	handle := r.handle
+	if s.refuses(r) {
+		return func(echo.Context) error { return s.opt.ReadOnly }
+	}
 	switch r.admit {
 	case byRoom:
 		handle = s.bodies.admitted(handle)

@@ -133,11 +133,13 @@ type Options struct {
 	// lets pages of every origin read. CheckOrigins checks them.
 	Hosts, Origins []string
 	AnyHost        bool
-	SpoolDir       string          // holds exports until their clients have read them; default os.TempDir()
-	Version        string          // of the program, as GET / tells it
-	Issuer         fanfold.Issuer  // gives out positions; the fold version that it knows of an event is a part of every ETag
-	Metrics        http.Handler    // answers GET /metrics; nil for none
-	Tracer         *tracing.Tracer // makes the spans of requests; nil for none
+	// ReadOnly is what a server answers that has a read model and no log, to what needs one; nil for a server with a log.
+	ReadOnly error
+	SpoolDir string          // holds exports until their clients have read them; default os.TempDir()
+	Version  string          // of the program, as GET / tells it
+	Issuer   fanfold.Issuer  // gives out positions; the fold version that it knows of an event is a part of every ETag
+	Metrics  http.Handler    // answers GET /metrics; nil for none
+	Tracer   *tracing.Tracer // makes the spans of requests; nil for none
 	// PreviewTime bounds how long the documents that a model concerns are looked at while its client waits; default 1 min.
 	PreviewTime time.Duration
 	Answered    func(Answer) // is told of every request that has ended; it must not block. nil for nobody

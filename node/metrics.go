@@ -132,7 +132,7 @@ func pairs(list []string) prometheus.Labels {
 // of Prometheus.
 func metrics(n *Node) http.Handler {
 	m := n.instruments
-	n.nodeMetrics(m)
+	n.processMetrics(m, func() bool { return len(n.reasons()) == 0 })
 	n.tlsMetrics(m)
 	n.backupMetrics(m)
 	n.foldMetrics(m)
@@ -162,12 +162,12 @@ func oneIf(condition bool) float64 {
 	return 0
 }
 
-// nodeMetrics registers what is about the node as a whole.
-func (n *Node) nodeMetrics(m *instruments) {
+// processMetrics registers what is about the process and its read model.
+func (n *Node) processMetrics(m *instruments, ready func() bool) {
 	m.gauge("fanfold_build_info", "1, with the program's version, that of Go, and that of the fold.", func() float64 { return 1 },
 		"version", Version(), "goversion", runtime.Version(), "fold", fold.Fingerprint())
 	m.gauge("fanfold_ready", "1 where /readyz says that the node is ready, 0 where it does not.", func() float64 {
-		return oneIf(len(n.reasons()) == 0)
+		return oneIf(ready())
 	})
 	m.gauge("fanfold_requests_running", "Requests that are being answered, this one included.", func() float64 { return float64(n.api.Running()) })
 	m.gauge("fanfold_sqlite_bytes", "Bytes of the read model's SQLite file, and of SQLite's log (WAL) beside it.", func() float64 {
@@ -203,12 +203,15 @@ func (n *Node) tlsMetrics(m *instruments) {
 	}
 }
 
+// appliedHelp says what fanfold_applied_sequence is.
+const appliedHelp = "Last event folded into the read model."
+
 // foldMetrics registers what is about the fold, replays and models.
 func (n *Node) foldMetrics(m *instruments) {
 	status := func(value func(projector.Status) float64) func() float64 {
 		return func() float64 { return value(n.Projector.Status()) }
 	}
-	m.gauge("fanfold_applied_sequence", "Last event folded into the read model.", status(func(s projector.Status) float64 { return float64(s.Applied) }))
+	m.gauge("fanfold_applied_sequence", appliedHelp, status(func(s projector.Status) float64 { return float64(s.Applied) }))
 	m.gauge("fanfold_lag_events", "Events in the log that are not folded yet, when last heard.", status(func(s projector.Status) float64 { return float64(s.Lag) }))
 	m.gauge("fanfold_lag_seconds", "How old the oldest event is at most that is not folded yet, without anybody's time of day; it grows while the log is out of reach.",
 		func() float64 { return n.shownLag().Age.Seconds() })
@@ -299,12 +302,17 @@ func (n *Node) writeMetrics(m *instruments) {
 	m.counter("fanfold_write_retries_total", "Writes tried again inside because another write to the document was faster.", n.writer.Retries)
 }
 
-// feedMetrics registers what is about the change feed and its groups.
-func (n *Node) feedMetrics(m *instruments) {
+// subscriberMetrics registers how many read the change feed.
+func (n *Node) subscriberMetrics(m *instruments) {
 	for _, transport := range changefeed.Transports() {
 		m.gauge("fanfold_feed_subscribers", "Answers of the change feed and of consumer groups that are under way.",
 			func() float64 { return float64(n.feed.Subscribers(transport)) }, "transport", transport)
 	}
+}
+
+// feedMetrics registers what is about the change feed and its groups.
+func (n *Node) feedMetrics(m *instruments) {
+	n.subscriberMetrics(m)
 	m.gauge("fanfold_feed_lag_changes", "Changes, of all kinds, behind the endless feed that is the furthest behind; 0 where there is none.", func() float64 {
 		at, found := n.feed.Farthest()
 		if !found {

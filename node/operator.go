@@ -74,12 +74,7 @@ func (o operator) Status() (reports.Status, error) {
 		r.Check.Position = n.issuer().Mark(r.Check.Position.Position)
 	}
 	_ = n.Store.Read(func(snap *sqlite.Snapshot) error { // what cannot be read is absent
-		s.Position = n.issuer().Mark(snap.At())
-		omitted, err := snap.Omissions()
-		for _, o := range omitted {
-			s.Omitted = append(s.Omitted, reports.Omission(o))
-		}
-		return errors.Join(err, n.showIndexes(&s, snap))
+		return n.showReadModel(&s, snap, n.issuer())
 	})
 	if err := n.Log.Damage(); err != nil {
 		s.LogError = fanfold.MessageOf(err)
@@ -90,4 +85,14 @@ func (o operator) Status() (reports.Status, error) {
 	n.showWaiting(&s.Projection)
 	s.Work = n.api.Work()
 	return s, notReady(n.reasons())
+}
+
+// showReadModel adds what a read model tells to a node's status.
+func (n *Node) showReadModel(s *reports.Status, snap *sqlite.Snapshot, issuer fanfold.Issuer) error {
+	s.Position = issuer.Mark(snap.At())
+	omitted, err := snap.Omissions()
+	for _, o := range omitted {
+		s.Omitted = append(s.Omitted, reports.Omission(o))
+	}
+	return errors.Join(err, n.showIndexes(s, snap))
 }

@@ -21,6 +21,7 @@ type Status struct {
 	Sync       string            `json:"sync,omitempty"` // of the embedded server: see embedded.Server
 	Log        string            `json:"log"`            // embedded, or the outside server's URL
 	LogError   string            `json:"logError,omitempty"`
+	ReadOnly   bool              `json:"readOnly,omitempty"` // the read model is of one position, and there is no log
 	Erasable   bool              `json:"logErasable"`        // the log's server lets events be erased from it
 	Replicas   *LogReplicas      `json:"replicas,omitempty"` // of the log on outside servers, as last heard
 	Snapshot   *SnapshotStatus   `json:"snapshot,omitempty"`
