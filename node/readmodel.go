@@ -45,17 +45,9 @@ const (
 type Build struct {
 	Dir     string // is made, or empty, or what a cut run with the same command left
 	Command string // as a person gives it
-	Closed  bool   // see ReadModel
 	Logger  *slog.Logger
 
 	FailWrite func() error // for tests: called before every write
-}
-
-// Events are those of a log that ends.
-type Events struct {
-	Log   projector.Log
-	Store fanfold.StoreID
-	Last  uint64
 }
 
 // Building is a read model that is being made in a directory.
@@ -80,7 +72,7 @@ func PrepareBuild(opt Build) (b *Building, err error) {
 	if err := checkBuildDir(opt.Dir); err != nil {
 		return nil, err
 	}
-	b = &Building{opt: opt, info: ReadModel{Format: readModelFormat, Unfinished: true, Command: opt.Command, Closed: opt.Closed}}
+	b = &Building{opt: opt, info: ReadModel{Format: readModelFormat, Unfinished: true, Command: opt.Command}}
 	if b.lock, err = lockDir(opt.Dir, "--out"); err != nil {
 		return nil, err
 	}
@@ -127,16 +119,16 @@ func checkBuildDir(dir string) error {
 // EventsDir returns the directory in which the caller may keep events until Close.
 func (b *Building) EventsDir() string { return filepath.Join(b.opt.Dir, eventsDir) }
 
-// Begin begins to replay events up to a moment. The caller calls run, which blocks. Errors are Conflict for a moment that the log has not
+// Begin begins to replay a log up to a moment. The caller calls run, which blocks. Errors are Conflict for a moment that the log has not
 // reached, and Unavailable.
-func (b *Building) Begin(events Events, past projector.Past) (run func(ctx context.Context) error, err error) {
-	past.Last = events.Last
-	b.info.Store, b.info.Replaced = events.Store, past.Model != nil
+func (b *Building) Begin(from EventSource, past projector.Past) (run func(ctx context.Context) error, err error) {
+	past.Last = from.Last
+	b.info.Store, b.info.Closed, b.info.Replaced = from.Store, from.Closed, past.Model != nil
 	b.store, err = sqlite.OpenStore(filepath.Join(b.opt.Dir, readModelDir), sqlite.Options{Fingerprint: fold.Fingerprint(), FailWrite: b.opt.FailWrite, Logger: b.opt.Logger})
 	if err != nil {
 		return nil, err
 	}
-	if b.Projector, err = projector.New(events.Log, b.store, projector.Options{Logger: b.opt.Logger}); err != nil {
+	if b.Projector, err = projector.New(from.Log, b.store, projector.Options{Logger: b.opt.Logger}); err != nil {
 		return nil, err
 	}
 	return b.Projector.BeginReplayOf(past)

@@ -24,6 +24,7 @@ import (
 func replayCommand() *cobra.Command {
 	var data string
 	var check bool
+	var past pastFlags
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Build the read model anew from the log, and put it in place of the old one",
@@ -31,15 +32,26 @@ func replayCommand() *cobra.Command {
 in the old one's place once it has caught up. Reads never stop. Rows, positions and answers are
 the same afterwards.
 
+With --to and --out build a read model of an earlier position instead, in a directory of its own, which
+fanfold serve --read-only serves. The read model in use stays. A directory that a cut run left is
+refused there, and the same command begins anew.
+
 With --check compare every row of the old one with the new one instead, and remove the new one. The exit code is 0 where
 nothing differs and 3 where something does.`,
-		Example: "  fanfold replay\n  fanfold replay --check\n  fanfold replay --data ./fanfold-data   (where no server runs)",
+		Example: "  fanfold replay\n  fanfold replay --check\n  fanfold replay --to 2026-11-23T00:00:00Z --out ./monday\n  fanfold replay --data ./fanfold-data   (where no server runs)",
 		Args:    cobra.NoArgs,
 	}
 	server := serverFlag(cmd)
 	cmd.Flags().StringVar(&data, "data", "", "directory of a server that is not running")
 	cmd.Flags().BoolVar(&check, "check", false, "compare the old read model with the new one, and keep the old one")
+	past.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := past.check(data, check); err != nil {
+			return err
+		}
+		if past.to != "" {
+			return past.run(cmd, server, data)
+		}
 		out := cmd.OutOrStdout()
 		if data != "" {
 			debug.SetGCPercent(40) // nobody waits for an answer meanwhile, so less memory is worth a little time
@@ -71,7 +83,7 @@ nothing differs and 3 where something does.`,
 // replayOffline builds a new read model from the whole log of a server that is not running. The old one may be damaged. With check
 // it is compared as it was left.
 func replayOffline(ctx context.Context, out io.Writer, data string, check bool) error {
-	n, err := openOffline(ctx, data, check)
+	n, err := openToLook(ctx, data, check)
 	if err != nil {
 		return err
 	}
@@ -85,16 +97,16 @@ func replayOffline(ctx context.Context, out io.Writer, data string, check bool) 
 			return n.Projector.BeginReplayTo(last)
 		}
 	}
-	return errors.Join(showReplay(ctx, out, n.Projector, begin), n.Close())
+	run, err := begin()
+	if err == nil {
+		err = showReplay(ctx, out, n.Projector, run)
+	}
+	return errors.Join(err, n.Close())
 }
 
-// showReplay runs a replay of this process, and shows how far it is and what came of it. The error is errWrong where a check has found
+// showReplay runs a replay in this process, and shows how far it is and what came of it. The error is errWrong where a check has found
 // rows that differ.
-func showReplay(ctx context.Context, out io.Writer, p *projector.Projector, begin func() (func(context.Context) error, error)) error {
-	run, err := begin()
-	if err != nil {
-		return err
-	}
+func showReplay(ctx context.Context, out io.Writer, p *projector.Projector, run func(context.Context) error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx) }()
 	shown := followReplay(context.WithoutCancel(ctx), out, func() (*projector.Progress, error) { return p.Status().Replay, nil })
@@ -105,8 +117,13 @@ func showReplay(ctx context.Context, out io.Writer, p *projector.Projector, begi
 }
 
 // openOffline returns a node over the files of a server that is not running; the caller closes it. The error
-// is Invalid where there are no such files. With asIs the read model is not repaired.
-func openOffline(ctx context.Context, data string, asIs bool) (*node.Node, error) {
+// is Invalid where there are no such files.
+func openOffline(ctx context.Context, data string) (*node.Node, error) {
+	return openToLook(ctx, data, false)
+}
+
+// openToLook does what openOffline does. With asIs it does not repair the read model.
+func openToLook(ctx context.Context, data string, asIs bool) (*node.Node, error) {
 	if _, err := os.Stat(filepath.Join(data, "nats")); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Invalid,
 			"%s is not the data directory of a server with an embedded log: %v", data, err)

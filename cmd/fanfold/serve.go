@@ -18,14 +18,18 @@ import (
 
 func serveCommand() *cobra.Command {
 	cfg, model, maxLag := node.Config{}, "", ""
-	var logFormat, logLevel string
+	var logFormat, logLevel, readOnly string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a node: the log, the projector, the read model and the HTTP API",
 		Long: `Run a node. By default it needs nothing else: the log is an embedded NATS server that
-keeps its files in the data directory, beside the read model.`,
+keeps its files in the data directory, beside the read model.
+
+With --read-only serve a read model that fanfold replay --to has made, without a log: reads of one
+position, and no writes. Nothing is written into its directory.`,
 		Example: `  fanfold serve
   fanfold serve --data /var/lib/fanfold --model model.yaml
+  fanfold serve --read-only ./monday --listen 127.0.0.1:8081
   fanfold serve --data ./node1 --nats nats://nats1:4222,nats://nats2:4222,nats://nats3:4222`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -36,11 +40,16 @@ keeps its files in the data directory, beside the read model.`,
 			if cfg.MaxLag, err = membership.ParseLagBound(maxLag); err != nil {
 				return fanfold.Errorf(fanfold.Invalid, "--max-lag: %s", fanfold.MessageOf(err))
 			}
+			if readOnly != "" {
+				cfg.Data = readOnly
+				return serveReadOnly(cmd, cfg)
+			}
 			return serve(cmd.Context(), cfg, model)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&cfg.Data, "data", "fanfold-data", "directory for the log and the read model")
+	f.StringVar(&readOnly, "read-only", "", "directory of a read model that fanfold replay --to has made, which is served without a log")
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address of the HTTP API")
 	f.BoolVar(&cfg.Insecure, "insecure", false, "let others reach --listen, --nats-listen and --debug-listen without a key and without TLS")
 	f.StringVar(&cfg.TLSCert, "tls-cert", "", "file with the certificate that the node shows, and those between it and its authority, in PEM; read again when it changes")
@@ -104,4 +113,24 @@ func serve(ctx context.Context, cfg node.Config, path string) error {
 		}
 		return n.ApplyModel(ctx, model)
 	})
+}
+
+// ofLog lists flags about the log and what lies beside it.
+var ofLog = []string{"data", "nats", "nats-user", "nats-password-file", "nats-token-file", "nats-creds", "nats-nkey", "nats-ca", "nats-cert", "nats-key", "replicas",
+	"snapshot-every", "nats-listen", "nats-auth", "durability", "model", "allow-removal", "advertise", "max-lag", "max-auth-age"}
+
+// serveReadOnly serves the read model in cfg.Data until the command's context ends. What the environment and the configuration say
+// about the log does not matter.
+func serveReadOnly(cmd *cobra.Command, cfg node.Config) error {
+	for _, name := range ofLog {
+		if cmd.Flags().Changed(name) {
+			return fanfold.Errorf(fanfold.Invalid, "--%s is about a server with a log, and --read-only serves a read model without one: leave one of them out", name)
+		}
+	}
+	r, err := node.OpenReadOnly(cmd.Context(), cfg)
+	if err != nil {
+		return err
+	}
+	cfg.Logger.Info("fanfold is ready, and takes no writes", "url", r.URL(), "data", cfg.Data, "position", r.Info.Position.String(), "time", r.Info.Time)
+	return r.Run(cmd.Context())
 }

@@ -1,0 +1,105 @@
+package node
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/projector"
+)
+
+// EventSource has the events of a log up to one that is known.
+type EventSource struct {
+	Log    projector.Log
+	Store  fanfold.StoreID
+	Last   uint64 // the last event; 0 for none
+	Closed bool   // see ReadModel
+}
+
+// EventSource returns the node's log as it is now. Nothing is read after the node is closed. The error is Unavailable.
+func (n *Node) EventSource(ctx context.Context) (EventSource, error) {
+	last, err := n.Log.LastSeq(ctx)
+	return EventSource{Log: logSource{n.Log}, Store: n.Log.Store(), Last: last, Closed: n.keys.Closed()}, err
+}
+
+// EventsOfBackup returns the events of a backup. Nobody knows whether its store lets in who has no key, so it counts as closed. The error
+// is Invalid for a backup that only continues another one.
+func EventsOfBackup(b *backup.Backup) (EventSource, error) {
+	if !b.Complete() {
+		return EventSource{}, fanfold.Errorf(fanfold.Invalid, "the backup only continues another one, and does not have the log's beginning")
+	}
+	return EventSource{Log: backupLog{b}, Store: b.Store, Last: b.Position, Closed: true}, nil
+}
+
+// backupLog makes a backup a projector.Log.
+type backupLog struct{ *backup.Backup }
+
+// Events returns a reader of the backup's events from a sequence on, which ends with io.EOF. The projector closes it.
+func (l backupLog) Events(ctx context.Context, from uint64) (projector.Reader, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &backupReader{events: make(chan *fanfold.Event, 256), ended: make(chan struct{}), cancel: cancel}
+	go r.read(ctx, l.Backup, from)
+	return r, nil
+}
+
+// backupReader reads a backup in a goroutine of its own.
+type backupReader struct {
+	events chan *fanfold.Event
+	ended  chan struct{} // closed once err is set, and nothing more comes
+	err    error
+	cancel context.CancelFunc
+}
+
+// read delivers events until the backup ends, ctx ends, or something fails.
+func (r *backupReader) read(ctx context.Context, b *backup.Backup, from uint64) {
+	defer close(r.ended)
+	defer close(r.events)
+	decoder := events.NewDecoder("")
+	r.err = b.Events(ctx, from-1, func(stored *backup.Event) error {
+		header := nats.Header{}
+		for _, h := range stored.Headers {
+			header[h.Name] = []string{h.Value}
+		}
+		ev, err := decoder.Decode(events.Message{Subject: stored.Subject, Headers: header, Data: slices.Clone(stored.Payload), Seq: stored.Seq, Time: stored.Time})
+		if err != nil {
+			return err
+		}
+		select {
+		case r.events <- ev:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	if r.err == nil {
+		r.err = io.EOF
+	}
+}
+
+// Next returns the next event. The error is io.EOF after the last one, ctx's, or that of the backup.
+func (r *backupReader) Next(ctx context.Context) (*fanfold.Event, uint64, error) {
+	select {
+	case ev, more := <-r.events:
+		if more {
+			return ev, 1, nil
+		}
+		<-r.ended
+		return nil, 0, r.err
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+}
+
+// WaitSynced returns nil: the events of a backup are on the disk.
+func (r *backupReader) WaitSynced(context.Context, uint64) error { return nil }
+
+// Close ends the reading.
+func (r *backupReader) Close() {
+	r.cancel()
+	<-r.ended
+}
