@@ -155,7 +155,10 @@ func (b *Building) Finish() (ReadModel, error) {
 	if err := os.RemoveAll(b.EventsDir()); err != nil {
 		return ReadModel{}, err
 	}
-	return b.info, b.write()
+	if err := b.write(); err != nil {
+		return ReadModel{}, err
+	}
+	return b.info, os.Remove(filepath.Join(b.opt.Dir, lockFile)) // nobody needs it any more
 }
 
 // Close gives the directory back. Unless Finish has succeeded, the same command begins anew.

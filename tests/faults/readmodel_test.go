@@ -361,6 +361,14 @@ func TestReplayToRefusesOtherDirectories(t *testing.T) {
 	if _, err := node.OpenReadOnly(t.Context(), node.Config{Data: dir, Listen: "127.0.0.1:0"}); fanfold.CodeOf(err) != fanfold.Invalid || !strings.Contains(err.Error(), "holds no read model") {
 		t.Errorf("a directory of something else: %v", err)
 	}
+	for _, text := range []string{"", "{}", `{"format":2}`, `{"format":1,"other":true}`, strings.Repeat(" ", 64<<10) + "{}"} {
+		if err := os.WriteFile(filepath.Join(dir, "readmodel.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := node.OpenReadOnly(t.Context(), node.Config{Data: dir, Listen: "127.0.0.1:0"}); fanfold.CodeOf(err) != fanfold.Invalid {
+			t.Errorf("%.40q is taken: %v", text, err)
+		}
+	}
 	path := harness.ReadModel(t, made)
 	if err := os.Truncate(path, 4096); err != nil {
 		t.Fatal(err)

@@ -184,6 +184,18 @@ func TestReplayCheckByHTTP(t *testing.T) {
 	for body, status := range map[string]int{`{"check":1}`: 400, `{"check":null}`: 400, `{"other":true}`: 400, `[]`: 400, `{`: 400, `{"check":true}` + strings.Repeat(" ", 1<<10): 413} {
 		s.Want(status, "POST", "/v1/_replay", body)
 	}
+	run, err := s.Node.Projector.BeginCheck()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{"", `{"check":true}`} {
+		if r := s.Want(http.StatusConflict, "POST", "/v1/_replay", body); r.Problem() != "urn:fanfold:problem:conflict" {
+			t.Errorf("a second replay: %s", r.Body)
+		}
+	}
+	if err := run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	path := readModelPath(t, s)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

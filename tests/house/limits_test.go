@@ -187,6 +187,8 @@ var limitTests = map[string]string{
 	`events of an import that are not folded yet`:                                 "TestImportWaitsForASlowFold",
 	`silent NATS server`:                                                          "TestOtherServersOfTheList",
 	"replicas of the log (`--replicas`, `PUT /v1/_replicas`)":                     "TestReplicasChange TestReplicasByThemselves TestOpenAPIDescribesEveryAnswer",
+	"replays (`POST /v1/_replay`)":                                                "TestReplayCheckByHTTP",
+	"replay to a position (`--to`; `readmodel.json`)":                             "TestReplayFlags TestReplayToRefusesOtherDirectories",
 	"snapshots (`POST /v1/_snapshot`, `--snapshot-every`)":                        "TestSnapshots TestSnapshotsByThemselves",
 	`sending or reading a snapshot`:                                               "TestSnapshots",
 	`snapshot that a new node reads`:                                              "TestSnapshotsThatAreNotUsed TestUnreadableSnapshotIsSkipped",
