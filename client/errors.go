@@ -30,6 +30,7 @@ const (
 	Unprocessable    Code = "unprocessable"     // well-formed, but breaks a rule of the model
 	TooLarge         Code = "too-large"         // past a limit of size
 	Forbidden        Code = "forbidden"         // this may not be asked from there, or by whoever asks
+	ReadOnly         Code = "read-only"         // the server has a read model of one position alone
 	Unauthenticated  Code = "unauthenticated"   // no key, or none that works
 	RightsStale      Code = "rights-stale"      // the node does not know of late who may do what: another one may
 	LogDamaged       Code = "log-damaged"       // the log lacks events that were acknowledged
