@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// relationOf returns the name of the relation in the cursor of a list of documents that refer to one, "" for another list, and whether
-// the list is one of a state before.
+// relationOf returns the name of the relation in a cursor of the documents that refer to one, "" in another cursor. past reports whether the
+// list is one of a state before.
 func relationOf(cursor string, parent fanfold.Key, child string) (name string, past bool) {
 	list, _, _ := decodeCursor(cursor)
 	list, ok := strings.CutPrefix(list, childScope(parent, child+"."))

@@ -19,9 +19,9 @@ var createdSQL = func() string {
 	return live + "WHERE d.number > ?1 AND d.number <= ?2 UNION ALL " + deleted + "INDEXED BY past_document_number WHERE p.number > ?1 AND p.number <= ?2 ORDER BY 1"
 }()
 
-// CreatedAt returns documents of all collections as written at a position that Resolve has returned, with numbers later than after and in
-// order of number: limit of them at most, and fewer where they are large, or take long. last is the number that it has come to, and more
-// tells that others may follow.
+// CreatedAt returns documents of all collections as written at a position that Resolve has returned, in order of number, later than the number
+// after. It returns limit of them at most, and fewer where they are large, or take long. last is the number that it has come to, and more tells
+// that others may follow.
 func (s *Snapshot) CreatedAt(at fanfold.Position, after int64, limit int) (docs []*fanfold.Document, last int64, more bool, err error) {
 	bound, size := s.bound(), 0
 	bound.most, last = maxPastExportTime, after
@@ -38,8 +38,8 @@ func (s *Snapshot) CreatedAt(at fanfold.Position, after int64, limit int) (docs 
 	return docs, last, more, err
 }
 
-// StoredModelAt returns the source of the model that applied at a position, nil for none, the paths that were reserved, and the rules that were
-// removed and whose values were still stored.
+// StoredModelAt returns the source of the model that applied at a position, nil for none. reserved are the paths that were reserved then, and
+// retired the rules that were removed and whose values were still stored.
 func (s *Snapshot) StoredModelAt(at fanfold.Position) (source []byte, reserved model.Reserved, retired model.Retired, err error) {
 	var paths, rules []byte
 	found, err := s.c.QueryRow("SELECT source, reserved, retired FROM model WHERE seq <= ? ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
