@@ -14,7 +14,7 @@ import (
 
 // historyModel gives books the name of their one author, and the author a count: it changes with each book.
 const historyModel = `{"collections":{"authors":{"derive":{"countOfBooks":{"count":"books.author"}}},"books":{
-"relations":{"author":{"path":"author","to":"authors"}},"derive":{"authorName":{"copy":"author","value":"doc.firstName"}}}}}`
+"relations":{"author":{"path":"author","to":"authors"}},"pages":{"by":"author","size":100},"derive":{"authorName":{"copy":"author","value":"doc.firstName"}}}}}`
 
 // The distances of the states that benchHistory reads, in events.
 const (
@@ -23,8 +23,11 @@ const (
 )
 
 // historyBook returns the text of a book in a version.
-func historyBook(i, version int) string {
-	return fmt.Sprintf(`{"id":"%d","author":"0","version":%d,"summary":"%0300d"}`, i, version, i)
+func historyBook(i, version int) string { return bookOf(i, version, 0) }
+
+// bookOf returns the text of a book in a version, by an author.
+func bookOf(i, version, author int) string {
+	return fmt.Sprintf(`{"id":"%d","author":"%d","version":%d,"summary":"%0300d"}`, i, author, version, i)
 }
 
 // benchHistory measures reads of what was beside the same reads of what is. Each of so many books is written once by the log's filling,
@@ -36,14 +39,14 @@ func benchHistory(ctx context.Context, dir string, documents int) (results []ben
 		if err != nil {
 			return err
 		}
-		if err := writeAgain(ctx, n, documents); err != nil {
+		if err := writeAgain(ctx, n, documents, func(i int) string { return historyBook(i, 2) }); err != nil {
 			return err
 		}
 		h := historyBench{n: n, books: documents, filled: filled}
 		if h.last, err = n.Log.LastSeq(ctx); err != nil {
 			return err
 		}
-		for _, part := range []func(ctx context.Context) error{h.documents, h.lists, h.versions, h.differences} {
+		for _, part := range []func(ctx context.Context) error{h.documents, h.lists, h.versions, h.differences, h.children} {
 			if err := part(ctx); err != nil {
 				return err
 			}
@@ -54,8 +57,8 @@ func benchHistory(ctx context.Context, dir string, documents int) (results []ben
 	return results, err
 }
 
-// writeAgain imports the next version of every book.
-func writeAgain(ctx context.Context, n *node.Node, documents int) error {
+// writeAgain imports the next version of every book, "" for none.
+func writeAgain(ctx context.Context, n *node.Node, documents int, text func(i int) string) error {
 	c, err := connect(n.URL())
 	if err != nil {
 		return err
@@ -65,7 +68,9 @@ func writeAgain(ctx context.Context, n *node.Node, documents int) error {
 	for from := 0; from < documents; from += piece {
 		var lines strings.Builder
 		for i := from; i < min(from+piece, documents); i++ {
-			lines.WriteString(historyBook(i, 2) + "\n")
+			if line := text(i); line != "" {
+				lines.WriteString(line + "\n")
+			}
 		}
 		if _, err := c.Import(ctx, strings.NewReader(lines.String()), client.ImportOptions{Collection: "books"}); err != nil {
 			return err
@@ -119,6 +124,25 @@ func (h *historyBench) lists(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// movedBooks says that one book in so many moves to another author.
+const movedBooks = 10
+
+// children measures the books of the author, of which some have moved since.
+func (h *historyBench) children(ctx context.Context) error {
+	if err := writeAgain(ctx, h.n, h.books, func(i int) string {
+		if i%movedBooks > 0 {
+			return ""
+		}
+		return bookOf(i, 3, 1)
+	}); err != nil {
+		return err
+	}
+	at, page := "&at="+strconv.FormatUint(h.last, 10), fmt.Sprintf("/v1/authors/0/books?page=%d", max(1, h.books/200))
+	const list = "/v1/authors/0/books?limit=100"
+	return errors.Join(h.compare(ctx, "100 children before 10% moved, 16 connections", 16, always(list+at), "the list now", always(list)),
+		h.compare(ctx, "a page before 10% of the children moved, 16 connections", 16, always(page+at), "the page now", always(page)))
 }
 
 // versions measures pages of the author's history, which has as many versions as there are books.
