@@ -327,12 +327,17 @@ func (w *preparation) copyKeptValues(tx *sqlite.Tx) error {
 	})
 }
 
-// takeOverLinks takes the links of relations that the model makes anew or removes over from the read model, as they were until the model's
-// event at seq.
+// takeOverLinks takes the links of relations that the model makes anew, removes or may change over from the read model, as they were until the
+// model's event at seq.
 func (w *preparation) takeOverLinks(tx *sqlite.Tx, seq uint64) error {
 	return w.p.store.Read(func(s *sqlite.Snapshot) error {
 		for _, relation := range w.change.Relinked() {
 			if err := tx.TakeOverLinks(s, relation, w.begun, seq); err != nil {
+				return err
+			}
+		}
+		for _, relation := range w.change.MayRelink() {
+			if err := tx.MergeLinks(s, relation, w.begun, seq); err != nil {
 				return err
 			}
 		}

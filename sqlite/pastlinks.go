@@ -37,11 +37,50 @@ const takeOverRows = 4096
 // those that the copy has begin there.
 func (tx *Tx) TakeOverLinks(from *Snapshot, relation string, copied, seq uint64) error {
 	tx.SetEvent(seq)
+	if err := tx.takeOverEnded(from, relation, copied); err != nil {
+		return err
+	}
+	if err := tx.insertEndedOf(from, relation, "SELECT target, ?, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ? ORDER BY target, holder", tx.event, relation); err != nil {
+		return err
+	}
+	return errors.Join(tx.noteRelinked(relation), tx.c.Exec("UPDATE link SET since = ? WHERE relation = ?", tx.event, relation))
+}
+
+// MergeLinks does what TakeOverLinks does for a relation whose links stay, but for those that the model changes: they end or begin at its event.
+// None of them has a place in pages.
+func (tx *Tx) MergeLinks(from *Snapshot, relation string, copied, seq uint64) error {
+	tx.SetEvent(seq)
+	if err := tx.takeOverEnded(from, relation, copied); err != nil {
+		return err
+	}
+	if err := tx.c.Exec("CREATE TEMP TABLE IF NOT EXISTS former_link (target TEXT, holder INTEGER, ordinal INTEGER, since INTEGER, PRIMARY KEY (target, holder)) WITHOUT ROWID"); err != nil {
+		return err
+	}
+	if err := from.c.Query("SELECT target, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ? ORDER BY target, holder", func(r driver.Row) error {
+		return tx.c.Exec("INSERT INTO temp.former_link (target, holder, ordinal, since) VALUES (?, ?, ?, ?)", r...)
+	}, relation); err != nil {
+		return err
+	}
+	if err := tx.c.Exec(`INSERT INTO past_link (relation, target, until, holder, ordinal, since) SELECT ?1, f.target, ?2, f.holder, f.ordinal, f.since FROM temp.former_link f
+		WHERE NOT EXISTS (SELECT 1 FROM link l WHERE l.relation = ?1 AND l.target = f.target AND l.holder = f.holder)`, relation, tx.event); err != nil {
+		return err
+	}
+	return errors.Join(tx.c.Exec(`UPDATE link SET since = nullif(coalesce((SELECT f.since FROM temp.former_link f WHERE f.target = link.target AND f.holder = link.holder), ?2), holder)
+		WHERE relation = ?1`, relation, tx.event), tx.c.Exec("DELETE FROM temp.former_link"))
+}
+
+// takeOverEnded takes over from the read model which links of a relation ended after the copy was made.
+func (tx *Tx) takeOverEnded(from *Snapshot, relation string, copied uint64) error {
 	if err := tx.c.Exec("DELETE FROM past_link WHERE relation = ? AND until > ?", relation, int64(copied)); err != nil {
 		return err
 	}
+	return tx.insertEndedOf(from, relation, "SELECT target, until, holder, ordinal, since FROM past_link WHERE relation = ? AND until > ? ORDER BY target, until, holder", relation, int64(copied))
+}
+
+// insertEndedOf adds links of a relation that ended, as a query of the read model finds them.
+func (tx *Tx) insertEndedOf(from *Snapshot, relation, query string, args ...driver.Value) error {
 	var some []endedLink
-	add := func(r driver.Row) (err error) {
+	if err := from.c.Query(query, func(r driver.Row) (err error) {
 		end := linkEnd{r.Int(2), -1, r.Int(4)}
 		if r[3] != nil {
 			end.ordinal = r.Int(3)
@@ -51,15 +90,8 @@ func (tx *Tx) TakeOverLinks(from *Snapshot, relation string, copied, seq uint64)
 			err, some = tx.pending.insertEnded(some), some[:0]
 		}
 		return err
-	}
-	if err := from.c.Query("SELECT target, until, holder, ordinal, since FROM past_link WHERE relation = ? AND until > ? ORDER BY target, until, holder", add, relation, int64(copied)); err != nil {
+	}, args...); err != nil {
 		return err
 	}
-	if err := from.c.Query("SELECT target, ?, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ? ORDER BY target, holder", add, tx.event, relation); err != nil {
-		return err
-	}
-	if err := errors.Join(tx.pending.insertEnded(some), tx.noteRelinked(relation)); err != nil {
-		return err
-	}
-	return tx.c.Exec("UPDATE link SET since = ? WHERE relation = ?", tx.event, relation)
+	return tx.pending.insertEnded(some)
 }

@@ -100,6 +100,17 @@ func (m *ModelChange) compareRelation(p model.RelationPair) {
 // Relinked returns the full names of relations whose links the model makes anew or removes, in order.
 func (m *ModelChange) Relinked() []string { return slices.Sorted(maps.Keys(m.relinked)) }
 
+// MayRelink returns the full names of relations over derived ids that stay, and of which the model may change what documents refer to.
+func (m *ModelChange) MayRelink() (names []string) {
+	altered := m.alteredMembers()
+	for _, r := range m.Next.derived {
+		if !m.relinked[r.FullName()] && altered.gives(r) {
+			names = append(names, r.FullName())
+		}
+	}
+	return names
+}
+
 // derivesAnew returns whether rules give the ids of a relation that both models have, and other ones than before: one of them,
 // or one that they depend on, came, went or changed.
 func (m *ModelChange) derivesAnew(prev, next *model.Relation) bool {
