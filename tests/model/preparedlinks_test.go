@@ -10,8 +10,8 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// TestPreparedLinks: links of a model that was prepared in the background begin and end at the model's event, also where they come from derived ids
-// for which a view has room from then on, and those that stay know since when. All is the same after a replay.
+// TestPreparedLinks: links of a model that was prepared in the background begin and end at the model's event. Some come from derived ids for
+// which a view has room from then on. All is the same after a replay.
 func TestPreparedLinks(t *testing.T) {
 	const declared = `{"embedded":{"limit":%d},"collections":{"targets":{},"sources":{},"holders":{
 "relations":{"from":{"path":"s","to":"sources"},"plain":{"path":"%s","to":"targets"},"via":{"path":"ref","to":"targets"}},
