@@ -19,6 +19,8 @@ func (id StoreID) Valid() bool { return storeIDRE.MatchString(string(id)) }
 // another store. The zero value adds nothing to a position, and takes every bookmark.
 type Issuer struct {
 	Store StoreID
+	// Origin has the stores before, whose positions are taken up to the last event that the store has of them.
+	Origin Origin
 	// Folds knows by which version of the fold events are folded. The log says it, so that it is the same on every node. nil for
 	// no knowledge: positions are given out without a fold version.
 	Folds interface {
@@ -105,16 +107,60 @@ func ParseBookmark(s string) (b Bookmark, err error) {
 }
 
 // Resolve returns the position at which a client that has a bookmark goes on. A bookmark inside an event stands for the
-// event's start if its fold version is not the one that the log says: nothing is missed, and some changes may come again. One of an event that is not folded here yet is taken as it is. The error is StoreChanged for a bookmark of another
-// store.
+// event's start if its fold version is not the one that the log says: nothing is missed, and some changes may come again. One of an
+// event that is not folded here yet is taken as it is. The error is StoreChanged for a bookmark of another store, and for one of a
+// predecessor after what this store has of it. Its Oldest says where to go on.
 func (i Issuer) Resolve(b Bookmark) (Position, error) {
-	if b.Store != "" && i.Store != "" && b.Store != i.Store {
-		err := Errorf(StoreChanged, "position %s is of store %s, and this is store %s: what follows it here has nothing to do with what was read there; begin anew at the oldest position, or from an export", b, b.Store, i.Store)
-		err.Oldest = &Bookmark{Store: i.Store}
-		return 0, err
+	if !i.issued(b.Store, b.Seq()) {
+		return 0, i.errChanged(b)
 	}
 	if version, _ := i.FoldOf(b.Seq()); b.Fold != 0 && version != 0 && b.Fold != version && b.Seq() > 0 {
 		return At(b.Seq(), 0) - 1, nil
 	}
 	return b.Position, nil
 }
+
+// issued returns whether what a store gave out about the event at seq holds here: it is this store, or a predecessor of which the
+// event is here. "" is this store.
+func (i Issuer) issued(store StoreID, seq uint64) bool {
+	if store == "" || i.Store == "" || store == i.Store {
+		return true
+	}
+	last, known := i.Origin.Last(store)
+	return known && seq <= last
+}
+
+// errChanged returns the error for a bookmark that says nothing here.
+func (i Issuer) errChanged(b Bookmark) error {
+	last, known := i.Origin.Last(b.Store)
+	if !known {
+		err := Errorf(StoreChanged, "position %s is of store %s, and this is store %s: what follows it here has nothing to do with what was read there; begin anew at the oldest position, or from an export", b, b.Store, i.Store)
+		err.Oldest = &Bookmark{Store: i.Store}
+		return err
+	}
+	oldest := i.Mark(EndOf(last))
+	err := Errorf(StoreChanged, "position %s is of store %s, from which this store %s was restored up to event %d: what came later is lost, and other events have its place; go on at %s", b, b.Store, i.Store, last, oldest)
+	err.Oldest = &oldest
+	return err
+}
+
+// EndOf returns the position of the last change that the event at seq can have, 0 for no event.
+func EndOf(seq uint64) Position {
+	if seq == 0 {
+		return 0
+	}
+	return At(seq, MaxChanges)
+}
+
+// IssuedTag returns whether an entity tag that names a revision was given out by this store, or by a predecessor that has the
+// revision in common with it. A tag that names no store may be of any store before. It counts up to the last revision that all of
+// them have in common: a later number may have been given anew to another write.
+func (i Issuer) IssuedTag(store StoreID, revision Revision) bool {
+	if store == "" {
+		return !i.NamesStore(uint64(revision))
+	}
+	return i.issued(store, uint64(revision))
+}
+
+// NamesStore returns whether a tag about the event at seq names its store. Without a restore none does.
+func (i Issuer) NamesStore(seq uint64) bool { return len(i.Origin) > 0 && seq > i.Origin.Common() }

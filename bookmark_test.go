@@ -20,7 +20,7 @@ func (folds) FoldOf(seq uint64) (version int, model bool) {
 // TestResolve: a store goes on from positions of its own, and of nobody else's; one inside an event that another fold
 // version folded stands for the event's start.
 func TestResolve(t *testing.T) {
-	mine := Issuer{"abcdefgh", folds{}}
+	mine := Issuer{Store: "abcdefgh", Folds: folds{}}
 	before := At(5, 0) - 1
 	for text, want := range map[string]Position{
 		"5-0": At(5, 0), "5-3": At(5, 3), "5": At(5, MaxChanges), "5-0-abcdefgh": At(5, 0), "5-3-abcdefgh": At(5, 3),

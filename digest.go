@@ -32,6 +32,9 @@ const (
 	HeaderActor   = "Fanfold-Actor"
 )
 
+// HeaderBatchCount is a header of the first of several messages that are no transaction and were stored together: how many these are.
+const HeaderBatchCount = "Fanfold-Batch-Count"
+
 // digestedHeaders lists these headers in the order in which an event's digest has them.
 var digestedHeaders = [...]string{HeaderTx, HeaderTxIndex, HeaderTxCount, HeaderKey, HeaderDigest, HeaderActor}
 

@@ -14,6 +14,9 @@ type Position uint64
 
 const positionBits = 20
 
+// maxSeq is the largest sequence that a position can have.
+const maxSeq = 1<<(63-positionBits) - 1
+
 // MaxChanges bounds the derived changes that one event can cause.
 const MaxChanges = 1<<positionBits - 1
 
@@ -50,7 +53,7 @@ func ParsePosition(s string) (Position, error) {
 
 // parseBare reads the one or two parts of a position's text s.
 func parseBare(s string, parts []string) (Position, error) {
-	seq, err := parseDecimal(parts[0], 1<<(63-positionBits)-1)
+	seq, err := parseDecimal(parts[0], maxSeq)
 	if err != nil {
 		return 0, badPosition(s)
 	}

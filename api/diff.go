@@ -130,14 +130,16 @@ func (req *difference) scope(from string) string {
 
 // readDiffCursor reads the state to compare with, and the key after which a page begins.
 func (d *documents) readDiffCursor(req *difference, cursor string) error {
-	place, err := parseCursor(req.scope(d.positions.mark(req.first).String()), cursor)
+	place, err := parseCursor(req.scope(req.first.String()), cursor)
 	if err != nil {
 		return err
 	}
 	text, key, _ := strings.Cut(place, " ")
-	last, err := fanfold.ParsePosition(text)
+	last, err := d.positions.read(text)
 	collection, id, ok := strings.Cut(key, "/")
 	switch {
+	case fanfold.CodeOf(err) == fanfold.StoreChanged:
+		return err
 	case err != nil || !ok:
 		return badCursor(fanfold.Clip(cursor))
 	case req.to != nil && last != req.last:
@@ -207,7 +209,7 @@ func (d *documents) addDifferences(a *answer, snap *view.Prefix, req *difference
 		count++
 		a.Add(item)
 	}
-	endPage(a, req.scope(from), req.last.String()+" "+last.String(), more)
+	endPage(a, req.scope(req.first.String()), to+" "+last.String(), more)
 	return nil
 }
 

@@ -10,10 +10,12 @@ import (
 
 // entityTag holds the parts of the strong validator of one view of a document (RFC 9110, 8.8.3): a client that has the view sends
 // it back, and asks whether it is still the current one. Its text is "<revision>.<position>.<fold version>", followed by a
-// hash where the view holds expanded documents.
+// hash where the view holds expanded documents. In a store that was restored the position names the store, but for what all stores
+// before have in common.
 type entityTag struct {
 	Revision fanfold.Revision
 	Position fanfold.Position
+	Store    fanfold.StoreID // "" for none
 	Fold     int
 	Suffix   string // the hash; "" for none
 }
@@ -27,9 +29,7 @@ func (t entityTag) String() string {
 	b = append(b, '"')
 	b = strconv.AppendUint(b, uint64(t.Revision), 10)
 	b = append(b, '.')
-	b = strconv.AppendUint(b, t.Position.Seq(), 10)
-	b = append(b, '-')
-	b = strconv.AppendInt(b, int64(t.Position.N()), 10)
+	b = fanfold.Bookmark{Position: t.Position, Store: t.Store}.Append(b)
 	b = append(b, '.')
 	b = strconv.AppendInt(b, int64(t.Fold), 10)
 	if t.Suffix != "" {
@@ -54,10 +54,11 @@ func parseETag(s string) (entityTag, error) {
 	}
 	t := entityTag{Revision: fanfold.Revision(rev)}
 	if len(parts) > 1 {
-		var err error
-		if t.Position, err = fanfold.ParsePosition(parts[1]); err != nil || strings.Count(parts[1], "-") != 1 {
+		at, err := fanfold.ParseBookmark(parts[1])
+		if err != nil || at.Fold != 0 || !strings.Contains(parts[1], "-") {
 			return entityTag{}, bad
 		}
+		t.Position, t.Store = at.Position, at.Store
 	}
 	if len(parts) > 2 {
 		fold, ok := plainNumber(parts[2], 31)
@@ -80,15 +81,6 @@ func plainNumber(s string, bits int) (n uint64, ok bool) {
 
 // noRevision is a revision that no document and no model ever has: that of an entity tag which this store did not make.
 const noRevision fanfold.Revision = math.MaxUint64
-
-// tagRevision returns the revision that an entity tag names, noRevision where the tag is not one of this store.
-func tagRevision(tag string) fanfold.Revision {
-	t, err := parseETag(tag)
-	if err != nil {
-		return noRevision
-	}
-	return t.Revision
-}
 
 // splitETags returns the entity tags that the value of a header lists, of whatever store, each with its quotes and W/ as it
 // stands (RFC 9110, 8.8.3 and 5.6.1). The error is Invalid where something else stands there, or nothing.

@@ -16,16 +16,17 @@ func TestParseETag(t *testing.T) {
 	}
 	for text, want := range map[string]entityTag{
 		`"1042.1050-3.6"`: tag, `W/"1042.1050-3.6"`: tag, `"1042.1050-3.6-gzip"`: tag,
-		`"1042"`:       {Revision: 1042}, // a condition on a write needs the revision alone
-		`"0.1050-3"`:   {Position: fanfold.At(1050, 3)},
-		`"1.1-0.6.ab"`: {Revision: 1, Position: fanfold.At(1, 0), Fold: 6, Suffix: "ab"},
+		`"1042"`:           {Revision: 1042}, // a condition on a write needs the revision alone
+		`"0.1050-3"`:       {Position: fanfold.At(1050, 3)},
+		`"1.1-0-abcdefgh"`: {Revision: 1, Position: fanfold.At(1, 0), Store: "abcdefgh"},
+		`"1.1-0.6.ab"`:     {Revision: 1, Position: fanfold.At(1, 0), Fold: 6, Suffix: "ab"},
 	} {
 		if got, err := parseETag(text); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{``, `1042`, `""`, `"+1"`, `"01"`, `"-1"`, `"a"`, `"9223372036854775808"`, `"1.1"`, `"1.1-0-abcdefgh"`, `"1.1-0.2147483648"`, `"1.1-0.06"`, `"1" `} {
-		if got := tagRevision(text); got != noRevision {
+	for _, text := range []string{``, `1042`, `""`, `"+1"`, `"01"`, `"-1"`, `"a"`, `"9223372036854775808"`, `"1.1"`, `"1.1-0-abcdefgh"x`, `"1.1-0-abcdefgh-9"`, `"1.1-0.2147483648"`, `"1.1-0.06"`, `"1" `} {
+		if got := (positions{}).revision(text); got != noRevision {
 			t.Errorf("%s is read as revision %d", text, got)
 		}
 	}
@@ -41,12 +42,12 @@ func FuzzETag(f *testing.F) {
 			if fanfold.CodeOf(err) != fanfold.Invalid {
 				t.Fatal(err)
 			}
-			if tagRevision(s) != noRevision {
+			if (positions{}).revision(s) != noRevision {
 				t.Fatalf("%q names a revision", s)
 			}
 			return
 		}
-		if tags, err := splitETags(s); err == nil && (len(tags) != 1 || tags[0] != s || tagRevision(tags[0]) != tag.Revision) {
+		if tags, err := splitETags(s); err == nil && (len(tags) != 1 || tags[0] != s || (positions{}).revision(tags[0]) != tag.Revision) {
 			t.Fatalf("%q lists %q", s, tags)
 		}
 		back, err := parseETag(tag.String())

@@ -260,6 +260,9 @@ func (d *documents) getAssembled(c echo.Context, key fanfold.Key, form fanfold.V
 			err = x.add(doc, nil, tree)
 			if etag = d.positions.etag(doc); len(tree) > 0 {
 				etag.Suffix = tag()
+				if d.positions.NamesStore(at.Seq()) { // documents that were expanded may have changed since the restore
+					etag.Store = d.positions.Store
+				}
 			}
 			return err
 		})

@@ -82,8 +82,12 @@ func (d *documents) readHistory(c echo.Context) (req historyRequest, err error) 
 		if err != nil {
 			return req, err
 		}
-		if req.After, err = fanfold.ParsePosition(place); err != nil {
-			return req, badCursor(v)
+		req.After, err = d.positions.read(place)
+		if fanfold.CodeOf(err) == fanfold.Invalid {
+			err = badCursor(v)
+		}
+		if err != nil {
+			return req, err
 		}
 	}
 	return req, d.readRange(c, &req)
@@ -196,7 +200,7 @@ func (d *documents) addVersions(a *answer, req historyRequest, page fanfold.Vers
 	}
 	a.AddString("]")
 	if n := len(page.Versions); page.More && n > 0 {
-		a.AddString(`,"next":"` + makeCursor(req.scope, page.Versions[n-1].Position.String()) + `"`)
+		a.AddString(`,"next":"` + makeCursor(req.scope, d.positions.mark(page.Versions[n-1].Position).String()) + `"`)
 	}
 	a.AddString(`,"oldest":"` + d.positions.mark(oldest).String() + `"}`)
 }

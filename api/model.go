@@ -46,9 +46,6 @@ type models struct {
 	previewTime time.Duration
 }
 
-// modelTag returns the ETag of the model that event seq applied.
-func modelTag(seq uint64) string { return `"` + strconv.FormatUint(seq, 10) + `"` }
-
 // getModel answers GET /v1/_model: the model that applies, as JSON, or as YAML where Accept asks for it.
 func (ms *models) getModel(c echo.Context) error {
 	if err := readParameters(c); err != nil {
@@ -63,7 +60,7 @@ func (ms *models) getModel(c echo.Context) error {
 	h.Set(headerPosition, ms.positions.mark(at).String())
 	h.Set(headerRevision, strconv.FormatUint(seq, 10))
 	h.Add("Vary", "Accept")
-	known, tag := matches(c.Request().Header.Values("If-None-Match"), modelTag(seq))
+	known, tag := matches(c.Request().Header.Values("If-None-Match"), ms.positions.modelTag(seq))
 	if h.Set("ETag", tag); known {
 		return c.NoContent(http.StatusNotModified)
 	}
@@ -117,7 +114,7 @@ func (ms *models) changeModel(c echo.Context, part *writer.ModelPart, types ...s
 	err = ms.jobs.answer(c, kind, change.leave, change.run)
 	if fanfold.CodeOf(err) == fanfold.Stale {
 		_, seq, _ := ms.models.Model()
-		c.Response().Header().Set("ETag", modelTag(seq))
+		c.Response().Header().Set("ETag", ms.positions.modelTag(seq))
 	}
 	return err
 }
@@ -159,7 +156,7 @@ func (m *modelChange) answer(status int, seq uint64, applies bool, preview *mode
 	r := &reply{status: status, header: map[string]string{headerPosition: summary.Position.String()}, body: summary}
 	if applies {
 		summary.Revision = seq
-		r.header[headerRevision], r.header["ETag"] = strconv.FormatUint(seq, 10), modelTag(seq)
+		r.header[headerRevision], r.header["ETag"] = strconv.FormatUint(seq, 10), m.models.positions.modelTag(seq)
 	}
 	r.body, r.summary = summary, summary
 	if m.prefer.representation {
@@ -216,7 +213,7 @@ func (ms *models) readModelRequest(c echo.Context, types []string) (req writer.M
 	if req.Background, err = background(c); err != nil {
 		return req, err
 	}
-	if req.Conditions, err = parseConditions(c.Request()); err != nil {
+	if req.Conditions, err = ms.positions.parseConditions(c.Request()); err != nil {
 		return req, err
 	}
 	req.Source, err = ms.readModel(c, types)

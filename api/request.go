@@ -199,14 +199,14 @@ func without(names ...string) func(handle echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // parseConditions reads the If-Match and If-None-Match headers of a write. The error is Invalid.
-func parseConditions(r *http.Request) (cond writer.Conditions, err error) {
+func (p positions) parseConditions(r *http.Request) (cond writer.Conditions, err error) {
 	if len(r.Header.Values("If-Unmodified-Since")) > 0 {
 		return cond, fanfold.Errorf(fanfold.Invalid, "If-Unmodified-Since is not a condition that is known here: send If-Match with the ETag")
 	}
-	if cond.Exists, cond.Revisions, err = tagged(r, "If-Match"); err != nil {
+	if cond.Exists, cond.Revisions, err = p.tagged(r, "If-Match"); err != nil {
 		return cond, err
 	}
-	if cond.Absent, cond.Not, err = tagged(r, "If-None-Match"); err != nil {
+	if cond.Absent, cond.Not, err = p.tagged(r, "If-None-Match"); err != nil {
 		return cond, err
 	}
 	if (cond.Absent || cond.Not != nil) && (cond.Exists || cond.Revisions != nil) {
@@ -217,7 +217,7 @@ func parseConditions(r *http.Request) (cond writer.Conditions, err error) {
 
 // tagged reads a header that is * or lists entity tags, and returns their revisions: noRevision for a tag that is not
 // one of this store, which is no mistake and matches nothing. Both are zero where the header is absent. The error is Invalid.
-func tagged(r *http.Request, name string) (any bool, revisions []fanfold.Revision, err error) {
+func (p positions) tagged(r *http.Request, name string) (any bool, revisions []fanfold.Revision, err error) {
 	lines := r.Header.Values(name)
 	if len(lines) == 0 {
 		return false, nil, nil
@@ -237,7 +237,7 @@ func tagged(r *http.Request, name string) (any bool, revisions []fanfold.Revisio
 		if tag == `"*"` && name == "If-None-Match" { // would write over what it was hardly meant to
 			return false, nil, fanfold.Errorf(fanfold.Invalid, `If-None-Match: "*" in quotes is a tag that no document has; leave the quotes out`)
 		}
-		revisions = append(revisions, tagRevision(tag))
+		revisions = append(revisions, p.revision(tag))
 	}
 	return false, revisions, nil
 }

@@ -113,7 +113,11 @@ func (d *documents) operation(text []byte, strict bool, made namedOperations, by
 	}
 	names := operationNames{made: made}
 	for m := t.First(n); m != jsondoc.None; m = t.Next(m) {
-		if err := readMember(op, known, &names, t, m); err != nil {
+		err := readMember(op, known, &names, t, m)
+		if err == nil && t.Key(m) == "ifMatch" {
+			err = d.positions.readIfMatch(op, t, m)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -172,8 +176,7 @@ func readMember(op *writer.Operation, known []string, names *operationNames, t *
 		}
 		op.Key.ID = t.Text(m)
 		return fanfold.CheckID(op.Key.ID)
-	case "ifMatch":
-		return readIfMatch(op, t, m)
+	case "ifMatch": // names a revision of the store, see readIfMatch
 	case "ifNoneMatch":
 		if op.Absent = t.Text(m) == "*"; !op.Absent {
 			return fanfold.Errorf(fanfold.Invalid, `ifNoneMatch takes "*": the document must not be there`)
@@ -197,7 +200,7 @@ func readMember(op *writer.Operation, known []string, names *operationNames, t *
 
 // readIfMatch reads the condition ifMatch: a tag as the ETag header has it, with or without its quotes, a revision, or
 // "*". The error is Invalid.
-func readIfMatch(op *writer.Operation, t *jsondoc.Tree, n jsondoc.Node) error {
+func (p positions) readIfMatch(op *writer.Operation, t *jsondoc.Tree, n jsondoc.Node) error {
 	text := t.Text(n)
 	if kind := t.Kind(n); kind != jsondoc.String && kind != jsondoc.Number {
 		return fanfold.Errorf(fanfold.Invalid, `ifMatch is a tag as the ETag header has it, a revision, or "*"`)
@@ -212,10 +215,10 @@ func readIfMatch(op *writer.Operation, t *jsondoc.Tree, n jsondoc.Node) error {
 	if tags, err := splitETags(text); err != nil || len(tags) > 1 || tags[0] != text {
 		return fanfold.Errorf(fanfold.Invalid, `ifMatch is one tag as the ETag header has it, a revision, or "*"`)
 	}
-	op.Revisions = []fanfold.Revision{tagRevision(text)}
-	if t.Kind(n) == jsondoc.Number && op.Revisions[0] == noRevision {
+	if _, err := parseETag(text); t.Kind(n) == jsondoc.Number && err != nil {
 		return fanfold.Errorf(fanfold.Invalid, "ifMatch: %s is not a revision", t.Raw(n))
 	}
+	op.Revisions = []fanfold.Revision{p.revision(text)}
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (d *documents) create(c echo.Context) error {
 	if err := parameters(c, writeParameters...); err != nil {
 		return err
 	}
-	cond, err := parseConditions(c.Request())
+	cond, err := d.positions.parseConditions(c.Request())
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (d *documents) create(c echo.Context) error {
 
 // put answers PUT of a document: it is created or replaced, under the request's conditions.
 func (d *documents) put(c echo.Context) error {
-	op, err := addressed(c, writer.Put, "refresh")
+	op, err := d.addressed(c, writer.Put, "refresh")
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (d *documents) put(c echo.Context) error {
 // patch answers PATCH of a document: the patch is applied to the referenced view, checked, and stored as it is, on the
 // revision with which it was checked.
 func (d *documents) patch(c echo.Context) error {
-	op, err := addressed(c, writer.Patch, "refresh")
+	op, err := d.addressed(c, writer.Patch, "refresh")
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (d *documents) patch(c echo.Context) error {
 
 // delete answers DELETE of a document.
 func (d *documents) delete(c echo.Context) error {
-	op, err := addressed(c, writer.Delete, "steps")
+	op, err := d.addressed(c, writer.Delete, "steps")
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (d *documents) writeOne(c echo.Context, op *writer.Operation, body []byte) 
 
 // addressed reads the path, the parameters and the conditions of a write to one document. parameter is the one that only
 // this kind of write takes, "" for none. Errors are Invalid and NotFound.
-func addressed(c echo.Context, kind writer.OperationKind, parameter string) (op *writer.Operation, err error) {
+func (d *documents) addressed(c echo.Context, kind writer.OperationKind, parameter string) (op *writer.Operation, err error) {
 	op = &writer.Operation{Kind: kind}
 	if op.Key, err = keyOf(c); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func addressed(c echo.Context, kind writer.OperationKind, parameter string) (op 
 	if err := parameters(c, known...); err != nil {
 		return nil, err
 	}
-	if op.Conditions, err = parseConditions(c.Request()); err != nil {
+	if op.Conditions, err = d.positions.parseConditions(c.Request()); err != nil {
 		return nil, err
 	}
 	if (op.Absent || op.Not != nil) && kind != writer.Put {

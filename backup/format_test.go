@@ -30,7 +30,7 @@ func goldenManifest() Manifest {
 	return Manifest{Store: testStore, Fold: 8, PositionTime: event(3).Time,
 		Groups: []Group{{Name: "mail", Settings: json.RawMessage(`{"partitions":16,"filter":"a < b && c > d"}`), Created: made, Start: fanfold.At(1, 2), Fold: 8,
 			Partitions: []Checkpoint{{Partition: 3, Checkpoint: fanfold.At(2, 5), Fold: 8, Parked: []Parked{{From: fanfold.At(1, 0), To: fanfold.At(1, 3)}}}}}},
-		Predecessors: []Predecessor{{Store: "aaaaaaaa", Last: 2}}}
+		Predecessors: fanfold.Origin{{Store: "aaaaaaaa", Last: 2}}}
 }
 
 // TestGoldenBackup: a backup of this version of the format is read, and what this program writes has its records and its manifest. The compressed bytes

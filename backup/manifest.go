@@ -34,10 +34,11 @@ type Manifest struct {
 	Base         *Point          `json:"base,omitempty"`        // where the log begins, if it was cut
 	// After says after which event the segments begin, where that is neither the log's beginning nor its base: such a backup only
 	// continues another one, and cannot be restored alone.
-	After        *Point        `json:"after,omitempty"`
-	Segments     []Segment     `json:"segments"`
-	Groups       []Group       `json:"groups,omitempty"`
-	Predecessors []Predecessor `json:"predecessors,omitempty"`
+	After    *Point    `json:"after,omitempty"`
+	Segments []Segment `json:"segments"`
+	Groups   []Group   `json:"groups,omitempty"`
+	// Predecessors are the stores from which the store itself was restored.
+	Predecessors fanfold.Origin `json:"predecessors,omitempty"`
 	// Checksum is the SHA-256 of the manifest's text where the checksum itself is all zeros.
 	Checksum fanfold.Digest `json:"checksum"`
 }
@@ -46,12 +47,6 @@ type Manifest struct {
 type Point struct {
 	Seq    uint64         `json:"sequence"`
 	Digest fanfold.Digest `json:"digest"` // of all events up to it
-}
-
-// Predecessor is a store from whose backup this one was restored.
-type Predecessor struct {
-	Store fanfold.StoreID `json:"store"`
-	Last  uint64          `json:"last"` // the last event that both have
 }
 
 // Group is a consumer group of the change feed.

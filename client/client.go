@@ -161,7 +161,7 @@ func (c *Client) send(ctx context.Context, r *request) (*answer, error) {
 			return a, nil
 		}
 		if failure.Code == StoreChanged {
-			c.latest.forget()
+			c.latest.resume(failure)
 		}
 		if ctx.Err() != nil {
 			return nil, ended(ctx, failure)

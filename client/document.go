@@ -17,7 +17,7 @@ type Document[T any] struct {
 	Collection, ID string
 	Value          T // the body; in a list raw JSON also has the member _meta, which a write drops
 	Revision       uint64
-	// ETag goes into IfMatch. From Get it goes into IfNoneMatch, too; from a list it names the revision alone.
+	// ETag goes into IfMatch. From Get it goes into IfNoneMatch, too; from a list it lacks the version of the fold.
 	ETag string
 	// Position says, of Get, which prefix of the log the answer shows; of a list it is the document's last change.
 	Position  string
@@ -203,7 +203,7 @@ func (d *Documents[T]) item(text json.RawMessage) (*Document[T], error) {
 		return nil, err
 	}
 	doc := &Document[T]{Collection: d.name, ID: string(item.ID), Revision: item.Meta.Rev, Position: item.Meta.Position,
-		ETag: revisionTag(item.Meta.Rev), CreatedAt: item.Meta.CreatedAt, UpdatedAt: item.Meta.UpdatedAt}
+		ETag: listTag(item.Meta.Rev, item.Meta.Position), CreatedAt: item.Meta.CreatedAt, UpdatedAt: item.Meta.UpdatedAt}
 	return doc, decode(text, &doc.Value)
 }
 

@@ -104,6 +104,15 @@ func (e *Error) Error() string {
 	return s
 }
 
+// Oldest returns the position from which to go on, with Gone, PositionGone and StoreChanged; "" where the server says none.
+func (e *Error) Oldest() string {
+	var at string
+	if json.Unmarshal(e.Members["oldest"], &at) != nil || !positionRE.MatchString(at) {
+		return ""
+	}
+	return at
+}
+
 // Unwrap returns the cause, nil where there is none.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -35,11 +35,15 @@ func (n *latestPosition) see(at string) {
 	}
 }
 
-// forget drops the position, which is another store's.
-func (n *latestPosition) forget() {
+// resume drops the position, which is another store's or was lost by a restore. A restored store says where its own begins.
+func (n *latestPosition) resume(failure *Error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.at = ""
+	at := failure.Oldest()
+	if seq, _, store := parts(at); seq > 0 && store != "" {
+		n.at = at
+	}
 }
 
 // before tells whether position a is before position b of the same store. It is false where they cannot be compared.

@@ -158,6 +158,9 @@ func TestSessionReads(t *testing.T) {
 	if _, err := books.Get(t.Context(), "b"); !errors.Is(err, client.StoreChanged) || !errors.As(err, &failure) || string(failure.Members["oldest"]) != `"7-0"` {
 		t.Errorf("get: %v", err)
 	}
+	if c.Position() != "" {
+		t.Errorf("the position of another store is kept: %s", c.Position())
+	}
 	want.Store("")
 	position.Store("3-0-cccccccc")
 	must(books.Get(t.Context(), "b"))(t)

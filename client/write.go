@@ -41,7 +41,18 @@ func IfMatch(etag string) WriteOption { return func(r *request) { r.header.Set("
 // IfRevision writes only where the document has this revision. The error is Stale otherwise.
 func IfRevision(revision uint64) WriteOption { return IfMatch(revisionTag(revision)) }
 
-// revisionTag returns an ETag that names a revision alone.
+// listTag returns an ETag of a document in a list. The position names the store, so that the ETag holds for no other write that has the
+// revision's number in a store that was restored.
+func listTag(revision uint64, position string) string {
+	parts := strings.SplitN(position, "-", 4)
+	if len(parts) < 3 {
+		return revisionTag(revision)
+	}
+	return `"` + strconv.FormatUint(revision, 10) + "." + strings.Join(parts[:3], "-") + `"`
+}
+
+// revisionTag returns an ETag that names a revision alone. In a store that was restored it holds up to the last event of the backup: take
+// an ETag for a later revision.
 func revisionTag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
 
 // MustExist writes only where the document is there. The error is Stale otherwise.

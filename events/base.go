@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -10,6 +11,10 @@ import (
 
 // baseKey is the key of the log's base in the stream's metadata.
 const baseKey = "fanfold-base"
+
+// restoredBase follows the base of a log that was restored. Programs that do not know Fanfold-Time would take other times for those of its
+// events, and do not read such a base.
+const restoredBase = " restored"
 
 // Base says after which event the log begins. The zero value is that of a log from which nothing was cut.
 type Base struct {
@@ -28,7 +33,7 @@ func baseOf(config jetstream.StreamConfig) (b Base, err error) {
 		return b, nil
 	}
 	var digest string
-	if _, err := fmt.Sscanf(text, "%d %s", &b.Seq, &digest); err != nil || !fanfold.ReadDigest(&b.Digest, digest) || b.String() != text {
+	if _, err := fmt.Sscanf(text, "%d %s", &b.Seq, &digest); err != nil || !fanfold.ReadDigest(&b.Digest, digest) || b.String() != strings.TrimSuffix(text, restoredBase) {
 		return b, fanfold.Errorf(fanfold.Invalid, "stream %s has a base that cannot be read in its metadata: %q", config.Name, text)
 	}
 	return b, nil

@@ -29,8 +29,9 @@ func (d *Decoder) Decode(msg Message) (*fanfold.Event, error) {
 	return d.decode(msg)
 }
 
-// setDigest gives a message its digest.
+// setDigest gives a message its time and its digest.
 func (d *Decoder) setDigest(m *Message) {
+	m.Time, m.badTime = timeOf(m.Time, m.Headers)
 	m.digest, d.head = digest(d.head, m.Seq, m.Time, m.Subject, m.Headers, m.Data)
 }
 
@@ -43,7 +44,7 @@ func (d *Decoder) decode(msg Message) (*fanfold.Event, error) {
 		err = decode(&d.tree, msg.Subject, msg.Data, ev)
 	}
 	if err == nil {
-		err = readHeaders(msg.Headers, ev)
+		err = cmp.Or(msg.badTime, readHeaders(msg.Headers, ev))
 	}
 	if err == nil && kind != "" && kind != ev.Kind && (kind != fanfold.KindModel || !sharesModelSubject(ev.Kind)) {
 		err = fmt.Errorf("op %q does not belong on subject %s", ev.Kind, msg.Subject)

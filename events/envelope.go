@@ -326,8 +326,9 @@ const (
 	headerTxCount = fanfold.HeaderTxCount
 	headerKey     = fanfold.HeaderKey
 	headerDigest  = fanfold.HeaderDigest
-	headerActor   = fanfold.HeaderActor   // as EscapeToken writes it
-	headerBatch   = "Fanfold-Batch-Count" // of the first of messages that are no transaction and were stored together: how many these are
+	headerActor   = fanfold.HeaderActor      // as EscapeToken writes it
+	headerTime    = "Fanfold-Time"           // when the event was stored first, in nanoseconds since 1970, in a log that was restored
+	headerBatch   = fanfold.HeaderBatchCount // of the first of messages that are no transaction and were stored together: how many these are
 )
 
 // digest returns the digest of a message: of its sequence, time, subject and payload, and of the headers that an event is

@@ -30,6 +30,9 @@ type Options struct {
 	Exists   bool          // the stream is known to have been made: it is not made anew
 	Damaged  bool          // the stream may lack events: what is left of it is to be read
 	Logger   *slog.Logger  // default slog.Default()
+
+	restoring *restored // the stream is to be made for a restore, or was made by it; nil for a log that is whole
+
 	// Abandoned is for tests: how old a snapshot is that is not complete when it is removed; default ten minutes.
 	Abandoned time.Duration
 
@@ -95,6 +98,7 @@ type Log struct {
 	opt        Options
 	store      fanfold.StoreID
 	base       Base
+	origin     fanfold.Origin
 	fences     fences
 	commit     committer
 	connection servers.Connection
@@ -142,6 +146,9 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	if l.base, err = baseOf(l.stream.CachedInfo().Config); err != nil {
 		return nil, err
 	}
+	if l.origin, err = originOf(l.stream.CachedInfo().Config); err != nil {
+		return nil, err
+	}
 	l.replicated.Store(l.stream.CachedInfo().Config.Replicas > 1)
 	l.store = l.identify(ctx, l.stream)
 	run.highest.Advance(l.stream.CachedInfo().State.LastSeq)
@@ -184,7 +191,7 @@ func (l *Log) Stats() Stats {
 
 // streamConfig returns the settings with which the stream is made.
 func (l *Log) streamConfig() jetstream.StreamConfig {
-	return jetstream.StreamConfig{
+	config := jetstream.StreamConfig{
 		Name: l.opt.Database, Subjects: []string{l.sub.all()}, Storage: jetstream.FileStorage,
 		Description: "Fanfold's event log: every write of database " + l.opt.Database,
 		Duplicates:  l.opt.Window,
@@ -192,6 +199,10 @@ func (l *Log) streamConfig() jetstream.StreamConfig {
 		Replicas:    l.opt.Replicas, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1,
 		AllowAtomicPublish: true, AllowDirect: true,
 	}
+	if r := l.opt.restoring; r != nil {
+		r.describe(&config)
+	}
+	return config
 }
 
 // openOrCreateStream returns the stream. Errors are Unavailable, and Invalid for settings that
@@ -214,6 +225,9 @@ func (l *Log) openOrCreateStream(ctx context.Context) (jetstream.Stream, error) 
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot open stream %s: %v", l.opt.Database, err)
 	}
 	have, want := s.CachedInfo().Config, l.streamConfig()
+	if err := l.checkFinished(have); err != nil {
+		return nil, err
+	}
 	if have.MaxAge != 0 || have.MaxMsgs > 0 || have.MaxBytes > 0 || have.MaxMsgsPerSubject > 0 ||
 		have.Storage != want.Storage || have.Retention != want.Retention || !have.AllowAtomicPublish || !have.AllowDirect {
 		return nil, fanfold.Errorf(fanfold.Invalid, "stream %s exists with settings that could lose events; "+

@@ -102,6 +102,7 @@ type Message struct {
 	Time    time.Time
 	Pending uint64
 	digest  fanfold.Digest
+	badTime error // why its header for the time cannot be read, as Invalid; nil where it can, or is not there
 }
 
 // Digest returns the digest of the message's event, which a Reader has computed.

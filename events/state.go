@@ -196,7 +196,8 @@ func (l *Log) checkEvent(ctx context.Context, known Known) error {
 	if m == nil {
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d of the log cannot be read any more; %s", known.Seq, Repair)
 	}
-	if d, _ := digest(nil, m.Seq, m.Time, m.Subject, m.Header, m.Data); d != known.Event {
+	at, _ := timeOf(m.Time, m.Header)
+	if d, _ := digest(nil, m.Seq, at, m.Subject, m.Header, m.Data); d != known.Event {
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d of the log is not the one that was there before: it is another log, or a copy that went another way; %s", known.Seq, Repair)
 	}
 	return nil

@@ -61,7 +61,7 @@ func (n *Node) Backup(ctx context.Context, after uint64, begin func(at fanfold.P
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	m := backup.Manifest{Store: n.Log.Store(), Groups: groups, PositionTime: cp.Time.UTC()}
+	m := backup.Manifest{Store: n.Log.Store(), Predecessors: n.Log.Origin(), Groups: groups, PositionTime: cp.Time.UTC()}
 	m.Fold, _ = n.Projector.FoldOf(cp.Seq)
 	if base.Seq > 0 {
 		m.Base = &backup.Point{Seq: base.Seq, Digest: base.Digest}

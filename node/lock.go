@@ -10,10 +10,21 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// LockDir makes a directory that nobody else may enter, where there is none, and locks it. The caller closes the file that it returns to release the
+// LockDir does what lockDir does, and refuses a directory into which a backup was not restored to the end, with Conflict.
+func LockDir(dir string) (*os.File, error) {
+	f, err := lockDir(dir)
+	if err == nil {
+		if err = checkFinished(dir); err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	return f, err
+}
+
+// lockDir makes a directory that nobody else may enter, where there is none, and locks it. The caller closes the file that it returns to release the
 // lock; the system does so when the process ends in any other way. Errors are Invalid, and Unavailable where another
 // process has the lock.
-func LockDir(dir string) (*os.File, error) {
+func lockDir(dir string) (*os.File, error) {
 	if dir == "" {
 		return nil, fanfold.Errorf(fanfold.Invalid, "--data must name a directory")
 	}

@@ -272,7 +272,7 @@ func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 
 // issuer returns what gives out positions.
 func (n *Node) issuer() fanfold.Issuer {
-	return fanfold.Issuer{Store: n.Log.Store(), Folds: n.Projector}
+	return fanfold.Issuer{Store: n.Log.Store(), Origin: n.Log.Origin(), Folds: n.Projector}
 }
 
 // openAPI makes the writer, the feed and the API of a node whose log and read model are open.

@@ -44,7 +44,7 @@ func benchBackup(ctx context.Context, dir string, documents int) (results []benc
 	s := benchStore{model: backupModel, authors: 1000, books: documents, text: wordyBook}
 	err = s.run(ctx, filepath.Join(dir, "store"), func(ctx context.Context, n *node.Node) error {
 		b := backupBench{n: n, dir: dir}
-		for _, part := range []func(ctx context.Context) error{b.whole, func(ctx context.Context) error { return b.more(ctx, documents) }, b.beside} {
+		for _, part := range []func(ctx context.Context) error{b.whole, b.restore, func(ctx context.Context) error { return b.more(ctx, documents) }, b.beside} {
 			if err := part(ctx); err != nil {
 				return err
 			}
@@ -156,6 +156,32 @@ func (b *backupBench) whole(ctx context.Context) error {
 	b.first = ours
 	size := bench.Result{Name: fmt.Sprintf("bytes of a backup of %d events", events), Ours: float64(ours), Limit: float64(copied), Unit: "bytes", Ratio: float64(ours) / float64(copied), Notes: []string{"limit: the log's files"}}
 	b.results = append(b.results, r, size)
+	return err
+}
+
+// restore measures restores of the backup beside replays of the log. Each reads the backup twice and the restored log once, and syncs it.
+func (b *backupBench) restore(ctx context.Context) error {
+	r, err := bench.Pairs("restore", "events/s", "a replay", func(int) (rate float64, err error) {
+		from, err := backup.Open(filepath.Join(b.dir, "backup"))
+		if err != nil {
+			return 0, err
+		}
+		dir, began := filepath.Join(b.dir, "restored"), time.Now()
+		restored, err := node.Restore(ctx, from, node.RestoreConfig{Data: dir})
+		if err != nil {
+			return 0, err
+		}
+		return float64(restored.Events) / time.Since(began).Seconds(), os.RemoveAll(dir)
+	}, func(int) (rate float64, err error) {
+		last, err := b.n.Log.LastSeq(ctx)
+		if err != nil {
+			return 0, err
+		}
+		began := time.Now()
+		err = b.n.Projector.ReplayTo(ctx, last)
+		return float64(last) / time.Since(began).Seconds(), err
+	})
+	b.results = append(b.results, r)
 	return err
 }
 

@@ -37,6 +37,12 @@ func (u urlList) Type() string { return "URL,..." }
 // natsFlags adds the flags about outside NATS servers. None of them takes a secret itself, for others see a process's
 // arguments.
 func natsFlags(f *pflag.FlagSet, cfg *node.Config) {
+	serverFlags(f, cfg)
+	f.DurationVar(&cfg.SnapshotEvery, "snapshot-every", 0, "time between two copies of the read model for new nodes, on outside servers; 0 for none")
+}
+
+// serverFlags adds those of them that lead to the servers.
+func serverFlags(f *pflag.FlagSet, cfg *node.Config) {
 	f.Var(urlList{&cfg.NATS}, "nats", "URLs of NATS servers to keep the log on, instead of the embedded one")
 	c := &cfg.Credentials
 	f.StringVar(&c.User, "nats-user", "", "user at the NATS servers")
@@ -48,5 +54,4 @@ func natsFlags(f *pflag.FlagSet, cfg *node.Config) {
 	f.StringVar(&c.CertFile, "nats-cert", "", "file with this node's certificate for the NATS servers, in PEM")
 	f.StringVar(&c.KeyFile, "nats-key", "", "file with the certificate's private key, in PEM")
 	f.IntVar(&cfg.Replicas, "replicas", 0, "replicas of the log where this node makes it on outside servers; 0 for 3 where they form a cluster of three, else 1")
-	f.DurationVar(&cfg.SnapshotEvery, "snapshot-every", 0, "time between two copies of the read model for new nodes, on outside servers; 0 for none")
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
 )
 
@@ -167,4 +168,16 @@ func syncTree(dir string, fsync func(*os.File) error) error {
 		}
 		return errors.Join(fsync(f), f.Close())
 	})
+}
+
+// SyncFiles makes everything durable that a server has left in its directory, and the names of the directories in it. No server runs
+// there. fsync is that of Options, nil for the default. The error is Unavailable.
+func SyncFiles(dir string, fsync func(*os.File) error) error {
+	if fsync == nil {
+		fsync = (*os.File).Sync
+	}
+	if err := syncTree(dir, fsync); err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the log's files cannot be made durable: %v", err)
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -37,10 +38,11 @@ func main() {
 	server := flag.String("server", "nats://127.0.0.1:4222", "the server that --nats-listen opened")
 	stream := flag.String("stream", "fanfold", "name of the stream")
 	after := flag.Uint64("after", 0, "go on behind this event")
+	times := flag.Bool("times", false, "print when each event was stored")
 	once := flag.Bool("once", false, "end behind the last event that there is now")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := read(ctx, *server, *stream, *after, *once)
+	err := read(ctx, *server, *stream, *after, *once, *times)
 	stop()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		log.Fatal(err)
@@ -48,7 +50,7 @@ func main() {
 }
 
 // read prints the events behind after, until ctx ends or, with once, up to the last one that there is now.
-func read(ctx context.Context, server, stream string, after uint64, once bool) error {
+func read(ctx context.Context, server, stream string, after uint64, once, times bool) error {
 	nc, err := nats.Connect(server, nats.MaxReconnects(-1)) // an ordered consumer goes on where it was
 	if err != nil {
 		return err
@@ -88,6 +90,9 @@ func read(ctx context.Context, server, stream string, after uint64, once bool) e
 		if err != nil { // never skip an event: what follows would be wrong
 			return fmt.Errorf("event %d: %w", meta.Sequence.Stream, err)
 		}
+		if times {
+			line = timeOf(msg.Headers(), meta.Timestamp) + " " + line
+		}
 		line = fmt.Sprintf("%d %s", meta.Sequence.Stream, line)
 		transaction = append(transaction, line)
 		if more(msg.Headers()) {
@@ -117,6 +122,15 @@ func deliver(ctx context.Context, js jetstream.JetStream, stream string, after u
 	}
 	context.AfterFunc(ctx, messages.Stop)
 	return messages, nil
+}
+
+// timeOf returns when an event was stored first. In a log that was restored from a backup the server has another time.
+func timeOf(h nats.Header, server time.Time) string {
+	at := server
+	if nanos, err := strconv.ParseInt(h.Get("Fanfold-Time"), 10, 64); err == nil {
+		at = time.Unix(0, nanos)
+	}
+	return at.UTC().Format(time.RFC3339Nano)
 }
 
 // more tells whether other events of the same transaction follow.

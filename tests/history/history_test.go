@@ -222,6 +222,9 @@ func historyIn(t *rapid.T, closed bool) {
 	if chance(t, 25) {
 		h.checkExportAt()
 	}
+	if !closed && chance(t, 25) { // a backup has no keys
+		h.checkRestored()
+	}
 }
 
 // operation is one step of a history.

@@ -1,0 +1,124 @@
+package node
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/embedded"
+)
+
+// restoringFile is in a data directory into which a backup is restored, from before anything else is there until all of it is durable.
+const restoringFile = "restoring"
+
+// lockFile is the file whose lock keeps others out of a data directory.
+const lockFile = "lock"
+
+// isRestoring returns whether a directory has a restore that has not come to its end. The error is Unavailable.
+func isRestoring(dir string) (bool, error) {
+	_, err := os.Stat(filepath.Join(dir, restoringFile))
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, os.ErrNotExist):
+		return false, nil
+	}
+	return false, fanfold.Wrap(err, fanfold.Unavailable, "the data directory cannot be read: %v", err)
+}
+
+// checkRestorable returns Conflict for a directory that has something else than what an unfinished restore has left. It makes nothing.
+func checkRestorable(dir string) error {
+	found, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Invalid, "%s cannot be a data directory: %v", dir, err)
+	}
+	restoring, err := isRestoring(dir)
+	if err != nil || restoring {
+		return err
+	}
+	for _, f := range found {
+		if f.Name() != lockFile {
+			return fanfold.Errorf(fanfold.Conflict, "%s is not empty: it has %s; a backup is restored into a directory that is empty or not there; nothing was touched", dir, f.Name())
+		}
+	}
+	return nil
+}
+
+// markDirectory makes the directory one whose restore has not come to its end, and removes what another restore has left. Its caller has the
+// lock. The errors are those of checkRestorable, and Unavailable.
+func (r *restorer) markDirectory() error {
+	dir := r.cfg.Data
+	if err := checkRestorable(dir); err != nil { // somebody else may have had the lock meanwhile
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, restoringFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err == nil {
+		_, err = f.WriteString("fanfold restore has not come to its end here: store " + string(r.backup.Store) + "\n")
+		err = errors.Join(err, r.fsync(f), f.Close(), r.syncDir(dir), r.syncDir(filepath.Dir(filepath.Clean(dir))))
+	}
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "cannot write into %s: %v", dir, err)
+	}
+	found, err := os.ReadDir(dir)
+	for _, left := range found {
+		if name := left.Name(); name != restoringFile && name != lockFile {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
+		}
+	}
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "what a restore that was ended has left in %s cannot be removed: %v", dir, err)
+	}
+	return r.step("marked the directory")
+}
+
+// finishDirectory makes everything in the directory durable, and then takes the mark away.
+func (r *restorer) finishDirectory(out *Restored) error {
+	dir := r.cfg.Data
+	w := witness{Seq: out.Last, Event: r.plan.event, Digest: out.Digest, Synced: out.Last}
+	err := embedded.SyncFiles(filepath.Join(dir, "nats"), r.cfg.Fsync)
+	if err == nil && out.Events > 0 {
+		err = w.write(dir)
+	}
+	if err == nil {
+		err = r.step("synced the directory")
+	}
+	if err == nil {
+		err = errors.Join(os.Remove(filepath.Join(dir, restoringFile)), r.syncDir(dir))
+	}
+	var known *fanfold.Error
+	if err != nil && !errors.As(err, &known) {
+		err = fanfold.Wrap(err, fanfold.Unavailable, "what was restored into %s cannot be made durable: %v", dir, err)
+	}
+	return err
+}
+
+// fsync makes a file durable.
+func (r *restorer) fsync(f *os.File) error {
+	if r.cfg.Fsync != nil {
+		return r.cfg.Fsync(f)
+	}
+	return f.Sync()
+}
+
+// syncDir makes the names in a directory durable.
+func (r *restorer) syncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.fsync(f), f.Close())
+}
+
+// checkFinished returns Conflict for a directory whose restore has not come to its end.
+func checkFinished(dir string) error {
+	restoring, err := isRestoring(dir)
+	if restoring {
+		err = events.ErrUnfinished(dir)
+	}
+	return err
+}

@@ -1,0 +1,139 @@
+package node
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/backup"
+)
+
+// restorePlan says what of a backup is restored.
+type restorePlan struct {
+	last     uint64         // the last event
+	time     time.Time      // of that event
+	cutBatch uint64         // the first event of a batch of which the end is left out, 0 for none
+	largest  int            // bytes of the largest message, with its headers
+	event    fanfold.Digest // of the last event, once it is restored
+}
+
+// maxAddedHeaders bounds in bytes the headers that a restore adds to a message.
+const maxAddedHeaders = 256
+
+// end is where a restored store ends.
+type end struct {
+	seq  uint64    // the last event
+	time time.Time // or the time than which no event is later, if it is not zero
+}
+
+// planRestore reads a whole backup through, and returns what is to be restored of it. Errors are backup.Damage, within an Invalid; Invalid
+// for an end that it does not have; ctx's; and Unavailable.
+func planRestore(ctx context.Context, b *backup.Backup, to string, progress fanfold.Progress) (*restorePlan, error) {
+	if !b.Complete() {
+		return nil, fanfold.Errorf(fanfold.Invalid, "the backup only continues another one, and cannot be restored alone: restore the directory into which it was added")
+	}
+	at, err := endOf(b, to)
+	if err != nil {
+		return nil, err
+	}
+	s := restoreSurvey{end: at}
+	if b.Base != nil {
+		s.plan.last = b.Base.Seq
+	}
+	base := s.plan.last
+	err = b.Events(ctx, base, func(ev *backup.Event) error {
+		if ev.Seq%1024 == 0 {
+			progress.Tell("reading the backup", int64(ev.Seq-base), int64(b.Position-base))
+		}
+		return s.add(ev)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.left > 0 && !s.ended:
+		return nil, fanfold.Errorf(fanfold.Invalid, "the backup ends within a transaction, at event %d", b.Position)
+	case s.plan.last == base && !at.time.IsZero() && b.Position > base:
+		return nil, fanfold.Errorf(fanfold.Invalid, "--to %s is before the backup's first event", to)
+	}
+	return &s.plan, nil
+}
+
+// endOf reads where the restored store ends. The error is Invalid.
+func endOf(b *backup.Backup, to string) (e end, err error) {
+	if to == "" {
+		return end{seq: b.Position}, nil
+	}
+	if t, err := time.Parse(time.RFC3339, to); err == nil {
+		return end{time: t}, nil
+	}
+	mark, err := fanfold.ParseBookmark(to)
+	if err != nil {
+		return e, fanfold.Errorf(fanfold.Invalid, "--to %s is neither a position, such as 1042-0, nor an RFC 3339 time, such as 2026-11-24T21:40:00Z", fanfold.Clip(to))
+	}
+	issuer := fanfold.Issuer{Store: b.Store, Origin: b.Predecessors}
+	if _, err := issuer.Resolve(mark); err != nil {
+		return e, fanfold.Errorf(fanfold.Invalid, "--to %s is a position of another store: the backup is of store %s", to, b.Store)
+	}
+	e.seq = mark.Seq()
+	if e.seq > b.Position || b.Base != nil && e.seq < b.Base.Seq {
+		return e, fanfold.Errorf(fanfold.Invalid, "--to %s is not in the backup, which ends at event %d", to, b.Position)
+	}
+	return e, nil
+}
+
+// restoreSurvey finds the last event that is restored, while the events of a backup go by.
+type restoreSurvey struct {
+	plan    restorePlan
+	end     end
+	ended   bool
+	left    int       // events of a transaction that are to come
+	newest  time.Time // the latest time of an event so far
+	batch   uint64    // the first event of what was stored together last
+	batchTo uint64    // and its last
+}
+
+// add looks at the next event.
+func (s *restoreSurvey) add(ev *backup.Event) error {
+	size := len(ev.Payload) + maxAddedHeaders
+	index, count := 0, 0
+	var err error
+	for _, h := range ev.Headers {
+		size += len(h.Name) + len(h.Value) + 4
+		switch h.Name {
+		case fanfold.HeaderTxIndex:
+			index, err = strconv.Atoi(h.Value)
+		case fanfold.HeaderTxCount:
+			count, err = strconv.Atoi(h.Value)
+		case fanfold.HeaderBatchCount:
+			var n uint64
+			if n, err = strconv.ParseUint(h.Value, 10, 32); n > 0 {
+				s.batch, s.batchTo = ev.Seq, ev.Seq+n-1
+			}
+		}
+		if err != nil {
+			return fanfold.Errorf(fanfold.Invalid, "event %d of the backup has a header that cannot be read: %s", ev.Seq, h.Name)
+		}
+	}
+	if ev.Time.After(s.newest) {
+		s.newest = ev.Time
+	}
+	if s.ended = s.ended || s.left == 0 && s.isBehind(ev); s.ended {
+		return nil
+	}
+	s.left = max(0, count-index-1)
+	s.plan.last, s.plan.time, s.plan.largest = ev.Seq, ev.Time, max(s.plan.largest, size)
+	s.plan.cutBatch = 0
+	if s.batchTo > ev.Seq {
+		s.plan.cutBatch = s.batch
+	}
+	return nil
+}
+
+// isBehind returns whether an event, which begins something, is behind the end.
+func (s *restoreSurvey) isBehind(ev *backup.Event) bool {
+	if !s.end.time.IsZero() {
+		return s.newest.After(s.end.time)
+	}
+	return ev.Seq > s.end.seq
+}

@@ -1,0 +1,101 @@
+package restore_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// backUp returns the directory of a backup of all that a store has.
+func backUp(t *testing.T, s *harness.Store) string {
+	t.Helper()
+	s.CatchUp()
+	var stream bytes.Buffer
+	err := s.Node.Backup(t.Context(), 0, func(fanfold.Position) io.Writer { return &stream })
+	dir := filepath.Join(t.TempDir(), "backup")
+	if err == nil {
+		err = backup.Unpack(&stream, dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// restoreWith restores the backup in a directory.
+func restoreWith(ctx context.Context, dir string, cfg node.RestoreConfig) (*node.Restored, error) {
+	b, err := backup.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	return node.Restore(ctx, b, cfg)
+}
+
+// restore restores the backup in a directory into a new data directory, up to a place, "" for all of it, and returns that directory.
+func restore(t *testing.T, dir, to string) (data string, r *node.Restored) {
+	t.Helper()
+	data = filepath.Join(t.TempDir(), "data")
+	r, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: data, To: to})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data, r
+}
+
+// open opens a store that the test closes.
+func open(t *testing.T, opt harness.Options) *harness.Store {
+	t.Helper()
+	s := harness.Open(t, opt)
+	t.Cleanup(func() {
+		s.Verify()
+		s.Close()
+	})
+	return s
+}
+
+// scripted returns a store with everything that the script writes.
+func scripted(t *testing.T, opt harness.Options) *harness.Store {
+	t.Helper()
+	s := open(t, opt)
+	harness.RunScript(t, s, harness.CrashScript)
+	s.Put("authors", "keyed", `{"name":"K"}`)
+	s.Want(201, "PUT", "/v1/authors/once", `{"name":"O"}`, "Idempotency-Key", `"k1"`)
+	return s
+}
+
+// requireReplayed compares a store's rows with those of its replay, at a moment when no fence came between.
+func requireReplayed(t *testing.T, s *harness.Store) {
+	t.Helper()
+	for try := 0; ; try++ {
+		rows := s.Digest()
+		s.Replay()
+		if s.Digest() == rows {
+			return
+		}
+		if try == 10 {
+			t.Fatal("the rows are not those of a replay")
+		}
+	}
+}
+
+// digestUpTo returns the digest of all events of a log up to one.
+func digestUpTo(t *testing.T, s *harness.Store, last uint64) (d fanfold.Digest) {
+	t.Helper()
+	err := s.Node.Log.Scan(t.Context(), 1, last, func(_ uint64, _ int, event fanfold.Digest) error {
+		d = d.Followed(event)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

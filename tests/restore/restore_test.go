@@ -1,0 +1,60 @@
+package restore_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/natsserver"
+)
+
+// TestRestore restores a store in every place that a log can have. The rows of every table, the log's digest and its times are those of the
+// store before. A request under a key that was used happens no second time.
+func TestRestore(t *testing.T) {
+	places := []string{"embedded", "servers"}
+	for _, from := range places {
+		source := harness.Options{Dir: t.TempDir()}
+		if from == "servers" {
+			source.NATS, source.Replicas = strings.Join(natsserver.Start(t, 3), ","), 3
+		}
+		s := scripted(t, source)
+		dir, rows := backUp(t, s), s.Digest()
+		for _, to := range places {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				target, cfg := harness.Options{Dir: t.TempDir(), Replicas: 3}, node.RestoreConfig{}
+				if to == "servers" {
+					target.NATS = strings.Join(natsserver.Start(t, 3), ",")
+					cfg.NATS, cfg.Replicas = target.NATS, 3
+				} else {
+					target.Dir, target.Replicas = t.TempDir()+"/data", 1
+					cfg.Data = target.Dir
+				}
+				r, err := restoreWith(t.Context(), dir, cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				restored := open(t, target)
+				if restored.Digest() != rows {
+					t.Fatal("the rows are not those of the store before")
+				}
+				requireReplayed(t, restored)
+				if digest := digestUpTo(t, restored, r.Last); digest != r.Digest || digest != digestUpTo(t, s, r.Last) {
+					t.Fatalf("the log has the digest %s, and the restore says %s", digest, r.Digest)
+				}
+				if report, err := restored.Node.VerifyLog(t.Context(), nil); err != nil || report.Err() != nil {
+					t.Fatalf("the log is %+v, %v", report, err)
+				}
+				if restored.Node.Log.Window() != s.Node.Log.Window() {
+					t.Fatal("the window in which the server drops duplicates is another")
+				}
+				again := restored.Want(201, "PUT", "/v1/authors/once", `{"name":"O"}`, "Idempotency-Key", `"k1"`)
+				if last, _ := restored.Node.Log.LastSeq(t.Context()); again.Header.Get("Fanfold-Revision") == "" || harness.SeqOf(again.Header.Get("Fanfold-Position")) > r.Last {
+					t.Fatalf("a request under a key was done again: %v, the log ends at %d", again.Header, last)
+				}
+				restored.Put("authors", "new", `{"name":"N"}`)
+				restored.Put("authors", "keyed", `{"name":"KK"}`)
+			})
+		}
+	}
+}
