@@ -10,9 +10,11 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// LockDir does what lockDir does, and refuses a directory into which a backup was not restored to the end, with Conflict.
+// LockDir makes a directory that nobody else may enter, where there is none, and locks it. The caller closes the file that it returns to release the
+// lock; the system does so when the process ends in any other way. Errors are Invalid; Unavailable where another
+// process has the lock; and Conflict where a backup was not restored to the end.
 func LockDir(dir string) (*os.File, error) {
-	f, err := lockDir(dir)
+	f, err := lockData(dir)
 	if err == nil {
 		if err = checkFinished(dir); err != nil {
 			err = errors.Join(err, f.Close())
@@ -21,10 +23,8 @@ func LockDir(dir string) (*os.File, error) {
 	return f, err
 }
 
-// lockDir makes a directory that nobody else may enter, where there is none, and locks it. The caller closes the file that it returns to release the
-// lock; the system does so when the process ends in any other way. Errors are Invalid, and Unavailable where another
-// process has the lock.
-func lockDir(dir string) (*os.File, error) {
+// lockData does what LockDir does, also where a restore has not come to its end.
+func lockData(dir string) (*os.File, error) {
 	if dir == "" {
 		return nil, fanfold.Errorf(fanfold.Invalid, "--data must name a directory")
 	}
@@ -34,7 +34,10 @@ func lockDir(dir string) (*os.File, error) {
 	return lockDir(dir, "--data")
 }
 
-// lockDir does what LockDir does, for the directory that a flag names.
+// lockFile is the file whose lock keeps others out of a directory.
+const lockFile = "lock"
+
+// lockDir makes and locks the directory that a flag names.
 func lockDir(dir, flag string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot make the data directory: %v", err)

@@ -36,7 +36,6 @@ const (
 	readModelFile   = "readmodel.json"
 	readModelFormat = 1
 	maxReadModel    = 64 << 10 // bytes of the file
-	lockFile        = "lock"
 	readModelDir    = "readmodel"
 	eventsDir       = "events" // the events of a server, until the read model is made of them
 )

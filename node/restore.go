@@ -110,7 +110,7 @@ func (r *restorer) intoDirectory(ctx context.Context) (out *Restored, err error)
 	if r.plan, err = planRestore(ctx, r.backup, r.cfg.To, r.cfg.Progress); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(r.cfg.Data)
+	lock, err := lockData(r.cfg.Data)
 	if err != nil {
 		return nil, err
 	}

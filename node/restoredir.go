@@ -13,9 +13,6 @@ import (
 // restoringFile is in a data directory into which a backup is restored, from before anything else is there until all of it is durable.
 const restoringFile = "restoring"
 
-// lockFile is the file whose lock keeps others out of a data directory.
-const lockFile = "lock"
-
 // isRestoring returns whether a directory has a restore that has not come to its end. The error is Unavailable.
 func isRestoring(dir string) (bool, error) {
 	_, err := os.Stat(filepath.Join(dir, restoringFile))
