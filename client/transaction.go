@@ -50,6 +50,7 @@ func (o Operation) IfMatch(etag string) Operation {
 }
 
 // IfRevision returns the operation with the condition that the document has a revision.
+// In a store that was restored, revisions that the stores before do not share need the whole ETag: see IfMatch.
 func (o Operation) IfRevision(revision uint64) Operation { return o.IfMatch(revisionTag(revision)) }
 
 // IfExists returns the operation with the condition that the document is there.

@@ -39,6 +39,7 @@ type WriteOption func(r *request)
 func IfMatch(etag string) WriteOption { return func(r *request) { r.header.Set("If-Match", etag) } }
 
 // IfRevision writes only where the document has this revision. The error is Stale otherwise.
+// In a store that was restored, revisions that the stores before do not share need the whole ETag: see IfMatch.
 func IfRevision(revision uint64) WriteOption { return IfMatch(revisionTag(revision)) }
 
 // listTag returns an ETag of a document in a list. The position names the store, so that the ETag holds for no other write that has the

@@ -24,12 +24,18 @@ type ReadModel struct {
 	Unfinished bool              `json:"unfinished,omitempty"` // it is being made, or its making was cut
 	Command    string            `json:"command"`              // that makes it
 	Store      fanfold.StoreID   `json:"store"`                // whose log it is of
+	Origin     fanfold.Origin    `json:"predecessors,omitempty"`
 	Position   *fanfold.Bookmark `json:"position,omitempty"`
 	Time       time.Time         `json:"time,omitzero"`      // of the last event
 	Fold       int               `json:"fold,omitempty"`     // the version of the fold that is in force there
 	Model      uint64            `json:"model,omitempty"`    // the event that applied its model
 	Replaced   bool              `json:"replaced,omitempty"` // the model is that of Build.Model, and not of the log
 	Closed     bool              `json:"closed,omitempty"`   // the store lets nobody in without a key
+}
+
+// issuer returns what takes and gives out the read model's positions.
+func (m *ReadModel) issuer(p *projector.Projector) fanfold.Issuer {
+	return fanfold.Issuer{Store: m.Store, Origin: m.Origin, Folds: p}
 }
 
 const (
@@ -122,7 +128,7 @@ func (b *Building) EventsDir() string { return filepath.Join(b.opt.Dir, eventsDi
 // reached, and Unavailable.
 func (b *Building) Begin(from EventSource, past projector.Past) (run func(ctx context.Context) error, err error) {
 	past.Last = from.Last
-	b.info.Store, b.info.Closed, b.info.Replaced = from.Store, from.Closed, past.Model != nil
+	b.info.Store, b.info.Origin, b.info.Closed, b.info.Replaced = from.Store, from.Origin, from.Closed, past.Model != nil
 	b.store, err = sqlite.OpenStore(filepath.Join(b.opt.Dir, readModelDir), sqlite.Options{Fingerprint: fold.Fingerprint(), FailWrite: b.opt.FailWrite, Logger: b.opt.Logger})
 	if err != nil {
 		return nil, err
@@ -135,7 +141,7 @@ func (b *Building) Begin(from EventSource, past projector.Past) (run func(ctx co
 
 // Finish makes what run has built a read model that is served, and returns what it is.
 func (b *Building) Finish() (ReadModel, error) {
-	issuer := fanfold.Issuer{Store: b.info.Store, Folds: b.Projector}
+	issuer := b.info.issuer(b.Projector)
 	err := b.store.Read(func(s *sqlite.Snapshot) error {
 		mark := issuer.Mark(s.At())
 		b.info.Position = &mark

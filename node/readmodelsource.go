@@ -17,6 +17,7 @@ import (
 type EventSource struct {
 	Log    projector.Log
 	Store  fanfold.StoreID
+	Origin fanfold.Origin
 	Last   uint64 // the last event; 0 for none
 	Closed bool   // see ReadModel
 }
@@ -24,8 +25,11 @@ type EventSource struct {
 // EventSource returns the node's log as it is now. Nothing is read after the node is closed. The error is Unavailable.
 func (n *Node) EventSource(ctx context.Context) (EventSource, error) {
 	last, err := n.Log.LastSeq(ctx)
-	return EventSource{Log: logSource{n.Log}, Store: n.Log.Store(), Last: last, Closed: n.keys.Closed()}, err
+	return EventSource{Log: logSource{n.Log}, Store: n.Log.Store(), Origin: n.Log.Origin(), Last: last, Closed: n.keys.Closed()}, err
 }
+
+// Issuer returns what takes and gives out positions of the log.
+func (s EventSource) Issuer() fanfold.Issuer { return fanfold.Issuer{Store: s.Store, Origin: s.Origin} }
 
 // EventsOfBackup returns the events of a backup. Nobody knows whether its store lets in who has no key, so it counts as closed. The error
 // is Invalid for a backup that only continues another one.
@@ -33,7 +37,7 @@ func EventsOfBackup(b *backup.Backup) (EventSource, error) {
 	if !b.Complete() {
 		return EventSource{}, fanfold.Errorf(fanfold.Invalid, "the backup only continues another one, and does not have the log's beginning")
 	}
-	return EventSource{Log: backupLog{b}, Store: b.Store, Last: b.Position, Closed: true}, nil
+	return EventSource{Log: backupLog{b}, Store: b.Store, Origin: b.Predecessors, Last: b.Position, Closed: true}, nil
 }
 
 // backupLog makes a backup a projector.Log.

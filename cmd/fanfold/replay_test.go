@@ -31,7 +31,7 @@ func TestReplayFlags(t *testing.T) {
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a refused command made the directory")
 	}
-	replay("--to", "1-0-aaaaaaaa", "--out", out).want(t, exitFailed, "is a position of store aaaaaaaa")
+	replay("--to", "1-0-aaaaaaaa", "--out", out).want(t, exitFailed, "is of store aaaaaaaa")
 	replay("--to", "2", "--out", out).want(t, exitFailed, "the log ends at event 1, before event 2")
 	serve := func(args ...string) ran { return runCommand(t, "", append([]string{"serve"}, args...)...) }
 	serve("--read-only", out).want(t, exitUsage, "is unfinished", "fanfold replay --to 2 --out "+out)

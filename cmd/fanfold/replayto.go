@@ -52,44 +52,47 @@ func (f *pastFlags) check(data string, check bool) error {
 // maxMoment is the most bytes of --to.
 const maxMoment = 255
 
-// moment returns what --to names, and the store of a position, "" where it names none.
-func (f *pastFlags) moment() (m fanfold.Moment, store fanfold.StoreID, err error) {
+// moment returns the time that --to names, or the position as it was given out.
+func (f *pastFlags) moment() (m fanfold.Moment, mark fanfold.Bookmark, err error) {
 	if len(f.to) > maxMoment {
-		return m, "", fanfold.Errorf(fanfold.Invalid, "--to has %d bytes: a position or a time has %d at most", len(f.to), maxMoment)
+		return m, mark, fanfold.Errorf(fanfold.Invalid, "--to has %d bytes: a position or a time has %d at most", len(f.to), maxMoment)
 	}
 	if m.Time, err = time.Parse(time.RFC3339, f.to); err == nil {
 		if m.Time.After(time.Now()) {
-			return m, "", fanfold.Errorf(fanfold.Invalid, "--to %s is in the future: what will be stored then is not known", f.to)
+			return m, mark, fanfold.Errorf(fanfold.Invalid, "--to %s is in the future: what will be stored then is not known", f.to)
 		}
-		return m, "", nil
+		return m, mark, nil
 	}
-	mark, err := fanfold.ParseBookmark(f.to)
+	mark, err = fanfold.ParseBookmark(f.to)
 	if err != nil {
-		return m, "", fanfold.Errorf(fanfold.Invalid, "--to %s is neither a position, as fanfold history prints it, nor an RFC 3339 time, such as 2026-11-24T21:40:00Z", fanfold.Clip(f.to))
+		return m, mark, fanfold.Errorf(fanfold.Invalid, "--to %s is neither a position, as fanfold history prints it, nor an RFC 3339 time, such as 2026-11-24T21:40:00Z", fanfold.Clip(f.to))
 	}
-	return fanfold.Moment{Position: mark.Position}, mark.Store, nil
+	return m, mark, nil
 }
 
-// past returns what is to be replayed, and the store of a position, "" where it names none.
-func (f *pastFlags) past() (past projector.Past, store fanfold.StoreID, err error) {
-	if past.To, store, err = f.moment(); err != nil || f.model == "" {
-		return past, store, err
+// past returns what is to be replayed of a log.
+func (f *pastFlags) past(log fanfold.Issuer) (past projector.Past, err error) {
+	m, mark, err := f.moment()
+	if err == nil && m.Time.IsZero() {
+		m.Position, err = log.Resolve(mark)
+	}
+	if past.To = m; err != nil || f.model == "" {
+		return past, err
 	}
 	text, err := readModelFile(f.model)
 	if err != nil {
-		return past, store, err
+		return past, err
 	}
-	m, err := modelfile.Parse(text)
+	parsed, err := modelfile.Parse(text)
 	if err == nil {
-		past.Model = m.Source
+		past.Model = parsed.Source
 	}
-	return past, store, err
+	return past, err
 }
 
 // run builds the read model.
 func (f *pastFlags) run(cmd *cobra.Command, server *remote, data string) (err error) {
-	past, store, err := f.past()
-	if err != nil {
+	if _, err := f.past(fanfold.Issuer{}); err != nil {
 		return err
 	}
 	debug.SetGCPercent(40) // as of other replays
@@ -105,8 +108,9 @@ func (f *pastFlags) run(cmd *cobra.Command, server *remote, data string) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, closeSource()) }()
-	if store != "" && store != events.Store {
-		return fanfold.Errorf(fanfold.StoreChanged, "--to is a position of store %s, and this is store %s", store, events.Store)
+	past, err := f.past(events.Issuer())
+	if err != nil {
+		return err
 	}
 	run, err := b.Begin(events, past)
 	if err != nil {

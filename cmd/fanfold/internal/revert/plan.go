@@ -31,7 +31,7 @@ type Options struct {
 type step struct {
 	key      fanfold.Key
 	op       string // what happened to it meanwhile: create, change or delete
-	revision uint64 // of the later state; 0 where it was not there
+	tag      string // its ETag in the later state; "" where it was not there
 	offset   int64  // of its body in the file of bodies
 	size     int
 	targets  []int // the steps of documents to which the body refers
@@ -107,12 +107,16 @@ func (p *Plan) add(d *client.DocumentDifference) error {
 	}
 	if d.Op != "delete" {
 		var after struct {
-			Meta struct{ Rev uint64 } `json:"_meta"`
+			Meta struct {
+				Rev      uint64
+				Position fanfold.Bookmark
+			} `json:"_meta"`
 		}
 		if err := json.Unmarshal(d.After, &after); err != nil {
 			return err
 		}
-		s.revision = after.Meta.Rev
+		after.Meta.Position.Fold = 0 // a tag has it elsewhere, and needs none
+		s.tag = fmt.Sprintf(`"%d.%s"`, after.Meta.Rev, after.Meta.Position)
 	}
 	body = withoutMeta(body)
 	s.size = len(body)

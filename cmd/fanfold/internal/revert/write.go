@@ -301,7 +301,7 @@ func (w *writing) transact(ctx context.Context, batch []int) error {
 		s := &w.steps[i]
 		if s.op == "create" {
 			deletes = true
-			operations[at] = client.Delete(s.key.Collection, s.key.ID).IfRevision(s.revision)
+			operations[at] = client.Delete(s.key.Collection, s.key.ID).IfMatch(s.tag)
 			continue
 		}
 		body, err := w.body(s)
@@ -309,8 +309,8 @@ func (w *writing) transact(ctx context.Context, batch []int) error {
 			return err
 		}
 		operations[at] = client.Put(s.key.Collection, s.key.ID, json.RawMessage(body))
-		if s.revision > 0 {
-			operations[at] = operations[at].IfRevision(s.revision)
+		if s.tag != "" {
+			operations[at] = operations[at].IfMatch(s.tag)
 		} else {
 			operations[at] = operations[at].IfAbsent()
 		}
