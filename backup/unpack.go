@@ -18,7 +18,7 @@ type streamReader struct {
 	manifest []byte
 }
 
-// next returns the name and content of the next segment's file, and "" behind the last one, when the manifest is read. Errors are Damage,
+// next returns the name and content of the next segment's file, and "" after the last one, when the manifest is read. Errors are Damage,
 // and Unavailable where the stream cannot be read.
 func (r *streamReader) next() (name string, content []byte, err error) {
 	h, err := r.in.Next()

@@ -49,8 +49,8 @@ type storedPart struct {
 	last   uint64 // the sequence that its last message is to have
 }
 
-// sendEmbedded sends a part to a server to which nobody else publishes. Only its last message is answered. Where one was not stored, its
-// sequence shows it.
+// sendEmbedded sends a part to a server to which nobody else publishes. Only its last message is answered. Its sequence shows whether all
+// were stored.
 func (r *Restoration) sendEmbedded(ctx context.Context, p *restoredPart) (err error) {
 	if err := r.land(ctx, restoredFlights-1); err != nil {
 		return err

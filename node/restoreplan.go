@@ -118,7 +118,7 @@ func (s *restoreSurvey) add(ev *backup.Event) error {
 	if ev.Time.After(s.newest) {
 		s.newest = ev.Time
 	}
-	if s.ended = s.ended || s.left == 0 && s.isBehind(ev); s.ended {
+	if s.ended = s.ended || s.left == 0 && s.isAfter(ev); s.ended {
 		return nil
 	}
 	s.left = max(0, count-index-1)
@@ -130,8 +130,8 @@ func (s *restoreSurvey) add(ev *backup.Event) error {
 	return nil
 }
 
-// isBehind returns whether an event, which begins something, is behind the end.
-func (s *restoreSurvey) isBehind(ev *backup.Event) bool {
+// isAfter returns whether an event, which begins something, comes after the end.
+func (s *restoreSurvey) isAfter(ev *backup.Event) bool {
 	if !s.end.time.IsZero() {
 		return s.newest.After(s.end.time)
 	}

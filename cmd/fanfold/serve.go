@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access/keys"
@@ -51,16 +52,10 @@ position, and no writes. Nothing is written into its directory.`,
 	f.StringVar(&cfg.Data, "data", "fanfold-data", "directory for the log and the read model")
 	f.StringVar(&readOnly, "read-only", "", "directory of a read model that fanfold replay --to has made, which is served without a log")
 	f.StringVar(&cfg.Listen, "listen", "127.0.0.1:8080", "address of the HTTP API")
-	f.BoolVar(&cfg.Insecure, "insecure", false, "let others reach --listen, --nats-listen and --debug-listen without a key and without TLS")
-	f.StringVar(&cfg.TLSCert, "tls-cert", "", "file with the certificate that the node shows, and those between it and its authority, in PEM; read again when it changes")
-	f.StringVar(&cfg.TLSKey, "tls-key", "", "file with the certificate's private key, in PEM")
-	f.BoolVar(&cfg.Plaintext, "plaintext", false, "let others reach the node without TLS, for it ends before the node: in a proxy, or in a balancer")
-	f.StringVar(&cfg.AdminKeyFile, "admin-key-file", "", "file with a key, as fanfold keys new prints it, that has the role admin; read again when it changes")
-	f.BoolVar(&cfg.Anonymous, "anonymous", false, "let in requests without a key, with the role everyone")
-	f.DurationVar(&cfg.MaxAuthAge, "max-auth-age", keys.DefaultMaxAge, "how long the node goes by the keys that it has read, where the log cannot be asked")
 	f.IntVar(&cfg.MaxConnections, "max-connections", 50_000, "connections to the HTTP API at a time; others wait to be accepted")
 	f.Var(nameList{&cfg.Hosts}, "host", "names by which the API may be called besides localhost and addresses")
 	f.Var(nameList{&cfg.Origins}, "cors-origin", "web origins, such as https://app.example, whose pages may read and write; * lets pages of all origins read")
+	accessFlags(f, &cfg)
 	natsFlags(f, &cfg)
 	f.StringVar(&cfg.NATSListen, "nats-listen", "", "open the embedded NATS server to ordinary clients on this address, which may read the log")
 	f.StringVar(&cfg.NATSAuth, "nats-auth", "", "file with the public NKeys of the clients of --nats-listen, one a line; without it whoever reaches an open node may read")
@@ -80,6 +75,17 @@ position, and no writes. Nothing is written into its directory.`,
 	f.StringVar(&cfg.Advertise, "advertise", "", "URL at which this node is reached, as fanfold status shows it (default that of --listen)")
 	f.StringVar(&maxLag, "max-lag", "1m", "events, such as 10000, or time, such as 30s, that the node may be behind the log and still be ready")
 	return cmd
+}
+
+// accessFlags adds the flags that say who reaches a node, and as whom.
+func accessFlags(f *pflag.FlagSet, cfg *node.Config) {
+	f.BoolVar(&cfg.Insecure, "insecure", false, "let others reach --listen, --nats-listen and --debug-listen without a key and without TLS")
+	f.StringVar(&cfg.TLSCert, "tls-cert", "", "file with the certificate that the node shows, and those between it and its authority, in PEM; read again when it changes")
+	f.StringVar(&cfg.TLSKey, "tls-key", "", "file with the certificate's private key, in PEM")
+	f.BoolVar(&cfg.Plaintext, "plaintext", false, "let others reach the node without TLS, for it ends before the node: in a proxy, or in a balancer")
+	f.StringVar(&cfg.AdminKeyFile, "admin-key-file", "", "file with a key, as fanfold keys new prints it, that has the role admin; read again when it changes")
+	f.BoolVar(&cfg.Anonymous, "anonymous", false, "let in requests without a key, with the role everyone")
+	f.DurationVar(&cfg.MaxAuthAge, "max-auth-age", keys.DefaultMaxAge, "how long the node goes by the keys that it has read, where the log cannot be asked")
 }
 
 // serve runs a node until ctx ends. path names a model file to apply at the start, "" none; a mistake in it is the
@@ -119,8 +125,8 @@ func serve(ctx context.Context, cfg node.Config, path string) error {
 var ofLog = []string{"data", "nats", "nats-user", "nats-password-file", "nats-token-file", "nats-creds", "nats-nkey", "nats-ca", "nats-cert", "nats-key", "replicas",
 	"snapshot-every", "nats-listen", "nats-auth", "durability", "model", "allow-removal", "advertise", "max-lag", "max-auth-age"}
 
-// serveReadOnly serves the read model in cfg.Data until the command's context ends. What the environment and the configuration say
-// about the log does not matter.
+// serveReadOnly serves the read model in cfg.Data until the command's context ends. Settings of the log in the environment and the
+// configuration do not matter.
 func serveReadOnly(cmd *cobra.Command, cfg node.Config) error {
 	for _, name := range ofLog {
 		if cmd.Flags().Changed(name) {

@@ -13,7 +13,7 @@ func Keeps(c *model.Collection) bool {
 }
 
 // EachShownKept calls fn for each value in the embedded view of a document that stays on it, by rule. These are the values of frozen copies, and
-// of copies whose target is gone. A view does not say of a list whether an id without a value had null. Where each has null, all of
+// of copies whose target is gone. A view does not say of a list whether an id without a value had null. If each has null, all of
 // them are taken for values, so that the list is there again.
 func EachShownKept(c *model.Collection, body []byte, gone func(collection, id string) (bool, error), fn func(rule, target string, value []byte) error) error {
 	if !Keeps(c) {

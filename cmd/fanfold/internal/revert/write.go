@@ -108,8 +108,8 @@ func (w *writing) pass(d *client.DocumentDifference) error {
 	return w.leaveWritten(i, withoutMeta(d.After))
 }
 
-// leaveWritten leaves a document that was written after the later state. Where that is what the plan would write, an earlier run may have
-// done it.
+// leaveWritten leaves a document that was written after the later state. It may be as the plan would write it: then an earlier
+// run has done so.
 func (w *writing) leaveWritten(i int, now json.RawMessage) error {
 	s := &w.steps[i]
 	s.done = true
