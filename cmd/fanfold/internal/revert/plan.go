@@ -29,13 +29,13 @@ type Options struct {
 
 // step is a document that goes back.
 type step struct {
-	key      fanfold.Key
-	op       string // what happened to it meanwhile: create, change or delete
-	tag      string // its ETag in the later state; "" where it was not there
-	offset   int64  // of its body in the file of bodies
-	size     int
-	targets  []int // the steps of documents to which the body refers
-	done     bool
+	key     fanfold.Key
+	op      string // what happened to it meanwhile: create, change or delete
+	tag     string // its ETag in the later state; "" where it was not there
+	offset  int64  // of its body in the file of bodies
+	size    int
+	targets []int // the steps of documents to which the body refers
+	done    bool
 }
 
 // Plan has the documents that differ between two states. The caller closes it.
