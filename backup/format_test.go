@@ -453,7 +453,7 @@ func TestStreamsThatWereChanged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer w.Close()
+			t.Cleanup(func() { closed(t, w) })
 			_, err = w.Receive(context.Background(), bytes.NewReader(out.Bytes()), nil)
 			requireDamage(t, err, "")
 			if left := segmentsIn(t, dir); len(left) > 0 {

@@ -64,7 +64,7 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer w.Close()
+		defer closed(t, w)
 		begin := Point{after, digestUpTo(after)}
 		var out bytes.Buffer
 		s, err := NewStream(&out, begin, made)
@@ -104,7 +104,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer closed(t, w)
 	if _, err := OpenWriter(dir); fanfold.CodeOf(err) != fanfold.Conflict {
 		t.Errorf("a second writer: %v, want %s", err, fanfold.Conflict)
 	}
@@ -219,7 +219,7 @@ func failAt(t *testing.T, dir string, f *failing, in []byte, had bool) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer closed(t, w)
 	again := in
 	if at := w.After().Seq; at != 0 && !had || at > 200 {
 		again = stream(t, at, 450, made)
@@ -248,12 +248,20 @@ func TestCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer closed(t, w)
 	ctx, cancel := context.WithCancel(context.Background())
 	if _, err := w.Receive(ctx, bytes.NewReader(stream(t, 0, 350, made)), func(uint64) { cancel() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 	if files, err := os.ReadDir(filepath.Join(dir, segmentsDir)); err != nil || len(files) > 0 {
 		t.Errorf("%d files stay: %v", len(files), err)
+	}
+}
+
+// closed closes a writer, and fails the test where that fails.
+func closed(t *testing.T, w *Writer) {
+	t.Helper()
+	if err := w.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -142,7 +142,7 @@ func (r *restorer) fillDirectory(ctx context.Context) (out *Restored, err error)
 // fill stores the events, and the groups.
 func (r *restorer) fill(ctx context.Context, nc *nats.Conn, opt events.RestoreOptions) (out *Restored, err error) {
 	b := r.backup
-	opt.Logger, opt.Origin = r.cfg.Logger, fanfold.Origin(b.Predecessors).After(b.Store, r.plan.last)
+	opt.Logger, opt.Origin = r.cfg.Logger, b.Predecessors.After(b.Store, r.plan.last)
 	if b.Base != nil {
 		opt.Base = events.Base{Seq: b.Base.Seq, Digest: b.Base.Digest}
 	}

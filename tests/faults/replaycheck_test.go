@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -53,14 +55,19 @@ func tablesOf(t *testing.T, c *sqlite3.SQLiteConn) map[string][]column {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close()
 	for row := make([]driver.Value, 4); ; {
-		if rows.Next(row) != nil {
-			return out
+		if err := rows.Next(row); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
 		}
 		name := row[0].(string)
 		out[name] = append(out[name], column{row[1].(string), row[2].(string), row[3].(int64) > 0})
 	}
+	if err := rows.Close(); err != nil {
+		t.Error(err)
+	}
+	return out
 }
 
 // other returns an expression for another value of a column.
@@ -87,12 +94,16 @@ func TestReplayCheckFindsEachTable(t *testing.T) {
 		s.Put("filler", fmt.Sprint(i%3), `{}`)
 	}
 	script := slices.DeleteFunc(slices.Clone(harness.CrashScript), func(st harness.CrashStep) bool {
-		return st.Method == "DELETE" && st.Path == "/v1/series/s" || st.Body == harness.SmallerModel // after which tables are empty
+		return st.Method == http.MethodDelete && st.Path == "/v1/series/s" || st.Body == harness.SmallerModel // after which tables are empty
 	})
 	harness.RunScript(t, s, script)
 	requireSame(t, s)
 	c := openFile(t, readModelPath(t, s))
-	defer c.Close()
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	exec := func(statement string) {
 		t.Helper()
 		if _, err := c.Exec(statement, nil); err != nil {
