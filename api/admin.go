@@ -76,11 +76,7 @@ func (a *admin) replay(c echo.Context) error {
 	var body struct {
 		Check bool `json:"check"`
 	}
-	if c.Request().ContentLength == 0 { // the command as it was before there were checks
-		if _, err := mediaType(c, jsonType); err != nil {
-			return err
-		}
-	} else if err := a.bodies.readObjectAs(c, &body, object{media: []string{jsonType}, members: []string{"check"}, size: maxReplayBody}); err != nil {
+	if err := a.bodies.readObjectAs(c, &body, object{media: []string{jsonType}, members: []string{"check"}, size: maxReplayBody, optional: true}); err != nil {
 		return err
 	}
 	if err := a.operator.Replay(body.Check); err != nil {

@@ -29,6 +29,7 @@ type object struct {
 	nullable []string // of those, which may be null
 	size     int64    // the most bytes; 0 for maxObject
 	depth    int      // how deep it may nest; 0 for objectDepth
+	optional bool     // no body stands for no members
 }
 
 // readObject reads a body that is a JSON object with no other members than those given, into a struct that has them. Errors
@@ -40,7 +41,7 @@ func (b *bodies) readObject(c echo.Context, into any, members ...string) error {
 // readObjectAs does what readObject does, for objects of a kind.
 func (b *bodies) readObjectAs(c echo.Context, into any, kind object) error {
 	body, _, err := b.read(c, cmp.Or(kind.size, maxObject), kind.media...)
-	if err != nil {
+	if err != nil || kind.optional && len(body) == 0 {
 		return err
 	}
 	if err := writer.CheckDepth(body, cmp.Or(kind.depth, objectDepth)); err != nil {
