@@ -103,9 +103,10 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// copyLog copies the log's files, durably, and returns their size and how long that took.
+// copyLog copies the log's files, which are durable with their names as those of a backup are, and returns their size and how long that took.
 func (b *backupBench) copyLog(to string) (bytes int64, took time.Duration, err error) {
 	began := time.Now()
+	made := []string{filepath.Dir(to)}
 	from := filepath.Join(b.dir, "store", "nats")
 	err = filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
@@ -113,6 +114,7 @@ func (b *backupBench) copyLog(to string) (bytes int64, took time.Duration, err e
 		}
 		rel, err := filepath.Rel(from, path)
 		if err != nil || d.IsDir() {
+			made = append(made, filepath.Join(to, rel))
 			return errors.Join(err, os.MkdirAll(filepath.Join(to, rel), 0o700))
 		}
 		in, err := os.Open(path)
@@ -128,14 +130,26 @@ func (b *backupBench) copyLog(to string) (bytes int64, took time.Duration, err e
 		bytes += n
 		return errors.Join(err, out.Sync(), out.Close())
 	})
+	for _, dir := range made {
+		err = errors.Join(err, syncDir(dir))
+	}
 	return bytes, time.Since(began), err
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // whole measures backups of everything.
 func (b *backupBench) whole(ctx context.Context) error {
 	var ours, copied int64
 	var events uint64
-	r, err := bench.Pairs("backup of everything", "events/s", "a copy of the log's files", func(int) (rate float64, err error) {
+	r, err := bench.Pairs("backup of everything", "events/s", "a copy of the log's files, synced", func(int) (rate float64, err error) {
 		dir := filepath.Join(b.dir, "backup")
 		if err := os.RemoveAll(dir); err != nil {
 			return 0, err
