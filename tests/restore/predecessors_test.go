@@ -141,7 +141,7 @@ func TestPositionsOfPredecessors(t *testing.T) {
 		}
 	}
 	for _, format := range []string{"/v1/_changes?since=POSITION", "/v1/_changes?since=POSITION&feed=longpoll", "/v1/_changes?since=POSITION&feed=continuous&timeout=1", "/v1/_changes?since=POSITION&feed=eventsource&timeout=1",
-		"/v1/docs/0?at=POSITION", "/v1/docs?at=POSITION", "/v1/docs/0/_history?from=POSITION", "/v1/docs/0/_history?to=POSITION", "/v1/_diff?from=POSITION"} {
+		"/v1/docs/0?at=POSITION", "/v1/docs?at=POSITION", "/v1/_export?at=POSITION", "/v1/_backup?after=POSITION", "/v1/docs/0/_history?from=POSITION", "/v1/docs/0/_history?to=POSITION", "/v1/_diff?from=POSITION"} {
 		good, bad := at(format)
 		s.Want(http.StatusOK, "GET", good, "")
 		r, err := s.Do("GET", bad, nil)
