@@ -149,35 +149,41 @@ func (d *documents) readDiffCursor(req *difference, cursor string) error {
 	return nil
 }
 
-// differentKeys returns the keys of documents that changed between both states, in order, as many as a page has at most. No snapshot
-// stays open for long: what changed between two states stays the same.
+// differentKeys returns the keys of documents that changed between both states, in order, as many as a page has at most.
 func (d *documents) differentKeys(c echo.Context, req *difference) (keys []fanfold.Key, more bool, err error) {
-	keep := func(key fanfold.Key) {
-		if key.Compare(req.after) <= 0 || req.collections != nil && !slices.Contains(req.collections, key.Collection) {
-			return
-		}
-		i, found := slices.BinarySearchFunc(keys, key, fanfold.Key.Compare)
-		if found || i > req.limit {
-			return
-		}
-		if keys = slices.Insert(keys, i, key); len(keys) > req.limit+1 {
-			keys = keys[:req.limit+1]
-		}
+	of := comparison{req.first, req.last, req.direct, strings.Join(req.collections, ","), rightsOf(c).Shape()}
+	if keys, more, ok := d.found.page(of, req.after, req.limit); ok {
+		return keys, more, nil
 	}
+	found := &foundKeys{of: of, after: req.after}
+	if err := d.findKeys(c, req, found); err != nil {
+		return nil, false, err
+	}
+	keys, more, _ = found.page(req.after, req.limit)
+	if len(found.keys) > 1 { // a page may end early
+		d.found.keep(found)
+	}
+	return keys, more, nil
+}
+
+// findKeys looks at what changed between both states. No snapshot stays open for long: what changed between two states stays the same.
+func (d *documents) findKeys(c echo.Context, req *difference, found *foundKeys) (err error) {
 	ctx := c.Request().Context()
 	for at := req.first; at < req.last && err == nil; {
-		if err := ctx.Err(); err != nil {
-			return nil, false, context.Cause(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		err = d.open(c).Read(func(snap *view.Prefix) (err error) {
-			at, err = snap.ChangedKeys(at, req.last, req.direct, keep)
+			at, err = snap.ChangedKeys(at, req.last, req.direct, func(key fanfold.Key) {
+				if req.collections == nil || slices.Contains(req.collections, key.Collection) {
+					found.add(key)
+				}
+			})
 			return err
 		})
 	}
-	if more = len(keys) > req.limit; more {
-		keys = keys[:req.limit]
-	}
-	return keys, more, err
+	found.settle()
+	return err
 }
 
 // addDifferences adds the documents of a page that differ. The page ends early where it gets large.

@@ -54,6 +54,7 @@ type documents struct {
 	reading   *bodies // of reads
 	queries   *queries
 	answers   *answers
+	found     *founds
 	positions positions
 	imports   *slots
 	maxBody   int64 // of a document, in bytes

@@ -24,11 +24,12 @@ type memory struct {
 	query.Snapshot
 	docs    []*fanfold.Document // by number
 	calls   map[string]int
-	changes int64 // between any two states
+	changes int64         // between any two states
+	changed []fanfold.Key // between any two states
 }
 
 func newMemory() *memory {
-	m := &memory{calls: map[string]int{}}
+	m := &memory{calls: map[string]int{}, changed: []fanfold.Key{{Collection: "books", ID: "b1"}}}
 	for i, d := range []struct{ collection, id, body string }{
 		{"authors", "a1", `{"id":"a1","name":"Ursula"}`}, {"books", "b1", `{"id":"b1","author":"a1"}`}, {"books", "b2", `{"id":"b2","author":"a1"}`}} {
 		at := fanfold.At(uint64(i+1), 0)
@@ -137,7 +138,9 @@ func (m *memory) ChangesBetween(fanfold.Position, fanfold.Position) (int64, erro
 
 func (m *memory) ChangedKeys(_, to fanfold.Position, _ bool, keep func(fanfold.Key)) (fanfold.Position, error) {
 	m.calls["ChangedKeys"]++
-	keep(fanfold.Key{Collection: "books", ID: "b1"})
+	for _, key := range m.changed {
+		keep(key)
+	}
 	return to, nil
 }
 

@@ -46,6 +46,40 @@ func TestPastPagesAreBounded(t *testing.T) {
 	}
 }
 
+// TestPastPagesHaveWholeIDs: a page of the past does not end between two documents that had one id, as the next one begins after it.
+func TestPastPagesHaveWholeIDs(t *testing.T) {
+	store := openInternal(t)
+	const lifetimes = maxPastRows + 10
+	last := int64(2*lifetimes + 10)
+	key, at, body := fanfold.Key{Collection: "a", ID: "again"}, fanfold.At(uint64(last), 0), []byte(`{}`)
+	if err := store.current.Update(func(tx *Tx) error {
+		// the document was created and deleted many times before, behind one with another id
+		if err := tx.c.Exec("WITH RECURSIVE series (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM series WHERE value < ?) INSERT INTO past_document (collection, id, number, deleted) SELECT 'a', CASE value WHEN 1 THEN 'a' ELSE 'again' END, 2 * value, (2 * value + 1) << 20 FROM series", int64(lifetimes)); err != nil {
+			return err
+		}
+		tx.SetCheckpoint(uint64(last), time.Unix(0, 0), "")
+		return errors.Join(tx.AddChange(&fanfold.Change{Position: at, Key: key, Number: last, Op: fanfold.OpCreate, Revision: fanfold.Revision(last), Time: time.Unix(0, 0)}),
+			tx.Insert(&Row{Number: last, Key: key, Revision: fanfold.Revision(last), Position: at, Body: body, Referenced: NewReferencedView(body, nil, false)}))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	found, after, more := 0, "", true
+	for more {
+		if err := store.Read(func(s *Snapshot) (err error) {
+			after, more, err = s.EachListedAt(at, "a", after, 10, fanfold.Embedded, func(*fanfold.Document) (bool, error) {
+				found++
+				return true, nil
+			})
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found != 1 {
+		t.Errorf("the pages have %d documents, want the one that is there", found)
+	}
+}
+
 // TestPastOfDamage: what a damaged read model lacks is an error, not a document that was not there.
 func TestPastOfDamage(t *testing.T) {
 	store, _ := historyStore(t, `{"own":0}`, `{"own":0}`, 40, func(n int, d map[string]string) { d["n"] = fmt.Sprint(n) })
