@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
@@ -156,7 +157,7 @@ func (h *historyBench) versions(ctx context.Context) error {
 	return nil
 }
 
-// differences measures all pages of what differs between two states.
+// differences measures the first page of what differs between two states, and all of them.
 func (h *historyBench) differences(ctx context.Context) error {
 	file, err := bench.CurrentFile(h.n.Store)
 	if err != nil {
@@ -167,15 +168,38 @@ func (h *historyBench) differences(ctx context.Context) error {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	statement := fmt.Sprintf("SELECT number, previous FROM change WHERE position > %d", (h.last-min(farEvents, uint64(h.books)))<<20)
-	from := "/v1/_diff?limit=1000&from=" + strconv.FormatUint(h.last-min(farEvents, uint64(h.books)), 10)
-	r, err := bench.Pairs(fmt.Sprintf("the first 1000 of %d documents that differ", min(farEvents, h.books)), "1/s", "the bare statement that reads the changes of all", func(int) (float64, error) {
-		took, err := bench.Seconds(ctx, h.n.URL()+from)
-		return 1 / took, err
-	}, func(int) (float64, error) {
-		took, err := bench.PlainSeconds(ctx, db, statement)
-		return 1 / took, err
-	})
-	h.results = append(h.results, r)
-	return err
+	c, err := connect(h.n.URL())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	from := h.last - min(farEvents, uint64(h.books))
+	statement := fmt.Sprintf("SELECT number, previous FROM change WHERE position > %d", from<<20)
+	for _, pages := range []string{"the first 1000", "all pages"} {
+		r, err := bench.Pairs(fmt.Sprintf("%s of %d documents that differ", pages, min(farEvents, h.books)), "1/s", "the bare statement that reads the changes of all", func(run int) (float64, error) {
+			// other states each time, so that nothing is known of them
+			return differencesRate(ctx, c, client.DiffOptions{From: strconv.FormatUint(from+uint64(run)%10, 10), Limit: 1000}, pages == "all pages")
+		}, func(int) (float64, error) {
+			took, err := bench.PlainSeconds(ctx, db, statement)
+			return 1 / took, err
+		})
+		if err != nil {
+			return err
+		}
+		h.results = append(h.results, r)
+		from += 10
+	}
+	return nil
+}
+
+// differencesRate returns how many times a second the first page of what differs, or all of it, is read.
+func differencesRate(ctx context.Context, c *client.Client, opt client.DiffOptions, all bool) (float64, error) {
+	began := time.Now()
+	for cursor := ""; ; {
+		page, err := c.DiffPage(ctx, cursor, opt)
+		if err != nil || !all || page.Next == "" {
+			return 1 / time.Since(began).Seconds(), err
+		}
+		opt.From, opt.To, cursor = page.From, page.To, page.Next
+	}
 }

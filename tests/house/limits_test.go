@@ -98,6 +98,7 @@ var limitTests = map[string]string{
 	"a document in both states (`_diff`)":                             "TestDifferenceOfLargeViews",
 	"changes between two states (`_diff`)":                            "TestDifferencesAreBounded",
 	"page of differences (`_diff`, `limit`)":                          "TestDiff TestPagesOfDifferences",
+	"keys kept for the next pages of differences (`_diff`)":           "TestFoundKeys TestFewFounds TestPagesOfDifferencesLookOnce",
 	"page of a list as it was (`at`), also of children":               "TestPastPagesAreBounded TestPastChildrenAreBounded",
 	"page of an export as it was (`at`)":                              "TestPastExportIsBounded",
 	"documents by their ids (`ids`, `id`)":                            "TestSeveral TestSeveralIsBounded",
