@@ -53,7 +53,7 @@ func TestPastPagesHaveWholeIDs(t *testing.T) {
 	last := int64(2*lifetimes + 10)
 	key, at, body := fanfold.Key{Collection: "a", ID: "again"}, fanfold.At(uint64(last), 0), []byte(`{}`)
 	if err := store.current.Update(func(tx *Tx) error {
-		// the document was created and deleted many times before, behind one with another id
+		// the document was created and deleted many times before; another id comes first
 		if err := tx.c.Exec("WITH RECURSIVE series (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM series WHERE value < ?) INSERT INTO past_document (collection, id, number, deleted) SELECT 'a', CASE value WHEN 1 THEN 'a' ELSE 'again' END, 2 * value, (2 * value + 1) << 20 FROM series", int64(lifetimes)); err != nil {
 			return err
 		}
