@@ -53,7 +53,11 @@ func TestBackupWhileTheLeaderIsLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer w.Close()
+		defer func() {
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
 		r, err := nodes[2].Do(http.MethodGet, fmt.Sprintf("/v1/_backup?after=%d", w.After().Seq), nil)
 		if err == nil && r.Status == http.StatusOK {
 			_, err = w.Receive(t.Context(), bytes.NewReader(r.Body), nil)
