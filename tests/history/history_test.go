@@ -153,6 +153,7 @@ type history struct {
 	coming   *omodel
 	upgrades bool // what is to come is the next version of the fold
 
+	until  uint64          // the last event whose past is read, while others are stored; 0 for the log's last
 	half   string          // the key of a principal who writes half of the collections; "" in an open house
 	sender *harness.Client // of the next write; nil for the store's own
 }
@@ -182,17 +183,7 @@ func historyIn(t *rapid.T, closed bool) {
 	if closed {
 		h.closeHouse()
 	}
-	h.run(rapid.Custom(func(t *rapid.T) operation {
-		return operation{kind: "model", model: h.nextModel(t)}
-	}).Draw(t, "0"))
-	length := rapid.Custom(func(t *rapid.T) int { return 9 + upTo(t, 16) }).Draw(t, "length")
-	for i := range length {
-		h.run(rapid.Custom(h.operation).Draw(t, strconv.Itoa(i+1)))
-		h.checkIndexes()
-	}
-	if h.proposed != 0 {
-		h.activate()
-	}
+	h.runAll(9)
 	h.check()
 	h.checkIndexes()
 	h.checkPages()
@@ -201,21 +192,17 @@ func historyIn(t *rapid.T, closed bool) {
 	h.checkOmissions()
 	h.checkCollections()
 	h.checkKept()
+	besides := chance(t, 50) // the past is read beside writes, at the end
 	if chance(t, 30) {
 		h.checkPast()
 	}
 	h.s.Verify()
-	before := h.s.Digest()
-	if chance(t, 25) { // set-oriented SQL gives what goes document by document
-		h.s = h.s.Otherwise()
-	}
-	h.s.Replay()
-	if h.s.Digest() != before {
-		t.Fatal("the replay's rows differ")
-	}
+	h.checkReplay()
 	h.check()
 	h.checkFollowers()
-	h.checkPast()
+	if !besides {
+		h.checkPast()
+	}
 	if chance(t, 25) {
 		h.exportAndImport()
 	}
@@ -224,6 +211,45 @@ func historyIn(t *rapid.T, closed bool) {
 	}
 	if !closed && chance(t, 25) { // a backup has no keys
 		h.checkRestored()
+	}
+	if besides {
+		h.checkPastBesideWrites(h.s)
+		h.s.Verify()
+	}
+}
+
+// runAll applies a model and does random operations, at least as many as said.
+func (h *history) runAll(least int) {
+	h.run(rapid.Custom(func(t *rapid.T) operation {
+		return operation{kind: "model", model: h.nextModel(t)}
+	}).Draw(h.t, "0"))
+	length := rapid.Custom(func(t *rapid.T) int { return least + upTo(t, 16) }).Draw(h.t, "length")
+	for i := range length {
+		h.run(rapid.Custom(h.operation).Draw(h.t, strconv.Itoa(i+1)))
+		h.checkIndexes()
+	}
+	if h.proposed != 0 {
+		h.activate()
+	}
+}
+
+// checkReplay wants a replay to make the same rows: it puts them in place, or compares them with those that are there.
+func (h *history) checkReplay() {
+	h.t.Helper()
+	before := h.s.Digest()
+	if chance(h.t, 25) { // set-oriented SQL gives what goes document by document
+		h.s = h.s.Otherwise()
+	}
+	if chance(h.t, 25) {
+		found, err := h.s.Node.Projector.Check(h.t.Context())
+		if err != nil || found.Different != 0 || found.First != nil || found.Compared != found.Rows {
+			h.t.Fatalf("replay --check says %+v, %v", found, err)
+		}
+	} else {
+		h.s.Replay()
+	}
+	if h.s.Digest() != before {
+		h.t.Fatal("the replay's rows differ")
 	}
 }
 

@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -52,7 +53,12 @@ func (h *history) feedRows(view string) (rows []feedRow) {
 func (h *history) checkPast() {
 	h.t.Helper()
 	view := draw(h.t, "embedded", "referenced")
-	rows := h.feedRows(view)
+	h.checkPastOf(h.feedRows(view), view)
+}
+
+// checkPastOf is checkPast with the rows of the feed up to the last position that is read.
+func (h *history) checkPastOf(rows []feedRow, view string) {
+	h.t.Helper()
 	for range 8 {
 		h.checkAt(rows, view)
 	}
@@ -74,7 +80,7 @@ func (h *history) checkPast() {
 // checkAt reads every document as it was at one random position.
 func (h *history) checkAt(rows []feedRow, view string) {
 	h.t.Helper()
-	last := h.lastSeq()
+	last := cmp.Or(h.until, h.lastSeq())
 	seq := uint64(upTo(h.t, int(last)))
 	text := strconv.FormatUint(seq, 10)
 	if chance(h.t, 50) { // inside the event, or after its changes
@@ -273,7 +279,7 @@ func (h *history) wantShown(state expected, key okey, view, at, got string) {
 // checkDiff compares two random states.
 func (h *history) checkDiff(rows []feedRow, view string) {
 	h.t.Helper()
-	last := int(h.lastSeq())
+	last := int(cmp.Or(h.until, h.lastSeq()))
 	from := upTo(h.t, last)
 	to := from + upTo(h.t, last-from)
 	before, _ := h.stateAt(rows, uint64(from))
@@ -399,6 +405,8 @@ func (h *history) checkVersions(key okey, rows []feedRow, view string) {
 		}
 		if from != "" {
 			query += "&from=" + from + "&to=" + to
+		} else if h.until != 0 {
+			query += fmt.Sprintf("&to=%d", h.until)
 		}
 		items := h.versions(query)
 		if order == "desc" {
