@@ -26,6 +26,9 @@ func (s *Snapshot) Resolve(m fanfold.Moment) (fanfold.Position, error) {
 	if !s.Checkpoint.Time.After(m.Time) {
 		return s.At(), nil
 	}
+	if m.Time.Unix() < 0 { // before every log, and perhaps before what nanoseconds reach back to
+		return 0, nil
+	}
 	at, err := s.Before(m.Time.Add(1))
 	if err != nil {
 		return 0, err

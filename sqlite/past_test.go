@@ -128,6 +128,16 @@ func TestResolveTimes(t *testing.T) {
 			t.Errorf("%d seconds are %s, %v, want event %d", seconds, got, err, want)
 		}
 	}
+	long := time.Date(1677, 1, 1, 0, 0, 0, 0, time.UTC) // nanoseconds since 1970 do not reach back to it
+	if err := store.Read(func(s *Snapshot) error {
+		got, err := s.Resolve(fanfold.Moment{Time: long})
+		if got != 0 {
+			t.Errorf("%s is %s, want the empty store", long, got)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestPastChildrenAreBounded: a page of documents that referred to one ends early where it would look at too many links, and the next one goes on.
