@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/fanfold/fanfold"
 )
@@ -17,12 +18,21 @@ type Backup struct {
 	dir string
 }
 
+// Holds tells whether a directory holds a backup, whole or damaged.
+func Holds(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, manifestFile))
+	return err == nil
+}
+
 // Open reads the manifest of the backup in a directory. Errors are NotFound where there is none, Damage, and Unavailable where files
 // cannot be read.
 func Open(dir string) (*Backup, error) {
 	b, err := readFile(filepath.Join(dir, manifestFile), MaxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fanfold.Wrap(err, fanfold.NotFound, "%s holds no backup: it has no %s", dir, manifestFile)
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, fanfold.Wrap(err, fanfold.NotFound, "%s is no directory of a backup: where it is a stream, fanfold restore - < %s takes it", dir, dir)
 	}
 	if err != nil {
 		return nil, unreadable(err)

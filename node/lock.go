@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/backup"
 )
 
 // LockDir makes a directory that nobody else may enter, where there is none, and locks it. The caller closes the file that it returns to release the
@@ -30,6 +31,9 @@ func lockData(dir string) (*os.File, error) {
 	}
 	if exists(filepath.Join(dir, readModelFile)) {
 		return nil, fanfold.Errorf(fanfold.Invalid, "%s is of a replay to a position, and has no log: fanfold serve --read-only %s serves it", dir, dir)
+	}
+	if backup.Holds(dir) {
+		return nil, fanfold.Errorf(fanfold.Invalid, "%s holds a backup, and no store: fanfold restore %s --data DIR makes one of it", dir, dir)
 	}
 	return lockDir(dir, "--data")
 }

@@ -1,9 +1,13 @@
 package restore_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -56,5 +60,27 @@ func TestRestore(t *testing.T) {
 				restored.Put("authors", "keyed", `{"name":"KK"}`)
 			})
 		}
+	}
+}
+
+// TestBackupIsNoDataDirectory: a node makes no empty store beside a backup, and the stream of one is not taken for its directory. Both
+// refusals say how the backup is restored.
+func TestBackupIsNoDataDirectory(t *testing.T) {
+	dir := backUp(t, open(t, harness.Options{Dir: t.TempDir()}))
+	if s, err := harness.Start(t, harness.Options{Dir: dir}); err == nil {
+		s.Close()
+		t.Error("a node has started on the directory of a backup")
+	} else if fanfold.CodeOf(err) != fanfold.Invalid || !strings.Contains(err.Error(), "fanfold restore "+dir) {
+		t.Errorf("the refusal is %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("the backup holds %v, %v", left, err)
+	}
+	stream := filepath.Join(t.TempDir(), "shop.tar")
+	if err := os.WriteFile(stream, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Open(stream); fanfold.CodeOf(err) != fanfold.NotFound || !strings.Contains(err.Error(), "fanfold restore - < "+stream) {
+		t.Errorf("the stream is refused with %v", err)
 	}
 }
