@@ -23,7 +23,8 @@ type admin struct {
 	bodies                   *bodies
 	jobs                     *jobs
 	verifies, replicaChanges *slots
-	version                  string // of the program
+	version                  string      // of the program
+	links                    []hyperlink // of the first page
 }
 
 // openAPI holds the description of the API, as GET /openapi.json answers it.

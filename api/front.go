@@ -31,7 +31,7 @@ type hyperlink struct {
 // description says in one sentence what Fanfold is.
 const description = "An event-sourced JSON document store that keeps declared copies right"
 
-// hyperlinks lists where the first page leads.
+// hyperlinks lists where the first page leads, but to routes that the server refuses.
 var hyperlinks = []hyperlink{
 	{"collections", "/v1", "The collections, and how many documents each holds"},
 	{"model", "/v1/_model", "The model: which copies exist, and how collections refer to each other"},
@@ -54,7 +54,7 @@ func (a *admin) front(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	page := about{Name: "Fanfold", Description: description, Version: a.version, Links: hyperlinks}
+	page := about{Name: "Fanfold", Description: description, Version: a.version, Links: a.links}
 	h := c.Response().Header()
 	h.Add("Vary", "Accept")
 	h["Cache-Control"] = mustRevalidate

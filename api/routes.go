@@ -202,6 +202,9 @@ func (s *Server) register() {
 			s.echo.HEAD(r.path, handle)
 		}
 	}
+	s.admin.links = slices.DeleteFunc(slices.Clone(hyperlinks), func(l hyperlink) bool {
+		return slices.ContainsFunc(s.routes.rows, func(r route) bool { return r.path == l.Href && r.method == http.MethodGet && s.refuses(&r) })
+	})
 }
 
 // refuses tells whether the server has no log, and a route needs one.

@@ -411,7 +411,10 @@ func TestReadOnly(t *testing.T) {
 	before := filesOf(t, dir)
 	c, stop := serveReadOnly(t, dir, nil)
 	other, stopOther := serveReadOnly(t, dir, nil)
-	for _, path := range []string{"/", "/healthz", "/readyz", "/openapi.json", "/metrics", "/v1", "/v1/books", "/v1/books/b1", "/v1/books/b1?at=3", "/v1/books/b1/_history", "/v1/books/b1/_lineage", "/v1/authors/a1/books",
+	if front := string(c.Want(200, "GET", "/", "").Body); strings.Contains(front, "/v1/_groups") || !strings.Contains(front, "/v1/_changes") {
+		t.Errorf("the first page leads to %s", front)
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/openapi.json", "/metrics", "/v1", "/v1/books", "/v1/books/b1", "/v1/books/b1?at=3", "/v1/books/b1/_history", "/v1/books/b1/_lineage", "/v1/authors/a1/books",
 		"/v1/_model", "/v1/_export", "/v1/_diff?from=0", "/v1/_changes?since=0", "/v1/_me", "/v1/books?expand=authors", "/v1/books?filter=true"} {
 		got, want := c.Want(200, "GET", path, ""), s.Want(200, "GET", path, "")
 		if path != "/metrics" && string(got.Body) != string(want.Body) {
