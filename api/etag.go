@@ -1,7 +1,6 @@
 package api
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -78,9 +77,6 @@ func plainNumber(s string, bits int) (n uint64, ok bool) {
 	n, err := strconv.ParseUint(s, 10, bits)
 	return n, err == nil && (s == "0" || s[0] != '0')
 }
-
-// noRevision is a revision that no document and no model ever has: that of an entity tag which this store did not make.
-const noRevision fanfold.Revision = math.MaxUint64
 
 // splitETags returns the entity tags that the value of a header lists, of whatever store, each with its quotes and W/ as it
 // stands (RFC 9110, 8.8.3 and 5.6.1). The error is Invalid where something else stands there, or nothing.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // TestParseETag checks that tags are read as they were given out, and which texts are none of this store.
@@ -26,7 +27,7 @@ func TestParseETag(t *testing.T) {
 		}
 	}
 	for _, text := range []string{``, `1042`, `""`, `"+1"`, `"01"`, `"-1"`, `"a"`, `"9223372036854775808"`, `"1.1"`, `"1.1-0-abcdefgh"x`, `"1.1-0-abcdefgh-9"`, `"1.1-0.2147483648"`, `"1.1-0.06"`, `"1" `} {
-		if got := (positions{}).revision(text); got != noRevision {
+		if got := (positions{}).revision(text); got != writer.NoRevision {
 			t.Errorf("%s is read as revision %d", text, got)
 		}
 	}
@@ -42,7 +43,7 @@ func FuzzETag(f *testing.F) {
 			if fanfold.CodeOf(err) != fanfold.Invalid {
 				t.Fatal(err)
 			}
-			if (positions{}).revision(s) != noRevision {
+			if (positions{}).revision(s) != writer.NoRevision {
 				t.Fatalf("%q names a revision", s)
 			}
 			return

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // positions gives out positions and the tags in which they stand.
@@ -34,11 +35,11 @@ func (p positions) etag(doc *fanfold.Document) entityTag {
 	return t
 }
 
-// revision returns the revision that an entity tag names, noRevision where the tag is not one of this store.
+// revision returns the revision that an entity tag names, writer.NoRevision where the tag is not one of this store.
 func (p positions) revision(tag string) fanfold.Revision {
 	t, err := parseETag(tag)
 	if err != nil || !p.IssuedTag(t.Store, t.Revision) {
-		return noRevision
+		return writer.NoRevision
 	}
 	return t.Revision
 }

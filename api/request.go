@@ -215,7 +215,7 @@ func (p positions) parseConditions(r *http.Request) (cond writer.Conditions, err
 	return cond, nil
 }
 
-// tagged reads a header that is * or lists entity tags, and returns their revisions: noRevision for a tag that is not
+// tagged reads a header that is * or lists entity tags, and returns their revisions: writer.NoRevision for a tag that is not
 // one of this store, which is no mistake and matches nothing. Both are zero where the header is absent. The error is Invalid.
 func (p positions) tagged(r *http.Request, name string) (any bool, revisions []fanfold.Revision, err error) {
 	lines := r.Header.Values(name)

@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"math"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -26,6 +27,18 @@ type Conditions struct {
 	Exists    bool               // the document exists
 	Absent    bool               // the document does not exist
 	Not       []fanfold.Revision // the document is at none of these; not of an operation of a transaction
+}
+
+// NoRevision is a revision that no document and no model ever has: that of an entity tag which this store did not make.
+const NoRevision fanfold.Revision = math.MaxUint64
+
+// stale returns the Stale of a document that is at rev, which is none of the conditions' revisions.
+func (c Conditions) stale(key fanfold.Key, rev fanfold.Revision) error {
+	err := staleAt(key, rev)
+	if slices.Min(c.Revisions) == NoRevision {
+		err.Message += ", and no ETag of the condition is this store's: that of a restored store is whole, with the id of the store"
+	}
+	return err
 }
 
 // Any tells whether at least one condition is set.

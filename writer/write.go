@@ -178,7 +178,7 @@ func (w *Writer) current(ctx context.Context, key fanfold.Key, cond Conditions) 
 	case rev == 0 || deleted:
 		return 0, Missing(key)
 	case !cond.meets(rev):
-		return 0, staleAt(key, rev)
+		return 0, cond.stale(key, rev)
 	}
 	if err := w.wait(ctx, uint64(rev), w.opt.Timeout); err != nil {
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again%s", rev, reasonOf(err))

@@ -87,6 +87,9 @@ func TestLostETag(t *testing.T) {
 		s.Want(http.StatusPreconditionFailed, "POST", "/v1/_transactions", fmt.Sprintf(`{"operations":[{"op":"put","collection":"docs","id":"d","body":{},"ifMatch":%q}]}`, stale))
 	}
 	s.Want(http.StatusPreconditionFailed, "POST", "/v1/_transactions", `{"operations":[{"op":"check","collection":"docs","id":"d","ifMatch":`+revision+`}]}`)
+	if r := s.Want(http.StatusPreconditionFailed, "PUT", "/v1/docs/d", `{}`, "If-Match", `"`+revision+`"`); !strings.Contains(string(r.Body), "that of a restored store is whole") {
+		t.Errorf("the revision alone is refused with %s, which does not say what to send", r.Body)
+	}
 	own := anew.Header.Get("ETag")
 	s.Want(http.StatusNotModified, "GET", "/v1/docs/d", "", "If-None-Match", own)
 	s.Want(http.StatusNoContent, "PUT", "/v1/docs/d", `{"x":"newer"}`, "If-Match", own)
