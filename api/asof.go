@@ -57,6 +57,16 @@ func (d *documents) awaitState(c echo.Context, m moment) error {
 	return d.awaitMoments(c, m)
 }
 
+// awaitPlace does what awaitState does for a page of a list.
+func (d *documents) awaitPlace(c echo.Context, p *page) error {
+	if p.again != nil {
+		if err := d.awaitState(c, *p.again); err != nil {
+			return err
+		}
+	}
+	return d.awaitState(c, *p.at)
+}
+
 // awaitMoments waits until the node has reached moments, as a read waits for its Fanfold-Min-Position. A time is reached where every event
 // that was acknowledged before is folded: it may be that of one of them. Errors are Invalid, StoreChanged, Timeout and Unavailable.
 func (d *documents) awaitMoments(c echo.Context, moments ...moment) error {
@@ -149,10 +159,7 @@ func (d *documents) readPlace(c echo.Context, p *page) error {
 		if err != nil {
 			return err
 		}
-		if p.at != nil && (p.at.event || p.at.Moment != m.Moment) {
-			return fanfold.Errorf(fanfold.Invalid, "at=%s is not the position that the cursor goes on with, which is %s: leave at out", p.at.text, text)
-		}
-		p.at, p.scope = &m, list
+		p.at, p.again, p.scope = &m, p.at, list
 	case p.at != nil && list == p.scope:
 		return fanfold.Errorf(fanfold.Invalid, "the cursor belongs to a list of the present, and at asks for one of a state before: begin that one without a cursor")
 	}
@@ -174,6 +181,15 @@ func (d *documents) pastOf(snap *view.Prefix, collection string, p *page) (past 
 	at, err := d.resolve(snap, *p.at)
 	if err != nil {
 		return nil, err
+	}
+	if p.again != nil {
+		again, err := d.resolve(snap, *p.again)
+		if err == nil && again != at {
+			err = fanfold.Errorf(fanfold.Invalid, "at=%s is not the state that the cursor goes on with, which is %s: leave at out", p.again.text, d.positions.mark(at))
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	past = snap.AsOf(at)
 	p.tree, err = d.past.expansions(past, collection, p.expand)

@@ -34,6 +34,7 @@ type page struct {
 	tree   []*expansion
 	fields *projection // nil for all
 	at     *moment     // of the state that is listed; nil for the present
+	again  *moment     // the parameter at beside a cursor, which must be of the same state; nil for none
 	expand string      // of a state before, whose model says what it means
 }
 
@@ -54,7 +55,7 @@ func (d *documents) parsePage(c echo.Context, collection, scope string) (p page,
 		return p, err
 	}
 	if p.expand = c.QueryParam("expand"); p.at != nil {
-		return p, d.awaitState(c, *p.at)
+		return p, d.awaitPlace(c, &p)
 	}
 	if v := p.expand; v != "" {
 		m, _, _ := d.models.Model()

@@ -65,6 +65,9 @@ func endOf(b *backup.Backup, to string) (e end, err error) {
 		return end{seq: b.Position}, nil
 	}
 	if t, err := time.Parse(time.RFC3339, to); err == nil {
+		if t.After(time.Now()) {
+			return e, fanfold.Errorf(fanfold.Invalid, "--to %s is in the future: leave it out to restore all", to)
+		}
 		return end{time: t}, nil
 	}
 	mark, err := fanfold.ParseBookmark(to)

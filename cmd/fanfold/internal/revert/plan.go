@@ -56,7 +56,10 @@ func Compare(ctx context.Context, c *client.Client, opt Options) (p *Plan, err e
 	if p.bodies, err = os.CreateTemp("", "fanfold-revert-"); err != nil {
 		return nil, err
 	}
-	if err = p.read(ctx); err == nil {
+	if err = os.Remove(p.bodies.Name()); err == nil { // the system frees it with the last descriptor, however the process ends
+		err = p.read(ctx)
+	}
+	if err == nil {
 		err = p.findTargets(ctx)
 	}
 	if err != nil {
@@ -65,14 +68,8 @@ func Compare(ctx context.Context, c *client.Client, opt Options) (p *Plan, err e
 	return p, nil
 }
 
-// Close removes the temporary file.
-func (p *Plan) Close() error {
-	err := p.bodies.Close()
-	if removed := os.Remove(p.bodies.Name()); err == nil {
-		err = removed
-	}
-	return err
-}
+// Close gives up the temporary file.
+func (p *Plan) Close() error { return p.bodies.Close() }
 
 // read reads what differs.
 func (p *Plan) read(ctx context.Context) error {
