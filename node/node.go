@@ -369,11 +369,7 @@ func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) e
 	n.runParts(parts, g)
 	g.Go(func() error {
 		defer end()
-		err := n.api.Run(serving, n.listener, api.Ending{CloseFeeds: n.feed.Close, Failed: parts.Done()})
-		if err == nil && serving.Err() == nil {
-			err = errors.New("the HTTP server ended")
-		}
-		return err
+		return n.serveAPI(serving, parts)
 	})
 	if ready != nil {
 		g.Go(func() error { return ready(serving) })
@@ -383,6 +379,15 @@ func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) e
 	n.background.Wait()
 	close(written)
 	return errors.Join(err, <-left, n.Close())
+}
+
+// serveAPI serves the API until ctx ends, or a part of the node has failed.
+func (n *Node) serveAPI(ctx, parts context.Context) error {
+	err := n.api.Run(ctx, n.listener, api.Ending{CloseFeeds: n.feed.Close, Failed: parts.Done()})
+	if err == nil && ctx.Err() == nil {
+		err = errors.New("the HTTP server ended")
+	}
+	return err
 }
 
 // runParts starts what runs beside the API, until ctx ends.

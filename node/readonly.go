@@ -175,11 +175,7 @@ func (r *ReadOnly) Run(ctx context.Context) error {
 	g.Go(func() error { return n.runDebug(parts) })
 	g.Go(func() error {
 		defer end()
-		err := n.api.Run(serving, n.listener, api.Ending{CloseFeeds: n.feed.Close, Failed: parts.Done()})
-		if err == nil && serving.Err() == nil {
-			err = errors.New("the HTTP server ended")
-		}
-		return err
+		return n.serveAPI(serving, parts)
 	})
 	return errors.Join(g.Wait(), r.Close())
 }
