@@ -72,21 +72,26 @@ func Compare(ctx context.Context, c *client.Client, opt Options) (p *Plan, err e
 func (p *Plan) Close() error { return p.bodies.Close() }
 
 // read reads what differs.
-func (p *Plan) read(ctx context.Context) error {
-	d := client.DiffOptions{From: p.opt.At, To: p.opt.Until, Collections: p.opt.Collections, NoDerived: true}
+func (p *Plan) read(ctx context.Context) (err error) {
+	p.At, p.Until, err = p.eachDifference(ctx, p.opt.At, p.opt.Until, p.add)
+	return err
+}
+
+// eachDifference calls fn with each document that was written between two states, and differs. It returns the positions of both states.
+func (p *Plan) eachDifference(ctx context.Context, from, to string, fn func(*client.DocumentDifference) error) (first, last string, err error) {
+	d := client.DiffOptions{From: from, To: to, Collections: p.opt.Collections, NoDerived: true}
 	for cursor := ""; ; {
 		page, err := p.c.DiffPage(ctx, cursor, d, client.View("referenced"))
 		if err != nil {
-			return err
+			return "", "", err
 		}
-		p.At, p.Until = page.From, page.To
 		for _, difference := range page.Differences {
-			if err := p.add(difference); err != nil {
-				return err
+			if err := fn(difference); err != nil {
+				return "", "", err
 			}
 		}
 		if cursor = page.Next; cursor == "" {
-			return nil
+			return page.From, page.To, nil
 		}
 		d.From, d.To = page.From, page.To
 	}

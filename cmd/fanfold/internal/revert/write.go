@@ -72,26 +72,9 @@ func (p *Plan) run(ctx context.Context, dry bool) (*Result, error) {
 
 // passOver finds the documents that were written after the later state.
 func (w *writing) passOver(ctx context.Context) error {
-	d := client.DiffOptions{From: w.Until, Collections: w.opt.Collections, NoDerived: true}
-	var now string
-	for cursor := ""; ; {
-		page, err := w.c.DiffPage(ctx, cursor, d, client.View("referenced"))
-		if err != nil {
-			return err
-		}
-		now = page.To
-		for _, difference := range page.Differences {
-			if err := w.pass(difference); err != nil {
-				return err
-			}
-		}
-		if cursor = page.Next; cursor == "" {
-			break
-		}
-		d.From, d.To = page.From, page.To
-	}
-	if now == w.Until {
-		return nil
+	_, now, err := w.eachDifference(ctx, w.Until, "", w.pass)
+	if err != nil || now == w.Until {
+		return err
 	}
 	return w.passOverDeleted(ctx)
 }
