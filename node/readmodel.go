@@ -114,7 +114,7 @@ func checkBuildDir(dir string) error {
 		return nil
 	}
 	for _, e := range found {
-		if !slices.Contains([]string{lockFile, readModelFile + ".new"}, e.Name()) {
+		if !slices.Contains([]string{lockFile, readModelFile + newFile}, e.Name()) {
 			return fanfold.Errorf(fanfold.Invalid, "%s is not empty: it has %s; choose another directory", dir, e.Name())
 		}
 	}
@@ -184,23 +184,7 @@ func (b *Building) write() error {
 	if err := b.opt.FailWrite(); err != nil {
 		return err
 	}
-	path := filepath.Join(b.opt.Dir, readModelFile)
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return unwritable(b.opt.Dir, err)
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close(), b.opt.FailWrite()); err != nil {
-		return unwritable(b.opt.Dir, err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return unwritable(b.opt.Dir, err)
-	}
-	d, err := os.Open(b.opt.Dir)
-	if err == nil {
-		err = errors.Join(d.Sync(), d.Close())
-	}
-	return unwritable(b.opt.Dir, err)
+	return unwritable(b.opt.Dir, writeDurably(filepath.Join(b.opt.Dir, readModelFile), append(text, '\n'), 0o600, b.opt.FailWrite))
 }
 
 // unwritable is the error of a directory that cannot be written, nil for nil.

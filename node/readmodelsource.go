@@ -65,11 +65,9 @@ func (r *backupReader) read(ctx context.Context, b *backup.Backup, from uint64) 
 	defer close(r.events)
 	decoder := events.NewDecoder("")
 	r.err = b.Events(ctx, from-1, func(stored *backup.Event) error {
-		header := nats.Header{}
-		for _, h := range stored.Headers {
-			header[h.Name] = []string{h.Value}
-		}
-		ev, err := decoder.Decode(events.Message{Subject: stored.Subject, Headers: header, Data: slices.Clone(stored.Payload), Seq: stored.Seq, Time: stored.Time})
+		m := messageOf(stored)
+		m.Data = slices.Clone(m.Data)
+		ev, err := decoder.Decode(m)
 		if err != nil {
 			return err
 		}
@@ -83,6 +81,15 @@ func (r *backupReader) read(ctx context.Context, b *backup.Backup, from uint64) 
 	if r.err == nil {
 		r.err = io.EOF
 	}
+}
+
+// messageOf returns an event of a backup as its log had it. It shares the payload.
+func messageOf(ev *backup.Event) events.Message {
+	header := nats.Header{}
+	for _, h := range ev.Headers {
+		header[h.Name] = []string{h.Value}
+	}
+	return events.Message{Subject: ev.Subject, Headers: header, Data: ev.Payload, Seq: ev.Seq, Time: ev.Time}
 }
 
 // Next returns the next event. The error is io.EOF after the last one, ctx's, or that of the backup.

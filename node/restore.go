@@ -173,15 +173,11 @@ func (r *restorer) fill(ctx context.Context, nc *nats.Conn, opt events.RestoreOp
 // addAll stores the events up to the end.
 func (r *restorer) addAll(ctx context.Context, base uint64) error {
 	total := int64(r.plan.last - base)
-	var m events.Message
 	err := r.backup.Events(ctx, base, func(ev *backup.Event) error {
 		if ev.Seq > r.plan.last {
 			return errRestored
 		}
-		m.Subject, m.Data, m.Seq, m.Time, m.Headers = ev.Subject, ev.Payload, ev.Seq, ev.Time, nats.Header{}
-		for _, h := range ev.Headers {
-			m.Headers[h.Name] = []string{h.Value}
-		}
+		m := messageOf(ev)
 		if ev.Seq == r.plan.cutBatch {
 			events.ForgetBatch(m.Headers)
 		}

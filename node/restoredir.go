@@ -56,7 +56,7 @@ func (r *restorer) markDirectory() error {
 	f, err := os.OpenFile(filepath.Join(dir, restoringFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err == nil {
 		_, err = f.WriteString("fanfold restore has not come to its end here: store " + string(r.backup.Store) + "\n")
-		err = errors.Join(err, r.fsync(f), f.Close(), r.syncDir(dir), r.syncDir(filepath.Dir(filepath.Clean(dir))))
+		err = errors.Join(err, r.fsync(f), f.Close(), syncDir(dir, r.fsync), syncDir(filepath.Dir(filepath.Clean(dir)), r.fsync))
 	}
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "cannot write into %s: %v", dir, err)
@@ -85,7 +85,7 @@ func (r *restorer) finishDirectory(out *Restored) error {
 		err = r.step("synced the directory")
 	}
 	if err == nil {
-		err = errors.Join(os.Remove(filepath.Join(dir, restoringFile)), r.syncDir(dir))
+		err = errors.Join(os.Remove(filepath.Join(dir, restoringFile)), syncDir(dir, r.fsync))
 	}
 	var known *fanfold.Error
 	if err != nil && !errors.As(err, &known) {
@@ -100,15 +100,6 @@ func (r *restorer) fsync(f *os.File) error {
 		return r.cfg.Fsync(f)
 	}
 	return f.Sync()
-}
-
-// syncDir makes the names in a directory durable.
-func (r *restorer) syncDir(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(r.fsync(f), f.Close())
 }
 
 // checkFinished returns Conflict for a directory whose restore has not come to its end.

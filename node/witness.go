@@ -33,25 +33,9 @@ func (w witness) text() string {
 }
 
 // write replaces the witness in a data directory, durably. A crash leaves the old one or the new one.
-func (w witness) write(data string) (err error) {
+func (w witness) write(data string) error {
 	sum := sha256.Sum256([]byte(w.text()))
-	path := filepath.Join(data, witnessFile)
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(w.text() + "sha256 " + hex.EncodeToString(sum[:]) + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return err
-	}
-	dir, err := os.Open(data)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return writeDurably(filepath.Join(data, witnessFile), []byte(w.text()+"sha256 "+hex.EncodeToString(sum[:])+"\n"), 0o644, nil)
 }
 
 // errWitness is the error of a witness whose file is damaged.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/fanfold/fanfold/model"
@@ -68,18 +69,24 @@ func (s *Snapshot) Model() (m StoredModel, err error) {
 	}); err != nil {
 		return m, err
 	}
-	var reserved, retired string
-	found, err := s.c.QueryRow("SELECT seq, source, reserved, fold, retired FROM model ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
-		m.Seq, m.Source, reserved, m.Fold, retired = uint64(r.Int(0)), r.Bytes(1), r.Text(2), int(r.Int(3)), r.Text(4)
-	})
+	err = s.readModel(&m, math.MaxInt64)
+	return m, err
+}
+
+// readModel reads the last model that an event up to seq applied, nothing where there is none.
+func (s *Snapshot) readModel(m *StoredModel, seq int64) error {
+	var reserved, retired []byte
+	found, err := s.c.QueryRow("SELECT seq, source, reserved, fold, retired FROM model WHERE seq <= ? ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
+		m.Seq, m.Source, reserved, m.Fold, retired = uint64(r.Int(0)), r.Bytes(1), r.Bytes(2), int(r.Int(3)), r.Bytes(4)
+	}, seq)
 	if err != nil || !found {
-		return m, err
+		return err
 	}
-	if err := json.Unmarshal([]byte(reserved), &m.Reserved); err != nil {
-		return m, fmt.Errorf("reserved paths of model %d: %w", m.Seq, err)
+	if err := json.Unmarshal(reserved, &m.Reserved); err != nil {
+		return fmt.Errorf("reserved paths of model %d: %w", m.Seq, err)
 	}
-	if err := json.Unmarshal([]byte(retired), &m.Retired); err != nil {
-		return m, fmt.Errorf("retired rules of model %d: %w", m.Seq, err)
+	if err := json.Unmarshal(retired, &m.Retired); err != nil {
+		return fmt.Errorf("retired rules of model %d: %w", m.Seq, err)
 	}
-	return m, nil
+	return nil
 }

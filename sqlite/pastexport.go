@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -41,18 +39,7 @@ func (s *Snapshot) CreatedAt(at fanfold.Position, after int64, limit int) (docs 
 // StoredModelAt returns the source of the model that applied at a position, nil for none. reserved are the paths that were reserved then, and
 // retired the rules that were removed and whose values were still stored.
 func (s *Snapshot) StoredModelAt(at fanfold.Position) (source []byte, reserved model.Reserved, retired model.Retired, err error) {
-	var paths, rules []byte
-	found, err := s.c.QueryRow("SELECT source, reserved, retired FROM model WHERE seq <= ? ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
-		source, paths, rules = r.Bytes(0), r.Bytes(1), r.Bytes(2)
-	}, int64(at.Seq()))
-	if err != nil || !found {
-		return nil, nil, nil, err
-	}
-	if err := json.Unmarshal(paths, &reserved); err != nil {
-		return nil, nil, nil, fmt.Errorf("reserved paths of the model at %s: %w", at, err)
-	}
-	if err := json.Unmarshal(rules, &retired); err != nil {
-		return nil, nil, nil, fmt.Errorf("retired rules of the model at %s: %w", at, err)
-	}
-	return source, reserved, retired, nil
+	var m StoredModel
+	err = s.readModel(&m, int64(at.Seq()))
+	return m.Source, m.Reserved, m.Retired, err
 }

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -40,7 +39,7 @@ node then stays up, with commands to try, until it is interrupted; the directory
 	f.StringVar(&cfg.Data, "data", "", "directory for the log and the read model, kept at the end (default a temporary one)")
 	f.BoolVar(&once, "once", false, "end after the tour")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+		cfg.Logger = warnings(cmd.ErrOrStderr())
 		return demo(cmd.Context(), cmd.OutOrStdout(), cfg, once)
 	}
 	return cmd

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -113,7 +112,7 @@ func dataFlag(cmd *cobra.Command) *string {
 
 // withKeys calls fn with the keys of a directory on which no server runs.
 func withKeys(ctx context.Context, data string, fn func(s *keys.Store) error) error {
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	logger := warnings(os.Stderr)
 	s, closeAll, err := node.OpenKeys(ctx, data, logger)
 	if err != nil {
 		return err

@@ -24,3 +24,8 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	}
 	return nil, fanfold.Errorf(fanfold.Invalid, "--log-format %q is not one of text and json", format)
 }
+
+// warnings returns a logger of a command that is no server: it writes lines from warn on.
+func warnings(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}

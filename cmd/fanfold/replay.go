@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -128,7 +127,7 @@ func openToLook(ctx context.Context, data string, asIs bool) (*node.Node, error)
 		return nil, fanfold.Wrap(err, fanfold.Invalid,
 			"%s is not the data directory of a server with an embedded log: %v", data, err)
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	logger := warnings(os.Stderr)
 	return node.Open(ctx, node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", AsIs: asIs, Logger: logger})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -97,7 +96,7 @@ func (f *pastFlags) run(cmd *cobra.Command, server *remote, data string) (err er
 	}
 	debug.SetGCPercent(40) // as of other replays
 	ctx := cmd.Context()
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	logger := warnings(os.Stderr)
 	b, err := node.PrepareBuild(node.Build{Dir: f.out, Command: f.command(cmd), Logger: logger})
 	if err != nil {
 		return err

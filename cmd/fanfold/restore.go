@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -110,7 +109,7 @@ func restoreFrom(cmd *cobra.Command, f *restoreFlags, dir string) error {
 		return err
 	}
 	began := time.Now()
-	f.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	f.Logger = warnings(os.Stderr)
 	f.Progress = func(phase string, done, total int64) {
 		if onTerminal() {
 			fmt.Fprint(os.Stderr, clearLine()+workLine("restore", phase, done, total, began))
