@@ -1,12 +1,37 @@
 package fanfold
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Moment names a prefix of the log: the one that ends with the event of a position and its transaction or, where Time is not zero, the
 // one whose events have times that are not later.
 type Moment struct {
 	Position Position
 	Time     time.Time
+}
+
+// MaxMomentText bounds the text of a position or a time, in bytes.
+const MaxMomentText = 255
+
+// ParseMoment reads a position or an RFC 3339 time that is not later than now. mark is the position as it was given out, whose store
+// the caller checks. name stands before the text in the Invalid error: it is that of a parameter with =, or of a flag with a blank.
+func ParseMoment(name, text string, now time.Time) (m Moment, mark Bookmark, err error) {
+	if len(text) > MaxMomentText {
+		return m, mark, Errorf(Invalid, "%s has %d bytes: a position or a time has %d at most", strings.TrimRight(name, "= "), len(text), MaxMomentText)
+	}
+	if m.Time, err = time.Parse(time.RFC3339, text); err == nil {
+		if m.Time.After(now) {
+			return m, mark, Errorf(Invalid, "%s%s is in the future: what will be stored then is not known", name, text)
+		}
+		return m, mark, nil
+	}
+	if mark, err = ParseBookmark(text); err != nil {
+		return m, mark, Errorf(Invalid, "%s%s is neither a position (<sequence>-<n>-<store>, as it was given out) nor an RFC 3339 time, such as 2026-11-24T21:40:00Z", name, Clip(text))
+	}
+	m.Position = mark.Position
+	return m, mark, nil
 }
 
 // VersionQuery asks for a page of the history of one document: the changes of all documents that ever had its key.

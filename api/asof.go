@@ -13,9 +13,6 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// maxMomentText bounds the text of a moment, in bytes.
-const maxMomentText = 255
-
 // moment is what a parameter such as at names.
 type moment struct {
 	fanfold.Moment
@@ -25,26 +22,14 @@ type moment struct {
 
 // parseMoment reads a position or an RFC 3339 time that is the value of a parameter. Errors are Invalid, and StoreChanged.
 func (f *freshness) parseMoment(name, text string) (m moment, err error) {
-	m = moment{name: name, text: text}
-	if len(text) > maxMomentText {
-		return m, fanfold.Errorf(fanfold.Invalid, "%s has %d bytes: a position or a time has %d at most", name, len(text), maxMomentText)
-	}
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		if t.After(time.Now()) {
-			return m, fanfold.Errorf(fanfold.Invalid, "%s=%s is in the future: what will be stored then is not known", name, text)
-		}
-		m.Time = t
-		return m, nil
-	}
-	b, err := fanfold.ParseBookmark(text)
-	if err != nil {
-		return m, fanfold.Errorf(fanfold.Invalid, "%s=%s is neither a position (<sequence>-<n>-<store>, as it was given out) nor an RFC 3339 time, such as 2026-11-24T21:40:00Z", name, fanfold.Clip(text))
-	}
-	if _, err := f.issuer.Resolve(b); err != nil {
+	parsed, mark, err := fanfold.ParseMoment(name+"=", text, time.Now())
+	m = moment{Moment: parsed, name: name, text: text}
+	if err != nil || !m.Time.IsZero() {
 		return m, err
 	}
-	m.Position, m.event = b.Position, !strings.Contains(text, "-")
-	return m, nil
+	m.event = !strings.Contains(text, "-")
+	_, err = f.issuer.Resolve(mark)
+	return m, err
 }
 
 // awaitState does what awaitMoments does for the state that a read asks for.

@@ -58,8 +58,8 @@ func (b *backups) backup(c echo.Context) error {
 // StoreChanged, Timeout and Unavailable.
 func (b *backups) readAfter(c echo.Context) (after uint64, err error) {
 	if text := c.QueryParam("after"); c.QueryParams().Has("after") {
-		if len(text) > maxMomentText {
-			return 0, fanfold.Errorf(fanfold.Invalid, "after has %d bytes: a position has %d at most", len(text), maxMomentText)
+		if len(text) > fanfold.MaxMomentText {
+			return 0, fanfold.Errorf(fanfold.Invalid, "after has %d bytes: a position has %d at most", len(text), fanfold.MaxMomentText)
 		}
 		mark, err := fanfold.ParseBookmark(text)
 		if err != nil {

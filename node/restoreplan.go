@@ -64,15 +64,9 @@ func endOf(b *backup.Backup, to string) (e end, err error) {
 	if to == "" {
 		return end{seq: b.Position}, nil
 	}
-	if t, err := time.Parse(time.RFC3339, to); err == nil {
-		if t.After(time.Now()) {
-			return e, fanfold.Errorf(fanfold.Invalid, "--to %s is in the future: leave it out to restore all", to)
-		}
-		return end{time: t}, nil
-	}
-	mark, err := fanfold.ParseBookmark(to)
-	if err != nil {
-		return e, fanfold.Errorf(fanfold.Invalid, "--to %s is neither a position, such as 1042-0, nor an RFC 3339 time, such as 2026-11-24T21:40:00Z", fanfold.Clip(to))
+	m, mark, err := fanfold.ParseMoment("--to ", to, time.Now())
+	if err != nil || !m.Time.IsZero() {
+		return end{time: m.Time}, err
 	}
 	issuer := fanfold.Issuer{Store: b.Store, Origin: b.Predecessors}
 	if _, err := issuer.Resolve(mark); err != nil {

@@ -48,30 +48,9 @@ func (f *pastFlags) check(data string, check bool) error {
 	return nil
 }
 
-// maxMoment is the most bytes of --to.
-const maxMoment = 255
-
-// moment returns the time that --to names, or the position as it was given out.
-func (f *pastFlags) moment() (m fanfold.Moment, mark fanfold.Bookmark, err error) {
-	if len(f.to) > maxMoment {
-		return m, mark, fanfold.Errorf(fanfold.Invalid, "--to has %d bytes: a position or a time has %d at most", len(f.to), maxMoment)
-	}
-	if m.Time, err = time.Parse(time.RFC3339, f.to); err == nil {
-		if m.Time.After(time.Now()) {
-			return m, mark, fanfold.Errorf(fanfold.Invalid, "--to %s is in the future: what will be stored then is not known", f.to)
-		}
-		return m, mark, nil
-	}
-	mark, err = fanfold.ParseBookmark(f.to)
-	if err != nil {
-		return m, mark, fanfold.Errorf(fanfold.Invalid, "--to %s is neither a position, as fanfold history prints it, nor an RFC 3339 time, such as 2026-11-24T21:40:00Z", fanfold.Clip(f.to))
-	}
-	return m, mark, nil
-}
-
 // past returns what is to be replayed of a log.
 func (f *pastFlags) past(log fanfold.Issuer) (past projector.Past, err error) {
-	m, mark, err := f.moment()
+	m, mark, err := fanfold.ParseMoment("--to ", f.to, time.Now())
 	if err == nil && m.Time.IsZero() {
 		m.Position, err = log.Resolve(mark)
 	}
