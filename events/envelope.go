@@ -29,6 +29,9 @@ const maxFold = 1<<31 - 1
 // Encode returns the payload of an event: a small JSON object into which the body's bytes are
 // spliced as they are. A link has one holder. README.md documents it.
 func Encode(ev *fanfold.Event) []byte {
+	if ev.Kind == fanfold.KindCompact {
+		return encodeCompaction(ev.Compaction)
+	}
 	b := make([]byte, 0, len(ev.Body)+64)
 	version := envelopeVersion
 	if ev.Fold != 0 {
@@ -175,6 +178,10 @@ func decode(t *jsondoc.Tree, subject string, payload []byte, ev *fanfold.Event) 
 		return invalidPayload("is not a JSON object")
 	}
 	if t.Text(t.Member(jsondoc.Root, "v")) == shortEnvelopeVersion {
+		if t.Text(t.Member(jsondoc.Root, "op")) == string(fanfold.KindCompact) {
+			ev.Kind = fanfold.KindCompact
+			return decodeCompaction(t.Raw(jsondoc.Root), ev)
+		}
 		return decodeShort(t, subject, ev)
 	}
 	ev.Kind = fanfold.Kind(t.Text(t.Member(jsondoc.Root, "op")))

@@ -11,10 +11,11 @@ import (
 // subjects makes and parses the subjects of one database. README.md lists them.
 type subjects struct{ db string }
 
-func (s subjects) all() string   { return "fanfold." + s.db + ".>" }
-func (s subjects) model() string { return "fanfold." + s.db + ".model" }
-func (s subjects) fence() string { return "fanfold." + s.db + ".fence" }
-func (s subjects) check() string { return "fanfold." + s.db + ".check" }
+func (s subjects) all() string     { return "fanfold." + s.db + ".>" }
+func (s subjects) model() string   { return "fanfold." + s.db + ".model" }
+func (s subjects) fence() string   { return "fanfold." + s.db + ".fence" }
+func (s subjects) check() string   { return "fanfold." + s.db + ".check" }
+func (s subjects) compact() string { return "fanfold." + s.db + ".compact" }
 
 // importProgress returns the subject on which an import records how far it is.
 func (s subjects) importProgress(id string) string {
@@ -30,6 +31,8 @@ func (s subjects) forEvent(ev *fanfold.Event, short bool) string {
 		return s.fence()
 	case fanfold.KindCheck:
 		return s.check()
+	case fanfold.KindCompact:
+		return s.compact()
 	case fanfold.KindImport:
 		return s.importProgress(ev.Key.ID)
 	case fanfold.KindLink:
@@ -94,6 +97,8 @@ func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err
 		return fanfold.KindFence, key, nil
 	case ok && rest == "check":
 		return fanfold.KindCheck, key, nil
+	case ok && rest == "compact":
+		return fanfold.KindCompact, key, nil
 	case ok && strings.HasPrefix(rest, "link."):
 		return fanfold.KindLink, key, nil
 	case ok && strings.HasPrefix(rest, "claim."):

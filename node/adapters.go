@@ -23,6 +23,9 @@ func (s logSource) Events(ctx context.Context, from uint64) (projector.Reader, e
 	return s.Read(ctx, from)
 }
 
+// Base returns the base at which the log begins, nil where it begins with its first event.
+func (s logSource) Base(context.Context) (*projector.Base, error) { return nil, nil }
+
 // writerRows makes the read model a writer.ReadModel.
 type writerRows struct {
 	*sqlite.Store

@@ -51,6 +51,9 @@ func (l backupLog) Events(ctx context.Context, from uint64) (projector.Reader, e
 	return r, nil
 }
 
+// Base returns the base at which the backup's log begins, nil where it begins with its first event.
+func (l backupLog) Base(context.Context) (*projector.Base, error) { return nil, nil }
+
 // backupReader reads a backup in a goroutine of its own.
 type backupReader struct {
 	events chan *fanfold.Event

@@ -30,6 +30,9 @@ func (r slowReader) Close() {}
 // Events returns the reader itself.
 func (r slowReader) Events(context.Context, uint64) (Reader, error) { return r, nil }
 
+// Base returns none.
+func (r slowReader) Base(context.Context) (*Base, error) { return nil, nil }
+
 // WaitSynced returns at once: everything is durable.
 func (r slowReader) WaitSynced(context.Context, uint64) error { return nil }
 

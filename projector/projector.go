@@ -36,6 +36,8 @@ type Reader interface {
 type Log interface {
 	// Events returns a reader that begins at event from. The caller closes it.
 	Events(ctx context.Context, from uint64) (Reader, error)
+	// Base returns the base at which the log begins, nil where it begins with its first event. The error is Unavailable.
+	Base(ctx context.Context) (*Base, error)
 }
 
 // Options says how a Projector works. The zero value works.
