@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"testing"
 
 	"github.com/fanfold/fanfold"
@@ -142,6 +143,8 @@ func TestModelOfEndedKey(t *testing.T) {
 type foldedAll struct{ ReadModel }
 
 func (foldedAll) Wait(context.Context, uint64) error { return nil }
+
+func (foldedAll) Applied() uint64 { return math.MaxUint64 }
 
 // endingLines are lines of which the last comes when a key has ended.
 type endingLines struct {
