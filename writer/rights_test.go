@@ -30,7 +30,7 @@ func principal(roles ...string) (*access.Rights, *someKeys) {
 
 // untouched is what a writer has that must not touch anything: each call of a method panics.
 func untouched() *Writer {
-	return New(Dependencies{Models: &upgraded{}}, Options{MaxEvent: 1 << 20})
+	return New(Dependencies{Models: &upgraded{}, ReadModel: foldedAll{}}, Options{MaxEvent: 1 << 20})
 }
 
 // TestNobodyWrites: without rights, and with those to read alone, nothing is looked at and nothing is stored on any road.
