@@ -17,6 +17,9 @@ func (s *Store) Compact(before uint64) (oldest fanfold.Position) {
 	if err != nil || r.Status != http.StatusAccepted && r.Status != http.StatusOK {
 		s.tb.Fatalf("compact --before %d: %v, %d %s", before, err, r.Status, r.Body)
 	}
+	if r.Status == http.StatusOK { // it does already
+		return s.oldest()
+	}
 	return s.Compacted()
 }
 
@@ -36,6 +39,12 @@ func (s *Store) Compacted() (oldest fanfold.Position) {
 		}
 		time.Sleep(5 * time.Millisecond) // between two looks
 	}
+	return s.oldest()
+}
+
+// oldest returns the oldest position that is kept, once everything is folded.
+func (s *Store) oldest() fanfold.Position {
+	s.tb.Helper()
 	s.CatchUp()
 	var status struct{ History struct{ Oldest string } }
 	if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_status", "").Body, &status); err != nil {
