@@ -196,6 +196,7 @@ var limitTests = map[string]string{
 	"replay to a position (`--to`; `readmodel.json`)":                             "TestReplayFlags TestReplayToRefusesOtherDirectories",
 	"snapshots (`POST /v1/_snapshot`, `--snapshot-every`)":                        "TestSnapshots TestSnapshotsByThemselves",
 	`sending or reading a snapshot`:                                               "TestSnapshots",
+	`base of a horizon`:                                                           "TestBoundsOfFiles TestWideWindow TestDamagedFiles",
 	`snapshot that a new node reads`:                                              "TestSnapshotsThatAreNotUsed TestUnreadableSnapshotIsSkipped",
 	`event in the log`:                                                            "TestDecodeRefuses TestUnreadableEvent",
 	`event`:                                                                       "TestLimitsAreExact",
