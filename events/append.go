@@ -50,12 +50,10 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	if err := l.refuses(); err != nil {
 		return 0, err
 	}
-	if err := l.confirmBase(ctx, conditionOf(msg, expect)); err != nil {
+	if err := l.confirm(ctx, conditionOf(msg, expect)); err != nil {
 		return 0, err
 	}
-	if err := l.setCondition(msg, expect); err != nil {
-		return 0, err
-	}
+	l.setCondition(msg, expect)
 	seq, err := l.commit.append(ctx, msg, expect)
 	if err == nil && ev.Kind == fanfold.KindCompact {
 		l.horizon.note(ev.Compaction, seq)
@@ -257,10 +255,25 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 	if err := l.Damage(); err != nil {
 		return 0, err
 	}
+	attempted := false
 	return l.retryUntilDecided(ctx, sent, func(ctx context.Context, sent bool) (uint64, bool, error) {
 		before := l.highestSeen()
 		if err := l.mayPublish(sent, msg); err != nil {
 			return 0, true, err
+		}
+		var unconfirmed error
+		if attempted { // a fence would wait for the first attempt
+			unconfirmed = l.confirm(ctx, conditionOf(msg, expect))
+		}
+		attempted = true
+		switch err := unconfirmed; {
+		case errors.Is(err, fanfold.ErrBehindHorizon) && sent:
+			seq, err := l.resolveConflict(ctx, msg, expect)
+			return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
+		case errors.Is(err, fanfold.ErrBehindHorizon):
+			return 0, true, err
+		case err != nil:
+			return 0, false, errors.Join(errNotSent, err)
 		}
 		attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
 		ack, err := l.batches.request(attempt, msg)

@@ -55,11 +55,11 @@ func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfol
 	if err := l.refuses(); err != nil {
 		return 0, err
 	}
-	if err := l.confirmBase(ctx, conditionsOf(msgs, writes)...); err != nil {
+	if err := l.confirm(ctx, conditionsOf(msgs, writes)...); err != nil {
 		return 0, err
 	}
-	if err := l.setConditions(msgs, writes); err != nil {
-		return 0, err
+	for i, m := range msgs {
+		l.setCondition(m, writes[i].Expect)
 	}
 	first, err = store(ctx, msgs, writes)
 	last := first
@@ -75,10 +75,16 @@ func (l *Log) appendAtomic(ctx context.Context, msgs []*nats.Msg, writes []fanfo
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, unreachable)
 	}
 	defer l.batchSlots.Release(1)
-	before := l.highestSeen()
+	before, conditions := l.highestSeen(), conditionsOf(msgs, writes)
 	return l.retryUntilDecided(ctx, false, func(ctx context.Context, sent bool) (uint64, bool, error) {
 		if err := l.mayPublish(sent, msgs...); err != nil {
 			return 0, true, err
+		}
+		switch err := l.confirm(ctx, conditions...); {
+		case errors.Is(err, fanfold.ErrBehindHorizon):
+			return l.confirmBatchRefusal(ctx, msgs, l.storedAfter(before), sent, err)
+		case err != nil:
+			return 0, false, errors.Join(errNotSent, err)
 		}
 		last, err := l.publishBatch(ctx, msgs, batch)
 		batch = newServerBatch() // of the next attempt

@@ -149,18 +149,9 @@ func (l *Log) purgeWait() time.Duration {
 	return 2 * l.opt.settleTime()
 }
 
-// confirmBase makes sure that this process knows of every compact event that is older than half of purgeWait, for a write of which
-// the server may be told that its subject has no message. The error is Unavailable.
-func (l *Log) confirmBase(ctx context.Context, conditions ...condition) error {
+// confirmBase makes sure that this process knows of every compact event that is older than half of purgeWait. The error is Unavailable.
+func (l *Log) confirmBase(ctx context.Context) error {
 	if l.onlyWriter() {
-		return nil
-	}
-	base := l.Base()
-	needed := false
-	for _, c := range conditions {
-		needed = needed || c.expect.Set && uint64(c.expect.Rev) <= base.Seq && c.subject != l.sub.compact()
-	}
-	if !needed {
 		return nil
 	}
 	l.horizon.mu.Lock()
@@ -170,6 +161,24 @@ func (l *Log) confirmBase(ctx context.Context, conditions ...condition) error {
 	}
 	if err := l.askBaseLocked(ctx, l.currentBySubject); err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, unreachable)
+	}
+	return nil
+}
+
+// confirm makes sure of the log's base where one of the conditions lets the server be told that its subject has no message: right before they
+// are sent, each time. Errors are those of mayBeGone, and Unavailable.
+func (l *Log) confirm(ctx context.Context, conditions ...condition) error {
+	base := l.Base()
+	for _, c := range conditions {
+		if !c.expect.Set || uint64(c.expect.Rev) > base.Seq || c.subject == l.sub.compact() {
+			continue
+		}
+		if err := l.confirmBase(ctx); err != nil {
+			return err
+		}
+		if _, err := l.mayBeGone(c); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -233,27 +242,12 @@ func (l *Log) isMetNow(ctx context.Context, c condition, last uint64) (bool, err
 	return l.isMet(c, last)
 }
 
-// setCondition has a message require the revision of its condition or, where that is likely to be purged, no message at all. The error is that
-// of mayBeGone.
-func (l *Log) setCondition(msg *nats.Msg, expect fanfold.Expect) error {
-	gone, err := l.mayBeGone(conditionOf(msg, expect))
-	if err != nil || !gone {
-		return err
-	}
-	if uint64(expect.Rev) < l.horizon.first.Load() {
+// setCondition has a message require no message at all where the one of its condition is likely to be purged. confirm has looked at it.
+func (l *Log) setCondition(msg *nats.Msg, expect fanfold.Expect) {
+	first := l.horizon.first.Load()
+	if expect.Set && uint64(expect.Rev) < min(first, l.Base().Seq+1) && conditionSubject(msg) != l.sub.compact() {
 		requireLast(msg, 0)
 	}
-	return nil
-}
-
-// setConditions does what setCondition does for the messages that store writes.
-func (l *Log) setConditions(msgs []*nats.Msg, writes []fanfold.Write) error {
-	for i, m := range msgs {
-		if err := l.setCondition(m, writes[i].Expect); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // requireLast has a message require a last message on the subject of its condition, 0 for none.
