@@ -119,7 +119,7 @@ func (db *DB) LoadBase(ctx context.Context, r io.Reader, want fanfold.Horizon) (
 		l := baseLoader{c: c, in: in}
 		for !l.ended {
 			if err := c.Update(l.some); err != nil {
-				return err
+				return notOfBase(err)
 			}
 		}
 		return c.Update(func() error { return finishBase(c, h, db.opt.Fingerprint) })
@@ -151,7 +151,7 @@ var insertBaseSQL = func() (list []string) {
 	return list
 }()
 
-// some inserts the next rows. A row that the tables cannot have is an Invalid.
+// some inserts the next rows.
 func (l *baseLoader) some() error {
 	size := 0
 	for n := 0; n < loadedRows && size < loadedBytes; n++ {
@@ -164,11 +164,11 @@ func (l *baseLoader) some() error {
 			return err
 		}
 		if err := l.c.Exec(insertBaseSQL[table], values...); err != nil {
-			return notOfBase(err)
+			return err
 		}
 		size += l.in.RowBytes()
 	}
-	return notOfBase(l.c.Settle())
+	return nil
 }
 
 // notOfBase returns the error for a row that could not be inserted. It is Invalid where the row breaks a rule of its table.

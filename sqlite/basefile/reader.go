@@ -13,7 +13,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
@@ -69,18 +68,13 @@ func (r *Reader) readHeader() error {
 	if err := r.next(MaxHeader); err != nil {
 		return err
 	}
-	if err := decodeJSON(r.record.Bytes(), &r.Header); err != nil {
+	in := json.NewDecoder(bytes.NewReader(r.record.Bytes()))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&r.Header); err != nil {
 		return damaged("it does not begin with a header")
 	}
 	r.rows = make([]int64, len(r.Header.Tables))
 	return r.Header.check()
-}
-
-// decodeJSON decodes a record of JSON.
-func decodeJSON(text []byte, v any) error {
-	in := json.NewDecoder(bytes.NewReader(text))
-	in.DisallowUnknownFields()
-	return in.Decode(v)
 }
 
 // next reads the next record, which has no more bytes than most. What it takes in memory grows with what the file has.
@@ -200,13 +194,16 @@ func (r *Reader) readEnd() error {
 	if r.at > len(r.Header.Tables) {
 		return io.EOF
 	}
-	var sum fanfold.Digest
-	r.sum.Sum(sum[:0])
+	want := end{Rows: r.rows}
+	r.sum.Sum(want.Sum[:0])
+	text, err := json.Marshal(want)
+	if err != nil {
+		return err
+	}
 	if err := r.next(MaxHeader); err != nil {
 		return err
 	}
-	var e end
-	if decodeJSON(r.record.Bytes(), &e) != nil || e.Sum != sum || !slices.Equal(e.Rows, r.rows) {
+	if !bytes.Equal(r.record.Bytes(), text) {
 		return damaged("its end does not fit what is before")
 	}
 	if _, err := r.in.ReadByte(); !errors.Is(err, io.EOF) {
