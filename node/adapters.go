@@ -176,6 +176,15 @@ func (m groupModel) Ordinal(at fanfold.Position) (upTo, all int64, err error) {
 	return upTo, all, err
 }
 
+// Oldest returns the oldest position behind which no change is missing.
+func (m groupModel) Oldest() (at fanfold.Position, err error) {
+	err = m.Read(func(s *sqlite.Snapshot) error {
+		at, err = s.Oldest()
+		return err
+	})
+	return at, err
+}
+
 // EachChange calls fn with each change that q asks for, without its values, until fn returns false.
 func (m groupModel) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Change) bool) error {
 	return m.Read(func(s *sqlite.Snapshot) error { return s.EachChange(q, fn) })

@@ -68,6 +68,7 @@ type Config struct {
 	Cache          int64               // bytes of the read model's file kept in memory; see sqlite.Options
 	Replicas       int                 // of the stream, where it is made on outside servers; 0 for 3 where they form a cluster of three, else 1
 	SnapshotEvery  time.Duration       // between two snapshots for new nodes, on outside servers; 0 for none
+	Retain         time.Duration       // how much of its history the store keeps, at least an hour; 0 for all of it
 	AllowRemoval   bool                // a model applied at the start may take rules and guards away
 	Logger         *slog.Logger
 	Writer         writer.Options // limits of documents; zero values are the defaults

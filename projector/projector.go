@@ -1,5 +1,5 @@
 // Package projector runs the fold: it reads the log, folds what is waiting into SQLite, one transaction at a time, and
-// wakes who waits for a position. It also rebuilds the read model from the log's first event on (replay), and prepares
+// wakes who waits for a position. It also rebuilds the read model from the log's base or first event on (replay), and prepares
 // models that change many documents in a copy of the read model. DESIGN.md says why it is as it is.
 package projector
 
@@ -183,6 +183,9 @@ func (e *unsyncedError) Unwrap() error { return e.error }
 func (p *Projector) run(ctx context.Context) error {
 	if err := p.plan.Load().Known(); err != nil { // a newer program has folded so far
 		return err
+	}
+	if err := p.beginWithBase(ctx); err != nil {
+		return &readError{err}
 	}
 	from := p.store.Applied.Seq() + 1
 	feed, err := follow(ctx, p.log, from)
