@@ -71,7 +71,7 @@ func streamOf(t testing.TB, after, last uint64, at time.Time, base *Base, file [
 	}
 	m := Manifest{Store: testStore, Fold: 8}
 	if file != nil {
-		err = errors.Join(err, s.WriteBase(base, bytes.NewReader(file)))
+		err = errors.Join(err, s.WriteBase(base, writes(file)))
 	} else if base != nil {
 		m.Base = &Base{Point: base.Point}
 	}

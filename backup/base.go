@@ -141,8 +141,8 @@ func (b *Backup) OpenBase() (io.ReadCloser, error) {
 	return &baseReader{newSum(f), b.Base, f}, nil
 }
 
-// checkBase reads the base's file through, if there is one.
-func (b *Backup) checkBase() error {
+// CheckBase reads the base's file through, if there is one. The errors are those of Check.
+func (b *Backup) CheckBase() error {
 	if b.Base == nil || b.Base.File == "" {
 		return nil
 	}

@@ -22,6 +22,14 @@ func testBase(seq uint64) (*Base, []byte) {
 	return NewBase(h, fanfold.BaseFile{Name: fmt.Sprintf("base-%d", seq), Bytes: int64(len(file)), Sum: sha256.Sum256(file)}), file
 }
 
+// writes returns a function that writes a file.
+func writes(file []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(file)
+		return err
+	}
+}
+
 // receive writes a stream of a log that begins with a base, up to an event, into a directory, as a server sends it.
 func receive(t testing.TB, dir string, at, last uint64) (*Manifest, error) {
 	t.Helper()
@@ -79,7 +87,7 @@ func TestBaseInAStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, other := range [][]byte{file[1:], append(file[:len(file):len(file)], 'x'), bytes.ToUpper(file)} {
-		if err := s.WriteBase(base, bytes.NewReader(other)); fanfold.CodeOf(err) != fanfold.LogDamaged {
+		if err := s.WriteBase(base, writes(other)); fanfold.CodeOf(err) != fanfold.LogDamaged {
 			t.Errorf("another file of a base: %v, want %s", err, fanfold.LogDamaged)
 		}
 		if s, err = NewStream(io.Discard, base.Point, made); err != nil {
@@ -138,7 +146,7 @@ func TestRefusedBases(t *testing.T) {
 		{"a log that went another way", func() ([]byte, error) {
 			var out bytes.Buffer
 			s, err := NewStream(&out, otherBase.Point, made)
-			err = errors.Join(err, s.WriteBase(&otherBase, bytes.NewReader(otherFile)))
+			err = errors.Join(err, s.WriteBase(&otherBase, writes(otherFile)))
 			for seq := uint64(221); seq <= 300; seq++ {
 				err = errors.Join(err, s.Add(event(seq)))
 			}

@@ -49,7 +49,7 @@ func (g *golden) write() error {
 	var out bytes.Buffer
 	s, err := NewStream(&out, pointAt(g.first-1), made)
 	if err == nil && g.base != nil {
-		err = s.WriteBase(g.base, bytes.NewReader(g.file))
+		err = s.WriteBase(g.base, writes(g.file))
 	}
 	for seq := g.first; err == nil && seq <= 7; seq++ {
 		err = s.Add(event(seq))

@@ -99,8 +99,17 @@ func (m *Manifest) version() int {
 }
 
 // Complete tells whether the backup holds everything up to its position, and not only what continues another one.
-func (m *Manifest) Complete() bool {
-	return m.begins() == (&Manifest{Base: m.Base}).begins() && (m.Base == nil || m.hasBase())
+func (m *Manifest) Complete() bool { return m.CheckComplete() == nil }
+
+// CheckComplete returns Invalid for a backup that does not hold everything up to its position.
+func (m *Manifest) CheckComplete() error {
+	switch {
+	case m.begins() != (&Manifest{Base: m.Base}).begins():
+		return fanfold.Errorf(fanfold.Invalid, "the backup only continues another one, and does not have the log's beginning: take the directory to which it was added")
+	case m.Base != nil && !m.hasBase():
+		return fanfold.Errorf(fanfold.Invalid, "the backup begins after event %d, and lacks the base that has what was before", m.Base.Seq)
+	}
+	return nil
 }
 
 // namedFile is a file that a manifest names.

@@ -48,7 +48,7 @@ func Open(dir string) (*Backup, error) {
 // are read, and holds one segment in memory. Errors are Damage, which names the file and the event; ctx's; and Unavailable where files
 // cannot be read.
 func (b *Backup) Check(ctx context.Context, progress fanfold.Progress) error {
-	if err := b.checkBase(); err != nil {
+	if err := b.CheckBase(); err != nil {
 		return err
 	}
 	first := b.begins().Seq

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"archive/tar"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"time"
@@ -28,25 +29,25 @@ func NewStream(w io.Writer, after Point, now time.Time) (*Stream, error) {
 	return &Stream{out: tar.NewWriter(w), b: b, now: now.UTC()}, nil
 }
 
-// WriteBase writes the file of the base after which the log begins, before any event. r must have what the base says, to its end. Errors are
-// LogDamaged for another file, r's, and the writer's.
-func (s *Stream) WriteBase(b *Base, r io.Reader) error {
+// WriteBase writes the file of the base after which the log begins, before any event. write is called with what takes the file. Errors are
+// LogDamaged for another file than the base says, write's, and the writer's.
+func (s *Stream) WriteBase(b *Base, write func(io.Writer) error) error {
 	if err := b.check(); err != nil {
 		return err
 	}
 	if err := s.header(b.File, b.Bytes); err != nil {
 		return err
 	}
-	in := newSum(io.LimitReader(r, b.Bytes+1))
-	_, err := io.Copy(s.out, in)
+	hash := sha256.New()
+	err := write(io.MultiWriter(s.out, hash))
 	switch {
-	case errors.Is(err, tar.ErrWriteTooLong) || err == nil && (in.bytes != b.Bytes || in.digest() != b.SHA256):
+	case errors.Is(err, tar.ErrWriteTooLong) || err == nil && fanfold.Digest(hash.Sum(nil)) != b.SHA256:
 		return fanfold.Errorf(fanfold.LogDamaged, "the object %s, which holds the state after event %d, is not the one that the log names", b.Name, b.Seq)
 	case err != nil:
 		return err
 	}
 	s.base = b
-	return nil
+	return s.out.Flush() // which fails where the file is shorter
 }
 
 // Add adds the next event, which the stream does not keep. It blocks while a segment is written. Errors are Invalid for an event that no
