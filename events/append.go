@@ -50,7 +50,16 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	if err := l.refuses(); err != nil {
 		return 0, err
 	}
+	if err := l.confirmBase(ctx, conditionOf(msg, expect)); err != nil {
+		return 0, err
+	}
+	if err := l.setCondition(msg, expect); err != nil {
+		return 0, err
+	}
 	seq, err := l.commit.append(ctx, msg, expect)
+	if err == nil && ev.Kind == fanfold.KindCompact {
+		l.horizon.note(ev.Compaction, seq)
+	}
 	return l.decided(ctx, seq, seq, err)
 }
 
@@ -129,7 +138,7 @@ func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, erro
 	}
 	msg.Header[jetstream.MsgIDHeader] = []string{id}
 	if expect.Set {
-		msg.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(uint64(expect.Rev), 10)}
+		requireLast(msg, uint64(expect.Rev))
 		switch {
 		case ev.Kind == fanfold.KindCheck && ev.Links:
 			msg.Header[expectSubject] = []string{l.sub.link(ev.Key) + ".>"}
@@ -343,7 +352,7 @@ func (l *Log) interpretRefusal(ctx context.Context, msg *nats.Msg, expect fanfol
 		seq, err = l.resolveConflict(ctx, msg, expect)
 		return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
 	case servers.CodeInFlight:
-		if last, err := l.lastBySubject(ctx, msg.Subject); err == nil && expect.Set && last.Sequence() != uint64(expect.Rev) {
+		if last, err := l.lastBySubject(ctx, msg.Subject); err == nil && expect.Set && strconv.FormatUint(last.Sequence(), 10) != required(msg) {
 			seq, err = l.resolveConflict(ctx, msg, expect)
 			return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
 		}
@@ -379,7 +388,16 @@ func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold
 	if err != nil {
 		return 0, err
 	}
-	if next == nil && last.Sequence() >= uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
+	met := false
+	if next == nil {
+		if met, err = l.isMetNow(ctx, conditionOf(msg, expect), last.Sequence()); err != nil {
+			return 0, err
+		}
+	}
+	if met {
+		requireLast(msg, last.Sequence()) // which may have been purged meanwhile, or not yet
+	}
+	if met || next == nil && last.Sequence() >= uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
 		return 0, fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	}
 	return 0, staleError(max(last.Sequence(), next.Sequence()), expect.Rev)

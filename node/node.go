@@ -84,6 +84,7 @@ type Config struct {
 	Fsync           func(*os.File) error    // for tests: see embedded.Options
 	FailWrite       func() error            // for tests: see sqlite.Options
 	FailAppend      func(stored bool) error // for tests: see events.Options
+	CompactStep     func(step string) error // for tests: is told of each step of a compaction that is over; its error ends it there
 	Now             func() time.Time        // for tests: see group.Options
 }
 
@@ -113,6 +114,7 @@ type Node struct {
 	api         *api.Server
 	check       *logCheck
 	snapshots   snapshots
+	compactions compactions
 	listener    net.Listener
 	debug       net.Listener    // of the profiles; nil for none
 	tracer      *tracing.Tracer // nil where nothing is traced
@@ -194,7 +196,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err := n.openFiles(ctx); err != nil {
 		return n, err
 	}
-	if err := n.checkClosed(); err != nil {
+	if err := cmp.Or(n.checkClosed(), n.openCompactions()); err != nil {
 		return n, err
 	}
 	if err := n.openProjector(ctx); err != nil {
@@ -235,7 +237,7 @@ func (n *Node) openProjector(ctx context.Context) error {
 	if err := n.check.begin(ctx); err != nil {
 		return err
 	}
-	n.Projector, err = projector.New(logSource{n.Log}, n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
+	n.Projector, err = projector.New(newLogSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
 		OnFolded: n.instruments.onFolded, OnBatch: n.onBatch()})
 	if err != nil {
 		return err
@@ -305,7 +307,7 @@ func (n *Node) openAPI() {
 	inspector := inspector{n.inspector, n.Store, n.issuer()}
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
-		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys, Backups: n}, apiOptions)
+		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys, Backups: n, Compactor: n}, apiOptions)
 	n.instruments.countDenied(n.api.Routes())
 }
 
@@ -403,6 +405,7 @@ func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return n.values.Run(ctx) })
 	g.Go(func() error { return n.runDebug(ctx) })
 	g.Go(func() error { return n.runSnapshots(ctx) })
+	g.Go(func() error { return n.runCompactions(ctx) })
 	g.Go(func() error { return n.Log.Recover(ctx, n.foldedSeq) })
 	if n.embedded != nil && n.cfg.NATSListen == "" && !n.cfg.KeepFold { // no other node can be there
 		g.Go(func() error { return n.upgrade(ctx) })

@@ -30,6 +30,9 @@ func (r *rebuilding) load(ctx context.Context, base *Base) error {
 		return err
 	}
 	r.base, err = r.db.LoadBase(ctx, file, base.Horizon)
+	if err == nil {
+		_, err = io.Copy(io.Discard, file) // what is wrong with it is known at its end
+	}
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fanfold.Wrap(err, fanfold.CodeOf(err), "the base up to event %d cannot be read: %s", base.Horizon.Seq, reason(err))
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -130,7 +131,8 @@ func (p *Projector) Run(ctx context.Context) error {
 		}
 		p.stop(err)
 		var retry <-chan time.Time
-		if code := fanfold.CodeOf(err); code == fanfold.Unavailable || code == fanfold.LogDamaged { // a log may be restored
+		switch fanfold.CodeOf(err) {
+		case fanfold.Unavailable, fanfold.LogDamaged, fanfold.PositionGone: // a log may be restored, and begins with the base where it was purged
 			retry = time.After(wait)
 		}
 		select {
@@ -215,6 +217,11 @@ func (p *Projector) run(ctx context.Context) error {
 func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error {
 	p.folding.Lock()
 	defer p.folding.Unlock()
+	applied := p.store.Applied.Seq()
+	events = events[sort.Search(len(events), func(i int) bool { return events[i].Seq > applied }):] // a base may have gone further meanwhile
+	if len(events) == 0 {
+		return nil
+	}
 	p.versions.add(events)
 	for len(events) > 0 {
 		n := slices.IndexFunc(events, func(ev *fanfold.Event) bool { return ev.Kind == fanfold.KindModel })

@@ -117,7 +117,11 @@ func (r *rebuilding) compare(ctx context.Context, copying func(), progress fanfo
 	if r.at != seq {
 		return at, nil, fanfold.Errorf(fanfold.Internal, "the replay cannot stop at event %d, where the read model was copied, and is at %d", seq, r.at)
 	}
-	if _, built, err := r.p.Horizon(); err != nil || built == r.base.Seq {
+	_, built, err := r.p.Horizon()
+	if err != nil {
+		return at, nil, err
+	}
+	if built == r.base.Seq {
 		d, err = frozen.Compare(ctx, r.db, progress)
 		return at, d, err
 	}

@@ -2,36 +2,189 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/basefile"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
+// baseTable is a table of a base with the condition of the rows that a base has.
+type baseTable struct {
+	basefile.Table
+
+	order string // the primary key
+	where string
+}
+
+// baseTables are the tables of a base of version 1, in the order of the file: what the fold reads, and documents have, without their changes.
+var baseTables = []baseTable{
+	newBaseTable("model", "seq source fold reserved retired time", 1, "seq = (SELECT max(seq) FROM model)"),
+	newBaseTable("proposal", "id seq source fold actor", 1, ""),
+	newBaseTable("declared_index", "id collection name components entries", 1, ""),
+	newBaseTable("document", "number collection id revision position created updated body source omitted", 1, ""),
+	newBaseTable("tombstone", "collection id revision position", 2, ""),
+	newBaseTable("collection", "name documents", 1, ""),
+	newBaseTable("link", "relation target holder ordinal since", 3, ""),
+	newBaseTable("paged", "relation target count", 2, ""),
+	newBaseTable("relinked", "relation seq", 2, ""),
+	newBaseTable("entry", "rule target sort holder", 4, ""),
+	newBaseTable("total", "rule target count sum", 2, ""),
+	newBaseTable("claim", "collection path value holder seq", 3, ""),
+	newBaseTable("kept", "rule target holder value", 3, ""),
+	newBaseTable("omission", "rule documents fields", 1, ""),
+	newBaseTable("once", "key digest seq time", 1, ""),
+	newBaseTable("index_entry", "idx key tie", 3, ""),
+}
+
+// newBaseTable returns a table of which the first columns are its primary key.
+func newBaseTable(name, columns string, key int, where string) baseTable {
+	t := baseTable{Table: basefile.Table{Name: name, Columns: strings.Fields(columns)}, where: where}
+	t.order = strings.Join(t.Columns[:key], ", ")
+	return t
+}
+
 // WriteBase writes the state of a generation that Build made, without its changes, as the file of a base, and returns the horizon that it
-// is of.
-func (db *DB) WriteBase(ctx context.Context, w io.Writer) (fanfold.Horizon, error) {
-	return fanfold.Horizon{}, fanfold.Errorf(fanfold.Internal, "not built yet")
+// is of: all that is folded. Nobody writes to the generation meanwhile. It blocks until w has everything, or ctx has ended. Errors are ctx's,
+// w's, and those of the read model.
+func (db *DB) WriteBase(ctx context.Context, w io.Writer) (h fanfold.Horizon, err error) {
+	err = db.ReadUnshared(func(s *Snapshot) error {
+		defer s.EndWith(ctx)()
+		cp := s.Checkpoint
+		h = fanfold.Horizon{Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Position: cp.Position, Changes: cp.Changes, Time: cp.Time}
+		tables := make([]basefile.Table, len(baseTables))
+		for i, t := range baseTables {
+			tables[i] = t.Table
+		}
+		out, err := basefile.NewWriter(w, h, tables)
+		if err != nil {
+			return err
+		}
+		for _, t := range baseTables {
+			if err := s.writeBaseTable(ctx, out, t); err != nil {
+				out.Abort()
+				return err
+			}
+		}
+		return out.Close()
+	})
+	return h, err
+}
+
+// writeBaseTable writes the rows of a table.
+func (s *Snapshot) writeBaseTable(ctx context.Context, out *basefile.Writer, t baseTable) error {
+	query := "SELECT " + strings.Join(t.Columns, ", ") + " FROM " + t.Name
+	if t.where != "" {
+		query += " WHERE " + t.where
+	}
+	if err := s.c.Query(query+" ORDER BY "+t.order, func(r driver.Row) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return out.Row(r)
+	}); err != nil {
+		return err
+	}
+	return out.EndTable()
 }
 
 // LoadBase fills a generation that Build made, and that is empty, with the state that the file of a base has. The file must be of the
-// horizon that is given. It returns what the horizon is in full.
-func (db *DB) LoadBase(ctx context.Context, r io.Reader, want fanfold.Horizon) (fanfold.Horizon, error) {
-	return fanfold.Horizon{}, fanfold.Errorf(fanfold.Internal, "not built yet")
+// horizon that is given, of which Seq and Digest count. It returns what the horizon is in full. It blocks until all is loaded or ctx has
+// ended; after an error the caller discards the generation. Errors are ctx's, r's, those of the read model, and Invalid for a file that is
+// damaged, of another horizon, or of a newer version.
+func (db *DB) LoadBase(ctx context.Context, r io.Reader, want fanfold.Horizon) (h fanfold.Horizon, err error) {
+	in, err := basefile.NewReader(r)
+	if err != nil {
+		return h, err
+	}
+	defer in.Close()
+	if h = in.Header.Horizon.At(); h.Seq != want.Seq || h.Digest != want.Digest {
+		return h, fanfold.Errorf(fanfold.Invalid, "the base is of event %d and the digest %s, and that of event %d and the digest %s is wanted", h.Seq, h.Digest, want.Seq, want.Digest)
+	}
+	if !slices.EqualFunc(in.Header.Tables, baseTables, func(a basefile.Table, b baseTable) bool {
+		return a.Name == b.Name && slices.Equal(a.Columns, b.Columns)
+	}) {
+		return h, fanfold.Errorf(fanfold.Invalid, "the base has other tables than its version %d has", in.Header.Version)
+	}
+	c := db.file.Writer
+	defer c.EndWith(ctx)()
+	db.tx.loaded = false
+	if begun, err := c.Has("SELECT 1 FROM checkpoint UNION ALL SELECT 1 FROM horizon"); err != nil || begun {
+		return h, errors.Join(err, fanfold.Errorf(fanfold.Internal, "a base is loaded into a read model that is not empty"))
+	}
+	err = c.Unwatched(func() error {
+		l := baseLoader{c: c, in: in}
+		for !l.ended {
+			if err := c.Update(l.some); err != nil {
+				return err
+			}
+		}
+		return c.Update(func() error { return finishBase(c, h, db.opt.Fingerprint) })
+	})
+	if err == nil {
+		err = db.tx.load()
+	}
+	return h, err
 }
 
-// Horizon returns where the store begins, as the last compact event that was folded says, and the horizon of the base on which the file
-// was built: less until it was built anew.
-func (s *Snapshot) Horizon() (h fanfold.Horizon, base uint64, err error) {
-	return h, 0, nil
+// Bounds of the rows that one transaction of a base's loading writes.
+const (
+	loadedRows  = 100_000
+	loadedBytes = 64 << 20
+)
+
+// baseLoader inserts the rows of a base.
+type baseLoader struct {
+	c     *driver.Conn
+	in    *basefile.Reader
+	ended bool
 }
 
-// SetHorizon records that the store begins at a horizon.
-func (tx *Tx) SetHorizon(h fanfold.Horizon) error {
-	return fanfold.Errorf(fanfold.Internal, "not built yet")
+// insertBaseSQL holds the statements that insert a row, by table.
+var insertBaseSQL = func() (list []string) {
+	for _, t := range baseTables {
+		list = append(list, "INSERT INTO "+t.Name+" ("+strings.Join(t.Columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(t.Columns)-1)+")")
+	}
+	return list
+}()
+
+// some inserts the next rows. A row that the tables cannot have is an Invalid.
+func (l *baseLoader) some() error {
+	size := 0
+	for n := 0; n < loadedRows && size < loadedBytes; n++ {
+		table, values, err := l.in.Next()
+		if errors.Is(err, io.EOF) {
+			l.ended = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := l.c.Exec(insertBaseSQL[table], values...); err != nil {
+			return notOfBase(err)
+		}
+		size += l.in.RowBytes()
+	}
+	return notOfBase(l.c.Settle())
 }
 
-// CompareAfter does what Compare does with a generation that was built on the base of a horizon: it leaves out the changes up to that, and
-// what only such a generation has. Derived changes are compared by their patches, not by how these are stored.
-func (f *Frozen) CompareAfter(ctx context.Context, db *DB, h fanfold.Horizon, progress fanfold.Progress) (*Differences, error) {
-	return nil, fanfold.Errorf(fanfold.Internal, "not built yet")
+// notOfBase returns the error for a row that could not be inserted. It is Invalid where the row breaks a rule of its table.
+func notOfBase(err error) error {
+	if driver.IsConstraint(err) {
+		return fanfold.Wrap(err, fanfold.Invalid, "the file of the base is damaged: a row of it cannot be: %v", err)
+	}
+	return err
+}
+
+// finishBase writes the rows that follow from a base: the checkpoint, the horizon, and what was there at the horizon.
+func finishBase(c *driver.Conn, h fanfold.Horizon, fingerprint string) error {
+	return errors.Join(
+		c.Exec("INSERT INTO horizon_version (number, position, revision, created, updated) SELECT number, position, revision, created, updated FROM document ORDER BY number"),
+		c.Exec("INSERT INTO horizon_paged (relation, target, count) SELECT relation, target, count FROM paged ORDER BY relation, target"),
+		c.Exec("INSERT INTO checkpoint (id, "+checkpointColumns+") VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
+			int64(h.Seq), int64(h.Position), h.Time.UnixNano(), h.Changes, fingerprint, h.Event[:], h.Digest[:]),
+		writeHorizon(c, h, h.Seq))
 }

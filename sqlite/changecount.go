@@ -7,14 +7,24 @@ import (
 
 // Ordinal returns the number of changes up to a position.
 func (s *Snapshot) Ordinal(at fanfold.Position) (n int64, err error) {
-	_, err = s.c.QueryRow("SELECT ordinal FROM change WHERE position <= ? ORDER BY position DESC LIMIT 1",
+	found, err := s.c.QueryRow("SELECT ordinal FROM change WHERE position <= ? ORDER BY position DESC LIMIT 1",
 		func(r driver.Row) { n = r.Int(0) }, int64(at))
+	if found || err != nil {
+		return n, err
+	}
+	h, _, err := s.Horizon()
+	if at >= h.At() {
+		n = h.Changes
+	}
 	return n, err
 }
 
 // EachChange calls fn with each change that q asks for, without its values, until fn returns false. It goes by q.After, the
-// collections, kinds of changes and partition, and Latest.
+// collections, kinds of changes and partition, and Latest. The error is PositionGone where changes after q.After are no longer kept.
 func (s *Snapshot) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Change) bool) error {
+	if err := s.requireKept(q.After); err != nil {
+		return err
+	}
 	err := s.c.Query("SELECT "+latestColumns+fromChange+"WHERE c.position > ? ORDER BY c.position", func(r driver.Row) error {
 		ch, err := s.scanChange(r)
 		if err != nil {

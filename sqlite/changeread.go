@@ -12,19 +12,20 @@ import (
 // changeColumns are the columns of a change that scanChange reads, in its order.
 const changeColumns = "c.position, c.ordinal, " + changeCollection + ", " + changeID + ", c.op, c.revision, " + eventTime + ", " + eventTx + ", f.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted, f.patch, " + eventActor + ", " + changeNumber
 
-// The time, the transaction and the actor of a change's event. They stand in the event's first change, and where that was erased, in a
-// table of their own.
+// The time, the transaction and the actor of a change's event. They stand in the event's first change.
 const (
-	eventTime  = "CASE WHEN e.position IS NULL THEN (SELECT time FROM erased_event WHERE seq = c.position >> 20) ELSE e.time END"
-	eventTx    = "CASE WHEN e.position IS NULL THEN (SELECT tx FROM erased_event WHERE seq = c.position >> 20) ELSE e.tx END"
-	eventActor = "CASE WHEN e.position IS NULL THEN (SELECT actor FROM erased_event WHERE seq = c.position >> 20) ELSE e.actor END"
+	eventTime  = "e.time"
+	eventTx    = "e.tx"
+	eventActor = "e.actor"
 )
 
-// The document of a change. Its key stands in its first change, and where that was erased, in a table of its own.
+// The document of a change. Its key stands in its first change, and where that was before the horizon, with the document, which is there or
+// was deleted since.
 const (
 	changeNumber     = "coalesce(c.number, c.position >> 20)"
-	changeCollection = "CASE WHEN k.position IS NULL THEN (SELECT collection FROM erased_document WHERE number = c.number) ELSE k.collection END"
-	changeID         = "CASE WHEN k.position IS NULL THEN (SELECT id FROM erased_document WHERE number = c.number) ELSE k.id END"
+	changeCollection = "CASE WHEN k.position IS NULL THEN coalesce((SELECT collection FROM document WHERE number = c.number), (SELECT collection FROM " + deletedByNumber + "c.number)) ELSE k.collection END"
+	changeID         = "CASE WHEN k.position IS NULL THEN coalesce((SELECT id FROM document WHERE number = c.number), (SELECT id FROM " + deletedByNumber + "c.number)) ELSE k.id END"
+	deletedByNumber  = "past_document INDEXED BY past_document_number WHERE number = "
 )
 
 // fromChange are the tables of changeColumns: the changes, the first of each one's document and event, and what derived ones have
@@ -61,10 +62,14 @@ func (s *Snapshot) scanChange(r driver.Row) (ch *fanfold.Change, err error) {
 }
 
 // Changes returns the page of the change feed that q asks for. The page ends early where its values and documents would
-// have more than q.MaxBytes; where already those of the first change do, it has no rows, and says how many bytes it needs.
+// have more than q.MaxBytes; where already those of the first change do, it has no rows, and says how many bytes it needs. The
+// error is PositionGone where changes after q.After are no longer kept.
 func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err error) {
 	if q.MaxBytes == 0 {
 		q.MaxBytes = pageBytes
+	}
+	if err := s.requireKept(q.After); err != nil {
+		return page, err
 	}
 	changes, full, err := s.changesAfter(q)
 	if err != nil {
@@ -328,20 +333,14 @@ func (s *Snapshot) isNewest(ch *fanfold.Change) (bool, error) {
 		ch.Key.Collection, ch.Key.ID, int64(ch.Position))
 }
 
-// Oldest returns the oldest position behind which no change is missing: 0 unless the first changes were removed.
-func (s *Snapshot) Oldest() (at fanfold.Position, err error) {
-	_, err = s.c.QueryRow("SELECT position, ordinal FROM change ORDER BY position LIMIT 1", func(r driver.Row) {
-		if r.Int(1) > 1 {
-			at = fanfold.Position(r.Int(0)) - 1
-		}
-	})
-	return at, err
-}
-
 // Before returns a position that has every change from before t at or before it, and every later
-// change behind it. It can search by halves because times never decrease from position to position.
+// change behind it; 0 where that is before the oldest one. It can search by halves because times never decrease from position to position.
 func (s *Snapshot) Before(t time.Time) (fanfold.Position, error) {
-	low, high := fanfold.Position(0), s.Checkpoint.Position // the answer is in [low, high]
+	h, _, err := s.Horizon()
+	if err != nil || h.Seq > 0 && !t.After(h.Time) {
+		return 0, err
+	}
+	low, high := h.At(), s.Checkpoint.Position // the answer is in [low, high], or low
 	for low < high {
 		mid := low + (high-low)/2
 		var at fanfold.Position

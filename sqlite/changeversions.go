@@ -57,7 +57,7 @@ func (f *feedPage) skipsChanges() bool {
 // that a consumer was told of.
 func (f *feedPage) versionHeld(ch *fanfold.Change, after *fanfold.Document) ([]byte, error) {
 	if f.skipsChanges() {
-		told, err := f.s.lastSelected(ch.Prior, f.q)
+		told, err := f.s.lastSelected(ch.Key, ch.Number, ch.Prior, f.q)
 		if err != nil || told == nil {
 			return nil, err
 		}
@@ -73,15 +73,20 @@ func (f *feedPage) versionHeld(ch *fanfold.Change, after *fanfold.Document) ([]b
 }
 
 // lastSelected returns the change at a position, or the last one of its document before it that is of a kind which a query asks
-// for, without its values; nil where there is none. A deletion ends the way back.
-func (s *Snapshot) lastSelected(at fanfold.Position, q fanfold.ChangeQuery) (*fanfold.Change, error) {
+// for, without its values; nil where there is none. A deletion ends the way back. At the horizon it ends with the document as it was there:
+// what was before is no longer known.
+func (s *Snapshot) lastSelected(key fanfold.Key, number int64, at fanfold.Position, q fanfold.ChangeQuery) (*fanfold.Change, error) {
 	for at != 0 {
 		ch, err := s.change(latestColumns, at)
+		if err == nil && ch == nil {
+			if ch, err = s.versionAtHorizon(key, number, at); ch == nil && err == nil {
+				err = damagedChange(at)
+			}
+			return ch, err
+		}
 		switch {
 		case err != nil:
 			return nil, err
-		case ch == nil:
-			return nil, damagedChange(at)
 		case q.Direct && ch.Op == fanfold.OpDerive:
 			at = fanfold.At(uint64(ch.Revision), 0) // passes over all derived changes after the write
 		case q.NoCascades && ch.ByDelete != nil:
@@ -96,12 +101,12 @@ func (s *Snapshot) lastSelected(at fanfold.Position, q fanfold.ChangeQuery) (*fa
 // newestSelected returns the newest change of a document that is of a kind which a query asks for; nil where there is no
 // document.
 func (s *Snapshot) newestSelected(key fanfold.Key, q fanfold.ChangeQuery) (*fanfold.Change, error) {
-	at := fanfold.Position(0)
-	if _, err := s.c.QueryRow("SELECT position FROM document WHERE collection = ? AND id = ?", func(r driver.Row) { at = fanfold.Position(r.Int(0)) },
+	at, number := fanfold.Position(0), int64(0)
+	if _, err := s.c.QueryRow("SELECT position, number FROM document WHERE collection = ? AND id = ?", func(r driver.Row) { at, number = fanfold.Position(r.Int(0)), r.Int(1) },
 		key.Collection, key.ID); err != nil {
 		return nil, err
 	}
-	return s.lastSelected(at, q)
+	return s.lastSelected(key, number, at, q)
 }
 
 // distantVersion returns the body of a document after a change that may be far from the page, which needs no version of those

@@ -68,11 +68,16 @@ func (f *Frozen) Remove() error { return RemoveSaved(f.path) }
 // number of rows compared, and of all rows. It blocks until all are compared or ctx has ended. Errors are ctx's and those
 // of reading.
 func (f *Frozen) Compare(ctx context.Context, db *DB, progress fanfold.Progress) (*Differences, error) {
-	c, err := driver.Open(f.path, driver.ReadOnly, "cache_size=-16384", "temp_store=FILE")
+	return f.compare(ctx, db, &comparison{progress: progress, out: &Differences{}})
+}
+
+// compare runs a comparison with a generation.
+func (f *Frozen) compare(ctx context.Context, db *DB, r *comparison) (*Differences, error) {
+	c, err := openToCompare(f.path)
 	if err != nil {
 		return nil, err
 	}
-	r := &comparison{c: c, progress: progress, out: &Differences{}}
+	r.c = c
 	if err = c.Exec("ATTACH ? AS other", "file:"+url.PathEscape(db.Path())+"?mode=ro"); err == nil {
 		c.EndWith(ctx)
 		err = r.run()
@@ -81,18 +86,25 @@ func (f *Frozen) Compare(ctx context.Context, db *DB, progress fanfold.Progress)
 	return r.out, errors.Join(err, c.Close())
 }
 
+// openToCompare opens a file to read all of it.
+func openToCompare(path string) (*driver.Conn, error) {
+	return driver.Open(path, driver.ReadOnly, "cache_size=-16384", "temp_store=FILE")
+}
+
 // comparison compares the tables of two files, which one connection has as main and other.
 type comparison struct {
 	c        *driver.Conn
 	progress fanfold.Progress
 	total    int64
 	out      *Differences
+	after    *afterHorizon // what is compared; nil for all
 }
 
 // comparedTable is a table with its columns.
 type comparedTable struct {
 	name       string
 	key, other []string // columns of the primary key, and the other ones
+	where      string   // the condition of the rows that are compared, of one called m
 }
 
 // run compares all tables.
@@ -101,8 +113,9 @@ func (r *comparison) run() error {
 	if err != nil {
 		return err
 	}
+	tables = r.after.limit(tables)
 	for _, t := range tables {
-		if _, err := r.c.QueryRow("SELECT count(*) FROM main."+t.name, func(row driver.Row) { r.total += row.Int(0) }); err != nil {
+		if _, err := r.c.QueryRow("SELECT count(*) FROM main."+t.name+" m WHERE "+t.where, func(row driver.Row) { r.total += row.Int(0) }); err != nil {
 			return err
 		}
 	}
@@ -117,7 +130,7 @@ func (r *comparison) run() error {
 // tables returns the tables that a fold writes, in the order in which the schema has them.
 func (r *comparison) tables() (tables []comparedTable, err error) {
 	if err := r.c.Query("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY rowid", func(row driver.Row) error {
-		tables = append(tables, comparedTable{name: row.Text(0)})
+		tables = append(tables, comparedTable{name: row.Text(0), where: "true"})
 		return nil
 	}); err != nil {
 		return nil, err
@@ -146,7 +159,7 @@ func (r *comparison) compare(t comparedTable) error {
 	found := tableComparison{table: t.name}
 	same := t.equal("m", "o")
 	columns, order := t.columns("m"), t.columns("m")
-	err := r.c.Query("SELECT "+t.kind("m", "o")+", "+columns+" FROM main."+t.name+" m LEFT JOIN other."+t.name+" o ON "+same+" ORDER BY "+order, func(row driver.Row) error {
+	err := r.c.Query("SELECT "+t.kind("m", "o")+", "+columns+" FROM main."+t.name+" m LEFT JOIN other."+t.name+" o ON "+same+" WHERE "+t.where+" ORDER BY "+order, func(row driver.Row) error {
 		if r.out.Rows++; r.out.Rows%compareStep == 0 {
 			r.progress.Tell("comparing", r.out.Rows, r.total)
 		}
@@ -155,10 +168,13 @@ func (r *comparison) compare(t comparedTable) error {
 		}
 		return nil
 	})
+	if err == nil && t.name == changeTable {
+		err = r.after.compareValues(r.c, found.add)
+	}
 	if err != nil {
 		return err
 	}
-	err = r.c.Query("SELECT "+columns+" FROM other."+t.name+" m WHERE NOT EXISTS (SELECT 1 FROM main."+t.name+" o WHERE "+same+") ORDER BY "+order, func(row driver.Row) error {
+	err = r.c.Query("SELECT "+columns+" FROM other."+t.name+" m WHERE "+t.where+" AND NOT EXISTS (SELECT 1 FROM main."+t.name+" o WHERE "+same+") ORDER BY "+order, func(row driver.Row) error {
 		found.add(Missing, row)
 		return nil
 	})

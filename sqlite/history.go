@@ -17,7 +17,7 @@ type history struct {
 	views     map[fanfold.Position]rebuiltView // embedded views after changes
 	viewBytes int                              // of views, in bytes
 	bodyBytes map[fanfold.Key]int              // of the views that were rebuilt last, in bytes
-	times     map[fanfold.Position]int64       // of events, in nanoseconds
+	times     map[writeOf]writeTimes           // of documents
 }
 
 // rebuiltView is the embedded view of the document with a number.
@@ -147,27 +147,26 @@ func (h *history) dropView(at fanfold.Position) {
 // document returns a document that a change led to, given its number and its body.
 func (h *history) document(ch *fanfold.Change, number int64, body []byte) (*fanfold.Document, error) {
 	doc := &fanfold.Document{Key: ch.Key, Number: number, Revision: ch.Revision, Position: ch.Position, Body: body}
-	created, err := h.timeOf(uint64(number))
-	if err != nil {
-		return nil, err
+	key := writeOf{number, ch.Revision}
+	times, known := h.times[key]
+	if !known {
+		if _, err := h.s.c.QueryRow(eventTimesSQL, func(r driver.Row) { times = writeTimes{r.Int(0), r.Int(1)} }, int64(ch.Revision), number); err != nil {
+			return nil, err
+		}
+		if h.times == nil || len(h.times) >= maxRebuiltViews {
+			h.times = map[writeOf]writeTimes{}
+		}
+		h.times[key] = times
 	}
-	updated, err := h.timeOf(uint64(ch.Revision))
-	doc.Created, doc.Updated = timeOf(created), timeOf(updated)
-	return doc, err
+	doc.Created, doc.Updated = timeOf(times.created), timeOf(times.updated)
+	return doc, nil
 }
 
-// timeOf returns the time of an event in nanoseconds.
-func (h *history) timeOf(seq uint64) (when int64, err error) {
-	at := fanfold.At(seq, 0)
-	if when, ok := h.times[at]; ok {
-		return when, nil
-	}
-	if _, err := h.s.c.QueryRow(eventTimeSQL, func(r driver.Row) { when = r.Int(0) }, int64(seq)); err != nil {
-		return 0, err
-	}
-	if h.times == nil || len(h.times) >= maxRebuiltViews {
-		h.times = map[fanfold.Position]int64{}
-	}
-	h.times[at] = when
-	return when, nil
+// writeOf is a write of the document with a number.
+type writeOf struct {
+	number   int64
+	revision fanfold.Revision
 }
+
+// writeTimes are when the document of a write was created, and the write's own time, in nanoseconds.
+type writeTimes struct{ created, updated int64 }

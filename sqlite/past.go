@@ -18,7 +18,8 @@ type lifetime struct {
 func (s *Snapshot) Time() time.Time { return s.Checkpoint.Time }
 
 // Resolve returns the position of a moment: of its last event or transaction, of which nobody sees a part. A moment that the snapshot
-// has not reached is its end. Of events without changes it knows by time those that applied a model.
+// has not reached is its end. Of events without changes it knows by time those that applied a model. A moment before the horizon is at a
+// position before the oldest one.
 func (s *Snapshot) Resolve(m fanfold.Moment) (fanfold.Position, error) {
 	if m.Time.IsZero() {
 		return s.whole(m.Position)
@@ -30,7 +31,7 @@ func (s *Snapshot) Resolve(m fanfold.Moment) (fanfold.Position, error) {
 		return 0, nil
 	}
 	at, err := s.Before(m.Time.Add(1))
-	if err != nil {
+	if err != nil || at == 0 {
 		return 0, err
 	}
 	if _, err = s.c.QueryRow("SELECT max(seq) FROM model WHERE time <= ?", func(r driver.Row) { at = max(at, fanfold.At(uint64(r.Int(0)), 0)) }, m.Time.UnixNano()); err != nil {
@@ -44,6 +45,13 @@ func (s *Snapshot) whole(at fanfold.Position) (fanfold.Position, error) {
 	at = fanfold.At(at.Seq(), fanfold.MaxChanges)
 	if at >= s.At() {
 		return s.At(), nil
+	}
+	h, _, err := s.Horizon()
+	if err != nil || at.Seq() < h.Seq {
+		return fanfold.At(at.Seq(), 0), err
+	}
+	if at.Seq() == h.Seq && h.Seq > 0 {
+		return h.At(), nil
 	}
 	last, tx, err := s.lastChange(at)
 	for tx != "" && err == nil {
@@ -151,21 +159,30 @@ func (s *Snapshot) addTimes(doc *fanfold.Document) error {
 		doc.Revision, doc.Created, doc.Updated = fanfold.Revision(r.Int(0)), timeOf(r.Int(1)), timeOf(r.Int(2))
 	}, int64(doc.Position), doc.Number)
 	if err == nil && !found {
+		found, err = s.c.QueryRow("SELECT revision, created, updated FROM horizon_version WHERE position = ? AND number = ?", func(r driver.Row) {
+			doc.Revision, doc.Created, doc.Updated = fanfold.Revision(r.Int(0)), timeOf(r.Int(1)), timeOf(r.Int(2))
+		}, int64(doc.Position), doc.Number)
+	}
+	if err == nil && !found {
 		err = damagedHistory(doc.Position)
 	}
 	return err
 }
 
 // timesSQL reads a document's revision after a change, and the times of its creation and of that revision.
-var timesSQL = "SELECT c.revision, " + timeOfEventSQL("?2") + ", " + timeOfEventSQL("c.revision") +
+var timesSQL = "SELECT c.revision, " + createdTimeSQL + ", " + writtenTimeSQL("c.revision") +
 	" FROM (SELECT coalesce(revision, position >> 20) AS revision FROM change WHERE position = ?1) c"
 
-// eventTimeSQL reads the time of an event.
-var eventTimeSQL = "SELECT " + timeOfEventSQL("?1")
+// eventTimesSQL reads when a document was created, and the time of one of its writes.
+var eventTimesSQL = "SELECT " + createdTimeSQL + ", " + writtenTimeSQL("?1")
 
-// timeOfEventSQL returns an expression for the time of an event, in nanoseconds; 0 where it is not known.
-func timeOfEventSQL(seq string) string {
-	return "coalesce((SELECT time FROM change WHERE position = " + seq + " << 20), (SELECT time FROM erased_event WHERE seq = " + seq + "), 0)"
+// Expressions for when the document with the number ?2 was created, in nanoseconds; 0 where it is not known. Before the horizon no event's
+// time is kept, but what documents had of them then.
+const createdTimeSQL = "coalesce((SELECT time FROM change WHERE position = ?2 << 20), (SELECT created FROM horizon_version WHERE number = ?2), 0)"
+
+// writtenTimeSQL returns an expression for the time of an event that wrote that document.
+func writtenTimeSQL(seq string) string {
+	return "coalesce((SELECT time FROM change WHERE position = " + seq + " << 20), (SELECT updated FROM horizon_version WHERE number = ?2 AND revision = " + seq + "), 0)"
 }
 
 // lastVersion returns the position of the last change of a document up to a position within its lifetime.
@@ -179,10 +196,10 @@ func (s *Snapshot) lastVersion(life lifetime, at fanfold.Position) (version fanf
 	return s.versionBefore(version, at)
 }
 
-// versionBefore goes back from a change to the last one of its document that is not after a position.
+// versionBefore goes back from a change after a position to the last one of its document that is not after it. That may be at the
+// horizon or before, where it has no row.
 func (s *Snapshot) versionBefore(from, at fanfold.Position) (version fanfold.Position, err error) {
-	found, err := s.c.QueryRow(lastVersionSQL, func(r driver.Row) { version = fanfold.Position(r.Int(0)) }, int64(from), int64(at))
-	if err == nil && !found {
+	if _, err = s.c.QueryRow(lastVersionSQL, func(r driver.Row) { version = fanfold.Position(r.Int(0)) }, int64(from), int64(at)); err == nil && (version == 0 || version > at) {
 		err = damagedHistory(from)
 	}
 	return version, err
@@ -197,8 +214,8 @@ func (s *Snapshot) imageAfter(life lifetime, at fanfold.Position) (image fanfold
 	return image, err
 }
 
-// lastVersionSQL goes back from a change to the first that is not after a position.
+// lastVersionSQL goes back from a change to the first after a position, and reads which one was before that.
 const lastVersionSQL = `WITH RECURSIVE back (position, prior) AS (
 		SELECT position, prior FROM change WHERE position = ?1
-		UNION ALL SELECT c.position, c.prior FROM back b JOIN change c ON c.position = b.prior WHERE b.position > ?2)
-	SELECT position FROM back WHERE position <= ?2`
+		UNION ALL SELECT c.position, c.prior FROM back b JOIN change c ON c.position = b.prior WHERE b.prior > ?2)
+	SELECT min(prior) FROM back`

@@ -117,7 +117,7 @@ func (s *Snapshot) EachOnPageAt(at fanfold.Position, p model.PageQuery, begin fu
 	}, p.Relation, p.Target, from, from+places)
 }
 
-// placesAt returns how many documents had come into a target's pages after an event, where the places are counted from the event first on. The
+// placesAt returns how many documents had come into a target's pages after an event, which is not before the horizon, where the places are counted from the event first on. The
 // later a link was made, the higher is its place.
 func (s *Snapshot) placesAt(p model.PageQuery, first, seq int64) (n int64, err error) {
 	if _, err := s.c.QueryRow(lastPlaceSQL, func(r driver.Row) { n = r.Int(0) + 1 }, p.Relation, p.Target); err != nil {
@@ -129,10 +129,22 @@ func (s *Snapshot) placesAt(p model.PageQuery, first, seq int64) (n int64, err e
 		}
 		return found
 	}
-	if n == 0 || given(n-1) {
+	atHorizon, err := s.placesAtHorizon(p, first)
+	if n = max(n, atHorizon); err != nil || n == atHorizon || given(n-1) {
 		return n, err
 	}
-	return int64(sort.Search(int(n-1), func(place int) bool { return !given(int64(place)) })), err
+	return atHorizon + int64(sort.Search(int(n-1-atHorizon), func(place int) bool { return !given(atHorizon + int64(place)) })), err
+}
+
+// placesAtHorizon returns how many documents had come into a target's pages at the horizon, where places are counted from an event up to it on;
+// otherwise 0. The links that ended before the horizon are not known.
+func (s *Snapshot) placesAtHorizon(p model.PageQuery, first int64) (n int64, err error) {
+	_, base, err := s.Horizon()
+	if err != nil || base == 0 || first > int64(base) {
+		return 0, err
+	}
+	_, err = s.c.QueryRow("SELECT count FROM horizon_paged WHERE relation = ? AND target = ?", func(r driver.Row) { n = r.Int(0) }, p.Relation, p.Target)
+	return n, err
 }
 
 // Queries for places in a target's pages.

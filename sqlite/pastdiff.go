@@ -15,16 +15,12 @@ const (
 
 // ChangesBetween returns how many changes there are after one position and up to another, of every kind.
 func (s *Snapshot) ChangesBetween(from, to fanfold.Position) (n int64, err error) {
-	until := s.Checkpoint.Changes
-	for _, end := range []struct {
-		at      fanfold.Position
-		ordinal *int64
-	}{{from, &n}, {to, &until}} {
-		if _, err = s.c.QueryRow("SELECT ordinal FROM change WHERE position <= ? ORDER BY position DESC LIMIT 1", func(r driver.Row) { *end.ordinal = r.Int(0) }, int64(end.at)); err != nil {
-			return 0, err
-		}
+	before, err := s.Ordinal(from)
+	if err != nil {
+		return 0, err
 	}
-	return until - n, nil
+	until, err := s.Ordinal(to)
+	return until - before, err
 }
 
 // ChangedKeys adds the keys of the documents that changed after one position and up to another to keys, where keep says so, and returns the
@@ -51,9 +47,13 @@ func (s *Snapshot) ChangedKeys(from, to fanfold.Position, direct bool, keep func
 	return to, err
 }
 
+// keyOfSQL reads the key of a document by its number. Its first change may have been before the horizon.
+const keyOfSQL = "SELECT collection, id FROM change WHERE position = ?1 << 20 AND collection IS NOT NULL" +
+	" UNION ALL SELECT collection, id FROM document WHERE number = ?1 UNION ALL SELECT collection, id FROM " + deletedByNumber + "?1 LIMIT 1"
+
 // keyOf returns the key of the document with a number, whether or not it is still there.
 func (s *Snapshot) keyOf(number int64) (key fanfold.Key, err error) {
-	found, err := s.c.QueryRow("SELECT collection, id FROM change WHERE position = ?1 << 20 AND collection IS NOT NULL UNION ALL SELECT collection, id FROM erased_document WHERE number = ?1", func(r driver.Row) {
+	found, err := s.c.QueryRow(keyOfSQL, func(r driver.Row) {
 		key = fanfold.Key{Collection: r.Text(0), ID: r.Text(1)}
 	}, number)
 	if err == nil && !found {

@@ -17,7 +17,8 @@ type Snapshot struct {
 	indexes    *indexCache // of the file; nil for none
 	rows       int         // that c had read before
 	chains     chainReader
-	undone     int // bytes of documents and patches that were read to undo changes
+	horizon    storedHorizon // as Horizon has read it
+	undone     int           // bytes of documents and patches that were read to undo changes
 }
 
 // RowsRead returns how many rows and links were read on the snapshot, those that a count went over included.
@@ -252,11 +253,16 @@ type LogDigest struct {
 	Digest fanfold.Digest
 }
 
-// LastLogDigest returns the last of the digests that were stored up to event seq, the zero value for none.
+// LastLogDigest returns the last of the digests that were stored up to event seq, the zero value for none. Before them is that of the horizon.
 func (s *Snapshot) LastLogDigest(seq uint64) (last LogDigest, err error) {
-	_, err = s.c.QueryRow("SELECT seq, digest FROM log_digest WHERE seq <= ? ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
+	if h, _, err := s.Horizon(); err != nil {
+		return last, err
+	} else if h.Seq <= seq {
+		last = LogDigest{h.Seq, h.Digest}
+	}
+	_, err = s.c.QueryRow("SELECT seq, digest FROM log_digest WHERE seq > ? AND seq <= ? ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
 		last = LogDigest{uint64(r.Int(0)), digestOf(r.Blob(1))}
-	}, int64(seq))
+	}, int64(last.Seq), int64(seq))
 	return last, err
 }
 

@@ -9,15 +9,21 @@ import (
 )
 
 // Versions returns the page of a document's history that q asks for. The page ends early where more would be over q.MaxBytes; where
-// already the first version is, it has no versions, and says how many bytes it needs.
+// already the first version is, it has no versions, and says how many bytes it needs. It has none from the horizon or before.
 func (s *Snapshot) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, err error) {
 	if q.MaxBytes == 0 {
 		q.MaxBytes = pageBytes
 	}
 	q.To = min(q.To, s.Checkpoint.Position)
-	newest, err := s.lifetimes(q.Key, s.Checkpoint.Position, 1)
-	if err != nil || len(newest) == 0 {
+	if known, err := s.knows(q.Key); err != nil || !known {
 		return page, err
+	}
+	oldest, err := s.Oldest()
+	if err != nil {
+		return page, err
+	}
+	if oldest > 0 {
+		q.From = max(q.From, oldest+1)
 	}
 	v := versions{VersionPage: fanfold.VersionPage{Known: true}, s: s, q: q, history: history{s: s, view: q.View}}
 	positions, err := v.positions()
@@ -46,6 +52,12 @@ func (s *Snapshot) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, e
 		break
 	}
 	return v.VersionPage, nil
+}
+
+// knows reports whether there is or was a document with a key.
+func (s *Snapshot) knows(key fanfold.Key) (bool, error) {
+	return s.c.Has("SELECT 1 FROM document WHERE collection = ?1 AND id = ?2 UNION ALL SELECT 1 FROM tombstone WHERE collection = ?1 AND id = ?2 AND position > 0 LIMIT 1",
+		key.Collection, key.ID)
 }
 
 // versions is a page of a document's history that is being read.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -125,18 +126,19 @@ func (b *Bases) List(ctx context.Context) ([]Base, error) {
 	return list, nil
 }
 
-// Find returns the base of a horizon. The error is LogDamaged where there is none, and Unavailable.
-func (b *Bases) Find(ctx context.Context, seq uint64, digest fanfold.Digest) (Base, error) {
+// Find returns the base of a horizon; where there are several of one, that with the name given, which may be "". The error is LogDamaged where there is
+// none, and Unavailable.
+func (b *Bases) Find(ctx context.Context, seq uint64, digest fanfold.Digest, name string) (Base, error) {
 	list, err := b.List(ctx)
 	if err != nil {
 		return Base{}, err
 	}
-	for _, base := range list {
-		if base.Seq == seq && base.Digest == digest {
-			return base, nil
-		}
+	list = slices.DeleteFunc(list, func(base Base) bool { return base.Seq != seq || base.Digest != digest })
+	if len(list) == 0 {
+		return Base{}, fanfold.Errorf(fanfold.LogDamaged, "the base up to event %d is not in the object store %s: the log begins after it, and nothing else has what was before; %s",
+			seq, b.objects.bucket, events.Repair)
 	}
-	return Base{}, fanfold.Errorf(fanfold.LogDamaged, "the base up to event %d is not in the object store %s: the log begins after it, and nothing else has what was before; %s", seq, b.objects.bucket, events.Repair)
+	return list[max(0, slices.IndexFunc(list, func(base Base) bool { return base.Name == name }))], nil
 }
 
 // Get writes a base's bytes to w. What was written is of use only where no error comes back. Errors are w's, ctx's, and Unavailable: what is there is not

@@ -23,6 +23,8 @@ type machine struct {
 	store *sqlite.Store
 	fold  *fold.Fold
 	seq   uint64
+
+	folded []*fanfold.Event
 }
 
 // newMachine returns a machine under the empty model. Its store is closed when the test ends.
@@ -81,6 +83,7 @@ func (m *machine) run(d *datadriven.TestData) string {
 		m.seq--
 		return err.Error() + "\n"
 	}
+	m.folded = append(m.folded, ev)
 	return m.changes()
 }
 

@@ -43,3 +43,9 @@ func isFailedSync(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && e.ExtendedCode == sqlite3.ErrIoErrFsync
 }
+
+// IsConstraint reports whether err says that a row breaks a constraint of its table, or has a value that is too large.
+func IsConstraint(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && (e.Code == sqlite3.ErrConstraint || e.Code == sqlite3.ErrMismatch || e.Code == sqlite3.ErrTooBig)
+}

@@ -153,6 +153,9 @@ type history struct {
 	coming   *omodel
 	upgrades bool // what is to come is the next version of the fold
 
+	horizon fanfold.Position             // the oldest position that is kept; 0 for the log's beginning
+	gone    map[string][]json.RawMessage // by view, the rows of the feed up to it
+
 	until  uint64          // the last event whose past is read, while others are stored; 0 for the log's last
 	half   string          // the key of a principal who writes half of the collections; "" in an open house
 	sender *harness.Client // of the next write; nil for the store's own
@@ -255,12 +258,13 @@ func (h *history) checkReplay() {
 
 // operation is one step of a history.
 type operation struct {
-	kind  string // put, delete, merge-patch, json-patch, transaction, model, prepare, activate, withdraw, replay, restart, upgrade or prepare-upgrade
+	kind  string // put, delete, merge-patch, json-patch, transaction, model, prepare, activate, withdraw, replay, restart, compact, upgrade or prepare-upgrade
 	key   okey
 	body  string
 	model *omodel
 	// refresh are frozen fields that a put or merge-patch takes anew
 	refresh []string
+	share   int         // of compact: where the horizon is among the events that are kept, in percent
 	parts   []operation // of a transaction: put, delete and merge-patch
 	half    bool        // the principal who writes half of the collections asks for it
 }
@@ -274,6 +278,8 @@ func (op operation) GoString() string {
 		return op.kind
 	case "transaction":
 		return fmt.Sprintf("transaction %#v", op.parts)
+	case "compact":
+		return fmt.Sprintf("compact %d%%", op.share)
 	}
 	if op.half {
 		op.kind = "half's " + op.kind
@@ -299,8 +305,10 @@ func (h *history) operation(t *rapid.T) operation {
 	case n < 73:
 		op.kind, op.body = "json-patch", patchText(t)
 		op.key = h.there(t, op.key)
-	case n < 86:
+	case n < 84:
 		op.kind, op.key = "delete", h.there(t, op.key)
+	case n < 86 && h.proposed == 0:
+		op.kind, op.share = "compact", upTo(t, 100)
 	case n < 89 && h.mayUpgrade():
 		op.kind = draw(t, "upgrade", "prepare-upgrade")
 	case n < 96 && h.proposed != 0:
@@ -312,7 +320,7 @@ func (h *history) operation(t *rapid.T) operation {
 	default:
 		op.kind = "restart"
 	}
-	op.half = n < 86 && h.half != "" && chance(t, 50)
+	op.half = n < 84 && h.half != "" && chance(t, 50)
 	return op
 }
 
@@ -440,6 +448,8 @@ func (h *history) run(op operation) {
 	case "withdraw":
 		h.s.Want(http.StatusNoContent, http.MethodDelete, "/v1/_model/_pending", "")
 		h.proposed = 0
+	case "compact":
+		h.compact(op.share)
 	case "replay":
 		h.s.Replay()
 		h.check()
@@ -560,7 +570,7 @@ func (h *history) removed(gone map[okey]bool, edits map[okey]*jsonvalue.Value, r
 	if len(gone)+len(edits) == 0 {
 		return
 	}
-	rows, _ := h.s.Changes("mode=all&since=0")
+	rows, _ := h.s.Changes("mode=all&since=" + h.since())
 	after := h.expect[len(h.expect)-1].seq
 	for _, row := range rows {
 		key := okey{row.Collection, row.ID}

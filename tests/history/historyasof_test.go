@@ -39,14 +39,22 @@ func (r feedRow) body() string {
 	return ""
 }
 
-// feedRows reads all changes with the documents after them.
+// feedRows returns all changes with the documents after them, also those that are no longer kept.
 func (h *history) feedRows(view string) (rows []feedRow) {
-	var page struct{ Results []feedRow }
-	r := h.s.Want(http.StatusOK, http.MethodGet, "/v1/_changes?mode=all&include_docs=true&since=0&view="+view, "")
-	if err := json.Unmarshal(r.Body, &page); err != nil {
-		h.t.Fatal(err)
+	h.t.Helper()
+	for _, text := range h.feedTexts(view) {
+		var row feedRow
+		if err := json.Unmarshal(text, &row); err != nil {
+			h.t.Fatal(err)
+		}
+		rows = append(rows, row)
 	}
-	return page.Results
+	return rows
+}
+
+// keptRows returns those of some rows that are kept.
+func (h *history) keptRows(rows []feedRow) []feedRow {
+	return slices.DeleteFunc(slices.Clone(rows), func(r feedRow) bool { return r.position() <= h.horizon })
 }
 
 // checkPast reads documents as they were at random positions, also inside events and transactions, and all versions of each.
@@ -85,6 +93,10 @@ func (h *history) checkAt(rows []feedRow, view string) {
 	text := strconv.FormatUint(seq, 10)
 	if chance(h.t, 50) { // inside the event, or after its changes
 		text += "-" + strconv.Itoa(upTo(h.t, 3))
+	}
+	if seq < h.horizon.Seq() {
+		h.wantGone(seq, text, view)
+		return
 	}
 	state, end := h.stateAt(rows, seq)
 	for _, c := range collections {
@@ -280,7 +292,7 @@ func (h *history) wantShown(state expected, key okey, view, at, got string) {
 func (h *history) checkDiff(rows []feedRow, view string) {
 	h.t.Helper()
 	last := int(cmp.Or(h.until, h.lastSeq()))
-	from := upTo(h.t, last)
+	from := int(h.horizon.Seq()) + upTo(h.t, last-int(h.horizon.Seq()))
 	to := from + upTo(h.t, last-from)
 	before, _ := h.stateAt(rows, uint64(from))
 	after, _ := h.stateAt(rows, uint64(to))
@@ -386,6 +398,7 @@ func (h *history) checkVersions(key okey, rows []feedRow, view string) {
 	for i, row := range rows[1:] {
 		before[row.text("seq")] = rows[i].body()
 	}
+	rows = h.keptRows(rows)
 	direct := chance(h.t, 30)
 	if direct {
 		rows = slices.DeleteFunc(slices.Clone(rows), func(r feedRow) bool { return r.text("op") == "derive" })
@@ -514,7 +527,7 @@ func (o *oracle) clone() *oracle {
 // checkExportAt exports a random state, and imports it into an empty store, which then shows the same.
 func (h *history) checkExportAt() {
 	h.t.Helper()
-	seq := uint64(upTo(h.t, int(h.lastSeq())))
+	seq := h.horizon.Seq() + uint64(upTo(h.t, int(h.lastSeq()-h.horizon.Seq())))
 	state, _ := h.stateAt(h.feedRows("embedded"), seq)
 	if state.oracle == nil {
 		return

@@ -37,12 +37,29 @@ func (l *limitedInspector) MayExceed(ctx context.Context, events []*fanfold.Even
 	return l.Inspector.MayExceed(ctx, events, limit)
 }
 
+// condition returns the header by which a write expects the document to be as it is.
+func (h *history) condition(path string) []string {
+	h.t.Helper()
+	document, _, _ := strings.Cut(path, "?")
+	r, err := h.s.Do(http.MethodGet, document, nil)
+	switch {
+	case err != nil:
+		h.t.Fatal(err)
+	case r.Status == http.StatusOK:
+		return []string{"If-Match", r.Header.Get("ETag")}
+	}
+	return []string{"If-None-Match", "*"}
+}
+
 // write sends a write that is to be answered with status. Where it is taken, it is rehearsed first: what the dry run tells is what
 // the write then causes, and whether more than a limit may come of it is never denied wrongly.
 func (h *history) write(status int, method, path, body string, headers ...string) *harness.Response {
 	h.t.Helper()
 	if status >= http.StatusBadRequest {
 		return h.s.Want(status, method, path, body, headers...)
+	}
+	if method != http.MethodPost && chance(h.t, 30) {
+		headers = append(headers, h.condition(path)...)
 	}
 	dry := path + "?dryRun=true"
 	if strings.Contains(path, "?") {

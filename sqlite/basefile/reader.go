@@ -1,0 +1,223 @@
+package basefile
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
+)
+
+// Reader reads a file from its beginning to its end. The caller closes it.
+type Reader struct {
+	Header Header
+
+	z      *zstd.Decoder
+	in     *bufio.Reader
+	source failing
+	sum    hash.Hash
+	at     int // the table whose rows come next
+	rows   []int64
+	record bytes.Buffer
+	values []driver.Value
+}
+
+// failing is a reader that keeps the error with which it failed.
+type failing struct {
+	r   io.Reader
+	err error // nil for none but that of the end
+}
+
+// Read reads.
+func (f *failing) Read(b []byte) (int, error) {
+	n, err := f.r.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.err = err
+	}
+	return n, err
+}
+
+// NewReader reads the header of a file. The error is r's, or Invalid for a file that is damaged or of a newer version.
+func NewReader(r io.Reader) (*Reader, error) {
+	out := &Reader{source: failing{r: r}, sum: sha256.New()}
+	var err error
+	if out.z, err = zstd.NewReader(&out.source, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxMemory), zstd.WithDecoderMaxWindow(maxWindow)); err != nil {
+		return nil, err
+	}
+	out.in = bufio.NewReaderSize(out.z, 64<<10)
+	if err := out.readHeader(); err != nil {
+		out.Close()
+		return nil, err
+	}
+	return out, nil
+}
+
+// Close frees what the reader holds. It does not close the underlying reader.
+func (r *Reader) Close() { r.z.Close() }
+
+// readHeader reads the header.
+func (r *Reader) readHeader() error {
+	if err := r.next(MaxHeader); err != nil {
+		return err
+	}
+	if err := decodeJSON(r.record.Bytes(), &r.Header); err != nil {
+		return damaged("it does not begin with a header")
+	}
+	r.rows = make([]int64, len(r.Header.Tables))
+	return r.Header.check()
+}
+
+// decodeJSON decodes a record of JSON.
+func decodeJSON(text []byte, v any) error {
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	return in.Decode(v)
+}
+
+// next reads the next record, which has no more bytes than most. What it takes in memory grows with what the file has.
+func (r *Reader) next(most uint64) error {
+	length, err := r.length()
+	if err != nil {
+		return err
+	}
+	if length > most {
+		return damaged("a record of it is too long")
+	}
+	r.record.Reset()
+	if _, err := io.CopyN(&r.record, r.in, int64(length)); err != nil {
+		return r.failed(err)
+	}
+	_, _ = r.sum.Write(r.record.Bytes()) // it never fails
+	return nil
+}
+
+// length reads the length of the next record.
+func (r *Reader) length() (uint64, error) {
+	var text [binary.MaxVarintLen64]byte
+	for i := range text {
+		b, err := r.in.ReadByte()
+		if err != nil {
+			return 0, r.failed(err)
+		}
+		if text[i] = b; b < 0x80 {
+			_, _ = r.sum.Write(text[:i+1])
+			length, n := binary.Uvarint(text[:i+1])
+			if n <= 0 {
+				break
+			}
+			return length, nil
+		}
+	}
+	return 0, damaged("a record of it has no length")
+}
+
+// failed returns the error for a file that cannot be read on: that of the underlying reader where it failed.
+func (r *Reader) failed(err error) error {
+	switch {
+	case r.source.err != nil:
+		return r.source.err
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return damaged("it has no end")
+	}
+	return damaged("its compression cannot be read")
+}
+
+// Next returns the next row, and which of the header's tables it is of. The values are valid until the next call: nil, int64, a text by
+// driver.Text, or a blob. At the end of a file that is whole the error is io.EOF; otherwise it is that of the underlying reader, or Invalid.
+func (r *Reader) Next() (table int, values []driver.Value, err error) {
+	for r.at < len(r.Header.Tables) {
+		if err := r.next(MaxRow); err != nil {
+			return 0, nil, err
+		}
+		if r.record.Len() == 0 {
+			r.at++
+			continue
+		}
+		if r.rows[r.at]++; r.rows[r.at] > MaxRows {
+			return 0, nil, damaged("a table of it has too many rows")
+		}
+		return r.at, r.values, r.decode(r.record.Bytes(), len(r.Header.Tables[r.at].Columns))
+	}
+	return 0, nil, r.readEnd()
+}
+
+// decode decodes a row with n values.
+func (r *Reader) decode(text []byte, n int) error {
+	r.values = slices.Grow(r.values[:0], n)[:0]
+	for range n {
+		if len(text) == 0 {
+			return damaged("a row of it is too short")
+		}
+		v, rest, ok := decodeValue(text)
+		if !ok {
+			return damaged("a row of it cannot be read")
+		}
+		r.values, text = append(r.values, v), rest
+	}
+	if len(text) > 0 {
+		return damaged("a row of it is too long")
+	}
+	return nil
+}
+
+// decodeValue takes a value off a row.
+func decodeValue(text []byte) (v driver.Value, rest []byte, ok bool) {
+	kind, text := text[0], text[1:]
+	switch kind {
+	case kindNull:
+		return nil, text, true
+	case kindInteger:
+		i, n := binary.Varint(text)
+		if n <= 0 {
+			return nil, nil, false
+		}
+		return i, text[n:], true
+	case kindText, kindBlob:
+		length, n := binary.Uvarint(text)
+		if n <= 0 || length > uint64(len(text)-n) {
+			return nil, nil, false
+		}
+		value, rest := text[n:n+int(length)], text[n+int(length):]
+		if kind == kindBlob {
+			return value, rest, true
+		}
+		return driver.Text(value), rest, true
+	}
+	return nil, nil, false
+}
+
+// readEnd reads the end record and compares it with what was read. The error is io.EOF for a file that is whole.
+func (r *Reader) readEnd() error {
+	if r.at > len(r.Header.Tables) {
+		return io.EOF
+	}
+	var sum fanfold.Digest
+	r.sum.Sum(sum[:0])
+	if err := r.next(MaxHeader); err != nil {
+		return err
+	}
+	var e end
+	if decodeJSON(r.record.Bytes(), &e) != nil || e.Sum != sum || !slices.Equal(e.Rows, r.rows) {
+		return damaged("its end does not fit what is before")
+	}
+	if _, err := r.in.ReadByte(); !errors.Is(err, io.EOF) {
+		if err == nil {
+			return damaged("it goes on after its end")
+		}
+		return r.failed(err)
+	}
+	r.at++
+	return io.EOF
+}
+
+// RowBytes returns how many bytes the last row has.
+func (r *Reader) RowBytes() int { return r.record.Len() }

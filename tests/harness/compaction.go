@@ -1,0 +1,52 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Compact lets the store begin at an event, waits until this node does, and returns the oldest position that is kept; 0 where that is
+// the log's beginning.
+func (s *Store) Compact(before uint64) (oldest fanfold.Position) {
+	s.tb.Helper()
+	r, err := s.Do(http.MethodPost, "/v1/_compact", fmt.Appendf(nil, `{"before":"%d"}`, before), "Content-Type", "application/json")
+	if err != nil || r.Status != http.StatusAccepted && r.Status != http.StatusOK {
+		s.tb.Fatalf("compact --before %d: %v, %d %s", before, err, r.Status, r.Body)
+	}
+	return s.Compacted()
+}
+
+// Compacted waits for the end of a compaction that this node has begun, and returns what Compact does.
+func (s *Store) Compacted() (oldest fanfold.Position) {
+	s.tb.Helper()
+	for {
+		var c struct{ Phase, Error string }
+		if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_compact", "").Body, &c); err != nil {
+			s.tb.Fatalf("compaction: %v", err)
+		}
+		if c.Error != "" {
+			s.tb.Fatalf("compaction: %s", c.Error)
+		}
+		if c.Phase == "done" {
+			break
+		}
+		time.Sleep(5 * time.Millisecond) // between two looks
+	}
+	s.CatchUp()
+	var status struct{ History struct{ Oldest string } }
+	if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_status", "").Body, &status); err != nil {
+		s.tb.Fatalf("status: %v", err)
+	}
+	if status.History.Oldest == "" {
+		return 0
+	}
+	oldest, err := fanfold.ParsePosition(status.History.Oldest)
+	if err != nil {
+		s.tb.Fatalf("status: %v", err)
+	}
+	return oldest
+}
