@@ -49,7 +49,7 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 	if err != nil {
 		return err
 	}
-	cp, h, err := n.backupEnd(after)
+	cp, h, name, err := n.backupEnd(after)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 	}
 	var file buckets.Base
 	if h.Seq > 0 && h.Seq != base {
-		if file, err = n.findBase(ctx, h); err != nil {
+		if file, err = n.compactions.bases.Find(ctx, h.Seq, h.Digest, name); err != nil {
 			return err
 		}
 		m.Base = backup.NewBase(h, file.BaseFile)
@@ -79,7 +79,7 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 	}
 	s, err := backup.NewStream(w, from, time.Now())
 	if err == nil && file.Name != "" {
-		err = s.WriteBase(m.Base, func(w io.Writer) error { return buckets.NewBases(n.Log).Get(ctx, file, w) })
+		err = s.WriteBase(m.Base, func(w io.Writer) error { return n.compactions.bases.Get(ctx, file, w) })
 	}
 	if err == nil {
 		err = n.writeEvents(ctx, s, from, cp)
@@ -96,49 +96,28 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 	return err
 }
 
-// backupEnd returns the checkpoint up to which a backup goes, and where it begins if the log does not begin with its first event. The error is Invalid
-// for a backup after an event that is yet to come, and Unavailable.
-func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon, err error) {
+// backupEnd returns the checkpoint up to which a backup goes, and where it begins if the log does not begin with its first event. name is that of the
+// base, if the log says it. The error is Invalid for a backup after an event that is yet to come, and Unavailable.
+func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon, name string, err error) {
 	err = n.Store.Read(func(s *sqlite.Snapshot) error {
 		cp = s.Checkpoint
 		h, _, err = s.Horizon()
 		return err
 	})
-	if err != nil {
-		return cp, h, err
-	}
-	if after > cp.Seq {
-		return cp, h, fanfold.Errorf(fanfold.Invalid, "event %d is yet to come: the last one here is %d", after, cp.Seq)
+	if err == nil && after > cp.Seq {
+		err = fanfold.Errorf(fanfold.Invalid, "event %d is yet to come: the last one here is %d", after, cp.Seq)
 	}
 	base := n.Log.Base()
-	if base.Seq < h.Seq || base.Seq > cp.Seq {
-		return cp, h, fanfold.Errorf(fanfold.Unavailable, "the store begins after event %d by now, and this node has not come so far: try again", max(base.Seq, h.Seq))
+	if err == nil && (base.Seq < h.Seq || base.Seq > cp.Seq) {
+		err = fanfold.Errorf(fanfold.Unavailable, "the store begins after event %d by now, and this node has not come so far: try again", max(base.Seq, h.Seq))
 	}
 	if base.Seq > h.Seq { // the compact event is yet to be folded
 		h = fanfold.Horizon{Seq: base.Seq, Digest: base.Digest}
-		if c, _ := n.Log.Compaction(); c != nil && c.Seq == base.Seq {
-			h = c.Horizon
-		}
 	}
-	return cp, h, nil
-}
-
-// findBase returns the base of a horizon: the one that the compact event names, if it is there. The error is LogDamaged where there is none, and
-// Unavailable.
-func (n *Node) findBase(ctx context.Context, h fanfold.Horizon) (buckets.Base, error) {
-	bases := buckets.NewBases(n.Log)
-	if c, _ := n.Log.Compaction(); c != nil && c.Seq == h.Seq {
-		list, err := bases.List(ctx)
-		if err != nil {
-			return buckets.Base{}, err
-		}
-		for _, b := range list {
-			if b.BaseFile == c.Base {
-				return b, nil
-			}
-		}
+	if c, _ := n.Log.Compaction(); c != nil && c.Seq == base.Seq {
+		h, name = c.Horizon, c.Base.Name
 	}
-	return bases.Find(ctx, h.Seq, h.Digest)
+	return cp, h, name, err
 }
 
 // yieldEvery is how many events are read before others may use the processor.
