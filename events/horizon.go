@@ -94,8 +94,8 @@ func (l *Log) purgedUpTo(ctx context.Context, after, last uint64) error {
 			return err
 		}
 	}
-	if base := l.Base(); after < last && last <= base.Seq {
-		return fanfold.Errorf(fanfold.PositionGone, "the log begins after event %d by now, and events from %d on were purged: what was folded up to event %d is continued from the base", base.Seq, after+1, after)
+	if c, _ := l.Compaction(); c != nil && after < last && last <= c.Seq {
+		return fanfold.Errorf(fanfold.PositionGone, "the log begins after event %d by now, and events from %d on were purged: what was folded up to event %d is continued from the base", c.Seq, after+1, after)
 	}
 	return nil
 }
@@ -202,10 +202,10 @@ func (l *Log) mayBeGone(c condition) (bool, error) {
 	if !c.expect.Set || base.Seq == 0 || uint64(c.expect.Rev) > base.Seq || c.subject == l.sub.compact() {
 		return false, nil
 	}
-	if c.expect.Folded < base.Seq {
+	if purged, _ := l.Compaction(); purged != nil && c.expect.Folded < purged.Seq {
 		return false, behindHorizon(base)
 	}
-	return true, nil
+	return true, nil // a restored log never had more
 }
 
 // behindHorizon returns the Stale of a write that was decided on a state before the log's horizon.

@@ -84,6 +84,7 @@ type Config struct {
 	Fsync           func(*os.File) error    // for tests: see embedded.Options
 	FailWrite       func() error            // for tests: see sqlite.Options
 	FailAppend      func(stored bool) error // for tests: see events.Options
+	PurgeWait       time.Duration           // for tests: see events.Options
 	CompactStep     func(step string) error // for tests: is told of each step of a compaction that is over; its error ends it there
 	Now             func() time.Time        // for tests: see group.Options
 }

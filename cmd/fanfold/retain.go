@@ -9,10 +9,9 @@ import (
 
 // Bounds of --retain.
 const (
-	minRetain  = time.Hour
-	maxRetain  = 100 * 365 * day
-	day        = 24 * time.Hour
-	retainWant = "how long history is kept, at least 1h, such as 90d, 36h or 90d12h"
+	minRetain = time.Hour
+	maxRetain = 100 * 365 * day
+	day       = 24 * time.Hour
 )
 
 // retainFlag is the value of --retain: a time, which may begin with days.
@@ -44,7 +43,7 @@ func (v retainFlag) Set(text string) error {
 }
 
 // errRetain says which times --retain takes.
-var errRetain = errors.New("is not " + retainWant)
+var errRetain = errors.New("is not a time of at least 1h, such as 90d, 36h or 90d12h")
 
 // String returns the time, "" for none.
 func (v retainFlag) String() string {

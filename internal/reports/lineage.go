@@ -45,10 +45,12 @@ type ValueSource struct {
 
 // Origin names a change and the document whose write caused it; none where a model did.
 type Origin struct {
-	Seq        fanfold.Bookmark `json:"seq"`
-	Op         fanfold.Op       `json:"op"`
+	Seq        fanfold.Bookmark `json:"seq,omitzero"`
+	Op         fanfold.Op       `json:"op,omitempty"`
 	Collection string           `json:"collection,omitempty"`
 	ID         string           `json:"id,omitempty"`
+	// Reason says why no change is named: it was before the history that is kept.
+	Reason string `json:"reason,omitempty"`
 }
 
 // Copies names the documents that a rule makes carry something of this one.

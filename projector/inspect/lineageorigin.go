@@ -46,10 +46,22 @@ func (l *lineage) places() *place {
 	return root
 }
 
-// origins goes back through the document's changes for the one that gave each value.
+// beforeHistory is why no change is named that gave a value.
+const beforeHistory = "before the history that is kept"
+
+// origins goes back through the document's changes for the one that gave each value, as far as the history is kept.
 func (l *lineage) origins() error {
+	oldest, err := l.s.Oldest()
+	if err != nil {
+		return err
+	}
 	root, size := l.places(), 0
 	for at, i := l.row.Position, 0; at != 0 && root.open > 0 && i < maxHistory && size < maxHistoryBytes; i++ {
+		if at <= oldest {
+			g := giving{l: l, origin: &Origin{Reason: beforeHistory}}
+			g.all(root)
+			return nil
+		}
 		ch, err := l.s.Change(at)
 		if err != nil || ch == nil {
 			return err

@@ -20,7 +20,7 @@ func (s *Store) Compact(before uint64) (oldest fanfold.Position) {
 	return s.Compacted()
 }
 
-// Compacted waits for the end of a compaction that this node has begun, and returns what Compact does.
+// Compacted waits until the store begins where a compaction on this node has asked for, and returns what Compact does. The log may be purged later.
 func (s *Store) Compacted() (oldest fanfold.Position) {
 	s.tb.Helper()
 	for {
@@ -31,7 +31,7 @@ func (s *Store) Compacted() (oldest fanfold.Position) {
 		if c.Error != "" {
 			s.tb.Fatalf("compaction: %s", c.Error)
 		}
-		if c.Phase == "done" {
+		if c.Phase == "done" || c.Phase == "purging" {
 			break
 		}
 		time.Sleep(5 * time.Millisecond) // between two looks
