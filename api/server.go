@@ -93,9 +93,9 @@ type Feed interface {
 // Backups makes backups.
 type Backups interface {
 	// Backup writes a stream of the events after one, as package backup reads it, up to the position that it tells begin before it
-	// writes anything. Errors are Invalid for an event that is yet to come, PositionGone, LogDamaged where an event is missing, ctx's,
-	// Unavailable, and those of begin's writer.
-	Backup(ctx context.Context, after uint64, begin func(at fanfold.Position) io.Writer) error
+	// writes anything. base is the event up to which the base stands that the reader has, 0 for none. Errors are Invalid for an event that is
+	// yet to come, LogDamaged where an event is missing, ctx's, Unavailable, and those of begin's writer.
+	Backup(ctx context.Context, after, base uint64, begin func(at fanfold.Position) io.Writer) error
 }
 
 // Dependencies holds the parts that a Server works with.

@@ -65,6 +65,9 @@ func (c *compactions) horizon() fanfold.Horizon {
 	return fanfold.Horizon{}
 }
 
+// isBehind tells whether the read model has what was before the horizon.
+func (c *compactions) isBehind() bool { return c.built.Load() < c.horizon().Seq }
+
 // ended has it looked at what is to be done after a compaction.
 func (c *compactions) ended() {
 	select {
@@ -89,16 +92,21 @@ func (n *Node) noteHorizon() error {
 func (n *Node) runCompactions(ctx context.Context) error {
 	tick := time.NewTicker(compactionsEvery)
 	defer tick.Stop()
-	for {
+	for noted := uint64(0); ; {
+		woken := false
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-n.compactions.wake:
+			woken = true
 			_ = os.Remove(filepath.Join(n.cfg.Data, baseFile)) // the next start tries again
 		case <-tick.C:
 		}
-		if err := n.noteHorizon(); err != nil {
-			continue // the read model is being replaced, or closed
+		if applied := n.Store.Applied.Seq(); woken || applied != noted || n.compactions.isBehind() {
+			if n.noteHorizon() != nil {
+				continue // the read model is being closed
+			}
+			noted = applied
 		}
 		n.rebuildOnBase(ctx)
 		n.purge(ctx)
@@ -110,7 +118,7 @@ func (n *Node) runCompactions(ctx context.Context) error {
 func (n *Node) rebuildOnBase(ctx context.Context) {
 	c := &n.compactions
 	h := c.horizon()
-	if h.Seq <= c.built.Load() || time.Now().Before(c.rebuildDue) {
+	if !c.isBehind() || time.Now().Before(c.rebuildDue) {
 		return
 	}
 	run, err := n.Projector.BeginReplay()

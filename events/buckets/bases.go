@@ -35,14 +35,19 @@ type Base struct {
 // NewBases returns the object store for bases beside a log. It is made by the first Put.
 func NewBases(log *events.Log) *Bases {
 	l := log.BucketAccess()
-	return &Bases{objects: objects{log: l, bucket: bucketName(l.Database, "base"), noun: "base",
+	return &Bases{objects: objects{log: l, bucket: bucketName(l.Database, events.BasePurpose), noun: "base",
 		description: "What the log of database " + l.Database + " stands on: without it the store is lost"}}
 }
 
 // Put stores what r has as the base of a horizon, and returns it once it is complete and durable: nobody sees it before. Where it fails, what was sent is
 // removed. It reads and sends one message at a time. Errors are r's, ctx's, and Unavailable.
 func (b *Bases) Put(ctx context.Context, seq uint64, digest fanfold.Digest, r io.Reader) (Base, error) {
-	o, err := b.objects.put(ctx, seq, map[string]string{metaSeq: strconv.FormatUint(seq, 10), metaDigest: digest.String()}, r)
+	return b.PutNamed(ctx, objectName(seq), seq, digest, r)
+}
+
+// PutNamed is Put under a name that a compact event has given the base already, as that of a log that is restored.
+func (b *Bases) PutNamed(ctx context.Context, name string, seq uint64, digest fanfold.Digest, r io.Reader) (Base, error) {
+	o, err := b.objects.put(ctx, name, map[string]string{metaSeq: strconv.FormatUint(seq, 10), metaDigest: digest.String()}, r)
 	if err == nil {
 		err = b.sync(ctx)
 	}

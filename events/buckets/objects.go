@@ -63,11 +63,13 @@ func (s *objects) metaSubject(name string) string {
 
 func (s *objects) metaPrefix() string { return "$O." + s.bucket + ".M." }
 
-// put stores what r has under a name that begins with a sequence, and returns the object once it is complete: nobody sees it before. Where it
+// objectName returns a name for a new object that begins with a sequence.
+func objectName(seq uint64) string { return fmt.Sprintf("%d-%s", seq, nuid.Next()) }
+
+// put stores what r has under a name, and returns the object once it is complete: nobody sees it before. Where it
 // fails, what was sent is removed. It reads and sends one message at a time. Errors are r's, ctx's, and Unavailable.
-func (s *objects) put(ctx context.Context, seq uint64, metadata map[string]string, r io.Reader) (object, error) {
-	o := object{nuid: nuid.Next(), Metadata: metadata}
-	o.Name = fmt.Sprintf("%d-%s", seq, o.nuid)
+func (s *objects) put(ctx context.Context, name string, metadata map[string]string, r io.Reader) (object, error) {
+	o := object{Name: name, nuid: nuid.Next(), Metadata: metadata}
 	stream, err := s.open(ctx)
 	if err != nil {
 		return o, err

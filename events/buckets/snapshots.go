@@ -45,7 +45,7 @@ func NewSnapshots(log *events.Log) *Snapshots {
 // latest two. It returns the snapshot once it is complete: nobody sees it before. Where it fails, what was sent is removed.
 // It reads and sends one message at a time. Errors are r's, ctx's, and Unavailable.
 func (s *Snapshots) Put(ctx context.Context, snap Snapshot, r io.Reader) (Snapshot, error) {
-	o, err := s.objects.put(ctx, snap.Seq, map[string]string{metaStore: string(snap.Store), metaFold: snap.Fold, metaSeq: strconv.FormatUint(snap.Seq, 10),
+	o, err := s.objects.put(ctx, objectName(snap.Seq), map[string]string{metaStore: string(snap.Store), metaFold: snap.Fold, metaSeq: strconv.FormatUint(snap.Seq, 10),
 		metaEvent: snap.Event.String(), metaDigest: snap.Digest.String()}, r)
 	if err != nil {
 		return snap, err
