@@ -47,8 +47,8 @@ func newBaseTable(name, columns string, key int, where string) baseTable {
 	return t
 }
 
-// WriteBase writes the state of a generation that Build made, without its changes, as the file of a base, and returns the horizon that it
-// is of: all that is folded. Nobody writes to the generation meanwhile. It blocks until w has everything, or ctx has ended. Errors are ctx's,
+// WriteBase writes the state of a generation that Build made, without its changes, as the file of a base. It returns the horizon that the
+// file is of: all that is folded. Nobody writes to the generation meanwhile. It blocks until w has everything, or ctx has ended. Errors are ctx's,
 // w's, and those of the read model.
 func (db *DB) WriteBase(ctx context.Context, w io.Writer) (h fanfold.Horizon, err error) {
 	err = db.ReadUnshared(func(s *Snapshot) error {

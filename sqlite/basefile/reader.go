@@ -77,7 +77,7 @@ func (r *Reader) readHeader() error {
 	return r.Header.check()
 }
 
-// next reads the next record, which has no more bytes than most. What it takes in memory grows with what the file has.
+// next reads the next record, which has no more bytes than most. It takes memory as the file goes on, whatever the length says.
 func (r *Reader) next(most uint64) error {
 	length, err := r.length()
 	if err != nil {
