@@ -1,6 +1,9 @@
 package fanfold
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Kind names what an event says.
 type Kind string
@@ -132,7 +135,14 @@ type Write struct {
 type Expect struct {
 	Set bool
 	Rev Revision // 0 where nothing may have been written there
+	// Folded is an event up to which the read model was folded from which Rev was read; 0 where that is not known. Where Rev may have been
+	// purged from the log, one before the log's horizon is refused: another event may have been purged, too.
+	Folded uint64
 }
+
+// ErrBehindHorizon is the cause of the Stale of a write that was decided on a state from before the log's horizon. It is to be decided
+// again once the state is at least that of Error.Current.
+var ErrBehindHorizon = errors.New("the state is from before the log's horizon")
 
 // Exactly returns the condition that rev is the last event of the subject.
 func Exactly(rev Revision) Expect { return Expect{Set: true, Rev: rev} }

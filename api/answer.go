@@ -84,6 +84,9 @@ func (d *documents) finish(c echo.Context, w *write, seq uint64) error {
 	if err != nil {
 		return err
 	}
+	if o.op == "" && w.op.Kind != writer.Delete {
+		o = d.forgotten(c, w.op, seq)
+	}
 	setDerived(h, o.derived)
 	locate(c, o.key)
 	if w.prefer.representation {
@@ -96,6 +99,17 @@ func (d *documents) finish(c echo.Context, w *write, seq uint64) error {
 		h[keyETag] = []string{d.positions.tag(seq)}
 	}
 	return c.NoContent(o.status())
+}
+
+// forgotten returns what is known of a write whose change is no longer kept: a repeat of a request that was stored before the store begins.
+// It is told apart from others by having no change. The key is that of the request, or else the log's, as long as that has the event.
+func (d *documents) forgotten(c echo.Context, op *writer.Operation, seq uint64) outcome {
+	o := outcome{key: op.Key, op: fanfold.OpReplace, derived: view.Untold}
+	if op.Kind == writer.Create { // the id may be another
+		o.op = fanfold.OpCreate
+		o.key, _ = d.open(c).KeyAt(c.Request().Context(), seq)
+	}
+	return o
 }
 
 // setDerived tells how many derived changes a write caused, unless the sender may not know.

@@ -88,16 +88,26 @@ func (d *documents) awaitMoment(c echo.Context, m moment, limit time.Duration) e
 
 // resolve returns the position of a moment in a snapshot. The error is PositionGone where it can no longer be shown.
 func (d *documents) resolve(snap *view.Prefix, m moment) (at fanfold.Position, err error) {
-	if at, err = snap.Resolve(m.Moment); err != nil {
+	at, err = snap.Resolve(m.Moment)
+	if err != nil && fanfold.CodeOf(err) != fanfold.PositionGone {
 		return 0, err
 	}
-	oldest, err := snap.Oldest()
-	if err == nil && at < oldest {
-		mark := d.positions.mark(oldest)
-		gone := fanfold.Errorf(fanfold.PositionGone, "the history before %s is no longer kept, and %s=%s is before it", mark, m.name, m.text)
-		gone.Oldest, err = &mark, gone
+	if err != nil {
+		at = 0
 	}
-	return at, err
+	return at, d.checkKept(snap, at, m.name+"="+m.text)
+}
+
+// checkKept returns PositionGone where a position, which what names, is before the oldest one.
+func (d *documents) checkKept(snap *view.Prefix, at fanfold.Position, what string) error {
+	oldest, err := snap.Oldest()
+	if err != nil || at >= oldest {
+		return err
+	}
+	mark := d.positions.mark(oldest)
+	gone := fanfold.Errorf(fanfold.PositionGone, "the history before %s is no longer kept, and %s is before it", mark, what)
+	gone.Oldest = &mark
+	return gone
 }
 
 // getAt answers GET of one document as it was.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
@@ -26,7 +27,11 @@ type backups struct {
 
 // backup answers GET and HEAD of all events after one, as a stream whose last file is the manifest.
 func (b *backups) backup(c echo.Context) error {
-	if err := readParameters(c, "after"); err != nil {
+	if err := readParameters(c, "after", "base"); err != nil {
+		return err
+	}
+	base, err := readBase(c)
+	if err != nil {
 		return err
 	}
 	after, err := b.readAfter(c)
@@ -36,7 +41,7 @@ func (b *backups) backup(c echo.Context) error {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
 	out := &tarAnswer{response: c.Response(), control: http.NewResponseController(c.Response())}
-	err = b.source.Backup(ctx, after, func(at fanfold.Position) io.Writer {
+	err = b.source.Backup(ctx, after, base, func(at fanfold.Position) io.Writer {
 		out.position = b.positions.mark(at).String()
 		if c.Request().Method == http.MethodHead {
 			cancel() // before anything is read
@@ -52,6 +57,16 @@ func (b *backups) backup(c echo.Context) error {
 		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
 	}
 	return err
+}
+
+// readBase reads the parameter base, a sequence.
+func readBase(c echo.Context) (base uint64, err error) {
+	if c.QueryParams().Has("base") {
+		if base, err = strconv.ParseUint(c.QueryParam("base"), 10, 64); err != nil {
+			return 0, fanfold.Errorf(fanfold.Invalid, "base is the sequence of an event")
+		}
+	}
+	return base, nil
 }
 
 // readAfter reads the parameter after, and waits until the node has that event. It returns the event's sequence. Errors are Invalid,

@@ -174,6 +174,9 @@ func (d *documents) findKeys(c echo.Context, req *difference, found *foundKeys) 
 			return context.Cause(ctx)
 		}
 		err = d.open(c).Read(func(snap *view.Prefix) (err error) {
+			if err := d.checkKept(snap, req.first, "from="+req.from.text); err != nil { // it may have gone since the page before
+				return err
+			}
 			at, err = snap.ChangedKeys(at, req.last, req.direct, func(key fanfold.Key) {
 				if req.collections == nil || slices.Contains(req.collections, key.Collection) {
 					found.add(key)
@@ -189,6 +192,9 @@ func (d *documents) findKeys(c echo.Context, req *difference, found *foundKeys) 
 // addDifferences adds the documents of a page that differ. The page ends early where it gets large.
 func (d *documents) addDifferences(a *answer, snap *view.Prefix, req *difference, keys []fanfold.Key, more bool) error {
 	from, to := d.positions.mark(req.first).String(), d.positions.mark(req.last).String()
+	if err := d.checkKept(snap, req.first, "from="+req.from.text); err != nil {
+		return err
+	}
 	a.AddString(`{"from":"` + from + `","to":"` + to + `","items":[`)
 	before, after := snap.AsOf(req.first), snap.AsOf(req.last)
 	var last fanfold.Key

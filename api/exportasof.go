@@ -28,6 +28,7 @@ func (d *documents) sourceOf(ctx context.Context, open view.View, m *moment) (ex
 		return open.Scan(ctx)
 	}
 	s := &pastSource{open: open}
+	s.kept = func(snap *view.Prefix) error { return d.checkKept(snap, s.at, m.name+"="+m.text) }
 	err := open.Read(func(snap *view.Prefix) (err error) {
 		if s.at, err = d.resolve(snap, *m); err == nil {
 			s.past = snap.AsOf(s.at)
@@ -40,6 +41,7 @@ func (d *documents) sourceOf(ctx context.Context, open view.View, m *moment) (ex
 // pastSource reads a state before, page by page: what it shows stays the same, so that no snapshot stays open.
 type pastSource struct {
 	open  view.View
+	kept  func(snap *view.Prefix) error // returns PositionGone once the state is no longer kept
 	at    fanfold.Position
 	past  *view.Past // for rights alone: its snapshot has ended
 	model *model.Model
@@ -57,7 +59,12 @@ func (s *pastSource) Close() error { return nil }
 
 // read calls fn with the state.
 func (s *pastSource) read(fn func(past *view.Past) error) error {
-	return s.open.Read(func(snap *view.Prefix) error { return fn(snap.AsOf(s.at)) })
+	return s.open.Read(func(snap *view.Prefix) error {
+		if err := s.kept(snap); err != nil { // it may have gone since the page before
+			return err
+		}
+		return fn(snap.AsOf(s.at))
+	})
 }
 
 // Model implements exportfile.Source.

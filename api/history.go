@@ -167,26 +167,32 @@ func (d *documents) resolveRange(snap *view.Prefix, req historyRequest, q *fanfo
 		}
 	}
 	if m := req.to; m != nil {
-		switch {
-		case m.Time.IsZero():
-			q.To = m.Position
-		default:
-			q.To, err = snap.Resolve(m.Moment)
+		if q.To, err = d.resolve(snap, *m); err != nil {
+			return err
 		}
+		if m.Time.IsZero() {
+			q.To = m.Position
+		}
+	}
+	if q.After != 0 {
+		err = d.checkKept(snap, q.After, "the version with which the page before ended")
 	}
 	return err
 }
 
-// firstOf returns the first position that is not before a moment.
-func (d *documents) firstOf(snap *view.Prefix, m moment) (fanfold.Position, error) {
+// firstOf returns the first position that is not before a moment. The error is PositionGone where that is no longer kept.
+func (d *documents) firstOf(snap *view.Prefix, m moment) (at fanfold.Position, err error) {
 	switch {
 	case m.event:
-		return fanfold.At(m.Position.Seq(), 0), nil
+		at = fanfold.At(m.Position.Seq(), 0)
 	case m.Time.IsZero():
-		return m.Position, nil
+		at = m.Position
+	default:
+		m.Moment = fanfold.Moment{Time: m.Time.Add(-1)}
+		at, err = d.resolve(snap, m)
+		return at + 1, err
 	}
-	before, err := snap.Resolve(fanfold.Moment{Time: m.Time.Add(-1)})
-	return before + 1, err
+	return at, d.checkKept(snap, at, m.name+"="+m.text)
 }
 
 // addVersions adds a page of versions to an answer.

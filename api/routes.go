@@ -144,6 +144,8 @@ func (s *Server) table() []route {
 		{"PUT", "/v1/_replicas", rightAdmin, byRoom, 0, untimed | lasting, a.putReplicas},
 		{"GET", "/v1/_backup", rightAdmin, byRunning, 0, lasting, s.backups.backup},
 		{"POST", "/v1/_snapshot", rightAdmin, byType, 0, untimed | lasting, a.snapshot},
+		{"GET", compactPath, rightMonitor, atOnce, 0, 0, s.compactions.compaction},
+		{"POST", compactPath, rightAdmin, byRoom, 0, untimed | lasting, s.compactions.compact},
 	}
 	if s.opt.Metrics != nil {
 		rows = append(rows, route{"GET", "/metrics", rightMonitor, atOnce, 0, logless, buffered(s.opt.Metrics)})

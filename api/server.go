@@ -93,9 +93,9 @@ type Feed interface {
 // Backups makes backups.
 type Backups interface {
 	// Backup writes a stream of the events after one, as package backup reads it, up to the position that it tells begin before it
-	// writes anything. Errors are Invalid for an event that is yet to come, PositionGone, LogDamaged where an event is missing, ctx's,
-	// Unavailable, and those of begin's writer.
-	Backup(ctx context.Context, after uint64, begin func(at fanfold.Position) io.Writer) error
+	// writes anything. base is the event up to which the base stands that the reader has, 0 for none. Errors are Invalid for an event that is
+	// yet to come, LogDamaged where an event is missing, ctx's, Unavailable, and those of begin's writer.
+	Backup(ctx context.Context, after, base uint64, begin func(at fanfold.Position) io.Writer) error
 }
 
 // Dependencies holds the parts that a Server works with.
@@ -114,6 +114,7 @@ type Dependencies struct {
 	Judge            Judge
 	Keys             KeyStore
 	Backups          Backups
+	Compactor        Compactor
 }
 
 // Options configure a Server. Zero values stand for the defaults.
@@ -198,14 +199,15 @@ type Server struct {
 	jobs    *jobs
 	exports *slots
 
-	documents *documents
-	queries   *queries
-	models    *models
-	feed      *feed
-	groups    *groups
-	keys      *keyring
-	admin     *admin
-	backups   *backups
+	documents   *documents
+	queries     *queries
+	models      *models
+	feed        *feed
+	groups      *groups
+	keys        *keyring
+	admin       *admin
+	backups     *backups
+	compactions *compactions
 }
 
 // Bounds of how many requests of a kind run at a time.
@@ -259,6 +261,7 @@ func (s *Server) handlers(parts Dependencies) {
 	s.groups = &groups{groups: parts.Groups, bodies: s.bodies}
 	s.keys = &keyring{store: parts.Keys, bodies: s.bodies}
 	s.backups = &backups{source: parts.Backups, fresh: fresh, positions: at, logger: opt.Logger}
+	s.compactions = &compactions{compactor: parts.Compactor, documents: s.documents, bodies: s.bodies, logger: opt.Logger}
 	s.admin = &admin{operator: parts.Operator, views: s.views, inspector: parts.Inspector, cluster: parts.Cluster, bodies: s.bodies, jobs: s.jobs,
 		verifies: slots(maxVerifications), replicaChanges: slots(1), version: opt.Version}
 }

@@ -293,7 +293,7 @@ func (d *documents) finishTransaction(c echo.Context, w *write, ops []*writer.Op
 		return err
 	}
 	setDerived(c.Response().Header(), derived)
-	d.addOutcomes(&result, ops, changes, first)
+	d.addOutcomes(c, &result, ops, changes, first)
 	return c.JSON(http.StatusOK, result)
 }
 
@@ -311,7 +311,7 @@ func newTransactionResult(ops []*writer.Operation, first uint64) transactionResu
 }
 
 // addOutcomes adds what the operations of a folded transaction did, by their direct changes.
-func (d *documents) addOutcomes(result *transactionResult, ops []*writer.Operation, changes []*fanfold.Change, first uint64) {
+func (d *documents) addOutcomes(c echo.Context, result *transactionResult, ops []*writer.Operation, changes []*fanfold.Change, first uint64) {
 	for i, op := range ops {
 		r := &result.Operations[i]
 		if op.Kind == writer.Check {
@@ -321,8 +321,14 @@ func (d *documents) addOutcomes(result *transactionResult, ops []*writer.Operati
 			continue
 		}
 		o := outcomeOf(changes[i])
+		if o.op == "" && op.Kind != writer.Delete {
+			o = d.forgotten(c, op, first+uint64(i))
+		}
+		if changes[i] == nil && op.Kind == writer.Delete {
+			o.key = op.Key
+		}
 		r.ID, r.Status, result.Tx = o.key.ID, o.status(), o.tx
-		if o.op != fanfold.OpDelete && len(op.Dropped) == 0 {
+		if op.Kind != writer.Delete && len(op.Dropped) == 0 {
 			r.ETag = d.positions.tag(first + uint64(i))
 		}
 	}

@@ -3,6 +3,7 @@ package backup
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -50,20 +51,34 @@ func digestUpTo(last uint64) (d fanfold.Digest) {
 	return digests[last]
 }
 
+// pointAt returns a point of the test's log.
+func pointAt(seq uint64) Point { return Point{Seq: seq, Digest: digestUpTo(seq)} }
+
 // stream returns a backup of the events after a sequence up to another, as a stream.
 func stream(t testing.TB, after, last uint64, at time.Time) []byte {
 	t.Helper()
+	return streamOf(t, after, last, at, nil, nil)
+}
+
+// streamOf returns a stream of a log that begins with a base, whose file comes with it unless that is nil.
+func streamOf(t testing.TB, after, last uint64, at time.Time, base *Base, file []byte) []byte {
+	t.Helper()
 	var out bytes.Buffer
-	begin := Point{Seq: after, Digest: digestUpTo(after)}
+	begin := pointAt(after)
 	s, err := NewStream(&out, begin, at)
 	if last < segmentEvents {
 		s.b.most = testSegment
 	}
+	m := Manifest{Store: testStore, Fold: 8}
+	if file != nil {
+		err = errors.Join(err, s.WriteBase(base, writes(file)))
+	} else if base != nil {
+		m.Base = &Base{Point: base.Point}
+	}
 	for seq := after + 1; err == nil && seq <= last; seq++ {
 		err = s.Add(event(seq))
 	}
-	m := Manifest{Store: testStore, Fold: 8}
-	if after > 0 {
+	if after > 0 && (base == nil || base.Seq != after) {
 		m.After = &begin
 	}
 	if err == nil {

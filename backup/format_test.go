@@ -20,61 +20,91 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+var rewrite = flag.Bool("rewrite", false, "write the golden files of the latest version anew")
 
-// goldenDir holds a backup as this version of the format has it.
-const goldenDir = "testdata/backup-v1"
+// golden is a backup as a version of the format has it, in testdata.
+type golden struct {
+	dir   string
+	first uint64
+	base  *Base
+	file  []byte // of the base
+}
 
-// goldenManifest is what the golden manifest says besides what follows from the events.
-func goldenManifest() Manifest {
-	return Manifest{Store: testStore, Fold: 8, PositionTime: event(3).Time,
+// goldens returns the golden backups.
+func goldens() []golden {
+	base, file := testBase(2)
+	return []golden{{dir: "testdata/backup-v1", first: 1}, {"testdata/backup-v2", 3, base, file}}
+}
+
+// manifest is what a golden manifest says besides what follows from the events.
+func (g *golden) manifest() Manifest {
+	return Manifest{Store: testStore, Fold: 8, PositionTime: event(3).Time, Base: g.base,
 		Groups: []Group{{Name: "mail", Settings: json.RawMessage(`{"partitions":16,"filter":"a < b && c > d"}`), Created: made, Start: fanfold.At(1, 2), Fold: 8,
 			Partitions: []Checkpoint{{Partition: 3, Checkpoint: fanfold.At(2, 5), Fold: 8, Parked: []Parked{{From: fanfold.At(1, 0), To: fanfold.At(1, 3)}}}}}},
 		Predecessors: fanfold.Origin{{Store: "aaaaaaaa", Last: 2}}}
 }
 
-// TestGoldenBackup: a backup of this version of the format is read, and what this program writes has its records and its manifest. The compressed bytes
-// may change with the compressor.
+// write writes the backup anew.
+func (g *golden) write() error {
+	var out bytes.Buffer
+	s, err := NewStream(&out, pointAt(g.first-1), made)
+	if err == nil && g.base != nil {
+		err = s.WriteBase(g.base, writes(g.file))
+	}
+	for seq := g.first; err == nil && seq <= 7; seq++ {
+		err = s.Add(event(seq))
+	}
+	if err == nil {
+		err = s.Finish(g.manifest())
+	}
+	if err == nil {
+		err = os.RemoveAll(g.dir)
+	}
+	if err == nil {
+		err = Unpack(&out, g.dir)
+	}
+	return err
+}
+
+// TestGoldenBackup: a backup of each version of the format is read, and what this program writes has its records and its manifest. The compressed
+// bytes may change with the compressor.
 func TestGoldenBackup(t *testing.T) {
-	if *rewrite {
-		if err := os.RemoveAll(goldenDir); err != nil {
-			t.Fatal(err)
+	for version, g := range goldens() {
+		if *rewrite && version+1 == FormatVersion {
+			if err := g.write(); err != nil {
+				t.Fatal(err)
+			}
 		}
-		var out bytes.Buffer
-		s, err := NewStream(&out, Point{}, made)
-		for seq := uint64(1); err == nil && seq <= 7; seq++ {
-			err = s.Add(event(seq))
+		requireEvents(t, g.dir, g.first-1, 7)
+		if g.base != nil {
+			requireBase(t, g.dir, g.base.Seq)
 		}
-		if err == nil {
-			err = s.Finish(goldenManifest())
-		}
-		if err == nil {
-			err = Unpack(&out, goldenDir)
-		}
+		b, err := Open(g.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
+		want := g.manifest()
+		want.Format, want.Position, want.Digest, want.Time, want.Segments = version+1, 7, digestUpTo(7), made, b.Segments
+		text, err := want.encode()
+		golden, readErr := os.ReadFile(filepath.Join(g.dir, manifestFile))
+		if err != nil || readErr != nil || !bytes.Equal(text, golden) {
+			t.Errorf("the manifest is\n%s\nwant\n%s\n%v %v", text, golden, err, readErr)
+		}
+		g.requireRecords(t, b)
 	}
-	requireEvents(t, goldenDir, 0, 7)
-	b, err := Open(goldenDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := goldenManifest()
-	want.Format, want.Position, want.Digest, want.Time, want.Segments = FormatVersion, 7, digestUpTo(7), made, b.Segments
-	text, err := want.encode()
-	golden, readErr := os.ReadFile(filepath.Join(goldenDir, manifestFile))
-	if err != nil || readErr != nil || !bytes.Equal(text, golden) {
-		t.Errorf("the manifest is\n%s\nwant\n%s\n%v %v", text, golden, err, readErr)
-	}
+}
+
+// requireRecords requires that the backup has the records that this program writes.
+func (g *golden) requireRecords(t *testing.T, b *Backup) {
+	t.Helper()
 	var records []byte
 	var prev uint64
 	var nanos int64
-	for seq := uint64(1); seq <= 7; seq++ {
+	for seq := g.first; seq <= 7; seq++ {
 		records = appendEvent(records, event(seq), prev, nanos)
 		prev, nanos = seq, event(seq).Time.UnixNano()
 	}
-	o, err := newOpener(Point{})
+	o, err := newOpener(pointAt(g.first - 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +122,11 @@ func TestGoldenBackup(t *testing.T) {
 func TestUnknownVersions(t *testing.T) {
 	dir := unpack(t, bytes.NewReader(stream(t, 0, 10, made)))
 	path := filepath.Join(dir, manifestFile)
-	if err := os.WriteFile(path, []byte(`{"format":2,"more":true}`), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(`{"format":3,"more":true}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Open(dir)
-	requireDamage(t, err, "version 2")
+	requireDamage(t, err, "version 3")
 	o, err := newOpener(Point{})
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +169,7 @@ func damages(other, older string) []damage {
 		}},
 		{"another log's segment", func(t *testing.T, r *rand.Rand, dir string, segments []string) {
 			theirs := segmentsIn(t, other)
-			n := r.Intn(len(segments))
+			n := r.Intn(min(len(segments), len(theirs)))
 			copyFile(t, filepath.Join(other, theirs[n]), filepath.Join(dir, segments[n]))
 		}},
 		{"another log's manifest", func(t *testing.T, _ *rand.Rand, dir string, _ []string) {
@@ -306,6 +336,8 @@ func FuzzSegment(f *testing.F) {
 func FuzzUnpack(f *testing.F) {
 	f.Add(stream(f, 0, 3, made))
 	f.Add(stream(f, 2, 5, made))
+	base, file := testBase(2)
+	f.Add(streamOf(f, 2, 5, made, base, file))
 	f.Add([]byte("manifest.json"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		dir := t.TempDir()
@@ -375,14 +407,14 @@ func TestReadersAreBounded(t *testing.T) {
 	requireDamage(t, err, "decompressed")
 	_, err = decodeManifest(make([]byte, MaxManifest+1))
 	requireDamage(t, err, "bytes")
-	for name, size := range map[string]int64{manifestFile: MaxManifest + 1, segmentFile(1, 2, fanfold.Digest{}): maxFile + 1} {
+	for name, size := range map[string]int64{manifestFile: MaxManifest + 1, segmentFile(1, 2, fanfold.Digest{}): maxFile + 1, baseFile(1, fanfold.Digest{}): maxBase + 1} {
 		var in bytes.Buffer
 		if err := tar.NewWriter(&in).WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size}); err != nil {
 			t.Fatal(err)
 		}
 		requireDamage(t, Unpack(&in, t.TempDir()), "bytes")
 	}
-	for _, name := range []string{"../x", "segments/../x", "/etc/x", "segments/1-2-3.seg", manifestFile + "/x"} {
+	for _, name := range []string{"../x", "segments/../x", "/etc/x", "segments/1-2-3.seg", "base/x", "base/../x", manifestFile + "/x"} {
 		var in bytes.Buffer
 		if err := tar.NewWriter(&in).WriteHeader(&tar.Header{Name: name, Mode: 0o600}); err != nil {
 			t.Fatal(err)

@@ -10,13 +10,15 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// FormatVersion is the version of the format that this program writes. It reads no other.
-const FormatVersion = 1
+// FormatVersion is the latest version of the format. Such a backup has the file of a base; those without one have version 1. The program reads no
+// other versions.
+const FormatVersion = 2
 
 // The names in a backup's directory.
 const (
 	manifestFile = "manifest.json"
 	segmentsDir  = "segments"
+	baseDir      = "base"
 )
 
 // MaxManifest bounds a manifest in bytes.
@@ -31,7 +33,7 @@ type Manifest struct {
 	Digest       fanfold.Digest  `json:"digest"`                // of all events of the log up to it
 	Fold         int             `json:"fold"`                  // the version of the fold that is in force there
 	Time         time.Time       `json:"time"`                  // when the backup was made
-	Base         *Point          `json:"base,omitempty"`        // where the log begins, if it was cut
+	Base         *Base           `json:"base,omitempty"`        // where the log begins, if its first events are gone
 	// After says after which event the segments begin, where that is neither the log's beginning nor its base: such a backup only
 	// continues another one, and cannot be restored alone.
 	After    *Point    `json:"after,omitempty"`
@@ -80,13 +82,53 @@ func (m *Manifest) begins() Point {
 	case m.After != nil:
 		return *m.After
 	case m.Base != nil:
-		return *m.Base
+		return m.Base.Point
 	}
 	return Point{}
 }
 
+// hasBase tells whether the file of a base belongs to the backup.
+func (m *Manifest) hasBase() bool { return m.Base != nil && m.Base.File != "" }
+
+// version returns the version of the format that the backup needs.
+func (m *Manifest) version() int {
+	if m.hasBase() {
+		return FormatVersion
+	}
+	return 1
+}
+
 // Complete tells whether the backup holds everything up to its position, and not only what continues another one.
-func (m *Manifest) Complete() bool { return m.begins() == (&Manifest{Base: m.Base}).begins() }
+func (m *Manifest) Complete() bool { return m.CheckComplete() == nil }
+
+// CheckComplete returns Invalid for a backup that does not hold everything up to its position.
+func (m *Manifest) CheckComplete() error {
+	switch {
+	case m.begins() != (&Manifest{Base: m.Base}).begins():
+		return fanfold.Errorf(fanfold.Invalid, "the backup only continues another one, and does not have the log's beginning: take the directory to which it was added")
+	case m.Base != nil && !m.hasBase():
+		return fanfold.Errorf(fanfold.Invalid, "the backup begins after event %d, and lacks the base that has what was before", m.Base.Seq)
+	}
+	return nil
+}
+
+// namedFile is a file that a manifest names.
+type namedFile struct {
+	name  string
+	bytes int64
+	event uint64 // the first one that the file is about
+}
+
+// files returns the files that belong to the backup.
+func (m *Manifest) files() (files []namedFile) {
+	if m.hasBase() {
+		files = append(files, namedFile{m.Base.File, m.Base.Bytes, m.Base.Seq})
+	}
+	for _, s := range m.Segments {
+		files = append(files, namedFile{s.File, s.Bytes, s.First})
+	}
+	return files
+}
 
 // check returns Damage where the manifest contradicts itself.
 func (m *Manifest) check() error {
@@ -94,8 +136,13 @@ func (m *Manifest) check() error {
 		return damaged(manifestFile, 0, "it names no store")
 	}
 	at := m.begins()
-	if m.Base != nil && at.Seq < m.Base.Seq {
-		return damaged(manifestFile, 0, "it continues a backup from before the log's beginning")
+	if m.Base != nil {
+		if err := m.Base.check(); err != nil {
+			return err
+		}
+		if at.Seq < m.Base.Seq || at.Seq == m.Base.Seq && at != m.Base.Point {
+			return damaged(manifestFile, 0, "it continues a backup from before the log's beginning")
+		}
 	}
 	for _, s := range m.Segments {
 		switch {
@@ -140,8 +187,8 @@ func decodeManifest(b []byte) (*Manifest, error) {
 	var version struct {
 		Format int `json:"format"`
 	}
-	if err := json.Unmarshal(b, &version); err == nil && version.Format != FormatVersion {
-		return nil, damaged(manifestFile, 0, "it has version %d of the format, and this program reads version %d", version.Format, FormatVersion)
+	if err := json.Unmarshal(b, &version); err == nil && (version.Format < 1 || version.Format > FormatVersion) {
+		return nil, damaged(manifestFile, 0, "it has version %d of the format, and this program reads versions up to %d", version.Format, FormatVersion)
 	}
 	var m Manifest
 	if err := json.Unmarshal(b, &m); err != nil {
@@ -149,6 +196,9 @@ func decodeManifest(b []byte) (*Manifest, error) {
 	}
 	if whole, err := m.encode(); err != nil || !bytes.Equal(whole, b) {
 		return nil, damaged(manifestFile, 0, "it is not as it was written: its text does not have its checksum")
+	}
+	if m.Format != m.version() {
+		return nil, damaged(manifestFile, 0, "it has version %d of the format, and is one of version %d", m.Format, m.version())
 	}
 	return &m, m.check()
 }

@@ -44,10 +44,13 @@ func Open(dir string) (*Backup, error) {
 	return &Backup{*m, dir}, nil
 }
 
-// Check reads the whole backup: hashes, records, sequences and the chain of digests. It tells progress, which may be nil, how many events
+// Check reads the whole backup: hashes, the base, records, sequences and the chain of digests. It tells progress, which may be nil, how many events
 // are read, and holds one segment in memory. Errors are Damage, which names the file and the event; ctx's; and Unavailable where files
 // cannot be read.
 func (b *Backup) Check(ctx context.Context, progress fanfold.Progress) error {
+	if err := b.CheckBase(); err != nil {
+		return err
+	}
 	first := b.begins().Seq
 	return b.Events(ctx, first, func(ev *Event) error {
 		if done := ev.Seq - first; done%1024 == 0 || ev.Seq == b.Position {
@@ -76,6 +79,21 @@ func (b *Backup) Events(ctx context.Context, after uint64, fn func(*Event) error
 		}
 	}
 	return ctx.Err()
+}
+
+// digests calls fn with each event's place, in order.
+func (b *Backup) digests(ctx context.Context, fn func(at Point)) error {
+	o, err := newOpener(b.begins())
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	for i := range b.Segments {
+		if err := b.segment(ctx, o, &b.Segments[i], 0, func(*Event) error { fn(o.at); return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // segment calls fn with each event of the next segment after a sequence.

@@ -2,6 +2,8 @@ package backup
 
 import (
 	"archive/tar"
+	"crypto/sha256"
+	"errors"
 	"io"
 	"time"
 
@@ -14,6 +16,7 @@ type Stream struct {
 	out     *tar.Writer
 	b       *builder
 	written []Segment
+	base    *Base // whose file was written, nil for none
 	now     time.Time
 }
 
@@ -24,6 +27,27 @@ func NewStream(w io.Writer, after Point, now time.Time) (*Stream, error) {
 		return nil, err
 	}
 	return &Stream{out: tar.NewWriter(w), b: b, now: now.UTC()}, nil
+}
+
+// WriteBase writes the file of the base after which the log begins, before any event. write is called with what takes the file. Errors are
+// LogDamaged for another file than the base says, write's, and the writer's.
+func (s *Stream) WriteBase(b *Base, write func(io.Writer) error) error {
+	if err := b.check(); err != nil {
+		return err
+	}
+	if err := s.header(b.File, b.Bytes); err != nil {
+		return err
+	}
+	hash := sha256.New()
+	err := write(io.MultiWriter(s.out, hash))
+	switch {
+	case errors.Is(err, tar.ErrWriteTooLong) || err == nil && fanfold.Digest(hash.Sum(nil)) != b.SHA256:
+		return fanfold.Errorf(fanfold.LogDamaged, "the object %s, which holds the state after event %d, is not the one that the log names", b.Name, b.Seq)
+	case err != nil:
+		return err
+	}
+	s.base = b
+	return s.out.Flush() // which fails where the file is shorter
 }
 
 // Add adds the next event, which the stream does not keep. It blocks while a segment is written. Errors are Invalid for an event that no
@@ -52,24 +76,32 @@ func (s *Stream) flush() error {
 
 // file writes a file of the stream.
 func (s *Stream) file(name string, content []byte) error {
-	if err := s.out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content)), ModTime: s.now.Truncate(time.Second), Format: tar.FormatPAX}); err != nil {
+	if err := s.header(name, int64(len(content))); err != nil {
 		return err
 	}
 	_, err := s.out.Write(content)
 	return err
 }
 
+// header begins a file of the stream.
+func (s *Stream) header(name string, size int64) error {
+	return s.out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: s.now.Truncate(time.Second), Format: tar.FormatPAX})
+}
+
 // Digest returns the digest of all events up to the last one that was added.
 func (s *Stream) Digest() fanfold.Digest { return s.b.chain }
 
-// Finish writes the last segment, and the manifest, in which it fills in what follows from the events.
+// Finish writes the last segment, and the manifest, in which it fills in what follows from the events and the base's file.
 func (s *Stream) Finish(m Manifest) error {
 	if s.b.count > 0 {
 		if err := s.flush(); err != nil {
 			return err
 		}
 	}
-	m.Format, m.Segments, m.Position, m.Digest, m.Time = FormatVersion, s.written, s.b.prev, s.b.chain, s.now
+	if s.base != nil {
+		m.Base = s.base
+	}
+	m.Format, m.Segments, m.Position, m.Digest, m.Time = m.version(), s.written, s.b.prev, s.b.chain, s.now
 	if err := m.check(); err != nil {
 		return err
 	}

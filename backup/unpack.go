@@ -2,6 +2,7 @@ package backup
 
 import (
 	"archive/tar"
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -14,24 +15,22 @@ import (
 // streamReader reads a stream of a backup: a tar of its directory, whose last file is the manifest.
 type streamReader struct {
 	in       *tar.Reader
-	segments map[string]int64 // size, by file
+	files    map[string]int64 // sizes of segments and of a base, by file
 	manifest []byte
 }
 
-// next returns the name and content of the next segment's file, and "" after the last one, when the manifest is read. Errors are Damage,
-// and Unavailable where the stream cannot be read.
-func (r *streamReader) next() (name string, content []byte, err error) {
+// next returns the name and the content of the next file, which the caller reads to its end. It returns "" after the last one, when the
+// manifest is read. Errors are Damage, and Unavailable where the stream cannot be read; so are the content's.
+func (r *streamReader) next() (name string, content io.Reader, err error) {
 	h, err := r.in.Next()
 	if err != nil {
 		return "", nil, badStream("", err)
 	}
-	limit := int64(maxFile)
-	if h.Name == manifestFile {
-		limit = MaxManifest
-	} else if !isSegmentFile(h.Name) {
-		return "", nil, damaged("the stream", 0, "%.100q is not a file of a backup", h.Name)
+	limit, err := largestFile(h.Name)
+	if err != nil {
+		return "", nil, err
 	}
-	_, doubled := r.segments[h.Name]
+	_, doubled := r.files[h.Name]
 	switch {
 	case h.Typeflag != tar.TypeReg:
 		return "", nil, damaged(h.Name, 0, "it is no ordinary file")
@@ -40,18 +39,46 @@ func (r *streamReader) next() (name string, content []byte, err error) {
 	case doubled:
 		return "", nil, damaged(h.Name, 0, "it comes twice")
 	}
-	if content, err = io.ReadAll(r.in); err != nil {
-		return "", nil, badStream(h.Name, err)
-	}
+	content = streamFile{r.in, h.Name}
 	if h.Name != manifestFile {
-		r.segments[h.Name] = h.Size
+		r.files[h.Name] = h.Size
 		return h.Name, content, nil
 	}
-	r.manifest = content
+	if r.manifest, err = io.ReadAll(content); err != nil {
+		return "", nil, err
+	}
 	if _, err := r.in.Next(); !errors.Is(err, io.EOF) {
 		return "", nil, damaged(h.Name, 0, "something follows it, or the stream was cut")
 	}
 	return "", nil, nil
+}
+
+// largestFile returns the most bytes that a file of a stream has. The error is Damage for a name that none has.
+func largestFile(name string) (int64, error) {
+	switch {
+	case name == manifestFile:
+		return MaxManifest, nil
+	case isSegmentFile(name):
+		return maxFile, nil
+	case isBaseFile(name):
+		return maxBase, nil
+	}
+	return 0, damaged("the stream", 0, "%.100q is not a file of a backup", name)
+}
+
+// streamFile is the content of a file of a stream.
+type streamFile struct {
+	in   *tar.Reader
+	name string
+}
+
+// Read implements io.Reader.
+func (f streamFile) Read(b []byte) (int, error) {
+	n, err := f.in.Read(b)
+	if err != nil && err != io.EOF { //nolint:errorlint // a reader at its end returns it as it is
+		err = badStream(f.name, err)
+	}
+	return n, err
 }
 
 // badStream is the error of a stream that cannot be read. A source that fails by itself says why in its own way.
@@ -69,26 +96,27 @@ func badStream(name string, err error) error {
 	return fanfold.Wrap(err, fanfold.Unavailable, "the stream of the backup ended early: %v", err)
 }
 
-// decoded returns the manifest, once next has returned "". All of its segments must have come, and no others.
+// decoded returns the manifest, once next has returned "". All of its files must have come, and no others.
 func (r *streamReader) decoded() (*Manifest, error) {
 	m, err := decodeManifest(r.manifest)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range m.Segments {
-		if size, came := r.segments[s.File]; !came || size != s.Bytes {
-			return nil, damaged(s.File, s.First, "it is missing, or has another size than the manifest says")
+	named := m.files()
+	for _, f := range named {
+		if size, came := r.files[f.name]; !came || size != f.bytes {
+			return nil, damaged(f.name, f.event, "it is missing, or has another size than the manifest says")
 		}
 	}
-	if len(m.Segments) != len(r.segments) {
-		return nil, damaged(manifestFile, 0, "it does not name all segments that came")
+	if len(named) != len(r.files) {
+		return nil, damaged(manifestFile, 0, "it does not name all files that came")
 	}
 	return m, nil
 }
 
 // newStreamReader returns a reader of a stream.
 func newStreamReader(in io.Reader) *streamReader {
-	return &streamReader{in: tar.NewReader(in), segments: map[string]int64{}}
+	return &streamReader{in: tar.NewReader(in), files: map[string]int64{}}
 }
 
 var segmentFileRE = regexp.MustCompile(`^segments/[0-9]{20}-[0-9]{20}-[0-9a-f]{16}\.seg$`)
@@ -96,8 +124,8 @@ var segmentFileRE = regexp.MustCompile(`^segments/[0-9]{20}-[0-9]{20}-[0-9a-f]{1
 // isSegmentFile tells whether a name is one that a segment can have.
 func isSegmentFile(name string) bool { return segmentFileRE.MatchString(name) }
 
-// Unpack writes a stream of a backup into a directory, which is empty or is made. It holds one file in memory, and checks names, sizes and
-// the manifest. Check reads what it wrote. Errors are Invalid for a directory that is not empty, Damage, and Unavailable.
+// Unpack writes a stream of a backup into a directory, which is empty or is made. It checks names, sizes and the manifest. Check reads what it
+// wrote. Errors are Invalid for a directory that is not empty, Damage, and Unavailable.
 func Unpack(r io.Reader, dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, segmentsDir), 0o700); err != nil {
 		return unwritable(err)
@@ -116,20 +144,35 @@ func Unpack(r io.Reader, dir string) error {
 		if name == "" {
 			break
 		}
-		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), content, 0o600); err != nil {
-			return unwritable(err)
+		if err := unpackFile(filepath.Join(dir, filepath.FromSlash(name)), content); err != nil {
+			return err
 		}
 	}
 	if _, err := in.decoded(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, manifestFile), in.manifest, 0o600); err != nil {
-		return unwritable(err)
-	}
-	return nil
+	return unpackFile(filepath.Join(dir, manifestFile), bytes.NewReader(in.manifest))
 }
 
-// unwritable is the error of files that cannot be written.
+// unpackFile writes a file of a backup.
+func unpackFile(path string, content io.Reader) error {
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err != nil {
+		return unwritable(err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return unwritable(err)
+	}
+	_, err = io.Copy(f, content)
+	return unwritable(errors.Join(err, f.Close()))
+}
+
+// unwritable is the error of files that cannot be written, nil for nil. What failed in a stream says why in its own way.
 func unwritable(err error) error {
+	var own *fanfold.Error
+	if err == nil || errors.As(err, &own) {
+		return err
+	}
 	return fanfold.Wrap(err, fanfold.Unavailable, "the backup cannot be written: %v", err)
 }

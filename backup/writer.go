@@ -1,8 +1,8 @@
 package backup
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +25,7 @@ type Writer struct {
 	files files
 	lock  *os.File
 	old   *Manifest // nil for none
-	added []string  // segments' files that the manifest does not name yet
+	added []string  // files that the manifest does not name yet
 }
 
 // OpenWriter opens a directory, which it makes where there is none, and locks it. The caller closes the writer. The error is Invalid
@@ -61,9 +61,9 @@ func (w *Writer) readOld() error {
 	if err != nil {
 		return err
 	}
-	for _, s := range old.Segments {
-		if info, err := os.Stat(w.path(s.File)); err != nil || info.Size() != s.Bytes {
-			return damaged(s.File, s.First, "the file is missing, or has another size than the manifest says")
+	for _, f := range old.files() {
+		if info, err := os.Stat(w.path(f.name)); err != nil || info.Size() != f.bytes {
+			return damaged(f.name, f.event, "the file is missing, or has another size than the manifest says")
 		}
 	}
 	w.old = &old.Manifest
@@ -77,7 +77,7 @@ func (w *Writer) checkEmpty() error {
 		return unwritable(err)
 	}
 	for _, e := range names {
-		if e.Name() != segmentsDir && e.Name() != manifestFile+temporary {
+		if !slices.Contains([]string{segmentsDir, baseDir, manifestFile + temporary}, e.Name()) {
 			return fanfold.Errorf(fanfold.Invalid, "%s is no directory of a backup: it holds %q", w.dir, e.Name())
 		}
 	}
@@ -99,10 +99,19 @@ func (w *Writer) After() Point {
 	return w.old.begins()
 }
 
-// Receive reads a stream of the events after After, and adds them to the backup. It tells progress, which may be nil, the last event that it
-// has. It holds one segment in memory, and returns the new manifest once that is durable. Errors are StoreChanged for a stream of another
-// store, LogDamaged where the stream does not continue the backup, Damage for a stream that is not whole, ctx's, and Unavailable. After an
-// error the directory holds the backup from before.
+// HasBase returns the last event up to which the base stands that the directory holds, 0 for none.
+func (w *Writer) HasBase() uint64 {
+	if w.old == nil || !w.old.hasBase() {
+		return 0
+	}
+	return w.old.Base.Seq
+}
+
+// Receive reads a stream of the events after After, and adds them to the backup. Where the log begins later by now, so does the backup: a
+// stream may begin with a newer base, and the events up to it go. It tells progress, which may be nil, the last event that it has. It holds
+// one segment in memory, and returns the new manifest once that is durable. Errors are StoreChanged for a stream of another store,
+// LogDamaged where the stream does not continue the backup, Damage for a stream that is not whole, ctx's, and Unavailable. After an error
+// the directory holds the backup from before.
 func (w *Writer) Receive(ctx context.Context, stream io.Reader, progress func(last uint64)) (m *Manifest, err error) {
 	defer func() {
 		if err != nil {
@@ -110,17 +119,24 @@ func (w *Writer) Receive(ctx context.Context, stream io.Reader, progress func(la
 		}
 	}()
 	in := newStreamReader(stream)
-	came, err := w.segments(ctx, in, progress)
+	came, err := w.receiveFiles(ctx, in, progress)
 	if err != nil {
 		return nil, err
 	}
 	if m, err = in.decoded(); err != nil {
 		return nil, err
 	}
-	if err := w.checkContinues(m, came); err != nil {
+	if err := m.describes(came); err != nil {
 		return nil, err
 	}
-	m = w.joined(m)
+	if w.old == nil {
+		err = w.checkBegins(m)
+	} else if err = w.checkContinues(ctx, m); err == nil {
+		m, err = w.joined(m)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if err := w.writeManifest(m); err != nil {
 		return nil, err
 	}
@@ -129,90 +145,111 @@ func (w *Writer) Receive(ctx context.Context, stream io.Reader, progress func(la
 	return m, nil
 }
 
-// received is what came in a stream.
-type received struct {
-	segments []Segment
-	chain    fanfold.Digest // of all events up to the end of the backup from before
-}
-
-// segments writes the segments of a stream into the directory.
-func (w *Writer) segments(ctx context.Context, in *streamReader, progress func(uint64)) (came received, err error) {
-	o, err := newOpener(w.After())
-	if err != nil {
-		return came, err
-	}
-	defer o.close()
-	came.chain = o.at.Digest
+// receiveFiles writes the files of a stream into the directory, and returns their hashes.
+func (w *Writer) receiveFiles(ctx context.Context, in *streamReader, progress func(uint64)) (came map[string]fanfold.Digest, err error) {
+	came = map[string]fanfold.Digest{}
 	for {
 		name, content, err := in.next()
 		if err != nil || name == "" {
 			return came, errors.Join(err, ctx.Err())
 		}
-		s, err := w.describe(o, name, content, &came.chain)
-		if err == nil {
-			err = ctx.Err()
+		if came[name], err = w.writeFile(name, content); err != nil {
+			return came, errors.Join(err, ctx.Err())
 		}
-		if err != nil {
+		if err := ctx.Err(); err != nil {
 			return came, err
 		}
-		if err := w.writeSegment(name, content); err != nil {
-			return came, err
-		}
-		came.segments = append(came.segments, s)
-		if progress != nil {
-			progress(s.Last)
+		if _, last := segmentEnds(name); progress != nil && last > 0 {
+			progress(last)
 		}
 	}
 }
 
-// describe returns what a segment's file holds by its name and hash. Its events are read only where the backup that is there may have them:
-// chain becomes the digest of all events up to that one's end.
-func (w *Writer) describe(o *opener, name string, content []byte, chain *fanfold.Digest) (s Segment, err error) {
-	if _, err := fmt.Sscanf(strings.TrimPrefix(name, segmentsDir+"/"), "%020d-%020d-", &s.First, &s.Last); err != nil {
-		return s, damaged(name, 0, "its name is not that of a segment")
+// segmentEnds returns the first and the last event of a segment by its file's name, 0 for another file.
+func segmentEnds(name string) (first, last uint64) {
+	if _, err := fmt.Sscanf(strings.TrimPrefix(name, segmentsDir+"/"), "%020d-%020d-", &first, &last); err != nil {
+		return 0, 0
 	}
-	s.File, s.Bytes, s.SHA256 = name, int64(len(content)), sha256.Sum256(content)
-	if name != segmentFile(s.First, s.Last, s.SHA256) {
-		return s, damaged(name, s.First, "its content is not the one that its name says")
+	return first, last
+}
+
+// contentName returns the name that a segment or a base with a hash has, where another file is called name.
+func contentName(name string, sum fanfold.Digest) string {
+	if first, last := segmentEnds(name); last > 0 {
+		return segmentFile(first, last, sum)
 	}
-	if w.old == nil || s.First > w.old.Position {
-		return s, nil
+	var seq uint64
+	if _, err := fmt.Sscanf(strings.TrimPrefix(name, baseDir+"/"), "%020d-", &seq); err != nil {
+		return ""
 	}
-	got, err := o.read(name, content, func(ev *Event) error {
-		if ev.Seq == w.old.Position {
-			*chain = o.at.Digest
-		}
-		return nil
-	})
-	if err == nil && (got.First != s.First || got.Last != s.Last) {
-		err = damaged(name, s.First, "its events are not those that its name says")
+	return baseFile(seq, sum)
+}
+
+// describes returns Damage where the files that came are not those of the manifest.
+func (m *Manifest) describes(came map[string]fanfold.Digest) error {
+	right := !m.hasBase() || came[m.Base.File] == m.Base.SHA256
+	for _, s := range m.Segments {
+		right = right && came[s.File] == s.SHA256
 	}
-	return s, err
+	if !right {
+		return damaged(manifestFile, 0, "it does not describe the files as they came")
+	}
+	return nil
+}
+
+// checkBegins returns Invalid for a stream that only continues another backup.
+func (w *Writer) checkBegins(m *Manifest) error {
+	if m.After != nil {
+		return fanfold.Errorf(fanfold.Invalid, "the stream begins after event %d, and %s holds no backup that it continues", m.After.Seq, w.dir)
+	}
+	return nil
 }
 
 // checkContinues returns an error where what came does not continue the backup that is there.
-func (w *Writer) checkContinues(m *Manifest, came received) error {
-	if !slices.EqualFunc(m.Segments, came.segments, func(a, b Segment) bool { return a.File == b.File && a.SHA256 == b.SHA256 }) {
-		return damaged(manifestFile, 0, "it does not describe the segments as they came")
-	}
+func (w *Writer) checkContinues(ctx context.Context, m *Manifest) error {
 	old := w.old
-	if old == nil {
-		if m.After != nil {
-			return fanfold.Errorf(fanfold.Invalid, "the stream begins after event %d, and %s holds no backup that it continues", m.After.Seq, w.dir)
-		}
-		return nil
-	}
 	switch {
 	case m.Store != old.Store:
 		return fanfold.Errorf(fanfold.StoreChanged, "%s holds a backup of store %s, and this is store %s: take another directory", w.dir, old.Store, m.Store)
+	case w.beginsAnew(m):
+	case m.begins().Seq != w.After().Seq:
+		return fanfold.Errorf(fanfold.Invalid, "the stream begins after event %d, and %s needs what comes after event %d", m.begins().Seq, w.dir, w.After().Seq)
 	case m.begins() != w.After():
 		return notContinued(w.dir, w.After().Seq)
+	}
+	switch {
 	case m.Position < old.Position:
 		return fanfold.Errorf(fanfold.LogDamaged, "%s holds events up to %d, and the log ends with %d: it has lost some, or this node lags", w.dir, old.Position, m.Position)
-	case came.chain != old.Digest:
-		return notContinued(w.dir, old.Position)
+	case m.Base != nil && !m.hasBase() && (old.Base == nil || old.Base.Point != m.Base.Point):
+		return fanfold.Errorf(fanfold.Invalid, "the stream comes without its base of event %d, which %s does not have: begin anew", m.Base.Seq, w.dir)
 	}
-	return nil
+	chain, err := w.chainAt(ctx, m, old.Position)
+	if err == nil && chain != old.Digest && m.begins().Seq <= old.Position {
+		err = notContinued(w.dir, old.Position)
+	}
+	return err
+}
+
+// beginsAnew tells whether a stream begins with a base that is after all that the directory keeps.
+func (w *Writer) beginsAnew(m *Manifest) bool {
+	return m.After == nil && m.hasBase() && m.Base.Seq > w.After().Seq
+}
+
+// chainAt returns the digest of all events up to one that a stream has. It reads the segments that came, as far as that event.
+func (w *Writer) chainAt(ctx context.Context, m *Manifest, seq uint64) (chain fanfold.Digest, err error) {
+	b := Backup{*m, w.dir}
+	b.Segments = nil
+	for _, s := range m.Segments {
+		if s.First <= seq {
+			b.Segments = append(b.Segments, s)
+		}
+	}
+	chain = m.begins().Digest
+	return chain, b.digests(ctx, func(at Point) {
+		if at.Seq == seq {
+			chain = at.Digest
+		}
+	})
 }
 
 // notContinued is the error for a log whose events differ from those of the backup.
@@ -220,31 +257,100 @@ func notContinued(dir string, seq uint64) error {
 	return fanfold.Errorf(fanfold.LogDamaged, "the log does not continue the backup in %s: up to event %d it has other events; take another directory, and keep this one", dir, seq)
 }
 
-// joined returns the manifest of what the directory holds with the segments that m names.
-func (w *Writer) joined(m *Manifest) *Manifest {
-	if w.old == nil {
-		return m
+// joined returns the manifest of what the directory holds with the segments that m names. It makes a segment anew within which the log begins by
+// now.
+func (w *Writer) joined(m *Manifest) (*Manifest, error) {
+	if w.beginsAnew(m) {
+		return m, nil
 	}
 	out := *m
 	out.After, out.Base = w.old.After, w.old.Base
-	kept := max(len(w.old.Segments)-1, 0)
-	out.Segments = append(slices.Clone(w.old.Segments[:kept]), m.Segments...)
-	return &out
+	kept := w.old.Segments[:max(len(w.old.Segments)-1, 0)]
+	if m.hasBase() && m.Base.Seq >= w.old.begins().Seq {
+		out.After, out.Base = nil, m.Base
+		var err error
+		if kept, err = w.cut(kept, m.Base.Point); err != nil {
+			return nil, err
+		}
+	}
+	out.Segments = append(slices.Clone(kept), m.Segments...)
+	out.Format = out.version()
+	return &out, nil
+}
+
+// cut returns the segments without the events up to a point.
+func (w *Writer) cut(segments []Segment, base Point) ([]Segment, error) {
+	before := w.old.begins()
+	for i, s := range segments {
+		switch {
+		case s.First > base.Seq:
+			if before != base {
+				return nil, notContinued(w.dir, base.Seq)
+			}
+			return segments[i:], nil
+		case s.Last > base.Seq:
+			rest, err := w.cutSegment(&s, before, base)
+			return append([]Segment{rest}, segments[i+1:]...), err
+		}
+		before = Point{s.Last, s.Digest}
+	}
+	if before.Seq == base.Seq && before != base {
+		return nil, notContinued(w.dir, base.Seq)
+	}
+	return nil, nil
+}
+
+// cutSegment writes a segment of the events of another one that come after a point. before is the point after which that one begins.
+func (w *Writer) cutSegment(s *Segment, before, base Point) (rest Segment, err error) {
+	o, err := newOpener(before)
+	if err != nil {
+		return rest, err
+	}
+	defer o.close()
+	b, err := newBuilder(base)
+	if err != nil {
+		return rest, err
+	}
+	file, err := (&Backup{*w.old, w.dir}).read(s)
+	if err != nil {
+		return rest, err
+	}
+	err = o.check(file, s, func(ev *Event) error {
+		switch {
+		case ev.Seq == base.Seq && o.at != base:
+			return notContinued(w.dir, base.Seq)
+		case ev.Seq <= base.Seq:
+			return nil
+		}
+		return b.add(ev, b.digestOf(ev))
+	})
+	if err != nil {
+		return rest, err
+	}
+	rest, file, err = b.finish()
+	if err == nil {
+		_, err = w.writeFile(rest.File, bytes.NewReader(file))
+	}
+	return rest, err
 }
 
 func (w *Writer) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
 
-// writeSegment writes a segment's file. One that is damaged on the disk is replaced so.
-func (w *Writer) writeSegment(name string, content []byte) error {
-	path := w.path(name)
+// writeFile writes a segment or a base, and returns its hash. One that is damaged on the disk is replaced so. The error is Damage for a content that
+// is not the one of which the name says the hash.
+func (w *Writer) writeFile(name string, content io.Reader) (fanfold.Digest, error) {
+	path, in := w.path(name), newSum(content)
 	w.added = append(w.added, name)
-	if err := w.files.write(path+temporary, content); err != nil {
-		return unwritable(err)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { // that of a base is not there yet
+		return fanfold.Digest{}, unwritable(err)
 	}
-	if err := w.files.rename(path+temporary, path); err != nil {
-		return unwritable(err)
+	if err := w.files.write(path+temporary, in); err != nil {
+		return fanfold.Digest{}, unwritable(err)
 	}
-	return nil
+	if contentName(name, in.digest()) != name {
+		return fanfold.Digest{}, damaged(name, 0, "its content is not the one that its name says")
+	}
+	return in.digest(), unwritable(w.files.rename(path+temporary, path))
 }
 
 // writeManifest puts a manifest in place of the old one, once what it names is durable.
@@ -257,10 +363,16 @@ func (w *Writer) writeManifest(m *Manifest) error {
 		return err
 	}
 	path := w.path(manifestFile)
+	for _, dir := range []string{segmentsDir, baseDir, ".", ".."} { // which may have been made for it
+		if dir == baseDir && !m.hasBase() {
+			continue
+		}
+		if err := w.files.sync(w.path(dir)); err != nil {
+			return unwritable(err)
+		}
+	}
 	for _, step := range []func() error{
-		func() error { return w.files.sync(w.path(segmentsDir)) },
-		func() error { return w.files.sync(filepath.Dir(w.dir)) }, // which may have been made for it
-		func() error { return w.files.write(path+temporary, text) },
+		func() error { return w.files.write(path+temporary, bytes.NewReader(text)) },
 		func() error {
 			w.added = nil // from here on, a manifest may name them
 			return w.files.rename(path+temporary, path)
@@ -274,18 +386,21 @@ func (w *Writer) writeManifest(m *Manifest) error {
 	return nil
 }
 
-// clean removes segments that the manifest does not name, and files that were not finished, as far as that is possible: the next run
+// clean removes segments and bases that the manifest does not name, and files that were not finished, as far as that is possible: the next run
 // tries again. Files of other names stay.
 func (w *Writer) clean() {
 	keep := map[string]bool{}
-	for _, s := range w.old.Segments {
-		keep[s.File] = true
+	for _, f := range w.old.files() {
+		keep[f.name] = true
 	}
-	found, _ := os.ReadDir(w.path(segmentsDir)) // none where it cannot be read
-	for _, e := range found {
-		name := segmentsDir + "/" + e.Name()
-		if isSegmentFile(strings.TrimSuffix(name, temporary)) && !keep[name] {
-			_ = w.files.remove(w.path(name))
+	for _, dir := range []string{segmentsDir, baseDir} {
+		found, _ := os.ReadDir(w.path(dir)) // none where it cannot be read
+		for _, e := range found {
+			name := dir + "/" + e.Name()
+			whole := strings.TrimSuffix(name, temporary)
+			if (isSegmentFile(whole) || isBaseFile(whole)) && !keep[name] {
+				_ = w.files.remove(w.path(name))
+			}
 		}
 	}
 }
@@ -294,7 +409,7 @@ func (w *Writer) clean() {
 func (w *Writer) discard() {
 	for _, name := range w.added {
 		_ = w.files.remove(w.path(name) + temporary)
-		if w.old == nil || !slices.ContainsFunc(w.old.Segments, func(s Segment) bool { return s.File == name }) {
+		if w.old == nil || !slices.ContainsFunc(w.old.files(), func(f namedFile) bool { return f.name == name }) {
 			_ = w.files.remove(w.path(name))
 		}
 	}

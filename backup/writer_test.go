@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -142,8 +143,12 @@ func (f *failing) do(half, whole func() error) error {
 	return f.err
 }
 
-func (f *failing) write(path string, content []byte) error {
-	return f.do(func() error { return f.files.write(path, content[:len(content)/2]) }, func() error { return f.files.write(path, content) })
+func (f *failing) write(path string, content io.Reader) error {
+	all, err := io.ReadAll(content)
+	if err != nil {
+		return err
+	}
+	return f.do(func() error { return f.files.write(path, bytes.NewReader(all[:len(all)/2])) }, func() error { return f.files.write(path, bytes.NewReader(all)) })
 }
 
 func (f *failing) rename(from, to string) error {
@@ -158,44 +163,74 @@ func (f *failing) remove(path string) error {
 	return f.do(func() error { return nil }, func() error { return f.files.remove(path) })
 }
 
+// crashed is a backup that is written, in a directory that holds another one or none.
+type crashed struct {
+	name     string
+	had      []byte // the stream of the backup that is there, nil for none
+	position uint64 // of that
+	again    func(w *Writer) []byte
+}
+
 // TestCrashAtEveryWriteOfABackup: whichever operation on files fails, the directory holds the backup from before or the new one, whole. The
 // next run succeeds and leaves no other file. So it does where the process goes on and cleans up, as on a full disk.
 func TestCrashAtEveryWriteOfABackup(t *testing.T) {
 	const before, after = 250, 450
-	base := t.TempDir()
-	next := stream(t, 200, after, made)
-	first := stream(t, 0, before, made)
-	whole := stream(t, 0, after, made)
-	for _, had := range []bool{false, true} {
-		for mode := range 6 {
-			for k, failed := 1, true; failed; k++ {
-				dir := filepath.Join(base, fmt.Sprintf("%v-%d-%d", had, mode, k))
-				in := whole
-				if had {
-					if err := Unpack(bytes.NewReader(first), dir); err != nil {
-						t.Fatal(err)
+	digestUpTo(after) // before several go on
+	plain := func(w *Writer) []byte { return stream(t, w.After().Seq, after, made) }
+	newer := func(seq uint64) func(w *Writer) []byte {
+		base, file := testBase(seq)
+		sent := map[Point][]byte{} // by what the directory needs
+		return func(w *Writer) []byte {
+			needs := Point{Seq: max(seq, w.After().Seq)}
+			file := file
+			if w.HasBase() == seq {
+				file, needs.Digest[0] = nil, 1
+			}
+			if sent[needs] == nil {
+				sent[needs] = streamOf(t, needs.Seq, after, made, base, file)
+			}
+			return sent[needs]
+		}
+	}
+	older, olderFile := testBase(30)
+	based := streamOf(t, 30, before, made, older, olderFile)
+	for _, c := range []crashed{
+		{"the first backup", nil, 0, plain},
+		{"another backup", stream(t, 0, before, made), before, plain},
+		{"the first backup with a base", nil, 0, newer(120)},
+		{"a base within a segment", stream(t, 0, before, made), before, newer(120)},
+		{"a base between segments", stream(t, 0, before, made), before, newer(200)},
+		{"a base after the end", stream(t, 0, before, made), before, newer(300)},
+		{"a newer base", based, before, newer(150)},
+		{"the same base", based, before, newer(30)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for mode := range 6 {
+				for k, failed := 1, true; failed; k++ {
+					dir := t.TempDir()
+					if c.had != nil {
+						if err := Unpack(bytes.NewReader(c.had), dir); err != nil {
+							t.Fatal(err)
+						}
 					}
-					in = next
-				}
-				f := &failing{files: disk{}, left: k, part: mode % 3, crashes: mode < 3, err: syscall.ENOSPC}
-				failed = failAt(t, dir, f, in, had)
-				if err := os.RemoveAll(dir); err != nil {
-					t.Fatal(err)
+					f := &failing{files: disk{}, left: k, part: mode % 3, crashes: mode < 3, err: syscall.ENOSPC}
+					failed = c.failAt(t, dir, f, after)
 				}
 			}
-		}
+		})
 	}
 }
 
 // failAt writes a backup with files that fail, and checks what is there afterwards. It returns whether an operation failed.
-func failAt(t *testing.T, dir string, f *failing, in []byte, had bool) bool {
+func (c *crashed) failAt(t *testing.T, dir string, f *failing, last uint64) bool {
 	t.Helper()
 	w, err := OpenWriter(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.files = f
-	_, err = w.Receive(context.Background(), bytes.NewReader(in), nil)
+	_, err = w.Receive(context.Background(), bytes.NewReader(c.again(w)), nil)
 	if err != nil && (!errors.Is(err, syscall.ENOSPC) || fanfold.CodeOf(err) != fanfold.Unavailable) {
 		t.Errorf("%v, want that the disk is full", err)
 	}
@@ -203,13 +238,11 @@ func failAt(t *testing.T, dir string, f *failing, in []byte, had bool) bool {
 	b, opened := Open(dir)
 	switch {
 	case opened == nil:
-		if err := b.Check(context.Background(), nil); err != nil {
-			t.Error(err)
-		}
-		if err == nil && b.Position != 450 || b.Position != 450 && b.Position != 250 {
+		requireEvents(t, dir, b.begins().Seq, b.Position)
+		if err == nil && b.Position != last || b.Position != last && b.Position != c.position {
 			t.Errorf("the backup ends with %d, and the run with %v", b.Position, err)
 		}
-	case had || err == nil || fanfold.CodeOf(opened) != fanfold.NotFound:
+	case c.had != nil || err == nil || fanfold.CodeOf(opened) != fanfold.NotFound:
 		t.Errorf("after %v: %v", err, opened)
 	}
 	if !f.failed {
@@ -220,25 +253,36 @@ func failAt(t *testing.T, dir string, f *failing, in []byte, had bool) bool {
 		t.Fatal(err)
 	}
 	defer closed(t, w)
-	again := in
-	if at := w.After().Seq; at != 0 && !had || at > 200 {
-		again = stream(t, at, 450, made)
-	}
-	m, err := w.Receive(context.Background(), bytes.NewReader(again), nil)
+	m, err := w.Receive(context.Background(), bytes.NewReader(c.again(w)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := os.ReadDir(filepath.Join(dir, segmentsDir))
-	if err != nil || len(files) != len(m.Segments) {
-		t.Errorf("%d files of %d segments: %v", len(files), len(m.Segments), err)
-	}
-	if b, err = Open(dir); err != nil || b.Position != 450 {
-		t.Fatalf("the next run: %v", err)
-	}
-	if err := b.Check(context.Background(), nil); err != nil {
-		t.Error(err)
-	}
+	requireOnlyFiles(t, dir, m)
+	requireEvents(t, dir, m.begins().Seq, last)
 	return true
+}
+
+// requireOnlyFiles requires that a directory has the files of a manifest, and no others.
+func requireOnlyFiles(t *testing.T, dir string, m *Manifest) {
+	t.Helper()
+	var names []string
+	for _, sub := range []string{segmentsDir, baseDir} {
+		found, err := os.ReadDir(filepath.Join(dir, sub))
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			names = append(names, sub+"/"+f.Name())
+		}
+	}
+	for _, f := range m.files() {
+		if !slices.Contains(names, f.name) {
+			t.Errorf("%s is missing", f.name)
+		}
+	}
+	if len(names) != len(m.files()) {
+		t.Errorf("the directory has %q", names)
+	}
 }
 
 // TestCancelled: a run that is cancelled leaves the backup from before.

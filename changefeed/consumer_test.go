@@ -25,6 +25,7 @@ type message struct {
 	LastSeq string `json:"last_seq"`
 	Head    string
 	End     string
+	Oldest  string
 }
 
 // consumer reads an endless feed.

@@ -91,11 +91,14 @@ func (o *jsonWriter) flush() error {
 
 // finish ends the answer. An error from before anything was sent is returned for the caller to
 // answer. After that it aborts the connection by a panic with http.ErrAbortHandler, because an
-// answer that was cut must not look whole. If the consumer has lost its rights, the answer has what there was until then; one
-// that would have had everything says so.
+// answer that was cut must not look whole. If the consumer has lost its rights, or changes that
+// follow are no longer kept, the answer has what there was until then; one that would have had everything says so.
 func (o *jsonWriter) finish(s *scan, err error) error {
-	ended := errors.Is(err, errRightsChanged)
-	if err != nil && !ended && !errors.Is(err, errLimitReached) {
+	end := endOf(err)
+	if end != "" && s.sent == 0 && !errors.Is(err, errRightsChanged) { // the client is told by the status
+		return err
+	}
+	if err != nil && end == "" && !errors.Is(err, errLimitReached) {
 		if o.started {
 			panic(http.ErrAbortHandler)
 		}
@@ -105,8 +108,8 @@ func (o *jsonWriter) finish(s *scan, err error) error {
 		o.buf.AddString(`{"results":[`)
 	}
 	o.buf.AddString("\n]," + s.lastSeqMembers() + s.pendingMember())
-	if ended && o.req.Transport == Normal {
-		o.buf.AddString("," + endMember)
+	if end != "" && o.req.Transport == Normal {
+		o.buf.AddString("," + end)
 	}
 	o.buf.AddString("}\n")
 	if err := o.flush(); err != nil {

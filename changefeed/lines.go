@@ -1,7 +1,6 @@
 package changefeed
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/fanfold/fanfold"
@@ -45,11 +44,11 @@ func (o *lineWriter) alive() error {
 	return o.flush()
 }
 
-// finish sends a last heartbeat, which tells an end from a connection that was cut, or that the rights have changed.
+// finish sends a last heartbeat, which tells an end from a connection that was cut, or why the feed ends before its time.
 func (o *lineWriter) finish(err error) {
-	last := o.scan.heartbeat()
-	if errors.Is(err, errRightsChanged) {
-		last = o.scan.farewell()
+	last := o.scan.farewell(err)
+	if last == "" {
+		last = o.scan.heartbeat()
 	}
 	o.buf.AddString(last + "\n")
 	_ = o.flush() // the client may be gone, and then there is nobody to tell

@@ -23,6 +23,7 @@ type memoryStore struct {
 	changes []fanfold.Change
 	changed chan struct{} // closed by add
 	oldest  fanfold.Position
+	onRead  func()       // is called before a page is read; nil for nobody
 	reads   int          // calls of Changes
 	cause   *fanfold.Key // of derived changes
 }
@@ -61,8 +62,14 @@ func (s *memoryStore) head() fanfold.Position {
 }
 
 func (s *memoryStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err error) {
+	if s.onRead != nil {
+		s.onRead()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if q.After < s.oldest {
+		return page, fanfold.Errorf(fanfold.PositionGone, "the first changes are gone")
+	}
 	s.reads++
 	size := 0
 	page.Last, page.Head, page.Changes = max(q.After, s.head()), s.head(), int64(len(s.changes))
@@ -97,6 +104,13 @@ func (s *memoryStore) Bounds() (oldest, head fanfold.Position, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.oldest, s.head(), nil
+}
+
+// cut takes away the changes up to a position.
+func (s *memoryStore) cut(at fanfold.Position) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.oldest = at
 }
 
 func (s *memoryStore) Before(t time.Time) (at fanfold.Position, err error) {

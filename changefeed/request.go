@@ -64,10 +64,7 @@ func (f *Feed) resolveSince(text string) (since, head fanfold.Position, err erro
 		}
 	}
 	if since < oldest {
-		mark := f.opt.Issuer.Mark(oldest)
-		gone := fanfold.Errorf(fanfold.PositionGone, "changes behind since=%s are no longer kept: the oldest position is %s; begin there, and take what was before from the documents", cmp.Or(text, "0"), mark)
-		gone.Oldest = &mark
-		return 0, 0, gone
+		return 0, 0, f.goneSince(cmp.Or(text, "0"), oldest)
 	}
 	return since, head, nil
 }

@@ -48,14 +48,6 @@ func (s *scan) noticeRights() error {
 	}
 }
 
-// farewell returns the last message of a stream whose consumer has lost its rights.
-func (s *scan) farewell() string {
-	return `{` + endMember + `,"last_seq":"` + s.bookmark().String() + `"}`
-}
-
-// endMember says why an answer ends before its time.
-const endMember = `"end":"rights-changed"`
-
 // reads returns what tells of collections whether rights include reading them, nil where they include all.
 func reads(rights *access.Rights) func(collection string) bool {
 	if rights.ReadsAll() {

@@ -196,7 +196,7 @@ func (s *scan) nextPage(ctx context.Context, out output) (page fanfold.ChangePag
 	for {
 		page, err = s.store.Changes(s.req.query(s.at, s.lease.Held()))
 		if err != nil || page.Need == 0 {
-			return page, err
+			return page, s.explain(err)
 		}
 		if !s.lease.TryHold(page.Need) {
 			if err := s.await(ctx, out, page.Need); err != nil {

@@ -1,7 +1,6 @@
 package changefeed
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/fanfold/fanfold"
@@ -59,12 +58,13 @@ func (o *eventWriter) alive() error {
 	return o.flush()
 }
 
-// finish sends the position where the consumer does not know it, or where its rights have changed. A client that connects again
+// finish sends the position where the consumer does not know it, or why the feed ends before its time. A client that connects again
 // goes on from there.
 func (o *eventWriter) finish(err error) {
+	last := o.scan.farewell(err)
 	switch {
-	case errors.Is(err, errRightsChanged):
-		o.buf.AddString(beforeID + o.scan.bookmark().String() + "\nevent: end\ndata: " + o.scan.farewell() + afterRow)
+	case last != "":
+		o.buf.AddString(beforeID + o.scan.bookmark().String() + "\nevent: end\ndata: " + last + afterRow)
 		_ = o.flush() // the client may be gone, and then there is nobody to tell
 	case o.scan.at != o.lastID:
 		_ = o.alive() // the client may be gone, and then there is nobody to tell

@@ -134,10 +134,12 @@ func (o *messageWriter) alive() error {
 // time.
 func (o *messageWriter) finish(err error) {
 	defer time.AfterFunc(closingWriteTimeout, o.cut).Stop()
-	code, reason, last := websocket.StatusInternalError, "the feed cannot be read now", ""
+	code, reason, last := websocket.StatusInternalError, "the feed cannot be read now", o.scan.farewell(err)
 	switch {
 	case errors.Is(err, errRightsChanged):
-		code, reason, last = websocket.StatusPolicyViolation, "the rights have changed", o.scan.farewell()
+		code, reason = websocket.StatusPolicyViolation, "the rights have changed"
+	case last != "":
+		code, reason = websocket.StatusPolicyViolation, "changes that follow are no longer kept"
 	case errors.Is(err, errLimitReached):
 		code, reason = websocket.StatusNormalClosure, "the limit is reached"
 	case errors.Is(err, errQuiet):

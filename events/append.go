@@ -50,7 +50,14 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	if err := l.refuses(); err != nil {
 		return 0, err
 	}
+	if err := l.confirm(ctx, conditionOf(msg, expect)); err != nil {
+		return 0, err
+	}
+	l.setCondition(msg, expect)
 	seq, err := l.commit.append(ctx, msg, expect)
+	if err == nil && ev.Kind == fanfold.KindCompact {
+		l.horizon.note(ev.Compaction, seq)
+	}
 	return l.decided(ctx, seq, seq, err)
 }
 
@@ -129,7 +136,7 @@ func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, erro
 	}
 	msg.Header[jetstream.MsgIDHeader] = []string{id}
 	if expect.Set {
-		msg.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(uint64(expect.Rev), 10)}
+		requireLast(msg, uint64(expect.Rev))
 		switch {
 		case ev.Kind == fanfold.KindCheck && ev.Links:
 			msg.Header[expectSubject] = []string{l.sub.link(ev.Key) + ".>"}
@@ -248,10 +255,25 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 	if err := l.Damage(); err != nil {
 		return 0, err
 	}
+	attempted := false
 	return l.retryUntilDecided(ctx, sent, func(ctx context.Context, sent bool) (uint64, bool, error) {
 		before := l.highestSeen()
 		if err := l.mayPublish(sent, msg); err != nil {
 			return 0, true, err
+		}
+		var unconfirmed error
+		if attempted { // a fence would wait for the first attempt
+			unconfirmed = l.confirm(ctx, conditionOf(msg, expect))
+		}
+		attempted = true
+		switch err := unconfirmed; {
+		case errors.Is(err, fanfold.ErrBehindHorizon) && sent:
+			seq, err := l.resolveConflict(ctx, msg, expect)
+			return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
+		case errors.Is(err, fanfold.ErrBehindHorizon):
+			return 0, true, err
+		case err != nil:
+			return 0, false, errors.Join(errNotSent, err)
 		}
 		attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
 		ack, err := l.batches.request(attempt, msg)
@@ -343,7 +365,7 @@ func (l *Log) interpretRefusal(ctx context.Context, msg *nats.Msg, expect fanfol
 		seq, err = l.resolveConflict(ctx, msg, expect)
 		return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
 	case servers.CodeInFlight:
-		if last, err := l.lastBySubject(ctx, msg.Subject); err == nil && expect.Set && last.Sequence() != uint64(expect.Rev) {
+		if last, err := l.lastBySubject(ctx, msg.Subject); err == nil && expect.Set && strconv.FormatUint(last.Sequence(), 10) != required(msg) {
 			seq, err = l.resolveConflict(ctx, msg, expect)
 			return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
 		}
@@ -379,7 +401,16 @@ func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold
 	if err != nil {
 		return 0, err
 	}
-	if next == nil && last.Sequence() >= uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
+	met := false
+	if next == nil {
+		if met, err = l.isMetNow(ctx, conditionOf(msg, expect), last.Sequence()); err != nil {
+			return 0, err
+		}
+	}
+	if met {
+		requireLast(msg, last.Sequence()) // which may have been purged meanwhile, or not yet
+	}
+	if met || next == nil && last.Sequence() >= uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
 		return 0, fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	}
 	return 0, staleError(max(last.Sequence(), next.Sequence()), expect.Rev)

@@ -39,9 +39,6 @@ func baseOf(config jetstream.StreamConfig) (b Base, err error) {
 	return b, nil
 }
 
-// Base returns after which event the log begins.
-func (l *Log) Base() Base { return l.base }
-
 // Erasable tells whether the server lets events be erased from the log. It does not where the stream was made with delete or
 // purge denied, as every log once was: a server never takes that back.
 func (l *Log) Erasable() bool {

@@ -55,6 +55,12 @@ func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfol
 	if err := l.refuses(); err != nil {
 		return 0, err
 	}
+	if err := l.confirm(ctx, conditionsOf(msgs, writes)...); err != nil {
+		return 0, err
+	}
+	for i, m := range msgs {
+		l.setCondition(m, writes[i].Expect)
+	}
 	first, err = store(ctx, msgs, writes)
 	last := first
 	if err == nil {
@@ -69,10 +75,16 @@ func (l *Log) appendAtomic(ctx context.Context, msgs []*nats.Msg, writes []fanfo
 		return 0, fanfold.Wrap(err, fanfold.Unavailable, unreachable)
 	}
 	defer l.batchSlots.Release(1)
-	before := l.highestSeen()
+	before, conditions := l.highestSeen(), conditionsOf(msgs, writes)
 	return l.retryUntilDecided(ctx, false, func(ctx context.Context, sent bool) (uint64, bool, error) {
 		if err := l.mayPublish(sent, msgs...); err != nil {
 			return 0, true, err
+		}
+		switch err := l.confirm(ctx, conditions...); {
+		case errors.Is(err, fanfold.ErrBehindHorizon):
+			return l.confirmBatchRefusal(ctx, msgs, l.storedAfter(before), sent, err)
+		case err != nil:
+			return 0, false, errors.Join(errNotSent, err)
 		}
 		last, err := l.publishBatch(ctx, msgs, batch)
 		batch = newServerBatch() // of the next attempt
@@ -240,12 +252,16 @@ func (l *Log) interpretConditions(ctx context.Context, msgs []*nats.Msg, writes 
 		if !writes[i].Expect.Set {
 			continue
 		}
-		subject, expect := conditionSubject(m), writes[i].Expect.Rev
-		last, err := l.lastAgainst(ctx, subject, uint64(expect))
-		if err != nil {
+		c := conditionOf(m, writes[i].Expect)
+		subject, expect := c.subject, c.expect.Rev
+		last, met, err := l.lastAgainst(ctx, c)
+		switch {
+		case errors.Is(err, fanfold.ErrBehindHorizon):
+			return l.confirmBatchRefusal(ctx, msgs, storedAfter, sent, err)
+		case err != nil:
 			return 0, false, errors.Join(api, err)
-		}
-		if last == uint64(expect) {
+		case met:
+			requireLast(m, last)
 			continue
 		}
 		verdict := fanfold.AtOperation(staleError(last, expect), i)
@@ -262,19 +278,25 @@ func (l *Log) interpretConditions(ctx context.Context, msgs []*nats.Msg, writes 
 	return 0, false, api
 }
 
-// lastAgainst returns the sequence of the last message on a subject, which another than the expected one shows that a condition
-// is not met. One behind it settles that, whoever tells of it. The error is Unavailable, also for one before it that only a
+// lastAgainst returns the sequence of the last message on a condition's subject, and whether the condition is met. One behind the
+// expected one settles that, whoever tells of it. Errors are those of mayBeGone, and Unavailable, also for one before it that only a
 // leader tells of which may have been replaced.
-func (l *Log) lastAgainst(ctx context.Context, subject string, expected uint64) (uint64, error) {
-	last, err := l.lastBySubject(ctx, subject)
+func (l *Log) lastAgainst(ctx context.Context, c condition) (last uint64, met bool, err error) {
+	m, err := l.lastBySubject(ctx, c.subject)
+	if err != nil {
+		return 0, false, err
+	}
+	if met, err = l.isMetNow(ctx, c, m.Sequence()); met || err != nil {
+		return m.Sequence(), met, err
+	}
 	switch {
-	case err != nil || last.Sequence() >= expected || !l.replicated.Load():
-	case strings.HasSuffix(subject, ">"): // an event of the log is expected, never one that a client names: it will be seen again
+	case m.Sequence() >= uint64(c.expect.Rev) || !l.replicated.Load():
+	case strings.HasSuffix(c.subject, ">"): // an event of the log is expected, never one that a client names: it will be seen again
 		err = fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	default:
-		last, err = l.currentBySubject(ctx, subject)
+		m, err = l.currentBySubject(ctx, c.subject)
 	}
-	return last.Sequence(), err
+	return m.Sequence(), err == nil && m.Sequence() == uint64(c.expect.Rev), err
 }
 
 // duplicateError returns the error for a request whose key the log has already.

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -63,7 +64,10 @@ var golden = map[string]fanfold.Event{
 	"put-refresh.json":  {Kind: fanfold.KindPut, Refresh: []string{"publisherName", "authors[].name"}, Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
 	"delete-cause.json": {Kind: fanfold.KindDelete, ByDelete: &fanfold.ByDelete{Key: fanfold.Key{Collection: "posts", ID: "p \"1\""}, Relations: []string{"comments.post"}, Back: 3}},
 	"patch-cause.json":  {Kind: fanfold.KindPatch, Patch: fanfold.JSONPatch, Base: 41, ByDelete: &fanfold.ByDelete{Key: fanfold.Key{Collection: "tags", ID: "t"}, Relations: []string{"posts.tags", "posts.main"}}, Body: []byte(`[{"op":"remove","path":"/tags/0"}]`)},
-	"put-kept.json":     {Kind: fanfold.KindPut, Kept: []byte(`{"books.publisherName":{"p1":"Press"}}`), Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
+	"compact.json": {Kind: fanfold.KindCompact, Compaction: &fanfold.Compaction{
+		Horizon: fanfold.Horizon{Seq: 41, Event: fanfold.Digest{1}, Digest: fanfold.Digest{2}, Position: fanfold.At(40, 3), Changes: 57, Time: time.Date(2026, 11, 26, 5, 0, 0, 123456789, time.UTC)},
+		Base:    fanfold.BaseFile{Name: "base-41", Bytes: 1234, Sum: fanfold.Digest{3}}}},
+	"put-kept.json": {Kind: fanfold.KindPut, Kept: []byte(`{"books.publisherName":{"p1":"Press"}}`), Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
 }
 
 // shortGolden are the payloads of guards in the short form, with the rest of their subjects.
@@ -139,12 +143,18 @@ func TestUnknownMembers(t *testing.T) {
 	}
 }
 
+// compactText is a compact event's payload.
+var compactText = string(encodeCompaction(golden["compact.json"].Compaction))
+
 func TestDecodeRefuses(t *testing.T) {
 	for _, payload := range []string{``, `{`, `[]`, `{}`, `{"v":4,"op":"put","body":{}}`, `{"v":3,"op":"put","body":{}}`, `{"v":3,"held":["b1"]}`, `{"v":2,"op":"put","body":{}}`, `{"v":2,"op":"put","fold":9,"body":{}}`,
 		`{"v":2,"op":"model","body":{}}`, `{"v":2,"op":"model","fold":0,"body":{}}`, `{"v":2,"op":"model","fold":"9","body":{}}`, `{"v":2,"op":"model","fold":2147483648,"body":{}}`,
 		`{"v":2,"op":"cancel","fold":9,"body":{}}`, `{"v":1,"op":"model","fold":9,"body":{}}`,
 		`{"v":1,"op":"delete","cause":1}`, `{"v":1,"op":"delete","cause":{"collection":"a","id":"1"}}`, `{"v":1,"op":"delete","cause":{"collection":"a","relations":["a.b"]}}`,
 		`{"v":1,"op":"delete","cause":{"collection":"a","id":"1","relations":["a.b"],"back":-1}}`,
+		`{"v":3,"op":"compact"}`, `{"v":1,"op":"compact"}`, strings.Replace(compactText, `"before":41`, `"before":0`, 1), strings.Replace(compactText, `"bytes":1234`, `"bytes":0`, 1),
+		strings.Replace(compactText, `"name":"base-41"`, `"name":""`, 1), strings.Replace(compactText, `"before":41`, `"before":39`, 1), strings.Replace(compactText, `"op"`, `"later":1,"op"`, 1),
+		strings.Replace(compactText, "base-41", strings.Repeat("b", maxBaseName+1), 1), strings.Replace(compactText, "base-41", strings.Repeat("b", maxCompactionBytes), 1),
 		`{"v":1,"op":"nope"}`, `{"v":1,"op":"put"}`,
 		`{"v":1,"op":"put","body":[]}`, `{"v":1,"op":"patch","body":{}}`, `{"v":1,"op":"patch","type":"x","base":1,"body":{}}`, `{"v":1,"op":"patch","type":"merge","base":-1,"body":{}}`} {
 		var ev fanfold.Event

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold"
 )
@@ -59,13 +62,62 @@ func decodeCompaction(payload []byte, ev *fanfold.Event) error {
 	return nil
 }
 
+// purgesSafely tells whether a server of a version keeps its stream where it is killed in a purge. One before 2.14 could come up empty.
+func purgesSafely(version string) bool {
+	var major, minor int
+	_, err := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	return err == nil && (major > 2 || major == 2 && minor >= 14)
+}
+
 // MayCompact returns nil where the server can remove events from the log's beginning, so that nothing else is lost. Otherwise the error is
 // Conflict, and says what to do. Unavailable is for a server that does not answer.
-func (l *Log) MayCompact(ctx context.Context) error { return nil }
+func (l *Log) MayCompact(ctx context.Context) error {
+	info, err := l.stream.Info(ctx)
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the log's settings cannot be read")
+	}
+	if info.Config.DenyDelete || info.Config.DenyPurge {
+		return fanfold.Errorf(fanfold.Conflict, "stream %s was made so that nothing can be removed from it, which cannot be changed: make a backup with fanfold backup, and restore it with fanfold restore into a new store", l.opt.Database)
+	}
+	if version := l.nc.ConnectedServerVersion(); l.opt.Embedded == nil && !purgesSafely(version) {
+		return fanfold.Errorf(fanfold.Conflict, "the NATS server %s has version %s, which may lose a stream when it is killed while it removes events from it: use version 2.14 or later on every server of the log", l.nc.ConnectedServerName(), version)
+	}
+	return nil
+}
 
-// Compaction returns the last compact event that the log is known to have, and its sequence, nil for none.
-func (l *Log) Compaction() (c *fanfold.Compaction, seq uint64) { return nil, 0 }
+// Purge removes the events up to the base. It is safe to call it again, and on several nodes. An embedded server's log may keep some of them:
+// those in the block file that has the first event behind the base. It blocks until the server has done it; errors are
+// Unavailable, and Conflict where a write from before the compact event may still be on its way, and as MayCompact says.
+func (l *Log) Purge(ctx context.Context) error {
+	known := l.horizon.known.Load()
+	if known.compaction == nil {
+		return nil
+	}
+	if age, wait := time.Since(known.noted), l.purgeWait(); age < wait {
+		return fanfold.Errorf(fanfold.Conflict, "a write from before event %d may still be on its way: the log is purged in %v", known.seq, (wait - age).Round(time.Second))
+	}
+	if err := l.MayCompact(ctx); err != nil {
+		return err
+	}
+	if err := l.waitWhole(ctx, l.run.Load(), known.seq); err != nil { // a loss of power must not take the event and leave the purge
+		return err
+	}
+	return l.purgeTo(ctx, known.base.Seq)
+}
 
-// Purge removes the events up to the base. It is safe to call it again, and on several nodes. It blocks until the server has done it; the error is
-// Unavailable, or Conflict where the last write before the compact event may still be sent again.
-func (l *Log) Purge(ctx context.Context) error { return nil }
+// purgeTo removes the events up to one, of which the stream has the next. The error is Unavailable.
+func (l *Log) purgeTo(ctx context.Context, last uint64) (err error) {
+	next := last + 1
+	if e := l.opt.Embedded; e != nil {
+		if next, err = e.BlockStart(l.opt.Database, next); err != nil {
+			return fanfold.Wrap(err, fanfold.Unavailable, "the log's files cannot be read: %v", err)
+		}
+	}
+	if next > 1 && next > l.horizon.first.Load() {
+		if err := l.stream.Purge(ctx, jetstream.WithPurgeSequence(next)); err != nil {
+			return fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be purged up to event %d: %v", last, err)
+		}
+	}
+	_, err = l.State(ctx)
+	return err
+}

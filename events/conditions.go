@@ -15,7 +15,8 @@ import (
 // batchCondition is one of a batch's message at an index. It is met where the last message on the subject has the sequence, or, with an id,
 // where the server does not have that id.
 type batchCondition struct {
-	at int
+	at     int
+	expect fanfold.Expect // that the write came with; of one about a subject
 	question
 }
 

@@ -30,6 +30,13 @@ func (l *Log) LastLink(ctx context.Context, target fanfold.Key) (uint64, error) 
 	return m.Sequence(), err
 }
 
+// Horizon returns an event up to which the log may have been purged, 0 for none. It is not before what Last was answered from, where it is called
+// afterwards. It may block for a round trip, as Last does; the error is Unavailable.
+func (l *Log) Horizon(ctx context.Context) (uint64, error) {
+	err := l.confirmBase(ctx)
+	return l.Base().Seq, err
+}
+
 // KeyAt asks the log's leader which document the event at seq is about. It blocks for a round trip;
 // errors are NotFound where there is no such event, and Unavailable.
 func (l *Log) KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error) {

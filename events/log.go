@@ -47,6 +47,9 @@ type Options struct {
 	MayPublish   func() error
 	Acknowledged func()
 
+	// PurgeWait is for tests: how old a compact event is before the log is purged up to it; default long enough for every write from
+	// before to have ended.
+	PurgeWait time.Duration
 	// FailAppend, for tests, is asked before an event is published and after it is stored; its
 	// error stands for a log that is out of reach, or an acknowledgement that never came.
 	FailAppend func(stored bool) error
@@ -97,7 +100,7 @@ type Log struct {
 	sub        subjects
 	opt        Options
 	store      fanfold.StoreID
-	base       Base
+	horizon    horizon
 	origin     fanfold.Origin
 	fences     fences
 	commit     committer
@@ -143,15 +146,20 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	if l.stream, err = l.openOrCreateStream(ctx); err != nil {
 		return nil, err
 	}
-	if l.base, err = baseOf(l.stream.CachedInfo().Config); err != nil {
+	base, err := baseOf(l.stream.CachedInfo().Config)
+	if err != nil {
 		return nil, err
 	}
+	l.horizon.known.Store(&knownHorizon{base: base})
 	if l.origin, err = originOf(l.stream.CachedInfo().Config); err != nil {
 		return nil, err
 	}
 	l.replicated.Store(l.stream.CachedInfo().Config.Replicas > 1)
 	l.store = l.identify(ctx, l.stream)
 	run.highest.Advance(l.stream.CachedInfo().State.LastSeq)
+	if err := l.findBase(ctx); err != nil {
+		return nil, err
+	}
 	if !opt.Damaged {
 		if err := l.Check(ctx, Known{Seq: opt.KnownSeq}); err != nil {
 			return nil, err

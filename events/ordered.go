@@ -66,13 +66,14 @@ func newOrderedBatch(msgs []*nats.Msg, writes []fanfold.Write) *orderedBatch {
 	b := &orderedBatch{msgs: msgs}
 	for i, m := range msgs {
 		if w := writes[i]; w.Expect.Set {
-			b.conditions = append(b.conditions, batchCondition{i, question{subject: conditionSubject(m), rev: w.Expect.Rev}})
+			rev, _ := strconv.ParseUint(required(m), 10, 64)
+			b.conditions = append(b.conditions, batchCondition{i, w.Expect, question{subject: conditionSubject(m), rev: fanfold.Revision(rev)}})
 		}
 		delete(m.Header, jetstream.ExpectedLastSubjSeqHeader)
 		delete(m.Header, expectSubject)
 		switch {
 		case len(m.Header[headerKey]) > 0:
-			b.conditions = append(b.conditions, batchCondition{i, question{id: m.Header.Get(jetstream.MsgIDHeader)}})
+			b.conditions = append(b.conditions, batchCondition{i, fanfold.Expect{}, question{id: m.Header.Get(jetstream.MsgIDHeader)}})
 		case i > 0:
 			delete(m.Header, jetstream.MsgIDHeader)
 		}
@@ -142,11 +143,17 @@ func (o *orderedBatches) refusal(ctx context.Context, b *orderedBatch, storedAft
 	if c.id != "" {
 		return o.log.interpretBatchRefusal(ctx, b.msgs, nil, storedAfter, &jetstream.APIError{ErrorCode: codeDuplicateInBatch, Description: "the server has the message's id"}, false)
 	}
-	last, err := o.log.lastAgainst(ctx, c.subject, uint64(c.rev))
-	if err != nil || last == uint64(c.rev) {
+	last, met, err := o.log.lastAgainst(ctx, condition{c.subject, c.expect})
+	switch {
+	case errors.Is(err, fanfold.ErrBehindHorizon):
+		return 0, true, err
+	case met:
+		c.rev = fanfold.Revision(last)
+		fallthrough
+	case err != nil:
 		return 0, false, errors.Join(errNotSent, err)
 	}
-	return 0, true, fanfold.AtOperation(staleError(last, c.rev), c.at)
+	return 0, true, fanfold.AtOperation(staleError(last, c.expect.Rev), c.at)
 }
 
 // submit has a batch sent, and returns once that has begun.

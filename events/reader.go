@@ -124,6 +124,9 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 		return nil, 0, err
 	}
 	if !fanfold.Follows(r.prev, msg.Seq) {
+		if err := r.log.purgedUpTo(ctx, r.prev, msg.Seq-1); err != nil {
+			return nil, 0, err
+		}
 		missing := Range{r.prev + 1, max(r.prev+1, msg.Seq-1)}
 		return nil, 0, fanfold.Errorf(fanfold.LogDamaged, "the log has no event %s that can be read; the next is %d; %s", missing, msg.Seq, Repair)
 	}
@@ -132,6 +135,9 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	}
 	if parent := msg.Headers[tracing.Header]; r.log.opt.Tracer != nil && len(parent) == 1 {
 		ev.Trace = parent[0]
+	}
+	if ev.Compaction != nil {
+		r.log.horizon.note(ev.Compaction, ev.Seq)
 	}
 	r.prev = ev.Seq
 	r.run.highest.Advance(ev.Seq)

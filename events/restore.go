@@ -97,15 +97,17 @@ func (l *Log) findUnfinished(ctx context.Context) (left []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	groups := BucketPrefix + "fanfold_" + l.opt.Database + "_" + GroupsPurpose
-	if slices.Contains(names[1:], groups) {
-		left = append(left, groups)
+	prefix := "fanfold_" + l.opt.Database + "_"
+	for _, beside := range []string{BucketPrefix + prefix + GroupsPurpose, ObjectsPrefix + prefix + BasePurpose} {
+		if slices.Contains(names[1:], beside) {
+			left = append(left, beside)
+		}
 	}
 	switch {
 	case there:
 		left = append(left, l.opt.Database)
 	case len(left) > 0:
-		return nil, fanfold.Errorf(fanfold.Conflict, "there is no log, and the consumer groups of one were left, stream %s: remove that first; nothing was touched", groups)
+		return nil, fanfold.Errorf(fanfold.Conflict, "there is no log, and what was beside one is left, stream %s: remove that first; nothing was touched", left[0])
 	}
 	return left, nil
 }
@@ -124,8 +126,11 @@ func (l *Log) clearUnfinished(ctx context.Context) error {
 	return nil
 }
 
-// GroupsPurpose is the purpose of the bucket that a restore fills beside the log.
-const GroupsPurpose = "groups"
+// Purposes of what a restore fills beside the log: a bucket, and an object store.
+const (
+	GroupsPurpose = "groups"
+	BasePurpose   = "base"
+)
 
 // Log returns the log that is restored, for what is kept beside it.
 func (r *Restoration) Log() *Log { return r.log }
@@ -197,7 +202,7 @@ func (r *Restoration) Finish(ctx context.Context, progress func(read uint64), be
 
 // compare reads what is stored, and returns LogDamaged where it is not what was added.
 func (r *Restoration) compare(ctx context.Context, progress func(read uint64)) error {
-	base := r.log.base
+	base := r.log.Base()
 	chain, read := base.Digest, base.Seq
 	err := r.log.Scan(ctx, read+1, r.last, func(seq uint64, _ int, d fanfold.Digest) error {
 		if !fanfold.Follows(read, seq) {

@@ -23,7 +23,7 @@ func (l *Log) Scan(ctx context.Context, from, to uint64, fn func(seq uint64, siz
 
 // Messages is Scan for the whole messages.
 func (l *Log) Messages(ctx context.Context, from, to uint64, fn func(m *Message) error) error {
-	for next := max(from, l.base.Seq+1); next <= to; {
+	for next := max(from, l.Base().Seq+1); next <= to; {
 		r, err := l.Read(ctx, next)
 		if err != nil {
 			return err

@@ -29,6 +29,9 @@ type Files interface {
 	SyncLog(stream *jetstream.StreamInfo, stored func() uint64, told func(took time.Duration, events int)) (Syncer, error)
 	// SyncBucket does so for a stream from which messages are deleted.
 	SyncBucket(stream *jetstream.StreamInfo, stored func() uint64) (Syncer, error)
+	// BlockStart returns the first sequence in the file that has an event of a stream. A purge up to it removes whole files, and changes none:
+	// the server makes a file that it changes anew, and not durable. Errors are ErrLayout, and those of the files.
+	BlockStart(stream string, seq uint64) (first uint64, err error)
 	// Messages returns a stream's messages from a sequence on. The caller closes them. Errors are ErrBlocks, ErrLayout, and those
 	// of the files.
 	Messages(stream string, from uint64, stored *Watermark) (Messages, error)

@@ -90,12 +90,13 @@ func TestStageLost(t *testing.T) {
 			servers := natsserver.StartCluster(t, nodes, false)
 			proxy := natsserver.StartProxy(t, servers.URLs()[0])
 			l := open(t, proxy.URL, nodes)
+			before := confirmHorizon(t, l)
 			appendLastPart, err := l.Stage(t.Context(), puts(0, 2))
 			if err != nil {
 				t.Fatal(err)
 			}
 			proxy.DropAcks(1)
-			if seq, err := appendLastPart(t.Context(), lastPart("rest", 0)); err != nil || seq != 1 || proxy.Lost() != 1 {
+			if seq, err := appendLastPart(t.Context(), lastPart("rest", 0)); err != nil || seq != before+1 || proxy.Lost() != 1 {
 				t.Fatalf("after %d lost answers the batch begins at %d, %v", proxy.Lost(), seq, err)
 			}
 			if appendLastPart, err = l.Stage(t.Context(), puts(2, 4)); err != nil {
@@ -104,7 +105,7 @@ func TestStageLost(t *testing.T) {
 			leader := max(0, servers.Leader("fanfold")) // of one server none is told
 			servers.Stop(leader)
 			servers.Restart(leader)
-			seq, err := appendLastPart(t.Context(), lastPart("rest", 3))
+			seq, err := appendLastPart(t.Context(), lastPart("rest", fanfold.Revision(before+3)))
 			if err != nil || seq < 4 {
 				t.Fatalf("after a restart the batch begins at %d, %v", seq, err)
 			}

@@ -37,11 +37,14 @@ type State struct {
 	led        bool // a leader said so that has just heard of most replicas, as none does that was replaced
 }
 
-// Complete returns whether the stream has every event from its base to the last. A server that finds a block file cut, or
-// gone, reports the messages in it as deleted or lost.
+// Complete returns whether the stream has every event from some sequence on, which is not behind its base, to the last: a purge up to the base may
+// be yet to come. A server that finds a block file cut, or gone, reports the messages in it as deleted or lost.
 func (s State) Complete() bool {
-	return s.Lost == 0 && (s.Last == s.Base || fanfold.Follows(s.Base, s.First) && s.Count == s.Last-s.Base && len(s.Missing) == 0)
+	return s.Lost == 0 && (s.Count == 0 && s.Last == s.Base || s.beginsInTime() && s.Count == s.Last-s.First+1 && len(s.Missing) == 0)
 }
+
+// beginsInTime tells whether the stream has the first event behind its base.
+func (s State) beginsInTime() bool { return s.First > 0 && s.First-1 <= s.Base }
 
 // streamInfo is the part of an answer of $JS.API.STREAM.INFO that says how the stream stands. The client's own type lacks
 // what was lost.
@@ -82,8 +85,9 @@ func (l *Log) State(ctx context.Context) (State, error) {
 	s := info.State
 	current, _ := info.Cluster.Count()
 	l.noteReplicas(max(1, info.Config.Replicas), current)
+	l.horizon.first.Store(s.FirstSeq)
 	return State{Created: info.Created, First: s.FirstSeq, Last: s.LastSeq, Count: s.Messages, Bytes: s.Bytes, Lost: len(s.Lost.Msgs),
-		Base: l.base.Seq, Missing: s.Deleted, replicated: info.Config.Replicas > 1, led: info.Cluster.Leads(info.Config.Replicas)}, nil
+		Base: l.Base().Seq, Missing: s.Deleted, replicated: info.Config.Replicas > 1, led: info.Cluster.Leads(info.Config.Replicas)}, nil
 }
 
 // streamInfo asks the stream's leader for its state, and which sequences are missing where details are asked for.
@@ -173,6 +177,11 @@ func (l *Log) checkOnce(ctx context.Context, run *serverRun, known Known) (repli
 			l.counted.Store(s.Count)
 		}
 	}()
+	if !s.Complete() {
+		if s, err = l.knowingBase(ctx, s); err != nil {
+			return s.replicated, err
+		}
+	}
 	switch {
 	case !s.Complete():
 		err = s.incomplete()
@@ -189,9 +198,18 @@ func (l *Log) checkOnce(ctx context.Context, run *serverRun, known Known) (repli
 
 // checkEvent compares the event that the node knows with the one that the log has in its place.
 func (l *Log) checkEvent(ctx context.Context, known Known) error {
+	if err := l.checkHorizon(known); err != nil || known.Seq <= l.Base().Seq {
+		return err
+	}
 	m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: known.Seq})
+	if err == nil && m == nil { // it may have been purged a moment ago
+		err = l.askBase(ctx, l.lastBySubject)
+	}
 	if err != nil {
 		return err
+	}
+	if m == nil && known.Seq <= l.Base().Seq {
+		return l.checkHorizon(known)
 	}
 	if m == nil {
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d of the log cannot be read any more; %s", known.Seq, Repair)
@@ -199,6 +217,15 @@ func (l *Log) checkEvent(ctx context.Context, known Known) error {
 	at, _ := timeOf(m.Time, m.Header)
 	if d, _ := digest(nil, m.Seq, at, m.Subject, m.Header, m.Data); d != known.Event {
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d of the log is not the one that was there before: it is another log, or a copy that went another way; %s", known.Seq, Repair)
+	}
+	return nil
+}
+
+// checkHorizon compares the event that the node knows with the horizon's, where it is that one. The error is LogDamaged.
+func (l *Log) checkHorizon(known Known) error {
+	c, _ := l.Compaction()
+	if c != nil && c.Seq == known.Seq && c.Event != known.Event {
+		return fanfold.Errorf(fanfold.LogDamaged, "event %d, at which the log begins, is not the one that was there before: it is another log, or a copy that went another way; %s", known.Seq, Repair)
 	}
 	return nil
 }
@@ -211,10 +238,13 @@ func (s State) incomplete() error {
 	what := ""
 	if missing := Ranges(s.Missing); len(missing) > 0 {
 		what = ": " + NameRanges(missing, maxMissingNamed)
-	} else if !fanfold.Follows(s.Base, s.First) {
+	} else if !s.beginsInTime() {
 		what = fmt.Sprintf(": all before %d", s.First)
 	}
 	want := s.Last - min(s.Base, s.Last)
+	if s.beginsInTime() {
+		want = s.Last - min(s.First-1, s.Last)
+	}
 	return fanfold.Errorf(fanfold.LogDamaged, "the log ends at event %d and has %d events, so that %d are missing%s; %s",
 		s.Last, s.Count, max(want-min(s.Count, want), uint64(s.Lost)), what, Repair)
 }

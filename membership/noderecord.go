@@ -19,7 +19,8 @@ type State struct {
 	Lag        uint64  `json:"lag"`     // events that the log has beyond it
 	LagSeconds float64 `json:"lagSeconds"`
 	Ready      bool    `json:"ready"`
-	Guards     uint64  `json:"guards"` // the newest event about models whose guards it keeps
+	Guards     uint64  `json:"guards"`         // the newest event about models whose guards it keeps
+	Base       uint64  `json:"base,omitempty"` // the last event of the base on which its read model is built; 0 for none
 }
 
 // nodeRecord is the value of a node's key.

@@ -7,6 +7,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector"
@@ -15,16 +16,19 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// logSource makes the log a projector.Source.
-type logSource struct{ *events.Log }
+// logSource makes the log a projector.Log.
+type logSource struct {
+	*events.Log
+	bases *buckets.Bases
+}
+
+// newLogSource returns a log's events and its base.
+func newLogSource(l *events.Log) logSource { return logSource{l, buckets.NewBases(l)} }
 
 // Events opens a reader of the log from a sequence on. The projector closes it.
 func (s logSource) Events(ctx context.Context, from uint64) (projector.Reader, error) {
 	return s.Read(ctx, from)
 }
-
-// Base returns the base at which the log begins, nil where it begins with its first event.
-func (s logSource) Base(context.Context) (*projector.Base, error) { return nil, nil }
 
 // writerRows makes the read model a writer.ReadModel.
 type writerRows struct {
@@ -174,6 +178,15 @@ func (m groupModel) Ordinal(at fanfold.Position) (upTo, all int64, err error) {
 		return err
 	})
 	return upTo, all, err
+}
+
+// Oldest returns the oldest position behind which no change is missing.
+func (m groupModel) Oldest() (at fanfold.Position, err error) {
+	err = m.Read(func(s *sqlite.Snapshot) error {
+		at, err = s.Oldest()
+		return err
+	})
+	return at, err
 }
 
 // EachChange calls fn with each change that q asks for, without its values, until fn returns false.

@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -37,59 +38,93 @@ func (b *backupsMade) last() (at time.Time, seq uint64) {
 	return b.time, b.seq
 }
 
-// Backup writes a stream of the events after one, as package backup reads it, up to the last one that is folded. It tells begin that
-// position before it writes anything. It reads the log, holds one segment in memory, and blocks until all is written. The error is
-// Invalid for an event that is yet to come, and LogDamaged where the log lacks an event, or has another one than was folded. Others are
-// PositionGone, ctx's, Unavailable, and those of begin's writer. A stream has a manifest only if there is no error.
-func (n *Node) Backup(ctx context.Context, after uint64, begin func(at fanfold.Position) io.Writer) error {
+// Backup writes a stream of the events after one, as package backup reads it, up to the last one that is folded. A log that begins after that
+// event, with a base, is written from there on, with the base's file, unless the reader has it: base is the event up to which the reader's base
+// stands, 0 for none. Backup tells begin the last position before it writes anything. It reads the log, holds one segment in memory, and blocks
+// until all is written. The error is Invalid for an event that is yet to come, and LogDamaged where the log lacks an event, or has another one
+// than was folded. Others are ctx's, Unavailable, also where the store was compacted meanwhile, and those of begin's writer. A stream has a
+// manifest only if there is no error.
+func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fanfold.Position) io.Writer) error {
 	groups, err := n.groups.Backup(ctx) // before the position is chosen, so that no checkpoint is after it
 	if err != nil {
 		return err
 	}
-	cp, err := n.Store.Checkpoint()
+	cp, h, name, err := n.backupEnd(after)
 	if err != nil {
-		return err
-	}
-	base := n.Log.Base()
-	switch {
-	case after > cp.Seq:
-		return fanfold.Errorf(fanfold.Invalid, "event %d is yet to come: the last one here is %d", after, cp.Seq)
-	case after > 0 && after < base.Seq:
-		return fanfold.Errorf(fanfold.PositionGone, "the log begins after event %d: make a backup of its own, in another directory", base.Seq)
-	}
-	w := begin(cp.At())
-	if err := ctx.Err(); err != nil {
 		return err
 	}
 	m := backup.Manifest{Store: n.Log.Store(), Predecessors: n.Log.Origin(), Groups: groups, PositionTime: cp.Time.UTC()}
 	m.Fold, _ = n.Projector.FoldOf(cp.Seq)
-	if base.Seq > 0 {
-		m.Base = &backup.Point{Seq: base.Seq, Digest: base.Digest}
+	if h.Seq > 0 {
+		m.Base = &backup.Base{Point: backup.Point{Seq: h.Seq, Digest: h.Digest}}
 	}
-	from := backup.Point{Seq: base.Seq, Digest: base.Digest}
-	if after > base.Seq {
+	var file buckets.Base
+	if h.Seq > 0 && h.Seq != base {
+		if file, err = n.compactions.bases.Find(ctx, h.Seq, h.Digest, name); err != nil {
+			return err
+		}
+		m.Base = backup.NewBase(h, file.BaseFile)
+	}
+	from := backup.Point{Seq: h.Seq, Digest: h.Digest}
+	if after > h.Seq {
 		if from.Digest, err = n.digestAt(ctx, after); err != nil {
 			return err
 		}
 		from.Seq = after
 		m.After = &from
 	}
-	if err := n.writeBackup(ctx, w, from, cp, m); err != nil {
+	w := begin(cp.At())
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	n.backups.add(cp.Seq)
-	return nil
+	s, err := backup.NewStream(w, from, time.Now())
+	if err == nil && file.Name != "" {
+		err = s.WriteBase(m.Base, func(w io.Writer) error { return n.compactions.bases.Get(ctx, file, w) })
+	}
+	if err == nil {
+		err = n.writeEvents(ctx, s, from, cp)
+	}
+	if err == nil {
+		err = s.Finish(m)
+	}
+	if err != nil && ctx.Err() == nil && n.Log.Base().Seq > h.Seq {
+		err = fanfold.Wrap(err, fanfold.Unavailable, "the store was compacted while the backup was made: begin it anew")
+	}
+	if err == nil {
+		n.backups.add(cp.Seq)
+	}
+	return err
+}
+
+// backupEnd returns the checkpoint up to which a backup goes, and where it begins if the log does not begin with its first event. name is that of the
+// base, if the log says it. The error is Invalid for a backup after an event that is yet to come, and Unavailable.
+func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon, name string, err error) {
+	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+		cp = s.Checkpoint
+		h, _, err = s.Horizon()
+		return err
+	})
+	if err == nil && after > cp.Seq {
+		err = fanfold.Errorf(fanfold.Invalid, "event %d is yet to come: the last one here is %d", after, cp.Seq)
+	}
+	base := n.Log.Base()
+	if err == nil && (base.Seq < h.Seq || base.Seq > cp.Seq) {
+		err = fanfold.Errorf(fanfold.Unavailable, "the store begins after event %d by now, and this node has not come so far: try again", max(base.Seq, h.Seq))
+	}
+	if base.Seq > h.Seq { // the compact event is yet to be folded
+		h = fanfold.Horizon{Seq: base.Seq, Digest: base.Digest}
+	}
+	if c, _ := n.Log.Compaction(); c != nil && c.Seq == base.Seq {
+		h, name = c.Horizon, c.Base.Name
+	}
+	return cp, h, name, err
 }
 
 // yieldEvery is how many events are read before others may use the processor.
 const yieldEvery = 32
 
-// writeBackup writes the stream of the events after a point up to a checkpoint.
-func (n *Node) writeBackup(ctx context.Context, w io.Writer, from backup.Point, cp sqlite.Checkpoint, m backup.Manifest) error {
-	s, err := backup.NewStream(w, from, time.Now())
-	if err != nil {
-		return err
-	}
+// writeEvents writes the events after a point up to a checkpoint.
+func (n *Node) writeEvents(ctx context.Context, s *backup.Stream, from backup.Point, cp sqlite.Checkpoint) error {
 	read := from.Seq
 	var ev backup.Event
 	if err := n.Log.Messages(ctx, from.Seq+1, cp.Seq, func(msg *events.Message) error {
@@ -108,7 +143,7 @@ func (n *Node) writeBackup(ctx context.Context, w io.Writer, from backup.Point, 
 	case s.Digest() != cp.Digest:
 		return fanfold.Errorf(fanfold.LogDamaged, "among the log's events up to %d is one that is not what was folded: fanfold verify --log says which; %s", cp.Seq, events.Repair)
 	}
-	return s.Finish(m)
+	return nil
 }
 
 // fillEvent makes a message an event of a backup.

@@ -84,7 +84,7 @@ func (r *Remains) Documents(ctx context.Context, fn func(url string, key access.
 		}
 	}
 	if n.Projector == nil {
-		if n.Projector, err = projector.New(logSource{n.Log}, n.Store, projector.Options{Logger: n.cfg.Logger}); err != nil {
+		if n.Projector, err = projector.New(newLogSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger}); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ const standstill = 30 * time.Second
 // fold folds what the log has behind the read model, up to the first event that is missing or that cannot be folded.
 func (r *Remains) fold(ctx context.Context) (err error) {
 	n := r.node
-	if n.Projector, err = projector.New(logSource{n.Log}, n.Store, projector.Options{Logger: n.cfg.Logger}); err != nil {
+	if n.Projector, err = projector.New(newLogSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger}); err != nil {
 		return err
 	}
 	target := r.Log.Last

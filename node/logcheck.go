@@ -54,16 +54,21 @@ func newLogCheck(n *Node) *logCheck {
 	return c
 }
 
-// known returns what the log must have: what the read model has folded, or the witness of the start where that is more.
+// known returns what the log must have: what the read model has folded, or the witness of the start where that is more. Of what is before the log's base
+// nothing is known.
 func (c *logCheck) known() (events.Known, error) {
 	cp, err := c.node.Store.Checkpoint()
 	if err != nil {
 		return events.Known{}, err
 	}
+	known := events.Known{Seq: cp.Seq, Event: cp.Event}
 	if cp.Seq < c.witness.Seq {
-		return events.Known{Seq: c.witness.Seq, Event: c.witness.Event}, nil
+		known = events.Known{Seq: c.witness.Seq, Event: c.witness.Event}
 	}
-	return events.Known{Seq: cp.Seq, Event: cp.Event}, nil
+	if l := c.node.Log; l != nil && known.Seq <= l.Base().Seq { // it may have been purged
+		return events.Known{}, nil
+	}
+	return known, nil
 }
 
 // checkNow checks the log once. Errors are LogDamaged and Unavailable.

@@ -30,6 +30,8 @@ func (r *LogReport) Err() error {
 			missing[i] = events.Range(m)
 		}
 		return fanfold.Errorf(fanfold.LogDamaged, "of the log's events up to %d, %d are missing or cannot be read: %s; %s", r.Last, r.lacking, events.NameRanges(missing, 5), events.Repair)
+	case r.Base != nil && r.Base.Error != "":
+		return fanfold.Errorf(fanfold.LogDamaged, "the base up to event %d, at which the log begins, %s; %s", r.Base.Seq, r.Base.Error, events.Repair)
 	case r.Differs != nil:
 		return fanfold.Errorf(fanfold.LogDamaged, "among the log's events %s is one that is not what was folded: it is another log, or a copy that went another way, or the read model's files are damaged; "+
 			"restore the log, or run fanfold replay where the log is the right one and remove %s; %s", events.Range(*r.Differs), witnessFile, events.Repair)
@@ -46,6 +48,7 @@ type logComparison struct {
 	all    bool                      // nothing more is stored
 	chain  fanfold.Digest
 	prev   uint64                           // the last event that was read, at first the log's base
+	base   func() events.Base               // where the log begins, which moves
 	step   func(seq uint64, size int) error // called for each event
 }
 
@@ -54,9 +57,15 @@ type logComparison struct {
 // step's, ctx's, or that of the log or the read model; what is wrong is in the report.
 func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last uint64, known []witness, step func(seq uint64, size int) error) (*LogReport, error) {
 	c := &logComparison{report: LogReport{LogReport: reports.LogReport{Last: last}}, store: store, known: map[uint64]fanfold.Digest{}, step: step}
-	c.prev, c.chain = log.Base().Seq, log.Base().Digest
+	c.base = log.Base
+	b := c.base()
+	c.prev, c.chain = b.Seq, b.Digest
 	for _, w := range known {
-		if w.Seq > 0 {
+		switch {
+		case w.Seq == 0 || w.Seq < b.Seq:
+		case w.Seq == b.Seq && w.Digest != b.Digest:
+			c.report.Differs = &reports.Range{First: 1, Last: b.Seq}
+		default:
 			c.known[w.Seq] = w.Digest
 		}
 	}
@@ -75,6 +84,12 @@ func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last 
 
 // event takes one event of the log.
 func (c *logComparison) event(seq uint64, size int, d fanfold.Digest) error {
+	if b := c.base(); c.prev < b.Seq { // it has moved, and what is before may be gone by now
+		if seq <= b.Seq {
+			return nil
+		}
+		c.prev, c.chain = b.Seq, b.Digest
+	}
 	c.skip(seq)
 	c.prev = seq
 	c.report.Read++
@@ -264,6 +279,9 @@ func (n *Node) VerifyLog(ctx context.Context, progress fanfold.Progress) (*LogRe
 		}
 		return nil
 	})
+	if err == nil {
+		report.Base, err = n.verifyBase(ctx)
+	}
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the log could not be read through: %w", err)
 	}

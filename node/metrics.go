@@ -135,6 +135,7 @@ func metrics(n *Node) http.Handler {
 	n.processMetrics(m, func() bool { return len(n.reasons()) == 0 })
 	n.tlsMetrics(m)
 	n.backupMetrics(m)
+	n.historyMetrics(m)
 	n.foldMetrics(m)
 	n.logMetrics(m)
 	n.writeMetrics(m)

@@ -68,6 +68,7 @@ type Config struct {
 	Cache          int64               // bytes of the read model's file kept in memory; see sqlite.Options
 	Replicas       int                 // of the stream, where it is made on outside servers; 0 for 3 where they form a cluster of three, else 1
 	SnapshotEvery  time.Duration       // between two snapshots for new nodes, on outside servers; 0 for none
+	Retain         time.Duration       // how much of its history the store keeps, at least an hour; 0 for all of it
 	AllowRemoval   bool                // a model applied at the start may take rules and guards away
 	Logger         *slog.Logger
 	Writer         writer.Options // limits of documents; zero values are the defaults
@@ -83,6 +84,8 @@ type Config struct {
 	Fsync           func(*os.File) error    // for tests: see embedded.Options
 	FailWrite       func() error            // for tests: see sqlite.Options
 	FailAppend      func(stored bool) error // for tests: see events.Options
+	PurgeWait       time.Duration           // for tests: see events.Options
+	CompactStep     func(step string) error // for tests: is told of each step of a compaction that is over; its error ends it there
 	Now             func() time.Time        // for tests: see group.Options
 }
 
@@ -112,6 +115,7 @@ type Node struct {
 	api         *api.Server
 	check       *logCheck
 	snapshots   snapshots
+	compactions compactions
 	listener    net.Listener
 	debug       net.Listener    // of the profiles; nil for none
 	tracer      *tracing.Tracer // nil where nothing is traced
@@ -193,7 +197,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err := n.openFiles(ctx); err != nil {
 		return n, err
 	}
-	if err := n.checkClosed(); err != nil {
+	if err := cmp.Or(n.checkClosed(), n.openCompactions()); err != nil {
 		return n, err
 	}
 	if err := n.openProjector(ctx); err != nil {
@@ -234,7 +238,7 @@ func (n *Node) openProjector(ctx context.Context) error {
 	if err := n.check.begin(ctx); err != nil {
 		return err
 	}
-	n.Projector, err = projector.New(logSource{n.Log}, n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
+	n.Projector, err = projector.New(newLogSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
 		OnFolded: n.instruments.onFolded, OnBatch: n.onBatch()})
 	if err != nil {
 		return err
@@ -304,7 +308,7 @@ func (n *Node) openAPI() {
 	inspector := inspector{n.inspector, n.Store, n.issuer()}
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
-		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys, Backups: n}, apiOptions)
+		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys, Backups: n, Compactor: n}, apiOptions)
 	n.instruments.countDenied(n.api.Routes())
 }
 
@@ -402,6 +406,7 @@ func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return n.values.Run(ctx) })
 	g.Go(func() error { return n.runDebug(ctx) })
 	g.Go(func() error { return n.runSnapshots(ctx) })
+	g.Go(func() error { return n.runCompactions(ctx) })
 	g.Go(func() error { return n.Log.Recover(ctx, n.foldedSeq) })
 	if n.embedded != nil && n.cfg.NATSListen == "" && !n.cfg.KeepFold { // no other node can be there
 		g.Go(func() error { return n.upgrade(ctx) })

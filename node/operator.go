@@ -74,6 +74,9 @@ func (o operator) Status() (reports.Status, error) {
 		r.Check.Position = n.issuer().Mark(r.Check.Position.Position)
 	}
 	_ = n.Store.Read(func(snap *sqlite.Snapshot) error { // what cannot be read is absent
+		if history, err := n.history(snap); err == nil {
+			s.History = history
+		}
 		return n.showReadModel(&s, snap, n.issuer())
 	})
 	if err := n.Log.Damage(); err != nil {

@@ -25,17 +25,17 @@ type EventSource struct {
 // EventSource returns the node's log as it is now. Nothing is read after the node is closed. The error is Unavailable.
 func (n *Node) EventSource(ctx context.Context) (EventSource, error) {
 	last, err := n.Log.LastSeq(ctx)
-	return EventSource{Log: logSource{n.Log}, Store: n.Log.Store(), Origin: n.Log.Origin(), Last: last, Closed: n.keys.Closed()}, err
+	return EventSource{Log: newLogSource(n.Log), Store: n.Log.Store(), Origin: n.Log.Origin(), Last: last, Closed: n.keys.Closed()}, err
 }
 
 // Issuer returns what takes and gives out positions of the log.
 func (s EventSource) Issuer() fanfold.Issuer { return fanfold.Issuer{Store: s.Store, Origin: s.Origin} }
 
 // EventsOfBackup returns the events of a backup. Nobody knows whether its store lets in who has no key, so it counts as closed. The error
-// is Invalid for a backup that only continues another one.
+// is Invalid for a backup that does not have everything.
 func EventsOfBackup(b *backup.Backup) (EventSource, error) {
-	if !b.Complete() {
-		return EventSource{}, fanfold.Errorf(fanfold.Invalid, "the backup only continues another one, and does not have the log's beginning")
+	if err := b.CheckComplete(); err != nil {
+		return EventSource{}, err
 	}
 	return EventSource{Log: backupLog{b}, Store: b.Store, Origin: b.Predecessors, Last: b.Position, Closed: true}, nil
 }
@@ -52,7 +52,12 @@ func (l backupLog) Events(ctx context.Context, from uint64) (projector.Reader, e
 }
 
 // Base returns the base at which the backup's log begins, nil where it begins with its first event.
-func (l backupLog) Base(context.Context) (*projector.Base, error) { return nil, nil }
+func (l backupLog) Base(context.Context) (*projector.Base, error) {
+	if l.Backup.Base == nil {
+		return nil, nil
+	}
+	return &projector.Base{Horizon: l.Backup.Base.Horizon(), Open: func(context.Context) (io.ReadCloser, error) { return l.OpenBase() }}, nil
+}
 
 // backupReader reads a backup in a goroutine of its own.
 type backupReader struct {

@@ -43,13 +43,14 @@ type Restored struct {
 	From     fanfold.StoreID `json:"from"`  // the store of the backup
 	Last     uint64          `json:"last"`  // the last event
 	Time     time.Time       `json:"time,omitzero"`
+	Base     uint64          `json:"base,omitempty"` // the event after which the store begins, where its first events are gone
 	Events   uint64          `json:"events"`
 	Groups   int             `json:"groups"`
 	Digest   fanfold.Digest  `json:"digest"` // of all events
 	Position string          `json:"position"`
 }
 
-// Restore makes a log of a backup, and the consumer groups beside it. It reads the whole backup through before it writes anything. It
+// Restore makes a log of a backup, with its base and the consumer groups beside it. It reads the whole backup through before it writes anything. It
 // first removes what a restore that was ended has left in the same place. It blocks until the log is durable. Errors are backup.Damage, within
 // an Invalid; Invalid for a place or an end that cannot be; Conflict for a place that is not empty; ctx's; and Unavailable. TooLarge is for
 // servers that take no messages of the size.
@@ -139,7 +140,7 @@ func (r *restorer) fillDirectory(ctx context.Context) (out *Restored, err error)
 	return r.fill(ctx, nc, events.RestoreOptions{Embedded: server, Replicas: 1})
 }
 
-// fill stores the events, and the groups.
+// fill stores the events, the base and the groups.
 func (r *restorer) fill(ctx context.Context, nc *nats.Conn, opt events.RestoreOptions) (out *Restored, err error) {
 	b := r.backup
 	opt.Logger, opt.Origin = r.cfg.Logger, b.Predecessors.After(b.Store, r.plan.last)
@@ -160,13 +161,13 @@ func (r *restorer) fill(ctx context.Context, nc *nats.Conn, opt events.RestoreOp
 		return nil, fanfold.Errorf(fanfold.Internal, "the digest of what was restored is %s, and the backup's is %s", chain, b.Digest)
 	}
 	total := int64(last - opt.Base.Seq)
-	err = r.to.Finish(ctx, func(read uint64) { r.cfg.Progress.Tell("reading the log", int64(read-opt.Base.Seq), total) }, r.addGroups)
+	err = r.to.Finish(ctx, func(read uint64) { r.cfg.Progress.Tell("reading the log", int64(read-opt.Base.Seq), total) }, r.addBeside)
 	if err != nil {
 		return nil, err
 	}
 	r.plan.event = event
 	store := r.to.Log().Store()
-	return &Restored{Store: store, From: b.Store, Last: last, Time: r.plan.time, Events: last - opt.Base.Seq, Groups: len(b.Groups), Digest: chain,
+	return &Restored{Store: store, From: b.Store, Last: last, Time: r.plan.time, Base: opt.Base.Seq, Events: last - opt.Base.Seq, Groups: len(b.Groups), Digest: chain,
 		Position: fanfold.Issuer{Store: store}.Mark(fanfold.EndOf(last)).String()}, r.step(FinishedStream)
 }
 
@@ -201,17 +202,35 @@ func (r *restorer) addAll(ctx context.Context, base uint64) error {
 // errRestored says that all events are stored up to the end.
 var errRestored = errors.New("all is restored")
 
-// addGroups makes the consumer groups beside the log.
-func (r *restorer) addGroups(ctx context.Context) error {
+// addBeside makes what is beside the log: the base, and the consumer groups.
+func (r *restorer) addBeside(ctx context.Context) error {
 	if err := r.step("stored the events"); err != nil {
 		return err
+	}
+	log := r.to.Log()
+	if base := r.backup.Base; base != nil {
+		if err := r.addBase(ctx, buckets.NewBases(log), base); err != nil {
+			return err
+		}
 	}
 	if len(r.backup.Groups) == 0 {
 		return nil
 	}
-	log := r.to.Log()
 	if err := group.Restore(ctx, buckets.NewKeyValue(log, events.GroupsPurpose), log.Store(), r.plan.last, r.backup.Groups); err != nil {
 		return err
 	}
 	return r.step("made the groups")
+}
+
+// addBase puts the base where the log names it.
+func (r *restorer) addBase(ctx context.Context, bases *buckets.Bases, base *backup.Base) error {
+	file, err := r.backup.OpenBase()
+	if err != nil {
+		return err
+	}
+	_, err = bases.PutNamed(ctx, base.Name, base.Seq, base.Digest, file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return r.step("stored the base")
 }

@@ -30,8 +30,8 @@ type end struct {
 // planRestore reads a whole backup through, and returns what is to be restored of it. Errors are backup.Damage, within an Invalid; Invalid
 // for an end that it does not have; ctx's; and Unavailable.
 func planRestore(ctx context.Context, b *backup.Backup, to string, progress fanfold.Progress) (*restorePlan, error) {
-	if !b.Complete() {
-		return nil, fanfold.Errorf(fanfold.Invalid, "the backup only continues another one, and cannot be restored alone: restore the directory into which it was added")
+	if err := b.CheckComplete(); err != nil {
+		return nil, err
 	}
 	at, err := endOf(b, to)
 	if err != nil {
@@ -39,7 +39,10 @@ func planRestore(ctx context.Context, b *backup.Backup, to string, progress fanf
 	}
 	s := restoreSurvey{end: at}
 	if b.Base != nil {
-		s.plan.last = b.Base.Seq
+		s.plan.last, s.plan.time, s.newest = b.Base.Seq, b.Base.Time, b.Base.Time
+		if err := b.CheckBase(); err != nil {
+			return nil, err
+		}
 	}
 	base := s.plan.last
 	err = b.Events(ctx, base, func(ev *backup.Event) error {
@@ -53,7 +56,7 @@ func planRestore(ctx context.Context, b *backup.Backup, to string, progress fanf
 		return nil, err
 	case s.left > 0 && !s.ended:
 		return nil, fanfold.Errorf(fanfold.Invalid, "the backup ends within a transaction, at event %d", b.Position)
-	case s.plan.last == base && !at.time.IsZero() && b.Position > base:
+	case s.plan.last == base && !at.time.IsZero() && b.Position > base && b.Base == nil:
 		return nil, fanfold.Errorf(fanfold.Invalid, "--to %s is before the backup's first event", to)
 	}
 	return &s.plan, nil
@@ -64,16 +67,26 @@ func endOf(b *backup.Backup, to string) (e end, err error) {
 	if to == "" {
 		return end{seq: b.Position}, nil
 	}
+	begins := b.Base
+	if begins == nil {
+		begins = new(backup.Base)
+	}
 	m, mark, err := fanfold.ParseMoment("--to ", to, time.Now())
-	if err != nil || !m.Time.IsZero() {
-		return end{time: m.Time}, err
+	if err != nil {
+		return e, err
+	}
+	if m.Time.Before(begins.Time) && !m.Time.IsZero() || m.Time.IsZero() && mark.Seq() < begins.Seq {
+		return e, fanfold.Errorf(fanfold.Invalid, "--to %s is before the backup's beginning: it has the state after event %d, of %s, and what came later", to, begins.Seq, begins.Time.Format(time.RFC3339Nano))
+	}
+	if !m.Time.IsZero() {
+		return end{time: m.Time}, nil
 	}
 	issuer := fanfold.Issuer{Store: b.Store, Origin: b.Predecessors}
 	if _, err := issuer.Resolve(mark); err != nil {
 		return e, fanfold.Errorf(fanfold.Invalid, "--to %s is a position of another store: the backup is of store %s", to, b.Store)
 	}
 	e.seq = mark.Seq()
-	if e.seq > b.Position || b.Base != nil && e.seq < b.Base.Seq {
+	if e.seq > b.Position {
 		return e, fanfold.Errorf(fanfold.Invalid, "--to %s is not in the backup, which ends at event %d", to, b.Position)
 	}
 	return e, nil

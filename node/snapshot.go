@@ -98,7 +98,7 @@ func (n *Node) startFromSnapshot(ctx context.Context, last uint64) error {
 	}
 	list, err := buckets.NewSnapshots(n.Log).List(ctx)
 	if err != nil {
-		n.cfg.Logger.Warn("the snapshots cannot be listed, and the log is folded from its beginning", "err", err)
+		n.cfg.Logger.Warn("the snapshots cannot be listed, and the log is folded from its beginning or its base", "err", err)
 		return ctx.Err()
 	}
 	for _, snap := range list {
@@ -114,9 +114,9 @@ func (n *Node) startFromSnapshot(ctx context.Context, last uint64) error {
 		}
 		n.cfg.Logger.Warn("a snapshot is not used", "snapshot", snap.Name, "err", err)
 	}
-	what := "no snapshot can be used, and the log is folded from its beginning"
+	what := "no snapshot can be used, and the log is folded from its beginning or its base"
 	if len(list) == 0 {
-		what = "there is no snapshot, and the log is folded from its beginning"
+		what = "there is no snapshot, and the log is folded from its beginning or its base"
 	}
 	n.cfg.Logger.Info(what, "last", last)
 	return nil
@@ -131,6 +131,8 @@ func (n *Node) restore(ctx context.Context, snap buckets.Snapshot, last uint64) 
 		return fanfold.Errorf(fanfold.Conflict, "it is of store %q, and the log's is %s", snap.Store, n.Log.Store())
 	case snap.Fold != fold.Fingerprint():
 		return fanfold.Errorf(fanfold.Conflict, "it was made by %q, and this program has %q", snap.Fold, fold.Fingerprint())
+	case snap.Seq < n.Log.Base().Seq:
+		return fanfold.Errorf(fanfold.Conflict, "it ends at event %d, and the log begins after event %d", snap.Seq, n.Log.Base().Seq)
 	case snap.Seq > last:
 		return fanfold.Errorf(fanfold.Conflict, "it ends at event %d, and the log at %d", snap.Seq, last)
 	}

@@ -20,7 +20,7 @@ const closeIt = "make a key with fanfold keys create --data DIR, or give one by 
 // where outside servers do not say whether there are keys.
 func (n *Node) checkStart(ctx context.Context) (err error) {
 	cfg := n.cfg
-	for _, check := range []func(Config) error{checkListen, checkHosts, checkTimes, checkAdminKey, checkPlaintext, checkReaders} {
+	for _, check := range []func(Config) error{checkListen, checkHosts, checkTimes, checkRetain, checkAdminKey, checkPlaintext, checkReaders} {
 		if err := check(cfg); err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
 // Package projector runs the fold: it reads the log, folds what is waiting into SQLite, one transaction at a time, and
-// wakes who waits for a position. It also rebuilds the read model from the log's first event on (replay), and prepares
+// wakes who waits for a position. It also rebuilds the read model from the log's base or first event on (replay), and prepares
 // models that change many documents in a copy of the read model. DESIGN.md says why it is as it is.
 package projector
 
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -130,7 +131,8 @@ func (p *Projector) Run(ctx context.Context) error {
 		}
 		p.stop(err)
 		var retry <-chan time.Time
-		if code := fanfold.CodeOf(err); code == fanfold.Unavailable || code == fanfold.LogDamaged { // a log may be restored
+		switch fanfold.CodeOf(err) {
+		case fanfold.Unavailable, fanfold.LogDamaged, fanfold.PositionGone: // a log may be restored, and begins with the base where it was purged
 			retry = time.After(wait)
 		}
 		select {
@@ -184,6 +186,9 @@ func (p *Projector) run(ctx context.Context) error {
 	if err := p.plan.Load().Known(); err != nil { // a newer program has folded so far
 		return err
 	}
+	if err := p.beginWithBase(ctx); err != nil {
+		return &readError{err}
+	}
 	from := p.store.Applied.Seq() + 1
 	feed, err := follow(ctx, p.log, from)
 	if err != nil {
@@ -212,6 +217,11 @@ func (p *Projector) run(ctx context.Context) error {
 func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error {
 	p.folding.Lock()
 	defer p.folding.Unlock()
+	applied := p.store.Applied.Seq()
+	events = events[sort.Search(len(events), func(i int) bool { return events[i].Seq > applied }):] // a base may have gone further meanwhile
+	if len(events) == 0 {
+		return nil
+	}
 	p.versions.add(events)
 	for len(events) > 0 {
 		n := slices.IndexFunc(events, func(ev *fanfold.Event) bool { return ev.Kind == fanfold.KindModel })

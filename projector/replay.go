@@ -8,20 +8,25 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/reports"
-	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// replayState holds the progress of the replay that runs, or ran last.
+// replayState holds the progress of the replay and of the compaction that run, or ran last. One of the two runs at a time.
 type replayState struct {
-	mu        sync.Mutex
-	current   *Progress
-	comparing time.Time // when rows were first compared
+	mu         sync.Mutex
+	current    *Progress
+	compaction *reports.Compaction
+	comparing  time.Time // when rows were first compared
 }
 
 // errReplaying is the error of a replay while another one runs.
-var errReplaying = fanfold.Errorf(fanfold.Conflict, "a replay is running already: see /v1/_status")
+var errReplaying = fanfold.Errorf(fanfold.Conflict, "a replay or a compaction is running already: see /v1/_status")
+
+// busy tells whether a replay or a compaction runs. It is called with r.mu held.
+func (r *replayState) busy() bool {
+	return r.current != nil && r.current.Running || r.compaction != nil && r.compaction.Running
+}
 
 // progress returns a copy of the progress, nil where there has been no replay.
 func (r *replayState) progress() *Progress {
@@ -50,7 +55,7 @@ const (
 func (r *replayState) begin(target uint64, check *reports.Check) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.current != nil && r.current.Running {
+	if r.busy() {
 		return false
 	}
 	r.current = &Progress{Running: true, Phase: Replaying, Target: target, Started: time.Now().UTC(), Check: check}
@@ -79,7 +84,7 @@ func (r *replayState) end(err error) {
 	}
 }
 
-// Replay builds a new read model from the log's first event on, beside the one that is served, and puts it in its
+// Replay builds a new read model from the log's base or first event on, beside the one that is served, and puts it in its
 // place once it has caught up. It blocks until then. Reads never stop, and folding does for the last moment only. The
 // error is a Conflict where another replay runs.
 func (p *Projector) Replay(ctx context.Context) error {
@@ -129,8 +134,10 @@ type rebuilding struct {
 	db     *sqlite.DB
 	fold   *fold.Fold
 	feed   *follower
-	at     uint64        // last event replayed
-	target func() uint64 // last event to replay, which may move on
+	at     uint64          // last event replayed
+	base   fanfold.Horizon // with which it began; zero for the log's first event
+	target func() uint64   // last event to replay, which may move on
+	told   func(seq, target uint64)
 }
 
 // rebuild replays up to target and makes the result the current read model.
@@ -139,7 +146,7 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	if err != nil {
 		return err
 	}
-	r := &rebuilding{p: p, db: db, target: target}
+	r := p.newRebuilding(db, target)
 	swapping, err := r.run(ctx)
 	if err != nil && !swapping {
 		return errors.Join(err, p.store.Discard(db))
@@ -147,14 +154,21 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	return err
 }
 
-// begin reads a log from its first event on. The caller stops r.feed.
+// newRebuilding returns a read model to be built in an empty generation, whose progress is that of a replay.
+func (p *Projector) newRebuilding(db *sqlite.DB, target func() uint64) *rebuilding {
+	return &rebuilding{p: p, db: db, target: target, told: p.replay.reached}
+}
+
+// begin reads a log from its base on, or from its first event where it has none. The caller stops r.feed.
 func (r *rebuilding) begin(ctx context.Context, log Log) error {
-	empty, err := fold.NewPlan(model.Empty(), 0, nil)
+	base, err := log.Base(ctx)
+	if err == nil {
+		err = r.load(ctx, base)
+	}
 	if err != nil {
 		return err
 	}
-	r.fold = r.p.newFold(empty, nil)
-	r.feed, err = follow(ctx, log, 1)
+	r.feed, err = follow(ctx, log, r.at+1)
 	return err
 }
 
@@ -164,6 +178,11 @@ func (r *rebuilding) run(ctx context.Context) (swapping bool, err error) {
 		return false, err
 	}
 	defer r.feed.stop()
+	return r.swapIn(ctx)
+}
+
+// swapIn replays up to the target, and makes the read model the current one. The file is the store's, even on an error, where swapping is true.
+func (r *rebuilding) swapIn(ctx context.Context) (swapping bool, err error) {
 	if err := r.catchUp(ctx); err != nil {
 		return false, err
 	}
@@ -200,7 +219,7 @@ func (r *rebuilding) apply(events []*fanfold.Event, last uint64) error {
 			return err
 		}
 		r.at = events[n-1].Seq
-		r.p.replay.reached(r.at, last)
+		r.told(r.at, last)
 		events = events[n:]
 	}
 	return nil
@@ -223,7 +242,7 @@ func (r *rebuilding) takeOver() error {
 	if err := p.versions.load(p.store.Read); err != nil {
 		return err
 	}
-	p.store.Applied.Set(r.target())
+	p.store.Applied.Set(max(r.target(), r.base.Seq))
 	select {
 	case p.resume <- struct{}{}:
 	default: // Run has been told already

@@ -82,31 +82,49 @@ func (p *Projector) check(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.store.Discard(db)) }()
-	r := &rebuilding{p: p, db: db, target: p.store.Applied.Seq}
+	r := p.newRebuilding(db, p.store.Applied.Seq)
 	if err := r.begin(ctx, p.log); err != nil {
 		return err
 	}
 	defer r.feed.stop()
-	if err := r.catchUp(ctx); err != nil {
-		return err
+	at, differences, err := r.compare(ctx, p.replay.copies, p.replay.compared)
+	if err == nil {
+		p.replay.found(at, differences)
 	}
-	p.replay.copies()
-	frozen, err := p.store.Freeze(ctx)
+	return err
+}
+
+// compare replays up to where the read model stands, and compares the two there. It calls copying when it has caught up, and tells progress which rows are
+// compared.
+func (r *rebuilding) compare(ctx context.Context, copying func(), progress fanfold.Progress) (at fanfold.Position, d *sqlite.Differences, err error) {
+	if err := r.catchUp(ctx); err != nil {
+		return 0, nil, err
+	}
+	copying()
+	frozen, err := r.p.store.Freeze(ctx)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, frozen.Remove()) }()
+	at = frozen.Checkpoint.At()
+	target := r.target
+	defer func() { r.target = target }()
 	seq := frozen.Checkpoint.Seq
 	r.target = func() uint64 { return seq }
 	if err := r.catchUp(ctx); err != nil {
-		return err
+		return at, nil, err
 	}
 	if r.at != seq {
-		return fanfold.Errorf(fanfold.Internal, "the replay cannot stop at event %d, where the read model was copied, and is at %d", seq, r.at)
+		return at, nil, fanfold.Errorf(fanfold.Internal, "the replay cannot stop at event %d, where the read model was copied, and is at %d", seq, r.at)
 	}
-	differences, err := frozen.Compare(ctx, db, p.replay.compared)
-	if err == nil {
-		p.replay.found(frozen.Checkpoint.At(), differences)
+	_, built, err := r.p.Horizon()
+	if err != nil {
+		return at, nil, err
 	}
-	return err
+	if built == r.base.Seq {
+		d, err = frozen.Compare(ctx, r.db, progress)
+		return at, d, err
+	}
+	d, err = frozen.CompareAfter(ctx, r.db, r.base, progress)
+	return at, d, err
 }

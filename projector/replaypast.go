@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -16,7 +17,7 @@ import (
 type Past struct {
 	To   fanfold.Moment // the prefix ends with its event and transaction
 	Last uint64         // the log's last event
-	// Model is a model as JSON that applies from the first event on, in place of those of the log; nil for these.
+	// Model is a model as JSON that applies from the first event on that is there, in place of those of the log; nil for these.
 	Model []byte
 }
 
@@ -46,29 +47,50 @@ func (p *Projector) replayPast(ctx context.Context, past Past, target uint64) er
 	if err != nil {
 		return err
 	}
-	r := &rebuilding{p: p, db: db}
-	if err := r.toEnd(ctx, pastLog{p.log, past}, past.Model, target); err != nil {
+	r := p.newRebuilding(db, nil)
+	r.target = func() uint64 { return r.at }
+	if err := r.beginPast(ctx, past); err != nil {
 		return errors.Join(err, p.store.Discard(db))
 	}
-	r.target = func() uint64 { return r.at }
+	if err := r.toEnd(ctx, past.Model, target); err != nil {
+		return errors.Join(err, p.store.Discard(db))
+	}
 	p.folding.Lock()
 	defer p.folding.Unlock()
 	return r.takeOver()
 }
 
-// toEnd replays a log that ends, where model is not nil under that one. target is the last event, as far as that is known.
-func (r *rebuilding) toEnd(ctx context.Context, log Log, model []byte, target uint64) error {
-	if err := r.begin(ctx, log); err != nil {
+// beginPast begins to read a prefix of the log. The error is also PositionGone for one that ends before the base. The caller calls toEnd.
+func (r *rebuilding) beginPast(ctx context.Context, past Past) error {
+	base, err := r.p.log.Base(ctx)
+	if err == nil {
+		err = r.load(ctx, base)
+	}
+	if err != nil {
 		return err
 	}
+	if h := r.base; h.Seq > 0 && (past.To.Time.IsZero() && past.To.Position < h.At() || !past.To.Time.IsZero() && past.To.Time.Before(h.Time)) {
+		return &fanfold.Error{Code: fanfold.PositionGone, Oldest: &fanfold.Bookmark{Position: h.At()},
+			Message: "the store begins at event " + strconv.FormatUint(h.Seq, 10) + ": what was before is no longer kept"}
+	}
+	r.feed, err = follow(ctx, pastLog{r.p.log, past, r.base}, r.at+1)
+	return err
+}
+
+// toEnd replays what beginPast has begun to read, where model is not nil under that one. target is the last event, as far as that is known.
+func (r *rebuilding) toEnd(ctx context.Context, model []byte, target uint64) error {
 	defer r.feed.stop()
+	begun := model == nil
 	for {
 		events, err := r.feed.next(ctx, r.p.opt, math.MaxUint64)
 		if errors.Is(err, io.EOF) {
+			if !begun && r.base.Seq > 0 {
+				return fanfold.Errorf(fanfold.Conflict, "the log has no event between the base, up to event %d, and the end: a model of a file applies from the first such event on", r.base.Seq)
+			}
 			return nil
 		}
-		if err == nil && model != nil && r.at == 0 {
-			err = r.beginWith(model, events[0])
+		if err == nil && !begun {
+			err, begun = r.beginWith(model, events[0]), true
 		}
 		if err == nil {
 			err = r.apply(events, target)
@@ -79,7 +101,7 @@ func (r *rebuilding) toEnd(ctx context.Context, log Log, model []byte, target ui
 	}
 }
 
-// beginWith makes a model apply from the log's first event on.
+// beginWith makes a model apply from the first event on that is read.
 func (r *rebuilding) beginWith(model []byte, first *fanfold.Event) error {
 	if first.Kind == fanfold.KindModel {
 		return nil // which has this model in place of its own
@@ -95,18 +117,19 @@ func (r *rebuilding) beginWith(model []byte, first *fanfold.Event) error {
 type pastLog struct {
 	Log
 	past Past
+	base fanfold.Horizon // where it begins
 }
 
 // Events returns a reader that ends with io.EOF.
 func (l pastLog) Events(ctx context.Context, from uint64) (Reader, error) {
-	if l.past.Last == 0 {
+	if l.past.Last <= l.base.Seq {
 		return emptyReader{}, nil
 	}
 	r, err := l.Log.Events(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	return &pastReader{Reader: r, past: l.past}, nil
+	return &pastReader{Reader: r, past: l.past, seq: l.base.Seq, time: l.base.Time}, nil
 }
 
 // emptyReader reads a log without events.

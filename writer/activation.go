@@ -23,6 +23,7 @@ func (w *Writer) Run(ctx context.Context) error {
 		case <-again:
 		}
 		again = nil
+		ctx := w.observe(ctx)
 		p, _ := w.Models.Proposal()
 		if p == nil {
 			continue

@@ -23,15 +23,19 @@ type plan struct {
 func (w *Writer) decide(ctx context.Context, p plan) (first uint64, err error) {
 	pace := retryPace{w: w, await: p.await}
 	for n := 1; ; n++ {
-		first, err := p.try(ctx, n > 1)
+		first, err := p.try(w.observe(ctx), n > 1)
 		lost := lostTo(err)
 		switch {
 		case lost == nil:
 			return first, err
+		case isBehindHorizon(err):
+			err = pace.nextAt(ctx, lost.Current)
 		case n == p.tries:
 			return 0, lost
+		default:
+			err = pace.next(ctx, lost.Current)
 		}
-		if err := pace.next(ctx, lost.Current); err != nil {
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -54,10 +58,14 @@ func again(err error) error {
 	return err
 }
 
-// lostTo returns the Stale in an error that again returned, nil in any other.
+// lostTo returns the Stale in an error that again returned, or in one of a write that was decided on a state from before the log's horizon,
+// whatever it asked for. It returns nil for any other.
 func lostTo(err error) *fanfold.Error {
 	if err == nil {
 		return nil
+	}
+	if isBehindHorizon(err) {
+		return staleError(err)
 	}
 	var lost lostTry
 	if errors.As(err, &lost) {
@@ -85,6 +93,14 @@ const (
 	firstPause = time.Millisecond
 	mostPause  = 100 * time.Millisecond
 )
+
+// nextAt waits until this node has folded an event, whatever the plan says. The errors are those of next.
+func (r *retryPace) nextAt(ctx context.Context, seq fanfold.Revision) error {
+	planned := r.await
+	defer func() { r.await = planned }()
+	r.await = nil
+	return r.next(ctx, seq)
+}
 
 // next waits for the write that was faster, whose event the log has named. Errors are those of await, Unavailable, also where
 // ctx has ended, and LogDamaged.

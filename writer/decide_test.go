@@ -19,6 +19,8 @@ func (r *waitedRows) Wait(_ context.Context, seq uint64) error {
 	return nil
 }
 
+func (r *waitedRows) Applied() uint64 { return 0 }
+
 // TestDecide: a try is repeated, after the wait for the write that was faster, where it says so, and no more often than the
 // plan has tries. A Stale that the request itself asked for ends it.
 func TestDecide(t *testing.T) {

@@ -73,7 +73,7 @@ func (w *Writer) rehearse(ctx context.Context, writes []fanfold.Write) error {
 		if !write.Expect.Set {
 			continue
 		}
-		rev, _, err := w.Leader.Last(ctx, write.Event.Key)
+		rev, _, err := w.last(ctx, write.Event.Key)
 		if err != nil {
 			return err
 		}

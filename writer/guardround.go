@@ -229,6 +229,8 @@ func (r *guardRound) try(ctx context.Context) error {
 				g.end(first+uint64(len(set.guards)+i), nil)
 			}
 			return nil
+		case isBehindHorizon(err):
+			return err
 		case set.outdatedBy(err, r.writes()):
 			return again(err)
 		default:

@@ -133,7 +133,7 @@ func TestSizesOfImportBatches(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &stagingLog{}
 				c.opt.MaxEvent = 1 << 20
-				w := New(Dependencies{Log: l, Leader: noLeader{}, Models: l, Inspector: l}, c.opt)
+				w := New(Dependencies{Log: l, Leader: noLeader{}, ReadModel: foldedAll{}, Models: l, Inspector: l}, c.opt)
 				if c.others > 0 {
 					if _, err := w.Fence(t.Context()); err != nil {
 						t.Fatal(err)

@@ -89,6 +89,7 @@ type Import struct {
 
 	progress      ImportProgress   // what is stored
 	progressEvent fanfold.Revision // the event that says so; 0 for none
+	folded        uint64           // an event up to which this node had folded before the log was asked for it
 	last          uint64           // the last event stored; 0 for none
 	recent        recentWrites     // documents that were stored and may not be folded yet
 	forgetAt      int              // how many of them there may be before those that are folded are forgotten
@@ -114,6 +115,7 @@ func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, err
 		if err := fanfold.CheckID(opt.ID); err != nil {
 			return nil, err
 		}
+		im.folded = w.ReadModel.Applied()
 		p, rev, err := w.ImportProgress(ctx, opt.ID, opt.By)
 		if err != nil {
 			return nil, err
@@ -247,7 +249,7 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 		if err != nil {
 			return err
 		}
-		writes = append(writes, fanfold.Write{Expect: fanfold.Exactly(im.progressEvent),
+		writes = append(writes, fanfold.Write{Expect: fanfold.Expect{Set: true, Rev: im.progressEvent, Folded: im.folded},
 			Event: &fanfold.Event{Kind: fanfold.KindImport, Key: fanfold.Key{ID: progressID(im.opt.By, im.opt.ID)}, Body: body, Actor: actorOf(im.opt.By)}})
 	}
 	if len(writes) > 0 {
@@ -384,9 +386,15 @@ func (w *Writer) refuseFanouts(ctx context.Context, b *importBatch, in Intent) e
 // adoptProgress goes on from what another request of the same import has stored meanwhile: one whose connection was cut
 // may have had a batch on its way. The error is Conflict where that request began the import again.
 func (im *Import) adoptProgress(ctx context.Context) error {
+	folded := im.w.ReadModel.Applied()
 	p, rev, err := im.w.ImportProgress(ctx, im.opt.ID, im.opt.By)
 	if err != nil {
 		return err
+	}
+	im.folded = folded
+	if rev == 0 { // its last event was purged, and no other request has stored one since
+		im.progressEvent = 0
+		return nil
 	}
 	if !im.opt.Resume || p.Line < im.progress.Line {
 		return fanfold.Errorf(fanfold.Conflict, "the import %q was begun anew by another request", im.opt.ID)

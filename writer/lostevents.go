@@ -14,14 +14,16 @@ type lostEventDetector struct {
 	rows ReadModel
 }
 
-// Append does what the log does. The error is LogDamaged where the log has lost what the write is made on.
+// Append does what the log does, with a condition that says from which state it was read. The error is LogDamaged where the log has lost what the write is made on.
 func (l lostEventDetector) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (uint64, error) {
+	expect = observed(ctx, expect)
 	seq, err := l.Appender.Append(ctx, ev, expect)
 	return seq, l.check(err, fanfold.Write{Event: ev, Expect: expect})
 }
 
 // AppendAll does what the log does. The error is LogDamaged where the log has lost what a write is made on.
 func (l lostEventDetector) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error) {
+	writes = observedWrites(ctx, writes)
 	first, err = l.Appender.AppendAll(ctx, tx, writes)
 	return first, l.checkAll(err, writes)
 }
@@ -30,6 +32,7 @@ func (l lostEventDetector) AppendAll(ctx context.Context, tx string, writes []fa
 func (l lostEventDetector) Stage(ctx context.Context, writes []fanfold.Write) (appendRest AppendStaged, err error) {
 	appendStaged, err := l.Appender.Stage(ctx, writes)
 	return func(ctx context.Context, rest []fanfold.Write) (first uint64, err error) {
+		rest = observedWrites(ctx, rest)
 		first, err = appendStaged(ctx, rest)
 		return first, l.checkAll(err, slices.Concat(writes, rest))
 	}, err
@@ -47,7 +50,7 @@ func (l lostEventDetector) checkAll(err error, writes []fanfold.Write) error {
 // otherwise.
 func (l lostEventDetector) check(err error, w fanfold.Write) error {
 	stale := staleError(err)
-	if stale == nil || !w.Expect.Set || stale.Current >= w.Expect.Rev {
+	if stale == nil || !w.Expect.Set || stale.Current >= w.Expect.Rev || isBehindHorizon(err) {
 		return err
 	}
 	what, folded := string(w.Event.Kind)+" event", w.Expect.Rev

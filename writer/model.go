@@ -209,6 +209,7 @@ func (w *Writer) CancelModel(ctx context.Context, by *access.Rights) (seq uint64
 	if err := w.mayBegin(ctx); err != nil {
 		return 0, err
 	}
+	ctx = w.observe(ctx)
 	p, _ := w.Models.Proposal()
 	if p == nil {
 		return 0, ErrNoProposal

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"testing"
 
 	"github.com/fanfold/fanfold"
@@ -29,7 +30,7 @@ func principal(roles ...string) (*access.Rights, *someKeys) {
 
 // untouched is what a writer has that must not touch anything: each call of a method panics.
 func untouched() *Writer {
-	return New(Dependencies{Models: &upgraded{}}, Options{MaxEvent: 1 << 20})
+	return New(Dependencies{Models: &upgraded{}, ReadModel: foldedAll{}}, Options{MaxEvent: 1 << 20})
 }
 
 // TestNobodyWrites: without rights, and with those to read alone, nothing is looked at and nothing is stored on any road.
@@ -142,6 +143,8 @@ func TestModelOfEndedKey(t *testing.T) {
 type foldedAll struct{ ReadModel }
 
 func (foldedAll) Wait(context.Context, uint64) error { return nil }
+
+func (foldedAll) Applied() uint64 { return math.MaxUint64 }
 
 // endingLines are lines of which the last comes when a key has ended.
 type endingLines struct {

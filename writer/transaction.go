@@ -69,7 +69,12 @@ func (tx *transaction) try(ctx context.Context, lost bool) (first uint64, err er
 	if err := tx.findRevisions(ctx); err != nil {
 		return 0, err
 	}
-	if first, err = tx.append(ctx); tx.mayRetry(err) {
+	first, err = tx.append(ctx)
+	switch {
+	case isBehindHorizon(err):
+		clear(tx.writes) // all of them are decided again
+		return 0, err
+	case tx.mayRetry(err):
 		return 0, again(err)
 	}
 	return first, withinOperations(err, len(tx.ops))
@@ -143,7 +148,7 @@ func (tx *transaction) findRevision(ctx context.Context, op *Operation, budget *
 			err = again(err)
 		}
 	}
-	op.expect = fanfold.Exactly(rev)
+	op.expect = exactly(ctx, rev)
 	if op.Kind == Check {
 		op.event.Base = rev
 	}
@@ -154,16 +159,16 @@ func (tx *transaction) findRevision(ctx context.Context, op *Operation, budget *
 // existed before. Errors are Exists for a Create and Stale for others.
 func (tx *transaction) findTombstone(ctx context.Context, op *Operation) error {
 	if doc, _, err := tx.w.ReadModel.Get(op.Key, fanfold.Embedded); err != nil || doc == nil && !op.askLeader {
-		op.expect, op.event.Base = fanfold.Exactly(0), 0
+		op.expect, op.event.Base = exactly(ctx, 0), 0
 		return err
 	}
-	rev, deleted, err := tx.w.Leader.Last(ctx, op.Key)
+	rev, deleted, err := tx.w.last(ctx, op.Key)
 	if err == nil && rev != 0 && !deleted {
 		err = exists(op.Key, rev)
 		if op.Kind != Create {
 			err = &fanfold.Error{Code: fanfold.Stale, Current: rev, Message: "document " + op.Key.String() + " exists"}
 		}
 	}
-	op.expect, op.event.Base = fanfold.Exactly(rev), rev
+	op.expect, op.event.Base = exactly(ctx, rev), rev
 	return err
 }

@@ -38,6 +38,7 @@ func (w *Writer) Upgrade(ctx context.Context, req UpgradeRequest) (ModelResult, 
 	if err := checkAdmin(req.By); err != nil {
 		return ModelResult{}, err
 	}
+	ctx = w.observe(ctx)
 	proposal, last := w.Models.Proposal()
 	have, seq, _ := w.Models.Model()
 	switch {

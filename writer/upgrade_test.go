@@ -32,7 +32,7 @@ type upgraded struct {
 }
 
 func (u *upgraded) Append(_ context.Context, ev *fanfold.Event, expect fanfold.Expect) (uint64, error) {
-	if expect != fanfold.Exactly(3) {
+	if expect.Rev != 3 || !expect.Set {
 		return 0, errors.New("the event has another condition")
 	}
 	u.appended = append(u.appended, ev)
@@ -53,7 +53,7 @@ func (u *upgraded) Preview(context.Context, *model.Model, model.PreviewOptions) 
 
 // writer returns a writer of the store.
 func (u *upgraded) writer(nodes someNodes) *Writer {
-	return New(Dependencies{Log: u, Models: u, Inspector: u, Nodes: nodes}, Options{MaxEvent: 1 << 20})
+	return New(Dependencies{Log: u, Models: u, Inspector: u, Nodes: nodes, ReadModel: foldedAll{}}, Options{MaxEvent: 1 << 20})
 }
 
 // TestUpgradeAsksAllNodes: a version is set only where every live node knows it. A refusal names those that do not.

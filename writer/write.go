@@ -89,21 +89,21 @@ func (w *Writer) write(ctx context.Context, op *Operation, in Intent) (uint64, e
 // appendNew appends an event that must create its document: on revision 0, or on the delete of a document that existed
 // before. The error is Exists where the document exists.
 func (w *Writer) appendNew(ctx context.Context, ev *fanfold.Event, in Intent) (uint64, error) {
-	doc, _, err := w.ReadModel.Get(ev.Key, fanfold.Embedded)
-	if err != nil {
-		return 0, err
-	}
 	return w.decide(ctx, plan{await: atOnce, try: func(ctx context.Context, lost bool) (uint64, error) {
-		expect := fanfold.Exactly(0)
+		expect := exactly(ctx, 0)
+		doc, _, err := w.ReadModel.Get(ev.Key, fanfold.Embedded)
+		if err != nil {
+			return 0, err
+		}
 		if lost || doc != nil {
-			rev, deleted, err := w.Leader.Last(ctx, ev.Key)
+			rev, deleted, err := w.last(ctx, ev.Key)
 			switch {
 			case err != nil:
 				return 0, err
-			case !deleted:
+			case !deleted && (rev != 0 || doc != nil):
 				return 0, exists(ev.Key, rev)
 			}
-			expect = fanfold.Exactly(rev)
+			expect = exactly(ctx, rev)
 		}
 		seq, err := w.append(ctx, ev, expect, in)
 		return seq, again(err)
@@ -114,7 +114,7 @@ func (w *Writer) appendNew(ctx context.Context, ev *fanfold.Event, in Intent) (u
 // where there is none. Errors are Stale and Unavailable.
 func (w *Writer) appendUnless(ctx context.Context, op *Operation, in Intent) (uint64, error) {
 	return w.decide(ctx, plan{try: func(ctx context.Context, _ bool) (uint64, error) {
-		rev, deleted, err := w.Leader.Last(ctx, op.Key)
+		rev, deleted, err := w.last(ctx, op.Key)
 		if err != nil {
 			return 0, err
 		}
@@ -124,7 +124,7 @@ func (w *Writer) appendUnless(ctx context.Context, op *Operation, in Intent) (ui
 		if err := w.wait(ctx, uint64(rev), w.opt.Timeout); err != nil {
 			return 0, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again%s", rev, reasonOf(err))
 		}
-		seq, err := w.append(ctx, op.event, fanfold.Exactly(rev), in)
+		seq, err := w.append(ctx, op.event, exactly(ctx, rev), in)
 		return seq, again(err)
 	}})
 }
@@ -150,7 +150,7 @@ func (w *Writer) appendOnCurrent(ctx context.Context, op *Operation, in Intent) 
 			_, err = w.tryPatch(ctx, op.event, rev, &jsondoc.Budget{Left: patchWork})
 		}
 		if err == nil {
-			seq, err = w.append(ctx, op.event, fanfold.Exactly(rev), in)
+			seq, err = w.append(ctx, op.event, exactly(ctx, rev), in)
 		}
 		if op.goesByCurrent() {
 			err = again(err)
@@ -169,7 +169,7 @@ func (w *Writer) current(ctx context.Context, key fanfold.Key, cond Conditions) 
 	if doc != nil && cond.meets(doc.Revision) {
 		return doc.Revision, nil
 	}
-	rev, deleted, err := w.Leader.Last(ctx, key)
+	rev, deleted, err := w.last(ctx, key)
 	switch {
 	case err != nil:
 		return 0, err

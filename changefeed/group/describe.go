@@ -25,6 +25,7 @@ type PartitionInfo struct {
 	Error      string           `json:"error,omitempty"`     // of the last one
 	NotBefore  *time.Time       `json:"notBefore,omitempty"` // when the batch comes again
 	Parked     int              `json:"parked"`              // batches
+	Gone       bool             `json:"gone,omitempty"`      // changes behind the checkpoint are no longer kept: nothing is given until a reset
 }
 
 // MemberInfo describes a member.
@@ -52,14 +53,18 @@ func (g *Groups) Describe(ctx context.Context, name string) (*Description, error
 	if err != nil {
 		return nil, err
 	}
-	lags, err := g.lags(s, states)
+	oldest, err := g.model.Oldest()
+	if err != nil {
+		return nil, err
+	}
+	lags, err := g.lags(s, states, oldest)
 	if err != nil {
 		return nil, err
 	}
 	now := g.opt.Now()
 	d := &Description{Summary: g.summary(s), Lag: total(lags), Members: []MemberInfo{}}
 	for n, p := range states {
-		info := PartitionInfo{Partition: n, Checkpoint: g.opt.Issuer.Mark(p.Checkpoint), Lag: lags[n], Attempts: p.Attempts, Error: p.Error, Parked: len(p.Parked)}
+		info := PartitionInfo{Partition: n, Checkpoint: g.opt.Issuer.Mark(p.Checkpoint), Lag: lags[n], Attempts: p.Attempts, Error: p.Error, Parked: len(p.Parked), Gone: p.Checkpoint < oldest}
 		if p.held(now) {
 			info.Owner, info.Expires = p.Owner, &p.Expires
 		}
@@ -103,12 +108,16 @@ func (g *Groups) Backlog(ctx context.Context, name string) (b Backlog, err error
 	if err != nil || len(states) == 0 {
 		return b, err
 	}
-	oldest := states[0].Checkpoint
+	from := states[0].Checkpoint
 	for _, p := range states {
 		b.Parked += len(p.Parked)
-		oldest = min(oldest, p.Checkpoint)
+		from = min(from, p.Checkpoint)
 	}
-	lags, err := g.lags(s, states)
+	oldest, err := g.model.Oldest()
+	if err != nil {
+		return b, err
+	}
+	lags, err := g.lags(s, states, oldest)
 	if err != nil {
 		return b, err
 	}
@@ -116,12 +125,13 @@ func (g *Groups) Backlog(ctx context.Context, name string) (b Backlog, err error
 		b.Changes, b.Seconds = *known.Changes, *known.Seconds
 		return b, nil
 	}
-	upTo, all, err := g.model.Ordinal(oldest)
+	from = max(from, oldest)
+	upTo, all, err := g.model.Ordinal(from)
 	if err != nil {
 		return b, err
 	}
 	b.Changes = all - upTo
-	err = g.model.EachChange(fanfold.ChangeQuery{After: oldest}, func(ch *fanfold.Change) bool {
+	err = g.model.EachChange(fanfold.ChangeQuery{After: from}, func(ch *fanfold.Change) bool {
 		b.Seconds = max(0, g.opt.Now().Sub(ch.Time).Seconds())
 		return false
 	})
@@ -143,9 +153,9 @@ func total(lags []Lag) (all Lag) {
 
 // lags returns the lag of each partition. It counts at most Options.LagBound changes, of all kinds, from the oldest checkpoint
 // on that is no further from the end; partitions whose checkpoints are further have no lag that is known, nor have those of a group
-// with a filter, which would have to be evaluated.
-func (g *Groups) lags(s *group, states []*partition) ([]Lag, error) {
-	from, found, err := g.countable(states)
+// with a filter, which would have to be evaluated, and checkpoints before the oldest position.
+func (g *Groups) lags(s *group, states []*partition, oldest fanfold.Position) ([]Lag, error) {
+	from, found, err := g.countable(states, oldest)
 	lags := make([]Lag, len(states))
 	if err != nil || !found || s.Settings.Filter != "" {
 		return lags, err
@@ -177,11 +187,13 @@ func (s *Settings) query(after fanfold.Position) fanfold.ChangeQuery {
 }
 
 // countable returns the oldest checkpoint behind which no more than Options.LagBound changes are. found is false where there
-// is none.
-func (g *Groups) countable(states []*partition) (from fanfold.Position, found bool, err error) {
+// is none. Those before the oldest position do not count.
+func (g *Groups) countable(states []*partition, oldest fanfold.Position) (from fanfold.Position, found bool, err error) {
 	checkpoints := make([]fanfold.Position, 0, len(states))
 	for _, p := range states {
-		checkpoints = append(checkpoints, p.Checkpoint)
+		if p.Checkpoint >= oldest {
+			checkpoints = append(checkpoints, p.Checkpoint)
+		}
 	}
 	slices.Sort(checkpoints)
 	checkpoints = slices.Compact(checkpoints)

@@ -94,6 +94,13 @@ func (m memoryModel) Ordinal(at fanfold.Position) (upTo, all int64, err error) {
 	return upTo, int64(len(m)), nil
 }
 
+func (m memoryModel) Oldest() (fanfold.Position, error) {
+	if len(m) == 0 || m[0].Ordinal <= 1 {
+		return 0, nil
+	}
+	return m[0].Position - 1, nil
+}
+
 func (m memoryModel) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Change) bool) error {
 	for i := range m {
 		if (len(q.Collections) == 0 || slices.Contains(q.Collections, m[i].Key.Collection)) && m[i].Position > q.After && !fn(&m[i]) {

@@ -32,7 +32,8 @@ type Reading struct {
 
 // ServeChanges answers a member's request for the changes of a partition whose token it has: the changes of the first parked
 // batch that is to be given again, or those after the checkpoint. It blocks for as long as the answer lasts. The answer ends
-// when the lease is lost, when a batch has failed, when another parked batch is to be given, or when the rights of g have ended. Errors are to be answered: LeaseLost, Invalid, Forbidden, NotFound and Unavailable.
+// when the lease is lost, when a batch has failed, when another parked batch is to be given, or when the rights of g have ended. Errors are to be answered: LeaseLost, Invalid, Forbidden, NotFound, Unavailable, and
+// PositionGone where the changes that it is to give are no longer kept.
 func (g *Groups) ServeChanges(w http.ResponseWriter, r *http.Request, asked Reading) error {
 	read, scope, err := g.read(r.Context(), asked.Group, asked.Partition, asked.Token)
 	if err != nil {
@@ -48,7 +49,7 @@ func (g *Groups) ServeChanges(w http.ResponseWriter, r *http.Request, asked Read
 	})
 	asked.Query.Rights = g.rights.As(read.group.Settings.Role)
 	if err := g.feed.ServeScope(w, r.WithContext(ctx), asked.Query, scope); err != nil || r.Method == http.MethodHead {
-		return err
+		return read.explain(err)
 	}
 	return g.finishEmpty(r.Context(), read, scope)
 }

@@ -31,8 +31,9 @@ func backupCommand() *cobra.Command {
 		Short: "Write every event into a directory, while the server runs, or continue the backup in it",
 		Long: `Write every event of the log up to one position into a directory, with the consumer groups and
 their checkpoints: everything that fanfold restore needs. The server goes on meanwhile. Into a
-directory with a backup of the same store only what is new is written. A backup that is cut
-short leaves the directory as it was. With --out - the backup is one stream, a tar of what
+directory with a backup of the same store only what is new is written. Once the store was
+compacted, the backup begins where the store does, and what it had before goes: who wants to
+keep that copies the directory before. A backup that is cut short leaves the directory as it was. With --out - the backup is one stream, a tar of what
 would be in the directory.
 
 --check reads a backup through: every hash, every event, and the digest of all. The exit code
@@ -64,6 +65,7 @@ is 3 where it is damaged.`,
 // checkedBackup is what --check prints as JSON.
 type checkedBackup struct {
 	Store    fanfold.StoreID `json:"store"`
+	Begins   string          `json:"begins,omitempty"` // the oldest position that it has, where its first events are gone
 	Position uint64          `json:"position"`
 	Digest   fanfold.Digest  `json:"digest"`
 	Time     time.Time       `json:"time"`
@@ -87,7 +89,7 @@ func checkBackup(cmd *cobra.Command, f backupFlags) error {
 	if err != nil {
 		return err
 	}
-	out := checkedBackup{b.Store, b.Position, b.Digest, b.Time, len(b.Segments), bytesOf(&b.Manifest), b.Complete()}
+	out := checkedBackup{b.Store, beginningOf(&b.Manifest), b.Position, b.Digest, b.Time, len(b.Segments), bytesOf(&b.Manifest), b.Complete()}
 	if f.asJSON {
 		return printJSON(cmd, out)
 	}
@@ -95,12 +97,27 @@ func checkBackup(cmd *cobra.Command, f backupFlags) error {
 	if !out.Complete {
 		what = "whole, but only continues another backup"
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: store %s up to event %d, %d segments, %d bytes, made %s\n", what, out.Store, out.Position, out.Segments, out.Bytes, out.Time.Format(time.RFC3339))
+	from := ""
+	if out.Begins != "" {
+		from = " from position " + out.Begins
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: store %s%s up to event %d, %d segments, %d bytes, made %s\n", what, out.Store, from, out.Position, out.Segments, out.Bytes, out.Time.Format(time.RFC3339))
 	return nil
 }
 
-// bytesOf returns the size of a backup's segments.
+// beginningOf returns the oldest position that a backup has, "" where it has the store's first event.
+func beginningOf(m *backup.Manifest) string {
+	if m.Base == nil {
+		return ""
+	}
+	return fanfold.Bookmark{Position: m.Base.Horizon().At(), Store: m.Store}.String()
+}
+
+// bytesOf returns the size of a backup's segments, and of its base.
 func bytesOf(m *backup.Manifest) (n int64) {
+	if m.Base != nil {
+		n = m.Base.Bytes
+	}
 	for _, s := range m.Segments {
 		n += s.Bytes
 	}
@@ -116,7 +133,7 @@ func showBackup(phase string, done, total int64, began time.Time) {
 
 // backupSource gives streams of the events after one.
 type backupSource struct {
-	open  func(ctx context.Context, after, reached string) (*client.Backup, error)
+	open  func(ctx context.Context, after, reached string, base uint64) (*client.Backup, error)
 	close func() error
 }
 
@@ -147,8 +164,11 @@ func (r *remote) backupSource(ctx context.Context, data string) (s backupSource,
 	if err != nil {
 		return s, err
 	}
-	return backupSource{close: func() error { r.close(); return nil }, open: func(ctx context.Context, after, reached string) (*client.Backup, error) {
+	return backupSource{close: func() error { r.close(); return nil }, open: func(ctx context.Context, after, reached string, base uint64) (*client.Backup, error) {
 		var opts []client.ReadOption
+		if base > 0 {
+			opts = append(opts, client.HasBase(base))
+		}
 		if reached != "" {
 			opts = append(opts, client.AtLeast(reached))
 		}
@@ -165,7 +185,7 @@ func offlineBackups(ctx context.Context, data string) (s backupSource, err error
 	if err := n.CatchUp(ctx); err != nil {
 		return s, errors.Join(err, n.Close())
 	}
-	return backupSource{close: n.Close, open: func(ctx context.Context, after, _ string) (*client.Backup, error) {
+	return backupSource{close: n.Close, open: func(ctx context.Context, after, _ string, base uint64) (*client.Backup, error) {
 		b, err := fanfold.ParseBookmark(cmp.Or(after, "0"))
 		if err == nil && b.Store != "" && b.Store != n.Log.Store() {
 			err = fanfold.Errorf(fanfold.StoreChanged, "the directory holds a backup of store %s, and this is store %s: take another directory", b.Store, n.Log.Store())
@@ -177,7 +197,7 @@ func offlineBackups(ctx context.Context, data string) (s backupSource, err error
 		position, ended := make(chan fanfold.Position, 1), make(chan struct{})
 		go func() {
 			defer close(ended)
-			err := n.Backup(ctx, b.Seq(), func(at fanfold.Position) io.Writer {
+			err := n.Backup(ctx, b.Seq(), base, func(at fanfold.Position) io.Writer {
 				position <- at
 				return in
 			})
@@ -204,6 +224,7 @@ func (b offlineBackup) Close() error {
 // madeBackup is what a backup prints as JSON.
 type madeBackup struct {
 	Store    fanfold.StoreID `json:"store"`
+	Begins   string          `json:"begins,omitempty"` // the oldest position that it has, where its first events are gone
 	Position uint64          `json:"position"`
 	Digest   fanfold.Digest  `json:"digest"`
 	Segments int             `json:"segments"`
@@ -220,7 +241,8 @@ func writeBackup(cmd *cobra.Command, source backupSource, w *backup.Writer, f ba
 		after = fanfold.Bookmark{Position: fanfold.At(w.After().Seq, 0), Store: old.Store}.String()
 		reached = fanfold.Bookmark{Position: fanfold.At(old.Position, 0), Store: old.Store}.String()
 	}
-	in, err := source.open(ctx, after, reached)
+	had := w.HasBase()
+	in, err := source.open(ctx, after, reached, had)
 	if err != nil {
 		return err
 	}
@@ -232,11 +254,14 @@ func writeBackup(cmd *cobra.Command, source backupSource, w *backup.Writer, f ba
 	if err != nil {
 		return err
 	}
-	made := madeBackup{m.Store, m.Position, m.Digest, len(m.Segments), bytesOf(m), paced.n, time.Since(began).Seconds()}
+	made := madeBackup{m.Store, beginningOf(m), m.Position, m.Digest, len(m.Segments), bytesOf(m), paced.n, time.Since(began).Seconds()}
 	if f.asJSON {
 		return printJSON(cmd, made)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "backup of store %s up to event %d: %d segments, %d bytes; %d bytes read in %.1f s\n", made.Store, made.Position, made.Segments, made.Bytes, made.Written, made.Seconds)
+	if w.HasBase() != had {
+		fmt.Fprintf(cmd.OutOrStdout(), "the backup now begins at position %s, as the store does: it has nothing from before\n", made.Begins)
+	}
 	return nil
 }
 
@@ -247,7 +272,7 @@ func streamBackup(cmd *cobra.Command, source backupSource, f backupFlags) error 
 		return fanfold.Errorf(fanfold.Invalid, "a backup is not for a terminal: give --out a directory, or pipe it on")
 	}
 	began := time.Now()
-	in, err := source.open(cmd.Context(), "", "")
+	in, err := source.open(cmd.Context(), "", "", 0)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -117,7 +118,7 @@ func printLineage(cmd *cobra.Command, c *client.Client, key fanfold.Key, asJSON 
 		}
 		since := "long ago"
 		if v.Event != nil {
-			since = v.Event.Seq.String()
+			since = cmp.Or(v.Event.Reason, v.Event.Seq.String())
 		}
 		state := strings.TrimSuffix(", "+v.State, ", ")
 		fmt.Fprintf(out, "%s  by %s%s  of %s  since %s\n", v.Path, v.Rule, state, strings.Join(sources, ", "), since)

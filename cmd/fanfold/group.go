@@ -151,7 +151,7 @@ func groupDescribeCommand() *cobra.Command {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d partitions, %d members, behind by %s\n", d.Name, d.Settings.Partitions, len(d.Members), lagText(d.Lag))
 		return table(cmd, "PARTITION\tOWNER\tCHECKPOINT\tBEHIND BY\tATTEMPTS\tPARKED\tERROR", func(w io.Writer) {
 			for _, p := range d.Partitions {
-				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%d\t%s\n", p.Partition, orDash(p.Owner), p.Checkpoint, lagText(p.Lag), p.Attempts, p.Parked, quotedOrDash(p.Error))
+				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%d\t%s\n", p.Partition, orDash(p.Owner), p.Checkpoint, partitionLag(p), p.Attempts, p.Parked, quotedOrDash(p.Error))
 			}
 		})
 	}
@@ -164,6 +164,14 @@ func lagText(l group.Lag) string {
 		return "too many changes to count"
 	}
 	return strconv.FormatInt(*l.Changes, 10) + " changes, " + time.Duration(*l.Seconds*float64(time.Second)).Round(time.Second).String()
+}
+
+// partitionLag returns a partition's lag as people read it.
+func partitionLag(p group.PartitionInfo) string {
+	if p.Gone {
+		return "before the history that is kept: reset it"
+	}
+	return lagText(p.Lag)
 }
 
 // orDash returns a text, or a dash where there is none.

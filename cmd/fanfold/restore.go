@@ -184,6 +184,9 @@ func verifyRestored(ctx context.Context, f *restoreFlags, restored *node.Restore
 // printRestored says what was restored.
 func printRestored(out io.Writer, f *restoreFlags, r restoreResult) {
 	fmt.Fprintf(out, "%d events of store %s restored up to event %d, with %d groups, in %.1f s\n", r.Events, r.From, r.Last, r.Groups, r.Seconds)
+	if r.Base > 0 {
+		fmt.Fprintf(out, "the store begins with its state after event %d, as the backup does\n", r.Base)
+	}
 	if v := r.Verified; v != nil {
 		printVerified(out, v.Read)
 		printLogReport(out, v.Log)

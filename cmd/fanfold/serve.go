@@ -73,6 +73,7 @@ position, and no writes. Nothing is written into its directory.`,
 	f.Int64Var(&cfg.API.MaxSending, "max-sending", sending.DefaultBudget, "bytes of answers, exports and feeds that are held in memory at a time while clients read them")
 	f.Int64Var(&cfg.Cache, "cache", sqlite.DefaultCache, "bytes of the read model's file that are kept in memory, where the system has it; 2 GiB is the most")
 	f.StringVar(&cfg.Advertise, "advertise", "", "URL at which this node is reached, as fanfold status shows it (default that of --listen)")
+	f.Var(retainFlag{&cfg.Retain}, "retain", "how much of its history the store keeps, such as 90d or 1h: what is older goes by itself (default all of it)")
 	f.StringVar(&maxLag, "max-lag", "1m", "events, such as 10000, or time, such as 30s, that the node may be behind the log and still be ready")
 	return cmd
 }
@@ -123,7 +124,7 @@ func serve(ctx context.Context, cfg node.Config, path string) error {
 
 // ofLog lists flags about the log and what lies beside it.
 var ofLog = []string{"data", "nats", "nats-user", "nats-password-file", "nats-token-file", "nats-creds", "nats-nkey", "nats-ca", "nats-cert", "nats-key", "replicas",
-	"snapshot-every", "nats-listen", "nats-auth", "durability", "model", "allow-removal", "advertise", "max-lag", "max-auth-age"}
+	"snapshot-every", "retain", "nats-listen", "nats-auth", "durability", "model", "allow-removal", "advertise", "max-lag", "max-auth-age"}
 
 // serveReadOnly serves the read model in cfg.Data until the command's context ends. Settings of the log in the environment and the
 // configuration do not matter.

@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -89,6 +90,7 @@ func showStatus(out io.Writer, s *node.Status) {
 	fmt.Fprintf(out, "lag         %d events, %.1f s\n", s.Lag, s.LagSeconds)
 	fmt.Fprintf(out, "model       applied at event %d\n", s.Model)
 	fmt.Fprintf(out, "log         %s\n", s.Log)
+	showHistory(out, s.History)
 	if r := s.Replicas; r != nil {
 		fmt.Fprintf(out, "replicas    %d, of which %d are current\n", r.Configured, r.Current)
 	}
@@ -119,6 +121,26 @@ func showStatus(out io.Writer, s *node.Status) {
 		fmt.Fprintf(out, "replay      %s\n", replayLine(p))
 	}
 	showNodes(out, s.Nodes)
+}
+
+// showHistory prints where the store begins, and how far a compaction is.
+func showHistory(out io.Writer, h *reports.History) {
+	if h == nil {
+		return
+	}
+	if h.Base != nil {
+		fmt.Fprintf(out, "history     from %s on, of %s\n", h.Oldest, h.OldestTime.Format(time.RFC3339))
+	}
+	c := h.Compaction
+	switch {
+	case c == nil || c.Phase == reports.PhaseDone && c.Error == "":
+	case c.Error != "":
+		fmt.Fprintf(out, "compaction  ended early: %s\n", c.Error)
+	case len(c.WaitingFor) > 0:
+		fmt.Fprintf(out, "compaction  %s: waits for %s\n", c.Phase, strings.Join(c.WaitingFor, ", "))
+	default:
+		fmt.Fprintf(out, "compaction  %s\n", workLine("up to "+c.Before.String(), c.Phase, c.Done, c.Total, c.Started))
+	}
 }
 
 // showRuleValues prints a line for each rule that finds a value in no document, and says where that is not known yet.

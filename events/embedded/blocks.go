@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -82,7 +83,7 @@ func walkStreams(ctx context.Context, dir string) (*badRecord, error) {
 			return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read %s: %v", msgs, err)
 		}
 		_, err = os.Stat(filepath.Join(msgs, "index.db"))
-		if bad, err := walkBlocks(ctx, blocks, size <= maxWholeBlocks || err != nil); bad != nil || err != nil {
+		if bad, err := walkBlocks(ctx, blocks, beginsBehind(msgs), size <= maxWholeBlocks || err != nil); bad != nil || err != nil {
 			return bad, err
 		}
 	}
@@ -130,10 +131,23 @@ func listBlocks(dir string) (blocks []block, size int64, err error) {
 	return blocks, size, nil
 }
 
-// walkBlocks returns the first bad record of a stream's blocks, of which it reads all records or only some. Blocks that
-// are missing between two may have had as many records as blocks can have.
-func walkBlocks(ctx context.Context, blocks []block, whole bool) (*badRecord, error) {
-	var last, number uint64
+// beginsBehind returns the last sequence before the first that a stream can have, as the server's settings of it say: one that was restored
+// begins later than with 1. It returns 0 where they cannot be read, which is left to the server.
+func beginsBehind(msgs string) uint64 {
+	var settings struct {
+		FirstSeq uint64 `json:"first_seq"`
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(msgs), "meta.inf"))
+	if err != nil || json.Unmarshal(text, &settings) != nil {
+		return 0
+	}
+	return max(settings.FirstSeq, 1) - 1
+}
+
+// walkBlocks returns the first bad record of a stream's blocks, of which it reads all records or only some. The first has a sequence behind
+// last. Blocks that are missing between two may have had as many records as blocks can have.
+func walkBlocks(ctx context.Context, blocks []block, last uint64, whole bool) (*badRecord, error) {
+	var number uint64
 	for i, b := range blocks {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -61,6 +62,21 @@ func TestCheckBlocks(t *testing.T) {
 				t.Errorf("the index: %v", err)
 			}
 		})
+	}
+}
+
+// TestCheckBlocksOfRestoredLog: a restored log begins where its settings say, however far that is.
+func TestCheckBlocksOfRestoredLog(t *testing.T) {
+	const far = 1 << 36
+	for first, refused := range map[uint64]bool{far: false, far - 1000: false, 1: true, 0: true} {
+		dir := t.TempDir()
+		msgs := writeBlocks(t, dir, map[string][][]byte{"1.blk": {record(far, 100), record(far+1, 100)}})
+		if err := os.WriteFile(filepath.Join(filepath.Dir(msgs), "meta.inf"), fmt.Appendf(nil, `{"name":"s","first_seq":%d}`, first), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkBlocks(t.Context(), dir); refused != (fanfold.CodeOf(err) == fanfold.LogDamaged) || !refused && err != nil {
+			t.Errorf("a log from %d on: %v", first, err)
+		}
 	}
 }
 

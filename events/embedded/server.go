@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -111,7 +112,7 @@ func (e *Server) start(ctx context.Context) error {
 	if err := checkBlocks(ctx, e.opt.Dir); err != nil {
 		return err
 	}
-	if err := removeConsumers(e.opt.Dir); err != nil {
+	if err := errors.Join(removeConsumers(e.opt.Dir), removeUnfinished(e.opt.Dir)); err != nil {
 		return err
 	}
 	s, err := server.NewServer(e.options.Clone())
@@ -226,6 +227,19 @@ func removeConsumers(dir string) error {
 	}
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "consumers of the log cannot be removed: %v", err)
+	}
+	return nil
+}
+
+// removeUnfinished removes the files with which a server that was killed was about to replace its block files. The server ignores them, and
+// they have what was to go. The error is Unavailable.
+func removeUnfinished(dir string) error {
+	left, err := filepath.Glob(filepath.Join(escapeGlob(dir), "jetstream", "*", "streams", "*", "msgs", "*.tmp"))
+	for _, path := range left {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "files that a killed server has left cannot be removed: %v", err)
 	}
 	return nil
 }
@@ -377,6 +391,24 @@ func (e *Server) connectAs(user string) (*nats.Conn, error) {
 // Messages returns a stream's messages from a sequence on, from the files into which the server writes them: see events.Files.
 func (e *Server) Messages(stream string, from uint64, stored *events.Watermark) (events.Messages, error) {
 	return openBlockMessages(e.opt.Dir, stream, from, stored)
+}
+
+// BlockStart returns the first sequence in the block file that has an event of a stream: see events.Files.
+func (e *Server) BlockStart(stream string, seq uint64) (first uint64, err error) {
+	msgs, err := streamDir(e.opt.Dir, stream)
+	if err != nil {
+		return 0, err
+	}
+	blocks, _, err := listBlocks(msgs)
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range slices.Backward(blocks) {
+		if first, err = firstSequence(b, stream); err != nil || first > 0 && first <= seq {
+			return first, err
+		}
+	}
+	return 0, fmt.Errorf("%w: event %d is in no block in %s", events.ErrLayout, seq, msgs)
 }
 
 // Close stops the server and blocks until its files are closed. No log of the server may be used any more. The error is

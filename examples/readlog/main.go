@@ -30,6 +30,7 @@ type envelope struct {
 	Holder         struct{ Collection, ID string }
 	Held           json.RawMessage // a bool, but not in version 3
 	Links          bool
+	Before         uint64 // of a compaction: the last event that the store does without
 	Path, Value    string
 	Body           json.RawMessage
 }
@@ -67,6 +68,12 @@ func read(ctx context.Context, server, stream string, after uint64, once, times 
 	last := s.CachedInfo().State.LastSeq
 	if once && last <= after {
 		return nil
+	}
+	if first := s.CachedInfo().State.FirstSeq; first > after+1 { // the store has been compacted
+		if after > 0 {
+			return fmt.Errorf("events %d to %d are gone: begin anew with the documents, and go on behind their position", after+1, first-1)
+		}
+		fmt.Fprintf(os.Stderr, "the log begins with event %d\n", first)
 	}
 	messages, err := deliver(ctx, js, stream, after)
 	if err != nil {
@@ -152,6 +159,9 @@ func describe(subject string, payload []byte) (string, error) {
 	switch e.V {
 	case 1, 2: // 2 says besides how documents are derived
 	case 3:
+		if e.Op == "compact" {
+			return fmt.Sprintf("compact: the store begins after event %d", e.Before), nil
+		}
 		return describeGuard(subject, payload)
 	default:
 		return "", fmt.Errorf("version %d of the format is newer than this program", e.V)

@@ -25,6 +25,7 @@ type Status struct {
 	Erasable   bool              `json:"logErasable"`        // the log's server lets events be erased from it
 	Replicas   *LogReplicas      `json:"replicas,omitempty"` // of the log on outside servers, as last heard
 	Snapshot   *SnapshotStatus   `json:"snapshot,omitempty"`
+	History    *History          `json:"history,omitempty"`
 	Omitted    []Omission        `json:"omitted,omitempty"`    // rules for whose values some embedded views have no room
 	RuleValues *RuleValues       `json:"ruleValues,omitempty"` // what the model's rules find; absent where it has none that look for a value
 	Indexes    []Index           `json:"indexes,omitempty"`    // that the model declares

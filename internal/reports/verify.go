@@ -38,6 +38,15 @@ type LogReport struct {
 	Missing  []Range `json:"missing,omitempty"` // events that are missing or cannot be read: the first hundred runs
 	More     uint64  `json:"more,omitempty"`    // runs besides those
 	Differs  *Range  `json:"differs,omitempty"` // events of which at least one is not the one that was folded
+	// Base is that at which the log begins; nil for a log that has all its events.
+	Base *BaseReport `json:"base,omitempty"`
+}
+
+// BaseReport says whether the base is what the log says.
+type BaseReport struct {
+	Seq   uint64 `json:"seq"` // the last event that it stands for
+	Bytes int64  `json:"bytes"`
+	Error string `json:"error,omitempty"` // why it is of no use; "" where it is whole
 }
 
 // Range is a run of events, both ends included.
@@ -48,7 +57,7 @@ type Range struct {
 
 // Summary returns what was found in a few numbers.
 func (r *LogReport) Summary() LogSummary {
-	return LogSummary{Last: r.Last, Read: r.Read, Damaged: len(r.Missing) > 0 || r.Differs != nil}
+	return LogSummary{Last: r.Last, Read: r.Read, Damaged: len(r.Missing) > 0 || r.Differs != nil || r.Base != nil && r.Base.Error != ""}
 }
 
 // LogSummary says in a few numbers what a verification of the log found.

@@ -285,6 +285,7 @@ func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
 		}
 	}
 	groupAnswers(s)
+	compactAnswers(t, s)
 	workAnswers(t, s)
 	foreignNames(t, s, c.doc)
 	keyAnswers(t, s, c.doc)

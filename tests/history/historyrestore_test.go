@@ -29,7 +29,7 @@ func (h *history) checkRestored() {
 	rows, before := h.s.Digest(), h.s
 	var stream bytes.Buffer
 	data := filepath.Join(dir, "data")
-	err = before.Node.Backup(context.Background(), 0, func(fanfold.Position) io.Writer { return &stream })
+	err = before.Node.Backup(context.Background(), 0, 0, func(fanfold.Position) io.Writer { return &stream })
 	if err == nil {
 		err = backup.Unpack(&stream, filepath.Join(dir, "backup"))
 	}

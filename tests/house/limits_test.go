@@ -193,6 +193,8 @@ var limitTests = map[string]string{
 	`silent NATS server`:                                                          "TestOtherServersOfTheList",
 	"replicas of the log (`--replicas`, `PUT /v1/_replicas`)":                     "TestReplicasChange TestReplicasByThemselves TestOpenAPIDescribesEveryAnswer",
 	"replays (`POST /v1/_replay`)":                                                "TestReplayCheckByHTTP",
+	"compactions (`POST /v1/_compact`)":                                           "TestOpenAPIDescribesEveryAnswer TestCompactRequests",
+	"history that is kept (`--retain`)":                                           "TestRetainFlag",
 	"replay to a position (`--to`; `readmodel.json`)":                             "TestReplayFlags TestReplayToRefusesOtherDirectories",
 	"snapshots (`POST /v1/_snapshot`, `--snapshot-every`)":                        "TestSnapshots TestSnapshotsByThemselves",
 	`sending or reading a snapshot`:                                               "TestSnapshots",

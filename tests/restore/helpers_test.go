@@ -19,7 +19,7 @@ func backUp(t *testing.T, s *harness.Store) string {
 	t.Helper()
 	s.CatchUp()
 	var stream bytes.Buffer
-	err := s.Node.Backup(t.Context(), 0, func(fanfold.Position) io.Writer { return &stream })
+	err := s.Node.Backup(t.Context(), 0, 0, func(fanfold.Position) io.Writer { return &stream })
 	dir := filepath.Join(t.TempDir(), "backup")
 	if err == nil {
 		err = backup.Unpack(&stream, dir)

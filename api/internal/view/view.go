@@ -4,6 +4,7 @@ package view
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
@@ -87,6 +88,9 @@ func (v View) Outcome(seq uint64) (op fanfold.Op, derived int64, ok bool) {
 // Outcomes returns the direct changes of count folded events from first on: see Outcomes. derived may be Untold.
 func (v View) Outcomes(first uint64, count int) (changes []*fanfold.Change, derived int64, err error) {
 	changes, derived, err = v.views.from.Outcomes.Outcomes(first, count)
+	if err == nil && slices.Contains(changes, nil) {
+		derived, err = v.kept(first, derived)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -99,6 +103,18 @@ func (v View) Outcomes(first uint64, count int) (changes []*fanfold.Change, deri
 		}
 	}
 	return changes, v.count(derived), nil
+}
+
+// kept returns a number of derived changes, which is not known where the events are before the store begins.
+func (v View) kept(first uint64, derived int64) (int64, error) {
+	err := v.views.from.Reader.Read(func(s Snapshot) error {
+		oldest, err := s.Oldest()
+		if oldest > 0 && fanfold.At(first, 0) <= oldest {
+			derived = Untold
+		}
+		return err
+	})
+	return derived, err
 }
 
 // count returns a number of derived changes, or Untold.

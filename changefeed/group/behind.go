@@ -1,0 +1,124 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fanfold/fanfold"
+)
+
+// Behind returns the names of groups that have yet to acknowledge a change up to a position, or have parked one, in order. It looks at the
+// changes after the oldest checkpoint, and evaluates no filter: a change counts that a filter would leave out. Groups of another store are
+// left out. Errors are those of the read model, Internal and Unavailable.
+func (g *Groups) Behind(ctx context.Context, at fanfold.Position) (names []string, err error) {
+	err = g.eachBefore(ctx, at, func(s *group, waits []bool) error {
+		if slices.Contains(waits, true) {
+			names = append(names, s.name)
+		}
+		return nil
+	})
+	return names, err
+}
+
+// PassOver moves the checkpoints of partitions on to a position that have acknowledged everything up to it, so that they can be read once
+// the changes up to it are gone. The others stay. The errors are those of Behind, and Busy.
+func (g *Groups) PassOver(ctx context.Context, at fanfold.Position) error {
+	return g.eachBefore(ctx, at, func(s *group, waits []bool) error {
+		for n, waits := range waits {
+			if waits {
+				continue
+			}
+			err := g.change(ctx, s, n, func(p *partition) (bool, error) {
+				before := p.Generation == s.Generation && p.Checkpoint < at // it may have been reset to a place before
+				if before {
+					p.Checkpoint = at
+				}
+				return before, nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eachBefore calls fn with each group of which a partition's checkpoint is before a position, or a parked batch begins before it. waits
+// tells of each partition whether there is something up to the position that it has yet to give.
+func (g *Groups) eachBefore(ctx context.Context, at fanfold.Position, fn func(s *group, waits []bool) error) error {
+	list, err := g.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range list {
+		s, err := g.get(ctx, l.Name)
+		switch fanfold.CodeOf(err) {
+		case "":
+		case fanfold.NotFound, fanfold.StoreChanged:
+			continue
+		default:
+			return err
+		}
+		states, err := g.partitions(ctx, s)
+		if err != nil {
+			return err
+		}
+		waits, found, err := g.waiting(ctx, s, states, at)
+		if err == nil && found {
+			err = fn(s, waits)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waiting tells of each partition whether something up to a position is yet to be given. found is false where every checkpoint and parked
+// batch is behind the position.
+func (g *Groups) waiting(ctx context.Context, s *group, states []*partition, at fanfold.Position) (waits []bool, found bool, err error) {
+	waits = make([]bool, len(states))
+	oldest, asked := at, 0
+	for n, p := range states {
+		if slices.ContainsFunc(p.Parked, func(r parkedRef) bool { return r.From < at }) {
+			waits[n], found = true, true
+		}
+		if p.Checkpoint < at {
+			oldest, found = min(oldest, p.Checkpoint), true
+			if !waits[n] {
+				asked++
+			}
+		}
+	}
+	if asked == 0 {
+		return waits, found, nil
+	}
+	err = g.model.EachChange(s.Settings.query(oldest), func(ch *fanfold.Change) bool {
+		n := ch.Key.Partition(len(states))
+		if ch.Position <= at && ch.Position > states[n].Checkpoint && !waits[n] {
+			waits[n] = true
+			asked--
+		}
+		return ch.Position <= at && asked > 0 && ctx.Err() == nil
+	})
+	if err == nil {
+		err = ctx.Err()
+	}
+	return waits, found, err
+}
+
+// explain returns the error of reading a partition. Where the changes go that it is to give, it says what to do.
+func (r *reading) explain(err error) error {
+	var gone *fanfold.Error
+	if !errors.As(err, &gone) || gone.Code != fanfold.PositionGone {
+		return err
+	}
+	told := fanfold.Wrap(err, fanfold.PositionGone, "partition %d of group %s stands before the history that is kept: reset the group to the oldest position or a later one, and take what was before from the documents", r.partition, r.group.name)
+	if r.retry != 0 {
+		told.Message = fmt.Sprintf("the parked batch %d-%d of group %s is of the history that is no longer kept: drop it, and take what was before from the documents", r.partition, r.retry, r.group.name)
+	}
+	told.Oldest = gone.Oldest
+	return told
+}

@@ -1,0 +1,99 @@
+package group
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/fanfold/fanfold"
+)
+
+// numbered returns changes of as many documents, one an event.
+func numbered(n int) (all memoryModel) {
+	for i := range n {
+		all = append(all, fanfold.Change{Position: fanfold.At(uint64(i+1), 0), Ordinal: int64(i + 1), Key: fanfold.Key{Collection: "books", ID: fmt.Sprint(i)}, Time: begin})
+	}
+	return all
+}
+
+// TestBehind: a group is behind a position where a partition has yet to acknowledge a change up to it, and not where its checkpoint is
+// before it because nothing of it came between. PassOver moves the latter on, and leaves the former.
+func TestBehind(t *testing.T) {
+	all := numbered(20)
+	g := newGroups(newMemoryKV(), all, all, Options{Now: fixed})
+	ctx := context.Background()
+	tokens := map[string][]Lease{}
+	for _, name := range []string{"done", "late", "none", "parked"} {
+		settings := Settings{Partitions: 4, MaxAttempts: 1}
+		if name == "none" {
+			settings.Collections = []string{"others"}
+		}
+		_, err := g.Put(ctx, name, settings)
+		want(t, "", err)
+		leases, err := g.Lease(ctx, name, "m", 0)
+		want(t, "", err)
+		tokens[name] = leases
+	}
+	at := fanfold.At(10, 0)
+	last := map[int]fanfold.Position{} // of each partition, up to at
+	for _, ch := range all[:10] {
+		last[ch.Key.Partition(4)] = ch.Position
+	}
+	for n, upTo := range last {
+		b := Batch{Partition: n, Token: tokens["done"][n].Token, Position: upTo.String()}
+		want(t, "", g.Ack(ctx, "done", b))
+		b.Token = tokens["parked"][n].Token
+		want(t, "", g.Ack(ctx, "parked", b))
+		if len(last) > 1 && n == all[0].Key.Partition(4) {
+			continue
+		}
+		b.Token = tokens["late"][n].Token
+		want(t, "", g.Ack(ctx, "late", b))
+	}
+	names, err := g.Behind(ctx, at)
+	want(t, "", err)
+	if !slices.Equal(names, []string{"late"}) {
+		t.Errorf("behind are %v", names)
+	}
+	want(t, "", g.PassOver(ctx, at))
+	late := all[0].Key.Partition(4)
+	for _, name := range []string{"done", "late", "none", "parked"} {
+		d, err := g.Describe(ctx, name)
+		want(t, "", err)
+		for _, p := range d.Partitions {
+			if moved := p.Checkpoint.Position == at; moved == (name == "late" && p.Partition == late) {
+				t.Errorf("partition %d of %s stands at %s", p.Partition, name, p.Checkpoint)
+			}
+		}
+	}
+	next := all[10]
+	n := next.Key.Partition(4)
+	want(t, "", g.Nack(ctx, "parked", Batch{Partition: n, Token: tokens["parked"][n].Token, Position: next.Position.String()}, "it fails"))
+	if names, err = g.Behind(ctx, next.Position); err != nil || !slices.Contains(names, "parked") {
+		t.Errorf("with a parked batch, behind are %v, %v", names, err)
+	}
+}
+
+// TestGonePartition: a partition before the oldest position says so, and its lag is not known. That of the others is.
+func TestGonePartition(t *testing.T) {
+	kv, all := newMemoryKV(), numbered(20)
+	ctx := context.Background()
+	g := newGroups(kv, all, all, Options{Now: fixed})
+	_, err := g.Put(ctx, "g", Settings{Partitions: 2})
+	want(t, "", err)
+	leases, err := g.Lease(ctx, "g", "m", 0)
+	want(t, "", err)
+	want(t, "", g.Ack(ctx, "g", Batch{Partition: 1, Token: leases[1].Token, Position: "15-0"}))
+	d, err := newGroups(kv, all[12:], all[12:], Options{Now: fixed}).Describe(ctx, "g")
+	want(t, "", err)
+	if p := d.Partitions[0]; !p.Gone || p.Lag.Changes != nil {
+		t.Errorf("partition 0 is %+v", p)
+	}
+	if p := d.Partitions[1]; p.Gone || p.Lag.Changes == nil {
+		t.Errorf("partition 1 is %+v", p)
+	}
+	if d.Lag.Changes != nil {
+		t.Errorf("the group's lag is %d", *d.Lag.Changes)
+	}
+}

@@ -1,0 +1,67 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// CompactPlan says what a compaction takes away.
+type CompactPlan struct {
+	Before   string    // the oldest position that can be read then
+	Time     time.Time // of the last event that goes; zero where that is not known
+	Done     bool      // the store begins there, or later, already
+	Events   int64     // of the log that go
+	Bytes    int64     // of the log, that they take, as estimated
+	Versions int64     // of documents, and rows of the feed
+	Groups   []string  // that have yet to acknowledge changes that go
+}
+
+// CompactOptions say how Compact works.
+type CompactOptions struct {
+	DryRun bool // only tell what would go
+	Force  bool // also where groups have yet to acknowledge what goes: they read PositionGone until they are reset
+}
+
+// Compaction tells how far the compaction is that runs on the node that was asked, or ran last.
+type Compaction struct {
+	Running     bool   // false once the store begins there, and after an error
+	Phase       string // what is being done; purging while the log still has what went, done at the end
+	Done, Total int64  // of the phase
+	Before      string
+	By          string // who asked for it, "" where nobody knows
+	Started     time.Time
+	Seconds     float64  // that it has taken
+	WaitingFor  []string // nodes that have yet to begin there
+	Error       string   // why it ended early, "" where it did not
+}
+
+// Compact lets the store begin at a position or an RFC 3339 time: documents stay as they are, and what was before is gone for good. It
+// does not wait for the end: Compaction says how far it is, unless the plan is Done. Errors are Conflict, where groups have yet to
+// acknowledge what goes, other work is under way, or the log's server cannot do it; Invalid; StoreChanged; and Timeout for a position that
+// the node does not reach.
+func (c *Client) Compact(ctx context.Context, before string, opt CompactOptions) (*CompactPlan, error) {
+	body, err := json.Marshal(map[string]any{"before": before, "dryRun": opt.DryRun, "force": opt.Force})
+	if err != nil {
+		return nil, err
+	}
+	r := command("/v1/_compact")
+	r.body = body
+	a, err := c.sendSlow(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	plan := &CompactPlan{}
+	return plan, decode(a.body, plan)
+}
+
+// Compaction tells how far the node's compaction is. The error is NotFound where none has run since its start.
+func (c *Client) Compaction(ctx context.Context) (*Compaction, error) {
+	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_compact"))
+	if err != nil {
+		return nil, err
+	}
+	out := &Compaction{}
+	return out, decode(a.body, out)
+}

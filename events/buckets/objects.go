@@ -1,0 +1,261 @@
+package buckets
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/servers"
+)
+
+// objects keeps large values in a JetStream object store beside a log. Its methods may be called from many goroutines and nodes.
+type objects struct {
+	log         events.BucketAccess
+	bucket      string
+	description string // of the stream, where it is made
+	noun        string // what an object is, for errors
+}
+
+// object says what an object is.
+type object struct {
+	Name     string
+	Metadata map[string]string
+	Bytes    int64
+	Sum      string    // SHA-256 of its bytes, as hexadecimal digits; "" for an object whose description cannot be read
+	Stored   time.Time // when it was complete, by the server's clock
+
+	meta   string // subject of the message that describes it
+	nuid   string // of the messages that have its bytes; "" where it has none
+	chunks int    // how many there are
+}
+
+// Bounds of objects.
+const (
+	objectChunk     = 256 << 10        // bytes of a message; less where the server takes less
+	objectStall     = 30 * time.Second // without progress after which an upload or a download fails
+	maxObjects      = 100              // that are listed of those that can be read
+	maxDescriptions = 1000             // that are read for it
+	maxObjectBytes  = 1 << 40
+)
+
+// chunkSubject returns the subject of an object's bytes, and metaSubject that of what describes it: those of an object in an
+// object store.
+func (s *objects) chunkSubject(id string) string { return "$O." + s.bucket + ".C." + id }
+
+func (s *objects) metaSubject(name string) string {
+	return s.metaPrefix() + base64.URLEncoding.EncodeToString([]byte(name))
+}
+
+func (s *objects) metaPrefix() string { return "$O." + s.bucket + ".M." }
+
+// objectName returns a name for a new object that begins with a sequence.
+func objectName(seq uint64) string { return fmt.Sprintf("%d-%s", seq, nuid.Next()) }
+
+// put stores what r has under a name, and returns the object once it is complete: nobody sees it before. Where it
+// fails, what was sent is removed. It reads and sends one message at a time. Errors are r's, ctx's, and Unavailable.
+func (s *objects) put(ctx context.Context, name string, metadata map[string]string, r io.Reader) (object, error) {
+	o := object{Name: name, nuid: nuid.Next(), Metadata: metadata}
+	stream, err := s.open(ctx)
+	if err != nil {
+		return o, err
+	}
+	if err := s.upload(ctx, stream, &o, r); err != nil {
+		cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), servers.Patience)
+		defer cancel()
+		_ = stream.Purge(cleaning, jetstream.WithPurgeSubject(s.chunkSubject(o.nuid))) // a later put removes it otherwise
+		return o, err
+	}
+	return o, nil
+}
+
+// open returns the object store's stream, which it makes where there is none. The error is Unavailable.
+func (s *objects) open(ctx context.Context) (jetstream.Stream, error) {
+	limit, cancel := context.WithTimeout(ctx, objectStall)
+	defer cancel()
+	for {
+		stream, err := s.tryOpen(limit)
+		if err == nil {
+			return stream, nil
+		}
+		select { // several nodes may make it at the same time
+		case <-time.After(100 * time.Millisecond):
+		case <-limit.Done():
+			return nil, cmp.Or(ctx.Err(), error(fanfold.Wrap(err, fanfold.Unavailable, "the object store %s cannot be opened: %v", s.bucket, err)))
+		}
+	}
+}
+
+// tryOpen does what open does, once.
+func (s *objects) tryOpen(ctx context.Context) (jetstream.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, servers.Patience)
+	defer cancel()
+	l := s.log
+	stream, err := l.JS.Stream(ctx, events.ObjectsPrefix+s.bucket)
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return stream, err
+	}
+	if _, err = l.JS.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: s.bucket, Storage: jetstream.FileStorage, Replicas: l.BucketReplicas(),
+		Description: s.description}); err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
+		return nil, err
+	}
+	return l.JS.Stream(ctx, events.ObjectsPrefix+s.bucket)
+}
+
+// upload sends the bytes, and then, once all of them are there, what describes them.
+func (s *objects) upload(ctx context.Context, stream jetstream.Stream, o *object, r io.Reader) error {
+	sum, chunk := sha256.New(), make([]byte, min(objectChunk, int(s.log.NC.MaxPayload())/2))
+	for {
+		n, err := io.ReadFull(r, chunk)
+		if n > 0 {
+			sum.Write(chunk[:n])
+			o.Bytes += int64(n)
+			msg := nats.NewMsg(s.chunkSubject(o.nuid))
+			msg.Data = chunk[:n]
+			msg.Header[jetstream.MsgIDHeader] = []string{fmt.Sprintf("%s.%d", o.nuid, o.chunks)}
+			o.chunks++
+			if err := s.send(ctx, msg); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	o.Sum = hex.EncodeToString(sum.Sum(nil))
+	if there, err := s.countChunks(ctx, stream, o.nuid); err != nil || there != o.chunks {
+		return fanfold.Wrap(err, fanfold.Unavailable, "of the %d pieces of the %s the object store has %d", o.chunks, s.noun, there)
+	}
+	body, err := json.Marshal(jetstream.ObjectInfo{Bucket: s.bucket, NUID: o.nuid, Size: uint64(o.Bytes), Chunks: uint32(o.chunks),
+		Digest: jetstream.GetObjectDigestValue(sum), ObjectMeta: jetstream.ObjectMeta{Name: o.Name,
+			Opts:     &jetstream.ObjectMetaOptions{ChunkSize: uint32(len(chunk))},
+			Metadata: o.Metadata}})
+	if err != nil {
+		return err
+	}
+	msg := nats.NewMsg(s.metaSubject(o.Name))
+	msg.Data = body
+	msg.Header[jetstream.MsgRollup] = []string{jetstream.MsgRollupSubject}
+	return s.send(ctx, msg)
+}
+
+// send sends a message until the server has it. Errors are ctx's, and Unavailable where the server refuses it, or does not
+// answer for objectStall.
+func (s *objects) send(ctx context.Context, msg *nats.Msg) error {
+	limit, cancel := context.WithTimeout(ctx, objectStall)
+	defer cancel()
+	for wait := time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
+		attempt, end := context.WithTimeout(limit, s.log.Attempt)
+		_, err := s.log.Request(attempt, msg)
+		end()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(wait):
+			continue
+		case <-limit.Done():
+		}
+		return cmp.Or(ctx.Err(), error(fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be stored: %v", s.noun, err)))
+	}
+}
+
+// countChunks asks how many messages with an object's bytes there are.
+func (s *objects) countChunks(ctx context.Context, stream jetstream.Stream, id string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, objectStall)
+	defer cancel()
+	subject := s.chunkSubject(id)
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(subject))
+	if err != nil {
+		return 0, err
+	}
+	return int(info.State.Subjects[subject]), nil
+}
+
+// removeAbandoned removes the bytes of objects that were never completed. whole has the subjects of the others. Times are
+// compared that the server gave, for the clocks of two nodes may differ.
+func (s *objects) removeAbandoned(ctx context.Context, stream jetstream.Stream, latest object, whole map[string]bool) error {
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(s.chunkSubject(">")))
+	if err != nil {
+		return err
+	}
+	now, err := stream.GetLastMsgForSubject(ctx, s.metaSubject(latest.Name))
+	if errors.Is(err, jetstream.ErrMsgNotFound) { // newer ones have come, whose nodes do this
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for subject := range info.State.Subjects {
+		if whole[subject] || !strings.HasPrefix(subject, s.chunkSubject("")) {
+			continue
+		}
+		last, err := stream.GetLastMsgForSubject(ctx, subject)
+		if err == nil && now.Time.Sub(last.Time) > s.log.Abandoned {
+			err = stream.Purge(ctx, jetstream.WithPurgeSubject(subject))
+		}
+		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// get writes an object's bytes to w. What was written is of use only where no error comes back. It holds a few messages in
+// memory. Errors are w's, ctx's, and Unavailable: what is there is not what was stored, or it does not come.
+func (s *objects) get(ctx context.Context, o object, w io.Writer) error {
+	stream, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	if there, err := s.countChunks(ctx, stream, o.nuid); err != nil || there != o.chunks {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the %s is damaged: of its %d pieces %d are there", s.noun, o.chunks, there)
+	}
+	cons, err := s.log.JS.OrderedConsumer(ctx, events.ObjectsPrefix+s.bucket, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{s.chunkSubject(o.nuid)}, MaxResetAttempts: events.ResetAttempts})
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be read: %v", s.noun, err)
+	}
+	msgs, err := cons.Messages(events.PullOptions()...)
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be read: %v", s.noun, err)
+	}
+	defer msgs.Stop()
+	sum, size := sha256.New(), int64(0)
+	for range o.chunks {
+		waiting, cancel := context.WithTimeout(ctx, objectStall)
+		msg, err := msgs.Next(jetstream.NextContext(waiting))
+		cancel()
+		if err != nil {
+			return cmp.Or(ctx.Err(), error(fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be read: %v", s.noun, err)))
+		}
+		sum.Write(msg.Data())
+		if size += int64(len(msg.Data())); size > o.Bytes {
+			break
+		}
+		if _, err := io.Copy(w, bytes.NewReader(msg.Data())); err != nil {
+			return err
+		}
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); size != o.Bytes || got != o.Sum {
+		return fanfold.Errorf(fanfold.Unavailable, "the %s is damaged: it has %d bytes of digest %s, and was stored with %d of %s", s.noun, size, got, o.Bytes, o.Sum)
+	}
+	return nil
+}

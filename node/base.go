@@ -1,0 +1,69 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/projector"
+)
+
+// Base returns the base at which the log begins, nil where it begins with its first event. Errors are LogDamaged where it is not there, or is not the one that the
+// log names, and Unavailable.
+func (s logSource) Base(ctx context.Context) (*projector.Base, error) {
+	b := s.Log.Base()
+	if b.Seq == 0 {
+		return nil, nil
+	}
+	h, want := fanfold.Horizon{Seq: b.Seq, Digest: b.Digest}, fanfold.BaseFile{}
+	if c, _ := s.Compaction(); c != nil && c.Seq == b.Seq {
+		h, want = c.Horizon, c.Base
+	}
+	found, err := s.bases.Find(ctx, b.Seq, b.Digest, want.Name)
+	if err != nil {
+		return nil, err
+	}
+	if found.Name == want.Name && found.BaseFile != want {
+		return nil, fanfold.Errorf(fanfold.LogDamaged, "the base %s has %d bytes of digest %s, and the log names one of %d bytes of %s", want.Name, found.Bytes, found.Sum, want.Bytes, want.Sum)
+	}
+	return baseOf(s.bases, h, found), nil
+}
+
+// baseOf returns a base of a horizon as the projector reads it.
+func baseOf(bases *buckets.Bases, h fanfold.Horizon, found buckets.Base) *projector.Base {
+	return &projector.Base{Horizon: h, Open: func(ctx context.Context) (io.ReadCloser, error) {
+		r, w := io.Pipe()
+		go func() { _ = w.CloseWithError(bases.Get(ctx, found, w)) }() // ends when r is read to its end, or closed
+		return r, nil
+	}}
+}
+
+// verifyBase reads the base at which the log begins through, and tells whether it is what the log says; nil for a log that has all its events. The error is
+// Unavailable, or ctx's.
+func (n *Node) verifyBase(ctx context.Context) (*reports.BaseReport, error) {
+	source := newLogSource(n.Log)
+	base, err := source.Base(ctx)
+	if err == nil && base == nil {
+		return nil, nil
+	}
+	report := &reports.BaseReport{Seq: n.Log.Base().Seq}
+	if fanfold.CodeOf(err) == fanfold.LogDamaged {
+		report.Error = "is missing: " + fanfold.MessageOf(err)
+		return report, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := base.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	report.Bytes, err = io.Copy(io.Discard, file)
+	if err = errors.Join(err, file.Close()); err != nil && ctx.Err() == nil {
+		report.Error = "cannot be read: " + fanfold.MessageOf(err)
+	}
+	return report, ctx.Err()
+}

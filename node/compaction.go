@@ -1,0 +1,197 @@
+package node
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// baseFile is the name of the file in the data directory from which a base is sent.
+const baseFile = "base.new"
+
+// PlanCompaction tells what a compaction up to a moment would take away. The moment's position is one of this store. Errors are Conflict
+// for a position that is not folded yet, or where the store cannot begin, and Unavailable.
+func (n *Node) PlanCompaction(ctx context.Context, before fanfold.Moment) (*reports.CompactPlan, error) {
+	plan, _, err := n.planCompaction(ctx, before)
+	return plan, err
+}
+
+// planCompaction does what PlanCompaction does, and returns the horizon's event, too.
+func (n *Node) planCompaction(ctx context.Context, before fanfold.Moment) (*reports.CompactPlan, uint64, error) {
+	var h fanfold.Horizon
+	var asked uint64
+	done := false
+	err := n.Store.Read(func(s *sqlite.Snapshot) (err error) {
+		if h, _, err = s.Horizon(); err != nil {
+			return err
+		}
+		if seq := before.Position.Seq(); before.Time.IsZero() && seq > s.Checkpoint.Seq {
+			return fanfold.Errorf(fanfold.Conflict, "this node is at event %d, before event %d", s.Checkpoint.Seq, seq)
+		} else if done = h.Seq > 0 && (before.Time.IsZero() && seq <= h.Seq || !before.Time.IsZero() && !before.Time.After(h.Time)); done {
+			return nil
+		}
+		at, err := s.Resolve(before)
+		asked = at.Seq()
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	if done = done || asked <= h.Seq; done {
+		return &reports.CompactPlan{Before: n.issuer().Mark(h.At()), Time: h.Time, Done: true, Groups: []string{}}, h.Seq, nil
+	}
+	seq, latest, err := projector.SafeEnd(ctx, newLogSource(n.Log), h.Seq, asked)
+	if err != nil {
+		return nil, 0, err
+	}
+	plan, err := n.whatGoes(ctx, h, seq)
+	if err != nil {
+		return nil, 0, err
+	}
+	plan.Time = latest
+	return plan, seq, nil
+}
+
+// whatGoes counts what a compaction up to event seq takes away of a store that begins at h.
+func (n *Node) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*reports.CompactPlan, error) {
+	plan := &reports.CompactPlan{Events: int64(seq - h.Seq), Groups: []string{}}
+	var at fanfold.Position
+	err := n.Store.Read(func(s *sqlite.Snapshot) (err error) {
+		if at, err = s.Resolve(fanfold.Moment{Position: fanfold.At(seq, 0)}); err != nil {
+			return err
+		}
+		plan.Versions, err = s.Ordinal(at)
+		plan.Versions = max(0, plan.Versions-h.Changes)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	plan.Before = n.issuer().Mark(at)
+	state, err := n.Log.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if state.Count > 0 {
+		plan.Bytes = int64(float64(state.Bytes) / float64(state.Count) * float64(plan.Events))
+	}
+	behind, err := n.groups.Behind(ctx, at)
+	plan.Groups = append(plan.Groups, behind...)
+	return plan, err
+}
+
+// Compact begins to let the store begin at a moment, and returns what goes. It returns once that has begun, and Compaction says how
+// far it is; a plan that is Done already begins nothing. by names who asked, "" where nobody knows. Errors are those of PlanCompaction, and Conflict:
+// for a log whose server cannot do it, while another compaction, a replay or the preparation of a model runs, and where groups have not
+// acknowledged what goes, unless force says so.
+func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, by string) (*reports.CompactPlan, error) {
+	plan, seq, err := n.planCompaction(ctx, before)
+	if err != nil || plan.Done {
+		return plan, err
+	}
+	if err := n.mayCompact(ctx); err != nil {
+		return nil, err
+	}
+	if len(plan.Groups) > 0 && !force {
+		return nil, groupsBehind(plan.Groups)
+	}
+	run, err := n.Projector.BeginCompact(n.compacting(seq, plan, by))
+	if err != nil {
+		return nil, err
+	}
+	n.cfg.Logger.Info("a compaction begins", "before", plan.Before, "event", seq, "by", by, "force", force, "events", plan.Events, "groups", plan.Groups)
+	n.background.Go(func() {
+		began := time.Now()
+		err := run(n.running)
+		n.compactions.ended()
+		level := n.cfg.Logger.Info
+		if err != nil {
+			level = n.cfg.Logger.Error
+		}
+		level("a compaction has ended", "before", plan.Before, "event", seq, "by", by, "seconds", time.Since(began).Seconds(), "err", err)
+	})
+	return plan, nil
+}
+
+// mayCompact returns why no compaction may begin now, as Conflict, Unavailable or LogDamaged.
+func (n *Node) mayCompact(ctx context.Context) error {
+	if err := n.Log.Damage(); err != nil {
+		return err
+	}
+	if err := n.Log.MayCompact(ctx); err != nil {
+		return err
+	}
+	if p, _ := n.Projector.Proposal(); p != nil {
+		return fanfold.Errorf(fanfold.Conflict, "a model is being prepared: wait for its end")
+	}
+	if s := n.Projector.Status().Stopped; s != nil {
+		return fanfold.Errorf(fanfold.Conflict, "the projector has stopped at event %d: %s", s.Seq, s.Reason)
+	}
+	return nil
+}
+
+// maxGroupsNamed bounds the groups that an error names.
+const maxGroupsNamed = 20
+
+// groupsBehind returns the error for groups that have not acknowledged what goes.
+func groupsBehind(groups []string) error {
+	names := strings.Join(groups[:min(len(groups), maxGroupsNamed)], ", ")
+	if more := len(groups) - maxGroupsNamed; more > 0 {
+		names += ", ..."
+	}
+	return fanfold.Errorf(fanfold.Conflict, "%d consumer groups have not acknowledged all changes up to there: %s; wait for them, or force it, and reset them afterwards", len(groups), names)
+}
+
+// compacting returns what the projector needs of the node for a compaction up to event seq.
+func (n *Node) compacting(seq uint64, plan *reports.CompactPlan, by string) projector.Compacting {
+	return projector.Compacting{Horizon: seq, Before: plan.Before, By: by, File: filepath.Join(n.cfg.Data, baseFile), Store: n.storeBase, Step: n.cfg.CompactStep,
+		Append: func(ctx context.Context, c *fanfold.Compaction) (uint64, error) {
+			if err := n.groups.PassOver(ctx, c.At()); err != nil {
+				n.cfg.Logger.Warn("consumer groups that wait for nothing up to the horizon could not be moved on to it", "err", err)
+			}
+			_, last := n.Log.Compaction()
+			return n.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindCompact, Compaction: c, Actor: by}, fanfold.Exactly(fanfold.Revision(last)))
+		}}
+}
+
+// storeBase puts a base into the object store.
+func (n *Node) storeBase(ctx context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *projector.Base, error) {
+	base, err := n.compactions.bases.Put(ctx, h.Seq, h.Digest, file)
+	if err != nil {
+		return fanfold.BaseFile{}, nil, err
+	}
+	return base.BaseFile, baseOf(n.compactions.bases, h, base), nil
+}
+
+// Compaction tells how far the compaction is that runs on this node, or ran last; nil for none. Where the log is to be purged yet, which any node may do, it
+// says so.
+func (n *Node) Compaction() *reports.Compaction {
+	out := n.Projector.Compaction()
+	c, seq := n.Log.Compaction()
+	if out != nil && (out.Running || out.Error != "") || c == nil || n.compactions.purged.Load() >= seq {
+		return out
+	}
+	if out == nil {
+		out = &reports.Compaction{Before: n.issuer().Mark(c.At())}
+	}
+	out.Phase, out.Done, out.Total, out.WaitingFor = reports.PhasePurging, 0, 0, n.waitingFor(c.Seq)
+	return out
+}
+
+// waitingFor returns the live nodes whose read models still have what was before event seq, as people name them.
+func (n *Node) waitingFor(seq uint64) (names []string) {
+	_, all := n.nodes()
+	for _, node := range all {
+		if node.Live && node.Base < seq {
+			names = append(names, strings.TrimSpace(node.ID+" "+node.Address))
+		}
+	}
+	return names
+}

@@ -1,0 +1,316 @@
+package node
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// compactions is what a node does about compactions besides running them.
+type compactions struct {
+	bases  *buckets.Bases
+	built  atomic.Uint64                   // the last event of the base on which the read model is built, as was seen last
+	seen   atomic.Pointer[fanfold.Horizon] // as was seen last; nil before that
+	purged atomic.Uint64                   // the compact event of the last purge that is over
+	wake   chan struct{}                   // has an element where there is something to look at
+
+	noticed    uint64    // the last compact event that was noticed
+	noticedAt  time.Time // and when
+	rebuildDue time.Time // when a rebuild that failed is tried again
+	rebuilds   int       // that have failed in a row
+	retained   time.Time // when it was last looked at how much is kept
+	refused    string    // why the last compaction by the node itself did not begin
+}
+
+// How often a node looks after compactions, and what it waits for.
+const (
+	compactionsEvery = time.Second
+	retainEvery      = time.Minute
+	purgeAnyway      = 10 * time.Minute // after which a node that still has an old read model is not waited for
+	rebuildRetry     = time.Second      // doubled for each failure, up to the next
+	maxRebuildRetry  = time.Minute
+	leastRetain      = time.Hour
+	retainShare      = 10 // a compaction by the node itself takes away at least a tenth of the events
+)
+
+// checkRetain returns Invalid for a history that is too short.
+func checkRetain(cfg Config) error {
+	if cfg.Retain != 0 && cfg.Retain < leastRetain {
+		return fanfold.Errorf(fanfold.Invalid, "--retain %v is less than %v; 0 keeps everything", cfg.Retain, leastRetain)
+	}
+	return nil
+}
+
+// openCompactions makes what looks after compactions, and removes the file that a process left that was killed in one. The error is that of removing it.
+func (n *Node) openCompactions() error {
+	n.compactions.bases, n.compactions.wake = buckets.NewBases(n.Log), make(chan struct{}, 1)
+	if err := os.Remove(filepath.Join(n.cfg.Data, baseFile)); err != nil && !os.IsNotExist(err) {
+		return fanfold.Wrap(err, fanfold.Unavailable, "a base that was not finished cannot be removed: %v", err)
+	}
+	return n.noteHorizon()
+}
+
+// horizon returns where the read model begins, as was seen last.
+func (c *compactions) horizon() fanfold.Horizon {
+	if h := c.seen.Load(); h != nil {
+		return *h
+	}
+	return fanfold.Horizon{}
+}
+
+// isBehind tells whether the read model has what was before the horizon.
+func (c *compactions) isBehind() bool { return c.built.Load() < c.horizon().Seq }
+
+// ended has it looked at what is to be done after a compaction.
+func (c *compactions) ended() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// noteHorizon takes note of where the read model begins. The error is the read model's.
+func (n *Node) noteHorizon() error {
+	return n.Store.Read(func(s *sqlite.Snapshot) error {
+		h, built, err := s.Horizon()
+		if err == nil {
+			n.compactions.seen.Store(&h)
+			n.compactions.built.Store(built)
+		}
+		return err
+	})
+}
+
+// runCompactions looks after compactions until ctx ends, and returns nil.
+func (n *Node) runCompactions(ctx context.Context) error {
+	tick := time.NewTicker(compactionsEvery)
+	defer tick.Stop()
+	for noted := uint64(0); ; {
+		woken := false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-n.compactions.wake:
+			woken = true
+			_ = os.Remove(filepath.Join(n.cfg.Data, baseFile)) // the next start tries again
+		case <-tick.C:
+		}
+		if applied := n.Store.Applied.Seq(); woken || applied != noted || n.compactions.isBehind() {
+			if n.noteHorizon() != nil {
+				continue // the read model is being closed
+			}
+			noted = applied
+		}
+		n.rebuildOnBase(ctx)
+		n.purge(ctx)
+		n.retain(ctx)
+	}
+}
+
+// rebuildOnBase builds the read model anew where a compact event was folded, so that it has nothing of what was before. What fails is logged and tried again.
+func (n *Node) rebuildOnBase(ctx context.Context) {
+	c := &n.compactions
+	h := c.horizon()
+	if !c.isBehind() || time.Now().Before(c.rebuildDue) {
+		return
+	}
+	run, err := n.Projector.BeginReplay()
+	if err != nil { // a compaction, or another replay, which may begin with the base
+		return
+	}
+	n.cfg.Logger.Info("the read model is built anew from the base, without what was before it", "event", h.Seq)
+	if err = run(ctx); err == nil {
+		err = n.noteHorizon()
+	}
+	if c.rebuilds++; err == nil {
+		c.rebuilds = 0
+		n.cfg.Logger.Info("the read model was built anew from the base", "event", h.Seq)
+	} else if ctx.Err() == nil {
+		n.cfg.Logger.Warn("the read model could not be built anew from the base, and is tried again", "event", h.Seq, "err", err)
+		c.rebuildDue = time.Now().Add(min(rebuildRetry<<min(c.rebuilds, 10), maxRebuildRetry))
+	}
+}
+
+// purge removes from the log what is before the horizon, once no live node needs it, and then bases and snapshots from before. Whoever finds it undone does it.
+func (n *Node) purge(ctx context.Context) {
+	c := &n.compactions
+	what, seq := n.Log.Compaction()
+	if what == nil || c.purged.Load() >= seq {
+		return
+	}
+	if c.noticed != seq {
+		c.noticed, c.noticedAt = seq, time.Now()
+	}
+	if c.built.Load() < what.Seq {
+		return
+	}
+	waiting, err := n.nodesBefore(ctx, what.Seq)
+	if err != nil || waiting && time.Since(c.noticedAt) < purgeAnyway {
+		return
+	}
+	switch err = n.purgeUpTo(ctx, what); {
+	case err == nil:
+		c.purged.Store(seq)
+		n.cfg.Logger.Info("the log was purged", "before", what.Seq)
+	case fanfold.CodeOf(err) != fanfold.Conflict && ctx.Err() == nil: // otherwise it is too early
+		n.cfg.Logger.Warn("the log could not be purged, and is tried again", "before", what.Seq, "err", err)
+	}
+}
+
+// nodesBefore tells whether a live node's read model still has what was before event seq. The error is Unavailable.
+func (n *Node) nodesBefore(ctx context.Context, seq uint64) (bool, error) {
+	if n.members == nil {
+		return false, nil
+	}
+	live, err := n.members.Live(ctx)
+	if err != nil {
+		return true, err
+	}
+	for _, node := range live {
+		if node.Base < seq {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// purgeUpTo does purge's work.
+func (n *Node) purgeUpTo(ctx context.Context, what *fanfold.Compaction) error {
+	if err := n.Log.Purge(ctx); err != nil {
+		return err
+	}
+	if err := n.compactStep(StepPurged); err != nil {
+		return err
+	}
+	if err := n.groups.PassOver(ctx, what.At()); err != nil {
+		return err
+	}
+	if err := n.compactions.bases.Remove(ctx, what.Base, what.Seq); err != nil {
+		return err
+	}
+	if n.embedded == nil {
+		if err := buckets.NewSnapshots(n.Log).Remove(ctx, what.Seq); err != nil {
+			return err
+		}
+	}
+	return n.compactStep(StepRemoved)
+}
+
+// The steps after those of a projector.Compacting.
+const (
+	StepPurged  = "purged"  // the log has lost what goes
+	StepRemoved = "removed" // bases and snapshots from before are gone
+)
+
+// compactStep tells a test of a step.
+func (n *Node) compactStep(step string) error {
+	if n.cfg.CompactStep == nil {
+		return nil
+	}
+	return n.cfg.CompactStep(step)
+}
+
+// byRetain stands for the node itself among those who ask for compactions.
+const byRetain = "retain"
+
+// retain compacts the store where it keeps more than it is to keep. Of several nodes the live one with the smallest id does it.
+func (n *Node) retain(ctx context.Context) {
+	c := &n.compactions
+	if n.cfg.Retain == 0 || time.Since(c.retained) < retainEvery || !n.leads() {
+		return
+	}
+	c.retained = time.Now()
+	err := n.compactIfDue(ctx, fanfold.Moment{Time: time.Now().Add(-n.cfg.Retain)})
+	reason := ""
+	if err != nil {
+		reason = err.Error()
+	}
+	if c.refused != reason && ctx.Err() == nil && err != nil {
+		n.cfg.Logger.Warn("history that is older than --retain cannot go yet, and is tried again", "err", err)
+	}
+	c.refused = reason
+}
+
+// leads tells whether the node is the one of all live ones that does what one of them is to do.
+func (n *Node) leads() bool {
+	_, all := n.nodes()
+	for _, node := range all { // by id
+		if node.Live {
+			return node.Self
+		}
+	}
+	return false
+}
+
+// compactIfDue begins a compaction where enough goes by it.
+func (n *Node) compactIfDue(ctx context.Context, before fanfold.Moment) error {
+	var oldest time.Time
+	if h := n.compactions.horizon(); h.Seq > 0 {
+		oldest = h.Time
+	}
+	if !before.Time.After(oldest) {
+		return nil
+	}
+	plan, _, err := n.planCompaction(ctx, before)
+	if err != nil || plan.Done {
+		return err
+	}
+	last, err := n.Log.LastSeq(ctx)
+	if err != nil {
+		return err
+	}
+	kept := last - n.compactions.horizon().Seq
+	if uint64(plan.Events)*retainShare < kept {
+		return nil
+	}
+	_, err = n.Compact(ctx, before, false, byRetain)
+	return err
+}
+
+// history returns how far back the store can be read. The error is the read model's.
+func (n *Node) history(s *sqlite.Snapshot) (*reports.History, error) {
+	h, _, err := s.Horizon()
+	if err != nil {
+		return nil, err
+	}
+	out := &reports.History{Oldest: n.issuer().Mark(h.At()), Compaction: n.Compaction()}
+	if h.Seq > 0 {
+		out.OldestTime = h.Time
+	}
+	if c, seq := n.Log.Compaction(); c != nil {
+		out.Base = &reports.HistoryBase{Seq: c.Seq, Name: c.Base.Name, Bytes: c.Base.Bytes, Sum: c.Base.Sum.String(), Event: seq}
+	}
+	return out, nil
+}
+
+// historyMetrics registers what is about the history that is kept.
+func (n *Node) historyMetrics(m *instruments) {
+	m.gauge("fanfold_history_oldest_sequence", "The last event that is not kept, after which the history begins; 0 while all events are kept.",
+		func() float64 { return float64(n.compactions.horizon().Seq) })
+	m.gauge("fanfold_history_oldest_timestamp_seconds", "Time of the last event that is not kept; 0 while all events are kept.", func() float64 {
+		if h := n.compactions.horizon(); h.Seq > 0 {
+			return float64(h.Time.UnixNano()) / 1e9
+		}
+		return 0
+	})
+	m.gauge("fanfold_compaction_progress_ratio", "How far the phase is at which the running compaction is, from 0 to 1; 1 where none runs.",
+		func() float64 { return compactionRatio(n.Projector.Compaction()) })
+}
+
+// compactionRatio returns how far a compaction's phase is, 1 for none that runs.
+func compactionRatio(c *reports.Compaction) float64 {
+	if c == nil || !c.Running {
+		return 1
+	}
+	if c.Total == 0 {
+		return 0
+	}
+	return min(1, float64(c.Done)/float64(c.Total))
+}

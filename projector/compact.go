@@ -1,0 +1,225 @@
+package projector
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// Compacting says up to where the store is compacted, and what the caller does for it.
+type Compacting struct {
+	Horizon uint64           // the last event that goes; at a place that SafeEnd returned
+	Before  fanfold.Bookmark // and By: see reports.Compaction
+	By      string
+	File    string // the path at which the base is written; the caller removes the file
+	// Store puts the base where every node finds it, durably, and returns what it is, and how it is read back.
+	Store func(ctx context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *Base, error)
+	// Append appends the event from which on the store begins at the horizon, and returns its sequence once it is durable.
+	Append func(ctx context.Context, c *fanfold.Compaction) (uint64, error)
+	// Step is told of each of the Steps when it is over; its error ends the compaction there. nil for nobody.
+	Step func(step string) error
+}
+
+// The steps of a compaction, in order.
+const (
+	StepBuilt    = "built"     // the base is in the file
+	StepStored   = "stored"    // in the object store
+	StepReadBack = "read back" // and again in a read model
+	StepCompared = "compared"  // which is, replayed to the end, the one that is served
+	StepAppended = "appended"  // the event is in the log
+	StepSwitched = "switched"  // the read model is the new one
+)
+
+// compaction is a Compacting under way.
+type compaction struct {
+	Compacting
+	p *Projector
+}
+
+// BeginCompact begins to let the store begin at a horizon. The base is made by a replay, put where all nodes find it, read back, and must give
+// the rows that are served, before the event is appended. The read model built on it then takes over. Compaction shows how far it is. The caller must call
+// run, which does the work and blocks; until the event is appended, its error leaves everything as it was. Reads never stop, and folding does for the last
+// moment only. The error is a Conflict where a replay or another compaction runs.
+func (p *Projector) BeginCompact(asked Compacting) (run func(ctx context.Context) error, err error) {
+	if !p.replay.beginCompaction(&reports.Compaction{Before: asked.Before, By: asked.By, Total: int64(asked.Horizon)}) {
+		return nil, errReplaying
+	}
+	c := &compaction{asked, p}
+	if c.Step == nil {
+		c.Step = func(string) error { return nil }
+	}
+	return func(ctx context.Context) error {
+		err := c.run(ctx)
+		p.replay.endCompaction(err)
+		return err
+	}, nil
+}
+
+// run does the work.
+func (c *compaction) run(ctx context.Context) error {
+	h, err := c.build(ctx)
+	if err == nil {
+		err = c.Step(StepBuilt)
+	}
+	if err != nil {
+		return err
+	}
+	file, base, err := c.store(ctx, h)
+	if err == nil {
+		err = c.Step(StepStored)
+	}
+	if err != nil {
+		return err
+	}
+	db, err := c.p.store.Build()
+	if err != nil {
+		return err
+	}
+	r := c.p.newRebuilding(db, c.p.store.Applied.Seq)
+	r.told = c.told
+	swapping, err := c.takeOver(ctx, r, base, file)
+	if err != nil && !swapping {
+		return errors.Join(err, c.p.store.Discard(db))
+	}
+	if err != nil {
+		return err
+	}
+	return c.Step(StepSwitched)
+}
+
+// told notes how many events are replayed.
+func (c *compaction) told(seq, target uint64) {
+	c.p.replay.compacts(reports.PhaseReplaying, int64(seq), int64(target))
+}
+
+// build replays the log up to the horizon and writes the base into the file.
+func (c *compaction) build(ctx context.Context) (h fanfold.Horizon, err error) {
+	db, err := c.p.store.Build()
+	if err != nil {
+		return h, err
+	}
+	defer func() { err = errors.Join(err, c.p.store.Discard(db)) }()
+	r := c.p.newRebuilding(db, func() uint64 { return c.Horizon })
+	r.told = c.told
+	if err := r.beginPast(ctx, Past{To: fanfold.Moment{Position: fanfold.At(c.Horizon, fanfold.MaxChanges)}, Last: c.Horizon}); err != nil {
+		return h, err
+	}
+	if err := r.toEnd(ctx, nil, c.Horizon); err != nil {
+		return h, err
+	}
+	if r.at != c.Horizon {
+		return h, fanfold.Errorf(fanfold.Internal, "the replay to event %d ended at %d", c.Horizon, r.at)
+	}
+	c.p.replay.compacts(reports.PhaseWriting, 0, 0)
+	return h, writeFile(c.File, func(w io.Writer) error {
+		h, err = db.WriteBase(ctx, w)
+		return err
+	})
+}
+
+// writeFile makes a file of what write writes, durably.
+func writeFile(path string, write func(w io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "cannot write %s: %v", path, err)
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	if err = write(w); err == nil {
+		err = w.Flush()
+	}
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// store puts the file where every node finds it.
+func (c *compaction) store(ctx context.Context, h fanfold.Horizon) (file fanfold.BaseFile, base *Base, err error) {
+	f, err := os.Open(c.File)
+	if err != nil {
+		return file, nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read %s: %v", c.File, err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		c.p.replay.compacts(reports.PhaseStoring, 0, info.Size())
+		file, base, err = c.Store(ctx, h, &countedReader{f, func(read int64) { c.p.replay.compacts(reports.PhaseStoring, read, info.Size()) }, 0})
+	}
+	return file, base, errors.Join(err, f.Close())
+}
+
+// countedReader tells how many bytes were read.
+type countedReader struct {
+	io.Reader
+	tell func(read int64)
+	read int64
+}
+
+// Read implements io.Reader.
+func (r *countedReader) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	r.read += int64(n)
+	r.tell(r.read)
+	return n, err
+}
+
+// takeOver reads the base back, replays what follows, compares, appends the event, and makes the result the current read model. The generation is the
+// store's, even on an error, where swapping is true.
+func (c *compaction) takeOver(ctx context.Context, r *rebuilding, base *Base, file fanfold.BaseFile) (swapping bool, err error) {
+	if err := r.load(ctx, base); err != nil {
+		return false, err
+	}
+	if err := c.Step(StepReadBack); err != nil {
+		return false, err
+	}
+	if r.feed, err = follow(ctx, c.p.log, r.at+1); err != nil {
+		return false, err
+	}
+	defer r.feed.stop()
+	if err := c.compare(ctx, r); err != nil {
+		return false, err
+	}
+	if err := c.append(ctx, r.base, file); err != nil {
+		return false, err
+	}
+	c.p.replay.compacts(reports.PhaseSwitching, 0, 0)
+	return r.swapIn(ctx)
+}
+
+// compare replays up to where the read model stands, and returns an error that names what is different there.
+func (c *compaction) compare(ctx context.Context, r *rebuilding) error {
+	copying := func() { c.p.replay.compacts(reports.PhaseComparing, 0, 0) }
+	_, d, err := r.compare(ctx, copying, func(_ string, done, total int64) { c.p.replay.compacts(reports.PhaseComparing, done, total) })
+	if err != nil {
+		return err
+	}
+	if d.First != nil {
+		return different(d)
+	}
+	return c.Step(StepCompared)
+}
+
+// different says that a base does not give the read model.
+func different(d *sqlite.Differences) error {
+	rows := int64(0)
+	for _, t := range d.Tables {
+		rows += t.Rows
+	}
+	return fanfold.Errorf(fanfold.Internal, "%d rows are not as the base and the events after it give them, the first one in table %s with key %s (%s); nothing was taken away: run fanfold replay --check",
+		rows, d.First.Table, d.First.Key, d.First.Kind)
+}
+
+// append appends the event, and waits until it is folded.
+func (c *compaction) append(ctx context.Context, h fanfold.Horizon, file fanfold.BaseFile) error {
+	c.p.replay.compacts(reports.PhaseAppending, 0, 0)
+	seq, err := c.Append(ctx, &fanfold.Compaction{Horizon: h, Base: file})
+	if err == nil {
+		err = c.Step(StepAppended)
+	}
+	if err != nil {
+		return err
+	}
+	return c.p.store.Applied.Wait(ctx, seq)
+}
