@@ -47,8 +47,8 @@ func newBaseTable(name, columns string, key int, where string) baseTable {
 	return t
 }
 
-// WriteBase writes the state of a generation that Build made, without its changes, as the file of a base, and returns the horizon that it
-// is of: all that is folded. Nobody writes to the generation meanwhile. It blocks until w has everything, or ctx has ended. Errors are ctx's,
+// WriteBase writes the state of a generation that Build made, without its changes, as the file of a base. It returns the horizon that the
+// file is of: all that is folded. Nobody writes to the generation meanwhile. It blocks until w has everything, or ctx has ended. Errors are ctx's,
 // w's, and those of the read model.
 func (db *DB) WriteBase(ctx context.Context, w io.Writer) (h fanfold.Horizon, err error) {
 	err = db.ReadUnshared(func(s *Snapshot) error {
@@ -80,11 +80,15 @@ func (s *Snapshot) writeBaseTable(ctx context.Context, out *basefile.Writer, t b
 	if t.where != "" {
 		query += " WHERE " + t.where
 	}
+	values := make([]any, len(t.Columns))
 	if err := s.c.Query(query+" ORDER BY "+t.order, func(r driver.Row) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return out.Row(r)
+		for i, v := range r {
+			values[i] = v
+		}
+		return out.Row(values)
 	}); err != nil {
 		return err
 	}
@@ -117,12 +121,7 @@ func (db *DB) LoadBase(ctx context.Context, r io.Reader, want fanfold.Horizon) (
 	}
 	err = c.Unwatched(func() error {
 		l := baseLoader{c: c, in: in}
-		for !l.ended {
-			if err := c.Update(l.some); err != nil {
-				return notOfBase(err)
-			}
-		}
-		return c.Update(func() error { return finishBase(c, h, db.opt.Fingerprint) })
+		return notOfBase(l.load(h, db.opt.Fingerprint))
 	})
 	if err == nil {
 		err = db.tx.load()
@@ -130,10 +129,11 @@ func (db *DB) LoadBase(ctx context.Context, r io.Reader, want fanfold.Horizon) (
 	return h, err
 }
 
-// Bounds of the rows that one transaction of a base's loading writes.
+// Bounds of the rows that one statement and one transaction of a base's loading insert.
 const (
-	loadedRows  = 100_000
-	loadedBytes = 64 << 20
+	rowsAtATime  = 16
+	bytesAtATime = 256 << 10
+	loadedBytes  = 64 << 20
 )
 
 // baseLoader inserts the rows of a base.
@@ -141,34 +141,86 @@ type baseLoader struct {
 	c     *driver.Conn
 	in    *basefile.Reader
 	ended bool
+
+	table int            // of the rows that wait
+	args  []driver.Value // their values
+	bytes int            // of them
 }
 
-// insertBaseSQL holds the statements that insert a row, by table.
-var insertBaseSQL = func() (list []string) {
-	for _, t := range baseTables {
-		list = append(list, "INSERT INTO "+t.Name+" ("+strings.Join(t.Columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(t.Columns)-1)+")")
+// load fills the file. The indexes are made when the rows are there, which takes less than to keep them.
+func (l *baseLoader) load(h fanfold.Horizon, fingerprint string) error {
+	var indexes []string
+	if err := l.c.Update(func() (err error) { indexes, err = l.dropIndexes(); return err }); err != nil {
+		return err
 	}
-	return list
-}()
+	for !l.ended {
+		if err := l.c.Update(l.some); err != nil {
+			return err
+		}
+	}
+	return l.c.Update(func() error {
+		for _, create := range indexes {
+			if err := l.c.Exec(create); err != nil {
+				return err
+			}
+		}
+		return finishBase(l.c, h, fingerprint)
+	})
+}
 
-// some inserts the next rows.
+// dropIndexes drops the indexes of tables that a base has, and returns the statements that make them again.
+func (l *baseLoader) dropIndexes() (create []string, err error) {
+	var names []string
+	for _, t := range baseTables {
+		if err := l.c.Query("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?", func(r driver.Row) error {
+			names, create = append(names, r.Text(0)), append(create, r.Text(1))
+			return nil
+		}, t.Name); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range names {
+		if err := l.c.Exec("DROP INDEX " + name); err != nil {
+			return nil, err
+		}
+	}
+	return create, nil
+}
+
+// some inserts the next rows, up to the end or to loadedBytes of them.
 func (l *baseLoader) some() error {
-	size := 0
-	for n := 0; n < loadedRows && size < loadedBytes; n++ {
+	for size := 0; size < loadedBytes; size += l.in.RowBytes() + pendingRowBytes {
 		table, values, err := l.in.Next()
 		if errors.Is(err, io.EOF) {
 			l.ended = true
-			return nil
+			return l.insert()
 		}
 		if err != nil {
 			return err
 		}
-		if err := l.c.Exec(insertBaseSQL[table], values...); err != nil {
-			return err
+		if table != l.table || len(l.args) == rowsAtATime*len(values) || l.bytes > bytesAtATime {
+			if err := l.insert(); err != nil {
+				return err
+			}
 		}
-		size += l.in.RowBytes()
+		for _, v := range values {
+			l.args = append(l.args, v)
+		}
+		l.table, l.bytes = table, l.bytes+l.in.RowBytes()
 	}
-	return nil
+	return l.insert()
+}
+
+// insert inserts the rows that wait.
+func (l *baseLoader) insert() error {
+	if len(l.args) == 0 {
+		return nil
+	}
+	columns := baseTables[l.table].Columns
+	row := "(?" + strings.Repeat(", ?", len(columns)-1) + ")"
+	err := l.c.Exec("INSERT INTO "+baseTables[l.table].Name+" ("+strings.Join(columns, ", ")+") VALUES "+row+strings.Repeat(", "+row, len(l.args)/len(columns)-1), l.args...)
+	l.args, l.bytes = l.args[:0], 0
+	return err
 }
 
 // notOfBase returns the error for a row that could not be inserted. It is Invalid where the row breaks a rule of its table.

@@ -177,7 +177,7 @@ func TestBasesThatAreRefused(t *testing.T) {
 	}
 	other := goldenHorizon
 	other.Digest[1] = 1
-	tables := func(change func(name string, columns []string) (string, []string), row ...driver.Value) []byte {
+	tables := func(change func(name string, columns []string) (string, []string), row ...any) []byte {
 		var out bytes.Buffer
 		var list []basefile.Table
 		for _, table := range baseTables {

@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// CompareAfter does what Compare does with a generation that was built on the base of a horizon: it leaves out the changes up to that, and
+// CompareAfter does what Compare does with a generation that was built on the base of a horizon. It leaves out the changes up to that, and
 // what only such a generation has. Derived changes are compared by their patches, not by how these are stored.
 func (f *Frozen) CompareAfter(ctx context.Context, db *DB, h fanfold.Horizon, progress fanfold.Progress) (*Differences, error) {
 	other, err := openToCompare(db.Path())

@@ -13,8 +13,8 @@ type storedHorizon struct {
 	read bool
 }
 
-// Horizon returns where the store begins, as the last compact event that was folded says, and the horizon of the base on which the file
-// was built: less until it was built anew.
+// Horizon returns where the store begins, as the last compact event that was folded says. base is the horizon on whose base the file was
+// built: less until it was built anew.
 func (s *Snapshot) Horizon() (h fanfold.Horizon, base uint64, err error) {
 	if !s.horizon.read {
 		if s.horizon, err = readHorizon(s.c); err != nil {
@@ -35,7 +35,7 @@ func readHorizon(c *driver.Conn) (h storedHorizon, err error) {
 	return h, err
 }
 
-// SetHorizon records that the store begins at a horizon, unless it begins there or later already: a file that was built on a base folds the
+// SetHorizon records that the store begins at a horizon, unless it begins there or later already. A file that was built on a base folds the
 // compact events of earlier horizons, too.
 func (tx *Tx) SetHorizon(h fanfold.Horizon) error {
 	return writeHorizon(tx.c, h, 0)
@@ -66,7 +66,7 @@ func (s *Snapshot) requireKept(after fanfold.Position) error {
 	return gone
 }
 
-// versionAtHorizon returns a document as it was at the horizon, as a change that led to it, without values; nil where the document was
+// versionAtHorizon returns a document as it was at the horizon, as a change that led to it, without values. It is nil where the document was
 // not there, or the position is later.
 func (s *Snapshot) versionAtHorizon(key fanfold.Key, number int64, at fanfold.Position) (ch *fanfold.Change, err error) {
 	_, err = s.c.QueryRow("SELECT position, revision, updated FROM horizon_version WHERE number = ? AND position >= ?", func(r driver.Row) {

@@ -15,7 +15,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // horizon is the one of the files here.
@@ -27,7 +26,7 @@ func twoTables(t testing.TB) []byte {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, horizon, []Table{{"a", []string{"x", "y"}}, {"b", []string{"z"}}})
 	if err == nil {
-		err = errors.Join(w.Row([]driver.Value{int64(-1 << 63), "text"}), w.Row([]driver.Value{nil, []byte{}}), w.EndTable(), w.Row([]driver.Value{""}), w.EndTable(), w.Close())
+		err = errors.Join(w.Row([]any{int64(-1 << 63), "text"}), w.Row([]any{nil, []byte{}}), w.EndTable(), w.Row([]any{""}), w.EndTable(), w.Close())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -58,9 +57,9 @@ func readAll(from io.Reader) (rows []string, err error) {
 func TestFile(t *testing.T) {
 	file := twoTables(t)
 	rows, err := readAll(bytes.NewReader(file))
-	want := `a []driver.Value{-9223372036854775808, "text"}
-a []driver.Value{driver.Value(nil), []uint8{}}
-b []driver.Value{""}`
+	want := `a []interface {}{-9223372036854775808, "text"}
+a []interface {}{interface {}(nil), []uint8{}}
+b []interface {}{""}`
 	if got := strings.Join(rows, "\n"); err != nil || got != want {
 		t.Fatalf("the rows are\n%s\n%v, want\n%s", got, err, want)
 	}

@@ -9,11 +9,8 @@ import (
 	"errors"
 	"hash"
 	"io"
-	"slices"
 
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // Reader reads a file from its beginning to its end. The caller closes it.
@@ -27,7 +24,6 @@ type Reader struct {
 	at     int // the table whose rows come next
 	rows   []int64
 	record bytes.Buffer
-	values []driver.Value
 }
 
 // failing is a reader that keeps the error with which it failed.
@@ -77,7 +73,7 @@ func (r *Reader) readHeader() error {
 	return r.Header.check()
 }
 
-// next reads the next record, which has no more bytes than most. What it takes in memory grows with what the file has.
+// next reads the next record, which has no more bytes than most. It takes memory as the file goes on, whatever the length says.
 func (r *Reader) next(most uint64) error {
 	length, err := r.length()
 	if err != nil {
@@ -125,9 +121,8 @@ func (r *Reader) failed(err error) error {
 	return damaged("its compression cannot be read")
 }
 
-// Next returns the next row, and which of the header's tables it is of. The values are valid until the next call: nil, int64, a text by
-// driver.Text, or a blob. At the end of a file that is whole the error is io.EOF; otherwise it is that of the underlying reader, or Invalid.
-func (r *Reader) Next() (table int, values []driver.Value, err error) {
+// Next returns the next row, and which of the header's tables it is of. The values are nil, int64, string, or []byte for a blob. At the end of a file that is whole the error is io.EOF; otherwise it is that of the underlying reader, or Invalid.
+func (r *Reader) Next() (table int, values []any, err error) {
 	for r.at < len(r.Header.Tables) {
 		if err := r.next(MaxRow); err != nil {
 			return 0, nil, err
@@ -139,32 +134,33 @@ func (r *Reader) Next() (table int, values []driver.Value, err error) {
 		if r.rows[r.at]++; r.rows[r.at] > MaxRows {
 			return 0, nil, damaged("a table of it has too many rows")
 		}
-		return r.at, r.values, r.decode(r.record.Bytes(), len(r.Header.Tables[r.at].Columns))
+		values, err = decode(r.record.Bytes(), len(r.Header.Tables[r.at].Columns))
+		return r.at, values, err
 	}
 	return 0, nil, r.readEnd()
 }
 
 // decode decodes a row with n values.
-func (r *Reader) decode(text []byte, n int) error {
-	r.values = slices.Grow(r.values[:0], n)[:0]
-	for range n {
+func decode(text []byte, n int) ([]any, error) {
+	values := make([]any, n)
+	for i := range values {
 		if len(text) == 0 {
-			return damaged("a row of it is too short")
+			return nil, damaged("a row of it is too short")
 		}
 		v, rest, ok := decodeValue(text)
 		if !ok {
-			return damaged("a row of it cannot be read")
+			return nil, damaged("a row of it cannot be read")
 		}
-		r.values, text = append(r.values, v), rest
+		values[i], text = v, rest
 	}
 	if len(text) > 0 {
-		return damaged("a row of it is too long")
+		return nil, damaged("a row of it is too long")
 	}
-	return nil
+	return values, nil
 }
 
 // decodeValue takes a value off a row.
-func decodeValue(text []byte) (v driver.Value, rest []byte, ok bool) {
+func decodeValue(text []byte) (v any, rest []byte, ok bool) {
 	kind, text := text[0], text[1:]
 	switch kind {
 	case kindNull:
@@ -182,9 +178,9 @@ func decodeValue(text []byte) (v driver.Value, rest []byte, ok bool) {
 		}
 		value, rest := text[n:n+int(length)], text[n+int(length):]
 		if kind == kindBlob {
-			return value, rest, true
+			return bytes.Clone(value), rest, true
 		}
-		return driver.Text(value), rest, true
+		return string(value), rest, true
 	}
 	return nil, nil, false
 }

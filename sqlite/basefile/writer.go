@@ -10,7 +10,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // Kinds of values. Each value begins with its kind.
@@ -67,7 +66,7 @@ func (w *Writer) record(text []byte) error {
 }
 
 // Row writes a row of the table whose turn it is. The error is that of the underlying writer, or Internal for a row that a file cannot have.
-func (w *Writer) Row(values []driver.Value) error {
+func (w *Writer) Row(values []any) error {
 	w.buf = w.buf[:0]
 	for _, v := range values {
 		switch v := v.(type) {

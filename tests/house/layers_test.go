@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"backup":                           {""},
 	"events":                           {"", "events/servers", "internal/jsondoc", "internal/tracing"},
 	"sqlite":                           {"", "internal/jsondoc", "migrations", "model", "sqlite/basefile", "sqlite/driver"},
-	"sqlite/basefile":                  {"", "sqlite/driver"},
+	"sqlite/basefile":                  {""},
 	"sqlite/driver":                    {""},
 	"projector/fold":                   {"", "internal/decimal", "internal/expr", "internal/jsondoc", "internal/modelfile", "internal/sortkey", "migrations", "model", "sqlite"},
 	"projector/inspect":                {"", "internal/decimal", "internal/jsondoc", "internal/reports", "internal/schema", "model", "projector/fold", "sqlite"},
