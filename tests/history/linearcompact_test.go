@@ -17,6 +17,12 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
+// exported returns all documents of a node, once it has folded everything.
+func exported(s *harness.Store) string {
+	s.CatchUp()
+	return string(s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "").Body)
+}
+
 // TestLinearizableAcrossHorizons: writers on two nodes over one NATS server go on while the store begins later again and again, and the log
 // is purged. No write that was decided on what was before a horizon is lost, or overwrites another.
 func TestLinearizableAcrossHorizons(t *testing.T) {
@@ -24,12 +30,12 @@ func TestLinearizableAcrossHorizons(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	nodes := make([]*harness.Store, 2)
 	for i := range nodes {
-		nodes[i] = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Configure: func(cfg *node.Config) { cfg.PurgeWait = time.Second }})
+		nodes[i] = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Configure: func(cfg *node.Config) { cfg.PurgeWait = 2 * time.Second }})
 		defer nodes[i].Close()
 	}
 	began := time.Now()
 	var ops atomic.Int64
-	var purged atomic.Uint64
+	var purged, compactions atomic.Uint64
 	var wg sync.WaitGroup
 	goesOn := func() bool { return time.Since(began) < long }
 	wg.Go(func() {
@@ -52,6 +58,7 @@ func TestLinearizableAcrossHorizons(t *testing.T) {
 			}
 			if s, err := nodes[0].Node.Log.State(t.Context()); err == nil {
 				purged.Store(s.First - 1)
+				compactions.Add(1)
 			}
 		}
 	})
@@ -64,7 +71,7 @@ func TestLinearizableAcrossHorizons(t *testing.T) {
 	wg.Wait()
 	groups := int(ops.Load())/linear.GroupOps + 1
 	history, unknown := historyOf(clients, linear.ReadAll(t, nodes[0].Client, began, wide, groups))
-	t.Logf("%s operations in %d groups, %d of unknown outcome; the log was purged up to event %d", strconv.Itoa(len(history)), groups, unknown, purged.Load())
+	t.Logf("%s operations in %d groups, %d of unknown outcome; the log was purged up to event %d by %d compactions", strconv.Itoa(len(history)), groups, unknown, purged.Load(), compactions.Load())
 	if purged.Load() == 0 {
 		t.Error("the log was never purged")
 	}
@@ -72,5 +79,7 @@ func TestLinearizableAcrossHorizons(t *testing.T) {
 	for _, n := range nodes {
 		n.Verify()
 	}
-	nodes[0].WantSameDigest(nodes[1])
+	if a, b := exported(nodes[0]), exported(nodes[1]); a != b { // one of them may yet have rows from before the horizon
+		t.Errorf("the nodes have other documents: %d and %d bytes", len(a), len(b))
+	}
 }
