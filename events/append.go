@@ -261,20 +261,12 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 		if err := l.mayPublish(sent, msg); err != nil {
 			return 0, true, err
 		}
-		var unconfirmed error
-		if attempted { // a fence would wait for the first attempt
-			unconfirmed = l.confirm(ctx, conditionOf(msg, expect))
+		if attempted { // before, a fence would wait for this attempt
+			if seq, decided, err := l.confirmAgain(ctx, msg, expect, sent); err != nil || decided {
+				return seq, decided, err
+			}
 		}
 		attempted = true
-		switch err := unconfirmed; {
-		case errors.Is(err, fanfold.ErrBehindHorizon) && sent:
-			seq, err := l.resolveConflict(ctx, msg, expect)
-			return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
-		case errors.Is(err, fanfold.ErrBehindHorizon):
-			return 0, true, err
-		case err != nil:
-			return 0, false, errors.Join(errNotSent, err)
-		}
 		attempt, cancel := context.WithTimeout(ctx, l.opt.Attempt)
 		ack, err := l.batches.request(attempt, msg)
 		cancel()
@@ -296,6 +288,20 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 		}
 		return 0, false, err
 	})
+}
+
+// confirmAgain does what confirm does before a message is sent again. It returns the message's sequence, or the error for the caller, where
+// decided is true.
+func (l *Log) confirmAgain(ctx context.Context, msg *nats.Msg, expect fanfold.Expect, sent bool) (seq uint64, decided bool, err error) {
+	switch err = l.confirm(ctx, conditionOf(msg, expect)); {
+	case err == nil:
+		return 0, false, nil
+	case !errors.Is(err, fanfold.ErrBehindHorizon):
+		return 0, false, errors.Join(errNotSent, err)
+	case sent: // an attempt before may have been stored
+		seq, err = l.resolveConflict(ctx, msg, expect)
+	}
+	return seq, fanfold.CodeOf(err) != fanfold.Unavailable, err
 }
 
 // mayPublish returns why messages are not to be published, nil where they may be; sent says that an earlier attempt may have

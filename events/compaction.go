@@ -86,8 +86,8 @@ func (l *Log) MayCompact(ctx context.Context) error {
 }
 
 // Purge removes the events up to the base. It is safe to call it again, and on several nodes. An embedded server's log may keep some of them:
-// those in the block file that has the first event behind the base. It blocks until the server has done it; errors are
-// Unavailable, and Conflict where a write from before the compact event may still be on its way, and as MayCompact says.
+// those in the block file with the first event after the base. It blocks until the server has done it. Errors are Unavailable, those of
+// MayCompact, and Conflict where a write from before the compact event may still be on its way.
 func (l *Log) Purge(ctx context.Context) error {
 	known := l.horizon.known.Load()
 	if known.compaction == nil {

@@ -196,8 +196,8 @@ func appendTo(ctx context.Context, l *events.Log, writes []fanfold.Write) error 
 	return err
 }
 
-// TestConditionsAcrossHorizon: a write on a revision from before the horizon is stored as it would be without one, before the purge, behind
-// it, and once the server was started again; but not where it was read from a state from before. It is stored once.
+// TestConditionsAcrossHorizon: a write on a revision from before the horizon is stored once, before the purge, after it, and after a restart.
+// It is refused if the revision was read from a state from before the horizon.
 func TestConditionsAcrossHorizon(t *testing.T) {
 	eachServer(t, func(t *testing.T, k kept) {
 		l := k.open()
@@ -324,8 +324,8 @@ func purge(t *testing.T, url string, before uint64) {
 	}
 }
 
-// TestPurgeThatNoEventAllows: a log that begins later than its last compact event says is damaged; one that begins before it is not, as
-// where a purge was ended midway.
+// TestPurgeThatNoEventAllows: a log that begins later than its last compact event says is damaged. One that begins earlier is not: a purge may
+// have ended midway.
 func TestPurgeThatNoEventAllows(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	l := open(t, url, 1)

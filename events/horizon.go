@@ -86,7 +86,7 @@ func (l *Log) askBaseLocked(ctx context.Context, get func(ctx context.Context, s
 	return nil
 }
 
-// purgedUpTo returns a PositionGone where the events behind one, up to another, may have been purged, nil where they may not. Other errors are
+// purgedUpTo returns a PositionGone where the events after one, up to another, may have been purged, nil where they may not. Other errors are
 // those of askBase.
 func (l *Log) purgedUpTo(ctx context.Context, after, last uint64) error {
 	if last > l.Base().Seq {

@@ -14,6 +14,7 @@ import (
 // Embedded is a server in this process, as package embedded starts it: what a log needs of it besides a connection.
 type Embedded interface {
 	Files
+	Blocks
 	Space
 }
 
@@ -29,6 +30,10 @@ type Files interface {
 	SyncLog(stream *jetstream.StreamInfo, stored func() uint64, told func(took time.Duration, events int)) (Syncer, error)
 	// SyncBucket does so for a stream from which messages are deleted.
 	SyncBucket(stream *jetstream.StreamInfo, stored func() uint64) (Syncer, error)
+}
+
+// Blocks are the files of a server of this process that have a stream's messages, one after the other.
+type Blocks interface {
 	// BlockStart returns the first sequence in the file that has an event of a stream. A purge up to it removes whole files, and changes none:
 	// the server makes a file that it changes anew, and not durable. Errors are ErrLayout, and those of the files.
 	BlockStart(stream string, seq uint64) (first uint64, err error)

@@ -37,13 +37,13 @@ type State struct {
 	led        bool // a leader said so that has just heard of most replicas, as none does that was replaced
 }
 
-// Complete returns whether the stream has every event from some sequence on, which is not behind its base, to the last: a purge up to the base may
-// be yet to come. A server that finds a block file cut, or gone, reports the messages in it as deleted or lost.
+// Complete returns whether the stream has every event from its first to the last, and begins with the one after its base at the latest. A purge
+// may be yet to come. A server that finds a block file cut, or gone, reports the messages in it as deleted or lost.
 func (s State) Complete() bool {
 	return s.Lost == 0 && (s.Count == 0 && s.Last == s.Base || s.beginsInTime() && s.Count == s.Last-s.First+1 && len(s.Missing) == 0)
 }
 
-// beginsInTime tells whether the stream has the first event behind its base.
+// beginsInTime tells whether the stream has the first event after its base.
 func (s State) beginsInTime() bool { return s.First > 0 && s.First-1 <= s.Base }
 
 // streamInfo is the part of an answer of $JS.API.STREAM.INFO that says how the stream stands. The client's own type lacks

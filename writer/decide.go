@@ -58,8 +58,8 @@ func again(err error) error {
 	return err
 }
 
-// lostTo returns the Stale in an error that again returned, or in one of a write that was decided on a state from before the log's horizon,
-// whatever it asked for. It returns nil for any other.
+// lostTo returns the Stale in an error that again returned. It does so for one that isBehindHorizon, too, whatever the write asked for. It
+// returns nil for any other.
 func lostTo(err error) *fanfold.Error {
 	if err == nil {
 		return nil

@@ -41,11 +41,9 @@ type Leader interface {
 	Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error)
 	// Fence returns a sequence that no event acknowledged before the call is behind.
 	Fence(ctx context.Context) (uint64, error)
-	// Horizon returns an event up to which the log may have been purged, 0 for none: no event of a document that Last returned none for is behind it.
+	// Horizon returns an event up to which the log may have been purged, 0 for none. Where Last had no event of a document before the call,
+	// none comes after it.
 	Horizon(ctx context.Context) (uint64, error)
-	// KeyAt returns the key of the document that the event at seq is about. The error is NotFound where there is no such
-	// event.
-	KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error)
 }
 
 // Snapshot reads one consistent prefix of the log.

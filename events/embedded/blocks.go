@@ -144,7 +144,7 @@ func beginsBehind(msgs string) uint64 {
 	return max(settings.FirstSeq, 1) - 1
 }
 
-// walkBlocks returns the first bad record of a stream's blocks, of which it reads all records or only some. The first has a sequence behind
+// walkBlocks returns the first bad record of a stream's blocks, of which it reads all records or only some. Its first sequence comes after
 // last. Blocks that are missing between two may have had as many records as blocks can have.
 func walkBlocks(ctx context.Context, blocks []block, last uint64, whole bool) (*badRecord, error) {
 	var number uint64

@@ -34,8 +34,8 @@ func compactionTo(seq uint64) *fanfold.Event {
 // purgeOptions has the log purged without a wait.
 func purgeOptions(o *events.Options) { o.PurgeWait = time.Nanosecond }
 
-// TestPurgeBesideReadersAndWriters: the log is purged again and again while others append and read. Whoever reads behind the horizon misses
-// nothing, and nothing goes behind it. What is acknowledged is durable. A file that another has replaced would be missed.
+// TestPurgeBesideReadersAndWriters: the log is purged again and again while others append and read. A reader misses nothing, the log stays
+// whole, and so it is once its server was started again.
 func TestPurgeBesideReadersAndWriters(t *testing.T) {
 	l, e, nc, msgs := embeddedLog(t, Always, purgeOptions)
 	const writers, each = 3, 120
