@@ -69,11 +69,8 @@ func read(ctx context.Context, server, stream string, after uint64, once, times 
 	if once && last <= after {
 		return nil
 	}
-	if first := s.CachedInfo().State.FirstSeq; first > after+1 { // the store has been compacted
-		if after > 0 {
-			return fmt.Errorf("events %d to %d are gone: begin anew with the documents, and go on behind their position", after+1, first-1)
-		}
-		fmt.Fprintf(os.Stderr, "the log begins with event %d\n", first)
+	if err := checkKept(after, s.CachedInfo().State.FirstSeq); err != nil {
+		return err
 	}
 	messages, err := deliver(ctx, js, stream, after)
 	if err != nil {
@@ -113,6 +110,18 @@ func read(ctx context.Context, server, stream string, after uint64, once, times 
 			return nil
 		}
 	}
+}
+
+// checkKept returns an error where events after one are gone, because the store was let begin later. A reader from the beginning is told.
+func checkKept(after, first uint64) error {
+	switch {
+	case first <= after+1:
+	case after > 0:
+		return fmt.Errorf("events %d to %d are gone: begin anew with the documents, and go on after their position", after+1, first-1)
+	default:
+		fmt.Fprintf(os.Stderr, "the log begins with event %d\n", first)
+	}
+	return nil
 }
 
 // deliver returns the messages of the stream behind after. They end with ctx.
