@@ -25,7 +25,7 @@ type envelope struct {
 	V              int
 	Op             string
 	Type           string // of a patch: merge or json
-	Base           uint64
+	Base           json.RawMessage // an event; of a compaction the file with the state there
 	Collection, ID string
 	Holder         struct{ Collection, ID string }
 	Held           json.RawMessage // a bool, but not in version 3
@@ -180,7 +180,7 @@ func describe(subject string, payload []byte) (string, error) {
 	case "put":
 		return fmt.Sprintf("put %s %s", document(subject), e.Body), nil
 	case "patch":
-		return fmt.Sprintf("patch %s of revision %d, %s: %s", document(subject), e.Base, e.Type, e.Body), nil
+		return fmt.Sprintf("patch %s of revision %s, %s: %s", document(subject), e.Base, e.Type, e.Body), nil
 	case "delete":
 		return "delete " + document(subject), nil
 	case "model", "prepare", "cancel", "import":
@@ -189,9 +189,9 @@ func describe(subject string, payload []byte) (string, error) {
 		return "fence", nil
 	case "check":
 		if e.Links {
-			return fmt.Sprintf("check that nothing behind event %d refers to %s/%s", e.Base, e.Collection, e.ID), nil
+			return fmt.Sprintf("check that nothing behind event %s refers to %s/%s", e.Base, e.Collection, e.ID), nil
 		}
-		return fmt.Sprintf("check that %s/%s is at revision %d", e.Collection, e.ID, e.Base), nil
+		return fmt.Sprintf("check that %s/%s is at revision %s", e.Collection, e.ID, e.Base), nil
 	case "link":
 		return fmt.Sprintf("link: %s/%s %s %s/%s", e.Holder.Collection, e.Holder.ID, held, e.Collection, e.ID), nil
 	case "claim":
