@@ -14,8 +14,7 @@ func (f *Feed) goneSince(text string, oldest fanfold.Position) error {
 	return gone
 }
 
-// explain returns an error of the store as the consumer is told it: where the changes behind the scan went meanwhile, with the oldest
-// position.
+// explain returns an error of the store as the consumer is told it. A PositionGone, of changes that went meanwhile, has the oldest position.
 func (s *scan) explain(err error) error {
 	if fanfold.CodeOf(err) != fanfold.PositionGone {
 		return err

@@ -38,9 +38,9 @@ type Compaction struct {
 }
 
 // Compact lets the store begin at a position or an RFC 3339 time: documents stay as they are, and what was before is gone for good. It
-// does not wait for the end: Compaction says how far it is, unless the plan is Done. Errors are Conflict, where groups have yet to
-// acknowledge what goes, other work is under way, or the log's server cannot do it; Invalid; StoreChanged; and Timeout for a position that
-// the node does not reach.
+// does not wait for the end: Compaction says how far it is, unless the plan is Done. The error is Conflict where
+// groups have yet to acknowledge what goes, where other work is under way, or where the log's server cannot do it. Others are Invalid,
+// StoreChanged and Timeout.
 func (c *Client) Compact(ctx context.Context, before string, opt CompactOptions) (*CompactPlan, error) {
 	body, err := json.Marshal(map[string]any{"before": before, "dryRun": opt.DryRun, "force": opt.Force})
 	if err != nil {

@@ -180,7 +180,7 @@ func (m groupModel) Ordinal(at fanfold.Position) (upTo, all int64, err error) {
 	return upTo, all, err
 }
 
-// Oldest returns the oldest position behind which no change is missing.
+// Oldest returns the oldest position after which no change is missing.
 func (m groupModel) Oldest() (at fanfold.Position, err error) {
 	err = m.Read(func(s *sqlite.Snapshot) error {
 		at, err = s.Oldest()

@@ -22,8 +22,8 @@ func (g *Groups) Behind(ctx context.Context, at fanfold.Position) (names []strin
 	return names, err
 }
 
-// PassOver moves the checkpoints of partitions on to a position that have acknowledged everything up to it, so that they can be read once
-// the changes up to it are gone. The others stay. The errors are those of Behind, and Busy.
+// PassOver moves checkpoints on to a position, of partitions that have acknowledged everything up to it. So they can be read once the
+// changes up to it are gone. The other partitions stay. Errors are those of the read model, Internal, Busy and Unavailable.
 func (g *Groups) PassOver(ctx context.Context, at fanfold.Position) error {
 	return g.eachBefore(ctx, at, func(s *group, waits []bool) error {
 		for n, waits := range waits {
@@ -76,8 +76,8 @@ func (g *Groups) eachBefore(ctx context.Context, at fanfold.Position, fn func(s 
 	return nil
 }
 
-// waiting tells of each partition whether something up to a position is yet to be given. found is false where every checkpoint and parked
-// batch is behind the position.
+// waiting tells of each partition whether something up to a position is yet to be given. found is false where no checkpoint and no
+// parked batch is before the position.
 func (g *Groups) waiting(ctx context.Context, s *group, states []*partition, at fanfold.Position) (waits []bool, found bool, err error) {
 	waits = make([]bool, len(states))
 	oldest, asked := at, 0
@@ -109,7 +109,7 @@ func (g *Groups) waiting(ctx context.Context, s *group, states []*partition, at 
 	return waits, found, err
 }
 
-// explain returns the error of reading a partition. Where the changes go that it is to give, it says what to do.
+// explain returns the error of reading a partition. A PositionGone says what to do.
 func (r *reading) explain(err error) error {
 	var gone *fanfold.Error
 	if !errors.As(err, &gone) || gone.Code != fanfold.PositionGone {

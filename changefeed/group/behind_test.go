@@ -17,8 +17,8 @@ func numbered(n int) (all memoryModel) {
 	return all
 }
 
-// TestBehind: a group is behind a position where a partition has yet to acknowledge a change up to it, and not where its checkpoint is
-// before it because nothing of it came between. PassOver moves the latter on, and leaves the former.
+// TestBehind: a group is late where a partition has yet to acknowledge a change up to a position. A checkpoint alone that is before it does not
+// count: nothing of the partition may have come between. PassOver moves such checkpoints on, and leaves the others.
 func TestBehind(t *testing.T) {
 	all := numbered(20)
 	g := newGroups(newMemoryKV(), all, all, Options{Now: fixed})
@@ -75,7 +75,7 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// TestGonePartition: a partition before the oldest position says so, and its lag is not known. That of the others is.
+// TestGonePartition: a partition before the oldest position says so, and its lag is not known. The others have theirs.
 func TestGonePartition(t *testing.T) {
 	kv, all := newMemoryKV(), numbered(20)
 	ctx := context.Background()

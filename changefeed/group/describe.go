@@ -25,7 +25,7 @@ type PartitionInfo struct {
 	Error      string           `json:"error,omitempty"`     // of the last one
 	NotBefore  *time.Time       `json:"notBefore,omitempty"` // when the batch comes again
 	Parked     int              `json:"parked"`              // batches
-	Gone       bool             `json:"gone,omitempty"`      // changes behind the checkpoint are no longer kept: nothing is given until a reset
+	Gone       bool             `json:"gone,omitempty"`      // changes after the checkpoint are no longer kept: nothing is given until a reset
 }
 
 // MemberInfo describes a member.

@@ -37,7 +37,7 @@ type KV interface {
 type ReadModel interface {
 	// Ordinal returns the number of changes up to a position, and of all changes.
 	Ordinal(at fanfold.Position) (upTo, all int64, err error)
-	// Oldest returns the oldest position behind which no change is missing.
+	// Oldest returns the oldest position after which no change is missing.
 	Oldest() (fanfold.Position, error)
 	// EachChange calls fn with each change that q asks for, without its values, until fn returns false. It goes by q.After, the
 	// collections and the kinds of changes, and Latest.

@@ -46,7 +46,7 @@ plain publishes to JetStream with one fsync for all that wait, a hand-written SQ
 with json_set, the first of many comments on a post, a plain message on its way to a consumer. The change of a model on a million documents,
 which takes minutes, is measured where it is asked for only, and so are: rich, --documents documents
 under a model with many rules, imported with and without its limit and guards; query, --documents documents
-that are asked for by indexes and without, and what these cost writes; history, reads of what was beside those of what is; transactions, of two documents
+that are asked for by indexes and without, and what these cost writes; history, reads of what was beside those of what is; retention, what compactions give back and cost; transactions, of two documents
 beside plain writes, guarded writes beside plain ones, and plain ones beside a guarded import; bystanders, what reads
 and writes of other documents see while one event rewrites 10,000 copies, ten times as many, and so on up
 to --documents, beside the same requests before; sizing, what --documents documents take of disk, memory
@@ -62,7 +62,7 @@ of their own, on the NATS server of --nats where it is given; what they write st
 	cmd.AddCommand(serveCommand(), replayCommand())
 	f := cmd.Flags()
 	f.StringVar(&only, "only", "", "one of "+benchNames)
-	f.IntVar(&documents, "documents", richDocuments, "how many documents rich, query and sizing have, and copies the largest rename of feed and bystanders has")
+	f.IntVar(&documents, "documents", richDocuments, "how many documents rich, query, retention and sizing have, and copies the largest rename of feed and bystanders has")
 	f.IntVar(&nodes.count, "nodes", 1, "how many nodes bystanders and nodes have")
 	f.IntVar(&nodes.steps, "steps", 1, "in how many renames, one after the other, bystanders changes its copies")
 	f.StringVar(&nodes.nats, "nats", "", "URL of a NATS server for bystanders and nodes to keep the log on; it must have none yet")
@@ -140,7 +140,7 @@ var benchmarks = []benchmark{
 const feedCopies = 100_000
 
 // benchNames lists what can be measured by itself.
-const benchNames = "get, put, import, replay, rename, comments, feed, model, rich, query, history, backup, access, transactions, bystanders, nodes, sizing"
+const benchNames = "get, put, import, replay, rename, comments, feed, model, rich, query, history, backup, retention, access, transactions, bystanders, nodes, sizing"
 
 // benchRequest says what is to be measured.
 type benchRequest struct {
@@ -182,6 +182,11 @@ func runBench(ctx context.Context, q benchRequest) (results []bench.Result, err 
 		}
 		backups, err := benchBackup(ctx, filepath.Join(dir, "backup"), q.documents/scale)
 		return append(results, backups...), err
+	case "retention":
+		if n := q.documents / scale; n < minRichDocuments || n > maxRichDocuments {
+			return nil, fanfold.Errorf(fanfold.Invalid, "retention has %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
+		}
+		return benchRetention(ctx, dir, q.documents/scale)
 	case "backup":
 		return benchBackup(ctx, dir, q.documents/scale)
 	case "access":

@@ -72,6 +72,14 @@ func TestSizing(t *testing.T) {
 	}
 }
 
+// TestRetention: disk and time of compactions are measured, and no GET beside one is refused.
+func TestRetention(t *testing.T) {
+	r := measured(t, "--only", "retention", "--documents", "20000")
+	if len(r) != 5 || r[0].Ratio > 0.9 || !strings.Contains(strings.Join(r[4].Notes, "\n"), " 0 of ") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestReplay: a replay is measured in a process of its own.
 func TestReplay(t *testing.T) {
 	if r := measured(t, "--only", "replay"); len(r) != 1 || !strings.HasPrefix(r[0].Name, "replay of 20000 events") {

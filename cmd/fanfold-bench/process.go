@@ -63,8 +63,15 @@ func replayCommand() *cobra.Command {
 
 // openNode returns a node over the files in dir; the caller runs or closes it.
 func openNode(ctx context.Context, dir string) (*node.Node, error) {
+	return openWith(ctx, dir, func(*node.Config) {})
+}
+
+// openWith does what openNode does, with what change makes of the configuration.
+func openWith(ctx context.Context, dir string, change func(cfg *node.Config)) (*node.Node, error) {
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return node.Open(ctx, node.Config{Data: dir, Listen: "127.0.0.1:0", Durability: "always", Logger: logger})
+	cfg := node.Config{Data: dir, Listen: "127.0.0.1:0", Durability: "always", Logger: logger}
+	change(&cfg)
+	return node.Open(ctx, cfg)
 }
 
 // connect returns a client of the node at url, which sends each request once.

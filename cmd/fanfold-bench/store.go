@@ -49,6 +49,7 @@ type benchStore struct {
 	secondAuthor func(book int) int // default: another one for each book
 	publisher    func(book int) int // the same
 	text         func(i int) string // of a book; default book
+	oneBook      bool               // all texts of books are of the first
 }
 
 // fill makes the log in dir. It is not synced while it is filled, and its window for duplicates is short, so that it
@@ -74,6 +75,9 @@ func (s benchStore) fill(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	return s.putEach(func(collection string, i int, body string) error {
+		if s.oneBook && collection == "books" {
+			i = 0
+		}
 		key := fanfold.Key{Collection: collection, ID: strconv.Itoa(i)}
 		_, err := log.Append(ctx, &fanfold.Event{Kind: fanfold.KindPut, Key: key, Body: []byte(body)}, fanfold.Expect{})
 		return err
@@ -127,9 +131,14 @@ func (s benchStore) run(ctx context.Context, dir string, fn func(ctx context.Con
 	if err != nil {
 		return err
 	}
+	return runFolded(ctx, n, fn)
+}
+
+// runFolded runs fn on a node, once the node has folded its log, and ends the node.
+func runFolded(ctx context.Context, n *node.Node, fn func(ctx context.Context, n *node.Node) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var result error
-	err = n.Run(ctx, func(ctx context.Context) error {
+	err := n.Run(ctx, func(ctx context.Context) error {
 		defer cancel()
 		last, err := n.Log.LastSeq(ctx)
 		if err == nil {

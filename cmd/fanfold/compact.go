@@ -26,7 +26,7 @@ type compactOptions struct {
 func compactCommand() *cobra.Command {
 	var o compactOptions
 	cmd := &cobra.Command{
-		Use:   "compact --before POSITION|TIME",
+		Use:   "compact",
 		Short: "Let the store begin later: keep what is, and take away how it came to be",
 		Long: `Let the store begin at a position or a time. Documents, their revisions and their positions stay
 as they are. Older versions, older rows of the feed and the events of the log up to there are gone for
@@ -167,8 +167,8 @@ func (o *compactOptions) follow(cmd *cobra.Command, c *client.Client, plan *clie
 	return nil
 }
 
-// awaitCompaction asks again and again until the compaction up to a position does not run any more. A node behind the same address may
-// not know it, or another one: the store's status says then where it begins.
+// awaitCompaction asks again and again until the compaction up to a position does not run any more. Another node at the same address
+// may not know it: then it asks on.
 func awaitCompaction(ctx context.Context, c *client.Client, before string) (*client.Compaction, error) {
 	for {
 		state, err := c.Compaction(ctx)

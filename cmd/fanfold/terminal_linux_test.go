@@ -58,3 +58,27 @@ func TestColoursOnTerminals(t *testing.T) {
 		}
 	}
 }
+
+// TestCompactAsks: on a terminal nothing goes before the answer is yes.
+func TestCompactAsks(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	s.Put("books", "b1", `{"n":1}`)
+	s.Put("books", "b1", `{"n":2}`)
+	for _, c := range []struct {
+		answer string
+		code   int
+	}{{"\n", exitFailed}, {"n\n", exitFailed}, {"yes\n", exitDone}} {
+		screen, terminal := openTerminal(t)
+		if _, err := screen.WriteString(c.answer); err != nil {
+			t.Fatal(err)
+		}
+		root, out := command(), new(bytes.Buffer)
+		root.SetIn(terminal)
+		root.SetOut(out)
+		root.SetErr(out)
+		code := run(t.Context(), root, []string{"compact", "--before", "1", "--server", s.URL})
+		if code != c.code || !strings.Contains(out.String(), "Take it away? [y/N]") {
+			t.Errorf("%q: exit code %d\n%s", c.answer, code, out)
+		}
+	}
+}

@@ -25,7 +25,7 @@ type envelope struct {
 	V              int
 	Op             string
 	Type           string // of a patch: merge or json
-	Base           uint64
+	Base           json.RawMessage // an event; of a compaction the file with the state there
 	Collection, ID string
 	Holder         struct{ Collection, ID string }
 	Held           json.RawMessage // a bool, but not in version 3
@@ -69,11 +69,8 @@ func read(ctx context.Context, server, stream string, after uint64, once, times 
 	if once && last <= after {
 		return nil
 	}
-	if first := s.CachedInfo().State.FirstSeq; first > after+1 { // the store has been compacted
-		if after > 0 {
-			return fmt.Errorf("events %d to %d are gone: begin anew with the documents, and go on behind their position", after+1, first-1)
-		}
-		fmt.Fprintf(os.Stderr, "the log begins with event %d\n", first)
+	if err := checkKept(after, s.CachedInfo().State.FirstSeq); err != nil {
+		return err
 	}
 	messages, err := deliver(ctx, js, stream, after)
 	if err != nil {
@@ -113,6 +110,18 @@ func read(ctx context.Context, server, stream string, after uint64, once, times 
 			return nil
 		}
 	}
+}
+
+// checkKept returns an error where events after one are gone, because the store was let begin later. A reader from the beginning is told.
+func checkKept(after, first uint64) error {
+	switch {
+	case first <= after+1:
+	case after > 0:
+		return fmt.Errorf("events %d to %d are gone: begin anew with the documents, and go on after their position", after+1, first-1)
+	default:
+		fmt.Fprintf(os.Stderr, "the log begins with event %d\n", first)
+	}
+	return nil
 }
 
 // deliver returns the messages of the stream behind after. They end with ctx.
@@ -171,7 +180,7 @@ func describe(subject string, payload []byte) (string, error) {
 	case "put":
 		return fmt.Sprintf("put %s %s", document(subject), e.Body), nil
 	case "patch":
-		return fmt.Sprintf("patch %s of revision %d, %s: %s", document(subject), e.Base, e.Type, e.Body), nil
+		return fmt.Sprintf("patch %s of revision %s, %s: %s", document(subject), e.Base, e.Type, e.Body), nil
 	case "delete":
 		return "delete " + document(subject), nil
 	case "model", "prepare", "cancel", "import":
@@ -180,9 +189,9 @@ func describe(subject string, payload []byte) (string, error) {
 		return "fence", nil
 	case "check":
 		if e.Links {
-			return fmt.Sprintf("check that nothing behind event %d refers to %s/%s", e.Base, e.Collection, e.ID), nil
+			return fmt.Sprintf("check that nothing behind event %s refers to %s/%s", e.Base, e.Collection, e.ID), nil
 		}
-		return fmt.Sprintf("check that %s/%s is at revision %d", e.Collection, e.ID, e.Base), nil
+		return fmt.Sprintf("check that %s/%s is at revision %s", e.Collection, e.ID, e.Base), nil
 	case "link":
 		return fmt.Sprintf("link: %s/%s %s %s/%s", e.Holder.Collection, e.Holder.ID, held, e.Collection, e.ID), nil
 	case "claim":

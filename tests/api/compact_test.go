@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -93,4 +94,40 @@ func TestCompactRequests(t *testing.T) {
 		t.Errorf("the horizon is not there: %+v", plan)
 	}
 	s.Want(http.StatusOK, "POST", "/v1/_compact", `{"before":"1"}`)
+}
+
+// TestRepeatsBeforeTheHorizon: a request that was stored before the store begins, and comes again under its key, writes nothing. Its answer
+// has what is known still.
+func TestRepeatsBeforeTheHorizon(t *testing.T) {
+	suite.Parallel(t)
+	s := harness.OpenTemp(t, "")
+	var first []string
+	for i, st := range keyedRequests {
+		first = append(first, sendKeyed(t, s.Client, fmt.Sprint("key-", i), st))
+	}
+	s.Put("books", "b3", `{"n":99}`)
+	read := s.Want(http.StatusOK, "GET", "/v1/books/b3", "").Header
+	before := read.Get("Fanfold-Position")
+	s.Want(http.StatusAccepted, "POST", "/v1/_compact", `{"before":"`+before+`"}`)
+	awaitCompaction(t, s)
+	for i, st := range keyedRequests {
+		r, err := s.Do(st.Method, st.Path, []byte(st.Body), "Idempotency-Key", fmt.Sprint("key-", i), "Content-Type", st.ContentType)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, header := range []string{"ETag", "Fanfold-Revision", "Fanfold-Position"} {
+			if !strings.Contains(first[i], r.Header.Get(header)) {
+				t.Errorf("%s %s has %s %s, before %s", st.Method, st.Path, header, r.Header.Get(header), first[i])
+			}
+		}
+		if status := fmt.Sprint(r.Status); status != first[i][:3] && !(st.Method == "PUT" && status == "204") { // whether it was there before is not known
+			t.Errorf("%s %s is answered with %d, before %s: %s", st.Method, st.Path, r.Status, first[i], r.Body)
+		}
+		if told := r.Header.Get("Fanfold-Derived-Changes"); told != "" {
+			t.Errorf("%s %s tells of %s derived changes, which are gone", st.Method, st.Path, told)
+		}
+	}
+	if tag := s.Want(http.StatusOK, "GET", "/v1/books/b3", "").Header.Get("ETag"); tag != read.Get("ETag") {
+		t.Errorf("b3 was written again: %s, before %s", tag, read.Get("ETag"))
+	}
 }

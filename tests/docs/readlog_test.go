@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -68,6 +69,15 @@ func TestReadTheLog(t *testing.T) {
 	p.Put("notes", "later", `{}`)
 	if more := read(fmt.Sprint(len(lines))); len(more) != 1 || more[0] != fmt.Sprintf(`%d put notes/later {"id":"later"}`, len(lines)+1) {
 		t.Errorf("after a restart the reader prints %q", more)
+	}
+	p.Want(http.StatusAccepted, "POST", "/v1/_compact", `{"before":"3"}`)
+	for end := time.Now().Add(time.Minute); !strings.Contains(string(p.Want(http.StatusOK, "GET", "/v1/_compact", "").Body), `"running":false`); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the compaction goes on")
+		}
+	}
+	if more := strings.Join(read(fmt.Sprint(len(lines)+1)), "\n"); !strings.Contains(more, " compact: the store begins after event 3") {
+		t.Errorf("after a compaction the reader prints %q", more)
 	}
 }
 

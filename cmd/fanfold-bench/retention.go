@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
+	"github.com/fanfold/fanfold/node"
+)
+
+// retentionVersions is how often each document of the second part is written.
+const retentionVersions = 5
+
+// suffixShare says which share of the events comes after the horizon where a new node begins with the base.
+const suffixShare = 10
+
+// benchRetention measures what compactions give back, and what they cost.
+func benchRetention(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
+	for _, part := range []func(ctx context.Context, dir string, documents int) ([]bench.Result, error){benchUpdatesOfOne, benchVersions, benchCompact} {
+		of, err := part(ctx, filepath.Join(dir, strconv.Itoa(len(results))), documents)
+		if results = append(results, of...); err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// runRetention runs fn on a node over a log that s has filled, which is purged at once after a compaction.
+func runRetention(ctx context.Context, s benchStore, dir string, fn func(ctx context.Context, n *node.Node) error) error {
+	if err := s.fill(ctx, dir); err != nil {
+		return err
+	}
+	n, err := openWith(ctx, dir, func(cfg *node.Config) { cfg.PurgeWait = time.Nanosecond })
+	if err != nil {
+		return err
+	}
+	return runFolded(ctx, n, fn)
+}
+
+// compactTo compacts the store to an event, and returns how long that took until the store begins there. It waits for the purge besides.
+func compactTo(ctx context.Context, n *node.Node, seq uint64) (time.Duration, error) {
+	began := time.Now()
+	if _, err := n.Compact(ctx, fanfold.Moment{Position: fanfold.At(seq, 0)}, false, ""); err != nil {
+		return 0, err
+	}
+	took := time.Duration(0)
+	for {
+		state := n.Compaction()
+		switch {
+		case state == nil:
+			return 0, errors.New("no compaction runs")
+		case state.Error != "":
+			return 0, errors.New(state.Error)
+		case !state.Running && took == 0:
+			took = time.Since(began)
+		}
+		if state.Phase == "done" && !state.Running {
+			return took, nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// diskOf returns the bytes of the files below a directory. Files that go meanwhile do not count.
+func diskOf(dir string) (bytes int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return ignoreGone(err)
+		}
+		info, err := d.Info()
+		if err == nil {
+			bytes += info.Size()
+		}
+		return ignoreGone(err)
+	})
+	return bytes, err
+}
+
+// ignoreGone returns nil for the error of a file that is not there any more.
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// storeDisk returns the bytes of the log, with the base, and of the read model.
+func storeDisk(dir string) (log, readModel int64, err error) {
+	log, err = diskOf(filepath.Join(dir, "nats"))
+	if err != nil {
+		return 0, 0, err
+	}
+	readModel, err = diskOf(filepath.Join(dir, "readmodel"))
+	return log, readModel, err
+}
+
+// compactedDisk compacts a store to its last event, and returns its bytes before and after with a note of both.
+func compactedDisk(ctx context.Context, n *node.Node, dir string) (before, after int64, note string, err error) {
+	logBefore, rowsBefore, err := storeDisk(dir)
+	if err != nil {
+		return 0, 0, "", err
+	}
+	last, err := n.Log.LastSeq(ctx)
+	if err != nil {
+		return 0, 0, "", err
+	}
+	took, err := compactTo(ctx, n, last)
+	if err != nil {
+		return 0, 0, "", err
+	}
+	logAfter, rowsAfter, err := storeDisk(dir)
+	note = fmt.Sprintf("log and base %d kB, before %d kB; read model %d kB, before %d kB; %d events, %.1f s", logAfter/1000, logBefore/1000, rowsAfter/1000, rowsBefore/1000, last, took.Seconds())
+	return logBefore + rowsBefore, logAfter + rowsAfter, note, err
+}
+
+// benchUpdatesOfOne measures the disk of a store in which one document was written again and again.
+func benchUpdatesOfOne(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
+	same := func(i int) string { return fmt.Sprintf(`{"id":"0","version":%d,"summary":"%0300d"}`, i, i) }
+	s := benchStore{model: `{"collections":{"books":{}}}`, authors: 1, books: documents, text: same, oneBook: true}
+	err = runRetention(ctx, s, dir, func(ctx context.Context, n *node.Node) error {
+		before, after, note, err := compactedDisk(ctx, n, dir)
+		results = append(results, bench.Result{Name: fmt.Sprintf("disk after %d updates of a document", documents), Ours: float64(after), Limit: float64(before), Unit: "bytes", Ratio: float64(after) / float64(before),
+			Notes: []string{"limit: before the compaction", note}})
+		return err
+	})
+	return results, err
+}
+
+// benchVersions measures the disk of a store whose documents have several versions, beside one that has the last ones alone.
+func benchVersions(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
+	book := func(version int) func(i int) string { return func(i int) string { return historyBook(i, version) } }
+	s := benchStore{model: historyModel, authors: 1000, books: documents, text: book(retentionVersions)}
+	ours, alone := filepath.Join(dir, "versions"), filepath.Join(dir, "last")
+	var plain int64
+	err = runRetention(ctx, s, alone, func(context.Context, *node.Node) error {
+		log, rows, err := storeDisk(alone)
+		plain = log + rows
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.text = book(1)
+	err = runRetention(ctx, s, ours, func(ctx context.Context, n *node.Node) error {
+		for version := 2; version <= retentionVersions; version++ {
+			if err := writeAgain(ctx, n, documents, book(version)); err != nil {
+				return err
+			}
+		}
+		_, after, note, err := compactedDisk(ctx, n, ours)
+		results = append(results, bench.Result{Name: fmt.Sprintf("disk of %d documents after %d versions", documents, retentionVersions), Ours: float64(after), Limit: float64(plain), Unit: "bytes",
+			Ratio: float64(after) / float64(plain), Notes: []string{"limit: a store that has the last versions alone", note}})
+		return err
+	})
+	return results, err
+}
+
+// benchCompact measures a compaction beside a replay of the same events, requests beside it, and a replay from its base.
+func benchCompact(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
+	s := benchStore{model: historyModel, authors: 1000, books: documents, text: func(i int) string { return historyBook(i, 1) }}
+	err = runRetention(ctx, s, dir, func(ctx context.Context, n *node.Node) error {
+		last, err := n.Log.LastSeq(ctx)
+		if err != nil {
+			return err
+		}
+		full, err := replaySeconds(ctx, n)
+		if err != nil {
+			return err
+		}
+		took, err := compactTo(ctx, n, last-last/suffixShare)
+		if err != nil {
+			return err
+		}
+		short, err := replaySeconds(ctx, n)
+		if err != nil {
+			return err
+		}
+		beside, err := besideCompact(ctx, n)
+		results = append(results,
+			bench.Result{Name: fmt.Sprintf("compaction of %d events", last), Ours: took.Seconds() * 1000, Limit: full * 1000, Unit: "ms", Ratio: took.Seconds() / full, Notes: []string{"limit: a replay of all events"}},
+			bench.Result{Name: "replay from the base", Ours: short * 1000, Limit: full * 1000, Unit: "ms", Ratio: short / full, Notes: []string{"limit: a replay of all events", fmt.Sprintf("of the last tenth: %d events", last/suffixShare)}}, beside)
+		return err
+	})
+	return results, err
+}
+
+// replaySeconds returns how long a replay takes.
+func replaySeconds(ctx context.Context, n *node.Node) (float64, error) {
+	last, err := n.Log.LastSeq(ctx)
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	err = n.Projector.ReplayTo(ctx, last)
+	return time.Since(began).Seconds(), err
+}
+
+// besideCompact measures PUTs beside compactions, and counts GETs that are refused.
+func besideCompact(ctx context.Context, n *node.Node) (bench.Result, error) {
+	var gets, refused atomic.Int64
+	r, err := bench.PutsBeside(ctx, "p99 of PUT beside a compaction", n.Addr(), 16, "a compaction of what was written", func(ctx context.Context) (wait func() error) {
+		ended := make(chan error, 1)
+		go func() {
+			last, err := n.Log.LastSeq(ctx)
+			if err == nil {
+				_, err = compactTo(ctx, n, last)
+			}
+			if ctx.Err() != nil || fanfold.CodeOf(err) == fanfold.Conflict { // the PUTs have ended first, and those of the round before
+				err = nil
+			}
+			ended <- err
+		}()
+		go func() {
+			for ctx.Err() == nil {
+				resp, err := http.Get(n.URL() + "/v1/books/0") //nolint:noctx // it is short
+				if gets.Add(1); err != nil || resp.StatusCode != http.StatusOK {
+					refused.Add(1)
+				}
+				if err == nil {
+					_ = resp.Body.Close() // nothing is lost by it
+				}
+			}
+		}()
+		return func() error { return <-ended }
+	})
+	r.Notes = append(r.Notes, fmt.Sprintf("%d of %d GETs beside it were refused", refused.Load(), gets.Load()))
+	return r, err
+}
