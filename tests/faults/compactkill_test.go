@@ -132,11 +132,11 @@ func TestCompactionOnFullDisk(t *testing.T) {
 	}
 	s.CatchUp()
 	horizon := s.Node.Store.Applied.Seq()
+	before := everything(t, s)
 	filler := filepath.Join(dir, "filler")
 	if out, err := exec.Command("sh", "-c", "df --output=avail -B1 "+dir+" | tail -1 | awk '{print $1-3000000}' | xargs -I{} fallocate -l {} "+filler).CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
-	before := everything(t, s)
 	s.Want(http.StatusAccepted, http.MethodPost, "/v1/_compact", fmt.Sprintf(`{"before":"%d"}`, horizon), "Content-Type", "application/json")
 	harness.Await(t, "the compaction to fail", time.Minute, func() bool { c := s.Node.Compaction(); return !c.Running })
 	if c := s.Node.Compaction(); c.Error == "" {

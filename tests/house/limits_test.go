@@ -198,6 +198,8 @@ var limitTests = map[string]string{
 	"replay to a position (`--to`; `readmodel.json`)":                             "TestReplayFlags TestReplayToRefusesOtherDirectories",
 	"snapshots (`POST /v1/_snapshot`, `--snapshot-every`)":                        "TestSnapshots TestSnapshotsByThemselves",
 	`sending or reading a snapshot`:                                               "TestSnapshots",
+	`sending or reading a base`:                                                   "TestBases TestBasesAreDurable",
+	`live nodes that a purge of the log waits for`:                                "TestPurgeWaitsForLiveNodes",
 	`snapshot that a new node reads`:                                              "TestSnapshotsThatAreNotUsed TestUnreadableSnapshotIsSkipped",
 	`event in the log`:                                                            "TestDecodeRefuses TestUnreadableEvent",
 	`event`:                                                                       "TestLimitsAreExact",
