@@ -227,7 +227,7 @@ func (n *Node) retain(ctx context.Context) {
 		return
 	}
 	c.retained = time.Now()
-	err := n.compactIfDue(ctx, fanfold.Moment{Time: time.Now().Add(-n.cfg.Retain)})
+	err := n.CompactIfDue(ctx, fanfold.Moment{Time: time.Now().Add(-n.cfg.Retain)})
 	reason := ""
 	if err != nil {
 		reason = err.Error()
@@ -249,8 +249,8 @@ func (n *Node) leads() bool {
 	return false
 }
 
-// compactIfDue begins a compaction where enough goes by it.
-func (n *Node) compactIfDue(ctx context.Context, before fanfold.Moment) error {
+// CompactIfDue begins a compaction up to a moment where at least a tenth of the events that are kept goes by it. The errors are those of Compact.
+func (n *Node) CompactIfDue(ctx context.Context, before fanfold.Moment) error {
 	var oldest time.Time
 	if h := n.compactions.horizon(); h.Seq > 0 {
 		oldest = h.Time

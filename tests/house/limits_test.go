@@ -199,6 +199,8 @@ var limitTests = map[string]string{
 	"snapshots (`POST /v1/_snapshot`, `--snapshot-every`)":                        "TestSnapshots TestSnapshotsByThemselves",
 	`sending or reading a snapshot`:                                               "TestSnapshots",
 	`base of a horizon`:                                                           "TestBoundsOfFiles TestWideWindow TestDamagedFiles",
+	`sending or reading a base`:                                                   "TestBases TestBasesAreDurable",
+	`live nodes that a purge of the log waits for`:                                "TestPurgeWaitsForLiveNodes",
 	`snapshot that a new node reads`:                                              "TestSnapshotsThatAreNotUsed TestUnreadableSnapshotIsSkipped",
 	`event in the log`:                                                            "TestDecodeRefuses TestUnreadableEvent",
 	`event`:                                                                       "TestLimitsAreExact",

@@ -1,0 +1,122 @@
+package buckets_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/tests/natsserver"
+)
+
+// TestBases: what is put is found by its horizon and comes back, what is damaged or not there is said to be, and older ones go.
+func TestBases(t *testing.T) {
+	url := natsserver.Start(t, 1)[0]
+	l := open(t, url, 1)
+	bases := buckets.NewBases(l)
+	if _, err := bases.Find(t.Context(), 5, fanfold.Digest{5}, ""); fanfold.CodeOf(err) != fanfold.LogDamaged {
+		t.Fatalf("a base that is not there: %v", err)
+	}
+	content := bytes.Repeat([]byte("0123456789"), 70_000) // three messages
+	if _, err := bases.Put(t.Context(), 4, fanfold.Digest{4}, iotest.ErrReader(errors.New("cut"))); err == nil {
+		t.Fatal("a base that could not be read was stored")
+	}
+	var put []buckets.Base
+	for _, seq := range []uint64{3, 5, 9} {
+		base, err := bases.Put(t.Context(), seq, fanfold.Digest{byte(seq)}, bytes.NewReader(content))
+		if err != nil || base.Bytes != int64(len(content)) || base.Sum != sha256.Sum256(content) || base.Seq != seq {
+			t.Fatalf("%+v, %v", base.BaseFile, err)
+		}
+		put = append(put, base)
+	}
+	found, err := bases.Find(t.Context(), 5, fanfold.Digest{5}, put[1].Name)
+	var out bytes.Buffer
+	if err != nil || found.BaseFile != put[1].BaseFile || bases.Get(t.Context(), found, &out) != nil || !bytes.Equal(out.Bytes(), content) {
+		t.Fatalf("%+v of %d bytes, %v", found, out.Len(), err)
+	}
+	if _, err := bases.Find(t.Context(), 5, fanfold.Digest{6}, put[1].Name); fanfold.CodeOf(err) != fanfold.LogDamaged {
+		t.Fatalf("a base of another log: %v", err)
+	}
+	if err := bases.Remove(t.Context(), put[1].BaseFile, 5); err != nil {
+		t.Fatal(err)
+	}
+	list, err := bases.List(t.Context())
+	if err != nil || len(list) != 2 || list[0].Seq != 9 || list[1].Seq != 5 { // one of a compaction that is under way stays
+		t.Fatalf("%+v, %v", list, err)
+	}
+	damageBase(t, url, found)
+	if err := bases.Get(t.Context(), found, io.Discard); fanfold.CodeOf(err) != fanfold.Unavailable || !strings.Contains(err.Error(), "damaged") {
+		t.Fatalf("a damaged base: %v", err)
+	}
+}
+
+// damageBase removes a message with bytes of a base.
+func damageBase(t *testing.T, url string, base buckets.Base) {
+	t.Helper()
+	stream := streamNamed(t, natsserver.Connect(t, url), "OBJ_fanfold_fanfold_base")
+	_, id, _ := strings.Cut(base.Name, "-")
+	m, err := stream.GetLastMsgForSubject(t.Context(), "$O.fanfold_fanfold_base.C."+id)
+	if err == nil {
+		err = stream.DeleteMsg(t.Context(), m.Sequence)
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+		t.Fatal(err)
+	}
+}
+
+// TestBasesAreDurable: with the embedded server a base is synced before Put returns, and a failed sync fails it.
+func TestBasesAreDurable(t *testing.T) {
+	var synced atomic.Int64
+	var failing atomic.Bool
+	e, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), Durability: embedded.Always, Fsync: func(f *os.File) error {
+		if strings.Contains(f.Name(), "OBJ_fanfold_fanfold_base") {
+			if failing.Load() {
+				return errors.New("the disk is broken")
+			}
+			if strings.HasSuffix(f.Name(), ".blk") {
+				info, err := f.Stat()
+				if err != nil {
+					return err
+				}
+				synced.Store(max(synced.Load(), info.Size()))
+			}
+		}
+		return f.Sync()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	nc, err := e.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	l, err := events.Open(t.Context(), nc, events.Options{Embedded: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bases := buckets.NewBases(l)
+	for i := range 2 { // the second one is synced by what the first one opened
+		content := bytes.Repeat([]byte{byte('0' + i)}, 100_000)
+		before := synced.Load()
+		if _, err := bases.Put(t.Context(), uint64(i+1), fanfold.Digest{}, bytes.NewReader(content)); err != nil || synced.Load() < before+100_000 {
+			t.Fatalf("%d bytes are synced after %d, %v", synced.Load(), before, err)
+		}
+	}
+	failing.Store(true)
+	if _, err := bases.Put(t.Context(), 3, fanfold.Digest{}, strings.NewReader("x")); fanfold.CodeOf(err) != fanfold.Unavailable {
+		t.Fatalf("a base that was not synced: %v", err)
+	}
+}
