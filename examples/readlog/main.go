@@ -24,7 +24,7 @@ import (
 type envelope struct {
 	V              int
 	Op             string
-	Type           string // of a patch: merge or json
+	Type           string          // of a patch: merge or json
 	Base           json.RawMessage // an event; of a compaction the file with the state there
 	Collection, ID string
 	Holder         struct{ Collection, ID string }
