@@ -168,7 +168,7 @@ func unpackFile(path string, content io.Reader) error {
 	return unwritable(errors.Join(err, f.Close()))
 }
 
-// unwritable is the error of files that cannot be written, nil for nil. What failed in a stream says why in its own way.
+// unwritable is the error of files that cannot be written, nil for nil. A failure of a stream says why in its own way.
 func unwritable(err error) error {
 	var own *fanfold.Error
 	if err == nil || errors.As(err, &own) {

@@ -107,8 +107,8 @@ func (w *Writer) HasBase() uint64 {
 	return w.old.Base.Seq
 }
 
-// Receive reads a stream of the events after After, and adds them to the backup. Where the log begins later by now, so does the backup: a
-// stream may begin with a newer base, and the events up to it go. It tells progress, which may be nil, the last event that it has. It holds
+// Receive reads a stream of the events after After, and adds them to the backup. A
+// stream may begin with a newer base. The backup begins there then, and the events up to it go. It tells progress, which may be nil, the last event that it has. It holds
 // one segment in memory, and returns the new manifest once that is durable. Errors are StoreChanged for a stream of another store,
 // LogDamaged where the stream does not continue the backup, Damage for a stream that is not whole, ctx's, and Unavailable. After an error
 // the directory holds the backup from before.

@@ -234,8 +234,8 @@ func HasBase(event uint64) ReadOption {
 	return func(r *request) { r.query.Set("base", strconv.FormatUint(event, 10)) }
 }
 
-// Backup returns every event after a position, "" for all of them, in the format that fanfold backup writes and fanfold restore reads. Where the
-// store begins later by now, everything from there on comes, with the base, which has what was before. The key needs the role admin. It blocks until the server begins to send.
+// Backup returns every event after a position, "" for all of them, in the format that fanfold backup writes and fanfold restore reads. From a
+// store that begins later than that, everything from there on comes, with the base, which has what was before. The key needs the role admin. It blocks until the server begins to send.
 func (c *Client) Backup(ctx context.Context, after string, opts ...ReadOption) (*Backup, error) {
 	r := readRequest("/v1/_backup", opts)
 	if after != "" {

@@ -39,7 +39,7 @@ func (b *backupsMade) last() (at time.Time, seq uint64) {
 }
 
 // Backup writes a stream of the events after one, as package backup reads it, up to the last one that is folded. A log that begins after that
-// event, with a base, is written from there on, with the base's file, unless the reader has it: base is the event up to which the reader's base
+// event is written from there on, with the file of its base, unless the reader has that. base is the event up to which the reader's base
 // stands, 0 for none. Backup tells begin the last position before it writes anything. It reads the log, holds one segment in memory, and blocks
 // until all is written. The error is Invalid for an event that is yet to come, and LogDamaged where the log lacks an event, or has another one
 // than was folded. Others are ctx's, Unavailable, also where the store was compacted meanwhile, and those of begin's writer. A stream has a

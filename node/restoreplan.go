@@ -3,10 +3,13 @@ package node
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/projector"
 )
 
 // restorePlan says what of a backup is restored.
@@ -37,7 +40,7 @@ func planRestore(ctx context.Context, b *backup.Backup, to string, progress fanf
 	if err != nil {
 		return nil, err
 	}
-	s := restoreSurvey{end: at}
+	s := restoreSurvey{end: at, decoder: events.NewDecoder("")}
 	if b.Base != nil {
 		s.plan.last, s.plan.time, s.newest = b.Base.Seq, b.Base.Time, b.Base.Time
 		if err := b.CheckBase(); err != nil {
@@ -101,6 +104,8 @@ type restoreSurvey struct {
 	newest  time.Time // the latest time of an event so far
 	batch   uint64    // the first event of what was stored together last
 	batchTo uint64    // and its last
+	guards  projector.Guards
+	decoder *events.Decoder
 }
 
 // add looks at the next event.
@@ -128,8 +133,11 @@ func (s *restoreSurvey) add(ev *backup.Event) error {
 	if ev.Time.After(s.newest) {
 		s.newest = ev.Time
 	}
-	if s.ended = s.ended || s.left == 0 && s.isAfter(ev); s.ended {
+	if s.ended = s.ended || s.left == 0 && !s.guards.Open() && s.isAfter(ev); s.ended {
 		return nil
+	}
+	if err := s.guard(ev); err != nil {
+		return err
 	}
 	s.left = max(0, count-index-1)
 	s.plan.last, s.plan.time, s.plan.largest = ev.Seq, ev.Time, max(s.plan.largest, size)
@@ -138,6 +146,18 @@ func (s *restoreSurvey) add(ev *backup.Event) error {
 		s.plan.cutBatch = s.batch
 	}
 	return nil
+}
+
+// guard notes which documents are awaited, because their links and claims came.
+func (s *restoreSurvey) guard(stored *backup.Event) error {
+	if !s.guards.Open() && !strings.Contains(stored.Subject, ".link.") && !strings.Contains(stored.Subject, ".claim.") {
+		return nil
+	}
+	ev, err := s.decoder.Decode(messageOf(stored))
+	if err == nil {
+		s.guards.Add(ev)
+	}
+	return err
 }
 
 // isAfter returns whether an event, which begins something, comes after the end.

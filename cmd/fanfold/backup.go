@@ -32,8 +32,8 @@ func backupCommand() *cobra.Command {
 		Long: `Write every event of the log up to one position into a directory, with the consumer groups and
 their checkpoints: everything that fanfold restore needs. The server goes on meanwhile. Into a
 directory with a backup of the same store only what is new is written. Once the store was
-compacted, the backup begins where the store does, and what it had before goes: who wants to
-keep that copies the directory before. A backup that is cut short leaves the directory as it was. With --out - the backup is one stream, a tar of what
+compacted, the backup begins where the store does, and what it had before goes. To keep
+that, copy the directory before. A backup that is cut short leaves the directory as it was. With --out - the backup is one stream, a tar of what
 would be in the directory.
 
 --check reads a backup through: every hash, every event, and the digest of all. The exit code

@@ -103,12 +103,11 @@ func TestRestoreToAfterCompaction(t *testing.T) {
 		t.Fatalf("the base is %+v, and the compact event %d", b.Base, compact)
 	}
 	for seq := b.Base.Seq; seq <= b.Position; seq++ {
-		t.Log("up to", seq, "of", b.Base.Seq, b.Position, compact, time.Now())
 		data, r := restore(t, dir, fmt.Sprintf("%d-0", seq))
 		if r.Last < seq || r.Base != b.Base.Seq {
 			t.Fatalf("restored %+v, want event %d", r, seq)
 		}
-		if seq%3 == 0 || seq < b.Base.Seq+2 || seq >= compact-1 && seq <= compact+1 {
+		if seq%6 == 0 || seq < b.Base.Seq+3 || seq >= compact-1 && seq <= compact+1 {
 			requireState(t, s, data, r.Last)
 			again := harness.Open(t, harness.Options{Dir: data})
 			second, _ := restore(t, backUp(t, again), "")

@@ -43,7 +43,7 @@ func TestRestoreTo(t *testing.T) {
 				_, err = fmt.Sscan(h.Value, &count)
 			}
 		}
-		if index+1 >= count {
+		if index+1 >= count && !guards(ev) {
 			for _, seq := range open {
 				ends[seq] = ev.Seq
 			}
@@ -63,7 +63,7 @@ func TestRestoreTo(t *testing.T) {
 		if ends[seq] != seq {
 			inside++
 		}
-		if seq%4 == 0 || seq > b.Position-6 {
+		if seq%4 == 0 || seq == 17 || seq > b.Position-6 {
 			requireState(t, s, data, r.Last)
 		}
 		if seq > 0 {
@@ -79,6 +79,11 @@ func TestRestoreTo(t *testing.T) {
 	if inside == 0 {
 		t.Fatal("there is no transaction")
 	}
+}
+
+// guards tells whether an event is a link or a claim, which comes before the document that it guards.
+func guards(ev *backup.Event) bool {
+	return strings.Contains(ev.Subject, ".link.") || strings.Contains(ev.Subject, ".claim.")
 }
 
 // requireState opens a restored store, and compares its documents with those that another one had as of its last event.
