@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/projector/inspect"
+	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -46,5 +47,32 @@ func TestLineageOfACopy(t *testing.T) {
 
 	if _, err := inspector.Lineage(t.Context(), fanfold.Key{Collection: "books", ID: "none"}); fanfold.CodeOf(err) != fanfold.NotFound {
 		t.Errorf("lineage of no document: %v", err)
+	}
+}
+
+// TestLineageBeforeTheHorizon: a value that was given before the horizon names no change, and says why.
+func TestLineageBeforeTheHorizon(t *testing.T) {
+	s := harness.OpenTemp(t, copyingModel)
+	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})
+	s.Put("authors", "a", `{"name":"Ann"}`)
+	s.Put("books", "b", `{"author":"a"}`)
+	s.CatchUp()
+	cp, err := s.Node.Store.Checkpoint()
+	if err == nil {
+		err = s.Node.Store.Use(func(db *sqlite.DB) error {
+			return db.Update(func(tx *sqlite.Tx) error {
+				return tx.SetHorizon(fanfold.Horizon{Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Position: cp.Position, Changes: cp.Changes, Time: cp.Time})
+			})
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	book, err := inspector.Lineage(t.Context(), fanfold.Key{Collection: "books", ID: "b"})
+	if err != nil || len(book.Derived) != 1 {
+		t.Fatalf("the book has %+v, %v", book, err)
+	}
+	if e := book.Derived[0].Event; e == nil || e.Reason != "before the history that is kept" || e.Op != "" || e.Seq.Position != 0 {
+		t.Errorf("the name was given by %+v", e)
 	}
 }
