@@ -100,7 +100,7 @@ func (l *Log) purgedUpTo(ctx context.Context, after, last uint64) error {
 	return nil
 }
 
-// findBase asks the log where it begins, as it is opened. What is left of a damaged log may not tell.
+// findBase asks the log where it begins, as it is opened. A damaged log may not tell.
 func (l *Log) findBase(ctx context.Context) error {
 	err := l.askBase(ctx, l.lastBySubject)
 	if l.opt.Damaged && isRefusal(err) {
@@ -112,8 +112,8 @@ func (l *Log) findBase(ctx context.Context) error {
 	return err
 }
 
-// knowingBase returns the state of a stream that seems to lack events, once the log was asked where it begins. Where it lacks some of those
-// that nobody needs any more, as a purge leaves it whose disk lost power, they are purged.
+// knowingBase returns the state of a stream that seems to lack events, once the log was asked where it begins. If it lacks some of those
+// that nobody needs any more, they are purged: a loss of power may have undone a purge in part.
 func (l *Log) knowingBase(ctx context.Context, s State) (State, error) {
 	if err := l.askBase(ctx, l.lastBySubject); err != nil && !isRefusal(err) {
 		return s, err

@@ -46,8 +46,8 @@ func observedWrites(ctx context.Context, writes []fanfold.Write) []fanfold.Write
 // isBehindHorizon tells whether a write was refused because it was decided on a state from before the log's horizon.
 func isBehindHorizon(err error) bool { return errors.Is(err, fanfold.ErrBehindHorizon) }
 
-// last returns the revision of a document's last event, 0 for none, and whether that was a delete, as the log's leader has it. Where the
-// leader has none, because its events were purged, what this node has folded tells. The error is Unavailable.
+// last returns the revision of a document's last event, 0 for none, and whether that was a delete, as the log's leader has it. If the
+// leader has none, its events may have been purged, and what this node has folded tells. The error is Unavailable.
 func (w *Writer) last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, deleted bool, err error) {
 	rev, deleted, err = w.Leader.Last(ctx, key)
 	if err != nil || rev != 0 {
