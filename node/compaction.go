@@ -88,9 +88,9 @@ func (n *Node) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*re
 }
 
 // Compact begins to let the store begin at a moment, and returns what goes. It returns once that has begun, and Compaction says how
-// far it is; a plan that is Done already begins nothing. by names who asked, "" where nobody knows. Errors are those of PlanCompaction, and Conflict:
-// for a log whose server cannot do it, while another compaction, a replay or the preparation of a model runs, and where groups have not
-// acknowledged what goes, unless force says so.
+// far it is; a plan that is Done already begins nothing. by names who asked, "" where nobody knows. Errors are those of PlanCompaction, and Conflict.
+// Conflict is for a log whose server cannot do it, beside another compaction, a replay or a model in preparation, and for groups that have not
+// acknowledged all of it, unless force says so.
 func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, by string) (*reports.CompactPlan, error) {
 	plan, seq, err := n.planCompaction(ctx, before)
 	if err != nil || plan.Done {
@@ -170,8 +170,8 @@ func (n *Node) storeBase(ctx context.Context, h fanfold.Horizon, file io.Reader)
 	return base.BaseFile, baseOf(n.compactions.bases, h, base), nil
 }
 
-// Compaction tells how far the compaction is that runs on this node, or ran last; nil for none. Where the log is to be purged yet, which any node may do, it
-// says so.
+// Compaction tells how far the compaction is that runs on this node, or ran last; nil for none. It says so if the log
+// is to be purged yet, which any node may do.
 func (n *Node) Compaction() *reports.Compaction {
 	out := n.Projector.Compaction()
 	c, seq := n.Log.Compaction()

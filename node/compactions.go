@@ -114,7 +114,7 @@ func (n *Node) runCompactions(ctx context.Context) error {
 	}
 }
 
-// rebuildOnBase builds the read model anew where a compact event was folded, so that it has nothing of what was before. What fails is logged and tried again.
+// rebuildOnBase builds the read model anew where a compact event was folded, so that it has nothing of what was before. A failure is logged, and tried again.
 func (n *Node) rebuildOnBase(ctx context.Context) {
 	c := &n.compactions
 	h := c.horizon()

@@ -68,8 +68,8 @@ func (p *Projector) beginWithBase(ctx context.Context) error {
 	return r.takeOver()
 }
 
-// Horizon returns the horizon at which the store begins, as the last compact event that was folded says, and the event up to which the read model
-// was built from a base: less than the horizon until a replay has built it anew. The error is the read model's.
+// Horizon returns the horizon at which the store begins, as the last folded compact event says. built is the last event of the base on which
+// the read model is built, less than the horizon until a replay has built it anew. The error is the read model's.
 func (p *Projector) Horizon() (h fanfold.Horizon, built uint64, err error) {
 	err = p.store.Read(func(s *sqlite.Snapshot) error {
 		h, built, err = s.Horizon()

@@ -7,8 +7,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// SafeEnd returns the last event up to seq behind which the log can be cut, because nothing is yet to come of what was stored at once: a
-// transaction, or a document after the claims and links that guard it, and the latest time of an event that was read up to there. It reads the log after event base, as much of it as can be stored at once before
+// SafeEnd returns the last event up to seq after which the log can be cut, and the latest time of an event that was read up to there. A cut
+// divides no transaction, and no document from the claims and links that guard it. SafeEnd reads the log after event base, as much of it as can be stored at once before
 // seq. The error is Conflict where there is no such event, ctx's, and Unavailable.
 func SafeEnd(ctx context.Context, log Log, base, seq uint64) (safe uint64, latest time.Time, err error) {
 	from := base

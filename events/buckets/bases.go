@@ -14,8 +14,8 @@ import (
 	"github.com/fanfold/fanfold/events"
 )
 
-// Bases keeps the base at which a log begins in a JetStream object store beside the log. What Put has returned is as durable as the log's events
-// are. Its methods may be called from many goroutines and nodes.
+// Bases keeps the base at which a log begins in a JetStream object store beside the log. A base that Put has returned is as durable as the log's
+// events. Its methods may be called from many goroutines and nodes.
 type Bases struct {
 	objects objects
 
@@ -39,8 +39,8 @@ func NewBases(log *events.Log) *Bases {
 		description: "What the log of database " + l.Database + " stands on: without it the store is lost"}}
 }
 
-// Put stores what r has as the base of a horizon, and returns it once it is complete and durable: nobody sees it before. Where it fails, what was sent is
-// removed. It reads and sends one message at a time. Errors are r's, ctx's, and Unavailable.
+// Put stores what r has as the base of a horizon, and returns it once it is complete and durable: nobody sees it before. A part of one is removed
+// after an error. It reads and sends one message at a time. Errors are r's, ctx's, and Unavailable.
 func (b *Bases) Put(ctx context.Context, seq uint64, digest fanfold.Digest, r io.Reader) (Base, error) {
 	return b.PutNamed(ctx, objectName(seq), seq, digest, r)
 }
@@ -141,14 +141,14 @@ func (b *Bases) Find(ctx context.Context, seq uint64, digest fanfold.Digest, nam
 	return list[max(0, slices.IndexFunc(list, func(base Base) bool { return base.Name == name }))], nil
 }
 
-// Get writes a base's bytes to w. What was written is of use only where no error comes back. Errors are w's, ctx's, and Unavailable: what is there is not
+// Get writes a base's bytes to w. The bytes are of use only if no error comes back. Errors are w's, ctx's, and Unavailable: what is there is not
 // what was stored, or it does not come.
 func (b *Bases) Get(ctx context.Context, base Base, w io.Writer) error {
 	return b.objects.get(ctx, base.stored, w)
 }
 
-// Remove removes the bases of earlier horizons than one whose base is there, others of the same one than that which is named, and what is left of those that
-// were never completed. The error is Unavailable.
+// Remove removes the bases up to a horizon but the one to keep, and remains of bases that were never completed. It removes nothing if the
+// base to keep is not there. The error is Unavailable.
 func (b *Bases) Remove(ctx context.Context, keep fanfold.BaseFile, seq uint64) error {
 	list, err := b.objects.list(ctx)
 	if err != nil {

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
@@ -55,24 +53,29 @@ func TestBases(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Seq != 9 || list[1].Seq != 5 { // one of a compaction that is under way stays
 		t.Fatalf("%+v, %v", list, err)
 	}
-	damageBase(t, url, found)
+	damageBase(t, url)
 	if err := bases.Get(t.Context(), found, io.Discard); fanfold.CodeOf(err) != fanfold.Unavailable || !strings.Contains(err.Error(), "damaged") {
 		t.Fatalf("a damaged base: %v", err)
 	}
 }
 
-// damageBase removes a message with bytes of a base.
-func damageBase(t *testing.T, url string, base buckets.Base) {
+// damageBase removes the first message with bytes, which is of the earliest base.
+func damageBase(t *testing.T, url string) {
 	t.Helper()
 	stream := streamNamed(t, natsserver.Connect(t, url), "OBJ_fanfold_fanfold_base")
-	_, id, _ := strings.Cut(base.Name, "-")
-	m, err := stream.GetLastMsgForSubject(t.Context(), "$O.fanfold_fanfold_base.C."+id)
-	if err == nil {
-		err = stream.DeleteMsg(t.Context(), m.Sequence)
-	}
-	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+	info, err := stream.Info(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
+	for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
+		if m, err := stream.GetMsg(t.Context(), seq); err == nil && strings.Contains(m.Subject, ".C.") {
+			if err := stream.DeleteMsg(t.Context(), seq); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatal("there is no message with bytes")
 }
 
 // TestBasesAreDurable: with the embedded server a base is synced before Put returns, and a failed sync fails it.

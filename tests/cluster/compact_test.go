@@ -40,8 +40,8 @@ func awaitPurged(t *testing.T, s *harness.Store, seq uint64) {
 	})
 }
 
-// TestCompactionOnTwoNodes: the other node builds its read model anew, the log is purged after that, all rows are equal, a node that was away for all of it, and one
-// that is new, begin with the base, and whoever is there goes on writing.
+// TestCompactionOnTwoNodes: the other node builds its read model anew, and the log is purged after that. A node that was away and a new one
+// begin with the base. All of them go on writing, and have the same rows.
 func TestCompactionOnTwoNodes(t *testing.T) {
 	suite.Parallel(t)
 	url := natsserver.Start(t, 1)[0]

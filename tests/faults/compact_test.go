@@ -141,8 +141,8 @@ func compactAgain(t *testing.T, s *harness.Store) {
 // errStopped ends a compaction at a step.
 var errStopped = errors.New("stopped by the test")
 
-// TestCompactionIsCutAtEachStep: whatever step is the last one, a node that starts anew has all documents and rows that a replay gives; once the event is in the
-// log it does what is left, and before that the compaction can be asked for again.
+// TestCompactionIsCutAtEachStep: after any step a node that starts anew has all documents, and rows that a replay gives. Once the event is in
+// the log it does the rest. Before that the compaction can be asked for again.
 func TestCompactionIsCutAtEachStep(t *testing.T) {
 	for i, step := range steps {
 		t.Run(step, func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 // compactionKills is how many times TestKillWhileCompacting kills a process.
 const compactionKills, longCompactionKills = 8, 200
 
-// TestKillWhileCompacting kills a process with SIGKILL while it compacts and takes writes, again and again on the same data: everything
-// acknowledged is there, the log and the base are whole, and the rows are those that a replay gives.
+// TestKillWhileCompacting kills a process with SIGKILL while it compacts and takes writes, again and again on the same data. Everything
+// acknowledged is there, the log and the base are whole, and the rows are those of a replay.
 func TestKillWhileCompacting(t *testing.T) {
 	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)

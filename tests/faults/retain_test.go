@@ -10,7 +10,8 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestRetain: a node begins a compaction by itself once a tenth of the events is older than what is to be kept, not before, and keeps less than an hour for nobody.
+// TestRetain: a node begins a compaction by itself once a tenth of the events is older than what is to be kept, and not before. Less than
+// an hour is refused.
 func TestRetain(t *testing.T) {
 	if _, err := harness.Start(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) { cfg.Retain = time.Minute }}); fanfold.CodeOf(err) != fanfold.Invalid || !strings.Contains(err.Error(), "--retain") {
 		t.Fatalf("a history of a minute: %v", err)
