@@ -38,7 +38,9 @@ func (n *Node) planCompaction(ctx context.Context, before fanfold.Moment) (*repo
 			return nil
 		}
 		at, err := s.Resolve(before)
-		asked = at.Seq()
+		if asked = at.Seq(); before.Time.IsZero() && at > before.Position && asked > 0 { // nothing after the position goes
+			asked = before.Position.Seq() - 1
+		}
 		return err
 	})
 	if err != nil {
