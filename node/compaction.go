@@ -38,7 +38,7 @@ func (n *Node) planCompaction(ctx context.Context, before fanfold.Moment) (*repo
 			return nil
 		}
 		at, err := s.Resolve(before)
-		if asked = at.Seq(); before.Time.IsZero() && at > before.Position && asked > 0 { // nothing after the position goes
+		if asked = at.Seq(); before.Time.IsZero() && at > before.Position && before.Position.Seq() > 0 { // nothing after the position goes
 			asked = before.Position.Seq() - 1
 		}
 		return err

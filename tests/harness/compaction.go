@@ -59,3 +59,18 @@ func (s *Store) oldest() fanfold.Position {
 	}
 	return oldest
 }
+
+// rebuilt waits until the read model is built on the base at which the store begins, which a node does by itself.
+func (s *Store) rebuilt() {
+	s.tb.Helper()
+	s.CatchUp()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		h, built, err := s.Node.Projector.Horizon()
+		switch {
+		case err == nil && built == h.Seq:
+			return
+		case time.Now().After(end):
+			s.tb.Fatalf("the read model is not built on the base: %+v, %d, %v", h, built, err)
+		}
+	}
+}

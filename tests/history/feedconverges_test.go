@@ -252,7 +252,7 @@ func (h *converging) compact() {
 	switch {
 	case err != nil:
 		h.t.Fatal(err)
-	case r.Status == http.StatusConflict && strings.Contains(string(r.Body), "group"):
+	case r.Status == http.StatusConflict && (strings.Contains(string(r.Body), "group") || strings.Contains(string(r.Body), "choose a later position")), r.Status == http.StatusOK:
 		return
 	case r.Status != http.StatusAccepted:
 		h.t.Fatalf("compact: %d %s", r.Status, r.Body)
