@@ -135,8 +135,8 @@ type Write struct {
 type Expect struct {
 	Set bool
 	Rev Revision // 0 where nothing may have been written there
-	// Folded is an event up to which the read model was folded from which Rev was read; 0 where that is not known. Where Rev may have been
-	// purged from the log, one before the log's horizon is refused: another event may have been purged, too.
+	// Folded is an event up to which the read model was folded from which Rev was read; 0 where that is not known. One before the
+	// log's horizon is refused if Rev may have been purged from the log: another event may have been purged, too.
 	Folded uint64
 }
 

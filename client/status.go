@@ -26,8 +26,15 @@ type Status struct {
 	Preparing   *Preparation    // the model that is being prepared; nil for none
 	Withdrawn   *Withdrawn      // the last model that was withdrawn; nil for none
 	Replay      *ReplayProgress // the last replay; nil for none
+	History     *History        // how far back the store can be read; nil for a server that does not say it
 	Work        []Work          // what is done, or was, for requests that take long, the newest first
 	Raw         json.RawMessage `json:"-"` // all of the server's answer
+}
+
+// History tells how far back a store can be read.
+type History struct {
+	Oldest     string    // position
+	OldestTime time.Time // of the last event up to there; zero for a store that has all its events
 }
 
 // Stopped tells at which event the projector stopped, and why.

@@ -278,7 +278,7 @@ func (l *Log) interpretConditions(ctx context.Context, msgs []*nats.Msg, writes 
 	return 0, false, api
 }
 
-// lastAgainst returns the sequence of the last message on a condition's subject, and whether the condition is met. One behind the
+// lastAgainst returns the sequence of the last message on a condition's subject, and whether the condition is met. One after the
 // expected one settles that, whoever tells of it. Errors are those of mayBeGone, and Unavailable, also for one before it that only a
 // leader tells of which may have been replaced.
 func (l *Log) lastAgainst(ctx context.Context, c condition) (last uint64, met bool, err error) {

@@ -100,9 +100,15 @@ func (l *Log) purgedUpTo(ctx context.Context, after, last uint64) error {
 	return nil
 }
 
-// findBase asks the log where it begins, as it is opened. A damaged log may not tell.
-func (l *Log) findBase(ctx context.Context) error {
-	err := l.askBase(ctx, l.lastBySubject)
+// findBase asks the log where it begins, as it is opened. A stream that another node has just made may have no leader yet, as in findStream.
+// A damaged log may not tell.
+func (l *Log) findBase(ctx context.Context) (err error) {
+	l.client.Await(ctx, func() (why error) {
+		if err = l.askBase(ctx, l.lastBySubject); servers.Leaderless(err) {
+			return err
+		}
+		return nil
+	})
 	if l.opt.Damaged && isRefusal(err) {
 		return nil
 	}

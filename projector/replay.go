@@ -84,8 +84,8 @@ func (r *replayState) end(err error) {
 	}
 }
 
-// Replay builds a new read model from the log's base or first event on, beside the one that is served, and puts it in its
-// place once it has caught up. It blocks until then. Reads never stop, and folding does for the last moment only. The
+// Replay builds a new read model from the log's base or first event on, beside the one that is served. It puts it in that one's
+// place once it has caught up, and blocks until then. Reads never stop, and folding does for the last moment only. The
 // error is a Conflict where another replay runs.
 func (p *Projector) Replay(ctx context.Context) error {
 	run, err := p.BeginReplay()

@@ -334,7 +334,7 @@ func (s *Snapshot) isNewest(ch *fanfold.Change) (bool, error) {
 }
 
 // Before returns a position that has every change from before t at or before it, and every later
-// change behind it; 0 where that is before the oldest one. It can search by halves because times never decrease from position to position.
+// change after it; 0 where that is before the oldest one. It can search by halves because times never decrease from position to position.
 func (s *Snapshot) Before(t time.Time) (fanfold.Position, error) {
 	h, _, err := s.Horizon()
 	if err != nil || h.Seq > 0 && !t.After(h.Time) {

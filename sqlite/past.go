@@ -196,7 +196,7 @@ func (s *Snapshot) lastVersion(life lifetime, at fanfold.Position) (version fanf
 	return s.versionBefore(version, at)
 }
 
-// versionBefore goes back from a change after a position to the last one of its document that is not after it, which has no row
+// versionBefore goes back from a change after a position to the last one of its document that is not after it. That has no row
 // if the horizon is after it.
 func (s *Snapshot) versionBefore(from, at fanfold.Position) (version fanfold.Position, err error) {
 	if _, err = s.c.QueryRow(lastVersionSQL, func(r driver.Row) { version = fanfold.Position(r.Int(0)) }, int64(from), int64(at)); err == nil && (version == 0 || version > at) {

@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Behind returns the names of groups that have yet to acknowledge a change up to a position, or have parked one, in order. It looks at the
+// Behind names, in order, the groups that have yet to acknowledge a change up to a position, or have parked one. It looks at the
 // changes after the oldest checkpoint, and evaluates no filter: a change counts that a filter would leave out. Groups of another store are
 // left out. Errors are those of the read model, Internal and Unavailable.
 func (g *Groups) Behind(ctx context.Context, at fanfold.Position) (names []string, err error) {

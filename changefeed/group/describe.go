@@ -152,8 +152,8 @@ func total(lags []Lag) (all Lag) {
 }
 
 // lags returns the lag of each partition. It counts at most Options.LagBound changes, of all kinds, from the oldest checkpoint
-// on that is no further from the end; partitions whose checkpoints are further have no lag that is known, nor have those of a group
-// with a filter, which would have to be evaluated, and checkpoints before the oldest position.
+// on that is no further from the end; partitions whose checkpoints are further have no lag that is known. Nor have checkpoints before
+// the oldest position, and groups with a filter, which would have to be evaluated.
 func (g *Groups) lags(s *group, states []*partition, oldest fanfold.Position) ([]Lag, error) {
 	from, found, err := g.countable(states, oldest)
 	lags := make([]Lag, len(states))

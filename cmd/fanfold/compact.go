@@ -34,7 +34,8 @@ good: no replay, no --at and no consumer gets at them any more. The server first
 that place and checks it; reads and writes go on. A backup that was made before has everything.
 
 It says what goes, and asks on a terminal before anything does; --yes answers that. It ends once
-the store begins there. Where it is interrupted, the server goes on. Groups that have yet to
+the store begins there and the log is purged. That waits for all nodes, and some seconds for writes
+on their way. Where it is interrupted, the server goes on by itself. Groups that have yet to
 acknowledge what would go are named, and nothing goes without --force.`,
 		Example: "  fanfold compact --before 2026-01-01T00:00:00Z --dry-run\n  fanfold compact --before 81234-0-abcdefgh --yes",
 		Args:    cobra.NoArgs,
@@ -81,13 +82,13 @@ func (o *compactOptions) run(cmd *cobra.Command, c *client.Client) error {
 			return err
 		}
 	}
+	if !o.dryRun && !plan.Done {
+		return o.follow(cmd, c, plan)
+	}
 	if o.asJSON {
-		err = printJSON(cmd, plan)
+		return printJSON(cmd, plan)
 	}
-	if err != nil || o.dryRun || plan.Done {
-		return err
-	}
-	return o.follow(cmd, c, plan)
+	return nil
 }
 
 // showPlan prints what goes.
@@ -142,43 +143,68 @@ func confirmed(in io.Reader, out io.Writer) bool {
 	return answer == "y" || answer == "yes"
 }
 
-// compactPause is the time between two questions of how far a compaction is.
-const compactPause = 200 * time.Millisecond
+// How a compaction is waited for.
+const (
+	compactPause = 200 * time.Millisecond // between two questions of how far it is
+	compactLost  = 30 * time.Second       // after which a server that knows nothing of it has forgotten it
+)
 
-// follow waits until the store begins at the horizon. A terminal shows how far that is.
+// compacted is what is printed as JSON of a compaction that is through.
+type compacted struct {
+	*client.CompactPlan
+	Seconds float64 // that it took, without the log's purge; 0 where that is not known
+}
+
+// follow waits until the compaction is through, the purge of the log included. A terminal shows how far that is.
 func (o *compactOptions) follow(cmd *cobra.Command, c *client.Client, plan *client.CompactPlan) error {
 	state, err := awaitCompaction(cmd.Context(), c, plan.Before)
 	if onTerminal() {
 		fmt.Fprint(os.Stderr, clearLine())
 	}
 	switch {
+	case cmd.Context().Err() != nil:
+		fmt.Fprintln(cmd.ErrOrStderr(), "the server goes on by itself: fanfold status shows how far it is")
+		return cmd.Context().Err()
 	case err != nil:
 		return err
 	case state.Error != "":
 		return fanfold.Errorf(fanfold.Unavailable, "the store begins where it did: %s", state.Error)
-	case o.asJSON:
-		return nil
 	}
-	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "the store begins at %s: %d events and %d versions are gone, after %.1f s\n", plan.Before, plan.Events, plan.Versions, state.Seconds)
-	if state.Phase != "done" {
-		fmt.Fprintln(out, "the log's files shrink by themselves within some minutes; fanfold status shows it")
+	plan.Done = true
+	if o.asJSON {
+		return printJSON(cmd, compacted{plan, state.Seconds})
 	}
+	after := ""
+	if state.Seconds > 0 {
+		after = fmt.Sprintf(", after %.1f s", state.Seconds)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "the store begins at %s: %d events and %d versions are gone%s\n", plan.Before, plan.Events, plan.Versions, after)
 	return nil
 }
 
-// awaitCompaction asks again and again until the compaction up to a position does not run any more. Another node at the same address
-// may not know it: then it asks on.
+// awaitCompaction asks again and again until the compaction up to a position is through, or has failed. Several nodes may answer at the
+// same address, some of which know nothing of it.
 func awaitCompaction(ctx context.Context, c *client.Client, before string) (*client.Compaction, error) {
-	for {
+	began := time.Now()
+	for known := began; ; {
 		state, err := c.Compaction(ctx)
 		switch {
 		case err != nil && !errors.Is(err, client.NotFound):
 			return nil, err
-		case err == nil && state.Before == before && !state.Running:
-			return state, nil
-		case err == nil && onTerminal():
-			fmt.Fprint(os.Stderr, clearLine()+workLine("compact", state.Phase, state.Done, state.Total, state.Started))
+		case err == nil && state.Before == before:
+			if known = time.Now(); !state.Running && (state.Error != "" || state.Phase == "done") {
+				return state, nil
+			}
+			if onTerminal() {
+				fmt.Fprint(os.Stderr, clearLine()+compactLine(state, began))
+			}
+		default: // the node has forgotten it since it was through, or another one came after it
+			if there, err := beginsAt(ctx, c, before); err != nil || there {
+				return &client.Compaction{}, err
+			}
+			if time.Since(known) > compactLost {
+				return nil, fanfold.Errorf(fanfold.Unavailable, "the server does not know of the compaction any more, and the store begins where it did: perhaps it was started again; try again")
+			}
 		}
 		select {
 		case <-time.After(compactPause):
@@ -186,4 +212,29 @@ func awaitCompaction(ctx context.Context, c *client.Client, before string) (*cli
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// beginsAt tells whether the store begins at a position by now, or later.
+func beginsAt(ctx context.Context, c *client.Client, before string) (bool, error) {
+	status, err := c.Status(ctx)
+	if err != nil || status.History == nil {
+		return false, err
+	}
+	oldest, err := fanfold.ParsePosition(status.History.Oldest)
+	if err != nil {
+		return false, err
+	}
+	at, err := fanfold.ParsePosition(before)
+	return oldest >= at, err
+}
+
+// compactLine returns how far a compaction is: of its phases how much is done, and then for what the log's purge waits.
+func compactLine(s *client.Compaction, began time.Time) string {
+	switch {
+	case s.Phase != "purging":
+		return workLine("compact", s.Phase, s.Done, s.Total, began)
+	case len(s.WaitingFor) > 0:
+		return workLine("compact", "the store begins there; the log is purged once these nodes do, too: "+strings.Join(s.WaitingFor, ", "), 0, 0, began)
+	}
+	return workLine("compact", "the store begins there; the log is purged once writes on their way have ended", 0, 0, began)
 }

@@ -80,7 +80,11 @@ func printLogReport(out io.Writer, r *node.LogReport) {
 	if r.Differs != nil {
 		fmt.Fprintf(out, "not what was folded: one or more of %s\n", events.Range(*r.Differs))
 	}
-	fmt.Fprintf(out, "%d of %d events read, compared up to %d\n", r.Read, r.Last, r.Compared)
+	if r.Base == nil {
+		fmt.Fprintf(out, "%d of %d events read, compared up to %d\n", r.Read, r.Last, r.Compared)
+	} else {
+		fmt.Fprintf(out, "of the %d events after %d, where the log begins, %d read, compared up to %d\n", r.Last-min(r.Last, r.Base.Seq), r.Base.Seq, r.Read, r.Compared)
+	}
 	if r.Digest != "" {
 		fmt.Fprintf(out, "digest %s\n", r.Digest)
 	}

@@ -66,7 +66,7 @@ func (s *objects) metaPrefix() string { return "$O." + s.bucket + ".M." }
 // objectName returns a name for a new object that begins with a sequence.
 func objectName(seq uint64) string { return fmt.Sprintf("%d-%s", seq, nuid.Next()) }
 
-// put stores what r has under a name, and returns the object once it is complete: nobody sees it before. Where it
+// put stores what r has under a name, and returns the object once it is complete: nobody sees it before. If it
 // fails, what was sent is removed. It reads and sends one message at a time. Errors are r's, ctx's, and Unavailable.
 func (s *objects) put(ctx context.Context, name string, metadata map[string]string, r io.Reader) (object, error) {
 	o := object{Name: name, nuid: nuid.Next(), Metadata: metadata}
@@ -218,7 +218,7 @@ func (s *objects) removeAbandoned(ctx context.Context, stream jetstream.Stream, 
 	return nil
 }
 
-// get writes an object's bytes to w. What was written is of use only where no error comes back. It holds a few messages in
+// get writes an object's bytes to w. The bytes are of use only if no error comes back. It holds a few messages in
 // memory. Errors are w's, ctx's, and Unavailable: what is there is not what was stored, or it does not come.
 func (s *objects) get(ctx context.Context, o object, w io.Writer) error {
 	stream, err := s.open(ctx)

@@ -42,7 +42,7 @@ func NewSnapshots(log *events.Log) *Snapshots {
 }
 
 // Put stores what r has as a snapshot, whose Store, Fold, Seq, Event and Digest are given, and removes all snapshots but the
-// latest two. It returns the snapshot once it is complete: nobody sees it before. Where it fails, what was sent is removed.
+// latest two. It returns the snapshot once it is complete: nobody sees it before. If it fails, what was sent is removed.
 // It reads and sends one message at a time. Errors are r's, ctx's, and Unavailable.
 func (s *Snapshots) Put(ctx context.Context, snap Snapshot, r io.Reader) (Snapshot, error) {
 	o, err := s.objects.put(ctx, objectName(snap.Seq), map[string]string{metaStore: string(snap.Store), metaFold: snap.Fold, metaSeq: strconv.FormatUint(snap.Seq, 10),
@@ -57,7 +57,7 @@ func (s *Snapshots) Put(ctx context.Context, snap Snapshot, r io.Reader) (Snapsh
 	return snap, nil
 }
 
-// Get writes a snapshot's bytes to w. What was written is of use only where no error comes back. It holds a few messages in
+// Get writes a snapshot's bytes to w. The bytes are of use only if no error comes back. It holds a few messages in
 // memory. Errors are w's, ctx's, and Unavailable: what is there is not what was stored, or it does not come.
 func (s *Snapshots) Get(ctx context.Context, snap Snapshot, w io.Writer) error {
 	return s.objects.get(ctx, snap.stored, w)

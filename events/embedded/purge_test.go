@@ -139,7 +139,11 @@ func reopen(t *testing.T, dir string, known, base uint64) (s events.State) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	nc, err := e.Connect()
 	if err != nil {
 		t.Fatal(err)
