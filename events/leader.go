@@ -30,8 +30,8 @@ func (l *Log) LastLink(ctx context.Context, target fanfold.Key) (uint64, error) 
 	return m.Sequence(), err
 }
 
-// Horizon returns an event up to which the log may have been purged, 0 for none. It is not before what Last was answered from, where it is called
-// afterwards. It may block for a round trip, as Last does; the error is Unavailable.
+// Horizon returns an event up to which the log may have been purged, 0 for none. It is not before what Last and Progress were answered
+// from, where it is called afterwards. It may block for a round trip, as Last does; the error is Unavailable.
 func (l *Log) Horizon(ctx context.Context) (uint64, error) {
 	err := l.confirmBase(ctx)
 	return l.Base().Seq, err

@@ -34,7 +34,15 @@ CREATE TABLE horizon_paged (
   PRIMARY KEY (relation, target)
 ) STRICT, WITHOUT ROWID;
 
+-- How far each import has come, as its last event says: the log may have lost that.
+CREATE TABLE import_progress (
+  id   BLOB    PRIMARY KEY,  -- of the import; no text, as it may name a principal, too
+  seq  INTEGER NOT NULL,
+  body BLOB    NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- +goose Down
+DROP TABLE import_progress;
 DROP TABLE horizon_paged;
 DROP TABLE horizon_version;
 DROP TABLE horizon;

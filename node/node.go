@@ -246,34 +246,6 @@ func (n *Node) openProjector(ctx context.Context) error {
 	return n.rebuildUnclean(ctx, last)
 }
 
-// The largest read model that is rebuilt where nothing says that its file is sound.
-const (
-	rebuildEvents  = 100_000
-	rebuildChanges = 200_000
-	rebuildTime    = time.Minute // a log that cannot be read to its end by then is damaged
-)
-
-// rebuildUnclean rebuilds a read model from the log whose file may have been damaged since its process was killed, unless
-// that takes more than some seconds: the structure of a larger one was checked, and fanfold replay rebuilds it. Where the
-// log lacks events the read model stays: it has what the log lacks. The error is ctx's.
-func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
-	cp, err := n.Store.Checkpoint()
-	if err != nil || n.cfg.AsIs || !n.Store.Unclean() || n.Log.Damage() != nil {
-		return err
-	}
-	if last > rebuildEvents || cp.Changes > rebuildChanges {
-		n.cfg.Logger.Warn("the node was killed: its read model's structure is sound; fanfold replay rebuilds it, should its disk have been damaged", "events", last)
-		return nil
-	}
-	n.cfg.Logger.Info("the node was killed, and its read model is rebuilt from the log", "events", last)
-	limited, cancel := context.WithTimeout(ctx, rebuildTime)
-	defer cancel()
-	if err := n.Projector.ReplayTo(limited, last); err != nil {
-		n.cfg.Logger.Error("the read model could not be rebuilt, and stays as it is", "err", err)
-	}
-	return ctx.Err()
-}
-
 // issuer returns what gives out positions.
 func (n *Node) issuer() fanfold.Issuer {
 	return fanfold.Issuer{Store: n.Log.Store(), Origin: n.Log.Origin(), Folds: n.Projector}

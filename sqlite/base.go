@@ -38,6 +38,7 @@ var baseTables = []baseTable{
 	newBaseTable("omission", "rule documents fields", 1, ""),
 	newBaseTable("once", "key digest seq time", 1, ""),
 	newBaseTable("index_entry", "idx key tie", 3, ""),
+	newBaseTable("import_progress", "id seq body", 1, ""),
 }
 
 // newBaseTable returns a table of which the first columns are its primary key.

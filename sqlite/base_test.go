@@ -39,6 +39,7 @@ var goldenRows = []string{
 	"INSERT INTO omission (rule, documents, fields) VALUES ('a.n', 1, 1)",
 	"INSERT INTO once (key, digest, seq, time) VALUES ('k', 'd', 6, 60)",
 	"INSERT INTO index_entry (idx, key, tie) VALUES (1, x'01', 4)",
+	"INSERT INTO import_progress (id, seq, body) VALUES (x'6aff', 4, x'7b7d'), (x'6b', 7, x'7b207d')",
 	"INSERT INTO change (position, ordinal, number, collection, id, op, time) VALUES (4 << 20, 1, NULL, 'a', '1', 1, 40)", // is not in a base
 	"INSERT INTO past_document (collection, id, number, deleted) VALUES ('a', 'gone', 2, 3 << 20)",                        // neither
 }

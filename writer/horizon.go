@@ -53,12 +53,8 @@ func (w *Writer) last(ctx context.Context, key fanfold.Key) (rev fanfold.Revisio
 	if err != nil || rev != 0 {
 		return rev, deleted, err
 	}
-	horizon, err := w.Leader.Horizon(ctx)
-	if err != nil || horizon == 0 {
+	if purged, err := w.waitHorizon(ctx); err != nil || !purged {
 		return 0, false, err
-	}
-	if err := w.wait(ctx, horizon, w.opt.Timeout); err != nil {
-		return 0, false, behind(err)
 	}
 	err = w.ReadModel.Read(func(snap Snapshot) error {
 		doc, err := snap.Get(key, fanfold.Referenced)
@@ -70,4 +66,34 @@ func (w *Writer) last(ctx context.Context, key fanfold.Key) (rev fanfold.Revisio
 		return err
 	})
 	return rev, deleted, err
+}
+
+// lastProgress returns the body of an import's last event as last does a document's, and the condition that it still is the last one.
+func (w *Writer) lastProgress(ctx context.Context, id string) (body []byte, expect fanfold.Expect, err error) {
+	expect = fanfold.Expect{Set: true, Folded: w.ReadModel.Applied()}
+	body, expect.Rev, err = w.Leader.Progress(ctx, id)
+	if err != nil || expect.Rev != 0 {
+		return body, expect, err
+	}
+	if purged, err := w.waitHorizon(ctx); err != nil || !purged {
+		return nil, expect, err
+	}
+	expect.Folded = w.ReadModel.Applied()
+	err = w.ReadModel.Read(func(snap Snapshot) error {
+		body, expect.Rev, err = snap.ImportProgress(id)
+		return err
+	})
+	return body, expect, err
+}
+
+// waitHorizon waits until this node has folded what may have been purged, and tells whether there is any. The error is Unavailable.
+func (w *Writer) waitHorizon(ctx context.Context) (purged bool, err error) {
+	horizon, err := w.Leader.Horizon(ctx)
+	if err != nil || horizon == 0 {
+		return false, err
+	}
+	if err := w.wait(ctx, horizon, w.opt.Timeout); err != nil {
+		return false, behind(err)
+	}
+	return true, nil
 }

@@ -70,14 +70,20 @@ type ImportReport struct {
 // ImportProgress returns how far an import of a principal has come. The revision of its last event is 0 where there is none. The
 // error is Forbidden for nobody.
 func (w *Writer) ImportProgress(ctx context.Context, id string, by *access.Rights) (p ImportProgress, rev fanfold.Revision, err error) {
+	p, expect, err := w.importProgress(ctx, id, by)
+	return p, expect.Rev, err
+}
+
+// importProgress returns what ImportProgress does, and the condition that the import's last event is still the same.
+func (w *Writer) importProgress(ctx context.Context, id string, by *access.Rights) (p ImportProgress, expect fanfold.Expect, err error) {
 	if by == nil {
-		return p, 0, errNobody
+		return p, expect, errNobody
 	}
-	body, rev, err := w.Leader.Progress(ctx, progressID(by, id))
-	if err == nil && rev != 0 {
+	body, expect, err := w.lastProgress(ctx, progressID(by, id))
+	if err == nil && expect.Rev != 0 {
 		err = json.Unmarshal(body, &p)
 	}
-	return p, rev, err
+	return p, expect, err
 }
 
 // Import stores the lines of one import, batch after batch. It is for one goroutine.
@@ -87,12 +93,11 @@ type Import struct {
 	began  time.Time
 	report func(ImportReport) error
 
-	progress      ImportProgress   // what is stored
-	progressEvent fanfold.Revision // the event that says so; 0 for none
-	folded        uint64           // an event up to which this node had folded before the log was asked for it
-	last          uint64           // the last event stored; 0 for none
-	recent        recentWrites     // documents that were stored and may not be folded yet
-	forgetAt      int              // how many of them there may be before those that are folded are forgotten
+	progress      ImportProgress // what is stored
+	progressEvent fanfold.Expect // that the event which says so is still the import's last one
+	last          uint64         // the last event stored; 0 for none
+	recent        recentWrites   // documents that were stored and may not be folded yet
+	forgetAt      int            // how many of them there may be before those that are folded are forgotten
 }
 
 // NewImport begins or resumes an import. Errors are Invalid, Conflict where First does not follow what is stored, and
@@ -115,13 +120,12 @@ func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, err
 		if err := fanfold.CheckID(opt.ID); err != nil {
 			return nil, err
 		}
-		im.folded = w.ReadModel.Applied()
-		p, rev, err := w.ImportProgress(ctx, opt.ID, opt.By)
+		p, expect, err := w.importProgress(ctx, opt.ID, opt.By)
 		if err != nil {
 			return nil, err
 		}
-		if im.progressEvent = rev; opt.Resume {
-			im.progress, im.last = p, uint64(rev)
+		if im.progressEvent = expect; opt.Resume {
+			im.progress, im.last = p, uint64(expect.Rev)
 		}
 	}
 	if im.opt.First > im.progress.Line+1 {
@@ -249,7 +253,7 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 		if err != nil {
 			return err
 		}
-		writes = append(writes, fanfold.Write{Expect: fanfold.Expect{Set: true, Rev: im.progressEvent, Folded: im.folded},
+		writes = append(writes, fanfold.Write{Expect: im.progressEvent,
 			Event: &fanfold.Event{Kind: fanfold.KindImport, Key: fanfold.Key{ID: progressID(im.opt.By, im.opt.ID)}, Body: body, Actor: actorOf(im.opt.By)}})
 	}
 	if len(writes) > 0 {
@@ -257,7 +261,7 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 		if err != nil {
 			return im.afterFailure(ctx, b, err)
 		}
-		im.last, im.progressEvent = last, fanfold.Revision(last)
+		im.last, im.progressEvent = last, fanfold.Expect{Set: true, Rev: fanfold.Revision(last), Folded: last} // nothing came between
 	}
 	im.progress = p
 	return im.report(ImportReport{Refusals: b.refusals, Progress: p, Last: im.last})
@@ -386,19 +390,17 @@ func (w *Writer) refuseFanouts(ctx context.Context, b *importBatch, in Intent) e
 // adoptProgress goes on from what another request of the same import has stored meanwhile: one whose connection was cut
 // may have had a batch on its way. The error is Conflict where that request began the import again.
 func (im *Import) adoptProgress(ctx context.Context) error {
-	folded := im.w.ReadModel.Applied()
-	p, rev, err := im.w.ImportProgress(ctx, im.opt.ID, im.opt.By)
+	p, expect, err := im.w.importProgress(ctx, im.opt.ID, im.opt.By)
 	if err != nil {
 		return err
 	}
-	im.folded = folded
-	if rev == 0 { // its last event was purged, and no other request has stored one since
-		im.progressEvent = 0
+	if expect.Rev == im.progressEvent.Rev { // no other request has: this one was decided on a state from before the horizon
+		im.progressEvent = expect
 		return nil
 	}
 	if !im.opt.Resume || p.Line < im.progress.Line {
 		return fanfold.Errorf(fanfold.Conflict, "the import %q was begun anew by another request", im.opt.ID)
 	}
-	im.progress, im.progressEvent, im.last = p, rev, uint64(rev)
+	im.progress, im.progressEvent, im.last = p, expect, uint64(expect.Rev)
 	return nil
 }

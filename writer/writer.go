@@ -41,7 +41,7 @@ type Leader interface {
 	Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error)
 	// Fence returns a sequence that no event acknowledged before the call is behind.
 	Fence(ctx context.Context) (uint64, error)
-	// Horizon returns an event up to which the log may have been purged, 0 for none. Where Last had no event of a document before the call,
+	// Horizon returns an event up to which the log may have been purged, 0 for none. Where Last or Progress had no event before the call,
 	// none comes after it.
 	Horizon(ctx context.Context) (uint64, error)
 }
@@ -60,6 +60,8 @@ type Snapshot interface {
 	Claim(collection, path, value string) (holder string, seq uint64, err error)
 	// IdempotencyKey returns the record of the request that was made under a key's hash, nil where none is known.
 	IdempotencyKey(hash string) (*fanfold.IdempotencyRecord, error)
+	// ImportProgress returns the body of an import's last event and its revision, 0 for none.
+	ImportProgress(id string) (body []byte, rev fanfold.Revision, err error)
 }
 
 // ReadModel reads what this node has folded.

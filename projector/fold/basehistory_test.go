@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -78,6 +79,10 @@ func randomHistory(t *testing.T, seed uint64, n int) (events []*fanfold.Event) {
 			add(&fanfold.Event{Kind: fanfold.KindFence})
 			continue
 		}
+		if rng.IntN(12) == 0 {
+			add(&fanfold.Event{Kind: fanfold.KindImport, Key: fanfold.Key{ID: fmt.Sprint(rng.IntN(2), "\xff")}, Body: fmt.Appendf(nil, `{"line":%d}`, len(events))})
+			continue
+		}
 		if rng.IntN(8) == 0 {
 			id := fmt.Sprint("tx", len(events))
 			for i := range 2 {
@@ -123,6 +128,120 @@ func TestBaseOfRandomHistories(t *testing.T) {
 	}
 }
 
+// TestCompactEventsOfRandomHistories folds histories with two compact events: from the first event, and from the base of each. The horizons, the
+// rows after them and all that can be read are the same. So is the base of the second, whichever the fold began with.
+func TestCompactEventsOfRandomHistories(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			events := randomHistory(t, seed, 80)
+			var fences []int // compact events come in their place
+			for i, ev := range events {
+				if ev.Kind == fanfold.KindFence && i > 10 {
+					fences = append(fences, i)
+				}
+			}
+			if len(fences) < 2 {
+				t.Fatal("no events that say nothing")
+			}
+			rng := rand.New(rand.NewPCG(seed, 2))
+			first, second := fences[len(fences)/2-1], fences[len(fences)-1]
+			a := wholeBefore(events, 1+rng.IntN(first))
+			requireSameAroundCompactions(t, events, [2]int{a, wholeBefore(events, a+1+rng.IntN(second-a))}, [2]int{first, second})
+		})
+	}
+}
+
+// wholeBefore returns the largest number of events, up to n, that end with no open transaction.
+func wholeBefore(events []*fanfold.Event, n int) int {
+	for events[n-1].Tx.Open() {
+		n--
+	}
+	return n
+}
+
+// requireSameAroundCompactions puts compact events in the place of others. Each has a horizon after so many events.
+func requireSameAroundCompactions(t *testing.T, events []*fanfold.Event, horizons, places [2]int) {
+	t.Helper()
+	store, err := sqlite.OpenStore(t.TempDir(), sqlite.Options{Fingerprint: fold.Fingerprint()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	live := 0                             // how many events the store has
+	from := []*sqlite.DB{build(t, store)} // the first event, and each base
+	folded := []int{0}                    // how many events each of these has
+	foldTo := func(n, end int) { chained(t, from[n], events[folded[n]:end]); folded[n] = end }
+	for i, horizon := range horizons {
+		h, base := requireSameBases(t, from, func(n int) { foldTo(n, horizon) })
+		events[places[i]].Kind, events[places[i]].Compaction = fanfold.KindCompact, &fanfold.Compaction{Horizon: h}
+		cut := build(t, store)
+		if _, err := cut.LoadBase(t.Context(), bytes.NewReader(base), h); err != nil {
+			t.Fatal(err)
+		}
+		from, folded = append(from, cut), append(folded, horizon)
+		if err := store.Use(func(db *sqlite.DB) error { chained(t, db, events[live:places[i]+1]); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		live = places[i] + 1
+	}
+	h := events[places[1]].Compaction.Horizon
+	for n, db := range from {
+		foldTo(n, live)
+		requireSameAfter(t, store, db, h)
+		if err := store.Discard(db); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// requireSameBases returns the base of generations, which is the same of each.
+func requireSameBases(t *testing.T, generations []*sqlite.DB, prepare func(n int)) (h fanfold.Horizon, base []byte) {
+	t.Helper()
+	for n, db := range generations {
+		prepare(n)
+		var file bytes.Buffer
+		got, err := db.WriteBase(t.Context(), &file)
+		if err != nil || n > 0 && (got != h || !bytes.Equal(file.Bytes(), base)) {
+			t.Fatalf("base %d of %+v is another one than %+v: %v", n, got, h, err)
+		}
+		h, base = got, file.Bytes()
+	}
+	return h, base
+}
+
+// requireSameAfter checks that a store and a generation have the same horizon, and from there the same rows and the same answers.
+func requireSameAfter(t *testing.T, store *sqlite.Store, db *sqlite.DB, h fanfold.Horizon) {
+	t.Helper()
+	for what, read := range map[string]read{"store": store.Read, "generation": db.ReadUnshared} {
+		if err := read(func(s *sqlite.Snapshot) error {
+			got, _, err := s.Horizon()
+			if got != h {
+				t.Errorf("the %s begins at %+v, want %+v", what, got, h)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	frozen, err := store.Freeze(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := frozen.CompareAfter(t.Context(), db, h, nil)
+	if err != nil || d.First != nil {
+		t.Errorf("from horizon %d the rows are others: %+v, %v", h.Seq, d.First, err)
+	}
+	if err := frozen.Remove(); err != nil {
+		t.Error(err)
+	}
+	requireSameReads(t, store.Read, db.ReadUnshared, h)
+}
+
+// read runs fn on a snapshot.
 // read runs fn on a snapshot.
 type read func(fn func(s *sqlite.Snapshot) error) error
 

@@ -230,8 +230,10 @@ func (f *Fold) Apply(tx *sqlite.Tx, ev *fanfold.Event) error {
 // fold folds the event by its kind. The error is Invalid for a kind that this program does not know.
 func (f *Fold) fold(ev *fanfold.Event) error {
 	switch ev.Kind {
-	case fanfold.KindFence, fanfold.KindCheck, fanfold.KindImport, fanfold.KindLink:
+	case fanfold.KindFence, fanfold.KindCheck, fanfold.KindLink:
 		return nil // they speak to the log only
+	case fanfold.KindImport:
+		return f.tx.SetImportProgress(ev.Key.ID, ev.Seq, ev.Body)
 	case fanfold.KindClaim:
 		return f.tx.SetClaimSequence(ev.Key.Collection, ev.Path, ev.Value, ev.Seq)
 	case fanfold.KindModel:

@@ -21,7 +21,7 @@ const (
 	MaxTables  = 64        // of a file
 	MaxColumns = 32        // of a table
 	MaxName    = 64        // bytes of the name of a table or a column
-	MaxRow     = 256 << 20 // bytes of a row
+	MaxRow     = 256 << 20 // bytes of a row: a document as written and its view may have 64 MiB each, and counts besides
 	MaxRows    = 1 << 40   // of a table
 
 	maxWindow = 8 << 20  // bytes of the compression's window
