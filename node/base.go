@@ -6,14 +6,15 @@ import (
 	"io"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/projector"
 )
 
-// Base returns the base at which the log begins, nil where it begins with its first event. Errors are LogDamaged where it is not there, or is not the one that the
-// log names, and Unavailable.
-func (s logSource) Base(ctx context.Context) (*projector.Base, error) {
+// Base returns the base at which the log begins, nil where it begins with its first event. Whether it is there is known once it is opened: a node that does not
+// need it goes on without it. Errors of Open are LogDamaged where it is not there, or is not the one that the log names, and Unavailable.
+func (s logSource) Base(context.Context) (*projector.Base, error) {
 	b := s.Log.Base()
 	if b.Seq == 0 {
 		return nil, nil
@@ -22,14 +23,22 @@ func (s logSource) Base(ctx context.Context) (*projector.Base, error) {
 	if c, _ := s.Compaction(); c != nil && c.Seq == b.Seq {
 		h, want = c.Horizon, c.Base
 	}
+	return &projector.Base{Horizon: h, Open: func(ctx context.Context) (io.ReadCloser, error) {
+		found, err := s.findBase(ctx, b, want)
+		if err != nil {
+			return nil, err
+		}
+		return baseOf(s.bases, h, found).Open(ctx)
+	}}, nil
+}
+
+// findBase returns the base that the log names. Errors are those of Base's Open.
+func (s logSource) findBase(ctx context.Context, b events.Base, want fanfold.BaseFile) (buckets.Base, error) {
 	found, err := s.bases.Find(ctx, b.Seq, b.Digest, want.Name)
-	if err != nil {
-		return nil, err
+	if err == nil && found.Name == want.Name && found.BaseFile != want {
+		err = fanfold.Errorf(fanfold.LogDamaged, "the base %s has %d bytes of digest %s, and the log names one of %d bytes of %s", want.Name, found.Bytes, found.Sum, want.Bytes, want.Sum)
 	}
-	if found.Name == want.Name && found.BaseFile != want {
-		return nil, fanfold.Errorf(fanfold.LogDamaged, "the base %s has %d bytes of digest %s, and the log names one of %d bytes of %s", want.Name, found.Bytes, found.Sum, want.Bytes, want.Sum)
-	}
-	return baseOf(s.bases, h, found), nil
+	return found, err
 }
 
 // baseOf returns a base of a horizon as the projector reads it.
@@ -49,15 +58,15 @@ func (n *Node) verifyBase(ctx context.Context) (*reports.BaseReport, error) {
 	if err == nil && base == nil {
 		return nil, nil
 	}
-	report := &reports.BaseReport{Seq: n.Log.Base().Seq}
+	if err != nil {
+		return nil, err
+	}
+	report := &reports.BaseReport{Seq: base.Horizon.Seq}
+	file, err := base.Open(ctx)
 	if fanfold.CodeOf(err) == fanfold.LogDamaged {
 		report.Error = "is missing: " + fanfold.MessageOf(err)
 		return report, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	file, err := base.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

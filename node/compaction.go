@@ -160,6 +160,9 @@ func (n *Node) compacting(seq uint64, plan *reports.CompactPlan, by string) proj
 				n.cfg.Logger.Warn("consumer groups that wait for nothing up to the horizon could not be moved on to it", "err", err)
 			}
 			_, last := n.Log.Compaction()
+			if at := n.Log.Base().Seq; at >= c.Seq { // what another node has appended meanwhile is not taken back
+				return 0, fanfold.Errorf(fanfold.Conflict, "the store begins after event %d by now, and was to begin after event %d: another compaction was faster", at, c.Seq)
+			}
 			return n.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindCompact, Compaction: c, Actor: by}, fanfold.Exactly(fanfold.Revision(last)))
 		}}
 }

@@ -25,6 +25,7 @@ type compactions struct {
 	noticedAt  time.Time // and when
 	rebuildDue time.Time // when a rebuild that failed is tried again
 	rebuilds   int       // that have failed in a row
+	purgeDue   time.Time // when a purge that failed is tried again
 	retained   time.Time // when it was last looked at how much is kept
 	refused    string    // why the last compaction by the node itself did not begin
 }
@@ -36,6 +37,7 @@ const (
 	purgeAnyway      = 10 * time.Minute // after which a node that still has an old read model is not waited for
 	rebuildRetry     = time.Second      // doubled for each failure, up to the next
 	maxRebuildRetry  = time.Minute
+	purgeRetry       = 10 * time.Second
 	leastRetain      = time.Hour
 	retainShare      = 10 // a compaction by the node itself takes away at least a tenth of the events
 )
@@ -148,7 +150,7 @@ func (n *Node) purge(ctx context.Context) {
 	if c.noticed != seq {
 		c.noticed, c.noticedAt = seq, time.Now()
 	}
-	if c.built.Load() < what.Seq {
+	if c.built.Load() < what.Seq || time.Now().Before(c.purgeDue) {
 		return
 	}
 	waiting, err := n.nodesBefore(ctx, what.Seq)
@@ -161,6 +163,7 @@ func (n *Node) purge(ctx context.Context) {
 		n.cfg.Logger.Info("the log was purged", "before", what.Seq)
 	case fanfold.CodeOf(err) != fanfold.Conflict && ctx.Err() == nil: // otherwise it is too early
 		n.cfg.Logger.Warn("the log could not be purged, and is tried again", "before", what.Seq, "err", err)
+		c.purgeDue = time.Now().Add(purgeRetry)
 	}
 }
 
@@ -183,6 +186,11 @@ func (n *Node) nodesBefore(ctx context.Context, seq uint64) (bool, error) {
 
 // purgeUpTo does purge's work.
 func (n *Node) purgeUpTo(ctx context.Context, what *fanfold.Compaction) error {
+	if base := n.Log.Base(); base.Seq == what.Seq { // not a restored log's, which begins later
+		if _, err := n.compactions.bases.Find(ctx, base.Seq, base.Digest, what.Base.Name); err != nil {
+			return err // what the base stood for is in the log alone
+		}
+	}
 	if err := n.Log.Purge(ctx); err != nil {
 		return err
 	}
