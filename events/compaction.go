@@ -118,6 +118,11 @@ func (l *Log) purgeTo(ctx context.Context, last uint64) (err error) {
 			return fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be purged up to event %d: %v", last, err)
 		}
 	}
-	_, err = l.State(ctx)
+	s, err := l.State(ctx)
+	if e := l.opt.Embedded; e != nil && err == nil && s.First <= last+1 {
+		if err = e.RemoveBefore(l.opt.Database, s.First); err != nil {
+			err = fanfold.Wrap(err, fanfold.Unavailable, "files of purged events cannot be removed: %v", err)
+		}
+	}
 	return err
 }

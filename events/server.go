@@ -37,6 +37,9 @@ type Blocks interface {
 	// BlockStart returns the first sequence in the file that has an event of a stream. A purge up to it removes whole files, and changes none:
 	// the server makes a file that it changes anew, and not durable. Errors are ErrLayout, and those of the files.
 	BlockStart(stream string, seq uint64) (first uint64, err error)
+	// RemoveBefore removes the files that have only events from before the stream's first, which the server does not know: a loss of power
+	// undoes a removal. The error is that of the files.
+	RemoveBefore(stream string, first uint64) error
 	// Messages returns a stream's messages from a sequence on. The caller closes them. Errors are ErrBlocks, ErrLayout, and those
 	// of the files.
 	Messages(stream string, from uint64, stored *Watermark) (Messages, error)

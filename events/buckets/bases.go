@@ -148,7 +148,7 @@ func (b *Bases) Get(ctx context.Context, base Base, w io.Writer) error {
 }
 
 // Remove removes the bases up to a horizon but the one to keep, and remains of bases that were never completed. It removes nothing if the
-// base to keep is not there. The error is Unavailable.
+// base to keep is not there. An embedded server keeps those that share a file with it. The error is Unavailable.
 func (b *Bases) Remove(ctx context.Context, keep fanfold.BaseFile, seq uint64) error {
 	list, err := b.objects.list(ctx)
 	if err != nil {
@@ -170,6 +170,9 @@ func (b *Bases) Remove(ctx context.Context, keep fanfold.BaseFile, seq uint64) e
 	}
 	if latest.Name == "" {
 		return nil
+	}
+	if b.objects.log.Embedded != nil { // it makes a file anew of which most has gone, and a loss of power could take all of it
+		return b.objects.pruneFiles(ctx, kept)
 	}
 	return b.objects.prune(ctx, latest, kept, old)
 }

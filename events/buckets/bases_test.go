@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -81,7 +82,7 @@ func damageBase(t *testing.T, url string) {
 // TestBasesAreDurable: with the embedded server a base is synced before Put returns, and a failed sync fails it.
 func TestBasesAreDurable(t *testing.T) {
 	var synced atomic.Int64
-	var failing atomic.Bool
+	var failing, named atomic.Bool
 	e, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), Durability: embedded.Always, Fsync: func(f *os.File) error {
 		if strings.Contains(f.Name(), "OBJ_fanfold_fanfold_base") {
 			if failing.Load() {
@@ -94,6 +95,9 @@ func TestBasesAreDurable(t *testing.T) {
 				}
 				synced.Store(max(synced.Load(), info.Size()))
 			}
+		}
+		if _, err := os.Stat(filepath.Join(f.Name(), "OBJ_fanfold_fanfold_base")); err == nil {
+			named.Store(true)
 		}
 		return f.Sync()
 	}})
@@ -118,8 +122,69 @@ func TestBasesAreDurable(t *testing.T) {
 			t.Fatalf("%d bytes are synced after %d, %v", synced.Load(), before, err)
 		}
 	}
+	if !named.Load() {
+		t.Error("the directory in which the object store was made is not synced")
+	}
 	failing.Store(true)
 	if _, err := bases.Put(t.Context(), 3, fanfold.Digest{}, strings.NewReader("x")); fanfold.CodeOf(err) != fanfold.Unavailable {
 		t.Fatalf("a base that was not synced: %v", err)
 	}
+}
+
+// TestRemovedBasesLeaveFilesAlone: an embedded server removes old bases by whole files, and makes none anew, for that would not be durable.
+func TestRemovedBasesLeaveFilesAlone(t *testing.T) {
+	dir := t.TempDir()
+	e, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, Durability: embedded.Always})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	nc, err := e.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	l, err := events.Open(t.Context(), nc, events.Options{Embedded: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bases := buckets.NewBases(l)
+	var last buckets.Base
+	for seq, size := range []int{10 << 20, 6 << 20, 1 << 20} { // the last one shares a file with most of the second
+		if last, err = bases.Put(t.Context(), uint64(seq+1), fanfold.Digest{}, bytes.NewReader(make([]byte, size))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := baseFiles(t, dir)
+	if err := bases.Remove(t.Context(), last.BaseFile, last.Seq); err != nil {
+		t.Fatal(err)
+	}
+	after := baseFiles(t, dir)
+	if len(after) == 0 || len(after) >= len(before) {
+		t.Errorf("%d files are left of %d", len(after), len(before))
+	}
+	for path, info := range after {
+		if was := before[path]; was == nil || !os.SameFile(was, info) || was.Size() != info.Size() {
+			t.Errorf("%s was changed", path)
+		}
+	}
+	if err := bases.Get(t.Context(), last, io.Discard); err != nil {
+		t.Error(err)
+	}
+}
+
+// baseFiles returns the block files of the bases under an embedded server's directory.
+func baseFiles(t *testing.T, dir string) map[string]os.FileInfo {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "OBJ_*", "msgs", "*.blk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]os.FileInfo{}
+	for _, path := range paths {
+		if files[path], err = os.Stat(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
 }

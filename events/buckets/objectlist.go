@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,4 +145,34 @@ func (s *objects) prune(ctx context.Context, latest object, kept, old []object) 
 		return err
 	}
 	return s.removeAbandoned(ctx, stream, latest, whole)
+}
+
+// pruneFiles removes the embedded server's files that have nothing of the objects that are kept, nor what came later. The error is Unavailable.
+func (s *objects) pruneFiles(ctx context.Context, kept []object) error {
+	ctx, cancel := context.WithTimeout(ctx, objectStall)
+	defer cancel()
+	stream, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	first := uint64(math.MaxUint64)
+	for _, o := range kept {
+		for _, subject := range []string{o.meta, s.chunkSubject(cmp.Or(o.nuid, "none"))} {
+			m, err := stream.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(subject))
+			if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+				return fanfold.Wrap(err, fanfold.Unavailable, "the %ss cannot be read: %v", s.noun, err)
+			}
+			if err == nil {
+				first = min(first, m.Sequence)
+			}
+		}
+	}
+	start, err := s.log.Embedded.BlockStart(events.ObjectsPrefix+s.bucket, first)
+	if err == nil && start > 1 {
+		err = stream.Purge(ctx, jetstream.WithPurgeSequence(start))
+	}
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "old %ss cannot be removed: %v", s.noun, err)
+	}
+	return nil
 }

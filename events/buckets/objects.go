@@ -243,6 +243,9 @@ func (s *objects) get(ctx context.Context, o object, w io.Writer) error {
 		waiting, cancel := context.WithTimeout(ctx, objectStall)
 		msg, err := msgs.Next(jetstream.NextContext(waiting))
 		cancel()
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil { // the server passes over a message that it cannot read
+			return fanfold.Wrap(err, fanfold.Unavailable, "the %s is damaged, or the server is too slow: only %d of its %d bytes came, and no more within %v", s.noun, size, o.Bytes, objectStall)
+		}
 		if err != nil {
 			return cmp.Or(ctx.Err(), error(fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be read: %v", s.noun, err)))
 		}

@@ -274,3 +274,36 @@ func TestUnfinishedFilesGo(t *testing.T) {
 		t.Errorf("it is still there: %v", err)
 	}
 }
+
+// TestRemovalThatIsUndone: a file of purged events that a loss of power brings back, and that the server does not know, goes at the next purge.
+func TestRemovalThatIsUndone(t *testing.T) {
+	l, _, _, msgs := embeddedLog(t, Always, purgeOptions)
+	for i := range 200 {
+		if _, err := l.Append(t.Context(), largePut(strconv.Itoa(i)), fanfold.Expect{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removed := filepath.Join(msgs, "1.blk")
+	b, err := os.ReadFile(removed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(t.Context(), compactionTo(190), fanfold.Exactly(0)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := l.Purge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(removed); !os.IsNotExist(err) {
+			t.Fatalf("%s is still there: %v", removed, err)
+		}
+		if err := os.WriteFile(removed, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	blocks, _, err := listBlocks(msgs)
+	if s, serr := l.State(t.Context()); err != nil || serr != nil || len(blocks) < 2 || !s.Complete() || s.Last != 201 {
+		t.Errorf("%+v, %v, blocks %+v, %v", s, serr, blocks, err)
+	}
+}

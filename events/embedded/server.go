@@ -289,6 +289,9 @@ func (e *Server) SyncBucket(stream *jetstream.StreamInfo, stored func() uint64) 
 	if err == nil {
 		err = files.sync()
 	}
+	if err == nil {
+		err = syncDir(filepath.Dir(files.dir), e.opt.Fsync) // the stream may be new
+	}
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the files of %s cannot be made durable: %v", stream.Config.Name, err)
 	}
@@ -409,6 +412,25 @@ func (e *Server) BlockStart(stream string, seq uint64) (first uint64, err error)
 		}
 	}
 	return 0, fmt.Errorf("%w: event %d is in no block in %s", events.ErrLayout, seq, msgs)
+}
+
+// RemoveBefore removes the files that have only events from before a stream's first: see events.Files.
+func (e *Server) RemoveBefore(stream string, first uint64) error {
+	msgs, err := streamDir(e.opt.Dir, stream)
+	if err != nil {
+		return err
+	}
+	blocks, _, err := listBlocks(msgs)
+	for i := 1; i < len(blocks) && err == nil; i++ {
+		var next uint64
+		if next, err = firstSequence(blocks[i], stream); err != nil || next == 0 || next > first {
+			break
+		}
+		if err = os.Remove(blocks[i-1].path); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	}
+	return err
 }
 
 // Close stops the server and blocks until its files are closed. No log of the server may be used any more. The error is

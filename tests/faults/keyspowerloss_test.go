@@ -68,13 +68,13 @@ func loseKeys(t *testing.T, dir string, r *rand.Rand) (lost int64) {
 	if err != nil || len(blocks) == 0 {
 		t.Fatalf("the keys have %d blocks: %v", len(blocks), err)
 	}
-	synced, _ := readSyncNotes(t, dir)
+	synced := readSyncNotes(t, dir)
 	for _, path := range blocks {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		from := min(synced[path], int64(len(b)))
+		from := min(synced.size(t, path), int64(len(b)))
 		if from == 0 {
 			t.Fatalf("nothing of %s was synced", path)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -29,7 +31,7 @@ import (
 const powerLossEnv = "FANFOLD_TEST_POWER_LOSS"
 
 // syncNotes is the name of the file in which that process notes what it synced: a file and the size that was certain, or
-// a directory and the name of a file that it then had.
+// a directory and the names that it then had, with the files' inodes.
 const syncNotes = "sync-notes"
 
 // runNoting runs a node on a data directory, and notes every fsync of the log once it is done. It returns the exit code.
@@ -40,8 +42,12 @@ func runNoting(data string) int {
 		logger.Error("notes", "err", err)
 		return 1
 	}
+	if err := keepFiles(data); err != nil {
+		logger.Error("keep", "err", err)
+		return 1
+	}
 	n, err := node.Open(context.Background(), node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", Logger: logger,
-		Fsync: func(f *os.File) error { return syncAndNote(f, notes) }})
+		PurgeWait: time.Millisecond, CompactStep: stepsOf(data), Fsync: func(f *os.File) error { return syncAndNote(f, notes) }})
 	if err != nil {
 		logger.Error("open", "err", err)
 		return 1
@@ -60,15 +66,17 @@ func syncAndNote(f, notes *os.File) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("file %d %s\n", before.Size(), f.Name())
+	text := fmt.Sprintf("file %d %d %s\n", before.Size(), inode(before), f.Name())
 	if before.IsDir() {
-		text = ""
+		text = fmt.Sprintf("dir 0 0 %s\n", f.Name())
 		entries, err := os.ReadDir(f.Name())
 		if err != nil {
 			return err
 		}
 		for _, e := range entries {
-			text += "name 0 " + filepath.Join(f.Name(), e.Name()) + "\n"
+			if info, err := e.Info(); err == nil { // it may have gone
+				text += fmt.Sprintf("name 0 %d %s\n", inode(info), filepath.Join(f.Name(), e.Name()))
+			}
 		}
 	}
 	if err := f.Sync(); err != nil {
@@ -78,52 +86,77 @@ func syncAndNote(f, notes *os.File) error {
 	return err
 }
 
-// readSyncNotes returns how far files were synced, by path, and which names were.
-func readSyncNotes(t *testing.T, data string) (synced map[string]int64, named map[string]bool) {
+// inode returns the number of a file, which its names share.
+func inode(info os.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
+
+// certain is what a loss of power cannot take.
+type certain struct {
+	sizes map[uint64]int64  // of files, by their inodes
+	names map[string]uint64 // the inodes that names had when their directories were synced last
+}
+
+// size returns how many bytes of a file are certain.
+func (c certain) size(t *testing.T, path string) int64 { return c.sizes[inodeAt(t, path)] }
+
+// inodeAt returns the inode of a path, 0 for none.
+func inodeAt(t *testing.T, path string) uint64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inode(info)
+}
+
+// readSyncNotes returns what was synced.
+func readSyncNotes(t *testing.T, data string) certain {
 	t.Helper()
 	f, err := os.Open(filepath.Join(data, syncNotes))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	synced, named = map[string]int64{}, map[string]bool{}
+	c := certain{map[uint64]int64{}, map[string]uint64{}}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.SplitN(lines.Text(), " ", 3)
-		if len(fields) < 3 {
+		fields := strings.SplitN(lines.Text(), " ", 4)
+		if len(fields) < 4 {
 			break // the process was killed as it wrote this
 		}
-		if fields[0] == "name" {
-			named[fields[2]] = true
-			continue
-		}
 		size, err := strconv.ParseInt(fields[1], 10, 64)
-		if err != nil {
-			t.Fatal(err)
+		number, err2 := strconv.ParseUint(fields[2], 10, 64)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
 		}
-		synced[fields[2]] = size
+		switch path := fields[3]; fields[0] {
+		case "file":
+			c.sizes[number] = size
+		case "dir":
+			maps.DeleteFunc(c.names, func(name string, _ uint64) bool { return filepath.Dir(name) == path })
+		case "name":
+			c.names[path] = number
+		}
 	}
-	return synced, named
+	return c
 }
 
-// losePower does to the log of a killed process what a loss of power may do: of what was not synced any part stays, is
-// zero or is anything. It returns how many bytes it took or changed.
-func losePower(t *testing.T, data string, r *rand.Rand) (lost int64) {
+// losePower does to the streams of a killed process what a loss of power may do: of what was not synced any part stays, is
+// zero or is anything; files that came, went or were replaced may be as before. It returns how many bytes it took or changed, and which files
+// came back.
+func losePower(t *testing.T, data string, r *rand.Rand) (lost int64, back []string) {
 	t.Helper()
-	synced, named := readSyncNotes(t, data)
-	blocks := logBlocks(t, data)
-	for _, path := range blocks {
-		if !named[path] && r.IntN(2) == 0 {
-			lost += mustSize(t, path)
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
+	c := readSyncNotes(t, data)
+	back = loseNames(t, data, c, r)
+	dirs := map[string]bool{}
+	for _, path := range logBlocks(t, data) {
+		dirs[filepath.Dir(path)] = true
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		from := synced[path]
+		from := c.size(t, path)
 		if from > int64(len(b)) {
 			t.Fatalf("%s has %d bytes, and %d were synced", path, len(b), from)
 		}
@@ -150,14 +183,16 @@ func losePower(t *testing.T, data string, r *rand.Rand) (lost int64) {
 			t.Fatal(err)
 		}
 	}
-	loseIndex(t, data, filepath.Dir(blocks[0]), r)
-	return lost
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		loseIndex(t, data, dir, r)
+	}
+	return lost, back
 }
 
 // loseIndex leaves the server's index as it is, removes it, or puts one of an earlier time in its place.
 func loseIndex(t *testing.T, data, msgs string, r *rand.Rand) {
 	t.Helper()
-	index, old := filepath.Join(msgs, "index.db"), filepath.Join(data, "old-index")
+	index, old := filepath.Join(msgs, "index.db"), filepath.Join(data, "old-index-"+filepath.Base(filepath.Dir(msgs)))
 	now, err := os.ReadFile(index)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
@@ -176,15 +211,6 @@ func loseIndex(t *testing.T, data, msgs string, r *rand.Rand) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
-}
-
-func mustSize(t *testing.T, path string) int64 {
-	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info.Size()
 }
 
 // How often TestPowerLoss takes the power away without -soak, and under -full.
@@ -218,8 +244,13 @@ func losePowerAgainAndAgain(t *testing.T, s suite.Budget, lives int) (n int) {
 		}
 		checkAcked(t, p, acked, sent)
 		checkTransactions(t, p)
-		writePowerless(t, p, acked, sent, r)
-		lost += losePower(t, dir, r)
+		padding := ""
+		if r.IntN(8) == 0 { // so that the log's blocks become full
+			padding = strings.Repeat("x", 200_000)
+		}
+		writePowerless(t, p, acked, sent, padding, 1+r.Int64N(80))
+		took, _ := losePower(t, dir, r)
+		lost += took
 		if err := os.Remove(filepath.Join(dir, syncNotes)); err != nil {
 			t.Fatal(err)
 		}
@@ -298,15 +329,10 @@ func checkTransactions(t *testing.T, p *harness.Process) {
 	}
 }
 
-// writePowerless writes with all clients, now and then a transaction or much at once, and kills the process.
-func writePowerless(t *testing.T, p *harness.Process, acked, sent []atomic.Int64, r *rand.Rand) {
+// writePowerless writes with all clients, now and then a transaction, and kills the process after so many rounds, if nothing else does.
+func writePowerless(t *testing.T, p *harness.Process, acked, sent []atomic.Int64, padding string, limit int64) {
 	t.Helper()
-	padding := ""
-	if r.IntN(8) == 0 { // so that the log's blocks become full
-		padding = strings.Repeat("x", 200_000)
-	}
 	var written atomic.Int64
-	limit := 1 + r.Int64N(80)
 	var wg sync.WaitGroup
 	for i := range acked {
 		wg.Go(func() {
@@ -338,4 +364,13 @@ func writePowerless(t *testing.T, p *harness.Process, acked, sent []atomic.Int64
 	}
 	wg.Wait()
 	p.Signal(syscall.SIGKILL)
+}
+
+func mustSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }

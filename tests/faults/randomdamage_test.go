@@ -41,7 +41,8 @@ type image struct {
 func TestRandomDamages(t *testing.T) {
 	suite.PlainOnly(t, suite.OneByOne)
 	suite.Parallel(t)
-	images := []*image{newImage(t, "closed", 1<<10, true), newImage(t, "killed", 1<<10, false), newImage(t, "blocks", 130<<10, true)}
+	images := []*image{newImage(t, "closed", 1<<10, true, false), newImage(t, "killed", 1<<10, false, false), newImage(t, "blocks", 130<<10, true, false),
+		newImage(t, "compacted", 1<<10, false, true), newImage(t, "purged", 130<<10, true, true)}
 	seed := uint64(damageSeed)
 	if *suite.Soak > 0 {
 		seed = rand.Uint64()
@@ -49,7 +50,7 @@ func TestRandomDamages(t *testing.T) {
 	outcomes := map[string]int{}
 	n := 0
 	for s := suite.Begin(t, suite.ShareDamages); s.GoesOn(n, suite.Amount(shortDamages, longDamages)) && !t.Failed(); n++ {
-		img := images[[...]int{0, 1, 2, 0, 1}[n%5]] // the large one, of several blocks, costs the most
+		img := images[[...]int{0, 1, 2, 3, 0, 1, 3, 4}[n%8]] // the large ones, of several blocks, cost the most
 		t.Run(fmt.Sprintf("%s/%d-%d", img.name, seed, n), func(t *testing.T) {
 			outcomes[img.damage(t, rand.New(rand.NewPCG(seed, uint64(n))))]++
 		})
@@ -59,12 +60,12 @@ func TestRandomDamages(t *testing.T) {
 }
 
 // newImage makes a store, with values of a size in bytes, and returns its directory after the node was closed, or as a
-// kill leaves it.
-func newImage(t *testing.T, name string, size int, closed bool) *image {
+// kill leaves it. It may begin later than it did.
+func newImage(t *testing.T, name string, size int, closed, compacted bool) *image {
 	t.Helper()
 	live := t.TempDir()
 	img := &image{name: name, dir: t.TempDir(), old: t.TempDir()}
-	s := harness.Open(t, harness.Options{Dir: live, Sync: true})
+	s := harness.Open(t, harness.Options{Dir: live, Sync: true, Configure: quickPurge})
 	s.Model(damageModel)
 	write := func(from, to int) {
 		text := strings.Repeat("x", size)
@@ -77,8 +78,17 @@ func newImage(t *testing.T, name string, size int, closed bool) *image {
 	write(0, 40)
 	s = s.Reopen()
 	copyTree(t, live, img.old)
-	write(40, 80)
-	s.CatchUp()
+	write(40, 60)
+	horizon := s.Node.Store.Applied.Seq()
+	write(60, 80)
+	if s.CatchUp(); compacted {
+		s.Compact(horizon)
+		awaitPurged(t, s)
+		harness.Await(t, "the old read model to go", time.Minute, func() bool {
+			old, err := filepath.Glob(filepath.Join(live, "readmodel", "*-000001*"))
+			return err == nil && len(old) == 0
+		})
+	}
 	if closed {
 		s.Close()
 	}
@@ -107,9 +117,13 @@ func newImage(t *testing.T, name string, size int, closed bool) *image {
 	return img
 }
 
-// allChanges returns the whole feed as it is answered.
+// allChanges returns the whole feed as it is answered; "" where the store does not say where it begins.
 func allChanges(s *harness.Store) string {
-	return string(s.Want(http.StatusOK, "GET", "/v1/_changes?since=0&mode=all&include_docs=true&limit=100000", "").Body)
+	var status struct{ History struct{ Oldest string } }
+	if json.Unmarshal(s.Want(http.StatusOK, "GET", "/v1/_status", "").Body, &status) != nil || status.History.Oldest == "" {
+		return ""
+	}
+	return string(s.Want(http.StatusOK, "GET", "/v1/_changes?since="+status.History.Oldest+"&mode=all&include_docs=true&limit=100000", "").Body)
 }
 
 // copyTree copies a directory, which may be in use.
@@ -150,6 +164,10 @@ func (img *image) damage(t *testing.T, r *rand.Rand) string {
 	s.Verify()
 	before := s.Digest()
 	report, err := s.Node.VerifyLog(t.Context(), nil)
+	if err == nil && report.Base != nil && report.Base.Error != "" {
+		t.Logf("%s: the base %s", what, report.Base.Error)
+		return "base is told"
+	}
 	if err != nil || report.Err() != nil {
 		t.Errorf("%s: the node is ready, and its log is %+v, %v", what, report, err)
 		return "wrong"
