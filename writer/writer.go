@@ -58,6 +58,11 @@ type Snapshot interface {
 	// Claim returns the id of the document that has a unique value, "" for none, and the sequence of the last event about
 	// the value, 0 for none.
 	Claim(collection, path, value string) (holder string, seq uint64, err error)
+	Requests
+}
+
+// Requests knows what has become of requests before.
+type Requests interface {
 	// IdempotencyKey returns the record of the request that was made under a key's hash, nil where none is known.
 	IdempotencyKey(hash string) (*fanfold.IdempotencyRecord, error)
 	// ImportProgress returns the body of an import's last event and its revision, 0 for none.
