@@ -77,15 +77,21 @@ func (g *Groups) eachBefore(ctx context.Context, at fanfold.Position, fn func(s 
 }
 
 // waiting tells of each partition whether something up to a position is yet to be given. found is false where no checkpoint and no
-// parked batch is before the position.
+// parked batch is before the position. A partition before the oldest position that is kept waits for a reset.
 func (g *Groups) waiting(ctx context.Context, s *group, states []*partition, at fanfold.Position) (waits []bool, found bool, err error) {
+	kept, err := g.model.Oldest()
+	if err != nil {
+		return nil, false, err
+	}
 	waits = make([]bool, len(states))
 	oldest, asked := at, 0
 	for n, p := range states {
 		if slices.ContainsFunc(p.Parked, func(r parkedRef) bool { return r.From < at }) {
 			waits[n], found = true, true
 		}
-		if p.Checkpoint < at {
+		if p.Checkpoint < kept {
+			waits[n], found = true, true
+		} else if p.Checkpoint < at {
 			oldest, found = min(oldest, p.Checkpoint), true
 			if !waits[n] {
 				asked++

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -13,7 +15,8 @@ import (
 // nothing until it is reset, while the other goes on.
 func TestGroupBeforeTheHorizon(t *testing.T) {
 	t.Parallel()
-	s := harness.OpenTemp(t, "")
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) { cfg.PurgeWait = time.Millisecond }})
+	t.Cleanup(s.Close)
 	for i := range 20 {
 		s.Put("books", fmt.Sprint("b", i), `{}`)
 	}
@@ -29,7 +32,16 @@ func TestGroupBeforeTheHorizon(t *testing.T) {
 	}
 	s.Want(http.StatusAccepted, "POST", "/v1/_compact", before+`,"force":true}`)
 	oldest := s.Compacted()
+	for end := time.Now().Add(time.Minute); s.Node.Compaction().Phase != "done"; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the log is not purged: %+v", s.Node.Compaction())
+		}
+	}
 	s.Put("books", "after", `{}`)
+	next := s.Want(http.StatusConflict, "POST", "/v1/_compact", fmt.Sprintf(`{"before":"%d"}`, s.Node.Store.Applied.Seq()))
+	if !strings.Contains(string(next.Body), "late") {
+		t.Errorf("the next one is refused with %s", next.Body)
+	}
 
 	read := func(l harness.GroupLease) string {
 		return fmt.Sprintf("/v1/_groups/late/_changes?partition=%d&token=%s", l.Partition, l.Token)
