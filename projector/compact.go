@@ -123,7 +123,7 @@ func (c *compaction) build(ctx context.Context) (h fanfold.Horizon, err error) {
 	})
 }
 
-// writeFile makes a file of what write writes, durably.
+// writeFile makes a file of what write writes. It need not be durable: the object store is, and a compaction that ends early begins anew.
 func writeFile(path string, write func(w io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -133,7 +133,7 @@ func writeFile(path string, write func(w io.Writer) error) error {
 	if err = write(w); err == nil {
 		err = w.Flush()
 	}
-	return errors.Join(err, f.Sync(), f.Close())
+	return errors.Join(err, f.Close())
 }
 
 // store puts the file where every node finds it.
