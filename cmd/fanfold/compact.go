@@ -147,7 +147,7 @@ const compactPause = 200 * time.Millisecond
 
 // follow waits until the store begins at the horizon. A terminal shows how far that is.
 func (o *compactOptions) follow(cmd *cobra.Command, c *client.Client, plan *client.CompactPlan) error {
-	state, err := awaitCompaction(cmd.Context(), c, plan.Before)
+	state, err := awaitCompaction(cmd.Context(), c, plan.Before, compactForgotten)
 	if onTerminal() {
 		fmt.Fprint(os.Stderr, clearLine())
 	}
@@ -155,30 +155,51 @@ func (o *compactOptions) follow(cmd *cobra.Command, c *client.Client, plan *clie
 	case err != nil:
 		return err
 	case state.Error != "":
-		return fanfold.Errorf(fanfold.Unavailable, "the store begins where it did: %s", state.Error)
+		return fanfold.Errorf(fanfold.Unavailable, "the compaction has ended early: %s", state.Error)
 	case o.asJSON:
 		return nil
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "the store begins at %s: %d events and %d versions are gone, after %.1f s\n", plan.Before, plan.Events, plan.Versions, state.Seconds)
+	fmt.Fprintf(out, "the store begins at %s: %d events and %d versions are gone", state.Before, plan.Events, plan.Versions)
+	if state.Seconds > 0 { // which only the process knows that did it
+		fmt.Fprintf(out, ", after %.1f s", state.Seconds)
+	}
+	fmt.Fprintln(out)
 	if state.Phase != "done" {
 		fmt.Fprintln(out, "the log's files shrink by themselves within some minutes; fanfold status shows it")
 	}
 	return nil
 }
 
-// awaitCompaction asks again and again until the compaction up to a position does not run any more. Another node at the same address
-// may not know it: then it asks on.
-func awaitCompaction(ctx context.Context, c *client.Client, before string) (*client.Compaction, error) {
-	for {
+// compactForgotten is how long nobody may know of a compaction before it counts as lost with the process that ran it.
+const compactForgotten = time.Minute
+
+// awaitCompaction asks again and again until the store begins at a position, or the compaction has failed. Another node at the same address
+// may not know of it, nor does one that was started anew: the error is Unavailable once nobody has known of it for as long as forgotten says.
+func awaitCompaction(ctx context.Context, c *client.Client, before string, forgotten time.Duration) (*client.Compaction, error) {
+	for known := time.Now(); ; {
 		state, err := c.Compaction(ctx)
 		switch {
 		case err != nil && !errors.Is(err, client.NotFound):
 			return nil, err
-		case err == nil && state.Before == before && !state.Running:
+		case err == nil && state.Before == before && !state.Running && state.Error == "":
 			return state, nil
-		case err == nil && onTerminal():
-			fmt.Fprint(os.Stderr, clearLine()+workLine("compact", state.Phase, state.Done, state.Total, state.Started))
+		case err == nil && state.Before == before && state.Running:
+			known = time.Now()
+			if onTerminal() {
+				fmt.Fprint(os.Stderr, clearLine()+workLine("compact", state.Phase, state.Done, state.Total, state.Started))
+			}
+		default:
+			switch plan, err := c.Compact(ctx, before, client.CompactOptions{DryRun: true}); {
+			case err != nil:
+				return nil, err
+			case plan.Done: // there, or later, by another compaction
+				return &client.Compaction{Phase: "done", Before: plan.Before}, nil
+			case state != nil && state.Before == before:
+				return state, nil
+			case time.Since(known) > forgotten:
+				return nil, fanfold.Errorf(fanfold.Unavailable, "no node knows of the compaction any more, and the store begins where it did: was a node started anew? Give the command again")
+			}
 		}
 		select {
 		case <-time.After(compactPause):

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -28,4 +32,35 @@ func TestCompactCommand(t *testing.T) {
 	compact("--before", "1", "--json").want(t, exitDone, `"Done": true`)
 	runCommand(t, "", "group", "describe", "late", "--server", s.URL).want(t, exitDone, "before the history that is kept")
 	runCommand(t, "", "status", "--server", s.URL).want(t, exitDone, "history     from 2-0-")
+}
+
+// TestCompactIsForgotten: the command does not wait for what no node knows of. Where the store begins there all the same, that is no error.
+func TestCompactIsForgotten(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) { cfg.PurgeWait = time.Hour }})
+	defer func() { s.Close() }()
+	for _, body := range []string{`{"n":1}`, `{"n":2}`, `{"n":3}`} {
+		s.Put("books", "b1", body)
+	}
+	connect := func() *client.Client {
+		c, err := client.New(s.URL, client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if _, err := awaitCompaction(t.Context(), connect(), "2-0", time.Millisecond); err == nil || !strings.Contains(err.Error(), "no node knows of the compaction any more") {
+		t.Errorf("a compaction that never began: %v", err)
+	}
+	s.Compact(2)
+	for range 2 {
+		if state, err := awaitCompaction(t.Context(), connect(), "1-0", time.Hour); err != nil || !strings.HasPrefix(state.Before, "2-0-") {
+			t.Errorf("a compaction that another one has overtaken: %+v, %v", state, err)
+		}
+		s = s.Reopen()
+		r := runCommand(t, "", "status", "--server", s.URL)
+		r.want(t, exitDone, "purging")
+		if line := r.out; strings.Contains(line, "purging, for") {
+			t.Errorf("%s", line)
+		}
+	}
 }
