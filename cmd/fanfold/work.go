@@ -27,6 +27,9 @@ func workLine(kind, phase string, done, total int64, started time.Time) string {
 	if total > 0 {
 		line += fmt.Sprintf(", %.0f%%", 100*float64(done)/float64(total))
 	}
+	if started.IsZero() {
+		return line
+	}
 	return line + fmt.Sprintf(", for %.0f s", time.Since(started).Seconds())
 }
 

@@ -42,8 +42,8 @@ type Compaction struct {
 	Done       int64            `json:"done"`  // events or rows of the phase
 	Total      int64            `json:"total"` // of them
 	Before     fanfold.Bookmark `json:"before"`
-	By         string           `json:"by,omitempty"` // who asked for it, where that is known; retain for the node itself
-	Started    time.Time        `json:"started"`
+	By         string           `json:"by,omitempty"`         // who asked for it, where that is known; retain for the node itself
+	Started    time.Time        `json:"started,omitzero"`     // absent where another process ran it
 	Seconds    float64          `json:"seconds"`              // it has taken
 	WaitingFor []string         `json:"waitingFor,omitempty"` // nodes whose read models still have what goes
 	Error      string           `json:"error,omitempty"`
