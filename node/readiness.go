@@ -35,6 +35,8 @@ func (n *Node) reasons() (list []reason) {
 		add("log", fanfold.Errorf(fanfold.Unavailable, "the log cannot be read from event %d on: %s", s.Seq, s.Reason))
 	case s != nil:
 		add("projector", fanfold.Errorf(fanfold.Unavailable, "the projector has stopped at event %d: %s", s.Seq, s.Reason))
+	case !n.Projector.Begun():
+		add("projector", fanfold.Errorf(fanfold.Unavailable, "the base at which the log begins is being looked for"))
 	}
 	if !n.Log.Connected() {
 		add("log", fanfold.Errorf(fanfold.Unavailable, "the log cannot be reached"))

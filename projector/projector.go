@@ -83,6 +83,7 @@ type Projector struct {
 
 	plan      atomic.Pointer[fold.Plan]
 	stopped   atomic.Pointer[Stopped]
+	begun     atomic.Bool   // see Begun
 	logEnd    atomic.Uint64 // last event the log is known to have
 	folded    atomic.Uint64 // events folded by this process
 	replay    replayState
@@ -109,6 +110,9 @@ func (p *Projector) Model() (m *model.Model, seq uint64, reserved model.Reserved
 	pl := p.plan.Load()
 	return pl.Model, pl.Seq, pl.Reserved
 }
+
+// Begun tells whether the base was found at which the log begins, or there is none: before that, folding may stop at once.
+func (p *Projector) Begun() bool { return p.begun.Load() }
 
 // Run folds until ctx ends, and then returns nil. It blocks until then. An event that cannot be folded stops it: it
 // stays blocked, reads go on, waits fail, and Status says why. What the environment causes (a full disk, a log out of
@@ -189,6 +193,7 @@ func (p *Projector) run(ctx context.Context) error {
 	if err := p.beginWithBase(ctx); err != nil {
 		return &readError{err}
 	}
+	p.begun.Store(true)
 	from := p.store.Applied.Seq() + 1
 	feed, err := follow(ctx, p.log, from)
 	if err != nil {

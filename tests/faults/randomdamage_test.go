@@ -191,7 +191,7 @@ func readiness(t *testing.T, s *harness.Store) (reason string) {
 		if err := json.Unmarshal(r.Body, &p); err != nil || p.Detail == "" {
 			t.Fatalf("not ready without a reason: %s", r.Body)
 		}
-		if r.Problem() == "urn:fanfold:problem:log-damaged" || time.Now().After(deadline) {
+		if r.Problem() == "urn:fanfold:problem:log-damaged" || strings.Contains(p.Detail, "log-damaged: the base") || time.Now().After(deadline) {
 			return p.Detail
 		}
 		time.Sleep(5 * time.Millisecond) // what it waits for may never come
