@@ -175,8 +175,8 @@ func TestKillAtEachStepOfCompaction(t *testing.T) {
 	compactAndDie(t, suite.Amount(len(steps), 10*len(steps)), false)
 }
 
-// compactAndDie runs a process that compacts and takes writes on one directory again and again, and kills it at one step after the other, or, if power is lost,
-// at any moment every third time.
+// compactAndDie runs a process that compacts and takes writes on one directory again and again, and kills it at one step after the other. If
+// power is lost, it does so at any moment every third time.
 func compactAndDie(t *testing.T, lives int, power bool) {
 	dir, oldModel := t.TempDir(), filepath.Join(t.TempDir(), "readmodel")
 	seed := rand.Uint64()
@@ -284,7 +284,7 @@ func awaitCompacted(t *testing.T, p *harness.Process) {
 }
 
 // requireLife checks a process after its start: what was acknowledged, the log, and that removed files of the log that came back go again.
-// Where replayed says so, a replay must give the rows that are served.
+// If replayed says so, a replay must give the rows that are served.
 func requireLife(t *testing.T, p *harness.Process, acked, sent []atomic.Int64, back []string, replayed bool) {
 	t.Helper()
 	checkAcked(t, p, acked, sent)
