@@ -120,7 +120,7 @@ func TestRepeatsBeforeTheHorizon(t *testing.T) {
 				t.Errorf("%s %s has %s %s, before %s", st.Method, st.Path, header, r.Header.Get(header), first[i])
 			}
 		}
-		if status := fmt.Sprint(r.Status); status != first[i][:3] && (st.Method != "PUT" || status != "204") { // whether it was there before is not known
+		if status := fmt.Sprint(r.Status); status != first[i][:3] && (st.Method != http.MethodPut || status != "204") { // whether it was there before is not known
 			t.Errorf("%s %s is answered with %d, before %s: %s", st.Method, st.Path, r.Status, first[i], r.Body)
 		}
 		if told := r.Header.Get("Fanfold-Derived-Changes"); told != "" {
