@@ -15,9 +15,9 @@ const (
 	rebuildTime    = time.Minute // a log that cannot be read to its end by then is damaged
 )
 
-// rebuildUnclean rebuilds a read model from the log whose file may have been damaged since its process was killed, unless
-// that takes more than some seconds: the structure of a larger one was checked, and fanfold replay rebuilds it. Where the
-// log lacks events the read model stays: it has what the log lacks. The error is ctx's.
+// rebuildUnclean rebuilds a read model from the log if its process was killed: its file may have been damaged since. One that takes more than
+// some seconds stays: its structure was checked, and fanfold replay rebuilds it. So does one of a log that lacks events, as it has what
+// the log lacks. The error is ctx's.
 func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 	if n.cfg.AsIs || !n.Store.Unclean() || n.Log.Damage() != nil {
 		return nil

@@ -208,8 +208,8 @@ func (im *Import) late(err error, seq uint64) error {
 	return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", im.w.ReadModel.Applied(), seq, im.w.opt.ImportWait)
 }
 
-// store stores a batch, and reports what was refused and how far the import has come. Where another request of the import was faster it goes
-// on from what that has stored.
+// store stores a batch, and reports what was refused and how far the import has come. It goes on from what another
+// request of the import has stored, if that was faster.
 func (im *Import) store(ctx context.Context, b *importBatch) error {
 	_, err := im.w.decide(ctx, plan{await: atOnce, try: func(ctx context.Context, lost bool) (uint64, error) {
 		if lost {

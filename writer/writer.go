@@ -1,6 +1,6 @@
-// Package writer decides about writes and appends them to the log. It checks documents against the model, finds the
-// revision on which a write is made and tries again where another write was faster, guards strict relations and unique
-// members, adds the writes that deletes bring with them, keeps requests from happening twice, holds writes to the
+// Package writer decides about writes and appends them to the log. It checks documents against the model. It finds the
+// revision on which a write is made, and tries again where another write was faster. It guards strict relations and unique
+// members, adds the writes that deletes bring with them, and keeps requests from happening twice. It holds writes to the
 // model's fan-out limit, applies models and stores imports. It knows nothing of HTTP. DESIGN.md says why it works as
 // it does.
 package writer
@@ -41,8 +41,8 @@ type Leader interface {
 	Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error)
 	// Fence returns a sequence that no event acknowledged before the call is behind.
 	Fence(ctx context.Context) (uint64, error)
-	// Horizon returns an event up to which the log may have been purged, 0 for none. Where Last or Progress had no event before the call,
-	// none comes after it.
+	// Horizon returns an event up to which the log may have been purged, 0 for none. An event that Last or Progress
+	// did not find before the call does not come after it.
 	Horizon(ctx context.Context) (uint64, error)
 }
 
@@ -61,7 +61,7 @@ type Snapshot interface {
 	Requests
 }
 
-// Requests knows what has become of requests before.
+// Requests reads what is known of requests whose events are folded.
 type Requests interface {
 	// IdempotencyKey returns the record of the request that was made under a key's hash, nil where none is known.
 	IdempotencyKey(hash string) (*fanfold.IdempotencyRecord, error)

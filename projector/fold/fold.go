@@ -145,8 +145,8 @@ func (f *Fold) ApplyUntil(tx *sqlite.Tx, events []*fanfold.Event, enough func(ev
 	return len(events), nil
 }
 
-// lookAheadEvents is how many events are looked at ahead of the first of them. Where large fan-outs end transactions, those
-// behind them are looked at again.
+// lookAheadEvents is how many events are looked at ahead of the first of them. Those after a large
+// fan-out, which ends a transaction, are looked at again.
 const lookAheadEvents = 1024
 
 // lookAhead tells the transaction which documents the events write to, and which of them are new, for documents may refer to these
