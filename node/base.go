@@ -50,6 +50,18 @@ func baseOf(bases *buckets.Bases, h fanfold.Horizon, found buckets.Base) *projec
 	}}
 }
 
+// mayPublishAlone returns why a node with a log of its own may publish nothing, nil where it may: without the base it knows no rule that guards the writes.
+// Among several nodes one that has not caught up publishes nothing anyway. The error is Unavailable.
+func (n *Node) mayPublishAlone() error {
+	if n.Store.Applied.Seq() >= n.Log.Base().Seq {
+		return nil
+	}
+	if s := n.Projector.Status().Stopped; s != nil {
+		return fanfold.Errorf(fanfold.Unavailable, "this node cannot begin with the base: %s", s.Reason)
+	}
+	return nil
+}
+
 // verifyBase reads the base at which the log begins through, and tells whether it is what the log says; nil for a log that has all its events. The error is
 // Unavailable, or ctx's.
 func (n *Node) verifyBase(ctx context.Context) (*reports.BaseReport, error) {
