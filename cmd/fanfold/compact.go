@@ -175,7 +175,7 @@ func (o *compactOptions) follow(cmd *cobra.Command, c *client.Client, plan *clie
 const compactForgotten = time.Minute
 
 // awaitCompaction asks again and again until the store begins at a position, or the compaction has failed. Another node at the same address
-// may not know of it, nor does one that was started anew: the error is Unavailable once nobody has known of it for as long as forgotten says.
+// may not know of it, nor does one that was started anew. The error is Unavailable once no node has known of it for as long as forgotten says.
 func awaitCompaction(ctx context.Context, c *client.Client, before string, forgotten time.Duration) (*client.Compaction, error) {
 	for known := time.Now(); ; {
 		state, err := c.Compaction(ctx)

@@ -34,7 +34,7 @@ func TestCompactCommand(t *testing.T) {
 	runCommand(t, "", "status", "--server", s.URL).want(t, exitDone, "history     from 2-0-")
 }
 
-// TestCompactIsForgotten: the command does not wait for what no node knows of. Where the store begins there all the same, that is no error.
+// TestCompactIsForgotten: the command does not wait for what no node knows of. It is no error if the store begins there all the same.
 func TestCompactIsForgotten(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) { cfg.PurgeWait = time.Hour }})
 	defer func() { s.Close() }()
