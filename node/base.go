@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/projector"
 )
 
-// Base returns the base at which the log begins, nil where it begins with its first event. Whether it is there is known once it is opened: a node that does not
+// Base returns the base at which the log begins, nil where it begins with its first event. It may be missing, which Open tells: a node that does not
 // need it goes on without it. Errors of Open are LogDamaged where it is not there, or is not the one that the log names, and Unavailable.
 func (s logSource) Base(context.Context) (*projector.Base, error) {
 	b := s.Log.Base()
@@ -48,6 +48,18 @@ func baseOf(bases *buckets.Bases, h fanfold.Horizon, found buckets.Base) *projec
 		go func() { _ = w.CloseWithError(bases.Get(ctx, found, w)) }() // ends when r is read to its end, or closed
 		return r, nil
 	}}
+}
+
+// mayPublishAlone returns why a node with a log of its own may publish nothing, nil where it may. Without the base it knows no rule that guards the writes.
+// Among several nodes one that has not caught up publishes nothing anyway. The error is Unavailable.
+func (n *Node) mayPublishAlone() error {
+	if n.Store.Applied.Seq() >= n.Log.Base().Seq {
+		return nil
+	}
+	if s := n.Projector.Status().Stopped; s != nil {
+		return fanfold.Errorf(fanfold.Unavailable, "this node cannot begin with the base: %s", s.Reason)
+	}
+	return nil
 }
 
 // verifyBase reads the base at which the log begins through, and tells whether it is what the log says; nil for a log that has all its events. The error is

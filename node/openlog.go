@@ -70,7 +70,8 @@ func (n *Node) openEmbedded(ctx context.Context, known uint64) error {
 		return err
 	}
 	embedded.LogTails(cfg.Logger, tails)
-	logOptions := events.Options{Replicas: 1, KnownSeq: known, PurgeWait: cfg.PurgeWait, Exists: exists, OnSync: n.instruments.onSync, OnRound: n.instruments.onRound, Tracer: n.tracer}
+	logOptions := events.Options{Replicas: 1, KnownSeq: known, PurgeWait: cfg.PurgeWait, Exists: exists, OnSync: n.instruments.onSync, OnRound: n.instruments.onRound, Tracer: n.tracer,
+		MayPublish: n.mayPublishAlone}
 	err = n.startEmbedded(ctx, opt, logOptions)
 	if !errors.Is(err, events.ErrLayout) {
 		return err

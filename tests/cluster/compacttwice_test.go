@@ -15,8 +15,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestSlowerCompactionEndsWithoutEvent: while a node compacts, another one lets the store begin later than the first node will. The first one's compaction
-// then appends nothing, and the store goes on beginning where it does, also for a node that starts anew.
+// TestSlowerCompactionEndsWithoutEvent: while a node compacts, another one lets the store begin yet later. The slower compaction appends nothing, and the store goes on beginning where it does, also for a node that starts anew.
 func TestSlowerCompactionEndsWithoutEvent(t *testing.T) {
 	suite.Parallel(t)
 	url := natsserver.Start(t, 1)[0]
