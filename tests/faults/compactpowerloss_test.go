@@ -284,7 +284,7 @@ func awaitCompacted(t *testing.T, p *harness.Process) {
 }
 
 // requireLife checks a process after its start: what was acknowledged, the log, and that removed files of the log that came back go again.
-// Where replayed says so, a replay must give the rows that are served.
+// A replay must give the rows that are served, if replayed says so.
 func requireLife(t *testing.T, p *harness.Process, acked, sent []atomic.Int64, back []string, replayed bool) {
 	t.Helper()
 	checkAcked(t, p, acked, sent)
