@@ -175,8 +175,8 @@ func TestKillAtEachStepOfCompaction(t *testing.T) {
 	compactAndDie(t, suite.Amount(len(steps), 10*len(steps)), false)
 }
 
-// compactAndDie runs a process that compacts and takes writes on one directory again and again, and kills it at one step after the other, or, if power is lost,
-// at any moment every third time.
+// compactAndDie runs a process that compacts and takes writes on one directory again and again. It kills it at one step after the other. If
+// power is lost, it does so at any moment every third time.
 func compactAndDie(t *testing.T, lives int, power bool) {
 	dir, oldModel := t.TempDir(), filepath.Join(t.TempDir(), "readmodel")
 	seed := rand.Uint64()

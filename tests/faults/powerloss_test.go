@@ -143,7 +143,7 @@ func readSyncNotes(t *testing.T, data string) certain {
 }
 
 // losePower does to the streams of a killed process what a loss of power may do: of what was not synced any part stays, is
-// zero or is anything; files that came, went or were replaced may be as before. It returns how many bytes it took or changed, and which files
+// zero or is anything. Files that came, went or were replaced may be as before. It returns how many bytes it took or changed, and which files
 // came back.
 func losePower(t *testing.T, data string, r *rand.Rand) (lost int64, back []string) {
 	t.Helper()
