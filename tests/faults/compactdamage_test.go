@@ -103,7 +103,7 @@ func rescueOf(t *testing.T, dir string) (rescued, out string) {
 }
 
 // TestRescueOfCompactedLog: a rescue of a log that begins later takes every document out, also with a damaged log or without its base, while the read model is there.
-// Without that it begins with the base and goes on to the damage. Where the base is missing, too, it writes no documents and says why.
+// Without that it begins with the base and goes on to the damage. If the base is missing, too, it writes no documents and says why.
 func TestRescueOfCompactedLog(t *testing.T) {
 	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
