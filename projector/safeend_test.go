@@ -36,8 +36,8 @@ func numbered(events ...*fanfold.Event) eventList {
 	return events
 }
 
-// TestSafeEnd: the log is cut after the last event up to one that is neither within a transaction nor between a guard and its document, and the time is the latest one
-// up to there.
+// TestSafeEnd: the log is cut after the last event up to one that is neither within a transaction nor between a guard and its document. The
+// time is the latest one up to there.
 func TestSafeEnd(t *testing.T) {
 	a, b := fanfold.Key{Collection: "bs", ID: "a"}, fanfold.Key{Collection: "bs", ID: "b"}
 	target := fanfold.Key{Collection: "as", ID: "1"}

@@ -136,7 +136,6 @@ func (w *twin) operation() (out [2]string) {
 		}
 	}
 	if op == "create" {
-		more = [2]string{}
 		body = `,"body":` + strings.Replace(w.document(collection), "{", `{"id":"`+id+`",`, 1)
 		body = strings.Replace(body, `,}`, `}`, 1)
 		return [2]string{`{"op":"create","collection":"` + collection + `"` + body + `}`, `{"op":"create","collection":"` + collection + `"` + body + `}`}

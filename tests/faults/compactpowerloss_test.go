@@ -175,7 +175,7 @@ func TestKillAtEachStepOfCompaction(t *testing.T) {
 	compactAndDie(t, suite.Amount(len(steps), 10*len(steps)), false)
 }
 
-// compactAndDie runs a process that compacts and takes writes on one directory again and again, and kills it at one step after the other. If
+// compactAndDie runs a process that compacts and takes writes on one directory again and again. It kills it at one step after the other. If
 // power is lost, it does so at any moment every third time.
 func compactAndDie(t *testing.T, lives int, power bool) {
 	dir, oldModel := t.TempDir(), filepath.Join(t.TempDir(), "readmodel")
@@ -284,7 +284,7 @@ func awaitCompacted(t *testing.T, p *harness.Process) {
 }
 
 // requireLife checks a process after its start: what was acknowledged, the log, and that removed files of the log that came back go again.
-// If replayed says so, a replay must give the rows that are served.
+// A replay must give the rows that are served, if replayed says so.
 func requireLife(t *testing.T, p *harness.Process, acked, sent []atomic.Int64, back []string, replayed bool) {
 	t.Helper()
 	checkAcked(t, p, acked, sent)

@@ -30,7 +30,7 @@ import (
 // powerLossEnv names the data directory to a process that this test starts of itself.
 const powerLossEnv = "FANFOLD_TEST_POWER_LOSS"
 
-// syncNotes is the name of the file in which that process notes what it synced. It notes a file and the size that was certain, or
+// syncNotes is the name of the file in which that process notes what it synced: a file and the size that was certain, or
 // a directory and the names that it then had, with the files' inodes.
 const syncNotes = "sync-notes"
 
@@ -142,7 +142,7 @@ func readSyncNotes(t *testing.T, data string) certain {
 	return c
 }
 
-// losePower does to the streams of a killed process what a loss of power may do. Of what was not synced any part stays, is
+// losePower does to the streams of a killed process what a loss of power may do: of what was not synced any part stays, is
 // zero or is anything. Files that came, went or were replaced may be as before. It returns how many bytes it took or changed, and which files
 // came back.
 func losePower(t *testing.T, data string, r *rand.Rand) (lost int64, back []string) {
