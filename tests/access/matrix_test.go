@@ -110,6 +110,7 @@ func senders(t *testing.T, h *house, anonymous bool) []*sender {
 
 // bodies are those of the requests that need more than {} to be understood. C stands for the collection.
 var bodies = map[string]string{
+	"POST /v1/_compact":                  `{"before":"0","dryRun":true}`,
 	"POST /v1/_transactions":             `{"operations":[{"op":"put","collection":"C","id":"m","body":{}}]}`,
 	"PUT /v1/_groups/{name}":             `{"partitions":1,"role":"read"}`,
 	"POST /v1/_groups/{name}/_lease":     `{"member":"m"}`,
