@@ -87,8 +87,9 @@ func (l *Log) MayCompact(ctx context.Context) error {
 
 // Purge removes the events up to the base. It is safe to call it again, and on several nodes. An embedded server's log may keep some of them:
 // those in the block file with the first event after the base. It blocks until the server has done it. Errors are Unavailable, those of
-// MayCompact, and Conflict where a write from before the compact event may still be on its way.
-func (l *Log) Purge(ctx context.Context) error {
+// MayCompact, and Conflict where a write from before the compact event may still be on its way. check is called right before; its error is
+// Purge's, too. nil is for no check.
+func (l *Log) Purge(ctx context.Context, check func(ctx context.Context) error) error {
 	known := l.horizon.known.Load()
 	if known.compaction == nil {
 		return nil
@@ -98,6 +99,11 @@ func (l *Log) Purge(ctx context.Context) error {
 	}
 	if err := l.MayCompact(ctx); err != nil {
 		return err
+	}
+	if check != nil {
+		if err := check(ctx); err != nil {
+			return err
+		}
 	}
 	if err := l.waitWhole(ctx, l.run.Load(), known.seq); err != nil { // a loss of power must not take the event and leave the purge
 		return err

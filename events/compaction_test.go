@@ -223,7 +223,7 @@ func TestConditionsAcrossHorizon(t *testing.T) {
 			case "behind the event":
 				compactTo(t, l, horizon)
 			case "purged":
-				if err := l.Purge(t.Context()); err != nil {
+				if err := l.Purge(t.Context(), nil); err != nil {
 					t.Fatal(err)
 				}
 				if s, err := l.State(t.Context()); err != nil || s.First <= at["started_again_guards"]["claim"] || s.First > horizon+1 || !s.Complete() {
@@ -352,14 +352,14 @@ func TestPurgeThatNoEventAllows(t *testing.T) {
 // TestPurgeWaits: the log is not purged while a write may be on its way from before the event.
 func TestPurgeWaits(t *testing.T) {
 	l := open(t, natsserver.Start(t, 1)[0], 1)
-	if err := l.Purge(t.Context()); err != nil {
+	if err := l.Purge(t.Context(), nil); err != nil {
 		t.Errorf("there is nothing to purge: %v", err)
 	}
 	if _, err := l.Append(t.Context(), put("1", `{}`), fanfold.Exactly(0)); err != nil {
 		t.Fatal(err)
 	}
 	compactTo(t, l, 1)
-	if err := l.Purge(t.Context()); fanfold.CodeOf(err) != fanfold.Conflict {
+	if err := l.Purge(t.Context(), nil); fanfold.CodeOf(err) != fanfold.Conflict {
 		t.Errorf("purged at once: %v", err)
 	}
 	if err := l.MayCompact(t.Context()); err != nil {

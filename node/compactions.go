@@ -186,12 +186,7 @@ func (n *Node) nodesBefore(ctx context.Context, seq uint64) (bool, error) {
 
 // purgeUpTo does purge's work.
 func (n *Node) purgeUpTo(ctx context.Context, what *fanfold.Compaction) error {
-	if base := n.Log.Base(); base.Seq == what.Seq { // not a restored log's, which begins later
-		if _, err := n.compactions.bases.Find(ctx, base.Seq, base.Digest, what.Base.Name); err != nil {
-			return err // what the base stood for is in the log alone
-		}
-	}
-	if err := n.Log.Purge(ctx); err != nil {
+	if err := n.Log.Purge(ctx, n.checkBase); err != nil {
 		return err
 	}
 	if err := n.compactStep(StepPurged); err != nil {
@@ -209,6 +204,15 @@ func (n *Node) purgeUpTo(ctx context.Context, what *fanfold.Compaction) error {
 		}
 	}
 	return n.compactStep(StepRemoved)
+}
+
+// checkBase reads the base through: what it stands for is gone once the log is purged. The error is LogDamaged, Unavailable or ctx's.
+func (n *Node) checkBase(ctx context.Context) error {
+	report, err := n.verifyBase(ctx)
+	if err == nil && report != nil && report.Error != "" {
+		err = fanfold.Errorf(fanfold.LogDamaged, "the base up to event %d %s", report.Seq, report.Error)
+	}
+	return err
 }
 
 // The steps after those of a projector.Compacting.

@@ -92,7 +92,7 @@ func TestPurgeBesideReadersAndWriters(t *testing.T) {
 		if _, err := l.Append(t.Context(), compactionTo(seq), fanfold.Exactly(fanfold.Revision(at))); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Purge(t.Context()); err != nil {
+		if err := l.Purge(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Check(t.Context(), events.Known{Seq: seq}); err != nil {
@@ -207,7 +207,7 @@ func TestPurgingUntilKilled(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "..", "known"), fmt.Appendf(nil, "%d %d", compacted, seq), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Purge(t.Context()); err != nil {
+		if err := l.Purge(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -292,7 +292,7 @@ func TestRemovalThatIsUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := l.Purge(t.Context()); err != nil {
+		if err := l.Purge(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(removed); !os.IsNotExist(err) {
