@@ -15,7 +15,7 @@ import (
 
 // Past says which prefix of the log is replayed, and under which model.
 type Past struct {
-	To   fanfold.Moment // the prefix ends with its event and transaction, and what that guards
+	To   fanfold.Moment // the prefix ends with its event and transaction
 	Last uint64         // the log's last event
 	// Model is a model as JSON that applies from the first event on that is there, in place of those of the log; nil for these.
 	Model []byte
@@ -147,12 +147,12 @@ type pastReader struct {
 	past Past
 	seq  uint64
 	time time.Time // running maximum of the log's times
-	end  atomicEnd // of event seq
+	inTx bool      // the transaction goes on after event seq
 }
 
 // Next returns the next event, and io.EOF after the prefix.
 func (r *pastReader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error) {
-	if r.seq >= r.past.Last || r.end.reached() && r.past.To.Time.IsZero() && r.seq >= r.past.To.Position.Seq() {
+	if r.seq >= r.past.Last || !r.inTx && r.past.To.Time.IsZero() && r.seq >= r.past.To.Position.Seq() {
 		return nil, 0, io.EOF
 	}
 	if ev, pending, err = r.Reader.Next(ctx); err != nil {
@@ -161,14 +161,13 @@ func (r *pastReader) Next(ctx context.Context) (ev *fanfold.Event, pending uint6
 	if ev.Time.After(r.time) {
 		r.time = ev.Time
 	}
-	if r.end.reached() && !r.past.To.Time.IsZero() && r.time.After(r.past.To.Time) {
+	if !r.inTx && !r.past.To.Time.IsZero() && r.time.After(r.past.To.Time) {
 		return nil, 0, io.EOF
 	}
 	if r.past.Model != nil {
 		r.replaceModel(ev)
 	}
-	r.seq = ev.Seq
-	r.end.add(ev)
+	r.seq, r.inTx = ev.Seq, ev.Tx.Open()
 	return ev, max(pending, 1), nil
 }
 
