@@ -6,7 +6,6 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/projector/inspect"
-	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -57,17 +56,7 @@ func TestLineageBeforeTheHorizon(t *testing.T) {
 	s.Put("authors", "a", `{"name":"Ann"}`)
 	s.Put("books", "b", `{"author":"a"}`)
 	s.CatchUp()
-	cp, err := s.Node.Store.Checkpoint()
-	if err == nil {
-		err = s.Node.Store.Use(func(db *sqlite.DB) error {
-			return db.Update(func(tx *sqlite.Tx) error {
-				return tx.SetHorizon(fanfold.Horizon{Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Position: cp.Position, Changes: cp.Changes, Time: cp.Time})
-			})
-		})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.Compact(s.Node.Store.Applied.Seq())
 	book, err := inspector.Lineage(t.Context(), fanfold.Key{Collection: "books", ID: "b"})
 	if err != nil || len(book.Derived) != 1 {
 		t.Fatalf("the book has %+v, %v", book, err)
