@@ -50,19 +50,16 @@ func baseOf(bases *buckets.Bases, h fanfold.Horizon, found buckets.Base) *projec
 	}}
 }
 
-// mayPublishAlone returns why a node with a log of its own may publish nothing, nil where it may. Until it has folded what the log had at its start, it
-// may not know every rule that guards the writes. Among several nodes one that has not caught up publishes nothing anyway. The error is Unavailable.
+// mayPublishAlone returns why a node with a log of its own may publish nothing, nil where it may. Without the base it knows no rule that guards the writes.
+// Among several nodes one that has not caught up publishes nothing anyway. The error is Unavailable.
 func (n *Node) mayPublishAlone() error {
-	err := n.catchingUp()
-	if err == nil {
+	if n.Store.Applied.Seq() >= n.Log.Base().Seq {
 		return nil
 	}
-	if n.Projector != nil {
-		if s := n.Projector.Status().Stopped; s != nil {
-			return fanfold.Errorf(fanfold.Unavailable, "the projector has stopped at event %d, and rules that guard the write may come later: %s", s.Seq, s.Reason)
-		}
+	if s := n.Projector.Status().Stopped; s != nil {
+		return fanfold.Errorf(fanfold.Unavailable, "this node cannot begin with the base: %s", s.Reason)
 	}
-	return fanfold.Wrap(err, fanfold.Unavailable, "the read model is at event %d of %d, and rules that guard the write may come later; nothing was written, try again", n.Store.Applied.Seq(), n.startLast)
+	return nil
 }
 
 // verifyBase reads the base at which the log begins through, and tells whether it is what the log says; nil for a log that has all its events. The error is
