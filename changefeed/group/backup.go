@@ -11,27 +11,40 @@ import (
 // Backup returns every group that g's rights include, with the checkpoints of its partitions and what is parked, but without leases. Groups of
 // another store are left out. Errors are Internal and Unavailable.
 func (g *Groups) Backup(ctx context.Context) ([]backup.Group, error) {
-	list, err := g.List(ctx)
+	var out []backup.Group
+	err := g.each(ctx, func(s *group) error {
+		saved, err := g.saved(ctx, s)
+		if err == nil {
+			out = append(out, saved)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	var out []backup.Group
+	return out, nil
+}
+
+// each calls fn with every group that g's rights include, and leaves out those of another store, or that are gone by then. Errors are
+// fn's, Internal and Unavailable.
+func (g *Groups) each(ctx context.Context, fn func(s *group) error) error {
+	list, err := g.List(ctx)
+	if err != nil {
+		return err
+	}
 	for _, l := range list {
 		s, err := g.get(ctx, l.Name)
 		switch fanfold.CodeOf(err) {
 		case "":
+			err = fn(s)
 		case fanfold.NotFound, fanfold.StoreChanged:
 			continue
-		default:
-			return nil, err
 		}
-		saved, err := g.saved(ctx, s)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, saved)
 	}
-	return out, nil
+	return nil
 }
 
 // saved returns a group as a backup has it.

@@ -48,19 +48,7 @@ func (g *Groups) PassOver(ctx context.Context, at fanfold.Position) error {
 // eachBefore calls fn with each group of which a partition's checkpoint is before a position, or a parked batch begins before it. waits
 // tells of each partition whether there is something up to the position that it has yet to give.
 func (g *Groups) eachBefore(ctx context.Context, at fanfold.Position, fn func(s *group, waits []bool) error) error {
-	list, err := g.List(ctx)
-	if err != nil {
-		return err
-	}
-	for _, l := range list {
-		s, err := g.get(ctx, l.Name)
-		switch fanfold.CodeOf(err) {
-		case "":
-		case fanfold.NotFound, fanfold.StoreChanged:
-			continue
-		default:
-			return err
-		}
+	return g.each(ctx, func(s *group) error {
 		states, err := g.partitions(ctx, s)
 		if err != nil {
 			return err
@@ -69,11 +57,8 @@ func (g *Groups) eachBefore(ctx context.Context, at fanfold.Position, fn func(s 
 		if err == nil && found {
 			err = fn(s, waits)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // waiting tells of each partition whether something up to a position is yet to be given. found is false where no checkpoint and no
