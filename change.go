@@ -12,6 +12,7 @@ const (
 	OpPatch   Op = "patch"
 	OpDelete  Op = "delete"
 	OpDerive  Op = "derive" // a derived value changed; the document's revision did not
+	OpErase   Op = "erase"  // the document was deleted before, and what it ever was is erased
 	OpLeave   Op = "leave"  // as a feed with a filter names a change, of any other kind, after which the document does not match
 )
 

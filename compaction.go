@@ -21,6 +21,8 @@ func (h Horizon) At() Position { return max(h.Position, At(h.Seq, 0)) }
 type Compaction struct {
 	Horizon
 	Base BaseFile
+	// Erasure is the last erase event that the base knows of; 0 for none.
+	Erasure uint64
 }
 
 // BaseFile names the file that holds the state at a horizon.

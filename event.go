@@ -22,6 +22,8 @@ const (
 	KindLink    Kind = "link"    // documents begin or cease to refer to another strictly
 	KindClaim   Kind = "claim"   // a document takes or gives up a unique value
 	KindCompact Kind = "compact" // the store begins later, and the events before are of no use any more
+	KindErase   Kind = "erase"   // lists messages whose contents are erased, and what stands for each
+	KindErased  Kind = "erased"  // from here on the contents of listed messages are gone
 )
 
 // PatchType names one of the two patch formats.
@@ -73,6 +75,8 @@ type Event struct {
 
 	// Compaction, of compact, says where the store begins.
 	Compaction *Compaction
+	Erasure    *Erasure // of erase
+	Erased     *Erased  // of erased
 
 	// Actor names who sent the request that the event comes from, "" where nobody says. Changes have it, and no document depends on it.
 	Actor string
