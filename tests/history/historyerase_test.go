@@ -344,3 +344,58 @@ func stripped(body *jsonvalue.Value, members, relations []string) *jsonvalue.Val
 	}
 	return skeletonOf(out, paths)
 }
+
+// skeletonOf returns what a value has at paths, each element of an array in its place.
+func skeletonOf(v *jsonvalue.Value, paths [][]string) *jsonvalue.Value {
+	if out := kept(v, paths); out != nil {
+		return out
+	}
+	return &jsonvalue.Value{Kind: '{'}
+}
+
+// kept is skeletonOf, nil for nothing.
+func kept(v *jsonvalue.Value, paths [][]string) *jsonvalue.Value {
+	out, some := &jsonvalue.Value{Kind: v.Kind}, false
+	switch v.Kind {
+	case '{':
+		for _, m := range v.Items {
+			if m.Val = kept(m.Val, behind(paths, m.Key)); m.Val != nil {
+				out.Items, some = append(out.Items, m), true
+			}
+		}
+	case '[':
+		for _, m := range v.Items {
+			in := kept(m.Val, behind(paths, "[]"))
+			some = some || in != nil
+			switch {
+			case in != nil:
+			case m.Val.Kind == '{':
+				in = &jsonvalue.Value{Kind: '{'}
+			default:
+				in = jsonvalue.Parse("null")
+			}
+			m.Val = in
+			out.Items = append(out.Items, m)
+		}
+	default:
+		for _, path := range paths {
+			if len(path) == 0 && len(v.IDs(nil)) > 0 {
+				return v
+			}
+		}
+	}
+	if !some {
+		return nil
+	}
+	return out
+}
+
+// behind returns what follows a step in the paths that begin with it.
+func behind(paths [][]string, step string) (rest [][]string) {
+	for _, path := range paths {
+		if len(path) > 0 && path[0] == step {
+			rest = append(rest, path[1:])
+		}
+	}
+	return rest
+}
