@@ -1,0 +1,62 @@
+package events
+
+import (
+	"context"
+	"errors"
+
+	"github.com/fanfold/fanfold"
+)
+
+// ErrErased stub.
+var ErrErased = errors.New("erased")
+
+// NotedErasure stub.
+type NotedErasure struct {
+	Seq uint64
+	*fanfold.Erasure
+}
+
+// Collecting stub.
+type Collecting struct {
+	Documents []fanfold.ErasedDocument
+	Keep      map[string][]string
+	From      uint64
+	Body      func(key fanfold.Key) (source []byte, rev fanfold.Revision, err error)
+}
+
+// Collected stub.
+type Collected struct {
+	Erasures []*fanfold.Erasure
+	Events   int64
+	Versions int64
+	Last     uint64
+}
+
+// Erasures stub.
+func (l *Log) Erasures() (last, inForce uint64) { return 0, 0 }
+
+// InForce stub.
+func (l *Log) InForce() (*fanfold.Erased, uint64) { return nil, 0 }
+
+// ErasuresAfter stub.
+func (l *Log) ErasuresAfter(after, upTo uint64) []NotedErasure { return nil }
+
+// ReadAs stub.
+func (l *Log) ReadAs(ctx context.Context, from, erasure uint64) (*Reader, error) {
+	return l.Read(ctx, from)
+}
+
+// Collect stub.
+func (l *Log) Collect(ctx context.Context, c Collecting) (*Collected, error) {
+	return &Collected{}, nil
+}
+
+// EraseMessages stub.
+func (l *Log) EraseMessages(ctx context.Context, also map[string]func(seq uint64) bool, progress func(done, total int64)) error {
+	return nil
+}
+
+// Unerased stub.
+func (l *Log) Unerased(ctx context.Context) (messages int64, residue bool, err error) {
+	return 0, false, nil
+}
