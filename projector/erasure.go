@@ -58,7 +58,9 @@ func (r *rebuilding) setErasure() error {
 func (r *rebuilding) amend(plan *fold.Plan, from uint64) (err error) {
 	defer recovered(&err)
 	erasures := r.p.log.ErasuresAfter(from, r.erasure)
-	r.base, err = r.db.Amend(amendedDigest(r.base.Seq, r.erasure), func(tx *sqlite.Tx) error { return fold.Amend(tx, plan, erasures) })
+	amendment := sqlite.Amendment{Erasure: r.erasure, Digest: amendedDigest(r.base.Seq, r.erasure), ForgetEvent: true}
+	f := r.p.newFold(plan, nil)
+	r.base, err = r.db.Amend(amendment, func(tx *sqlite.Tx) error { return f.Amend(tx, erasures) })
 	return err
 }
 

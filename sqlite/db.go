@@ -26,7 +26,6 @@ type Checkpoint struct {
 	Fold     string           // fingerprint of the fold that made it
 	Event    fanfold.Digest   // of the last event folded
 	Digest   fanfold.Digest   // of all events folded
-	Erasure  uint64           // the last erase event as of which the file is folded; 0 for none
 }
 
 // At returns the position that readers are told: that of the last change, or of the last event

@@ -6,4 +6,4 @@ import (
 )
 
 // Amend stub.
-func Amend(tx *sqlite.Tx, plan *Plan, erasures []*fanfold.Erasure) error { return nil }
+func (f *Fold) Amend(tx *sqlite.Tx, erasures []*fanfold.Erasure) error { return nil }

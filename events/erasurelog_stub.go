@@ -32,9 +32,6 @@ type Collected struct {
 	Last     uint64
 }
 
-// Erasures stub.
-func (l *Log) Erasures() (last, inForce uint64) { return 0, 0 }
-
 // InForce stub.
 func (l *Log) InForce() (*fanfold.Erased, uint64) { return nil, 0 }
 
