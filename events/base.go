@@ -18,9 +18,8 @@ const restoredBase = " restored"
 
 // Base says after which event the log begins. The zero value is that of a log from which nothing was cut.
 type Base struct {
-	Seq     uint64         // the last sequence before the log's first event
-	Digest  fanfold.Digest // of all events up to it
-	Erasure uint64
+	Seq    uint64         // the last sequence before the log's first event
+	Digest fanfold.Digest // of all events up to it
 }
 
 // String returns the base as the stream's metadata have it.

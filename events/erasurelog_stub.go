@@ -2,19 +2,9 @@ package events
 
 import (
 	"context"
-	"errors"
 
 	"github.com/fanfold/fanfold"
 )
-
-// ErrErased stub.
-var ErrErased = errors.New("erased")
-
-// NotedErasure stub.
-type NotedErasure struct {
-	Seq uint64
-	*fanfold.Erasure
-}
 
 // Collecting stub.
 type Collecting struct {
@@ -32,21 +22,8 @@ type Collected struct {
 	Last     uint64
 }
 
-// InForce stub.
-func (l *Log) InForce() (*fanfold.Erased, uint64) { return nil, 0 }
-
-// ErasuresAfter stub.
-func (l *Log) ErasuresAfter(after, upTo uint64) []NotedErasure { return nil }
-
-// ReadAs stub.
-func (l *Log) ReadAs(ctx context.Context, from, erasure uint64) (*Reader, error) {
-	return l.Read(ctx, from)
-}
-
 // Collect stub.
-func (l *Log) Collect(ctx context.Context, c Collecting) (*Collected, error) {
-	return &Collected{}, nil
-}
+func (l *Log) Collect(ctx context.Context, c Collecting) (*Collected, error) { return &Collected{}, nil }
 
 // EraseMessages stub.
 func (l *Log) EraseMessages(ctx context.Context, also map[string]func(seq uint64) bool, progress func(done, total int64)) error {

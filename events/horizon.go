@@ -40,7 +40,7 @@ func (h *horizon) note(c *fanfold.Compaction, seq uint64) {
 		}
 		next := &knownHorizon{base: old.base, compaction: c, seq: seq, noted: time.Now()}
 		if c.Seq > next.base.Seq {
-			next.base = Base{Seq: c.Seq, Digest: c.Digest}
+			next.base = Base{c.Seq, c.Digest}
 		}
 		if h.known.CompareAndSwap(old, next) {
 			return
