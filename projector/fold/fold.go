@@ -55,6 +55,7 @@ type Fold struct {
 
 	outcomes []sqlite.Outcome // of the events of the last ApplyAll
 
+	amending    *amendment   // of a base; nil for none
 	modelChange *ModelChange // of the model event being folded
 	preparing   *ModelChange // to an announced model: what it changes is noted, and has no positions yet
 	onDocument  func() error // called for every document that a model event works on; nil for nothing
@@ -244,6 +245,10 @@ func (f *Fold) fold(ev *fanfold.Event) error {
 		return f.tx.SetProposal(ev.Seq, nil, 0, "")
 	case fanfold.KindCompact:
 		return f.tx.SetHorizon(ev.Compaction.Horizon)
+	case fanfold.KindErase:
+		return f.tx.AddErasure(ev.Seq, f.now, ev.Actor, ev.Erasure)
+	case fanfold.KindErased:
+		return f.erased(ev)
 	case fanfold.KindDelete:
 		return f.delete(ev)
 	case fanfold.KindPut, fanfold.KindPatch:
