@@ -133,11 +133,32 @@ func (l *Log) rewriteFiles(ctx context.Context, also map[string]func(seq uint64)
 	return nil
 }
 
+// awaitPause blocks while EraseMessages has the server started again, or until ctx ends.
+func (l *Log) awaitPause(ctx context.Context) {
+	if paused := l.pause.Load(); paused != nil {
+		select {
+		case <-*paused:
+		case <-ctx.Done():
+		}
+	}
+}
+
 // restartNow starts the embedded server again. Until it runs, or ctx has ended, writes are refused with an error.
 func (l *Log) restartNow(ctx context.Context, refusal error) error {
 	durable := max(l.LastErased(), l.acked.Load())
 	l.recovering.Lock()
 	defer l.recovering.Unlock()
+	paused := make(chan struct{})
+	l.pause.Store(&paused)
+	defer func() {
+		l.pause.Store(nil)
+		close(paused)
+	}()
+	if run := l.run.Load(); run.broken.Load() == nil { // who waits for what is written need not fail
+		if err := l.waitWhole(ctx, run, run.highest.Load()); err != nil {
+			return err
+		}
+	}
 	before := l.restarts.Load()
 	l.recoverFrom(ctx, refusal, time.Millisecond, func() (uint64, error) { return durable, nil })
 	if l.restarts.Load() == before {

@@ -110,20 +110,21 @@ type Log struct {
 	health     health
 	run        atomic.Pointer[serverRun] // of the server, the current one
 	batches    batchStore
-	batchSlots *semaphore.Weighted // atomic batches in flight besides the group commit's
-	stageSlots *semaphore.Weighted // batches that are staged, or were and may still be in the server
-	acked      atomic.Uint64       // the last event that was acknowledged, durable as it has to be
-	recovering sync.Mutex          // held while the embedded server is started again
-	restarts   atomic.Uint64       // of the embedded server
-	replicated atomic.Bool         // the stream has several replicas, when last heard
-	led        atomic.Bool         // a leader said so that most replicas follow, or the stream has one replica
-	begunAt    atomic.Uint64       // the lowest sequence with which a run of the server began, but for the first; 0 for no other run
-	syncs      atomic.Uint64       // rounds of fsync in runs of the server that have ended
-	replicas   atomic.Int32        // as the last Check saw them
-	current    atomic.Int32        // those of them that are current
-	created    atomic.Int64        // when the stream was made, as the last Check that found nothing saw it
-	size       atomic.Uint64       // bytes that the log has, as the last Check saw it
-	counted    atomic.Uint64       // and events
+	batchSlots *semaphore.Weighted           // atomic batches in flight besides the group commit's
+	stageSlots *semaphore.Weighted           // batches that are staged, or were and may still be in the server
+	acked      atomic.Uint64                 // the last event that was acknowledged, durable as it has to be
+	recovering sync.Mutex                    // held while the embedded server is started again
+	pause      atomic.Pointer[chan struct{}] // closed once it runs again, where EraseMessages has it started again; nil for no such start
+	restarts   atomic.Uint64                 // of the embedded server
+	replicated atomic.Bool                   // the stream has several replicas, when last heard
+	led        atomic.Bool                   // a leader said so that most replicas follow, or the stream has one replica
+	begunAt    atomic.Uint64                 // the lowest sequence with which a run of the server began, but for the first; 0 for no other run
+	syncs      atomic.Uint64                 // rounds of fsync in runs of the server that have ended
+	replicas   atomic.Int32                  // as the last Check saw them
+	current    atomic.Int32                  // those of them that are current
+	created    atomic.Int64                  // when the stream was made, as the last Check that found nothing saw it
+	size       atomic.Uint64                 // bytes that the log has, as the last Check saw it
+	counted    atomic.Uint64                 // and events
 	stats      struct{ batches, batched, refused, singles, resent atomic.Uint64 }
 }
 
