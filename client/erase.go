@@ -109,7 +109,9 @@ func (c *Client) Erase(ctx context.Context, documents []Target, opt EraseOptions
 
 // Erasure tells how far an erasure is. The error is NotFound.
 func (c *Client) Erasure(ctx context.Context, number uint64) (*Erasure, error) {
-	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_erasures/"+strconv.FormatUint(number, 10)))
+	r := newRequest(http.MethodGet, "/v1/_erasures/"+strconv.FormatUint(number, 10))
+	r.read = true
+	a, err := c.send(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +146,9 @@ func (c *Client) AwaitErasure(ctx context.Context, number uint64, progress func(
 
 // Erasures returns the newest erasures, the newest first, at most 1,000, and whether there are more.
 func (c *Client) Erasures(ctx context.Context) (newest []Erasure, more bool, err error) {
-	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_erasures"))
+	r := newRequest(http.MethodGet, "/v1/_erasures")
+	r.read = true
+	a, err := c.send(ctx, r)
 	if err != nil {
 		return nil, false, err
 	}
@@ -160,7 +164,9 @@ func (c *Client) Erasures(ctx context.Context) (newest []Erasure, more bool, err
 // takes them. It blocks until the server begins to send. The caller closes it. A Read before the end fails where the connection breaks.
 func (c *Client) ExportErasures(ctx context.Context) (io.ReadCloser, error) {
 	r := newRequest(http.MethodGet, "/v1/_erasures")
+	r.read = true
 	r.query.Set("export", "true")
+	c.joinSession(r)
 	resp, failure := c.open(ctx, r, nil) //nolint:bodyclose // the caller closes it
 	if failure != nil {
 		return nil, errors.Join(ctx.Err(), failure)
