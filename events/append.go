@@ -56,7 +56,10 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	l.setCondition(msg, expect)
 	seq, err := l.commit.append(ctx, msg, expect)
 	if err == nil && ev.Kind == fanfold.KindCompact {
-		l.horizon.note(ev.Compaction, seq)
+		l.noteCompaction(ev.Compaction, seq)
+	}
+	if err == nil {
+		l.noteErasures(seq, []*nats.Msg{msg}, []*fanfold.Event{ev})
 	}
 	return l.decided(ctx, seq, seq, err)
 }
@@ -126,6 +129,11 @@ func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, erro
 		return nil, fanfold.Errorf(fanfold.Internal, "the log takes no link of several holders")
 	default:
 		msg.Data = Encode(ev)
+	}
+	if ev.Kind == fanfold.KindErase {
+		if err := l.mayErase(len(msg.Data)); err != nil {
+			return nil, err
+		}
 	}
 	if most := l.MaxPayload() - maxHeaderBytes - len(EscapeToken(ev.Actor)); len(msg.Data) > most {
 		return nil, fanfold.Errorf(fanfold.TooLarge, "the event has %d bytes; the log takes at most %d", len(msg.Data), most)

@@ -20,6 +20,8 @@ const restoredBase = " restored"
 type Base struct {
 	Seq    uint64         // the last sequence before the log's first event
 	Digest fanfold.Digest // of all events up to it
+	// Erasure is the last erase event with whose substitutes the digest was made; 0 for none. A stream's metadata do not have it.
+	Erasure uint64
 }
 
 // String returns the base as the stream's metadata have it.

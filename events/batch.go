@@ -66,7 +66,15 @@ func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfol
 	if err == nil {
 		last += uint64(len(msgs)) - 1
 	}
-	return l.decided(ctx, first, last, err)
+	first, err = l.decided(ctx, first, last, err)
+	if err == nil {
+		evs := make([]*fanfold.Event, len(writes))
+		for i, w := range writes {
+			evs[i] = w.Event
+		}
+		l.noteErasures(first, msgs, evs)
+	}
+	return first, err
 }
 
 // appendAtomic does what batchStore.append does, by an atomic batch of the server. Of it some may have been sent already.

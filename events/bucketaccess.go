@@ -32,6 +32,12 @@ func (l *Log) BucketAccess() BucketAccess {
 // Store returns the id of the store whose log it is.
 func (b BucketAccess) Store() fanfold.StoreID { return b.log.store }
 
+// InForce returns the last erase event that is in force; 0 for none.
+func (b BucketAccess) InForce() uint64 {
+	_, inForce := b.log.Erasures()
+	return inForce
+}
+
 // Run is a run of the log's server. What one run has told may not hold in the next: an embedded server may be started again.
 type Run struct{ run *serverRun }
 

@@ -19,6 +19,7 @@ type storedCompaction struct {
 	Before  uint64         `json:"before"` // the horizon's event
 	Digest  fanfold.Digest `json:"digest"` // of all events up to it
 	Base    storedBase     `json:"base"`
+	Erasure uint64         `json:"erasure,omitempty"` // the last erase event that the base knows of
 }
 
 // storedBase says what the base of a compaction is, and what is known of the log up to it.
@@ -40,8 +41,25 @@ const (
 
 // encodeCompaction returns the payload of a compact event.
 func encodeCompaction(c *fanfold.Compaction) []byte {
-	b, _ := json.Marshal(storedCompaction{3, fanfold.KindCompact, c.Seq, c.Digest, storedBase{c.Base.Name, c.Base.Bytes, c.Base.Sum, c.Event, c.Position, c.Changes, c.Time.UTC()}}) // no value of it fails
+	b, _ := json.Marshal(storedCompaction{3, fanfold.KindCompact, c.Seq, c.Digest, storedBaseOf(c), c.Erasure}) // no value of it fails
 	return b
+}
+
+// storedBaseOf returns what is stored of a base.
+func storedBaseOf(c *fanfold.Compaction) storedBase {
+	return storedBase{c.Base.Name, c.Base.Bytes, c.Base.Sum, c.Event, c.Position, c.Changes, c.Time.UTC()}
+}
+
+// valid tells whether a base can be that of a horizon.
+func (b *storedBase) valid(before uint64) bool {
+	return before > 0 && b.Name != "" && len(b.Name) <= maxBaseName && b.Bytes > 0 && b.Changes >= 0 && b.Position.Seq() <= before
+}
+
+// compaction returns what a base, which knows of erasures up to one, says with its horizon.
+func (b *storedBase) compaction(before uint64, digest fanfold.Digest, erasure uint64) *fanfold.Compaction {
+	return &fanfold.Compaction{
+		Horizon: fanfold.Horizon{Seq: before, Event: b.Event, Digest: digest, Position: b.Position, Changes: b.Changes, Time: b.Time.UTC()},
+		Base:    fanfold.BaseFile{Name: b.Name, Bytes: b.Bytes, Sum: b.Sum}, Erasure: erasure}
 }
 
 // decodeCompaction reads the payload of a compact event. The error is Invalid.
@@ -52,13 +70,10 @@ func decodeCompaction(payload []byte, ev *fanfold.Event) error {
 	if len(payload) > maxCompactionBytes || in.Decode(&s) != nil {
 		return invalidPayload("is no compaction that this program can read: a newer Fanfold may have written it; use that one")
 	}
-	b := s.Base
-	if s.Before == 0 || b.Name == "" || len(b.Name) > maxBaseName || b.Bytes <= 0 || b.Changes < 0 || b.Position.Seq() > s.Before {
+	if !s.Base.valid(s.Before) {
 		return invalidPayload("is a compaction without a horizon or a base")
 	}
-	ev.Compaction = &fanfold.Compaction{
-		Horizon: fanfold.Horizon{Seq: s.Before, Event: b.Event, Digest: s.Digest, Position: b.Position, Changes: b.Changes, Time: b.Time.UTC()},
-		Base:    fanfold.BaseFile{Name: b.Name, Bytes: b.Bytes, Sum: b.Sum}}
+	ev.Compaction = s.Base.compaction(s.Before, s.Digest, s.Erasure)
 	return nil
 }
 

@@ -29,8 +29,13 @@ const maxFold = 1<<31 - 1
 // Encode returns the payload of an event: a small JSON object into which the body's bytes are
 // spliced as they are. A link has one holder. README.md documents it.
 func Encode(ev *fanfold.Event) []byte {
-	if ev.Kind == fanfold.KindCompact {
+	switch ev.Kind {
+	case fanfold.KindCompact:
 		return encodeCompaction(ev.Compaction)
+	case fanfold.KindErase:
+		return encodeErasure(ev.Erasure)
+	case fanfold.KindErased:
+		return encodeErased(ev.Erased)
 	}
 	b := make([]byte, 0, len(ev.Body)+64)
 	version := envelopeVersion
@@ -178,11 +183,7 @@ func decode(t *jsondoc.Tree, subject string, payload []byte, ev *fanfold.Event) 
 		return invalidPayload("is not a JSON object")
 	}
 	if t.Text(t.Member(jsondoc.Root, "v")) == shortEnvelopeVersion {
-		if t.Text(t.Member(jsondoc.Root, "op")) == string(fanfold.KindCompact) {
-			ev.Kind = fanfold.KindCompact
-			return decodeCompaction(t.Raw(jsondoc.Root), ev)
-		}
-		return decodeShort(t, subject, ev)
+		return decodeThird(t, subject, ev)
 	}
 	ev.Kind = fanfold.Kind(t.Text(t.Member(jsondoc.Root, "op")))
 	if err := decodeFold(t, ev); err != nil {
@@ -227,6 +228,21 @@ func decode(t *jsondoc.Tree, subject string, payload []byte, ev *fanfold.Event) 
 		return invalidPayload("has an unknown op " + strconv.Quote(string(ev.Kind)) + ": a newer Fanfold may have written it; use that one")
 	}
 	return nil
+}
+
+// decodeThird reads a payload of version 3: that of a guard in the short form, which has no op, or of an event that earlier programs must not
+// pass over.
+func decodeThird(t *jsondoc.Tree, subject string, ev *fanfold.Event) error {
+	ev.Kind = fanfold.Kind(t.Text(t.Member(jsondoc.Root, "op")))
+	switch ev.Kind {
+	case fanfold.KindCompact:
+		return decodeCompaction(t.Raw(jsondoc.Root), ev)
+	case fanfold.KindErase:
+		return decodeErasure(t, ev)
+	case fanfold.KindErased:
+		return decodeErased(t.Raw(jsondoc.Root), ev)
+	}
+	return decodeShort(t, subject, ev)
 }
 
 // decodeFold reads the payload's version, and the fold version that one of version 2 has.

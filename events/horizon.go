@@ -40,7 +40,7 @@ func (h *horizon) note(c *fanfold.Compaction, seq uint64) {
 		}
 		next := &knownHorizon{base: old.base, compaction: c, seq: seq, noted: time.Now()}
 		if c.Seq > next.base.Seq {
-			next.base = Base{c.Seq, c.Digest}
+			next.base = Base{c.Seq, c.Digest, c.Erasure}
 		}
 		if h.known.CompareAndSwap(old, next) {
 			return
@@ -49,15 +49,34 @@ func (h *horizon) note(c *fanfold.Compaction, seq uint64) {
 }
 
 // Base returns after which event the log begins, as far as this process knows. Events from before may still be there.
-func (l *Log) Base() Base { return l.horizon.known.Load().base }
+func (l *Log) Base() Base {
+	known := l.horizon.known.Load()
+	if c := l.erasedBase(known); c != nil {
+		return Base{c.Seq, c.Digest, c.Erasure}
+	}
+	return known.base
+}
 
-// Compaction returns the last compact event that the log is known to have, and its sequence, nil for none.
+// erasedBase returns the base by which an erased event has replaced that of the last compact event, nil for none.
+func (l *Log) erasedBase(known *knownHorizon) *fanfold.Compaction {
+	t := l.erasures.get()
+	if t.base == nil || t.base.Seq != known.base.Seq || t.base.Erasure <= known.base.Erasure {
+		return nil
+	}
+	return t.base
+}
+
+// Compaction returns what the last compact event says that the log is known to have, and its sequence, nil for none. An erased event may have
+// replaced the base in it by another one of the same horizon.
 func (l *Log) Compaction() (c *fanfold.Compaction, seq uint64) {
 	known := l.horizon.known.Load()
+	if c := l.erasedBase(known); c != nil {
+		return c, known.seq
+	}
 	return known.compaction, known.seq
 }
 
-// askBase asks the log for its last compact event, and takes note of it. get returns the last message on a subject. Errors are Invalid
+// askBase asks the log for its last compact event, and for what it has erased, and takes note of it. get returns the last message on a subject. Errors are Invalid
 // for an event that cannot be read, and Unavailable.
 func (l *Log) askBase(ctx context.Context, get func(ctx context.Context, subject string) (*servers.Message, error)) error {
 	l.horizon.mu.Lock()
@@ -80,10 +99,22 @@ func (l *Log) askBaseLocked(ctx context.Context, get func(ctx context.Context, s
 		if ev.Compaction == nil {
 			return fanfold.Errorf(fanfold.Invalid, "event %d, which says where the log begins, is a %s", m.Seq, ev.Kind)
 		}
-		l.horizon.note(ev.Compaction, m.Seq)
+		l.noteCompaction(ev.Compaction, m.Seq)
+	}
+	if err := l.askErasures(ctx); err != nil {
+		return err
 	}
 	l.horizon.asked = began
 	return nil
+}
+
+// noteCompaction takes note of a compact event.
+func (l *Log) noteCompaction(c *fanfold.Compaction, seq uint64) {
+	before := l.horizon.known.Load().base.Seq
+	l.horizon.note(c, seq)
+	if base := l.horizon.known.Load().base.Seq; base > before {
+		l.erasures.forget(base, ^uint64(0))
+	}
 }
 
 // purgedUpTo returns a PositionGone where the events after one, up to another, may have been purged, nil where they may not. Other errors are

@@ -101,6 +101,7 @@ type Log struct {
 	opt        Options
 	store      fanfold.StoreID
 	horizon    horizon
+	erasures   erasures
 	origin     fanfold.Origin
 	fences     fences
 	commit     committer

@@ -22,6 +22,9 @@ type Reader struct {
 	last uint64      // that of the last message
 	Decoder
 
+	erasure uint64   // as of which the log is read
+	held    *Message // a message after a gap that is being filled; nil for none
+
 	mu          sync.Mutex // for what interrupt needs; from is set by the reader's goroutine alone
 	from        Messages
 	interrupted bool // nothing is delivered any more
@@ -45,10 +48,17 @@ func PullOptions() []jetstream.PullMessagesOpt {
 	return []jetstream.PullMessagesOpt{jetstream.PullMaxBytes(maxReadAheadBytes), jetstream.PullHeartbeat(readHeartbeat)}
 }
 
-// Read returns a reader of the events from sequence from on, which is 1 or more. The caller closes
-// it. The error is Unavailable.
+// Read returns a reader of the events from sequence from on, which is 1 or more, as of the last erasure that is in force by now. The caller
+// closes it. The error is Unavailable.
 func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
-	r := &Reader{log: l, run: l.run.Load(), prev: from - 1, last: from - 1, Decoder: Decoder{sub: l.sub}}
+	_, inForce := l.Erasures()
+	return l.ReadAs(ctx, from, inForce)
+}
+
+// ReadAs does what Read does as of an erasure: the sequence of an erase event, 0 for none. Each message that this event, or one before it,
+// lists is replaced by its substitute, whether or not it is still there.
+func (l *Log) ReadAs(ctx context.Context, from, erasure uint64) (*Reader, error) {
+	r := &Reader{log: l, run: l.run.Load(), prev: from - 1, last: from - 1, Decoder: Decoder{sub: l.sub}, erasure: erasure}
 	if r.run.stopped != nil {
 		return nil, r.run.stopped
 	}
@@ -116,8 +126,8 @@ func (c consumed) Close() { c.msgs.Stop() }
 
 // Next blocks until there is an event or ctx has ended. It returns the event and how many more the
 // log is known to have, or 1 where it has some. An error other than ctx's is Unavailable, after which the caller
-// reads again from the same sequence; LogDamaged where the log lacks it; or Invalid for an event that cannot be
-// understood.
+// reads again from the same sequence; LogDamaged where the log lacks it; PositionGone where it was purged, or, with the cause ErrErased, where a
+// later erasure than the reader's lists it; or Invalid for an event that cannot be understood.
 func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error) {
 	msg, err := r.receive(ctx)
 	if err != nil {
@@ -136,16 +146,33 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	if parent := msg.Headers[tracing.Header]; r.log.opt.Tracer != nil && len(parent) == 1 {
 		ev.Trace = parent[0]
 	}
-	if ev.Compaction != nil {
-		r.log.horizon.note(ev.Compaction, ev.Seq)
-	}
+	r.note(ev, len(msg.Data))
 	r.prev = ev.Seq
 	r.run.highest.Advance(ev.Seq)
 	return ev, msg.Pending, nil
 }
 
-// receive blocks until there is a message or ctx has ended. The error is Unavailable, or ctx's.
+// receive blocks until there is a message or ctx has ended, and returns it, or its substitute. Errors are Unavailable, ctx's, and those of
+// fillGap.
 func (r *Reader) receive(ctx context.Context) (m Message, err error) {
+	if r.held != nil {
+		m = *r.held
+	} else if m, err = r.receiveStored(ctx); err != nil {
+		return m, err
+	}
+	if r.run != r.log.run.Load() {
+		return m, errAnotherRun()
+	}
+	if m, err = r.substitute(ctx, m); err != nil {
+		return m, err
+	}
+	r.last = m.Seq
+	r.setDigest(&m)
+	return m, nil
+}
+
+// receiveStored blocks until the log has delivered a message or ctx has ended. The error is Unavailable, or ctx's.
+func (r *Reader) receiveStored(ctx context.Context) (m Message, err error) {
 	m, err = r.from.Receive(ctx)
 	if errors.Is(err, ErrBlocks) { // the server finds out what is missing
 		r.log.warnOfFiles(r.last+1, err)
@@ -155,18 +182,23 @@ func (r *Reader) receive(ctx context.Context) (m Message, err error) {
 			m, err = r.from.Receive(ctx)
 		}
 	}
-	if err != nil {
-		if ctx.Err() != nil {
-			return m, ctx.Err()
-		}
-		return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
+	if err == nil {
+		return m, nil
 	}
-	if r.run != r.log.run.Load() {
-		return m, errAnotherRun()
+	if ctx.Err() != nil {
+		return m, ctx.Err()
 	}
-	r.last = m.Seq
-	r.setDigest(&m)
-	return m, nil
+	return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
+}
+
+// note takes note of what an event says about the log itself. size is that of its payload.
+func (r *Reader) note(ev *fanfold.Event, size int) {
+	switch {
+	case ev.Compaction != nil:
+		r.log.noteCompaction(ev.Compaction, ev.Seq)
+	case ev.Erasure != nil, ev.Erased != nil:
+		r.log.erasures.note(r.log.Base().Seq, []int{size}, ev)
+	}
 }
 
 // sharesModelSubject reports whether events of a kind other than model are stored on the model's

@@ -98,7 +98,7 @@ func (l *Log) findUnfinished(ctx context.Context) (left []string, err error) {
 		return nil, err
 	}
 	prefix := "fanfold_" + l.opt.Database + "_"
-	for _, beside := range []string{BucketPrefix + prefix + GroupsPurpose, ObjectsPrefix + prefix + BasePurpose} {
+	for _, beside := range []string{BucketPrefix + prefix + GroupsPurpose, ObjectsPrefix + prefix + BasePurpose, ObjectsPrefix + prefix + OtherBasePurpose} {
 		if slices.Contains(names[1:], beside) {
 			left = append(left, beside)
 		}
@@ -126,10 +126,12 @@ func (l *Log) clearUnfinished(ctx context.Context) error {
 	return nil
 }
 
-// Purposes of what a restore fills beside the log: a bucket, and an object store.
+// Purposes of what is beside the log: a bucket, and an object store, which a restore fills. An erasure makes the object store anew under its
+// other name.
 const (
-	GroupsPurpose = "groups"
-	BasePurpose   = "base"
+	GroupsPurpose    = "groups"
+	BasePurpose      = "base"
+	OtherBasePurpose = "base2"
 )
 
 // Log returns the log that is restored, for what is kept beside it.

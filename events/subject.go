@@ -16,6 +16,8 @@ func (s subjects) model() string   { return "fanfold." + s.db + ".model" }
 func (s subjects) fence() string   { return "fanfold." + s.db + ".fence" }
 func (s subjects) check() string   { return "fanfold." + s.db + ".check" }
 func (s subjects) compact() string { return "fanfold." + s.db + ".compact" }
+func (s subjects) erase() string   { return "fanfold." + s.db + ".erase" }
+func (s subjects) erased() string  { return "fanfold." + s.db + ".erased" }
 
 // importProgress returns the subject on which an import records how far it is.
 func (s subjects) importProgress(id string) string {
@@ -33,6 +35,10 @@ func (s subjects) forEvent(ev *fanfold.Event, short bool) string {
 		return s.check()
 	case fanfold.KindCompact:
 		return s.compact()
+	case fanfold.KindErase:
+		return s.erase()
+	case fanfold.KindErased:
+		return s.erased()
 	case fanfold.KindImport:
 		return s.importProgress(ev.Key.ID)
 	case fanfold.KindLink:
@@ -99,6 +105,10 @@ func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err
 		return fanfold.KindCheck, key, nil
 	case ok && rest == "compact":
 		return fanfold.KindCompact, key, nil
+	case ok && rest == "erase":
+		return fanfold.KindErase, key, nil
+	case ok && rest == "erased":
+		return fanfold.KindErased, key, nil
 	case ok && strings.HasPrefix(rest, "link."):
 		return fanfold.KindLink, key, nil
 	case ok && strings.HasPrefix(rest, "claim."):

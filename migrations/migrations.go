@@ -10,4 +10,4 @@ import "embed"
 var FS embed.FS
 
 // Fingerprint names the schema. A file with another one is rebuilt from the log.
-const Fingerprint = "schema 14"
+const Fingerprint = "schema 15"

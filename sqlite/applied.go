@@ -70,6 +70,13 @@ func (a *Applied) Stop(err error) {
 	}
 }
 
+// restart makes everything begin again, of a store that is emptied. Nobody waits.
+func (a *Applied) restart() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seq, a.recent = 0, [recentEvents]Outcome{}
+}
+
 // Resume takes Stop back.
 func (a *Applied) Resume() {
 	a.mu.Lock()

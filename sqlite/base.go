@@ -117,7 +117,7 @@ func (db *DB) LoadBase(ctx context.Context, r io.Reader, want fanfold.Horizon) (
 	c := db.file.Writer
 	defer c.EndWith(ctx)()
 	db.tx.loaded = false
-	if begun, err := c.Has("SELECT 1 FROM checkpoint UNION ALL SELECT 1 FROM horizon"); err != nil || begun {
+	if begun, err := c.Has("SELECT 1 FROM checkpoint WHERE seq > 0 UNION ALL SELECT 1 FROM horizon"); err != nil || begun {
 		return h, errors.Join(err, fanfold.Errorf(fanfold.Internal, "a base is loaded into a read model that is not empty"))
 	}
 	err = c.Unwatched(func() error {
@@ -237,7 +237,6 @@ func finishBase(c *driver.Conn, h fanfold.Horizon, fingerprint string) error {
 	return errors.Join(
 		c.Exec("INSERT INTO horizon_version (number, position, revision, created, updated) SELECT number, position, revision, created, updated FROM document ORDER BY number"),
 		c.Exec("INSERT INTO horizon_paged (relation, target, count) SELECT relation, target, count FROM paged ORDER BY relation, target"),
-		c.Exec("INSERT INTO checkpoint (id, "+checkpointColumns+") VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
-			int64(h.Seq), int64(h.Position), h.Time.UnixNano(), h.Changes, fingerprint, h.Event[:], h.Digest[:]),
+		writeCheckpoint(c, Checkpoint{Seq: h.Seq, Position: h.Position, Time: h.Time, Changes: h.Changes, Fold: fingerprint, Event: h.Event, Digest: h.Digest}),
 		writeHorizon(c, h, h.Seq))
 }

@@ -59,6 +59,10 @@ func (w *changeWriter) add(ch *fanfold.Change) error {
 		return w.addDerived(ch, id, delta)
 	}
 	when, in, actor := ofEvent(ch)
+	if ch.Op == fanfold.OpErase {
+		return w.c.Exec("INSERT INTO change (position, ordinal, prior, number, collection, id, op, revision, time, tx, actor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			int64(ch.Position), ch.Ordinal, nullableInt(int64(ch.Prior)), nullableInt(ch.Number), ch.Key.Collection, ch.Key.ID, storedOp(ch.Op), int64(ch.Revision), when, in, actor)
+	}
 	if ch.Previous == nil {
 		return w.c.Exec("INSERT INTO change (position, ordinal, collection, id, op, time, tx, actor, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			int64(ch.Position), ch.Ordinal, ch.Key.Collection, ch.Key.ID, storedOp(ch.Op), when, in, actor, driver.Text(ch.Omitted))
@@ -73,7 +77,7 @@ func (w *changeWriter) add(ch *fanfold.Change) error {
 }
 
 // storedOps are the operations of direct changes, by what their rows have.
-var storedOps = []fanfold.Op{1: fanfold.OpCreate, 2: fanfold.OpReplace, 3: fanfold.OpPatch, 4: fanfold.OpDelete}
+var storedOps = []fanfold.Op{1: fanfold.OpCreate, 2: fanfold.OpReplace, 3: fanfold.OpPatch, 4: fanfold.OpDelete, 5: fanfold.OpErase}
 
 // storedOp returns what the row of a direct change has of its operation.
 func storedOp(op fanfold.Op) int64 { return int64(slices.Index(storedOps, op)) }
@@ -219,6 +223,14 @@ func nullableText(s string) driver.Value {
 		return nil
 	}
 	return s
+}
+
+// nullableInt returns n as a value to bind, NULL for 0.
+func nullableInt(n int64) driver.Value {
+	if n == 0 {
+		return nil
+	}
+	return n
 }
 
 // Member is a top-level member of a document with its new value.

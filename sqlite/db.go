@@ -26,6 +26,7 @@ type Checkpoint struct {
 	Fold     string           // fingerprint of the fold that made it
 	Event    fanfold.Digest   // of the last event folded
 	Digest   fanfold.Digest   // of all events folded
+	Erasure  uint64           // the last erase event with whose substitutes it was made; 0 for none
 }
 
 // At returns the position that readers are told: that of the last change, or of the last event

@@ -243,9 +243,7 @@ func (s *Store) removeUnusedFiles() {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		base, _, _ := strings.Cut(name, ".db")
-		n := max(generationOf(name, markerPrefix), generationOf(base, filePrefix), generationOf(name, sumPrefix), generationOf(name, movedPrefix))
-		if n != 0 && n != current && !s.reserved[n] {
+		if n := fileGeneration(name); n != 0 && n != current && !s.reserved[n] {
 			if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
 				s.opt.Logger.Warn("cannot remove an old read model", "file", name, "err", err)
 			}
@@ -330,6 +328,42 @@ func (s *Store) releaseNumber(n int) {
 	s.reserveMu.Lock()
 	defer s.reserveMu.Unlock()
 	delete(s.reserved, n)
+}
+
+// Empty makes a new, empty generation the current one, and removes the files of all others. It is for a start, when nobody reads, writes or waits.
+// It returns when they are gone. The error is Unavailable for a file that cannot be removed.
+func (s *Store) Empty() error {
+	db, err := s.Build()
+	if err != nil {
+		return err
+	}
+	if err := s.Swap(db); err != nil {
+		return err
+	}
+	s.Applied.restart()
+	s.closing.Wait()
+	s.mu.RLock()
+	current := s.number
+	s.mu.RUnlock()
+	if err := RemoveSaved(filepath.Join(s.dir, comparedFile)); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "cannot read %s: %v", s.dir, err)
+	}
+	for _, e := range entries {
+		if n := fileGeneration(e.Name()); n != 0 && n != current {
+			return fanfold.Errorf(fanfold.Unavailable, "cannot remove %s, which has what is erased", filepath.Join(s.dir, e.Name()))
+		}
+	}
+	return syncDir(s.dir)
+}
+
+// fileGeneration returns the number of the generation that a file belongs to, 0 for none.
+func fileGeneration(name string) int {
+	base, _, _ := strings.Cut(name, ".db")
+	return max(generationOf(name, markerPrefix), generationOf(base, filePrefix), generationOf(name, sumPrefix), generationOf(name, movedPrefix))
 }
 
 // Discard closes and removes a generation that Build or Copy made.

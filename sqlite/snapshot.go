@@ -42,7 +42,7 @@ const snapshotSQL = "SELECT " + checkpointColumns + ", (SELECT max(seq) FROM mod
 // that begin before it has ended, so neither BEGIN nor COMMIT is needed, which cost more than a lookup.
 func readSnapshot(c *driver.Conn, indexes *indexCache, fn func(s *Snapshot) error) error {
 	return c.Query(snapshotSQL, func(r driver.Row) error {
-		s := &Snapshot{c: c, rows: c.Rows, model: uint64(r.Int(7)), indexes: indexes}
+		s := &Snapshot{c: c, rows: c.Rows, model: uint64(r.Int(8)), indexes: indexes}
 		if r[0] != nil {
 			s.Checkpoint = scanCheckpoint(r)
 		}

@@ -101,7 +101,7 @@ func (tx *Tx) load() error {
 	return err
 }
 
-const checkpointColumns = "seq, position, time, changes, fold, event, digest"
+const checkpointColumns = "seq, position, time, changes, fold, event, digest, erasure"
 
 // checkpointSQL reads the row for scanCheckpoint.
 const checkpointSQL = "SELECT " + checkpointColumns + " FROM checkpoint WHERE id = 1"
@@ -114,8 +114,11 @@ func readCheckpoint(c *driver.Conn) (cp Checkpoint, err error) {
 
 // scanCheckpoint returns the checkpoint in a row of checkpointSQL.
 func scanCheckpoint(r driver.Row) Checkpoint {
+	if r.Int(0) == 0 { // nothing is folded yet
+		return Checkpoint{Erasure: uint64(r.Int(7))}
+	}
 	return Checkpoint{Seq: uint64(r.Int(0)), Position: fanfold.Position(r.Int(1)),
-		Time: timeOf(r.Int(2)), Changes: r.Int(3), Fold: r.Text(4), Event: digestOf(r.Blob(5)), Digest: digestOf(r.Blob(6))}
+		Time: timeOf(r.Int(2)), Changes: r.Int(3), Fold: r.Text(4), Event: digestOf(r.Blob(5)), Digest: digestOf(r.Blob(6)), Erasure: uint64(r.Int(7))}
 }
 
 // digestOf returns the digest in a blob, the zero value where it is none.
@@ -168,9 +171,13 @@ func (tx *Tx) flush() error {
 	if err := errors.Join(tx.changes.flush(), tx.pending.write(allTables), tx.writeCounts(), tx.writeIndexCounts()); err != nil {
 		return err
 	}
-	cp := tx.checkpoint
-	return tx.c.Exec(`INSERT INTO checkpoint (id, seq, position, time, changes, fold, event, digest) VALUES (1, ?, ?, ?, ?, ?, ?, ?)
+	return writeCheckpoint(tx.c, tx.checkpoint)
+}
+
+// writeCheckpoint writes the row of table checkpoint.
+func writeCheckpoint(c *driver.Conn, cp Checkpoint) error {
+	return c.Exec(`INSERT INTO checkpoint (id, `+checkpointColumns+`) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, position = excluded.position, time = excluded.time,
-		changes = excluded.changes, fold = excluded.fold, event = excluded.event, digest = excluded.digest`,
-		int64(cp.Seq), int64(cp.Position), cp.Time.UnixNano(), cp.Changes, cp.Fold, cp.Event[:], cp.Digest[:])
+		changes = excluded.changes, fold = excluded.fold, event = excluded.event, digest = excluded.digest, erasure = excluded.erasure`,
+		int64(cp.Seq), int64(cp.Position), cp.Time.UnixNano(), cp.Changes, cp.Fold, cp.Event[:], cp.Digest[:], int64(cp.Erasure))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fanfold/fanfold"
@@ -101,5 +102,37 @@ func TestGonePartition(t *testing.T) {
 	}
 	if d.Lag.Changes != nil {
 		t.Errorf("the group's lag is %d", *d.Lag.Changes)
+	}
+}
+
+// TestForgetParked: what consumers have said of changes goes, and what is parked stays so.
+func TestForgetParked(t *testing.T) {
+	all := numbered(20)
+	kv := newMemoryKV()
+	g := newGroups(kv, all, all, Options{Now: fixed})
+	ctx := context.Background()
+	for name, attempts := range map[string]int{"parked": 1, "failed": 3} {
+		_, err := g.Put(ctx, name, Settings{Partitions: 1, MaxAttempts: attempts})
+		want(t, "", err)
+		leases, err := g.Lease(ctx, name, "m", 0)
+		want(t, "", err)
+		want(t, "", g.Nack(ctx, name, Batch{Partition: 0, Token: leases[0].Token, Position: all[0].Position.String()}, "no such address: ada@example.com"))
+	}
+	before, err := g.Parked(ctx, "parked")
+	want(t, "", err)
+	want(t, "", g.ForgetParked(ctx))
+	after, err := g.Parked(ctx, "parked")
+	want(t, "", err)
+	if len(before) != 1 || before[0].Error == "" || len(after) != 1 || after[0].Error != "" || after[0].From != before[0].From || after[0].To != before[0].To {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+	for key, e := range kv.entries {
+		if strings.Contains(string(e.Value), "ada@") {
+			t.Errorf("%s has %s", key, e.Value)
+		}
+	}
+	d, err := g.Describe(ctx, "failed")
+	if want(t, "", err); d.Partitions[0].Attempts != 1 || d.Partitions[0].Error != "" {
+		t.Errorf("%+v", d.Partitions[0])
 	}
 }

@@ -195,3 +195,41 @@ func (g *Groups) forgetParked(ctx context.Context, s *group, before []*partition
 	}
 	return nil
 }
+
+// ForgetParked takes away what consumers have said of changes that they could not handle, parked or not, of every group that g's rights
+// include: it may have a part of a document that is erased. What is parked stays so. Errors are Internal, Busy and Unavailable.
+func (g *Groups) ForgetParked(ctx context.Context) error {
+	return g.each(ctx, func(s *group) error {
+		states, err := g.partitions(ctx, s)
+		for n, p := range states {
+			for _, r := range p.Parked {
+				if err == nil {
+					err = g.forgetError(ctx, s.parkedKey(n, r.Number))
+				}
+			}
+			if err == nil && p.Error != "" {
+				err = g.change(ctx, s, n, func(p *partition) (bool, error) {
+					had := p.Error != ""
+					p.Error = ""
+					return had, nil
+				})
+			}
+		}
+		return err
+	})
+}
+
+// forgetError takes away what a consumer has said of a parked batch.
+func (g *Groups) forgetError(ctx context.Context, key string) error {
+	return g.update(ctx, key, func(old []byte) ([]byte, error) {
+		var batch parkedBatch
+		if old == nil {
+			return nil, nil
+		}
+		if err := unmarshal(fanfold.Entry{Key: key, Value: old}, &batch); err != nil || batch.Error == "" {
+			return nil, err
+		}
+		batch.Error = ""
+		return json.Marshal(batch)
+	})
+}

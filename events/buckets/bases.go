@@ -1,12 +1,14 @@
 package buckets
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"io"
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -15,12 +17,17 @@ import (
 )
 
 // Bases keeps the base at which a log begins in a JetStream object store beside the log. A base that Put has returned is as durable as the log's
-// events. Its methods may be called from many goroutines and nodes.
-type Bases struct {
-	objects objects
+// events. Its methods may be called from many goroutines and nodes. The object store has one of two names: Remake makes it anew under the other
+// one, so that the log is never without its base.
+type Bases struct{ stores [2]*baseStore }
+
+// baseStore is the object store for bases under one of its names.
+type baseStore struct {
+	objects
 
 	mu     sync.Mutex
 	opened *openBucket // of the embedded server; nil before a base was put there
+	made   time.Time   // when the stream was made that opened is of
 }
 
 // Base says what a base is.
@@ -30,13 +37,32 @@ type Base struct {
 	Digest fanfold.Digest // of all events up to it
 
 	stored object
+	store  *baseStore
 }
 
 // NewBases returns the object store for bases beside a log. It is made by the first Put.
 func NewBases(log *events.Log) *Bases {
 	l := log.BucketAccess()
-	return &Bases{objects: objects{log: l, bucket: bucketName(l.Database, events.BasePurpose), noun: "base",
-		description: "What the log of database " + l.Database + " stands on: without it the store is lost"}}
+	var b Bases
+	for i, purpose := range []string{events.BasePurpose, events.OtherBasePurpose} {
+		b.stores[i] = &baseStore{objects: objects{log: l, bucket: bucketName(l.Database, purpose), noun: "base",
+			description: "What the log of database " + l.Database + " stands on: without it the store is lost"}}
+	}
+	return &b
+}
+
+// store returns the object store into which a base is put: the one that was made with the latest erasure, the first where there is none. The error
+// is Unavailable.
+func (b *Bases) store(ctx context.Context) (*baseStore, error) {
+	first, there, err := b.stores[0].erasure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	second, other, err := b.stores[1].erasure(ctx)
+	if err == nil && other && (!there || second > first) {
+		return b.stores[1], nil
+	}
+	return b.stores[0], err
 }
 
 // Put stores what r has as the base of a horizon, and returns it once it is complete and durable: nobody sees it before. A part of one is removed
@@ -47,82 +73,93 @@ func (b *Bases) Put(ctx context.Context, seq uint64, digest fanfold.Digest, r io
 
 // PutNamed is Put under a name that a compact event has given the base already, as that of a log that is restored.
 func (b *Bases) PutNamed(ctx context.Context, name string, seq uint64, digest fanfold.Digest, r io.Reader) (Base, error) {
-	o, err := b.objects.put(ctx, name, map[string]string{metaSeq: strconv.FormatUint(seq, 10), metaDigest: digest.String()}, r)
+	s, err := b.store(ctx)
+	if err != nil {
+		return Base{}, err
+	}
+	return s.putNamed(ctx, name, seq, digest, r)
+}
+
+// putNamed stores a base, and returns it once it is durable.
+func (b *baseStore) putNamed(ctx context.Context, name string, seq uint64, digest fanfold.Digest, r io.Reader) (Base, error) {
+	o, err := b.put(ctx, name, map[string]string{metaSeq: strconv.FormatUint(seq, 10), metaDigest: digest.String()}, r)
 	if err == nil {
 		err = b.sync(ctx)
 	}
 	if err != nil {
 		return Base{}, err
 	}
-	base, _ := baseFileOf(o)
+	base, _ := b.describe(o)
 	return base, nil
 }
 
 // sync blocks until what the object store has is durable. The error is Unavailable.
-func (b *Bases) sync(ctx context.Context) error {
-	e := b.objects.log.Embedded
+func (b *baseStore) sync(ctx context.Context) error {
+	e := b.log.Embedded
 	if e == nil || e.Sync() != events.SyncGroup {
 		return nil
 	}
-	run, err := b.objects.log.Run()
+	run, err := b.log.Run()
 	if err != nil {
 		return err
 	}
-	stream, err := b.objects.open(ctx)
+	stream, err := b.open(ctx)
 	if err != nil {
 		return err
 	}
 	info, err := stream.Info(ctx)
 	if err != nil {
-		return fanfold.Wrap(err, fanfold.Unavailable, "the object store %s cannot be asked: %v", b.objects.bucket, err)
+		return fanfold.Wrap(err, fanfold.Unavailable, "the object store %s cannot be asked: %v", b.bucket, err)
 	}
-	opened, err := b.open(run, info)
+	opened, err := b.opening(run, info)
 	if err != nil {
 		return err
 	}
 	return opened.seen(ctx, info.State.LastSeq)
 }
 
-// open returns what makes the object store durable in a run of the embedded server.
-func (b *Bases) open(run events.Run, info *jetstream.StreamInfo) (*openBucket, error) {
+// opening returns what makes the object store durable in a run of the embedded server.
+func (b *baseStore) opening(run events.Run, info *jetstream.StreamInfo) (*openBucket, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.opened != nil && b.opened.run == run {
+	if b.opened != nil && b.opened.run == run && b.made.Equal(info.Created) {
 		return b.opened, nil
 	}
 	opened := &openBucket{run: run}
 	opened.highest.Advance(info.State.LastSeq)
 	var err error
-	if opened.syncer, err = b.objects.log.Embedded.SyncBucket(info, opened.highest.Load); err != nil {
+	if opened.syncer, err = b.log.Embedded.SyncBucket(info, opened.highest.Load); err != nil {
 		return nil, err
 	}
-	b.opened = opened
+	b.opened, b.made = opened, info.Created
 	return opened, nil
 }
 
-// baseFileOf returns what describes a base; ok is false for one that cannot be read.
-func baseFileOf(o object) (b Base, ok bool) {
+// describe returns what describes a base; ok is false for one that cannot be read.
+func (b *baseStore) describe(o object) (base Base, ok bool) {
 	seq, err := strconv.ParseUint(o.Metadata[metaSeq], 10, 64)
 	sum, err2 := hex.DecodeString(o.Sum)
-	b = Base{BaseFile: fanfold.BaseFile{Name: o.Name, Bytes: o.Bytes}, Seq: seq, stored: o}
-	if err != nil || err2 != nil || copy(b.Sum[:], sum) != len(b.Sum) || !fanfold.ReadDigest(&b.Digest, o.Metadata[metaDigest]) {
-		return Base{stored: o}, false
+	base = Base{BaseFile: fanfold.BaseFile{Name: o.Name, Bytes: o.Bytes}, Seq: seq, stored: o, store: b}
+	if err != nil || err2 != nil || copy(base.Sum[:], sum) != len(base.Sum) || !fanfold.ReadDigest(&base.Digest, o.Metadata[metaDigest]) {
+		return Base{stored: o, store: b}, false
 	}
-	return b, true
+	return base, true
 }
 
 // List returns the bases that are there and can be read, the latest first. It blocks for a round trip each; the error is Unavailable.
-func (b *Bases) List(ctx context.Context) ([]Base, error) {
-	found, err := b.objects.list(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var list []Base
-	for _, o := range found {
-		if base, ok := baseFileOf(o); ok {
-			list = append(list, base)
+func (b *Bases) List(ctx context.Context) (list []Base, err error) {
+	for _, s := range b.stores {
+		found, err := s.list(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range found {
+			if base, ok := s.describe(o); ok {
+				list = append(list, base)
+			}
 		}
 	}
+	slices.SortStableFunc(list, func(a, b Base) int { return cmp.Compare(b.Seq, a.Seq) })
 	return list, nil
 }
 
@@ -136,7 +173,7 @@ func (b *Bases) Find(ctx context.Context, seq uint64, digest fanfold.Digest, nam
 	list = slices.DeleteFunc(list, func(base Base) bool { return base.Seq != seq || base.Digest != digest })
 	if len(list) == 0 {
 		return Base{}, fanfold.Errorf(fanfold.LogDamaged, "the base up to event %d is not in the object store %s: the log begins after it, and nothing else has what was before; %s",
-			seq, b.objects.bucket, events.Repair)
+			seq, b.stores[0].bucket, events.Repair)
 	}
 	return list[max(0, slices.IndexFunc(list, func(base Base) bool { return base.Name == name }))], nil
 }
@@ -144,20 +181,30 @@ func (b *Bases) Find(ctx context.Context, seq uint64, digest fanfold.Digest, nam
 // Get writes a base's bytes to w. The bytes are of use only if no error comes back. Errors are w's, ctx's, and Unavailable: what is there is not
 // what was stored, or it does not come.
 func (b *Bases) Get(ctx context.Context, base Base, w io.Writer) error {
-	return b.objects.get(ctx, base.stored, w)
+	return base.store.get(ctx, base.stored, w)
 }
 
 // Remove removes the bases up to a horizon but the one to keep, and remains of bases that were never completed. It removes nothing if the
 // base to keep is not there. An embedded server keeps those that share a file with it. The error is Unavailable.
 func (b *Bases) Remove(ctx context.Context, keep fanfold.BaseFile, seq uint64) error {
-	list, err := b.objects.list(ctx)
+	for _, s := range b.stores {
+		if err := s.removeOld(ctx, keep, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeOld is Remove for the object store under one of its names.
+func (b *baseStore) removeOld(ctx context.Context, keep fanfold.BaseFile, seq uint64) error {
+	list, err := b.list(ctx)
 	if err != nil {
 		return err
 	}
 	var latest object
 	var kept, old []object
 	for _, o := range list {
-		base, readable := baseFileOf(o)
+		base, readable := b.describe(o)
 		switch {
 		case o.Name == keep.Name:
 			latest = o
@@ -171,8 +218,8 @@ func (b *Bases) Remove(ctx context.Context, keep fanfold.BaseFile, seq uint64) e
 	if latest.Name == "" {
 		return nil
 	}
-	if b.objects.log.Embedded != nil { // it makes a file anew of which most has gone, and a loss of power could take all of it
-		return b.objects.pruneFiles(ctx, kept)
+	if b.log.Embedded != nil { // it makes a file anew of which most has gone, and a loss of power could take all of it
+		return b.pruneFiles(ctx, kept)
 	}
-	return b.objects.prune(ctx, latest, kept, old)
+	return b.prune(ctx, latest, kept, old)
 }

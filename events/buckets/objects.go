@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -110,7 +111,7 @@ func (s *objects) tryOpen(ctx context.Context) (jetstream.Stream, error) {
 		return stream, err
 	}
 	if _, err = l.JS.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: s.bucket, Storage: jetstream.FileStorage, Replicas: l.BucketReplicas(),
-		Description: s.description}); err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
+		Description: s.description, Metadata: map[string]string{metaErasure: strconv.FormatUint(l.InForce(), 10)}}); err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
 		return nil, err
 	}
 	return l.JS.Stream(ctx, events.ObjectsPrefix+s.bucket)

@@ -20,13 +20,15 @@ type Snapshots struct{ objects objects }
 type Snapshot struct {
 	Name   string          `json:"name"`
 	Store  fanfold.StoreID `json:"store"`
-	Fold   string          `json:"fold"`   // fingerprint of the fold that made it
-	Seq    uint64          `json:"seq"`    // the last event folded
-	Event  fanfold.Digest  `json:"-"`      // of that event
-	Digest fanfold.Digest  `json:"-"`      // of all events up to it
-	Bytes  int64           `json:"bytes"`  // its size
-	Sum    string          `json:"sha256"` // of its bytes, as hexadecimal digits
-	Taken  time.Time       `json:"taken"`  // when it was complete, by the server's clock
+	Fold   string          `json:"fold"` // fingerprint of the fold that made it
+	Seq    uint64          `json:"seq"`  // the last event folded
+	Event  fanfold.Digest  `json:"-"`    // of that event
+	Digest fanfold.Digest  `json:"-"`    // of all events up to it
+	// Erasure is the last erase event with whose substitutes it was made; 0 for none.
+	Erasure uint64    `json:"erasure,omitempty"`
+	Bytes   int64     `json:"bytes"`  // its size
+	Sum     string    `json:"sha256"` // of its bytes, as hexadecimal digits
+	Taken   time.Time `json:"taken"`  // when it was complete, by the server's clock
 
 	stored object
 }
@@ -41,12 +43,15 @@ func NewSnapshots(log *events.Log) *Snapshots {
 		description: "Fanfold's copies of the read model of database " + l.Database + ", for new nodes"}}
 }
 
-// Put stores what r has as a snapshot, whose Store, Fold, Seq, Event and Digest are given, and removes all snapshots but the
+// Put stores what r has as a snapshot, whose Store, Fold, Seq, Event, Digest and Erasure are given, and removes all snapshots but the
 // latest two. It returns the snapshot once it is complete: nobody sees it before. If it fails, what was sent is removed.
-// It reads and sends one message at a time. Errors are r's, ctx's, and Unavailable.
+// It reads and sends one message at a time. Errors are r's, ctx's, Unavailable, and Conflict for a snapshot from before an erasure.
 func (s *Snapshots) Put(ctx context.Context, snap Snapshot, r io.Reader) (Snapshot, error) {
+	if inForce := s.objects.log.InForce(); snap.Erasure < inForce {
+		return snap, fanfold.Errorf(fanfold.Conflict, "the snapshot is from before the erasure %d: take another one", inForce)
+	}
 	o, err := s.objects.put(ctx, objectName(snap.Seq), map[string]string{metaStore: string(snap.Store), metaFold: snap.Fold, metaSeq: strconv.FormatUint(snap.Seq, 10),
-		metaEvent: snap.Event.String(), metaDigest: snap.Digest.String()}, r)
+		metaEvent: snap.Event.String(), metaDigest: snap.Digest.String(), metaErasure: strconv.FormatUint(snap.Erasure, 10)}, r)
 	if err != nil {
 		return snap, err
 	}
@@ -119,6 +124,8 @@ const (
 	metaSeq    = "fanfold-seq"
 	metaEvent  = "fanfold-event"
 	metaDigest = "fanfold-digest"
+	// metaErasure is in the metadata of an object store's stream, too: everything in it was made with the substitutes up to that erase event.
+	metaErasure = "fanfold-erasure"
 )
 
 // snapshotOf returns what describes a snapshot. One that cannot be read is of no store, and of sequence 0.
@@ -128,6 +135,7 @@ func snapshotOf(o object) Snapshot {
 	if err != nil || o.Sum == "" || !fanfold.ReadDigest(&s.Event, o.Metadata[metaEvent]) || !fanfold.ReadDigest(&s.Digest, o.Metadata[metaDigest]) {
 		return s
 	}
+	s.Erasure, _ = strconv.ParseUint(o.Metadata[metaErasure], 10, 64) // 0 in those of older programs
 	s.Store, s.Seq, s.Bytes, s.Sum = fanfold.StoreID(o.Metadata[metaStore]), seq, o.Bytes, o.Sum
 	return s
 }

@@ -118,6 +118,9 @@ func (m *blockMessages) Receive(ctx context.Context) (events.Message, error) {
 		record := m.data[:size]
 		m.data = m.data[size:]
 		switch seq := binary.LittleEndian.Uint64(record[4:]); {
+		case seq == m.next|erasedFlag: // the log knows what stands for it
+			m.next++
+			continue
 		case seq&(tombstoneFlag|erasedFlag) != 0 || seq < m.next:
 			continue
 		case !fanfold.Follows(m.next-1, seq):

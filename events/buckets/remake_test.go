@@ -1,0 +1,135 @@
+package buckets_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/events/embedded"
+)
+
+// requireNowhere requires that no file below a directory has a text.
+func requireNowhere(t *testing.T, dir, text string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && d.IsDir() {
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) { // the server renames files
+			return nil
+		}
+		if bytes.Contains(b, []byte(text)) {
+			t.Errorf("%s has %s", path, text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRemake: the object stores are made anew with nothing but the base to keep, and no file has anything of the others. It may be repeated from
+// where a part was done.
+func TestRemake(t *testing.T) {
+	dir := t.TempDir()
+	e, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, Durability: embedded.Always})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	nc, err := e.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	l, err := events.Open(t.Context(), nc, events.Options{Embedded: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bases, snapshots := buckets.NewBases(l), buckets.NewSnapshots(l)
+	if err := bases.Remake(t.Context(), fanfold.BaseFile{Name: "none"}, 5); fanfold.CodeOf(err) != fanfold.LogDamaged {
+		t.Errorf("without a base: %v", err)
+	}
+	for round := range 3 {
+		if _, err := bases.Put(t.Context(), 3, fanfold.Digest{3}, strings.NewReader("old "+"marker")); err != nil {
+			t.Fatal(err)
+		}
+		keep, err := bases.Put(t.Context(), 3, fanfold.Digest{4}, strings.NewReader("new"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if erased, err := bases.Erased(t.Context(), 5); err != nil || erased {
+			t.Errorf("before it is made anew: %v, %v", erased, err)
+		}
+		if _, err := snapshots.Put(t.Context(), buckets.Snapshot{Store: l.Store(), Seq: 3}, strings.NewReader("snapshot "+"marker")); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(bases.Remake(t.Context(), keep.BaseFile, 5), snapshots.Remake(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		list, err := bases.List(t.Context())
+		var out bytes.Buffer
+		if err != nil || len(list) != 1 || list[0].BaseFile != keep.BaseFile || bases.Get(t.Context(), list[0], &out) != nil || out.String() != "new" {
+			t.Fatalf("round %d: %+v, %q, %v", round, list, out.String(), err)
+		}
+		if left, err := snapshots.List(t.Context()); err != nil || len(left) != 0 {
+			t.Errorf("there are %+v, %v", left, err)
+		}
+		requireNowhere(t, dir, "mark"+"er")
+	}
+	if err := bases.Remake(t.Context(), fanfold.BaseFile{}, 5); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := bases.List(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("there are %+v, %v", list, err)
+	}
+}
+
+// TestDead: a bucket tells which of its sequences have no message any more.
+func TestDead(t *testing.T) {
+	dir := t.TempDir()
+	e, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, Durability: embedded.Always})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	nc, err := e.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	l, err := events.Open(t.Context(), nc, events.Options{Embedded: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kv := buckets.NewKeyValue(l, "groups")
+	if _, _, has, err := kv.Dead(t.Context()); err != nil || has {
+		t.Errorf("before there is one: %v, %v", has, err)
+	}
+	last := map[string]uint64{}
+	for _, key := range []string{"a", "b", "a", "c", "b", "d"} {
+		if last[key], err = kv.Set(t.Context(), key, []byte(key), last[key]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := kv.Drop(t.Context(), "c"); err != nil {
+		t.Fatal(err)
+	}
+	stream, dead, has, err := kv.Dead(t.Context())
+	if err != nil || !has || stream != "KV_fanfold_fanfold_groups" {
+		t.Fatal(stream, has, err)
+	}
+	for seq, want := range []bool{true, true, true, false, true, false, false, false} {
+		if dead(uint64(seq)) != want {
+			t.Errorf("message %d: %v", seq, !want)
+		}
+	}
+}

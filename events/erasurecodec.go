@@ -1,0 +1,370 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+)
+
+// Bounds of the payloads of erase and erased events.
+const (
+	MaxErasureEvent     = 4 << 20 // bytes of one, but for one that lists a single message
+	MaxErasureDocuments = 500     // in one erase event, each of which has a check in the event's transaction
+)
+
+// encodeErasure returns the payload of an erase event. Subjects and payloads that several messages have are in it once.
+func encodeErasure(e *fanfold.Erasure) []byte {
+	w := newErasureWriter(e)
+	for i := range e.Messages {
+		w.add(&e.Messages[i])
+	}
+	return w.payload()
+}
+
+// erasureWriter makes the payload of an erase event.
+type erasureWriter struct {
+	head               []byte // up to the subjects
+	subjects, payloads interned
+	messages           []byte
+	count              int
+}
+
+// interned are values that are written once each, and named by their index.
+type interned struct {
+	index map[string]int
+	text  []byte // with a comma before each
+}
+
+// add returns the index of a value; write appends it as JSON where it is new.
+func (n *interned) add(value string, write func(b []byte) []byte) int {
+	i, known := n.index[value]
+	if !known {
+		i = len(n.index)
+		n.index[value] = i
+		n.text = write(append(n.text, ','))
+	}
+	return i
+}
+
+// newErasureWriter returns the beginning of the payload of an erase event, without its messages.
+func newErasureWriter(e *fanfold.Erasure) *erasureWriter {
+	w := &erasureWriter{subjects: interned{index: map[string]int{}}, payloads: interned{index: map[string]int{}}}
+	b := []byte(`{"v":3,"op":"erase"`)
+	if e.Of != 0 {
+		b = strconv.AppendUint(append(b, `,"of":`...), e.Of, 10)
+	}
+	b = append(b, `,"documents":[`...)
+	for i, d := range e.Documents {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"collection":"`+d.Collection+`","id":`...)
+		b = jsondoc.AppendQuote(b, d.ID)
+		if len(d.Members) > 0 {
+			b = appendStrings(append(b, `,"members":`...), d.Members)
+		}
+		b = append(b, '}')
+	}
+	keep, _ := json.Marshal(e.Keep) // whose names are in order
+	if len(e.Keep) == 0 {
+		keep = []byte("{}")
+	}
+	w.head = append(append(b, `],"keep":`...), keep...)
+	return w
+}
+
+// appendStrings appends an array of strings.
+func appendStrings(b []byte, texts []string) []byte {
+	b = append(b, '[')
+	for i, text := range texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = jsondoc.AppendQuote(b, text)
+	}
+	return append(b, ']')
+}
+
+// add adds a message.
+func (w *erasureWriter) add(m *fanfold.Substitute) {
+	b := w.messages
+	if w.count > 0 {
+		b = append(b, ',')
+	}
+	w.count++
+	b = strconv.AppendUint(append(b, `{"seq":`...), m.Seq, 10)
+	b = strconv.AppendInt(append(b, `,"time":`...), m.Time.UnixNano(), 10)
+	b = strconv.AppendInt(append(b, `,"subject":`...), int64(w.subjects.add(m.Subject, func(b []byte) []byte { return jsondoc.AppendQuote(b, m.Subject) })), 10)
+	if m.Claim {
+		b = append(b, `,"claim":true`...)
+	} else {
+		i := w.payloads.add(string(m.Payload), func(b []byte) []byte { return append(b, m.Payload...) })
+		b = strconv.AppendInt(append(b, `,"payload":`...), int64(i), 10)
+	}
+	if m.Tx.ID != "" {
+		b = jsondoc.AppendQuote(append(b, `,"tx":[`...), m.Tx.ID)
+		b = append(b, fmt.Sprintf(",%d,%d]", m.Tx.Index, m.Tx.Count)...)
+	}
+	if m.KeyHash != "" {
+		b = jsondoc.AppendQuote(append(b, `,"key":`...), m.KeyHash)
+	}
+	if m.Actor != "" {
+		b = jsondoc.AppendQuote(append(b, `,"actor":`...), m.Actor)
+	}
+	w.messages = append(b, '}')
+}
+
+// size returns how many bytes the payload has.
+func (w *erasureWriter) size() int {
+	return len(w.head) + len(w.subjects.text) + len(w.payloads.text) + len(w.messages) + 64
+}
+
+// payload returns the payload.
+func (w *erasureWriter) payload() []byte {
+	out := make([]byte, 0, w.size())
+	out = append(append(out, w.head...), `,"subjects":[`...)
+	out = append(append(out, bytes.TrimPrefix(w.subjects.text, []byte(","))...), `],"payloads":[`...)
+	out = append(append(out, bytes.TrimPrefix(w.payloads.text, []byte(","))...), `],"messages":[`...)
+	return append(append(out, w.messages...), "]}"...)
+}
+
+// errErasureForm is the problem of the payload of an erase or an erased event that cannot be read.
+func errErasureForm(kind fanfold.Kind, what string) error {
+	return invalidPayload("of kind " + string(kind) + " has " + what + " that this program cannot read: a newer Fanfold may have written it; use that one")
+}
+
+// decodeErasure reads the payload of an erase event, which the result aliases. The error is Invalid.
+func decodeErasure(t *jsondoc.Tree, ev *fanfold.Event) error {
+	e := &fanfold.Erasure{}
+	if of := t.Member(jsondoc.Root, "of"); of != jsondoc.None {
+		if e.Of = readUint(t, of); e.Of == 0 {
+			return errErasureForm(fanfold.KindErase, "a beginning")
+		}
+	}
+	if !onlyMembers(t, jsondoc.Root, "v", "op", "of", "documents", "keep", "subjects", "payloads", "messages") {
+		return errErasureForm(fanfold.KindErase, "a member")
+	}
+	if !decodeErasedDocuments(t, e) {
+		return errErasureForm(fanfold.KindErase, "documents")
+	}
+	if keep := t.Member(jsondoc.Root, "keep"); t.Kind(keep) != jsondoc.Object || json.Unmarshal(t.Raw(keep), &e.Keep) != nil {
+		return errErasureForm(fanfold.KindErase, "paths of ids")
+	}
+	if !decodeSubstitutes(t, e) {
+		return errErasureForm(fanfold.KindErase, "messages")
+	}
+	ev.Erasure = e
+	return nil
+}
+
+// onlyMembers tells whether an object has only members of these names.
+func onlyMembers(t *jsondoc.Tree, object jsondoc.Node, names ...string) bool {
+	for n := t.First(object); n != jsondoc.None; n = t.Next(n) {
+		known := false
+		for _, name := range names {
+			known = known || t.KeyIs(n, name)
+		}
+		if !known {
+			return false
+		}
+	}
+	return true
+}
+
+// readUint returns the number at a node, 0 for what is none.
+func readUint(t *jsondoc.Tree, n jsondoc.Node) uint64 {
+	if n == jsondoc.None || t.Kind(n) != jsondoc.Number {
+		return 0
+	}
+	v, _ := strconv.ParseUint(t.Text(n), 10, 63) // 0 for an error
+	return v
+}
+
+// readStrings returns the strings in the array at a node, and whether it is one.
+func readStrings(t *jsondoc.Tree, array jsondoc.Node) (out []string, ok bool) {
+	if array == jsondoc.None || t.Kind(array) != jsondoc.Array {
+		return nil, false
+	}
+	for n := t.First(array); n != jsondoc.None; n = t.Next(n) {
+		if t.Kind(n) != jsondoc.String {
+			return nil, false
+		}
+		out = append(out, t.Text(n))
+	}
+	return out, true
+}
+
+// decodeErasedDocuments reads the documents of an erase event, and tells whether they can be read.
+func decodeErasedDocuments(t *jsondoc.Tree, e *fanfold.Erasure) bool {
+	documents := t.Member(jsondoc.Root, "documents")
+	if documents == jsondoc.None || t.Kind(documents) != jsondoc.Array {
+		return false
+	}
+	for n := t.First(documents); n != jsondoc.None; n = t.Next(n) {
+		if t.Kind(n) != jsondoc.Object || !onlyMembers(t, n, "collection", "id", "members") {
+			return false
+		}
+		d := fanfold.ErasedDocument{Key: decodeKey(t, n)}
+		if members := t.Member(n, "members"); members != jsondoc.None {
+			var ok bool
+			if d.Members, ok = readStrings(t, members); !ok || len(d.Members) == 0 {
+				return false
+			}
+		}
+		if d.Validate() != nil {
+			return false
+		}
+		e.Documents = append(e.Documents, d)
+	}
+	return len(e.Documents) > 0
+}
+
+// decodeSubstitutes reads the messages of an erase event, and tells whether they can be read.
+func decodeSubstitutes(t *jsondoc.Tree, e *fanfold.Erasure) bool {
+	subjects, ok := readStrings(t, t.Member(jsondoc.Root, "subjects"))
+	list, messages := t.Member(jsondoc.Root, "payloads"), t.Member(jsondoc.Root, "messages")
+	if !ok || list == jsondoc.None || messages == jsondoc.None || t.Kind(list) != jsondoc.Array || t.Kind(messages) != jsondoc.Array {
+		return false
+	}
+	var payloads [][]byte
+	for n := t.First(list); n != jsondoc.None; n = t.Next(n) {
+		if t.Kind(n) != jsondoc.Object {
+			return false
+		}
+		payloads = append(payloads, t.Raw(n))
+	}
+	e.Messages = make([]fanfold.Substitute, 0, t.Len(messages))
+	var last uint64
+	for n := t.First(messages); n != jsondoc.None; n = t.Next(n) {
+		m, ok := decodeSubstitute(t, n, subjects, payloads)
+		if !ok || m.Seq <= last {
+			return false
+		}
+		last = m.Seq
+		e.Messages = append(e.Messages, m)
+	}
+	return true
+}
+
+// decodeSubstitute reads a message of an erase event.
+func decodeSubstitute(t *jsondoc.Tree, n jsondoc.Node, subjects []string, payloads [][]byte) (m fanfold.Substitute, ok bool) {
+	if t.Kind(n) != jsondoc.Object {
+		return m, false
+	}
+	subject, payload := -1, -1
+	for c := t.First(n); c != jsondoc.None; c = t.Next(c) {
+		ok := true
+		switch name := t.Key(c); name {
+		case "seq":
+			m.Seq = readUint(t, c)
+		case "time":
+			nanos, err := strconv.ParseInt(t.Text(c), 10, 64)
+			m.Time, ok = time.Unix(0, nanos).UTC(), err == nil
+		case "subject":
+			subject, ok = readIndex(t, c, len(subjects))
+		case "payload":
+			payload, ok = readIndex(t, c, len(payloads))
+		case "claim":
+			m.Claim = t.Kind(c) == jsondoc.True
+		case "tx":
+			m.Tx, ok = readTxPart(t, c)
+		case "key":
+			m.KeyHash = t.Text(c)
+		case "actor":
+			m.Actor = t.Text(c)
+		default:
+			ok = false
+		}
+		if !ok {
+			return m, false
+		}
+	}
+	if m.Seq == 0 || m.Time.IsZero() || subject < 0 || m.Claim == (payload >= 0) {
+		return m, false
+	}
+	m.Subject = subjects[subject]
+	if payload >= 0 {
+		m.Payload = payloads[payload]
+	}
+	return m, true
+}
+
+// readIndex returns the index below count at a node, and whether it is one.
+func readIndex(t *jsondoc.Tree, n jsondoc.Node, count int) (int, bool) {
+	i, err := strconv.Atoi(t.Text(n))
+	return i, err == nil && t.Kind(n) == jsondoc.Number && i >= 0 && i < count
+}
+
+// readTxPart reads the place of a message in its transaction, and tells whether it is one.
+func readTxPart(t *jsondoc.Tree, array jsondoc.Node) (p fanfold.TxPart, ok bool) {
+	if t.Kind(array) != jsondoc.Array || t.Len(array) != 3 {
+		return p, false
+	}
+	id := t.First(array)
+	index := t.Next(id)
+	var errs [2]error
+	p.ID = t.Text(id)
+	p.Index, errs[0] = strconv.Atoi(t.Text(index))
+	p.Count, errs[1] = strconv.Atoi(t.Text(t.Next(index)))
+	return p, p.ID != "" && errs[0] == nil && errs[1] == nil && p.Index >= 0 && p.Index < p.Count
+}
+
+// storedErased is the payload of an erased event.
+type storedErased struct {
+	Version   int              `json:"v"`
+	Op        fanfold.Kind     `json:"op"`
+	UpTo      uint64           `json:"upTo"`
+	Documents [][2]string      `json:"documents"`
+	Base      *storedErasedOne `json:"base,omitempty"`
+}
+
+// storedErasedOne says what the base is that takes the place of another one of the same horizon.
+type storedErasedOne struct {
+	Before uint64         `json:"before"`
+	Digest fanfold.Digest `json:"digest"`
+	storedBase
+}
+
+// encodeErased returns the payload of an erased event.
+func encodeErased(e *fanfold.Erased) []byte {
+	s := storedErased{Version: 3, Op: fanfold.KindErased, UpTo: e.UpTo, Documents: make([][2]string, len(e.Documents))}
+	for i, k := range e.Documents {
+		s.Documents[i] = [2]string{k.Collection, k.ID}
+	}
+	if c := e.Base; c != nil {
+		s.Base = &storedErasedOne{c.Seq, c.Digest, storedBaseOf(c)}
+	}
+	b, _ := json.Marshal(s) // no value of it fails
+	return b
+}
+
+// decodeErased reads the payload of an erased event. The error is Invalid.
+func decodeErased(payload []byte, ev *fanfold.Event) error {
+	var s storedErased
+	in := json.NewDecoder(bytes.NewReader(payload))
+	in.DisallowUnknownFields()
+	if in.Decode(&s) != nil || s.UpTo == 0 {
+		return errErasureForm(fanfold.KindErased, "something")
+	}
+	e := &fanfold.Erased{UpTo: s.UpTo}
+	for _, pair := range s.Documents {
+		k := fanfold.Key{Collection: pair[0], ID: pair[1]}
+		if k.Validate() != nil {
+			return errErasureForm(fanfold.KindErased, "a document")
+		}
+		e.Documents = append(e.Documents, k)
+	}
+	if s.Base != nil {
+		if !s.Base.valid(s.Base.Before) {
+			return errErasureForm(fanfold.KindErased, "a base")
+		}
+		e.Base = s.Base.compaction(s.Base.Before, s.Base.Digest, s.UpTo)
+	}
+	ev.Erased = e
+	return nil
+}

@@ -1,0 +1,84 @@
+package fold
+
+import (
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// RuleErase is what derived changes name in place of a rule where an erasure makes the view another one than before. Their patches are
+// empty, because the rows before them are as if the erased values had never been.
+const RuleErase = "erase"
+
+// erased folds the event by which erasures come into force. The error is Internal for a read model that has what they erase.
+func (f *Fold) erased(ev *fanfold.Event) error {
+	if known := f.tx.Checkpoint().Erasure; known < ev.Erased.UpTo {
+		return fanfold.Errorf(fanfold.Internal, "erasures up to event %d come into force, and the read model was made with those up to %d", ev.Erased.UpTo, known)
+	}
+	told := map[fanfold.Key]bool{}
+	pending, err := f.tx.PendingErasures(ev.Erased.UpTo)
+	if err != nil {
+		return err
+	}
+	for _, seq := range pending {
+		documents, err := f.tx.ErasedDocuments(seq)
+		if err != nil {
+			return err
+		}
+		for _, d := range documents {
+			if err := f.eraseOnce(d.Key, seq, told); err != nil {
+				return err
+			}
+		}
+		if err := f.tx.SetErasurePosition(seq, fanfold.At(ev.Seq, 0)); err != nil {
+			return err
+		}
+	}
+	for _, key := range ev.Erased.Documents {
+		if err := f.eraseOnce(key, 0, told); err != nil {
+			return err
+		}
+	}
+	if ev.Erased.Base == nil {
+		return nil
+	}
+	return f.tx.ReplaceHorizon(ev.Erased.Base.Horizon)
+}
+
+// eraseOnce writes the change of a document by an erasure, which is 0 where the document only shows what is erased. Each document has one.
+func (f *Fold) eraseOnce(key fanfold.Key, erasure uint64, told map[fanfold.Key]bool) error {
+	if told[key] {
+		return nil
+	}
+	told[key] = true
+	if err := f.ended(); err != nil {
+		return err
+	}
+	row, err := f.tx.Get(key)
+	switch {
+	case err != nil:
+		return err
+	case row != nil:
+		return f.eraseView(row)
+	case erasure == 0:
+		return nil
+	}
+	at, err := f.nextPosition()
+	if err != nil {
+		return err
+	}
+	ev := f.event
+	written, err := f.tx.Erase(erasure, &fanfold.Change{Position: at, Key: key, Op: fanfold.OpErase, Time: f.now, Tx: ev.Tx.ID, Actor: ev.Actor})
+	if !written {
+		f.changes--
+	}
+	return err
+}
+
+// eraseView writes the change of a document whose view is another one by an erasure.
+func (f *Fold) eraseView(row *sqlite.Row) error {
+	at, err := f.derive(row, transition{row.Body, row.Body}, row.Omitted, &Difference{Rules: []string{RuleErase}, ops: []byte{'['}})
+	if err != nil {
+		return err
+	}
+	return f.tx.SetView(row.Number, sqlite.View{Position: at, Body: row.Body, Referenced: row.Referenced, Omitted: row.Omitted})
+}
