@@ -91,6 +91,8 @@ func wanted(t reflect.Type) string {
 		return "true or false"
 	case t.Kind() == reflect.Int:
 		return "a whole number"
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.String:
+		return "a list of objects"
 	}
 	return "a list of texts"
 }

@@ -17,7 +17,7 @@ import (
 // answered lists the types with which the API answers, by the schemas that openapi.json has of them.
 var answered = map[string]any{
 	"Status": reports.Status{}, "Work": reports.Work{}, "Verified": reports.Verified{}, "LogReport": reports.LogReport{}, "Lineage": reports.Lineage{},
-	"Replicas": reports.Replicas{}, "CompactPlan": reports.CompactPlan{}, "Compaction": reports.Compaction{}, "Snapshot": reports.Snapshot{}, "Front": about{}, "Collections": collectionList{}, "Problem": problem{},
+	"Replicas": reports.Replicas{}, "CompactPlan": reports.CompactPlan{}, "Compaction": reports.Compaction{}, "Erasure": reports.Erasure{}, "ErasurePlan": reports.ErasurePlan{}, "Erasures": erasureList{}, "FoundList": foundList{}, "Snapshot": reports.Snapshot{}, "Front": about{}, "Collections": collectionList{}, "Problem": problem{},
 	"Accepted": acceptedWrite{}, "DeleteStep": deleteStepResult{}, "Fanout": dryRunResult{}, "TransactionResult": transactionResult{},
 	"Preview": model.Preview{}, "ModelSummary": model.Summary{}, "FoldChange": foldChange{}, "ImportProgress": writer.ImportProgress{},
 	"Group": group.Description{}, "GroupSummary": group.Summary{}, "Lease": group.Lease{}, "ParkedBatch": group.Parked{},

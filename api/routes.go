@@ -147,6 +147,7 @@ func (s *Server) table() []route {
 		{"GET", compactPath, rightMonitor, atOnce, 0, 0, s.compactions.compaction},
 		{"POST", compactPath, rightAdmin, byRoom, 0, untimed | lasting, s.compactions.compact},
 	}
+	rows = append(rows, s.erasures.table()...)
 	if s.opt.Metrics != nil {
 		rows = append(rows, route{"GET", "/metrics", rightMonitor, atOnce, 0, logless, buffered(s.opt.Metrics)})
 	}

@@ -115,6 +115,8 @@ type Dependencies struct {
 	Keys             KeyStore
 	Backups          Backups
 	Compactor        Compactor
+	Eraser           Eraser
+	Finder           Finder
 }
 
 // Options configure a Server. Zero values stand for the defaults.
@@ -208,6 +210,7 @@ type Server struct {
 	admin       *admin
 	backups     *backups
 	compactions *compactions
+	erasures    *erasures
 }
 
 // Bounds of how many requests of a kind run at a time.
@@ -216,6 +219,7 @@ const (
 	maxExports       = 4
 	maxPreviews      = 4
 	maxVerifications = 1
+	maxSearches      = 1
 )
 
 // New returns a server. Run serves it on a listener; Handler is for callers with a server of their own.
@@ -262,6 +266,7 @@ func (s *Server) handlers(parts Dependencies) {
 	s.keys = &keyring{store: parts.Keys, bodies: s.bodies}
 	s.backups = &backups{source: parts.Backups, fresh: fresh, positions: at, logger: opt.Logger}
 	s.compactions = &compactions{compactor: parts.Compactor, documents: s.documents, bodies: s.bodies, logger: opt.Logger}
+	s.erasures = &erasures{eraser: parts.Eraser, finder: parts.Finder, fresh: fresh, at: at, bodies: s.bodies, exports: s.exports, searches: slots(maxSearches), spoolDir: opt.SpoolDir, logger: opt.Logger}
 	s.admin = &admin{operator: parts.Operator, views: s.views, inspector: parts.Inspector, cluster: parts.Cluster, bodies: s.bodies, jobs: s.jobs,
 		verifies: slots(maxVerifications), replicaChanges: slots(1), version: opt.Version}
 }

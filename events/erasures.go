@@ -208,10 +208,10 @@ func (l *Log) InForce() (*fanfold.Erased, uint64) {
 
 // ErasuresAfter returns the erasures after one event, up to another, in order. Those of which all messages are from before the log's base have no
 // messages.
-func (l *Log) ErasuresAfter(after, upTo uint64) (out []*NotedErasure) {
+func (l *Log) ErasuresAfter(after, upTo uint64) (out []NotedErasure) {
 	t := l.erasures.get()
 	for i := range t.noted {
-		if n := &t.noted[i].NotedErasure; n.Seq > after && n.Seq <= upTo {
+		if n := t.noted[i].NotedErasure; n.Seq > after && n.Seq <= upTo {
 			out = append(out, n)
 		}
 	}

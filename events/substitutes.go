@@ -30,12 +30,12 @@ func (r *Reader) substitute(ctx context.Context, m Message) (Message, error) {
 }
 
 // fillGap returns the substitute of the first message in a gap, which ends before a sequence, that has one as of the reader's erasure; nil for none.
-// It asks the log where the gap's beginning is not explained. The error is PositionGone, with ErrErased, where a later erasure explains it; and
+// It asks the log where the gap's beginning has none. The error is PositionGone, with ErrErased, where a later erasure explains it; and
 // those of askErasures.
 func (r *Reader) fillGap(ctx context.Context, end uint64) (first *fanfold.Substitute, err error) {
 	next := r.last + 1
 	s, by := r.log.erasures.get().find(next, r.erasure)
-	if by == 0 { // a node that lags does not know what was erased meanwhile
+	if s == nil { // a node that lags does not know what was erased meanwhile, or what is in force
 		if err := r.log.askErasures(ctx); err != nil {
 			return nil, err
 		}

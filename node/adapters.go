@@ -25,9 +25,17 @@ type logSource struct {
 // newLogSource returns a log's events and its base.
 func newLogSource(l *events.Log) logSource { return logSource{l, buckets.NewBases(l)} }
 
-// Events opens a reader of the log from a sequence on. The projector closes it.
-func (s logSource) Events(ctx context.Context, from uint64) (projector.Reader, error) {
-	return s.Read(ctx, from)
+// Events opens a reader of the log from a sequence on, as of an erasure. The projector closes it.
+func (s logSource) Events(ctx context.Context, from, erasure uint64) (projector.Reader, error) {
+	return s.ReadAs(ctx, from, erasure)
+}
+
+// ErasuresAfter returns the erase events after one, up to another.
+func (s logSource) ErasuresAfter(after, upTo uint64) (list []*fanfold.Erasure) {
+	for _, e := range s.Log.ErasuresAfter(after, upTo) {
+		list = append(list, e.Erasure)
+	}
+	return list
 }
 
 // writerRows makes the read model a writer.ReadModel.

@@ -23,7 +23,7 @@ func (s logSource) Base(context.Context) (*projector.Base, error) {
 	if c, _ := s.Compaction(); c != nil && c.Seq == b.Seq {
 		h, want = c.Horizon, c.Base
 	}
-	return &projector.Base{Horizon: h, Open: func(ctx context.Context) (io.ReadCloser, error) {
+	return &projector.Base{Horizon: h, Erasure: b.Erasure, Open: func(ctx context.Context) (io.ReadCloser, error) {
 		found, err := s.findBase(ctx, b, want)
 		if err != nil {
 			return nil, err

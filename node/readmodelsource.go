@@ -44,12 +44,18 @@ func EventsOfBackup(b *backup.Backup) (EventSource, error) {
 type backupLog struct{ *backup.Backup }
 
 // Events returns a reader of the backup's events from a sequence on, which ends with io.EOF. The projector closes it.
-func (l backupLog) Events(ctx context.Context, from uint64) (projector.Reader, error) {
+func (l backupLog) Events(ctx context.Context, from, _ uint64) (projector.Reader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &backupReader{events: make(chan *fanfold.Event, 256), ended: make(chan struct{}), cancel: cancel}
 	go r.read(ctx, l.Backup, from)
 	return r, nil
 }
+
+// Erasures returns nothing: a backup has the substitutes of what was erased when it was made.
+func (l backupLog) Erasures() (last, inForce uint64) { return 0, 0 }
+
+// ErasuresAfter returns nothing: see Erasures.
+func (l backupLog) ErasuresAfter(uint64, uint64) []*fanfold.Erasure { return nil }
 
 // Base returns the base at which the backup's log begins, nil where it begins with its first event.
 func (l backupLog) Base(context.Context) (*projector.Base, error) {

@@ -14,16 +14,18 @@ import (
 // Base is the state at the horizon at which a log begins.
 type Base struct {
 	Horizon fanfold.Horizon // at least Seq and Digest
+	Erasure uint64          // as of which it is; 0 for none
 	// Open returns the file, which is read to its end. The error is Unavailable.
 	Open func(ctx context.Context) (io.ReadCloser, error)
 }
 
 // load fills the read model with a base, nil for that of a log that begins with its first event, and makes the fold that goes on from there.
+// A base from before the rebuilding's erasure is amended.
 func (r *rebuilding) load(ctx context.Context, base *Base) error {
 	if base == nil {
 		plan, err := fold.NewPlan(model.Empty(), 0, nil)
 		r.fold = r.p.newFold(plan, nil)
-		return err
+		return errors.Join(err, r.setErasure())
 	}
 	file, err := base.Open(ctx)
 	if err != nil {
@@ -40,8 +42,16 @@ func (r *rebuilding) load(ctx context.Context, base *Base) error {
 	if err != nil {
 		return err
 	}
+	if base.Erasure > r.erasure { // known to the log by now
+		r.erasure = base.Erasure
+	}
+	if base.Erasure < r.erasure {
+		if err := r.amend(plan, base.Erasure); err != nil {
+			return err
+		}
+	}
 	r.fold, r.at = r.p.newFold(plan, nil), r.base.Seq
-	return nil
+	return r.setErasure()
 }
 
 // beginWithBase makes the base the current read model, where that lacks events that the log may not have any more. The error is that of the log
@@ -56,7 +66,7 @@ func (p *Projector) beginWithBase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := p.newRebuilding(db, func() uint64 { return base.Horizon.Seq })
+	r := p.newRebuilding(db, p.asOf(), func() uint64 { return base.Horizon.Seq })
 	if err := r.load(ctx, base); err != nil {
 		return errors.Join(err, p.store.Discard(db))
 	}

@@ -39,7 +39,8 @@ const (
 // compaction is a Compacting under way.
 type compaction struct {
 	Compacting
-	p *Projector
+	p       *Projector
+	erasure uint64 // as of which the base is
 }
 
 // BeginCompact begins to let the store begin at a horizon. The base is made by a replay, put where all nodes find it, read back, and must give
@@ -50,7 +51,7 @@ func (p *Projector) BeginCompact(asked Compacting) (run func(ctx context.Context
 	if !p.replay.beginCompaction(&reports.Compaction{Before: asked.Before, By: asked.By, Total: int64(asked.Horizon)}) {
 		return nil, errReplaying
 	}
-	c := &compaction{asked, p}
+	c := &compaction{asked, p, p.erasure.Load()}
 	if c.Step == nil {
 		c.Step = func(string) error { return nil }
 	}
@@ -81,7 +82,7 @@ func (c *compaction) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := c.p.newRebuilding(db, c.p.store.Applied.Seq)
+	r := c.p.newRebuilding(db, c.erasure, c.p.store.Applied.Seq)
 	r.told = c.told
 	swapping, err := c.takeOver(ctx, r, base, file)
 	if err != nil && !swapping {
@@ -105,7 +106,7 @@ func (c *compaction) build(ctx context.Context) (h fanfold.Horizon, err error) {
 		return h, err
 	}
 	defer func() { err = errors.Join(err, c.p.store.Discard(db)) }()
-	r := c.p.newRebuilding(db, func() uint64 { return c.Horizon })
+	r := c.p.newRebuilding(db, c.erasure, func() uint64 { return c.Horizon })
 	r.told = c.told
 	if err := r.beginPast(ctx, Past{To: fanfold.Moment{Position: fanfold.At(c.Horizon, fanfold.MaxChanges)}, Last: c.Horizon}); err != nil {
 		return h, err
@@ -168,13 +169,14 @@ func (r *countedReader) Read(b []byte) (int, error) {
 // takeOver reads the base back, replays what follows, compares, appends the event, and makes the result the current read model. The generation is the
 // store's, even on an error, where swapping is true.
 func (c *compaction) takeOver(ctx context.Context, r *rebuilding, base *Base, file fanfold.BaseFile) (swapping bool, err error) {
+	base.Erasure = c.erasure
 	if err := r.load(ctx, base); err != nil {
 		return false, err
 	}
 	if err := c.Step(StepReadBack); err != nil {
 		return false, err
 	}
-	if r.feed, err = follow(ctx, c.p.log, r.at+1); err != nil {
+	if r.feed, err = follow(ctx, c.p.log, r.at+1, r.erasure); err != nil {
 		return false, err
 	}
 	defer r.feed.stop()
@@ -214,7 +216,7 @@ func different(d *sqlite.Differences) error {
 // append appends the event, and waits until it is folded.
 func (c *compaction) append(ctx context.Context, h fanfold.Horizon, file fanfold.BaseFile) error {
 	c.p.replay.compacts(reports.PhaseAppending, 0, 0)
-	seq, err := c.Append(ctx, &fanfold.Compaction{Horizon: h, Base: file})
+	seq, err := c.Append(ctx, &fanfold.Compaction{Horizon: h, Base: file, Erasure: c.erasure})
 	if err == nil {
 		err = c.Step(StepAppended)
 	}

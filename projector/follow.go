@@ -45,9 +45,9 @@ func weight(ev *fanfold.Event) int64 {
 	return min(int64(len(ev.Body)), readAheadBytes)
 }
 
-// follow starts to read a log at event from. The caller calls stop on what it returns.
-func follow(ctx context.Context, log Log, from uint64) (*follower, error) {
-	reader, err := log.Events(ctx, from)
+// follow starts to read a log at event from, as of an erasure. The caller calls stop on what it returns.
+func follow(ctx context.Context, log Log, from, erasure uint64) (*follower, error) {
+	reader, err := log.Events(ctx, from, erasure)
 	if err != nil {
 		return nil, err
 	}

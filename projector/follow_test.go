@@ -28,7 +28,7 @@ func (r slowReader) Next(ctx context.Context) (*fanfold.Event, uint64, error) {
 func (r slowReader) Close() {}
 
 // Events returns the reader itself.
-func (r slowReader) Events(context.Context, uint64) (Reader, error) { return r, nil }
+func (r slowReader) Events(context.Context, uint64, uint64) (Reader, error) { return r, nil }
 
 // Base returns none.
 func (r slowReader) Base(context.Context) (*Base, error) { return nil, nil }
@@ -56,7 +56,7 @@ func TestGuardsAreFoldedWithTheirDocuments(t *testing.T) {
 	reader := make(slowReader)
 	p := &Projector{log: reader}
 	p.opt.defaults()
-	f, err := follow(t.Context(), p.log, 1)
+	f, err := follow(t.Context(), p.log, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,3 +85,9 @@ func TestGuardsAreFoldedWithTheirDocuments(t *testing.T) {
 		t.Errorf("batches end at %v, want the last at 9", ends)
 	}
 }
+
+// Erasures implements Log.
+func (r slowReader) Erasures() (last, inForce uint64) { return 0, 0 }
+
+// ErasuresAfter implements Log.
+func (r slowReader) ErasuresAfter(uint64, uint64) []*fanfold.Erasure { return nil }

@@ -70,6 +70,7 @@ type preparation struct {
 	feed     *follower
 	begun    uint64                       // last event of the read model that was copied
 	at       uint64                       // last event followed
+	erasure  uint64                       // as of which the copy is
 	copied   fanfold.Position             // changes of the read model are taken over up to here
 	failed   error                        // why it cannot be used any more; nil where it can
 	problems map[string][]fanfold.Problem // what the model would hide or cannot compare, by document

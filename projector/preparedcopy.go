@@ -61,7 +61,7 @@ func (w *preparation) compute(tx *sqlite.Tx, progress func(phase string, done, t
 	if err != nil {
 		return err
 	}
-	w.begun, w.at, w.copied = cp.Seq, cp.Seq, cp.Position
+	w.begun, w.at, w.copied, w.erasure = cp.Seq, cp.Seq, cp.Position, cp.Erasure
 	done := int64(0)
 	w.fold.OnDocument(func() error {
 		done++
@@ -112,7 +112,7 @@ func (w *preparation) syncFile() error {
 // followTo folds the log's events up to last into the copy, under the announced model.
 func (w *preparation) followTo(last uint64) (err error) {
 	if w.feed == nil {
-		if w.feed, err = follow(w.ctx, w.p.log, w.at+1); err != nil {
+		if w.feed, err = follow(w.ctx, w.p.log, w.at+1, w.erasure); err != nil {
 			return err
 		}
 	}

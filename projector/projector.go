@@ -35,10 +35,16 @@ type Reader interface {
 
 // Log holds the events: what the projector needs of them.
 type Log interface {
-	// Events returns a reader that begins at event from. The caller closes it.
-	Events(ctx context.Context, from uint64) (Reader, error)
+	// Events returns a reader that begins at event from, and reads as of an erasure: see ErasuresAfter. The caller closes it. The error, and the
+	// reader's, is also PositionGone, where what is erased by a later erasure is gone.
+	Events(ctx context.Context, from, erasure uint64) (Reader, error)
 	// Base returns the base at which the log begins, nil where it begins with its first event. The error is Unavailable.
 	Base(ctx context.Context) (*Base, error)
+	// Erasures returns the last erase event that is known, and the last one that is in force; 0 for none.
+	Erasures() (last, inForce uint64)
+	// ErasuresAfter returns the documents of the erase events after one, up to another, in order. A read model as of an erasure has the substitutes
+	// of what the erase events up to that list.
+	ErasuresAfter(after, upTo uint64) []*fanfold.Erasure
 }
 
 // Options says how a Projector works. The zero value works.
@@ -84,10 +90,13 @@ type Projector struct {
 	plan      atomic.Pointer[fold.Plan]
 	stopped   atomic.Pointer[Stopped]
 	begun     atomic.Bool   // see Begun
+	erasure   atomic.Uint64 // as of which the read model is; changes under folding
+	asked     atomic.Uint64 // as of which it has to be by the last erased event that came
 	logEnd    atomic.Uint64 // last event the log is known to have
 	folded    atomic.Uint64 // events folded by this process
 	replay    replayState
 	proposals proposals
+	erasing   erasing
 	versions  versions
 	resume    chan struct{} // has an element where a replay put a sound read model in place
 }
@@ -102,7 +111,9 @@ func New(source Log, store *sqlite.Store, opt Options) (*Projector, error) {
 		return nil, err
 	}
 	p.plan.Store(pl)
-	return p, errors.Join(p.refreshProposal(store.Read, ""), p.versions.load(store.Read))
+	cp, err := store.Checkpoint()
+	p.erasure.Store(cp.Erasure)
+	return p, errors.Join(err, p.refreshProposal(store.Read, ""), p.versions.load(store.Read))
 }
 
 // Model returns the model that applies now, the event that applied it (0 for none) and the paths still reserved.
@@ -120,6 +131,7 @@ func (p *Projector) Begun() bool { return p.begun.Load() }
 func (p *Projector) Run(ctx context.Context) error {
 	var preparing sync.WaitGroup
 	preparing.Go(func() { p.prepareAll(ctx) })
+	preparing.Go(func() { p.prepareErasures(ctx) })
 	preparing.Go(func() { p.tidyWhenIdle(ctx) })
 	defer preparing.Wait()
 	const firstWait, maxWait = 50 * time.Millisecond, 5 * time.Second
@@ -190,12 +202,24 @@ func (p *Projector) run(ctx context.Context) error {
 	if err := p.plan.Load().Known(); err != nil { // a newer program has folded so far
 		return err
 	}
+	for {
+		if err := p.changeOver(ctx); err != nil {
+			return err
+		}
+		if err := p.runAsOf(ctx, p.erasure.Load()); ctx.Err() != nil || !errors.Is(err, errOtherErasure) && !p.mustChangeOver() {
+			return err
+		}
+	}
+}
+
+// runAsOf folds as of an erasure, until something fails or the read model is to be as of another one. That is errOtherErasure.
+func (p *Projector) runAsOf(ctx context.Context, erasure uint64) error {
 	if err := p.beginWithBase(ctx); err != nil {
 		return &readError{err}
 	}
 	p.begun.Store(true)
 	from := p.store.Applied.Seq() + 1
-	feed, err := follow(ctx, p.log, from)
+	feed, err := follow(ctx, p.log, from, erasure)
 	if err != nil {
 		return &readError{err}
 	}
@@ -211,17 +235,27 @@ func (p *Projector) run(ctx context.Context) error {
 			return &readError{err}
 		}
 		p.logEnd.Store(events[len(events)-1].Seq + feed.pending)
-		if err := p.foldLive(ctx, events); err != nil {
+		if err := p.foldLive(ctx, events, erasure); err != nil {
 			return err
 		}
 	}
 }
 
-// foldLive folds a batch into the current read model. Each model event is a batch of its own, for it may be there
-// already, prepared.
-func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event) error {
+// foldLive folds a batch, which was read as of an erasure, into the current read model. Each model event is a batch of its own, for it may be there
+// already, prepared. It ends with errOtherErasure before an event that asks for a read model as of a later erasure.
+func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event, erasure uint64) (err error) {
 	p.folding.Lock()
 	defer p.folding.Unlock()
+	if p.erasure.Load() != erasure { // a replay has put another one in place
+		return errOtherErasure
+	}
+	events, upTo := beforeErased(events, erasure)
+	defer func() {
+		if err == nil && upTo > 0 {
+			p.asked.Store(upTo)
+			err = errOtherErasure
+		}
+	}()
 	applied := p.store.Applied.Seq()
 	events = events[sort.Search(len(events), func(i int) bool { return events[i].Seq > applied }):] // a base may have gone further meanwhile
 	if len(events) == 0 {

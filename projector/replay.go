@@ -17,15 +17,16 @@ type replayState struct {
 	mu         sync.Mutex
 	current    *Progress
 	compaction *reports.Compaction
+	erasing    bool      // a read model as of a later erasure is built
 	comparing  time.Time // when rows were first compared
 }
 
 // errReplaying is the error of a replay while another one runs.
-var errReplaying = fanfold.Errorf(fanfold.Conflict, "a replay or a compaction is running already: see /v1/_status")
+var errReplaying = fanfold.Errorf(fanfold.Conflict, "a replay, a compaction or an erasure is running already: see /v1/_status")
 
-// busy tells whether a replay or a compaction runs. It is called with r.mu held.
+// busy tells whether a replay or a compaction runs, or one for an erasure. It is called with r.mu held.
 func (r *replayState) busy() bool {
-	return r.current != nil && r.current.Running || r.compaction != nil && r.compaction.Running
+	return r.current != nil && r.current.Running || r.compaction != nil && r.compaction.Running || r.erasing
 }
 
 // progress returns a copy of the progress, nil where there has been no replay.
@@ -130,14 +131,16 @@ func (p *Projector) BeginReplayTo(last uint64) (run func(ctx context.Context) er
 
 // rebuilding is a new read model that is built from the log.
 type rebuilding struct {
-	p      *Projector
-	db     *sqlite.DB
-	fold   *fold.Fold
-	feed   *follower
-	at     uint64          // last event replayed
-	base   fanfold.Horizon // with which it began; zero for the log's first event
-	target func() uint64   // last event to replay, which may move on
-	told   func(seq, target uint64)
+	p    *Projector
+	db   *sqlite.DB
+	fold *fold.Fold
+	feed *follower
+	at   uint64 // last event replayed
+	// erasure is the last erase event as of which it is; 0 for none
+	erasure uint64
+	base    fanfold.Horizon // with which it began; zero for the log's first event
+	target  func() uint64   // last event to replay, which may move on
+	told    func(seq, target uint64)
 }
 
 // rebuild replays up to target and makes the result the current read model.
@@ -146,7 +149,7 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	if err != nil {
 		return err
 	}
-	r := p.newRebuilding(db, target)
+	r := p.newRebuilding(db, p.asOf(), target)
 	swapping, err := r.run(ctx)
 	if err != nil && !swapping {
 		return errors.Join(err, p.store.Discard(db))
@@ -154,9 +157,9 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	return err
 }
 
-// newRebuilding returns a read model to be built in an empty generation, whose progress is that of a replay.
-func (p *Projector) newRebuilding(db *sqlite.DB, target func() uint64) *rebuilding {
-	return &rebuilding{p: p, db: db, target: target, told: p.replay.reached}
+// newRebuilding returns a read model to be built in an empty generation, as of an erasure, whose progress is that of a replay.
+func (p *Projector) newRebuilding(db *sqlite.DB, erasure uint64, target func() uint64) *rebuilding {
+	return &rebuilding{p: p, db: db, erasure: erasure, target: target, told: p.replay.reached}
 }
 
 // begin reads a log from its base on, or from its first event where it has none. The caller stops r.feed.
@@ -168,7 +171,7 @@ func (r *rebuilding) begin(ctx context.Context, log Log) error {
 	if err != nil {
 		return err
 	}
-	r.feed, err = follow(ctx, log, r.at+1)
+	r.feed, err = follow(ctx, log, r.at+1, r.erasure)
 	return err
 }
 
@@ -193,6 +196,9 @@ func (r *rebuilding) swapIn(ctx context.Context) (swapping bool, err error) {
 	}
 	if err := r.feed.reader.WaitSynced(ctx, r.at); err != nil { // a batch may go past the target
 		return false, err
+	}
+	if p := r.p; r.erasure < p.erasure.Load() {
+		return false, errErasedMeanwhile
 	}
 	return true, r.takeOver()
 }
@@ -232,6 +238,7 @@ func (r *rebuilding) takeOver() error {
 	if err := p.store.Swap(r.db); err != nil {
 		return err
 	}
+	p.erasure.Store(r.erasure)
 	p.proposals.restart() // a copy of the old generation would bring back what was wrong in it
 	r.fold.SetReporter(&p.report)
 	p.fold = r.fold

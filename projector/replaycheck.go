@@ -82,7 +82,7 @@ func (p *Projector) check(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.store.Discard(db)) }()
-	r := p.newRebuilding(db, p.store.Applied.Seq)
+	r := p.newRebuilding(db, p.erasure.Load(), p.store.Applied.Seq)
 	if err := r.begin(ctx, p.log); err != nil {
 		return err
 	}
@@ -106,7 +106,9 @@ func (r *rebuilding) compare(ctx context.Context, copying func(), progress fanfo
 		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, frozen.Remove()) }()
-	at = frozen.Checkpoint.At()
+	if at = frozen.Checkpoint.At(); frozen.Checkpoint.Erasure != r.erasure {
+		return at, nil, errErasedMeanwhile
+	}
 	target := r.target
 	defer func() { r.target = target }()
 	seq := frozen.Checkpoint.Seq

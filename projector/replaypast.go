@@ -47,7 +47,7 @@ func (p *Projector) replayPast(ctx context.Context, past Past, target uint64) er
 	if err != nil {
 		return err
 	}
-	r := p.newRebuilding(db, nil)
+	r := p.newRebuilding(db, p.asOf(), nil)
 	r.target = func() uint64 { return r.at }
 	if err := r.beginPast(ctx, past); err != nil {
 		return errors.Join(err, p.store.Discard(db))
@@ -73,7 +73,7 @@ func (r *rebuilding) beginPast(ctx context.Context, past Past) error {
 		return &fanfold.Error{Code: fanfold.PositionGone, Oldest: &fanfold.Bookmark{Position: h.At()},
 			Message: "the store begins at event " + strconv.FormatUint(h.Seq, 10) + ": what was before is no longer kept"}
 	}
-	r.feed, err = follow(ctx, pastLog{r.p.log, past, r.base}, r.at+1)
+	r.feed, err = follow(ctx, pastLog{r.p.log, past, r.base}, r.at+1, r.erasure)
 	return err
 }
 
@@ -121,11 +121,11 @@ type pastLog struct {
 }
 
 // Events returns a reader that ends with io.EOF.
-func (l pastLog) Events(ctx context.Context, from uint64) (Reader, error) {
+func (l pastLog) Events(ctx context.Context, from, erasure uint64) (Reader, error) {
 	if l.past.Last <= l.base.Seq {
 		return emptyReader{}, nil
 	}
-	r, err := l.Log.Events(ctx, from)
+	r, err := l.Log.Events(ctx, from, erasure)
 	if err != nil {
 		return nil, err
 	}

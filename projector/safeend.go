@@ -15,7 +15,8 @@ func SafeEnd(ctx context.Context, log Log, base, seq uint64) (safe uint64, lates
 	if seq > base+2*maxGuardedRound {
 		from = seq - 2*maxGuardedRound
 	}
-	reader, err := log.Events(ctx, from+1)
+	_, inForce := log.Erasures()
+	reader, err := log.Events(ctx, from+1, inForce)
 	if err != nil {
 		return 0, latest, err
 	}

@@ -23,81 +23,99 @@ func Paths(texts []string) (out []model.Path, err error) {
 	return out, nil
 }
 
-// Of returns the skeleton of a document: its member id, and the ids at paths, with the objects and arrays on the way to them. Elements of an
-// array on the way keep their places: one that has no id is an empty object, or null. The body is a JSON object.
+// Of returns the skeleton of a document: its member id, and the ids at paths, with the objects and arrays on the way to them. What has no id is
+// dropped. In an array that has one, elements without keep their places: an object as an empty one, anything else as null. The body is a JSON
+// object.
 func Of(body []byte, paths []model.Path) []byte {
 	var t jsondoc.Tree
 	if t.Parse(body) != nil {
 		return nil
 	}
 	w := writer{t: &t}
-	w.object(jsondoc.Root, paths, true)
+	if !w.object(jsondoc.Root, paths, true) {
+		return []byte("{}")
+	}
 	return w.out
 }
 
-// writer writes the skeleton of a tree.
+// writer writes the skeleton of a tree. Its methods tell whether there was an id, and write nothing where there was none.
 type writer struct {
 	t   *jsondoc.Tree
 	out []byte
 }
 
 // object writes what paths lead to in an object, and its member id where it is the document.
-func (w *writer) object(n jsondoc.Node, paths []model.Path, document bool) {
+func (w *writer) object(n jsondoc.Node, paths []model.Path, document bool) bool {
+	begin := len(w.out)
 	w.out = append(w.out, '{')
-	first := true
+	some := false
 	for c := w.t.First(n); c != jsondoc.None; c = w.t.Next(c) {
 		name := w.t.Key(c)
 		rest := after(paths, model.Step{Name: name})
 		if document && name == "id" {
-			rest = []model.Path{{}}
+			rest = append(rest, model.Path{})
 		}
-		if !w.leads(c, rest) {
+		if len(rest) == 0 {
 			continue
 		}
-		if !first {
+		at := len(w.out)
+		if some {
 			w.out = append(w.out, ',')
 		}
-		first = false
 		w.out = append(append(w.out, w.t.RawKey(c)...), ':')
-		w.value(c, rest)
+		if w.value(c, rest) {
+			some = true
+		} else {
+			w.out = w.out[:at]
+		}
+	}
+	if !some {
+		w.out = w.out[:begin]
+		return false
 	}
 	w.out = append(w.out, '}')
+	return true
 }
 
-// value writes what paths lead to at a node, null for nothing.
-func (w *writer) value(n jsondoc.Node, paths []model.Path) {
-	switch kind := w.t.Kind(n); {
-	case isID(w.t, n) && slices.ContainsFunc(paths, func(p model.Path) bool { return len(p) == 0 }):
-		w.out = append(w.out, w.t.Raw(n)...)
-	case kind == jsondoc.Object:
-		w.object(n, paths, false)
-	case kind == jsondoc.Array:
-		rest := after(paths, model.Step{})
-		w.out = append(w.out, '[')
-		for c := w.t.First(n); c != jsondoc.None; c = w.t.Next(c) {
-			if c != w.t.First(n) {
-				w.out = append(w.out, ',')
-			}
-			w.value(c, rest)
-		}
-		w.out = append(w.out, ']')
-	default:
-		w.out = append(w.out, "null"...)
+// value writes what paths lead to at a node.
+func (w *writer) value(n jsondoc.Node, paths []model.Path) bool {
+	switch w.t.Kind(n) {
+	case jsondoc.Object:
+		return w.object(n, paths, false)
+	case jsondoc.Array:
+		return w.array(n, after(paths, model.Step{}))
 	}
+	if !isID(w.t, n) || !slices.ContainsFunc(paths, func(p model.Path) bool { return len(p) == 0 }) {
+		return false
+	}
+	w.out = append(w.out, w.t.Raw(n)...)
+	return true
 }
 
-// leads tells whether paths lead on from a node: to an id at it, or through it.
-func (w *writer) leads(n jsondoc.Node, paths []model.Path) bool {
-	for _, p := range paths {
+// array writes the elements of an array, of which paths lead on from each.
+func (w *writer) array(n jsondoc.Node, paths []model.Path) bool {
+	begin := len(w.out)
+	some := false
+	w.out = append(w.out, '[')
+	for c := w.t.First(n); c != jsondoc.None && len(paths) > 0; c = w.t.Next(c) {
+		if c != w.t.First(n) {
+			w.out = append(w.out, ',')
+		}
 		switch {
-		case len(p) == 0 && isID(w.t, n):
-			return true
-		case len(p) == 0:
-		case p[0].Each() && w.t.Kind(n) == jsondoc.Array, !p[0].Each() && w.t.Kind(n) == jsondoc.Object:
-			return true
+		case w.value(c, paths):
+			some = true
+		case w.t.Kind(c) == jsondoc.Object:
+			w.out = append(w.out, "{}"...)
+		default:
+			w.out = append(w.out, "null"...)
 		}
 	}
-	return false
+	if !some {
+		w.out = w.out[:begin]
+		return false
+	}
+	w.out = append(w.out, ']')
+	return true
 }
 
 // isID tells whether a node can be an id, as model.Path.AppendIDs does.

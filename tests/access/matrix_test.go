@@ -111,6 +111,8 @@ func senders(t *testing.T, h *house, anonymous bool) []*sender {
 // bodies are those of the requests that need more than {} to be understood. C stands for the collection.
 var bodies = map[string]string{
 	"POST /v1/_compact":                  `{"before":"0","dryRun":true}`,
+	"POST /v1/_erase":                    `{"documents":[{"collection":"C","id":"m"}]}`,
+	"POST /v1/_find":                     `{"text":"m"}`,
 	"POST /v1/_transactions":             `{"operations":[{"op":"put","collection":"C","id":"m","body":{}}]}`,
 	"PUT /v1/_groups/{name}":             `{"partitions":1,"role":"read"}`,
 	"POST /v1/_groups/{name}/_lease":     `{"member":"m"}`,
@@ -135,13 +137,15 @@ var types = map[string]string{
 
 // queries are the parameters without which a request cannot be answered. C stands for the collection.
 var queries = map[string]string{
-	"/v1/_export":                 "?collections=C",
-	"/v1/_changes":                "?collections=C",
-	"/v1/_diff":                   "?from=0&collections=C",
-	"/v1/_import":                 "?id=C",
-	"/v1/_groups/{name}/_changes": "?partition=0&token=t",
-	"/v1/_model":                  "?dryRun=true",
-	"/v1/_model/{collection}":     "?dryRun=true",
+	"/v1/_export":                  "?collections=C",
+	"/v1/_changes":                 "?collections=C",
+	"/v1/_diff":                    "?from=0&collections=C",
+	"/v1/_import":                  "?id=C",
+	"/v1/_erase":                   "?dryRun=true",
+	"/v1/{collection}/{id}/_erase": "?dryRun=true",
+	"/v1/_groups/{name}/_changes":  "?partition=0&token=t",
+	"/v1/_model":                   "?dryRun=true",
+	"/v1/_model/{collection}":      "?dryRun=true",
 }
 
 // TestMatrix: every route, for every principal and every kind of collection, is refused where the table of docs/security.md says so,
@@ -205,8 +209,8 @@ func ask(t *testing.T, s *sender, route, right, collection string, all bool) {
 		if child != "" {
 			names = append(names, child)
 		}
-		url := strings.NewReplacer("{collection}", collection, "{id}", id, "{child}", child, "{name}", "g", "{batch}", "1", "{work}", "w").Replace(path)
-		if query := queries[path]; method == http.MethodPut || method == http.MethodPatch || !strings.Contains(query, "dryRun") {
+		url := strings.NewReplacer("{collection}", collection, "{id}", id, "{child}", child, "{name}", "g", "{batch}", "1", "{work}", "w", "{number}", "1").Replace(path)
+		if query := queries[path]; method == http.MethodPut || method == http.MethodPatch || method == http.MethodPost || !strings.Contains(query, "dryRun") {
 			url += strings.ReplaceAll(query, "C", collection)
 		}
 		body := ""

@@ -286,6 +286,7 @@ func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
 	}
 	groupAnswers(s)
 	compactAnswers(t, s)
+	eraseAnswers(t, s)
 	workAnswers(t, s)
 	foreignNames(t, s, c.doc)
 	keyAnswers(t, s, c.doc)

@@ -74,3 +74,28 @@ func (s *Store) rebuilt() {
 		}
 	}
 }
+
+// Erased waits until an erasure is done, and returns the position from which on the store has nothing of it.
+func (s *Store) Erased(location string) (at fanfold.Position) {
+	s.tb.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // between two looks
+		var e struct {
+			Phase, Error string
+			Position     string
+		}
+		if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, location, "").Body, &e); err != nil {
+			s.tb.Fatalf("erasure: %v", err)
+		}
+		if e.Phase == "done" {
+			s.CatchUp()
+			at, err := fanfold.ParsePosition(e.Position)
+			if err != nil {
+				s.tb.Fatalf("erasure: %v", err)
+			}
+			return at
+		}
+		if time.Now().After(end) {
+			s.tb.Fatalf("the erasure is not done: %+v", e)
+		}
+	}
+}

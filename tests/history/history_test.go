@@ -159,6 +159,10 @@ type history struct {
 	until  uint64          // the last event whose past is read, while others are stored; 0 for the log's last
 	half   string          // the key of a principal who writes half of the collections; "" in an open house
 	sender *harness.Client // of the next write; nil for the store's own
+
+	refreshed []string                   // frozen fields that the write which is noted next takes anew
+	relations map[string]map[string]bool // by collection: the paths of all relations that there were
+	erased    bool                       // something was erased, so that rows from before the horizon say what is no more
 }
 
 // mayUpgrade tells whether the version of the fold can be changed: in a program that knows two, once.
@@ -258,12 +262,13 @@ func (h *history) checkReplay() {
 
 // operation is one step of a history.
 type operation struct {
-	kind  string // put, delete, merge-patch, json-patch, transaction, model, prepare, activate, withdraw, replay, restart, compact, upgrade or prepare-upgrade
+	kind  string // put, delete, merge-patch, json-patch, transaction, model, prepare, activate, withdraw, replay, restart, compact, erase, upgrade or prepare-upgrade
 	key   okey
 	body  string
 	model *omodel
 	// refresh are frozen fields that a put or merge-patch takes anew
 	refresh []string
+	members []string    // of erase: those that go; none for the whole document
 	share   int         // of compact: where the horizon is among the events that are kept, in percent
 	parts   []operation // of a transaction: put, delete and merge-patch
 	half    bool        // the principal who writes half of the collections asks for it
@@ -280,6 +285,8 @@ func (op operation) GoString() string {
 		return fmt.Sprintf("transaction %#v", op.parts)
 	case "compact":
 		return fmt.Sprintf("compact %d%%", op.share)
+	case "erase":
+		return fmt.Sprintf("erase %s %v", op.key, op.members)
 	}
 	if op.half {
 		op.kind = "half's " + op.kind
@@ -307,8 +314,13 @@ func (h *history) operation(t *rapid.T) operation {
 		op.key = h.there(t, op.key)
 	case n < 84:
 		op.kind, op.key = "delete", h.there(t, op.key)
-	case n < 86 && h.proposed == 0:
+	case n < 85 && h.proposed == 0:
 		op.kind, op.share = "compact", upTo(t, 100)
+	case n < 87 && h.proposed == 0:
+		op.kind, op.key = "erase", h.known(t)
+		if chance(t, 40) {
+			op.members = []string{draw(t, plainMembers...)}
+		}
 	case n < 89 && h.mayUpgrade():
 		op.kind = draw(t, "upgrade", "prepare-upgrade")
 	case n < 96 && h.proposed != 0:
@@ -450,6 +462,8 @@ func (h *history) run(op operation) {
 		h.proposed = 0
 	case "compact":
 		h.compact(op.share)
+	case "erase":
+		h.erase(op)
 	case "replay":
 		h.s.Replay()
 		h.check()
@@ -528,7 +542,8 @@ func (h *history) accepted(r *harness.Response, op string, key okey) {
 // stored notes an event that the oracle has applied.
 func (h *history) stored(seq uint64, op string, key okey) {
 	after := h.o.views()
-	h.expect = append(h.expect, expected{seq, op, key, h.views, after, h.o.written(), h.o.expectedLinks(), h.o.clone(), nil})
+	h.expect = append(h.expect, expected{seq, op, key, h.views, after, h.o.written(), h.o.expectedLinks(), h.o.clone(), nil, h.refreshed, nil})
+	h.noteRelations()
 	h.views = after
 }
 
@@ -544,7 +559,9 @@ func (h *history) put(op operation) {
 	}
 	r := h.write(want, http.MethodPut, path, op.body)
 	h.o.put(op.key, op.body, op.refresh...)
+	h.refreshed = op.refresh
 	h.accepted(r, what, op.key)
+	h.refreshed = nil
 }
 
 func (h *history) delete(key okey) {
@@ -614,6 +631,8 @@ func (h *history) patch(op operation, fits func(doc *jsonvalue.Value) bool) {
 	r := h.write(want, http.MethodPatch, harness.Path(op.key.collection, op.key.id)+op.query(), op.body, "Content-Type", "application/"+op.kind+"+json")
 	if want == http.StatusNoContent {
 		h.o.write(op.key, body, "", op.refresh...)
+		h.refreshed = op.refresh
 		h.accepted(r, "patch", op.key)
+		h.refreshed = nil
 	}
 }

@@ -146,6 +146,8 @@ type expected struct {
 	links         []expectedLinks
 	oracle        *oracle // as it was
 	roots         []okey  // documents whose deletes brought the event with them; none where somebody asked for it
+	refresh       []string
+	erased        *erasedNow // of the event from which on something is erased
 }
 
 // changes is how many documents the event changed.
@@ -173,6 +175,10 @@ func (h *history) checkFeed() {
 			if e.op != "" {
 				revs[e.key] = e.seq
 			}
+			continue
+		}
+		if e.erased != nil {
+			rows = h.checkErasedRows(e, rows, revs)
 			continue
 		}
 		n := 0

@@ -35,6 +35,9 @@ func (h *history) checkFollowers() {
 	for _, view := range []string{"embedded", "referenced"} {
 		followed := map[okey]string{}
 		rows := h.goneRows(view)
+		if h.erased {
+			followed, rows = h.heldAt(h.horizon, view), nil
+		}
 		for _, row := range rows {
 			h.follow(followed, row, view)
 		}
@@ -74,7 +77,7 @@ func (h *history) pages(query string) (rows []harness.Change) {
 // follow applies a row as a follower does.
 func (h *history) follow(followed map[okey]string, row harness.Change, view string) {
 	key := okey{row.Collection, row.ID}
-	if row.Op == "delete" {
+	if row.Op == "delete" || row.Op == "erase" {
 		delete(followed, key)
 		return
 	}
