@@ -30,8 +30,3 @@ func (n *Node) Erasures(context.Context) ([]reports.Erasure, error) { return nil
 
 // EachErased implements api.Eraser.
 func (n *Node) EachErased(context.Context, func(reports.ErasedDocument) error) error { return nil }
-
-// FindText implements api.Finder.
-func (n *Node) FindText(context.Context, string, int) ([]reports.Found, bool, error) {
-	return nil, false, errNoErasure
-}
