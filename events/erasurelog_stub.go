@@ -34,3 +34,6 @@ func (l *Log) EraseMessages(ctx context.Context, also map[string]func(seq uint64
 func (l *Log) Unerased(ctx context.Context) (messages int64, residue bool, err error) {
 	return 0, false, nil
 }
+
+// LastErased stub.
+func (l *Log) LastErased() uint64 { return l.erasures.get().lastD }
