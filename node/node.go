@@ -112,6 +112,7 @@ type Node struct {
 	groups      *group.Groups // for the node itself
 	groupStates *groupStates
 	backups     backupsMade
+	finding     sync.Mutex // held while a text is searched for, which reads the whole log
 	values      *inspect.ValueCounter
 	writer      *writer.Writer
 	api         *api.Server
