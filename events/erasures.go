@@ -179,6 +179,16 @@ func (t *erasureTable) find(seq, erasure uint64) (s *fanfold.Substitute, by uint
 	return s, by
 }
 
+// count returns how many messages are listed from one to another.
+func (t *erasureTable) count(from, to uint64) (n uint64) {
+	for i := sort.Search(len(t.listed), func(i int) bool { return t.listed[i].seq >= from }); i < len(t.listed) && t.listed[i].seq <= to; i++ {
+		if i == 0 || t.listed[i].seq != t.listed[i-1].seq {
+			n++
+		}
+	}
+	return n
+}
+
 // anyOn tells whether a message after one is listed on a subject, or on one that matches it, claims apart.
 func (t *erasureTable) anyOn(subject string, after uint64) bool {
 	if !strings.HasSuffix(subject, ">") {

@@ -155,9 +155,10 @@ func (l *Log) knowingBase(ctx context.Context, s State) (State, error) {
 	if err := l.askBase(ctx, l.lastBySubject); err != nil && !isRefusal(err) {
 		return s, err
 	}
+	s, err := l.State(ctx)
 	base := l.Base().Seq
-	if s.Base = base; s.Complete() || base == 0 || s.Last <= base || s.First > base {
-		return s, nil
+	if err != nil || s.Complete() || base == 0 || s.Last <= base || s.First > base {
+		return s, err
 	}
 	if len(s.Missing) > 0 && s.Missing[0] > base || len(s.Missing) == 0 && s.Lost > 0 {
 		return s, nil

@@ -364,8 +364,11 @@ func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) e
 	return errors.Join(err, <-left, n.Close())
 }
 
-// serveAPI serves the API until ctx ends, or a part of the node has failed.
+// serveAPI serves the API until ctx ends, or a part of the node has failed. Before that it erases what a restored store must not show.
 func (n *Node) serveAPI(ctx, parts context.Context) error {
+	if err := n.eraseFirst(ctx); err != nil {
+		return err
+	}
 	err := n.api.Run(ctx, n.listener, api.Ending{CloseFeeds: n.feed.Close, Failed: parts.Done()})
 	if err == nil && ctx.Err() == nil {
 		err = errors.New("the HTTP server ended")
