@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -37,9 +38,12 @@ type erasing struct {
 	asked   fanfold.EraseRequest
 	by      string
 	keep    map[string][]string // see fanfold.Erasure
+	rules   []*model.Rule       // of all models so far that are known: those whose values may be kept
+	pending []fanfold.Key       // the documents that no erase event names yet
 	first   uint64              // the first erase event; 0 before it
-	from    uint64              // the first message to look at
-	applied uint64              // what the read model had folded when it was read
+	// erasedAt has the last erase event that names each of the documents, and covers what is asked for.
+	erasedAt map[fanfold.Key]uint64
+	applied  uint64 // what the read model had folded when it was read
 }
 
 // PlanErasure tells what an erasure would take away. Errors are NotFound for a document that never was, Conflict where the log's
@@ -49,7 +53,7 @@ func (n *Node) PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*re
 	if err != nil {
 		return nil, err
 	}
-	collected, err := e.collect(ctx)
+	collected, err := e.collectAll(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -151,12 +155,12 @@ func (n *Node) newErasing(ctx context.Context, asked fanfold.EraseRequest, by st
 	if err := n.mayErase(ctx); err != nil {
 		return nil, err
 	}
-	e := &erasing{n: n, asked: asked, by: by}
+	e := &erasing{n: n, asked: asked, by: by, pending: slices.Clone(asked.Documents)}
 	if err := e.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	return e, n.Store.Read(func(s *sqlite.Snapshot) (err error) {
-		if e.keep, err = keptPaths(s); err != nil {
+		if err := errors.Join(e.readModels(s), e.readErased(s)); err != nil {
 			return err
 		}
 		for _, key := range asked.Documents {
@@ -198,32 +202,53 @@ func checkKnown(s *sqlite.Snapshot, key fanfold.Key) error {
 	return fanfold.Errorf(fanfold.NotFound, "there never was a document %s", key)
 }
 
-// keptPaths returns where documents of each collection have ids of others, by all models so far that are known.
-func keptPaths(s *sqlite.Snapshot) (map[string][]string, error) {
+// readModels reads of all models so far that are known where documents of each collection have ids of others, and which rules keep values.
+func (e *erasing) readModels(s *sqlite.Snapshot) error {
 	folded, err := s.FoldedModels()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	keep := map[string][]string{}
+	e.keep = map[string][]string{}
 	for _, f := range folded {
 		source, _, err := s.ModelAt(fanfold.At(f.Seq, fanfold.MaxChanges))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		m, err := modelfile.ParseAccepted(source)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, r := range m.Relations() {
-			if path := r.Path.String(); !slices.Contains(keep[r.Collection], path) {
-				keep[r.Collection] = append(keep[r.Collection], path)
+			if path := r.Path.String(); !slices.Contains(e.keep[r.Collection], path) {
+				e.keep[r.Collection] = append(e.keep[r.Collection], path)
+			}
+		}
+		for _, r := range m.Rules {
+			if r.Kind == model.Copy && r.KeepsValues() {
+				e.rules = append(e.rules, r)
 			}
 		}
 	}
-	for _, paths := range keep {
+	for _, paths := range e.keep {
 		slices.Sort(paths)
 	}
-	return keep, nil
+	return nil
+}
+
+// readErased reads which of the documents are erased already.
+func (e *erasing) readErased(s *sqlite.Snapshot) error {
+	e.erasedAt = map[fanfold.Key]uint64{}
+	asked := map[fanfold.Key]bool{}
+	for _, key := range e.asked.Documents {
+		asked[key] = true
+	}
+	return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
+		missing := func(member string) bool { return !slices.Contains(d.Members, member) }
+		if asked[d.Key] && (d.Members == nil || e.asked.Members != nil && !slices.ContainsFunc(e.asked.Members, missing)) {
+			e.erasedAt[d.Key] = seq
+		}
+		return nil
+	})
 }
 
 // checkMembers returns a Conflict for a member at which a document of a collection has ids of others, or that is inside or around such a place.
@@ -242,12 +267,14 @@ func checkMembers(members []string, collection string, kept []string) error {
 	return nil
 }
 
+// unescapePointer reads a name in a JSON Pointer.
+var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
+
 // meets tells whether a JSON Pointer leads to a path, into it, or to what is around it.
 func meets(pointer string, path model.Path) bool {
 	names := strings.Split(pointer, "/")[1:]
-	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	for i := range min(len(names), len(path)) {
-		if !path[i].Each() && path[i].Name != unescape.Replace(names[i]) {
+		if !path[i].Each() && path[i].Name != unescapePointer.Replace(names[i]) {
 			return false
 		}
 	}
@@ -273,24 +300,17 @@ func (e *erasing) run(ctx context.Context) error {
 		if err := e.removeLiving(ctx); err != nil {
 			return err
 		}
-		if err := e.catchUp(ctx); err != nil {
-			return err
-		}
-		collected, err := e.collect(ctx)
+		collected, err := e.collectAll(ctx)
 		if err == nil {
 			err = e.n.eraseStep(StepCollected)
 		}
 		if err != nil {
 			return err
 		}
-		if len(collected.Erasures) == 0 {
-			return nil
-		}
-		switch err := e.append(ctx, collected.Erasures); fanfold.CodeOf(err) {
+		switch err := e.list(ctx, collected); fanfold.CodeOf(err) {
 		case "":
-			e.from = collected.Last + 1
+			return nil
 		case fanfold.Stale: // a document was written meanwhile, or another erasure was faster
-			e.from = 0
 		default:
 			return err
 		}
@@ -298,36 +318,133 @@ func (e *erasing) run(ctx context.Context) error {
 	return fanfold.Errorf(fanfold.Conflict, "the documents are written too often to be erased: try again")
 }
 
-// collect reads the log for the messages to list.
-func (e *erasing) collect(ctx context.Context) (*events.Collected, error) {
-	documents := make([]fanfold.ErasedDocument, len(e.asked.Documents))
-	for i, key := range e.asked.Documents {
+// collectAll reads the log for the messages to list of the documents of which none is listed yet.
+func (e *erasing) collectAll(ctx context.Context) (*events.Collected, error) {
+	if err := e.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	documents := make([]fanfold.ErasedDocument, len(e.pending))
+	for i, key := range e.pending {
 		documents[i] = fanfold.ErasedDocument{Key: key, Members: e.asked.Members}
 	}
-	return e.n.Log.Collect(ctx, events.Collecting{Documents: documents, Keep: e.keep, From: e.from, Body: e.n.bodyAtHorizon})
+	return e.n.Log.Collect(ctx, events.Collecting{Of: e.first, Documents: documents, Keep: e.keep,
+		Body: e.n.bodyAtHorizon, InBase: e.isInBase, Copies: e.copies})
 }
 
-// bodyAtHorizon returns a document as it was at the horizon as it was written, nil where there was none, and its revision.
-func (n *Node) bodyAtHorizon(key fanfold.Key) (source []byte, rev fanfold.Revision, err error) {
-	err = n.Store.Read(func(s *sqlite.Snapshot) error {
-		h, _, err := s.Horizon()
-		if err != nil || h.Seq == 0 {
+// list appends erase events one after the other, and others for what came while the messages were looked for. The error is Stale where a document was written
+// meanwhile.
+func (e *erasing) list(ctx context.Context, collected *events.Collected) error {
+	for _, erasure := range collected.Erasures {
+		seq, err := e.append(ctx, erasure, true)
+		if err != nil {
 			return err
 		}
-		doc, _, err := s.GetAt(h.At(), key, fanfold.Referenced, math.MaxInt)
+		e.pending = slices.DeleteFunc(e.pending, func(key fanfold.Key) bool {
+			return slices.ContainsFunc(erasure.Documents, func(d fanfold.ErasedDocument) bool { return d.Key == key })
+		})
+		if err := e.listMissed(ctx, erasure.Documents, collected.Last+1, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listMissed lists what came of documents between the messages that were looked at, from one on, and the erase event at seq.
+func (e *erasing) listMissed(ctx context.Context, documents []fanfold.ErasedDocument, from, seq uint64) error {
+	for from < seq {
+		missed, err := e.n.Log.Collect(ctx, events.Collecting{Of: e.first, Documents: documents, Keep: e.keep, From: from, To: seq, Copies: e.copies})
+		if err != nil {
+			return err
+		}
+		stale := false
+		for _, erasure := range missed.Erasures {
+			_, err := e.append(ctx, erasure, false)
+			if stale = fanfold.CodeOf(err) == fanfold.Stale; stale { // another erasure was faster
+				break
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if !stale {
+			return nil
+		}
+	}
+	return nil
+}
+
+// bodyAtHorizon returns a document as it was at the log's base as it was written, nil where there was none.
+func (n *Node) bodyAtHorizon(_ context.Context, key fanfold.Key) (source []byte, err error) {
+	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+		doc, err := atHorizon(s, key)
 		if doc != nil {
-			source, rev = doc.Body, doc.Revision
+			source = doc.Body
 		}
 		return err
 	})
-	return source, rev, err
+	return source, err
+}
+
+// atHorizon returns a document as it was at the horizon as it was written, nil where there was none.
+func atHorizon(s *sqlite.Snapshot, key fanfold.Key) (*fanfold.Document, error) {
+	h, _, err := s.Horizon()
+	if err != nil || h.Seq == 0 {
+		return nil, err
+	}
+	doc, _, err := s.GetAt(h.At(), key, fanfold.Referenced, math.MaxInt)
+	return doc, err
+}
+
+// isInBase tells whether the base at which the log begins may have something of a document that is not erased yet.
+func (e *erasing) isInBase(d fanfold.ErasedDocument) bool {
+	base := e.n.Log.Base()
+	if base.Seq == 0 {
+		return false
+	}
+	erased, covered := e.erasedAt[d.Key]
+	if covered && erased > base.Erasure {
+		return false
+	}
+	known := true // what cannot be told is
+	err := e.n.Store.Read(func(s *sqlite.Snapshot) error {
+		doc, err := atHorizon(s, d.Key)
+		if err != nil {
+			return err
+		}
+		if doc != nil {
+			known = uint64(doc.Revision) > erased && (d.Members == nil || skeleton.Has(doc.Body, d.Members))
+			return nil
+		}
+		deleted, err := s.Tombstone(d.Key)
+		known = !covered && (deleted == 0 || uint64(deleted) <= base.Seq)
+		return err
+	})
+	return err != nil || known
+}
+
+// copies tells whether the kept values of a rule on documents of a collection come from a document, or from the members of it that are erased.
+func (e *erasing) copies(holders, rule string, of fanfold.ErasedDocument) bool {
+	for _, r := range e.rules {
+		if r.Relation.To != of.Collection || r.Collection != holders || r.Name() != rule && r.Path.String() != rule {
+			continue
+		}
+		if of.Members == nil || r.Reads == nil {
+			return true
+		}
+		for _, member := range of.Members {
+			if name, _, _ := strings.Cut(member[1:], "/"); slices.Contains(r.Reads, unescapePointer.Replace(name)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // removeLiving deletes the documents that live, by the rules of their relations, or takes the members out of them.
 func (e *erasing) removeLiving(ctx context.Context) error {
 	var ops []*writer.Operation
 	err := e.n.Store.Read(func(s *sqlite.Snapshot) error {
-		for _, key := range e.asked.Documents {
+		for _, key := range e.pending {
 			row, err := s.Row(key)
 			if err != nil {
 				return err
@@ -388,33 +505,31 @@ func (e *erasing) transact(ctx context.Context, ops []*writer.Operation, in writ
 	return err
 }
 
-// append appends erase events one after the other, each with checks that none of its documents was written since. The error is Stale where one was.
-func (e *erasing) append(ctx context.Context, erasures []*fanfold.Erasure) error {
-	for _, erasure := range erasures {
-		erasure.Of = e.first
-		writes, err := e.checks(erasure)
-		if err != nil {
-			return err
-		}
-		last, _ := e.n.Log.Erasures()
-		writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindErase, Erasure: erasure, Actor: e.by},
-			Expect: fanfold.Expect{Set: true, Rev: fanfold.Revision(last), Folded: e.applied}})
-		first, err := e.n.Log.AppendAll(ctx, nuid.Next(), writes)
-		if err != nil {
-			return err
-		}
-		seq := first + uint64(len(writes)) - 1
-		if e.first == 0 {
-			e.first = seq
-		}
-		if err := e.n.Store.Applied.Wait(ctx, seq); err != nil {
-			return err
-		}
-		if err := e.n.eraseStep(StepEraseAppended); err != nil {
-			return err
+// append appends an erase event, with checks that none of its documents was written since where these are asked for, and waits until it is folded. The error is Stale
+// where one was.
+func (e *erasing) append(ctx context.Context, erasure *fanfold.Erasure, checked bool) (seq uint64, err error) {
+	erasure.Of = e.first
+	var writes []fanfold.Write
+	if checked {
+		if writes, err = e.checks(erasure); err != nil {
+			return 0, err
 		}
 	}
-	return nil
+	last, _ := e.n.Log.Erasures()
+	writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindErase, Erasure: erasure, Actor: e.by},
+		Expect: fanfold.Expect{Set: true, Rev: fanfold.Revision(last), Folded: e.applied}})
+	first, err := e.n.Log.AppendAll(ctx, nuid.Next(), writes)
+	if err != nil {
+		return 0, err
+	}
+	seq = first + uint64(len(writes)) - 1
+	if e.first == 0 {
+		e.first = seq
+	}
+	if err := e.n.Store.Applied.Wait(ctx, seq); err != nil {
+		return 0, err
+	}
+	return seq, e.n.eraseStep(StepEraseAppended)
 }
 
 // checks returns the events by which none of an erasure's documents was written since the messages were looked at. The error is Stale where one lives that was to

@@ -10,7 +10,6 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
-	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -20,15 +19,15 @@ const (
 	eraseMessage = 10 * time.Millisecond // that a message may take besides a replay
 )
 
-// eraseBooks erases books from one on, and returns how long that took until nothing of them was left, and what the node says of it.
-func eraseBooks(ctx context.Context, n *node.Node, from, count int) (time.Duration, *reports.Erasure, error) {
+// eraseBooks erases books from one on, and returns how long that took until nothing of them was left, and how many events that were.
+func eraseBooks(ctx context.Context, n *node.Node, from, count int) (took time.Duration, erased int64, err error) {
 	var asked fanfold.EraseRequest
 	for i := from; i < from+count; i++ {
 		asked.Documents = append(asked.Documents, fanfold.Key{Collection: "books", ID: strconv.Itoa(i)})
 	}
 	began := time.Now()
 	state, err := n.Erase(ctx, asked, "")
-	for err == nil && state.Phase != reports.PhaseDone {
+	for err == nil && state.Phase != "done" {
 		select {
 		case <-time.After(20 * time.Millisecond):
 			state, err = n.Erasure(ctx, state.Number)
@@ -36,7 +35,10 @@ func eraseBooks(ctx context.Context, n *node.Node, from, count int) (time.Durati
 			err = ctx.Err()
 		}
 	}
-	return time.Since(began), state, err
+	if err != nil {
+		return 0, 0, err
+	}
+	return time.Since(began), state.Events, nil
 }
 
 // benchErase measures erasures beside a replay of the same events, and requests beside them. Book 0 stays.
@@ -52,12 +54,12 @@ func benchErase(ctx context.Context, dir string, documents int) (results []bench
 			return err
 		}
 		for _, erased := range []struct{ from, count int }{{1, 1}, {documents - eraseMany, eraseMany}} {
-			took, state, err := eraseBooks(ctx, n, erased.from, erased.count)
+			took, gone, err := eraseBooks(ctx, n, erased.from, erased.count)
 			if err != nil {
 				return err
 			}
-			limit := replay + float64(state.Events)*eraseMessage.Seconds()
-			results = append(results, bench.Result{Name: fmt.Sprintf("erasure of %d of %d events", state.Events, last), Ours: took.Seconds() * 1000, Limit: limit * 1000, Unit: "ms", Ratio: took.Seconds() / limit,
+			limit := replay + float64(gone)*eraseMessage.Seconds()
+			results = append(results, bench.Result{Name: fmt.Sprintf("erasure of %d of %d events", gone, last), Ours: took.Seconds() * 1000, Limit: limit * 1000, Unit: "ms", Ratio: took.Seconds() / limit,
 				Notes: []string{fmt.Sprintf("limit: a replay of all events (%.1f s), and %v an event", replay, eraseMessage), fmt.Sprintf("%d documents", erased.count)}})
 		}
 		beside, err := besideErasure(ctx, n)

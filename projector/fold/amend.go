@@ -125,7 +125,8 @@ func (a *amendment) drop(key fanfold.Key, changed map[string]bool) error {
 		}
 	}
 	for _, r := range f.plan.Collection(key.Collection).Counters {
-		if a.leadsOn(r) && r.ReadsAny(changed) {
+		links := r.Where == "" && (r.Kind == model.Count || r.Kind == model.IDs) // which stay
+		if !links && a.leadsOn(r) && r.ReadsAny(changed) {
 			if err := a.dropCounted(r, key); err != nil {
 				return err
 			}
