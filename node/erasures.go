@@ -58,6 +58,9 @@ const (
 	StepEraseDone       = "done"
 )
 
+// EraseSteps are the steps of an erasure, in order.
+var EraseSteps = []string{StepCollected, StepEraseAppended, StepErasurePrepared, StepErased, StepEraseSwitched, StepDeleted, StepRemade, StepEraseDone}
+
 // eraseStep tells a test of a step.
 func (n *Node) eraseStep(step string) error {
 	if n.cfg.EraseStep == nil {
