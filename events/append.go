@@ -346,6 +346,9 @@ func (l *Log) noteAcknowledged(msgs ...*nats.Msg) {
 // while the log cannot be asked.
 func (l *Log) compareStored(ctx context.Context, msg *nats.Msg, seq uint64) (uint64, bool, error) {
 	m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: seq})
+	if s, _ := l.erasures.get().find(seq, ^uint64(0)); s != nil && s.KeyHash == msg.Header.Get(headerKey) {
+		return seq, true, keyReused() // what was asked for then is erased
+	}
 	if err != nil || m == nil {
 		return 0, false, errors.Join(errUndecided, err)
 	}
@@ -365,9 +368,14 @@ func sameID(m *servers.Message, msg *nats.Msg) bool {
 // another request.
 func checkSameRequest(m *servers.Message, msg *nats.Msg) error {
 	if m.Header.Get(headerDigest) != msg.Header.Get(headerDigest) {
-		return fanfold.Errorf(fanfold.KeyReused, "the Idempotency-Key was used for another request; take a new key")
+		return keyReused()
 	}
 	return nil
+}
+
+// keyReused returns the error for a key under which there was another request.
+func keyReused() error {
+	return fanfold.Errorf(fanfold.KeyReused, "the Idempotency-Key was used for another request; take a new key")
 }
 
 // interpretRefusal returns what the server's refusal of one message means: the sequence of the
@@ -400,7 +408,7 @@ func (l *Log) interpretRefusal(ctx context.Context, msg *nats.Msg, expect fanfol
 // proves nothing: the new leader may have stored it. Errors are Stale; KeyReused; and Unavailable if the log cannot be
 // asked or has not decided.
 func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
-	next, err := l.getMsg(ctx, servers.LeaderQuery{Seq: uint64(expect.Rev) + 1, NextBySubject: msg.Subject})
+	next, err := l.nextOn(ctx, msg.Subject, uint64(expect.Rev))
 	if err != nil {
 		return 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -35,9 +36,10 @@ type erasures struct {
 
 // erasureTable is never changed once others have it.
 type erasureTable struct {
-	noted   []notedErasure // in order of their sequences
-	listed  []listing      // in order of messages, then of erase events
-	bytes   int            // of the payloads of noted
+	noted   []notedErasure    // in order of their sequences
+	listed  []listing         // in order of messages, then of erase events
+	bytes   int               // of the payloads of noted
+	latest  map[string]uint64 // the last message that is listed on each subject, claims apart
 	erased  *fanfold.Erased
 	at      uint64              // the sequence of erased: of the first event of its transaction
 	base    *fanfold.Compaction // of the last erased event that has one
@@ -118,12 +120,16 @@ func (t *erasureTable) last() uint64 {
 
 // index makes listed anew, without messages up to base.
 func (t *erasureTable) index(base uint64) {
-	t.listed = nil
+	t.listed, t.latest = nil, map[string]uint64{}
 	for i := range t.noted {
 		n := &t.noted[i]
 		from := sort.Search(len(n.Messages), func(j int) bool { return n.Messages[j].Seq > base })
 		for j := from; j < len(n.Messages); j++ {
-			t.listed = append(t.listed, listing{n.Messages[j].Seq, n.Seq, &n.Messages[j]})
+			m := &n.Messages[j]
+			t.listed = append(t.listed, listing{m.Seq, n.Seq, m})
+			if !m.Claim {
+				t.latest[m.Subject] = max(t.latest[m.Subject], m.Seq)
+			}
 		}
 	}
 	slices.SortFunc(t.listed, func(a, b listing) int {
@@ -173,6 +179,29 @@ func (t *erasureTable) find(seq, erasure uint64) (s *fanfold.Substitute, by uint
 	return s, by
 }
 
+// count returns how many messages are listed from one to another.
+func (t *erasureTable) count(from, to uint64) (n uint64) {
+	for i := sort.Search(len(t.listed), func(i int) bool { return t.listed[i].seq >= from }); i < len(t.listed) && t.listed[i].seq <= to; i++ {
+		if i == 0 || t.listed[i].seq != t.listed[i-1].seq {
+			n++
+		}
+	}
+	return n
+}
+
+// anyOn tells whether a message after one is listed on a subject, or on one that matches it, claims apart.
+func (t *erasureTable) anyOn(subject string, after uint64) bool {
+	if !strings.HasSuffix(subject, ">") {
+		return t.latest[subject] > after
+	}
+	for on, seq := range t.latest {
+		if seq > after && isOn(on, subject) {
+			return true
+		}
+	}
+	return false
+}
+
 // all calls fn with the last substitute of each listed message from one on, in order, as of an erasure, until fn returns false.
 func (t *erasureTable) all(from, erasure uint64, fn func(s *fanfold.Substitute) bool) {
 	for i := sort.Search(len(t.listed), func(i int) bool { return t.listed[i].seq >= from }); i < len(t.listed); {
@@ -205,6 +234,9 @@ func (l *Log) InForce() (*fanfold.Erased, uint64) {
 	t := l.erasures.get()
 	return t.erased, t.at
 }
+
+// LastErased returns the sequence of the last erased event that the log is known to have, 0 for none. It is what the next one requires.
+func (l *Log) LastErased() uint64 { return l.erasures.get().lastD }
 
 // ErasuresAfter returns the erasures after one event, up to another, in order. Those of which all messages are from before the log's base have no
 // messages.

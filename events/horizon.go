@@ -155,9 +155,10 @@ func (l *Log) knowingBase(ctx context.Context, s State) (State, error) {
 	if err := l.askBase(ctx, l.lastBySubject); err != nil && !isRefusal(err) {
 		return s, err
 	}
+	s, err := l.State(ctx)
 	base := l.Base().Seq
-	if s.Base = base; s.Complete() || base == 0 || s.Last <= base || s.First > base {
-		return s, nil
+	if err != nil || s.Complete() || base == 0 || s.Last <= base || s.First > base {
+		return s, err
 	}
 	if len(s.Missing) > 0 && s.Missing[0] > base || len(s.Missing) == 0 && s.Lost > 0 {
 		return s, nil
@@ -260,23 +261,64 @@ func behindHorizon(base Base) error {
 		Message: "the log begins after event " + strconv.FormatUint(base.Seq, 10) + ", and this node has not come so far yet: try again"}
 }
 
-// isMet tells whether a condition is met where last is the last message on its subject, 0 for none. Errors are those of mayBeGone.
-func (l *Log) isMet(c condition, last uint64) (bool, error) {
-	if last == uint64(c.expect.Rev) || last != 0 {
-		return last == uint64(c.expect.Rev), nil
+// isMet tells whether a condition is met where last is the last message on its subject, 0 for none, as far as this process knows what is erased.
+// It is if nothing that counts came after the revision, and the message of the revision is last, or may be gone. Errors are those of mayBeGone, and
+// Unavailable.
+func (l *Log) isMet(ctx context.Context, c condition, last uint64) (bool, error) {
+	rev := uint64(c.expect.Rev)
+	if last == rev {
+		return true, nil
 	}
-	return l.mayBeGone(c)
+	if after, err := l.anyAfter(ctx, c, last); after || err != nil {
+		return false, err
+	}
+	if gone, err := l.mayBeGone(c); gone || err != nil {
+		return gone, err
+	}
+	s, _ := l.erasures.get().find(rev, ^uint64(0))
+	return rev == 0 || s != nil && isOn(s.Subject, c.subject), nil
 }
 
-// isMetNow does what isMet does, once the log was asked where it begins, if the message that a condition names is not there. Errors are those
-// of mayBeGone, and Unavailable.
-func (l *Log) isMetNow(ctx context.Context, c condition, last uint64) (bool, error) {
-	if base := l.Base(); last == 0 && uint64(c.expect.Rev) > base.Seq {
+// anyAfter tells whether an event that counts follows the revision of a condition on its subject, where last is the last message there: one after
+// the log's base that is no claim whose content is erased. A message that is listed counts though it may be gone. The error is Unavailable.
+func (l *Log) anyAfter(ctx context.Context, c condition, last uint64) (bool, error) {
+	after := max(uint64(c.expect.Rev), l.Base().Seq)
+	switch {
+	case l.erasures.get().anyOn(c.subject, after):
+		return true, nil
+	case last <= after:
+		return false, nil
+	case !l.sub.isClaim(c.subject):
+		return true, nil
+	}
+	m, err := l.nextOn(ctx, c.subject, after)
+	return m != nil, err
+}
+
+// nextOn returns the first message after a sequence on a subject that is no claim whose content is erased, nil for none. The error is Unavailable.
+func (l *Log) nextOn(ctx context.Context, subject string, after uint64) (*servers.Message, error) {
+	for {
+		m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: after + 1, NextBySubject: subject})
+		if err != nil || m == nil {
+			return nil, err
+		}
+		if s, _ := l.erasures.get().find(m.Seq, ^uint64(0)); s == nil || !s.Claim {
+			return m, nil
+		}
+		after = m.Seq
+	}
+}
+
+// isMetNow does what isMet does, once the log was asked where it begins and what is erased, if that can make a difference. Errors are those of
+// isMet.
+func (l *Log) isMetNow(ctx context.Context, c condition, last uint64) (met bool, err error) {
+	rev := uint64(c.expect.Rev)
+	if base := l.Base(); last < rev && rev > base.Seq || last > rev && l.sub.isClaim(c.subject) {
 		if err := l.askBase(ctx, l.currentBySubject); err != nil {
 			return false, err
 		}
 	}
-	return l.isMet(c, last)
+	return l.isMet(ctx, c, last)
 }
 
 // setCondition has a message require no message at all where the one of its condition is likely to be purged. confirm has looked at it.

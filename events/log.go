@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -112,6 +113,7 @@ type Log struct {
 	batchSlots *semaphore.Weighted // atomic batches in flight besides the group commit's
 	stageSlots *semaphore.Weighted // batches that are staged, or were and may still be in the server
 	acked      atomic.Uint64       // the last event that was acknowledged, durable as it has to be
+	recovering sync.Mutex          // held while the embedded server is started again
 	restarts   atomic.Uint64       // of the embedded server
 	replicated atomic.Bool         // the stream has several replicas, when last heard
 	led        atomic.Bool         // a leader said so that most replicas follow, or the stream has one replica

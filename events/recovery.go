@@ -51,7 +51,11 @@ func (l *Log) Recover(ctx context.Context, folded func() (uint64, error)) error 
 		if time.Since(recovered) > steadyFor {
 			wait = firstProbe
 		}
-		wait = l.recoverFrom(ctx, refusal, wait, folded)
+		l.recovering.Lock()
+		if refusal = l.mustRestart(); refusal != nil { // somebody else may have started it again meanwhile
+			wait = l.recoverFrom(ctx, refusal, wait, folded)
+		}
+		l.recovering.Unlock()
 		recovered = time.Now()
 	}
 }

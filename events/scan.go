@@ -21,10 +21,16 @@ func (l *Log) Scan(ctx context.Context, from, to uint64, fn func(seq uint64, siz
 	return l.Messages(ctx, from, to, func(m *Message) error { return fn(m.Seq, len(m.Data), m.digest) })
 }
 
-// Messages is Scan for the whole messages.
+// Messages is Scan for the whole messages. Both read as of the last erasure that is in force as they begin.
 func (l *Log) Messages(ctx context.Context, from, to uint64, fn func(m *Message) error) error {
+	_, inForce := l.Erasures()
+	return l.messagesAs(ctx, from, to, inForce, fn)
+}
+
+// messagesAs does what Messages does as of an erasure.
+func (l *Log) messagesAs(ctx context.Context, from, to, erasure uint64, fn func(m *Message) error) error {
 	for next := max(from, l.Base().Seq+1); next <= to; {
-		r, err := l.Read(ctx, next)
+		r, err := l.ReadAs(ctx, next, erasure)
 		if err != nil {
 			return err
 		}

@@ -43,6 +43,17 @@ type Blocks interface {
 	// Messages returns a stream's messages from a sequence on. The caller closes them. Errors are ErrBlocks, ErrLayout, and those
 	// of the files.
 	Messages(stream string, from uint64, stored *Watermark) (Messages, error)
+	// Rewrite has the next Restart write the files of streams anew, without some of their messages, whose places stay. What can be written before is
+	// written now. more says that there is more of it than is written at once, so that it is to be called again after the restart. Errors are
+	// ErrLayout, those of the files, and ctx's.
+	Rewrite(ctx context.Context, drops map[string]Drop) (more bool, err error)
+}
+
+// Drop says which messages of a stream go from a server's files.
+type Drop struct {
+	UpTo     uint64                // all up to it, with their places
+	Has      func(seq uint64) bool // of the others
+	Changing bool                  // the server may delete messages of the stream meanwhile, or the stream
 }
 
 // Space is the room that a server of this process has on its disk. The server does not get over the lack of it by itself.

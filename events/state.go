@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -31,20 +32,26 @@ type State struct {
 	Bytes   uint64   // that they have, as the server counts them
 	Lost    int      // events that the server says it has lost
 	Base    uint64   // the sequence after which the log begins: see Base
-	Missing []uint64 // sequences up to Last without an event, in order; the server may know only how many there are
+	Missing []uint64 // sequences up to Last without an event, in order, erased ones apart; the server may know only how many there are
+	Erased  uint64   // events after Base that are not there because their contents are erased; readers get what stands for them
 
 	replicated bool
 	led        bool // a leader said so that has just heard of most replicas, as none does that was replaced
+
+	erasedFirst uint64 // how many of Erased are right before First
 }
 
 // Complete returns whether the stream has every event from its first to the last, and begins with the one after its base at the latest. A purge
 // may be yet to come. A server that finds a block file cut, or gone, reports the messages in it as deleted or lost.
 func (s State) Complete() bool {
-	return s.Lost == 0 && (s.Count == 0 && s.Last == s.Base || s.beginsInTime() && s.Count == s.Last-s.First+1 && len(s.Missing) == 0)
+	return s.Lost == 0 && (s.Count == 0 && s.Last == s.Base || s.beginsInTime() && s.Count+s.Erased == s.Last-s.begin()+1 && len(s.Missing) == 0)
 }
 
-// beginsInTime tells whether the stream has the first event after its base.
-func (s State) beginsInTime() bool { return s.First > 0 && s.First-1 <= s.Base }
+// beginsInTime tells whether the stream has the first event after its base, or what stands for it.
+func (s State) beginsInTime() bool { return s.First > 0 && s.begin()-1 <= s.Base }
+
+// begin returns the first sequence of an event that is there, or for which something stands.
+func (s State) begin() uint64 { return s.First - s.erasedFirst }
 
 // streamInfo is the part of an answer of $JS.API.STREAM.INFO that says how the stream stands. The client's own type lacks
 // what was lost.
@@ -86,8 +93,32 @@ func (l *Log) State(ctx context.Context) (State, error) {
 	current, _ := info.Cluster.Count()
 	l.noteReplicas(max(1, info.Config.Replicas), current)
 	l.horizon.first.Store(s.FirstSeq)
-	return State{Created: info.Created, First: s.FirstSeq, Last: s.LastSeq, Count: s.Messages, Bytes: s.Bytes, Lost: len(s.Lost.Msgs),
-		Base: l.Base().Seq, Missing: s.Deleted, replicated: info.Config.Replicas > 1, led: info.Cluster.Leads(info.Config.Replicas)}, nil
+	out := State{Created: info.Created, First: s.FirstSeq, Last: s.LastSeq, Count: s.Messages, Bytes: s.Bytes, Lost: len(s.Lost.Msgs),
+		Base: l.Base().Seq, Missing: s.Deleted, replicated: info.Config.Replicas > 1, led: info.Cluster.Leads(info.Config.Replicas)}
+	out.explain(l.erasures.get(), uint64(s.NumDeleted))
+	return out, nil
+}
+
+// explain takes what is erased out of what is missing between the first event and the last, of which the server may know only how many there are.
+func (s *State) explain(t *erasureTable, missing uint64) {
+	if s.First > s.Base+1 {
+		for s.begin() > s.Base+1 {
+			if found, _ := t.find(s.begin()-1, ^uint64(0)); found == nil {
+				break
+			}
+			s.erasedFirst++
+		}
+	}
+	if len(s.Missing) == 0 && missing > 0 {
+		s.Erased = s.erasedFirst + min(missing, t.count(s.First, s.Last))
+		return
+	}
+	all := len(s.Missing)
+	s.Missing = slices.DeleteFunc(s.Missing, func(seq uint64) bool {
+		found, _ := t.find(seq, ^uint64(0))
+		return found != nil
+	})
+	s.Erased = s.erasedFirst + uint64(all-len(s.Missing))
 }
 
 // streamInfo asks the stream's leader for its state, and which sequences are missing where details are asked for.
@@ -202,11 +233,14 @@ func (l *Log) checkEvent(ctx context.Context, known Known) error {
 		return err
 	}
 	m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: known.Seq})
-	if err == nil && m == nil { // it may have been purged a moment ago
+	if err == nil && m == nil { // it may have been purged or erased a moment ago
 		err = l.askBase(ctx, l.lastBySubject)
 	}
 	if err != nil {
 		return err
+	}
+	if s, _ := l.erasures.get().find(known.Seq, ^uint64(0)); s != nil {
+		return nil // the node may know of another substitute, or of none
 	}
 	if m == nil && known.Seq <= l.Base().Seq {
 		return l.checkHorizon(known)
@@ -224,7 +258,7 @@ func (l *Log) checkEvent(ctx context.Context, known Known) error {
 // checkHorizon compares the event that the node knows with the horizon's, where it is that one. The error is LogDamaged.
 func (l *Log) checkHorizon(known Known) error {
 	c, _ := l.Compaction()
-	if c != nil && c.Seq == known.Seq && c.Event != known.Event {
+	if c != nil && c.Seq == known.Seq && c.Event != known.Event && c.Event != (fanfold.Digest{}) {
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d, at which the log begins, is not the one that was there before: it is another log, or a copy that went another way; %s", known.Seq, Repair)
 	}
 	return nil
@@ -243,8 +277,9 @@ func (s State) incomplete() error {
 	}
 	want := s.Last - min(s.Base, s.Last)
 	if s.beginsInTime() {
-		want = s.Last - min(s.First-1, s.Last)
+		want = s.Last - min(s.begin()-1, s.Last)
 	}
+	want -= min(s.Erased, want)
 	return fanfold.Errorf(fanfold.LogDamaged, "the log ends at event %d and has %d events, so that %d are missing%s; %s",
 		s.Last, s.Count, max(want-min(s.Count, want), uint64(s.Lost)), what, Repair)
 }

@@ -92,6 +92,19 @@ func guardOn(subject string) (kind fanfold.Kind, about fanfold.Key, holders stri
 	return "", about, ""
 }
 
+// isClaim tells whether claims are on a subject.
+func (s subjects) isClaim(subject string) bool {
+	return strings.HasPrefix(subject, "fanfold."+s.db+".claim.")
+}
+
+// isOn tells whether a subject is one, or matches one that ends with a wildcard.
+func isOn(subject, pattern string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, ">"); ok {
+		return strings.HasPrefix(subject, prefix)
+	}
+	return subject == pattern
+}
+
 // parse returns what a subject is about. kind is "" for a document's subject, where only the
 // envelope tells. The error is Invalid.
 func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err error) {

@@ -20,7 +20,7 @@ type baseTable struct {
 	where string
 }
 
-// baseTables are the tables of a base of version 1, in the order of the file: what the fold reads, and documents have, without their changes.
+// baseTables are the tables of a base, in the order of the file: what the fold reads, and documents have, without their changes.
 var baseTables = []baseTable{
 	newBaseTable("model", "seq source fold reserved retired time", 1, "seq = (SELECT max(seq) FROM model)"),
 	newBaseTable("proposal", "id seq source fold actor", 1, ""),
@@ -39,7 +39,12 @@ var baseTables = []baseTable{
 	newBaseTable("once", "key digest seq time", 1, ""),
 	newBaseTable("index_entry", "idx key tie", 3, ""),
 	newBaseTable("import_progress", "id seq body", 1, ""),
+	newBaseTable("erasure", "seq of documents events time actor position", 1, ""),
+	newBaseTable("erased_document", "erasure collection id members position", 3, ""),
 }
+
+// tablesOfVersion are how many of baseTables the bases of a version have: versions add some at the end.
+var tablesOfVersion = [basefile.Version + 1]int{1: 17, 2: 19}
 
 // newBaseTable returns a table of which the first columns are its primary key.
 func newBaseTable(name, columns string, key int, where string) baseTable {
@@ -60,7 +65,7 @@ func (db *DB) WriteBase(ctx context.Context, w io.Writer) (h fanfold.Horizon, er
 		for i, t := range baseTables {
 			tables[i] = t.Table
 		}
-		out, err := basefile.NewWriter(w, h, tables)
+		out, err := basefile.NewWriter(w, h, cp.Erasure, tables)
 		if err != nil {
 			return err
 		}
@@ -97,7 +102,8 @@ func (s *Snapshot) writeBaseTable(ctx context.Context, out *basefile.Writer, t b
 }
 
 // LoadBase fills a generation that Build made, and that is empty, with the state that the file of a base has. The file must be of the
-// horizon that is given, of which Seq and Digest count. It returns what the horizon is in full. It blocks until all is loaded or ctx has
+// horizon that is given, of which Seq and Digest count. It returns what the horizon is in full. The checkpoint says which erasure the
+// file knows. It blocks until all is loaded or ctx has
 // ended; after an error the caller discards the generation. Errors are ctx's, r's, those of the read model, and Invalid for a file that is
 // damaged, of another horizon, or of a newer version.
 func (db *DB) LoadBase(ctx context.Context, r io.Reader, want fanfold.Horizon) (h fanfold.Horizon, err error) {
@@ -109,7 +115,7 @@ func (db *DB) LoadBase(ctx context.Context, r io.Reader, want fanfold.Horizon) (
 	if h = in.Header.Horizon.At(); h.Seq != want.Seq || h.Digest != want.Digest {
 		return h, fanfold.Errorf(fanfold.Invalid, "the base is of event %d and the digest %s, and that of event %d and the digest %s is wanted", h.Seq, h.Digest, want.Seq, want.Digest)
 	}
-	if !slices.EqualFunc(in.Header.Tables, baseTables, func(a basefile.Table, b baseTable) bool {
+	if !slices.EqualFunc(in.Header.Tables, baseTables[:tablesOfVersion[in.Header.Version]], func(a basefile.Table, b baseTable) bool {
 		return a.Name == b.Name && slices.Equal(a.Columns, b.Columns)
 	}) {
 		return h, fanfold.Errorf(fanfold.Invalid, "the base has other tables than its version %d has", in.Header.Version)
@@ -165,7 +171,7 @@ func (l *baseLoader) load(h fanfold.Horizon, fingerprint string) error {
 				return err
 			}
 		}
-		return finishBase(l.c, h, fingerprint)
+		return finishBase(l.c, h, l.in.Header.Erasure, fingerprint)
 	})
 }
 
@@ -233,10 +239,10 @@ func notOfBase(err error) error {
 }
 
 // finishBase writes the rows that follow from a base: the checkpoint, the horizon, and what was there at the horizon.
-func finishBase(c *driver.Conn, h fanfold.Horizon, fingerprint string) error {
+func finishBase(c *driver.Conn, h fanfold.Horizon, erasure uint64, fingerprint string) error {
 	return errors.Join(
 		c.Exec("INSERT INTO horizon_version (number, position, revision, created, updated) SELECT number, position, revision, created, updated FROM document ORDER BY number"),
 		c.Exec("INSERT INTO horizon_paged (relation, target, count) SELECT relation, target, count FROM paged ORDER BY relation, target"),
-		writeCheckpoint(c, Checkpoint{Seq: h.Seq, Position: h.Position, Time: h.Time, Changes: h.Changes, Fold: fingerprint, Event: h.Event, Digest: h.Digest}),
+		writeCheckpoint(c, Checkpoint{Seq: h.Seq, Position: h.Position, Time: h.Time, Changes: h.Changes, Fold: fingerprint, Event: h.Event, Digest: h.Digest, Erasure: erasure}),
 		writeHorizon(c, h, h.Seq))
 }

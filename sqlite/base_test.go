@@ -185,7 +185,7 @@ func TestBasesThatAreRefused(t *testing.T) {
 			name, columns := change(table.Name, table.Columns)
 			list = append(list, basefile.Table{Name: name, Columns: columns})
 		}
-		w, err := basefile.NewWriter(&out, goldenHorizon, list)
+		w, err := basefile.NewWriter(&out, goldenHorizon, 0, list)
 		for i := range list {
 			if err == nil && i == 1 && len(row) > 0 {
 				err = errors.Join(w.Row(row), w.Row(row))

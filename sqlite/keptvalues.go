@@ -36,6 +36,15 @@ func (tx *Tx) KeptValue(rule, target string, holder int64) (value []byte, err er
 	return value, err
 }
 
+// KeptValueHolders returns the numbers of the documents on which a value of a target stays by a rule, in order.
+func (tx *Tx) KeptValueHolders(rule, target string) (holders []int64, err error) {
+	err = tx.c.Query("SELECT holder FROM kept WHERE rule = ? AND target = ? ORDER BY holder", func(r driver.Row) error {
+		holders = append(holders, r.Int(0))
+		return nil
+	}, rule, target)
+	return holders, err
+}
+
 // RemoveKeptValues removes kept values of a rule: those of one target where target is not "", and of one
 // holder of it where holder is not 0.
 func (tx *Tx) RemoveKeptValues(rule, target string, holder int64) error {

@@ -48,6 +48,8 @@ type Options struct {
 
 	// Fsync, for tests, makes a file or a directory durable; default (*os.File).Sync.
 	Fsync func(*os.File) error
+
+	rewriteStep func(what, path string) error // for tests: is asked before each step of rewriting blocks; its error ends it there
 }
 
 // Server is a NATS server that runs in this process.
@@ -62,6 +64,8 @@ type Server struct {
 	server  *server.Server // nil while it is started again
 	maker   *consumerMaker // nil where nobody else can connect
 	syncers []*syncer      // of the logs and buckets that are open
+
+	rewriting *rewriting // what the next Restart writes anew; nil for nothing
 }
 
 // Start starts a NATS server and returns it once it takes connections. Errors are Invalid
@@ -186,7 +190,8 @@ func (e *Server) stop() (err error) {
 	return err
 }
 
-// Restart stops the server and starts it again, as a node's start does: what was stored in part at the log's end is cut.
+// Restart stops the server and starts it again, as a node's start does: what was stored in part at the log's end is cut. Then blocks take their
+// places that Rewrite has asked for.
 // known is the last event that must stay. The errors are those of Start; the server does not run then.
 func (e *Server) Restart(ctx context.Context, known uint64) error {
 	if err := e.stop(); err != nil {
@@ -196,6 +201,17 @@ func (e *Server) Restart(ctx context.Context, known uint64) error {
 	LogTails(e.opt.Logger, tails)
 	if err != nil {
 		return err
+	}
+	e.mu.Lock()
+	rewriting := e.rewriting
+	e.mu.Unlock()
+	if rewriting != nil {
+		if err := rewriting.apply(ctx, e.opt); err != nil {
+			return unwritten(err)
+		}
+		e.mu.Lock()
+		e.rewriting = nil
+		e.mu.Unlock()
 	}
 	return e.start(ctx)
 }

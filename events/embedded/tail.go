@@ -216,9 +216,19 @@ func (s *tailScan) readBlock(i int) (whole, compressed bool, err error) {
 // batch that has begun.
 func (s *tailScan) add(record []byte) bool {
 	seq := binary.LittleEndian.Uint64(record[4:])
-	if seq&(tombstoneFlag|erasedFlag) == 0 {
+	switch {
+	case seq&tombstoneFlag != 0:
+	case seq&erasedFlag != 0:
+		if seq &^= erasedFlag; seq == s.at.last+1 {
+			s.at.last = seq
+			s.open.skip()
+		}
+	default:
 		if !fanfold.Follows(s.at.last, seq) {
-			return false
+			if seq <= s.at.last || seq-1 > s.known { // what is missing up to known was erased, or is damage
+				return false
+			}
+			s.open = openBatch{}
 		}
 		part := batchPartOf(record)
 		switch {
@@ -262,6 +272,16 @@ func (b *openBatch) add(part events.BatchPart) {
 		b.left--
 	}
 	b.tx = part.Tx
+}
+
+// skip goes one event further, of which nothing is left.
+func (b *openBatch) skip() {
+	if b.left > 0 {
+		b.left--
+	}
+	if b.tx.ID != "" {
+		b.tx.Index++
+	}
 }
 
 // batchPartOf returns what a record says of the batch to which its event belongs.

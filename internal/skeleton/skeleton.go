@@ -11,6 +11,9 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
+// Path is a path of ids.
+type Path = model.Path
+
 // Paths reads paths as model.Path writes them. The error is Invalid.
 func Paths(texts []string) (out []model.Path, err error) {
 	for _, text := range texts {
@@ -137,43 +140,52 @@ func after(paths []model.Path, step model.Step) (rest []model.Path) {
 // Has tells whether a document has anything at one of some JSON Pointers. A null in an array is nothing.
 func Has(body []byte, pointers []string) bool {
 	var t jsondoc.Tree
-	return t.Parse(body) == nil && slices.ContainsFunc(find(&t, pointers), func(at place) bool {
-		return t.Kind(at.parent) != jsondoc.Array || t.Kind(at.node) != jsondoc.Null
-	})
+	return t.Parse(body) == nil && len(find(&t, pointers).gone) > 0
 }
 
 // Without returns a document without what is at some JSON Pointers. The rest is as it was, byte for byte. An element of an array is replaced by
 // null, so that those after it keep their places.
 func Without(body []byte, pointers []string) []byte {
-	for _, pointer := range pointers {
-		var t jsondoc.Tree
-		if t.Parse(body) != nil {
-			return body
-		}
-		if found := find(&t, []string{pointer}); len(found) > 0 {
-			body = cut(&t, body, found[0])
-		}
+	var t jsondoc.Tree
+	if t.Parse(body) != nil {
+		return body
 	}
-	return body
+	c := find(&t, pointers)
+	if len(c.gone) == 0 {
+		return body
+	}
+	start, end := t.Span(jsondoc.Root)
+	c.out = append(make([]byte, 0, len(body)), body[:start]...)
+	c.value(jsondoc.Root)
+	return append(c.out, body[end:]...)
 }
 
-// place is a value in a tree.
-type place struct{ parent, node jsondoc.Node }
+// cutter writes a tree without some of its values.
+type cutter struct {
+	t       *jsondoc.Tree
+	gone    map[jsondoc.Node]bool
+	through map[jsondoc.Node]bool // the objects and arrays with one in them
+	out     []byte
+}
 
-// find returns the values to which JSON Pointers lead.
-func find(t *jsondoc.Tree, pointers []string) (out []place) {
+// find returns what writes a tree without the values to which JSON Pointers lead.
+func find(t *jsondoc.Tree, pointers []string) *cutter {
+	c := &cutter{t: t, gone: map[jsondoc.Node]bool{}, through: map[jsondoc.Node]bool{}}
 	for _, pointer := range pointers {
-		at := place{jsondoc.None, jsondoc.Root}
+		way := []jsondoc.Node{jsondoc.Root}
 		for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-			if at = (place{at.node, child(t, at.node, jsondoc.PointerUnescape(token))}); at.node == jsondoc.None {
-				break
-			}
+			way = append(way, child(t, way[len(way)-1], jsondoc.PointerUnescape(token)))
 		}
-		if at.node != jsondoc.None {
-			out = append(out, at)
+		at, parent := way[len(way)-1], way[len(way)-2]
+		if at == jsondoc.None || t.Kind(parent) == jsondoc.Array && t.Kind(at) == jsondoc.Null {
+			continue
+		}
+		c.gone[at] = true
+		for _, n := range way[:len(way)-1] {
+			c.through[n] = true
 		}
 	}
-	return out
+	return c
 }
 
 // child returns the member or the element of a node that a token names, jsondoc.None for none.
@@ -192,26 +204,49 @@ func child(t *jsondoc.Tree, n jsondoc.Node, token string) jsondoc.Node {
 	return c
 }
 
-// cut returns the text of a tree without a value.
-func cut(t *jsondoc.Tree, text []byte, at place) []byte {
-	start, end := t.Span(at.node)
-	if t.Kind(at.parent) == jsondoc.Array {
-		return slices.Concat(text[:start], []byte("null"), text[end:])
+// value writes a value without what is gone in it.
+func (c *cutter) value(n jsondoc.Node) {
+	switch {
+	case !c.through[n]:
+		c.out = append(c.out, c.t.Raw(n)...)
+	case c.t.Kind(n) == jsondoc.Array:
+		c.array(n)
+	default:
+		c.object(n)
 	}
-	before := jsondoc.None
-	for c := t.First(at.parent); c != at.node; c = t.Next(c) {
-		before = c
+}
+
+// array writes an array with null in the place of elements that are gone.
+func (c *cutter) array(n jsondoc.Node) {
+	c.out = append(c.out, c.t.Before(n, c.t.First(n))...)
+	for e := c.t.First(n); e != jsondoc.None; e = c.t.Next(e) {
+		if c.gone[e] {
+			c.out = append(c.out, "null"...)
+		} else {
+			c.value(e)
+		}
+		if next := c.t.Next(e); next != jsondoc.None {
+			c.out = append(c.out, c.t.Between(e, next)...)
+		} else {
+			c.out = append(c.out, c.t.After(n, e)...)
+		}
 	}
-	if before != jsondoc.None { // with the comma before it
-		_, start = t.Span(before)
-		return slices.Concat(text[:start], text[end:])
+}
+
+// object writes an object without the members that are gone.
+func (c *cutter) object(n jsondoc.Node) {
+	c.out = append(c.out, c.t.Before(n, c.t.First(n))...)
+	var before, kept jsondoc.Node
+	for m := c.t.First(n); m != jsondoc.None; m = c.t.Next(m) {
+		if !c.gone[m] {
+			if kept != jsondoc.None {
+				c.out = append(c.out, c.t.Between(before, m)...)
+			}
+			c.out = append(c.out, c.t.RawKeyColon(m)...)
+			c.value(m)
+			kept = m
+		}
+		before = m
 	}
-	start, _ = t.Span(at.parent)
-	start++
-	if next := t.Next(at.node); next != jsondoc.None {
-		nextStart, _ := t.Span(next)
-		return slices.Concat(text[:start], text[nextStart-len(t.RawKeyColon(next)):])
-	}
-	_, parentEnd := t.Span(at.parent)
-	return slices.Concat(text[:start], text[parentEnd-1:])
+	c.out = append(c.out, c.t.After(n, before)...)
 }

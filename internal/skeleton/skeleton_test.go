@@ -41,7 +41,7 @@ func TestWithout(t *testing.T) {
 	pointers := []string{"/email", "/home/street", "/a~1b", "/list/1"}
 	for body, want := range map[string]string{
 		`{"id":"a","email":"x"}`:                              `{"id":"a"}`,
-		` { "email" : "x" , "id" : "a" } `:                    ` {"id" : "a" } `,
+		` { "email" : "x" , "id" : "a" } `:                    ` { "id" : "a" } `,
 		`{"email":{"deep":[1]}}`:                              `{}`,
 		`{"id":"a","home":{"street":"s","city":"c"},"z":1}`:   `{"id":"a","home":{"city":"c"},"z":1}`,
 		`{"id":"a","home":{"city":"c", "street":"s" },"z":1}`: `{"id":"a","home":{"city":"c" },"z":1}`,

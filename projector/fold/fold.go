@@ -55,6 +55,7 @@ type Fold struct {
 
 	outcomes []sqlite.Outcome // of the events of the last ApplyAll
 
+	amending    *amendment   // of a base; nil for none
 	modelChange *ModelChange // of the model event being folded
 	preparing   *ModelChange // to an announced model: what it changes is noted, and has no positions yet
 	onDocument  func() error // called for every document that a model event works on; nil for nothing

@@ -181,7 +181,7 @@ func (f *Fold) freezeMarked(c *Collection, row *sqlite.Row, l *level, t *jsondoc
 // freeze keeps one frozen value on its holder, where the holder has none and the target gives one.
 func (f *Fold) freeze(r *Rule, id string, holder int64) error {
 	raw, err := f.keptValue(r, id, holder)
-	if err != nil || raw != nil || importHasNoValue(r, id, f.event.Kept) {
+	if err != nil || raw != nil || importHasNoValue(r, id, f.event.Kept) || !f.amending.freezes(r, id) {
 		return err
 	}
 	body, err := f.tx.Body(fanfold.Key{Collection: r.Relation.To, ID: id})

@@ -92,6 +92,9 @@ func (f *Fold) newRow(ev *fanfold.Event, old *sqlite.Row) (*sqlite.Row, error) {
 	if old != nil {
 		row.Number, row.Created = old.Number, old.Created
 	}
+	if f.amending != nil { // entries and indexes have them
+		row.Revision, row.Updated = old.Revision, old.Updated
+	}
 	f.direct, f.creates = row.Number, old == nil
 	f.createsWithoutKept = f.creates && ev.Kept == nil
 	var err error

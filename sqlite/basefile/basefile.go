@@ -12,7 +12,7 @@ import (
 // Format and Version are what the header of each file says. Version is of what this program writes; it reads all versions up to that.
 const (
 	Format  = "fanfold-base"
-	Version = 1
+	Version = 2
 )
 
 // Bounds of a file. One that is over any of them is not read.
@@ -33,6 +33,7 @@ type Header struct {
 	Format  string  `json:"format"`
 	Version int     `json:"version"`
 	Horizon Horizon `json:"horizon"`
+	Erasure uint64  `json:"erasure,omitempty"` // the last erase event with whose substitutes the rows were made; 0 for none
 	Tables  []Table `json:"tables"` // in the order in which their rows come
 }
 
@@ -53,8 +54,8 @@ type Table struct {
 }
 
 // newHeader returns the header of a file.
-func newHeader(h fanfold.Horizon, tables []Table) Header {
-	return Header{Format, Version, Horizon{h.Seq, h.Event, h.Digest, h.Position, h.Changes, h.Time.UnixNano()}, tables}
+func newHeader(h fanfold.Horizon, erasure uint64, tables []Table) Header {
+	return Header{Format, Version, Horizon{h.Seq, h.Event, h.Digest, h.Position, h.Changes, h.Time.UnixNano()}, erasure, tables}
 }
 
 // At returns the horizon.
@@ -71,6 +72,8 @@ func (h *Header) check() error {
 		return fanfold.Errorf(fanfold.Invalid, "the base is of version %d, which this program does not know: a newer Fanfold has written it; use that one", h.Version)
 	case h.Horizon.Seq == 0 || h.Horizon.Seq > fanfold.Position(1<<63-1).Seq() || h.Horizon.Changes < 0 || h.Horizon.Position.Seq() > h.Horizon.Seq:
 		return damaged("its header has a horizon that cannot be")
+	case h.Erasure > fanfold.Position(1<<63-1).Seq():
+		return damaged("its header has an erasure that cannot be")
 	case len(h.Tables) > MaxTables:
 		return damaged("its header has too many tables")
 	}

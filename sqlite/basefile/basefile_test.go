@@ -24,7 +24,7 @@ var horizon = fanfold.Horizon{Seq: 7, Event: fanfold.Digest{1}, Digest: fanfold.
 func twoTables(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := NewWriter(&out, horizon, []Table{{"a", []string{"x", "y"}}, {"b", []string{"z"}}})
+	w, err := NewWriter(&out, horizon, 0, []Table{{"a", []string{"x", "y"}}, {"b", []string{"z"}}})
 	if err == nil {
 		err = errors.Join(w.Row([]any{int64(-1 << 63), "text"}), w.Row([]any{nil, []byte{}}), w.EndTable(), w.Row([]any{""}), w.EndTable(), w.Close())
 	}

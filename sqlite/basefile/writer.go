@@ -30,9 +30,9 @@ type Writer struct {
 	buf    []byte
 }
 
-// NewWriter begins a file with its header. The error is w's, or Internal for tables that a file cannot have.
-func NewWriter(w io.Writer, h fanfold.Horizon, tables []Table) (*Writer, error) {
-	header := newHeader(h, tables)
+// NewWriter begins a file with its header. erasure is the last erase event that its rows know of. The error is w's, or Internal for tables that a file cannot have.
+func NewWriter(w io.Writer, h fanfold.Horizon, erasure uint64, tables []Table) (*Writer, error) {
+	header := newHeader(h, erasure, tables)
 	if err := header.check(); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Internal, "a base cannot be written: %v", err)
 	}

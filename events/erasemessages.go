@@ -1,0 +1,147 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events/servers"
+)
+
+// Unerased returns how many messages are still there that an erasure in force lists. residue says that a server outside may have the bytes of
+// purged ones besides, in the file in which the last purge ended: no purge has passed it since the last erasure. Of an embedded server it says that
+// a file has events from before the log's base. It blocks for two round trips. The error is Unavailable.
+func (l *Log) Unerased(ctx context.Context) (messages int64, residue bool, err error) {
+	if err := l.askBase(ctx, l.lastBySubject); err != nil {
+		return 0, false, err
+	}
+	_, inForce := l.Erasures()
+	if inForce == 0 {
+		return 0, false, nil
+	}
+	s, err := l.State(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	t := l.erasures.get()
+	var listed uint64
+	t.all(0, inForce, func(*fanfold.Substitute) bool { listed++; return true })
+	messages = int64(listed - min(listed, s.Erased))
+	base := l.Base().Seq
+	c, at := l.Compaction()
+	switch e := l.opt.Embedded; {
+	case base == 0:
+	case e == nil:
+		residue = c != nil && at < t.lastD
+	default:
+		first, err := e.BlockStart(l.opt.Database, base+1)
+		if err != nil {
+			return messages, false, fanfold.Wrap(err, fanfold.Unavailable, "the log's files cannot be read: %v", err)
+		}
+		residue = first <= base
+	}
+	return messages, residue, nil
+}
+
+// EraseMessages deletes what the erasures in force list, so that their servers' files do not have it any more, and with an embedded server what is
+// there of events before the log's base. also names messages of other streams of an embedded server that go with them. progress is told of how
+// many messages are deleted; nil for nobody. It blocks until all is done, and is safe to be called again, also after a kill anywhere in it. An
+// embedded server is started again, and takes no writes for as long. Errors are Conflict for a log from which nothing can be deleted; Unavailable;
+// and ctx's.
+func (l *Log) EraseMessages(ctx context.Context, also map[string]func(seq uint64) bool, progress func(done, total int64)) error {
+	if progress == nil {
+		progress = func(int64, int64) {}
+	}
+	if err := l.askBase(ctx, l.lastBySubject); err != nil {
+		return err
+	}
+	if err := l.waitWhole(ctx, l.run.Load(), l.LastErased()); err != nil { // a loss of power must not take the event and leave the deletion
+		return err
+	}
+	if e := l.opt.Embedded; e != nil && e.Sync() != SyncServer {
+		return l.rewriteFiles(ctx, also, progress)
+	}
+	return l.deleteMessages(ctx, progress)
+}
+
+// deleteMessages has the server delete what the erasures in force list, one message after the other. Each is overwritten.
+func (l *Log) deleteMessages(ctx context.Context, progress func(done, total int64)) error {
+	if err := l.MayCompact(ctx); err != nil {
+		return err
+	}
+	_, inForce := l.Erasures()
+	var listed []uint64
+	l.erasures.get().all(0, inForce, func(s *fanfold.Substitute) bool {
+		listed = append(listed, s.Seq)
+		return true
+	})
+	for i, seq := range listed {
+		if err := l.deleteMessage(ctx, seq); err != nil {
+			return fanfold.Wrap(err, fanfold.Unavailable, "event %d cannot be deleted from the log: %v", seq, err)
+		}
+		progress(int64(i+1), int64(len(listed)))
+	}
+	return ctx.Err()
+}
+
+// deleteMessage has the server delete a message and overwrite it. One that is gone is no error.
+func (l *Log) deleteMessage(ctx context.Context, seq uint64) error {
+	m, err := l.client.GetFromLeader(ctx, l.opt.Database, servers.LeaderQuery{Seq: seq})
+	if err != nil || m == nil {
+		return err
+	}
+	attempt, cancel := context.WithTimeout(ctx, l.opt.Timeout)
+	defer cancel()
+	err = l.stream.SecureDeleteMsg(attempt, seq)
+	if err == nil || errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil
+	}
+	if m, failed := l.client.GetFromLeader(ctx, l.opt.Database, servers.LeaderQuery{Seq: seq}); failed == nil && m == nil {
+		return nil // another node was faster, or the answer was lost
+	}
+	return err
+}
+
+// rewriteFiles has the embedded server's files written anew without what is erased.
+func (l *Log) rewriteFiles(ctx context.Context, also map[string]func(seq uint64) bool, progress func(done, total int64)) error {
+	_, inForce := l.Erasures()
+	t := l.erasures.get()
+	drops := map[string]Drop{l.opt.Database: {UpTo: l.Base().Seq, Has: func(seq uint64) bool {
+		s, _ := t.find(seq, inForce)
+		return s != nil
+	}}}
+	for stream, has := range also {
+		drops[stream] = Drop{Has: has, Changing: true}
+	}
+	var listed int64
+	t.all(0, inForce, func(*fanfold.Substitute) bool { listed++; return true })
+	progress(0, listed)
+	for more := true; more; {
+		var err error
+		if more, err = l.opt.Embedded.Rewrite(ctx, drops); err != nil {
+			return err
+		}
+		refusal := fanfold.Errorf(fanfold.Unavailable, "the log's server is being started again, without what was erased; nothing was written, try again")
+		if err := l.restartNow(ctx, refusal); err != nil {
+			return err
+		}
+	}
+	progress(listed, listed)
+	return nil
+}
+
+// restartNow starts the embedded server again. Until it runs, or ctx has ended, writes are refused with an error.
+func (l *Log) restartNow(ctx context.Context, refusal error) error {
+	durable := max(l.LastErased(), l.acked.Load())
+	l.recovering.Lock()
+	defer l.recovering.Unlock()
+	before := l.restarts.Load()
+	l.recoverFrom(ctx, refusal, time.Millisecond, func() (uint64, error) { return durable, nil })
+	if l.restarts.Load() == before {
+		return fanfold.Wrap(ctx.Err(), fanfold.Unavailable, "the log's server could not be started again")
+	}
+	return nil
+}
