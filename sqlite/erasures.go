@@ -96,9 +96,6 @@ func (tx *Tx) Erase(erasure uint64, ch *fanfold.Change) (written bool, err error
 	}, key.Collection, key.ID); err != nil || ch.Prior == 0 {
 		return false, err
 	}
-	if _, err = tx.c.QueryRow("SELECT max(number) FROM past_document WHERE collection = ? AND id = ?", func(r driver.Row) { ch.Number = r.Int(0) }, key.Collection, key.ID); err != nil {
-		return false, err
-	}
 	if err = tx.AddChange(ch); err != nil {
 		return false, err
 	}
