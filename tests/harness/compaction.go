@@ -99,3 +99,21 @@ func (s *Store) Erased(location string) (at fanfold.Position) {
 		}
 	}
 }
+
+// AllErased waits until every erasure is done, as one that a restored log has yet to finish.
+func (s *Store) AllErased() {
+	s.tb.Helper()
+	s.CatchUp()
+	Await(s.tb, "all erasures to be done", time.Minute, func() bool {
+		var list struct{ Erasures []struct{ Phase string } }
+		if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body, &list); err != nil {
+			s.tb.Fatalf("erasures: %v", err)
+		}
+		for _, e := range list.Erasures {
+			if e.Phase != "done" {
+				return false
+			}
+		}
+		return true
+	})
+}

@@ -267,16 +267,15 @@ func (h *history) heldNow(view string) map[okey]string {
 
 // heldAt returns the documents as a consumer has them that has read the feed up to a position, and nothing that is erased.
 func (h *history) heldAt(at fanfold.Position, view string) map[okey]string {
-	held := map[okey]string{}
+	held, last := map[okey]string{}, expected{}
 	for _, e := range h.expect {
-		if e.seq > at.Seq() {
-			break
+		if e.seq <= at.Seq() {
+			last = e
 		}
-		clear(held)
-		for key := range e.after {
-			r := h.s.Want(http.StatusOK, http.MethodGet, harness.Path(key.collection, key.id)+"?view="+view+"&at="+at.String(), "")
-			held[key] = string(r.Body)
-		}
+	}
+	for key := range last.after {
+		r := h.s.Want(http.StatusOK, http.MethodGet, harness.Path(key.collection, key.id)+"?view="+view+"&at="+at.String(), "")
+		held[key] = string(r.Body)
 	}
 	return held
 }
