@@ -104,16 +104,24 @@ func (s *Store) Erased(location string) (at fanfold.Position) {
 func (s *Store) AllErased() {
 	s.tb.Helper()
 	s.CatchUp()
-	Await(s.tb, "all erasures to be done", time.Minute, func() bool {
-		var list struct{ Erasures []struct{ Phase string } }
-		if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body, &list); err != nil {
-			s.tb.Fatalf("erasures: %v", err)
+	for end := time.Now().Add(time.Minute); !s.allErased(); time.Sleep(5 * time.Millisecond) { // between two looks
+		if time.Now().After(end) {
+			s.tb.Fatalf("the erasures are not done: %s", s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body)
 		}
-		for _, e := range list.Erasures {
-			if e.Phase != "done" {
-				return false
-			}
+	}
+}
+
+// allErased tells whether every erasure is done.
+func (s *Store) allErased() bool {
+	s.tb.Helper()
+	var list struct{ Erasures []struct{ Phase string } }
+	if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body, &list); err != nil {
+		s.tb.Fatalf("erasures: %v", err)
+	}
+	for _, e := range list.Erasures {
+		if e.Phase != "done" {
+			return false
 		}
-		return true
-	})
+	}
+	return true
 }
