@@ -308,7 +308,7 @@ func claimsMember(path string, members []string) bool {
 			tokens[i] = jsondoc.PointerUnescape(tokens[i])
 		}
 		for _, p := range paths {
-			expression := strings.ContainsAny(p, "()+ '\"[]?:")
+			expression := isExpression(p)
 			if expression && strings.Contains(p, tokens[len(tokens)-1]) || !expression && overlap(tokens, strings.Split(p, ".")) {
 				return true
 			}
@@ -317,15 +317,18 @@ func claimsMember(path string, members []string) bool {
 	return false
 }
 
-// lookAtClaim looks at a claim of a document that is to be erased. Where the document lives on, a claim that it has at the end stays: its value is
-// made of what stays.
+// isExpression tells whether the path of a claim is more than that of a member.
+func isExpression(path string) bool { return strings.ContainsAny(path, "()+ '\"[]?:") }
+
+// lookAtClaim looks at a claim of a document that is to be erased. Where the document lives on, a claim of an expression that it has at the end
+// stays: its value is made of what stays.
 func (s *search) lookAtClaim(m *Message, ev *fanfold.Event) error {
 	doc := s.byKey[ev.Key]
 	if doc == nil || !claimsMember(ev.Path, doc.Members) {
 		return nil
 	}
 	delete(s.held, m.Subject)
-	if doc.Members != nil && ev.Held {
+	if doc.Members != nil && ev.Held && isExpression(ev.Path) {
 		s.held[m.Subject] = m.Seq
 	}
 	return s.list(doc, m, ev, nil)
