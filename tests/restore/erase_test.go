@@ -33,10 +33,13 @@ const customerModel = `collections:
 // secret is in everything that is erased of a customer.
 func secret(who string) string { return "secret-of-" + who + "-kram" }
 
+// quickPurge has a log purged soon after a compaction.
+func quickPurge(cfg *node.Config) { cfg.PurgeWait = 100 * time.Millisecond }
+
 // withCustomers returns a store with two customers, which begins later if compact says so.
 func withCustomers(t *testing.T, compact bool) *harness.Store {
 	t.Helper()
-	s := open(t, harness.Options{Dir: t.TempDir()})
+	s := open(t, harness.Options{Dir: t.TempDir(), Configure: quickPurge})
 	s.Want(http.StatusOK, "PUT", "/v1/_model", customerModel, "Content-Type", "application/yaml")
 	for _, who := range []string{"ann", "bob"} {
 		s.Put("customers", who, fmt.Sprintf(`{"name":%q,"email":"%s@example.com"}`, secret(who), secret(who)))
@@ -208,7 +211,8 @@ func TestRestoreWithErasures(t *testing.T) {
 			if err := node.CheckErasedFirst(data); fanfold.CodeOf(err) != fanfold.Conflict {
 				t.Errorf("before its start: %v", err)
 			}
-			restored := open(t, harness.Options{Dir: data})
+			restored := harness.Open(t, harness.Options{Dir: data, Configure: quickPurge})
+			defer func() { restored.Close() }()
 			restored.Want(http.StatusNotFound, "GET", "/v1/customers/ann", "")
 			restored.Want(http.StatusOK, "GET", "/v1/customers/bob", "")
 			if err := node.CheckErasedFirst(data); err != nil {
@@ -218,6 +222,8 @@ func TestRestoreWithErasures(t *testing.T) {
 			restored = restored.Reopen()
 			restored.Want(http.StatusNotFound, "GET", "/v1/customers/ann", "")
 			requireForgotten(t, data)
+			restored.CatchUp()
+			restored.Verify()
 		})
 	}
 }
