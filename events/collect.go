@@ -26,8 +26,8 @@ type Collecting struct {
 	// InBase tells whether the base has anything else of a document's, such as kept values: then it is in an erase event though it has no message.
 	// nil for no.
 	InBase func(d fanfold.ErasedDocument) bool
-	// Copies tells whether the kept values of a rule on documents of a collection come from a document, if they name its id; for erased members,
-	// whether they come from one of these. nil for no.
+	// Copies tells whether the kept values of a rule on documents of a collection come from a document, if they name its id. Of erased members it
+	// tells whether they come from one of these. nil for no.
 	Copies func(holders, rule string, of fanfold.ErasedDocument) bool
 }
 
@@ -320,8 +320,8 @@ func claimsMember(path string, members []string) bool {
 // isExpression tells whether the path of a claim is more than that of a member.
 func isExpression(path string) bool { return strings.ContainsAny(path, "()+ '\"[]?:") }
 
-// lookAtClaim looks at a claim of a document that is to be erased. Where the document lives on, a claim of an expression that it has at the end
-// stays: its value is made of what stays.
+// lookAtClaim looks at a claim of a document that is to be erased. A claim of an expression that a living document has at the end stays, for
+// its value is made of what stays.
 func (s *search) lookAtClaim(m *Message, ev *fanfold.Event) error {
 	doc := s.byKey[ev.Key]
 	if doc == nil || !claimsMember(ev.Path, doc.Members) {

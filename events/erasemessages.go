@@ -12,7 +12,7 @@ import (
 )
 
 // Unerased returns how many messages are still there that an erasure in force lists. residue says that a server outside may have the bytes of
-// purged ones besides, in the file in which the last purge ended: no purge has passed it since the last erasure. Of an embedded server it says that
+// purged ones besides. They are in the file in which the last purge ended, until a later purge passes it. Of an embedded server residue says that
 // a file has events from before the log's base. It blocks for two round trips. The error is Unavailable.
 func (l *Log) Unerased(ctx context.Context) (messages int64, residue bool, err error) {
 	if err := l.askBase(ctx, l.lastBySubject); err != nil {
@@ -46,8 +46,8 @@ func (l *Log) Unerased(ctx context.Context) (messages int64, residue bool, err e
 	return messages, residue, nil
 }
 
-// EraseMessages deletes what the erasures in force list, so that their servers' files do not have it any more, and with an embedded server what is
-// there of events before the log's base. also names messages of other streams of an embedded server that go with them. progress is told of how
+// EraseMessages deletes what the erasures in force list, so that their servers' files do not have it any more. With an embedded server it also deletes
+// what is there of events before the log's base. also names messages of other streams of an embedded server that go with them. progress is told of how
 // many messages are deleted; nil for nobody. It blocks until all is done, and is safe to be called again, also after a kill anywhere in it. An
 // embedded server is started again, and takes no writes for as long. Errors are Conflict for a log from which nothing can be deleted; Unavailable;
 // and ctx's.

@@ -108,7 +108,7 @@ func person(t *testing.T, l *events.Log, id, secret string) (tombstone, claim ui
 	return first, first + 1
 }
 
-// TestEraseFromLog: readers see the same as of an erasure before and after its messages are deleted, and after a start; the log is whole; a reader
+// TestEraseFromLog: readers see the same as of an erasure before and after its messages are deleted, and after a start. The log is whole. A reader
 // as of before is told that it comes too late.
 func TestEraseFromLog(t *testing.T) {
 	eachServer(t, func(t *testing.T, k kept) {

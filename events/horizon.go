@@ -304,8 +304,8 @@ func (l *Log) isMet(ctx context.Context, c condition, last uint64) (bool, error)
 	return m != nil && m.Subject == c.subject, err
 }
 
-// anyAfter tells whether an event that counts follows the revision of a condition on its subject, where last is the last message there: one after
-// the log's base that is no claim whose content is erased. A message that is listed counts though it may be gone. The error is Unavailable.
+// anyAfter tells whether an event that counts follows the revision of a condition on its subject, where last is the last message there. One counts
+// that is after the log's base, and is no claim whose content is erased. A message that is listed counts though it may be gone. The error is Unavailable.
 func (l *Log) anyAfter(ctx context.Context, c condition, last uint64) (bool, error) {
 	after := max(uint64(c.expect.Rev), l.Base().Seq)
 	switch {

@@ -43,8 +43,8 @@ type Blocks interface {
 	// Messages returns a stream's messages from a sequence on. The caller closes them. Errors are ErrBlocks, ErrLayout, and those
 	// of the files.
 	Messages(stream string, from uint64, stored *Watermark) (Messages, error)
-	// Rewrite has the next Restart write the files of streams anew, without some of their messages, whose places stay. What can be written before is
-	// written now. more says that there is more of it than is written at once, so that it is to be called again after the restart. Errors are
+	// Rewrite has the next Restart write the files of streams anew, without some of their messages, whose places stay. It writes now what can
+	// be written before. more says that there is more of it than is written at once, so that it is to be called again after the restart. Errors are
 	// ErrLayout, those of the files, and ctx's.
 	Rewrite(ctx context.Context, drops map[string]Drop) (more bool, err error)
 	// RemoveDeleted removes, durably, the files of a stream that was deleted, which the server would remove a while later. The error is that of

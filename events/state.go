@@ -258,7 +258,7 @@ func (l *Log) checkEvent(ctx context.Context, known Known) error {
 // checkHorizon compares the event that the node knows with the horizon's, where it is that one. The error is LogDamaged.
 func (l *Log) checkHorizon(known Known) error {
 	c, _ := l.Compaction()
-	if c != nil && c.Seq == known.Seq && c.Event != known.Event && c.Event != (fanfold.Digest{}) {
+	if c != nil && c.Seq == known.Seq && c.Event != known.Event && (c.Erasure == 0 || c.Event != fanfold.Digest{}) { // a base after erasures may not tell
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d, at which the log begins, is not the one that was there before: it is another log, or a copy that went another way; %s", known.Seq, Repair)
 	}
 	return nil

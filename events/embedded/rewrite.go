@@ -24,8 +24,8 @@ type rewriting struct {
 	step  func(what, path string) error
 }
 
-// Rewrite has the next Restart write the blocks of streams anew, without the messages that are to be dropped, and removes what was cut from the end of
-// logs: see events.Blocks.
+// Rewrite has the next Restart write the blocks of streams anew, without the messages that are to be dropped: see events.Blocks. It also removes
+// what was cut from the end of logs.
 func (e *Server) Rewrite(ctx context.Context, drops map[string]events.Drop) (more bool, err error) {
 	r := &rewriting{drops: drops, ready: map[string]fs.FileInfo{}, step: e.opt.rewriteStep}
 	if err := r.do("cut", filepath.Join(e.opt.Dir, "cut"), func(path string) error {

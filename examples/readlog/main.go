@@ -94,9 +94,7 @@ func read(ctx context.Context, server, stream string, after uint64, once, times 
 		if err != nil {
 			return err
 		}
-		if gap := erasedBetween(previous, meta.Sequence.Stream); gap != "" {
-			transaction = append(transaction, gap)
-		}
+		transaction = append(transaction, erasedBetween(previous, meta.Sequence.Stream)...)
 		previous = meta.Sequence.Stream
 		line, err := lineOf(msg, meta, times)
 		if err != nil { // never skip an event: what follows would be wrong
@@ -137,15 +135,15 @@ func checkKept(after, first uint64) error {
 	return nil
 }
 
-// erasedBetween says which events are missing between two, "" for none: their contents were erased, and a later erase event says what stands for each.
-func erasedBetween(previous, next uint64) string {
+// erasedBetween says which events are missing between two. Their contents were erased, and a later erase event says what stands for each.
+func erasedBetween(previous, next uint64) []string {
 	switch {
 	case next <= previous+1:
-		return ""
+		return nil
 	case next == previous+2:
-		return fmt.Sprintf("%d erased", next-1)
+		return []string{fmt.Sprintf("%d erased", next-1)}
 	}
-	return fmt.Sprintf("%d-%d erased", previous+1, next-1)
+	return []string{fmt.Sprintf("%d-%d erased", previous+1, next-1)}
 }
 
 // deliver returns the messages of the stream behind after. They end with ctx.

@@ -26,7 +26,7 @@ func Paths(texts []string) (out []model.Path, err error) {
 	return out, nil
 }
 
-// Of returns the skeleton of a document: its member id, and the ids at paths, with the objects and arrays on the way to them. What has no id is
+// Of returns the skeleton of a document: its member id, and the ids at paths, with the objects and arrays on the way to them. The rest is
 // dropped. In an array that has one, elements without keep their places: an object as an empty one, anything else as null. The body is a JSON
 // object.
 func Of(body []byte, paths []model.Path) []byte {

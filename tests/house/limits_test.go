@@ -189,6 +189,7 @@ var limitTests = map[string]string{
 	`NATS servers without a leader`:                                               "TestServersWithoutALeader TestServerThatHasJustStarted",
 	`events that an import stores at once`:                                        "TestLargeBatches TestSizesOfImportBatches TestGuardedBatches TestGuardedBatchesBesideOthers",
 	`transactions and batches on their way into an embedded log`:                  "TestBatchRoom",
+	`erase events of a log`:                                                       "TestErasureBounds",
 	`events of an import that are not folded yet`:                                 "TestImportWaitsForASlowFold",
 	`silent NATS server`:                                                          "TestOtherServersOfTheList",
 	"replicas of the log (`--replicas`, `PUT /v1/_replicas`)":                     "TestReplicasChange TestReplicasByThemselves TestOpenAPIDescribesEveryAnswer",
