@@ -54,7 +54,7 @@ type Change struct {
 	Omitted []byte
 }
 
-// ByErasure tells whether an erasure made the document's view another one. What it was before is not known any more.
+// ByErasure tells whether an erasure made the document's view another one. Nobody knows any more what it was before.
 func (c *Change) ByErasure() bool {
 	return c.Op == OpDerive && len(c.Rules) == 1 && c.Rules[0] == RuleErase
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/fanfold/fanfold/internal/expr"
 )
 
-// TestFilteredErasures: whatever a filter says, a consumer is told to forget an erased document; and where an erasure makes a view another one, the
+// TestFilteredErasures: whatever a filter says, a consumer is told to forget an erased document. If an erasure makes a view another one, the
 // document matches it, or leaves.
 func TestFilteredErasures(t *testing.T) {
 	key := fanfold.Key{Collection: "a", ID: "1"}

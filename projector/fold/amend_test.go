@@ -183,7 +183,7 @@ func replaceModels(t *testing.T, events []*fanfold.Event) {
 	}
 }
 
-// TestAmendedBases: an amended base has the rows of a store in which the erased documents were written as what is left of them, and so has what is
+// TestAmendedBases: an amended base has the rows of a store in which the erased documents were written as their skeletons. So has all that is
 // folded on it.
 func TestAmendedBases(t *testing.T) {
 	for seed := range uint64(6) {
