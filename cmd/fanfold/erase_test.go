@@ -71,7 +71,7 @@ func TestEraseCommand(t *testing.T) {
 	erase("--file", "-", "--yes").want(t, exitDone, "1 documents are erased, with the contents of")
 	erase("--file", "-", "--yes").want(t, exitDone, "nothing is left to erase")
 	runCommand(t, "", "history", "authors", "a1", "--server", s.URL).want(t, exitDone, "erase    all that it was is erased", "create")
-	runCommand(t, "", "changes", "--mode", "all", "--once", "--server", s.URL).want(t, exitDone, "erase", "authors/a1")
+	runCommand(t, "", "changes", "--mode", "all", "--since", "0", "--once", "--server", s.URL).want(t, exitDone, "erase", "authors/a1")
 	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "done", "1 documents")
 	runCommand(t, "", "erasures", "--json", "--server", s.URL).want(t, exitDone, `"Phase": "done"`)
 	runCommand(t, "", "erasures", "--export", "--server", s.URL).want(t, exitDone, `"collection":"authors","id":"a1","members":["/name"]}`, `"collection":"authors","id":"a1"}`)
