@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,8 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	if err := l.refuses(); err != nil {
 		return 0, err
 	}
-	if err := l.confirm(ctx, conditionOf(msg, expect)); err != nil {
+	c := conditionOf(msg, expect)
+	if err := cmp.Or(l.confirm(ctx, c), l.refuseErased(ctx, c)); err != nil {
 		return 0, err
 	}
 	l.setCondition(msg, expect)
@@ -189,7 +191,7 @@ func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx con
 			if refusals++; !l.replicated.Load() || !isLimit(err) {
 				refusals = 0
 			}
-		} else if !sent {
+		} else if !sent && !errors.Is(last, fanfold.ErrRestarting) {
 			return 0, last
 		}
 		if failed := failureOf(run.syncer); failed != nil && run == l.run.Load() { // nothing can be decided any more
@@ -432,7 +434,8 @@ func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold
 	if met {
 		requireLast(msg, last.Sequence()) // which may have been purged meanwhile, or not yet
 	}
-	if met || next == nil && last.Sequence() >= uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
+	erased, _ := l.erasures.get().find(last.Sequence(), ^uint64(0))
+	if met || next == nil && erased == nil && last.Sequence() >= uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
 		return 0, fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	}
 	return 0, staleError(max(last.Sequence(), next.Sequence()), expect.Rev)

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -55,7 +56,8 @@ func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfol
 	if err := l.refuses(); err != nil {
 		return 0, err
 	}
-	if err := l.confirm(ctx, conditionsOf(msgs, writes)...); err != nil {
+	conditions := conditionsOf(msgs, writes)
+	if err := cmp.Or(l.confirm(ctx, conditions...), l.refuseErased(ctx, conditions...)); err != nil {
 		return 0, err
 	}
 	for i, m := range msgs {

@@ -62,7 +62,7 @@ func (l *Log) Collect(ctx context.Context, c Collecting) (*Collected, error) {
 	}
 	erasure, _ := l.Erasures()
 	s.next = from
-	if err := l.messagesAs(ctx, from, s.out.Last, erasure, func(m *Message) error { return s.look(ctx, m) }); err != nil {
+	if err := l.messagesAs(ctx, from, s.out.Last, erasure, func(m *Message) error { return s.look(m) }); err != nil {
 		return nil, err
 	}
 	if s.next != s.out.Last+1 {
@@ -150,7 +150,7 @@ func (s *search) without(d *searchedDocument, body []byte) []byte {
 }
 
 // look looks at the next message.
-func (s *search) look(ctx context.Context, m *Message) error {
+func (s *search) look(m *Message) error {
 	if m.Seq != s.next {
 		return fanfold.Errorf(fanfold.LogDamaged, "the log has no event %s that can be read; %s", Range{s.next, m.Seq - 1}, Repair)
 	}
@@ -175,7 +175,7 @@ func (s *search) look(ctx context.Context, m *Message) error {
 	}
 	switch {
 	case doc != nil:
-		return s.lookAtDocument(ctx, doc, m, ev)
+		return s.lookAtDocument(doc, m, ev)
 	case ev.Kind == fanfold.KindClaim:
 		return s.lookAtClaim(m, ev)
 	case ev.Kind == fanfold.KindPut:
@@ -185,7 +185,7 @@ func (s *search) look(ctx context.Context, m *Message) error {
 }
 
 // lookAtDocument looks at a message of a document that is to be erased.
-func (s *search) lookAtDocument(ctx context.Context, doc *searchedDocument, m *Message, ev *fanfold.Event) (err error) {
+func (s *search) lookAtDocument(doc *searchedDocument, m *Message, ev *fanfold.Event) (err error) {
 	s.out.Versions++
 	s.out.Revisions[doc.Key] = fanfold.Revision(m.Seq)
 	touched := false
@@ -201,7 +201,7 @@ func (s *search) lookAtDocument(ctx context.Context, doc *searchedDocument, m *M
 			return fanfold.Errorf(fanfold.LogDamaged, "event %d is a patch of %s/%s, which is not there; %s", m.Seq, doc.Collection, doc.ID, Repair)
 		}
 		touched = patchTouches(ev, doc.Members)
-		if doc.body, err = jsondoc.PatchedWithin(ctx, doc.body, ev.Body, ev.Merges(), jsondoc.Bounds{}); err != nil {
+		if doc.body, err = jsondoc.Patched(doc.body, ev.Body, ev.Merges()); err != nil {
 			return fanfold.Wrap(err, fanfold.LogDamaged, "event %d is a patch that cannot be applied: %v; %s", m.Seq, err, Repair)
 		}
 		doc.dirty = doc.dirty || skeleton.Has(doc.body, doc.Members)
@@ -308,7 +308,7 @@ func claimsMember(path string, members []string) bool {
 			tokens[i] = jsondoc.PointerUnescape(tokens[i])
 		}
 		for _, p := range paths {
-			expression := strings.ContainsAny(p, "()+ '\"[]?:")
+			expression := isExpression(p)
 			if expression && strings.Contains(p, tokens[len(tokens)-1]) || !expression && overlap(tokens, strings.Split(p, ".")) {
 				return true
 			}
@@ -317,15 +317,18 @@ func claimsMember(path string, members []string) bool {
 	return false
 }
 
-// lookAtClaim looks at a claim of a document that is to be erased. Where the document lives on, a claim that it has at the end stays: its value is
-// made of what stays.
+// isExpression tells whether the path of a claim is more than that of a member.
+func isExpression(path string) bool { return strings.ContainsAny(path, "()+ '\"[]?:") }
+
+// lookAtClaim looks at a claim of a document that is to be erased. Where the document lives on, a claim of an expression that it has at the end
+// stays: its value is made of what stays.
 func (s *search) lookAtClaim(m *Message, ev *fanfold.Event) error {
 	doc := s.byKey[ev.Key]
 	if doc == nil || !claimsMember(ev.Path, doc.Members) {
 		return nil
 	}
 	delete(s.held, m.Subject)
-	if doc.Members != nil && ev.Held {
+	if doc.Members != nil && ev.Held && isExpression(ev.Path) {
 		s.held[m.Subject] = m.Seq
 	}
 	return s.list(doc, m, ev, nil)

@@ -40,6 +40,7 @@ type erasureTable struct {
 	listed  []listing         // in order of messages, then of erase events
 	bytes   int               // of the payloads of noted
 	latest  map[string]uint64 // the last message that is listed on each subject, claims apart
+	links   map[string]uint64 // those of links
 	erased  *fanfold.Erased
 	at      uint64              // the sequence of erased: of the first event of its transaction
 	base    *fanfold.Compaction // of the last erased event that has one
@@ -120,7 +121,7 @@ func (t *erasureTable) last() uint64 {
 
 // index makes listed anew, without messages up to base.
 func (t *erasureTable) index(base uint64) {
-	t.listed, t.latest = nil, map[string]uint64{}
+	t.listed, t.latest, t.links = nil, map[string]uint64{}, map[string]uint64{}
 	for i := range t.noted {
 		n := &t.noted[i]
 		from := sort.Search(len(n.Messages), func(j int) bool { return n.Messages[j].Seq > base })
@@ -129,6 +130,9 @@ func (t *erasureTable) index(base uint64) {
 			t.listed = append(t.listed, listing{m.Seq, n.Seq, m})
 			if !m.Claim {
 				t.latest[m.Subject] = max(t.latest[m.Subject], m.Seq)
+			}
+			if strings.Contains(m.Subject, ".link.") {
+				t.links[m.Subject] = t.latest[m.Subject]
 			}
 		}
 	}
@@ -190,16 +194,19 @@ func (t *erasureTable) count(from, to uint64) (n uint64) {
 }
 
 // anyOn tells whether a message after one is listed on a subject, or on one that matches it, claims apart.
-func (t *erasureTable) anyOn(subject string, after uint64) bool {
+func (t *erasureTable) anyOn(subject string, after uint64) bool { return t.latestOn(subject) > after }
+
+// latestOn returns the last message that is listed on a subject, or on one that matches it, claims apart; 0 for none.
+func (t *erasureTable) latestOn(subject string) (last uint64) {
 	if !strings.HasSuffix(subject, ">") {
-		return t.latest[subject] > after
+		return t.latest[subject]
 	}
-	for on, seq := range t.latest {
-		if seq > after && isOn(on, subject) {
-			return true
+	for on, seq := range t.links {
+		if isOn(on, subject) {
+			last = max(last, seq)
 		}
 	}
-	return false
+	return last
 }
 
 // all calls fn with the last substitute of each listed message from one on, in order, as of an erasure, until fn returns false.

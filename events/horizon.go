@@ -221,6 +221,27 @@ func (l *Log) confirm(ctx context.Context, conditions ...condition) error {
 	return nil
 }
 
+// refuseErased returns a Stale where an event follows the revision of a condition that may be gone, because its content is erased: the server would
+// not know. The other error is Unavailable.
+func (l *Log) refuseErased(ctx context.Context, conditions ...condition) error {
+	t, base := l.erasures.get(), l.Base().Seq
+	for i, c := range conditions {
+		if !c.expect.Set || !t.anyOn(c.subject, max(uint64(c.expect.Rev), base)) {
+			continue
+		}
+		last, err := l.lastBySubject(ctx, c.subject)
+		if err != nil {
+			return err
+		}
+		err = staleError(max(last.Sequence(), t.latestOn(c.subject)), c.expect.Rev)
+		if len(conditions) > 1 {
+			err = fanfold.AtOperation(err, i)
+		}
+		return err
+	}
+	return nil
+}
+
 // condition is what a message requires of the last message on a subject.
 type condition struct {
 	subject string
@@ -276,7 +297,11 @@ func (l *Log) isMet(ctx context.Context, c condition, last uint64) (bool, error)
 		return gone, err
 	}
 	s, _ := l.erasures.get().find(rev, ^uint64(0))
-	return rev == 0 || s != nil && isOn(s.Subject, c.subject), nil
+	if rev == 0 || s != nil || last < rev {
+		return rev == 0 || s != nil && isOn(s.Subject, c.subject), nil
+	}
+	m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: rev}) // all after it are claims that do not count
+	return m != nil && m.Subject == c.subject, err
 }
 
 // anyAfter tells whether an event that counts follows the revision of a condition on its subject, where last is the last message there: one after

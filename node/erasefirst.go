@@ -203,7 +203,13 @@ func (n *Node) eraseSome(ctx context.Context, list []reports.ErasedDocument) (he
 // eraseSoon asks for an erasure, again and again while that can only not be done now.
 func (n *Node) eraseSoon(ctx context.Context, asked fanfold.EraseRequest) error {
 	for {
-		_, err := n.Erase(ctx, asked, "")
+		err := n.mayErase(ctx)
+		if fanfold.CodeOf(err) == fanfold.Conflict { // a purge that the backup's log was about to do is done first
+			err = fanfold.Wrap(err, fanfold.Busy, "%s", fanfold.MessageOf(err))
+		}
+		if err == nil {
+			_, err = n.Erase(ctx, asked, "")
+		}
 		switch fanfold.CodeOf(err) {
 		case fanfold.Unavailable, fanfold.CatchingUp, fanfold.Lagging, fanfold.Busy, fanfold.Stale, fanfold.OutcomeUnknown, fanfold.Timeout, fanfold.RightsStale:
 			n.cfg.Logger.Debug("the erasure waits", "err", err)

@@ -31,6 +31,9 @@ type envelope struct {
 	Held           json.RawMessage // a bool, but not in version 3
 	Links          bool
 	Before         uint64 // of a compaction: the last event that the store does without
+	UpTo           uint64 // of erased: the last erase event that is in force
+	Documents      []json.RawMessage
+	Messages       []json.RawMessage
 	Path, Value    string
 	Body           json.RawMessage
 }
@@ -77,6 +80,7 @@ func read(ctx context.Context, server, stream string, after uint64, once, times 
 		return err
 	}
 	defer messages.Stop()
+	previous := max(after, s.CachedInfo().State.FirstSeq-1)
 	var transaction []string // the events of one that has not come to its end
 	for {
 		msg, err := messages.Next()
@@ -90,14 +94,14 @@ func read(ctx context.Context, server, stream string, after uint64, once, times 
 		if err != nil {
 			return err
 		}
-		line, err := describe(msg.Subject(), msg.Data())
+		if gap := erasedBetween(previous, meta.Sequence.Stream); gap != "" {
+			transaction = append(transaction, gap)
+		}
+		previous = meta.Sequence.Stream
+		line, err := lineOf(msg, meta, times)
 		if err != nil { // never skip an event: what follows would be wrong
 			return fmt.Errorf("event %d: %w", meta.Sequence.Stream, err)
 		}
-		if times {
-			line = timeOf(msg.Headers(), meta.Timestamp) + " " + line
-		}
-		line = fmt.Sprintf("%d %s", meta.Sequence.Stream, line)
 		transaction = append(transaction, line)
 		if more(msg.Headers()) {
 			continue
@@ -112,6 +116,15 @@ func read(ctx context.Context, server, stream string, after uint64, once, times 
 	}
 }
 
+// lineOf returns what is printed of an event.
+func lineOf(msg jetstream.Msg, meta *jetstream.MsgMetadata, times bool) (string, error) {
+	line, err := describe(msg.Subject(), msg.Data())
+	if times {
+		line = timeOf(msg.Headers(), meta.Timestamp) + " " + line
+	}
+	return fmt.Sprintf("%d %s", meta.Sequence.Stream, line), err
+}
+
 // checkKept returns an error where events after one are gone, because the store was let begin later. A reader from the beginning is told.
 func checkKept(after, first uint64) error {
 	switch {
@@ -122,6 +135,17 @@ func checkKept(after, first uint64) error {
 		fmt.Fprintf(os.Stderr, "the log begins with event %d\n", first)
 	}
 	return nil
+}
+
+// erasedBetween says which events are missing between two, "" for none: their contents were erased, and a later erase event says what stands for each.
+func erasedBetween(previous, next uint64) string {
+	switch {
+	case next <= previous+1:
+		return ""
+	case next == previous+2:
+		return fmt.Sprintf("%d erased", next-1)
+	}
+	return fmt.Sprintf("%d-%d erased", previous+1, next-1)
 }
 
 // deliver returns the messages of the stream behind after. They end with ctx.
@@ -168,8 +192,13 @@ func describe(subject string, payload []byte) (string, error) {
 	switch e.V {
 	case 1, 2: // 2 says besides how documents are derived
 	case 3:
-		if e.Op == "compact" {
+		switch e.Op {
+		case "compact":
 			return fmt.Sprintf("compact: the store begins after event %d", e.Before), nil
+		case "erase": // a reader that keeps a copy takes what stands for each message from here
+			return fmt.Sprintf("erase: the contents of %d events of %d documents are to go", len(e.Messages), len(e.Documents)), nil
+		case "erased":
+			return fmt.Sprintf("erased: what the erase events up to %d list has gone", e.UpTo), nil
 		}
 		return describeGuard(subject, payload)
 	default:

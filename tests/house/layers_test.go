@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"sqlite":                           {"", "internal/jsondoc", "migrations", "model", "sqlite/basefile", "sqlite/driver"},
 	"sqlite/basefile":                  {""},
 	"sqlite/driver":                    {""},
-	"projector/fold":                   {"", "internal/decimal", "internal/expr", "internal/jsondoc", "internal/modelfile", "internal/sortkey", "migrations", "model", "sqlite"},
+	"projector/fold":                   {"", "internal/decimal", "internal/expr", "internal/jsondoc", "internal/modelfile", "internal/skeleton", "internal/sortkey", "migrations", "model", "sqlite"},
 	"projector/inspect":                {"", "internal/decimal", "internal/jsondoc", "internal/reports", "internal/schema", "model", "projector/fold", "sqlite"},
 	"projector":                        {"", "internal/jsondoc", "internal/modelfile", "internal/reports", "model", "projector/fold", "sqlite"},
 	"access":                           {"", "model"},
