@@ -144,7 +144,7 @@ func (n *Node) rebuildOnBase(ctx context.Context) {
 func (n *Node) purge(ctx context.Context) {
 	c := &n.compactions
 	what, seq := n.Log.Compaction()
-	if what == nil || c.purged.Load() >= seq {
+	if last, inForce := n.Log.Erasures(); what == nil || c.purged.Load() >= seq || last > inForce { // an erasure replaces the base
 		return
 	}
 	if c.noticed != seq {

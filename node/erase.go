@@ -180,8 +180,8 @@ func (n *Node) mayErase(ctx context.Context) error {
 	if err := n.mayRemove(ctx); err != nil {
 		return err
 	}
-	if c := n.Compaction(); c != nil && (c.Running || c.Phase == reports.PhasePurging) {
-		return fanfold.Errorf(fanfold.Conflict, "a compaction is under way: wait until the log is purged")
+	if c := n.Compaction(); c != nil && c.Running {
+		return fanfold.Errorf(fanfold.Conflict, "a compaction is under way: wait until it is over")
 	}
 	return nil
 }

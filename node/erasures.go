@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +24,6 @@ import (
 type erasures struct {
 	requesting sync.Mutex    // held by a request
 	done       atomic.Uint64 // the erase events up to it are over, deletion included
-	wake       chan struct{} // has an element where there is something to look at
 
 	mu      sync.Mutex
 	failed  string // why the last try of something failed
@@ -31,6 +31,7 @@ type erasures struct {
 	total   int64  // of them; 0 where none are being deleted
 	residue bool   // an outside server may have content on its disk yet
 
+	checked    uint64    // the erase events up to it were seen to be over by this process
 	noticed    uint64    // the last erase event that was noticed
 	noticedAt  time.Time // and when
 	due        time.Time // when what failed is tried again
@@ -71,7 +72,7 @@ func (n *Node) eraseStep(step string) error {
 
 // forgetErased removes a read model that has what is erased, before anybody sees it. The node begins like a new one.
 func (n *Node) forgetErased() error {
-	n.erasures.wake = make(chan struct{}, 1)
+	n.readDone()
 	cp, err := n.Store.Checkpoint()
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func (n *Node) goOnErasing(ctx context.Context) error {
 		}
 		_, inForce = n.Log.Erasures()
 	}
-	if inForce > e.done.Load() && n.Projector.Erasure() >= inForce {
+	if inForce > e.checked && n.Projector.Erasure() >= inForce {
 		return n.finishErasing(ctx, inForce)
 	}
 	return nil
@@ -303,10 +304,16 @@ func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
 		return err
 	}
 	over, err := n.isErased(ctx, inForce)
-	if err == nil && !over && n.leads() {
-		if err = n.deleteErased(ctx, inForce); err == nil {
-			over, err = n.isErased(ctx, inForce)
+	if err == nil && !over {
+		n.erasures.done.Store(0) // it may have been over, before a stream was restored
+		if n.leads() {
+			if err = n.deleteErased(ctx, inForce); err == nil {
+				over, err = n.isErased(ctx, inForce)
+			}
 		}
+	}
+	if c, seq := n.Log.Compaction(); c != nil && n.compactions.purged.Load() < seq { // what is before the base is in the log yet
+		over = false
 	}
 	if err != nil || !over {
 		return err
@@ -314,9 +321,26 @@ func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
 	if err := n.eraseStep(StepEraseDone); err != nil {
 		return err
 	}
-	n.erasures.done.Store(inForce)
-	n.cfg.Logger.Info("an erasure is over", "erasure", inForce)
-	return nil
+	if n.erasures.done.Swap(inForce) < inForce {
+		n.cfg.Logger.Info("an erasure is over", "erasure", inForce)
+	}
+	n.erasures.checked = inForce
+	return writeDurably(filepath.Join(n.cfg.Data, erasedFile), []byte(strconv.FormatUint(inForce, 10)+"\n"), 0o600, nil)
+}
+
+// erasedFile is the name of the file in the data directory that has the last erase event whose erasure was over. The next start need not wait until that is
+// seen again.
+const erasedFile = "erased"
+
+// readDone reads which erasures were over when the node ran last. A file that cannot be read says nothing.
+func (n *Node) readDone() {
+	text, err := os.ReadFile(filepath.Join(n.cfg.Data, erasedFile))
+	if err != nil {
+		return
+	}
+	if done, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil {
+		n.erasures.done.Store(done)
+	}
 }
 
 // forgetFiles removes what the node's files have of what is erased: the witness, and copies of the read model.
