@@ -16,6 +16,16 @@ const (
 	OpLeave   Op = "leave"  // as a feed with a filter names a change, of any other kind, after which the document does not match
 )
 
+// Gone tells whether a change of the kind leaves no document.
+func (op Op) Gone() bool { return op == OpDelete || op == OpErase }
+
+// Writes tells whether a client wrote the document by a change of the kind.
+func (op Op) Writes() bool { return op != OpDerive && op != OpErase }
+
+// RuleErase is what derived changes name in place of a rule where an erasure makes the view another one than before. They have no patch,
+// because that would have what is erased: a consumer takes the document anew.
+const RuleErase = "erase"
+
 // Change describes one change of one document, as the change feed reports it. A direct change is what a client wrote. A derived one
 // is what the store then changed on a document that depends on it, in the same moment. A consumer that applies all
 // changes in their order has every document as the store shows it.
@@ -42,6 +52,11 @@ type Change struct {
 	// Omitted says how many derived values the embedded view had no room for after the change: a JSON object with a
 	// number for each rule. It is nil for none.
 	Omitted []byte
+}
+
+// ByErasure tells whether an erasure made the document's view another one. Nobody knows any more what it was before.
+func (c *Change) ByErasure() bool {
+	return c.Op == OpDerive && len(c.Rules) == 1 && c.Rules[0] == RuleErase
 }
 
 // ChangeQuery asks for a page of the change feed: the changes after a position, or those of them that a consumer wants.

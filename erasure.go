@@ -81,8 +81,8 @@ func checkMember(member string) error {
 	return nil
 }
 
-// Erasure is what an event of kind erase says: from the event of kind erased that covers it on, the store is what it would be had each listed
-// message been its substitute from the beginning.
+// Erasure is what an event of kind erase says. From the event of kind erased that covers it on, the store is what it would be with the
+// substitutes in place of the listed messages.
 type Erasure struct {
 	Of        uint64              // the sequence of the erasure's first erase event; 0 in that event itself
 	Documents []ErasedDocument    // whose messages are listed

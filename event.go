@@ -150,3 +150,7 @@ var ErrBehindHorizon = errors.New("the state is from before the log's horizon")
 
 // Exactly returns the condition that rev is the last event of the subject.
 func Exactly(rev Revision) Expect { return Expect{Set: true, Rev: rev} }
+
+// ErrRestarting is the cause of an Unavailable while the log's server is started again as planned, and right after that: what was asked for is
+// to be tried again soon.
+var ErrRestarting = errors.New("the log's server is started again")

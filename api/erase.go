@@ -64,6 +64,7 @@ type erasures struct {
 	eraser   Eraser
 	finder   Finder
 	fresh    *freshness
+	at       positions
 	bodies   *bodies
 	exports  *slots
 	searches *slots
@@ -167,13 +168,15 @@ func (s *erasures) answer(c echo.Context, asked fanfold.EraseRequest, dry bool) 
 	case report.Phase == reports.PhaseDone:
 		return c.JSON(http.StatusOK, report)
 	}
-	c.Response().Header().Set("Location", erasuresPath+"/"+strconv.FormatUint(number, 10))
+	h := c.Response().Header()
+	h.Set("Location", erasuresPath+"/"+strconv.FormatUint(number, 10))
+	h.Set(headerPosition, s.at.markEvent(number).String()) // whoever asks another node waits until it knows of it
 	return c.JSON(http.StatusAccepted, report)
 }
 
 // get answers GET of an erasure.
 func (s *erasures) get(c echo.Context) error {
-	if err := parameters(c); err != nil {
+	if err := readParameters(c); err != nil {
 		return err
 	}
 	text, err := param(c, "number")
@@ -183,6 +186,9 @@ func (s *erasures) get(c echo.Context) error {
 	number, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		return fanfold.Errorf(fanfold.Invalid, "an erasure has a number: GET %s lists them", erasuresPath)
+	}
+	if err := s.fresh.await(c); err != nil {
+		return err
 	}
 	report, err := s.eraser.Erasure(c.Request().Context(), number)
 	if err != nil {
@@ -199,11 +205,14 @@ type erasureList struct {
 
 // list answers GET /v1/_erasures: the newest erasures, or with export=true every document of all, in lines.
 func (s *erasures) list(c echo.Context) error {
-	if err := parameters(c, "export"); err != nil {
+	if err := readParameters(c, "export"); err != nil {
 		return err
 	}
 	export, err := params.Bool(c.QueryParams(), "export")
 	if err != nil {
+		return err
+	}
+	if err := s.fresh.await(c); err != nil {
 		return err
 	}
 	if export {

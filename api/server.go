@@ -266,7 +266,7 @@ func (s *Server) handlers(parts Dependencies) {
 	s.keys = &keyring{store: parts.Keys, bodies: s.bodies}
 	s.backups = &backups{source: parts.Backups, fresh: fresh, positions: at, logger: opt.Logger}
 	s.compactions = &compactions{compactor: parts.Compactor, documents: s.documents, bodies: s.bodies, logger: opt.Logger}
-	s.erasures = &erasures{eraser: parts.Eraser, finder: parts.Finder, fresh: fresh, bodies: s.bodies, exports: s.exports, searches: slots(maxSearches), spoolDir: opt.SpoolDir, logger: opt.Logger}
+	s.erasures = &erasures{eraser: parts.Eraser, finder: parts.Finder, fresh: fresh, at: at, bodies: s.bodies, exports: s.exports, searches: slots(maxSearches), spoolDir: opt.SpoolDir, logger: opt.Logger}
 	s.admin = &admin{operator: parts.Operator, views: s.views, inspector: parts.Inspector, cluster: parts.Cluster, bodies: s.bodies, jobs: s.jobs,
 		verifies: slots(maxVerifications), replicaChanges: slots(1), version: opt.Version}
 }

@@ -57,7 +57,7 @@ func requireBase(t testing.TB, dir string, seq uint64) {
 		t.Fatal(err)
 	}
 	want, file := testBase(seq)
-	if b.Base == nil || *b.Base != *want || b.Format != FormatVersion || !b.Complete() || b.Base.Horizon().Position != want.Position {
+	if b.Base == nil || *b.Base != *want || b.Format != b.version() || b.Format < 2 || !b.Complete() || b.Base.Horizon().Position != want.Position {
 		t.Fatalf("the base is %+v, want %+v", b.Base, want)
 	}
 	r, err := b.OpenBase()

@@ -28,17 +28,19 @@ type golden struct {
 	first uint64
 	base  *Base
 	file  []byte // of the base
+
+	erasure uint64
 }
 
 // goldens returns the golden backups.
 func goldens() []golden {
 	base, file := testBase(2)
-	return []golden{{dir: "testdata/backup-v1", first: 1}, {"testdata/backup-v2", 3, base, file}}
+	return []golden{{dir: "testdata/backup-v1", first: 1}, {"testdata/backup-v2", 3, base, file, 0}, {"testdata/backup-v3", 3, base, file, 5}}
 }
 
 // manifest is what a golden manifest says besides what follows from the events.
 func (g *golden) manifest() Manifest {
-	return Manifest{Store: testStore, Fold: 8, PositionTime: event(3).Time, Base: g.base,
+	return Manifest{Store: testStore, Fold: 8, PositionTime: event(3).Time, Base: g.base, Erasure: g.erasure,
 		Groups: []Group{{Name: "mail", Settings: json.RawMessage(`{"partitions":16,"filter":"a < b && c > d"}`), Created: made, Start: fanfold.At(1, 2), Fold: 8,
 			Partitions: []Checkpoint{{Partition: 3, Checkpoint: fanfold.At(2, 5), Fold: 8, Parked: []Parked{{From: fanfold.At(1, 0), To: fanfold.At(1, 3)}}}}}},
 		Predecessors: fanfold.Origin{{Store: "aaaaaaaa", Last: 2}}}
@@ -122,11 +124,11 @@ func (g *golden) requireRecords(t *testing.T, b *Backup) {
 func TestUnknownVersions(t *testing.T) {
 	dir := unpack(t, bytes.NewReader(stream(t, 0, 10, made)))
 	path := filepath.Join(dir, manifestFile)
-	if err := os.WriteFile(path, []byte(`{"format":3,"more":true}`), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(`{"format":4,"more":true}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Open(dir)
-	requireDamage(t, err, "version 3")
+	requireDamage(t, err, "version 4")
 	o, err := newOpener(Point{})
 	if err != nil {
 		t.Fatal(err)

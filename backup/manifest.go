@@ -10,9 +10,9 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// FormatVersion is the latest version of the format. Such a backup has the file of a base; those without one have version 1. The program reads no
-// other versions.
-const FormatVersion = 2
+// FormatVersion is the latest version of the format: that of a backup made after an erasure. Other backups with the file of a base have version
+// 2, and those without one version 1. The program reads no other versions.
+const FormatVersion = 3
 
 // The names in a backup's directory.
 const (
@@ -34,6 +34,9 @@ type Manifest struct {
 	Fold         int             `json:"fold"`                  // the version of the fold that is in force there
 	Time         time.Time       `json:"time"`                  // when the backup was made
 	Base         *Base           `json:"base,omitempty"`        // where the log begins, if its first events are gone
+	// Erasure is the last erase event that was in force when the backup was made, 0 for none. What it and those before it list is in the
+	// backup as the erase events have it.
+	Erasure uint64 `json:"erasure,omitempty"`
 	// After says after which event the segments begin, where that is neither the log's beginning nor its base: such a backup only
 	// continues another one, and cannot be restored alone.
 	After    *Point    `json:"after,omitempty"`
@@ -92,8 +95,11 @@ func (m *Manifest) hasBase() bool { return m.Base != nil && m.Base.File != "" }
 
 // version returns the version of the format that the backup needs.
 func (m *Manifest) version() int {
-	if m.hasBase() {
+	switch {
+	case m.Erasure > 0:
 		return FormatVersion
+	case m.hasBase():
+		return 2
 	}
 	return 1
 }
@@ -136,6 +142,9 @@ func (m *Manifest) check() error {
 		return damaged(manifestFile, 0, "it names no store")
 	}
 	at := m.begins()
+	if m.Erasure > m.Position {
+		return damaged(manifestFile, 0, "it names an erasure that is yet to come, event %d", m.Erasure)
+	}
 	if m.Base != nil {
 		if err := m.Base.check(); err != nil {
 			return err

@@ -26,6 +26,7 @@ type Writer struct {
 	lock  *os.File
 	old   *Manifest // nil for none
 	added []string  // files that the manifest does not name yet
+	anew  bool      // the backup is written anew, because of an erasure
 }
 
 // OpenWriter opens a directory, which it makes where there is none, and locks it. The caller closes the writer. The error is Invalid
@@ -45,6 +46,9 @@ func OpenWriter(dir string) (*Writer, error) {
 	}
 	if err := w.readOld(); err != nil {
 		return nil, errors.Join(err, lock.Close())
+	}
+	if w.old != nil {
+		w.clean() // what a run has left that was killed
 	}
 	return w, nil
 }
@@ -90,7 +94,7 @@ func (w *Writer) Old() *Manifest { return w.old }
 // After returns the point of the log after which the events are wanted. The last segment of the backup that is there is made anew, for
 // more events may belong to it.
 func (w *Writer) After() Point {
-	if w.old == nil {
+	if w.old == nil || w.anew {
 		return Point{}
 	}
 	if n := len(w.old.Segments); n > 1 {
@@ -101,7 +105,7 @@ func (w *Writer) After() Point {
 
 // HasBase returns the last event up to which the base stands that the directory holds, 0 for none.
 func (w *Writer) HasBase() uint64 {
-	if w.old == nil || !w.old.hasBase() {
+	if w.old == nil || w.anew || !w.old.hasBase() {
 		return 0
 	}
 	return w.old.Base.Seq
@@ -110,8 +114,9 @@ func (w *Writer) HasBase() uint64 {
 // Receive reads a stream of the events after After, and adds them to the backup. A
 // stream may begin with a newer base. The backup begins there then, and the events up to it go. It tells progress, which may be nil, the last event that it has. It holds
 // one segment in memory, and returns the new manifest once that is durable. Errors are StoreChanged for a stream of another store,
-// LogDamaged where the stream does not continue the backup, Damage for a stream that is not whole, ctx's, and Unavailable. After an error
-// the directory holds the backup from before.
+// LogDamaged where the stream does not continue the backup, Damage for a stream that is not whole, ctx's, and Unavailable. ErrErased is that of a
+// stream that was made after another erasure than the backup, and does not begin with the log: After and HasBase then say what is wanted. After
+// an error the directory holds the backup from before.
 func (w *Writer) Receive(ctx context.Context, stream io.Reader, progress func(last uint64)) (m *Manifest, err error) {
 	defer func() {
 		if err != nil {
@@ -129,10 +134,15 @@ func (w *Writer) Receive(ctx context.Context, stream io.Reader, progress func(la
 	if err := m.describes(came); err != nil {
 		return nil, err
 	}
-	if w.old == nil {
+	switch {
+	case w.old == nil:
 		err = w.checkBegins(m)
-	} else if err = w.checkContinues(ctx, m); err == nil {
-		m, err = w.joined(m)
+	case m.Erasure != w.old.Erasure:
+		err = w.checkErased(ctx, m)
+	default:
+		if err = w.checkContinues(ctx, m); err == nil {
+			m, err = w.joined(m)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -140,7 +150,7 @@ func (w *Writer) Receive(ctx context.Context, stream io.Reader, progress func(la
 	if err := w.writeManifest(m); err != nil {
 		return nil, err
 	}
-	w.old = m
+	w.old, w.anew = m, false
 	w.clean()
 	return m, nil
 }

@@ -125,7 +125,7 @@ func (s *scan) judge(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
 		if given = s.held(row); !given {
 			return row, false
 		}
-		row.Leaves = row.Op != fanfold.OpDelete
+		row.Leaves = !row.Op.Gone()
 	}
 	if !s.req.Docs || row.Leaves {
 		row.Doc = nil
@@ -137,6 +137,12 @@ func (s *scan) judge(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
 // held reports whether a consumer that was given everything before a row has its document: whether the filter, of the same
 // change, is true of the version before.
 func (s *scan) held(row fanfold.ChangeRow) bool {
+	switch {
+	case row.Op == fanfold.OpErase:
+		return true // to be forgotten, whatever it was
+	case row.ByErasure(): // the view before is not known any more
+		return row.Position > s.req.fresh && s.req.filter.Reads("doc")
+	}
 	if row.Held == nil || bytes.Equal(row.Held, row.After) { // it is no more true of the same
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 type Change struct {
 	Seq            string // its position; ChangesOptions.Since asks for the changes after it
 	Collection, ID string
-	Op             string // create, replace, patch, delete, derive or, with a filter, leave: see Gone
+	Op             string // create, replace, patch, delete, derive, erase or, with a filter, leave: see Gone, Erased and Anew
 	Rev            uint64 // the document's revision after it, which a derived change leaves as it was
 	Time           time.Time
 	Tx             string // the transaction that it is a part of, "" for none
@@ -34,9 +34,17 @@ type Change struct {
 	Raw         json.RawMessage `json:"-"` // the change as the server wrote it
 }
 
-// Gone reports whether a consumer must drop the document: it was deleted, or it matched the filter and does not match it
+// Gone reports whether a consumer must drop the document: it was deleted or erased, or it matched the filter and does not match it
 // any more. Such a change has no Doc. It may be about a document that the consumer never had.
-func (c *Change) Gone() bool { return c.Op == "delete" || c.Op == "leave" }
+func (c *Change) Gone() bool { return c.Op == "delete" || c.Op == "erase" || c.Op == "leave" }
+
+// Erased reports whether all that the document ever was is erased. A consumer that keeps older versions, or values taken from them,
+// forgets these, too.
+func (c *Change) Erased() bool { return c.Op == "erase" }
+
+// Anew reports whether an erasure has changed the document, of which the change says nothing more: older versions of it are others, too.
+// A consumer of mode All that applies Patch fetches the document anew, or asks for IncludeDocs.
+func (c *Change) Anew() bool { return c.Op == "derive" && c.Cause != nil && c.Cause.Rule == "erase" }
 
 // Cause names the source of a change. A derived change follows from a write. A delete or patch by a relation's delete
 // policy follows from the requested delete.

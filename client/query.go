@@ -33,7 +33,7 @@ type Query struct {
 	Referring *Target
 }
 
-// Target names a document to which others refer.
+// Target names a document: one to which others refer, or one that is to be erased.
 type Target struct{ Collection, ID string }
 
 // queryBody is the body of a query's request.

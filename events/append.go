@@ -191,7 +191,7 @@ func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx con
 			if refusals++; !l.replicated.Load() || !isLimit(err) {
 				refusals = 0
 			}
-		} else if !sent {
+		} else if !sent && !errors.Is(last, fanfold.ErrRestarting) {
 			return 0, last
 		}
 		if failed := failureOf(run.syncer); failed != nil && run == l.run.Load() { // nothing can be decided any more

@@ -124,7 +124,7 @@ func (l *Log) rewriteFiles(ctx context.Context, also map[string]func(seq uint64)
 		if more, err = l.opt.Embedded.Rewrite(ctx, drops); err != nil {
 			return err
 		}
-		refusal := fanfold.Errorf(fanfold.Unavailable, "the log's server is being started again, without what was erased; nothing was written, try again")
+		refusal := fanfold.Wrap(fanfold.ErrRestarting, fanfold.Unavailable, "the log's server is being started again, without what was erased; nothing was written, try again")
 		if err := l.restartNow(ctx, refusal); err != nil {
 			return err
 		}

@@ -190,7 +190,11 @@ func (r *Reader) receiveStored(ctx context.Context) (m Message, err error) {
 	if ctx.Err() != nil {
 		return m, ctx.Err()
 	}
-	return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %v", err)
+	text := err.Error()
+	if r.run != r.log.run.Load() {
+		err = errors.Join(err, fanfold.ErrRestarting)
+	}
+	return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %s", text)
 }
 
 // note takes note of what an event says about the log itself. size is that of its payload.

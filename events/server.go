@@ -47,6 +47,9 @@ type Blocks interface {
 	// be written before. more says that there is more of it than is written at once, so that it is to be called again after the restart. Errors are
 	// ErrLayout, those of the files, and ctx's.
 	Rewrite(ctx context.Context, drops map[string]Drop) (more bool, err error)
+	// RemoveDeleted removes, durably, the files of a stream that was deleted, which the server would remove a while later. The error is that of
+	// the files.
+	RemoveDeleted(stream string) error
 }
 
 // Drop says which messages of a stream go from a server's files.

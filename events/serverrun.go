@@ -81,7 +81,7 @@ func (l *Log) storedAfter(before seenSequence) uint64 {
 
 // errAnotherRun is the error of what was begun in a run of the server that has ended.
 func errAnotherRun() error {
-	return fanfold.Errorf(fanfold.Unavailable, "the log's server was started again meanwhile; try again")
+	return fanfold.Wrap(fanfold.ErrRestarting, fanfold.Unavailable, "the log's server was started again meanwhile; try again")
 }
 
 // WaitSynced blocks until an event that the reader has delivered is as durable as the log's durability says, and all that was

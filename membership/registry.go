@@ -149,7 +149,7 @@ func (r *Registry) leave(ctx context.Context) {
 // checksPerInterval is how many times within an interval the registry looks whether a heartbeat is due at once.
 const checksPerInterval = 8
 
-// heartbeatLoop sends heartbeats until ctx ends: at intervals, and where the node's readiness, its guards or its base have changed.
+// heartbeatLoop sends heartbeats until ctx ends: at intervals, and where the node's readiness, its guards, its base or its erasure have changed.
 func (r *Registry) heartbeatLoop(ctx context.Context) {
 	look := time.NewTicker(r.opt.Interval / checksPerInterval)
 	defer look.Stop()
@@ -185,12 +185,12 @@ func (r *Registry) heartbeatLoop(ctx context.Context) {
 	}
 }
 
-// changed tells whether the node's readiness, its guards or its base are others than the last heartbeat said.
+// changed tells whether the node's readiness, its guards, its base or its erasure are others than the last heartbeat said.
 func (r *Registry) changed() bool {
 	now := r.local.State()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return now.Ready != r.sent.Ready || now.Guards != r.sent.Guards || now.Base != r.sent.Base
+	return now.Ready != r.sent.Ready || now.Guards != r.sent.Guards || now.Base != r.sent.Base || now.Erasure != r.sent.Erasure
 }
 
 // beat renews the lease and looks at the other nodes. What it sees of them has every change that was acknowledged before

@@ -27,7 +27,7 @@ CREATE TABLE erased_document (
 
 CREATE INDEX erased_key ON erased_document (collection, id, position);
 
--- In table change, op 5 is erase. Its row has the key, and a number where that is known.
+-- In table change, op 5 is erase. Its row has the key, and no number: a document that was deleted before the horizon has none.
 
 -- +goose Down
 DROP TABLE erased_document;

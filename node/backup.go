@@ -22,13 +22,22 @@ type backupsMade struct {
 	mu   sync.Mutex
 	time time.Time // zero for none since the start
 	seq  uint64
+
+	erasure uint64 // that was in force
 }
 
 // add takes note of a backup up to an event.
-func (b *backupsMade) add(seq uint64) {
+func (b *backupsMade) add(seq, erasure uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.time, b.seq = time.Now(), seq
+	b.time, b.seq, b.erasure = time.Now(), seq, erasure
+}
+
+// isBeforeErasure tells whether the last backup was made, and something was erased since.
+func (b *backupsMade) isBeforeErasure(inForce uint64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.time.IsZero() && b.erasure < inForce
 }
 
 // last returns when the last backup was made, and its last event.
@@ -53,7 +62,7 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 	if err != nil {
 		return err
 	}
-	m := backup.Manifest{Store: n.Log.Store(), Predecessors: n.Log.Origin(), Groups: groups, PositionTime: cp.Time.UTC()}
+	m := backup.Manifest{Store: n.Log.Store(), Predecessors: n.Log.Origin(), Groups: groups, PositionTime: cp.Time.UTC(), Erasure: cp.Erasure}
 	m.Fold, _ = n.Projector.FoldOf(cp.Seq)
 	if h.Seq > 0 {
 		m.Base = &backup.Base{Point: backup.Point{Seq: h.Seq, Digest: h.Digest}}
@@ -87,11 +96,11 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 	if err == nil {
 		err = s.Finish(m)
 	}
-	if err != nil && ctx.Err() == nil && n.Log.Base().Seq > h.Seq {
-		err = fanfold.Wrap(err, fanfold.Unavailable, "the store was compacted while the backup was made: begin it anew")
+	if _, inForce := n.Log.Erasures(); err != nil && ctx.Err() == nil && (n.Log.Base().Seq > h.Seq || inForce != cp.Erasure) {
+		err = fanfold.Wrap(err, fanfold.Unavailable, "the store was compacted, or something was erased, while the backup was made: begin it anew")
 	}
 	if err == nil {
-		n.backups.add(cp.Seq)
+		n.backups.add(cp.Seq, cp.Erasure)
 	}
 	return err
 }
@@ -106,6 +115,9 @@ func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon,
 	})
 	if err == nil && after > cp.Seq {
 		err = fanfold.Errorf(fanfold.Invalid, "event %d is yet to come: the last one here is %d", after, cp.Seq)
+	}
+	if _, inForce := n.Log.Erasures(); err == nil && inForce != cp.Erasure {
+		err = fanfold.Errorf(fanfold.Unavailable, "this node changes over to a read model without what was erased: try again")
 	}
 	base := n.Log.Base()
 	if err == nil && (base.Seq < h.Seq || base.Seq > cp.Seq) {

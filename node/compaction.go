@@ -125,6 +125,14 @@ func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, b
 
 // mayCompact returns why no compaction may begin now, as Conflict, Unavailable or LogDamaged.
 func (n *Node) mayCompact(ctx context.Context) error {
+	if last, inForce := n.Log.Erasures(); last > inForce || inForce > n.erasures.done.Load() {
+		return fanfold.Errorf(fanfold.Conflict, "an erasure is under way: wait until it is over")
+	}
+	return n.mayRemove(ctx)
+}
+
+// mayRemove returns why nothing may be removed from the log now, as Conflict, Unavailable or LogDamaged.
+func (n *Node) mayRemove(ctx context.Context) error {
 	if err := n.Log.Damage(); err != nil {
 		return err
 	}
@@ -160,6 +168,9 @@ func (n *Node) compacting(seq uint64, plan *reports.CompactPlan, by string) proj
 				n.cfg.Logger.Warn("consumer groups that wait for nothing up to the horizon could not be moved on to it", "err", err)
 			}
 			_, last := n.Log.Compaction()
+			if _, inForce := n.Log.Erasures(); c.Erasure < inForce {
+				return 0, fanfold.Errorf(fanfold.Conflict, "an erasure came into force meanwhile: compact again")
+			}
 			if at := n.Log.Base().Seq; at >= c.Seq { // what another node has appended meanwhile is not taken back
 				return 0, fanfold.Errorf(fanfold.Conflict, "the store begins after event %d by now, and was to begin after event %d: another compaction was faster", at, c.Seq)
 			}

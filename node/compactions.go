@@ -144,7 +144,7 @@ func (n *Node) rebuildOnBase(ctx context.Context) {
 func (n *Node) purge(ctx context.Context) {
 	c := &n.compactions
 	what, seq := n.Log.Compaction()
-	if what == nil || c.purged.Load() >= seq {
+	if last, inForce := n.Log.Erasures(); what == nil || c.purged.Load() >= seq || last > inForce { // an erasure replaces the base
 		return
 	}
 	if c.noticed != seq {
@@ -299,7 +299,8 @@ func (n *Node) history(s *sqlite.Snapshot) (*reports.History, error) {
 	if c, seq := n.Log.Compaction(); c != nil {
 		out.Base = &reports.HistoryBase{Seq: c.Seq, Name: c.Base.Name, Bytes: c.Base.Bytes, Sum: c.Base.Sum.String(), Event: seq}
 	}
-	return out, nil
+	out.Erasures, err = n.currentErasures(s)
+	return out, err
 }
 
 // historyMetrics registers what is about the history that is kept.
@@ -314,6 +315,7 @@ func (n *Node) historyMetrics(m *instruments) {
 	})
 	m.gauge("fanfold_compaction_progress_ratio", "How far the phase is at which the running compaction is, from 0 to 1; 1 where none runs.",
 		func() float64 { return compactionRatio(n.Projector.Compaction()) })
+	m.gauge("fanfold_erasure_progress_ratio", "How far the erasures are that are not over, from 0 to 1; 1 where none is.", n.erasureRatio)
 }
 
 // compactionRatio returns how far a compaction's phase is, 1 for none that runs.

@@ -193,8 +193,8 @@ func (c *logCheck) keepWitness() {
 		return
 	}
 	w := c.written
-	if cp.Seq > w.Seq {
-		w = witness{Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Synced: w.Synced}
+	if cp.Seq > w.Seq || cp.Erasure > w.Erasure { // what was erased leaves no digest
+		w = witness{Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Synced: w.Synced, Erasure: cp.Erasure}
 	}
 	if w.Synced = max(w.Synced, c.node.Log.Synced()); w == c.written {
 		return

@@ -49,6 +49,7 @@ type logComparison struct {
 	chain  fanfold.Digest
 	prev   uint64                           // the last event that was read, at first the log's base
 	base   func() events.Base               // where the log begins, which moves
+	other  bool                             // the read model is as of another erasure than the log is read
 	step   func(seq uint64, size int) error // called for each event
 }
 
@@ -60,9 +61,14 @@ func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last 
 	c.base = log.Base
 	b := c.base()
 	c.prev, c.chain = b.Seq, b.Digest
+	asOf, err := erasuresOf(log, store)
+	if err != nil {
+		return nil, err
+	}
+	c.other = asOf.differ()
 	for _, w := range known {
 		switch {
-		case w.Seq == 0 || w.Seq < b.Seq:
+		case w.Seq == 0 || w.Seq < b.Seq || w.Erasure != asOf.inForce || c.other:
 		case w.Seq == b.Seq && w.Digest != b.Digest:
 			c.report.Differs = &reports.Range{First: 1, Last: b.Seq}
 		default:
@@ -71,6 +77,9 @@ func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last 
 	}
 	if err := log.Scan(ctx, c.prev+1, last, c.event); err != nil {
 		return nil, err
+	}
+	if now, err := erasuresOf(log, store); err != nil || now != asOf {
+		return nil, orError(err, fanfold.Errorf(fanfold.Unavailable, "an erasure came into force while the log was read"))
 	}
 	for _, w := range known { // those that the log has lost at its end
 		c.report.Last = max(c.report.Last, w.Seq)
@@ -81,6 +90,22 @@ func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last 
 	}
 	return &c.report, nil
 }
+
+// erasuresRead says as of which erasures a log, the base at which it begins and a read model are.
+type erasuresRead struct{ inForce, base, store uint64 }
+
+// erasuresOf returns as of which erasures a log and a read model are. The error is the read model's.
+func erasuresOf(log *events.Log, store *sqlite.Store) (e erasuresRead, err error) {
+	cp, err := store.Checkpoint()
+	_, e.inForce = log.Erasures()
+	if e.base, e.store = e.inForce, cp.Erasure; log.Base().Seq > 0 {
+		e.base = log.Base().Erasure
+	}
+	return e, err
+}
+
+// differ tells whether the digests of the log are not those of the read model.
+func (e erasuresRead) differ() bool { return e.store != e.inForce || e.base != e.inForce }
 
 // event takes one event of the log.
 func (c *logComparison) event(seq uint64, size int, d fanfold.Digest) error {
@@ -94,7 +119,7 @@ func (c *logComparison) event(seq uint64, size int, d fanfold.Digest) error {
 	c.prev = seq
 	c.report.Read++
 	c.chain = c.chain.Followed(d)
-	if len(c.report.Missing) == 0 && c.report.Differs == nil {
+	if len(c.report.Missing) == 0 && c.report.Differs == nil && !c.other {
 		if err := c.compare(seq); err != nil {
 			return err
 		}
@@ -216,7 +241,7 @@ func (c *logCheck) scanOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known := []witness{c.witness, {Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest}}
+	known := []witness{c.witness, {Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Erasure: cp.Erasure}}
 	report, err := compareLog(ctx, n.Log, n.Store, last, known, c.pace(ctx))
 	if err == nil && restarts != n.Log.Restarts() { // the log may have ended behind where it ends now
 		err = fanfold.Errorf(fanfold.Unavailable, "the log's server was started again meanwhile")
@@ -272,7 +297,7 @@ func (n *Node) VerifyLog(ctx context.Context, progress fanfold.Progress) (*LogRe
 	if err != nil {
 		return nil, err
 	}
-	known := []witness{n.check.witness, {Seq: cp.Seq, Digest: cp.Digest}}
+	known := []witness{n.check.witness, {Seq: cp.Seq, Digest: cp.Digest, Erasure: cp.Erasure}}
 	report, err := compareLog(ctx, n.Log, n.Store, s.Last, known, func(seq uint64, _ int) error {
 		if seq%256 == 0 {
 			progress.Tell("reading the log", int64(seq), int64(s.Last))

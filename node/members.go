@@ -176,7 +176,7 @@ func (m member) State() membership.State {
 	s := n.Projector.Status()
 	return membership.State{Address: n.cfg.Advertise, Version: Version(), Folds: [2]int{fold.OldestVersion, fold.LatestVersion},
 		Applied: s.Applied, Lag: max(s.Lag, behind.Events), LagSeconds: behind.Age.Seconds(), Ready: len(n.reasons()) == 0, Guards: guards,
-		Base: n.compactions.built.Load()}
+		Base: n.compactions.built.Load(), Erasure: n.Projector.ErasurePrepared()}
 }
 
 // Hold keeps writes from beginning, and waits until none is under way.

@@ -86,6 +86,8 @@ type Config struct {
 	FailAppend      func(stored bool) error // for tests: see events.Options
 	PurgeWait       time.Duration           // for tests: see events.Options
 	CompactStep     func(step string) error // for tests: is told of each step of a compaction that is over; its error ends it there
+	EraseStep       func(step string) error // for tests: is told of each step of an erasure that is over; its error ends it there
+	ReplicaWait     time.Duration           // for tests: after the last delete, until the servers' replicas have forgotten what was deleted; default 5 minutes
 	Now             func() time.Time        // for tests: see group.Options
 }
 
@@ -110,12 +112,14 @@ type Node struct {
 	groups      *group.Groups // for the node itself
 	groupStates *groupStates
 	backups     backupsMade
+	finding     sync.Mutex // held while a text is searched for, which reads the whole log
 	values      *inspect.ValueCounter
 	writer      *writer.Writer
 	api         *api.Server
 	check       *logCheck
 	snapshots   snapshots
 	compactions compactions
+	erasures    erasures
 	listener    net.Listener
 	debug       net.Listener    // of the profiles; nil for none
 	tracer      *tracing.Tracer // nil where nothing is traced
@@ -232,6 +236,9 @@ func (n *Node) openProjector(ctx context.Context) error {
 		return err
 	}
 	n.startLast = last
+	if err := n.forgetErased(); err != nil {
+		return err
+	}
 	if err := n.startFromSnapshot(ctx, last); err != nil {
 		return err
 	}
@@ -357,8 +364,11 @@ func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) e
 	return errors.Join(err, <-left, n.Close())
 }
 
-// serveAPI serves the API until ctx ends, or a part of the node has failed.
+// serveAPI serves the API until ctx ends, or a part of the node has failed. Before that it erases what a restored store must not show.
 func (n *Node) serveAPI(ctx, parts context.Context) error {
+	if err := n.eraseFirst(ctx); err != nil {
+		return err
+	}
 	err := n.api.Run(ctx, n.listener, api.Ending{CloseFeeds: n.feed.Close, Failed: parts.Done()})
 	if err == nil && ctx.Err() == nil {
 		err = errors.New("the HTTP server ended")
@@ -379,6 +389,7 @@ func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return n.runDebug(ctx) })
 	g.Go(func() error { return n.runSnapshots(ctx) })
 	g.Go(func() error { return n.runCompactions(ctx) })
+	g.Go(func() error { return n.runErasures(ctx) })
 	g.Go(func() error { return n.Log.Recover(ctx, n.foldedSeq) })
 	if n.embedded != nil && n.cfg.NATSListen == "" && !n.cfg.KeepFold { // no other node can be there
 		g.Go(func() error { return n.upgrade(ctx) })

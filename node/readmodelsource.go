@@ -51,8 +51,9 @@ func (l backupLog) Events(ctx context.Context, from, _ uint64) (projector.Reader
 	return r, nil
 }
 
-// Erasures returns nothing: a backup has the substitutes of what was erased when it was made.
-func (l backupLog) Erasures() (last, inForce uint64) { return 0, 0 }
+// Erasures returns the erasure after which the backup was made: it has the substitutes of what was erased before. A later one is in force
+// nowhere in it.
+func (l backupLog) Erasures() (last, inForce uint64) { return l.Erasure, l.Erasure }
 
 // ErasuresAfter returns nothing: see Erasures.
 func (l backupLog) ErasuresAfter(uint64, uint64) []*fanfold.Erasure { return nil }

@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/events/servers"
+	"github.com/fanfold/fanfold/internal/reports"
 )
 
 // RestoreConfig says where a backup is restored. Either Data or NATS is given.
@@ -26,8 +27,10 @@ type RestoreConfig struct {
 	Credentials servers.Credentials
 	Replicas    int    // as in Config
 	To          string // a position or an RFC 3339 time where the restored store ends; "" for the backup's end
-	Progress    fanfold.Progress
-	Logger      *slog.Logger
+	// Erasures, with Data, are erased before the store first serves, those of them that it has.
+	Erasures []reports.ErasedDocument
+	Progress fanfold.Progress
+	Logger   *slog.Logger
 
 	Fsync func(*os.File) error    // for tests: see embedded.Options
 	Step  func(done string) error // for tests: is asked after each step, and its error ends the restore
@@ -62,10 +65,14 @@ func Restore(ctx context.Context, b *backup.Backup, cfg RestoreConfig) (*Restore
 	if (cfg.Data == "") == (cfg.NATS == "") {
 		return nil, fanfold.Errorf(fanfold.Invalid, "a backup is restored either into a directory, --data, or onto NATS servers, --nats")
 	}
-	if cfg.NATS != "" {
-		return r.onServers(ctx)
+	if cfg.NATS == "" {
+		return r.intoDirectory(ctx)
 	}
-	return r.intoDirectory(ctx)
+	if len(cfg.Erasures) > 0 {
+		return nil, fanfold.Errorf(fanfold.Invalid, "--erasures goes with --data, for nobody can keep nodes from serving a log on NATS servers: "+
+			"restore into a directory, start that once, and restore a backup of it onto the servers")
+	}
+	return r.onServers(ctx)
 }
 
 // restorer restores one backup.
@@ -122,6 +129,9 @@ func (r *restorer) intoDirectory(ctx context.Context) (out *Restored, err error)
 	if out, err = r.fillDirectory(ctx); err != nil {
 		return nil, err
 	}
+	if err := writeEraseFirst(r.cfg.Data, r.cfg.Erasures); err != nil {
+		return nil, err
+	}
 	return out, r.finishDirectory(out)
 }
 
@@ -145,7 +155,7 @@ func (r *restorer) fill(ctx context.Context, nc *nats.Conn, opt events.RestoreOp
 	b := r.backup
 	opt.Logger, opt.Origin = r.cfg.Logger, b.Predecessors.After(b.Store, r.plan.last)
 	if b.Base != nil {
-		opt.Base = events.Base{Seq: b.Base.Seq, Digest: b.Base.Digest}
+		opt.Base = events.Base{Seq: b.Base.Seq, Digest: b.Base.Digest, Erasure: b.Erasure}
 	}
 	if r.to, err = events.Restore(ctx, nc, opt); err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type restorePlan struct {
 	cutBatch uint64         // the first event of a batch of which the end is left out, 0 for none
 	largest  int            // bytes of the largest message, with its headers
 	event    fanfold.Digest // of the last event, once it is restored
+	erasure  uint64         // the last erase event that is in force there
 }
 
 // maxAddedHeaders bounds in bytes the headers that a restore adds to a message.
@@ -54,9 +55,15 @@ func planRestore(ctx context.Context, b *backup.Backup, to string, progress fanf
 		}
 		return s.add(ev)
 	})
+	if s.plan.last == b.Position {
+		s.plan.erasure = b.Erasure
+	}
 	switch {
 	case err != nil:
 		return nil, err
+	case s.baseLater > 0 && b.Base != nil:
+		return nil, fanfold.Errorf(fanfold.Invalid, "--to %s is before event %d, by which something was erased: the backup has the state with which the log begins as it is since then; "+
+			"restore all of it, or up to a later place", to, s.baseLater)
 	case s.left > 0 && !s.ended:
 		return nil, fanfold.Errorf(fanfold.Invalid, "the backup ends within a transaction, at event %d", b.Position)
 	case s.plan.last == base && !at.time.IsZero() && b.Position > base && b.Base == nil:
@@ -106,6 +113,8 @@ type restoreSurvey struct {
 	batchTo uint64    // and its last
 	guards  projector.Guards
 	decoder *events.Decoder
+
+	baseLater uint64 // the first event after the end that replaces the base at which the log begins; 0 for none
 }
 
 // add looks at the next event.
@@ -133,8 +142,9 @@ func (s *restoreSurvey) add(ev *backup.Event) error {
 	if ev.Time.After(s.newest) {
 		s.newest = ev.Time
 	}
-	if s.ended = s.ended || s.left == 0 && !s.guards.Open() && s.isAfter(ev); s.ended {
-		return nil
+	s.ended = s.ended || s.left == 0 && !s.guards.Open() && s.isAfter(ev)
+	if err := s.erased(ev); err != nil || s.ended {
+		return err
 	}
 	if err := s.guard(ev); err != nil {
 		return err
@@ -144,6 +154,24 @@ func (s *restoreSurvey) add(ev *backup.Event) error {
 	s.plan.cutBatch = 0
 	if s.batchTo > ev.Seq {
 		s.plan.cutBatch = s.batch
+	}
+	return nil
+}
+
+// erased takes note of an event by which an erasure comes into force.
+func (s *restoreSurvey) erased(stored *backup.Event) error {
+	if !strings.HasSuffix(stored.Subject, ".erased") {
+		return nil
+	}
+	ev, err := s.decoder.Decode(messageOf(stored))
+	switch {
+	case err != nil:
+		return err
+	case ev.Erased == nil: // a document's id can end so
+	case !s.ended:
+		s.plan.erasure = max(s.plan.erasure, ev.Erased.UpTo)
+	case ev.Erased.Base != nil && s.baseLater == 0:
+		s.baseLater = ev.Seq
 	}
 	return nil
 }

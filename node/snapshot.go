@@ -73,7 +73,10 @@ func (n *Node) TakeSnapshot(ctx context.Context) (snap buckets.Snapshot, err err
 		return snap, err
 	}
 	defer f.Close()
-	snap, err = buckets.NewSnapshots(n.Log).Put(ctx, buckets.Snapshot{Store: n.Log.Store(), Fold: cp.Fold, Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest}, f)
+	if _, inForce := n.Log.Erasures(); cp.Erasure != inForce {
+		return snap, fanfold.Errorf(fanfold.Conflict, "this node is changing over to a read model without what is erased: take a snapshot once it has")
+	}
+	snap, err = buckets.NewSnapshots(n.Log).Put(ctx, buckets.Snapshot{Erasure: cp.Erasure, Store: n.Log.Store(), Fold: cp.Fold, Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest}, f)
 	if err != nil {
 		return snap, err
 	}
@@ -124,7 +127,9 @@ func (n *Node) startFromSnapshot(ctx context.Context, last uint64) error {
 
 // restore makes a snapshot the read model. Errors say why it cannot be used.
 func (n *Node) restore(ctx context.Context, snap buckets.Snapshot, last uint64) error {
-	switch {
+	switch _, inForce := n.Log.Erasures(); {
+	case snap.Erasure != inForce:
+		return fanfold.Errorf(fanfold.Conflict, "it knows of the erasures up to event %d, and those up to event %d are in force", snap.Erasure, inForce)
 	case snap.Store == "":
 		return fanfold.Errorf(fanfold.Conflict, "what describes it cannot be read")
 	case snap.Store != n.Log.Store():
@@ -142,7 +147,7 @@ func (n *Node) restore(ctx context.Context, snap buckets.Snapshot, last uint64) 
 	if err := n.confirm(ctx, snap); err != nil {
 		return err
 	}
-	return n.Store.Restore(sqlite.Checkpoint{Seq: snap.Seq, Event: snap.Event, Digest: snap.Digest}, func(w io.Writer) error {
+	return n.Store.Restore(sqlite.Checkpoint{Seq: snap.Seq, Event: snap.Event, Digest: snap.Digest, Erasure: snap.Erasure}, func(w io.Writer) error {
 		return buckets.NewSnapshots(n.Log).Get(ctx, snap, w)
 	})
 }

@@ -19,17 +19,32 @@ type witness struct {
 	Event  fanfold.Digest // of the event at Seq
 	Digest fanfold.Digest // of all events up to it
 	Synced uint64         // the last event that was durable, folded or not; 0 where nobody knew
+	// Erasure is the last erase event with whose substitutes Digest was made; 0 for none. One of format 2 knows of none.
+	Erasure uint64
 }
 
 // witnessFile is the name of the witness's file in the data directory.
 const witnessFile = "log-witness"
 
 // witnessText is what a witness's file says, before the hash of it.
-const witnessText = "fanfold log 2\nseq %d\nevent %s\ndigest %s\nsynced %d\n"
+const witnessText = "fanfold log 3\nseq %d\nevent %s\ndigest %s\nsynced %d\nerasure %d\n"
+
+// witnessText2 is what a witness's file of format 2 says, which earlier programs wrote.
+const witnessText2 = "fanfold log 2\nseq %d\nevent %s\ndigest %s\nsynced %d\n"
 
 // text returns the witness as its file has it, without the hash of this text that follows it there.
 func (w witness) text() string {
-	return fmt.Sprintf(witnessText, w.Seq, w.Event, w.Digest, w.Synced)
+	return fmt.Sprintf(witnessText, w.Seq, w.Event, w.Digest, w.Synced, w.Erasure)
+}
+
+// parse reads what text returns, or what that of format 2 was. It does not check that there is nothing else.
+func (w *witness) parse(text string, event, digest *string) (canonical func() string, err error) {
+	if _, err = fmt.Sscanf(text, witnessText, &w.Seq, event, digest, &w.Synced, &w.Erasure); err == nil {
+		return w.text, nil
+	}
+	*w = witness{}
+	_, err = fmt.Sscanf(text, witnessText2, &w.Seq, event, digest, &w.Synced)
+	return func() string { return fmt.Sprintf(witnessText2, w.Seq, w.Event, w.Digest, w.Synced) }, err
 }
 
 // write replaces the witness in a data directory, durably. A crash leaves the old one or the new one.
@@ -53,13 +68,14 @@ func readWitness(data string) (w witness, err error) {
 	}
 	var event, digest string
 	text, hash, _ := strings.Cut(string(b), "sha256 ")
-	if _, err := fmt.Sscanf(text, witnessText, &w.Seq, &event, &digest, &w.Synced); err != nil {
+	canonical, err := w.parse(text, &event, &digest)
+	if err != nil {
 		return witness{}, errWitness
 	}
 	_, err1 := hex.Decode(w.Event[:], []byte(event)[:min(len(event), 2*len(w.Event))])
 	_, err2 := hex.Decode(w.Digest[:], []byte(digest)[:min(len(digest), 2*len(w.Digest))])
 	sum := sha256.Sum256([]byte(text))
-	if err1 != nil || err2 != nil || w.text() != text || strings.TrimSpace(hash) != hex.EncodeToString(sum[:]) {
+	if err1 != nil || err2 != nil || canonical() != text || strings.TrimSpace(hash) != hex.EncodeToString(sum[:]) {
 		return witness{}, errWitness
 	}
 	return w, nil

@@ -39,16 +39,13 @@ func (r *rebuilding) load(ctx context.Context, base *Base) error {
 		return fanfold.Wrap(err, fanfold.CodeOf(err), "the base up to event %d cannot be read: %s", base.Horizon.Seq, reason(err))
 	}
 	plan, err := fold.LoadPlan(r.db.ReadUnshared)
+	if r.erasure = max(r.erasure, base.Erasure); err == nil && base.Erasure < r.erasure {
+		if err = r.amend(ctx, plan, base.Erasure); err == nil {
+			plan, err = fold.LoadPlan(r.db.ReadUnshared)
+		}
+	}
 	if err != nil {
 		return err
-	}
-	if base.Erasure > r.erasure { // known to the log by now
-		r.erasure = base.Erasure
-	}
-	if base.Erasure < r.erasure {
-		if err := r.amend(plan, base.Erasure); err != nil {
-			return err
-		}
 	}
 	r.fold, r.at = r.p.newFold(plan, nil), r.base.Seq
 	return r.setErasure()
@@ -68,12 +65,12 @@ func (p *Projector) beginWithBase(ctx context.Context) error {
 	}
 	r := p.newRebuilding(db, p.asOf(), func() uint64 { return base.Horizon.Seq })
 	if err := r.load(ctx, base); err != nil {
-		return errors.Join(err, p.store.Discard(db))
+		return errors.Join(err, p.store.Discard(r.db))
 	}
 	p.folding.Lock()
 	defer p.folding.Unlock()
 	if p.store.Applied.Seq() >= base.Horizon.Seq { // a replay was faster
-		return p.store.Discard(db)
+		return p.store.Discard(r.db)
 	}
 	return r.takeOver()
 }

@@ -86,7 +86,7 @@ func (c *compaction) run(ctx context.Context) error {
 	r.told = c.told
 	swapping, err := c.takeOver(ctx, r, base, file)
 	if err != nil && !swapping {
-		return errors.Join(err, c.p.store.Discard(db))
+		return errors.Join(err, c.p.store.Discard(r.db))
 	}
 	if err != nil {
 		return err
@@ -105,8 +105,8 @@ func (c *compaction) build(ctx context.Context) (h fanfold.Horizon, err error) {
 	if err != nil {
 		return h, err
 	}
-	defer func() { err = errors.Join(err, c.p.store.Discard(db)) }()
 	r := c.p.newRebuilding(db, c.erasure, func() uint64 { return c.Horizon })
+	defer func() { err = errors.Join(err, c.p.store.Discard(r.db)) }()
 	r.told = c.told
 	if err := r.beginPast(ctx, Past{To: fanfold.Moment{Position: fanfold.At(c.Horizon, fanfold.MaxChanges)}, Last: c.Horizon}); err != nil {
 		return h, err
@@ -119,7 +119,7 @@ func (c *compaction) build(ctx context.Context) (h fanfold.Horizon, err error) {
 	}
 	c.p.replay.compacts(reports.PhaseWriting, 0, 0)
 	return h, writeFile(c.File, func(w io.Writer) error {
-		h, err = db.WriteBase(ctx, w)
+		h, err = r.db.WriteBase(ctx, w)
 		return err
 	})
 }

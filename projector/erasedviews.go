@@ -140,11 +140,11 @@ func (p *Projector) WriteErasedBase(ctx context.Context, erasure uint64, w io.Wr
 	if err != nil {
 		return h, false, err
 	}
-	defer func() { err = errors.Join(err, p.store.Discard(db)) }()
 	r := p.newRebuilding(db, erasure, nil)
+	defer func() { err = errors.Join(err, p.store.Discard(r.db)) }()
 	if err := r.load(ctx, base); err != nil {
 		return h, false, err
 	}
-	h, err = db.WriteBase(ctx, w)
+	h, err = r.db.WriteBase(ctx, w)
 	return h, true, err
 }

@@ -193,7 +193,7 @@ func (w *erasedModel) build(ctx context.Context) error {
 	if err := w.r.catchUp(ctx); err != nil {
 		return err
 	}
-	if err := db.SyncFile(); err != nil {
+	if err := w.r.db.SyncFile(); err != nil {
 		return err
 	}
 	close(w.ready)

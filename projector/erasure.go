@@ -54,14 +54,24 @@ func (r *rebuilding) setErasure() error {
 	return r.db.SetErasure(r.erasure)
 }
 
-// amend brings a base that was loaded, and is as of an earlier erasure, to that of the read model.
-func (r *rebuilding) amend(plan *fold.Plan, from uint64) (err error) {
+// amend brings a base that was loaded, and is as of an earlier erasure, to that of the read model. The generation becomes another one, whose file never
+// had what goes.
+func (r *rebuilding) amend(ctx context.Context, plan *fold.Plan, from uint64) (err error) {
 	defer recovered(&err)
 	erasures := r.p.log.ErasuresAfter(from, r.erasure)
 	amendment := sqlite.Amendment{Erasure: r.erasure, Digest: amendedDigest(r.base.Seq, r.erasure), ForgetEvent: true}
 	f := r.p.newFold(plan, nil)
-	r.base, err = r.db.Amend(amendment, func(tx *sqlite.Tx) error { return f.Amend(tx, erasures) })
-	return err
+	if _, err = r.db.Amend(amendment, func(tx *sqlite.Tx) error { return f.Amend(tx, erasures) }); err != nil {
+		return err
+	}
+	clean, err := r.p.store.Build()
+	if err != nil {
+		return err
+	}
+	old := r.db
+	r.db = clean
+	r.base, err = old.MoveBase(ctx, clean)
+	return errors.Join(err, r.p.store.Discard(old))
 }
 
 // amendedDigest returns what stands for the digest of all events up to a horizon once some of them are erased: nothing that was made of what they had.
@@ -106,7 +116,7 @@ func (p *Projector) rebuildErased(ctx context.Context) error {
 	r.told = p.erasing.told
 	swapping, err := r.run(ctx)
 	if err != nil && !swapping {
-		return &readError{errors.Join(err, p.store.Discard(db))}
+		return &readError{errors.Join(err, p.store.Discard(r.db))}
 	}
 	return err
 }

@@ -135,6 +135,7 @@ func (p *Projector) Run(ctx context.Context) error {
 	preparing.Go(func() { p.tidyWhenIdle(ctx) })
 	defer preparing.Wait()
 	const firstWait, maxWait = 50 * time.Millisecond, 5 * time.Second
+	restarting := restart{}
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
 		before := p.store.Applied.Seq()
 		err := p.run(ctx)
@@ -144,6 +145,11 @@ func (p *Projector) Run(ctx context.Context) error {
 		}
 		if p.store.Applied.Seq() > before {
 			wait = firstWait
+		}
+		if restarting.goesOn(err) { // nobody need hear of it
+			wait = firstWait
+			time.Sleep(firstWait)
+			continue
 		}
 		p.stop(err)
 		var retry <-chan time.Time
@@ -158,6 +164,24 @@ func (p *Projector) Run(ctx context.Context) error {
 		case <-p.resume:
 		}
 	}
+}
+
+// patience is how long the log's server may take to be started again before folding counts as stopped.
+const patience = 30 * time.Second
+
+// restart says since when the log's server is being started again; the zero value stands for a server that runs.
+type restart struct{ since time.Time }
+
+// goesOn tells whether folding failed because the log's server is started again, and has not for long.
+func (r *restart) goesOn(err error) bool {
+	if !errors.Is(err, fanfold.ErrRestarting) {
+		r.since = time.Time{}
+		return false
+	}
+	if r.since.IsZero() {
+		r.since = time.Now()
+	}
+	return time.Since(r.since) < patience
 }
 
 // stop notes that folding has stopped, and makes waits fail with the reason. The same reason is logged once.

@@ -152,7 +152,7 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	r := p.newRebuilding(db, p.asOf(), target)
 	swapping, err := r.run(ctx)
 	if err != nil && !swapping {
-		return errors.Join(err, p.store.Discard(db))
+		return errors.Join(err, p.store.Discard(r.db))
 	}
 	return err
 }

@@ -81,8 +81,8 @@ func (p *Projector) check(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.store.Discard(db)) }()
 	r := p.newRebuilding(db, p.erasure.Load(), p.store.Applied.Seq)
+	defer func() { err = errors.Join(err, p.store.Discard(r.db)) }()
 	if err := r.begin(ctx, p.log); err != nil {
 		return err
 	}

@@ -50,10 +50,10 @@ func (p *Projector) replayPast(ctx context.Context, past Past, target uint64) er
 	r := p.newRebuilding(db, p.asOf(), nil)
 	r.target = func() uint64 { return r.at }
 	if err := r.beginPast(ctx, past); err != nil {
-		return errors.Join(err, p.store.Discard(db))
+		return errors.Join(err, p.store.Discard(r.db))
 	}
 	if err := r.toEnd(ctx, past.Model, target); err != nil {
-		return errors.Join(err, p.store.Discard(db))
+		return errors.Join(err, p.store.Discard(r.db))
 	}
 	p.folding.Lock()
 	defer p.folding.Unlock()

@@ -22,7 +22,7 @@ const (
 // The document of a change. Its key stands in its first change, and where that was before the horizon, with the document, which is there or
 // was deleted since.
 const (
-	changeNumber     = "coalesce(c.number, c.position >> 20)"
+	changeNumber     = "coalesce(c.number, CASE WHEN c.op IS NOT 5 THEN c.position >> 20 END)"
 	changeCollection = "CASE WHEN k.position IS NULL THEN coalesce((SELECT collection FROM document WHERE number = c.number), (SELECT collection FROM " + deletedByNumber + "c.number)) ELSE k.collection END"
 	changeID         = "CASE WHEN k.position IS NULL THEN coalesce((SELECT id FROM document WHERE number = c.number), (SELECT id FROM " + deletedByNumber + "c.number)) ELSE k.id END"
 	deletedByNumber  = "past_document INDEXED BY past_document_number WHERE number = "
@@ -44,7 +44,10 @@ func (s *Snapshot) scanChange(r driver.Row) (ch *fanfold.Change, err error) {
 		ch.Op = fanfold.OpDerive
 		ch.Previous, ch.PreviousSource = nil, nil // of a key frame, which is for history alone
 	} else {
-		ch.Op, ch.Revision = storedOps[op], fanfold.Revision(ch.Position.Seq())
+		ch.Op = storedOps[op]
+		if ch.Op != fanfold.OpErase {
+			ch.Revision = fanfold.Revision(ch.Position.Seq())
+		}
 	}
 	if delta := r.Blob(9); delta != nil {
 		if ch.Delta, err = s.chains.patch(s.c, storedDelta{ch.Position, ch.Prior, r.Text(14), delta}); err != nil {
@@ -140,14 +143,14 @@ func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
 	if f.size > f.q.MaxBytes {
 		return false, nil
 	}
-	if f.q.View == fanfold.Referenced {
+	if f.q.View == fanfold.Referenced || ch.ByErasure() {
 		f.showReferenced(ch)
 	}
 	if ch.Op == fanfold.OpDerive {
 		if f.cause, err = f.s.firstOfEvent(ch.Position.Seq(), f.cause); err != nil {
 			return false, err
 		}
-		if f.cause != nil && f.cause.Op != fanfold.OpDerive {
+		if f.cause != nil && f.cause.Op.Writes() {
 			row.Cause = &f.cause.Key
 		}
 	}
@@ -166,7 +169,7 @@ func (f *feedPage) addDocuments(row *fanfold.ChangeRow) error {
 		case !f.q.Latest:
 			doc, size, err = f.history.after(row.Change, f.q.MaxBytes-f.size)
 		case row.Superseded:
-		case row.Op != fanfold.OpDelete:
+		case !row.Op.Gone():
 			doc, size, err = f.s.GetWithin(row.Key, f.q.View, f.q.MaxBytes-f.size)
 		}
 		if err != nil {
@@ -316,7 +319,7 @@ func (s *Snapshot) Derived(first uint64, count int) (n int64, err error) {
 
 // isNewestWrite reports whether a direct change is the newest direct one of its document.
 func (s *Snapshot) isNewestWrite(ch *fanfold.Change) (bool, error) {
-	if ch.Op == fanfold.OpDelete { // nothing is derived behind it
+	if ch.Op.Gone() { // nothing is derived behind it
 		return s.isNewest(ch)
 	}
 	return s.c.QueryRow("SELECT 1 FROM document WHERE collection = ? AND id = ? AND revision = ?", func(driver.Row) {},
@@ -326,7 +329,7 @@ func (s *Snapshot) isNewestWrite(ch *fanfold.Change) (bool, error) {
 // isNewest reports whether a change is the newest of its document.
 func (s *Snapshot) isNewest(ch *fanfold.Change) (bool, error) {
 	table := "document"
-	if ch.Op == fanfold.OpDelete {
+	if ch.Op.Gone() {
 		table = "tombstone"
 	}
 	return s.c.QueryRow("SELECT 1 FROM "+table+" WHERE collection = ? AND id = ? AND position = ?", func(driver.Row) {},

@@ -17,16 +17,19 @@ func (f *feedPage) addVersions(row *fanfold.ChangeRow) (err error) {
 		return nil
 	}
 	after := row.Doc
-	if row.Op != fanfold.OpDelete && (after == nil || after.Position != row.Position) {
+	if !row.Op.Gone() && (after == nil || after.Position != row.Position) {
 		if after, err = f.versionAfter(&f.history, row.Change); err != nil || f.size > f.q.MaxBytes {
 			return err
 		}
 	}
 	row.After = bodyOf(after)
-	if row.Position <= f.q.HeldFrom || row.Prior == 0 {
+	if row.Position <= f.q.HeldFrom || row.Prior == 0 || row.Op == fanfold.OpErase && !row.Superseded {
 		return nil
 	}
-	if row.Held, err = f.versionHeld(row.Change, after); err != nil || !row.Superseded || f.size > f.q.MaxBytes {
+	if row.Op != fanfold.OpErase {
+		row.Held, err = f.versionHeld(row.Change, after)
+	}
+	if err != nil || !row.Superseded || f.size > f.q.MaxBytes {
 		return err
 	}
 	row.Newest, err = f.newestVersion(row.Key)

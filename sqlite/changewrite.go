@@ -60,8 +60,8 @@ func (w *changeWriter) add(ch *fanfold.Change) error {
 	}
 	when, in, actor := ofEvent(ch)
 	if ch.Op == fanfold.OpErase {
-		return w.c.Exec("INSERT INTO change (position, ordinal, prior, number, collection, id, op, revision, time, tx, actor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, nullableInt(int64(ch.Prior)), nullableInt(ch.Number), ch.Key.Collection, ch.Key.ID, storedOp(ch.Op), int64(ch.Revision), when, in, actor)
+		return w.c.Exec("INSERT INTO change (position, ordinal, prior, collection, id, op, revision, time, tx, actor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Key.Collection, ch.Key.ID, storedOp(ch.Op), int64(ch.Revision), when, in, actor)
 	}
 	if ch.Previous == nil {
 		return w.c.Exec("INSERT INTO change (position, ordinal, collection, id, op, time, tx, actor, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -223,14 +223,6 @@ func nullableText(s string) driver.Value {
 		return nil
 	}
 	return s
-}
-
-// nullableInt returns n as a value to bind, NULL for 0.
-func nullableInt(n int64) driver.Value {
-	if n == 0 {
-		return nil
-	}
-	return n
 }
 
 // Member is a top-level member of a document with its new value.

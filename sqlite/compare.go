@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,16 +72,14 @@ func (f *Frozen) Compare(ctx context.Context, db *DB, progress fanfold.Progress)
 
 // compare runs a comparison with a generation.
 func (f *Frozen) compare(ctx context.Context, db *DB, r *comparison) (*Differences, error) {
-	c, err := openToCompare(f.path)
+	c, err := f.openWith(db)
 	if err != nil {
 		return nil, err
 	}
 	r.c = c
-	if err = c.Exec("ATTACH ? AS other", "file:"+url.PathEscape(db.Path())+"?mode=ro"); err == nil {
-		c.EndWith(ctx)
-		err = r.run()
-		c.EndWith(context.Background())
-	}
+	restore := c.EndWith(ctx)
+	err = r.run()
+	restore()
 	return r.out, errors.Join(err, c.Close())
 }
 

@@ -48,7 +48,7 @@ type splitter struct {
 // split takes a patch apart, which is written without whitespace.
 func (s *splitter) split(patch []byte) {
 	s.form, s.ops = s.form[:0], s.ops[:0]
-	if bytes.IndexByte(patch, '\n') >= 0 || !s.splitOps(patch) {
+	if bytes.IndexByte(patch, '\n') >= 0 || !s.splitOps(patch) || len(s.ops) == 0 {
 		s.form, s.ops = append(s.form[:0], wholePatch...), s.ops[:0]
 	}
 }

@@ -87,19 +87,16 @@ func (tx *Tx) SetErasurePosition(erasure uint64, at fanfold.Position) error {
 	return tx.c.Exec("UPDATE erasure SET position = ? WHERE seq = ?", int64(at), int64(erasure))
 }
 
-// Erase writes the change by which a deleted document is erased, as an erase event says. It does nothing, and written is false, where
+// Erase records that a deleted document is erased, as an erase event says, by a change that add writes. It does nothing, and erased is false, if
 // nothing was deleted.
-func (tx *Tx) Erase(erasure uint64, ch *fanfold.Change) (written bool, err error) {
+func (tx *Tx) Erase(erasure uint64, ch *fanfold.Change, add func(ch *fanfold.Change) error) (erased bool, err error) {
 	key := ch.Key
 	if _, err = tx.c.QueryRow("SELECT revision, position FROM tombstone WHERE collection = ? AND id = ? AND position > 0", func(r driver.Row) {
 		ch.Revision, ch.Prior = fanfold.Revision(r.Int(0)), fanfold.Position(r.Int(1))
 	}, key.Collection, key.ID); err != nil || ch.Prior == 0 {
 		return false, err
 	}
-	if _, err = tx.c.QueryRow("SELECT max(number) FROM past_document WHERE collection = ? AND id = ?", func(r driver.Row) { ch.Number = r.Int(0) }, key.Collection, key.ID); err != nil {
-		return false, err
-	}
-	if err = tx.AddChange(ch); err != nil {
+	if err = add(ch); err != nil {
 		return false, err
 	}
 	if err = tx.c.Exec("UPDATE erased_document SET position = ? WHERE erasure = ? AND collection = ? AND id = ?", int64(ch.Position), int64(erasure), key.Collection, key.ID); err != nil {

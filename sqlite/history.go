@@ -41,7 +41,7 @@ const maxRebuiltViews = 1024
 // after returns the document as it was after a change, and how many bytes its body has or takes to be rebuilt. A body for
 // which maxBytes are too few is not rebuilt, and the document nil, as it is where the change deleted it.
 func (h *history) after(ch *fanfold.Change, maxBytes int) (doc *fanfold.Document, size int, err error) {
-	if ch.Op == fanfold.OpDelete {
+	if ch.Op.Gone() {
 		return nil, 0, nil
 	}
 	if v, ok := h.views[ch.Position]; ok && h.view == fanfold.Embedded {

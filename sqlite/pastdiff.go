@@ -27,7 +27,7 @@ func (s *Snapshot) ChangesBetween(from, to fanfold.Position) (n int64, err error
 // position that it has come to. It looks at maxDiffChanges at most. With direct it passes over derived changes.
 func (s *Snapshot) ChangedKeys(from, to fanfold.Position, direct bool, keep func(fanfold.Key)) (last fanfold.Position, err error) {
 	seen, n, begun := map[int64]bool{}, 0, time.Now()
-	err = s.c.Query("SELECT position, coalesce(number, position >> 20), op IS NULL FROM change WHERE position > ? AND position <= ? ORDER BY position", func(r driver.Row) error {
+	err = s.c.Query("SELECT position, coalesce(number, position >> 20), op IS NULL FROM change WHERE position > ? AND position <= ? AND op IS NOT 5 ORDER BY position", func(r driver.Row) error {
 		if n == maxDiffChanges || n > 0 && time.Since(begun) > maxDiffTime {
 			to = last
 			return driver.ErrStop

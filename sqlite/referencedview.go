@@ -133,3 +133,6 @@ func (s ReferencedView) Equal(o ReferencedView) bool {
 func (s ReferencedView) storedBytes() int {
 	return len(driver.Blob(s.column)) + len(driver.Bytes(s.column))
 }
+
+// BaseBody returns a document as it was written, from the columns body and source of its row in a base.
+func BaseBody(body, source any) []byte { return ReferencedView{column: source}.Text(driver.Bytes(body)) }

@@ -73,11 +73,41 @@ type versions struct {
 }
 
 // positions returns the positions of the changes that the page is about, in its order, and of one more where there is one.
-func (v *versions) positions() ([]fanfold.Position, error) {
+func (v *versions) positions() (positions []fanfold.Position, err error) {
 	if v.q.Ascending {
-		return v.oldestFirst()
+		positions, err = v.oldestFirst()
+	} else {
+		positions, err = v.newestFirst()
 	}
-	return v.newestFirst()
+	if err != nil {
+		return nil, err
+	}
+	erased, err := v.erased()
+	if err != nil || len(erased) == 0 {
+		return positions, err
+	}
+	positions = append(positions, erased...)
+	slices.Sort(positions)
+	if !v.q.Ascending {
+		slices.Reverse(positions)
+	}
+	return positions[:min(len(positions), v.q.Limit+1)], nil
+}
+
+// erased returns the positions of the changes by which documents with the key were erased after their deletes, as many as the page needs, in its order.
+func (v *versions) erased() (positions []fanfold.Position, err error) {
+	from, to, order := v.q.From, v.q.To, "DESC"
+	switch {
+	case v.q.Ascending:
+		from, order = max(from, v.q.After+1), "ASC"
+	case v.q.After != 0:
+		to = min(to, v.q.After-1)
+	}
+	err = v.s.c.Query("SELECT position FROM erased_document WHERE collection = ? AND id = ? AND position >= ? AND position <= ? ORDER BY position "+order+" LIMIT ? + 0", func(r driver.Row) error {
+		positions = append(positions, fanfold.Position(r.Int(0)))
+		return nil
+	}, v.q.Key.Collection, v.q.Key.ID, int64(from), int64(to), int64(v.q.Limit)+1)
+	return positions, err
 }
 
 // newestFirst returns the positions of changes, the newest first: it goes from each to the one before it.
@@ -204,6 +234,11 @@ func (v *versions) add(at fanfold.Position) (fits bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if ch.Op == fanfold.OpErase {
+		v.size += sizeOf(ch)
+		v.Versions = append(v.Versions, fanfold.Version{ChangeRow: fanfold.ChangeRow{Change: ch}})
+		return v.size <= v.q.MaxBytes, nil
+	}
 	row := fanfold.Version{ChangeRow: fanfold.ChangeRow{Change: ch}}
 	v.size += sizeOf(ch)
 	if err := v.addBodies(&row); err != nil || v.size > v.q.MaxBytes {
@@ -213,7 +248,7 @@ func (v *versions) add(at fanfold.Position) (fits bool, err error) {
 		return false, err
 	}
 	ch.Previous, ch.PreviousSource, ch.Delta = nil, nil, nil
-	if len(row.Patch) > fanfold.MaxVersionPatch {
+	if len(row.Patch) > fanfold.MaxVersionPatch || ch.ByErasure() {
 		row.Patch = nil
 	}
 	if v.size += len(row.Patch); v.size > v.q.MaxBytes {
@@ -273,7 +308,7 @@ func (v *versions) bodyBefore(ch *fanfold.Change, after *fanfold.Document) (body
 // after returns the document after a change, and how many bytes its body has, as history.after does. It is known where the page had the
 // version after it before.
 func (v *versions) after(ch *fanfold.Change) (doc *fanfold.Document, size int, err error) {
-	if v.known == ch.Position && ch.Op != fanfold.OpDelete {
+	if v.known == ch.Position && !ch.Op.Gone() {
 		doc, err := v.history.document(ch, ch.Number, v.knownBody)
 		return doc, len(v.knownBody), err
 	}
@@ -286,7 +321,7 @@ func (v *versions) causeOf(ch *fanfold.Change) (*fanfold.Key, error) {
 		return nil, nil
 	}
 	cause, err := v.s.firstOfEvent(ch.Position.Seq(), nil)
-	if err != nil || cause == nil || cause.Op == fanfold.OpDerive {
+	if err != nil || cause == nil || !cause.Op.Writes() {
 		return nil, err
 	}
 	return &cause.Key, nil

@@ -46,7 +46,7 @@ plain publishes to JetStream with one fsync for all that wait, a hand-written SQ
 with json_set, the first of many comments on a post, a plain message on its way to a consumer. The change of a model on a million documents,
 which takes minutes, is measured where it is asked for only, and so are: rich, --documents documents
 under a model with many rules, imported with and without its limit and guards; query, --documents documents
-that are asked for by indexes and without, and what these cost writes; history, reads of what was beside those of what is; retention, what compactions give back and cost; transactions, of two documents
+that are asked for by indexes and without, and what these cost writes; history, reads of what was beside those of what is; retention, what compactions give back, and what they and erasures cost; transactions, of two documents
 beside plain writes, guarded writes beside plain ones, and plain ones beside a guarded import; bystanders, what reads
 and writes of other documents see while one event rewrites 10,000 copies, ten times as many, and so on up
 to --documents, beside the same requests before; sizing, what --documents documents take of disk, memory

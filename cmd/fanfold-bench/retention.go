@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"path/filepath"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -22,9 +20,9 @@ const retentionVersions = 5
 // suffixShare says which share of the events comes after the horizon where a new node begins with the base.
 const suffixShare = 10
 
-// benchRetention measures what compactions give back, and what they cost.
+// benchRetention measures what compactions give back, and what they and erasures cost.
 func benchRetention(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
-	for _, part := range []func(ctx context.Context, dir string, documents int) ([]bench.Result, error){benchUpdatesOfOne, benchVersions, benchCompact} {
+	for _, part := range []func(ctx context.Context, dir string, documents int) ([]bench.Result, error){benchUpdatesOfOne, benchVersions, benchCompact, benchErase} {
 		of, err := part(ctx, filepath.Join(dir, strconv.Itoa(len(results))), documents)
 		if results = append(results, of...); err != nil {
 			return results, err
@@ -209,7 +207,7 @@ func replaySeconds(ctx context.Context, n *node.Node) (float64, error) {
 
 // besideCompact measures PUTs beside compactions, and counts GETs that are refused.
 func besideCompact(ctx context.Context, n *node.Node) (bench.Result, error) {
-	var gets, refused atomic.Int64
+	var gets getCount
 	r, err := bench.PutsBeside(ctx, "p99 of PUT beside a compaction", n.Addr(), 16, "a compaction of what was written", func(ctx context.Context) (wait func() error) {
 		ended := make(chan error, 1)
 		go func() {
@@ -222,19 +220,9 @@ func besideCompact(ctx context.Context, n *node.Node) (bench.Result, error) {
 			}
 			ended <- err
 		}()
-		go func() {
-			for ctx.Err() == nil {
-				resp, err := http.Get(n.URL() + "/v1/books/0") //nolint:noctx // it is short
-				if gets.Add(1); err != nil || resp.StatusCode != http.StatusOK {
-					refused.Add(1)
-				}
-				if err == nil {
-					_ = resp.Body.Close() // nothing is lost by it
-				}
-			}
-		}()
+		go gets.run(ctx, n)
 		return func() error { return <-ended }
 	})
-	r.Notes = append(r.Notes, fmt.Sprintf("%d of %d GETs beside it were refused", refused.Load(), gets.Load()))
+	r.Notes = append(r.Notes, gets.note())
 	return r, err
 }

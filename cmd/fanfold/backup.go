@@ -33,7 +33,8 @@ func backupCommand() *cobra.Command {
 their checkpoints: everything that fanfold restore needs. The server goes on meanwhile. Into a
 directory with a backup of the same store only what is new is written. Once the store was
 compacted, the backup begins where the store does, and what it had before goes. To keep
-that, copy the directory before. A backup that is cut short leaves the directory as it was. With --out - the backup is one stream, a tar of what
+that, copy the directory before. Once something was erased, the whole backup is written anew
+without it. A backup that is cut short leaves the directory as it was. With --out - the backup is one stream, a tar of what
 would be in the directory.
 
 --check reads a backup through: every hash, every event, and the digest of all. The exit code
@@ -233,28 +234,21 @@ type madeBackup struct {
 	Seconds  float64         `json:"seconds"`
 }
 
-// writeBackup makes or continues the backup in a writer's directory.
+// writeBackup makes or continues the backup in a writer's directory. Where the store has erased something since, all of it is written anew.
 func writeBackup(cmd *cobra.Command, source backupSource, w *backup.Writer, f backupFlags) error {
-	ctx, began := cmd.Context(), time.Now()
-	after, reached := "", ""
-	if old := w.Old(); old != nil {
-		after = fanfold.Bookmark{Position: fanfold.At(w.After().Seq, 0), Store: old.Store}.String()
-		reached = fanfold.Bookmark{Position: fanfold.At(old.Position, 0), Store: old.Store}.String()
+	began, had, old := time.Now(), w.HasBase(), w.Old()
+	m, read, err := receiveBackup(cmd.Context(), source, w, f, began)
+	erased := errors.Is(err, backup.ErrErased)
+	if erased {
+		var more int64
+		m, more, err = receiveBackup(cmd.Context(), source, w, f, began)
+		read += more
 	}
-	had := w.HasBase()
-	in, err := source.open(ctx, after, reached, had)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	end, _ := fanfold.ParsePosition(in.Position)
-	paced := &pacedReader{ctx: ctx, r: in, pace: pace{rate: f.rate}}
-	m, err := w.Receive(ctx, paced, func(last uint64) { showBackup("events", int64(last), int64(end.Seq()), began) })
 	clearWork()
 	if err != nil {
 		return err
 	}
-	made := madeBackup{m.Store, beginningOf(m), m.Position, m.Digest, len(m.Segments), bytesOf(m), paced.n, time.Since(began).Seconds()}
+	made := madeBackup{m.Store, beginningOf(m), m.Position, m.Digest, len(m.Segments), bytesOf(m), read, time.Since(began).Seconds()}
 	if f.asJSON {
 		return printJSON(cmd, made)
 	}
@@ -262,7 +256,28 @@ func writeBackup(cmd *cobra.Command, source backupSource, w *backup.Writer, f ba
 	if w.HasBase() != had {
 		fmt.Fprintf(cmd.OutOrStdout(), "the backup now begins at position %s, as the store does: it has nothing from before\n", made.Begins)
 	}
+	if old != nil && old.Erasure != m.Erasure {
+		fmt.Fprintln(cmd.OutOrStdout(), "the backup was written anew, without what the store has erased since the one before")
+	}
 	return nil
+}
+
+// receiveBackup reads a stream of what a writer wants into its directory. It returns how many bytes it has read.
+func receiveBackup(ctx context.Context, source backupSource, w *backup.Writer, f backupFlags, began time.Time) (m *backup.Manifest, read int64, err error) {
+	after, reached := "", ""
+	if old := w.Old(); old != nil {
+		after = fanfold.Bookmark{Position: fanfold.At(w.After().Seq, 0), Store: old.Store}.String()
+		reached = fanfold.Bookmark{Position: fanfold.At(old.Position, 0), Store: old.Store}.String()
+	}
+	in, err := source.open(ctx, after, reached, w.HasBase())
+	if err != nil {
+		return nil, 0, err
+	}
+	defer in.Close()
+	end, _ := fanfold.ParsePosition(in.Position)
+	paced := &pacedReader{ctx: ctx, r: in, pace: pace{rate: f.rate}}
+	m, err = w.Receive(ctx, paced, func(last uint64) { showBackup("events", int64(last), int64(end.Seq()), began) })
+	return m, paced.n, err
 }
 
 // streamBackup writes a whole backup to standard output.

@@ -112,6 +112,6 @@ YAML file named by --config; a flag wins over the environment, and that over the
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
 	root.AddCommand(versionCommand())
 	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), groupCommand(), keysCommand(), getCommand(), historyCommand(), diffCommand(), listCommand(), putCommand(), patchCommand(),
-		revertCommand(), deleteCommand(), modelCommand(), compactCommand(), backupCommand(), replayCommand(), restoreCommand(), verifyCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand())
+		revertCommand(), deleteCommand(), modelCommand(), compactCommand(), eraseCommand(), erasuresCommand(), backupCommand(), replayCommand(), restoreCommand(), verifyCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand())
 	return root
 }

@@ -127,6 +127,14 @@ func openToLook(ctx context.Context, data string, asIs bool) (*node.Node, error)
 		return nil, fanfold.Wrap(err, fanfold.Invalid,
 			"%s is not the data directory of a server with an embedded log: %v", data, err)
 	}
+	if err := node.CheckErasedFirst(data); err != nil {
+		return nil, err
+	}
+	return openRestored(ctx, data, asIs)
+}
+
+// openRestored does what openToLook does, also for a restored store of which something is to be erased before it serves.
+func openRestored(ctx context.Context, data string, asIs bool) (*node.Node, error) {
 	logger := warnings(os.Stderr)
 	return node.Open(ctx, node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", AsIs: asIs, Logger: logger})
 }

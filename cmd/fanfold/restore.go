@@ -21,6 +21,7 @@ import (
 type restoreFlags struct {
 	node.RestoreConfig
 	verify, asJSON bool
+	erasures       string
 }
 
 func restoreCommand() *cobra.Command {
@@ -36,6 +37,10 @@ id; positions and ETags of the old one are good up to the last event that was re
 
 A restore that is ended leaves a store that no node opens. The same command begins anew.
 
+With --erasures the store erases, when it is first started and before it serves, what a file lists
+that fanfold erasures --export has written: what was erased after the backup was made. Documents
+that the backup does not have are passed over.
+
 With --to the store ends at a position or at a time. --verify without a place restores into a
 temporary directory, folds everything, verifies it and the log, and removes it again. The exit
 code is 3 where the backup is damaged, or something is wrong.`,
@@ -45,6 +50,7 @@ code is 3 where the backup is damaged, or something is wrong.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.Data, "data", "", "directory that is empty or not there, for a log in the embedded server")
 	flags.StringVar(&f.To, "to", "", "position or RFC 3339 time where the restored store ends, at a whole event or transaction")
+	flags.StringVar(&f.erasures, "erasures", "", "file of documents, as fanfold erasures --export writes it, that the store erases before it first serves; with --data")
 	flags.BoolVar(&f.verify, "verify", false, "fold and verify what was restored; without --data in a temporary directory, which is removed")
 	flags.BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	serverFlags(flags, &servers)
@@ -64,6 +70,9 @@ func restore(cmd *cobra.Command, f *restoreFlags, from string) (err error) {
 		return fanfold.Errorf(fanfold.Invalid, "say where the backup is to be restored: --data DIR, --nats URL, or --verify for a trial")
 	case f.NATS != "" && f.verify:
 		return fanfold.Errorf(fanfold.Invalid, "--verify looks at a directory: leave out --nats, and verify the servers' store by a node of it")
+	}
+	if err := f.readErasures(); err != nil {
+		return err
 	}
 	if from == "-" {
 		dir, err := os.MkdirTemp("", "fanfold-backup-")
@@ -87,6 +96,25 @@ func restore(cmd *cobra.Command, f *restoreFlags, from string) (err error) {
 		f.Data = filepath.Join(dir, "data")
 	}
 	return restoreFrom(cmd, f, from)
+}
+
+// readErasures reads the file of --erasures. The error is Invalid.
+func (f *restoreFlags) readErasures() error {
+	if f.erasures == "" {
+		return nil
+	}
+	if f.Data == "" {
+		return fanfold.Errorf(fanfold.Invalid, "--erasures goes with --data, the directory of a store that is to be served")
+	}
+	file, err := os.Open(f.erasures)
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Invalid, "--erasures: %v", err)
+	}
+	f.Erasures, err = node.ReadErasures(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fanfold.Wrap(err, fanfold.Invalid, "--erasures %s: %s", f.erasures, fanfold.MessageOf(err))
+	}
+	return nil
 }
 
 // contextReader reads until a context ends.
@@ -161,7 +189,7 @@ func (v *restoreVerified) right() bool {
 
 // verifyRestored folds all events of a directory, and verifies what comes of it, and the log.
 func verifyRestored(ctx context.Context, f *restoreFlags, restored *node.Restored) (out *restoreVerified, err error) {
-	n, err := openOffline(ctx, f.Data)
+	n, err := openRestored(ctx, f.Data, false)
 	if err != nil {
 		return nil, err
 	}
@@ -196,6 +224,9 @@ func printRestored(out io.Writer, f *restoreFlags, r restoreResult) {
 		return
 	}
 	fmt.Fprintf(out, "the store is new, %s; the keys that let people in are to be made anew, for no backup has any\n", r.Store)
+	if len(f.Erasures) > 0 {
+		fmt.Fprintf(out, "%d documents are erased when it is first started, before it serves\n", len(f.Erasures))
+	}
 	if f.Data != "" {
 		fmt.Fprintf(out, "start it with: fanfold serve --data %s\n", f.Data)
 	}

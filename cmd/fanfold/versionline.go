@@ -12,8 +12,11 @@ import (
 // version returns a change of a document's history as one line for people, in parts that two spaces divide.
 func (s changeStyle) version(change client.Change) string {
 	parts := patchedValues(change.Patch)
-	if change.Op == "delete" {
+	switch {
+	case change.Op == "delete":
 		parts = nil // the whole document went
+	case change.Erased():
+		parts = []string{"all that it was is erased"}
 	}
 	line := s.paint(faint, fmt.Sprintf("%-9s", shown(shortPosition(change.Seq)))+"  "+change.Time.UTC().Format("2006-01-02 15:04")) +
 		"  " + s.paint(opColours[change.Op], fmt.Sprintf("%-7s", shown(change.Op)))

@@ -41,7 +41,10 @@ func (s *objects) drop(ctx context.Context) error {
 	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the object store %s cannot be removed: %v", s.bucket, err)
 	}
-	return nil
+	if s.log.Embedded == nil {
+		return nil
+	}
+	return s.log.Embedded.RemoveDeleted(events.ObjectsPrefix + s.bucket)
 }
 
 // Erased tells whether no file of the object store has had a snapshot from before an erasure came into force. It blocks for a round trip for

@@ -247,15 +247,32 @@ func removeConsumers(dir string) error {
 	return nil
 }
 
-// removeUnfinished removes the files with which a server that was killed was about to replace its block files. The server ignores them, and
-// they have what was to go. The error is Unavailable.
+// removeUnfinished removes the files with which a server that was killed was about to replace its block files, and those of streams that were
+// deleted. The server ignores them, and they have what was to go. The error is Unavailable.
 func removeUnfinished(dir string) error {
 	left, err := filepath.Glob(filepath.Join(escapeGlob(dir), "jetstream", "*", "streams", "*", "msgs", "*.tmp"))
 	for _, path := range left {
 		err = errors.Join(err, os.Remove(path))
 	}
+	deleted, globErr := filepath.Glob(filepath.Join(escapeGlob(dir), "jetstream", "*", "streams", ".*")) // as the server names them
+	err = errors.Join(err, globErr)
+	for _, path := range deleted {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "files that a killed server has left cannot be removed: %v", err)
+	}
+	return nil
+}
+
+// RemoveDeleted removes, durably, the files of a stream that was deleted: see events.Blocks.
+func (e *Server) RemoveDeleted(stream string) error {
+	left, err := filepath.Glob(filepath.Join(escapeGlob(e.opt.Dir), "jetstream", "*", "streams"))
+	for _, streams := range left {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(streams, "."+stream)), syncDir(streams, e.opt.Fsync)) // as the server names it
+	}
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the files of stream %s cannot be removed: %v", stream, err)
 	}
 	return nil
 }

@@ -91,8 +91,8 @@ func apply(dir string, b *client.Batch) error {
 	}
 	for _, change := range b.Changes {
 		file := filepath.Join(dir, change.Collection, url.PathEscape(change.ID)+".json")
-		// A change that takes its document out (change.Gone) has none: it was deleted or, in a group with a filter, it does not
-		// match any more.
+		// A change that takes its document out (change.Gone) has none: it was deleted or erased or, in a group with a filter, it
+		// does not match any more. The cache keeps no older versions, so that nothing else is to be forgotten (change.Erased).
 		if err := put(file, entry{Term: term, Doc: change.Doc}); err != nil {
 			return err
 		}

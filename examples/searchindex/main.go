@@ -83,7 +83,7 @@ func (ix *index) apply(ctx context.Context, c *client.Client, opt client.Changes
 			return err
 		}
 		key := change.Collection + "/" + change.ID
-		if change.Gone() { // deleted or, with a filter, not matching any more
+		if change.Gone() { // deleted, erased or, with a filter, not matching any more
 			delete(ix.Documents, key)
 		} else if ix.Documents[key], err = words(change.Doc); err != nil {
 			return err

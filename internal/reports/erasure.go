@@ -48,7 +48,7 @@ type ErasedDocument struct {
 	Members    []string `json:"members,omitempty"`
 }
 
-// Found names a document in which a text was found, and how many of its versions have it.
+// Found names a document of which versions were written that have a text, and how many were. A version to which a patch left the text does not count.
 type Found struct {
 	Collection string `json:"collection"`
 	ID         string `json:"id"`

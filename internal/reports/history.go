@@ -12,6 +12,7 @@ type History struct {
 	OldestTime time.Time        `json:"oldestTime,omitzero"` // of the last event up to there; absent for a store that has all its events
 	Base       *HistoryBase     `json:"base,omitempty"`      // at which the store begins; nil for a store that has all its events
 	Compaction *Compaction      `json:"compaction,omitempty"`
+	Erasures   []Erasure        `json:"erasures,omitempty"` // those that are not over, and the last one
 }
 
 // HistoryBase says what the file is with which a store begins.

@@ -13,8 +13,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// amendment is what Amend does to the state of a base. The values that stay on documents are not made of what is there now, so those that may
-// be made of what is erased are dropped, and taken again from what is left.
+// amendment is what Amend does to the state of a base. Values that stay on documents are not made of what is there now. Those that may be made of
+// what is erased are dropped, and taken again from what is left.
 type amendment struct {
 	f       *Fold
 	last    uint64                 // event that was made up
@@ -27,8 +27,8 @@ type amendment struct {
 // droppedValues are the values of one target that stay on documents by a rule.
 type droppedValues struct{ rule, target string }
 
-// Amend erases documents from the state of a base, on which nothing is folded yet, under the model of the base: what their messages were is
-// gone, and each that is there becomes its skeleton. It is for sqlite.DB.Amend, which takes back what only a write leaves. Errors are the read
+// Amend erases documents from the state of a base, on which nothing is folded yet, under the model of the base. Each document that is there
+// becomes its skeleton, and nothing else has what is erased. It is for sqlite.DB.Amend, which takes back what only a write leaves. Errors are the read
 // model's, and Invalid for paths that cannot be.
 func (f *Fold) Amend(tx *sqlite.Tx, erasures []*fanfold.Erasure) error {
 	a := &amendment{f: f, last: tx.Checkpoint().Seq, dropped: map[droppedValues]bool{}, holders: map[int64]bool{}, leads: map[*Rule]bool{}, members: map[*Rule]map[string]bool{}}
@@ -125,7 +125,8 @@ func (a *amendment) drop(key fanfold.Key, changed map[string]bool) error {
 		}
 	}
 	for _, r := range f.plan.Collection(key.Collection).Counters {
-		if a.leadsOn(r) && r.ReadsAny(changed) {
+		links := r.Where == "" && (r.Kind == model.Count || r.Kind == model.IDs) // which stay
+		if !links && a.leadsOn(r) && r.ReadsAny(changed) {
 			if err := a.dropCounted(r, key); err != nil {
 				return err
 			}

@@ -25,6 +25,11 @@ func chained(t *testing.T, db *sqlite.DB, events []*fanfold.Event) {
 		t.Fatal(err)
 	}
 	for _, ev := range events {
+		if ev.Kind == fanfold.KindErased {
+			if err := db.SetErasure(ev.Erased.UpTo); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if err := db.Update(func(tx *sqlite.Tx) error {
 			if err := f.ApplyAll(tx, []*fanfold.Event{ev}); err != nil {
 				return err

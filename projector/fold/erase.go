@@ -5,10 +5,6 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// RuleErase is what derived changes name in place of a rule where an erasure makes the view another one than before. Their patches are
-// empty, because the rows before them are as if the erased values had never been.
-const RuleErase = "erase"
-
 // erased folds the event by which erasures come into force. The error is Internal for a read model that has what they erase.
 func (f *Fold) erased(ev *fanfold.Event) error {
 	if known := f.tx.Checkpoint().Erasure; known < ev.Erased.UpTo {
@@ -67,16 +63,18 @@ func (f *Fold) eraseOnce(key fanfold.Key, erasure uint64, told map[fanfold.Key]b
 		return err
 	}
 	ev := f.event
-	written, err := f.tx.Erase(erasure, &fanfold.Change{Position: at, Key: key, Op: fanfold.OpErase, Time: f.now, Tx: ev.Tx.ID, Actor: ev.Actor})
-	if !written {
+	ch := &fanfold.Change{Position: at, Key: key, Op: fanfold.OpErase, Time: f.now, Tx: ev.Tx.ID, Actor: ev.Actor}
+	erased, err := f.tx.Erase(erasure, ch, func(ch *fanfold.Change) error { return f.addChange(0, ch) })
+	if !erased {
 		f.changes--
 	}
 	return err
 }
 
-// eraseView writes the change of a document whose view is another one by an erasure.
+// eraseView writes the change of a document whose view is another one by an erasure. Its patch is empty, because the rows before it are as if
+// the erased values had never been.
 func (f *Fold) eraseView(row *sqlite.Row) error {
-	at, err := f.derive(row, transition{row.Body, row.Body}, row.Omitted, &Difference{Rules: []string{RuleErase}, ops: []byte{'['}})
+	at, err := f.derive(row, transition{row.Body, row.Body}, row.Omitted, &Difference{Rules: []string{fanfold.RuleErase}, ops: []byte{'['}})
 	if err != nil {
 		return err
 	}

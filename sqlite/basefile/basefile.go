@@ -34,7 +34,7 @@ type Header struct {
 	Version int     `json:"version"`
 	Horizon Horizon `json:"horizon"`
 	Erasure uint64  `json:"erasure,omitempty"` // the last erase event with whose substitutes the rows were made; 0 for none
-	Tables  []Table `json:"tables"` // in the order in which their rows come
+	Tables  []Table `json:"tables"`            // in the order in which their rows come
 }
 
 // Horizon is a fanfold.Horizon as the header has it.

@@ -432,6 +432,7 @@ func TestReadOnly(t *testing.T) {
 	for _, refused := range [][]string{{"PUT", "/v1/books/b1", "{}"}, {"POST", "/v1/books", "{}"}, {"PATCH", "/v1/books/b1", "{}"}, {"DELETE", "/v1/books/b1", ""}, {"POST", "/v1/_transactions", "{}"}, {"POST", "/v1/_import", ""},
 		{"POST", "/v1/books/b1/_revert", `{"at":"1"}`}, {"PUT", "/v1/_model", "{}"}, {"PUT", "/v1/_fold", "{}"}, {"DELETE", "/v1/_model/_pending", ""}, {"GET", "/v1/_groups", ""}, {"GET", "/v1/_groups/g", ""}, {"PUT", "/v1/_groups/g", "{}"},
 		{"POST", "/v1/_groups/g/_lease", "{}"}, {"POST", "/v1/_replay", ""}, {"POST", "/v1/_snapshot", ""}, {"GET", "/v1/_keys", ""}, {"POST", "/v1/_keys", "{}"}, {"GET", "/v1/_replicas", ""}, {"GET", "/v1/_backup", ""}, {"POST", "/v1/_verify?log=true", ""}, {"POST", "/v1/_compact", `{"before":"1"}`}, {"GET", "/v1/_compact", ""},
+		{"POST", "/v1/_erase", "{}"}, {"POST", "/v1/books/b1/_erase", "{}"}, {"GET", "/v1/_erasures", ""}, {"GET", "/v1/_erasures/1", ""}, {"POST", "/v1/_find", `{"text":"T"}`},
 		{"GET", "/v1/books?consistency=strong", ""}, {"GET", "/v1/books?consistency=bounded&maxLag=1s", ""}, {"GET", "/v1/books?at=" + ahead, ""}, {"GET", "/v1/books?at=" + time.Now().UTC().Format(time.RFC3339Nano), ""}} {
 		begun := time.Now()
 		if r := c.Want(403, refused[0], refused[1], refused[2]); r.Problem() != "urn:fanfold:problem:read-only" || time.Since(begun) > 4*time.Second {

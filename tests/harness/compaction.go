@@ -99,3 +99,29 @@ func (s *Store) Erased(location string) (at fanfold.Position) {
 		}
 	}
 }
+
+// AllErased waits until every erasure is done, as one that a restored log has yet to finish.
+func (s *Store) AllErased() {
+	s.tb.Helper()
+	s.CatchUp()
+	for end := time.Now().Add(time.Minute); !s.allErased(); time.Sleep(5 * time.Millisecond) { // between two looks
+		if time.Now().After(end) {
+			s.tb.Fatalf("the erasures are not done: %s", s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body)
+		}
+	}
+}
+
+// allErased tells whether every erasure is done.
+func (s *Store) allErased() bool {
+	s.tb.Helper()
+	var list struct{ Erasures []struct{ Phase string } }
+	if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body, &list); err != nil {
+		s.tb.Fatalf("erasures: %v", err)
+	}
+	for _, e := range list.Erasures {
+		if e.Phase != "done" {
+			return false
+		}
+	}
+	return true
+}

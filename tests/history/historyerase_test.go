@@ -20,7 +20,8 @@ import (
 type erasedNow struct {
 	key     okey
 	members bool
-	shown   map[okey]string // every view right before it
+	before  map[okey]string // every view right before it, and from it on, whatever is erased later
+	after   map[okey]string
 }
 
 // noteRelations notes the paths of the model's relations.
@@ -88,7 +89,7 @@ func (h *history) erase(op operation) {
 	before := maps.Clone(h.views)
 	h.rewrite(op, relations)
 	h.expect = append(h.expect, expected{seq: at.Seq(), before: before, after: h.views, written: h.o.written(), links: h.o.expectedLinks(), oracle: h.o.clone(),
-		erased: &erasedNow{op.key, op.members != nil, before}})
+		erased: &erasedNow{op.key, op.members != nil, before, maps.Clone(h.views)}})
 	h.erased = true
 	h.check()
 	h.wantConverged(last, shown)
@@ -267,16 +268,15 @@ func (h *history) heldNow(view string) map[okey]string {
 
 // heldAt returns the documents as a consumer has them that has read the feed up to a position, and nothing that is erased.
 func (h *history) heldAt(at fanfold.Position, view string) map[okey]string {
-	held := map[okey]string{}
+	held, last := map[okey]string{}, expected{}
 	for _, e := range h.expect {
-		if e.seq > at.Seq() {
-			break
+		if e.seq <= at.Seq() {
+			last = e
 		}
-		clear(held)
-		for key := range e.after {
-			r := h.s.Want(http.StatusOK, http.MethodGet, harness.Path(key.collection, key.id)+"?view="+view+"&at="+at.String(), "")
-			held[key] = string(r.Body)
-		}
+	}
+	for key := range last.after {
+		r := h.s.Want(http.StatusOK, http.MethodGet, harness.Path(key.collection, key.id)+"?view="+view+"&at="+at.String(), "")
+		held[key] = string(r.Body)
 	}
 	return held
 }
@@ -318,9 +318,9 @@ func (h *history) checkErasedRows(e expected, rows []harness.Change, revs map[ok
 		told[key] = true
 		rows = rows[1:]
 	}
-	for key := range e.after {
-		if e.erased.shown[key] != e.after[key] && !told[key] {
-			h.t.Fatalf("event %d does not tell of %s, which is\n  %s\nand was\n  %s", e.seq, key, e.after[key], e.erased.shown[key])
+	for key := range e.erased.after {
+		if e.erased.before[key] != e.erased.after[key] && !told[key] {
+			h.t.Fatalf("event %d does not tell of %s, which is\n  %s\nand was\n  %s", e.seq, key, e.erased.after[key], e.erased.before[key])
 		}
 	}
 	if !told[e.erased.key] && !e.erased.members {

@@ -48,6 +48,7 @@ func (h *history) checkRestored() {
 		h.s.Close()
 		h.s = before
 	}()
+	h.s.AllErased()
 	if h.s.Digest() != rows {
 		h.t.Fatal("the restored store has other rows")
 	}

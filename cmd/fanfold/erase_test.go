@@ -1,0 +1,103 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// TestEraseUsage: a command line that names no documents, or too much besides, is refused before anything is asked.
+func TestEraseUsage(t *testing.T) {
+	t.Setenv("FANFOLD_SERVER", "127.0.0.1:1") // where nothing listens: no command may come as far
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	line := `{"collection":"c","id":"1"}` + "\n"
+	for line, want := range map[string]string{
+		"erase":                                      "which document?",
+		"erase customers":                            "which document?",
+		"erase a b c":                                "an argument too many",
+		"erase Customers c1":                         "Customers",
+		"erase customers c1 --members email":         "must begin with /",
+		"erase customers c1 --members /id":           "id cannot be erased",
+		"erase customers c1 --members /a,":           "must begin with /",
+		"erase customers c1 --members /a,/a/b":       "is inside",
+		"erase customers c1 --members=":              "--members is empty",
+		"erase customers c1 --file " + file("f", ""): "--file names the documents",
+		"erase --file " + filepath.Join(dir, "none"): "cannot read the documents",
+		"erase --file " + file("empty", "\n"):        "no document is named",
+		"erase --file " + file("twice", line+line):   "named twice",
+		"erase --file " + file("members", line+`{"collection":"c","id":"2","members":["/a"]}`): "line 2 of the documents",
+		"erase --file " + file("two", strings.TrimSpace(line)+line):                            "line 1 of the documents",
+		"erase --file " + file("many", strings.Repeat(line, 10_001)):                           "10000 at most",
+		"erase --file " + file("large", strings.Repeat(" ", maxEraseFile+1)):                   "more than 8388608 bytes",
+		"erase customers --find x": "leave \"customers\" out",
+		"erase --find x --dry-run": "see fanfold erase --help",
+		"erasures now":             "takes no arguments",
+		"erasures --export --json": "see fanfold erasures --help",
+	} {
+		runCommand(t, "", strings.Fields(line)...).want(t, exitUsage, want)
+	}
+}
+
+// TestEraseCommand: it says what would go and what went, and needs no second time.
+func TestEraseCommand(t *testing.T) {
+	s := harness.OpenTemp(t, "collections: {authors: {}, books: {relations: {author: {path: author, to: authors, onDelete: unlink}}, derive: {by: {copy: author, value: doc.name}}}}")
+	s.Put("authors", "a1", `{"name":"Marker","born":1}`)
+	s.Put("authors", "a1", `{"name":"Marker Two","born":1}`)
+	s.Put("books", "b1", `{"author":"a1"}`)
+	erase := func(args ...string) ran {
+		return runCommand(t, `{"collection":"authors","id":"a1"}`, append([]string{"erase", "--server", s.URL}, args...)...)
+	}
+	erase("authors", "never").want(t, exitFailed, "404")
+	erase("--find", "Marker").want(t, exitDone, "authors/a1: 2 versions")
+	erase("--find", "Marker", "--json").want(t, exitDone, `{"collection":"authors","id":"a1","versions":2}`)
+	erase("--find", "nobody").want(t, exitDone, "no version of any document has this text")
+	erase("authors", "a1", "--dry-run").want(t, exitDone, "1 documents, of which 1 are there", "2 versions", "would go", "books.by: 1 documents show copies", "nothing is erased")
+	erase("authors", "a1", "--dry-run", "--json").want(t, exitDone, `"Versions": 2`)
+	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "nothing was erased")
+	erase("authors", "a1", "--members", "/name", "--yes").want(t, exitDone, "/name, in 2 versions", "1 documents are erased")
+	runCommand(t, "", "get", "authors", "a1", "--json", "--server", s.URL).want(t, exitDone, `{"id":"a1","born":1}`)
+	erase("--file", "-", "--yes").want(t, exitDone, "1 documents are erased, with the contents of")
+	erase("--file", "-", "--yes").want(t, exitDone, "nothing is left to erase")
+	runCommand(t, "", "history", "authors", "a1", "--server", s.URL).want(t, exitDone, "erase    all that it was is erased", "create")
+	runCommand(t, "", "changes", "--mode", "all", "--since", "0", "--once", "--server", s.URL).want(t, exitDone, "erase", "authors/a1")
+	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "done", "1 documents")
+	runCommand(t, "", "erasures", "--json", "--server", s.URL).want(t, exitDone, `"Phase": "done"`)
+	runCommand(t, "", "erasures", "--export", "--server", s.URL).want(t, exitDone, `"collection":"authors","id":"a1","members":["/name"]}`, `"collection":"authors","id":"a1"}`)
+	if text := runCommand(t, "", "export", "--server", s.URL).out; strings.Contains(text, "Marker") {
+		t.Errorf("the export has what is erased: %s", text)
+	}
+}
+
+// TestErasureLines: an erasure says for what it waits, and what it could not reach.
+func TestErasureLines(t *testing.T) {
+	e := client.Erasure{Number: 7, Phase: "switching", Documents: 2, Events: 9, By: "key:k", Nodes: []string{"n1", "n2"}, Error: "no space"}
+	if line := erasureLine(&e, time.Now()); !strings.HasPrefix(line, "erase: switching, waiting for n1, n2, trying again: no space, for ") {
+		t.Errorf("%q", line)
+	}
+	if row := erasureRow(&e); !strings.Contains(row, "2 documents, 9 events  by key:k  waiting for n1, n2  trying again: no space") {
+		t.Errorf("%q", row)
+	}
+	e.Phase, e.Error, e.Position, e.Residue = "done", "", "9-0", []client.Residue{{Where: "server s", Do: "make its replica anew"}}
+	if row := erasureRow(&e); !strings.Contains(row, "away: n1, n2  residue: server s") {
+		t.Errorf("%q", row)
+	}
+	var out strings.Builder
+	showErased(&out, &e)
+	for _, want := range []string{"2 documents are erased, with the contents of 9 events: the store has nothing of them since 9-0", "the node n1 was away", "server s may still have something of them: make its replica anew"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in %s", want, out.String())
+		}
+	}
+}

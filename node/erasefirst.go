@@ -1,0 +1,243 @@
+package node
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// eraseFirstFile is in the data directory of a restored store, with a line for each document that is to be erased before the store first serves.
+const eraseFirstFile = "erase-first.ndjson"
+
+// Bounds of a file of erasures.
+const (
+	MaxErasuresRead = 1_000_000 // lines
+	maxErasureLine  = 1 << 20   // bytes
+)
+
+// eraseAgain is the time after which an erasure that cannot be asked for yet is tried again.
+const eraseAgain = 250 * time.Millisecond
+
+// ReadErasures reads lines as fanfold erasures --export writes them: a document each. The error is Invalid, or r's.
+func ReadErasures(r io.Reader) (list []reports.ErasedDocument, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxErasureLine)
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		if len(list) == MaxErasuresRead {
+			return nil, fanfold.Errorf(fanfold.Invalid, "there are more than %d lines", MaxErasuresRead)
+		}
+		var d reports.ErasedDocument
+		decoder := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		decoder.DisallowUnknownFields()
+		err := decoder.Decode(&d)
+		if err == nil {
+			asked := requestFor(d)
+			err = asked.Validate()
+		}
+		if err != nil {
+			return nil, fanfold.Wrap(err, fanfold.Invalid, "line %d names no document that was erased: %s", n, fanfold.MessageOf(err))
+		}
+		list = append(list, d)
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return nil, fanfold.Errorf(fanfold.Invalid, "a line has more than %d bytes", maxErasureLine)
+	}
+	return list, lines.Err()
+}
+
+// requestFor returns the request to erase what one line names.
+func requestFor(d reports.ErasedDocument) fanfold.EraseRequest {
+	return fanfold.EraseRequest{Documents: []fanfold.Key{{Collection: d.Collection, ID: d.ID}}, Members: d.Members}
+}
+
+// writeEraseFirst writes durably what a store is to erase before it first serves. The error is Unavailable.
+func writeEraseFirst(dir string, list []reports.ErasedDocument) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var out bytes.Buffer
+	lines := json.NewEncoder(&out)
+	var err error
+	for _, d := range list {
+		err = errors.Join(err, lines.Encode(d))
+	}
+	if err == nil {
+		err = writeDurably(filepath.Join(dir, eraseFirstFile), out.Bytes(), 0o600, nil)
+	}
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "cannot write into %s: %v", dir, err)
+	}
+	return nil
+}
+
+// CheckErasedFirst returns Conflict for the directory of a restored store that has to erase something before anybody reads it.
+func CheckErasedFirst(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, eraseFirstFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the data directory cannot be read: %v", err)
+	}
+	return fanfold.Errorf(fanfold.Conflict, "the store in %s was restored with --erasures, and has not erased yet what these list: start it with fanfold serve --data %s", dir, dir)
+}
+
+// eraseFirst erases what a restored store must not show, if there is something. It blocks until nothing is left of that. Killed anywhere, the next
+// start goes on. Errors are ctx's, Invalid for a file that cannot be read, and those of Erase that do not pass.
+func (n *Node) eraseFirst(ctx context.Context) error {
+	path := filepath.Join(n.cfg.Data, eraseFirstFile)
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "%s cannot be read: %v", path, err)
+	}
+	list, err := ReadErasures(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	n.cfg.Logger.Info("the restored store erases what was erased after its backup was made, and then serves", "documents", len(list))
+	last, err := n.Log.LastSeq(ctx)
+	if err == nil {
+		err = n.Store.Applied.Wait(ctx, last)
+	}
+	if err == nil {
+		err = n.eraseAll(ctx, list)
+	}
+	if err == nil {
+		err = n.awaitErasures(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.Remove(path), syncDir(n.cfg.Data, (*os.File).Sync)); err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "%s cannot be removed: %v", path, err)
+	}
+	n.cfg.Logger.Info("the restored store has erased what it was to")
+	return nil
+}
+
+// eraseAll asks for the erasure of all documents of a list that the store has ever had. A document that others hold is tried again after those.
+func (n *Node) eraseAll(ctx context.Context, list []reports.ErasedDocument) error {
+	for len(list) > 0 {
+		var left []reports.ErasedDocument
+		var held error
+		for from := 0; from < len(list); {
+			to := from + 1
+			for to < len(list) && to-from < fanfold.MaxErasedDocuments && slices.Equal(list[to].Members, list[from].Members) {
+				to++
+			}
+			restricted, err := n.eraseSome(ctx, list[from:to])
+			if err != nil && fanfold.CodeOf(err) != fanfold.Restricted {
+				return err
+			}
+			if err != nil {
+				left, held = append(left, restricted...), err
+			}
+			from = to
+		}
+		if len(left) == len(list) {
+			return held
+		}
+		list = left
+	}
+	return nil
+}
+
+// eraseSome asks for the erasure of documents with the same members. It returns those that others hold, with the Restricted of one.
+func (n *Node) eraseSome(ctx context.Context, list []reports.ErasedDocument) (held []reports.ErasedDocument, err error) {
+	asked := fanfold.EraseRequest{Members: list[0].Members}
+	seen := map[fanfold.Key]bool{}
+	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+		for _, d := range list {
+			key := fanfold.Key{Collection: d.Collection, ID: d.ID}
+			err := checkKnown(s, key)
+			switch {
+			case seen[key] || fanfold.CodeOf(err) == fanfold.NotFound: // made after the backup
+			case err != nil:
+				return err
+			default:
+				seen[key] = true
+				asked.Documents = append(asked.Documents, key)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(asked.Documents) == 0 {
+		return nil, err
+	}
+	err = n.eraseSoon(ctx, asked)
+	if fanfold.CodeOf(err) != fanfold.Restricted || len(list) == 1 {
+		return list, err
+	}
+	for _, d := range list { // one after the other: what holds the others may be among them
+		one, failed := n.eraseSome(ctx, []reports.ErasedDocument{d})
+		switch {
+		case fanfold.CodeOf(failed) == fanfold.Restricted:
+			held = append(held, one...)
+		case failed != nil:
+			return nil, failed
+		}
+	}
+	if len(held) == 0 {
+		return nil, nil
+	}
+	return held, err
+}
+
+// eraseSoon asks for an erasure, again and again while that can only not be done now.
+func (n *Node) eraseSoon(ctx context.Context, asked fanfold.EraseRequest) error {
+	for {
+		err := n.mayErase(ctx)
+		if fanfold.CodeOf(err) == fanfold.Conflict { // a purge that the backup's log was about to do is done first
+			err = fanfold.Wrap(err, fanfold.Busy, "%s", fanfold.MessageOf(err))
+		}
+		if err == nil {
+			_, err = n.Erase(ctx, asked, "")
+		}
+		switch fanfold.CodeOf(err) {
+		case fanfold.Unavailable, fanfold.CatchingUp, fanfold.Lagging, fanfold.Busy, fanfold.Stale, fanfold.OutcomeUnknown, fanfold.Timeout, fanfold.RightsStale:
+			n.cfg.Logger.Debug("the erasure waits", "err", err)
+		default:
+			return err
+		}
+		select {
+		case <-time.After(eraseAgain):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// awaitErasures blocks until every erasure is done.
+func (n *Node) awaitErasures(ctx context.Context) error {
+	for {
+		list, err := n.Erasures(ctx)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(list, func(e reports.Erasure) bool { return e.Phase != reports.PhaseDone }) {
+			return nil
+		}
+		select {
+		case <-time.After(eraseAgain):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

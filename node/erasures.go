@@ -1,0 +1,459 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nuid"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// erasures is what a node does about erasures besides taking requests.
+type erasures struct {
+	requesting sync.Mutex    // held by a request
+	done       atomic.Uint64 // the erase events up to it are over, deletion included
+
+	mu      sync.Mutex
+	failed  string // why the last try of something failed
+	deleted int64  // messages that are deleted
+	total   int64  // of them; 0 where none are being deleted
+	residue bool   // an outside server may have content on its disk yet
+
+	checked    uint64    // the erase events up to it were seen to be over by this process
+	noticed    uint64    // the last erase event that was noticed
+	noticedAt  time.Time // and when
+	due        time.Time // when what failed is tried again
+	deletedAt  time.Time // when no message was left
+	deletedFor uint64    // by which erasure
+}
+
+// How often a node looks after erasures, and what it waits for.
+const (
+	erasuresEvery = 250 * time.Millisecond
+	eraseAnyway   = 10 * time.Minute // after which a node that is not ready is not waited for
+	eraseRetry    = 10 * time.Second
+	replicaWait   = 5 * time.Minute // for replicas to compact their logs of what they have agreed on
+	maxErased     = 3 << 20         // bytes of an erased event's documents
+	erasedAtOnce  = 16              // erased events in a transaction
+)
+
+// The steps of an erasure after those of its request.
+const (
+	StepErasurePrepared = "prepared" // the live nodes have a read model without what goes
+	StepErased          = "erased"   // the event is in the log from which on it is gone
+	StepEraseSwitched   = "changed over"
+	StepDeleted         = "deleted" // the messages are deleted
+	StepRemade          = "remade"  // copies of the store from before are gone
+	StepEraseDone       = "done"
+)
+
+// EraseSteps are the steps of an erasure, in order.
+var EraseSteps = []string{StepCollected, StepEraseAppended, StepErasurePrepared, StepErased, StepEraseSwitched, StepDeleted, StepRemade, StepEraseDone}
+
+// eraseStep tells a test of a step.
+func (n *Node) eraseStep(step string) error {
+	if n.cfg.EraseStep == nil {
+		return nil
+	}
+	return n.cfg.EraseStep(step)
+}
+
+// forgetErased removes a read model that has what is erased, before anybody sees it. The node begins like a new one.
+func (n *Node) forgetErased() error {
+	n.readDone()
+	cp, err := n.Store.Checkpoint()
+	if err != nil {
+		return err
+	}
+	_, inForce := n.Log.Erasures()
+	if n.cfg.AsIs || cp.Erasure >= inForce || cp.Seq == 0 {
+		return nil
+	}
+	n.cfg.Logger.Info("the read model has what was erased since, and is removed and built anew", "erasure", inForce, "event", cp.Seq)
+	return n.Store.Empty()
+}
+
+// runErasures looks after erasures until ctx ends, and returns nil.
+func (n *Node) runErasures(ctx context.Context) error {
+	tick := time.NewTicker(erasuresEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if time.Now().Before(n.erasures.due) {
+			continue
+		}
+		err := n.goOnErasing(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		n.erasures.note(err)
+		if err != nil {
+			n.erasures.due = time.Now().Add(eraseRetry)
+			n.cfg.Logger.Warn("an erasure cannot go on, and is tried again", "err", err)
+		}
+	}
+}
+
+// note takes note of why the last try failed, nil where it did not.
+func (e *erasures) note(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.failed = ""; err != nil {
+		e.failed = fanfold.MessageOf(err)
+	}
+}
+
+// goOnErasing does what is to be done next of the erasures that are not over.
+func (n *Node) goOnErasing(ctx context.Context) error {
+	e := &n.erasures
+	last, inForce := n.Log.Erasures()
+	if last > e.noticed {
+		e.noticed, e.noticedAt = last, time.Now()
+	}
+	if last > inForce || n.baseLacks(inForce) {
+		if err := n.bringIntoForce(ctx, inForce); err != nil {
+			return err
+		}
+		_, inForce = n.Log.Erasures()
+	}
+	if inForce > e.checked && n.Projector.Erasure() >= inForce {
+		return n.finishErasing(ctx, inForce)
+	}
+	return nil
+}
+
+// baseLacks tells whether the log begins at a base that has what is erased.
+func (n *Node) baseLacks(inForce uint64) bool {
+	b := n.Log.Base()
+	return b.Seq > 0 && b.Erasure < inForce
+}
+
+// bringIntoForce appends the event from which on something is gone, once the live nodes are prepared, or ten minutes after the last erase event. Of several nodes
+// the live one with the smallest id does it.
+func (n *Node) bringIntoForce(ctx context.Context, inForce uint64) error {
+	waited := time.Since(n.erasures.noticedAt) >= eraseAnyway
+	upTo := n.Projector.ErasurePrepared()
+	if upTo < inForce || upTo == inForce && !n.baseLacks(inForce) || !n.leads() && !waited {
+		return nil
+	}
+	if waiting, err := n.nodesWithout(ctx, upTo); err != nil || waiting && !waited {
+		return err
+	}
+	if err := n.eraseStep(StepErasurePrepared); err != nil {
+		return err
+	}
+	keys, at := map[fanfold.Key]struct{}{}, fanfold.Position(0)
+	var err error
+	if upTo > inForce {
+		if keys, at, err = n.Projector.ErasedViews(ctx, upTo); err != nil {
+			return orGone(err)
+		}
+	}
+	base, err := n.erasedBase(ctx, upTo)
+	if err != nil {
+		return err
+	}
+	first, err := n.appendErased(ctx, &fanfold.Erased{UpTo: upTo, Base: base}, slices.Collect(maps.Keys(keys)))
+	if err == nil {
+		err = n.eraseStep(StepErased)
+	}
+	if err != nil {
+		return err
+	}
+	n.cfg.Logger.Info("an erasure is in force", "erasure", upTo, "event", first, "documents", len(keys))
+	if err := n.Store.Applied.Wait(ctx, first); err != nil || at == 0 {
+		return err
+	}
+	if err := n.eraseStep(StepEraseSwitched); err != nil {
+		return err
+	}
+	return n.nameMissed(ctx, upTo, at, first, keys)
+}
+
+// orGone returns nil for the error of a read model that is not prepared any more: another node was faster, or it is built again.
+func orGone(err error) error {
+	if fanfold.CodeOf(err) == fanfold.Unavailable {
+		return nil
+	}
+	return err
+}
+
+// nodesWithout tells whether a live node has no read model as of an erasure. The error is Unavailable.
+func (n *Node) nodesWithout(ctx context.Context, erasure uint64) (bool, error) {
+	if n.members == nil {
+		return false, nil
+	}
+	live, err := n.members.Live(ctx)
+	if err != nil {
+		return true, err
+	}
+	for _, node := range live {
+		if node.Erasure < erasure {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// erasedBase puts the base at which the log begins into the object store as of an erasure, and returns what it is; nil for a log that begins with its
+// first event.
+func (n *Node) erasedBase(ctx context.Context, erasure uint64) (c *fanfold.Compaction, err error) {
+	if n.Log.Base().Seq == 0 {
+		return nil, nil
+	}
+	path := filepath.Join(n.cfg.Data, erasedBaseFile)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot write %s: %v", path, err)
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(path)) }()
+	h, ok, err := n.Projector.WriteErasedBase(ctx, erasure, f)
+	if err != nil || !ok {
+		return nil, err
+	}
+	if _, err := f.Seek(0, 0); err != nil {
+		return nil, err
+	}
+	file, _, err := n.storeBase(ctx, h, f)
+	return &fanfold.Compaction{Horizon: h, Base: file, Erasure: erasure}, err
+}
+
+// erasedBaseFile is the name of the file in the data directory from which a base is sent that takes the place of another one.
+const erasedBaseFile = "base.erased"
+
+// appendErased appends the events from which on an erasure is in force, each with some of the documents, and returns the first one's sequence once they
+// are durable.
+func (n *Node) appendErased(ctx context.Context, erased *fanfold.Erased, documents []fanfold.Key) (first uint64, err error) {
+	slices.SortFunc(documents, func(a, b fanfold.Key) int { return strings.Compare(a.String(), b.String()) })
+	var all []*fanfold.Event
+	for ev := erased; ; {
+		size := 0
+		for len(documents) > 0 && size < maxErased {
+			size += 6*(len(documents[0].Collection)+len(documents[0].ID)) + 8
+			ev.Documents, documents = append(ev.Documents, documents[0]), documents[1:]
+		}
+		all = append(all, &fanfold.Event{Kind: fanfold.KindErased, Erased: ev})
+		if len(documents) == 0 {
+			break
+		}
+		ev = &fanfold.Erased{UpTo: erased.UpTo}
+	}
+	cp, err := n.Store.Checkpoint()
+	if err != nil {
+		return 0, err
+	}
+	for part := range slices.Chunk(all, erasedAtOnce) {
+		seq, err := n.appendEach(ctx, part, fanfold.Expect{Set: true, Rev: fanfold.Revision(n.Log.LastErased()), Folded: cp.Seq})
+		if err != nil {
+			return 0, err
+		}
+		if first == 0 {
+			first = seq
+		}
+	}
+	return first, nil
+}
+
+// appendEach appends events in one transaction, the first one under a condition.
+func (n *Node) appendEach(ctx context.Context, list []*fanfold.Event, expect fanfold.Expect) (first uint64, err error) {
+	if len(list) == 1 {
+		return n.Log.Append(ctx, list[0], expect)
+	}
+	writes := make([]fanfold.Write, len(list))
+	for i, ev := range list {
+		writes[i].Event = ev
+	}
+	writes[0].Expect = expect
+	return n.Log.AppendAll(ctx, nuid.Next(), writes)
+}
+
+// nameMissed appends an event that names the documents which were changed between the position up to which an erasure's event names documents, and that event.
+func (n *Node) nameMissed(ctx context.Context, upTo uint64, at fanfold.Position, event uint64, named map[fanfold.Key]struct{}) error {
+	missed := map[fanfold.Key]struct{}{}
+	err := n.Projector.ChangedBetween(at, event, func(key fanfold.Key) {
+		if _, ok := named[key]; !ok {
+			missed[key] = struct{}{}
+		}
+	})
+	if err != nil || len(missed) == 0 {
+		return err
+	}
+	_, err = n.appendErased(ctx, &fanfold.Erased{UpTo: upTo}, slices.Collect(maps.Keys(missed)))
+	return err
+}
+
+// finishErasing removes what the log, the object stores and the node's files have of what is erased, and takes note once nothing is left.
+func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
+	if err := n.forgetFiles(); err != nil {
+		return err
+	}
+	over, err := n.isErased(ctx, inForce)
+	if err == nil && !over {
+		n.erasures.done.Store(0) // it may have been over, before a stream was restored
+		if n.leads() {
+			if err = n.deleteErased(ctx, inForce); err == nil {
+				over, err = n.isErased(ctx, inForce)
+			}
+		}
+	}
+	if c, seq := n.Log.Compaction(); c != nil && n.compactions.purged.Load() < seq { // what is before the base is in the log yet
+		over = false
+	}
+	if err != nil || !over {
+		return err
+	}
+	if err := n.eraseStep(StepEraseDone); err != nil {
+		return err
+	}
+	if n.erasures.done.Swap(inForce) < inForce {
+		n.cfg.Logger.Info("an erasure is over", "erasure", inForce)
+	}
+	n.erasures.checked = inForce
+	return writeDurably(filepath.Join(n.cfg.Data, erasedFile), []byte(strconv.FormatUint(inForce, 10)+"\n"), 0o600, nil)
+}
+
+// erasedFile is the name of the file in the data directory that has the last erase event whose erasure was over. The next start need not wait until that is
+// seen again.
+const erasedFile = "erased"
+
+// readDone reads which erasures were over when the node ran last. A file that cannot be read says nothing.
+func (n *Node) readDone() {
+	text, err := os.ReadFile(filepath.Join(n.cfg.Data, erasedFile))
+	if err != nil {
+		return
+	}
+	if done, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil {
+		n.erasures.done.Store(done)
+	}
+}
+
+// forgetFiles removes what the node's files have of what is erased: the witness, and copies of the read model.
+func (n *Node) forgetFiles() error {
+	n.check.keepWitness()
+	if !n.snapshots.taking.TryLock() { // of what was erased before it began, or it fails
+		return nil
+	}
+	defer n.snapshots.taking.Unlock()
+	return sqlite.RemoveSaved(filepath.Join(n.cfg.Data, savedFile))
+}
+
+// isErased tells whether nothing is left of what is erased in the log and the object stores. With several replicas it takes some time until these have forgotten.
+func (n *Node) isErased(ctx context.Context, inForce uint64) (bool, error) {
+	e := &n.erasures
+	left, residue, err := n.Log.Unerased(ctx)
+	if err != nil {
+		return false, err
+	}
+	e.mu.Lock()
+	e.residue = residue && n.embedded == nil
+	e.mu.Unlock()
+	if left > 0 || residue && n.embedded != nil {
+		return false, nil
+	}
+	bases, err := n.compactions.bases.Erased(ctx, inForce)
+	if err != nil || !bases {
+		return false, err
+	}
+	if n.embedded == nil {
+		snapshots, err := buckets.NewSnapshots(n.Log).Erased(ctx, inForce)
+		if err != nil || !snapshots {
+			return false, err
+		}
+	}
+	if replicas, _ := n.Log.ReplicaCount(); replicas > 1 && e.deletedFor == inForce {
+		return time.Since(e.deletedAt) >= n.replicaWait(), nil
+	}
+	return true, nil
+}
+
+// replicaWait returns for how long replicas keep what was deleted in their logs of what they have agreed on.
+func (n *Node) replicaWait() time.Duration {
+	if n.cfg.ReplicaWait > 0 {
+		return n.cfg.ReplicaWait
+	}
+	return replicaWait
+}
+
+// deleteErased deletes the messages that are erased, and makes the object stores anew that have had copies of them.
+func (n *Node) deleteErased(ctx context.Context, inForce uint64) error {
+	e := &n.erasures
+	if e.deletedFor == inForce { // it waits for replicas
+		return nil
+	}
+	if err := n.groups.ForgetParked(ctx); err != nil {
+		return err
+	}
+	also, err := n.deadEntries(ctx)
+	if err != nil {
+		return err
+	}
+	if err := n.Log.EraseMessages(ctx, also, e.progress); err != nil {
+		return err
+	}
+	if err := n.eraseStep(StepDeleted); err != nil {
+		return err
+	}
+	if err := n.remakeBuckets(ctx, inForce); err != nil {
+		return err
+	}
+	if err := n.eraseStep(StepRemade); err != nil {
+		return err
+	}
+	e.deletedFor, e.deletedAt = inForce, time.Now()
+	return nil
+}
+
+// progress notes how many messages are deleted.
+func (e *erasures) progress(done, total int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.deleted, e.total = done, total
+}
+
+// deadEntries returns what of the embedded server's streams beside the log is to go from its files.
+func (n *Node) deadEntries(ctx context.Context) (map[string]func(uint64) bool, error) {
+	if n.embedded == nil {
+		return nil, nil
+	}
+	stream, dead, has, err := buckets.NewKeyValue(n.Log, "groups").Dead(ctx)
+	if err != nil || !has {
+		return nil, err
+	}
+	return map[string]func(uint64) bool{stream: dead}, nil
+}
+
+// remakeBuckets makes the object stores anew that have had copies from before an erasure.
+func (n *Node) remakeBuckets(ctx context.Context, inForce uint64) error {
+	bases, keep := n.compactions.bases, fanfold.BaseFile{}
+	if c, _ := n.Log.Compaction(); c != nil && n.Log.Base().Seq > 0 {
+		keep = c.Base
+	}
+	erased, err := bases.Erased(ctx, inForce)
+	if err == nil && !erased {
+		err = bases.Remake(ctx, keep, inForce)
+	}
+	if err != nil || n.embedded != nil {
+		return err
+	}
+	snapshots := buckets.NewSnapshots(n.Log)
+	if erased, err = snapshots.Erased(ctx, inForce); err == nil && !erased {
+		err = snapshots.Remake(ctx)
+	}
+	return err
+}

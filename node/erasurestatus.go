@@ -1,0 +1,204 @@
+package node
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/sqlite"
+)
+
+// erasuresWaiting counts the erasures that are not in force yet.
+func (n *Node) erasuresWaiting() (int, error) {
+	waiting := map[uint64]bool{}
+	err := n.Store.Read(func(s *sqlite.Snapshot) error {
+		list, err := s.Erasures()
+		for _, e := range list {
+			if e.Position == 0 {
+				waiting[e.Of] = true
+			}
+		}
+		return err
+	})
+	return len(waiting), err
+}
+
+// Erasure tells how far an erasure is. The error is NotFound, or Unavailable.
+func (n *Node) Erasure(ctx context.Context, number uint64) (*reports.Erasure, error) {
+	list, err := n.Erasures(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(list, func(e reports.Erasure) bool { return e.Number == number })
+	if i < 0 {
+		return nil, fanfold.Errorf(fanfold.NotFound, "there is no erasure %d", number)
+	}
+	return &list[i], nil
+}
+
+// Erasures returns all erasures in the order of their numbers. The error is Unavailable.
+func (n *Node) Erasures(context.Context) (out []reports.Erasure, err error) {
+	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+		out, err = n.erasuresOf(s)
+		return err
+	})
+	return out, err
+}
+
+// erasuresOf returns the erasures that a read model knows of.
+func (n *Node) erasuresOf(s *sqlite.Snapshot) (out []reports.Erasure, err error) {
+	stored, err := s.Erasures()
+	if err != nil {
+		return nil, err
+	}
+	place, last := map[uint64]int{}, map[uint64]sqlite.StoredErasure{}
+	for _, e := range stored {
+		i, seen := place[e.Of]
+		if !seen {
+			i = len(out)
+			place[e.Of] = i
+			out = append(out, reports.Erasure{Number: e.Of, Time: e.Time, By: e.Actor})
+		}
+		out[i].Events += e.Events
+		last[e.Of] = e
+	}
+	documents := map[uint64]map[fanfold.Key]struct{}{}
+	of := map[uint64]uint64{}
+	for _, e := range stored {
+		of[e.Seq] = e.Of
+	}
+	if err := s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
+		if documents[of[seq]] == nil {
+			documents[of[seq]] = map[fanfold.Key]struct{}{}
+		}
+		documents[of[seq]][d.Key] = struct{}{}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	for i := range out {
+		out[i].Documents = int64(len(documents[out[i].Number]))
+		n.describe(&out[i], last[out[i].Number])
+	}
+	return out, nil
+}
+
+// describe says how far an erasure is, of which last is the last erase event.
+func (n *Node) describe(e *reports.Erasure, last sqlite.StoredErasure) {
+	done := n.erasures.done.Load()
+	switch {
+	case last.Position == 0 && n.Projector.ErasurePrepared() >= last.Seq:
+		e.Phase = reports.PhaseSwitching
+	case last.Position == 0:
+		e.Phase = reports.PhaseReplaying
+	case done < last.Seq:
+		e.Phase = reports.PhaseDeleting
+	default:
+		e.Phase = reports.PhaseDone
+	}
+	if last.Position > 0 {
+		mark := n.issuer().Mark(last.Position)
+		e.Position = &mark
+	}
+	if e.Phase == reports.PhaseDone && !n.hasResidue() {
+		return
+	}
+	e.Nodes = n.erasedOn(last.Seq)
+	n.erasures.mu.Lock()
+	defer n.erasures.mu.Unlock()
+	if e.Phase != reports.PhaseDone {
+		e.Error = n.erasures.failed
+	}
+	if p := n.Projector.ErasurePreparation(); e.Phase == reports.PhaseReplaying && p.Err != nil {
+		e.Error = fanfold.MessageOf(p.Err)
+	}
+	if n.erasures.residue {
+		e.Residue = append(e.Residue, reports.ErasureResidue{Where: "the block file of the log's stream in which the log begins, on every server of it",
+			Do: "let a later compaction pass, or have each replica made anew: nats stream cluster peer-remove"})
+	}
+}
+
+// hasResidue tells whether an outside server may have content on its disk yet.
+func (n *Node) hasResidue() bool {
+	n.erasures.mu.Lock()
+	defer n.erasures.mu.Unlock()
+	return n.erasures.residue
+}
+
+// EachErased calls fn for each document of each erasure, in order. Errors are Unavailable, ctx's and fn's.
+func (n *Node) EachErased(ctx context.Context, fn func(reports.ErasedDocument) error) error {
+	return n.Store.Read(func(s *sqlite.Snapshot) error {
+		stored, err := s.Erasures()
+		if err != nil {
+			return err
+		}
+		of := map[uint64]uint64{}
+		for _, e := range stored {
+			of[e.Seq] = e.Of
+		}
+		return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return fn(reports.ErasedDocument{Erasure: of[seq], Collection: d.Collection, ID: d.ID, Members: d.Members})
+		})
+	})
+}
+
+// erasedOn returns the nodes that have no read model as of an erasure, as people name them: live ones, and those that are away.
+func (n *Node) erasedOn(erasure uint64) (names []string) {
+	_, all := n.nodes()
+	for _, node := range all {
+		if node.Erasure >= erasure {
+			continue
+		}
+		name := strings.TrimSpace(node.ID + " " + node.Address)
+		if !node.Live {
+			name += " (away)"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// currentErasures returns the erasures that are not over, and the last one that is.
+func (n *Node) currentErasures(s *sqlite.Snapshot) (out []reports.Erasure, err error) {
+	all, err := n.erasuresOf(s)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range all {
+		if e.Phase != reports.PhaseDone || i+1 == len(all) {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// erasureRatio returns how far the erasures are that are not over, by rough shares of their phases; 1 for none.
+func (n *Node) erasureRatio() float64 {
+	last, inForce := n.Log.Erasures()
+	if last > inForce {
+		p := n.Projector.ErasurePreparation()
+		if p.Ready {
+			return 0.8
+		}
+		return 0.8 * ratio(float64(p.Seq), float64(p.Target))
+	}
+	if inForce <= n.erasures.done.Load() {
+		return 1
+	}
+	n.erasures.mu.Lock()
+	defer n.erasures.mu.Unlock()
+	return 0.8 + 0.2*ratio(float64(n.erasures.deleted), float64(n.erasures.total))
+}
+
+// ratio returns a share of a whole, 0 for that of nothing.
+func ratio(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return min(1, part/whole)
+}

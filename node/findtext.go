@@ -1,0 +1,186 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/sqlite/basefile"
+)
+
+// Bounds of a search for a text.
+const (
+	MaxFound    = 1000 // documents
+	maxFindText = 1000 // bytes
+)
+
+// FindText returns the documents of which a version was written that has a text, within a string, a member's name or a number, in order of
+// their keys. It returns at most limit of them, and MaxFound, and whether there are more. Copies that the store makes do not count. It reads the
+// base and the log through, and blocks for as long as that takes. Errors are Invalid for a text that cannot be, Busy while another search runs, ctx's,
+// and those of the log.
+func (n *Node) FindText(ctx context.Context, text string, limit int) (found []reports.Found, more bool, err error) {
+	if text == "" || len(text) > maxFindText || !utf8.ValidString(text) {
+		return nil, false, fanfold.Errorf(fanfold.Invalid, "the text to find has 1 to %d bytes of UTF-8, not %d", maxFindText, len(text))
+	}
+	if !n.finding.TryLock() {
+		return nil, false, fanfold.Errorf(fanfold.Busy, "another text is being searched for: try again later")
+	}
+	defer n.finding.Unlock()
+	f := textFinder{text: text, limit: min(max(limit, 1), MaxFound), writes: map[fanfold.Key]int{}, decoder: events.NewDecoder("")}
+	last, err := n.Log.LastSeq(ctx)
+	if err == nil {
+		err = f.readBase(ctx, newLogSource(n.Log))
+	}
+	if err == nil {
+		err = n.Log.Messages(ctx, 1, last, f.message)
+	}
+	if err != nil && !errors.Is(err, errEnoughFound) {
+		return nil, false, err
+	}
+	err = n.Store.Read(func(s *sqlite.Snapshot) (err error) {
+		found, err = f.found(s)
+		return err
+	})
+	return found, f.more, err
+}
+
+// textFinder counts the writes of each document that have a text.
+type textFinder struct {
+	text    string
+	limit   int
+	writes  map[fanfold.Key]int
+	more    bool
+	decoder *events.Decoder
+	read    int // messages
+}
+
+// errEnoughFound ends a search.
+var errEnoughFound = errors.New("enough documents are found")
+
+// note takes note of a write that has the text. The error is errEnoughFound for a document that is one too many.
+func (f *textFinder) note(key fanfold.Key) error {
+	if _, known := f.writes[key]; !known && len(f.writes) == f.limit {
+		f.more = true
+		return errEnoughFound
+	}
+	f.writes[key]++
+	return nil
+}
+
+// readBase looks at the documents of the base at which the log begins, if there is one.
+func (f *textFinder) readBase(ctx context.Context, source logSource) error {
+	base, err := source.Base(ctx)
+	if err != nil || base == nil {
+		return err
+	}
+	file, err := base.Open(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := basefile.NewReader(file)
+	if err == nil {
+		err = f.rows(ctx, r)
+		r.Close()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// rows looks at the rows of a base.
+func (f *textFinder) rows(ctx context.Context, r *basefile.Reader) error {
+	table := slices.IndexFunc(r.Header.Tables, func(t basefile.Table) bool { return t.Name == "document" })
+	if table < 0 {
+		return fanfold.Errorf(fanfold.LogDamaged, "the base has no documents; %s", events.Repair)
+	}
+	column := func(row []any, name string) any {
+		if i := slices.Index(r.Header.Tables[table].Columns, name); i >= 0 {
+			return row[i]
+		}
+		return nil
+	}
+	for {
+		which, row, err := r.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return ctx.Err()
+		case err != nil:
+			return err
+		case which > table:
+			return ctx.Err()
+		case which < table:
+			continue
+		}
+		if jsondoc.Contains(sqlite.BaseBody(column(row, "body"), column(row, "source")), f.text) {
+			collection, _ := column(row, "collection").(string)
+			id, _ := column(row, "id").(string)
+			err = f.note(fanfold.Key{Collection: collection, ID: id})
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+	}
+}
+
+// message looks at a message of the log.
+func (f *textFinder) message(m *events.Message) error {
+	if f.read++; f.read%yieldEvery == 0 {
+		runtime.Gosched() // requests come first
+	}
+	if !strings.Contains(m.Subject, ".doc.") {
+		return nil
+	}
+	ev, err := f.decoder.Decode(*m)
+	if err != nil {
+		return err
+	}
+	has := false
+	switch {
+	case ev.Kind == fanfold.KindPut, ev.Kind == fanfold.KindPatch && ev.Merges():
+		has = jsondoc.Contains(ev.Body, f.text)
+	case ev.Kind == fanfold.KindPatch:
+		has = patchContains(ev.Body, f.text)
+	}
+	if !has {
+		return nil
+	}
+	return f.note(ev.Key)
+}
+
+// patchContains tells whether a JSON Patch writes a text.
+func patchContains(patch []byte, text string) bool {
+	t := jsondoc.MustParse(patch)
+	for op := t.First(jsondoc.Root); op != jsondoc.None; op = t.Next(op) {
+		value, path := t.Member(op, "value"), t.Member(op, "path")
+		if value != jsondoc.None && jsondoc.Contains(t.Raw(value), text) ||
+			path != jsondoc.None && slices.ContainsFunc(strings.Split(t.Text(path), "/"), func(name string) bool { return strings.Contains(jsondoc.PointerUnescape(name), text) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// found returns the documents in order of their keys, and which of them are deleted.
+func (f *textFinder) found(s *sqlite.Snapshot) ([]reports.Found, error) {
+	keys := slices.SortedFunc(maps.Keys(f.writes), func(a, b fanfold.Key) int {
+		return cmp.Or(cmp.Compare(a.Collection, b.Collection), cmp.Compare(a.ID, b.ID))
+	})
+	out := make([]reports.Found, len(keys))
+	for i, key := range keys {
+		number, err := s.NumberOf(key)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = reports.Found{Collection: key.Collection, ID: key.ID, Versions: f.writes[key], Deleted: number == 0}
+	}
+	return out, nil
+}

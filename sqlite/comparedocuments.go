@@ -1,0 +1,46 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite/driver"
+)
+
+// differentSQL reads the keys of documents of main that are not there in other, or have other views there.
+const differentSQL = `SELECT m.collection, m.id FROM main.document m LEFT JOIN other.document o ON o.number = m.number
+	WHERE o.number IS NULL OR m.body IS NOT o.body OR m.source IS NOT o.source OR m.omitted IS NOT o.omitted ORDER BY m.number`
+
+// onlyInOtherSQL reads the keys of documents of other alone.
+const onlyInOtherSQL = "SELECT o.collection, o.id FROM other.document o WHERE NOT EXISTS (SELECT 1 FROM main.document m WHERE m.number = o.number) ORDER BY o.number"
+
+// DifferentDocuments calls fn with the key of each document that one alone of the two read models has, or of which they have other views.
+// Nobody writes to the generation meanwhile, which Build made. It blocks until all are compared or ctx has ended. Errors are ctx's, fn's and those of reading.
+func (f *Frozen) DifferentDocuments(ctx context.Context, db *DB, fn func(key fanfold.Key) error) error {
+	c, err := f.openWith(db)
+	if err != nil {
+		return err
+	}
+	restore := c.EndWith(ctx)
+	for _, query := range []string{differentSQL, onlyInOtherSQL} {
+		if err == nil {
+			err = c.Query(query, func(r driver.Row) error { return fn(fanfold.Key{Collection: r.Text(0), ID: r.Text(1)}) })
+		}
+	}
+	restore()
+	return errors.Join(err, c.Close())
+}
+
+// openWith opens the copy, called main, with a generation, called other.
+func (f *Frozen) openWith(db *DB) (*driver.Conn, error) {
+	c, err := openToCompare(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Exec("ATTACH ? AS other", "file:"+url.PathEscape(db.Path())+"?mode=ro"); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}

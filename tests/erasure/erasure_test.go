@@ -1,0 +1,171 @@
+package erasure_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
+)
+
+// ordersModel has copies of customers on orders: live ones, and those that stay.
+const ordersModel = `
+collections:
+  customers:
+    unique: [email]
+  orders:
+    relations:
+      customer: {path: customer, to: customers, onDelete: keep}
+    derive:
+      customerName: {copy: customer, value: doc.name}
+      billedTo: {copy: customer, value: doc.city, frozen: true}
+  totals:
+    relations:
+      order: {path: order, to: orders}
+    derive:
+      name: {copy: order, value: doc.customerName}
+`
+
+// secret is what is erased.
+const secret = "geheim"
+
+// writeOrders writes a customer that is to be erased and one that stays, with orders of theirs.
+func writeOrders(s *harness.Store) {
+	for _, who := range []string{"ann", "bob"} {
+		what := secret
+		if who == "bob" {
+			what = "kept"
+		}
+		for version := range 3 {
+			s.Put("customers", who, fmt.Sprintf(`{"name":"%s name %d","city":"%s city","email":"%s@example.com"}`, what, version, what, what))
+		}
+		s.Put("orders", "of-"+who, fmt.Sprintf(`{"customer":%q,"n":1}`, who))
+		s.Put("totals", "of-"+who, fmt.Sprintf(`{"order":"of-%s"}`, who))
+	}
+}
+
+// erase asks for an erasure, and returns where it is shown.
+func erase(s *harness.Store, path, body string) string {
+	r := s.Want(http.StatusAccepted, http.MethodPost, path, body, "Content-Type", "application/json")
+	return r.Header.Get("Location")
+}
+
+// wantErased fails the test where anything of ann is shown, or nothing of bob.
+func wantErased(t *testing.T, s *harness.Store) {
+	t.Helper()
+	for _, key := range []string{"orders/of-%s", "totals/of-%s"} {
+		for who, shown := range map[string]bool{"ann": false, "bob": true} {
+			collection, id, _ := strings.Cut(fmt.Sprintf(key, who), "/")
+			doc := s.Get(collection, id)
+			if strings.Contains(doc, secret) || strings.Contains(doc, "kept") != shown {
+				t.Errorf("%s/%s is %s", collection, id, doc)
+			}
+		}
+	}
+	var status struct{ History struct{ Oldest string } }
+	harness.Decode(t, s.Want(http.StatusOK, http.MethodGet, "/v1/_status", "").Body, &status)
+	for _, path := range []string{"/v1/customers/ann/_history", "/v1/orders/of-ann/_history", "/v1/totals/of-ann/_history", "/v1/_changes?include_docs=true&since=" + status.History.Oldest} {
+		if body := string(s.Want(http.StatusOK, http.MethodGet, path, "").Body); strings.Contains(body, secret) {
+			t.Errorf("%s has %s", path, body)
+		}
+	}
+	s.Verify()
+}
+
+// TestErase: a document is erased as a whole, and the read model is that of a replay.
+func TestErase(t *testing.T) {
+	suite.Parallel(t)
+	for _, compacted := range []bool{false, true} {
+		t.Run(fmt.Sprint("compacted ", compacted), func(t *testing.T) {
+			s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) { cfg.PurgeWait = 1 }})
+			defer func() { s.Close() }()
+			s.Model(ordersModel)
+			writeOrders(s)
+			if compacted {
+				s.CatchUp()
+				s.Compact(s.Node.Store.Applied.Seq())
+				awaitPurged(t, s)
+			}
+			location := erase(s, "/v1/customers/ann/_erase", "{}")
+			s.Erased(location)
+			wantErased(t, s)
+			before := s.Digest()
+			s.Replay()
+			if after := s.Digest(); after != before {
+				t.Errorf("a replay gives %s, and %s was there", after, before)
+			}
+			s = s.Reopen()
+			wantErased(t, s)
+			s.Erased(location)
+		})
+	}
+}
+
+// TestEraseMembers: some members go from every version of a document that lives on.
+func TestEraseMembers(t *testing.T) {
+	suite.Parallel(t)
+	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+	defer func() { s.Close() }()
+	s.Model(ordersModel)
+	writeOrders(s)
+	s.Erased(erase(s, "/v1/_erase", `{"documents":[{"collection":"customers","id":"ann"}],"members":["/name","/city","/email"]}`))
+	s.WantDoc("customers", "ann", `{"id":"ann"}`)
+	wantErased(t, s)
+	s = s.Reopen()
+	wantErased(t, s)
+}
+
+// TestEraseWhereStopped: an erasure that ends at any of its steps is finished by the next start.
+func TestEraseWhereStopped(t *testing.T) {
+	suite.Parallel(t)
+	for _, step := range node.EraseSteps[1:] {
+		t.Run(step, func(t *testing.T) {
+			var opened, stopped atomic.Bool
+			stop := make(chan struct{})
+			s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) {
+				if opened.Swap(true) {
+					return
+				}
+				cfg.EraseStep = func(at string) error {
+					if at == step && !stopped.Swap(true) {
+						close(stop)
+					}
+					if stopped.Load() {
+						return errors.New("stopped by the test")
+					}
+					return nil
+				}
+			}})
+			defer func() { s.Close() }()
+			s.Model(ordersModel)
+			writeOrders(s)
+			if _, err := s.Do(http.MethodPost, "/v1/customers/ann/_erase", []byte("{}"), "Content-Type", "application/json"); err != nil {
+				t.Fatal(err)
+			}
+			<-stop
+			s = s.Reopen()
+			list := string(s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body)
+			number, _ := s.Node.Log.Erasures()
+			s.Erased(fmt.Sprint("/v1/_erasures/", number))
+			wantErased(t, s)
+			if !strings.Contains(list, fmt.Sprint(number)) {
+				t.Errorf("the erasures are %s", list)
+			}
+		})
+	}
+}
+
+// awaitPurged waits until a compaction is over.
+func awaitPurged(t *testing.T, s *harness.Store) {
+	t.Helper()
+	harness.Await(t, "the end of the compaction", time.Minute, func() bool {
+		c := s.Node.Compaction()
+		return c == nil || !c.Running && c.Phase != "purging"
+	})
+}

@@ -1,0 +1,246 @@
+package restore_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+const customerModel = `collections:
+  customers: {unique: [email]}
+  orders:
+    relations: {customer: {path: customerId, to: customers}}
+    derive: {name: {copy: customer, value: doc.name}}
+`
+
+// secret is in everything that is erased of a customer.
+func secret(who string) string { return "secret-of-" + who + "-kram" }
+
+// quickPurge has a log purged soon after a compaction.
+func quickPurge(cfg *node.Config) { cfg.PurgeWait = 100 * time.Millisecond }
+
+// withCustomers returns a store with two customers, which begins later if compact says so.
+func withCustomers(t *testing.T, compact bool) *harness.Store {
+	t.Helper()
+	s := open(t, harness.Options{Dir: t.TempDir(), Configure: quickPurge})
+	s.Want(http.StatusOK, "PUT", "/v1/_model", customerModel, "Content-Type", "application/yaml")
+	for _, who := range []string{"ann", "bob"} {
+		s.Put("customers", who, fmt.Sprintf(`{"name":%q,"email":"%s@example.com"}`, secret(who), secret(who)))
+		s.Put("orders", who, fmt.Sprintf(`{"customerId":%q}`, who))
+	}
+	s.CatchUp()
+	if compact {
+		s.Compact(s.Node.Store.Applied.Seq())
+	}
+	s.Put("customers", "ann", fmt.Sprintf(`{"name":%q}`, secret("ann")))
+	return s
+}
+
+// erase erases a document, and returns once that is done.
+func erase(t *testing.T, s *harness.Store, path string) {
+	t.Helper()
+	var r *harness.Response
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // until the purge of a compaction is over
+		var err error
+		if r, err = s.Do("POST", path+"/_erase", []byte("{}"), "Content-Type", "application/json"); err != nil {
+			t.Fatal(err)
+		}
+		if r.Status == http.StatusAccepted {
+			break
+		}
+		if r.Status != http.StatusConflict || time.Now().After(end) {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		var state reports.Erasure
+		answer := s.Want(http.StatusOK, "GET", r.Header.Get("Location"), "")
+		if err := json.Unmarshal(answer.Body, &state); err != nil {
+			t.Fatal(err)
+		}
+		if state.Phase == reports.PhaseDone {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the erasure is %+v", state)
+		}
+	}
+}
+
+// addBackup makes a backup in a directory, or continues the one in it.
+func addBackup(t *testing.T, s *harness.Store, dir string) {
+	t.Helper()
+	s.CatchUp()
+	w, err := backup.OpenWriter(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	for try := 0; ; try++ {
+		var stream bytes.Buffer
+		err := s.Node.Backup(t.Context(), w.After().Seq, w.HasBase(), func(fanfold.Position) io.Writer { return &stream })
+		if err == nil {
+			_, err = w.Receive(t.Context(), &stream, nil)
+		}
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, backup.ErrErased) || try > 0 {
+			t.Fatal(err)
+		}
+	}
+}
+
+// filesWith returns the files below a directory that have a text, compressed ones unpacked.
+func filesWith(t *testing.T, dir, text string) (found []string) {
+	t.Helper()
+	z, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && d.IsDir() {
+			return nil
+		}
+		file, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		for _, skip := range []int{0, 8} {
+			if len(file) > skip && (strings.HasSuffix(path, ".seg") || strings.HasSuffix(path, ".base")) {
+				if plain, err := z.DecodeAll(file[skip:], nil); err == nil {
+					file = append(file, plain...)
+				}
+			}
+		}
+		if bytes.Contains(file, []byte(text)) {
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// requireForgotten requires that nothing of ann is left below a directory, and everything of bob is.
+func requireForgotten(t *testing.T, dir string) {
+	t.Helper()
+	if found := filesWith(t, dir, secret("ann")); len(found) > 0 {
+		t.Errorf("%s is in %v", secret("ann"), found)
+	}
+	if len(filesWith(t, dir, secret("bob"))) == 0 {
+		t.Errorf("%s is gone", secret("bob"))
+	}
+}
+
+// TestBackupAfterErasure: the next backup into a directory has nothing of what was erased, and a store that is restored from it is that from which it
+// was made.
+func TestBackupAfterErasure(t *testing.T) {
+	for _, compact := range []bool{false, true} {
+		t.Run(fmt.Sprintf("compacted %v", compact), func(t *testing.T) {
+			s := withCustomers(t, compact)
+			dir := filepath.Join(t.TempDir(), "backup")
+			addBackup(t, s, dir)
+			if len(filesWith(t, dir, secret("ann"))) == 0 {
+				t.Fatal("the backup has nothing of ann")
+			}
+			erase(t, s, "/v1/customers/ann")
+			addBackup(t, s, dir)
+			requireForgotten(t, dir)
+			b, err := backup.Open(dir)
+			if err == nil {
+				err = b.Check(t.Context(), nil)
+			}
+			if err != nil || b.Erasure == 0 {
+				t.Fatalf("the backup knows the erasure %d, %v", b.Erasure, err)
+			}
+			s.Put("customers", "new", `{"name":"N"}`)
+			addBackup(t, s, dir) // continues it
+			dir, rows := backUpWithRows(t, s)
+			restored, r := restoreRows(t, dir, "embedded", rows)
+			requireWholeLog(t, restored, r)
+			requireReplayed(t, restored)
+			restored.Want(http.StatusNotFound, "GET", "/v1/customers/ann", "")
+			restored.Put("customers", "ann", fmt.Sprintf(`{"email":"%s@example.com"}`, secret("ann")))
+			if !compact {
+				return
+			}
+			if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: filepath.Join(t.TempDir(), "data"), To: fmt.Sprint(b.Erasure)}); fanfold.CodeOf(err) != fanfold.Invalid {
+				t.Errorf("up to a place before the erasure: %v", err)
+			}
+		})
+	}
+}
+
+// TestRestoreWithErasures: a store that is restored from a backup from before erases what a list names before anybody sees it, and passes over what
+// it never had. A directory that has yet to do so is for nothing else.
+func TestRestoreWithErasures(t *testing.T) {
+	for _, compact := range []bool{false, true} {
+		t.Run(fmt.Sprintf("compacted %v", compact), func(t *testing.T) {
+			s := withCustomers(t, compact)
+			dir := backUp(t, s)
+			list := []reports.ErasedDocument{{Erasure: 90, Collection: "customers", ID: "made-later"}, {Erasure: 95, Collection: "customers", ID: "ann"},
+				{Erasure: 99, Collection: "customers", ID: "ann", Members: []string{"/email"}}}
+			if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{NATS: "nats://127.0.0.1:1", Erasures: list}); fanfold.CodeOf(err) != fanfold.Invalid {
+				t.Errorf("onto servers: %v", err)
+			}
+			data := filepath.Join(t.TempDir(), "data")
+			if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
+				t.Fatal(err)
+			}
+			if err := node.CheckErasedFirst(data); fanfold.CodeOf(err) != fanfold.Conflict {
+				t.Errorf("before its start: %v", err)
+			}
+			restored := harness.Open(t, harness.Options{Dir: data, Configure: quickPurge})
+			defer func() { restored.Close() }()
+			restored.Want(http.StatusNotFound, "GET", "/v1/customers/ann", "")
+			restored.Want(http.StatusOK, "GET", "/v1/customers/bob", "")
+			if err := node.CheckErasedFirst(data); err != nil {
+				t.Error(err)
+			}
+			requireForgotten(t, data)
+			restored = restored.Reopen()
+			restored.Want(http.StatusNotFound, "GET", "/v1/customers/ann", "")
+			requireForgotten(t, data)
+			restored.CatchUp()
+			restored.Verify()
+		})
+	}
+}
+
+// TestReadErasures: a file of erasures has a line for each document, and everything else is refused.
+func TestReadErasures(t *testing.T) {
+	list, err := node.ReadErasures(strings.NewReader(`{"erasure":7,"collection":"a","id":"1"}` + "\n\n" + `{"erasure":9,"collection":"a","id":"2","members":["/email"]}` + "\n"))
+	if err != nil || len(list) != 2 || list[0].ID != "1" || list[1].Members[0] != "/email" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for _, bad := range []string{"x", `{"collection":"a"}`, `{"collection":"a","id":"1","members":["email"]}`, `{"collection":"a","id":"1","other":1}`,
+		`[]`, `{"collection":"","id":"1"}`, `{"collection":"a","id":"` + strings.Repeat("x", 2<<20) + `"}`} {
+		if _, err := node.ReadErasures(strings.NewReader(bad)); fanfold.CodeOf(err) != fanfold.Invalid {
+			t.Errorf("%s: %v", fanfold.Clip(bad), err)
+		}
+	}
+	if _, err := node.ReadErasures(strings.NewReader(strings.Repeat("{\"collection\":\"a\",\"id\":\"1\"}\n", node.MaxErasuresRead+1))); fanfold.CodeOf(err) != fanfold.Invalid {
+		t.Errorf("too many lines: %v", err)
+	}
+}
