@@ -135,4 +135,6 @@ func (s ReferencedView) storedBytes() int {
 }
 
 // BaseBody returns a document as it was written, from the columns body and source of its row in a base.
-func BaseBody(body, source any) []byte { return ReferencedView{column: source}.Text(driver.Bytes(body)) }
+func BaseBody(body, source any) []byte {
+	return ReferencedView{column: source}.Text(driver.Bytes(body))
+}

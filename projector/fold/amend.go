@@ -85,7 +85,7 @@ func (a *amendment) erase(d fanfold.ErasedDocument, keep []string) error {
 		return err
 	}
 	source := row.ReferencedText()
-	after := source
+	var after []byte
 	if d.Members != nil {
 		after = skeleton.Without(source, d.Members)
 	} else {
