@@ -40,7 +40,7 @@ func (w witness) text() string {
 // parse reads what text returns, or what that of format 2 was. It does not check that there is nothing else.
 func (w *witness) parse(text string, event, digest *string) (canonical func() string, err error) {
 	if _, err = fmt.Sscanf(text, witnessText, &w.Seq, event, digest, &w.Synced, &w.Erasure); err == nil {
-		return w.text, nil
+		return func() string { return w.text() }, nil // of what is decoded until then
 	}
 	*w = witness{}
 	_, err = fmt.Sscanf(text, witnessText2, &w.Seq, event, digest, &w.Synced)
