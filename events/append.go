@@ -81,7 +81,7 @@ func (l *Log) refuses() error {
 		return err
 	}
 	run := l.run.Load()
-	if err := l.suspended(run); err != nil {
+	if err := l.suspended(run); err != nil && !errors.Is(err, fanfold.ErrRestarting) { // which is soon over
 		return err
 	}
 	if err := failureOf(run.syncer); err != nil {
