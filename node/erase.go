@@ -126,10 +126,7 @@ func (n *Node) erasureOf(ctx context.Context, documents []fanfold.Key) (*reports
 		if err != nil {
 			return err
 		}
-		of := map[uint64]uint64{}
-		for _, e := range list {
-			of[e.Seq] = e.Of
-		}
+		of := numbersOf(list)
 		return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
 			if d.Key == documents[0] {
 				number = of[seq]

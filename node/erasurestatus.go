@@ -65,10 +65,7 @@ func (n *Node) erasuresOf(s *sqlite.Snapshot) (out []reports.Erasure, err error)
 		last[e.Of] = e
 	}
 	documents := map[uint64]map[fanfold.Key]struct{}{}
-	of := map[uint64]uint64{}
-	for _, e := range stored {
-		of[e.Seq] = e.Of
-	}
+	of := numbersOf(stored)
 	if err := s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
 		if documents[of[seq]] == nil {
 			documents[of[seq]] = map[fanfold.Key]struct{}{}
@@ -83,6 +80,15 @@ func (n *Node) erasuresOf(s *sqlite.Snapshot) (out []reports.Erasure, err error)
 		n.describe(&out[i], last[out[i].Number])
 	}
 	return out, nil
+}
+
+// numbersOf returns the number of the erasure to which each erase event belongs.
+func numbersOf(stored []sqlite.StoredErasure) map[uint64]uint64 {
+	of := make(map[uint64]uint64, len(stored))
+	for _, e := range stored {
+		of[e.Seq] = e.Of
+	}
+	return of
 }
 
 // describe says how far an erasure is, of which last is the last erase event.
@@ -134,10 +140,7 @@ func (n *Node) EachErased(ctx context.Context, fn func(reports.ErasedDocument) e
 		if err != nil {
 			return err
 		}
-		of := map[uint64]uint64{}
-		for _, e := range stored {
-			of[e.Seq] = e.Of
-		}
+		of := numbersOf(stored)
 		return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
 			if err := ctx.Err(); err != nil {
 				return err
