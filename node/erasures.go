@@ -211,8 +211,8 @@ func (n *Node) nodesWithout(ctx context.Context, erasure uint64) (bool, error) {
 	return false, nil
 }
 
-// erasedBase puts the base at which the log begins into the object store as of an erasure, and returns what it is; nil for a log that begins with its
-// first event.
+// erasedBase puts the base at which the log begins into the object store as of an erasure, and returns what it is. It returns nil for a log that begins
+// with its first event.
 func (n *Node) erasedBase(ctx context.Context, erasure uint64) (c *fanfold.Compaction, err error) {
 	if n.Log.Base().Seq == 0 {
 		return nil, nil

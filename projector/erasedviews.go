@@ -13,8 +13,8 @@ import (
 // errNotPrepared is the error of who asks what an erasure changes before its read model is ready.
 var errNotPrepared = fanfold.Errorf(fanfold.Unavailable, "the read model is not prepared for the erasure")
 
-// ErasedViews returns the keys of the documents whose present views are others by an erasure, as of which a read model is prepared, and the position
-// of which that is so. It blocks until a copy of the read model that is served was compared with the prepared one. Errors are Unavailable where none is
+// ErasedViews returns the keys of the documents whose present views are others by an erasure, and the position of which that is so. A read
+// model is prepared as of that erasure. It blocks until a copy of the read model that is served was compared with the prepared one. Errors are Unavailable where none is
 // prepared, ctx's, and those of the read models.
 func (p *Projector) ErasedViews(ctx context.Context, erasure uint64) (keys map[fanfold.Key]struct{}, at fanfold.Position, err error) {
 	w := p.erasing.take(erasure)

@@ -73,7 +73,8 @@ func (p *Projector) ErasurePreparation() ErasurePreparation {
 	return out
 }
 
-// ErasurePrepared returns the erasure as of which a read model is prepared, so that it may take over at any moment, or the one that is served is; 0 for none.
+// ErasurePrepared returns the erasure as of which a read model is prepared, or the one that is served; 0 for none. A prepared
+// one may take over at any moment.
 func (p *Projector) ErasurePrepared() uint64 {
 	erasure := p.erasure.Load()
 	if s := p.ErasurePreparation(); s.Ready {
@@ -103,7 +104,7 @@ func (w *erasedModel) isReady() bool {
 	}
 }
 
-// prepareErasures prepares a read model as of the last erase event whenever that is not in force, until ctx ends. What fails is tried again.
+// prepareErasures prepares a read model as of the last erase event whenever that is not in force, until ctx ends. It tries again after a failure.
 func (p *Projector) prepareErasures(ctx context.Context) {
 	wait := pauseFailed
 	for ctx.Err() == nil {

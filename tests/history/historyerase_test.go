@@ -152,7 +152,7 @@ func (h *history) noteDeleted(op operation, living *odoc, gone map[okey]bool, ed
 	if living == nil {
 		return
 	}
-	rows, _ := h.s.Changes("mode=all&since="+last)
+	rows, _ := h.s.Changes("mode=all&since=" + last)
 	i := slices.IndexFunc(rows, func(r harness.Change) bool {
 		return (r.Op == "delete" || r.Op == "replace") && r.Collection == op.key.collection && r.ID == op.key.id
 	})
@@ -359,13 +359,13 @@ func kept(v *jsonvalue.Value, paths [][]string) *jsonvalue.Value {
 	switch v.Kind {
 	case '{':
 		for _, m := range v.Items {
-			if m.Val = kept(m.Val, behind(paths, m.Key)); m.Val != nil {
+			if m.Val = kept(m.Val, rest(paths, m.Key)); m.Val != nil {
 				out.Items, some = append(out.Items, m), true
 			}
 		}
 	case '[':
 		for _, m := range v.Items {
-			in := kept(m.Val, behind(paths, "[]"))
+			in := kept(m.Val, rest(paths, "[]"))
 			some = some || in != nil
 			switch {
 			case in != nil:
@@ -390,12 +390,12 @@ func kept(v *jsonvalue.Value, paths [][]string) *jsonvalue.Value {
 	return out
 }
 
-// behind returns what follows a step in the paths that begin with it.
-func behind(paths [][]string, step string) (rest [][]string) {
+// rest returns what follows a step in the paths that begin with it.
+func rest(paths [][]string, step string) (out [][]string) {
 	for _, path := range paths {
 		if len(path) > 0 && path[0] == step {
-			rest = append(rest, path[1:])
+			out = append(out, path[1:])
 		}
 	}
-	return rest
+	return out
 }
