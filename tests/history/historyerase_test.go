@@ -102,12 +102,15 @@ func (h *history) sendErase(op operation) *harness.Response {
 	if op.members != nil {
 		body = fmt.Appendf(nil, `{"members":["/%s"]}`, strings.Join(op.members, `","/`))
 	}
-	for {
+	for end := time.Now().Add(time.Minute); ; {
 		r, err := h.s.Do(http.MethodPost, harness.Path(op.key.collection, op.key.id)+"/_erase", body, "Content-Type", "application/json")
 		if err != nil {
 			h.t.Fatal(err)
 		}
 		if r.Status == http.StatusConflict && strings.Contains(string(r.Body), "purge") {
+			if time.Now().After(end) {
+				h.t.Fatalf("the erasure does not begin: %s", r.Body)
+			}
 			time.Sleep(5 * time.Millisecond) // between two looks
 			continue
 		}
