@@ -31,12 +31,14 @@ type erasures struct {
 	total   int64  // of them; 0 where none are being deleted
 	residue bool   // an outside server may have content on its disk yet
 
-	checked    uint64    // the erase events up to it were seen to be over by this process
-	noticed    uint64    // the last erase event that was noticed
-	noticedAt  time.Time // and when
-	due        time.Time // when what failed is tried again
-	deletedAt  time.Time // when no message was left
-	deletedFor uint64    // by which erasure
+	waits bool // for replicas to forget what is deleted
+
+	checked   uint64    // the erase events up to it were seen to be over by this process
+	noticed   uint64    // the last erase event that was noticed
+	noticedAt time.Time // and when
+	due       time.Time // when what failed is tried again
+	goneFor   uint64    // the erasure in force of which nothing is left in any replica of the log
+	goneSince time.Time // since when, with all replicas there
 }
 
 // How often a node looks after erasures, and what it waits for.
@@ -44,7 +46,7 @@ const (
 	erasuresEvery = 250 * time.Millisecond
 	eraseAnyway   = 10 * time.Minute // after which a node that is not ready is not waited for
 	eraseRetry    = 10 * time.Second
-	replicaWait   = 5 * time.Minute // for replicas to compact their logs of what they have agreed on
+	replicaWait   = 5 * time.Minute // for replicas to compact their Raft logs: a server does every 2 to 3 minutes, and may put it off
 	maxErased     = 3 << 20         // bytes of an erased event's documents
 	erasedAtOnce  = 16              // erased events in a transaction
 )
@@ -303,15 +305,16 @@ func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
 	if err := n.forgetFiles(); err != nil {
 		return err
 	}
-	over, err := n.isErased(ctx, inForce)
-	if err == nil && !over {
-		n.erasures.done.Store(0) // it may have been over, before a stream was restored
-		if n.leads() {
+	gone, err := n.isErased(ctx, inForce)
+	if err == nil && !gone {
+		err = n.notOver(inForce)
+		if err == nil && n.leads() {
 			if err = n.deleteErased(ctx, inForce); err == nil {
-				over, err = n.isErased(ctx, inForce)
+				gone, err = n.isErased(ctx, inForce)
 			}
 		}
 	}
+	over := err == nil && n.replicasForgot(inForce, gone)
 	if c, seq := n.Log.Compaction(); c != nil && n.compactions.purged.Load() < seq { // what is before the base is in the log yet
 		over = false
 	}
@@ -326,6 +329,18 @@ func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
 	}
 	n.erasures.checked = inForce
 	return writeDurably(filepath.Join(n.cfg.Data, erasedFile), []byte(strconv.FormatUint(inForce, 10)+"\n"), 0o600, nil)
+}
+
+// notOver takes back that an erasure was over: a stream was restored since.
+func (n *Node) notOver(inForce uint64) error {
+	if n.erasures.done.Load() < inForce {
+		return nil
+	}
+	n.erasures.done.Store(0)
+	if err := os.Remove(filepath.Join(n.cfg.Data, erasedFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the node's files cannot be changed: %v", err)
+	}
+	return nil
 }
 
 // erasedFile is the name of the file in the data directory that has the last erase event whose erasure was over. The next start need not wait until that is
@@ -353,7 +368,7 @@ func (n *Node) forgetFiles() error {
 	return sqlite.RemoveSaved(filepath.Join(n.cfg.Data, savedFile))
 }
 
-// isErased tells whether nothing is left of what is erased in the log and the object stores. With several replicas it takes some time until these have forgotten.
+// isErased tells whether nothing is left of what is erased in the log and the object stores.
 func (n *Node) isErased(ctx context.Context, inForce uint64) (bool, error) {
 	e := &n.erasures
 	left, residue, err := n.Log.Unerased(ctx)
@@ -376,10 +391,29 @@ func (n *Node) isErased(ctx context.Context, inForce uint64) (bool, error) {
 			return false, err
 		}
 	}
-	if replicas, _ := n.Log.ReplicaCount(); replicas > 1 && e.deletedFor == inForce {
-		return time.Since(e.deletedAt) >= n.replicaWait(), nil
-	}
 	return true, nil
+}
+
+// replicasForgot tells whether the log's replicas have had the time to forget what is gone from the log. The time begins once all of them have
+// deleted it, and anew where one was away. Of an erasure that was over the node knows so already.
+func (n *Node) replicasForgot(inForce uint64, gone bool) bool {
+	e := &n.erasures
+	replicas, current := n.Log.ReplicaCount()
+	over := gone && (replicas <= 1 || e.done.Load() >= inForce)
+	if gone && !over {
+		switch {
+		case n.Log.ReplicasAway() > 0:
+			e.goneFor = 0
+		case e.goneFor == inForce:
+			over = time.Since(e.goneSince) >= n.replicaWait()
+		case current >= replicas:
+			e.goneFor, e.goneSince = inForce, time.Now()
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waits = gone && !over
+	return over
 }
 
 // replicaWait returns for how long replicas keep what was deleted in their logs of what they have agreed on.
@@ -392,10 +426,6 @@ func (n *Node) replicaWait() time.Duration {
 
 // deleteErased deletes the messages that are erased, and makes the object stores anew that have had copies of them.
 func (n *Node) deleteErased(ctx context.Context, inForce uint64) error {
-	e := &n.erasures
-	if e.deletedFor == inForce { // it waits for replicas
-		return nil
-	}
 	if err := n.groups.ForgetParked(ctx); err != nil {
 		return err
 	}
@@ -403,7 +433,7 @@ func (n *Node) deleteErased(ctx context.Context, inForce uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := n.Log.EraseMessages(ctx, also, e.progress); err != nil {
+	if err := n.Log.EraseMessages(ctx, also, n.erasures.progress); err != nil {
 		return err
 	}
 	if err := n.eraseStep(StepDeleted); err != nil {
@@ -412,11 +442,7 @@ func (n *Node) deleteErased(ctx context.Context, inForce uint64) error {
 	if err := n.remakeBuckets(ctx, inForce); err != nil {
 		return err
 	}
-	if err := n.eraseStep(StepRemade); err != nil {
-		return err
-	}
-	e.deletedFor, e.deletedAt = inForce, time.Now()
-	return nil
+	return n.eraseStep(StepRemade)
 }
 
 // progress notes how many messages are deleted.

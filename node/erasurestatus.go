@@ -114,6 +114,10 @@ func (n *Node) describe(e *reports.Erasure, last sqlite.StoredErasure) {
 	if p := n.Projector.ErasurePreparation(); e.Phase == reports.PhaseReplaying && p.Err != nil {
 		e.Error = fanfold.MessageOf(p.Err)
 	}
+	if n.erasures.waits && e.Phase == reports.PhaseDeleting {
+		e.Residue = append(e.Residue, reports.ErasureResidue{Where: "the Raft logs of the log's servers, which these compact by themselves within minutes",
+			Do: "wait; a server that is away must come back first, or leave the stream: nats stream cluster peer-remove"})
+	}
 	if n.erasures.residue {
 		e.Residue = append(e.Residue, reports.ErasureResidue{Where: "the block file of the log's stream in which the log begins, on every server of it",
 			Do: "let a later compaction pass, or have each replica made anew: nats stream cluster peer-remove"})
