@@ -211,7 +211,7 @@ func TestRestoreWithErasures(t *testing.T) {
 			if err := node.CheckErasedFirst(data); fanfold.CodeOf(err) != fanfold.Conflict {
 				t.Errorf("before its start: %v", err)
 			}
-			restored := harness.Open(t, harness.Options{Dir: data, Logger: debugLogger, Configure: quickPurge})
+			restored := harness.Open(t, harness.Options{Dir: data, Configure: quickPurge})
 			defer func() { restored.Close() }()
 			awaitReady(t, restored)
 			restored.Want(http.StatusNotFound, "GET", "/v1/customers/ann", "")
