@@ -273,10 +273,7 @@ func patchTouches(ev *fanfold.Event, pointers []string) bool {
 		return true
 	}
 	for _, pointer := range pointers {
-		tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-		for i := range tokens {
-			tokens[i] = jsondoc.PointerUnescape(tokens[i])
-		}
+		tokens := jsondoc.PointerTokens(pointer)
 		for _, op := range ops {
 			if overlap(tokens, op.Path) || op.From != nil && overlap(tokens, op.From) {
 				return true
@@ -303,10 +300,7 @@ func claimsMember(path string, members []string) bool {
 		paths = []string{path}
 	}
 	for _, member := range members {
-		tokens := strings.Split(strings.TrimPrefix(member, "/"), "/")
-		for i := range tokens {
-			tokens[i] = jsondoc.PointerUnescape(tokens[i])
-		}
+		tokens := jsondoc.PointerTokens(member)
 		for _, p := range paths {
 			expression := isExpression(p)
 			if expression && strings.Contains(p, tokens[len(tokens)-1]) || !expression && overlap(tokens, strings.Split(p, ".")) {

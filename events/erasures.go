@@ -61,12 +61,15 @@ type listing struct {
 	substitute *fanfold.Substitute
 }
 
+// noErasures is the table of a log without erase events.
+var noErasures = &erasureTable{}
+
 // get returns the table.
 func (e *erasures) get() *erasureTable {
 	if t := e.table.Load(); t != nil {
 		return t
 	}
-	return &erasureTable{}
+	return noErasures
 }
 
 // change replaces the table by one that fn has changed.

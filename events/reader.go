@@ -22,8 +22,9 @@ type Reader struct {
 	last uint64      // that of the last message
 	Decoder
 
-	erasure uint64   // as of which the log is read
-	held    *Message // a message after a gap that is being filled; nil for none
+	erasure uint64  // as of which the log is read
+	held    Message // a message after a gap that is being filled
+	holds   bool    // whether there is one
 
 	mu          sync.Mutex // for what interrupt needs; from is set by the reader's goroutine alone
 	from        Messages
@@ -156,8 +157,8 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 // receive blocks until there is a message or ctx has ended, and returns it, or its substitute. Errors are Unavailable, ctx's, and those of
 // fillGap.
 func (r *Reader) receive(ctx context.Context) (m Message, err error) {
-	if r.held != nil {
-		m = *r.held
+	if r.holds {
+		m = r.held
 	} else if m, err = r.receiveStored(ctx); err != nil {
 		return m, err
 	}

@@ -18,11 +18,11 @@ func (r *Reader) substitute(ctx context.Context, m Message) (Message, error) {
 			return m, err
 		}
 		if s != nil {
-			r.held = &m
+			r.held, r.holds = m, true
 			return messageOf(s, r.log.sub, m.Pending+m.Seq-s.Seq), nil
 		}
 	}
-	r.held = nil
+	r.held, r.holds = Message{}, false
 	if s, _ := r.log.erasures.get().find(m.Seq, r.erasure); s != nil {
 		return messageOf(s, r.log.sub, m.Pending), nil
 	}

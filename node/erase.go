@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/internal/skeleton"
@@ -267,14 +268,11 @@ func checkMembers(members []string, collection string, kept []string) error {
 	return nil
 }
 
-// unescapePointer reads a name in a JSON Pointer.
-var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
-
 // meets tells whether a JSON Pointer leads to a path, into it, or to what is around it.
 func meets(pointer string, path model.Path) bool {
-	names := strings.Split(pointer, "/")[1:]
+	names := jsondoc.PointerTokens(pointer)
 	for i := range min(len(names), len(path)) {
-		if !path[i].Each() && path[i].Name != unescapePointer.Replace(names[i]) {
+		if !path[i].Each() && path[i].Name != names[i] {
 			return false
 		}
 	}
@@ -432,7 +430,7 @@ func (e *erasing) copies(holders, rule string, of fanfold.ErasedDocument) bool {
 			return true
 		}
 		for _, member := range of.Members {
-			if name, _, _ := strings.Cut(member[1:], "/"); slices.Contains(r.Reads, unescapePointer.Replace(name)) {
+			if slices.Contains(r.Reads, jsondoc.PointerTokens(member)[0]) {
 				return true
 			}
 		}

@@ -162,7 +162,7 @@ func patchContains(patch []byte, text string) bool {
 	for op := t.First(jsondoc.Root); op != jsondoc.None; op = t.Next(op) {
 		value, path := t.Member(op, "value"), t.Member(op, "path")
 		if value != jsondoc.None && jsondoc.Contains(t.Raw(value), text) ||
-			path != jsondoc.None && slices.ContainsFunc(strings.Split(t.Text(path), "/"), func(name string) bool { return strings.Contains(jsondoc.PointerUnescape(name), text) }) {
+			path != jsondoc.None && slices.ContainsFunc(jsondoc.PointerTokens(t.Text(path)), func(name string) bool { return strings.Contains(name, text) }) {
 			return true
 		}
 	}

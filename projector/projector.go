@@ -148,7 +148,7 @@ func (p *Projector) Run(ctx context.Context) error {
 		}
 		if restarting.goesOn(err) { // nobody need hear of it
 			wait = firstWait
-			time.Sleep(firstWait)
+			pause(ctx, firstWait)
 			continue
 		}
 		p.stop(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/fanfold/fanfold"
@@ -73,11 +72,7 @@ func (ck *checker) ownedError(collection, message string, pointers []string) err
 		if p == "/_meta" || p == "/_expanded" {
 			problem.Detail = "is what a read adds"
 		}
-		tokens := strings.Split(strings.TrimPrefix(p, "/"), "/")
-		for i, token := range tokens {
-			tokens[i] = jsondoc.PointerUnescape(token)
-		}
-		if owner, path := shape.Owner(tokens); owner != nil && owner.Rule == nil {
+		if owner, path := shape.Owner(jsondoc.PointerTokens(p)); owner != nil && owner.Rule == nil {
 			problem.Detail = fmt.Sprintf("is reserved, because a rule at %s was removed and old copies must not come back as data: with release: [%q] in collection %s of the model it is a member like any other", path, path, collection)
 		}
 		e.Problems = append(e.Problems, problem)

@@ -39,6 +39,15 @@ var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 // PointerUnescape returns the member name that a token of a JSON pointer stands for.
 func PointerUnescape(token string) string { return pointerUnescaper.Replace(token) }
 
+// PointerTokens returns the member names and indexes that a JSON pointer has, one at least: it begins with /.
+func PointerTokens(pointer string) []string {
+	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, token := range tokens {
+		tokens[i] = PointerUnescape(token)
+	}
+	return tokens
+}
+
 // WithFirst returns the object's text with one more member in front.
 func WithFirst(object []byte, name string, value []byte) []byte {
 	open := bytes.IndexByte(object, '{')

@@ -4,7 +4,6 @@ package skeleton
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -173,8 +172,8 @@ func find(t *jsondoc.Tree, pointers []string) *cutter {
 	c := &cutter{t: t, gone: map[jsondoc.Node]bool{}, through: map[jsondoc.Node]bool{}}
 	for _, pointer := range pointers {
 		way := []jsondoc.Node{jsondoc.Root}
-		for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-			way = append(way, child(t, way[len(way)-1], jsondoc.PointerUnescape(token)))
+		for _, token := range jsondoc.PointerTokens(pointer) {
+			way = append(way, child(t, way[len(way)-1], token))
 		}
 		at, parent := way[len(way)-1], way[len(way)-2]
 		if at == jsondoc.None || t.Kind(parent) == jsondoc.Array && t.Kind(at) == jsondoc.Null {

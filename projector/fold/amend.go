@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -71,8 +70,7 @@ func (c *Collection) following(pointers []string) map[string]bool {
 	}
 	members := map[string]bool{}
 	for _, p := range pointers {
-		name, _, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/")
-		members[jsondoc.PointerUnescape(name)] = true
+		members[jsondoc.PointerTokens(p)[0]] = true
 	}
 	c.addFollowing(members)
 	return members
