@@ -137,7 +137,9 @@ func (e *powerlessErasures) ask(t *testing.T, p *harness.Process) {
 func (e *powerlessErasures) awaitDone(t *testing.T, p *harness.Process) {
 	t.Helper()
 	harness.Await(t, "the erasures to be over", 2*time.Minute, func() bool {
-		var list struct{ Erasures []struct{ Phase, Error string } }
+		var list struct {
+			Erasures []struct{ Phase, Error string }
+		}
 		harness.Decode(t, p.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body, &list)
 		if len(list.Erasures) < len(e.written) {
 			t.Fatalf("%d erasures of %d customers are there", len(list.Erasures), len(e.written))
