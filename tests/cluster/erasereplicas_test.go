@@ -2,6 +2,8 @@ package cluster_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,8 +56,12 @@ func erasureAt(s *harness.Store, location string) (e reports.Erasure, ok bool) {
 // apart if these say so.
 func awaitErased(t *testing.T, s *harness.Store, location string, limit time.Duration, dirs []string, raftLogs bool) {
 	t.Helper()
-	began := time.Now()
+	began, forgot := time.Now(), time.Duration(0)
 	harness.Await(t, "the erasure to be over", limit, func() bool {
+		if raftLogs && forgot == 0 && len(holdsSecret(t, dirs...)) == 0 {
+			forgot = time.Since(began)
+			t.Logf("no file has the secret after %v", forgot.Round(time.Second))
+		}
 		e, ok := erasureAt(s, location)
 		return ok && e.Phase == reports.PhaseDone
 	})
@@ -66,6 +72,77 @@ func awaitErased(t *testing.T, s *harness.Store, location string, limit time.Dur
 	if len(found) > 0 {
 		t.Errorf("the erasure is over, and the secret is in %v", found)
 	}
+}
+
+// TestErasureWithLeaderKilled: the server that leads the log goes, and the node that deletes, while an erasure is under way. It is over only once the server is
+// back, and then no server has what is erased.
+func TestErasureWithLeaderKilled(t *testing.T) {
+	suite.Parallel(t)
+	for _, step := range []string{node.StepErasurePrepared, node.StepErased, node.StepEraseSwitched, node.StepDeleted, node.StepRemade} {
+		t.Run(step, func(t *testing.T) {
+			cluster := natsserver.StartCluster(t, 3, false)
+			var stopped atomic.Bool
+			killed := make(chan int, 1)
+			dir := t.TempDir()
+			configure := func(cfg *node.Config) {
+				cfg.PurgeWait, cfg.ReplicaWait = time.Millisecond, shortReplicaWait
+				cfg.EraseStep = func(at string) error {
+					if at != step || stopped.Swap(true) {
+						return nil
+					}
+					leader := cluster.Leader("fanfold")
+					cluster.Stop(leader)
+					killed <- leader
+					return errors.New("stopped by the test")
+				}
+			}
+			a := openOnThree(t, dir, cluster, configure)
+			defer func() { a.Close() }()
+			a.Model(snapshotModel)
+			for range 20 {
+				writeSecrets(a)
+			}
+			location := askErasure(t, a)
+			leader := <-killed
+			a = a.Reopen()
+			harness.Await(t, "the node to wait for the server", time.Minute, func() bool {
+				e, ok := erasureAt(a, location)
+				if e.Phase == reports.PhaseDone {
+					t.Fatalf("the erasure is over, and a server is away: %+v", e)
+				}
+				return ok && len(e.Residue) > 0 && strings.Contains(e.Residue[0].Where, "Raft")
+			})
+			cluster.Restart(leader)
+			awaitErased(t, a, location, 2*time.Minute, append(cluster.Dirs(), dir), false)
+			a.Verify()
+		})
+	}
+}
+
+// TestErasureWhileLeadersChange: the server that leads the log is killed again and again while messages are deleted.
+func TestErasureWhileLeadersChange(t *testing.T) {
+	suite.Parallel(t)
+	cluster := natsserver.StartCluster(t, 3, false)
+	a := openOnThree(t, t.TempDir(), cluster, func(cfg *node.Config) { cfg.PurgeWait, cfg.ReplicaWait = time.Millisecond, shortReplicaWait })
+	defer a.Close()
+	a.Model(snapshotModel)
+	for range suite.Amount(150, 2000) {
+		a.Put("authors", "erased", fmt.Sprintf(`{"name":%q}`, erasedText))
+	}
+	location := askErasure(t, a)
+	for range 2 {
+		harness.Await(t, "messages to be deleted", time.Minute, func() bool {
+			e, ok := erasureAt(a, location)
+			return ok && (e.Phase == reports.PhaseDeleting || e.Phase == reports.PhaseDone)
+		})
+		cluster.AwaitLeader("fanfold")
+		leader := cluster.Leader("fanfold")
+		cluster.Stop(leader)
+		cluster.Restart(leader)
+		cluster.AwaitWhole("fanfold", t.Failed)
+	}
+	awaitErased(t, a, location, 2*time.Minute, cluster.Dirs(), false)
+	a.Verify()
 }
 
 // TestErasureOnThreeServers: an erasure is over once no server has what is erased. The servers' Raft logs have it for some minutes, so only
