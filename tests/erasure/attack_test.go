@@ -176,8 +176,7 @@ func TestErasedOfTransaction(t *testing.T) {
 	}
 	s.WantDoc("customers", "third", `{"id":"third","name":"third"}`)
 	wantErased(t, s)
-	s.Close()
-	defer func() { s = s.Reopen() }()
+	s = s.Reopen()
 	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
 		if d.Type().IsRegular() {
 			if text, _ := os.ReadFile(path); strings.Contains(string(text), secret) {
