@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -33,12 +34,14 @@ type erasures struct {
 
 	waits bool // for replicas to forget what is deleted
 
-	checked   uint64    // the erase events up to it were seen to be over by this process
-	noticed   uint64    // the last erase event that was noticed
-	noticedAt time.Time // and when
-	due       time.Time // when what failed is tried again
-	goneFor   uint64    // the erasure in force of which nothing is left in any replica of the log
-	goneSince time.Time // since when, with all replicas there
+	checked   uint64        // the erase events up to it were seen to be over by this process
+	noticed   uint64        // the last erase event that was noticed
+	noticedAt time.Time     // and when
+	due       time.Time     // when what failed is tried again
+	pause     time.Duration // after it fails once more
+	left      bool          // what erased.views says was looked at by this process
+	goneFor   uint64        // the erasure in force of which nothing is left in any replica of the log
+	goneSince time.Time     // since when, with all replicas there
 }
 
 // How often a node looks after erasures, and what it waits for.
@@ -54,6 +57,7 @@ const (
 // The steps of an erasure after those of its request.
 const (
 	StepErasurePrepared = "prepared" // the live nodes have a read model without what goes
+	StepCompared        = "compared" // it is known which documents' views are others
 	StepErased          = "erased"   // the event is in the log from which on it is gone
 	StepEraseSwitched   = "changed over"
 	StepDeleted         = "deleted" // the messages are deleted
@@ -62,7 +66,7 @@ const (
 )
 
 // EraseSteps are the steps of an erasure, in order.
-var EraseSteps = []string{StepCollected, StepEraseAppended, StepErasurePrepared, StepErased, StepEraseSwitched, StepDeleted, StepRemade, StepEraseDone}
+var EraseSteps = []string{StepCollected, StepEraseAppended, StepErasurePrepared, StepCompared, StepErased, StepEraseSwitched, StepDeleted, StepRemade, StepEraseDone}
 
 // eraseStep tells a test of a step.
 func (n *Node) eraseStep(step string) error {
@@ -105,8 +109,11 @@ func (n *Node) runErasures(ctx context.Context) error {
 			return nil
 		}
 		n.erasures.note(err)
-		if err != nil {
-			n.erasures.due = time.Now().Add(eraseRetry)
+		if err == nil {
+			n.erasures.pause = 0
+		} else {
+			n.erasures.pause = min(max(2*n.erasures.pause, erasuresEvery), eraseRetry)
+			n.erasures.due = time.Now().Add(n.erasures.pause)
 			n.cfg.Logger.Warn("an erasure cannot go on, and is tried again", "err", err)
 		}
 	}
@@ -127,6 +134,9 @@ func (n *Node) goOnErasing(ctx context.Context) error {
 	last, inForce := n.Log.Erasures()
 	if last > e.noticed {
 		e.noticed, e.noticedAt = last, time.Now()
+	}
+	if err := n.nameLeft(ctx, inForce); err != nil {
+		return err
 	}
 	if last > inForce || n.baseLacks(inForce) {
 		if err := n.bringIntoForce(ctx, inForce); err != nil {
@@ -166,6 +176,12 @@ func (n *Node) bringIntoForce(ctx context.Context, inForce uint64) error {
 		if keys, at, err = n.Projector.ErasedViews(ctx, upTo); err != nil {
 			return orGone(err)
 		}
+		if err := n.keepViews(erasedViews{upTo, uint64(at)}); err != nil {
+			return err
+		}
+	}
+	if err := n.eraseStep(StepCompared); err != nil {
+		return err
 	}
 	base, err := n.erasedBase(ctx, upTo)
 	if err != nil {
@@ -287,17 +303,85 @@ func (n *Node) appendEach(ctx context.Context, list []*fanfold.Event, expect fan
 
 // nameMissed appends an event that names the documents which were changed between the position up to which an erasure's event names documents, and that event.
 func (n *Node) nameMissed(ctx context.Context, upTo uint64, at fanfold.Position, event uint64, named map[fanfold.Key]struct{}) error {
-	missed := map[fanfold.Key]struct{}{}
-	err := n.Projector.ChangedBetween(at, event, func(key fanfold.Key) {
-		if _, ok := named[key]; !ok {
-			missed[key] = struct{}{}
+	missed, known := n.Projector.MissedViews(upTo)
+	if !known {
+		missed = map[fanfold.Key]struct{}{}
+		err := n.Projector.ChangedBetween(at, event, func(key fanfold.Key) { missed[key] = struct{}{} })
+		if err != nil && fanfold.CodeOf(err) != fanfold.PositionGone { // whoever is that far behind begins anew
+			return err
 		}
+	}
+	maps.DeleteFunc(missed, func(key fanfold.Key, _ struct{}) bool {
+		_, ok := named[key]
+		return ok
 	})
-	if err != nil || len(missed) == 0 {
+	if len(missed) > 0 {
+		if _, err := n.appendErased(ctx, &fanfold.Erased{UpTo: upTo}, slices.Collect(maps.Keys(missed))); err != nil {
+			return err
+		}
+	}
+	n.erasures.left = true
+	return os.Remove(filepath.Join(n.cfg.Data, erasedViewsFile))
+}
+
+// erasedViewsFile is the name of the file in the data directory that says up to where an erasure's event names documents, until those that were changed
+// later are named, too.
+const erasedViewsFile = "erased.views"
+
+// erasedViews is what that file has.
+type erasedViews struct {
+	UpTo uint64 `json:"upTo"`
+	At   uint64 `json:"at"` // a position
+}
+
+// keepViews writes that file.
+func (n *Node) keepViews(v erasedViews) error {
+	text, err := json.Marshal(v)
+	if err != nil {
 		return err
 	}
-	_, err = n.appendErased(ctx, &fanfold.Erased{UpTo: upTo}, slices.Collect(maps.Keys(missed)))
-	return err
+	n.erasures.left = false
+	return writeDurably(filepath.Join(n.cfg.Data, erasedViewsFile), text, 0o600, nil)
+}
+
+// nameLeft names the documents that an erasure's event has missed which is in force, where the process ended or failed before it did.
+func (n *Node) nameLeft(ctx context.Context, inForce uint64) error {
+	if n.erasures.left {
+		return nil
+	}
+	path := filepath.Join(n.cfg.Data, erasedViewsFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		n.erasures.left = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var v erasedViews
+	if json.Unmarshal(text, &v) != nil { // it says nothing
+		return os.Remove(path)
+	}
+	if v.UpTo > inForce || n.Projector.Erasure() < inForce {
+		return nil
+	}
+	at, err := n.inForceSince(v.UpTo)
+	if err != nil || at == 0 {
+		return err
+	}
+	return n.nameMissed(ctx, v.UpTo, fanfold.Position(v.At), at.Seq(), nil)
+}
+
+// inForceSince returns the position of the event by which an erasure came into force, 0 for none that is folded.
+func (n *Node) inForceSince(erasure uint64) (at fanfold.Position, err error) {
+	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+		e, err := s.Erasure(erasure)
+		if e != nil {
+			at = e.Position
+		}
+		return err
+	})
+	return at, err
 }
 
 // finishErasing removes what the log, the object stores and the node's files have of what is erased, and takes note once nothing is left.

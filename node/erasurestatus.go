@@ -10,19 +10,28 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// erasuresWaiting counts the erasures that are not in force yet.
-func (n *Node) erasuresWaiting() (int, error) {
+// erasuresWaiting counts the erasures that are not in force yet, and their documents.
+func (n *Node) erasuresWaiting() (erasures, documents int, err error) {
 	waiting := map[uint64]bool{}
-	err := n.Store.Read(func(s *sqlite.Snapshot) error {
+	err = n.Store.Read(func(s *sqlite.Snapshot) error {
 		list, err := s.Erasures()
-		for _, e := range list {
-			if e.Position == 0 {
-				waiting[e.Of] = true
-			}
+		if err != nil {
+			return err
 		}
-		return err
+		for _, e := range list {
+			if e.Position > 0 {
+				continue
+			}
+			waiting[e.Of] = true
+			named, err := s.CountErasedDocuments(e.Seq)
+			if err != nil {
+				return err
+			}
+			documents += named
+		}
+		return nil
 	})
-	return len(waiting), err
+	return len(waiting), documents, err
 }
 
 // Erasure tells how far an erasure is. The error is NotFound, or Unavailable.

@@ -42,7 +42,35 @@ func (p *Projector) ErasedViews(ctx context.Context, erasure uint64) (keys map[f
 		return nil, 0, err
 	}
 	at, err = w.addChanged(ctx, keys, frozen.Checkpoint.At())
+	w.at = at
 	return keys, at, err
+}
+
+// noteMissed compares the views that were changed since ErasedViews once more, right before the change over. It is called with w.mu held.
+func (w *erasedModel) noteMissed(ctx context.Context) error {
+	if w.at == 0 {
+		return nil
+	}
+	keys := map[fanfold.Key]struct{}{}
+	if _, err := w.addChanged(ctx, keys, w.at); err != nil {
+		return err
+	}
+	e := &w.p.erasing
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.missed = &missedViews{w.erasure, keys}
+	return nil
+}
+
+// MissedViews returns the keys of the documents that ErasedViews has missed, because they were changed later; nil, false where that is not known.
+func (p *Projector) MissedViews(erasure uint64) (keys map[fanfold.Key]struct{}, known bool) {
+	e := &p.erasing
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.missed == nil || e.missed.erasure != erasure {
+		return nil, false
+	}
+	return e.missed.keys, true
 }
 
 // catchUpTo replays up to an event, at which the result must be then.

@@ -86,7 +86,7 @@ func (p *Projector) changeOver(ctx context.Context) error {
 		inForce := p.asOf()
 		p.opt.Logger.Info("an erasure is in force, and the read model changes over", "erasure", inForce)
 		w := p.erasing.take(inForce)
-		if w == nil {
+		if w == nil || w.erasure != inForce { // one as of a later erasure would show what no event says yet
 			if err := p.rebuildErased(ctx); err != nil {
 				return err
 			}

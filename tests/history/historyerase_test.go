@@ -170,9 +170,10 @@ func (h *history) noteDeleted(op operation, living *odoc, gone map[okey]bool, ed
 	if i < 0 {
 		h.t.Fatalf("%s was not deleted: %+v", op.key, rows)
 	}
-	h.o.remove(op.key)
-	h.stored(rows[i].Rev, "delete", op.key)
-	delete(gone, op.key)
+	if gone == nil {
+		gone = map[okey]bool{}
+	}
+	gone[op.key] = true // what goes with it may go before it
 	h.removed(gone, edits, []okey{op.key})
 }
 
@@ -218,8 +219,12 @@ func (h *history) again(e expected, op operation, relations []string) {
 			if body = stripped(body, op.members, relations); body.String() != d.body.String() {
 				written = ""
 			}
-			if body.String() != d.body.String() && e.op == "patch" || e.op == "patch" && op.members == nil {
+			switch {
+			case e.op != "patch":
+			case op.members == nil || body.String() != d.body.String():
 				e.op = "replace"
+			default:
+				e.maybePut = true // where the patch names what goes, or the document has had it before
 			}
 		}
 		h.o.write(e.key, body, written, e.refresh...)
