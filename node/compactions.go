@@ -50,11 +50,13 @@ func checkRetain(cfg Config) error {
 	return nil
 }
 
-// openCompactions makes what looks after compactions, and removes the file that a process left that was killed in one. The error is that of removing it.
+// openCompactions makes what looks after compactions, and removes the files that a process left that was killed in one, or in an erasure. The error is that of removing it.
 func (n *Node) openCompactions() error {
 	n.compactions.bases, n.compactions.wake = buckets.NewBases(n.Log), make(chan struct{}, 1)
-	if err := os.Remove(filepath.Join(n.cfg.Data, baseFile)); err != nil && !os.IsNotExist(err) {
-		return fanfold.Wrap(err, fanfold.Unavailable, "a base that was not finished cannot be removed: %v", err)
+	for _, name := range []string{baseFile, erasedBaseFile} {
+		if err := os.Remove(filepath.Join(n.cfg.Data, name)); err != nil && !os.IsNotExist(err) {
+			return fanfold.Wrap(err, fanfold.Unavailable, "a base that was not finished cannot be removed: %v", err)
+		}
 	}
 	return n.noteHorizon()
 }

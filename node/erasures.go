@@ -444,7 +444,13 @@ func (n *Node) readDone() {
 
 // forgetFiles removes what the node's files have of what is erased: the witness, and copies of the read model.
 func (n *Node) forgetFiles() error {
-	n.check.keepWitness()
+	cp, err := n.Store.Checkpoint()
+	if err == nil {
+		err = n.check.writeWitness(cp)
+	}
+	if err != nil {
+		return err
+	}
 	if !n.snapshots.taking.TryLock() { // of what was erased before it began, or it fails
 		return nil
 	}

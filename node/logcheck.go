@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/servers"
+	"github.com/fanfold/fanfold/sqlite"
 )
 
 // logCheck holds the log against what is known of it: at the start, again and again, and whenever the connection to it is
@@ -18,7 +20,6 @@ import (
 type logCheck struct {
 	node    *Node
 	witness witness       // as it was at the start
-	written witness       // on the disk
 	began   time.Time     // when the node started
 	at      atomic.Uint64 // the event up to which the log was read through, at the start
 	scanned atomic.Bool   // it was read through once
@@ -31,6 +32,9 @@ type logCheck struct {
 	ctx   context.Context // of the first reading, which begins before the node runs
 	stop  context.CancelFunc
 	first chan error // its end
+
+	writing sync.Mutex // held while a witness is written
+	written witness    // on the disk
 }
 
 // Intervals of checking the log.
@@ -192,16 +196,25 @@ func (c *logCheck) keepWitness() {
 	if err != nil {
 		return
 	}
+	if err := c.writeWitness(cp); err != nil {
+		c.node.cfg.Logger.Warn("what is known of the log cannot be written", "err", err)
+	}
+}
+
+// writeWitness writes down what a checkpoint says, and what is durable, where that is more than before. The error is that of the file.
+func (c *logCheck) writeWitness(cp sqlite.Checkpoint) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	w := c.written
 	if cp.Seq > w.Seq || cp.Erasure > w.Erasure { // what was erased leaves no digest
 		w = witness{Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Synced: w.Synced, Erasure: cp.Erasure}
 	}
 	if w.Synced = max(w.Synced, c.node.Log.Synced()); w == c.written {
-		return
+		return nil
 	}
 	if err := w.write(c.node.cfg.Data); err != nil {
-		c.node.cfg.Logger.Warn("what is known of the log cannot be written", "err", err)
-		return
+		return err
 	}
 	c.written = w
+	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -84,7 +86,8 @@ func TestErase(t *testing.T) {
 	suite.Parallel(t)
 	for _, compacted := range []bool{false, true} {
 		t.Run(fmt.Sprint("compacted ", compacted), func(t *testing.T) {
-			s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) { cfg.PurgeWait = 1 }})
+			dir := t.TempDir()
+			s := harness.Open(t, harness.Options{Dir: dir, Configure: func(cfg *node.Config) { cfg.PurgeWait = 1 }})
 			defer func() { s.Close() }()
 			s.Model(ordersModel)
 			writeOrders(s)
@@ -101,9 +104,16 @@ func TestErase(t *testing.T) {
 			if after := s.Digest(); after != before {
 				t.Errorf("a replay gives %s, and %s was there", after, before)
 			}
+			left := filepath.Join(dir, "base.erased") // as of a process that was killed
+			if err := os.WriteFile(left, []byte(secret), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			s = s.Reopen()
 			wantErased(t, s)
 			s.Erased(location)
+			if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s is there: %v", left, err)
+			}
 		})
 	}
 }
@@ -151,6 +161,7 @@ func TestEraseWhereStopped(t *testing.T) {
 			}
 			<-stop
 			s = s.Reopen()
+			s.CatchUp()
 			list := string(s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body)
 			number, _ := s.Node.Log.Erasures()
 			s.Erased(fmt.Sprint("/v1/_erasures/", number))
