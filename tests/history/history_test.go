@@ -592,7 +592,7 @@ func (h *history) removed(gone map[okey]bool, edits map[okey]*jsonvalue.Value, r
 	for _, row := range rows {
 		key := okey{row.Collection, row.ID}
 		switch {
-		case row.Op == "derive" || row.Rev <= after:
+		case row.Op == "derive" || row.Op == "erase" || row.Rev <= after:
 		case row.Op == "delete" && gone[key]:
 			delete(gone, key)
 			h.o.remove(key)
@@ -604,7 +604,7 @@ func (h *history) removed(gone map[okey]bool, edits map[okey]*jsonvalue.Value, r
 		default:
 			h.t.Fatalf("the delete brought %+v with it", row)
 		}
-		if row.Op != "derive" && row.Rev > after && !slices.Contains(roots, key) {
+		if row.Op != "derive" && row.Op != "erase" && row.Rev > after && !slices.Contains(roots, key) {
 			policy := map[string]string{"delete": "cascade", "patch": "unlink"}[row.Op]
 			if row.Cause == nil || !slices.ContainsFunc(h.o.model.rels, func(r *orel) bool { return r.onDelete == policy && r.collection+"."+r.name == row.Cause.Rule }) {
 				h.t.Fatalf("%+v has the cause %+v, which names no relation with %s", row, row.Cause, policy)
