@@ -113,7 +113,7 @@ type Node struct {
 	groupStates *groupStates
 	backups     backupsMade
 	withheld    atomic.Pointer[fanfold.Error] // why a restored store answers nothing yet; nil for nothing
-	finding     sync.Mutex // held while a text is searched for, which reads the whole log
+	finding     sync.Mutex                    // held while a text is searched for, which reads the whole log
 	values      *inspect.ValueCounter
 	writer      *writer.Writer
 	api         *api.Server

@@ -18,6 +18,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -178,6 +179,7 @@ func TestBackupAfterErasure(t *testing.T) {
 			addBackup(t, s, dir) // continues it
 			dir, rows := backUpWithRows(t, s)
 			restored, r := restoreRows(t, dir, "embedded", rows)
+			awaitDeleted(t, restored)
 			requireWholeLog(t, restored, r)
 			requireReplayed(t, restored)
 			restored.Want(http.StatusNotFound, "GET", "/v1/customers/ann", "")
@@ -226,6 +228,23 @@ func TestRestoreWithErasures(t *testing.T) {
 			restored.CatchUp()
 			restored.Verify()
 		})
+	}
+}
+
+// awaitDeleted waits until a restored store has deleted what stands in the place of erased messages, and has put its base into a new object store.
+func awaitDeleted(t *testing.T, s *harness.Store) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		left, residue, err := s.Node.Log.Unerased(t.Context())
+		if err == nil && left == 0 && !residue {
+			_, inForce := s.Node.Log.Erasures()
+			if erased, err := buckets.NewBases(s.Node.Log).Erased(t.Context(), inForce); err == nil && erased {
+				return
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d messages are left, %v, %v", left, residue, err)
+		}
 	}
 }
 
