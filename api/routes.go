@@ -235,7 +235,21 @@ func (s *Server) handler(r *route) echo.HandlerFunc {
 	if r.is(untimed) {
 		handle = withoutAnswerTime(handle)
 	}
-	return handle
+	return s.withheld(r, handle)
+}
+
+// withheld returns the handler of a route that answers with nothing but the reason as long as what the store has is withheld. Routes that tell how the
+// node stands answer as ever.
+func (s *Server) withheld(r *route, next echo.HandlerFunc) echo.HandlerFunc {
+	if s.opt.Withheld == nil || r.right == rightOpen || r.right == rightMonitor {
+		return next
+	}
+	return func(c echo.Context) error {
+		if err := s.opt.Withheld(); err != nil {
+			return err
+		}
+		return next(c)
+	}
 }
 
 // resource holds the routes of one path.

@@ -138,6 +138,8 @@ type Options struct {
 	AnyHost        bool
 	// ReadOnly is what a server answers that has a read model and no log, to what needs one; nil for a server with a log.
 	ReadOnly error
+	// Withheld returns why nothing is answered yet but how the node stands, Unavailable, nil once everything is. nil for never.
+	Withheld func() error
 	SpoolDir string          // holds exports until their clients have read them; default os.TempDir()
 	Version  string          // of the program, as GET / tells it
 	Issuer   fanfold.Issuer  // gives out positions; the fold version that it knows of an event is a part of every ETag

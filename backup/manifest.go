@@ -34,8 +34,8 @@ type Manifest struct {
 	Fold         int             `json:"fold"`                  // the version of the fold that is in force there
 	Time         time.Time       `json:"time"`                  // when the backup was made
 	Base         *Base           `json:"base,omitempty"`        // where the log begins, if its first events are gone
-	// Erasure is the last erase event that was in force when the backup was made, 0 for none. What it and those before it list is in the
-	// backup as the erase events have it.
+	// Erasure is the last erase event that was in force when the backup was made, 0 for none. The backup
+	// has the substitutes of all messages that it and those before it list.
 	Erasure uint64 `json:"erasure,omitempty"`
 	// After says after which event the segments begin, where that is neither the log's beginning nor its base: such a backup only
 	// continues another one, and cannot be restored alone.

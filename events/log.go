@@ -122,6 +122,7 @@ type Log struct {
 	syncs      atomic.Uint64                 // rounds of fsync in runs of the server that have ended
 	replicas   atomic.Int32                  // as the last Check saw them
 	current    atomic.Int32                  // those of them that are current
+	away       atomic.Int32                  // those of which the leader has not heard just now
 	created    atomic.Int64                  // when the stream was made, as the last Check that found nothing saw it
 	size       atomic.Uint64                 // bytes that the log has, as the last Check saw it
 	counted    atomic.Uint64                 // and events

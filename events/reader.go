@@ -128,8 +128,8 @@ func (c consumed) Close() { c.msgs.Stop() }
 
 // Next blocks until there is an event or ctx has ended. It returns the event and how many more the
 // log is known to have, or 1 where it has some. An error other than ctx's is Unavailable, after which the caller
-// reads again from the same sequence; LogDamaged where the log lacks it; PositionGone where it was purged, or, with the cause ErrErased, where a
-// later erasure than the reader's lists it; or Invalid for an event that cannot be understood.
+// reads again from the same sequence; LogDamaged where the log lacks it; PositionGone where it was purged; or Invalid for an event that cannot be understood.
+// PositionGone has the cause ErrErased where a later erasure than the reader's lists the event.
 func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error) {
 	msg, err := r.receive(ctx)
 	if err != nil {

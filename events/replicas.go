@@ -21,6 +21,9 @@ func (l *Log) ReplicaCount() (replicas, current int) {
 	return int(l.replicas.Load()), int(l.current.Load())
 }
 
+// ReplicasAway returns of how many replicas the leader has not heard just now, as the last Check saw them.
+func (l *Log) ReplicasAway() int { return int(l.away.Load()) }
+
 // streams returns the names of the log's stream and of those of the buckets beside it, the log's first.
 func (l *Log) streams(ctx context.Context) ([]string, error) {
 	out := []string{l.opt.Database}

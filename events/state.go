@@ -92,6 +92,7 @@ func (l *Log) State(ctx context.Context) (State, error) {
 	s := info.State
 	current, _ := info.Cluster.Count()
 	l.noteReplicas(max(1, info.Config.Replicas), current)
+	l.away.Store(int32(info.Cluster.Away()))
 	l.horizon.first.Store(s.FirstSeq)
 	out := State{Created: info.Created, First: s.FirstSeq, Last: s.LastSeq, Count: s.Messages, Bytes: s.Bytes, Lost: len(s.Lost.Msgs),
 		Base: l.Base().Seq, Missing: s.Deleted, replicated: info.Config.Replicas > 1, led: info.Cluster.Leads(info.Config.Replicas)}

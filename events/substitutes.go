@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// substitute returns what a reader gets next where the log has delivered a message: the message, or its substitute. Where messages before it are
+// substitute returns what a reader gets next where the log has delivered a message: the message, or its substitute. If messages before it are
 // missing, it returns the substitute of the first of these. Errors are those of fillGap.
 func (r *Reader) substitute(ctx context.Context, m Message) (Message, error) {
 	if m.Seq > r.last+1 {

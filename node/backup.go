@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -33,11 +34,16 @@ func (b *backupsMade) add(seq, erasure uint64) {
 	b.time, b.seq, b.erasure = time.Now(), seq, erasure
 }
 
-// isBeforeErasure tells whether the last backup was made, and something was erased since.
-func (b *backupsMade) isBeforeErasure(inForce uint64) bool {
+// beforeErasure returns the last backup that the node has served where something was erased since, nil otherwise.
+func (n *Node) beforeErasure() *reports.ErasedBackup {
+	_, inForce := n.Log.Erasures()
+	b := &n.backups
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.time.IsZero() && b.erasure < inForce
+	if b.time.IsZero() || b.erasure >= inForce {
+		return nil
+	}
+	return &reports.ErasedBackup{Time: b.time.UTC(), Last: n.issuer().Mark(fanfold.EndOf(b.seq)), Erasure: inForce}
 }
 
 // last returns when the last backup was made, and its last event.
@@ -116,7 +122,7 @@ func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon,
 	if err == nil && after > cp.Seq {
 		err = fanfold.Errorf(fanfold.Invalid, "event %d is yet to come: the last one here is %d", after, cp.Seq)
 	}
-	if _, inForce := n.Log.Erasures(); err == nil && inForce != cp.Erasure {
+	if _, inForce := n.Log.Erasures(); err == nil && (inForce != cp.Erasure || n.baseLacks(inForce)) {
 		err = fanfold.Errorf(fanfold.Unavailable, "this node changes over to a read model without what was erased: try again")
 	}
 	base := n.Log.Base()

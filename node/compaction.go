@@ -143,7 +143,7 @@ func (n *Node) mayRemove(ctx context.Context) error {
 		return fanfold.Errorf(fanfold.Conflict, "a model is being prepared: wait for its end")
 	}
 	if s := n.Projector.Status().Stopped; s != nil {
-		return fanfold.Errorf(fanfold.Conflict, "the projector has stopped at event %d: %s", s.Seq, s.Reason)
+		return fanfold.Errorf(fanfold.Unavailable, "the projector has stopped at event %d: %s", s.Seq, s.Reason)
 	}
 	return nil
 }

@@ -301,6 +301,7 @@ func (n *Node) history(s *sqlite.Snapshot) (*reports.History, error) {
 	if c, seq := n.Log.Compaction(); c != nil {
 		out.Base = &reports.HistoryBase{Seq: c.Seq, Name: c.Base.Name, Bytes: c.Base.Bytes, Sum: c.Base.Sum.String(), Event: seq}
 	}
+	out.Backup = n.beforeErasure()
 	out.Erasures, err = n.currentErasures(s)
 	return out, err
 }

@@ -22,9 +22,10 @@ import (
 )
 
 const (
-	maxErasuresWaiting = 1000 // erasures that are not in force yet
-	maxEraseTries      = 20   // of a request that other writes are faster than
-	deletesAtOnce      = 100  // documents that one transaction deletes
+	maxErasuresWaiting  = 1000    // erasures that are not in force yet
+	maxDocumentsWaiting = 800_000 // of them: one event brings all into force, and causes at most fanfold.MaxChanges changes
+	maxEraseTries       = 20      // of a request that other writes are faster than
+	deletesAtOnce       = 100     // documents that one transaction deletes
 )
 
 // The steps of a request for an erasure that EraseStep is told of.
@@ -105,8 +106,8 @@ func (n *Node) Erase(ctx context.Context, asked fanfold.EraseRequest, by string)
 	if err != nil {
 		return nil, err
 	}
-	if waiting, err := n.erasuresWaiting(); err != nil || waiting >= maxErasuresWaiting {
-		return nil, orError(err, fanfold.Errorf(fanfold.Busy, "%d erasures wait to come into force already: try again once they have", waiting))
+	if waiting, documents, err := n.erasuresWaiting(); err != nil || waiting >= maxErasuresWaiting || documents+len(asked.Documents) > maxDocumentsWaiting {
+		return nil, orError(err, fanfold.Errorf(fanfold.Busy, "%d erasures of %d documents wait to come into force already: try again once they have", waiting, documents))
 	}
 	if err := e.run(ctx); err != nil {
 		return nil, err

@@ -96,6 +96,35 @@ func CheckErasedFirst(dir string) error {
 	return fanfold.Errorf(fanfold.Conflict, "the store in %s was restored with --erasures, and has not erased yet what these list: start it with fanfold serve --data %s", dir, dir)
 }
 
+// withhold has the API tell nothing of a restored store that has to erase something first. The error is Conflict where others could read its log
+// meanwhile, and for a log on outside servers, which is another store's; and Unavailable.
+func (n *Node) withhold() error {
+	err := CheckErasedFirst(n.cfg.Data)
+	switch {
+	case err == nil:
+		return nil
+	case fanfold.CodeOf(err) != fanfold.Conflict || n.cfg.NATS != "":
+		return err
+	case n.cfg.NATSListen != "":
+		return fanfold.Wrap(err, fanfold.Conflict, "%s; and without --nats-listen, by which others could read it before", fanfold.MessageOf(err))
+	}
+	n.withholdFor("it begins with that")
+	return nil
+}
+
+// withholdFor takes note of why nothing is told of the store yet.
+func (n *Node) withholdFor(reason string) {
+	n.withheld.Store(fanfold.Errorf(fanfold.Unavailable, "the restored store erases what was erased after its backup was made, and answers nothing before: %s", reason))
+}
+
+// erasesFirst returns the Unavailable of a restored store that has not erased what it must not show, nil for any other one.
+func (n *Node) erasesFirst() error {
+	if err := n.withheld.Load(); err != nil {
+		return err
+	}
+	return nil
+}
+
 // eraseFirst erases what a restored store must not show, if there is something. It blocks until nothing is left of that. Killed anywhere, the next
 // start goes on. Errors are ctx's, Invalid for a file that cannot be read, and those of Erase that do not pass.
 func (n *Node) eraseFirst(ctx context.Context) error {
@@ -120,6 +149,7 @@ func (n *Node) eraseFirst(ctx context.Context) error {
 		err = n.eraseAll(ctx, list)
 	}
 	if err == nil {
+		n.withholdFor("what is erased goes from the log and the files")
 		err = n.awaitErasures(ctx)
 	}
 	if err != nil {
@@ -128,7 +158,8 @@ func (n *Node) eraseFirst(ctx context.Context) error {
 	if err := errors.Join(os.Remove(path), syncDir(n.cfg.Data, (*os.File).Sync)); err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "%s cannot be removed: %v", path, err)
 	}
-	n.cfg.Logger.Info("the restored store has erased what it was to")
+	n.withheld.Store(nil)
+	n.cfg.Logger.Info("the restored store has erased what it was to, and serves")
 	return nil
 }
 
@@ -202,7 +233,7 @@ func (n *Node) eraseSome(ctx context.Context, list []reports.ErasedDocument) (he
 
 // eraseSoon asks for an erasure, again and again while that can only not be done now.
 func (n *Node) eraseSoon(ctx context.Context, asked fanfold.EraseRequest) error {
-	for {
+	for waits := ""; ; {
 		err := n.mayErase(ctx)
 		if fanfold.CodeOf(err) == fanfold.Conflict { // a purge that the backup's log was about to do is done first
 			err = fanfold.Wrap(err, fanfold.Busy, "%s", fanfold.MessageOf(err))
@@ -212,7 +243,11 @@ func (n *Node) eraseSoon(ctx context.Context, asked fanfold.EraseRequest) error 
 		}
 		switch fanfold.CodeOf(err) {
 		case fanfold.Unavailable, fanfold.CatchingUp, fanfold.Lagging, fanfold.Busy, fanfold.Stale, fanfold.OutcomeUnknown, fanfold.Timeout, fanfold.RightsStale:
-			n.cfg.Logger.Debug("the erasure waits", "err", err)
+			if reason := fanfold.MessageOf(err); reason != waits {
+				n.cfg.Logger.Info("the restored store waits before it erases what it must not show", "err", err)
+				n.withholdFor(reason)
+				waits = reason
+			}
 		default:
 			return err
 		}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -31,12 +32,16 @@ type erasures struct {
 	total   int64  // of them; 0 where none are being deleted
 	residue bool   // an outside server may have content on its disk yet
 
-	checked    uint64    // the erase events up to it were seen to be over by this process
-	noticed    uint64    // the last erase event that was noticed
-	noticedAt  time.Time // and when
-	due        time.Time // when what failed is tried again
-	deletedAt  time.Time // when no message was left
-	deletedFor uint64    // by which erasure
+	waits bool // for replicas to forget what is deleted
+
+	checked   uint64        // the erase events up to it were seen to be over by this process
+	noticed   uint64        // the last erase event that was noticed
+	noticedAt time.Time     // and when
+	due       time.Time     // when what failed is tried again
+	pause     time.Duration // after it fails once more
+	left      bool          // what erased.views says was looked at by this process
+	goneFor   uint64        // the erasure in force of which nothing is left in any replica of the log
+	goneSince time.Time     // since when, with all replicas there
 }
 
 // How often a node looks after erasures, and what it waits for.
@@ -44,7 +49,7 @@ const (
 	erasuresEvery = 250 * time.Millisecond
 	eraseAnyway   = 10 * time.Minute // after which a node that is not ready is not waited for
 	eraseRetry    = 10 * time.Second
-	replicaWait   = 5 * time.Minute // for replicas to compact their logs of what they have agreed on
+	replicaWait   = 5 * time.Minute // for replicas to compact their Raft logs: a server does every 2 to 3 minutes, and may put it off
 	maxErased     = 3 << 20         // bytes of an erased event's documents
 	erasedAtOnce  = 16              // erased events in a transaction
 )
@@ -52,6 +57,7 @@ const (
 // The steps of an erasure after those of its request.
 const (
 	StepErasurePrepared = "prepared" // the live nodes have a read model without what goes
+	StepCompared        = "compared" // it is known which documents' views are others
 	StepErased          = "erased"   // the event is in the log from which on it is gone
 	StepEraseSwitched   = "changed over"
 	StepDeleted         = "deleted" // the messages are deleted
@@ -60,7 +66,7 @@ const (
 )
 
 // EraseSteps are the steps of an erasure, in order.
-var EraseSteps = []string{StepCollected, StepEraseAppended, StepErasurePrepared, StepErased, StepEraseSwitched, StepDeleted, StepRemade, StepEraseDone}
+var EraseSteps = []string{StepCollected, StepEraseAppended, StepErasurePrepared, StepCompared, StepErased, StepEraseSwitched, StepDeleted, StepRemade, StepEraseDone}
 
 // eraseStep tells a test of a step.
 func (n *Node) eraseStep(step string) error {
@@ -103,8 +109,11 @@ func (n *Node) runErasures(ctx context.Context) error {
 			return nil
 		}
 		n.erasures.note(err)
-		if err != nil {
-			n.erasures.due = time.Now().Add(eraseRetry)
+		if err == nil {
+			n.erasures.pause = 0
+		} else {
+			n.erasures.pause = min(max(2*n.erasures.pause, erasuresEvery), eraseRetry)
+			n.erasures.due = time.Now().Add(n.erasures.pause)
 			n.cfg.Logger.Warn("an erasure cannot go on, and is tried again", "err", err)
 		}
 	}
@@ -125,6 +134,9 @@ func (n *Node) goOnErasing(ctx context.Context) error {
 	last, inForce := n.Log.Erasures()
 	if last > e.noticed {
 		e.noticed, e.noticedAt = last, time.Now()
+	}
+	if err := n.nameLeft(ctx, inForce); err != nil {
+		return err
 	}
 	if last > inForce || n.baseLacks(inForce) {
 		if err := n.bringIntoForce(ctx, inForce); err != nil {
@@ -164,6 +176,12 @@ func (n *Node) bringIntoForce(ctx context.Context, inForce uint64) error {
 		if keys, at, err = n.Projector.ErasedViews(ctx, upTo); err != nil {
 			return orGone(err)
 		}
+		if err := n.keepViews(erasedViews{upTo, uint64(at)}); err != nil {
+			return err
+		}
+	}
+	if err := n.eraseStep(StepCompared); err != nil {
+		return err
 	}
 	base, err := n.erasedBase(ctx, upTo)
 	if err != nil {
@@ -211,8 +229,8 @@ func (n *Node) nodesWithout(ctx context.Context, erasure uint64) (bool, error) {
 	return false, nil
 }
 
-// erasedBase puts the base at which the log begins into the object store as of an erasure, and returns what it is; nil for a log that begins with its
-// first event.
+// erasedBase puts the base at which the log begins into the object store as of an erasure, and returns what it is. It returns nil for a log that begins
+// with its first event.
 func (n *Node) erasedBase(ctx context.Context, erasure uint64) (c *fanfold.Compaction, err error) {
 	if n.Log.Base().Seq == 0 {
 		return nil, nil
@@ -285,17 +303,85 @@ func (n *Node) appendEach(ctx context.Context, list []*fanfold.Event, expect fan
 
 // nameMissed appends an event that names the documents which were changed between the position up to which an erasure's event names documents, and that event.
 func (n *Node) nameMissed(ctx context.Context, upTo uint64, at fanfold.Position, event uint64, named map[fanfold.Key]struct{}) error {
-	missed := map[fanfold.Key]struct{}{}
-	err := n.Projector.ChangedBetween(at, event, func(key fanfold.Key) {
-		if _, ok := named[key]; !ok {
-			missed[key] = struct{}{}
+	missed, known := n.Projector.MissedViews(upTo)
+	if !known {
+		missed = map[fanfold.Key]struct{}{}
+		err := n.Projector.ChangedBetween(at, event, func(key fanfold.Key) { missed[key] = struct{}{} })
+		if err != nil && fanfold.CodeOf(err) != fanfold.PositionGone { // whoever is that far behind begins anew
+			return err
 		}
+	}
+	maps.DeleteFunc(missed, func(key fanfold.Key, _ struct{}) bool {
+		_, ok := named[key]
+		return ok
 	})
-	if err != nil || len(missed) == 0 {
+	if len(missed) > 0 {
+		if _, err := n.appendErased(ctx, &fanfold.Erased{UpTo: upTo}, slices.Collect(maps.Keys(missed))); err != nil {
+			return err
+		}
+	}
+	n.erasures.left = true
+	return os.Remove(filepath.Join(n.cfg.Data, erasedViewsFile))
+}
+
+// erasedViewsFile is the name of the file in the data directory that says up to where an erasure's event names documents, until those that were changed
+// later are named, too.
+const erasedViewsFile = "erased.views"
+
+// erasedViews is what that file has.
+type erasedViews struct {
+	UpTo uint64 `json:"upTo"`
+	At   uint64 `json:"at"` // a position
+}
+
+// keepViews writes that file.
+func (n *Node) keepViews(v erasedViews) error {
+	text, err := json.Marshal(v)
+	if err != nil {
 		return err
 	}
-	_, err = n.appendErased(ctx, &fanfold.Erased{UpTo: upTo}, slices.Collect(maps.Keys(missed)))
-	return err
+	n.erasures.left = false
+	return writeDurably(filepath.Join(n.cfg.Data, erasedViewsFile), text, 0o600, nil)
+}
+
+// nameLeft names the documents that an erasure's event has missed which is in force, where the process ended or failed before it did.
+func (n *Node) nameLeft(ctx context.Context, inForce uint64) error {
+	if n.erasures.left {
+		return nil
+	}
+	path := filepath.Join(n.cfg.Data, erasedViewsFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		n.erasures.left = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var v erasedViews
+	if json.Unmarshal(text, &v) != nil { // it says nothing
+		return os.Remove(path)
+	}
+	if v.UpTo > inForce || n.Projector.Erasure() < inForce {
+		return nil
+	}
+	at, err := n.inForceSince(v.UpTo)
+	if err != nil || at == 0 {
+		return err
+	}
+	return n.nameMissed(ctx, v.UpTo, fanfold.Position(v.At), at.Seq(), nil)
+}
+
+// inForceSince returns the position of the event by which an erasure came into force, 0 for none that is folded.
+func (n *Node) inForceSince(erasure uint64) (at fanfold.Position, err error) {
+	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+		e, err := s.Erasure(erasure)
+		if e != nil {
+			at = e.Position
+		}
+		return err
+	})
+	return at, err
 }
 
 // finishErasing removes what the log, the object stores and the node's files have of what is erased, and takes note once nothing is left.
@@ -303,15 +389,16 @@ func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
 	if err := n.forgetFiles(); err != nil {
 		return err
 	}
-	over, err := n.isErased(ctx, inForce)
-	if err == nil && !over {
-		n.erasures.done.Store(0) // it may have been over, before a stream was restored
-		if n.leads() {
+	gone, err := n.isErased(ctx, inForce)
+	if err == nil && !gone {
+		err = n.notOver(inForce)
+		if err == nil && n.leads() {
 			if err = n.deleteErased(ctx, inForce); err == nil {
-				over, err = n.isErased(ctx, inForce)
+				gone, err = n.isErased(ctx, inForce)
 			}
 		}
 	}
+	over := err == nil && n.replicasForgot(inForce, gone)
 	if c, seq := n.Log.Compaction(); c != nil && n.compactions.purged.Load() < seq { // what is before the base is in the log yet
 		over = false
 	}
@@ -326,6 +413,18 @@ func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
 	}
 	n.erasures.checked = inForce
 	return writeDurably(filepath.Join(n.cfg.Data, erasedFile), []byte(strconv.FormatUint(inForce, 10)+"\n"), 0o600, nil)
+}
+
+// notOver takes back that an erasure was over: a stream was restored since.
+func (n *Node) notOver(inForce uint64) error {
+	if n.erasures.done.Load() < inForce {
+		return nil
+	}
+	n.erasures.done.Store(0)
+	if err := os.Remove(filepath.Join(n.cfg.Data, erasedFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the node's files cannot be changed: %v", err)
+	}
+	return nil
 }
 
 // erasedFile is the name of the file in the data directory that has the last erase event whose erasure was over. The next start need not wait until that is
@@ -359,7 +458,7 @@ func (n *Node) forgetFiles() error {
 	return sqlite.RemoveSaved(filepath.Join(n.cfg.Data, savedFile))
 }
 
-// isErased tells whether nothing is left of what is erased in the log and the object stores. With several replicas it takes some time until these have forgotten.
+// isErased tells whether nothing is left of what is erased in the log and the object stores.
 func (n *Node) isErased(ctx context.Context, inForce uint64) (bool, error) {
 	e := &n.erasures
 	left, residue, err := n.Log.Unerased(ctx)
@@ -382,10 +481,29 @@ func (n *Node) isErased(ctx context.Context, inForce uint64) (bool, error) {
 			return false, err
 		}
 	}
-	if replicas, _ := n.Log.ReplicaCount(); replicas > 1 && e.deletedFor == inForce {
-		return time.Since(e.deletedAt) >= n.replicaWait(), nil
-	}
 	return true, nil
+}
+
+// replicasForgot tells whether the log's replicas have had the time to forget what is gone from the log. The time begins once all of them have
+// deleted it, and anew where one was away. Of an erasure that was over the node knows so already.
+func (n *Node) replicasForgot(inForce uint64, gone bool) bool {
+	e := &n.erasures
+	replicas, current := n.Log.ReplicaCount()
+	over := gone && (replicas <= 1 || e.done.Load() >= inForce)
+	if gone && !over {
+		switch {
+		case n.Log.ReplicasAway() > 0:
+			e.goneFor = 0
+		case e.goneFor == inForce:
+			over = time.Since(e.goneSince) >= n.replicaWait()
+		case current >= replicas:
+			e.goneFor, e.goneSince = inForce, time.Now()
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waits = gone && !over
+	return over
 }
 
 // replicaWait returns for how long replicas keep what was deleted in their logs of what they have agreed on.
@@ -398,10 +516,6 @@ func (n *Node) replicaWait() time.Duration {
 
 // deleteErased deletes the messages that are erased, and makes the object stores anew that have had copies of them.
 func (n *Node) deleteErased(ctx context.Context, inForce uint64) error {
-	e := &n.erasures
-	if e.deletedFor == inForce { // it waits for replicas
-		return nil
-	}
 	if err := n.groups.ForgetParked(ctx); err != nil {
 		return err
 	}
@@ -409,7 +523,7 @@ func (n *Node) deleteErased(ctx context.Context, inForce uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := n.Log.EraseMessages(ctx, also, e.progress); err != nil {
+	if err := n.Log.EraseMessages(ctx, also, n.erasures.progress); err != nil {
 		return err
 	}
 	if err := n.eraseStep(StepDeleted); err != nil {
@@ -418,11 +532,7 @@ func (n *Node) deleteErased(ctx context.Context, inForce uint64) error {
 	if err := n.remakeBuckets(ctx, inForce); err != nil {
 		return err
 	}
-	if err := n.eraseStep(StepRemade); err != nil {
-		return err
-	}
-	e.deletedFor, e.deletedAt = inForce, time.Now()
-	return nil
+	return n.eraseStep(StepRemade)
 }
 
 // progress notes how many messages are deleted.

@@ -10,19 +10,28 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// erasuresWaiting counts the erasures that are not in force yet.
-func (n *Node) erasuresWaiting() (int, error) {
+// erasuresWaiting counts the erasures that are not in force yet, and their documents.
+func (n *Node) erasuresWaiting() (erasures, documents int, err error) {
 	waiting := map[uint64]bool{}
-	err := n.Store.Read(func(s *sqlite.Snapshot) error {
+	err = n.Store.Read(func(s *sqlite.Snapshot) error {
 		list, err := s.Erasures()
-		for _, e := range list {
-			if e.Position == 0 {
-				waiting[e.Of] = true
-			}
+		if err != nil {
+			return err
 		}
-		return err
+		for _, e := range list {
+			if e.Position > 0 {
+				continue
+			}
+			waiting[e.Of] = true
+			named, err := s.CountErasedDocuments(e.Seq)
+			if err != nil {
+				return err
+			}
+			documents += named
+		}
+		return nil
 	})
-	return len(waiting), err
+	return len(waiting), documents, err
 }
 
 // Erasure tells how far an erasure is. The error is NotFound, or Unavailable.
@@ -119,6 +128,10 @@ func (n *Node) describe(e *reports.Erasure, last sqlite.StoredErasure) {
 	}
 	if p := n.Projector.ErasurePreparation(); e.Phase == reports.PhaseReplaying && p.Err != nil {
 		e.Error = fanfold.MessageOf(p.Err)
+	}
+	if n.erasures.waits && e.Phase == reports.PhaseDeleting {
+		e.Residue = append(e.Residue, reports.ErasureResidue{Where: "the Raft logs of the log's servers, which these compact by themselves within minutes",
+			Do: "wait; a server that is away must come back first, or leave the stream: nats stream cluster peer-remove"})
 	}
 	if n.erasures.residue {
 		e.Residue = append(e.Residue, reports.ErasureResidue{Where: "the block file of the log's stream in which the log begins, on every server of it",

@@ -112,7 +112,8 @@ type Node struct {
 	groups      *group.Groups // for the node itself
 	groupStates *groupStates
 	backups     backupsMade
-	finding     sync.Mutex // held while a text is searched for, which reads the whole log
+	withheld    atomic.Pointer[fanfold.Error] // why a restored store answers nothing yet; nil for nothing
+	finding     sync.Mutex                    // held while a text is searched for, which reads the whole log
 	values      *inspect.ValueCounter
 	writer      *writer.Writer
 	api         *api.Server
@@ -185,6 +186,9 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 		return n, err
 	}
 	if err := sqlite.RemoveSaved(filepath.Join(cfg.Data, savedFile)); err != nil { // a process that was killed left it
+		return n, err
+	}
+	if err := n.withhold(); err != nil {
 		return n, err
 	}
 	n.check = newLogCheck(n)
@@ -284,6 +288,9 @@ func (n *Node) openAPI() {
 	apiOptions.Issuer, apiOptions.Metrics, apiOptions.Logger = n.issuer(), metrics(n), n.cfg.Logger
 	apiOptions.Answered, apiOptions.Denied, apiOptions.Tracer = n.instruments.answered, n.instruments.deniedOn, n.tracer
 	apiOptions.Queried = n.instruments.queries.queried
+	if n.withheld.Load() != nil {
+		apiOptions.Withheld = n.erasesFirst
+	}
 	inspector := inspector{n.inspector, n.Store, n.issuer()}
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
@@ -364,14 +371,23 @@ func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) e
 	return errors.Join(err, <-left, n.Close())
 }
 
-// serveAPI serves the API until ctx ends, or a part of the node has failed. Before that it erases what a restored store must not show.
+// serveAPI serves the API until ctx ends, or a part of the node has failed. Meanwhile it erases what a restored store must not show, and the API
+// tells nothing of the store until that is done.
 func (n *Node) serveAPI(ctx, parts context.Context) error {
-	if err := n.eraseFirst(ctx); err != nil {
-		return err
-	}
-	err := n.api.Run(ctx, n.listener, api.Ending{CloseFeeds: n.feed.Close, Failed: parts.Done()})
-	if err == nil && ctx.Err() == nil {
-		err = errors.New("the HTTP server ended")
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	failed := make(chan error, 1)
+	go func() {
+		err := n.eraseFirst(serving)
+		if err != nil {
+			stop()
+		}
+		failed <- err
+	}()
+	err := n.api.Run(serving, n.listener, api.Ending{CloseFeeds: n.feed.Close, Failed: parts.Done()})
+	stop()
+	if first := <-failed; err == nil && ctx.Err() == nil {
+		err = cmp.Or(first, errors.New("the HTTP server ended"))
 	}
 	return err
 }

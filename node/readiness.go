@@ -12,7 +12,7 @@ import (
 
 // reason says why a node is not ready.
 type reason struct {
-	check string // what was looked at: shutdown, log, projector, catching-up, lag, lease
+	check string // what was looked at: shutdown, log, projector, erasure, catching-up, lag, lease
 	err   error
 }
 
@@ -43,6 +43,7 @@ func (n *Node) reasons() (list []reason) {
 	} else if damage == nil {
 		add("log", n.Log.Failing())
 	}
+	add("erasure", n.erasesFirst())
 	add("catching-up", n.catchingUp())
 	add("catching-up", n.check.scanProgress())
 	add("lag", n.tooFar())

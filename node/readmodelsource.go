@@ -58,12 +58,12 @@ func (l backupLog) Erasures() (last, inForce uint64) { return l.Erasure, l.Erasu
 // ErasuresAfter returns nothing: see Erasures.
 func (l backupLog) ErasuresAfter(uint64, uint64) []*fanfold.Erasure { return nil }
 
-// Base returns the base at which the backup's log begins, nil where it begins with its first event.
+// Base returns the base at which the backup's log begins, nil where it begins with its first event. It is as of the backup's erasure.
 func (l backupLog) Base(context.Context) (*projector.Base, error) {
 	if l.Backup.Base == nil {
 		return nil, nil
 	}
-	return &projector.Base{Horizon: l.Backup.Base.Horizon(), Open: func(context.Context) (io.ReadCloser, error) { return l.OpenBase() }}, nil
+	return &projector.Base{Horizon: l.Backup.Base.Horizon(), Erasure: l.Erasure, Open: func(context.Context) (io.ReadCloser, error) { return l.OpenBase() }}, nil
 }
 
 // backupReader reads a backup in a goroutine of its own.

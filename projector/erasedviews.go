@@ -13,8 +13,8 @@ import (
 // errNotPrepared is the error of who asks what an erasure changes before its read model is ready.
 var errNotPrepared = fanfold.Errorf(fanfold.Unavailable, "the read model is not prepared for the erasure")
 
-// ErasedViews returns the keys of the documents whose present views are others by an erasure, as of which a read model is prepared, and the position
-// of which that is so. It blocks until a copy of the read model that is served was compared with the prepared one. Errors are Unavailable where none is
+// ErasedViews returns the keys of the documents whose present views are others by an erasure, and the position of which that is so. A read
+// model is prepared as of that erasure. It blocks until a copy of the read model that is served was compared with the prepared one. Errors are Unavailable where none is
 // prepared, ctx's, and those of the read models.
 func (p *Projector) ErasedViews(ctx context.Context, erasure uint64) (keys map[fanfold.Key]struct{}, at fanfold.Position, err error) {
 	w := p.erasing.take(erasure)
@@ -42,7 +42,35 @@ func (p *Projector) ErasedViews(ctx context.Context, erasure uint64) (keys map[f
 		return nil, 0, err
 	}
 	at, err = w.addChanged(ctx, keys, frozen.Checkpoint.At())
+	w.at = at
 	return keys, at, err
+}
+
+// noteMissed compares the views that were changed since ErasedViews once more, right before the change over. It is called with w.mu held.
+func (w *erasedModel) noteMissed(ctx context.Context) error {
+	if w.at == 0 {
+		return nil
+	}
+	keys := map[fanfold.Key]struct{}{}
+	if _, err := w.addChanged(ctx, keys, w.at); err != nil {
+		return err
+	}
+	e := &w.p.erasing
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.missed = &missedViews{w.erasure, keys}
+	return nil
+}
+
+// MissedViews returns the keys of the documents that ErasedViews has missed, because they were changed later; nil, false where that is not known.
+func (p *Projector) MissedViews(erasure uint64) (keys map[fanfold.Key]struct{}, known bool) {
+	e := &p.erasing
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.missed == nil || e.missed.erasure != erasure {
+		return nil, false
+	}
+	return e.missed.keys, true
 }
 
 // catchUpTo replays up to an event, at which the result must be then.

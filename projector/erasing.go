@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/fanfold/fanfold"
 )
 
 const (
@@ -19,6 +21,13 @@ type erasing struct {
 	at      uint64 // the last event that was replayed
 	target  uint64
 	err     error // why none could be prepared; nil where one can
+	missed  *missedViews
+}
+
+// missedViews are the documents whose views became others by an erasure as it came into force, of those that were changed after the position of ErasedViews.
+type missedViews struct {
+	erasure uint64
+	keys    map[fanfold.Key]struct{}
 }
 
 // told notes how far a read model is.
@@ -73,7 +82,8 @@ func (p *Projector) ErasurePreparation() ErasurePreparation {
 	return out
 }
 
-// ErasurePrepared returns the erasure as of which a read model is prepared, so that it may take over at any moment, or the one that is served is; 0 for none.
+// ErasurePrepared returns the erasure as of which a read model is prepared, or the one that is served; 0 for none. A prepared
+// one may take over at any moment.
 func (p *Projector) ErasurePrepared() uint64 {
 	erasure := p.erasure.Load()
 	if s := p.ErasurePreparation(); s.Ready {
@@ -89,8 +99,9 @@ type erasedModel struct {
 	ready   chan struct{} // closed once it is
 	ended   chan struct{} // closed once it was taken, or cannot be used
 
-	mu sync.Mutex  // held while it is worked on
-	r  *rebuilding // nil once it was swapped in, or discarded
+	mu sync.Mutex       // held while it is worked on
+	r  *rebuilding      // nil once it was swapped in, or discarded
+	at fanfold.Position // up to which ErasedViews has compared views; 0 where it has not
 }
 
 // isReady tells whether it may take over.
@@ -103,7 +114,7 @@ func (w *erasedModel) isReady() bool {
 	}
 }
 
-// prepareErasures prepares a read model as of the last erase event whenever that is not in force, until ctx ends. What fails is tried again.
+// prepareErasures prepares a read model as of the last erase event whenever that is not in force, until ctx ends. It tries again after a failure.
 func (p *Projector) prepareErasures(ctx context.Context) {
 	wait := pauseFailed
 	for ctx.Err() == nil {
@@ -219,6 +230,9 @@ func (w *erasedModel) takeOver(ctx context.Context) error {
 		return errGone
 	}
 	defer close(w.ended)
+	if err := w.noteMissed(ctx); err != nil {
+		return err
+	}
 	w.r = nil
 	swapping, err := r.swapIn(ctx)
 	r.feed.stop()

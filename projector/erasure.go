@@ -79,14 +79,14 @@ func amendedDigest(horizon, erasure uint64) fanfold.Digest {
 	return sha256.Sum256([]byte("fanfold base " + strconv.FormatUint(horizon, 10) + " erasure " + strconv.FormatUint(erasure, 10)))
 }
 
-// changeOver puts a read model in place as of the erasures that are in force, where the current one is as of earlier ones: the prepared one, or one
-// that is built now. It blocks until then.
+// changeOver puts a read model in place as of the erasures that are in force, if the current one is as of earlier ones. It takes the prepared
+// one, or builds one. It blocks until then.
 func (p *Projector) changeOver(ctx context.Context) error {
 	for p.mustChangeOver() {
 		inForce := p.asOf()
 		p.opt.Logger.Info("an erasure is in force, and the read model changes over", "erasure", inForce)
 		w := p.erasing.take(inForce)
-		if w == nil {
+		if w == nil || w.erasure != inForce { // one as of a later erasure would show what no event says yet
 			if err := p.rebuildErased(ctx); err != nil {
 				return err
 			}
@@ -105,8 +105,8 @@ func (p *Projector) changeOver(ctx context.Context) error {
 	return nil
 }
 
-// rebuildErased builds a read model as of the erasures that are in force up to where the current one is, and puts it in that one's place. What is wrong with
-// the log is a readError.
+// rebuildErased builds a read model as of the erasures that are in force up to where the current one is, and puts it in that one's place. An error of the
+// log is a readError.
 func (p *Projector) rebuildErased(ctx context.Context) error {
 	db, err := p.store.Build()
 	if err != nil {

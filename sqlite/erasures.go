@@ -142,6 +142,12 @@ func (s *Snapshot) EachErasedDocument(fn func(erasure uint64, d fanfold.ErasedDo
 	})
 }
 
+// CountErasedDocuments returns how many documents an erase event names.
+func (s *Snapshot) CountErasedDocuments(erasure uint64) (n int, err error) {
+	_, err = s.c.QueryRow("SELECT count(*) FROM erased_document WHERE erasure = ?", func(r driver.Row) { n = int(r.Int(0)) }, int64(erasure))
+	return n, err
+}
+
 // IsErased reports whether an erase event names a document.
 func (s *Snapshot) IsErased(key fanfold.Key) (bool, error) {
 	return s.c.Has("SELECT 1 FROM erased_document WHERE collection = ? AND id = ?", key.Collection, key.ID)

@@ -196,8 +196,8 @@ func (g *Groups) forgetParked(ctx context.Context, s *group, before []*partition
 	return nil
 }
 
-// ForgetParked takes away what consumers have said of changes that they could not handle, parked or not, of every group that g's rights
-// include: it may have a part of a document that is erased. What is parked stays so. Errors are Internal, Busy and Unavailable.
+// ForgetParked takes away what consumers have said of changes that they could not handle, of every group that g's rights include. It may
+// have a part of a document that is erased. Parked batches stay so. Errors are Internal, Busy and Unavailable.
 func (g *Groups) ForgetParked(ctx context.Context) error {
 	return g.each(ctx, func(s *group) error {
 		states, err := g.partitions(ctx, s)

@@ -234,7 +234,7 @@ type madeBackup struct {
 	Seconds  float64         `json:"seconds"`
 }
 
-// writeBackup makes or continues the backup in a writer's directory. Where the store has erased something since, all of it is written anew.
+// writeBackup makes or continues the backup in a writer's directory. If the store has erased something since, it writes all of it anew.
 func writeBackup(cmd *cobra.Command, source backupSource, w *backup.Writer, f backupFlags) error {
 	began, had, old := time.Now(), w.HasBase(), w.Old()
 	m, read, err := receiveBackup(cmd.Context(), source, w, f, began)

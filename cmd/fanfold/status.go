@@ -131,6 +131,9 @@ func showHistory(out io.Writer, h *reports.History) {
 	if h.Base != nil {
 		fmt.Fprintf(out, "history     from %s on, of %s\n", h.Oldest, h.OldestTime.Format(time.RFC3339))
 	}
+	if b := h.Backup; b != nil {
+		fmt.Fprintf(out, "backup      of %s has what was erased since: make another one, and remove it\n", b.Time.Format(time.RFC3339))
+	}
 	c := h.Compaction
 	switch {
 	case c == nil || c.Phase == reports.PhaseDone && c.Error == "":

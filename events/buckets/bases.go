@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -82,7 +83,7 @@ func (b *Bases) PutNamed(ctx context.Context, name string, seq uint64, digest fa
 
 // putNamed stores a base, and returns it once it is durable.
 func (b *baseStore) putNamed(ctx context.Context, name string, seq uint64, digest fanfold.Digest, r io.Reader) (Base, error) {
-	o, err := b.put(ctx, name, map[string]string{metaSeq: strconv.FormatUint(seq, 10), metaDigest: digest.String()}, r)
+	o, err := b.put(ctx, name, map[string]string{metaSeq: strconv.FormatUint(seq, 10), metaDigest: digest.String()}, math.MaxUint64, r)
 	if err == nil {
 		err = b.sync(ctx)
 	}

@@ -68,14 +68,15 @@ func (s *objects) metaPrefix() string { return "$O." + s.bucket + ".M." }
 func objectName(seq uint64) string { return fmt.Sprintf("%d-%s", seq, nuid.Next()) }
 
 // put stores what r has under a name, and returns the object once it is complete: nobody sees it before. If it
-// fails, what was sent is removed. It reads and sends one message at a time. Errors are r's, ctx's, and Unavailable.
-func (s *objects) put(ctx context.Context, name string, metadata map[string]string, r io.Reader) (object, error) {
+// fails, what was sent is removed. It reads and sends one message at a time. Errors are r's, ctx's, Unavailable, and Conflict where the object store
+// is made anew meanwhile, or was because of a later erasure than erasure, as of which the content is.
+func (s *objects) put(ctx context.Context, name string, metadata map[string]string, erasure uint64, r io.Reader) (object, error) {
 	o := object{Name: name, nuid: nuid.Next(), Metadata: metadata}
 	stream, err := s.open(ctx)
 	if err != nil {
 		return o, err
 	}
-	if err := s.upload(ctx, stream, &o, r); err != nil {
+	if err := s.upload(ctx, stream, &o, erasure, r); err != nil {
 		cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), servers.Patience)
 		defer cancel()
 		_ = stream.Purge(cleaning, jetstream.WithPurgeSubject(s.chunkSubject(o.nuid))) // a later put removes it otherwise
@@ -117,20 +118,25 @@ func (s *objects) tryOpen(ctx context.Context) (jetstream.Stream, error) {
 	return l.JS.Stream(ctx, events.ObjectsPrefix+s.bucket)
 }
 
-// upload sends the bytes, and then, once all of them are there, what describes them.
-func (s *objects) upload(ctx context.Context, stream jetstream.Stream, o *object, r io.Reader) error {
+// upload sends the bytes, and then, once all of them are there, what describes them. The first message has none: each of the others is stored only after
+// the one before, and so only in the object store that was seen to be one for this content.
+func (s *objects) upload(ctx context.Context, stream jetstream.Stream, o *object, erasure uint64, r io.Reader) error {
 	sum, chunk := sha256.New(), make([]byte, min(objectChunk, int(s.log.NC.MaxPayload())/2))
+	last, err := s.sendChunk(ctx, o, nil, 0)
+	if err == nil {
+		err = s.checkMade(ctx, erasure)
+	}
+	if err != nil {
+		return err
+	}
 	for {
 		n, err := io.ReadFull(r, chunk)
 		if n > 0 {
 			sum.Write(chunk[:n])
 			o.Bytes += int64(n)
-			msg := nats.NewMsg(s.chunkSubject(o.nuid))
-			msg.Data = chunk[:n]
-			msg.Header[jetstream.MsgIDHeader] = []string{fmt.Sprintf("%s.%d", o.nuid, o.chunks)}
-			o.chunks++
-			if err := s.send(ctx, msg); err != nil {
-				return err
+			var failed error
+			if last, failed = s.sendChunk(ctx, o, chunk[:n], last); failed != nil {
+				return failed
 			}
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -154,27 +160,50 @@ func (s *objects) upload(ctx context.Context, stream jetstream.Stream, o *object
 	msg := nats.NewMsg(s.metaSubject(o.Name))
 	msg.Data = body
 	msg.Header[jetstream.MsgRollup] = []string{jetstream.MsgRollupSubject}
+	_, err = s.send(ctx, msg)
+	return err
+}
+
+// sendChunk sends a piece of an object after the one with a sequence, 0 for the first, and returns its own sequence. The errors are those of send.
+func (s *objects) sendChunk(ctx context.Context, o *object, data []byte, after uint64) (seq uint64, err error) {
+	msg := nats.NewMsg(s.chunkSubject(o.nuid))
+	msg.Data = data
+	msg.Header[jetstream.MsgIDHeader] = []string{fmt.Sprintf("%s.%d", o.nuid, o.chunks)}
+	msg.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(after, 10)}
+	o.chunks++
 	return s.send(ctx, msg)
 }
 
-// send sends a message until the server has it. Errors are ctx's, and Unavailable where the server refuses it, or does not
-// answer for objectStall.
-func (s *objects) send(ctx context.Context, msg *nats.Msg) error {
+// checkMade returns Conflict where the object store was made anew because of a later erasure, and Unavailable.
+func (s *objects) checkMade(ctx context.Context, erasure uint64) error {
+	made, _, err := s.erasure(ctx)
+	if err == nil && made > erasure {
+		err = fanfold.Errorf(fanfold.Conflict, "the %s is from before the erasure %d: take another one", s.noun, made)
+	}
+	return err
+}
+
+// send sends a message until the server has it, and returns its sequence. Errors are ctx's, and Unavailable where the server refuses it, or does not
+// answer for objectStall. It is Conflict where the object store does not have the message that is to be the one before.
+func (s *objects) send(ctx context.Context, msg *nats.Msg) (seq uint64, err error) {
 	limit, cancel := context.WithTimeout(ctx, objectStall)
 	defer cancel()
 	for wait := time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
 		attempt, end := context.WithTimeout(limit, s.log.Attempt)
-		_, err := s.log.Request(attempt, msg)
+		ack, err := s.log.Request(attempt, msg)
 		end()
 		if err == nil {
-			return nil
+			return ack.Seq, nil
+		}
+		if refused := new(jetstream.APIError); errors.As(err, &refused) && refused.ErrorCode == servers.CodeWrongLastSequence {
+			return 0, fanfold.Wrap(err, fanfold.Conflict, "the object store %s was made anew while the %s was sent", s.bucket, s.noun)
 		}
 		select {
 		case <-time.After(wait):
 			continue
 		case <-limit.Done():
 		}
-		return cmp.Or(ctx.Err(), error(fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be stored: %v", s.noun, err)))
+		return 0, cmp.Or(ctx.Err(), error(fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be stored: %v", s.noun, err)))
 	}
 }
 

@@ -58,9 +58,22 @@ func (s *Snapshots) Erased(ctx context.Context, erasure uint64) (bool, error) {
 	return !slices.ContainsFunc(list, func(snap Snapshot) bool { return snap.Erasure < erasure }), err
 }
 
-// Remake removes all snapshots, with the files that have had any. It may be repeated. The next Put makes the object store anew, so the erasure
-// has to be in force. A Put that is under way fails. The error is Unavailable.
-func (s *Snapshots) Remake(ctx context.Context) error { return s.objects.drop(ctx) }
+// Remake removes all snapshots, with the files that have had any, and makes the object store anew. It may be repeated. The erasure has to be in force.
+// A Put that is under way fails, on whatever node, and nothing of it is in the new one's files. Errors are ctx's, and Unavailable.
+func (s *Snapshots) Remake(ctx context.Context) error {
+	for {
+		if err := s.objects.drop(ctx); err != nil {
+			return err
+		}
+		if _, err := s.objects.open(ctx); err != nil {
+			return err
+		}
+		made, there, err := s.objects.erasure(ctx)
+		if err != nil || there && made >= s.objects.log.InForce() { // otherwise a node has made it that does not know the erasure yet
+			return err
+		}
+	}
+}
 
 // Erased tells whether no file of the object store has had a base from before an erasure came into force. The error is Unavailable.
 func (b *Bases) Erased(ctx context.Context, erasure uint64) (bool, error) {

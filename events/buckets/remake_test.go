@@ -3,6 +3,7 @@ package buckets_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -130,6 +131,68 @@ func TestDead(t *testing.T) {
 	for seq, want := range []bool{true, true, true, false, true, false, false, false} {
 		if dead(uint64(seq)) != want {
 			t.Errorf("message %d: %v", seq, !want)
+		}
+	}
+}
+
+// reading is a reader that does something before it reads.
+type reading struct {
+	io.Reader
+	before func()
+}
+
+// Read implements io.Reader.
+func (r *reading) Read(b []byte) (int, error) {
+	r.before()
+	return r.Reader.Read(b)
+}
+
+// TestRemakeDuringPut: whenever the object store is made anew while a snapshot is sent, the rest of that is not stored, also where another snapshot was
+// put there meanwhile.
+func TestRemakeDuringPut(t *testing.T) {
+	dir := t.TempDir()
+	e, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, Durability: embedded.Always})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	nc, err := e.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	l, err := events.Open(t.Context(), nc, events.Options{Embedded: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := buckets.NewSnapshots(l)
+	part := strings.Repeat("mark"+"er ", 60_000)
+	for _, at := range []int{1, 2, 3} {
+		n := 0
+		remake := func() {
+			if n++; n != at {
+				return
+			}
+			if err := s.Remake(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if _, err := s.Put(t.Context(), buckets.Snapshot{Store: l.Store(), Seq: 7}, strings.NewReader("new")); err != nil {
+				t.Error(err)
+			}
+		}
+		var parts []io.Reader
+		for range 3 {
+			parts = append(parts, &reading{strings.NewReader(part[:256<<10]), func() {}})
+		}
+		whole := &reading{io.MultiReader(parts...), func() {}}
+		whole.before = remake
+		_, err := s.Put(t.Context(), buckets.Snapshot{Store: l.Store(), Seq: 3}, whole)
+		if fanfold.CodeOf(err) != fanfold.Conflict {
+			t.Errorf("made anew at piece %d: %v", at, err)
+		}
+		requireNowhere(t, dir, "mark"+"er")
+		if list, err := s.List(t.Context()); err != nil || len(list) != 1 || list[0].Seq != 7 {
+			t.Errorf("there are %+v, %v", list, err)
 		}
 	}
 }

@@ -45,13 +45,14 @@ func NewSnapshots(log *events.Log) *Snapshots {
 
 // Put stores what r has as a snapshot, whose Store, Fold, Seq, Event, Digest and Erasure are given, and removes all snapshots but the
 // latest two. It returns the snapshot once it is complete: nobody sees it before. If it fails, what was sent is removed.
-// It reads and sends one message at a time. Errors are r's, ctx's, Unavailable, and Conflict for a snapshot from before an erasure.
+// It reads and sends one message at a time. Errors are r's, ctx's, Unavailable, and Conflict for a snapshot from before an erasure, also one that
+// comes into force meanwhile.
 func (s *Snapshots) Put(ctx context.Context, snap Snapshot, r io.Reader) (Snapshot, error) {
 	if inForce := s.objects.log.InForce(); snap.Erasure < inForce {
 		return snap, fanfold.Errorf(fanfold.Conflict, "the snapshot is from before the erasure %d: take another one", inForce)
 	}
 	o, err := s.objects.put(ctx, objectName(snap.Seq), map[string]string{metaStore: string(snap.Store), metaFold: snap.Fold, metaSeq: strconv.FormatUint(snap.Seq, 10),
-		metaEvent: snap.Event.String(), metaDigest: snap.Digest.String(), metaErasure: strconv.FormatUint(snap.Erasure, 10)}, r)
+		metaEvent: snap.Event.String(), metaDigest: snap.Digest.String(), metaErasure: strconv.FormatUint(snap.Erasure, 10)}, snap.Erasure, r)
 	if err != nil {
 		return snap, err
 	}

@@ -70,26 +70,32 @@ func (c *checksums) whole(b []byte) int {
 	return size
 }
 
-// firstSequence returns the sequence with which a stream's block begins, 0 where its first record is not whole.
+// firstSequence returns the sequence of the first event in a stream's block, 0 where there is none before a record that is not whole. A mark of an event
+// that was removed is none: the block of a restored log begins with that of the last event before.
 func firstSequence(b block, stream string) (uint64, error) {
 	f, err := os.Open(b.path)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	header := make([]byte, recordHeader)
-	if n, err := f.ReadAt(header, 0); n < len(header) {
-		return 0, ignoreEOF(err)
+	sums, header := newChecksums(stream, b.number), make([]byte, recordHeader)
+	for at := int64(0); ; {
+		if n, err := f.ReadAt(header, at); n < len(header) {
+			return 0, ignoreEOF(err)
+		}
+		size := min(int64(binary.LittleEndian.Uint32(header)&^headersFlag), b.size, maxRecord)
+		record := make([]byte, size)
+		if _, err := f.ReadAt(record, at); err != nil {
+			return 0, ignoreEOF(err)
+		}
+		if sums.whole(record) == 0 {
+			return 0, nil
+		}
+		if seq := binary.LittleEndian.Uint64(record[4:]); seq&tombstoneFlag == 0 {
+			return seq &^ erasedFlag, nil
+		}
+		at += size
 	}
-	size := min(int64(binary.LittleEndian.Uint32(header)&^headersFlag), b.size, maxRecord)
-	record := make([]byte, size)
-	if _, err := f.ReadAt(record, 0); err != nil {
-		return 0, ignoreEOF(err)
-	}
-	if newChecksums(stream, b.number).whole(record) == 0 {
-		return 0, nil
-	}
-	return binary.LittleEndian.Uint64(record[4:]) &^ (tombstoneFlag | erasedFlag), nil
 }
 
 // ignoreEOF returns err, nil for the end of a file.

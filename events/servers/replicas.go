@@ -82,6 +82,19 @@ func (c *Cluster) Count() (current int, behind uint64) {
 	return current, behind
 }
 
+// Away returns of how many replicas the leader has not heard just now.
+func (c *Cluster) Away() (n int) {
+	if c == nil {
+		return 0
+	}
+	for _, r := range c.Replicas {
+		if r.Offline || r.Active >= silentReplica {
+			n++
+		}
+	}
+	return n
+}
+
 // state is what a stream's leader says of its replicas.
 type state struct {
 	Config struct {

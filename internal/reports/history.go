@@ -13,6 +13,14 @@ type History struct {
 	Base       *HistoryBase     `json:"base,omitempty"`      // at which the store begins; nil for a store that has all its events
 	Compaction *Compaction      `json:"compaction,omitempty"`
 	Erasures   []Erasure        `json:"erasures,omitempty"` // those that are not over, and the last one
+	Backup     *ErasedBackup    `json:"backup,omitempty"`   // nil where the last backup that the node has served has nothing of what is erased
+}
+
+// ErasedBackup is a backup from before an erasure, which has what was erased since.
+type ErasedBackup struct {
+	Time    time.Time        `json:"time"`    // when the node had served it
+	Last    fanfold.Bookmark `json:"last"`    // its last event
+	Erasure uint64           `json:"erasure"` // the last erase event that is in force since
 }
 
 // HistoryBase says what the file is with which a store begins.

@@ -186,6 +186,9 @@ func TestUnreadableEvent(t *testing.T) {
 	s.WantDoc("books", "b", `{"id":"b","x":1}`)
 	s.Want(http.StatusAccepted, "PUT", "/v1/books/c", `{}`)
 	s.Want(http.StatusNotFound, "GET", "/v1/books/c", "")
+	for _, erase := range []string{"/v1/books/b/_erase?dryRun=true", "/v1/books/b/_erase"} {
+		s.Want(http.StatusServiceUnavailable, "POST", erase, `{}`)
+	}
 }
 
 // TestShortWindowIsRefused: on a stream that forgets soon what it has, a write that is sent again

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -170,6 +171,47 @@ func TestEraseWhereStopped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWritesGoOn: writes and reads beside an erasure are not refused, although the embedded server is started again.
+func TestWritesGoOn(t *testing.T) {
+	suite.Parallel(t)
+	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+	defer s.Close()
+	s.Model(ordersModel)
+	writeOrders(s)
+	over := make(chan struct{})
+	var writers sync.WaitGroup
+	var written atomic.Int64
+	for w := range 4 {
+		writers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				path := fmt.Sprintf("/v1/orders/%d-%d", w, n)
+				put, err := s.Do(http.MethodPut, path, []byte(`{"customer":"bob"}`), "Content-Type", "application/json")
+				if err != nil || put.Status != http.StatusCreated {
+					t.Errorf("PUT %s: %v %+v", path, err, put)
+					return
+				}
+				if got, err := s.Do(http.MethodGet, path, nil); err != nil || got.Status != http.StatusOK {
+					t.Errorf("GET %s: %v %+v", path, err, got)
+					return
+				}
+				written.Add(1)
+			}
+		})
+	}
+	s.Erased(erase(s, "/v1/customers/ann/_erase", "{}"))
+	close(over)
+	writers.Wait()
+	if written.Load() == 0 {
+		t.Error("nothing was written meanwhile")
+	}
+	wantErased(t, s)
 }
 
 // awaitPurged waits until a compaction is over.

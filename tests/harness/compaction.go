@@ -26,7 +26,7 @@ func (s *Store) Compact(before uint64) (oldest fanfold.Position) {
 // Compacted waits until the store begins where a compaction on this node has asked for, and returns what Compact does. The log may be purged later.
 func (s *Store) Compacted() (oldest fanfold.Position) {
 	s.tb.Helper()
-	for {
+	for end := time.Now().Add(2 * time.Minute); ; {
 		var c struct{ Phase, Error string }
 		if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_compact", "").Body, &c); err != nil {
 			s.tb.Fatalf("compaction: %v", err)
@@ -36,6 +36,9 @@ func (s *Store) Compacted() (oldest fanfold.Position) {
 		}
 		if c.Phase == "done" || c.Phase == "purging" {
 			break
+		}
+		if time.Now().After(end) {
+			s.tb.Fatalf("the compaction does not end: %+v", c)
 		}
 		time.Sleep(5 * time.Millisecond) // between two looks
 	}

@@ -199,6 +199,8 @@ var limitTests = map[string]string{
 	"`members` of an erasure":                                                     "TestEraseRequests",
 	"erasures that wait for the next replay":                                      "TestEraseRequests",
 	"list of erasures (`GET /v1/_erasures`)":                                      "TestErasureLists",
+	"file of erasures (`fanfold restore --erasures`)":                             "TestReadErasures",
+	"`erase --file`":                                                              "TestEraseUsage",
 	"looking for a text (`POST /v1/_find`)":                                       "TestFindRequests",
 	"history that is kept (`--retain`)":                                           "TestRetainFlag",
 	"replay to a position (`--to`; `readmodel.json`)":                             "TestReplayFlags TestReplayToRefusesOtherDirectories",

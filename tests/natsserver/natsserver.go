@@ -89,6 +89,15 @@ func (c *Cluster) URLs() []string {
 	return urls
 }
 
+// Dirs are the directories in which the servers keep what they store.
+func (c *Cluster) Dirs() []string {
+	dirs := make([]string, len(c.opts))
+	for i, o := range c.opts {
+		dirs[i] = o.StoreDir
+	}
+	return dirs
+}
+
 // Stop shuts a server down, if it runs, and waits for its end.
 func (c *Cluster) Stop(i int) {
 	c.mu.Lock()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -178,6 +179,7 @@ func TestBackupAfterErasure(t *testing.T) {
 			addBackup(t, s, dir) // continues it
 			dir, rows := backUpWithRows(t, s)
 			restored, r := restoreRows(t, dir, "embedded", rows)
+			awaitDeleted(t, restored)
 			requireWholeLog(t, restored, r)
 			requireReplayed(t, restored)
 			restored.Want(http.StatusNotFound, "GET", "/v1/customers/ann", "")
@@ -213,6 +215,7 @@ func TestRestoreWithErasures(t *testing.T) {
 			}
 			restored := harness.Open(t, harness.Options{Dir: data, Configure: quickPurge})
 			defer func() { restored.Close() }()
+			awaitReady(t, restored)
 			restored.Want(http.StatusNotFound, "GET", "/v1/customers/ann", "")
 			restored.Want(http.StatusOK, "GET", "/v1/customers/bob", "")
 			if err := node.CheckErasedFirst(data); err != nil {
@@ -225,6 +228,122 @@ func TestRestoreWithErasures(t *testing.T) {
 			restored.CatchUp()
 			restored.Verify()
 		})
+	}
+}
+
+// awaitDeleted waits until a restored store has deleted what stands in the place of erased messages, and has put its base into a new object store.
+func awaitDeleted(t *testing.T, s *harness.Store) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		left, residue, err := s.Node.Log.Unerased(t.Context())
+		if err == nil && left == 0 && !residue {
+			_, inForce := s.Node.Log.Erasures()
+			if erased, err := buckets.NewBases(s.Node.Log).Erased(t.Context(), inForce); err == nil && erased {
+				return
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d messages are left, %v, %v", left, residue, err)
+		}
+	}
+}
+
+// awaitReady waits until a restored store has erased what it must not show. Before that it answers nothing but how it stands.
+func awaitReady(t *testing.T, s *harness.Store) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		document, err := s.Do("GET", "/v1/customers/ann", nil)
+		if err != nil || document.Status == http.StatusOK {
+			t.Fatalf("%+v, %v", document, err)
+		}
+		ready, err := s.Do("GET", "/readyz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ready.Status == http.StatusOK {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s", ready.Body)
+		}
+	}
+}
+
+// TestWithheld: a restored store that has yet to erase something answers probes and how it stands, and nothing else, and says why. Nobody reads its log
+// meanwhile. It starts so again after an end.
+func TestWithheld(t *testing.T) {
+	s := withCustomers(t, false)
+	dir, data := backUp(t, s), filepath.Join(t.TempDir(), "data")
+	list := []reports.ErasedDocument{{Erasure: 90, Collection: "customers", ID: "ann"}}
+	if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
+		t.Fatal(err)
+	}
+	readers := func(cfg *node.Config) { cfg.NATSListen = "127.0.0.1:0" }
+	if n, err := harness.Start(t, harness.Options{Dir: data, Configure: readers}); fanfold.CodeOf(err) != fanfold.Conflict {
+		t.Errorf("with readers of the log: %v", err)
+		if err == nil {
+			n.Close()
+		}
+	}
+	reached, goOn := make(chan struct{}, 100), make(chan struct{})
+	hold := func(cfg *node.Config) {
+		quickPurge(cfg)
+		cfg.EraseStep = func(step string) error {
+			if step != node.StepCollected {
+				return nil
+			}
+			reached <- struct{}{}
+			select {
+			case <-goOn:
+			case <-t.Context().Done():
+			}
+			return nil
+		}
+	}
+	restored := harness.Open(t, harness.Options{Dir: data, Configure: hold})
+	<-reached
+	for _, path := range []string{"/v1/customers/ann", "/v1/customers", "/v1/_export", "/v1/_changes?limit=1", "/v1/_backup", "/v1/_erasures", "/v1", "/v1/_model", "/v1/_groups", "/readyz"} {
+		if r := restored.Want(http.StatusServiceUnavailable, "GET", path, ""); strings.Contains(string(r.Body), secret("ann")) || !strings.Contains(string(r.Body), "restored store erases") {
+			t.Errorf("%s: %s", path, r.Body)
+		}
+	}
+	restored.Want(http.StatusServiceUnavailable, "PUT", "/v1/customers/new", "{}")
+	restored.Want(http.StatusServiceUnavailable, "POST", "/v1/_find", `{"text":"a"}`, "Content-Type", "application/json")
+	for _, path := range []string{"/healthz", "/v1/_status", "/metrics"} {
+		if r := restored.Want(http.StatusOK, "GET", path, ""); strings.Contains(string(r.Body), secret("ann")) {
+			t.Errorf("%s: %s", path, r.Body)
+		}
+	}
+	close(goOn)
+	awaitReady(t, restored)
+	requireForgotten(t, data)
+	restored.Close()
+}
+
+// TestStatusOfOldBackup: the status names the last backup that was made where something was erased since, until there is another one.
+func TestStatusOfOldBackup(t *testing.T) {
+	s := withCustomers(t, false)
+	old := func() *reports.ErasedBackup {
+		t.Helper()
+		var status reports.Status
+		if err := json.Unmarshal(s.Want(http.StatusOK, "GET", "/v1/_status", "").Body, &status); err != nil {
+			t.Fatal(err)
+		}
+		return status.History.Backup
+	}
+	dir := filepath.Join(t.TempDir(), "backup")
+	addBackup(t, s, dir)
+	last := s.Node.Store.Applied.Seq()
+	if b := old(); b != nil {
+		t.Errorf("before the erasure: %+v", b)
+	}
+	erase(t, s, "/v1/customers/ann")
+	if b := old(); b == nil || b.Last.Seq() != last || b.Erasure <= last || b.Time.IsZero() {
+		t.Errorf("after the erasure: %+v, want the backup up to event %d", b, last)
+	}
+	addBackup(t, s, dir)
+	if b := old(); b != nil {
+		t.Errorf("after another backup: %+v", b)
 	}
 }
 
