@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
@@ -64,7 +65,28 @@ func (n *Node) mayPublishAlone() error {
 
 // verifyBase reads the base at which the log begins through, and tells whether it is what the log says; nil for a log that has all its events. The error is
 // Unavailable, or ctx's.
-func (n *Node) verifyBase(ctx context.Context) (*reports.BaseReport, error) {
+func (n *Node) verifyBase(ctx context.Context) (report *reports.BaseReport, err error) {
+	for range baseTries {
+		if report, err = n.verifyBaseOnce(ctx); err != nil || report == nil || report.Error == "" {
+			return report, err
+		}
+		select { // an erasure may have moved it meanwhile
+		case <-time.After(baseRetry):
+		case <-ctx.Done():
+			return report, ctx.Err()
+		}
+	}
+	return report, err
+}
+
+// A base that cannot be read is looked for again.
+const (
+	baseTries = 3
+	baseRetry = time.Second
+)
+
+// verifyBaseOnce does what verifyBase does, once.
+func (n *Node) verifyBaseOnce(ctx context.Context) (*reports.BaseReport, error) {
 	source := newLogSource(n.Log)
 	base, err := source.Base(ctx)
 	if err == nil && base == nil {

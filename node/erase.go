@@ -461,7 +461,11 @@ func (e *erasing) removeLiving(ctx context.Context) error {
 	}
 	in := writer.Intent{AllowFanout: true, By: e.n.judge.Of(&access.Principal{ID: strings.TrimPrefix(e.by, "key:"), Roles: []string{model.RoleAdmin}})}
 	if len(ops) == 1 && ops[0].Kind == writer.Delete {
-		return e.deleteOne(ctx, ops[0].Key, in)
+		err := e.transact(ctx, ops, in)
+		if errors.Is(err, writer.ErrInSteps) {
+			err = e.deleteOne(ctx, ops[0].Key, in)
+		}
+		return err
 	}
 	for _, dry := range []bool{true, false} { // nothing goes where something cannot
 		in.DryRun = dry
@@ -474,7 +478,7 @@ func (e *erasing) removeLiving(ctx context.Context) error {
 	return nil
 }
 
-// deleteOne deletes a document, and whatever goes with it.
+// deleteOne deletes a document in steps: one transaction does not take whatever goes with it.
 func (e *erasing) deleteOne(ctx context.Context, key fanfold.Key, in writer.Intent) error {
 	for {
 		step, err := e.n.writer.DeleteNext(ctx, key, in)

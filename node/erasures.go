@@ -396,6 +396,9 @@ func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
 			if err = n.deleteErased(ctx, inForce); err == nil {
 				gone, err = n.isErased(ctx, inForce)
 			}
+			if !gone { // another node may still hold something; deleting again may start the log's server again
+				n.erasures.due = time.Now().Add(eraseRetry)
+			}
 		}
 	}
 	over := err == nil && n.replicasForgot(inForce, gone)
@@ -451,8 +454,8 @@ func (n *Node) forgetFiles() error {
 	if err != nil {
 		return err
 	}
-	if !n.snapshots.taking.TryLock() { // of what was erased before it began, or it fails
-		return nil
+	if !n.snapshots.taking.TryLock() {
+		return fanfold.Errorf(fanfold.Unavailable, "a snapshot is being taken, which may have what is erased: this waits for its end")
 	}
 	defer n.snapshots.taking.Unlock()
 	return sqlite.RemoveSaved(filepath.Join(n.cfg.Data, savedFile))

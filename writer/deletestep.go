@@ -21,6 +21,9 @@ type DeleteStep struct {
 	DryRun *DryRun         // of a dry run, which stores nothing
 }
 
+// ErrInSteps is the cause of the Unprocessable of a delete that one transaction does not take: DeleteNext does.
+var ErrInSteps = errors.New("the delete is to be made in steps")
+
 // DeleteNext makes one step of a delete that brings more with it than one transaction takes: it deletes and changes as
 // many holders as there is room for, children before parents, and the document itself once none is left. Repeat it
 // until the step says Done. Before the first step it walks everything that the delete leads to. It blocks until the log
