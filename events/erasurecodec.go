@@ -116,7 +116,8 @@ func (w *erasureWriter) add(m *fanfold.Substitute) {
 	if m.Actor != "" {
 		b = jsondoc.AppendQuote(append(b, `,"actor":`...), m.Actor)
 	}
-	w.messages = append(b, '}')
+	b = append(b, '}')
+	w.messages = b
 }
 
 // size returns how many bytes the payload has.

@@ -127,7 +127,7 @@ func TestEraseFromLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := events.Collecting{Documents: []fanfold.ErasedDocument{{Key: targetOf("p")}}, Keep: map[string][]string{"c": {"author"}},
-			Copies: func(holders, rule string, of fanfold.ErasedDocument) bool { return rule == "c.name" }}
+			Copies: func(_, rule string, _ fanfold.ErasedDocument) bool { return rule == "c.name" }}
 		e := eraseFrom(t, l, c)
 		if last, inForce := l.Erasures(); last != e || inForce != 0 {
 			t.Fatalf("the log knows erasures %d, %d", last, inForce)

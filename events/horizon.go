@@ -39,7 +39,7 @@ func (h *horizon) note(c *fanfold.Compaction, seq uint64) {
 			return
 		}
 		next := &knownHorizon{base: old.base, compaction: c, seq: seq, noted: time.Now()}
-		if c.Seq > next.base.Seq {
+		if b := next.base; c.Seq > b.Seq || c.Seq == b.Seq && c.Digest == b.Digest { // the metadata of a restored log do not have its erasure
 			next.base = Base{c.Seq, c.Digest, c.Erasure}
 		}
 		if h.known.CompareAndSwap(old, next) {

@@ -541,7 +541,7 @@ func (e *erasing) checks(erasure *fanfold.Erasure) (writes []fanfold.Write, err 
 			if err != nil {
 				return err
 			}
-			rev := fanfold.Revision(0)
+			var rev fanfold.Revision
 			if row != nil {
 				rev = row.Revision
 				if d.Members == nil || skeleton.Has(row.ReferencedText(), d.Members) {

@@ -6,8 +6,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// The phases of an erasure, besides PhaseReplaying, PhaseSwitching and PhaseDone.
-const PhaseDeleting = "deleting" // messages, and copies of the store from before
+// PhaseDeleting is the phase in which messages go, and copies of the store from before. An erasure has PhaseReplaying, PhaseSwitching and PhaseDone, too.
+const PhaseDeleting = "deleting"
 
 // Erasure says how far an erasure is, in GET /v1/_erasures/<number>.
 type Erasure struct {

@@ -14,8 +14,8 @@ func TestOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	for body, want := range map[string]string{
-		`{"id":"a","name":"Ann"}`:                                     `{"id":"a"}`,
-		` { "name" : "Ann", "author" : "b1", "id" : "a" } `:           `{"author":"b1","id":"a"}`,
+		`{"id":"a","name":"Ann"}`: `{"id":"a"}`,
+		"\t{ \"name\" : \"Ann\", \"author\" : \"b1\", \"id\" : \"a\" }": `{"author":"b1","id":"a"}`,
 		`{"id":1.0,"author":12}`:                                      `{"id":1.0,"author":12}`,
 		`{"id":"a","author":{"x":1}}`:                                 `{"id":"a"}`,
 		`{"id":"a","author":""}`:                                      `{"id":"a"}`,
