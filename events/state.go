@@ -100,7 +100,8 @@ func (l *Log) State(ctx context.Context) (State, error) {
 	return out, nil
 }
 
-// explain takes what is erased out of what is missing between the first event and the last, of which the server may know only how many there are.
+// explain takes what is erased, and what is up to the base, out of what is missing between the first event and the last. The server may know only how many
+// there are. Up to the base nobody needs an event, and the erase event that explains a gap there may have gone.
 func (s *State) explain(t *erasureTable, missing uint64) {
 	if s.First > s.Base+1 {
 		for s.begin() > s.Base+1 {
@@ -111,13 +112,14 @@ func (s *State) explain(t *erasureTable, missing uint64) {
 		}
 	}
 	if len(s.Missing) == 0 && missing > 0 {
-		s.Erased = s.erasedFirst + min(missing, t.count(s.First, s.Last))
+		before := s.Base + 1 - min(s.First, s.Base+1)
+		s.Erased = s.erasedFirst + min(missing, t.count(s.First, s.Last)+before)
 		return
 	}
 	all := len(s.Missing)
 	s.Missing = slices.DeleteFunc(s.Missing, func(seq uint64) bool {
 		found, _ := t.find(seq, ^uint64(0))
-		return found != nil
+		return found != nil || seq <= s.Base
 	})
 	s.Erased = s.erasedFirst + uint64(all-len(s.Missing))
 }
