@@ -52,8 +52,7 @@ func erasureAt(s *harness.Store, location string) (e reports.Erasure, ok bool) {
 	return e, json.Unmarshal(r.Body, &e) == nil
 }
 
-// awaitErased waits until a node says that an erasure is over, and wants the secret to be in no file of the servers then, their Raft logs
-// apart if these say so.
+// awaitErased waits until a node says that an erasure is over. No file of the servers may have the secret then. Their Raft logs may, where the caller says so.
 func awaitErased(t *testing.T, s *harness.Store, location string, limit time.Duration, dirs []string, raftLogs bool) {
 	t.Helper()
 	began, forgot := time.Now(), time.Duration(0)
