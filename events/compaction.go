@@ -87,9 +87,15 @@ func purgesSafely(version string) bool {
 // MayCompact returns nil where the server can remove events from the log's beginning, so that nothing else is lost. Otherwise the error is
 // Conflict, and says what to do. Unavailable is for a server that does not answer.
 func (l *Log) MayCompact(ctx context.Context) error {
-	info, err := l.stream.Info(ctx)
+	var info *jetstream.StreamInfo
+	err := l.outlast(ctx, func() (err error) {
+		if info, err = l.stream.Info(ctx); err != nil {
+			err = fanfold.Wrap(err, fanfold.Unavailable, "the log's settings cannot be read")
+		}
+		return err
+	})
 	if err != nil {
-		return fanfold.Wrap(err, fanfold.Unavailable, "the log's settings cannot be read")
+		return err
 	}
 	if info.Config.DenyDelete || info.Config.DenyPurge {
 		return fanfold.Errorf(fanfold.Conflict, "stream %s was made so that nothing can be removed from it, which cannot be changed: make a backup with fanfold backup, and restore it with fanfold restore into a new store", l.opt.Database)

@@ -143,6 +143,27 @@ func (l *Log) awaitPause(ctx context.Context) {
 	}
 }
 
+// outlastTime is for how long a question waits for a server that is started again as planned.
+const outlastTime = 30 * time.Second
+
+// outlast asks the server something, and asks again where it was started again as planned meanwhile. It blocks until ask has an answer, the
+// restart takes too long, or ctx has ended. The error is ask's.
+func (l *Log) outlast(ctx context.Context, ask func() error) error {
+	for end := time.Now().Add(outlastTime); ; {
+		before := l.restarts.Load()
+		err := ask()
+		restarts := errors.Is(l.health.noSpace(), fanfold.ErrRestarting) || l.restarts.Load() != before
+		if err == nil || !restarts || fanfold.CodeOf(err) != fanfold.Unavailable || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
 // restartNow starts the embedded server again. Until it runs, or ctx has ended, writes are refused with an error.
 func (l *Log) restartNow(ctx context.Context, refusal error) error {
 	durable := max(l.LastErased(), l.acked.Load())

@@ -11,7 +11,7 @@ import (
 // where nothing was ever written, and whether that event was a delete. It blocks for a round trip, and for a durable publish
 // before where the stream is replicated; the error is Unavailable, or Invalid for an event that cannot be read.
 func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, deleted bool, err error) {
-	m, err := l.currentBySubject(ctx, l.sub.document(key))
+	m, err := l.outlasting(ctx, func() (*servers.Message, error) { return l.currentBySubject(ctx, l.sub.document(key)) })
 	if err != nil || m == nil {
 		return 0, false, err
 	}
@@ -26,7 +26,7 @@ func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, 
 // returns its sequence, 0 where there is none. It blocks for a round trip; the error is
 // Unavailable.
 func (l *Log) LastLink(ctx context.Context, target fanfold.Key) (uint64, error) {
-	m, err := l.lastBySubject(ctx, l.sub.link(target)+".>")
+	m, err := l.outlasting(ctx, func() (*servers.Message, error) { return l.lastBySubject(ctx, l.sub.link(target)+".>") })
 	return m.Sequence(), err
 }
 
@@ -55,7 +55,7 @@ func (l *Log) KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error) {
 // there is none. It blocks as Last does; the error is Unavailable, or Invalid for an event that cannot be
 // read.
 func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error) {
-	m, err := l.currentBySubject(ctx, l.sub.importProgress(id))
+	m, err := l.outlasting(ctx, func() (*servers.Message, error) { return l.currentBySubject(ctx, l.sub.importProgress(id)) })
 	if err != nil || m == nil {
 		return nil, 0, err
 	}
@@ -64,6 +64,15 @@ func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold
 		return nil, 0, err
 	}
 	return ev.Body, fanfold.Revision(m.Seq), nil
+}
+
+// outlasting asks for a message as outlast asks.
+func (l *Log) outlasting(ctx context.Context, ask func() (*servers.Message, error)) (m *servers.Message, err error) {
+	err = l.outlast(ctx, func() (err error) {
+		m, err = ask()
+		return err
+	})
+	return m, err
 }
 
 // lastBySubject returns the last message on a subject, which may have wildcards, or nil. The error

@@ -329,13 +329,18 @@ func (l *Log) JoinsLinks() bool { return l.opt.Embedded != nil }
 // LastSeq asks the stream's leader for its last sequence. It blocks for a round trip; the error is
 // Unavailable.
 func (l *Log) LastSeq(ctx context.Context) (uint64, error) {
-	run := l.run.Load()
-	info, err := l.stream.Info(ctx)
-	if err != nil {
-		return 0, fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked")
-	}
-	run.highest.Advance(info.State.LastSeq)
-	return info.State.LastSeq, nil
+	var last uint64
+	err := l.outlast(ctx, func() error {
+		run := l.run.Load()
+		info, err := l.stream.Info(ctx)
+		if err != nil {
+			return fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked")
+		}
+		last = info.State.LastSeq
+		run.highest.Advance(last)
+		return nil
+	})
+	return last, err
 }
 
 // Connected tells whether there is a connection to the log's server. It does not block.

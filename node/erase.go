@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nuid"
 
@@ -287,6 +288,14 @@ func (e *erasing) catchUp(ctx context.Context) error {
 	return e.n.Store.Applied.Wait(ctx, seq)
 }
 
+// pauseErasing waits until a request is tried again.
+func (n *Node) pauseErasing(ctx context.Context) {
+	select {
+	case <-time.After(erasuresEvery):
+	case <-ctx.Done():
+	}
+}
+
 // run takes away what lives, and lists messages until none is left that is not listed.
 func (e *erasing) run(ctx context.Context) error {
 	for range maxEraseTries {
@@ -297,6 +306,10 @@ func (e *erasing) run(ctx context.Context) error {
 			return err
 		}
 		collected, err := e.collectAll(ctx)
+		if errors.Is(err, fanfold.ErrRestarting) { // without what an earlier request has erased
+			e.n.pauseErasing(ctx)
+			continue
+		}
 		if err == nil {
 			err = e.n.eraseStep(StepCollected)
 		}
