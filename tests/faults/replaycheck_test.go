@@ -87,6 +87,8 @@ var filler = map[string]string{
 	"horizon_paged": "INSERT INTO horizon_paged VALUES ('r', 't', 7)",
 	"omission":      "INSERT INTO omission VALUES ('r', 1, 1)", "once": "INSERT INTO once VALUES ('k', 'd', 1, 1)",
 	"import_progress": "INSERT INTO import_progress VALUES (x'6b', 1, x'7b7d')",
+	"erasure":         "INSERT INTO erasure VALUES (7, 7, 1, 1, 7, NULL, NULL)",
+	"erased_document": "INSERT INTO erased_document VALUES (7, 'c', 'd', NULL, NULL)",
 }
 
 // TestReplayCheckFindsEachTable: a row that is falsified, taken away or added in any table is reported with its table and key.
@@ -119,7 +121,9 @@ func TestReplayCheckFindsEachTable(t *testing.T) {
 	for name, columns := range tables {
 		keys, rest := slices.Clone(columns), slices.Clone(columns)
 		keys = slices.DeleteFunc(keys, func(c column) bool { return !c.key })
-		rest = slices.DeleteFunc(rest, func(c column) bool { return c.key || strings.HasPrefix(c.kind, "ANY") })
+		rest = slices.DeleteFunc(rest, func(c column) bool {
+			return c.key || strings.HasPrefix(c.kind, "ANY") || name == "checkpoint" && c.name == "erasure" // by which the replay itself goes
+		})
 		statements := map[string]string{sqlite.Missing: "DELETE FROM " + name + " WHERE " + first(name, keys)}
 		if len(rest) > 0 {
 			last := rest[len(rest)-1]
