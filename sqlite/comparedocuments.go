@@ -16,7 +16,13 @@ const differentSQL = `SELECT m.collection, m.id FROM main.document m LEFT JOIN o
 // onlyInOtherSQL reads the keys of documents of other alone.
 const onlyInOtherSQL = "SELECT o.collection, o.id FROM other.document o WHERE NOT EXISTS (SELECT 1 FROM main.document m WHERE m.number = o.number) ORDER BY o.number"
 
-// DifferentDocuments calls fn with the key of each document that one alone of the two read models has, or of which they have other views.
+// unchangedInOtherSQL finds the documents of which the generation lacks a change. Whoever reads its changes from an earlier position on is not told of it.
+const unchangedInOtherSQL = `SELECT DISTINCT d.collection, d.id FROM main.change o JOIN main.document d ON d.number = o.number
+	WHERE o.position >> 20 > coalesce((SELECT base FROM other.horizon WHERE id = 1), 0)
+	AND NOT EXISTS (SELECT 1 FROM other.change n WHERE n.position = o.position AND n.number = o.number)`
+
+// DifferentDocuments calls fn with the key of each document that one alone of the two read models has, or of which they have other views. So it does with each of which the
+// generation lacks a change, some of them more than once.
 // Nobody writes to the generation meanwhile, which Build made. It blocks until all are compared or ctx has ended. Errors are ctx's, fn's and those of reading.
 func (f *Frozen) DifferentDocuments(ctx context.Context, db *DB, fn func(key fanfold.Key) error) error {
 	c, err := f.openWith(db)
@@ -24,7 +30,7 @@ func (f *Frozen) DifferentDocuments(ctx context.Context, db *DB, fn func(key fan
 		return err
 	}
 	restore := c.EndWith(ctx)
-	for _, query := range []string{differentSQL, onlyInOtherSQL} {
+	for _, query := range []string{differentSQL, onlyInOtherSQL, unchangedInOtherSQL} {
 		if err == nil {
 			err = c.Query(query, func(r driver.Row) error { return fn(fanfold.Key{Collection: r.Text(0), ID: r.Text(1)}) })
 		}

@@ -398,6 +398,9 @@ func (h *history) checkVersions(key okey, rows []feedRow, view string) {
 	for i, row := range rows[1:] {
 		before[row.text("seq")] = rows[i].body()
 	}
+	if kept := h.keptRows(rows); h.erased && len(kept) > 0 && len(kept) < len(rows) { // what the row before says may be erased since
+		before[kept[0].text("seq")] = h.heldAt(h.horizon, view)[key]
+	}
 	rows = h.keptRows(rows)
 	direct := chance(h.t, 30)
 	if direct {
