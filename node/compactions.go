@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -155,7 +157,7 @@ func (n *Node) purge(ctx context.Context) {
 	if c.built.Load() < what.Seq || time.Now().Before(c.purgeDue) {
 		return
 	}
-	waiting, err := n.nodesBefore(ctx, what.Seq)
+	waiting, err := n.isWaitedFor(ctx, func(node membership.Node) bool { return node.Base < what.Seq })
 	if err != nil || waiting && time.Since(c.noticedAt) < purgeAnyway {
 		return
 	}
@@ -169,21 +171,13 @@ func (n *Node) purge(ctx context.Context) {
 	}
 }
 
-// nodesBefore tells whether a live node's read model still has what was before event seq. The error is Unavailable.
-func (n *Node) nodesBefore(ctx context.Context, seq uint64) (bool, error) {
+// isWaitedFor tells whether one of the live nodes is not as far as others wait for. The error is Unavailable.
+func (n *Node) isWaitedFor(ctx context.Context, late func(node membership.Node) bool) (bool, error) {
 	if n.members == nil {
 		return false, nil
 	}
 	live, err := n.members.Live(ctx)
-	if err != nil {
-		return true, err
-	}
-	for _, node := range live {
-		if node.Base < seq {
-			return true, nil
-		}
-	}
-	return false, nil
+	return err != nil || slices.ContainsFunc(live, late), err
 }
 
 // purgeUpTo does purge's work.

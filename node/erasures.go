@@ -18,6 +18,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -164,7 +165,7 @@ func (n *Node) bringIntoForce(ctx context.Context, inForce uint64) error {
 	if upTo < inForce || upTo == inForce && !n.baseLacks(inForce) || !n.leads() && !waited {
 		return nil
 	}
-	if waiting, err := n.nodesWithout(ctx, upTo); err != nil || waiting && !waited {
+	if waiting, err := n.isWaitedFor(ctx, func(node membership.Node) bool { return node.Erasure < upTo }); err != nil || waiting && !waited {
 		return err
 	}
 	if err := n.eraseStep(StepErasurePrepared); err != nil {
@@ -210,23 +211,6 @@ func orGone(err error) error {
 		return nil
 	}
 	return err
-}
-
-// nodesWithout tells whether a live node has no read model as of an erasure. The error is Unavailable.
-func (n *Node) nodesWithout(ctx context.Context, erasure uint64) (bool, error) {
-	if n.members == nil {
-		return false, nil
-	}
-	live, err := n.members.Live(ctx)
-	if err != nil {
-		return true, err
-	}
-	for _, node := range live {
-		if node.Erasure < erasure {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // erasedBase puts the base at which the log begins into the object store as of an erasure, and returns what it is. It returns nil for a log that begins
