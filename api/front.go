@@ -40,6 +40,7 @@ var hyperlinks = []hyperlink{
 	{"status", "/v1/_status", "How this node stands"},
 	{"ready", "/readyz", "Whether it is ready"},
 	{"metrics", "/metrics", "Metrics, in the format of Prometheus"},
+	{"console", consolePath, "The console, for browsers"},
 	{"openapi", "/openapi.json", "The description of the API (OpenAPI 3.1)"},
 }
 

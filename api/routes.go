@@ -148,6 +148,9 @@ func (s *Server) table() []route {
 		{"POST", compactPath, rightAdmin, byRoom, 0, untimed | lasting, s.compactions.compact},
 	}
 	rows = append(rows, s.erasures.table()...)
+	if s.opt.Console != nil {
+		rows = append(rows, route{"GET", "/_console", rightOpen, atOnce, 0, logless, s.toConsole}, route{"GET", "/_console/*", rightOpen, atOnce, 0, logless, s.console})
+	}
 	if s.opt.Metrics != nil {
 		rows = append(rows, route{"GET", "/metrics", rightMonitor, atOnce, 0, logless, buffered(s.opt.Metrics)})
 	}

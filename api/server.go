@@ -144,6 +144,7 @@ type Options struct {
 	Version  string          // of the program, as GET / tells it
 	Issuer   fanfold.Issuer  // gives out positions; the fold version that it knows of an event is a part of every ETag
 	Metrics  http.Handler    // answers GET /metrics; nil for none
+	Console  Console         // answers below /_console/; nil for none
 	Tracer   *tracing.Tracer // makes the spans of requests; nil for none
 	// PreviewTime bounds how long the documents that a model concerns are looked at while its client waits; default 1 min.
 	PreviewTime time.Duration

@@ -59,6 +59,9 @@ func demo(ctx context.Context, out io.Writer, cfg node.Config, once bool) (err e
 		return fanfold.Errorf(fanfold.Invalid, "%s holds a store already, and the demo wants an empty one: "+
 			"name a new directory, or serve that store:\n  %s serve --data %s", cfg.Data, invocation(), shellWord(cfg.Data))
 	}
+	if cfg.API.Console, err = openConsole(true, ""); err != nil {
+		return err
+	}
 	n, err := node.Open(ctx, cfg)
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
@@ -70,7 +73,7 @@ func demo(ctx context.Context, out io.Writer, cfg node.Config, once bool) (err e
 	defer stop()
 	err = n.Run(running, func(running context.Context) error {
 		t := newTour(baseURL(n.Addr()), out)
-		t.say("Fanfold demo: a bookshop at %s, %s.", t.server.server, place)
+		t.say("Fanfold demo: a bookshop at %s, %s. Its console: %s/_console/", t.server.server, place, t.server.server)
 		err := t.run(running)
 		switch {
 		case err == nil && once:

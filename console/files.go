@@ -1,0 +1,84 @@
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"path"
+
+	"github.com/fanfold/fanfold"
+)
+
+// types are the media types of the files, by their endings. A file of no other kind is served.
+var types = map[string]string{
+	".js":  "text/javascript; charset=utf-8",
+	".mjs": "text/javascript; charset=utf-8",
+	".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml",
+	".txt": "text/plain; charset=utf-8",
+}
+
+// file is one file as it is sent.
+type file struct {
+	kind         string // its media type
+	plain, small []byte // as it stands, and by gzip
+}
+
+// tree holds the files of the console and the page that loads them.
+type tree struct {
+	files map[string]file // by their names below static
+	hash  string          // of all names and contents
+	page  file
+	csp   string // the policy of the page
+}
+
+// newTree reads the files and makes the page. Errors are those of the files, and Invalid for a file of an unknown kind.
+func newTree(static fs.FS) (*tree, error) {
+	t := &tree{files: map[string]file{}}
+	sum := sha256.New()
+	var names []string // in the order of WalkDir, which is that of their names
+	err := fs.WalkDir(static, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		kind, known := types[path.Ext(name)]
+		if !known {
+			return fanfold.Errorf(fanfold.Invalid, "%s: a file of the console ends in .js, .mjs, .css, .svg or .txt", name)
+		}
+		text, err := fs.ReadFile(static, name)
+		if err != nil {
+			return err
+		}
+		of := sha256.Sum256(text)
+		_, _ = sum.Write(append([]byte(name+"\x00"), of[:]...)) // a hash takes all
+		t.files[name], err = newFile(kind, text)
+		names = append(names, name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.hash = hex.EncodeToString(sum.Sum(nil)[:8])
+	text, csp, err := page("s/"+t.hash, names)
+	if err != nil {
+		return nil, err
+	}
+	t.csp = csp
+	t.page, err = newFile("text/html; charset=utf-8", text)
+	return t, err
+}
+
+// newFile compresses a file.
+func newFile(kind string, text []byte) (file, error) {
+	var small bytes.Buffer
+	w, err := gzip.NewWriterLevel(&small, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	return file{kind: kind, plain: text, small: small.Bytes()}, err
+}
