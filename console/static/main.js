@@ -1,1 +1,4 @@
+import { html, render } from './lib/html.js';
+import { App } from './frame/app.js';
 
+render(html`<${App} />`, document.body);

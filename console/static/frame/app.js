@@ -1,0 +1,40 @@
+import { html, useEffect, useRef } from '../lib/html.js';
+import { place, placeHref } from '../lib/place.js';
+import { visible } from '../lib/visible.js';
+import { Visible } from '../ui/text.js';
+import { KeyDialog } from '../ui/keydialog.js';
+import { NodeLine } from './node.js';
+import { Who } from './who.js';
+import { routeOf } from './routes.js';
+
+const LINKS = [
+  { name: 'Collections', parts: [] },
+  { name: 'Changes', parts: ['_changes'] },
+];
+
+/** The frame around each page: a banner, the navigation, the page with its heading, and how the node stands. */
+export function App() {
+  const at = place.value;
+  const { page: Page, title } = routeOf(at);
+  const heading = useRef(/** @type {HTMLElement | null} */ (null));
+  const first = useRef(true);
+  const path = at.parts.join('/');
+  useEffect(() => {
+    document.title = visible(title) + ' – Fanfold';
+    if (!first.current) heading.current?.focus();
+    first.current = false;
+  }, [path, title]);
+  const skip = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    heading.current?.focus();
+  };
+  return html`
+    <a class="skip" href="#main" onClick=${skip}>Skip to content</a>
+    <header><span class="name">Fanfold</span>
+      <nav aria-label="Console">${LINKS.map((link) => html`<a href=${placeHref(link.parts)} aria-current=${link.parts.join('/') === (path === '' ? '' : path) ? 'page' : undefined}>${link.name}</a>`)}</nav>
+      <${Who} />
+    </header>
+    <main id="main"><h1 tabindex="-1" ref=${heading}><${Visible} text=${title} /></h1><${Page} key=${path} place=${at} /></main>
+    <footer><${NodeLine} /></footer>
+    <${KeyDialog} />`;
+}

@@ -1,0 +1,19 @@
+// Which page a place has. Places are the API's, so no name of a collection or document is shadowed.
+import { CollectionsPage } from '../pages/collections/page.js';
+import { NotFoundPage } from './notfound.js';
+
+/**
+ * @typedef {object} Route
+ * @property {any} page the component, which gets the place
+ * @property {string} title what the h1 and the title of the page say
+ */
+
+/**
+ * Returns the page of a place.
+ * @param {import('../lib/place.js').Place} place
+ * @returns {Route}
+ */
+export function routeOf({ parts }) {
+  if (parts.length === 0) return { page: CollectionsPage, title: 'Collections' };
+  return { page: NotFoundPage, title: 'Nothing here' };
+}

@@ -1,0 +1,20 @@
+import { html } from '../lib/html.js';
+import { Visible } from './text.js';
+
+/** @typedef {import('../lib/http.js').Problem} Problem */
+
+/**
+ * A problem as an alert: what is wrong, what to do, and a button to try again.
+ * @param {{ problem: Problem | undefined, again?: () => void, children?: any }} props
+ */
+export function ProblemAlert({ problem, again, children }) {
+  if (!problem) return null;
+  const list = /** @type {any[]} */ (Array.isArray(problem.of.problems) ? problem.of.problems : []).slice(0, 100);
+  return html`<div role="alert" class="problem">
+    <strong><${Visible} text=${problem.title} /></strong>
+    ${problem.detail && html`<p><${Visible} text=${problem.detail} max=${4000} /></p>`}
+    ${list.length > 0 && html`<ul>${list.map((p) => html`<li>${p.path && html`<code><${Visible} text=${String(p.path)} max=${200} /></code> `}<${Visible} text=${String(p.detail ?? '')} max=${1000} /></li>`)}</ul>`}
+    ${children}
+    ${again && html`<button type="button" onClick=${again}>Try again</button>`}
+  </div>`;
+}
