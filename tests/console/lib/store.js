@@ -64,8 +64,10 @@ export class Store {
    * @param {Record<string, string>} [headers]
    */
   async send(method, path, body, headers = {}) {
+    /** @type {Record<string, string>} */
     const kind = body === undefined ? {} : { 'Content-Type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' };
-    const response = await fetch(this.direct + path, { method, body, headers: { ...kind, 'Fanfold-Timeout': '60', ...headers } });
+    const sent = /** @type {BodyInit | undefined} */ (/** @type {unknown} */ (body));
+    const response = await fetch(this.direct + path, { method, body: sent, headers: { ...kind, 'Fanfold-Timeout': '60', ...headers } });
     return new Answer(response, Buffer.from(await response.arrayBuffer()));
   }
 
