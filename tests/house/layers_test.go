@@ -55,12 +55,8 @@ var mayImport = map[string][]string{
 	"tests/fanfold-stack":              {},
 	"tests/natsserver":                 {},
 	"tests/retest":                     {},
-<<<<<<< HEAD
-	"tests/harness":                    {"", "access", "access/keys", "api", "events/buckets", "internal/reports", "membership", "model", "node", "projector/inspect", "sqlite", "tests/natsserver", "tests/suite", "writer"},
-	"tests/openapi":                    {},
-=======
 	"tests/harness":                    {"", "access", "access/keys", "api", "console", "events/buckets", "internal/reports", "membership", "model", "node", "projector/inspect", "sqlite", "tests/natsserver", "tests/suite", "writer"},
->>>>>>> work
+	"tests/openapi":                    {},
 	"tests/suite":                      {},
 	"tests/jsonvalue":                  {},
 	"tests/linear":                     {"tests/harness"},
