@@ -27,3 +27,9 @@ export function pieces(text) {
  * @param {string} text
  */
 export const visible = (text) => pieces(text).map((piece, i) => (i % 2 ? '‹' + piece + '›' : piece)).join('');
+
+/**
+ * Returns a text with hidden characters as the escapes of JSON.
+ * @param {string} text of a string in JSON
+ */
+export const escapeHidden = (text) => text.replace(hidden, (found) => Array.from({ length: found.length }, (_, i) => '\\u' + found.charCodeAt(i).toString(16).padStart(4, '0')).join(''));
