@@ -22,7 +22,6 @@ function tokensOf(text) {
 }
 
 test(`splice keeps what an edit does not touch, in ${CASES} documents (FANFOLD_SEED=${seed})`, () => {
-  let edits = 0;
   for (let n = 0; n < CASES; n++) {
     const random = randomOf(seed + n);
     const documents = new Documents(random);
@@ -43,20 +42,12 @@ test(`splice keeps what an edit does not touch, in ${CASES} documents (FANFOLD_S
     assert.equal(got, typed === view ? original : want, told());
 
     // Any edit has the tokens that were typed, between bytes of the original.
-    const [from, to] = documents.someRun(scan(view));
-    const edited = view.slice(0, from) + documents.run(view, from) + view.slice(to);
-    try {
-      scan(edited);
-    } catch {
-      continue; // the edit has left no JSON
-    }
-    edits++;
+    const edited = documents.edit(view, scan(view));
     const spliced = splice(original, edited);
     assert.deepEqual(tokensOf(indent(spliced)), tokensOf(indent(edited)), told());
     assert.ok(same(scan(indent(spliced)), scan(indent(edited))), told());
     keepsEnds(original, edited, spliced, told);
   }
-  assert.ok(edits > CASES / 4, `${edits} edits are JSON`);
 });
 
 /**

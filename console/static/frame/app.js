@@ -2,6 +2,7 @@ import { html, useEffect, useRef } from '../lib/html.js';
 import { place, placeHref } from '../lib/place.js';
 import { visible } from '../lib/visible.js';
 import { Visible } from '../ui/text.js';
+import { SavedHere } from '../pages/edit/saved.js';
 import { KeyDialog } from '../ui/keydialog.js';
 import { NodeLine } from './node.js';
 import { Who } from './who.js';
@@ -23,7 +24,7 @@ export function App() {
     document.title = visible(title) + ' – Fanfold';
     if (!first.current) heading.current?.focus();
     first.current = false;
-  }, [path, title]);
+  }, [path, title, Page]);
   const skip = (/** @type {Event} */ event) => {
     event.preventDefault();
     heading.current?.focus();
@@ -34,7 +35,7 @@ export function App() {
       <nav aria-label="Console">${LINKS.map((link) => html`<a href=${placeHref(link.parts)} aria-current=${link.parts.join('/') === (path === '' ? '' : path) ? 'page' : undefined}>${link.name}</a>`)}</nav>
       <${Who} />
     </header>
-    <main id="main"><h1 tabindex="-1" ref=${heading}><${Visible} text=${title} /></h1><${Page} key=${path} place=${at} /></main>
+    <main id="main"><h1 tabindex="-1" ref=${heading}><${Visible} text=${title} /></h1><${SavedHere} place=${at} /><${Page} key=${path} place=${at} /></main>
     <footer><${NodeLine} /></footer>
     <${KeyDialog} />`;
 }

@@ -72,16 +72,18 @@ export class Documents {
     return [root, ...inside.flatMap((node) => this.nodes(node))];
   }
 
-  /** Returns a run of a text that begins at a value, a comma or an end, and ends so. @param {Node} root @returns {[number, number]} */
-  someRun(root) {
-    const places = this.nodes(root).flatMap((node) => [node.start, node.end, ...(node.members ?? []).map((m) => m.start)]);
-    const [a, b] = [this.pick(places), this.pick(places)];
-    return a < b ? [a, b] : [b, this.random() < 0.5 ? b : a];
-  }
-
-  /** Returns what is typed in the place of a run. @param {string} text @param {number} at */
-  run(text, at) {
-    const item = text[at - 1] === ' ' && this.random() < 0.5 ? this.value(2) : `${this.pick(NAMES)}: ${this.value(1)}`;
-    return this.pick(['', ' ', item, this.value(2), item + ',\n', ',' + item, '\n,\n ' + item]);
+  /**
+   * Returns a text in which members or elements of one object or array are others, more or fewer.
+   * @param {string} text
+   * @param {Node} root of the text
+   */
+  edit(text, root) {
+    const around = this.pick(this.nodes(root).filter((node) => node.members || node.elements));
+    const items = (around.members?.map((m) => [m.start, m.value.end]) ?? around.elements?.map((e) => [e.start, e.end]) ?? []).map(([from, to]) => text.slice(from, to));
+    const item = () => (around.members ? this.pick(NAMES) + this.blank() + ':' + this.blank() : '') + this.value(2);
+    const fresh = Array.from({ length: Math.floor(this.random() * 3) }, item);
+    items.splice(Math.floor(this.random() * (items.length + 1)), Math.floor(this.random() * 3), ...fresh);
+    const inside = items.length ? items.map((one) => this.blank() + one + this.blank()).join(',') : this.blank();
+    return text.slice(0, around.start + 1) + inside + text.slice(around.end - 1);
   }
 }
