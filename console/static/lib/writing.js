@@ -72,14 +72,14 @@ export function useWriting({ always = false, onDone, onStale }) {
       const problem = asProblem(error);
       const back = shown ? { ...shown, phase: /** @type {const} */ ('asking') } : { phase: /** @type {const} */ ('idle') };
       if (problem.kind === 'fanout-limit' && shown) setState({ ...back, past: true, problem });
-      else refused(problem, back, mayRepeat(problem) ? () => send(shown, allowFanout) : undefined, isUnknown(problem));
+      else refused(problem, back, () => send(shown, allowFanout), isUnknown(problem));
     }
   };
 
   /**
    * @param {Problem} problem
    * @param {State} back
-   * @param {() => void} [again]
+   * @param {() => void} again
    */
   const refused = (problem, back, again, unknown = false) => {
     if (problem.status === 412 && calls.current.onStale) {
@@ -87,7 +87,7 @@ export function useWriting({ always = false, onDone, onStale }) {
       calls.current.onStale(problem);
       return;
     }
-    setState({ ...back, problem, again, unknown });
+    setState({ ...back, problem, again: mayRepeat(problem) ? again : undefined, unknown });
   };
 
   return {

@@ -40,7 +40,7 @@ function told(base, theirs) {
  */
 function Differences({ title, before, after }) {
   const found = useMemo(() => differencesOf(before, after), [before, after]);
-  return html`<section aria-label=${title}><h2>${title}</h2>
+  return html`<section aria-label=${title}><h3>${title}</h3>
     ${typeof found === 'string' ? html`<p class="quiet">${found}</p>` : html`<ul class="differences">${found.slice(0, SHOWN).map(({ path, old, value }) => html`<li>
       <code><${Visible} text=${path || 'the document'} max=${MAX} /></code>: ${old ? html`<del><${Visible} text=${tokens(old)} max=${MAX} /></del>` : html`<span class="quiet">nothing</span>`} → ${
         value ? html`<ins><${Visible} text=${tokens(value)} max=${MAX} /></ins>` : html`<span class="quiet">nothing</span>`}</li>`)}

@@ -53,6 +53,10 @@ export function Draft({ collection, id, read, onSaved, children }) {
     if (changed) writing.begin(saving(collection, id, over, body));
     else writing.stop();
   };
+  const typing = () => {
+    if (told.said) setTold(NOTHING);
+    if (met) retype();
+  };
   const takeTheirs = () => {
     const theirs = met?.theirs;
     if (box.current) box.current.value = theirs ? indent(theirs.text) : EMPTY;
@@ -62,11 +66,11 @@ export function Draft({ collection, id, read, onSaved, children }) {
     forget();
     box.current?.focus();
   };
-  return html`${met?.known && html`<${Conflict} base=${base?.text} theirs=${met.theirs?.text} mine=${met.typed} onMine=${() => save(met.theirs)} onTheirs=${takeTheirs} />`}
-    <${ProblemAlert} problem=${met?.problem} again=${meet} />
-    <${TextBox} box=${box} initial=${initial} wrong=${told.mistakes.length > 0} focus=${read !== undefined} onInput=${met ? retype : undefined} />
+  return html`<${TextBox} box=${box} initial=${initial} wrong=${told.mistakes.length > 0} focus=${read !== undefined} onInput=${typing} />
     <div id="mistakes">${told.mistakes.length > 0 && html`<div role="alert" class="problem"><strong>This is no document yet</strong><${Mistakes} text=${told.text} mistakes=${told.mistakes} box=${box} /></div>`}
       ${!writing.state.effects && html`<${Refusal} writing=${writing} text=${told.text} box=${box} />`}</div>
+    ${met?.known && html`<${Conflict} base=${base?.text} theirs=${met.theirs?.text} mine=${met.typed} onMine=${() => save(met.theirs)} onTheirs=${takeTheirs} />`}
+    <${ProblemAlert} problem=${met?.problem} again=${meet} />
     <p class="actions"><button type="button" class="main" onClick=${() => save(base)}>Save</button> ${children}
       <span role="status" class="quiet">${told.said || SAYS[writing.state.phase]}</span></p>
     <${Preview} title="What this save changes" go="Save now" keep="Keep editing" writing=${writing} />`;

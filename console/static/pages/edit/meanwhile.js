@@ -1,4 +1,4 @@
-import { useState } from '../../lib/html.js';
+import { useEffect, useState } from '../../lib/html.js';
 import { useLive } from '../../lib/live.js';
 import { asProblem } from '../../lib/load.js';
 import { readIfThere } from './read.js';
@@ -20,6 +20,7 @@ import { readIfThere } from './read.js';
  */
 export function useMeanwhile({ collection, id, base, text, writing }) {
   const [met, setMet] = useState(/** @type {Met | null} */ (null));
+  useEffect(() => setMet(null), [collection, id]); // of a new document another id may be typed
   const meet = async () => {
     try {
       const theirs = await readIfThere(collection, id);
