@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"html/template"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -22,8 +21,8 @@ var imports = map[string]string{
 	"@dagrejs/dagre":       "vendor/dagre.mjs",
 }
 
-// late lists the directories and files that a page loads once it needs them.
-var late = []string{"model/", "vendor/dagre.mjs"}
+// first is the directory of the one page that is loaded ahead; others are loaded with what leads to them.
+const first = "pages/collections/"
 
 // policy is the Content-Security-Policy of the page, with the hash of its import map in place of MAP: an import map can stand
 // in the page alone.
@@ -53,7 +52,7 @@ func page(dir string, names []string) (text []byte, csp string, err error) {
 // early returns the modules that the page loads ahead, so that none waits for the import of another.
 func early(names []string) (modules []string) {
 	for _, name := range names {
-		isLate := slices.ContainsFunc(late, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+		isLate := strings.HasPrefix(name, "pages/") && !strings.HasPrefix(name, first) || name == imports["@dagrejs/dagre"]
 		if ext := path.Ext(name); (ext == ".js" || ext == ".mjs") && !isLate {
 			modules = append(modules, name)
 		}

@@ -1,11 +1,12 @@
 import { html, useEffect, useRef } from '../lib/html.js';
 import { place, placeHref } from '../lib/place.js';
+import { saved } from '../lib/saved.js';
 import { visible } from '../lib/visible.js';
 import { Visible } from '../ui/text.js';
-import { SavedHere } from '../pages/edit/saved.js';
 import { KeyDialog } from '../ui/keydialog.js';
 import { NodeLine } from './node.js';
 import { Who } from './who.js';
+import { LatePage } from './latepage.js';
 import { routeOf } from './routes.js';
 
 const LINKS = [
@@ -13,10 +14,13 @@ const LINKS = [
   { name: 'Changes', parts: ['_changes'] },
 ];
 
+/** @returns {Promise<any>} */
+const savedHere = async () => (await import('../pages/edit/saved.js')).SavedHere;
+
 /** The frame around each page: a banner, the navigation, the page with its heading, and how the node stands. */
 export function App() {
   const at = place.value;
-  const { page: Page, title } = routeOf(at);
+  const { page: Page, load, title } = routeOf(at);
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   const first = useRef(true);
   const path = at.parts.join('/');
@@ -24,7 +28,7 @@ export function App() {
     document.title = visible(title) + ' – Fanfold';
     if (!first.current) heading.current?.focus();
     first.current = false;
-  }, [path, title, Page]);
+  }, [path, title, Page ?? load]);
   const skip = (/** @type {Event} */ event) => {
     event.preventDefault();
     heading.current?.focus();
@@ -35,7 +39,7 @@ export function App() {
       <nav aria-label="Console">${LINKS.map((link) => html`<a href=${placeHref(link.parts)} aria-current=${link.parts.join('/') === (path === '' ? '' : path) ? 'page' : undefined}>${link.name}</a>`)}</nav>
       <${Who} />
     </header>
-    <main id="main"><h1 tabindex="-1" ref=${heading}><${Visible} text=${title} /></h1><${SavedHere} place=${at} /><${Page} key=${path} place=${at} /></main>
+    <main id="main"><h1 tabindex="-1" ref=${heading}><${Visible} text=${title} /></h1>${saved.value && html`<${LatePage} load=${savedHere} place=${at} />`}${Page ? html`<${Page} key=${path} place=${at} />` : html`<${LatePage} key=${path} load=${load} place=${at} />`}</main>
     <footer><${NodeLine} /></footer>
     <${KeyDialog} />`;
 }

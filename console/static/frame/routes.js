@@ -1,15 +1,21 @@
-// Which page a place has. Places are the API's, so no name of a collection or document is shadowed.
+// Which page a place has. Places are the API's, so no name of a collection or document is shadowed. But for the first, a page's
+// modules are loaded with the first place that needs them.
 import { CollectionsPage } from '../pages/collections/page.js';
-import { ChangesPage } from '../pages/changes/page.js';
-import { EditPage } from '../pages/edit/page.js';
-import { NewPage } from '../pages/edit/new.js';
 import { NotFoundPage } from './notfound.js';
 
 /**
  * @typedef {object} Route
- * @property {any} page the component, which gets the place
+ * @property {any} [page] the component, which gets the place
+ * @property {() => Promise<any>} [load] returns it
  * @property {string} title what the h1 and the title of the page say
  */
+
+/** @returns {Promise<any>} */
+const changes = async () => (await import('../pages/changes/page.js')).ChangesPage;
+/** @returns {Promise<any>} */
+const edit = async () => (await import('../pages/edit/page.js')).EditPage;
+/** @returns {Promise<any>} */
+const fresh = async () => (await import('../pages/edit/new.js')).NewPage;
 
 /**
  * Returns the page of a place.
@@ -18,8 +24,8 @@ import { NotFoundPage } from './notfound.js';
  */
 export function routeOf({ parts, params }) {
   if (parts.length === 0) return { page: CollectionsPage, title: 'Collections' };
-  if (parts.length === 1 && parts[0] === '_changes') return { page: ChangesPage, title: 'Changes' };
-  if (parts.length === 1 && params.has('new')) return { page: NewPage, title: 'New document' };
-  if (parts.length === 2 && params.has('edit')) return { page: EditPage, title: parts.join('/') };
+  if (parts.length === 1 && parts[0] === '_changes') return { load: changes, title: 'Changes' };
+  if (parts.length === 1 && params.has('new')) return { load: fresh, title: 'New document' };
+  if (parts.length === 2 && params.has('edit')) return { load: edit, title: parts.join('/') };
   return { page: NotFoundPage, title: 'Nothing here' };
 }

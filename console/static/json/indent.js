@@ -1,5 +1,5 @@
 // How a document stands in a text box: a member or an element a line, its tokens as they are.
-import { escapeHidden } from '../lib/visible.js';
+import { escapeHidden } from './hidden.js';
 import { tokenize } from './tokenize.js';
 
 /**

@@ -1,8 +1,8 @@
-import { html } from '../../lib/html.js';
-import { goTo, placeHref } from '../../lib/place.js';
-import { saved } from '../../lib/saved.js';
-import { useWriting } from '../../lib/writing.js';
-import { Preview, WriteProblem } from '../../ui/preview.js';
+import { html } from '../lib/html.js';
+import { goTo, placeHref } from '../lib/place.js';
+import { saved } from '../lib/saved.js';
+import { useWriting } from '../lib/writing.js';
+import { Preview, WriteProblem } from './preview.js';
 
 /**
  * What one can do with a document: a link to its editor, and a button that deletes it.
