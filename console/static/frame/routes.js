@@ -12,14 +12,20 @@ import { NotFoundPage } from './notfound.js';
 
 /** @returns {Promise<any>} */
 const changes = async () => (await import('../pages/changes/page.js')).ChangesPage;
+/** @returns {Promise<any>} */
+const edit = async () => (await import('../pages/edit/page.js')).EditPage;
+/** @returns {Promise<any>} */
+const fresh = async () => (await import('../pages/edit/new.js')).NewPage;
 
 /**
  * Returns the page of a place.
  * @param {import('../lib/place.js').Place} place
  * @returns {Route}
  */
-export function routeOf({ parts }) {
+export function routeOf({ parts, params }) {
   if (parts.length === 0) return { page: CollectionsPage, title: 'Collections' };
   if (parts.length === 1 && parts[0] === '_changes') return { load: changes, title: 'Changes' };
+  if (parts.length === 1 && params.has('new')) return { load: fresh, title: 'New document' };
+  if (parts.length === 2 && params.has('edit')) return { load: edit, title: parts.join('/') };
   return { page: NotFoundPage, title: 'Nothing here' };
 }
