@@ -1,5 +1,6 @@
 // Which page a place has. Places are the API's, so no name of a collection or document is shadowed.
 import { CollectionsPage } from '../pages/collections/page.js';
+import { ChangesPage } from '../pages/changes/page.js';
 import { DocumentPage } from '../pages/document/page.js';
 import { NotFoundPage } from './notfound.js';
 
@@ -16,6 +17,7 @@ import { NotFoundPage } from './notfound.js';
  */
 export function routeOf({ parts }) {
   if (parts.length === 0) return { page: CollectionsPage, title: 'Collections' };
+  if (parts.length === 1 && parts[0] === '_changes') return { page: ChangesPage, title: 'Changes' };
   if (parts.length === 2 && !parts[0].startsWith('_')) return { page: DocumentPage, title: parts.join('/') };
   return { page: NotFoundPage, title: 'Nothing here' };
 }

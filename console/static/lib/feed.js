@@ -12,6 +12,8 @@ import { member, plain, textOf } from '../json/value.js';
  * @property {string} op
  * @property {number} rev
  * @property {string} time
+ * @property {string} tx the transaction, empty for none
+ * @property {string} actor who wrote it, as far as the reader may know
  * @property {any} cause of a derived change: what it follows from
  * @property {import('../json/scan.js').Node | undefined} patch
  * @property {import('../json/scan.js').Node | undefined} doc
@@ -133,7 +135,7 @@ function rowOf(node) {
   const text = (/** @type {string} */ name) => textOf(member(node, name)) ?? '';
   const rev = member(node, 'rev');
   const cause = member(node, 'cause');
-  return { seq: text('seq'), collection: text('collection'), id: text('id'), op: text('op'), time: text('time'),
+  return { seq: text('seq'), collection: text('collection'), id: text('id'), op: text('op'), time: text('time'), tx: text('tx'), actor: text('actor'),
     rev: rev ? Number(rev.raw) : 0, cause: cause && plain(cause), patch: member(node, 'patch'), doc: member(node, 'doc') };
 }
 

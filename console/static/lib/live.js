@@ -58,7 +58,7 @@ function restart() {
   running = ending;
   const names = [...new Set([...watchers].flatMap((w) => w.collections))].sort();
   follow({
-    query: { collections: names.join(',') },
+    query: { collections: names.join(','), mode: 'all' },
     since: position,
     onRows: (rows) => { for (const w of watchers) w.take(rows); },
     onPosition: (at) => { if (running === ending) position = at; },

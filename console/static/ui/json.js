@@ -70,12 +70,15 @@ function Row({ token, pointer, node, depth, open, adds }) {
  * @param {{ pointer: string, node: Node, adds: Adds }} props
  */
 function Token({ pointer, node, adds }) {
-  const kind = 'token ' + (adds.marked?.(pointer) ? 'derived ' : '') + node.kind;
-  if (isContainer(node)) return html`<span class=${kind}>${summaryOf(node)}</span>`;
+  const kind = 'token' + (adds.marked?.(pointer) ? ' from-rule' : '');
+  if (isContainer(node)) return html`<span class=${isEmpty(node) ? kind : 'count ' + kind}>${summaryOf(node)}</span>`;
   const href = adds.href?.(pointer, node);
   const text = html`<${LongText} text=${node.raw} of=${visible(pointer || '/')} />`;
   return href === undefined ? html`<span class=${kind}>${text}</span>` : html`<a class=${kind} href=${href}>${text}</a>`;
 }
+
+/** @param {Node} node */
+const isEmpty = (node) => countOf(node) === 0;
 
 /** @param {Node} node */
 function summaryOf(node) {

@@ -20,8 +20,8 @@ function Carriers({ of }) {
   const [open, setOpen] = useState(false);
   const collection = of.rule.slice(0, of.rule.indexOf('.'));
   const documents = Number(of.documents);
-  return html`<div class="tie"><h3><code><${Visible} text=${of.rule} max=${300} /></code> <span class="quiet">${documents.toLocaleString('en')}</span>
-      ${documents > 0 && html` <button type="button" class="small" aria-expanded=${open} aria-label=${`Show carriers by ${of.rule}`} onClick=${() => setOpen(!open)}>Show</button>`}</h3>
+  return html`<div class="tie"><header><h3><code><${Visible} text=${of.rule} max=${300} /></code><span class="quiet">: ${documents.toLocaleString('en')}</span></h3>
+      ${documents > 0 && html`<button type="button" class="small" aria-expanded=${open} aria-label=${`Show carriers by ${of.rule}`} onClick=${() => setOpen(!open)}>Show</button>`}</header>
     ${of.reason && html`<p class="quiet"><${Visible} text=${of.reason} max=${1000} /></p>`}
     ${of.more > 0 && html`<p class="quiet">${Number(of.more).toLocaleString('en')} more ids were not looked for.</p>`}
     ${open && html`<${MoreList} label=${`Carriers by ${of.rule}`} items=${of.first} item=${(/** @type {string} */ id) => html`<${DocumentLink} collection=${collection} id=${id} short />`} />
