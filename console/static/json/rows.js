@@ -16,7 +16,7 @@ import { below } from './pointer.js';
 export const PAGE = 100;
 
 /** How many rows are open at first, whatever the document is. */
-const FIRST_ROWS = 300;
+const FIRST_ROWS = 200;
 
 /** @param {Node} node */
 export const isContainer = (node) => node.members !== undefined || node.elements !== undefined;

@@ -1,7 +1,7 @@
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js';
 import { PAGE, childrenOf, countOf, isContainer, openAtFirst } from '../json/rows.js';
 import { visible } from '../lib/visible.js';
-import { LongText } from './longtext.js';
+import { shortOrLong } from './longtext.js';
 
 /** @typedef {import('../json/scan.js').Node} Node */
 
@@ -24,7 +24,7 @@ export function JsonView({ root, adds = {} }) {
   const open = useMemo(() => openAtFirst(root), [root]);
   return html`<div class="json">${isContainer(root)
     ? html`<p class="quiet">${summaryOf(root)}</p><${Rows} node=${root} pointer="" depth=${0} open=${open} adds=${adds} />`
-    : html`<${Token} pointer="" node=${root} adds=${adds} />`}</div>`;
+    : tokenOf('', root, adds)}</div>`;
 }
 
 /**
@@ -56,8 +56,8 @@ function Row({ token, pointer, node, depth, open, adds }) {
   const inside = folds && !unfolded ? adds.inside?.(pointer) ?? 0 : 0;
   return html`<div class=${'row' + (adds.changed?.has(pointer) ? ' changed' : '')}>
       ${folds && html`<button type="button" class="fold" aria-expanded=${unfolded} aria-label=${`${node.members ? 'Members' : 'Elements'} of ${visible(pointer)}`} onClick=${() => setUnfolded(!unfolded)}></button>`}
-      <span class="at"><${LongText} text=${token} of="the name" first=${200} />:</span>${' '}
-      <${Token} pointer=${pointer} node=${node} adds=${adds} />
+      <span class="at">${shortOrLong(token, 'the name', 200)}:</span>${' '}
+      ${tokenOf(pointer, node, adds)}
       ${inside > 0 && html` <span class="quiet">${inside} derived within</span>`}
       ${adds.beside?.(pointer)}
     </div>
@@ -66,14 +66,16 @@ function Row({ token, pointer, node, depth, open, adds }) {
 }
 
 /**
- * The token of a value, a link where it leads somewhere.
- * @param {{ pointer: string, node: Node, adds: Adds }} props
+ * Returns the token of a value, a link where it leads somewhere.
+ * @param {string} pointer
+ * @param {Node} node
+ * @param {Adds} adds
  */
-function Token({ pointer, node, adds }) {
+function tokenOf(pointer, node, adds) {
   const kind = 'token' + (adds.marked?.(pointer) ? ' from-rule' : '');
   if (isContainer(node)) return html`<span class=${isEmpty(node) ? kind : 'count ' + kind}>${summaryOf(node)}</span>`;
   const href = adds.href?.(pointer, node);
-  const text = html`<${LongText} text=${node.raw} of=${visible(pointer || '/')} />`;
+  const text = shortOrLong(node.raw, pointer);
   return href === undefined ? html`<span class=${kind}>${text}</span>` : html`<a class=${kind} href=${href}>${text}</a>`;
 }
 

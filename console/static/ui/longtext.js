@@ -1,4 +1,5 @@
 import { html, useEffect, useRef, useState } from '../lib/html.js';
+import { visible } from '../lib/visible.js';
 import { Visible } from './text.js';
 
 /** How many characters are shown at first, and how many more at each step. */
@@ -22,10 +23,17 @@ export function LongText({ text, of, first = FIRST }) {
   const left = text.length - end;
   // The button goes with the last step, and the focus must not go with it.
   useEffect(() => { if (steps > 0 && left === 0) shown.current?.focus(); }, [steps, left]);
-  if (steps === 0 && left === 0) return html`<${Visible} text=${text} />`;
   return html`<span class="pieces" ref=${shown} tabindex="-1">${pieces.map((piece, i) => html`<span key=${i}><${Visible} text=${piece} /></span>`)}${left > 0 && '…'}</span>
     ${left > 0 && html` <button type="button" class="small" aria-label=${`Show more of ${of}`} onClick=${() => setSteps(steps + 1)}>Show more</button> <span class="quiet">${left.toLocaleString('en')} characters left</span>`}`;
 }
+
+/**
+ * Returns a text as it is shown. One that is short needs no component, of which a page may have hundreds.
+ * @param {string} text
+ * @param {string} of
+ * @param {number} [first]
+ */
+export const shortOrLong = (text, of, first = FIRST) => (text.length <= first ? Visible({ text }) : html`<${LongText} text=${text} of=${visible(of)} first=${first} />`);
 
 /**
  * Returns the last place up to another at which no pair of surrogates is cut.
