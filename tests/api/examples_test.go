@@ -44,13 +44,8 @@ func examplesOf(c *harness.Client, status int, method, path, body string, header
 
 // derivedRows returns the derived changes that the feed has after a position, as examples.
 func derivedRows(s *harness.Store, since string) (list []exampleRow) {
-	rows, _ := s.Changes("mode=all&limit=100000&since=" + since)
-	for _, raw := range rows {
-		text, err := json.Marshal(raw)
-		if err != nil {
-			panic(err)
-		}
-		var row struct {
+	var page struct {
+		Results []struct {
 			exampleRow
 			Op    string
 			Cause struct {
@@ -58,9 +53,11 @@ func derivedRows(s *harness.Store, since string) (list []exampleRow) {
 				Rules []string
 			}
 		}
-		if err := json.Unmarshal(text, &row); err != nil {
-			panic(err)
-		}
+	}
+	if err := json.Unmarshal(s.Want(200, "GET", "/v1/_changes?mode=all&limit=100000&since="+since, "").Body, &page); err != nil {
+		panic(err)
+	}
+	for _, row := range page.Results {
 		if row.Op == "derive" {
 			row.Rule, row.Rules = row.Cause.Rule, row.Cause.Rules
 			list = append(list, row.exampleRow)
@@ -98,8 +95,7 @@ func TestExamplesOfDryRuns(t *testing.T) {
 		examplesOf(admin, 200, "POST", "/v1/_transactions?dryRun=true&examples=20", `{"operations":[{"op":"put","collection":"authors","id":"a1","body":`+name+`},{"op":"put","collection":"other","id":"x","body":{}}]}`),
 	}
 	at := s.Put("authors", "a1", name).Header.Get("Fanfold-Position")
-	rows := derivedRows(s, harness.Bare(at))
-	rows = append(derivedRows(s, previous(at)), rows...)
+	rows := derivedRows(s, previous(at))
 	if len(rows) < 103 {
 		t.Fatalf("the feed has %d derived changes", len(rows))
 	}

@@ -30,7 +30,6 @@ func TestPlacesOfBadJSON(t *testing.T) {
 	s := harness.OpenTemp(t, harness.APIModel)
 	s.Put("books", "b1", `{}`)
 	for body, want := range map[string][2]int{
-		"":                          {1, 1},
 		"{":                         {1, 2},
 		"{\"a\":nul}":               {1, 9},
 		"{\r\n  \"ä𝄞\": tru3\r\n}":  {2, 12},
@@ -41,13 +40,16 @@ func TestPlacesOfBadJSON(t *testing.T) {
 		"{\"n\":\n[1,\n  2,\n 03]}": {4, 3},
 	} {
 		for _, st := range []step{{400, "PUT", "/v1/books/b1", body, nil}, {400, "PATCH", "/v1/books/b1", body, []string{"Content-Type", harness.MergeType}}, {400, "POST", "/v1/books", body, nil},
-			{400, "POST", "/v1/_transactions", body, nil}, {400, "POST", "/v1/books/_query", body, nil}, {400, "PUT", "/v1/_model", body, []string{"Content-Type", "application/json"}}} {
+			{400, "POST", "/v1/books/_query", body, nil}, {400, "PUT", "/v1/_model", body, []string{"Content-Type", "application/json"}}} {
 			if got := placesOf(t, s.Want(st.want, st.method, st.path, st.body, st.headers...)); got.Line != want[0] || got.Column != want[1] {
 				t.Errorf("%s %s %q: line %d, column %d, want %v", st.method, st.path, body, got.Line, got.Column, want)
 			}
 		}
 	}
-	if got := placesOf(t, s.Want(400, "PUT", "/v1/books/b1", `[]`)); got.Line != 0 || got.Column != 0 {
+	if got := placesOf(t, s.Want(400, "POST", "/v1/_transactions", "{\"operations\":[\n {\"op\":}]}")); got.Line != 2 || got.Column != 8 {
+		t.Errorf("a bad transaction has the place %+v", got)
+	}
+	if got := placesOf(t, s.Want(400, "POST", "/v1/_transactions", `{}`)); got.Line != 0 || got.Column != 0 {
 		t.Errorf("JSON that is no document has the place %+v", got)
 	}
 }
