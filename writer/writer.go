@@ -106,9 +106,9 @@ type Inspector interface {
 	Preview(ctx context.Context, m *model.Model, opt model.PreviewOptions) (*model.Preview, error)
 	// Guards returns which documents break a strict relation or unique member that is new in a checked model.
 	Guards(ctx context.Context, m *model.Model) ([]fanfold.Problem, error)
-	// DryRun counts what events would cause if they were the next ones of the log. The error is Conflict or NotFound where
-	// they do not fit the documents as they are.
-	DryRun(ctx context.Context, events []*fanfold.Event) (*model.Fanout, error)
+	// DryRun counts what events would cause if they were the next ones of the log, and shows a sample of it. The error is
+	// Conflict or NotFound where they do not fit the documents as they are.
+	DryRun(ctx context.Context, events []*fanfold.Event, sample model.Sample) (*model.Fanout, error)
 	// MayExceed estimates whether events cause more than limit derived changes. It is never false of events that do, and
 	// may be true of events that do not.
 	MayExceed(ctx context.Context, events []*fanfold.Event, limit int64) (bool, error)

@@ -52,6 +52,7 @@ var limitTests = map[string]string{
 	"derived changes of a write (`fanout.limit`, `allowFanout=true`)": "TestFanoutIsTold",
 	`documents that a delete writes in one step`:                      "TestDeleteInSteps TestDeleteOfLongChains TestDeleteWalkIsBounded",
 	`look ahead of a delete in steps`:                                 "TestDeleteWalkIsBounded TestStepsFindWhatRestricts",
+	"examples of a dry run (`examples`)":                              "TestBoundsOfExamples",
 	`dry run of a write`:                                              "TestDryRunBesideWrites",
 	`import`:                                                          "TestImportOfLargeLines TestImportNeedsLittleMemory TestSilentImportsYield",
 	`line of an import`:                                               "TestLongImportLinesTakeLittleMemory",
