@@ -120,7 +120,10 @@ func (l *Log) rewriteFiles(ctx context.Context, also map[string]func(seq uint64)
 	t.all(0, inForce, func(*fanfold.Substitute) bool { listed++; return true })
 	progress(0, listed)
 	for more := true; more; {
-		var err error
+		err := l.opt.Embedded.ProbeSpace() // for without space the server would not be started again
+		if err != nil {
+			return fanfold.Wrap(err, fanfold.Unavailable, "the log's disk is full (%s), and what is erased stays in its files until there are %d MiB", causeOf(err.Error()), ProbeBytes>>20)
+		}
 		if more, err = l.opt.Embedded.Rewrite(ctx, drops); err != nil {
 			return err
 		}
