@@ -77,19 +77,18 @@ func (n *Node) eraseStep(step string) error {
 	return n.cfg.EraseStep(step)
 }
 
-// forgetErased removes a read model that has what is erased, before anybody sees it. The node begins like a new one.
-func (n *Node) forgetErased() error {
-	n.readDone()
+// forgetErased removes a read model that has what is erased, before anybody sees it, and returns whether there was one. The node begins like a new one.
+func (n *Node) forgetErased() (forgot bool, err error) {
 	cp, err := n.Store.Checkpoint()
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, inForce := n.Log.Erasures()
 	if n.cfg.AsIs || cp.Erasure >= inForce || cp.Seq == 0 {
-		return nil
+		return false, nil
 	}
 	n.cfg.Logger.Info("the read model has what was erased since, and is removed and built anew", "erasure", inForce, "event", cp.Seq)
-	return n.Store.Empty()
+	return true, n.Store.Empty()
 }
 
 // runErasures looks after erasures until ctx ends, and returns nil.

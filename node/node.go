@@ -240,7 +240,8 @@ func (n *Node) openProjector(ctx context.Context) error {
 		return err
 	}
 	n.startLast = last
-	if err := n.forgetErased(); err != nil {
+	n.readDone()
+	if _, err := n.forgetErased(); err != nil {
 		return err
 	}
 	if err := n.startFromSnapshot(ctx, last); err != nil {
