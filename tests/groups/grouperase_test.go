@@ -65,10 +65,10 @@ func TestGroupsAcrossAnErasure(t *testing.T) {
 	if text := string(s.Want(http.StatusOK, "GET", "/v1/_groups/parked/_parked", "").Body); strings.Contains(text, erasedName) || !strings.Contains(text, `"id":"0-1"`) {
 		t.Errorf("after the erasure parked is %s", text)
 	}
-	s.Put("orders", "after", `{"customer":"ann","name":"mine"}`)
+	s.Put("orders", "after", `{"customer":"ann"}`)
 	for group, want := range map[string]string{
 		"parked":   "delete ann, erase ann, derive o, create after",
-		"filtered": "delete ann, erase ann, leave o",
+		"filtered": "erase ann, leave o", // before the delete it is as if the document had never matched,
 		"late":     "create ann, create o, delete ann, erase ann, derive o, create after",
 	} {
 		got, last := opsGiven(t, s, group, leases[group])
