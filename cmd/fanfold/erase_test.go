@@ -149,7 +149,7 @@ func TestEraseCommandInterrupted(t *testing.T) {
 	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "done", "1 documents")
 }
 
-// TestEraseMany: a file may name 10,000 documents, and a request no more. What --find prints is such a file.
+// TestEraseMany: a file may name 10,000 documents, and a request no more. The lines of --find are such a file.
 func TestEraseMany(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ten thousand documents")

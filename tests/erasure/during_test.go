@@ -269,8 +269,8 @@ func keptLine(id string) string {
 	return fmt.Sprintf(`{"collection":"orders","doc":{"id":%q,"customer":"ann"},"kept":{"orders.customerName":{"ann":"%s kept"},"orders.billedTo":{"ann":"%s kept"}}}`, id, secret, secret) + "\n"
 }
 
-// TestImportDuringErasure: values that an import brought of an erased document are gone. What it brings after the erasure was asked for is new, as a document is
-// that is written again, and the next erasure takes it away.
+// TestImportDuringErasure: values that an import brought of an erased document are gone. A line that comes after the request brings them anew. The next erasure
+// takes them away.
 func TestImportDuringErasure(t *testing.T) {
 	suite.Parallel(t)
 	for _, step := range []string{node.StepCollected, node.StepEraseAppended, node.StepErasurePrepared, node.StepCompared, node.StepErased, node.StepEraseSwitched} {

@@ -33,8 +33,8 @@ func opsGiven(t *testing.T, s *harness.Store, group string, l harness.GroupLease
 	return strings.Join(list, ", "), harness.Bare(out.LastSeq)
 }
 
-// TestGroupsAcrossAnErasure: groups go on after it, and give nothing of what is erased, in a parked batch that is given again, either. What a consumer said of that
-// is gone.
+// TestGroupsAcrossAnErasure: groups go on after it, and give nothing of what is erased, in a parked batch that is given again, either. The texts of consumers'
+// errors are gone.
 func TestGroupsAcrossAnErasure(t *testing.T) {
 	t.Parallel()
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) { cfg.PurgeWait = time.Millisecond }})
