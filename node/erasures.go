@@ -33,6 +33,8 @@ type erasures struct {
 	total   int64  // of them; 0 where none are being deleted
 	residue bool   // an outside server may have content on its disk yet
 
+	residueAt uint64 // where the log began when that was seen
+
 	waits bool // for replicas to forget what is deleted
 
 	checked   uint64        // the erase events up to it were seen to be over by this process
@@ -143,6 +145,9 @@ func (n *Node) goOnErasing(ctx context.Context) error {
 			return err
 		}
 		_, inForce = n.Log.Erasures()
+	}
+	if n.hasResidue() && n.Log.Base().Seq != e.residueAt { // a purge may have passed it
+		e.checked = 0
 	}
 	if inForce > e.checked && n.Projector.Erasure() >= inForce {
 		return n.finishErasing(ctx, inForce)
@@ -452,7 +457,7 @@ func (n *Node) isErased(ctx context.Context, inForce uint64) (bool, error) {
 		return false, err
 	}
 	e.mu.Lock()
-	e.residue = residue && n.embedded == nil
+	e.residue, e.residueAt = residue && n.embedded == nil, n.Log.Base().Seq
 	e.mu.Unlock()
 	if left > 0 || residue && n.embedded != nil {
 		return false, nil

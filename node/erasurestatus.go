@@ -134,8 +134,8 @@ func (n *Node) describe(e *reports.Erasure, last sqlite.StoredErasure) {
 			Do: "wait; a server that is away must come back first, or leave the stream: nats stream cluster peer-remove"})
 	}
 	if n.erasures.residue {
-		e.Residue = append(e.Residue, reports.ErasureResidue{Where: "the block file of the log's stream in which the log begins, on every server of it",
-			Do: "let a later compaction pass, or have each replica made anew: nats stream cluster peer-remove"})
+		e.Residue = append(e.Residue, reports.ErasureResidue{Where: "the block file of the stream " + n.Log.Stream() + " in which the log begins, on every server of it",
+			Do: "let later compactions pass that file, or have each replica made anew: nats stream cluster peer-remove " + n.Log.Stream()})
 	}
 }
 
