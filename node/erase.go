@@ -507,7 +507,7 @@ func (e *erasing) deleteOne(ctx context.Context, key fanfold.Key, in writer.Inte
 // transact makes some operations at once. A document that was written meanwhile is looked at again.
 func (e *erasing) transact(ctx context.Context, ops []*writer.Operation, in writer.Intent) error {
 	for _, op := range ops {
-		if err := e.n.writer.Prepare(op, in.By); err != nil {
+		if err := e.n.writer.Prepare(ctx, op, in.By); err != nil {
 			return err
 		}
 	}
