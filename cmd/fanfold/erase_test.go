@@ -70,16 +70,16 @@ func TestEraseCommand(t *testing.T) {
 	erase("--find", "Marker").want(t, exitDone, "authors/a1: 2 versions")
 	erase("--find", "Marker", "--json").want(t, exitDone, `{"collection":"authors","id":"a1","versions":2}`)
 	erase("--find", "nobody").want(t, exitDone, "no version of any document has this text")
-	erase("authors", "a1", "--dry-run").want(t, exitDone, "1 documents, of which 1 are there", "2 versions", "would go", "books.by: 1 documents show copies", "nothing is erased")
+	erase("authors", "a1", "--dry-run").want(t, exitDone, "1 document, of which 1 still there", "2 versions", "would go", "books.by: 1 document with copies", "nothing is erased")
 	erase("authors", "a1", "--dry-run", "--json").want(t, exitDone, `"Versions": 2`)
 	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "nothing was erased")
-	erase("authors", "a1", "--members", "/name", "--yes").want(t, exitDone, "/name, in 2 versions", "1 documents are erased")
+	erase("authors", "a1", "--members", "/name", "--yes").want(t, exitDone, "/name, in 2 versions", "erased 1 document,")
 	runCommand(t, "", "get", "authors", "a1", "--json", "--server", s.URL).want(t, exitDone, `{"id":"a1","born":1}`)
-	erase("--file", "-", "--yes").want(t, exitDone, "1 documents are erased, with the contents of")
+	erase("--file", "-", "--yes").want(t, exitDone, "erased 1 document, with the contents of")
 	erase("--file", "-", "--yes").want(t, exitDone, "nothing is left to erase")
 	runCommand(t, "", "history", "authors", "a1", "--server", s.URL).want(t, exitDone, "erase    all that it was is erased", "create")
 	runCommand(t, "", "changes", "--mode", "all", "--since", "0", "--once", "--server", s.URL).want(t, exitDone, "erase", "authors/a1")
-	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "done", "1 documents")
+	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "done", "1 document,")
 	runCommand(t, "", "erasures", "--json", "--server", s.URL).want(t, exitDone, `"Phase": "done"`)
 	runCommand(t, "", "erasures", "--export", "--server", s.URL).want(t, exitDone, `"collection":"authors","id":"a1","members":["/name"]}`, `"collection":"authors","id":"a1"}`)
 	if text := runCommand(t, "", "export", "--server", s.URL).out; strings.Contains(text, "Marker") {
@@ -102,7 +102,7 @@ func TestErasureLines(t *testing.T) {
 	}
 	var out strings.Builder
 	showErased(&out, &e)
-	for _, want := range []string{"2 documents are erased, with the contents of 9 events: the store has nothing of them since 9-0", "the node n1 was away", "server s may still have something of them: make its replica anew"} {
+	for _, want := range []string{"erased 2 documents, with the contents of 9 events: the store has nothing of them since 9-0", "the node n1 was away", "server s may still have something of them: make its replica anew"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in %s", want, out.String())
 		}
