@@ -143,7 +143,7 @@ func (d *documents) writeOne(c echo.Context, op *writer.Operation, body []byte) 
 		return err
 	}
 	op.Strict = w.prefer.strict
-	if err := d.writer.Prepare(op, w.request.By); err != nil {
+	if err := d.writer.Prepare(c.Request().Context(), op, w.request.By); err != nil {
 		return err
 	}
 	result, err := d.writer.Write(c.Request().Context(), op, w.request)

@@ -199,6 +199,7 @@ var limitTests = map[string]string{
 	"erasures (`POST /v1/_erase`): documents of a request; its body":              "TestEraseRequests TestOpenAPIDescribesEveryAnswer",
 	"`members` of an erasure":                                                     "TestEraseRequests",
 	"erasures that wait for the next replay":                                      "TestEraseRequests",
+	"documents whose views an erasure changes (`erased` events)":                  "TestErasedEvents",
 	"list of erasures (`GET /v1/_erasures`)":                                      "TestErasureLists",
 	"file of erasures (`fanfold restore --erasures`)":                             "TestReadErasures",
 	"`erase --file`":                                                              "TestEraseUsage",
