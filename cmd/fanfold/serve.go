@@ -10,7 +10,6 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/api"
-	"github.com/fanfold/fanfold/console"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/membership"
