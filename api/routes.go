@@ -209,7 +209,7 @@ func (s *Server) register() {
 		}
 	}
 	s.admin.links = slices.DeleteFunc(slices.Clone(hyperlinks), func(l hyperlink) bool {
-		return slices.ContainsFunc(s.routes.rows, func(r route) bool { return r.path == l.Href && r.method == http.MethodGet && s.refuses(&r) })
+		return l.Href == consolePath && s.opt.Console == nil || slices.ContainsFunc(s.routes.rows, func(r route) bool { return r.path == l.Href && r.method == http.MethodGet && s.refuses(&r) })
 	})
 }
 

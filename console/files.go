@@ -37,8 +37,7 @@ type tree struct {
 // newTree reads the files and makes the page. Errors are those of the files, and Invalid for a file of an unknown kind.
 func newTree(static fs.FS) (*tree, error) {
 	t := &tree{files: map[string]file{}}
-	sum := sha256.New()
-	var names []string // in the order of WalkDir, which is that of their names
+	sum := sha256.New() // of the files in the order of WalkDir, which is that of their names
 	err := fs.WalkDir(static, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -54,14 +53,13 @@ func newTree(static fs.FS) (*tree, error) {
 		of := sha256.Sum256(text)
 		_, _ = sum.Write(append([]byte(name+"\x00"), of[:]...)) // a hash takes all
 		t.files[name], err = newFile(kind, text)
-		names = append(names, name)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	t.hash = hex.EncodeToString(sum.Sum(nil)[:8])
-	text, csp, err := page("s/"+t.hash, names)
+	text, csp, err := page("s/"+t.hash, t.files)
 	if err != nil {
 		return nil, err
 	}

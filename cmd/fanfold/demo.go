@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/console"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -59,7 +60,7 @@ func demo(ctx context.Context, out io.Writer, cfg node.Config, once bool) (err e
 		return fanfold.Errorf(fanfold.Invalid, "%s holds a store already, and the demo wants an empty one: "+
 			"name a new directory, or serve that store:\n  %s serve --data %s", cfg.Data, invocation(), shellWord(cfg.Data))
 	}
-	if cfg.API.Console, err = openConsole(true, ""); err != nil {
+	if cfg.API.Console, err = console.New(""); err != nil {
 		return err
 	}
 	n, err := node.Open(ctx, cfg)

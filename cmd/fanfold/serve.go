@@ -10,7 +10,6 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/api"
-	"github.com/fanfold/fanfold/console"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/membership"
@@ -20,8 +19,8 @@ import (
 
 func serveCommand() *cobra.Command {
 	cfg, model, maxLag := node.Config{}, "", ""
-	var logFormat, logLevel, readOnly, consoleDir string
-	var withConsole bool
+	var logFormat, logLevel, readOnly string
+	var web webConsole
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a node: the log, the projector, the read model and the HTTP API",
@@ -43,7 +42,7 @@ position, and no writes. Nothing is written into its directory.`,
 			if cfg.MaxLag, err = membership.ParseLagBound(maxLag); err != nil {
 				return fanfold.Errorf(fanfold.Invalid, "--max-lag: %s", fanfold.MessageOf(err))
 			}
-			if cfg.API.Console, err = openConsole(withConsole, consoleDir); err != nil {
+			if cfg.API.Console, err = web.open(); err != nil {
 				return err
 			}
 			if readOnly != "" {
@@ -60,8 +59,7 @@ position, and no writes. Nothing is written into its directory.`,
 	f.IntVar(&cfg.MaxConnections, "max-connections", 50_000, "connections to the HTTP API at a time; others wait to be accepted")
 	f.Var(nameList{&cfg.Hosts}, "host", "names by which the API may be called besides localhost and addresses")
 	f.Var(nameList{&cfg.Origins}, "cors-origin", "web origins, such as https://app.example, whose pages may read and write; * lets pages of all origins read")
-	f.BoolVar(&withConsole, "console", true, "serve the web console at /_console/")
-	f.StringVar(&consoleDir, "console-dir", "", "directory of the console's files, read at each request while one works on them, in place of those in the program")
+	web.flags(f)
 	accessFlags(f, &cfg)
 	natsFlags(f, &cfg)
 	f.StringVar(&cfg.NATSListen, "nats-listen", "", "open the embedded NATS server to ordinary clients on this address, which may read the log")
@@ -147,15 +145,4 @@ func serveReadOnly(cmd *cobra.Command, cfg node.Config) error {
 	}
 	cfg.Logger.Info("fanfold is ready, and takes no writes", "url", r.URL(), "data", cfg.Data, "position", r.Info.Position.String(), "time", r.Info.Time)
 	return r.Run(cmd.Context())
-}
-
-// openConsole returns the console that a server has, nil for none.
-func openConsole(with bool, dir string) (api.Console, error) {
-	if !with {
-		if dir != "" {
-			return nil, fanfold.Errorf(fanfold.Invalid, "--console-dir names the files of a console, and --console=false wants none: leave one of them out")
-		}
-		return nil, nil
-	}
-	return console.New(dir)
 }

@@ -51,7 +51,7 @@ func rightOf(t *testing.T) map[string]string {
 
 // inBraces returns a route's path as documents have it.
 func inBraces(path string) string {
-	return regexp.MustCompile(`:(\w+)`).ReplaceAllString(path, "{$1}")
+	return regexp.MustCompile(`:(\w+)`).ReplaceAllString(strings.Replace(path, "*", "{file}", 1), "{$1}")
 }
 
 // TestTableOfRights: docs/security.md, openapi.json and the program have the same routes, and the first two the same rights. Package

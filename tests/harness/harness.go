@@ -26,6 +26,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/console"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -112,6 +113,10 @@ func Start(tb TB, opt Options) (*Store, error) {
 	cfg := node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
 		Replicas: replicas, Logger: opt.Logger, TraceEndpoint: opt.TraceEndpoint, KeepFold: !opt.Upgrade, FailWrite: opt.FailWrite, FailAppend: opt.FailAppend,
 		Fsync: opt.Fsync, Now: opt.Now, SetOrientedFrom: opt.SetOrientedFrom, Writer: opt.Writer, API: opt.API, MaxLag: opt.MaxLag, Members: opt.Members, AdminKeyFile: opt.AdminKeyFile}
+	var err error
+	if cfg.API.Console, err = console.New(""); err != nil {
+		return nil, err
+	}
 	if opt.Configure != nil {
 		opt.Configure(&cfg)
 	}

@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"tests/fanfold-stack":              {},
 	"tests/natsserver":                 {},
 	"tests/retest":                     {},
-	"tests/harness":                    {"", "access", "access/keys", "api", "events/buckets", "internal/reports", "membership", "model", "node", "projector/inspect", "sqlite", "tests/natsserver", "tests/suite", "writer"},
+	"tests/harness":                    {"", "access", "access/keys", "api", "console", "events/buckets", "internal/reports", "membership", "model", "node", "projector/inspect", "sqlite", "tests/natsserver", "tests/suite", "writer"},
 	"tests/suite":                      {},
 	"tests/jsonvalue":                  {},
 	"tests/linear":                     {"tests/harness"},

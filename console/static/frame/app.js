@@ -5,6 +5,7 @@ import { Visible } from '../ui/text.js';
 import { KeyDialog } from '../ui/keydialog.js';
 import { NodeLine } from './node.js';
 import { Who } from './who.js';
+import { LatePage } from './latepage.js';
 import { routeOf } from './routes.js';
 
 const LINKS = [
@@ -15,7 +16,7 @@ const LINKS = [
 /** The frame around each page: a banner, the navigation, the page with its heading, and how the node stands. */
 export function App() {
   const at = place.value;
-  const { page: Page, title } = routeOf(at);
+  const { page: Page, load, title } = routeOf(at);
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   const first = useRef(true);
   const path = at.parts.join('/');
@@ -34,7 +35,7 @@ export function App() {
       <nav aria-label="Console">${LINKS.map((link) => html`<a href=${placeHref(link.parts)} aria-current=${link.parts.join('/') === (path === '' ? '' : path) ? 'page' : undefined}>${link.name}</a>`)}</nav>
       <${Who} />
     </header>
-    <main id="main"><h1 tabindex="-1" ref=${heading}><${Visible} text=${title} /></h1><${Page} key=${path} place=${at} /></main>
+    <main id="main"><h1 tabindex="-1" ref=${heading}><${Visible} text=${title} /></h1>${Page ? html`<${Page} key=${path} place=${at} />` : html`<${LatePage} key=${path} load=${load} place=${at} />`}</main>
     <footer><${NodeLine} /></footer>
     <${KeyDialog} />`;
 }
