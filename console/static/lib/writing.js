@@ -29,8 +29,9 @@ export const MANY = 10_000;
 
 /**
  * Writes after a look at the effects.
- * @param {{ always?: boolean, onDone: (written: import('./write.js').Written) => void, onStale?: (problem: Problem) => void }} props
- *   always asks even where nothing derived would change; onStale is called where the document is at another revision
+ * @param {{ always?: boolean, onDone: (written: import('./write.js').Written, effects?: import('./write.js').Effects) => void, onStale?: (problem: Problem) => void }} props
+ *   always asks even where nothing derived would change, and shows who restricts a delete; onDone is given what was written, and what was
+ *   told of it before; onStale is called where the document is at another revision
  * @returns {Writing}
  */
 export function useWriting({ always = false, onDone, onStale }) {
@@ -67,7 +68,7 @@ export function useWriting({ always = false, onDone, onStale }) {
     try {
       const written = await write(asked, key, allowFanout);
       setState({ phase: 'idle' });
-      calls.current.onDone(written);
+      calls.current.onDone(written, shown?.effects);
     } catch (error) {
       const problem = asProblem(error);
       const back = shown ? { ...shown, phase: /** @type {const} */ ('asking') } : { phase: /** @type {const} */ ('idle') };
@@ -87,7 +88,8 @@ export function useWriting({ always = false, onDone, onStale }) {
       calls.current.onStale(problem);
       return;
     }
-    setState({ ...back, problem, again: mayRepeat(problem) ? again : undefined, unknown });
+    const phase = always && problem.kind === 'restricted' ? 'asking' : back.phase;
+    setState({ ...back, phase, problem, again: mayRepeat(problem) ? again : undefined, unknown });
   };
 
   return {

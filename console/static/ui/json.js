@@ -54,11 +54,13 @@ function Row({ token, pointer, node, depth, open, adds }) {
   const [unfolded, setUnfolded] = useState(open.has(node));
   const folds = countOf(node) > 0;
   const inside = folds && !unfolded ? adds.inside?.(pointer) ?? 0 : 0;
-  return html`<div class=${'row' + (adds.changed?.has(pointer) ? ' changed' : '')}>
+  const isChanged = adds.changed !== undefined && adds.changed.size > 0 && (adds.changed.has(pointer) || folds && !unfolded && [...adds.changed].some((at) => at.startsWith(pointer + '/')));
+  return html`<div class=${'row' + (isChanged ? ' changed' : '')}>
       ${folds && html`<button type="button" class="fold" aria-expanded=${unfolded} aria-label=${`${node.members ? 'Members' : 'Elements'} of ${visible(pointer)}`} onClick=${() => setUnfolded(!unfolded)}></button>`}
       <span class="at">${shortOrLong(token, 'the name', 200)}:</span>${' '}
       ${tokenOf(pointer, node, adds)}
       ${inside > 0 && html` <span class="quiet">${inside} derived within</span>`}
+      ${isChanged && html` <mark>changed</mark>`}
       ${adds.beside?.(pointer)}
     </div>
     ${adds.under?.(pointer)}

@@ -4,7 +4,7 @@ import { visible } from '../../lib/visible.js';
 import { stepsOf } from '../../json/pointer.js';
 import { JsonView } from '../../ui/json.js';
 import { Kind } from './kind.js';
-import { idOf, isAt, kindOf, relationsOf } from './model.js';
+import { idOf, isAt, kindOf, linksOf } from './model.js';
 import { Origin } from './origin.js';
 import { WholeText } from './whole.js';
 
@@ -15,7 +15,7 @@ import { WholeText } from './whole.js';
 export function DocumentRegion({ doc, parts, at, lineage, model, changed }) {
   const [opened, setOpened] = useState('');
   const marks = useMemo(() => marksOf(lineage), [lineage]);
-  const relations = useMemo(() => relationsOf(model).filter((r) => r.collection === parts[0]), [model]);
+  const links = useMemo(() => linksOf(model, parts[0]), [model]);
   const close = () => {
     document.getElementById(buttonOf(opened))?.focus();
     setOpened('');
@@ -30,10 +30,10 @@ export function DocumentRegion({ doc, parts, at, lineage, model, changed }) {
     },
     under: (/** @type {string} */ pointer) => opened === pointer && marks.values.has(pointer) && html`<${Origin} key=${pointer} value=${marks.values.get(pointer)} parts=${parts} model=${model} onClose=${close} />`,
     href: (/** @type {string} */ pointer, /** @type {import('../../json/scan.js').Node} */ node) => {
-      const steps = relations.length ? stepsOf(pointer) : [];
-      const relation = relations.find((r) => isAt(steps, r.path));
-      const id = relation && idOf(node);
-      return relation && id !== undefined ? placeHref([relation.to, id], { at }) : undefined;
+      const steps = links.length ? stepsOf(pointer) : [];
+      const link = links.find((l) => isAt(steps, l.path));
+      const id = link && idOf(node);
+      return link && id !== undefined ? placeHref([link.to, id], { at }) : undefined;
     },
     changed,
   };

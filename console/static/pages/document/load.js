@@ -10,6 +10,7 @@ export const MAX_TREE = 4 << 20;
  * @property {string} text
  * @property {import('../../json/scan.js').Node | undefined} root of a text that is not too long
  * @property {string} revision
+ * @property {string} etag
  * @property {string} position
  * @property {string} written the time of its last own write
  */
@@ -32,6 +33,7 @@ export async function load(asked) {
     text,
     root: isShort ? await read(text, asked.signal) : undefined,
     revision: headers.get('Fanfold-Revision') ?? '',
+    etag: headers.get('ETag') ?? '',
     position: headers.get('Fanfold-Position') ?? '',
     written: headers.get('Last-Modified') ?? '',
   };

@@ -24,6 +24,21 @@ export function relationsOf(model) {
 }
 
 /**
+ * Returns where ids of other documents stand in those of a collection: by relations, and by rules that gather ids.
+ * @param {any} model
+ * @param {string} collection
+ * @returns {{ path: string[], to: string }[]}
+ */
+export function linksOf(model, collection) {
+  const rules = Object.entries(model?.collections?.[collection]?.derive ?? {}).flatMap(([path, rule]) => {
+    const { ids, recent } = /** @type {any} */ (rule);
+    const from = ids ?? recent;
+    return typeof from === 'string' ? [{ path: stepsOfPath(path + (ids ? '[]' : '[].id')), to: from.slice(0, from.indexOf('.')) }] : [];
+  });
+  return [...relationsOf(model).filter((r) => r.collection === collection), ...rules];
+}
+
+/**
  * Returns the steps of a path of the model, such as authors[].id.
  * @param {string} path
  */

@@ -14,6 +14,9 @@ import { askedOf, load, loadLineage, loadModel } from './load.js';
 import { Referred } from './referred.js';
 import { Refers } from './refers.js';
 
+/** How many places are marked as changed. */
+const MAX_MARKED = 200;
+
 /**
  * A document: its embedded view, where its values come from, and what it is tied to.
  * @param {{ place: import('../../lib/place.js').Place }} props
@@ -56,7 +59,7 @@ function useFollowed([collection, id], position, busy, again) {
   const [stale, setStale] = useState(false);
   const [changed, setChanged] = useState(new Set());
   const rows = useSeen([collection], first.current, (row) => row.id === id, (come) => {
-    setChanged(new Set(come.flatMap((row) => (row.patch?.elements ?? []).map((op) => textOf(member(op, 'path')) ?? ''))));
+    setChanged(new Set(come.flatMap((row) => (row.patch?.elements ?? []).map((op) => textOf(member(op, 'path')) ?? '')).slice(0, MAX_MARKED)));
     setStale(true);
   });
   useEffect(() => {

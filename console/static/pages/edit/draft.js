@@ -1,12 +1,11 @@
 import { html, useEffect, useMemo, useRef, useState } from '../../lib/html.js';
-import { Problem } from '../../lib/http.js';
 import { guard } from '../../lib/leave.js';
 import { useWriting } from '../../lib/writing.js';
 import { indent } from '../../json/indent.js';
 import { NotJSON, scan } from '../../json/scan.js';
 import { splice } from '../../json/splice.js';
 import { mustBeTaken } from '../../json/taken.js';
-import { Preview, WriteProblem } from '../../ui/preview.js';
+import { Preview, without, WriteProblem } from '../../ui/preview.js';
 import { ProblemAlert } from '../../ui/problem.js';
 import { Conflict } from './conflict.js';
 import { mistakeOf, Mistakes, mistakesOf } from './mistakes.js';
@@ -68,7 +67,7 @@ export function Draft({ collection, id, read, onSaved, children }) {
   };
   return html`<${TextBox} box=${box} initial=${initial} wrong=${told.mistakes.length > 0} focus=${read !== undefined} onInput=${typing} />
     <div id="mistakes">${told.mistakes.length > 0 && html`<div role="alert" class="problem"><strong>This is no document yet</strong><${Mistakes} text=${told.text} mistakes=${told.mistakes} box=${box} /></div>`}
-      ${!writing.state.effects && html`<${Refusal} writing=${writing} text=${told.text} box=${box} />`}</div>
+      ${writing.state.phase === 'idle' && html`<${Refusal} writing=${writing} text=${told.text} box=${box} />`}</div>
     ${met?.known && html`<${Conflict} base=${base?.text} theirs=${met.theirs?.text} mine=${met.typed} onMine=${() => save(met.theirs)} onTheirs=${takeTheirs} />`}
     <${ProblemAlert} problem=${met?.problem} again=${meet} />
     <p class="actions"><button type="button" class="main" onClick=${() => save(base)}>Save</button> ${children}
@@ -87,7 +86,7 @@ function Refusal({ writing: { state }, text, box }) {
   const { problem } = state;
   if (!problem) return null;
   const mistakes = mistakesOf(text, problem);
-  const shown = mistakes.length ? new Problem(problem.status, { ...problem.of, problems: undefined }, problem.headers) : problem;
+  const shown = mistakes.length ? without(problem) : problem;
   return html`<${WriteProblem} state=${{ ...state, problem: shown }}>${mistakes.length > 0 && html`<${Mistakes} text=${text} mistakes=${mistakes} box=${box} />`}<//>`;
 }
 
