@@ -8,8 +8,9 @@ import { count, duration } from './amounts.js';
  */
 export function Progress({ label, done, total, unit = '', left, children }) {
   const share = total > 0 ? Math.min(1, done / total) : undefined;
-  return html`<div class="progress"><progress aria-label=${label} max="1" value=${share} />
-    <span>${share !== undefined && `${Math.floor(share * 100)}%: `}${count(done)}${total > 0 && ` of ${count(total)}`} ${unit}${', '}${left === undefined ? 'time left not known yet' : `about ${duration(left)} left`}${children}</span></div>`;
+  const many = total > 0 ? `${Math.floor((share ?? 0) * 100)}%: ${count(done)} of ${count(total)}` : done > 0 ? `${count(done)}` : '';
+  const words = [many && [many, unit].filter(Boolean).join(' '), left === undefined ? 'time left not known yet' : `about ${duration(left)} left`].filter(Boolean).join(', ');
+  return html`<div class="progress"><progress aria-label=${label} max="1" value=${share} /><span>${words}${children}</span></div>`;
 }
 
 /**

@@ -43,7 +43,7 @@ function Row({ of: { name, group, parked, problem }, admin, deeds }) {
   if (!group) return html`<tr>${head}<td colspan="4">${problem && html`<${Visible} text=${problem.title + ': ' + problem.detail} max=${500} />`}</td></tr>`;
   return html`<tr>${head}<td class="number">${count(group.partitions.length)}</td><td class="whole"><${Owners} group=${group} /></td>
     <td class="lag"><${LagText} of=${groupLag(group, group)} /></td>
-    <td>${parked.length === 0 ? 'none' : html`<ul class="batches" aria-label="Parked batches">${parked.slice(0, SHOWN).map((batch) => html`<li key=${batch.id}><${Batch} group=${group} batch=${batch} admin=${admin} deeds=${deeds} /></li>`)}</ul>
+    <td class="wide">${parked.length === 0 ? 'none' : html`<ul class="batches" aria-label="Parked batches">${parked.slice(0, SHOWN).map((batch) => html`<li key=${batch.id}><${Batch} group=${group} batch=${batch} admin=${admin} deeds=${deeds} /></li>`)}</ul>
       ${parked.length > SHOWN && html`<a href=${placeHref(['_groups', name])}>${count(parked.length - SHOWN)} more</a>`}`}</td></tr>`;
 }
 

@@ -36,8 +36,8 @@ export function Maintenance({ status, refresh }) {
     setSaid(`${name}: sent`);
     try {
       const answer = plain(scan((await request(COMMANDS[name](other))).text));
-      if (name === 'Verify') setWork(answer.id);
-      setSaid(name === 'Snapshot' ? `Snapshot: ${size(answer.bytes)}, up to event ${count(answer.seq)}` : `${name}: has begun`);
+      if (name === 'Verify') return setWork(answer.id);
+      setSaid(name === 'Snapshot' ? `Snapshot: ${size(answer.bytes)}, up to event ${count(answer.seq)}` : 'Replay: has begun');
       refresh();
     } catch (error) {
       setSaid('');
@@ -45,13 +45,17 @@ export function Maintenance({ status, refresh }) {
     }
   };
   const close = () => setAsking('');
+  const ended = () => {
+    setSaid('');
+    refresh();
+  };
   return html`<${Section} title="Maintenance">
     <p class="actions"><button type="button" onClick=${() => open('Verify')}>Verify</button>
       ${!embedded && html`<button type="button" onClick=${() => open('Snapshot')}>Snapshot</button>`}
       <button type="button" onClick=${() => open('Replay')}>Replay</button> <span role="status">${said}</span></p>
     ${embedded && html`<p class="quiet">Snapshots are for new nodes of a log on outside NATS servers; this log is embedded.</p>`}
     <${ProblemAlert} problem=${problem} />
-    <${Verification} status=${status} work=${work} />
+    <${Verification} status=${status} work=${work} onEnd=${ended} />
     <${Checked} check=${status.replay?.check} running=${status.replay?.running} />
     ${asking === 'Verify' && html`<${Confirm} name="Verify" onGo=${() => go('Verify')} onClose=${close}>
       <${Choice} of="What is verified" first="Each derived value, recomputed from the documents as written" second="The log, read through and compared with what was folded from it" chosen=${other} onChoose=${setOther} />

@@ -28,9 +28,10 @@ export function StatusPage() {
   const { value: status, problem, again } = usePolled((signal) => ask({ ...asked, signal }), [key.value], (of) => (isRunning(of) ? RUNNING : RESTING));
   return html`<${ProblemAlert} problem=${problem} again=${again} />
     ${status && html`<${Warnings} status=${status} />
-      <${Running} status=${status} />
-      <div class="columns"><${State} status=${status} /><div><${History} status=${status} />
-        ${admin && !status.readOnly && html`<${Maintenance} status=${status} refresh=${again} />`}</div></div>
+      <div class="columns"><${State} status=${status} /><div>
+        ${admin && !status.readOnly && html`<${Maintenance} status=${status} refresh=${again} />`}
+        <${Running} status=${status} />
+        <${History} status=${status} /></div></div>
       <${Nodes} status=${status} />`}
     <${Groups} admin=${admin} />
     ${status && html`<${Rules} status=${status} />

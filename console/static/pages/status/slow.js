@@ -19,10 +19,10 @@ export function Slow({ status, all, onAll }) {
   return html`<${Section} title="Slow queries">${queries.length === 0 ? html`<p>No query was asked since the start.</p>` : html`
     <p class="quiet">Since the start, those first that looked at the most documents for what they gave. A <code>?</code> stands for a constant.</p>
     <${Table} label="Slow queries" head=${['Query', ['Times'], ['Looked at'], ['Gave'], ['Each took'], 'Index']}>
-      ${shown.map((one) => html`<tr key=${keyOf(one)}><td><a href=${placeHref([one.collection])}><${Visible} text=${one.collection} max=${100} /></a>
+      ${shown.map((one) => html`<tr key=${keyOf(one)}><td class="wide"><a href=${placeHref([one.collection])}><${Visible} text=${one.collection} max=${100} /></a>
           ${part('filter', one.filter)}${part('sort', one.sort)}${part('group', one.group)}</td>
         <td class="number">${count(one.queries)}</td><td class="number">${count(one.documents)}</td><td class="number">${count(one.given)}</td><td class="number">${duration(one.seconds / one.queries)}</td>
-        <td>${one.index === null ? 'none: all documents' : html`<code><${Visible} text=${one.index} max=${100} /></code>`}
+        <td class="lag">${one.index === null ? 'none: all documents' : html`<code><${Visible} text=${one.index} max=${100} /></code>`}
           ${one.suggest && html`<details><summary>An index that serves it</summary><${Suggestion} suggest=${one.suggest} /></details>`}</td></tr>`)}<//>
     ${queries.length > shown.length && html`<button type="button" onClick=${onAll}>Show all ${queries.length} queries</button>`}`}<//>`;
 }

@@ -1,9 +1,8 @@
-import { html } from '../../lib/html.js';
-import { ask } from '../../lib/http.js';
+import { html, useEffect } from '../../lib/html.js';
+import { ask, Problem } from '../../lib/http.js';
 import { usePolled } from '../../lib/poll.js';
 import { count, counted } from '../../ui/amounts.js';
 import { ProblemAlert } from '../../ui/problem.js';
-import { Problem } from '../../lib/http.js';
 import { Time } from '../../ui/time.js';
 import { LogReport } from './logreport.js';
 import { Wrong } from './wrong.js';
@@ -14,9 +13,9 @@ const LONGEST = 5000;
 
 /**
  * The verification that runs or ran last, and what it found.
- * @param {{ status: any, work: string }} props work is the id of one that was begun on this page, empty for none
+ * @param {{ status: any, work: string, onEnd: () => void }} props work is the id of one that was begun on this page, empty for none
  */
-export function Verification({ status, work }) {
+export function Verification({ status, work, onEnd }) {
   const last = (status.work ?? []).find((/** @type {any} */ one) => one.kind === 'verify' || one.kind === 'verify-log');
   const id = work || last?.id;
   let pause = FIRST;
@@ -24,10 +23,12 @@ export function Verification({ status, work }) {
     if (one === null || one.ended) return Infinity;
     return pause = Math.min(2 * pause, LONGEST);
   });
+  const hasEnded = Boolean(of?.ended) && of.id === work;
+  useEffect(() => { if (hasEnded) onEnd(); }, [hasEnded]);
   if (problem) return html`<${ProblemAlert} problem=${problem} again=${again}>${problem.status === 404 && html`<p>Each node knows its own work only, and keeps the newest.</p>`}<//>`;
   if (!of) return null;
   return html`<div class="verification">
-    <p><strong role="status">${sentence(of)}</strong> <span class="quiet">begun <${Time} text=${of.started} /></span></p>
+    <p><span role="status" class="said">${sentence(of)}</span> <span class="quiet">begun <${Time} text=${of.started} /></span></p>
     ${of.status >= 400 && html`<${ProblemAlert} problem=${new Problem(of.status, of.result ?? {})} />`}
     ${of.status < 400 && of.kind === 'verify' && html`<${Wrong} wrong=${of.result.wrong} more=${of.result.more ?? 0} />`}
     ${of.status < 400 && of.kind === 'verify-log' && html`<${LogReport} report=${of.result} />`}
