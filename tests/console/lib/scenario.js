@@ -67,11 +67,12 @@ export function scenario(name, wanted, run) {
   });
 }
 
-/** Adds to an error what the tabs show. @param {any} error @param {Tab[]} tabs */
+/** Returns an error with what the tabs show. @param {any} error @param {Tab[]} tabs */
 async function told(error, tabs) {
+  let text = error.message;
   for (const tab of tabs) {
     const shown = await tab.page.locator('body').ariaSnapshot({ timeout: 2000 }).catch(() => 'nothing');
-    error.message += `\n${tab.page.url()} shows\n${shown.slice(0, 4000)}\n${tab.errors.join('\n')}`;
+    text += `\n${tab.page.url()} shows\n${shown.slice(0, 4000)}\n${tab.errors.join('\n')}`;
   }
-  return error;
+  return new Error(text, { cause: error });
 }
