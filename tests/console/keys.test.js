@@ -102,5 +102,5 @@ scenario('A key that ends in mid-work is asked for again, and what was typed sta
   await dialogOf(page).waitFor();
   await useKey(page, await store.newKey('clerk'));
   await page.getByRole('region', { name: 'Document' }).getByText('Two').waitFor();
-  assert.equal((await store.bytes('books', 'b1')).toString(), '{"title":"Two","authorId":"a1"}');
+  assert.equal((await store.bytes('books', 'b1')).toString(), '{"id":"b1","title":"Two","authorId":"a1"}');
 });

@@ -42,7 +42,7 @@ after(async () => (await connected)?.close());
  * @param {(scene: Scene) => Promise<void>} run
  */
 export function scenario(name, wanted, run) {
-  test(name, async () => {
+  test(name, { timeout: 120_000 }, async () => {
     const store = await openStore(wanted);
     const context = await (await browser()).newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC', ...wanted.context });
     context.setDefaultTimeout(20_000);
@@ -58,11 +58,12 @@ export function scenario(name, wanted, run) {
       await run({ store, tab, page: tab.page, context, newTab });
       for (const tab of tabs) await tab.noErrors();
     } catch (error) {
-      await store.close().catch((/** @type {Error} */ wrong) => console.error(wrong.message));
-      throw await told(error, tabs);
-    } finally {
+      const failure = await told(error, tabs);
       await context.close();
+      await store.close().catch((/** @type {Error} */ wrong) => console.error(wrong.message));
+      throw failure;
     }
+    await context.close();
     await store.close();
   });
 }
