@@ -1,4 +1,4 @@
-# What CI runs is `make ci`: `make check short`, within a quarter of an hour on two cores.
+# What CI runs is `make ci`: `make check short console`, within a quarter of an hour on two cores.
 
 # How tests are run. `make check` runs each test that fails twice more, alone, and notes those that pass then in flaky.txt
 # (tests/retest): a busy machine refuses no change, and hides no flaky test either.
@@ -28,21 +28,21 @@ phases = @took=; for phase in $(1); do began=$$(date +%s); $(MAKE) --no-print-di
 
 CHECK = lint test deploy race
 
-.PHONY: check ci full build test lint versions race soak fuzz bench clients deploy stack short short-versions short-clients short-stack
+.PHONY: check ci full build test lint versions race soak fuzz bench clients console vendor deploy stack short short-versions short-clients short-stack
 check: bin/retest
 	$(call phases,$(CHECK))
 
 # What CI runs. The commands of docs/security.md need openssl.
 ci: bin/retest
 	@$(call install,openssl:openssl)
-	$(call phases,$(CHECK) short)
+	$(call phases,$(CHECK) short console)
 
 # Everything, and more of what could go on for ever than make test runs: 2,000 random histories instead of 480, 100 losses of
 # power instead of 50, and so on (suite.Amount in tests/suite/soak.go). Every test passes at its first run, and none is noted as flaky.
 full: lint
 	@test ! -s flaky.txt || { echo "these tests are flaky: mend them, then remove flaky.txt"; cat flaky.txt; exit 1; }
 	fuller="$(FULLER)"; go test -timeout=30m $$(go list ./... | grep -vxF "$$(go list $$fuller)") && go test -timeout=60m $$fuller -full
-	$(MAKE) deploy versions race clients stack
+	$(MAKE) deploy versions race clients console stack
 
 .PHONY: bin/retest
 bin/retest:
@@ -58,7 +58,7 @@ test:
 
 # gofmt, go vet and the other linters of .golangci.yml, each over a file once.
 lint:
-	$(LINT) run --build-tags clients,nextfold ./...
+	$(LINT) run --build-tags clients,console,nextfold ./...
 	cd $(STACK) && go tool -modfile=../../tools/go.mod golangci-lint run --build-tags stack ./...
 
 # The tests of a change from one version of the fold to the next, with a fold that has one version more.
@@ -113,6 +113,20 @@ clients:
 	@$(call install,curl:curl node:nodejs npm:npm chromium:chromium)
 	npm ci --prefix tests/clients --no-audit --no-fund
 	$(GOTEST) -tags=clients -timeout=15m -run='^($(CLIENTS))$$' -v $(call holding,$(CLIENTS))
+
+# The console in Chromium, against real nodes, and what it measures: its types, then the scenarios of tests/console. A proxy holds
+# all that passes against /openapi.json. It installs what is missing, on a Debian as root. The scenarios are never run again: a
+# browser that is late is an error here.
+console:
+	@$(call install,node:nodejs npm:npm chromium:chromium)
+	npm ci --prefix tests/console --no-audit --no-fund
+	cd tests/console && npx tsc -p . && npx tsc -p tsconfig.static.json
+	go test -tags=console -timeout=15m -count=1 -run='^TestConsole$$' -v ./tests/console
+
+# Fetches what the console has of others, as console/vendor.json names it, and checks its integrity.
+vendor:
+	@$(call install,node:nodejs npm:npm)
+	node tests/console/vendor.js
 
 # The long form of what is never through, for as long as BUDGET says (make soak BUDGET=2h): random histories, crashes at
 # random writes of the script in random orders, kills, losses of power, linearizability, damaged files, consumer groups under chaos, clusters under faults, and every fuzz test, each with a share of the

@@ -209,7 +209,7 @@ func emptyParameters(t *testing.T, s *harness.Store, bad func(name, method, path
 	t.Helper()
 	c := underContract(t, s)
 	asked := 0
-	for path, item := range c.doc.Paths.Map() {
+	for path, item := range c.Doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			for _, ref := range append(op.Parameters, item.Parameters...) {
 				name := ref.Value.Name

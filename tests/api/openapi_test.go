@@ -3,7 +3,6 @@ package api_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,15 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/openapi"
 	"github.com/fanfold/fanfold/tests/suite"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -50,30 +47,19 @@ collections:
 
 // contract is a transport that holds every answer against the OpenAPI document.
 type contract struct {
+	*openapi.Contract
 	tb   testing.TB
 	next http.RoundTripper
-	doc  *openapi3.T
-	mu   sync.Mutex
-	seen map[string]bool // "METHOD /path status"
 }
-
-// registerDecoders has bodies of these media types taken as they are.
-var registerDecoders = sync.OnceFunc(func() {
-	for _, mediaType := range []string{"text/event-stream", "text/html", "application/x-ndjson", "application/jsonl"} {
-		openapi3filter.RegisterBodyDecoder(mediaType, openapi3filter.PlainBodyDecoder)
-	}
-})
 
 // underContract puts a contract between the store's client and the server.
 func underContract(t testing.TB, s *harness.Store) *contract {
 	t.Helper()
-	registerDecoders()
-	text := s.Want(http.StatusOK, http.MethodGet, "/openapi.json", "").Body
-	doc, err := openapi3.NewLoader().LoadFromData(text)
+	of, err := openapi.Read(s.Want(http.StatusOK, http.MethodGet, "/openapi.json", "").Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &contract{tb: t, next: s.HTTP.Transport, doc: doc, seen: map[string]bool{}}
+	c := &contract{Contract: of, tb: t, next: s.HTTP.Transport}
 	s.HTTP.Transport = c
 	t.Cleanup(func() { s.HTTP.Transport = c.next })
 	return c
@@ -98,124 +84,23 @@ func (c *contract) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	if err := c.check(r, sent, resp, body); err != nil {
+	if err := c.Check(r, sent, resp, body); err != nil {
 		c.tb.Errorf("%s %s: %d %s: %v", r.Method, r.URL, resp.StatusCode, harness.Clipped(body), err)
 	}
 	return resp, nil
 }
 
-// find is the operation of a path; a literal segment goes before a parameter.
-func (c *contract) find(r *http.Request) (route *routers.Route, params map[string]string) {
-	got := strings.Split(r.URL.EscapedPath(), "/")
-	best := -1
-	for path, item := range c.doc.Paths.Map() {
-		want := strings.Split(path, "/")
-		values, literal := map[string]string{}, 0
-		fits := len(got) == len(want) && item.GetOperation(r.Method) != nil
-		for i := 0; fits && i < len(want); i++ {
-			switch name, isParam := strings.CutPrefix(want[i], "{"); {
-			case isParam:
-				values[strings.TrimSuffix(name, "}")] = got[i]
-			case want[i] == got[i]:
-				literal++
-			default:
-				fits = false
-			}
-		}
-		if fits && literal > best {
-			best, params = literal, values
-			route = &routers.Route{Spec: c.doc, Path: path, PathItem: item, Method: r.Method, Operation: item.GetOperation(r.Method)}
-		}
-	}
-	return route, params
-}
-
-func (c *contract) check(r *http.Request, sent []byte, resp *http.Response, body []byte) error {
-	route, params := c.find(r)
-	if route == nil {
-		return errors.New("the document has no such operation")
-	}
-	declared := route.Operation.Responses.Status(resp.StatusCode)
-	if declared == nil {
-		return errors.New("the document does not have this status")
-	}
-	c.mu.Lock()
-	c.seen[fmt.Sprintf("%s %s %d", r.Method, route.Path, resp.StatusCode)] = true
-	c.mu.Unlock()
-	in := &openapi3filter.RequestValidationInput{Request: r.Clone(context.Background()), PathParams: params, Route: route}
-	if resp.StatusCode < 300 {
-		if err := acceptable(in, sent); err != nil {
-			return fmt.Errorf("the request, which was taken, is not in the document: %w", err)
-		}
-	}
-	for name, h := range declared.Value.Headers {
-		if h.Value.Required && resp.Header.Get(name) == "" {
-			return fmt.Errorf("header %s is missing", name)
-		}
-	}
-	if len(declared.Value.Content) == 0 && len(body) > 0 {
-		return errors.New("the document has no body here")
-	}
-	if resp.StatusCode >= 400 && r.Method != http.MethodHead {
-		if err := wholeProblem(resp, body); err != nil {
-			return err
-		}
-	}
-	empty := resp.StatusCode == http.StatusCreated && len(body) == 0 // without return=representation
-	return openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: in, Status: resp.StatusCode, Header: resp.Header, Body: io.NopCloser(bytes.NewReader(body)),
-		Options: &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: empty}})
-}
-
-// acceptable checks a request that the server has taken: parameters, headers of ours, body.
-func acceptable(in *openapi3filter.RequestValidationInput, sent []byte) error {
-	in.Request.Body = io.NopCloser(bytes.NewReader(sent))
-	in.Options = &openapi3filter.Options{SkipSettingDefaults: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, ExcludeRequestBody: in.Route.Operation.RequestBody == nil}
-	declared := slices.Concat(in.Route.PathItem.Parameters, in.Route.Operation.Parameters)
-	known := func(where, name string) bool { return declared.GetByInAndName(where, name) != nil }
-	for name := range in.Request.URL.Query() {
-		if !known("query", name) {
-			return fmt.Errorf("parameter %s", name)
-		}
-	}
-	for name := range in.Request.Header {
-		ours := strings.HasPrefix(name, "Fanfold-") || strings.HasPrefix(name, "If-") || name == "Prefer" || name == "Last-Event-Id"
-		if name == "Last-Event-Id" {
-			name = "Last-Event-ID"
-		}
-		if ours && !known("header", name) {
-			return fmt.Errorf("header %s", name)
-		}
-	}
-	return openapi3filter.ValidateRequest(context.Background(), in)
-}
-
-// wholeProblem checks what the schema of a problem cannot: that it tells its own status.
-func wholeProblem(resp *http.Response, body []byte) error {
-	var p struct {
-		Status int
-		Detail string
-	}
-	if err := json.Unmarshal(body, &p); err != nil {
-		return err
-	}
-	if p.Status != resp.StatusCode || p.Detail == "" {
-		return errors.New("the problem has another status, or no detail")
-	}
-	return nil
-}
-
 func TestOpenAPIDocumentIsValid(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	c := underContract(t, s)
-	if err := c.doc.Validate(context.Background()); err != nil {
+	if err := c.Doc.Validate(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if !c.doc.IsOpenAPI31OrLater() {
-		t.Fatalf("version %s", c.doc.OpenAPI)
+	if !c.Doc.IsOpenAPI31OrLater() {
+		t.Fatalf("version %s", c.Doc.OpenAPI)
 	}
 	ids := map[string]string{}
-	for path, item := range c.doc.Paths.Map() {
+	for path, item := range c.Doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			if other := ids[op.OperationID]; other != "" || op.OperationID == "" || op.Summary == "" {
 				t.Errorf("%s %s: operationId %q (also of %q), summary %q", method, path, op.OperationID, other, op.Summary)
@@ -229,7 +114,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	c := underContract(t, s)
 	documented := map[string]bool{}
-	for path, item := range c.doc.Paths.Map() {
+	for path, item := range c.Doc.Paths.Map() {
 		for method := range item.Operations() {
 			documented[method+" "+path] = true
 		}
@@ -288,12 +173,12 @@ func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
 	eraseAnswers(t, s) // before a purge is to come, which it would wait for
 	compactAnswers(t, s)
 	workAnswers(t, s)
-	foreignNames(t, s, c.doc)
-	keyAnswers(t, s, c.doc)
-	for path, item := range c.doc.Paths.Map() {
+	foreignNames(t, s, c.Doc)
+	keyAnswers(t, s, c.Doc)
+	for path, item := range c.Doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			for status := range op.Responses.Map() {
-				if answer := method + " " + path + " " + status; !c.seen[answer] && !unseen(answer) {
+				if answer := method + " " + path + " " + status; !c.Seen(answer) && !unseen(answer) {
 					t.Errorf("no request had the answer %s", answer)
 				}
 			}
@@ -362,7 +247,7 @@ func TestOpenAPIOfStoppedProjector(t *testing.T) {
 	} {
 		s.Want(st.want, st.method, st.path, st.body, st.headers...)
 	}
-	if !c.seen["GET /readyz 503"] {
+	if !c.Seen("GET /readyz 503") {
 		t.Error("the contract was not asked")
 	}
 }

@@ -56,6 +56,7 @@ var mayImport = map[string][]string{
 	"tests/natsserver":                 {},
 	"tests/retest":                     {},
 	"tests/harness":                    {"", "access", "access/keys", "api", "console", "events/buckets", "internal/reports", "membership", "model", "node", "projector/inspect", "sqlite", "tests/natsserver", "tests/suite", "writer"},
+	"tests/openapi":                    {},
 	"tests/suite":                      {},
 	"tests/jsonvalue":                  {},
 	"tests/linear":                     {"tests/harness"},

@@ -1,0 +1,45 @@
+// What a page must be, whatever it shows.
+import assert from 'node:assert/strict';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import axe from 'axe-core';
+
+const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa'];
+
+/**
+ * Fails where axe finds something on a page as it is, in light and in dark.
+ * @param {import('playwright-core').Page} page
+ */
+export async function accessible(page) {
+  await page.evaluate(axe.source);
+  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+    await page.emulateMedia({ colorScheme });
+    const found = await page.evaluate((values) => /** @type {any} */ (globalThis).axe.run(document, { runOnly: { type: 'tag', values }, resultTypes: ['violations'] }), tags);
+    const told = found.violations.map((/** @type {any} */ v) => `${v.id}: ${v.help}\n` + v.nodes.map((/** @type {any} */ n) => `  ${n.html}\n  ${n.failureSummary}`).join('\n'));
+    assert.deepEqual(told, [], `in ${colorScheme}, at ${page.url()}`);
+  }
+  await page.emulateMedia({ colorScheme: null });
+}
+
+/**
+ * Compares what a screen reader finds on a page with a golden file.
+ * @param {import('playwright-core').Page | import('playwright-core').Locator} where a page, or a part of it
+ * @param {string} name of the file
+ */
+export async function golden(where, name) {
+  const part = 'goto' in where ? where.locator('body') : where;
+  const got = settled(await part.ariaSnapshot()) + '\n';
+  const file = new URL(`../golden/${name}.yaml`, import.meta.url);
+  if (process.env.FANFOLD_REWRITE) {
+    await mkdir(new URL('.', file), { recursive: true });
+    await writeFile(file, got);
+    return;
+  }
+  assert.equal(got, await readFile(file, 'utf8'), `${name}: -rewrite writes it anew`);
+}
+
+/** Takes out of a text what is different each time: positions, times, durations. @param {string} text */
+export const settled = (text) => text
+  .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?/g, 'TIME')
+  .replace(/\b\d+-\d+-[0-9A-Za-z]+\b/g, 'POSITION').replace(/\b\d+-\d+\b/g, 'POSITION')
+  .replace(/\b[\d,.]+ (ms|s)\b/g, 'N $1')
+  .replace(/"[0-9a-f]{16,}"/g, '"HASH"');

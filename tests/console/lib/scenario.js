@@ -1,0 +1,77 @@
+// What a user does, told in a browser: each scenario has a server, a context of the browser and a tab of its own.
+import { after, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { openStore } from './store.js';
+import { Tab } from './tab.js';
+
+/**
+ * What a scenario wants.
+ * @typedef {object} Wanted
+ * @property {string | import('./data.js').Data} [data] the name of data, or a model and documents; nothing by default
+ * @property {boolean} [closed] the house is closed: `store.key` is an admin's, and the tab has none
+ * @property {boolean} [process] the server is a process, which stop kills
+ * @property {string[]} [args] of that process
+ * @property {string} [prefix] the proxy has this path before all others
+ * @property {boolean} [shared] the server is that of all scenarios with this data, and nothing is written to it
+ * @property {boolean} [mayFail] requests may fail without an answer: the server is stopped, or connections are cut
+ * @property {import('playwright-core').BrowserContextOptions} [context] options of the context
+ */
+
+/**
+ * What a scenario has.
+ * @typedef {object} Scene
+ * @property {import('./store.js').Store} store
+ * @property {Tab} tab
+ * @property {import('playwright-core').Page} page that of the tab
+ * @property {import('playwright-core').BrowserContext} context
+ * @property {() => Promise<Tab>} newTab opens another tab of the same browser
+ */
+
+/** @type {Promise<import('playwright-core').Browser> | undefined} */
+let connected;
+
+/** The browser of the suite. */
+const browser = () => connected ??= chromium.connect(String(process.env.FANFOLD_BROWSER));
+
+after(async () => (await connected)?.close());
+
+/**
+ * Runs a scenario as a test. It fails on an error in the browser, too, and on whatever openapi.json does not have.
+ * @param {string} name
+ * @param {Wanted} wanted
+ * @param {(scene: Scene) => Promise<void>} run
+ */
+export function scenario(name, wanted, run) {
+  test(name, async () => {
+    const store = await openStore(wanted);
+    const context = await (await browser()).newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC', ...wanted.context });
+    context.setDefaultTimeout(20_000);
+    /** @type {Tab[]} */
+    const tabs = [];
+    const newTab = async () => {
+      const tab = new Tab(await context.newPage(), store, wanted.mayFail ?? false);
+      tabs.push(tab);
+      return tab;
+    };
+    try {
+      const tab = await newTab();
+      await run({ store, tab, page: tab.page, context, newTab });
+      for (const tab of tabs) await tab.noErrors();
+    } catch (error) {
+      await store.close().catch((/** @type {Error} */ wrong) => console.error(wrong.message));
+      throw await told(error, tabs);
+    } finally {
+      await context.close();
+    }
+    await store.close();
+  });
+}
+
+/** Adds to an error what the tabs show. @param {any} error @param {Tab[]} tabs */
+async function told(error, tabs) {
+  for (const tab of tabs) {
+    const shown = await tab.page.locator('body').ariaSnapshot({ timeout: 2000 }).catch(() => 'nothing');
+    error.message += `\n${tab.page.url()} shows\n${shown.slice(0, 4000)}\n${tab.errors.join('\n')}`;
+  }
+  return error;
+}

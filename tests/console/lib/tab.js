@@ -1,0 +1,75 @@
+// A tab of the browser, and what is true of every page in it.
+import assert from 'node:assert/strict';
+
+/** What the browser itself says of an answer that refuses a request. It is no error of the console's. */
+const refused = /^Failed to load resource: the server responded with a status of \d+/;
+const unanswered = /net::ERR_/;
+
+/** A tab, which keeps what goes wrong in it. */
+export class Tab {
+  /**
+   * @param {import('playwright-core').Page} page
+   * @param {import('./store.js').Store} store
+   * @param {boolean} mayFail
+   */
+  constructor(page, store, mayFail) {
+    this.page = page;
+    this.store = store;
+    /** @type {string[]} */
+    this.errors = [];
+    /** @type {import('playwright-core').Request[]} */
+    this.requests = [];
+    page.on('console', (message) => {
+      const text = message.text();
+      const ofAPI = refused.test(text) && new URL(message.location().url).pathname.match(/\/(v1|readyz)/);
+      if (['error', 'warning'].includes(message.type()) && !ofAPI && !(mayFail && unanswered.test(text))) {
+        this.errors.push(`${message.type()}: ${text} (${message.location().url})`);
+      }
+    });
+    page.on('pageerror', (error) => this.errors.push('uncaught: ' + (error.stack ?? error)));
+    page.on('request', (request) => {
+      this.requests.push(request);
+      if (new URL(request.url()).origin !== new URL(store.url).origin) this.errors.push('a request left the origin: ' + request.url());
+    });
+  }
+
+  /**
+   * Opens a place, as `#/books/b1`, and waits for its heading.
+   * @param {string} place
+   * @param {string} [heading] what it says
+   */
+  async open(place, heading) {
+    await this.page.goto(`${this.store.url}/_console/${place}`);
+    await this.page.getByRole('heading', { level: 1, ...(heading === undefined ? {} : { name: heading, exact: true }) }).waitFor();
+  }
+
+  /** Fails where the browser has told of an error or a breach of the policy. */
+  async noErrors() {
+    await this.page.evaluate('0'); // what was told before has come, too
+    assert.deepEqual(this.errors, []);
+  }
+
+  /**
+   * Presses a key until something has the focus.
+   * @param {import('playwright-core').Locator} locator
+   * @param {string} [key]
+   */
+  async focusByKey(locator, key = 'Tab') {
+    await locator.waitFor();
+    for (let n = 0; n < 300; n++) {
+      if (await locator.evaluate((element) => element === document.activeElement)) return;
+      await this.page.keyboard.press(key);
+    }
+    assert.fail(`${key} does not come to ${locator}`);
+  }
+
+  /** Fails where the page itself scrolls sideways. */
+  async noSidewaysScrolling() {
+    const { wide, room, widest } = await this.page.evaluate(() => {
+      const room = document.documentElement.clientWidth;
+      const beyond = [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > room + 1 && !e.closest('.scroll'));
+      return { wide: document.documentElement.scrollWidth, room, widest: beyond.slice(0, 5).map((e) => e.outerHTML.slice(0, 200)) };
+    });
+    assert.ok(wide <= room, `the page is ${wide} wide in ${room}: ${widest.join('\n')}`);
+  }
+}

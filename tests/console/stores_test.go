@@ -1,0 +1,316 @@
+//go:build console
+
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/fanfold/fanfold/console"
+	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/openapi"
+)
+
+// nothing logs nothing.
+var nothing = log.New(io.Discard, "", 0)
+
+// withBody keeps a body in a context.
+func withBody(ctx context.Context, body []byte) context.Context {
+	return context.WithValue(ctx, sentBody{}, body)
+}
+
+// house has the stores of the scenarios, which ask for them by HTTP.
+type house struct {
+	t       *testing.T
+	url     string
+	console *console.Console
+
+	mu       sync.Mutex
+	contract *openapi.Contract
+	stores   map[string]*store
+	made     int
+	figures  []figure
+}
+
+// wanted says what store a scenario wants.
+type wanted struct {
+	Closed  bool     `json:"closed"`  // it has keys
+	Process bool     `json:"process"` // it is a process, which can be killed
+	Prefix  string   `json:"prefix"`  // the proxy has this path before all others
+	Shared  string   `json:"shared"`  // all who name the same get the same, until the end
+	Args    []string `json:"args"`    // of the process
+}
+
+// store is a server behind its proxy.
+type store struct {
+	wanted
+	*proxy
+	name, dir   string
+	keyFile     string
+	key         string // of an admin; "" where the house is open
+	atHand      sync.Mutex
+	node        *harness.Store   // in this process
+	process     *harness.Process // or another one
+	opened, new bool
+}
+
+// figure is something that a scenario measured.
+type figure struct {
+	What, Got, Goal string
+}
+
+// newHouse starts to listen for the scenarios.
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	of, err := console.New(*consoleDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{t: t, console: of, stores: map[string]*store{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /stores", h.open)
+	mux.HandleFunc("DELETE /stores/{name}", h.close)
+	mux.HandleFunc("POST /stores/{name}/{deed}", h.do)
+	mux.HandleFunc("/stores/{name}/direct/{path...}", h.direct)
+	mux.HandleFunc("POST /figures", h.figure)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	h.url = server.URL
+	return h
+}
+
+// open starts a store, or finds one that is shared.
+func (h *house) open(w http.ResponseWriter, r *http.Request) {
+	var want wanted
+	if err := json.NewDecoder(r.Body).Decode(&want); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock() // one at a time: nodes that start are busy
+	for _, s := range h.stores {
+		if want.Shared != "" && s.Shared == want.Shared {
+			answer(w, s.described())
+			return
+		}
+	}
+	h.made++
+	s := &store{wanted: want, name: fmt.Sprint("s", h.made), dir: h.t.TempDir(), new: true}
+	if want.Closed {
+		s.keyFile, s.key = harness.NewKeyFile(h.t)
+	}
+	s.start(h)
+	var err error
+	if s.proxy, err = newProxy(h.contractOf(s), want.Prefix, s.client().URL); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	h.stores[s.name] = s
+	answer(w, s.described())
+	s.new = false
+}
+
+// described tells a scenario of a store. The first who shares one fills it.
+func (s *store) described() map[string]any {
+	return map[string]any{"name": s.name, "url": s.URL + s.Prefix, "key": s.key, "new": s.new}
+}
+
+// contractOf returns the document of the program, which all stores have.
+func (h *house) contractOf(s *store) *openapi.Contract {
+	if h.contract == nil {
+		of, err := openapi.Read(s.client().Want(http.StatusOK, http.MethodGet, "/openapi.json", "").Body)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.contract = of
+	}
+	return h.contract
+}
+
+// client returns a client of the server itself.
+func (s *store) client() *harness.Client {
+	if s.process != nil {
+		return s.process.Client
+	}
+	return s.node.Client
+}
+
+// start starts the server, on the files that it has.
+func (s *store) start(h *house) {
+	switch {
+	case s.Process:
+		args := append([]string{"--data", s.dir}, s.Args...)
+		if *consoleDir != "" {
+			args = append(args, "--console-dir", *consoleDir)
+		}
+		if s.keyFile != "" {
+			args = append(args, "--admin-key-file", s.keyFile)
+		}
+		s.process = harness.StartProcess(h.t, args...)
+		s.process.Client = s.process.With(s.key)
+	default:
+		s.node = harness.Open(h.t, harness.Options{Dir: s.dir, Key: s.key, AdminKeyFile: s.keyFile, Configure: func(cfg *node.Config) { cfg.API.Console = h.console }})
+		harness.AwaitReady(h.t, s.node, http.StatusOK)
+	}
+	s.opened = true
+}
+
+// stop ends the server: as a kill does where it is a process.
+func (s *store) stop() {
+	if s.Process {
+		s.process.Signal(syscall.SIGKILL)
+	} else {
+		s.node.Close()
+	}
+	s.opened = false
+}
+
+// find returns the store of a request, or answers that there is none.
+func (h *house) find(w http.ResponseWriter, r *http.Request) *store {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.stores[r.PathValue("name")]
+	if s == nil {
+		http.NotFound(w, r)
+	}
+	return s
+}
+
+// do does something to a store.
+func (h *house) do(w http.ResponseWriter, r *http.Request) {
+	s := h.find(w, r)
+	if s == nil {
+		return
+	}
+	s.atHand.Lock()
+	defer s.atHand.Unlock()
+	switch r.PathValue("deed") {
+	case "stop":
+		s.stop()
+	case "start":
+		s.start(h)
+		if err := s.forwardTo(s.client().URL); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	case "cut":
+		s.CloseClientConnections()
+	case "wrong":
+		answer(w, s.noted())
+	case "verify":
+		s.verify(h.t)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// noted returns what the document does not have, never null.
+func (s *store) noted() []string { return append([]string{}, s.taken()...) }
+
+// verify fails the test where a derived value is wrong.
+func (s *store) verify(t *testing.T) {
+	if s.Process {
+		s.process.Verify(t)
+	} else {
+		s.node.Verify()
+	}
+}
+
+// close verifies a store and ends it, but for one that is shared, and tells what passed that the document does not have.
+func (h *house) close(w http.ResponseWriter, r *http.Request) {
+	s := h.find(w, r)
+	if s == nil {
+		return
+	}
+	s.atHand.Lock()
+	defer s.atHand.Unlock()
+	wrong := s.noted()
+	if s.Shared == "" {
+		h.mu.Lock()
+		delete(h.stores, s.name)
+		h.mu.Unlock()
+		s.end(h.t)
+		wrong = append(wrong, s.noted()...)
+	}
+	if len(wrong) > 0 {
+		h.t.Errorf("%s: openapi.json does not have %q", s.name, wrong)
+	}
+	answer(w, wrong)
+}
+
+// end verifies a store and ends it.
+func (s *store) end(t *testing.T) {
+	s.CloseClientConnections()
+	s.Close()
+	if !s.opened {
+		return
+	}
+	s.verify(t)
+	s.stop()
+}
+
+// direct hands a request to the server itself, with the key of an admin where it has none.
+func (h *house) direct(w http.ResponseWriter, r *http.Request) {
+	s := h.find(w, r)
+	if s == nil {
+		return
+	}
+	s.atHand.Lock()
+	target, err := url.Parse(s.client().URL)
+	s.atHand.Unlock()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	reverse := &httputil.ReverseProxy{FlushInterval: -1, ErrorLog: nothing, Rewrite: func(p *httputil.ProxyRequest) {
+		p.SetURL(target)
+		p.Out.URL.RawQuery = p.In.URL.RawQuery
+		if s.key != "" && p.Out.Header.Get("Authorization") == "" {
+			p.Out.Header.Set("Authorization", "Bearer "+s.key)
+		}
+	}}
+	http.StripPrefix("/stores/"+s.name+"/direct", reverse).ServeHTTP(w, r)
+}
+
+// figure keeps what a scenario measured.
+func (h *house) figure(w http.ResponseWriter, r *http.Request) {
+	var f figure
+	if err := json.NewDecoder(r.Body).Decode(&f); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.figures = append(h.figures, f)
+}
+
+// end ends the stores that are shared, and prints the figures.
+func (h *house) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.stores {
+		s.end(h.t)
+		if wrong := s.taken(); len(wrong) > 0 {
+			h.t.Errorf("%s: openapi.json does not have %q", s.name, wrong)
+		}
+	}
+	for _, f := range h.figures {
+		fmt.Printf("%-72s %14s   (goal %s)\n", f.What, f.Got, f.Goal)
+	}
+}
+
+// answer answers with JSON.
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // the scenario sees that nothing came
+}
